@@ -1,0 +1,130 @@
+"""Combinations of settings that cannot work, found before the graph is built."""
+
+from collections.abc import Iterator
+
+from dpscale.config.datasets import train_samples
+from dpscale.config.root import Config
+
+Finding = tuple[str, str]  # dotted key, what is wrong and what to do
+RESIDUAL_MODELS = ("resnet18_cifar", "resnet18", "resnet20", "resnet_8x8")
+
+
+def impossible_combinations(config: Config) -> Iterator[Finding]:
+    """Yield (dotted key, reason with the nearest valid value) for each impossible combination."""
+    yield from _data(config)
+    yield from _model(config)
+    yield from _devices(config)
+    yield from _training_on_synthetic(config)
+    yield from _batches(config)
+
+
+def _data(config: Config) -> Iterator[Finding]:
+    data = config.data
+    needed = {
+        "synthetic": ("image_size", "channels", "classes", "samples"),
+        "image_folder": ("image_size",),
+    }
+    for field in needed.get(data.dataset, ()):
+        if getattr(data, field) is None:
+            yield f"data.{field}", f"missing; data.dataset = {data.dataset!r} needs it"
+    if data.repeats > 1:
+        yield (
+            "data.repeats",
+            "repeated images are for timing only; set sweep.data_repeats instead",
+        )
+
+
+def _model(config: Config) -> Iterator[Finding]:
+    hardware = config.hardware
+    if config.model.zero_gamma and config.model.name not in RESIDUAL_MODELS:
+        yield "model.zero_gamma", f"{config.model.name} has no residual block; set it to false"
+    if hardware.backend == "nccl" and hardware.device == "cpu":
+        yield "hardware.backend", "nccl needs hardware.device: cuda; the nearest valid is gloo"
+    if config.training.precision == "tf32" and hardware.device == "cpu":
+        yield "training.precision", "tf32 exists on CUDA alone; the nearest valid is fp32"
+    if config.sweep and config.sweep.memory_budget and hardware.device == "cuda":
+        yield "sweep.memory_budget", "is a limit for the cpu; set it to null on cuda"
+    remedies = config.large_batch.remedies if config.large_batch else ()
+    if "zero_gamma" in remedies and config.model.name not in RESIDUAL_MODELS:
+        yield (
+            "large_batch.remedies",
+            f"zero_gamma needs residual blocks and {config.model.name} has none; leave it out",
+        )
+
+
+def _devices(config: Config) -> Iterator[Finding]:
+    devices = config.hardware.devices
+    if devices is None or config.hardware.allow_oversubscription:
+        return
+    for key, workers in _worker_counts(config):
+        if workers > devices:
+            yield (
+                key,
+                f"{workers} workers where hardware.devices offers {devices}; use at most "
+                f"{devices}, or set hardware.allow_oversubscription: true",
+            )
+
+
+def _worker_counts(config: Config) -> Iterator[tuple[str, int]]:
+    if config.scaling:
+        yield "scaling.workers", max(config.scaling.workers)
+    if config.large_batch:
+        yield "large_batch.workers", config.large_batch.workers
+    if config.replicas:
+        yield "replicas.workers", config.replicas.workers
+    if config.ledger:
+        yield "ledger.workers", max(config.ledger.workers)
+
+
+def _training_on_synthetic(config: Config) -> Iterator[Finding]:
+    if config.data.dataset != "synthetic":
+        return
+    for key in ("large_batch", "replicas"):
+        if getattr(config, key) is not None:
+            yield (
+                key,
+                "asks for accuracy, which synthetic data cannot give; set it to null, "
+                "or data.dataset to a real one, for example digits",
+            )
+
+
+def _batches(config: Config) -> Iterator[Finding]:
+    samples = train_samples(config.data)
+    if samples is None:
+        return
+    for key, workers, batch in _planned_batches(config):
+        if workers * batch > samples:
+            yield (
+                key,
+                f"{workers} workers of {batch} need {workers * batch:,} samples in a step, more "
+                f"than the {samples:,} training images of {config.data.dataset}; "
+                f"the largest valid is {samples // workers}",
+            )
+    large = config.large_batch
+    if large and samples // (large.workers * large.min_updates_per_epoch) < 1:
+        yield (
+            "large_batch.min_updates_per_epoch",
+            f"leaves no image a worker; the largest valid is {samples // large.workers}",
+        )
+
+
+def _planned_batches(config: Config) -> Iterator[tuple[str, int, int]]:
+    if config.sweep:
+        repeats = config.sweep.data_repeats
+        # Only the first batch must fit: the sweep itself stops at the dataset.
+        yield "sweep.first_batch", 1, -(-config.sweep.first_batch // repeats)
+    if config.scaling:
+        for batch in config.scaling.per_worker_batches:
+            yield "scaling.per_worker_batches", max(config.scaling.workers), batch
+    if large := config.large_batch:
+        yield "large_batch.small_per_worker_batch", large.workers, large.small_per_worker_batch
+        if large.large_per_worker_batch:
+            yield "large_batch.large_per_worker_batch", large.workers, large.large_per_worker_batch
+    if config.replicas:
+        yield (
+            "replicas.per_worker_batch",
+            config.replicas.workers,
+            config.replicas.per_worker_batch,
+        )
+    if config.ledger:
+        yield "ledger.per_worker_batch", max(config.ledger.workers), config.ledger.per_worker_batch

@@ -1,0 +1,110 @@
+"""Reads a configuration and words its errors: one line a problem, with the nearest valid key."""
+
+import difflib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from dpscale.config.checks import impossible_combinations
+from dpscale.config.root import Config
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be used; the text has one line a problem."""
+
+
+def read_config(path: Path) -> Config:
+    """The configuration in a YAML file.
+
+    Raises ConfigError where the file is missing, no YAML mapping, or not a valid configuration.
+    """
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: is not YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(raw, Mapping):
+        raise ConfigError(f"{path}: holds no keys; see config/config.yaml for an example")
+    return load_config(raw)
+
+
+def load_config(raw: Mapping[str, Any]) -> Config:
+    """The typed configuration of a mapping, checked field by field and across sections.
+
+    Raises ConfigError whose lines name the dotted key, its value and the nearest valid one.
+    """
+    try:
+        # JSON in strict mode: lists become tuples, and nothing else changes its type.
+        config = Config.model_validate_json(json.dumps(dict(raw), default=str))
+    except ValidationError as error:
+        raise ConfigError("\n".join(_lines(error, raw))) from None
+    if findings := list(impossible_combinations(config)):
+        raise ConfigError("\n".join(f"config: {key}: {reason}" for key, reason in findings))
+    return config
+
+
+def _lines(error: ValidationError, raw: Mapping[str, Any]) -> Iterator[str]:
+    problems = error.errors(include_url=False)
+    # A misspelt key also leaves its right spelling missing: the misspelling says it all.
+    unknown = [problem for problem in problems if problem["type"] == "extra_forbidden"]
+    for problem in unknown or problems:
+        path = [str(part) for part in problem["loc"]]
+        key = ".".join(path)
+        if problem["type"] == "extra_forbidden":
+            yield f"config: {key}: unknown key; {_nearest_key(path)}"
+        elif problem["type"] == "missing":
+            yield f"config: {key}: missing; add it (see config/schema.json)"
+        else:
+            yield f"config: {key} = {_shown(problem['input'])}: {_reason(problem)}"
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value, default=str)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _reason(problem: Any) -> str:
+    value, context = problem["input"], problem.get("ctx", {})
+    if problem["type"] == "literal_error":
+        allowed = [word.strip(" '") for word in context["expected"].replace(" or ", ",").split(",")]
+        near = difflib.get_close_matches(str(value), allowed, n=1, cutoff=0.3)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        return f"must be one of {', '.join(allowed)}{hint}"
+    if problem["type"] == "byte_size_unit":
+        units = {u.lower(): u for u in ["B", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"]}
+        near = difflib.get_close_matches(str(context["unit"]).lower(), units, n=1, cutoff=0.0)
+        return f"unknown unit {context['unit']}; did you mean {units[near[0]]}?"
+    message = problem["msg"].removeprefix("Value error, ")
+    message = message[0].lower() + message[1:]
+    if isinstance(value, str) and problem["type"] in {"float_type", "int_type"}:
+        message += "; write a number without quotes, and 1.0e-3 rather than 1e-3"
+    return message
+
+
+def _nearest_key(path: list[str]) -> str:
+    """Words that name the valid dotted key nearest to an unknown one."""
+    keys = list(_dotted_keys(Config))
+    parent = ".".join(path[:-1])
+    siblings = {k: k.rsplit(".", 1)[-1] for k in keys if k.rpartition(".")[0] == parent}
+    elsewhere = [k for k in keys if k.rsplit(".", 1)[-1] == path[-1]]
+    near = difflib.get_close_matches(path[-1], siblings.values(), n=1, cutoff=0.5)
+    if elsewhere:
+        return f"did you mean {' or '.join(elsewhere)}?"
+    if near:
+        return f"did you mean {'.'.join([*path[:-1], near[0]])}?"
+    near = difflib.get_close_matches(path[-1], siblings.values(), n=1, cutoff=0.0)
+    return f"the nearest valid key is {'.'.join([*path[:-1], near[0]])}" if near else "leave it out"
+
+
+def _dotted_keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        yield prefix + name
+        kinds = (field.annotation, *get_args(field.annotation))
+        for kind in kinds:
+            if isinstance(kind, type) and issubclass(kind, BaseModel):
+                yield from _dotted_keys(kind, f"{prefix}{name}.")

@@ -1,0 +1,129 @@
+"""Sections of the configuration that describe one training run.
+
+A run's spec (`dpscale.plan`) holds these same sections, so that a spec is as strictly typed as
+the configuration it was planned from.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+DatasetName = Literal[
+    "digits", "cifar10", "cifar100", "mnist", "fashion_mnist", "image_folder", "synthetic"
+]
+ModelName = Literal["resnet18_cifar", "resnet18", "resnet20", "resnet_8x8", "mlp", "mnist_cnn"]
+
+PositiveInt = Annotated[int, Field(ge=1)]
+PositiveFloat = Annotated[float, Field(gt=0)]
+Fraction = Annotated[float, Field(ge=0, lt=1)]
+
+
+class Section(BaseModel):
+    """A part of the configuration: frozen, no unknown keys, no silent conversion of types."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class HardwareConfig(Section):
+    """The devices that the workers use."""
+
+    device: Literal["cpu", "cuda"] = Field(
+        "cpu", description="Kind of device of a worker: cpu or cuda."
+    )
+    backend: Literal["gloo", "nccl"] = Field(
+        "gloo", description="Communication backend of torch.distributed; nccl needs cuda."
+    )
+    devices: PositiveInt | None = Field(
+        None,
+        description="Devices that the machine or the cluster profile offers; "
+        "null: unknown until a run counts them.",
+    )
+    allow_oversubscription: bool = Field(
+        False,
+        description="Run more workers than devices, sharing them; the report marks such numbers.",
+    )
+    threads_per_worker: PositiveInt = Field(
+        1, description="Compute threads of one worker (OMP_NUM_THREADS)."
+    )
+
+
+class DataConfig(Section):
+    """The dataset and the way it is loaded."""
+
+    dataset: DatasetName = Field("digits", description="Name of the dataset.")
+    root: str = Field("data", description="Folder that holds the datasets.")
+    loader: Literal["dataloader", "resident"] = Field(
+        "dataloader",
+        description="dataloader: torchvision transforms in a DataLoader; "
+        "resident: the split on the device, augmented there batch by batch.",
+    )
+    loader_workers: Annotated[int, Field(ge=0)] = Field(
+        0, description="Processes of the DataLoader of one worker."
+    )
+    augment: bool = Field(
+        False, description="Random crop with padding, and horizontal flip where it makes sense."
+    )
+    validation_frac: Fraction = Field(
+        0.1, description="Share of the training images set apart for validation."
+    )
+    image_size: PositiveInt | None = Field(
+        None, description="Height and width in pixels; needed by image_folder and synthetic."
+    )
+    channels: PositiveInt | None = Field(
+        None, description="Colour channels; needed by synthetic, 3 for image_folder."
+    )
+    classes: PositiveInt | None = Field(None, description="Classes; needed by synthetic.")
+    samples: PositiveInt | None = Field(
+        None, description="Training images; needed by synthetic, else known from the dataset."
+    )
+    repeats: PositiveInt = Field(
+        1, description="Training images repeated this many times; for timing only."
+    )
+
+
+class ModelConfig(Section):
+    """The network."""
+
+    name: ModelName = Field("resnet_8x8", description="Name of the network.")
+    zero_gamma: bool = Field(
+        False, description="Start the last batch-norm gain of each residual block at zero."
+    )
+
+
+class ScheduleConfig(Section):
+    """How the learning rate moves during training."""
+
+    warmup: Literal["none", "constant", "gradual"] = Field(
+        "none", description="Warm-up of the learning rate."
+    )
+    warmup_epochs: Annotated[float, Field(ge=0)] = Field(
+        0.0, description="Length of the warm-up in epochs."
+    )
+    warmup_start_factor: Annotated[float, Field(gt=0, le=1)] = Field(
+        0.1, description="Rate at the start of the warm-up, as a share of the full rate."
+    )
+    decay: Literal["none", "step", "cosine"] = Field("none", description="Decay of the rate.")
+    decay_epochs: tuple[PositiveInt, ...] = Field(
+        (), description="Epochs, from the start of training, at which a step decay falls."
+    )
+    decay_factor: PositiveFloat = Field(0.1, description="Factor of each step of the decay.")
+
+
+class TrainingConfig(Section):
+    """Optimiser, precision and length of training."""
+
+    optimizer: Literal["sgd", "adam"] = Field("sgd", description="Optimiser.")
+    lr: PositiveFloat = Field(0.1, description="Learning rate.")
+    momentum: Fraction = Field(0.9, description="Momentum of SGD.")
+    nesterov: bool = Field(False, description="Nesterov's form of the momentum.")
+    weight_decay: Annotated[float, Field(ge=0)] = Field(5e-4, description="Weight decay.")
+    precision: Literal["fp32", "tf32", "bf16"] = Field(
+        "fp32",
+        description="fp32; tf32: matrix products in TF32 on CUDA; bf16: bfloat16 autocast.",
+    )
+    channels_last: bool = Field(False, description="Keep images in channels-last memory format.")
+    compile: bool = Field(False, description="Compile the network with torch.compile.")
+    epochs: PositiveInt = Field(5, description="Epochs of training.")
+    schedule: ScheduleConfig = Field(
+        ScheduleConfig(), description="Warm-up and decay of the learning rate."
+    )

@@ -1,0 +1,26 @@
+"""Which runs a configuration asks for: a pure function from the configuration to specs.
+
+A spec holds just the sections that concern its run, so that an edit of the configuration makes
+exactly the runs stale whose spec it changes.
+"""
+
+from dpscale.config.root import Config
+from dpscale.plan.batch_sweep import sweep, sweep_probe
+from dpscale.plan.spec import Spec, resolve
+from dpscale.plan.trainings import large_batch, replicas
+from dpscale.plan.workers import data_parallel, ledger, scaling
+
+__all__ = ["Spec", "planned_runs", "resolve", "sweep_probe"]
+
+
+def planned_runs(config: Config) -> dict[str, Spec]:
+    """Every run of a configuration by name, in the order of the lab's questions."""
+    specs = [
+        *sweep(config),
+        *scaling(config),
+        *large_batch(config),
+        *replicas(config),
+        *ledger(config),
+        *data_parallel(config),
+    ]
+    return {spec.run: spec for spec in specs}

@@ -1,0 +1,54 @@
+"""Q1: the runs of the batch sweep, one process a batch."""
+
+from collections.abc import Iterator
+
+from dpscale.config.datasets import train_samples
+from dpscale.config.root import Config
+from dpscale.plan.spec import Spec, Timing, build_spec
+
+
+def sweep_probe(config: Config, batch: int, *, run: str, study: str) -> Spec:
+    """The spec of one batch of the sweep, timed in a process of its own."""
+    sweep = config.sweep
+    if sweep is None:
+        raise ValueError("sweep: null in the configuration, so there is no batch to probe")
+    data = config.data.model_copy(
+        update={"repeats": sweep.data_repeats, "loader": "resident", "augment": False}
+    )
+    timing = Timing(
+        arms=("without_loading",),
+        repeats=sweep.repeats if study == "sweep" else 1,
+        min_steps=1 if study == "sweep" else 2,
+        warmup_steps=1,
+        warmup_epoch=study == "sweep",
+    )
+    return build_spec(
+        config,
+        "timed",
+        run=run,
+        study=study,
+        workers=1,
+        per_worker_batch=batch,
+        data=data,
+        timing=timing,
+        memory_budget_bytes=sweep.memory_budget,
+    )
+
+
+def sweep(config: Config) -> Iterator[Spec]:
+    if config.sweep is None:
+        return
+    batch = config.sweep.first_batch
+    samples = sweep_samples(config)
+    # One batch beyond the dataset is planned too: its record says `exceeds_dataset`.
+    while True:
+        yield sweep_probe(config, batch, run=f"sweep-b{batch}", study="sweep")
+        if batch > samples:
+            return
+        batch *= config.sweep.factor
+
+
+def sweep_samples(config: Config) -> int:
+    """Training images that the sweep offers; an image folder is taken for 2^16 at planning."""
+    samples = train_samples(config.data) or 2**16
+    return samples * (config.sweep.data_repeats if config.sweep else 1)

@@ -1,0 +1,103 @@
+"""One run as a value: everything that is needed to start it, and to replay it by hand."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from dpscale.config.root import Config
+from dpscale.config.sections import (
+    DataConfig,
+    HardwareConfig,
+    ModelConfig,
+    PositiveInt,
+    ScheduleConfig,
+    Section,
+    TrainingConfig,
+)
+
+# Raised by hand when what a run measures changes: every record of the kind becomes stale.
+MEASUREMENT_VERSIONS = {"timed": 1, "training": 1, "ledger": 1}
+
+# Timed runs are not there to learn: a rate so small that no network diverges.
+TIMING_LR = 1e-3
+
+Kind = Literal["timed", "training", "ledger"]
+TimedArm = Literal["with_loading", "without_loading"]
+
+
+class Timing(Section):
+    """What a timed run repeats."""
+
+    arms: tuple[TimedArm, ...] = Field(description="Arms, interleaved in random order.")
+    repeats: int = Field(description="Timed repeats of each arm.")
+    min_steps: int = Field(description="Steps of a repeat at least.")
+    warmup_steps: int = Field(description="Steps before the first timed one.")
+    warmup_epoch: bool = Field(description="Warm up for one whole epoch at least.")
+
+
+class Spec(Section):
+    """One run. `per_worker_batch` is null until the largest batch that fits is known."""
+
+    run: str = Field(description="Readable name of the run; never parsed.")
+    kind: Kind
+    study: str
+    arm: str | None = None
+    version: int
+    workers: PositiveInt
+    nodes: PositiveInt = 1
+    per_worker_batch: PositiveInt | None
+    min_updates_per_epoch: PositiveInt = 1
+    lr_reference_batch: PositiveInt | None = Field(
+        None, description="Scale the rate linearly from this global batch when resolved."
+    )
+    seeds: tuple[int, ...] = (0,)
+    hardware: HardwareConfig
+    data: DataConfig
+    model: ModelConfig
+    training: TrainingConfig
+    timing: Timing | None = None
+    steady_steps: PositiveInt | None = None
+    set_epoch: bool = True
+    broadcast_buffers: bool = True
+    scatter_devices: PositiveInt | None = Field(
+        None, description="GPUs that DataParallel splits each batch over, in one process."
+    )
+    memory_budget_bytes: int | None = None
+
+
+def build_spec(config: Config, kind: Kind, **fields: Any) -> Spec:
+    """A spec with the configuration's sections, `fields` replacing or adding to them."""
+    shared: dict[str, Any] = {
+        "hardware": config.hardware,
+        "data": config.data,
+        "model": config.model,
+        "training": config.training if kind == "training" else _timing_only(config.training),
+    }
+    return Spec(**{**shared, "kind": kind, "version": MEASUREMENT_VERSIONS[kind], **fields})
+
+
+def _timing_only(training: TrainingConfig) -> TrainingConfig:
+    """The part of the training section that a step's time depends on.
+
+    The learning rate is not in it, so that an edit of the rate leaves timed runs fresh.
+    """
+    return training.model_copy(update={"lr": TIMING_LR, "epochs": 1, "schedule": ScheduleConfig()})
+
+
+def resolve(spec: Spec, *, largest_fit_batch: int, train_samples: int) -> Spec:
+    """The spec with the batch and the learning rate that the measured boundary allows.
+
+    largest_fit_batch: the largest batch that fits one device (Q1). train_samples: D. The batch is
+    cut so that an epoch keeps `min_updates_per_epoch` updates; the rate follows the linear scaling
+    rule (Goyal et al. 2017, section 2.1) from `lr_reference_batch` where the spec asks for it.
+    """
+    batch = spec.per_worker_batch
+    if batch is None:
+        batch = min(largest_fit_batch, train_samples // (spec.workers * spec.min_updates_per_epoch))
+    training = spec.training
+    if spec.lr_reference_batch is not None:
+        scale = batch * spec.workers / spec.lr_reference_batch
+        training = training.model_copy(update={"lr": training.lr * scale})
+    return spec.model_copy(
+        update={"per_worker_batch": batch, "training": training, "lr_reference_batch": None}
+    )

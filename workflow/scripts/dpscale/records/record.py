@@ -1,0 +1,38 @@
+"""What one run leaves behind: its outcome, its provenance and what it counted."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Status = Literal["complete", "out_of_memory", "diverged", "exceeds_dataset", "unavailable"]
+# Statuses of planned runs that left no record are added by `tidy`.
+MEASURED = ("complete", "diverged")
+
+
+class Record(BaseModel):
+    """record.json. Times in seconds, sizes in bytes; null where unknown."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    run: str
+    status: Status
+    message: str | None = Field(None, description="Why the run is not complete, in one line.")
+    spec: dict[str, Any] = Field(description="The run's spec.json.")
+    provenance: dict[str, Any]
+    started_at: str
+    finished_at: str
+    wall_s: float
+    nodes: int | None = None
+    oversubscribed: bool | None = None
+    train_samples: int | None = None
+    test_samples: int | None = None
+    parameters: int | None = Field(None, description="Trainable parameters X.")
+    payload_bytes: int | None = Field(None, description="Bytes of one gradient S.")
+    buffer_bytes: int | None = Field(None, description="Bytes of the buffers that DDP sends.")
+    peak_memory_bytes: int | None = None
+    utilisation_frac: float | None = None
+    epochs: list[dict[str, Any]] = []
+    replicas: list[dict[str, Any]] = []
+    orders: list[dict[str, Any]] = []
+    collectives: list[dict[str, Any]] = []
+    wire: list[dict[str, Any]] = []

@@ -1,0 +1,53 @@
+"""Files of a run, written whole or not at all."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from dpscale.records.record import Record
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[Path]:
+    """A temporary name beside `path` that takes its place when the block ends well."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield temporary
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file by a temporary name and a rename."""
+    with _whole(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_record(path: Path, record: Record) -> None:
+    """Write record.json whole or not at all."""
+    write_text(path, record.model_dump_json(indent=1) + "\n")
+
+
+def read_record(path: Path) -> Record:
+    """The record in a file; ValueError names the file where it is no whole record."""
+    try:
+        return Record.model_validate_json(path.read_text(encoding="utf-8"))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise ValueError(f"{path}: no valid record: {where}: {first['msg']}") from None
+
+
+def write_steps(path: Path, columns: Mapping[str, Any]) -> None:
+    """Write steps.parquet from columns of equal length (arrays or lists)."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with _whole(path) as temporary:
+        pq.write_table(pa.table(dict(columns)), temporary)

@@ -1,0 +1,81 @@
+"""The device of a worker, how many there are, and what the work takes of it."""
+
+import os
+import threading
+import time
+
+import torch
+
+from dpscale.config.sections import HardwareConfig
+
+
+def available_devices(hardware: HardwareConfig) -> int:
+    """Devices on this node: CUDA devices, or CPU cores over the threads of a worker."""
+    if hardware.device == "cuda":
+        return torch.cuda.device_count()
+    return max(1, len(os.sched_getaffinity(0)) // hardware.threads_per_worker)
+
+
+def open_device(hardware: HardwareConfig, local_rank: int) -> torch.device:
+    """The device of the worker with this rank on its node, made the current one.
+
+    With fewer devices than workers the devices are shared round-robin.
+    """
+    torch.set_num_threads(hardware.threads_per_worker)
+    if hardware.device == "cpu":
+        return torch.device("cpu")
+    device = torch.device("cuda", local_rank % torch.cuda.device_count())
+    torch.cuda.set_device(device)
+    return device
+
+
+def device_model(hardware: HardwareConfig) -> str:
+    """Model of the device, with the CUDA version where it is a GPU."""
+    if hardware.device == "cuda" and torch.cuda.is_available():
+        return f"{torch.cuda.get_device_name()} (CUDA {torch.version.cuda})"
+    return "CPU core" if hardware.threads_per_worker == 1 else "group of CPU cores"
+
+
+def synchronise(device: torch.device) -> None:
+    """Wait until the device has done all the work given to it."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+class Utilisation:
+    """Share of the time, between enter and exit, in which the device worked.
+
+    A CPU: processor time of this process over wall time and threads. A GPU: mean of NVML's
+    utilisation (share of time with a kernel running; not efficiency), sampled four times a second;
+    None where NVML cannot be read.
+    """
+
+    def __init__(self, device: torch.device, threads: int) -> None:
+        self.device, self.threads = device, threads
+        self.frac: float | None = None
+        self._samples: list[float] = []
+        self._stop = threading.Event()
+
+    def __enter__(self) -> "Utilisation":
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+        if self.device.type == "cuda":
+            self._thread.start()
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        wall_s = time.perf_counter() - self._wall
+        if self.device.type == "cuda":
+            self._stop.set()
+            self._thread.join()
+            self.frac = sum(self._samples) / len(self._samples) if self._samples else None
+        elif wall_s > 0:
+            # Helper threads of the backend count as work too: the share is capped at one.
+            self.frac = min(1.0, (time.process_time() - self._cpu) / (wall_s * self.threads))
+
+    def _sample(self) -> None:
+        while not self._stop.wait(0.25):
+            try:
+                self._samples.append(torch.cuda.utilization(self.device) / 100)
+            except Exception:  # NVML is optional: without it utilisation is unknown
+                return

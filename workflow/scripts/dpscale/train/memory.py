@@ -1,0 +1,61 @@
+"""Memory of one worker: a budget that really limits it, its peak, and running out of it."""
+
+import resource
+from pathlib import Path
+
+import torch
+
+_STATUS = Path("/proc/self/status")
+
+
+def limit_memory(budget_bytes: int) -> None:
+    """Limit this process to `budget_bytes` of data beyond what it has now (Linux, RLIMIT_DATA).
+
+    An allocation beyond the limit fails as it does on a full device.
+    """
+    limit = _status_bytes("VmData") + budget_bytes
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
+
+
+class PeakMemory:
+    """Peak memory of the work after construction, in bytes.
+
+    CUDA: the allocator's peak. CPU: growth of the process's peak resident set, None where the
+    system does not count it.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+        if device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(device)
+        else:
+            try:
+                Path("/proc/self/clear_refs").write_text("5")  # start the peak anew
+            except OSError:
+                return
+            self._base = _status_bytes("VmRSS")
+
+    def bytes(self) -> int | None:
+        """Peak since construction."""
+        if self.device.type == "cuda":
+            return torch.cuda.max_memory_allocated(self.device)
+        if not hasattr(self, "_base"):
+            return None
+        return max(0, _status_bytes("VmHWM") - self._base)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an exception says that an allocation failed, on a GPU or on a CPU."""
+    if isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)):
+        return True
+    text = str(error)
+    signs = ("can't allocate memory", "not enough memory", "Cannot allocate memory", "bad_alloc")
+    return isinstance(error, (RuntimeError, OSError)) and any(sign in text for sign in signs)
+
+
+def _status_bytes(field: str) -> int:
+    for line in _STATUS.read_text(encoding="ascii").splitlines():
+        if line.startswith(field + ":"):
+            return int(line.split()[1]) * 1024
+    raise OSError(f"{_STATUS} has no {field}")

@@ -1,0 +1,146 @@
+"""One run from its spec to its record: the frame around every measurement."""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from dpscale.plan import Spec
+from dpscale.provenance import now, provenance
+from dpscale.records import Record, write_record, write_steps
+from dpscale.train.data import BatchExceedsDatasetError, Dataset, load_dataset
+from dpscale.train.device import available_devices, device_model
+from dpscale.train.ledger import measure_ledger
+from dpscale.train.measurement import Measurement
+from dpscale.train.memory import is_out_of_memory
+from dpscale.train.models import build_model
+from dpscale.train.timed import measure_timed
+from dpscale.train.trained import measure_trained
+from dpscale.train.worker import Place, join_workers
+
+MEASURES = {"timed": measure_timed, "training": measure_trained, "ledger": measure_ledger}
+STEP_COLUMNS = ("seed", "arm", "repeat", "epoch", "rank", "step", "samples", "step_s", "loss")
+
+
+def run(spec: Spec, *, record: Path, steps: Path) -> None:
+    """Does a run on this worker; rank 0 writes its record and its steps.
+
+    Out of memory, a loss that is not finite, a batch beyond the dataset and missing devices are
+    outcomes: they are recorded. Every other failure raises, and leaves no record.
+    """
+    frame = _Frame(spec, record, steps)
+    if missing := _missing_devices(spec):
+        if int(os.environ.get("RANK", 0)) == 0:
+            frame.write(Measurement(status="unavailable", message=missing))
+        return
+    with join_workers(spec) as place:
+        dataset = load_dataset(spec.data)
+        frame.describe(dataset, place)
+        try:
+            measurement = MEASURES[spec.kind](spec, dataset, place)
+        except BatchExceedsDatasetError as error:
+            measurement = Measurement(status="exceeds_dataset", message=str(error))
+        except Exception as error:
+            if not is_out_of_memory(error):
+                if frame.recorded():  # a peer ran out of memory and took the group with it
+                    return
+                raise
+            frame.write(
+                Measurement(status="out_of_memory", message=_out_of_memory(spec, place, error))
+            )
+            return
+        if place.leads:
+            frame.write(measurement)
+
+
+def _missing_devices(spec: Spec) -> str | None:
+    """Why this node cannot hold the run's workers, or None."""
+    devices = available_devices(spec.hardware)
+    asked = spec.scatter_devices or int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+    if spec.study == "data_parallel" and spec.hardware.device == "cpu":
+        return "DataParallel splits a batch over GPUs, and hardware.device is cpu"
+    if devices == 0:
+        return "no CUDA device on this machine; set hardware.device: cpu"
+    if asked > devices and not (spec.hardware.allow_oversubscription and not spec.scatter_devices):
+        return (
+            f"{asked} workers and {devices} devices on this machine; "
+            "hardware.allow_oversubscription: true shares them"
+        )
+    return None
+
+
+def _out_of_memory(spec: Spec, place: Place, error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return f"rank {place.rank}, batch {spec.per_worker_batch}: {text[:200]}"
+
+
+class _Frame:
+    """Collects what describes a run and writes its two files, the record last."""
+
+    def __init__(self, spec: Spec, record: Path, steps: Path) -> None:
+        self._spec, self._record, self._steps = spec, record, steps
+        self._started_at, self._start = now(), time.perf_counter()
+        self._fields: dict[str, Any] = {}
+
+    def describe(self, dataset: Dataset, place: Place) -> None:
+        """Notes the sizes of dataset and model, and how the workers share the devices."""
+        with torch.device("meta"):
+            channels, height, _ = dataset.image_shape
+            model = build_model(
+                self._spec.model.name,
+                in_channels=channels,
+                classes=dataset.classes,
+                image_size=height,
+                zero_gamma=False,
+            )
+        local = self._spec.workers // place.nodes
+        self._fields = {
+            "nodes": place.nodes,
+            "oversubscribed": local > available_devices(self._spec.hardware),
+            "train_samples": len(dataset.train),
+            "test_samples": len(dataset.test),
+            **_sizes(model),
+        }
+
+    def recorded(self) -> bool:
+        """Whether another worker wrote the outcome; waits a moment for it."""
+        for _ in range(20):
+            if self._record.exists():
+                return True
+            time.sleep(0.1)
+        return False
+
+    def write(self, measurement: Measurement) -> None:
+        """Writes steps.parquet, then record.json, which makes the run whole."""
+        spec = self._spec
+        write_steps(self._steps, measurement.steps or {name: [] for name in STEP_COLUMNS})
+        facts = provenance(
+            device=device_model(spec.hardware),
+            devices=available_devices(spec.hardware),
+            backend=spec.hardware.backend,
+        )
+        record = Record(
+            run=spec.run,
+            status=measurement.status,  # type: ignore[arg-type]
+            message=measurement.message,
+            spec=spec.model_dump(mode="json"),
+            provenance=facts,
+            started_at=self._started_at,
+            finished_at=now(),
+            wall_s=time.perf_counter() - self._start,
+            **self._fields,
+            **measurement.fields,
+        )
+        write_record(self._record, record)
+
+
+def _sizes(model: nn.Module) -> dict[str, int]:
+    trainable = [p for p in model.parameters() if p.requires_grad]
+    return {
+        "parameters": sum(p.nelement() for p in trainable),
+        "payload_bytes": sum(p.nelement() * p.element_size() for p in trainable),
+        "buffer_bytes": sum(b.nelement() * b.element_size() for b in model.buffers()),
+    }

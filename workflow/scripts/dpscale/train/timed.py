@@ -1,0 +1,116 @@
+"""Timed runs (Q1, Q2, Q3): epochs with and without loading, interleaved in one process group."""
+
+import itertools
+import random
+from collections.abc import Iterable, Iterator
+
+import torch
+
+from dpscale.plan import Spec
+from dpscale.plan.spec import Timing
+from dpscale.train.clock import make_clock
+from dpscale.train.data import Batch, Dataset, Loader, build_loader
+from dpscale.train.device import Utilisation
+from dpscale.train.loop import train_epoch
+from dpscale.train.measurement import (
+    Measurement,
+    StepLog,
+    gather_steps,
+    mean_of_known,
+    most_of_known,
+)
+from dpscale.train.memory import PeakMemory, limit_memory
+from dpscale.train.progress import Progress
+from dpscale.train.worker import Place, build_replica
+
+# Batches held ready in host memory for the arm without loading: few, so that they cost little.
+READY_BATCHES = 8
+READY_BYTES = 512 * 2**20
+
+
+def measure_timed(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
+    """Times the spec's arms after a warm-up that is not recorded.
+
+    Each repeat of an arm is as many epochs of full batches as reach `timing.min_steps`. The arms
+    of a repeat come in random order, the same on all workers.
+    """
+    timing = spec.timing
+    assert timing is not None and spec.per_worker_batch is not None
+    if spec.memory_budget_bytes:
+        limit_memory(spec.memory_budget_bytes)
+    memory = PeakMemory(place.device)
+    seed = spec.seeds[0]
+    loader = _loader(spec, dataset, place, kind=spec.data.loader, device=place.device)
+    ready = _ready_batches(spec, dataset, place)
+    replica = build_replica(spec, dataset, place, seed=seed, steps_per_epoch=len(loader))
+    supplies = {"with_loading": loader.batches, "without_loading": lambda _: ready}
+    clock, log = make_clock(place.device), StepLog(place.rank)
+    _warm_up(timing, len(loader), lambda: train_epoch(replica, ready, clock))
+    progress = Progress(spec.run, timing.repeats * len(timing.arms), shown=place.leads)
+    order, numbers = random.Random(seed), itertools.count()
+    with Utilisation(place.device, spec.hardware.threads_per_worker) as utilisation:
+        for repeat in range(timing.repeats):
+            for arm in order.sample(timing.arms, len(timing.arms)):
+                for number in range(_epochs(timing, len(loader))):
+                    epoch = train_epoch(replica, supplies[arm](next(numbers)), clock)
+                    log.add(epoch, seed=seed, arm=arm, repeat=repeat, number=number)
+                rate = epoch.samples.sum() * place.workers / epoch.seconds["step_s"].sum()
+                progress.step(f"{arm.replace('_', ' ')}, {rate:.0f} samples/s")
+    return Measurement(
+        steps=gather_steps(log, place),
+        fields={
+            "peak_memory_bytes": most_of_known(place.gather(memory.bytes())),
+            "utilisation_frac": mean_of_known(place.gather(utilisation.frac)),
+        },
+    )
+
+
+def _loader(
+    spec: Spec, dataset: Dataset, place: Place, *, kind: str, device: torch.device
+) -> Loader:
+    assert spec.per_worker_batch is not None
+    return build_loader(
+        dataset.train,
+        dataset,
+        loader=kind,
+        batch=spec.per_worker_batch,
+        workers=spec.workers,
+        rank=place.rank,
+        seed=spec.seeds[0],
+        augment=spec.data.augment,
+        device=device,
+        loader_workers=spec.data.loader_workers,
+    )
+
+
+class _Ready:
+    """An epoch of batches that lie ready in host memory, a few of them in turn."""
+
+    def __init__(self, batches: list[Batch], steps: int) -> None:
+        self._batches, self._steps = batches, steps
+
+    def __iter__(self) -> Iterator[Batch]:
+        return itertools.islice(itertools.cycle(self._batches), self._steps)
+
+
+def _ready_batches(spec: Spec, dataset: Dataset, place: Place) -> Iterable[Batch]:
+    host = torch.device("cpu")
+    loader = _loader(spec, dataset, place, kind="resident", device=host)
+    first = next(loader.batches(0))
+    size = first[0].element_size() * first[0].nelement()
+    count = max(1, min(READY_BATCHES, READY_BYTES // size, len(loader)))
+    batches = list(itertools.islice(loader.batches(0), count))
+    if place.device.type == "cuda":
+        batches = [(images.pin_memory(), labels.pin_memory()) for images, labels in batches]
+    return _Ready(batches, len(loader))
+
+
+def _epochs(timing: Timing, steps_per_epoch: int) -> int:
+    return -(-timing.min_steps // steps_per_epoch)
+
+
+def _warm_up(timing: Timing, steps_per_epoch: int, run_epoch) -> None:
+    """Whole epochs that reach the steps of the warm-up; at large batches these are few steps."""
+    epochs = -(-timing.warmup_steps // steps_per_epoch)
+    for _ in range(max(epochs, int(timing.warmup_epoch))):
+        run_epoch()

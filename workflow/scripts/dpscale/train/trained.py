@@ -1,0 +1,126 @@
+"""Trainings (Q4, Q5, Q7): loss and accuracy of every epoch, seed by seed."""
+
+import hashlib
+from typing import Any
+
+import numpy as np
+
+from dpscale.plan import Spec
+from dpscale.train.clock import make_clock
+from dpscale.train.data import Dataset, Loader, build_loader
+from dpscale.train.evaluate import evaluate
+from dpscale.train.loop import Epoch, train_epoch
+from dpscale.train.measurement import Measurement, StepLog, gather_steps
+from dpscale.train.progress import Progress
+from dpscale.train.replicas import compare_to_first
+from dpscale.train.worker import Place, Replica, build_replica
+
+FIRST_INDICES = 8  # of a sample order, enough to see that two orders are one
+ORDERED_EPOCHS = 2
+
+
+def measure_trained(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
+    """Trains once a seed; a loss that is not finite ends that seed and makes it `diverged`."""
+    log = StepLog(place.rank)
+    rows: dict[str, list[dict[str, Any]]] = {"epochs": [], "replicas": [], "orders": []}
+    diverged: list[int] = []
+    epochs = spec.training.epochs
+    progress = Progress(spec.run, epochs * len(spec.seeds), shown=place.leads)
+    for seed in spec.seeds:
+        loader = _loader(spec, dataset, place, seed)
+        replica = build_replica(spec, dataset, place, seed=seed, steps_per_epoch=len(loader))
+        clock = make_clock(place.device)
+        for number in range(1, epochs + 1):
+            lr = replica.optimizer.param_groups[0]["lr"]
+            epoch = train_epoch(replica, loader.batches(number), clock, count_correct=True)
+            log.add(epoch, seed=seed, arm=None, repeat=0, number=number)
+            key = {"seed": seed, "epoch": number}
+            row = key | _epoch_row(epoch, place) | {"lr": lr}
+            if place.agree(not np.isfinite(epoch.losses).all()):
+                rows["epochs"].append(row)
+                diverged.append(seed)
+                break
+            rows["epochs"].append(row | _evaluation(replica, dataset))
+            rows["replicas"] += _replica_rows(replica, key, rows["epochs"][-1], place)
+            if number <= ORDERED_EPOCHS:
+                rows["orders"] += _order_rows(loader, key, place)
+            progress.step(_detail(rows["epochs"][-1]))
+    return Measurement(
+        status="diverged" if diverged else "complete",
+        message=f"the loss was not finite for seed {diverged}" if diverged else None,
+        steps=gather_steps(log, place),
+        fields=rows,
+    )
+
+
+def _loader(spec: Spec, dataset: Dataset, place: Place, seed: int) -> Loader:
+    assert spec.per_worker_batch is not None
+    return build_loader(
+        dataset.train,
+        dataset,
+        loader=spec.data.loader,
+        batch=spec.per_worker_batch,
+        workers=spec.workers,
+        rank=place.rank,
+        seed=seed,
+        augment=spec.data.augment,
+        device=place.device,
+        loader_workers=spec.data.loader_workers,
+        set_epoch=spec.set_epoch,
+    )
+
+
+def _epoch_row(epoch: Epoch, place: Place) -> dict[str, Any]:
+    """Means over the samples of all workers; only rank 0's row is complete."""
+    own = (
+        float((epoch.losses * epoch.samples).sum()),
+        epoch.correct or 0,
+        int(epoch.samples.sum()),
+        float(epoch.seconds["step_s"].sum()),
+    )
+    loss, correct, samples, seconds = np.array(place.gather(own) or [own]).T
+    total = samples.sum()
+    mean_loss = float(loss.sum() / total)
+    return {
+        "train_loss": mean_loss if np.isfinite(mean_loss) else None,
+        "train_accuracy_frac": float(correct.sum() / total),
+        "epoch_s": float(seconds.max()),
+    }
+
+
+def _evaluation(replica: Replica, dataset: Dataset) -> dict[str, Any]:
+    device = replica.place.device
+    validation = evaluate(replica.module, dataset.validation, dataset, device)
+    test = evaluate(replica.module, dataset.test, dataset, device)
+    return {
+        "validation_accuracy_frac": validation[1] if validation else None,
+        "test_loss": test[0] if test else None,
+        "test_accuracy_frac": test[1] if test else None,
+    }
+
+
+def _replica_rows(
+    replica: Replica, key: dict[str, int], row: dict[str, Any], place: Place
+) -> list[dict[str, Any]]:
+    if place.workers == 1:
+        return []
+    own = compare_to_first(replica.module, place)
+    # Every worker evaluated with the running statistics that it holds itself.
+    own["test_accuracy_frac"] = row["test_accuracy_frac"]
+    return [key | other for other in place.gather(own)]
+
+
+def _order_rows(loader: Loader, key: dict[str, int], place: Place) -> list[dict[str, Any]]:
+    order = loader.order(key["epoch"])
+    own = {
+        "rank": place.rank,
+        "digest": hashlib.sha256(order.numpy().tobytes()).hexdigest(),
+        "first_indices": " ".join(str(int(i)) for i in order[:FIRST_INDICES]),
+    }
+    return [key | other for other in place.gather(own)]
+
+
+def _detail(row: dict[str, Any]) -> str:
+    test = row["test_accuracy_frac"]
+    shown = "" if test is None else f", test accuracy {test:.1%}"
+    return f"seed {row['seed']}, loss {row['train_loss']:.4f}{shown}"

@@ -1,0 +1,145 @@
+"""One worker: its place among the others, its device, its replica of the model."""
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
+
+from dpscale.plan import Spec
+from dpscale.train.data import Dataset
+from dpscale.train.device import open_device
+from dpscale.train.models import build_model
+from dpscale.train.optim import build_optimizer, build_scheduler
+from dpscale.train.sync import AllReduce, Scatter, Solo, Sync
+
+# A rank that died is noticed at once by its connection; this bounds one that hangs.
+COLLECTIVE_TIMEOUT = timedelta(minutes=10)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a worker stands: its rank among `workers`, and its device."""
+
+    rank: int
+    workers: int
+    nodes: int
+    device: torch.device
+
+    @property
+    def leads(self) -> bool:
+        """Whether this is the worker that prints and writes."""
+        return self.rank == 0
+
+    def gather(self, value: Any) -> list[Any]:
+        """The values of all workers by rank, on rank 0; empty elsewhere."""
+        if self.workers == 1:
+            return [value]
+        values: list[Any] | None = [None] * self.workers if self.leads else None
+        dist.gather_object(value, values)
+        return values or []
+
+    def agree(self, value: bool) -> bool:
+        """True on every worker where it is true on any."""
+        if self.workers == 1:
+            return value
+        flag = torch.tensor([float(value)], device=self.device)
+        dist.all_reduce(flag, op=dist.ReduceOp.MAX)
+        return bool(flag.item())
+
+
+@contextmanager
+def join_workers(spec: Spec) -> Iterator[Place]:
+    """This worker's place, inside the process group that torchrun's environment describes.
+
+    Raises ValueError where the launch and the spec name different numbers of workers.
+    """
+    rank = int(os.environ.get("RANK", 0))
+    launched = int(os.environ.get("WORLD_SIZE", 1))
+    if launched != spec.workers:
+        raise ValueError(
+            f"{spec.run}: the spec asks for {spec.workers} workers and {launched} were started; "
+            f"start it with torchrun --nproc-per-node {spec.workers}"
+        )
+    local_size = int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+    device = open_device(spec.hardware, int(os.environ.get("LOCAL_RANK", 0)))
+    if spec.workers > 1:
+        dist.init_process_group(spec.hardware.backend, timeout=COLLECTIVE_TIMEOUT)
+    try:
+        yield Place(rank, spec.workers, launched // local_size, device)
+    finally:
+        if dist.is_initialized():
+            dist.destroy_process_group()
+
+
+@dataclass
+class Replica:
+    """A model in training on one worker. `module` owns the parameters, `model` is called."""
+
+    place: Place
+    module: nn.Module
+    model: nn.Module
+    optimizer: Optimizer
+    scheduler: LRScheduler
+    channels_last: bool
+    bf16: bool
+
+    def precision(self) -> AbstractContextManager[Any]:
+        """The context of a forward pass: bfloat16 autocast, or nothing."""
+        if self.bf16:
+            return torch.autocast(self.place.device.type, dtype=torch.bfloat16)
+        return nullcontext()
+
+
+def build_replica(
+    spec: Spec, dataset: Dataset, place: Place, *, seed: int, steps_per_epoch: int
+) -> Replica:
+    """The spec's model, wrapped as its workers agree, with optimiser and schedule.
+
+    The same seed gives every worker the same initial parameters.
+    """
+    training = spec.training
+    torch.manual_seed(seed)
+    channels, height, _ = dataset.image_shape
+    module = build_model(
+        spec.model.name,
+        in_channels=channels,
+        classes=dataset.classes,
+        image_size=height,
+        zero_gamma=spec.model.zero_gamma,
+    ).to(place.device)
+    if training.channels_last:
+        module = module.to(memory_format=torch.channels_last)
+    if training.precision == "tf32":
+        torch.set_float32_matmul_precision("high")
+        torch.backends.cudnn.allow_tf32 = True
+    elif place.device.type == "cuda":
+        torch.backends.cudnn.allow_tf32 = False  # fp32 means fp32
+    optimizer = build_optimizer(module, training)
+    model = _sync(spec).wrap(module, place.device)
+    if training.compile:
+        model = torch.compile(model)
+    return Replica(
+        place,
+        module,
+        model,
+        optimizer,
+        build_scheduler(optimizer, training, steps_per_epoch),
+        training.channels_last,
+        training.precision == "bf16",
+    )
+
+
+def _sync(spec: Spec) -> Sync:
+    if spec.workers > 1:
+        return AllReduce(broadcast_buffers=spec.broadcast_buffers)
+    if spec.scatter_devices:
+        return Scatter(spec.scatter_devices)
+    return Solo()
