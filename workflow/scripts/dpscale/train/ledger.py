@@ -4,6 +4,7 @@ An untimed pass. Hooks of the process group see each collective as it is issued,
 from DDP's own threads included; the kernel's counters of the network interfaces see the bytes.
 """
 
+import socket
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,9 +33,9 @@ class Ledger:
     """Counts the collectives that this worker issues, by phase."""
 
     def __init__(self) -> None:
-        self.phase, self.iteration = "construction", None
+        self.phase = "construction"
+        self.iteration: int | None = None
         self.rows: list[dict[str, Any]] = []
-        self._open = True
 
     def start(self, phase: str, iteration: int | None) -> None:
         """What follows belongs to this phase and iteration."""
@@ -90,7 +91,8 @@ def measure_ledger(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
 
     Raises RuntimeError when several workers trained and no communication was seen.
     """
-    assert spec.per_worker_batch is not None and spec.steady_steps is not None
+    assert spec.per_worker_batch is not None
+    assert spec.steady_steps is not None
     loader = build_loader(
         dataset.train,
         dataset,
@@ -138,8 +140,6 @@ def _sent_bytes(ledger: Ledger, place: Place) -> dict[str, dict[str, int]]:
         for path in sorted(_INTERFACES.iterdir())
         if (path / "statistics/tx_bytes").exists()
     }
-    import socket
-
     hosts = dict(place.gather((socket.gethostname(), own)))
     dist.barrier()
     return hosts

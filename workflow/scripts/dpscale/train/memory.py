@@ -1,6 +1,8 @@
 """Memory of one worker: a budget that really limits it, its peak, and running out of it."""
 
 import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -8,14 +10,21 @@ import torch
 _STATUS = Path("/proc/self/status")
 
 
-def limit_memory(budget_bytes: int) -> None:
-    """Limit this process to `budget_bytes` of data beyond what it has now (Linux, RLIMIT_DATA).
+@contextmanager
+def memory_budget(budget_bytes: int | None) -> Iterator[None]:
+    """Within the block this process may add `budget_bytes` of data to what it has now.
 
-    An allocation beyond the limit fails as it does on a full device.
+    An allocation beyond it fails as it does on a full device (Linux, RLIMIT_DATA). None: no limit.
     """
-    limit = _status_bytes("VmData") + budget_bytes
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
+    if budget_bytes is None:
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (_status_bytes("VmData") + budget_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
 class PeakMemory:

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -15,7 +16,7 @@ from dpscale.train.data import BatchExceedsDatasetError, Dataset, load_dataset
 from dpscale.train.device import available_devices, device_model
 from dpscale.train.ledger import measure_ledger
 from dpscale.train.measurement import Measurement
-from dpscale.train.memory import is_out_of_memory
+from dpscale.train.memory import is_out_of_memory, memory_budget
 from dpscale.train.models import build_model
 from dpscale.train.timed import measure_timed
 from dpscale.train.trained import measure_trained
@@ -39,21 +40,31 @@ def run(spec: Spec, *, record: Path, steps: Path) -> None:
     with join_workers(spec) as place:
         dataset = load_dataset(spec.data)
         frame.describe(dataset, place)
-        try:
-            measurement = MEASURES[spec.kind](spec, dataset, place)
-        except BatchExceedsDatasetError as error:
-            measurement = Measurement(status="exceeds_dataset", message=str(error))
-        except Exception as error:
-            if not is_out_of_memory(error):
-                if frame.recorded():  # a peer ran out of memory and took the group with it
-                    return
-                raise
-            frame.write(
-                Measurement(status="out_of_memory", message=_out_of_memory(spec, place, error))
-            )
-            return
-        if place.leads:
-            frame.write(measurement)
+        outcome, writes = _measure(spec, dataset, place, frame)
+        if writes:
+            frame.write(outcome)
+
+
+def _measure(
+    spec: Spec, dataset: Dataset, place: Place, frame: "_Frame"
+) -> tuple[Measurement, bool]:
+    """The outcome of the measurement, and whether this worker is the one to write it.
+
+    A worker that runs out of memory writes at once, whatever its rank: its peers may hang.
+    """
+    try:
+        with memory_budget(spec.memory_budget_bytes):
+            return MEASURES[spec.kind](spec, dataset, place), place.leads
+    except BatchExceedsDatasetError as error:
+        return Measurement(status="exceeds_dataset", message=str(error)), place.leads
+    except Exception as error:
+        if is_out_of_memory(error):
+            text = " ".join(str(error).split())[:200]
+            message = f"rank {place.rank}, batch {spec.per_worker_batch}: {text}"
+            return Measurement(status="out_of_memory", message=message), True
+        if frame.recorded():  # a peer ran out of memory and took the group with it
+            return Measurement(), False
+        raise
 
 
 def _missing_devices(spec: Spec) -> str | None:
@@ -70,11 +81,6 @@ def _missing_devices(spec: Spec) -> str | None:
             "hardware.allow_oversubscription: true shares them"
         )
     return None
-
-
-def _out_of_memory(spec: Spec, place: Place, error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return f"rank {place.rank}, batch {spec.per_worker_batch}: {text[:200]}"
 
 
 class _Frame:
@@ -116,7 +122,7 @@ class _Frame:
     def write(self, measurement: Measurement) -> None:
         """Writes steps.parquet, then record.json, which makes the run whole."""
         spec = self._spec
-        write_steps(self._steps, measurement.steps or {name: [] for name in STEP_COLUMNS})
+        write_steps(self._steps, measurement.steps or {name: np.empty(0) for name in STEP_COLUMNS})
         facts = provenance(
             device=device_model(spec.hardware),
             devices=available_devices(spec.hardware),
@@ -124,7 +130,7 @@ class _Frame:
         )
         record = Record(
             run=spec.run,
-            status=measurement.status,  # type: ignore[arg-type]
+            status=measurement.status,
             message=measurement.message,
             spec=spec.model_dump(mode="json"),
             provenance=facts,

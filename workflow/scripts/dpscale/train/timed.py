@@ -2,7 +2,7 @@
 
 import itertools
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import torch
 
@@ -11,7 +11,7 @@ from dpscale.plan.spec import Timing
 from dpscale.train.clock import make_clock
 from dpscale.train.data import Batch, Dataset, Loader, build_loader
 from dpscale.train.device import Utilisation
-from dpscale.train.loop import train_epoch
+from dpscale.train.loop import Epoch, train_epoch
 from dpscale.train.measurement import (
     Measurement,
     StepLog,
@@ -19,7 +19,7 @@ from dpscale.train.measurement import (
     mean_of_known,
     most_of_known,
 )
-from dpscale.train.memory import PeakMemory, limit_memory
+from dpscale.train.memory import PeakMemory
 from dpscale.train.progress import Progress
 from dpscale.train.worker import Place, build_replica
 
@@ -35,23 +35,25 @@ def measure_timed(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
     of a repeat come in random order, the same on all workers.
     """
     timing = spec.timing
-    assert timing is not None and spec.per_worker_batch is not None
-    if spec.memory_budget_bytes:
-        limit_memory(spec.memory_budget_bytes)
+    assert timing is not None
+    assert spec.per_worker_batch is not None
     memory = PeakMemory(place.device)
     seed = spec.seeds[0]
     loader = _loader(spec, dataset, place, kind=spec.data.loader, device=place.device)
     ready = _ready_batches(spec, dataset, place)
     replica = build_replica(spec, dataset, place, seed=seed, steps_per_epoch=len(loader))
-    supplies = {"with_loading": loader.batches, "without_loading": lambda _: ready}
+    supplies: dict[str, Callable[[int], Iterable[Batch]]] = {
+        "with_loading": loader.batches,
+        "without_loading": lambda _: ready,
+    }
     clock, log = make_clock(place.device), StepLog(place.rank)
-    _warm_up(timing, len(loader), lambda: train_epoch(replica, ready, clock))
+    _warm_up(timing, len(ready), lambda: train_epoch(replica, ready, clock))
     progress = Progress(spec.run, timing.repeats * len(timing.arms), shown=place.leads)
     order, numbers = random.Random(seed), itertools.count()
     with Utilisation(place.device, spec.hardware.threads_per_worker) as utilisation:
         for repeat in range(timing.repeats):
             for arm in order.sample(timing.arms, len(timing.arms)):
-                for number in range(_epochs(timing, len(loader))):
+                for number in range(_epochs(timing, len(ready))):
                     epoch = train_epoch(replica, supplies[arm](next(numbers)), clock)
                     log.add(epoch, seed=seed, arm=arm, repeat=repeat, number=number)
                 rate = epoch.samples.sum() * place.workers / epoch.seconds["step_s"].sum()
@@ -89,11 +91,14 @@ class _Ready:
     def __init__(self, batches: list[Batch], steps: int) -> None:
         self._batches, self._steps = batches, steps
 
+    def __len__(self) -> int:
+        return self._steps
+
     def __iter__(self) -> Iterator[Batch]:
         return itertools.islice(itertools.cycle(self._batches), self._steps)
 
 
-def _ready_batches(spec: Spec, dataset: Dataset, place: Place) -> Iterable[Batch]:
+def _ready_batches(spec: Spec, dataset: Dataset, place: Place) -> "_Ready":
     host = torch.device("cpu")
     loader = _loader(spec, dataset, place, kind="resident", device=host)
     first = next(loader.batches(0))
@@ -102,14 +107,15 @@ def _ready_batches(spec: Spec, dataset: Dataset, place: Place) -> Iterable[Batch
     batches = list(itertools.islice(loader.batches(0), count))
     if place.device.type == "cuda":
         batches = [(images.pin_memory(), labels.pin_memory()) for images, labels in batches]
-    return _Ready(batches, len(loader))
+    most = spec.timing.max_steps if spec.timing else None
+    return _Ready(batches, min(len(loader), most or len(loader)))
 
 
 def _epochs(timing: Timing, steps_per_epoch: int) -> int:
     return -(-timing.min_steps // steps_per_epoch)
 
 
-def _warm_up(timing: Timing, steps_per_epoch: int, run_epoch) -> None:
+def _warm_up(timing: Timing, steps_per_epoch: int, run_epoch: Callable[[], Epoch]) -> None:
     """Whole epochs that reach the steps of the warm-up; at large batches these are few steps."""
     epochs = -(-timing.warmup_steps // steps_per_epoch)
     for _ in range(max(epochs, int(timing.warmup_epoch))):

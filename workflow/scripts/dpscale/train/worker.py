@@ -125,7 +125,7 @@ def build_replica(
     optimizer = build_optimizer(module, training)
     model = _sync(spec).wrap(module, place.device)
     if training.compile:
-        model = torch.compile(model)
+        model.compile()
     return Replica(
         place,
         module,

@@ -1,0 +1,72 @@
+"""What a dataset is here: three splits of uint8 images, and the statistics to normalise them."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+_CHUNK_IMAGES = 4096
+
+
+class DatasetError(RuntimeError):
+    """A dataset that is missing, corrupt or unusable; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Images as uint8 [n, channels, height, width] and their labels as int64 [n]."""
+
+    images: Tensor
+    labels: Tensor
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def select(self, indices: Tensor) -> "Split":
+        """The split that holds the samples of the given indices, in that order."""
+        return Split(self.images.index_select(0, indices), self.labels.index_select(0, indices))
+
+    def repeated(self, repeats: int) -> "Split":
+        """The same samples `repeats` times over, one whole copy after another."""
+        if repeats == 1:
+            return self
+        return Split(self.images.repeat(repeats, 1, 1, 1), self.labels.repeat(repeats))
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Splits of one dataset; mean and std per channel, in units of 0..1, of the train split."""
+
+    name: str
+    train: Split
+    validation: Split
+    test: Split
+    classes: int
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        """Channels, height and width of every image."""
+        channels, height, width = self.train.images.shape[1:]
+        return channels, height, width
+
+
+def channel_statistics(images: Tensor) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Mean and population standard deviation per channel, in units of 0..1.
+
+    `images` is uint8 [n, channels, height, width]. A channel that never changes gets the
+    deviation of one grey level, so that dividing by it stays finite.
+    """
+    total = torch.zeros(images.shape[1], dtype=torch.float64)
+    total_of_squares = torch.zeros_like(total)
+    # In parts: all of CIFAR-10 in float64 would be 1.2 GB.
+    for part in images.split(_CHUNK_IMAGES):
+        values = part.to(torch.float64)
+        total += values.sum(dim=(0, 2, 3))
+        total_of_squares += values.square().sum(dim=(0, 2, 3))
+    pixels = images.numel() // images.shape[1]
+    mean = total / pixels
+    variance = (total_of_squares / pixels - mean.square()).clamp(min=0)
+    std = torch.where(variance > 1e-6, variance.sqrt(), torch.ones_like(variance))
+    return tuple((mean / 255).tolist()), tuple((std / 255).tolist())
