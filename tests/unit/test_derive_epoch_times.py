@@ -1,0 +1,128 @@
+"""Epoch times from steps, and where the seconds of an epoch go."""
+
+import pytest
+
+from builders import derived_lab, full_lab, run_row, step_rows, steps_table, table
+from dpscale.derive.epoch_times import epoch_times
+from dpscale.derive.phases import phases
+
+
+def step(rank: int, number: int, samples: int, step_s: float, **parts: float) -> dict:
+    """Return one row of `steps` of run r."""
+    return {"run": "r", "seed": 0, "arm": "with_loading", "repeat": 0, "epoch": 1, "step": number,
+            "rank": rank, "samples": samples, "step_s": step_s, "load_s": 0.0, "copy_s": 0.0,
+            "forward_s": 0.0, "backward_s": 0.0, "update_s": 0.0} | parts  # fmt: skip
+
+
+def runs_of(**given):
+    """Return `runs` of the one run r: two workers, b = 10, D = 100."""
+    shape = {"workers": 2, "per_worker_batch": 10, "train_samples": 100}
+    return table("runs", [run_row("r", **(shape | given))])
+
+
+def test_a_step_takes_as_long_as_its_slowest_rank():
+    steps = steps_table([step(0, 0, 10, 1.0), step(1, 0, 10, 1.5),
+                         step(0, 1, 10, 2.0), step(1, 1, 10, 1.0)])  # fmt: skip
+    # (1.5 + 2.0) s for 40 of 100 samples
+    assert list(epoch_times(steps, runs_of())["epoch_s"]) == [pytest.approx(8.75)]
+
+
+def test_partial_batches_are_left_out_of_time_and_samples():
+    steps = steps_table([step(0, 0, 10, 1.0), step(1, 0, 10, 1.0),
+                         step(0, 1, 3, 5.0), step(1, 1, 2, 5.0)])  # fmt: skip
+    assert list(epoch_times(steps, runs_of())["epoch_s"]) == [pytest.approx(5.0)]
+
+
+def test_a_step_that_lacks_a_rank_is_not_a_full_batch():
+    steps = steps_table([step(0, 0, 10, 1.0), step(1, 0, 10, 1.0), step(0, 1, 10, 9.0)])
+    assert list(epoch_times(steps, runs_of())["epoch_s"]) == [pytest.approx(5.0)]
+
+
+def test_rounding_of_iterations_does_not_show_between_worker_counts():
+    # Batches of 2*30 leave 40 of 100 samples over; one step of 0.6 s is still 1.0 s an epoch.
+    steps = steps_table([step(0, 0, 30, 0.6), step(1, 0, 30, 0.6)])
+    runs = runs_of(per_worker_batch=30)
+    assert list(epoch_times(steps, runs)["epoch_s"]) == [pytest.approx(1.0)]
+
+
+def test_every_repeat_of_every_arm_is_a_row():
+    run = run_row("r")
+    steps = [row for arm in ("with_loading", "without_loading")
+             for row in step_rows(run, epoch_s=[4.0, 5.0], arm=arm)]  # fmt: skip
+    made = epoch_times(steps_table(steps), table("runs", [run]))
+    rows = list(zip(made["arm"], made["repeat"], made["epoch_s"], strict=True))
+    assert rows == [
+        ("with_loading", 0, pytest.approx(4.0)), ("with_loading", 1, pytest.approx(5.0)),
+        ("without_loading", 0, pytest.approx(4.0)), ("without_loading", 1, pytest.approx(5.0)),
+    ]  # fmt: skip
+
+
+def test_a_run_with_an_arm_of_its_own_keeps_it():
+    run = run_row("r", study="data_parallel", arm="distributed")
+    made = epoch_times(steps_table(step_rows(run, epoch_s=[4.0])), table("runs", [run]))
+    assert list(made["arm"]) == ["distributed"]
+
+
+def test_training_runs_have_no_timed_epoch():
+    assert set(derived_lab()["epoch_times"]["study"]) == {"sweep", "scaling"}
+
+
+def test_steps_of_a_run_that_is_not_complete_are_not_used():
+    steps = steps_table([step(0, 0, 10, 1.0), step(1, 0, 10, 1.0)])
+    assert epoch_times(steps, runs_of(status="out_of_memory")).empty
+
+
+def phase_seconds(steps, runs) -> dict[str, float]:
+    """Return seconds by phase of a table of one run and arm."""
+    made = phases(steps, runs)
+    return dict(zip(made["phase"], made["epoch_s"], strict=True))
+
+
+def test_phases_are_means_over_ranks_scaled_to_the_epoch():
+    steps = steps_table([
+        step(0, 0, 10, 2.0, load_s=0.4, copy_s=0.1, forward_s=0.5, backward_s=0.6, update_s=0.2),
+        step(1, 0, 10, 2.0, load_s=0.2, copy_s=0.3, forward_s=0.5, backward_s=0.8, update_s=0.2),
+    ])  # fmt: skip
+    # 20 of 100 samples: means times 5
+    assert phase_seconds(steps, runs_of()) == pytest.approx(
+        {"load": 1.5, "copy": 1.0, "forward": 2.5, "backward": 3.5, "update": 1.0, "other": 0.5}
+    )
+
+
+def test_phases_are_medians_over_repeats():
+    run = run_row("r")
+    steps = steps_table(step_rows(run, epoch_s=[10.0, 30.0, 11.0]))
+    made = phase_seconds(steps, table("runs", [run]))
+    assert made["backward"] == pytest.approx(0.55 * 11.0)
+
+
+def test_shares_of_the_phases_add_up_to_one():
+    made = derived_lab()["phases"].dropna(subset="phase")
+    totals = made.groupby(["run", "arm"])["share_frac"].sum()
+    assert len(totals) == 3 + 2 * 13 + 9  # sweep, both arms of scaling, training
+    assert list(totals) == pytest.approx([1.0] * len(totals))
+
+
+def test_loading_is_a_phase_of_the_arm_with_loading_only():
+    made = derived_lab()["phases"].query("run == 'scaling-n1-b32' and phase == 'load'")
+    shares = dict(zip(made["arm"], made["share_frac"], strict=True))
+    assert shares == {"without_loading": 0.0, "with_loading": pytest.approx(0.2)}
+
+
+def test_a_training_run_has_phases_under_its_own_arm():
+    made = derived_lab()["phases"].query("run == 'large_batch-small'")
+    assert set(made["arm"]) == {"small"}
+    assert len(made) == 6
+
+
+def test_a_run_without_steps_is_a_row_with_its_status():
+    made = phases(steps_table([]), table("runs", [run_row("r", status="not run yet")]))
+    assert list(made["status"]) == ["not run yet"]
+    assert made[["phase", "epoch_s", "share_frac"]].isna().all(axis=None)
+
+
+def test_runs_of_a_whole_lab_all_appear_in_phases():
+    runs = full_lab()["runs"]
+    made = derived_lab()["phases"]
+    timed = runs[runs["kind"].isin(["timed", "training"]) & (runs["study"] != "boundary")]
+    assert set(timed["run"]) == set(made["run"])

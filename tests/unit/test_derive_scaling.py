@@ -1,0 +1,146 @@
+"""Speed-up and efficiency, weak and strong."""
+
+import pandas as pd
+import pytest
+
+from builders import derived_lab, empty_lab, full_lab, timed_cells
+from dpscale.derive.scaling import scaling
+from dpscale.derive.statistics import verdict
+from dpscale.derive.tables import derive_all
+
+
+def row(frame: pd.DataFrame, kind: str, workers: int, batch: int) -> pd.Series:
+    """Return the one row of a kind, N and b."""
+    found = frame[(frame["kind"] == kind) & (frame["workers"] == workers)
+                  & (frame["per_worker_batch"] == batch)]  # fmt: skip
+    assert len(found) == 1
+    return found.iloc[0]
+
+
+def test_speedup_is_base_over_time_and_efficiency_that_over_workers():
+    epoch_times, runs = timed_cells({(1, 32): [9.9, 10.0, 10.1], (2, 32): [6.2, 6.25, 6.3]})
+    two = row(scaling(epoch_times, runs), "weak", 2, 32)
+    assert two["epoch_s"] == pytest.approx(6.25)
+    assert two["speedup_ratio"] == pytest.approx(1.6)
+    assert two["efficiency_frac"] == pytest.approx(0.8)
+
+
+def test_interval_of_the_speedup_spans_the_ratios_of_the_extremes_of_three():
+    epoch_times, runs = timed_cells({(1, 32): [9.0, 10.0, 11.0], (2, 32): [4.0, 5.0, 6.0]})
+    two = row(scaling(epoch_times, runs), "weak", 2, 32)
+    # 2.5% of 9999 resamples: 9/6 is reached when both medians are extreme, (7/27)^2 = 6.7%
+    assert two["speedup_ratio_low"] == pytest.approx(9.0 / 6.0)
+    assert two["speedup_ratio_high"] == pytest.approx(11.0 / 4.0)
+
+
+def test_one_worker_against_itself_is_exactly_one():
+    epoch_times, runs = timed_cells({(1, 32): [9.0, 10.0, 11.0]})
+    one = row(scaling(epoch_times, runs), "weak", 1, 32)
+    columns = ["speedup_ratio", "speedup_ratio_low", "speedup_ratio_high", "efficiency_frac"]
+    assert list(one[columns]) == [1.0, 1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(("factor", "word"), [(2.0, "below"), (1.0, "indistinct"), (0.6, "above")])
+def test_two_workers_that_are_slower_equal_or_faster_are_told_apart(factor, word):
+    two = row(derived_lab(two_worker_factor=factor)["scaling"], "weak", 2, 128)
+    assert verdict(two["speedup_ratio_low"], two["speedup_ratio_high"], 1.0) == word
+    assert two["speedup_ratio"] == pytest.approx(1 / factor)
+
+
+def test_strong_scaling_compares_with_one_worker_on_the_whole_global_batch():
+    times = {(1, 32): [12.0], (1, 64): [10.0], (2, 32): [8.0]}
+    strong = row(scaling(*timed_cells(times)), "strong", 2, 32)
+    assert (strong["global_batch"], strong["speedup_ratio"]) == (64, pytest.approx(1.25))
+
+
+def test_one_cell_is_a_weak_and_a_strong_row_with_different_bases():
+    times = {(1, 32): [12.0], (1, 64): [10.0], (2, 32): [8.0]}
+    weak = row(scaling(*timed_cells(times)), "weak", 2, 32)
+    assert (weak["speedup_ratio"], weak["base_runs"]) == (pytest.approx(1.5), "n1-b32")
+
+
+def test_strong_series_hold_the_global_batch_and_include_one_worker():
+    strong = derived_lab()["scaling"].query("kind == 'strong'")
+    cells = list(zip(strong["global_batch"], strong["workers"], strong["per_worker_batch"],
+                     strict=True))  # fmt: skip
+    assert cells == [
+        (32, 1, 32), (32, 2, 16), (32, 4, 8),
+        (128, 1, 128), (128, 2, 64), (128, 4, 32),
+        (512, 1, 512), (512, 2, 256), (512, 4, 128),
+    ]  # fmt: skip
+
+
+def test_weak_rows_are_every_worker_count_at_every_batch_of_one_worker():
+    weak = derived_lab()["scaling"].query("kind == 'weak'")
+    cells = list(zip(weak["workers"], weak["per_worker_batch"], strict=True))
+    assert cells == [(n, b) for n in (1, 2, 4) for b in (32, 128, 512)]
+
+
+@pytest.mark.parametrize("status", ["not run yet", "out_of_memory", "unavailable", "failed"])
+def test_a_cell_that_did_not_run_is_a_row_with_its_status_and_nulls(status):
+    epoch_times, runs = timed_cells({(1, 32): [10.0, 10.0], (4, 32): []}, status={(4, 32): status})
+    four = row(scaling(epoch_times, runs), "weak", 4, 32)
+    assert (four["status"], four["repeats"]) == (status, 0)
+    assert four[["epoch_s", "speedup_ratio", "speedup_ratio_low", "efficiency_frac"]].isna().all()
+
+
+def test_without_its_base_a_cell_has_a_time_and_no_speedup():
+    epoch_times, runs = timed_cells(
+        {(1, 32): [], (2, 32): [5.0, 5.0]}, status={(1, 32): "not run yet"}
+    )
+    two = row(scaling(epoch_times, runs), "weak", 2, 32)
+    assert (two["epoch_s"], two["base_status"]) == (pytest.approx(5.0), "not run yet")
+    assert two[["speedup_ratio", "speedup_ratio_low", "efficiency_frac"]].isna().all()
+
+
+def test_a_cell_whose_base_was_never_planned_is_still_a_row():
+    two = row(scaling(*timed_cells({(2, 32): [5.0]})), "weak", 2, 32)
+    assert pd.isna(two["base_status"])
+    assert pd.isna(two["speedup_ratio"])
+
+
+def test_one_repeat_gives_a_speedup_without_an_interval():
+    two = row(scaling(*timed_cells({(1, 32): [10.0], (2, 32): [5.0]})), "weak", 2, 32)
+    assert two["speedup_ratio"] == pytest.approx(2.0)
+    assert two[["epoch_s_low", "speedup_ratio_low", "speedup_ratio_high"]].isna().all()
+
+
+def test_oversubscription_is_null_where_it_is_unknown():
+    known = row(derived_lab(not_run=["scaling-n2-b32"])["scaling"], "weak", 4, 32)
+    unknown = row(derived_lab(not_run=["scaling-n2-b32"])["scaling"], "weak", 2, 32)
+    assert known["oversubscribed"] == 1
+    assert pd.isna(unknown["oversubscribed"])
+
+
+def test_runs_on_other_numbers_of_nodes_are_rows_of_their_own_with_the_same_base():
+    lab = full_lab()
+    runs = lab["runs"]
+    moved = runs["run"] == "scaling-n2-b128"
+    twice = runs[moved].assign(run="scaling-n2-b128-nodes2", nodes=2)
+    steps = lab["steps"][lab["steps"]["run"] == "scaling-n2-b128"]
+    lab["runs"] = pd.concat([runs, twice], ignore_index=True)
+    lab["steps"] = pd.concat([lab["steps"], steps.assign(run="scaling-n2-b128-nodes2")])
+    frame = derive_all(lab)["scaling"]
+    pair = frame.query("kind == 'weak' and workers == 2 and per_worker_batch == 128")
+    assert list(pair["nodes"]) == [1, 2]
+    assert list(pair["base_runs"]) == ["scaling-n1-b128"] * 2
+
+
+def test_runs_of_one_cell_are_pooled_and_both_named():
+    first, runs = timed_cells({(1, 32): [10.0, 12.0]})
+    second = first.assign(run="again", epoch_s=[14.0, 16.0])
+    both = pd.concat([runs, runs.assign(run="again")])
+    one = row(scaling(pd.concat([first, second]), both), "weak", 1, 32)
+    assert (one["epoch_s"], one["repeats"], one["runs"]) == (
+        pytest.approx(13.0), 4, "n1-b32 again")  # fmt: skip
+
+
+def test_the_epoch_is_the_one_with_loading():
+    # one worker, b = 128: (10000/128*0.010 + 10000*0.0002) * 1.25 = 3.4765625
+    assert row(derived_lab()["scaling"], "weak", 1, 128)["epoch_s"] == pytest.approx(3.4765625)
+
+
+def test_no_scaling_runs_give_an_empty_table_with_its_columns():
+    lab = derive_all(empty_lab())["scaling"]
+    assert lab.empty
+    assert {"kind", "speedup_ratio_high", "oversubscribed"} <= set(lab.columns)

@@ -1,0 +1,123 @@
+"""The batch-size sweep and its boundary."""
+
+import pandas as pd
+import pytest
+
+from builders import derived_lab, run_row, step_rows, steps_table, table
+from dpscale.derive.epoch_times import epoch_times
+from dpscale.derive.sweep import boundary, sweep
+
+
+def swept(statuses: dict[int, str], **given) -> pd.DataFrame:
+    """Return `sweep` of batches with these statuses, each complete one timed 4, 5 and 6 s."""
+    rows = [run_row(f"b{batch}", study="sweep", per_worker_batch=batch, status=status, **given)
+            for batch, status in statuses.items()]  # fmt: skip
+    steps = [step for row in rows if row["status"] == "complete"
+             for step in step_rows(row, epoch_s=[4.0, 6.0, 5.0])]  # fmt: skip
+    runs, steps = table("runs", rows), steps_table(steps)
+    return sweep(runs, steps, epoch_times(steps, runs))
+
+
+def probed(*probes: tuple[int, str], study: str = "boundary") -> pd.Series:
+    """Return the one row of `boundary` of probes (batch, status)."""
+    runs = table("runs", [run_row(f"p{i}", study=study, per_worker_batch=batch, status=status)
+                          for i, (batch, status) in enumerate(probes)])  # fmt: skip
+    found = boundary(runs)
+    assert len(found) == 1
+    return found.iloc[0]
+
+
+def test_a_batch_has_the_median_epoch_its_interval_and_its_rate():
+    one = swept({32: "complete"}).iloc[0]
+    assert (one["epoch_s"], one["repeats"]) == (pytest.approx(5.0), 3)
+    assert (one["epoch_s_low"], one["epoch_s_high"]) == (pytest.approx(4.0), pytest.approx(6.0))
+    assert one["samples_per_s"] == pytest.approx(2_000.0)  # 10,000 samples in 5 s
+
+
+def test_steps_of_an_epoch_are_whole_batches():
+    assert swept({48: "complete"}).iloc[0]["steps_per_epoch"] == 208  # 10,000 / 48 = 208.3
+
+
+def test_parts_of_the_epoch_are_medians_over_repeats():
+    one = swept({32: "complete"}).iloc[0]
+    parts = one[["copy_s", "forward_s", "backward_s", "update_s"]]
+    assert list(parts) == pytest.approx([0.25, 1.5, 2.75, 0.25])
+
+
+def test_rows_ascend_and_end_at_the_first_out_of_memory():
+    made = swept({512: "out_of_memory", 2048: "out_of_memory", 128: "complete", 32: "complete"})
+    assert list(made["per_worker_batch"]) == [32, 128, 512]
+    assert list(made["limit"].fillna("")) == ["", "", "memory"]
+
+
+def test_rows_end_at_the_first_batch_beyond_the_dataset():
+    made = swept({32: "complete", 8192: "complete", 32768: "exceeds_dataset", 131072: "complete"})
+    assert list(made["per_worker_batch"]) == [32, 8192, 32768]
+    assert made.iloc[-1]["limit"] == "dataset"
+
+
+def test_the_row_that_ran_out_of_memory_has_nulls_and_not_zeros():
+    last = derived_lab()["sweep"].iloc[-1]
+    assert (last["status"], last["repeats"]) == ("out_of_memory", 0)
+    measured = ["epoch_s", "epoch_s_low", "samples_per_s", "peak_memory_bytes", "forward_s"]
+    assert last[measured].isna().all()
+
+
+def test_a_batch_that_did_not_run_does_not_end_the_sweep():
+    made = swept({32: "complete", 128: "not run yet", 512: "complete"})
+    assert list(made["status"]) == ["complete", "not run yet", "complete"]
+    assert pd.isna(made.iloc[1]["epoch_s"])
+
+
+def test_boundary_probes_are_not_in_the_sweep():
+    assert list(derived_lab()["sweep"]["per_worker_batch"]) == [32, 128, 512, 2048]
+
+
+def test_memory_and_utilisation_are_those_of_the_batch():
+    one = derived_lab()["sweep"].set_index("per_worker_batch").loc[128]
+    assert (one["peak_memory_bytes"], one["utilisation_frac"]) == (151_200_000, 0.9)
+
+
+def test_boundary_is_the_largest_fit_and_the_smallest_failure_with_their_counts():
+    found = probed((1024, "complete"), (1280, "complete"), (1281, "out_of_memory"),
+                   (1280, "complete"), (1281, "out_of_memory"), (1281, "out_of_memory"),
+                   (2048, "out_of_memory"))  # fmt: skip
+    assert (found["largest_fit_batch"], found["smallest_failed_batch"]) == (1280, 1281)
+    assert (found["fit_confirmations"], found["failure_confirmations"]) == (2, 3)
+    assert found["limit"] == "memory"
+
+
+def test_runs_of_the_sweep_count_as_confirmations():
+    found = derived_lab()["boundary"].iloc[0]
+    assert (found["largest_fit_batch"], found["fit_confirmations"]) == (1280, 2)
+    assert probed((512, "complete"), (2048, "out_of_memory"), study="sweep")[
+        "failure_confirmations"] == 1  # fmt: skip
+
+
+def test_a_batch_that_once_failed_is_not_called_a_fit():
+    found = probed((512, "complete"), (1024, "complete"), (1024, "out_of_memory"))
+    assert (found["largest_fit_batch"], found["smallest_failed_batch"]) == (512, 1024)
+
+
+def test_when_the_dataset_is_the_limit_no_batch_failed():
+    found = probed((8192, "complete"), (10_000, "complete"), (32768, "exceeds_dataset"))
+    assert (found["largest_fit_batch"], found["limit"]) == (10_000, "dataset")
+    assert pd.isna(found["smallest_failed_batch"])
+    assert found["failure_confirmations"] == 0
+
+
+def test_memory_is_the_limit_when_both_were_met():
+    found = probed((32, "complete"), (8192, "out_of_memory"), (32768, "exceeds_dataset"))
+    assert found["limit"] == "memory"
+
+
+def test_a_sweep_that_met_no_limit_names_none():
+    found = probed((32, "complete"), (128, "not run yet"))
+    assert found["largest_fit_batch"] == 32
+    assert pd.isna(found["limit"])
+
+
+def test_a_sweep_that_did_not_run_has_a_row_without_a_boundary():
+    found = probed((32, "not run yet"), (128, "not run yet"), study="sweep")
+    assert pd.isna(found["largest_fit_batch"])
+    assert found["fit_confirmations"] == 0

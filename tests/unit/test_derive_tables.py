@@ -1,0 +1,173 @@
+"""The registry, the column types, the guard of one machine, and the script."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from builders import derived_lab, empty_lab, full_lab, run_row, table
+from dpscale.derive.same_machine import MixedMachinesError, require_same_machine
+from dpscale.derive.tables import COLUMNS, DERIVED, TIDY, derive_all, derived_inputs, in_order
+
+SCRIPT = Path(__file__).resolve().parents[2] / "workflow" / "scripts" / "derive.py"
+FIXED = {
+    "sweep": "per_worker_batch status epoch_s epoch_s_low epoch_s_high samples_per_s "
+    "peak_memory_bytes utilisation_frac repeats",
+    "scaling": "kind workers nodes per_worker_batch global_batch status epoch_s epoch_s_low "
+    "epoch_s_high speedup_ratio speedup_ratio_low speedup_ratio_high efficiency_frac "
+    "oversubscribed",
+    "communication": "workers nodes per_worker_batch status epoch_s compute_s subtraction_s "
+    "subtraction_s_low subtraction_s_high exposed_s overhead_s contention_s span_s",
+    "bandwidth": "workers nodes per_worker_batch iterations payload_bytes moved_bytes "
+    "lab_bytes_per_s busbw_bytes_per_s link_bytes_per_s",
+    "ledger": "workers phase operation purpose calls bytes",
+    "wire": "workers predicted_bytes ledger_bytes interface_bytes",
+}
+
+
+def derive(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run the script."""
+    command = [sys.executable, str(SCRIPT), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def written(lab: dict[str, pd.DataFrame], folder: Path) -> Path:
+    """Write tidy tables as parquet files and return their folder."""
+    folder.mkdir()
+    for name, frame in lab.items():
+        frame.to_parquet(folder / f"{name}.parquet")
+    return folder
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_fixed_columns_come_first_and_in_their_order(name):
+    fixed = FIXED[name].split()
+    assert list(derived_lab()[name].columns[: len(fixed)]) == fixed
+
+
+@pytest.mark.parametrize("name", DERIVED)
+def test_tables_of_no_runs_have_no_rows_and_the_columns_of_full_ones(name):
+    empty = derive_all(empty_lab())[name]
+    assert empty.empty
+    assert dict(empty.dtypes.astype(str)) == COLUMNS[name]
+    assert dict(derived_lab()[name].dtypes.astype(str)) == COLUMNS[name]
+
+
+def test_a_plan_of_which_nothing_ran_keeps_every_cell():
+    runs = list(full_lab()["runs"]["run"])
+    tables = derived_lab(not_run=runs)
+    assert {name: len(tables[name]) for name in ("sweep", "scaling", "communication")} == {
+        "sweep": 4, "scaling": 18, "communication": 6}  # fmt: skip
+    assert set(tables["scaling"]["status"]) == {"not run yet"}
+
+
+def test_every_input_is_a_table_that_exists():
+    for _, inputs in DERIVED.values():
+        assert set(inputs) <= set(TIDY) | set(DERIVED)
+
+
+def test_a_table_comes_after_those_it_is_made_from():
+    order = in_order(["bandwidth", "communication", "epoch_times"])
+    assert order == ["epoch_times", "communication", "bandwidth"]
+    assert derived_inputs("bandwidth") == ["communication"]
+
+
+def test_runs_of_two_machines_are_refused_naming_both_and_a_run_of_each():
+    runs = table("runs", [run_row("one", fingerprint="cpu A"), run_row("two", fingerprint="cpu B")])
+    with pytest.raises(MixedMachinesError, match=r"run one .*cpu A.* run two on cpu B"):
+        require_same_machine(runs)
+
+
+def test_a_run_that_is_not_complete_does_not_count_as_a_machine():
+    runs = table("runs", [run_row("one", fingerprint="cpu A"),
+                          run_row("two", fingerprint="cpu B", status="out_of_memory"),
+                          run_row("three", status="not run yet")])  # fmt: skip
+    require_same_machine(runs)
+
+
+@pytest.mark.parametrize(
+    ("run", "names"),
+    [
+        ("sweep-b32", {"epoch_times", "sweep", "boundary", "phases"}),
+        ("scaling-n2-b32", {"epoch_times", "scaling", "communication", "bandwidth", "phases"}),
+        ("ledger-n2", {"ledger", "wire"}),
+        ("large_batch-small", {"accuracy", "phases"}),
+        ("replicas-baseline", {"accuracy", "order", "replicas", "phases"}),
+    ],
+)
+def test_every_table_refuses_to_combine_a_run_of_another_machine(run, names):
+    lab, derived = full_lab(), derived_lab()
+    elsewhere = lab["runs"]["run"] == run
+    lab["runs"]["fingerprint"] = lab["runs"]["fingerprint"].mask(elsewhere, "other")
+    refused = set()
+    for name, (function, inputs) in DERIVED.items():
+        try:
+            function(*[lab[given] if given in TIDY else derived[given] for given in inputs])
+        except MixedMachinesError:
+            refused.add(name)
+    assert refused == names
+
+
+def test_the_script_writes_what_the_functions_return(tmp_path):
+    tables = written(full_lab(), tmp_path / "tables")
+    assert derive("--tables", tables, "--output", tmp_path / "out").returncode == 0
+    for name, expected in derived_lab().items():
+        read = pd.read_csv(tmp_path / "out" / f"{name}.csv", dtype=COLUMNS[name])
+        pd.testing.assert_frame_equal(read, expected, check_exact=True)
+    assert not list((tmp_path / "out").glob(".*"))
+
+
+def test_the_script_makes_one_table_from_derived_ones_that_are_there(tmp_path):
+    tables, out = written(full_lab(), tmp_path / "tables"), tmp_path / "out"
+    derive("--tables", tables, "--output", out, "epoch_times")
+    assert derive("--tables", tables, "--output", out, "scaling").returncode == 0
+    assert sorted(path.name for path in out.iterdir()) == ["epoch_times.csv", "scaling.csv"]
+
+
+def test_the_script_reads_tables_whose_nulls_made_floats_of_integers(tmp_path):
+    lab = full_lab(not_run=["scaling-n2-b32"])
+    plain = {
+        name: frame.astype(
+            {column: "float64" for column, kind in frame.dtypes.items() if str(kind) == "Int64"}
+            | {column: "object" for column, kind in frame.dtypes.items() if str(kind) == "boolean"}
+        )
+        for name, frame in lab.items()
+    }
+    tables = written(plain, tmp_path / "tables")
+    assert derive("--tables", tables, "--output", tmp_path / "out").returncode == 0
+    whole, nullable = (tmp_path / "out" / "scaling.csv").read_text(), derived_lab(
+        not_run=["scaling-n2-b32"])["scaling"].to_csv(index=False)  # fmt: skip
+    assert whole == nullable
+
+
+def test_csv_files_keep_integers_true_false_and_empty_nulls(tmp_path):
+    tables = written(full_lab(not_run=["scaling-n2-b32"]), tmp_path / "tables")
+    derive("--tables", tables, "--output", tmp_path, "epoch_times", "scaling")
+    lines = (tmp_path / "scaling.csv").read_text().splitlines()
+    assert lines[4].startswith("weak,2,1,32,64,not run yet,,,,,,,,,scaling-n2-b32,0,")
+    assert lines[7].split(",")[13] == "True"
+
+
+def test_the_script_names_two_machines_without_a_traceback(tmp_path):
+    lab = full_lab()
+    other = lab["runs"]["run"] == "ledger-n2"
+    lab["runs"]["fingerprint"] = lab["runs"]["fingerprint"].mask(other, "cpu B")
+    tables = written(lab, tmp_path / "tables")
+    result = derive("--tables", tables, "--output", tmp_path / "out", "scaling")
+    assert result.returncode == 1
+    assert "ledger-n2 on cpu B" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("names", "message"), [(["scalling"], "no derived table scalling"),
+                           (["scaling"], "no input table")],
+)  # fmt: skip
+def test_the_script_names_what_is_missing(tmp_path, names, message):
+    tables = written(full_lab(), tmp_path / "tables")
+    result = derive("--tables", tables, "--output", tmp_path / "out", *names)
+    assert result.returncode != 0
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr

@@ -1,0 +1,46 @@
+"""Epoch times: one row for every timed repeat of every timed run."""
+
+import pandas as pd
+
+from dpscale.derive.columns import Columns, as_table, floats, integers, texts
+from dpscale.derive.formulas import epoch_seconds
+from dpscale.derive.same_machine import require_same_machine
+
+COLUMNS: Columns = (
+    texts("run study arm")
+    | integers("workers nodes per_worker_batch repeat train_samples")
+    | floats("epoch_s")
+)
+_REPEAT = ["run", "seed", "arm", "repeat", "epoch"]
+_OF_RUN = ["run", "kind", "study", "run_arm", "workers", "nodes", "per_worker_batch"]
+
+
+def steps_of_full_batches(steps: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the steps of complete runs in which all ranks together had N*b samples.
+
+    The columns of their run follow; `arm` is the run's, else the steps' own.
+    """
+    complete = runs[runs["status"] == "complete"].rename(columns={"arm": "run_arm"})
+    joined = steps.merge(complete[[*_OF_RUN, "global_batch", "train_samples"]], on="run")
+    step = [*_REPEAT, "step"]
+    together = joined.groupby(step, dropna=False)["samples"].transform("sum")
+    full = joined[(together == joined["global_batch"]).fillna(False).astype(bool)]
+    return full.assign(arm=full["run_arm"].where(full["run_arm"].notna(), full["arm"]))
+
+
+def epoch_times(steps: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return epoch_s of every (run, arm, repeat): D * sum of the steps' seconds / their samples.
+
+    A step takes as long as its slowest rank. Only full-batch steps of complete timed runs count.
+    Raises MixedMachinesError for runs of different machines.
+    """
+    timed = runs[runs["kind"] == "timed"]
+    require_same_machine(timed)
+    full = steps_of_full_batches(steps, timed)
+    keys = ["run", "study", "arm", "workers", "nodes", "per_worker_batch", "train_samples"]
+    by_step = full.groupby([*keys, "repeat", "epoch", "seed", "step"], dropna=False, sort=False)
+    steps_whole = by_step.agg(step_s=("step_s", "max"), samples=("samples", "sum")).reset_index()
+    by_repeat = steps_whole.groupby([*keys, "repeat"], dropna=False, sort=False)
+    sums = by_repeat[["step_s", "samples"]].sum().reset_index()
+    seconds = epoch_seconds(sums["step_s"], sums["samples"], sums["train_samples"])
+    return as_table(sums.assign(epoch_s=seconds).to_dict("records"), COLUMNS)

@@ -1,0 +1,100 @@
+"""Every formula of the derived tables, once, with its unit and its source.
+
+N workers, b per-worker batch, B = N*b, D training samples, S payload bytes. Every function takes
+plain numbers or pandas Series of them and returns the same kind.
+"""
+
+from typing import TypeVar
+
+import pandas as pd
+
+Number = TypeVar("Number", float, pd.Series)
+
+
+def ring_allreduce_bytes(payload_bytes: Number, workers: Number) -> Number:
+    """Return 2(N-1)/N*S: the least bytes the busiest worker sends in an all-reduce of S bytes.
+
+    Patarasuk and Yuan, J. Parallel Distrib. Comput. 69 (2009) 117-124, Lemma 4.
+    """
+    return 2 * (workers - 1) * payload_bytes / workers
+
+
+def allreduce_wire_bytes(payload_bytes: Number, workers: Number) -> Number:
+    """Return 2(N-1)*S: bytes that all N workers together send in a ring all-reduce of S bytes.
+
+    N times `ring_allreduce_bytes` (Patarasuk and Yuan 2009, Lemma 4).
+    """
+    return 2 * (workers - 1) * payload_bytes
+
+
+def broadcast_wire_bytes(payload_bytes: Number, workers: Number) -> Number:
+    """Return (N-1)*s: bytes sent in a broadcast of s bytes, since N-1 workers each receive s."""
+    return (workers - 1) * payload_bytes
+
+
+def allgather_wire_bytes(payload_bytes: Number, workers: Number) -> Number:
+    """Return N(N-1)*s: bytes sent in an all-gather in which each worker contributes s bytes."""
+    return workers * (workers - 1) * payload_bytes
+
+
+def step_wire_bytes(payload_bytes: Number, buffer_bytes: Number, workers: Number) -> Number:
+    """Return 2(N-1)*S + (N-1)*buffers: bytes all workers send in one steady DDP iteration."""
+    gradients = allreduce_wire_bytes(payload_bytes, workers)
+    return gradients + broadcast_wire_bytes(buffer_bytes, workers)
+
+
+def epoch_seconds(steps_s: Number, samples: Number, train_samples: Number) -> Number:
+    """Return the seconds of an epoch of exactly D samples: measured seconds times D / samples.
+
+    Scaling full-batch steps to D keeps the rounding of ceil(D/B) out of comparisons across N.
+    """
+    return steps_s * train_samples / samples
+
+
+def iterations_per_epoch(
+    train_samples: Number, workers: Number, per_worker_batch: Number
+) -> Number:
+    """Return D/(N*b), the factor that scales one full-batch step to an epoch of D samples.
+
+    Not an integer in general; it multiplies time and bytes alike.
+    """
+    return train_samples / (workers * per_worker_batch)
+
+
+def full_steps(train_samples: Number, global_batch: Number) -> Number:
+    """Return floor(D/B): the full batches of one epoch whose last partial batch is dropped."""
+    return train_samples // global_batch
+
+
+def samples_per_second(train_samples: Number, epoch_s: Number) -> Number:
+    """Return D/T, samples per second of an epoch of D samples that took T seconds."""
+    return train_samples / epoch_s
+
+
+def speedup(base_epoch_s: Number, epoch_s: Number) -> Number:
+    """Return T_1/T_N, the speed-up of an epoch (a ratio, not multiplied by N)."""
+    return base_epoch_s / epoch_s
+
+
+def efficiency(speedup_ratio: Number, workers: Number) -> Number:
+    """Return T_1/(N*T_N), the parallel efficiency as a fraction."""
+    return speedup_ratio / workers
+
+
+def compute_seconds(base_epoch_s: Number, workers: Number) -> Number:
+    """Return T_1/N: one worker's epoch (same b, without loading) shared among N workers."""
+    return base_epoch_s / workers
+
+
+def communication_seconds(base_epoch_s: Number, epoch_s: Number, workers: Number) -> Number:
+    """Return T_N - T_1/N, communication by subtraction; with `compute_seconds` it sums to T_N."""
+    return epoch_s - compute_seconds(base_epoch_s, workers)
+
+
+def bandwidth(moved_bytes: Number, iterations: Number, communication_s: Number) -> Number:
+    """Return bytes per second: bytes of one iteration times iterations over an epoch's seconds.
+
+    With moved_bytes from `ring_allreduce_bytes` it is what nccl-tests calls bus bandwidth
+    (NVIDIA/nccl-tests, doc/PERFORMANCE.md).
+    """
+    return moved_bytes * iterations / communication_s

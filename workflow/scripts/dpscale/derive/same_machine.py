@@ -1,0 +1,26 @@
+"""The guard that keeps measurements of different machines apart."""
+
+import pandas as pd
+
+
+class MixedMachinesError(ValueError):
+    """Complete runs of different machines were about to be combined."""
+
+
+def require_same_machine(runs: pd.DataFrame) -> None:
+    """Raise MixedMachinesError when complete runs carry different fingerprints.
+
+    The message names two fingerprints and one run of each. Takes `run`, `status` and
+    `fingerprint`; a run whose fingerprint is null says nothing.
+    """
+    measured = runs[(runs["status"] == "complete") & runs["fingerprint"].notna()]
+    first_of_each = measured.drop_duplicates("fingerprint")
+    if len(first_of_each) < 2:
+        return
+    one, other = first_of_each.iloc[0], first_of_each.iloc[1]
+    raise MixedMachinesError(
+        "results of different machines are not combined: "
+        f"run {one['run']} was measured on {one['fingerprint']}, "
+        f"run {other['run']} on {other['fingerprint']}; give each machine its own name: in the "
+        "config, or run again what was measured on the other machine"
+    )

@@ -1,0 +1,75 @@
+"""The registry of derived tables: what makes each, from which tables, with which columns."""
+
+from collections.abc import Callable, Iterable, Mapping
+from graphlib import TopologicalSorter
+
+import pandas as pd
+
+from dpscale.derive import (
+    accuracy,
+    bandwidth,
+    communication,
+    epoch_times,
+    ledger,
+    order,
+    phases,
+    replicas,
+    scaling,
+    sweep,
+)
+from dpscale.derive.columns import Columns
+
+TIDY = ("runs", "steps", "epochs", "replicas", "orders", "collectives", "wire")
+
+# name: (function, its inputs in the order of its arguments). An input named in TIDY is the tidy
+# table, any other a derived one (`replicas` and `wire` name one of each; no input is the derived).
+DERIVED: dict[str, tuple[Callable[..., pd.DataFrame], list[str]]] = {
+    "epoch_times": (epoch_times.epoch_times, ["steps", "runs"]),
+    "sweep": (sweep.sweep, ["runs", "steps", "epoch_times"]),
+    "boundary": (sweep.boundary, ["runs"]),
+    "scaling": (scaling.scaling, ["epoch_times", "runs"]),
+    "communication": (communication.communication, ["epoch_times", "runs"]),
+    "bandwidth": (bandwidth.bandwidth, ["communication", "runs"]),
+    "ledger": (ledger.ledger, ["collectives", "runs"]),
+    "wire": (ledger.wire, ["wire", "collectives", "runs"]),
+    "accuracy": (accuracy.accuracy, ["epochs", "runs"]),
+    "order": (order.order, ["orders", "runs"]),
+    "replicas": (replicas.replicas, ["replicas", "runs"]),
+    "phases": (phases.phases, ["steps", "runs"]),
+}
+
+COLUMNS: dict[str, Columns] = {
+    "epoch_times": epoch_times.COLUMNS,
+    "sweep": sweep.SWEEP_COLUMNS,
+    "boundary": sweep.BOUNDARY_COLUMNS,
+    "scaling": scaling.COLUMNS,
+    "communication": communication.COLUMNS,
+    "bandwidth": bandwidth.COLUMNS,
+    "ledger": ledger.LEDGER_COLUMNS,
+    "wire": ledger.WIRE_COLUMNS,
+    "accuracy": accuracy.COLUMNS,
+    "order": order.COLUMNS,
+    "replicas": replicas.COLUMNS,
+    "phases": phases.COLUMNS,
+}
+
+
+def derived_inputs(name: str) -> list[str]:
+    """Return the inputs of the derived table `name` that are derived tables themselves."""
+    return [given for given in DERIVED[name][1] if given not in TIDY]
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Return the names so that a table comes after those of them that it is made from."""
+    asked = set(names)
+    graph = {name: derived_inputs(name) for name in DERIVED}
+    return [name for name in TopologicalSorter(graph).static_order() if name in asked]
+
+
+def derive_all(tidy: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Return every derived table, keyed by name, of these tidy tables (all of TIDY)."""
+    made: dict[str, pd.DataFrame] = {}
+    for name in in_order(DERIVED):
+        function, inputs = DERIVED[name]
+        made[name] = function(*[tidy[given] if given in TIDY else made[given] for given in inputs])
+    return made
