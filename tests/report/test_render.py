@@ -1,0 +1,262 @@
+"""The rendered report: escaped, whole, self-contained, each number tied to its runs."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from jinja2 import UndefinedError
+from made_lab import (
+    HEAD,
+    TEMPLATES,
+    Maker,
+    answer,
+    lab_answers,
+    runs_table,
+    speedup_value,
+    timing_table,
+)
+from markupsafe import Markup
+
+from dpscale.reporting.answer import Answer, Column, Table, Value, dump_answers, load_answers
+from dpscale.reporting.formula import FormulaError, as_image, as_mathml, with_formulas
+from dpscale.reporting.html import write_html
+from dpscale.reporting.links import linked
+from dpscale.reporting.render import render_report
+from dpscale.reporting.report import MissingAnswerError
+from dpscale.reporting.sources import Sources, UnknownRunError
+from dpscale.reporting.tables import Shown, shown, table_view
+
+HOSTILE = """<script>alert(1)</script> {{ 7*7 }} "quoted" 'single' & <b>"""
+FETCHING = {("script", "src"), ("link", "href"), ("img", "src"), ("iframe", "src"),
+            ("use", "href"), ("use", "xlink:href"), ("image", "href"), ("source", "src")}
+
+
+class Page(HTMLParser):
+    """Tags, ids and addresses of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.fetched: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            if (tag, name) == ("a", "href"):
+                self.links.append(value or "")
+            if (tag, name) in FETCHING:
+                self.fetched.append(value or "")
+
+
+@pytest.fixture
+def html(make_report: Maker) -> str:
+    return render_report(make_report(), templates=TEMPLATES, medium="html")
+
+
+def sources() -> Sources:
+    return Sources.of_runs(runs_table().run)
+
+
+def test_hostile_text_is_printed_and_not_obeyed(make_report):
+    answers = [answer("Q1", text=HOSTILE, missing=(HOSTILE,)), *lab_answers()[1:]]
+    text = render_report(make_report(answers=answers, head={**HEAD, "title": HOSTILE}),
+                         templates=TEMPLATES, medium="html")
+    assert "script" not in Page(text).tags
+    assert text.count("&lt;script&gt;alert(1)&lt;/script&gt; {{ 7*7 }} &#34;quoted&#34;") == 4
+
+
+def test_hostile_cells_and_captions_are_escaped(make_report):
+    table = Table(caption=HOSTILE, columns=[Column(key="a", title=HOSTILE)],
+                  rows=[{"a": HOSTILE}])
+    answers = [answer("Q1").model_copy(update={"tables": [table]}), *lab_answers()[1:]]
+    text = render_report(make_report(answers=answers), templates=TEMPLATES, medium="html")
+    assert "script" not in Page(text).tags
+
+
+def test_a_missing_answer_is_an_error_that_names_it(make_report):
+    with pytest.raises(MissingAnswerError, match=r"no answer to Q3\.1, Q7"):
+        make_report(answers=[a for a in lab_answers() if a.id not in ("Q3.1", "Q7")])
+
+
+def test_a_name_that_a_template_does_not_get_is_an_error(make_report, tmp_path):
+    (tmp_path / "report.html.j2").write_text("{{ report.head.titel }}", encoding="utf-8")
+    (tmp_path / "style.css").write_text("", encoding="utf-8")
+    with pytest.raises(UndefinedError, match="titel"):
+        render_report(make_report(), templates=tmp_path, medium="html")
+
+
+def test_a_missing_figure_is_an_error(make_report):
+    changed = answer("Q1").model_copy(update={"figures": ["nowhere"]})
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.svg"):
+        make_report(answers=[changed, *lab_answers()[1:]])
+
+
+def test_a_number_that_names_an_unknown_run_is_an_error(make_report):
+    with pytest.raises(UnknownRunError, match="scaling-n2-b32"):
+        render_report(make_report(runs=runs_table().iloc[:1]), templates=TEMPLATES, medium="html")
+
+
+def test_the_page_asks_nothing_of_any_server(html):
+    assert Page(html).fetched == []
+    assert re.findall(r"url\((?!#)|@import", html) == []
+
+
+def test_outside_links_lead_to_dois_only(html):
+    outside = {link for link in Page(html).links if not link.startswith("#")}
+    assert outside == {"https://doi.org/10.1016/j.jpdc.2008.09.002"}
+
+
+def test_every_anchor_resolves_and_is_unique(html):
+    page = Page(html)
+    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_every_run_has_an_anchor(html):
+    assert {"run-scaling-n1-b32", "run-scaling-n2-b32", "run-scaling-n4"} <= set(Page(html).ids)
+
+
+def test_a_number_in_the_text_links_to_its_runs(html):
+    assert ('<a class="measured" href="#run-scaling-n2-b32" title="run scaling-n2-b32">61.7%</a>'
+            in html)
+
+
+def test_a_number_of_two_runs_links_to_their_group(html):
+    found = re.search(r'<a class="measured" href="#(source-\d+)" '
+                      r'title="2 runs: scaling-n1-b32, scaling-n2-b32">1.23× \(1.20', html)
+    assert found is not None
+    assert found[1] in Page(html).ids
+
+
+def test_lacking_results_are_counted_at_the_top_and_named_in_their_section(make_report):
+    runs = runs_table()
+    runs.loc[2, "status"] = "not run yet"
+    text = render_report(make_report(runs=runs), templates=TEMPLATES, medium="html")
+    assert "1 not run yet" in text[:text.index('id="summary"')]
+    assert "No result yet for: warmup, seed 1." in text
+
+
+def test_a_whole_report_has_no_notice(make_report):
+    text = render_report(make_report(answers=[answer(a.id) for a in lab_answers()]),
+                         templates=TEMPLATES, medium="html")
+    assert "incomplete" not in text
+
+
+def test_the_summary_is_what_was_found(make_report):
+    report = make_report(summary=["One <finding>.", "Two.", "Three."])
+    text = render_report(report, templates=TEMPLATES, medium="html")
+    assert "<li>One &lt;finding&gt;.</li>" in text
+
+
+def test_a_number_in_the_summary_links_only_where_its_runs_are_certain():
+    values = [speedup_value(("scaling-n1-b32",)), Value(value=0.5, unit="fraction", runs=["a"]),
+              Value(value=0.5, unit="fraction", runs=["b"])]
+    text = linked(Markup("1.23× and 50.0%"), values, sources(), only_certain=True)
+    assert text == ('<a class="measured" href="#run-scaling-n1-b32" title="run scaling-n1-b32">'
+                    "1.23×</a> and 50.0%")
+
+
+def test_a_repeated_figure_is_shown_once_and_pointed_to(html):
+    assert Page(html).ids.count("figure-accuracy") == 1
+    assert 'See <a href="#figure-accuracy">Figure 5</a>' in html
+
+
+def test_the_report_is_dated_by_its_newest_run(make_report):
+    report = make_report()
+    assert (report.date, report.finished_at) == ("2 March 2026", "2026-03-02T11:30:00Z")
+
+
+def test_the_same_report_is_the_same_page(make_report, tmp_path):
+    for name in ("one.html", "two.html"):
+        write_html(make_report(), templates=TEMPLATES, output=tmp_path / name)
+    assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
+
+
+def test_a_column_has_one_scale_and_its_cells_link_to_the_runs_of_their_row():
+    view = table_view(timing_table(), sources(), number=1, image=False)
+    assert (view.columns[2].symbol, view.rows[0][2], view.rows[3][2]) == (
+        "s", Shown("12.50", "12.12 to 12.75", "#run-scaling-n1-b32", "run scaling-n1-b32"),
+        Shown("out of memory"))
+
+
+def wide_table(last: Value) -> Table:
+    columns = [Column(key=f"c{index}", title=f"Column {index}") for index in range(9)]
+    unknown = Value(value=None, unit="s", status="not measured")
+    first = {column.key: 1 for column in columns[:-1]}
+    return Table(caption="c", columns=columns,
+                 rows=[{**first, "c8": unknown}, {**first, "c8": last}])
+
+
+def test_a_wide_table_leaves_out_a_column_without_one_result_and_says_so():
+    view = table_view(wide_table(Value(value=None, unit="s", status="not measured")), sources(),
+                      number=1, image=False)
+    assert (len(view.columns), view.left_out) == (8, [("not measured", ["Column 8"])])
+
+
+def test_a_wide_table_keeps_a_column_with_a_result():
+    view = table_view(wide_table(Value(value=1.0, unit="s")), sources(), number=1, image=False)
+    assert (len(view.columns), view.left_out) == (9, [])
+
+
+def test_a_setting_in_a_table_links_to_nothing():
+    assert table_view(timing_table(), sources(), number=1, image=False).rows[2][1] == "2\u202f048"
+
+
+def test_a_measurement_is_its_text_its_interval_and_its_link():
+    assert shown(speedup_value(("scaling-n1-b32",)), sources()) == Shown(
+        "1.23×", "1.20 to 1.27", "#run-scaling-n1-b32", "run scaling-n1-b32")
+
+
+def test_answers_survive_the_way_through_json():
+    assert load_answers(dump_answers(lab_answers())) == lab_answers()
+
+
+def test_a_unit_that_nobody_knows_is_refused():
+    with pytest.raises(ValueError, match="furlong"):
+        Value(value=1, unit="furlong")
+
+
+def test_a_row_with_other_keys_than_the_columns_is_refused():
+    with pytest.raises(ValueError, match="row 0"):
+        Table(caption="c", columns=[Column(key="a", title="A")], rows=[{"b": 1}])
+
+
+def test_a_formula_becomes_mathml_with_a_fraction():
+    assert "<mfrac>" in as_mathml(r"\frac{T_1}{T_N}")
+
+
+def test_a_formula_with_markup_inside_is_refused():
+    with pytest.raises(FormulaError, match="script"):
+        as_mathml(r"\text{<script>alert(1)</script>}")
+
+
+def test_a_formula_as_an_image_has_its_tex_as_alternative_text():
+    assert r'alt="\frac{1}{&#34;}"' in as_image(r'\frac{1}{"}')
+
+
+def test_dollars_delimit_formulas_and_an_escaped_one_is_a_dollar():
+    text = with_formulas(r"<b> $x$ costs \$5")
+    assert text.startswith("&lt;b&gt; <math")
+    assert text.endswith("</math> costs $5")
+
+
+def test_a_formula_keeps_its_punctuation():
+    assert with_formulas("$x$.").endswith("</math>.</span>")
+
+
+def test_an_equation_in_the_text_does_not_break():
+    assert with_formulas("N = 4 workers") == Markup("N\u00a0=\u00a04 workers")
+
+
+def test_two_runs_never_share_an_anchor():
+    assert Sources.of_runs(["a b", "a-b"]).anchors == {"a b": "run-a-b", "a-b": "run-a-b-2"}
+
+
+def test_an_answer_that_does_not_exist_cannot_be_loaded():
+    with pytest.raises(ValueError, match="sentence"):
+        Answer.model_validate({"id": "Q1", "question": "?"})

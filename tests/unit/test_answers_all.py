@@ -1,0 +1,167 @@
+"""All answers together: complete, typed, withheld where a result is missing, written as JSON."""
+
+import json
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders import Tables, derived_lab, empty_lab, full_lab
+from dpscale.derive.tables import derive_all
+from dpscale.reporting.answer import Answer, Value, dump_answers, load_answers
+from dpscale.reporting.answers import answer_all, chosen, findings
+
+IDS = ["Q1", "Q2", "Q3.1", "Q3.2", "Q4.1", "Q4.2", "Q5", "Q6", "Q7"]
+SCRIPT = Path(__file__).parents[2] / "workflow" / "scripts" / "answer.py"
+
+
+@cache
+def lab(**options: Any) -> tuple[Tables, Tables]:
+    return derived_lab(**options), full_lab(**options)
+
+
+@cache
+def answers(**options: Any) -> list[Answer]:
+    return answer_all(*lab(**options))
+
+
+def answer(question: str, **options: Any) -> Answer:
+    return answers(**options)[IDS.index(question)]
+
+
+def measurements(given: list[Answer]) -> list[Value]:
+    cells = [cell for one in given for table in one.tables for row in table.rows
+             for cell in row.values() if isinstance(cell, Value)]
+    return cells + [value for one in given for value in one.values.values()]
+
+
+def test_all_questions_are_answered_in_the_order_of_the_lab():
+    assert [one.id for one in answers()] == IDS
+
+
+@pytest.mark.parametrize("question", IDS)
+def test_every_answer_has_prose_a_formula_a_table_a_figure_and_a_reference(question):
+    one = answer(question)
+    assert len(one.paragraphs) >= 3
+    assert min(map(len, [one.formula, one.tables, one.figures, one.references])) >= 1
+    assert one.missing == []
+
+
+def test_every_known_value_names_runs_that_exist():
+    runs = set(lab()[1]["runs"]["run"])
+    values = [value for one in answers() for value in one.values.values()
+              if value.value is not None]
+    assert len(values) > 100
+    assert all(value.runs and set(value.runs) <= runs for value in values)
+
+
+def test_every_null_says_why():
+    nulls = [value for value in measurements(answers()) if value.value is None]
+    assert nulls
+    assert all(value.status for value in nulls)
+
+
+def test_no_sentence_or_paragraph_shows_a_null():
+    texts = [text for one in answers() for text in [one.sentence, *one.paragraphs]]
+    assert not [text for text in texts if any(word in text for word in
+                ("None", "nan", "unknown", "<NA>", "{", "  ")) and "\\" not in text]
+
+
+def test_answers_survive_json():
+    dumped = json.loads(json.dumps(dump_answers(answers()), allow_nan=False))
+    assert load_answers(dumped) == answers()
+
+
+@pytest.mark.parametrize(("run", "withheld"), [
+    ("sweep-b128", {"Q1": "sweep, b = 128: not run yet"}),
+    ("scaling-n2-b32", {"Q2": "scaling, N = 2, b = 32: not run yet",
+                        "Q3.1": "communication, N = 2, b = 32: not run yet",
+                        "Q3.2": "communication, N = 2, b = 32: not run yet"}),
+    ("scaling-n1-b32", {"Q2": "scaling, N = 1, b = 32: not run yet",
+                        "Q3.1": "communication, N = 1, b = 32: not run yet",
+                        "Q3.2": "communication, N = 1, b = 32: not run yet"}),
+    ("large_batch-small", {"Q4.1": "large_batch, small: not run yet",
+                           "Q4.2": "large_batch, small: not run yet"}),
+    ("large_batch-warmup", {"Q4.2": "large_batch, warmup: not run yet"}),
+    ("replicas-without_set_epoch", {"Q5": "replicas, without_set_epoch: not run yet"}),
+    ("ledger-n4", {"Q6": "ledger, N = 4: not run yet"}),
+    ("replicas-no_broadcast", {"Q7": "replicas, no_broadcast: not run yet"}),
+])
+def test_a_run_that_is_missing_withholds_just_the_conclusions_that_need_it(run, withheld):
+    found = {one.id: one for one in answers(not_run=(run,)) if one.missing}
+    assert {name: one.missing for name, one in found.items()} == {
+        name: [cell] for name, cell in withheld.items()}
+    assert all(one.sentence.startswith("The conclusion is withheld") for one in found.values())
+
+
+def test_a_failed_run_withholds_as_a_missing_one_does():
+    tidy = full_lab(not_run=["scaling-n4-b128"])
+    tidy["runs"].loc[tidy["runs"]["run"] == "scaling-n4-b128", "status"] = "failed"
+    found = answer_all(derive_all(tidy), tidy)
+    assert found[1].missing == ["scaling, N = 4, b = 128: failed"]
+
+
+def test_values_of_a_missing_cell_are_null_and_those_of_others_stay():
+    values = answer("Q2", not_run=("scaling-n2-b32",)).values
+    assert values["weak_speedup_ratio_n2_b32"].value is None
+    assert values["weak_speedup_ratio_n2_b32"].status == "not run yet"
+    assert values["weak_speedup_ratio_n2_b128"].value == pytest.approx(5 / 3)
+
+
+def test_without_any_run_every_conclusion_is_withheld_and_every_value_null():
+    tidy = empty_lab()
+    found = answer_all(derive_all(tidy), tidy)
+    assert [one.id for one in found] == IDS
+    assert all(one.missing for one in found)
+    assert all(value.value is None for one in found for value in one.values.values())
+
+
+def test_the_findings_are_three_and_come_from_different_subjects():
+    found = chosen(answers(), lab()[0])
+    assert [one.question for one in found] == ["Q1", "Q4.1", "Q7"]
+    # 5.125 s against 2.195 s, more than the 1.67 of two workers
+    assert found[0].text.endswith("2.20\u00a0s at b = 512, 2.33 times less.")
+
+
+@pytest.mark.parametrize(("factor", "claim"), [
+    (1.5, "Scaling: two workers are slower than one, with a speed-up of 0.667×"),
+    (0.3, "Scaling: two workers are faster than one, with a speed-up of 3.33×"),
+])
+def test_the_finding_on_speed_turns_to_the_largest_effect(factor, claim):
+    options = {"two_worker_factor": factor}
+    assert findings(answers(**options), lab(**options)[0])[0].startswith(claim)
+
+
+def test_findings_of_a_subject_without_results_say_so():
+    tidy = empty_lab()
+    derived = derive_all(tidy)
+    found = findings(answer_all(derived, tidy), derived)
+    assert found[1] == "No finding on accuracy: Q4.1 and Q4.2 lack results."
+
+
+def run_script(folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(SCRIPT), "--tables", str(folder), "--derived", str(folder),
+         "--output", str(folder / "answers.json")], capture_output=True, text=True, check=False)
+
+
+def test_the_script_writes_the_same_answers_from_files(tmp_path):
+    derived, tidy = lab()
+    for name, table in tidy.items():
+        table.to_parquet(tmp_path / f"{name}.parquet")
+    for name, table in derived.items():
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    done = run_script(tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert load_answers(json.loads((tmp_path / "answers.json").read_text())) == answers()
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary == findings(answers(), derived)
+
+
+def test_the_script_names_an_input_that_is_missing_in_one_line(tmp_path):
+    done = run_script(tmp_path)
+    assert done.returncode != 0
+    assert done.stderr == f"answer.py: no input table {tmp_path / 'runs.parquet'}\n"

@@ -1,0 +1,225 @@
+"""Q1 to Q3: what the answers say follows the measured times, and turns round with them."""
+
+from functools import cache
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from builders import Tables, derived_lab, full_lab
+from dpscale.reporting.answer import Answer
+from dpscale.reporting.answers import answer_all
+
+
+@cache
+def lab(**options: Any) -> tuple[Tables, Tables]:
+    return derived_lab(**options), full_lab(**options)
+
+
+def answers(derived: Tables, tidy: Tables) -> dict[str, Answer]:
+    return {answer.id: answer for answer in answer_all(derived, tidy)}
+
+
+def of_factor(factor: float, **options: Any) -> dict[str, Answer]:
+    return answers(*lab(two_worker_factor=factor, **options))
+
+
+def edited(table: str, **columns: Any) -> dict[str, Answer]:
+    """The answers after columns of a derived table got new values."""
+    derived, tidy = lab()
+    return answers(derived | {table: derived[table].assign(**columns)}, tidy)
+
+
+def with_epoch_times(*epoch_s: float, width: float = 0.01) -> Answer:
+    """Q1 of a sweep whose complete batches take these seconds, each within a share of width."""
+    derived, tidy = lab()
+    sweep = derived["sweep"].iloc[: len(epoch_s)].copy()
+    sweep["epoch_s"] = epoch_s
+    sweep["epoch_s_low"] = [seconds * (1 - width) for seconds in epoch_s]
+    sweep["epoch_s_high"] = [seconds * (1 + width) for seconds in epoch_s]
+    sweep["samples_per_s"] = [10_000 / seconds for seconds in epoch_s]
+    return answers(derived | {"sweep": sweep}, tidy)["Q1"]
+
+
+def text_of(answer: Answer) -> str:
+    return " ".join([answer.sentence, *answer.paragraphs])
+
+
+# Q1 -----------------------------------------------------------------------------------------
+
+def test_a_time_that_falls_over_the_whole_sweep_is_said_to_fall():
+    answer = with_epoch_times(9.0, 4.0, 2.0)
+    assert answer.sentence.startswith("The time of an epoch falls over the whole sweep")
+    assert "ends before the device is saturated" in text_of(answer)
+
+
+def test_a_time_whose_last_batches_are_alike_is_said_to_be_flat():
+    answer = with_epoch_times(9.0, 2.01, 2.0)
+    assert "is flat, within the intervals, from b = 128 on" in answer.sentence
+    assert "no further gain or loss shows above the noise" in text_of(answer)
+
+
+def test_a_time_that_rises_after_its_minimum_is_said_to_rise():
+    answer = with_epoch_times(9.0, 2.0, 3.0)
+    assert "at b = 128 and then rises to 3.00" in answer.sentence
+    assert "Throughput peaks at b = 128 with 5\u202f000\u00a0samples/s" in text_of(answer)
+
+
+def test_times_within_each_others_intervals_are_not_called_different():
+    answer = with_epoch_times(2.02, 2.01, 2.0)
+    assert "does not change measurably" in answer.sentence
+    assert "falls" not in answer.sentence
+
+
+def test_a_time_that_only_rises_is_said_to_rise_from_the_smallest_batch():
+    assert with_epoch_times(2.0, 3.0, 4.0).sentence.startswith(
+        "The time of an epoch rises with the batch size")
+
+
+def test_one_batch_size_alone_shows_no_dependence():
+    assert "Only one batch size has a time" in with_epoch_times(2.0).sentence
+
+
+def test_the_fall_is_explained_by_iterations_and_updates_per_epoch():
+    text = text_of(answers(*lab())["Q1"])
+    assert "An epoch makes 312 iterations at b = 32 and 19 at b = 512" in text
+    assert "all updates of an epoch take 256\u00a0ms at b = 32 and 110\u00a0ms at b = 512" in text
+
+
+def test_memory_as_the_limit_is_named_with_its_confirmations():
+    answer = answers(*lab())["Q1"]
+    assert "fits in memory is b = 1280 (b = 1281 does not)" in answer.sentence
+    assert "b = 1281 ran out of memory in two fresh processes" in text_of(answer)
+    assert answer.values["largest_fit_batch"].value == 1280
+
+
+def test_the_dataset_as_the_limit_is_not_called_memory():
+    answer = edited("boundary", limit="dataset", smallest_failed_batch=pd.NA)["Q1"]
+    assert "the number of training images, not memory, ends the sweep" in answer.sentence
+    assert "bisected" not in text_of(answer)
+
+
+def test_unmeasured_utilisation_is_said_to_be_unmeasured():
+    answer = edited("sweep", utilisation_frac=float("nan"))["Q1"]
+    assert "Device utilisation was not measured" in text_of(answer)
+
+
+# Q2 -----------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("factor", "claim"), [
+    (0.6, "two workers are faster than one (speed-up 1.67× at b = 32"),
+    (1.0, "two workers are equal to one within the noise (speed-up 1.00× at b = 32"),
+    (1.5, "two workers are slower than one (speed-up 0.667× at b = 32"),
+])
+def test_the_pace_of_two_workers_follows_the_measured_speedup(factor, claim):
+    assert claim in of_factor(factor)["Q2"].sentence
+
+
+def test_one_repeat_leaves_the_speedup_undecided():
+    nan = float("nan")
+    sentence = edited("scaling", speedup_ratio_low=nan, speedup_ratio_high=nan)["Q2"].sentence
+    assert "not comparable with one for want of repeats" in sentence
+    assert "faster" not in sentence
+
+
+@pytest.mark.parametrize(("strong", "claim", "verdict"), [
+    (0.5, "gives worse numbers in all six cells compared", "worse"),
+    (9.0, "gives better numbers in all six cells compared", "better"),
+    (2.78, "numbers not distinguishable from these in three", "not distinguishable"),
+])
+def test_the_other_kind_is_judged_by_its_measured_speedup(strong, claim, verdict):
+    scaling = lab()[0]["scaling"]
+    is_strong = (scaling["kind"] == "strong") & (scaling["workers"] > 1)
+    columns = {f"speedup_ratio{end}": scaling[f"speedup_ratio{end}"].mask(is_strong, strong)
+               for end in ("", "_low", "_high")}
+    answer = edited("scaling", **columns)["Q2"]
+    assert claim in answer.sentence
+    assert answer.tables[2].rows[5]["verdict"] == verdict
+
+
+def test_without_strong_runs_the_other_kind_is_not_judged():
+    derived, tidy = lab()
+    weak = derived["scaling"][derived["scaling"]["kind"] == "weak"]
+    assert "strong scaling was not measured" in answers(
+        derived | {"scaling": weak}, tidy)["Q2"].sentence
+
+
+def test_what_workers_save_and_add_is_given_beside_the_speedup():
+    # T_1 = 5.125 s: half of it saved by two workers; T_2 = 1.5 T_1 adds T_1
+    assert ("2.56\u00a0s saved and 5.12\u00a0s added at N = 2, b = 32"
+            in text_of(of_factor(1.5)["Q2"]))
+
+
+def test_oversubscribed_cells_are_named_beside_the_speedup():
+    assert "The runs with N = 4 had more workers than" in text_of(answers(*lab())["Q2"])
+    assert "oversubscribed" not in text_of(edited("scaling", oversubscribed=False)["Q2"])
+
+
+# Q3.1 ---------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("factor", "claim"), [
+    (0.6, "two workers are faster than one at b = 32, 128 and 512"),
+    (1.0, "two workers are equal to one within the noise at b = 32, 128 and 512"),
+    (1.5, "two workers are slower than one at b = 32, 128 and 512"),
+])
+def test_the_pace_without_loading_follows_the_measured_times(factor, claim):
+    assert claim in of_factor(factor)["Q3.1"].sentence
+
+
+def test_communication_above_noise_has_seconds_and_a_share():
+    # T_2 = 0.6 T_1: 0.1 T_1 of communication, a sixth of T_2; T_1 = 5.125 s at b = 32
+    answer = of_factor(0.6)["Q3.1"]
+    assert "512\u00a0ms (16.7% of the epoch) at b = 32" in answer.sentence
+    assert answer.values["subtraction_s_n2_b32"].value == pytest.approx(0.5125)
+
+
+def test_communication_whose_interval_covers_zero_is_below_noise():
+    answer = of_factor(0.5, noise=0.05)["Q3.1"]
+    assert "a time below the noise at b = 32, 128 and 512" in answer.sentence
+    assert "% of the epoch" not in answer.sentence
+
+
+def test_a_negative_subtraction_is_not_called_a_time():
+    answer = of_factor(0.4)["Q3.1"]
+    assert "the subtraction gives −513\u00a0ms at b = 32" in answer.sentence
+    assert "which are not times" in answer.sentence
+    assert "share_n2_b32" not in answer.values
+
+
+def test_direct_quantities_are_said_to_be_unmeasured():
+    answer = answers(*lab())["Q3.1"]
+    assert "(exposed, overhead, contention and span) are not measured" in text_of(answer)
+    assert answer.tables[0].rows[0]["exposed_s"].status == "not measured"
+
+
+def test_contention_is_left_undecided_where_workers_share_cores():
+    assert "is not decidable from these two times" in text_of(answers(*lab())["Q3.1"])
+    separate = edited("communication", oversubscribed=False)["Q3.1"]
+    assert "is not decidable" not in text_of(separate)
+
+
+# Q3.2 ---------------------------------------------------------------------------------------
+
+def test_bandwidth_is_bytes_of_the_epoch_over_its_communication_time():
+    # 4 MB times 10000/64 iterations over 0.5125 s
+    value = of_factor(0.6)["Q3.2"].values["lab_bytes_per_s_n2_b32"]
+    assert value.value == pytest.approx(4e6 * 156.25 / 0.5125)
+    assert value.unit == "bytes/s"
+
+
+@pytest.mark.parametrize(("factor", "noise", "reason"), [
+    (0.4, 0.02, "negative"), (0.5, 0.05, "below the noise")])
+def test_no_bandwidth_follows_from_what_is_no_time(factor, noise, reason):
+    answer = of_factor(factor, noise=noise)["Q3.2"]
+    assert answer.sentence.startswith(
+        f"No bandwidth follows where the communication time is {reason}")
+    value = answer.values["lab_bytes_per_s_n2_b32"]
+    assert (value.value, value.status) == (None, reason)
+
+
+def test_a_bandwidth_that_depends_on_the_batch_is_said_to_and_one_that_does_not_is_not():
+    assert "at N = 2, from b = 32 to 512, it falls" in text_of(of_factor(0.6)["Q3.2"])
+    level = edited("bandwidth", lab_bytes_per_s=1e9, lab_bytes_per_s_low=0.9e9,
+                   lab_bytes_per_s_high=1.1e9)["Q3.2"]
+    assert "at N = 2, from b = 32 to 512, it does not change" in text_of(level)
+    assert "Where it" not in text_of(level)

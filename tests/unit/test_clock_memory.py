@@ -1,0 +1,62 @@
+"""Clocks tile the epoch, the memory budget is real, and the phases are those of the loop."""
+
+import numpy as np
+import pytest
+import torch
+
+from dpscale.train.clock import PHASES, HostClock, phase_columns
+from dpscale.train.memory import PeakMemory, is_out_of_memory, memory_budget
+from dpscale.train.progress import Progress
+
+
+def test_phases_are_the_differences_of_marks_and_tile_the_step() -> None:
+    marks = np.array([10.0, 10.5, 10.6, 11.0, 12.0, 12.2, 12.3, 12.4, 12.9, 13.9, 14.2])
+    columns = phase_columns(marks)
+    assert columns["step_s"] == pytest.approx([2.2, 2.0])
+    assert columns["load_s"] == pytest.approx([0.5, 0.1])
+    assert columns["backward_s"] == pytest.approx([1.0, 1.0])
+    assert sum(columns[f"{phase}_s"] for phase in PHASES) == pytest.approx(columns["step_s"])
+
+
+def test_an_epoch_without_steps_has_no_rows() -> None:
+    clock = HostClock()
+    clock.start()
+    assert all(len(column) == 0 for column in clock.columns().values())
+
+
+def test_within_the_budget_memory_is_given_and_beyond_it_an_allocation_really_fails() -> None:
+    with memory_budget(64 * 2**20):
+        assert torch.zeros(16 * 2**20, dtype=torch.uint8).max() == 0
+        with pytest.raises(RuntimeError) as caught:
+            torch.zeros(128 * 2**20, dtype=torch.uint8)
+        assert is_out_of_memory(caught.value)
+    assert torch.zeros(128 * 2**20, dtype=torch.uint8).numel() == 128 * 2**20
+
+
+def test_other_errors_are_not_taken_for_missing_memory() -> None:
+    assert not is_out_of_memory(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
+    assert not is_out_of_memory(ValueError("can't allocate memory"))
+    assert is_out_of_memory(torch.cuda.OutOfMemoryError("CUDA out of memory"))
+
+
+def test_peak_memory_sees_what_was_held_for_a_moment() -> None:
+    peak = PeakMemory(torch.device("cpu"))
+    if peak.bytes() is None:
+        pytest.skip("this system does not reset the peak of a process")
+    held = torch.ones(64 * 2**20, dtype=torch.uint8)
+    del held
+    measured = peak.bytes()
+    assert measured is not None
+    assert 60 * 2**20 < measured < 96 * 2**20
+
+
+def test_progress_names_the_work_its_count_and_the_time_left(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    progress = Progress("sweep-b32", 4, shown=True)
+    progress.step("5976 samples/s")
+    Progress("other rank", 4, shown=False).step("silent")
+    line = capsys.readouterr().err
+    assert line.startswith("sweep-b32: 1 of 4, 5976 samples/s, ")
+    assert line.endswith(" s left\n")
+    assert "other rank" not in line

@@ -1,0 +1,126 @@
+"""The plan: which runs a configuration asks for, and which of them an edit makes stale."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpscale.config import Config, read_config
+from dpscale.plan import planned_runs, resolve
+from dpscale.plan.boundary import bounds, next_probe
+
+FOLDER = Path(__file__).resolve().parents[2] / "config"
+DEFAULT = read_config(FOLDER / "config.yaml")
+LAB = read_config(FOLDER / "lab.yaml")
+
+
+def edited(section: str, **fields: Any) -> Config:
+    """The embedded default with fields of a section changed."""
+    changed = getattr(DEFAULT, section).model_copy(update=fields)
+    return DEFAULT.model_copy(update={section: changed})
+
+
+def stale_after(config: Config) -> set[str]:
+    """Runs whose spec differs from the embedded default's."""
+    before, after = planned_runs(DEFAULT), planned_runs(config)
+    return {run for run in before | after if before.get(run) != after.get(run)}
+
+
+def cells(study: str, config: Config = DEFAULT) -> set[tuple[int, int | None]]:
+    return {
+        (spec.workers, spec.per_worker_batch)
+        for spec in planned_runs(config).values()
+        if spec.study == study
+    }
+
+
+def test_the_lab_sweeps_32_times_powers_of_4_and_one_batch_beyond_the_dataset() -> None:
+    assert cells("sweep", LAB) == {
+        (1, 32), (1, 128), (1, 512), (1, 2048), (1, 8192), (1, 32768), (1, 131072),
+    }  # fmt: skip
+
+
+def test_the_lab_scales_over_1_2_4_workers_and_32_128_512_in_both_kinds() -> None:
+    weak = {(n, b) for n in (1, 2, 4) for b in (32, 128, 512)}
+    strong = {(2, 16), (2, 64), (2, 256), (4, 8), (4, 32), (4, 128)}
+    assert cells("scaling", LAB) == weak | strong
+
+
+def test_an_edited_learning_rate_makes_only_trainings_stale() -> None:
+    stale = stale_after(edited("training", lr=0.2))
+    trainings = {run for run, spec in planned_runs(DEFAULT).items() if spec.kind == "training"}
+    assert stale == trainings
+
+
+def test_an_edited_study_makes_only_its_own_runs_stale() -> None:
+    stale = stale_after(edited("replicas", epochs=7))
+    assert stale == {run for run in planned_runs(DEFAULT) if run.startswith("replicas-")}
+
+
+def test_an_edited_title_makes_nothing_stale() -> None:
+    assert stale_after(edited("report", title="Another")) == set()
+
+
+def test_a_study_set_to_null_is_left_out() -> None:
+    config = DEFAULT.model_copy(update={"scaling": None, "ledger": None})
+    assert {spec.study for spec in planned_runs(config).values()} == {
+        "sweep", "large_batch", "replicas", "data_parallel",
+    }  # fmt: skip
+
+
+def test_the_largest_batch_is_cut_to_keep_the_updates_of_an_epoch() -> None:
+    spec = planned_runs(DEFAULT)["large_batch-large-n4"]
+    assert spec.per_worker_batch is None
+    # 1,293 images over 4 workers and 4 updates an epoch: 80 images a worker and update.
+    resolved = resolve(spec, largest_fit_batch=2435, train_samples=1293)
+    assert (resolved.per_worker_batch, resolved.training.lr) == (80, 0.1)
+    assert resolve(spec, largest_fit_batch=50, train_samples=1293).per_worker_batch == 50
+
+
+def test_linear_scaling_multiplies_the_rate_by_the_ratio_of_global_batches() -> None:
+    spec = planned_runs(DEFAULT)["large_batch-linear_scaling-n4"]
+    resolved = resolve(spec, largest_fit_batch=2435, train_samples=1293)
+    assert resolved.training.lr == pytest.approx(0.1 * (4 * 80) / (4 * 8))
+    assert resolved.lr_reference_batch is None
+
+
+def test_no_batch_that_fits_is_an_error_that_names_the_run() -> None:
+    spec = planned_runs(DEFAULT)["large_batch-large-n4"]
+    with pytest.raises(ValueError, match="large_batch-large-n4: no batch fits"):
+        resolve(spec, largest_fit_batch=None, train_samples=1293)
+
+
+def searched(true_boundary: int, outcomes: dict[int, list[bool]]) -> dict[int, list[bool]]:
+    """Outcomes of a whole search where every batch up to the boundary fits."""
+    while batch := next_probe(outcomes, train_samples=10_000, resolution_frac=0.05):
+        outcomes.setdefault(batch, []).append(batch <= true_boundary)
+    return outcomes
+
+
+def test_the_boundary_is_bisected_to_the_resolution_and_both_sides_confirmed_twice() -> None:
+    outcomes = searched(3000, {512: [True], 2048: [True], 8192: [False]})
+    fits, failed = bounds(outcomes)
+    assert fits is not None
+    assert failed is not None
+    assert fits <= 3000 < failed
+    assert failed - fits <= 0.05 * failed
+    assert outcomes[fits] == [True] * 3
+    assert outcomes[failed] == [False] * 3
+
+
+def test_a_sweep_that_never_fails_ends_at_the_dataset_confirmed_twice() -> None:
+    outcomes = searched(10**9, {32: [True], 8192: [True]})
+    assert bounds(outcomes) == (10_000, None)
+    assert outcomes[10_000] == [True] * 3
+
+
+def test_a_device_that_fits_nothing_has_no_largest_batch() -> None:
+    assert bounds(searched(0, {32: [False]}))[0] is None
+
+
+def test_a_batch_that_fails_in_one_process_does_not_fit_and_the_search_ends() -> None:
+    outcomes = {2048: [True], 2100: [True, True, False]}
+    assert bounds(outcomes) == (2048, 2100)
+    assert next_probe(outcomes, train_samples=10_000, resolution_frac=0.05) == 2048
+    outcomes[2048] = [True] * 3
+    assert next_probe(outcomes, train_samples=10_000, resolution_frac=0.05) is None

@@ -1,0 +1,81 @@
+"""All figures by name: what draws them, from which derived tables, and their words."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from xml.sax.saxutils import escape, quoteattr
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from dpscale.figures import (
+    accuracy,
+    bandwidth,
+    batch_sweep,
+    communication,
+    ledger,
+    order,
+    replicas,
+    speedup,
+)
+from dpscale.figures.style import house_style, to_svg
+
+
+@dataclass(frozen=True)
+class FigureEntry:
+    """A figure: `draw` takes the derived tables named in `inputs`, in that order."""
+
+    draw: Callable[..., tuple[Figure, pd.DataFrame]]
+    inputs: tuple[str, ...]
+    title: str
+    caption: str
+    alt: Callable[[pd.DataFrame], str]
+
+
+FIGURES: dict[str, FigureEntry] = {
+    "batch_sweep": FigureEntry(
+        batch_sweep.draw, ("sweep", "boundary"), "Throughput and memory against the batch size",
+        "Full batches on one device, without data loading; the band is the 95% interval, and × "
+        "a batch size that could not be run.", batch_sweep.alt),
+    "speedup": FigureEntry(
+        speedup.draw, ("scaling",), "Speed-up of one epoch, everything included",
+        "A line per batch size with 95% intervals; hollow points had more workers than devices, "
+        "and the dashed line is a speed-up equal to the number of workers.", speedup.alt),
+    "communication": FigureEntry(
+        communication.draw, ("communication",), "Computation and communication in one epoch",
+        "The number beside a bar is its communication and the line its 95% interval; a negative "
+        "difference is drawn left of zero.", communication.alt),
+    "bandwidth": FigureEntry(
+        bandwidth.draw, ("bandwidth", "communication"), "Bandwidth reached by the all-reduce",
+        "Bars divide the ring all-reduce's bytes by the communication time found by subtraction; "
+        "marks, where known, are the limits to compare with.", bandwidth.alt),
+    "accuracy": FigureEntry(
+        accuracy.draw, ("accuracy",), "Accuracy with a small and a large batch",
+        "Median over the seeds, and its 95% interval where there are several seeds.",
+        accuracy.alt),
+    "order": FigureEntry(
+        order.draw, ("accuracy", "order"), "What the sampler's epoch number does",
+        "Training loss with its interval over seeds, and the first samples that rank 0 sees in "
+        "each epoch; where the orders are the same the marks lie on each other.", order.alt),
+    "ledger": FigureEntry(
+        ledger.draw, ("ledger",), "What is handed to the network, by purpose",
+        "Logical payload of the collectives of one rank, for the largest number of workers.",
+        ledger.alt),
+    "replicas": FigureEntry(
+        replicas.draw, ("replicas",), "Workers that share gradients, with and without buffers",
+        "A line, and a range over the ranks, for each seed; every rank evaluates the whole test "
+        "set with its own running statistics.", replicas.alt),
+}
+
+
+def draw_figure(name: str, tables: dict[str, pd.DataFrame]) -> tuple[str, pd.DataFrame]:
+    """Return the SVG text of a figure and the frame of exactly what it shows.
+
+    The SVG names itself: `<title>`, `<desc>` (alternative text) and `data-caption`.
+    """
+    entry = FIGURES[name]
+    with house_style():
+        figure, drawn = entry.draw(*(tables[source] for source in entry.inputs))
+        svg = to_svg(figure, name)
+    head, rest = svg.split(">", 1)
+    words = f"<title>{escape(entry.title)}</title><desc>{escape(entry.alt(drawn))}</desc>"
+    return f'{head} role="img" data-caption={quoteattr(entry.caption)}>{words}{rest}', drawn

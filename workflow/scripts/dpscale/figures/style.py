@@ -1,0 +1,138 @@
+"""What all figures share: colours, sizes, text, and how a figure becomes an SVG."""
+
+import io
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from dpscale.units import group_digits, is_null
+
+# Distinct on white and on dark ground and for colour-blind eyes; text is always in ink.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+MARKERS = ("o", "s", "^", "D")
+DASHES = ("-", "--", ":")
+INK = "#0a0b0c"  # stands for the page's text colour: written to the SVG as currentColor
+WIDTH_IN = 6.6
+
+_RC: dict[Any, Any] = {
+    "font.family": "DejaVu Sans", "font.size": 8.5, "axes.titlesize": 8.5,
+    "axes.titlelocation": "left", "axes.titleweight": "bold", "axes.labelsize": 8.5,
+    "legend.fontsize": 8, "xtick.labelsize": 8, "ytick.labelsize": 8,
+    "axes.edgecolor": INK, "axes.labelcolor": INK, "axes.titlecolor": INK, "text.color": INK,
+    "xtick.color": INK, "ytick.color": INK, "axes.spines.top": False,
+    "axes.spines.right": False, "axes.linewidth": 0.7, "axes.grid": True, "grid.color": INK,
+    "grid.alpha": 0.14, "grid.linewidth": 0.6, "axes.axisbelow": True, "lines.linewidth": 1.6,
+    "lines.markersize": 4.5, "legend.frameon": False, "hatch.linewidth": 0.8,
+    "figure.facecolor": "none", "axes.facecolor": "none", "svg.fonttype": "path",
+    "svg.hashsalt": "dpscale", "figure.constrained_layout.use": True,
+}
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Set the house style for figures made, and saved, inside the block."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(_RC)
+        yield
+
+
+def panels(rows: int, columns: int, *, height_in: float, sharey: bool = False,
+           widths: Sequence[float] | None = None) -> tuple[Figure, list[Axes]]:
+    """Return a figure of the page's width and its panels, row by row."""
+    figure = Figure(figsize=(WIDTH_IN, height_in))
+    grid = figure.subplots(rows, columns, sharey=sharey, squeeze=False,
+                           gridspec_kw={"width_ratios": widths} if widths else None)
+    return figure, list(grid.flat)
+
+
+def colour_of(index: int) -> str:
+    """Colour of the series number `index`; after the last one they begin again."""
+    return COLOURS[index % len(COLOURS)]
+
+
+def marker_of(index: int) -> str:
+    """Marker of the series number `index`."""
+    return MARKERS[index % len(MARKERS)]
+
+
+def dash_of(index: int) -> str:
+    """Line style of the series number `index`: it changes where the colours begin again."""
+    return DASHES[(index // len(COLOURS)) % len(DASHES)]
+
+
+def spread(positions: Sequence[float], gap: float) -> list[float]:
+    """Return the positions moved apart just enough that neighbours differ by `gap`, in order."""
+    order = sorted(range(len(positions)), key=lambda index: positions[index])
+    groups: list[list[int]] = []
+    centre: list[float] = []
+    for index in order:
+        groups.append([index])
+        centre.append(positions[index])
+        while len(groups) > 1 and centre[-1] - centre[-2] < gap * (
+                len(groups[-1]) + len(groups[-2])) / 2:
+            tail = groups.pop()
+            centre.pop()
+            groups[-1] += tail
+            centre[-1] = sum(positions[member] for member in groups[-1]) / len(groups[-1])
+    moved = list(positions)
+    for group, middle in zip(groups, centre, strict=True):
+        for place, member in enumerate(group):
+            moved[member] = middle + gap * (place - (len(group) - 1) / 2)
+    return moved
+
+
+def cell_labels(rows: pd.DataFrame) -> list[str]:
+    """Labels of cells by workers and batch, and by nodes where their number differs."""
+    several = rows.nodes.nunique() > 1
+    return [f"N = {row.workers}" + (f" on {row.nodes} nodes" if several and row.nodes > 1 else "")
+            + f", b = {group_digits(row.per_worker_batch)}" for row in rows.itertuples()]
+
+
+def whole_numbers(axes: Axes) -> None:
+    """Put ticks of the horizontal axis at whole numbers only: it counts epochs."""
+    axes.xaxis.set_major_locator(MaxNLocator(nbins="auto", integer=True, steps=[1, 2, 5, 10]))
+
+
+def note(axes: Axes, text: str, *, shared_y: bool = False) -> None:
+    """Write a remark in the middle of a panel that has nothing else to show.
+
+    shared_y: another panel, that shows something, has the same vertical axis.
+    """
+    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", style="italic")
+    axes.set_xticks([])
+    if not shared_y:
+        axes.set_yticks([])
+
+
+def known(value: object) -> bool:
+    """Return whether a table's cell holds a value (not None, NaN or NA)."""
+    return not is_null(value) and str(value) not in ("<NA>", "NaT")
+
+
+def to_svg(figure: Figure, prefix: str) -> str:
+    """Return a figure as an SVG element that can stand inside an HTML page.
+
+    Ids begin with `prefix`, ink is the page's text colour, the ground is transparent, there is no
+    global style, date or metadata; the same figure gives the same text.
+    """
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    text = buffer.getvalue()
+    text = text[text.index("<svg"):]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r"<style[^>]*>.*?</style>", "", text, flags=re.DOTALL)
+    text = re.sub(r'\bid="', f'id="{prefix}-', text)
+    text = re.sub(r'href="#', f'href="#{prefix}-', text)
+    text = text.replace("url(#", f"url(#{prefix}-").replace(INK, "currentColor")
+    text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL)
+    text = re.sub(r"<defs>\s*</defs>\s*", "", text)
+    # The global style that was dropped, and the colour of text drawn as paths.
+    return text.replace("<svg ", '<svg stroke-linejoin="round" fill="currentColor" ', 1)

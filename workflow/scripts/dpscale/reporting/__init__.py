@@ -1,0 +1,1 @@
+"""Answers, and the report made of them."""

@@ -1,0 +1,95 @@
+"""The typed form of one answered question, as `answers.json` holds it."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from dpscale.units import UNITS
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Value(_Frozen):
+    """One measurement: a number or null, its unit, its 95% interval and the runs behind it."""
+
+    value: float | int | bool | None = Field(description="the number; null where unknown")
+    unit: str = Field(description="a key of dpscale.units.UNITS")
+    low: float | None = Field(default=None, description="lower end of the 95% interval")
+    high: float | None = Field(default=None, description="upper end of the 95% interval")
+    n: int | None = Field(default=None, description="repeats or seeds that it summarises")
+    runs: list[str] = Field(default_factory=list, description="names of the runs behind it")
+    status: str | None = Field(default=None, description="why a null value is null")
+
+    @model_validator(mode="after")
+    def _unit_is_known(self) -> "Value":
+        if self.unit not in UNITS:
+            raise ValueError(f"unit {self.unit!r} is none of {', '.join(UNITS)}")
+        return self
+
+
+Cell = Value | str | int | float | None
+
+
+class Column(_Frozen):
+    """A column of a table: the key of its cells in each row, its head and its unit."""
+
+    key: str
+    title: str
+    unit: str = ""
+
+
+class Table(_Frozen):
+    """A table of the report; `runs[i]` are the runs behind `rows[i]` (or `runs` is empty)."""
+
+    caption: str
+    columns: list[Column]
+    rows: list[dict[str, Cell]]
+    runs: list[list[str]] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _rows_match(self) -> "Table":
+        keys = {column.key for column in self.columns}
+        for index, row in enumerate(self.rows):
+            if set(row) != keys:
+                raise ValueError(f"row {index} of {self.caption!r} has the keys {sorted(row)}, "
+                                 f"not {sorted(keys)}")
+        if self.runs and len(self.runs) != len(self.rows):
+            raise ValueError(f"{self.caption!r} has {len(self.rows)} rows "
+                             f"and runs for {len(self.runs)}")
+        unknown = [column.unit for column in self.columns if column.unit not in ("", *UNITS)]
+        if unknown:
+            raise ValueError(f"units {unknown} are none of {', '.join(UNITS)}")
+        return self
+
+
+class Answer(_Frozen):
+    """One question of the report and its answer.
+
+    Every text is plain: it is escaped when rendered. A paragraph or a sentence may hold inline
+    formulas as $TeX$ (a literal dollar is written as a backslash and a dollar).
+    """
+
+    id: str = Field(description="Q1, Q3.1, H2, S4 ...")
+    question: str
+    sentence: str = Field(description="the answer in one sentence, chosen by the data")
+    paragraphs: list[str] = Field(default_factory=list)
+    formula: list[str] = Field(default_factory=list, description="displayed formulas, TeX")
+    values: dict[str, Value] = Field(default_factory=dict)
+    tables: list[Table] = Field(default_factory=list)
+    figures: list[str] = Field(default_factory=list, description="names in figures.FIGURES")
+    references: list[str] = Field(default_factory=list, description="plain text, DOI included")
+    missing: list[str] = Field(default_factory=list, description="cells that lack a result")
+
+
+def dump_answers(answers: list[Answer]) -> list[dict[str, Any]]:
+    """Return the list that `answers.json` holds: formulas joined to one string by newlines."""
+    return [{**answer.model_dump(mode="json"), "formula": "\n".join(answer.formula)}
+            for answer in answers]
+
+
+def load_answers(dumped: list[dict[str, Any]]) -> list[Answer]:
+    """Return the answers of a list made by `dump_answers`."""
+    return [Answer.model_validate({**item, "formula": item["formula"].splitlines()})
+            for item in dumped]

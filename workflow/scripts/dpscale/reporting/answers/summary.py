@@ -1,0 +1,144 @@
+"""The findings that open the report: the largest effect of each of its three subjects."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import pandas as pd
+
+from dpscale.reporting.answer import Answer, Value
+from dpscale.reporting.answers import prose, q1, q2
+from dpscale.reporting.answers.inputs import Inputs, Row
+from dpscale.reporting.answers.q4_remedies import REMEDIES
+
+SUBJECTS = {"speed": ("Q2", "Q3.1", "Q1"), "accuracy": ("Q4.1", "Q4.2"),
+            "agreement of the workers": ("Q7", "Q6", "Q5")}
+
+Values = Mapping[str, Value]
+
+
+class Effect(NamedTuple):
+    """An effect that its intervals decide; `doublings` is its size as |log2| of a ratio."""
+
+    doublings: float
+    text: str
+
+
+class Finding(NamedTuple):
+    """A finding of the summary and the question it comes from."""
+
+    question: str
+    text: str
+
+
+def _doublings(one: float, other: float) -> float:
+    return abs(math.log2(one / other)) if one > 0 and other > 0 else 0.0
+
+
+def _batch_size(inputs: Inputs, _values: Values) -> Effect | None:
+    found = q1.trend([row for row in inputs.rows("sweep") if row["status"] == "complete"])
+    if not found.shape.startswith("falls"):
+        return None
+    ratio = found.first["epoch_s"] / found.best["epoch_s"]
+    return Effect(math.log2(ratio), (
+        f"Batch size: on one device an epoch takes "
+        f"{prose.bare(q1.epoch_time(found.first))} at b = {found.first['per_worker_batch']} and "
+        f"{prose.bare(q1.epoch_time(found.best))} at b = {found.best['per_worker_batch']}, "
+        f"{prose.bare(Value(value=ratio, unit='number'))} times less."))
+
+
+def _speedup(inputs: Inputs, _values: Values) -> Effect | None:
+    rows = [row for row in inputs.rows("scaling", kind="weak") if row["workers"] > 1]
+    own_device = [row for row in rows if not row.get("oversubscribed")]
+    found = [effect for row in own_device or rows if (effect := _pace(inputs, row))]
+    return max(found, default=None)
+
+
+def _pace(inputs: Inputs, row: Row) -> Effect | None:
+    """How far a speed-up is from 1 and from N, whichever is more, when its interval decides."""
+    ratio, workers = q2.speedup(inputs, row), row["workers"]
+    verdict = prose.against(ratio, 1.0)
+    if verdict == "unknown" or prose.against(ratio, workers) == verdict == "indistinct":
+        return None
+    size = float(ratio.value or 0)
+    shared = "; these workers share cores or devices" if row.get("oversubscribed") else ""
+    return Effect(max(_doublings(size, 1), _doublings(size, workers)), (
+        f"Scaling: {prose.counted(workers, 'worker')} are {q2.FASTER[verdict]}, with a speed-up "
+        f"of {prose.quantity(ratio)} at b = {row['per_worker_batch']}, where {workers}× would be "
+        f"ideal{shared}."))
+
+
+def _large_batch(_inputs: Inputs, values: Values) -> Effect | None:
+    small, large = (values[f"{name}_test_accuracy_frac"] for name in ("small", "large"))
+    verdict = prose.compare(large, small)
+    if verdict not in ("above", "below"):
+        return None
+    word = "lower" if verdict == "below" else "higher"
+    return Effect(_errors(large, small), (
+        f"Accuracy: after the same epochs the large batch has a {word} test accuracy than the "
+        f"small one, {prose.quantity(large)} against {prose.quantity(small)}."))
+
+
+def _errors(one: Value, other: Value) -> float:
+    """Doublings between the test errors of two accuracies."""
+    return _doublings(1 - float(one.value or 0), 1 - float(other.value or 0))
+
+
+def _remedy(_inputs: Inputs, values: Values) -> Effect | None:
+    large = values["large_test_accuracy_frac"]
+    found = [Effect(_errors(value, large), (
+        f"Remedies: {REMEDIES[name].title} raises the test accuracy of the large batch from "
+        f"{prose.quantity(large)} to {prose.quantity(value)}."))
+        for name in REMEDIES if (value := values.get(f"{name}_test_accuracy_frac"))
+        and prose.compare(value, large) == "above"]
+    return max(found, default=None)
+
+
+def _replicas(inputs: Inputs, values: Values) -> Effect | None:
+    spread = values["test_accuracy_spread_frac_no_broadcast"]
+    rows = [row for row in inputs.rows("replicas", arm="no_broadcast")
+            if row.get("test_accuracy_frac_min") is not None]
+    if not spread.value or not rows:
+        return None
+    worst = max(rows, key=lambda row: row["test_accuracy_spread_frac"])
+    size = _doublings(1 - worst["test_accuracy_frac_min"], 1 - worst["test_accuracy_frac_max"])
+    return Effect(size, (
+        "Replicas: with gradients as the only messages the running statistics differ between "
+        f"workers, and the test accuracy with them, by up to "
+        f"{prose.points(float(spread.value))}."))
+
+
+CANDIDATES: dict[str, Callable[[Inputs, Values], Effect | None]] = {
+    "Q1": _batch_size, "Q2": _speedup, "Q4.1": _large_batch,
+    "Q4.2": _remedy, "Q7": _replicas,
+}
+
+
+def chosen(answers: Sequence[Answer], derived: Mapping[str, pd.DataFrame]) -> list[Finding]:
+    """Return one finding for each subject: the largest effect that its intervals decide.
+
+    Where no effect is decided, the sentence of the subject's first answer stands in; where all
+    its answers are withheld, the finding says so.
+    """
+    inputs, by_id = Inputs(derived, {}), {answer.id: answer for answer in answers}
+    return [_of_subject(inputs, subject, [by_id[name] for name in questions if name in by_id])
+            for subject, questions in SUBJECTS.items()]
+
+
+def _of_subject(inputs: Inputs, subject: str, answers: Sequence[Answer]) -> Finding:
+    given = [answer for answer in answers if not answer.missing]
+    decided = [(effect, answer.id) for answer in given if answer.id in CANDIDATES
+               and (effect := CANDIDATES[answer.id](inputs, answer.values))]
+    if decided:
+        effect, question = max(decided)
+        return Finding(question, effect.text)
+    if given:
+        return Finding(given[0].id, given[0].sentence)
+    names = [answer.id for answer in answers]
+    return Finding(names[0], f"No finding on {subject}: {prose.join(names)} "
+                             f"{prose.verb(len(names), 'lacks', 'lack')} results.")
+
+
+def findings(answers: Sequence[Answer], derived: Mapping[str, pd.DataFrame]) -> list[str]:
+    """Return the texts of the findings that `chosen` picks."""
+    return [finding.text for finding in chosen(answers, derived)]

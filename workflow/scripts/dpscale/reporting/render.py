@@ -1,0 +1,108 @@
+"""The report as one HTML text, for the browser or for the PDF, from the same templates."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from dpscale.reporting.formula import with_formulas
+from dpscale.reporting.links import linked
+from dpscale.reporting.report import Report
+from dpscale.reporting.sources import Sources
+from dpscale.reporting.tables import NOTHING, Shown
+from dpscale.reporting.view import AnswerView, answer_view
+from dpscale.units import format_value, status_text
+
+Medium = Literal["html", "pdf"]
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A row of the appendix of runs."""
+
+    anchor: str
+    run: str
+    cells: list[Shown | str]
+    message: str
+
+
+RUN_HEADS = (("study", "Study"), ("arm", "Arm"), ("status", "Status"), ("workers", "N"),
+             ("nodes", "Nodes"), ("per_worker_batch", "b"), ("global_batch", "B"),
+             ("epochs", "Epochs"), ("seeds", "Seeds"), ("lr", "lr"), ("wall_s", "Wall time"),
+             ("finished_at", "Finished (UTC)"))
+_RUN_UNITS = {"lr": "setting", "wall_s": "duration"}
+
+
+def render_report(report: Report, *, templates: Path, medium: Medium) -> str:
+    """Return the report as an HTML text.
+
+    html: one page with its styles, figures and MathML inside; pdf: formulas and figures as
+    images, and the print style sheet. Everything is escaped; a name that a template uses and
+    does not get is an error.
+    """
+    environment = Environment(loader=FileSystemLoader(templates), autoescape=True,
+                              undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.globals["medium"] = medium
+    sources = Sources.of_runs(row["run"] for row in report.runs)
+    sections = _sections(report, sources, image=medium == "pdf")
+    style = "style.css" if medium == "html" else "print.css"
+    return environment.get_template("report.html.j2").render(
+        report=report, sections=sections, pictures=report.pictures,
+        figure_numbers=_first_places(sections), first_use=_first_use(sections),
+        summary=[_finding(text, report, sources, medium) for text in report.summary],
+        run_heads=[title for _, title in RUN_HEADS],
+        runs=[_run_view(row, sources) for row in report.runs],
+        groups=sources.groups, anchors=sources.anchors,
+        statuses=[(status.replace("_", " "), count) for status, count in report.statuses.items()],
+        style=Markup((templates / style).read_text(encoding="utf-8")))
+
+
+def _finding(text: str, report: Report, sources: Sources, medium: Medium) -> Markup:
+    values = [value for answer in report.answers.values() for value in answer.values.values()]
+    return linked(with_formulas(text, image=medium == "pdf"), values, sources, only_certain=True)
+
+
+def _sections(report: Report, sources: Sources, *, image: bool) -> dict[str, AnswerView]:
+    sections = {}
+    first_table = 1
+    for name, answer in report.answers.items():
+        sections[name] = answer_view(answer, sources, image=image, first_table=first_table)
+        first_table += len(answer.tables)
+    return sections
+
+
+def _first_places(sections: dict[str, AnswerView]) -> dict[str, int]:
+    """Number of each figure, in the order in which the report first shows them."""
+    names = dict.fromkeys(name for section in sections.values() for name in section.figures)
+    return {name: number for number, name in enumerate(names, start=1)}
+
+
+def _first_use(sections: dict[str, AnswerView]) -> dict[str, str]:
+    """The section that shows a figure; the others point to it."""
+    places: dict[str, str] = {}
+    for section in sections.values():
+        for name in section.figures:
+            places.setdefault(name, section.id)
+    return places
+
+
+def _run_cell(key: str, row: dict[str, Any], anchor: str) -> Shown | str:
+    value = row[key]
+    if value is None:
+        return NOTHING
+    if key == "status":
+        return "complete" if value == "complete" else status_text(value)
+    if key == "finished_at":
+        return str(value)[:16].replace("T", " ")
+    if isinstance(value, str):
+        return value.replace("_", " ")
+    text = format_value(value, _RUN_UNITS.get(key, "count"))
+    return Shown(text, "", "#" + anchor, f"run {row['run']}") if key == "wall_s" else text
+
+
+def _run_view(row: dict[str, Any], sources: Sources) -> RunView:
+    anchor = sources.anchors[row["run"]]
+    return RunView(anchor, row["run"], [_run_cell(key, row, anchor) for key, _ in RUN_HEADS],
+                   row["message"] or "")

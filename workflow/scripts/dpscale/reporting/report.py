@@ -1,0 +1,141 @@
+"""What the report says, as one typed model made from answers, tables and figures."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict
+
+from dpscale.reporting.answer import Answer, load_answers
+from dpscale.reporting.pictures import Picture, read_picture
+from dpscale.units import is_null
+
+SUMMARY = ("Q1", "Q2", "Q4.1")  # whose sentences open the report that is given no findings
+LACKING = ("not run yet", "failed")  # statuses that are no result
+RUN_COLUMNS = ("kind", "study", "arm", "status", "workers", "nodes", "per_worker_batch",
+               "global_batch", "epochs", "seeds", "lr", "wall_s", "finished_at", "message")
+
+
+class MissingAnswerError(ValueError):
+    """A question of the report that has no answer."""
+
+
+class TitleBlock(BaseModel):
+    """The config's report section."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: str
+    course: str = ""
+    authors: list[str] = []
+    institution: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the report: its template prints the answers to its questions, in this order."""
+
+    number: int
+    title: str
+    template: str
+    questions: tuple[str, ...]
+
+
+PARTS = (Part(1, "The data-parallel lab", "part1.html.j2",
+              ("Q1", "Q2", "Q3.1", "Q3.2", "Q4.1", "Q4.2", "Q5", "Q6", "Q7")),)
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that the templates need; `runs` holds RUN_COLUMNS and `run`, None if unknown."""
+
+    head: TitleBlock
+    date: str
+    finished_at: str
+    commit: str | None
+    machine: list[tuple[str, str]]
+    versions: list[tuple[str, str]]
+    parts: tuple[Part, ...]
+    answers: dict[str, Answer]
+    summary: list[str]
+    pictures: dict[str, Picture]
+    runs: list[dict[str, Any]]
+    statuses: dict[str, int]
+    lacking: dict[str, int]
+    incomplete: list[str]
+
+
+def read_report(*, answers: Path, tables: Path, figures: Path, head: dict[str, Any],
+                summary: Path | None = None, parts: Sequence[Part] = PARTS) -> Report:
+    """Return the report of one results folder.
+
+    tables: folder with runs.parquet and, where there is one, provenance.json (machine, versions
+    and commit of the newest run); summary: a JSON list of the findings that open the report, the
+    sentences of SUMMARY without it. Raises MissingAnswerError for a question without an answer.
+    """
+    found = {answer.id: answer for answer in load_answers(json.loads(answers.read_text("utf-8")))}
+    wanted = [question for part in parts for question in part.questions]
+    if absent := [question for question in wanted if question not in found]:
+        raise MissingAnswerError(f"{answers} has no answer to {', '.join(absent)}")
+    chosen = {question: found[question] for question in wanted}
+    names = [name for answer in chosen.values() for name in answer.figures]
+    runs = pd.read_parquet(tables / "runs.parquet")
+    finished_at = _newest(runs)
+    provenance_file = tables / "provenance.json"
+    provenance = (json.loads(provenance_file.read_text("utf-8"))
+                  if provenance_file.exists() else {})
+    statuses = runs.status.value_counts()
+    return Report(
+        head=TitleBlock.model_validate(head), finished_at=finished_at,
+        date=_day(finished_at), commit=provenance.get("commit"),
+        machine=_machine(runs, provenance), versions=_versions(provenance), parts=tuple(parts),
+        answers=chosen,
+        summary=(json.loads(summary.read_text("utf-8")) if summary else
+                 [chosen[name].sentence for name in SUMMARY if name in chosen]),
+        pictures={name: read_picture(figures, name) for name in dict.fromkeys(names)},
+        runs=_runs(runs),
+        statuses={str(name): int(statuses[name]) for name in sorted(statuses.index)},
+        lacking={name: int(statuses[name]) for name in LACKING if name in statuses},
+        incomplete=[question for question, answer in chosen.items() if answer.missing])
+
+
+def _newest(runs: pd.DataFrame) -> str:
+    """Finish of the newest run, ISO 8601 in UTC; empty when nothing has run."""
+    times = pd.to_datetime(runs.finished_at.dropna(), utc=True, format="ISO8601")
+    return str(times.max().strftime("%Y-%m-%dT%H:%M:%SZ")) if len(times) else ""
+
+
+def _day(finished_at: str) -> str:
+    if not finished_at:
+        return "nothing measured yet"
+    day = datetime.fromisoformat(finished_at)
+    return f"{day.day} {day:%B %Y}"
+
+
+def _machine(runs: pd.DataFrame, provenance: dict[str, Any]) -> list[tuple[str, str]]:
+    """Name and value of what describes the machine; from the runs where nothing else does."""
+    names = {"device": "Device", "devices": "Devices", "cpu": "Processor", "backend": "Backend",
+             "host": "Host", "system": "System"}
+    if provenance:
+        return [(title, str(provenance[key])) for key, title in names.items()
+                if provenance.get(key) is not None]
+    prints = sorted({str(text) for text in runs.fingerprint.dropna()})
+    return [("Machine", text) for text in prints]
+
+
+def _versions(provenance: dict[str, Any]) -> list[tuple[str, str]]:
+    versions = {"python": provenance.get("python"), **provenance.get("versions", {})}
+    return [(name, str(version)) for name, version in versions.items() if version]
+
+
+def _runs(runs: pd.DataFrame) -> list[dict[str, Any]]:
+    rows = []
+    for record in runs.to_dict("records"):
+        plain = {key: record.get(key) for key in ("run", *RUN_COLUMNS)}
+        rows.append({str(key): None if value is pd.NA or value is pd.NaT or is_null(value)
+                     else value for key, value in plain.items()})
+    return rows

@@ -1,0 +1,141 @@
+"""Tables as the templates show them: text, intervals and links, no value left to format."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from dpscale.reporting.answer import Cell, Column, Table, Value
+from dpscale.reporting.formula import with_formulas
+from dpscale.reporting.links import runs_text
+from dpscale.reporting.sources import Sources
+from dpscale.units import (
+    ColumnFormat,
+    column_format,
+    format_value,
+    group_digits,
+    is_null,
+    status_text,
+)
+
+NOTHING = "–"
+ROWS_KEPT_TOGETHER = 24
+MANY_COLUMNS = 8
+SETTINGS = ("count", "setting")  # what was set has no runs behind it; what was measured has
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A measurement as text, its interval apart, and the link to the runs behind it."""
+
+    text: str
+    interval: str = ""
+    href: str = ""
+    runs: str = ""
+
+
+@dataclass(frozen=True)
+class Head:
+    """Head of a table's column; a numeric one is set flush right."""
+
+    title: Markup
+    symbol: str
+    numeric: bool
+
+
+@dataclass(frozen=True)
+class TableView:
+    """A table ready to print: every cell is a measurement (`Shown`) or text.
+
+    left_out: why, and the heads of, columns without one result that made the table too wide.
+    """
+
+    number: int
+    caption: str
+    columns: list[Head]
+    rows: list[list[Shown | str]]
+    left_out: list[tuple[str, list[Markup]]]
+
+    @property
+    def short(self) -> bool:
+        """Whether the table can stand on one page of print."""
+        return len(self.rows) <= ROWS_KEPT_TOGETHER
+
+    @property
+    def wide(self) -> bool:
+        """Whether the table needs smaller type in print."""
+        return len(self.columns) > MANY_COLUMNS
+
+
+def shown(value: Value, sources: Sources) -> Shown:
+    """Return a measurement as text with its unit and the link to its runs."""
+    text = format_value(value.value, value.unit, status=value.status)
+    full = format_value(value.value, value.unit, low=value.low, high=value.high,
+                        status=value.status)
+    head, _, interval = full.partition(" (")
+    return Shown(head if interval else text, interval.rstrip(")"), sources.href(value.runs),
+                 runs_text(value.runs))
+
+
+def _number(cell: Cell) -> float | None:
+    if isinstance(cell, Value):
+        return cell.value
+    return cell if isinstance(cell, int | float) else None
+
+
+def _cell(cell: Cell, form: ColumnFormat | None, runs: Sequence[str],
+          sources: Sources) -> Shown | str:
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, Value):
+        behind = cell.runs or runs
+        unit = form or column_format([cell.value, cell.low, cell.high], cell.unit)
+        if is_null(cell.value):
+            return Shown(unit.text(None, status=cell.status), "", sources.href(behind),
+                         runs_text(behind))
+        ends = "" if is_null(cell.low) or is_null(cell.high) else (
+            f"{unit.text(cell.low)} to {unit.text(cell.high)}")
+        return Shown(unit.text(cell.value), ends, sources.href(behind), runs_text(behind))
+    if cell is None or is_null(cell):
+        return NOTHING
+    text = form.text(cell) if form else group_digits(cell, 0 if float(cell).is_integer() else 3)
+    measured = form is not None and form.unit not in SETTINGS
+    return Shown(text, "", sources.href(runs), runs_text(runs)) if measured and runs else text
+
+
+def _form(column: Column, cells: Sequence[Cell]) -> ColumnFormat | None:
+    """The format of a column's numbers; None for a column without a unit."""
+    units = {cell.unit for cell in cells if isinstance(cell, Value)}
+    unit = column.unit or (units.pop() if len(units) == 1 else "")
+    return column_format([_number(cell) for cell in cells], unit) if unit else None
+
+
+def _empty(cells: Sequence[Cell]) -> str | None:
+    """Why a column has no result in any row; None for a column that has one."""
+    if not cells or not all(isinstance(cell, Value) and is_null(cell.value) for cell in cells):
+        return None
+    reasons = {status_text(cell.status) for cell in cells if isinstance(cell, Value)}
+    return reasons.pop() if len(reasons) == 1 else None
+
+
+def table_view(table: Table, sources: Sources, *, number: int, image: bool) -> TableView:
+    """Return a table with one scale a column and each measurement linked to its runs.
+
+    A table of many columns leaves out those without one result, and says so.
+    """
+    heads, shown_columns, left_out = [], [], dict[str, list[Markup]]()
+    for column in table.columns:
+        cells = [row[column.key] for row in table.rows]
+        title = with_formulas(column.title, image=image)
+        reason = _empty(cells) if len(table.columns) > MANY_COLUMNS else None
+        if reason:
+            left_out.setdefault(reason, []).append(title)
+            continue
+        form = _form(column, cells)
+        numeric = any(_number(cell) is not None for cell in cells) if form is None else (
+            form.unit != "flag")
+        heads.append(Head(title, form.symbol if form else "", numeric))
+        shown_columns.append((column.key, form))
+    rows = [[_cell(row[key], form, table.runs[index] if table.runs else [], sources)
+             for key, form in shown_columns] for index, row in enumerate(table.rows)]
+    return TableView(number, table.caption, heads, rows, list(left_out.items()))

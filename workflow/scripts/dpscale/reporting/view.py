@@ -1,0 +1,50 @@
+"""Answers as the templates show them: text, links and places, no value left to format."""
+
+import re
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from dpscale.reporting.answer import Answer
+from dpscale.reporting.formula import as_image, as_mathml, with_formulas
+from dpscale.reporting.links import linked, reference
+from dpscale.reporting.sources import Sources
+from dpscale.reporting.tables import Shown, TableView, shown, table_view
+
+
+@dataclass(frozen=True)
+class AnswerView:
+    """A section of the report."""
+
+    id: str
+    anchor: str
+    question: Markup
+    sentence: Markup
+    paragraphs: list[Markup]
+    formulas: list[Markup]
+    tables: list[TableView]
+    figures: list[str]
+    values: list[tuple[str, Shown]]
+    references: list[Markup]
+    missing: list[str]
+
+
+def answer_view(answer: Answer, sources: Sources, *, image: bool, first_table: int) -> AnswerView:
+    """Return an answer ready to print.
+
+    image: formulas as images instead of MathML; first_table: number of its first table.
+    """
+    def prose(text: str) -> Markup:
+        return linked(with_formulas(text, image=image), answer.values.values(), sources)
+
+    drawn = as_image if image else as_mathml
+    return AnswerView(
+        id=answer.id, anchor="answer-" + re.sub(r"[^A-Za-z0-9]+", "-", answer.id),
+        question=with_formulas(answer.question, image=image), sentence=prose(answer.sentence),
+        paragraphs=[prose(text) for text in answer.paragraphs],
+        formulas=[drawn(tex, display=True) for tex in answer.formula],
+        tables=[table_view(table, sources, number=number, image=image)
+                for number, table in enumerate(answer.tables, start=first_table)],
+        figures=answer.figures,
+        values=[(name, shown(value, sources)) for name, value in answer.values.items()],
+        references=[reference(text) for text in answer.references], missing=answer.missing)

@@ -1,0 +1,56 @@
+"""A table's column: one scale and one number of decimals for all its numbers."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dpscale.units.scales import UNITS, Scale, Unit, base, scale_of
+from dpscale.units.text import (
+    MOST_DECIMALS,
+    decimals_of,
+    exponent_of,
+    format_value,
+    group_digits,
+    is_null,
+    status_text,
+    styled_text,
+)
+
+
+@dataclass(frozen=True)
+class ColumnFormat:
+    """One scale and one number of decimals for all numbers of a table's column."""
+
+    unit: str
+    scale: Scale
+    decimals: int
+
+    @property
+    def symbol(self) -> str:
+        """Unit to print in the column's head; empty where the cells need none."""
+        return self.scale.symbol
+
+    def text(self, value: float | None, *, status: str | None = None) -> str:
+        """Return the number alone, in the column's scale; a null as words."""
+        if value is None or is_null(value):
+            return status_text(status)
+        if math.isinf(value):
+            return format_value(value, self.unit)
+        styled = styled_text(value, Unit((Scale(""),), UNITS[self.unit].style))
+        return styled or group_digits(value / self.scale.factor, self.decimals)
+
+
+def column_format(values: Sequence[float | None], unit: str, *,
+                  scale: Scale | None = None) -> ColumnFormat:
+    """Return the format that suits all values of a column: the scale of the largest one (or the
+    one given), and decimals that give the median three significant digits and the smallest at
+    least one."""
+    known = sorted(abs(value) for value in values
+                   if value is not None and not is_null(value) and math.isfinite(value))
+    sizes = [size for size in known if size > 0]
+    if not sizes:
+        return ColumnFormat(unit, scale or base(UNITS[unit]), 0)
+    scale = scale or scale_of(sizes[-1], UNITS[unit])
+    middle = decimals_of(sizes[len(sizes) // 2] / scale.factor)
+    smallest = -exponent_of(sizes[0] / scale.factor, 1)
+    return ColumnFormat(unit, scale, min(max(middle, smallest, 0), middle + 2, MOST_DECIMALS))
