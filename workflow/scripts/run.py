@@ -8,10 +8,13 @@ import os
 import sys
 from pathlib import Path
 
+from torch.distributed.elastic.multiprocessing.errors import record
+
 from dpscale.plan import Spec
 from dpscale.train.run import run
 
 
+@record  # torchrun ends its log with the error of the rank that failed first
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("spec", type=Path, help="spec.json of the run")
@@ -27,8 +30,7 @@ if __name__ == "__main__":
         main()
     except Exception as error:
         rank = os.environ.get("RANK", "0")
-        print(f"run.py: rank {rank}: {type(error).__name__}: {error}", file=sys.stderr)
-        raise
+        sys.exit(f"run.py: rank {rank}: {type(error).__name__}: {error}")
     sys.stdout.flush()
     sys.stderr.flush()
     # gloo's threads sometimes abort a clean exit; everything is written by now.

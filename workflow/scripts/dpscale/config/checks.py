@@ -101,6 +101,11 @@ def _batches(config: Config) -> Iterator[Finding]:
                 f"the largest valid is {samples // workers}",
             )
     large = config.large_batch
+    if large and large.large_per_worker_batch is None and config.sweep is None:
+        yield (
+            "large_batch.large_per_worker_batch",
+            "null asks for the largest batch that Q1 finds, and sweep is null; give a number",
+        )
     if large and samples // (large.workers * large.min_updates_per_epoch) < 1:
         yield (
             "large_batch.min_updates_per_epoch",

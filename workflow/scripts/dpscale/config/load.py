@@ -52,7 +52,11 @@ def _lines(error: ValidationError, raw: Mapping[str, Any]) -> Iterator[str]:
     problems = error.errors(include_url=False)
     # A misspelt key also leaves its right spelling missing: the misspelling says it all.
     unknown = [problem for problem in problems if problem["type"] == "extra_forbidden"]
+    places = [problem["loc"] for problem in problems]
     for problem in unknown or problems:
+        if any(place != problem["loc"] and place[: len(problem["loc"])] == problem["loc"]
+               for place in places):  # fmt: skip
+            continue  # a problem inside the value says more than one of the whole
         path = [str(part) for part in problem["loc"]]
         key = ".".join(path)
         if problem["type"] == "extra_forbidden":

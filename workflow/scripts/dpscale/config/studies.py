@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import ByteSize, Field, field_validator
+from pydantic import ByteSize, Field, field_serializer, field_validator
 
 from dpscale.config.sections import PositiveInt, Section
 
@@ -48,6 +48,10 @@ class SweepConfig(Section):
         if value is None or (isinstance(value, str) and not value.strip().isdigit()):
             return value
         raise ValueError("give a size with its unit, for example 256 MiB")
+
+    @field_serializer("memory_budget")
+    def _with_its_unit(self, value: ByteSize | None) -> str | None:
+        return None if value is None else f"{int(value)} B"
 
 
 class ScalingConfig(Section):

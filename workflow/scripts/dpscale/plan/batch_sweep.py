@@ -15,13 +15,23 @@ def sweep_probe(config: Config, batch: int, *, run: str, study: str) -> Spec:
     data = config.data.model_copy(
         update={"repeats": sweep.data_repeats, "loader": "resident", "augment": False}
     )
-    timing = Timing(
-        arms=("without_loading",),
-        repeats=sweep.repeats if study == "sweep" else 1,
-        min_steps=1 if study == "sweep" else 2,
-        warmup_steps=1,
-        warmup_epoch=study == "sweep",
-    )
+    if study == "sweep":
+        timing = Timing(
+            arms=("without_loading",),
+            repeats=sweep.repeats,
+            min_steps=1,
+            warmup_steps=1,
+            warmup_epoch=True,
+        )
+    else:  # whether the batch fits shows in the second step, when gradients and momentum exist
+        timing = Timing(
+            arms=("without_loading",),
+            repeats=1,
+            min_steps=2,
+            max_steps=2,
+            warmup_steps=2,
+            warmup_epoch=False,
+        )
     return build_spec(
         config,
         "timed",

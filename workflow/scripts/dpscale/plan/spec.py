@@ -32,6 +32,7 @@ class Timing(Section):
     repeats: int = Field(description="Timed repeats of each arm.")
     min_steps: int = Field(description="Steps of a repeat at least.")
     warmup_steps: int = Field(description="Steps before the first timed one.")
+    max_steps: int | None = Field(None, description="Steps of an epoch at most; null: all.")
     warmup_epoch: bool = Field(description="Warm up for one whole epoch at least.")
 
 
@@ -84,15 +85,18 @@ def _timing_only(training: TrainingConfig) -> TrainingConfig:
     return training.model_copy(update={"lr": TIMING_LR, "epochs": 1, "schedule": ScheduleConfig()})
 
 
-def resolve(spec: Spec, *, largest_fit_batch: int, train_samples: int) -> Spec:
+def resolve(spec: Spec, *, largest_fit_batch: int | None, train_samples: int) -> Spec:
     """The spec with the batch and the learning rate that the measured boundary allows.
 
-    largest_fit_batch: the largest batch that fits one device (Q1). train_samples: D. The batch is
+    largest_fit_batch: the largest batch that fits one device (Q1); only a spec without a batch
+    needs it, and raises ValueError where it is None. train_samples: D. The batch is
     cut so that an epoch keeps `min_updates_per_epoch` updates; the rate follows the linear scaling
     rule (Goyal et al. 2017, section 2.1) from `lr_reference_batch` where the spec asks for it.
     """
     batch = spec.per_worker_batch
     if batch is None:
+        if largest_fit_batch is None:
+            raise ValueError(f"{spec.run}: no batch fits the device, so there is no largest one")
         batch = min(largest_fit_batch, train_samples // (spec.workers * spec.min_updates_per_epoch))
     training = spec.training
     if spec.lr_reference_batch is not None:

@@ -51,3 +51,9 @@ def write_steps(path: Path, columns: Mapping[str, Any]) -> None:
 
     with _whole(path) as temporary:
         pq.write_table(pa.table(dict(columns)), temporary)
+
+
+def write_table(path: Path, table: Any) -> None:
+    """Write a DataFrame as parquet by a temporary name and a rename."""
+    with _whole(path) as temporary:
+        table.to_parquet(temporary, index=False)

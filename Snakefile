@@ -1,0 +1,20 @@
+# dpscale: how data-parallel training scales, measured and answered in one report.
+# Each line below is a chapter; results go to results/<name>/, `name` being in the configuration.
+#
+#   snakemake                                        the embedded default (config/config.yaml)
+#   snakemake --configfile config/lab.yaml           the lab on GPUs
+
+include: "rules/configuration.smk"
+include: "rules/data.smk"
+include: "rules/scaling.smk"
+include: "rules/sweep.smk"
+include: "rules/communication.smk"
+include: "rules/accuracy.smk"
+include: "rules/report.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        f"{RESULTS}/report.html",
+        f"{RESULTS}/report.pdf",

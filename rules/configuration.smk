@@ -1,0 +1,67 @@
+# Reads and checks the configuration, plans the runs, and says how a run is launched.
+
+import json
+import os
+import sys
+from pathlib import Path
+
+SCRIPTS = Path(workflow.basedir) / "workflow/scripts"
+sys.path.insert(0, str(SCRIPTS))
+# `python` and `torchrun` in the rules are those of the environment that runs Snakemake.
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+from dpscale.config import ConfigError, load_config
+from dpscale.config.datasets import DOWNLOADED
+from dpscale.plan import planned_runs, sweep_probe
+
+# A configuration given on the command line stands alone: nothing of the default leaks into it.
+if not workflow.overwrite_configfiles:
+
+    configfile: "config/config.yaml"
+
+
+try:
+    CONFIG = load_config(config)
+except ConfigError as error:
+    sys.exit(str(error))
+
+RESULTS = f"results/{CONFIG.name}"
+RUN = f"{RESULTS}/runs/{{run}}"
+PLAN = planned_runs(CONFIG)
+# Everything but the report's title block, which concerns no number.
+CONFIG_JSON = CONFIG.model_dump_json(exclude={"report"})
+# What a run takes of the machine when nothing may run beside it (profiles/default).
+WHOLE_MACHINE = 1000
+NEVER = "(?!)"  # matches no run: the study is left out of the configuration
+
+
+def runs_of(*studies):
+    """Names of the planned runs of some studies."""
+    return [name for name, spec in PLAN.items() if spec.study in studies]
+
+
+def only(runs):
+    """A wildcard constraint that matches just these runs."""
+    return "|".join(runs) or NEVER
+
+
+def spec_json(wildcards):
+    """The spec of a run: the slice of the configuration that concerns it, as one string."""
+    return PLAN[wildcards.run].model_dump_json()
+
+
+def launcher(wildcards):
+    """What starts the workers of a run: python for one, torchrun for several."""
+    workers = PLAN[wildcards.run].workers
+    return "python" if workers == 1 else f"torchrun --standalone --nproc-per-node {workers}"
+
+
+def workers_of(wildcards):
+    return PLAN[wildcards.run].workers
+
+
+def modules(*folders):
+    """The library modules that an analysis rule uses: an edit of one makes its tables anew."""
+    library = Path("workflow/scripts/dpscale")
+    files = (p for f in folders for p in Path(workflow.basedir, library, f).rglob("*.py"))
+    return sorted(str(p.relative_to(workflow.basedir)) for p in files)

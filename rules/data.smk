@@ -1,0 +1,32 @@
+# The dataset: downloaded once where it has to be, then split and kept ready for the runs.
+
+DATA_MARKER = f"{CONFIG.data.root}/{CONFIG.data.dataset}.json"
+NEEDS_DOWNLOAD = CONFIG.data.dataset in DOWNLOADED
+
+
+rule fetch_dataset:
+    output:
+        f"{CONFIG.data.root}/{{dataset}}.json",
+    log:
+        f"{RESULTS}/logs/fetch_{{dataset}}.log",
+    wildcard_constraints:
+        dataset="|".join(DOWNLOADED),
+    params:
+        root=CONFIG.data.root,
+    shell:
+        "python workflow/scripts/fetch_dataset.py --dataset {wildcards.dataset} "
+        "--root {params.root:q} --marker {output:q} 2>&1 | tee {log:q}"
+
+
+rule prepare_dataset:
+    input:
+        [DATA_MARKER] if NEEDS_DOWNLOAD else [],
+    output:
+        f"{RESULTS}/dataset.json",
+    log:
+        f"{RESULTS}/logs/prepare_dataset.log",
+    params:
+        data=CONFIG.data.model_dump_json(),
+    shell:
+        "python workflow/scripts/prepare_dataset.py {params.data:q} --output {output:q} "
+        "2> {log:q}"

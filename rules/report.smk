@@ -1,0 +1,107 @@
+# From records to the report: tidy tables, derived tables, figures, answers, HTML and PDF.
+
+TABLES = ["runs", "steps", "epochs", "replicas", "orders", "collectives", "wire"]
+DERIVED = (
+    "epoch_times sweep boundary scaling communication bandwidth ledger wire accuracy order "
+    "replicas phases"
+).split()
+FIGURES = (
+    "batch_sweep speedup communication bandwidth accuracy order ledger replicas"
+).split()
+TEMPLATES = sorted(f"report/{path.name}" for path in Path(workflow.basedir, "report").glob("*.*"))
+BOUNDARY = [f"{RESULTS}/boundary.json"] if CONFIG.sweep else []
+
+
+rule gather:
+    input:
+        records=expand(f"{RUN}/record.json", run=PLAN),
+        boundary=BOUNDARY,
+        modules=modules("records"),
+    output:
+        expand(f"{RESULTS}/tables/{{table}}.parquet", table=TABLES),
+        f"{RESULTS}/tables/provenance.json",
+    params:
+        config=CONFIG_JSON,
+        folder=RESULTS,
+        boundary=f"--boundary {RESULTS}/boundary.json" if BOUNDARY else "",
+    shell:
+        "python workflow/scripts/gather.py --config {params.config:q} "
+        "--runs {params.folder}/runs {params.boundary} --output {params.folder}/tables"
+
+
+rule derive:
+    input:
+        tables=rules.gather.output,
+        modules=modules("derive"),
+    output:
+        expand(f"{RESULTS}/derived/{{table}}.csv", table=DERIVED),
+    params:
+        folder=RESULTS,
+    shell:
+        "python workflow/scripts/derive.py "
+        "--tables {params.folder}/tables --output {params.folder}/derived"
+
+
+rule draw:
+    input:
+        tables=rules.derive.output,
+        modules=modules("figures", "units"),
+    output:
+        expand(f"{RESULTS}/figures/{{figure}}.{{kind}}", figure=FIGURES, kind=["svg", "csv"]),
+    params:
+        folder=RESULTS,
+    shell:
+        "python workflow/scripts/draw.py "
+        "--derived {params.folder}/derived --output {params.folder}/figures"
+
+
+rule answer:
+    input:
+        tables=rules.derive.output,
+        modules=modules("reporting", "units"),
+    output:
+        answers=f"{RESULTS}/answers.json",
+        summary=f"{RESULTS}/summary.json",
+    params:
+        folder=RESULTS,
+    shell:
+        "python workflow/scripts/answer.py --tables {params.folder}/tables "
+        "--derived {params.folder}/derived --output {output.answers}"
+
+
+rule render_html:
+    input:
+        answers=rules.answer.output.answers,
+        summary=rules.answer.output.summary,
+        figures=rules.draw.output,
+        modules=modules("reporting", "units"),
+        templates=TEMPLATES,
+    output:
+        report(f"{RESULTS}/report.html", category="Report"),
+    params:
+        folder=RESULTS,
+        head=CONFIG.report.model_dump_json(),
+    shell:
+        "python workflow/scripts/render_html.py --answers {input.answers} "
+        "--tables {params.folder}/tables --figures {params.folder}/figures "
+        "--report-config {params.head:q} --templates report --output {output}"
+
+
+# After the HTML, which needs no system library and comes out in any case.
+rule render_pdf:
+    input:
+        html=f"{RESULTS}/report.html",
+        answers=rules.answer.output.answers,
+        summary=rules.answer.output.summary,
+        figures=rules.draw.output,
+        modules=modules("reporting", "units"),
+        templates=TEMPLATES,
+    output:
+        report(f"{RESULTS}/report.pdf", category="Report"),
+    params:
+        folder=RESULTS,
+        head=CONFIG.report.model_dump_json(),
+    shell:
+        "python workflow/scripts/render_pdf.py --answers {input.answers} "
+        "--tables {params.folder}/tables --figures {params.folder}/figures "
+        "--report-config {params.head:q} --templates report --output {output}"

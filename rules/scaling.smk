@@ -1,0 +1,26 @@
+# Q2, Q3: timed runs of N workers. `machine` keeps everything else off the machine meanwhile.
+
+
+rule scaling_run:
+    input:
+        dataset=f"{RESULTS}/dataset.json",
+    output:
+        spec=f"{RUN}/spec.json",
+        record=f"{RUN}/record.json",
+        steps=f"{RUN}/steps.parquet",
+    log:
+        f"{RESULTS}/logs/{{run}}.log",
+    wildcard_constraints:
+        run=only(runs_of("scaling", "data_parallel")),
+    params:
+        spec=spec_json,
+        launch=launcher,
+        threads=CONFIG.hardware.threads_per_worker,
+    threads: workers_of
+    resources:
+        machine=WHOLE_MACHINE,
+    priority: 20
+    shell:
+        "printf '%s' {params.spec:q} > {output.spec:q} && "
+        "OMP_NUM_THREADS={params.threads} "
+        "{params.launch} workflow/scripts/run.py {output.spec:q} > {log:q} 2>&1"

@@ -1,0 +1,33 @@
+# Q1: one worker, growing batch, each in a process of its own; then the boundary between them.
+
+PROBE_JSON = (
+    sweep_probe(CONFIG, 1, run="boundary", study="boundary").model_dump_json()
+    if CONFIG.sweep
+    else ""
+)
+
+
+use rule scaling_run as sweep_run with:
+    wildcard_constraints:
+        run=only(runs_of("sweep")),
+    priority: 30
+
+
+rule boundary:
+    input:
+        records=expand(f"{RUN}/record.json", run=runs_of("sweep")),
+    output:
+        f"{RESULTS}/boundary.json",
+    log:
+        f"{RESULTS}/logs/boundary.log",
+    params:
+        probe=PROBE_JSON,
+        resolution=CONFIG.sweep.resolution_frac if CONFIG.sweep else 0,
+        runs=f"{RESULTS}/runs",
+        sweep=runs_of("sweep"),
+    resources:
+        machine=WHOLE_MACHINE,
+    priority: 30
+    shell:
+        "python workflow/scripts/find_boundary.py {params.probe:q} --resolution {params.resolution} "
+        "--runs {params.runs:q} --sweep {params.sweep} --output {output:q} > {log:q} 2>&1"

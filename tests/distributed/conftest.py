@@ -1,0 +1,90 @@
+"""Starts runs as the rules do, and hands their records to the tests."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+import pytest
+
+from dpscale.config import load_config
+from dpscale.plan import Spec
+from dpscale.plan.spec import build_spec
+from dpscale.records import Record, read_record
+
+RUN_SCRIPT = Path(__file__).resolve().parents[2] / "workflow/scripts/run.py"
+STUDIES = ("sweep", "scaling", "large_batch", "replicas", "ledger", "data_parallel")
+CONFIG: dict[str, Any] = {"name": "test", "hardware": {"allow_oversubscription": True}}
+CONFIG |= dict.fromkeys(STUDIES)  # the tests make their own specs
+
+
+class Result(NamedTuple):
+    """What a launched run left behind."""
+
+    record: Record
+    steps: pd.DataFrame
+
+
+class Launcher:
+    """Builds specs, and runs them in processes of their own."""
+
+    def __init__(self, folder: Path, data_root: Path) -> None:
+        self.folder, self.data_root = folder, data_root
+
+    def spec(
+        self, kind: str = "training", data: dict[str, Any] | None = None, **fields: Any
+    ) -> Spec:
+        config = load_config(CONFIG | {"data": {"root": str(self.data_root)} | (data or {})})
+        given = {"run": "test", "study": "test", "workers": 1, "per_worker_batch": 32} | fields
+        training = given.pop("training", {})
+        spec = build_spec(config, kind, **given)
+        return spec.model_copy(update={"training": spec.training.model_copy(update=training)})
+
+    def start(self, spec: Spec, started: int | None = None) -> subprocess.CompletedProcess[str]:
+        """Launch a spec with `started` workers (its own number by default)."""
+        workers = started or spec.workers
+        path = self.folder / spec.run / "spec.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(spec.model_dump_json(), encoding="utf-8")
+        launch = [sys.executable]
+        if workers > 1:
+            launch += ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={workers}"]
+        environment = os.environ | {"OMP_NUM_THREADS": "1"}
+        command = [*launch, str(RUN_SCRIPT), str(path)]
+        return subprocess.run(
+            command, capture_output=True, text=True, env=environment, timeout=300, check=False
+        )
+
+    def run(self, spec: Spec) -> Result:
+        """Launch a spec that must end well."""
+        ended = self.start(spec)
+        assert ended.returncode == 0, ended.stderr[-3000:]
+        folder = self.folder / spec.run
+        steps = pd.read_parquet(folder / "steps.parquet")
+        return Result(read_record(folder / "record.json"), steps)
+
+
+@pytest.fixture(scope="session")
+def data_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture(scope="module")
+def launcher(tmp_path_factory: pytest.TempPathFactory, data_root: Path) -> Launcher:
+    return Launcher(tmp_path_factory.mktemp("runs"), data_root)
+
+
+@pytest.fixture(scope="module")
+def launched(launcher: Launcher) -> Callable[..., Result]:
+    """Runs a spec once a module, however many tests look at it."""
+    results: dict[str, Result] = {}
+
+    def once(run: str, **fields: Any) -> Result:
+        if run not in results:
+            results[run] = launcher.run(launcher.spec(run=run, **fields))
+        return results[run]
+
+    return once

@@ -1,0 +1,98 @@
+"""Timed and counted runs: what is repeated, what is sent, and which outcomes are rows."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from dpscale.config.sections import HardwareConfig, ModelConfig
+from dpscale.plan.spec import Timing
+
+TIMING = Timing(
+    arms=("with_loading", "without_loading"), repeats=3, min_steps=30, warmup_steps=10,
+    warmup_epoch=True,
+)  # fmt: skip
+CIFAR_SHAPE = {
+    "dataset": "synthetic", "channels": 3, "image_size": 32, "classes": 10, "samples": 64,
+}  # fmt: skip
+
+
+def test_a_repeat_is_as_many_whole_epochs_as_reach_the_steps(launched: Callable[..., Any]) -> None:
+    steps = launched(
+        "timed", kind="timed", workers=2, per_worker_batch=64, timing=TIMING
+    ).steps  # fmt: skip
+    # 646 images a worker: 10 full batches of 64 an epoch, so 3 epochs reach 30 steps.
+    sizes = steps.groupby(["arm", "repeat", "rank"]).size()
+    assert len(sizes) == 2 * 3 * 2
+    assert set(sizes) == {30}
+    assert set(steps["samples"]) == {64}
+    assert (steps["step_s"] > 0).all()
+
+
+def test_resnet18_sends_four_bytes_a_parameter(launched: Callable[..., Any]) -> None:
+    record = launched(
+        "resnet18", kind="ledger", workers=2, per_worker_batch=2, steady_steps=2, data=CIFAR_SHAPE,
+        model=ModelConfig(name="resnet18_cifar"),
+    ).record  # fmt: skip
+    assert record.parameters == 11_173_962
+    assert record.payload_bytes == 4 * 11_173_962
+    for iteration in (0, 1, 2, 3):
+        sent = sum(
+            row["bytes"] for row in record.collectives
+            if row["iteration"] == iteration and row["purpose"] == "gradient bucket"
+        )  # fmt: skip
+        assert sent == 4 * 11_173_962
+    phases = Counter(row["phase"] for row in record.collectives if row["operation"] == "allreduce")
+    # One bucket in the first iteration, three once they are rebuilt for overlap.
+    assert phases == {"first": 1, "rebuild": 3, "steady": 6}
+    steady = sum(row["sent_bytes"] for row in record.wire if row["phase"] == "steady") / 2
+    # Both workers' sends: 2(N-1)S for the gradient and (N-1) times the buffers.
+    predicted = 2 * record.payload_bytes + record.buffer_bytes
+    assert steady == pytest.approx(predicted, rel=0.02)
+
+
+def test_a_batch_beyond_the_dataset_is_an_outcome(launched: Callable[..., Any]) -> None:
+    record = launched("beyond", kind="timed", per_worker_batch=2000, timing=TIMING).record
+    assert record.status == "exceeds_dataset"
+    assert "2000 exceeds the 1293" in (record.message or "")
+
+
+def test_a_spent_memory_budget_is_an_outcome(launched: Callable[..., Any]) -> None:
+    result = launched(
+        "spent", kind="timed", per_worker_batch=1024, timing=TIMING,
+        memory_budget_bytes=32 * 2**20,
+    )  # fmt: skip
+    assert result.record.status == "out_of_memory"
+    assert "rank 0, batch 1024" in (result.record.message or "")
+    assert result.steps.empty
+
+
+def test_more_workers_than_devices_are_unavailable_unless_sharing_is_allowed(
+    launched: Callable[..., Any],
+) -> None:
+    hardware = HardwareConfig(threads_per_worker=1024)
+    record = launched(
+        "crowded", kind="timed", workers=2, per_worker_batch=32, timing=TIMING, hardware=hardware
+    ).record  # fmt: skip
+    assert record.status == "unavailable"
+    assert "allow_oversubscription" in (record.message or "")
+
+
+def test_a_launch_with_the_wrong_number_of_workers_says_how_to_start_it(launcher: Any) -> None:
+    spec = launcher.spec(run="wrong", workers=2, per_worker_batch=32)
+    ended = launcher.start(spec, started=1)
+    assert ended.returncode != 0
+    assert "torchrun --nproc-per-node 2" in ended.stderr.splitlines()[-1]
+    assert not (launcher.folder / "wrong/record.json").exists()
+
+
+def test_a_failing_rank_is_named_at_the_end_of_the_log_and_leaves_no_record(launcher: Any) -> None:
+    data = {"dataset": "cifar10", "root": str(launcher.folder / "nowhere")}
+    spec = launcher.spec(run="failing", workers=2, per_worker_batch=32, data=data)
+    ended = launcher.start(spec)
+    assert ended.returncode != 0
+    end = ended.stderr[-1500:]
+    assert "fetch_dataset" in end
+    assert "rank" in end
+    assert not (launcher.folder / "failing/record.json").exists()

@@ -1,0 +1,49 @@
+"""Columns and types of the tidy tables."""
+
+_INT, _FLOAT, _BOOL, _TEXT = "Int64", "float64", "boolean", "str"
+
+
+def _typed(names: str, dtype: str) -> dict[str, str]:
+    return dict.fromkeys(names.split(), dtype)
+
+
+SCHEMAS: dict[str, dict[str, str]] = {
+    "runs": _typed("run kind study arm status message", _TEXT)
+    | _typed("workers nodes per_worker_batch global_batch train_samples test_samples", _INT)
+    | _typed("seeds epochs", _INT)
+    | _typed("lr", _FLOAT)
+    | _typed("parameters payload_bytes buffer_bytes peak_memory_bytes memory_budget_bytes", _INT)
+    | _typed("utilisation_frac", _FLOAT)
+    | _typed("oversubscribed", _BOOL)
+    | _typed("device fingerprint host started_at finished_at", _TEXT)
+    | _typed("wall_s", _FLOAT)
+    | _typed("dataset model optimizer loader", _TEXT)
+    | _typed("repeated_data", _BOOL)
+    | _typed("commit versions", _TEXT),
+    "steps": _typed("run", _TEXT)
+    | _typed("seed", _INT)
+    | _typed("arm", _TEXT)
+    | _typed("repeat epoch step rank samples", _INT)
+    | _typed("step_s load_s copy_s forward_s backward_s update_s loss", _FLOAT),
+    "epochs": _typed("run", _TEXT)
+    | _typed("seed epoch", _INT)
+    | _typed("train_loss train_accuracy_frac validation_accuracy_frac", _FLOAT)
+    | _typed("test_loss test_accuracy_frac epoch_s lr", _FLOAT),
+    "replicas": _typed("run", _TEXT)
+    | _typed("seed epoch rank", _INT)
+    | _typed("parameter_digest", _TEXT)
+    | _typed("parameter_difference_max", _FLOAT)
+    | _typed("buffer_digest", _TEXT)
+    | _typed("buffer_difference_frac test_accuracy_frac", _FLOAT),
+    "orders": _typed("run", _TEXT)
+    | _typed("seed epoch rank", _INT)
+    | _typed("digest first_indices", _TEXT),
+    "collectives": _typed("run phase", _TEXT)
+    | _typed("iteration index", _INT)
+    | _typed("operation purpose dtype", _TEXT)
+    | _typed("calls bytes", _INT),
+    "wire": _typed("run phase", _TEXT)
+    | _typed("iterations", _INT)
+    | _typed("interface", _TEXT)
+    | _typed("sent_bytes", _INT),
+}

@@ -1,0 +1,91 @@
+"""Records and steps of all planned runs as tidy tables: one observation a row, nothing derived."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from dpscale.records.record import Record
+from dpscale.records.schemas import SCHEMAS
+from dpscale.records.storage import read_record
+
+NOT_RUN = "not run yet"
+
+
+def tidy_tables(specs: Mapping[str, dict[str, Any]], runs: Path) -> dict[str, pd.DataFrame]:
+    """The tidy tables of the runs named in `specs`, by table name, with the columns of SCHEMAS.
+
+    specs: planned spec by run name. runs: folder with a folder a run. A planned run without a
+    record is a row of `runs` with status NOT_RUN and nulls.
+    Raises ValueError for a file that is no whole record, naming it.
+    """
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
+    steps: list[pd.DataFrame] = []
+    for run, spec in specs.items():
+        path = runs / run / "record.json"
+        if not path.exists():
+            rows["runs"].append(_planned_columns(run, spec) | {"status": NOT_RUN})
+            continue
+        record = read_record(path)
+        rows["runs"].append(_planned_columns(run, record.spec) | _measured_columns(record))
+        for name in ("epochs", "replicas", "orders", "collectives", "wire"):
+            rows[name] += [{"run": run} | row for row in getattr(record, name)]
+        steps.append(pd.read_parquet(path.with_name("steps.parquet")).assign(run=run))
+    tables = {name: _table(rows[name], name) for name in SCHEMAS if name != "steps"}
+    measured = [part for part in steps if len(part)]
+    joined = pd.concat(measured) if measured else pd.DataFrame()
+    return tables | {"steps": _typed_table(joined, "steps")}
+
+
+def newest_provenance(specs: Mapping[str, Any], runs: Path) -> dict[str, Any]:
+    """The provenance of the run that finished last; empty where none has run."""
+    files = [runs / run / "record.json" for run in specs]
+    records = [read_record(path) for path in files if path.exists()]
+    newest = max(records, key=lambda record: record.finished_at, default=None)
+    return newest.provenance if newest else {}
+
+
+def _planned_columns(run: str, spec: Mapping[str, Any]) -> dict[str, Any]:
+    batch = spec["per_worker_batch"]
+    training = spec["training"]
+    return {
+        "run": run,
+        **{key: spec[key] for key in ("kind", "study", "arm", "workers", "nodes")},
+        "per_worker_batch": batch,
+        "global_batch": batch and batch * spec["workers"],
+        "seeds": len(spec["seeds"]),
+        "epochs": training["epochs"],
+        "lr": training["lr"],
+        "memory_budget_bytes": spec["memory_budget_bytes"],
+        "dataset": spec["data"]["dataset"],
+        "model": spec["model"]["name"],
+        "optimizer": training["optimizer"],
+        "loader": spec["data"]["loader"],
+        "repeated_data": spec["data"]["repeats"] > 1,
+    }
+
+
+def _measured_columns(record: Record) -> dict[str, Any]:
+    keys = (
+        "status message train_samples test_samples parameters payload_bytes buffer_bytes "
+        "peak_memory_bytes utilisation_frac oversubscribed started_at finished_at wall_s"
+    )
+    machine = record.provenance
+    versions = [f"{name} {version}" for name, version in machine["versions"].items() if version]
+    return {
+        **{key: getattr(record, key) for key in keys.split()},
+        "nodes": record.nodes or record.spec["nodes"],
+        **{key: machine[key] for key in ("device", "fingerprint", "host", "commit")},
+        "versions": ", ".join([f"Python {machine['python']}", *versions]),
+    }
+
+
+def _table(rows: list[dict[str, Any]], name: str) -> pd.DataFrame:
+    return _typed_table(pd.DataFrame(rows), name)
+
+
+def _typed_table(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    """The columns of the schema in its order and types; absent ones are null."""
+    schema = SCHEMAS[name]
+    return table.reindex(columns=list(schema)).astype(schema).reset_index(drop=True)

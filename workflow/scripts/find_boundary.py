@@ -1,0 +1,79 @@
+"""Finds the largest batch that fits one device: bisects between the batches of the sweep.
+
+Every probe is a run in a fresh process, with its own spec and record under RUNS; a probe whose
+record is there already (an interrupted search) is not run again. Writes boundary.json with the
+largest batch that fits, the smallest that failed and the names of the probes.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from dpscale.plan import Spec
+from dpscale.plan.boundary import bounds, next_probe
+from dpscale.records import read_record, write_text
+
+FITS = {"complete": True, "out_of_memory": False}
+RUN = Path(__file__).with_name("run.py")
+
+
+def probe(spec: Spec, folder: Path) -> str:
+    """Status of a probe: from its record where that is of the same spec, else by running it."""
+    record = folder / "record.json"
+    if not (record.exists() and read_record(record).spec == spec.model_dump(mode="json")):
+        record.unlink(missing_ok=True)
+        write_text(folder / "spec.json", spec.model_dump_json())
+        command = [sys.executable, RUN, folder / "spec.json"]
+        subprocess.run(command, check=True, env=environment(spec))
+    return read_record(record).status
+
+
+def environment(spec: Spec) -> dict[str, str]:
+    """The environment of a probe: as many compute threads as a worker has."""
+    return os.environ | {"OMP_NUM_THREADS": str(spec.hardware.threads_per_worker)}
+
+
+def search(template: Spec, resolution_frac: float, runs: Path, sweep: list[str]) -> dict[str, Any]:
+    """The settled boundary, as boundary.json holds it."""
+    records = [read_record(runs / run / "record.json") for run in sweep]
+    outcomes: dict[int, list[bool]] = {}
+    for record in records:
+        if record.status in FITS:
+            outcomes.setdefault(record.spec["per_worker_batch"], []).append(FITS[record.status])
+    samples = next((r.train_samples for r in records if r.train_samples), None)
+    if samples is None:
+        reasons = ", ".join(f"{r.run}: {r.status} ({r.message})" for r in records)
+        sys.exit(f"find_boundary.py: no batch of the sweep ran: {reasons}")
+    probes: list[str] = []
+    while batch := next_probe(outcomes, train_samples=samples, resolution_frac=resolution_frac):
+        run = f"boundary-b{batch}-{len(outcomes.get(batch, [])) + 1}"
+        spec = template.model_copy(update={"run": run, "per_worker_batch": batch})
+        status = probe(spec, runs / run)
+        print(f"batch {batch}: {status.replace('_', ' ')}", file=sys.stderr, flush=True)
+        if status not in FITS:
+            sys.exit(f"find_boundary.py: {run}: {status}: see {runs / run / 'record.json'}")
+        outcomes.setdefault(batch, []).append(FITS[status])
+        probes.append(run)
+    fits, failed = bounds(outcomes)
+    return {"largest_fit_batch": fits, "smallest_failed_batch": failed, "probes": probes}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("probe", help="spec of a probe, as JSON; its run and batch are replaced")
+    parser.add_argument("--resolution", type=float, required=True, help="relative width to reach")
+    parser.add_argument("--runs", type=Path, required=True, help="folder with a folder a run")
+    parser.add_argument("--sweep", nargs="+", required=True, help="runs of the sweep")
+    parser.add_argument("--output", type=Path, required=True, help="boundary.json")
+    given = parser.parse_args()
+    template = Spec.model_validate_json(given.probe)
+    found = search(template, given.resolution, given.runs, given.sweep)
+    write_text(given.output, json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()
