@@ -4,6 +4,7 @@
 #   snakemake                                        the embedded default (config/config.yaml)
 #   snakemake --configfile config/lab.yaml           the lab on GPUs
 
+
 include: "rules/configuration.smk"
 include: "rules/data.smk"
 include: "rules/scaling.smk"

@@ -1,15 +1,23 @@
 # Q4, Q5, Q7: trainings, as many side by side as the cores hold.
 
 LARGEST = [run for run in runs_of("large_batch") if PLAN[run].per_worker_batch is None]
-RESOLVED = [run for run in runs_of("large_batch") if run in LARGEST or PLAN[run].lr_reference_batch]
+RESOLVED = [
+    run
+    for run in runs_of("large_batch")
+    if run in LARGEST or PLAN[run].lr_reference_batch
+]
 
 
 use rule scaling_run as training_run with:
     wildcard_constraints:
-        run=only([run for run in runs_of("large_batch", "replicas") if run not in RESOLVED]),
+        run=only(
+            [run for run in runs_of("large_batch", "replicas") if run not in RESOLVED]
+        ),
+    priority: 0
     resources:
         machine=1,
-    priority: 0
+    message:
+        "Q4, Q5, Q7: training {wildcards.run}"
 
 
 # The largest batch is what Q1 found to fit: these specs wait for the boundary.
@@ -27,14 +35,18 @@ rule large_batch_run:
         f"{RESULTS}/logs/{{run}}.log",
     wildcard_constraints:
         run=only(RESOLVED),
-    params:
-        spec=spec_json,
-        boundary=lambda wildcards, input: f"--boundary {input.boundary}" if input.boundary else "",
-        launch=launcher,
-        threads=CONFIG.hardware.threads_per_worker,
     threads: workers_of
     resources:
         machine=1,
+    params:
+        spec=spec_json,
+        boundary=lambda wildcards, input: (
+            f"--boundary {input.boundary}" if input.boundary else ""
+        ),
+        launch=launcher,
+        threads=CONFIG.hardware.threads_per_worker,
+    message:
+        "Q4: training {wildcards.run}"
     shell:
         "python workflow/scripts/resolve_spec.py {params.spec:q} {params.boundary} "
         "--dataset {input.dataset:q} > {output.spec:q} && "

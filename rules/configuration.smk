@@ -53,7 +53,11 @@ def spec_json(wildcards):
 def launcher(wildcards):
     """What starts the workers of a run: python for one, torchrun for several."""
     workers = PLAN[wildcards.run].workers
-    return "python" if workers == 1 else f"torchrun --standalone --nproc-per-node {workers}"
+    return (
+        "python"
+        if workers == 1
+        else f"torchrun --standalone --nproc-per-node {workers}"
+    )
 
 
 def workers_of(wildcards):
@@ -63,5 +67,7 @@ def workers_of(wildcards):
 def modules(*folders):
     """The library modules that an analysis rule uses: an edit of one makes its tables anew."""
     library = Path("workflow/scripts/dpscale")
-    files = (p for f in folders for p in Path(workflow.basedir, library, f).rglob("*.py"))
+    files = (
+        p for f in folders for p in Path(workflow.basedir, library, f).rglob("*.py")
+    )
     return sorted(str(p.relative_to(workflow.basedir)) for p in files)

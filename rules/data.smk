@@ -13,6 +13,8 @@ rule fetch_dataset:
         dataset="|".join(DOWNLOADED),
     params:
         root=CONFIG.data.root,
+    message:
+        "Downloading {wildcards.dataset} and verifying its checksums"
     shell:
         "python workflow/scripts/fetch_dataset.py --dataset {wildcards.dataset} "
         "--root {params.root:q} --marker {output:q} 2>&1 | tee {log:q}"
@@ -27,6 +29,8 @@ rule prepare_dataset:
         f"{RESULTS}/logs/prepare_dataset.log",
     params:
         data=CONFIG.data.model_dump_json(),
+    message:
+        "Splitting the dataset and keeping it ready"
     shell:
         "python workflow/scripts/prepare_dataset.py {params.data:q} --output {output:q} "
         "2> {log:q}"

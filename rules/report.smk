@@ -8,7 +8,9 @@ DERIVED = (
 FIGURES = (
     "batch_sweep speedup communication bandwidth accuracy order ledger replicas"
 ).split()
-TEMPLATES = sorted(f"report/{path.name}" for path in Path(workflow.basedir, "report").glob("*.*"))
+TEMPLATES = sorted(
+    f"report/{path.name}" for path in Path(workflow.basedir, "report").glob("*.*")
+)
 BOUNDARY = [f"{RESULTS}/boundary.json"] if CONFIG.sweep else []
 
 
@@ -24,6 +26,8 @@ rule gather:
         config=CONFIG_JSON,
         folder=RESULTS,
         boundary=f"--boundary {RESULTS}/boundary.json" if BOUNDARY else "",
+    message:
+        "Gathering the records into tidy tables"
     shell:
         "python workflow/scripts/gather.py --config {params.config:q} "
         "--runs {params.folder}/runs {params.boundary} --output {params.folder}/tables"
@@ -37,6 +41,8 @@ rule derive:
         expand(f"{RESULTS}/derived/{{table}}.csv", table=DERIVED),
     params:
         folder=RESULTS,
+    message:
+        "Deriving times, speed-ups, bandwidths and accuracies"
     shell:
         "python workflow/scripts/derive.py "
         "--tables {params.folder}/tables --output {params.folder}/derived"
@@ -47,9 +53,15 @@ rule draw:
         tables=rules.derive.output,
         modules=modules("figures", "units"),
     output:
-        expand(f"{RESULTS}/figures/{{figure}}.{{kind}}", figure=FIGURES, kind=["svg", "csv"]),
+        expand(
+            f"{RESULTS}/figures/{{figure}}.{{kind}}",
+            figure=FIGURES,
+            kind=["svg", "csv"],
+        ),
     params:
         folder=RESULTS,
+    message:
+        "Drawing the figures"
     shell:
         "python workflow/scripts/draw.py "
         "--derived {params.folder}/derived --output {params.folder}/figures"
@@ -64,6 +76,8 @@ rule answer:
         summary=f"{RESULTS}/summary.json",
     params:
         folder=RESULTS,
+    message:
+        "Answering the questions"
     shell:
         "python workflow/scripts/answer.py --tables {params.folder}/tables "
         "--derived {params.folder}/derived --output {output.answers}"
@@ -81,6 +95,8 @@ rule render_html:
     params:
         folder=RESULTS,
         head=CONFIG.report.model_dump_json(),
+    message:
+        "Writing {output}"
     shell:
         "python workflow/scripts/render_html.py --answers {input.answers} "
         "--tables {params.folder}/tables --figures {params.folder}/figures "
@@ -101,6 +117,8 @@ rule render_pdf:
     params:
         folder=RESULTS,
         head=CONFIG.report.model_dump_json(),
+    message:
+        "Writing {output}"
     shell:
         "python workflow/scripts/render_pdf.py --answers {input.answers} "
         "--tables {params.folder}/tables --figures {params.folder}/figures "

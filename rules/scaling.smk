@@ -12,14 +12,16 @@ rule scaling_run:
         f"{RESULTS}/logs/{{run}}.log",
     wildcard_constraints:
         run=only(runs_of("scaling", "data_parallel")),
+    priority: 20
+    threads: workers_of
+    resources:
+        machine=WHOLE_MACHINE,
     params:
         spec=spec_json,
         launch=launcher,
         threads=CONFIG.hardware.threads_per_worker,
-    threads: workers_of
-    resources:
-        machine=WHOLE_MACHINE,
-    priority: 20
+    message:
+        "Q2, Q3, Q5: timing {wildcards.run}, alone on the machine"
     shell:
         "printf '%s' {params.spec:q} > {output.spec:q} && "
         "OMP_NUM_THREADS={params.threads} "

@@ -11,6 +11,8 @@ use rule scaling_run as sweep_run with:
     wildcard_constraints:
         run=only(runs_of("sweep")),
     priority: 30
+    message:
+        "Q1: timing {wildcards.run} in a fresh process, alone on the machine"
 
 
 rule boundary:
@@ -20,14 +22,16 @@ rule boundary:
         f"{RESULTS}/boundary.json",
     log:
         f"{RESULTS}/logs/boundary.log",
+    priority: 30
+    resources:
+        machine=WHOLE_MACHINE,
     params:
         probe=PROBE_JSON,
         resolution=CONFIG.sweep.resolution_frac if CONFIG.sweep else 0,
         runs=f"{RESULTS}/runs",
         sweep=runs_of("sweep"),
-    resources:
-        machine=WHOLE_MACHINE,
-    priority: 30
+    message:
+        "Q1: bisecting between the last batch that fits and the first that does not"
     shell:
         "python workflow/scripts/find_boundary.py {params.probe:q} --resolution {params.resolution} "
         "--runs {params.runs:q} --sweep {params.sweep} --output {output:q} > {log:q} 2>&1"

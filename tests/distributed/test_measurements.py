@@ -92,7 +92,7 @@ def test_a_failing_rank_is_named_at_the_end_of_the_log_and_leaves_no_record(laun
     spec = launcher.spec(run="failing", workers=2, per_worker_batch=32, data=data)
     ended = launcher.start(spec)
     assert ended.returncode != 0
-    end = ended.stderr[-1500:]
+    end = ended.stderr[-4000:]
     assert "fetch_dataset" in end
     assert "rank" in end
     assert not (launcher.folder / "failing/record.json").exists()

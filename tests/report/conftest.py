@@ -14,8 +14,14 @@ from dpscale.reporting.report import Report, read_report
 @pytest.fixture
 def make_report(tmp_path: Path) -> Maker:
     """Return a function that makes a report of answers, runs and a title block."""
-    def make(*, answers: list[Answer] | None = None, runs: pd.DataFrame | None = None,
-             head: dict | None = None, summary: list[str] | None = None) -> Report:
+
+    def make(
+        *,
+        answers: list[Answer] | None = None,
+        runs: pd.DataFrame | None = None,
+        head: dict | None = None,
+        summary: list[str] | None = None,
+    ) -> Report:
         dumped = dump_answers(lab_answers() if answers is None else answers)
         (tmp_path / "answers.json").write_text(json.dumps(dumped), encoding="utf-8")
         (runs_table() if runs is None else runs).to_parquet(tmp_path / "runs.parquet")
@@ -24,7 +30,12 @@ def make_report(tmp_path: Path) -> Maker:
                 (tmp_path / f"{name}.svg").write_text(SVG.format(name=name), encoding="utf-8")
         findings = tmp_path / "summary.json"
         findings.write_text(json.dumps(summary), encoding="utf-8")
-        return read_report(answers=tmp_path / "answers.json", tables=tmp_path, figures=tmp_path,
-                           head=HEAD if head is None else head,
-                           summary=findings if summary else None)
+        return read_report(
+            answers=tmp_path / "answers.json",
+            tables=tmp_path,
+            figures=tmp_path,
+            head=HEAD if head is None else head,
+            summary=findings if summary else None,
+        )
+
     return make

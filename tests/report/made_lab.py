@@ -11,35 +11,83 @@ from dpscale.reporting.report import Report
 Maker = Callable[..., Report]
 
 TEMPLATES = Path(__file__).parents[2] / "report"
-HEAD = {"title": "Data-parallel training", "course": "Machine learning",
-        "authors": ["Ada Lovelace", "Grace Hopper"], "institution": "A university"}
-SVG = ('<svg xmlns="http://www.w3.org/2000/svg" width="100" height="40" viewBox="0 0 100 40" '
-       'role="img" data-caption="A caption."><title>A title</title><desc>Words of {name}</desc>'
-       '<path id="{name}-a" d="M0 0L100 40" stroke="currentColor"/></svg>')
+HEAD = {
+    "title": "Data-parallel training",
+    "course": "Machine learning",
+    "authors": ["Ada Lovelace", "Grace Hopper"],
+    "institution": "A university",
+}
+SVG = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="100" height="40" viewBox="0 0 100 40" '
+    'role="img" data-caption="A caption."><title>A title</title><desc>Words of {name}</desc>'
+    '<path id="{name}-a" d="M0 0L100 40" stroke="currentColor"/></svg>'
+)
 RING = r"t \ge \frac{2(N-1)}{N} \cdot \frac{X \cdot \mathrm{itemsize}}{\beta}"
-FIGURES = {"Q1": ["batch_sweep"], "Q2": ["speedup"], "Q3.1": ["communication"],
-           "Q3.2": ["bandwidth"], "Q4.1": ["accuracy"], "Q4.2": ["accuracy"], "Q5": ["order"],
-           "Q6": ["ledger"], "Q7": ["replicas"]}
-TEXT = ("An iteration costs a fixed time for launches and updates, and a time that grows with the "
-        "batch. While the fixed time is the larger one, a batch four times as large makes an "
-        "epoch of $D$ samples take fewer iterations, $\\lceil D/b \\rceil$, and less time.")
+FIGURES = {
+    "Q1": ["batch_sweep"],
+    "Q2": ["speedup"],
+    "Q3.1": ["communication"],
+    "Q3.2": ["bandwidth"],
+    "Q4.1": ["accuracy"],
+    "Q4.2": ["accuracy"],
+    "Q5": ["order"],
+    "Q6": ["ledger"],
+    "Q7": ["replicas"],
+}
+TEXT = (
+    "An iteration costs a fixed time for launches and updates, and a time that grows with the "
+    "batch. While the fixed time is the larger one, a batch four times as large makes an "
+    "epoch of $D$ samples take fewer iterations, $\\lceil D/b \\rceil$, and less time."
+)
 
 
 def runs_table() -> pd.DataFrame:
     """Three runs, one of them out of memory."""
-    shared = {"kind": "timed", "study": "scaling", "arm": None, "nodes": 1, "epochs": 1,
-              "seeds": 1, "lr": 0.1, "wall_s": 75.0, "fingerprint": "1 x CPU | gloo"}
-    return pd.DataFrame([
-        {**shared, "run": "scaling-n1-b32", "status": "complete", "workers": 1,
-         "per_worker_batch": 32, "global_batch": 32, "message": None,
-         "finished_at": "2026-03-01T10:00:00.000+00:00"},
-        {**shared, "run": "scaling-n2-b32", "status": "complete", "workers": 2,
-         "per_worker_batch": 32, "global_batch": 64, "message": None,
-         "finished_at": "2026-03-02T11:30:00.000+00:00"},
-        {**shared, "run": "scaling n4", "status": "out_of_memory", "workers": 4,
-         "per_worker_batch": 8192, "global_batch": 32768, "message": "can't allocate <memory>",
-         "finished_at": "2026-03-01T12:00:00.000+00:00"}])
-
+    shared = {
+        "kind": "timed",
+        "study": "scaling",
+        "arm": None,
+        "nodes": 1,
+        "epochs": 1,
+        "seeds": 1,
+        "lr": 0.1,
+        "wall_s": 75.0,
+        "fingerprint": "1 x CPU | gloo",
+    }
+    return pd.DataFrame(
+        [
+            {
+                **shared,
+                "run": "scaling-n1-b32",
+                "status": "complete",
+                "workers": 1,
+                "per_worker_batch": 32,
+                "global_batch": 32,
+                "message": None,
+                "finished_at": "2026-03-01T10:00:00.000+00:00",
+            },
+            {
+                **shared,
+                "run": "scaling-n2-b32",
+                "status": "complete",
+                "workers": 2,
+                "per_worker_batch": 32,
+                "global_batch": 64,
+                "message": None,
+                "finished_at": "2026-03-02T11:30:00.000+00:00",
+            },
+            {
+                **shared,
+                "run": "scaling n4",
+                "status": "out_of_memory",
+                "workers": 4,
+                "per_worker_batch": 8192,
+                "global_batch": 32768,
+                "message": "can't allocate <memory>",
+                "finished_at": "2026-03-01T12:00:00.000+00:00",
+            },
+        ]
+    )
 
 
 def speedup_value(runs: tuple[str, ...] = ("scaling-n1-b32", "scaling-n2-b32")) -> Value:
@@ -49,40 +97,63 @@ def speedup_value(runs: tuple[str, ...] = ("scaling-n1-b32", "scaling-n2-b32")) 
 
 def timing_table() -> Table:
     """A table with a setting, two measurements with intervals, and a cell out of memory."""
-    rows = [{"workers": workers, "batch": batch,
-             "time": Value(value=seconds, unit="s", low=seconds * 0.97, high=seconds * 1.02),
-             "speedup": Value(value=speedup, unit="ratio", low=speedup * 0.95,
-                              high=speedup * 1.04)}
-            for workers, batch, seconds, speedup in
-            ((1, 32, 12.5, 1.0), (2, 32, 8.1234, 1.539), (2, 2048, 0.95, 1.81))]
-    rows.append({"workers": 4, "batch": 8192, "time": Value(value=None, unit="s",
-                                                            status="out_of_memory"),
-                 "speedup": None})
+    rows = [
+        {
+            "workers": workers,
+            "batch": batch,
+            "time": Value(value=seconds, unit="s", low=seconds * 0.97, high=seconds * 1.02),
+            "speedup": Value(value=speedup, unit="ratio", low=speedup * 0.95, high=speedup * 1.04),
+        }
+        for workers, batch, seconds, speedup in (
+            (1, 32, 12.5, 1.0),
+            (2, 32, 8.1234, 1.539),
+            (2, 2048, 0.95, 1.81),
+        )
+    ]
+    rows.append(
+        {
+            "workers": 4,
+            "batch": 8192,
+            "time": Value(value=None, unit="s", status="out_of_memory"),
+            "speedup": None,
+        }
+    )
     runs = [["scaling-n1-b32"], ["scaling-n1-b32", "scaling-n2-b32"], ["scaling-n2-b32"], []]
-    return Table(caption="Time of one epoch and speed-up over one worker, everything included.",
-                 columns=[Column(key="workers", title="Workers N"),
-                          Column(key="batch", title="Batch b", unit="count"),
-                          Column(key="time", title="Time of an epoch", unit="s"),
-                          Column(key="speedup", title="Speed-up", unit="ratio")],
-                 rows=rows, runs=runs)
+    return Table(
+        caption="Time of one epoch and speed-up over one worker, everything included.",
+        columns=[
+            Column(key="workers", title="Workers N"),
+            Column(key="batch", title="Batch b", unit="count"),
+            Column(key="time", title="Time of an epoch", unit="s"),
+            Column(key="speedup", title="Speed-up", unit="ratio"),
+        ],
+        rows=rows,
+        runs=runs,
+    )
 
 
 def answer(identifier: str, *, missing: tuple[str, ...] = (), text: str = TEXT) -> Answer:
     """One answer with a sentence, a formula, a table, a figure and a reference."""
     return Answer(
-        id=identifier, question=f"What does question {identifier} ask about $T_1 / T_N$?",
+        id=identifier,
+        question=f"What does question {identifier} ask about $T_1 / T_N$?",
         sentence="Two workers finish an epoch 1.23× (1.20 to 1.27) as fast as one worker.",
         paragraphs=[text, "That is 61.7% of what two workers could give at the most."],
         formula=[RING, r"S = \frac{T_1}{T_N}"],
-        values={"speedup_n2_b32": speedup_value(),
-                "efficiency_n2_b32": Value(value=0.617, unit="fraction", runs=["scaling-n2-b32"])},
-        tables=[timing_table()], figures=FIGURES[identifier],
-        references=["P. Patarasuk and X. Yuan, Bandwidth optimal all-reduce algorithms, J. "
-                    "Parallel Distrib. Comput. 69 (2009) 117-124, doi:10.1016/j.jpdc.2008.09.002."],
-        missing=list(missing))
+        values={
+            "speedup_n2_b32": speedup_value(),
+            "efficiency_n2_b32": Value(value=0.617, unit="fraction", runs=["scaling-n2-b32"]),
+        },
+        tables=[timing_table()],
+        figures=FIGURES[identifier],
+        references=[
+            "P. Patarasuk and X. Yuan, Bandwidth optimal all-reduce algorithms, J. "
+            "Parallel Distrib. Comput. 69 (2009) 117-124, doi:10.1016/j.jpdc.2008.09.002."
+        ],
+        missing=list(missing),
+    )
 
 
 def lab_answers() -> list[Answer]:
     """An answer to each question of part 1; Q4.2 lacks a result."""
-    return [answer(name, missing=("warmup, seed 1",) if name == "Q4.2" else ())
-            for name in FIGURES]
+    return [answer(name, missing=("warmup, seed 1",) if name == "Q4.2" else ()) for name in FIGURES]

@@ -10,8 +10,9 @@ from made_lab import TEMPLATES, Maker
 
 from dpscale.reporting.html import write_html
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
-               None)
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="chromium is not installed")
 
 # Chromium's window is at least 500 px wide: a frame gives any width.
@@ -28,9 +29,16 @@ onload = () => {{
 def test_the_page_does_not_overflow_sideways(make_report: Maker, tmp_path: Path, width: int):
     write_html(make_report(), templates=TEMPLATES, output=tmp_path / "report.html")
     (tmp_path / "frame.html").write_text(FRAME.format(width=width), encoding="utf-8")
-    command = [str(BROWSER), "--headless=new", "--no-sandbox", "--disable-gpu",
-               "--allow-file-access-from-files", "--virtual-time-budget=3000",
-               f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom",
-               (tmp_path / "frame.html").as_uri()]
+    command = [
+        str(BROWSER),
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--allow-file-access-from-files",
+        "--virtual-time-budget=3000",
+        f"--user-data-dir={tmp_path / 'profile'}",
+        "--dump-dom",
+        (tmp_path / "frame.html").as_uri(),
+    ]
     page = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
     assert re.findall(r"<title>(.*?)</title>", page)[0] == "overflow 0 px"

@@ -33,8 +33,9 @@ def printed(make_report: Maker, tmp_path: Path) -> Path:
 
 
 def tool(*command: object) -> str:
-    return subprocess.run(list(map(str, command)), capture_output=True, text=True,
-                          check=True).stdout
+    return subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, check=True
+    ).stdout
 
 
 @PANGO

@@ -27,8 +27,16 @@ from dpscale.reporting.sources import Sources, UnknownRunError
 from dpscale.reporting.tables import Shown, shown, table_view
 
 HOSTILE = """<script>alert(1)</script> {{ 7*7 }} "quoted" 'single' & <b>"""
-FETCHING = {("script", "src"), ("link", "href"), ("img", "src"), ("iframe", "src"),
-            ("use", "href"), ("use", "xlink:href"), ("image", "href"), ("source", "src")}
+FETCHING = {
+    ("script", "src"),
+    ("link", "href"),
+    ("img", "src"),
+    ("iframe", "src"),
+    ("use", "href"),
+    ("use", "xlink:href"),
+    ("image", "href"),
+    ("source", "src"),
+}
 
 
 class Page(HTMLParser):
@@ -64,15 +72,17 @@ def sources() -> Sources:
 
 def test_hostile_text_is_printed_and_not_obeyed(make_report):
     answers = [answer("Q1", text=HOSTILE, missing=(HOSTILE,)), *lab_answers()[1:]]
-    text = render_report(make_report(answers=answers, head={**HEAD, "title": HOSTILE}),
-                         templates=TEMPLATES, medium="html")
+    text = render_report(
+        make_report(answers=answers, head={**HEAD, "title": HOSTILE}),
+        templates=TEMPLATES,
+        medium="html",
+    )
     assert "script" not in Page(text).tags
     assert text.count("&lt;script&gt;alert(1)&lt;/script&gt; {{ 7*7 }} &#34;quoted&#34;") == 4
 
 
 def test_hostile_cells_and_captions_are_escaped(make_report):
-    table = Table(caption=HOSTILE, columns=[Column(key="a", title=HOSTILE)],
-                  rows=[{"a": HOSTILE}])
+    table = Table(caption=HOSTILE, columns=[Column(key="a", title=HOSTILE)], rows=[{"a": HOSTILE}])
     answers = [answer("Q1").model_copy(update={"tables": [table]}), *lab_answers()[1:]]
     text = render_report(make_report(answers=answers), templates=TEMPLATES, medium="html")
     assert "script" not in Page(text).tags
@@ -122,13 +132,18 @@ def test_every_run_has_an_anchor(html):
 
 
 def test_a_number_in_the_text_links_to_its_runs(html):
-    assert ('<a class="measured" href="#run-scaling-n2-b32" title="run scaling-n2-b32">61.7%</a>'
-            in html)
+    assert (
+        '<a class="measured" href="#run-scaling-n2-b32" title="run scaling-n2-b32">61.7%</a>'
+        in html
+    )
 
 
 def test_a_number_of_two_runs_links_to_their_group(html):
-    found = re.search(r'<a class="measured" href="#(source-\d+)" '
-                      r'title="2 runs: scaling-n1-b32, scaling-n2-b32">1.23× \(1.20', html)
+    found = re.search(
+        r'<a class="measured" href="#(source-\d+)" '
+        r'title="2 runs: scaling-n1-b32, scaling-n2-b32">1.23× \(1.20',
+        html,
+    )
     assert found is not None
     assert found[1] in Page(html).ids
 
@@ -137,13 +152,16 @@ def test_lacking_results_are_counted_at_the_top_and_named_in_their_section(make_
     runs = runs_table()
     runs.loc[2, "status"] = "not run yet"
     text = render_report(make_report(runs=runs), templates=TEMPLATES, medium="html")
-    assert "1 not run yet" in text[:text.index('id="summary"')]
+    assert "1 not run yet" in text[: text.index('id="summary"')]
     assert "No result yet for: warmup, seed 1." in text
 
 
 def test_a_whole_report_has_no_notice(make_report):
-    text = render_report(make_report(answers=[answer(a.id) for a in lab_answers()]),
-                         templates=TEMPLATES, medium="html")
+    text = render_report(
+        make_report(answers=[answer(a.id) for a in lab_answers()]),
+        templates=TEMPLATES,
+        medium="html",
+    )
     assert "incomplete" not in text
 
 
@@ -154,11 +172,16 @@ def test_the_summary_is_what_was_found(make_report):
 
 
 def test_a_number_in_the_summary_links_only_where_its_runs_are_certain():
-    values = [speedup_value(("scaling-n1-b32",)), Value(value=0.5, unit="fraction", runs=["a"]),
-              Value(value=0.5, unit="fraction", runs=["b"])]
+    values = [
+        speedup_value(("scaling-n1-b32",)),
+        Value(value=0.5, unit="fraction", runs=["a"]),
+        Value(value=0.5, unit="fraction", runs=["b"]),
+    ]
     text = linked(Markup("1.23× and 50.0%"), values, sources(), only_certain=True)
-    assert text == ('<a class="measured" href="#run-scaling-n1-b32" title="run scaling-n1-b32">'
-                    "1.23×</a> and 50.0%")
+    assert text == (
+        '<a class="measured" href="#run-scaling-n1-b32" title="run scaling-n1-b32">'
+        "1.23×</a> and 50.0%"
+    )
 
 
 def test_a_repeated_figure_is_shown_once_and_pointed_to(html):
@@ -180,21 +203,28 @@ def test_the_same_report_is_the_same_page(make_report, tmp_path):
 def test_a_column_has_one_scale_and_its_cells_link_to_the_runs_of_their_row():
     view = table_view(timing_table(), sources(), number=1, image=False)
     assert (view.columns[2].symbol, view.rows[0][2], view.rows[3][2]) == (
-        "s", Shown("12.50", "12.12 to 12.75", "#run-scaling-n1-b32", "run scaling-n1-b32"),
-        Shown("out of memory"))
+        "s",
+        Shown("12.50", "12.12 to 12.75", "#run-scaling-n1-b32", "run scaling-n1-b32"),
+        Shown("out of memory"),
+    )
 
 
 def wide_table(last: Value) -> Table:
     columns = [Column(key=f"c{index}", title=f"Column {index}") for index in range(9)]
     unknown = Value(value=None, unit="s", status="not measured")
     first = {column.key: 1 for column in columns[:-1]}
-    return Table(caption="c", columns=columns,
-                 rows=[{**first, "c8": unknown}, {**first, "c8": last}])
+    return Table(
+        caption="c", columns=columns, rows=[{**first, "c8": unknown}, {**first, "c8": last}]
+    )
 
 
 def test_a_wide_table_leaves_out_a_column_without_one_result_and_says_so():
-    view = table_view(wide_table(Value(value=None, unit="s", status="not measured")), sources(),
-                      number=1, image=False)
+    view = table_view(
+        wide_table(Value(value=None, unit="s", status="not measured")),
+        sources(),
+        number=1,
+        image=False,
+    )
     assert (len(view.columns), view.left_out) == (8, [("not measured", ["Column 8"])])
 
 
@@ -209,7 +239,8 @@ def test_a_setting_in_a_table_links_to_nothing():
 
 def test_a_measurement_is_its_text_its_interval_and_its_link():
     assert shown(speedup_value(("scaling-n1-b32",)), sources()) == Shown(
-        "1.23×", "1.20 to 1.27", "#run-scaling-n1-b32", "run scaling-n1-b32")
+        "1.23×", "1.20 to 1.27", "#run-scaling-n1-b32", "run scaling-n1-b32"
+    )
 
 
 def test_answers_survive_the_way_through_json():

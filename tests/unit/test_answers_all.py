@@ -33,8 +33,14 @@ def answer(question: str, **options: Any) -> Answer:
 
 
 def measurements(given: list[Answer]) -> list[Value]:
-    cells = [cell for one in given for table in one.tables for row in table.rows
-             for cell in row.values() if isinstance(cell, Value)]
+    cells = [
+        cell
+        for one in given
+        for table in one.tables
+        for row in table.rows
+        for cell in row.values()
+        if isinstance(cell, Value)
+    ]
     return cells + [value for one in given for value in one.values.values()]
 
 
@@ -52,8 +58,9 @@ def test_every_answer_has_prose_a_formula_a_table_a_figure_and_a_reference(quest
 
 def test_every_known_value_names_runs_that_exist():
     runs = set(lab()[1]["runs"]["run"])
-    values = [value for one in answers() for value in one.values.values()
-              if value.value is not None]
+    values = [
+        value for one in answers() for value in one.values.values() if value.value is not None
+    ]
     assert len(values) > 100
     assert all(value.runs and set(value.runs) <= runs for value in values)
 
@@ -66,8 +73,12 @@ def test_every_null_says_why():
 
 def test_no_sentence_or_paragraph_shows_a_null():
     texts = [text for one in answers() for text in [one.sentence, *one.paragraphs]]
-    assert not [text for text in texts if any(word in text for word in
-                ("None", "nan", "unknown", "<NA>", "{", "  ")) and "\\" not in text]
+    assert not [
+        text
+        for text in texts
+        if any(word in text for word in ("None", "nan", "unknown", "<NA>", "{", "  "))
+        and "\\" not in text
+    ]
 
 
 def test_answers_survive_json():
@@ -75,25 +86,41 @@ def test_answers_survive_json():
     assert load_answers(dumped) == answers()
 
 
-@pytest.mark.parametrize(("run", "withheld"), [
-    ("sweep-b128", {"Q1": "sweep, b = 128: not run yet"}),
-    ("scaling-n2-b32", {"Q2": "scaling, N = 2, b = 32: not run yet",
-                        "Q3.1": "communication, N = 2, b = 32: not run yet",
-                        "Q3.2": "communication, N = 2, b = 32: not run yet"}),
-    ("scaling-n1-b32", {"Q2": "scaling, N = 1, b = 32: not run yet",
-                        "Q3.1": "communication, N = 1, b = 32: not run yet",
-                        "Q3.2": "communication, N = 1, b = 32: not run yet"}),
-    ("large_batch-small", {"Q4.1": "large_batch, small: not run yet",
-                           "Q4.2": "large_batch, small: not run yet"}),
-    ("large_batch-warmup", {"Q4.2": "large_batch, warmup: not run yet"}),
-    ("replicas-without_set_epoch", {"Q5": "replicas, without_set_epoch: not run yet"}),
-    ("ledger-n4", {"Q6": "ledger, N = 4: not run yet"}),
-    ("replicas-no_broadcast", {"Q7": "replicas, no_broadcast: not run yet"}),
-])
+@pytest.mark.parametrize(
+    ("run", "withheld"),
+    [
+        ("sweep-b128", {"Q1": "sweep, b = 128: not run yet"}),
+        (
+            "scaling-n2-b32",
+            {
+                "Q2": "scaling, N = 2, b = 32: not run yet",
+                "Q3.1": "communication, N = 2, b = 32: not run yet",
+                "Q3.2": "communication, N = 2, b = 32: not run yet",
+            },
+        ),
+        (
+            "scaling-n1-b32",
+            {
+                "Q2": "scaling, N = 1, b = 32: not run yet",
+                "Q3.1": "communication, N = 1, b = 32: not run yet",
+                "Q3.2": "communication, N = 1, b = 32: not run yet",
+            },
+        ),
+        (
+            "large_batch-small",
+            {"Q4.1": "large_batch, small: not run yet", "Q4.2": "large_batch, small: not run yet"},
+        ),
+        ("large_batch-warmup", {"Q4.2": "large_batch, warmup: not run yet"}),
+        ("replicas-without_set_epoch", {"Q5": "replicas, without_set_epoch: not run yet"}),
+        ("ledger-n4", {"Q6": "ledger, N = 4: not run yet"}),
+        ("replicas-no_broadcast", {"Q7": "replicas, no_broadcast: not run yet"}),
+    ],
+)
 def test_a_run_that_is_missing_withholds_just_the_conclusions_that_need_it(run, withheld):
     found = {one.id: one for one in answers(not_run=(run,)) if one.missing}
     assert {name: one.missing for name, one in found.items()} == {
-        name: [cell] for name, cell in withheld.items()}
+        name: [cell] for name, cell in withheld.items()
+    }
     assert all(one.sentence.startswith("The conclusion is withheld") for one in found.values())
 
 
@@ -126,10 +153,13 @@ def test_the_findings_are_three_and_come_from_different_subjects():
     assert found[0].text.endswith("2.20\u00a0s at b = 512, 2.33 times less.")
 
 
-@pytest.mark.parametrize(("factor", "claim"), [
-    (1.5, "Scaling: two workers are slower than one, with a speed-up of 0.667×"),
-    (0.3, "Scaling: two workers are faster than one, with a speed-up of 3.33×"),
-])
+@pytest.mark.parametrize(
+    ("factor", "claim"),
+    [
+        (1.5, "Scaling: two workers are slower than one, with a speed-up of 0.667×"),
+        (0.3, "Scaling: two workers are faster than one, with a speed-up of 3.33×"),
+    ],
+)
 def test_the_finding_on_speed_turns_to_the_largest_effect(factor, claim):
     options = {"two_worker_factor": factor}
     assert findings(answers(**options), lab(**options)[0])[0].startswith(claim)
@@ -144,8 +174,20 @@ def test_findings_of_a_subject_without_results_say_so():
 
 def run_script(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, str(SCRIPT), "--tables", str(folder), "--derived", str(folder),
-         "--output", str(folder / "answers.json")], capture_output=True, text=True, check=False)
+        [
+            sys.executable,
+            str(SCRIPT),
+            "--tables",
+            str(folder),
+            "--derived",
+            str(folder),
+            "--output",
+            str(folder / "answers.json"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_the_script_writes_the_same_answers_from_files(tmp_path):

@@ -47,6 +47,7 @@ def text_of(answer: Answer) -> str:
 
 # Q1 -----------------------------------------------------------------------------------------
 
+
 def test_a_time_that_falls_over_the_whole_sweep_is_said_to_fall():
     answer = with_epoch_times(9.0, 4.0, 2.0)
     assert answer.sentence.startswith("The time of an epoch falls over the whole sweep")
@@ -73,7 +74,8 @@ def test_times_within_each_others_intervals_are_not_called_different():
 
 def test_a_time_that_only_rises_is_said_to_rise_from_the_smallest_batch():
     assert with_epoch_times(2.0, 3.0, 4.0).sentence.startswith(
-        "The time of an epoch rises with the batch size")
+        "The time of an epoch rises with the batch size"
+    )
 
 
 def test_one_batch_size_alone_shows_no_dependence():
@@ -106,11 +108,15 @@ def test_unmeasured_utilisation_is_said_to_be_unmeasured():
 
 # Q2 -----------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize(("factor", "claim"), [
-    (0.6, "two workers are faster than one (speed-up 1.67× at b = 32"),
-    (1.0, "two workers are equal to one within the noise (speed-up 1.00× at b = 32"),
-    (1.5, "two workers are slower than one (speed-up 0.667× at b = 32"),
-])
+
+@pytest.mark.parametrize(
+    ("factor", "claim"),
+    [
+        (0.6, "two workers are faster than one (speed-up 1.67× at b = 32"),
+        (1.0, "two workers are equal to one within the noise (speed-up 1.00× at b = 32"),
+        (1.5, "two workers are slower than one (speed-up 0.667× at b = 32"),
+    ],
+)
 def test_the_pace_of_two_workers_follows_the_measured_speedup(factor, claim):
     assert claim in of_factor(factor)["Q2"].sentence
 
@@ -122,16 +128,21 @@ def test_one_repeat_leaves_the_speedup_undecided():
     assert "faster" not in sentence
 
 
-@pytest.mark.parametrize(("strong", "claim", "verdict"), [
-    (0.5, "gives worse numbers in all six cells compared", "worse"),
-    (9.0, "gives better numbers in all six cells compared", "better"),
-    (2.78, "numbers not distinguishable from these in three", "not distinguishable"),
-])
+@pytest.mark.parametrize(
+    ("strong", "claim", "verdict"),
+    [
+        (0.5, "gives worse numbers in all six cells compared", "worse"),
+        (9.0, "gives better numbers in all six cells compared", "better"),
+        (2.78, "numbers not distinguishable from these in three", "not distinguishable"),
+    ],
+)
 def test_the_other_kind_is_judged_by_its_measured_speedup(strong, claim, verdict):
     scaling = lab()[0]["scaling"]
     is_strong = (scaling["kind"] == "strong") & (scaling["workers"] > 1)
-    columns = {f"speedup_ratio{end}": scaling[f"speedup_ratio{end}"].mask(is_strong, strong)
-               for end in ("", "_low", "_high")}
+    columns = {
+        f"speedup_ratio{end}": scaling[f"speedup_ratio{end}"].mask(is_strong, strong)
+        for end in ("", "_low", "_high")
+    }
     answer = edited("scaling", **columns)["Q2"]
     assert claim in answer.sentence
     assert answer.tables[2].rows[5]["verdict"] == verdict
@@ -140,14 +151,17 @@ def test_the_other_kind_is_judged_by_its_measured_speedup(strong, claim, verdict
 def test_without_strong_runs_the_other_kind_is_not_judged():
     derived, tidy = lab()
     weak = derived["scaling"][derived["scaling"]["kind"] == "weak"]
-    assert "strong scaling was not measured" in answers(
-        derived | {"scaling": weak}, tidy)["Q2"].sentence
+    assert (
+        "strong scaling was not measured"
+        in answers(derived | {"scaling": weak}, tidy)["Q2"].sentence
+    )
 
 
 def test_what_workers_save_and_add_is_given_beside_the_speedup():
     # T_1 = 5.125 s: half of it saved by two workers; T_2 = 1.5 T_1 adds T_1
-    assert ("2.56\u00a0s saved and 5.12\u00a0s added at N = 2, b = 32"
-            in text_of(of_factor(1.5)["Q2"]))
+    assert "2.56\u00a0s saved and 5.12\u00a0s added at N = 2, b = 32" in text_of(
+        of_factor(1.5)["Q2"]
+    )
 
 
 def test_oversubscribed_cells_are_named_beside_the_speedup():
@@ -157,11 +171,15 @@ def test_oversubscribed_cells_are_named_beside_the_speedup():
 
 # Q3.1 ---------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize(("factor", "claim"), [
-    (0.6, "two workers are faster than one at b = 32, 128 and 512"),
-    (1.0, "two workers are equal to one within the noise at b = 32, 128 and 512"),
-    (1.5, "two workers are slower than one at b = 32, 128 and 512"),
-])
+
+@pytest.mark.parametrize(
+    ("factor", "claim"),
+    [
+        (0.6, "two workers are faster than one at b = 32, 128 and 512"),
+        (1.0, "two workers are equal to one within the noise at b = 32, 128 and 512"),
+        (1.5, "two workers are slower than one at b = 32, 128 and 512"),
+    ],
+)
 def test_the_pace_without_loading_follows_the_measured_times(factor, claim):
     assert claim in of_factor(factor)["Q3.1"].sentence
 
@@ -200,6 +218,7 @@ def test_contention_is_left_undecided_where_workers_share_cores():
 
 # Q3.2 ---------------------------------------------------------------------------------------
 
+
 def test_bandwidth_is_bytes_of_the_epoch_over_its_communication_time():
     # 4 MB times 10000/64 iterations over 0.5125 s
     value = of_factor(0.6)["Q3.2"].values["lab_bytes_per_s_n2_b32"]
@@ -207,19 +226,22 @@ def test_bandwidth_is_bytes_of_the_epoch_over_its_communication_time():
     assert value.unit == "bytes/s"
 
 
-@pytest.mark.parametrize(("factor", "noise", "reason"), [
-    (0.4, 0.02, "negative"), (0.5, 0.05, "below the noise")])
+@pytest.mark.parametrize(
+    ("factor", "noise", "reason"), [(0.4, 0.02, "negative"), (0.5, 0.05, "below the noise")]
+)
 def test_no_bandwidth_follows_from_what_is_no_time(factor, noise, reason):
     answer = of_factor(factor, noise=noise)["Q3.2"]
     assert answer.sentence.startswith(
-        f"No bandwidth follows where the communication time is {reason}")
+        f"No bandwidth follows where the communication time is {reason}"
+    )
     value = answer.values["lab_bytes_per_s_n2_b32"]
     assert (value.value, value.status) == (None, reason)
 
 
 def test_a_bandwidth_that_depends_on_the_batch_is_said_to_and_one_that_does_not_is_not():
     assert "at N = 2, from b = 32 to 512, it falls" in text_of(of_factor(0.6)["Q3.2"])
-    level = edited("bandwidth", lab_bytes_per_s=1e9, lab_bytes_per_s_low=0.9e9,
-                   lab_bytes_per_s_high=1.1e9)["Q3.2"]
+    level = edited(
+        "bandwidth", lab_bytes_per_s=1e9, lab_bytes_per_s_low=0.9e9, lab_bytes_per_s_high=1.1e9
+    )["Q3.2"]
     assert "at N = 2, from b = 32 to 512, it does not change" in text_of(level)
     assert "Where it" not in text_of(level)

@@ -39,28 +39,44 @@ def text_of(answer: Answer) -> str:
 
 # Q4.1 ---------------------------------------------------------------------------------------
 
+
 def test_a_large_batch_that_is_behind_is_said_to_be_behind():
     answer = answers(*lab())["Q4.1"]
     assert answer.sentence.startswith(
         "In the 5th epoch the large batch (B = 2048) has a higher training loss, a lower training "
-        "accuracy and a lower test accuracy than the small one (B = 128)")
+        "accuracy and a lower test accuracy than the small one (B = 128)"
+    )
     assert "slower optimisation" in text_of(answer)
 
 
 def test_a_large_batch_that_is_ahead_is_said_to_be_ahead():
-    answer = where("accuracy", "arm", "large", **measure("train_loss", 0.05, 0.001),
-                   **measure("test_accuracy_frac", 0.97, 0.001))["Q4.1"]
-    assert ("has a higher test accuracy, a lower training loss and a lower training accuracy "
-            "than the small one") in answer.sentence
+    answer = where(
+        "accuracy",
+        "arm",
+        "large",
+        **measure("train_loss", 0.05, 0.001),
+        **measure("test_accuracy_frac", 0.97, 0.001),
+    )["Q4.1"]
+    assert (
+        "has a higher test accuracy, a lower training loss and a lower training accuracy "
+        "than the small one"
+    ) in answer.sentence
     assert "slower optimisation" not in text_of(answer)
 
 
 def test_measures_whose_intervals_meet_are_not_called_different():
-    answer = where("accuracy", "arm", "large", **measure("train_loss", 0.10, 0.01),
-                   **measure("train_accuracy_frac", 0.95, 0.01),
-                   **measure("test_accuracy_frac", 0.92, 0.01))["Q4.1"]
-    assert ("cannot be told apart from the small one (B = 128) in training loss, training "
-            "accuracy and test accuracy") in answer.sentence
+    answer = where(
+        "accuracy",
+        "arm",
+        "large",
+        **measure("train_loss", 0.10, 0.01),
+        **measure("train_accuracy_frac", 0.95, 0.01),
+        **measure("test_accuracy_frac", 0.92, 0.01),
+    )["Q4.1"]
+    assert (
+        "cannot be told apart from the small one (B = 128) in training loss, training "
+        "accuracy and test accuracy"
+    ) in answer.sentence
 
 
 def test_equal_training_loss_and_lower_test_accuracy_is_the_generalisation_gap():
@@ -75,26 +91,30 @@ def test_the_updates_of_both_trainings_are_counted_from_the_steps():
 
 # Q4.2 ---------------------------------------------------------------------------------------
 
+
 def test_remedies_above_the_large_batch_help():
     assert answers(*lab())["Q4.2"].sentence.endswith("with 89.0% (88.1 to 89.9) help.")
 
 
 def test_a_remedy_within_the_large_batchs_interval_cannot_be_told_apart():
-    answer = where("accuracy", "arm", "warmup",
-                   **measure("test_accuracy_frac", 0.775, 0.01))["Q4.2"]
+    answer = where("accuracy", "arm", "warmup", **measure("test_accuracy_frac", 0.775, 0.01))[
+        "Q4.2"
+    ]
     assert "gradual warm-up with 77.5% (76.5 to 78.5) cannot be told apart" in answer.sentence
     assert answer.tables[0].rows[3]["verdict"] == "not distinguishable"
 
 
 def test_a_remedy_below_the_large_batch_makes_it_worse():
-    answer = where("accuracy", "arm", "zero_gamma",
-                   **measure("test_accuracy_frac", 0.5, 0.01))["Q4.2"]
+    answer = where("accuracy", "arm", "zero_gamma", **measure("test_accuracy_frac", 0.5, 0.01))[
+        "Q4.2"
+    ]
     assert "zero gamma with 50.0% (49.0 to 51.0) makes it worse" in answer.sentence
 
 
 def test_a_scaled_rate_that_makes_it_worse_is_explained():
-    answer = where("accuracy", "arm", "linear_scaling",
-                   **measure("test_accuracy_frac", 0.5, 0.01))["Q4.2"]
+    answer = where("accuracy", "arm", "linear_scaling", **measure("test_accuracy_frac", 0.5, 0.01))[
+        "Q4.2"
+    ]
     assert "The scaled rate, 1.6 instead of 0.1, makes it worse here" in text_of(answer)
     assert "makes it worse here" not in text_of(answers(*lab())["Q4.2"])
 
@@ -106,6 +126,7 @@ def test_a_diverged_remedy_is_a_result_without_a_number():
 
 
 # Q5 -----------------------------------------------------------------------------------------
+
 
 def test_without_set_epoch_the_orders_are_the_same():
     answer = answers(*lab())["Q5"]
@@ -121,15 +142,15 @@ def test_orders_that_differ_without_set_epoch_turn_the_sentence_round():
 
 
 def test_curves_whose_intervals_meet_are_not_called_different():
-    assert "the training curves of the two cannot be told apart" in answers(
-        *lab())["Q5"].sentence
+    assert "the training curves of the two cannot be told apart" in answers(*lab())["Q5"].sentence
 
 
 def test_curves_that_part_are_said_to_differ():
-    answer = where("accuracy", "arm", "without_set_epoch",
-                   **measure("train_loss", 0.9, 0.01))["Q5"]
-    assert ("after three epochs the training loss without it is higher, 0.900 (0.890 to 0.910) "
-            "against 0.298") in answer.sentence
+    answer = where("accuracy", "arm", "without_set_epoch", **measure("train_loss", 0.9, 0.01))["Q5"]
+    assert (
+        "after three epochs the training loss without it is higher, 0.900 (0.890 to 0.910) "
+        "against 0.298"
+    ) in answer.sentence
 
 
 def test_unavailable_devices_are_given_as_the_reason():
@@ -138,10 +159,12 @@ def test_unavailable_devices_are_given_as_the_reason():
 
 # Q6 -----------------------------------------------------------------------------------------
 
+
 def test_buffers_besides_gradients_are_the_answer_no():
     assert answers(*lab())["Q6"].sentence.startswith(
         "No: with N = 4 a steady iteration passes 4\u202f000\u202f000\u00a0B of gradients and "
-        "besides them 40\u202f000\u00a0B of batch-norm buffers")
+        "besides them 40\u202f000\u00a0B of batch-norm buffers"
+    )
 
 
 def test_gradients_alone_in_a_steady_iteration_are_the_answer_yes():
@@ -152,10 +175,14 @@ def test_gradients_alone_in_a_steady_iteration_are_the_answer_yes():
     assert "also pass parameters, a shape check and the rebuilt bucket layout" in answer.sentence
 
 
-@pytest.mark.parametrize(("interface_bytes", "claim"), [
-    (24_120_000 * 1.01, "the interface's count is 1.00% above the formula"),
-    (24_120_000 * 0.98, "the interface's count is 2.00% below the formula"),
-    (float("nan"), "the interface's bytes were not counted")])
+@pytest.mark.parametrize(
+    ("interface_bytes", "claim"),
+    [
+        (24_120_000 * 1.01, "the interface's count is 1.00% above the formula"),
+        (24_120_000 * 0.98, "the interface's count is 2.00% below the formula"),
+        (float("nan"), "the interface's bytes were not counted"),
+    ],
+)
 def test_the_interface_is_compared_with_the_formula(interface_bytes, claim):
     assert claim in text_of(where("wire", "workers", 4, interface_bytes=interface_bytes)["Q6"])
 
@@ -167,6 +194,7 @@ def test_buckets_that_miss_parameters_are_noticed():
 
 # Q7 -----------------------------------------------------------------------------------------
 
+
 def test_drift_and_spread_make_gradients_enough_for_training_only():
     sentence = answers(*lab())["Q7"].sentence
     assert sentence.startswith("For training yes, for evaluation no")
@@ -175,15 +203,21 @@ def test_drift_and_spread_make_gradients_enough_for_training_only():
 
 
 def test_parameters_that_differ_make_gradients_not_enough():
-    sentence = where("replicas", "arm", "no_broadcast", parameters_identical=False,
-                     parameter_difference_max=0.5)["Q7"].sentence
+    sentence = where(
+        "replicas", "arm", "no_broadcast", parameters_identical=False, parameter_difference_max=0.5
+    )["Q7"].sentence
     assert sentence.startswith("For training no")
     assert "the parameters differ between workers, by up to 0.500" in sentence
 
 
 def test_no_drift_and_no_spread_are_said_to_be_none():
-    sentence = where("replicas", "arm", "no_broadcast", buffer_difference_frac_max=0.0,
-                     test_accuracy_spread_frac=0.0)["Q7"].sentence
+    sentence = where(
+        "replicas",
+        "arm",
+        "no_broadcast",
+        buffer_difference_frac_max=0.0,
+        test_accuracy_spread_frac=0.0,
+    )["Q7"].sentence
     assert "for evaluation yes" in sentence
     assert "the running statistics stay the same on all workers" in sentence
     assert "the test accuracy is the same with every worker's statistics" in sentence

@@ -36,6 +36,9 @@ def test_within_the_budget_memory_is_given_and_beyond_it_an_allocation_really_fa
 def test_other_errors_are_not_taken_for_missing_memory() -> None:
     assert not is_out_of_memory(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
     assert not is_out_of_memory(ValueError("can't allocate memory"))
+    primitive = RuntimeError("could not create a primitive")
+    assert not is_out_of_memory(primitive)
+    assert is_out_of_memory(primitive, limited=True)
     assert is_out_of_memory(torch.cuda.OutOfMemoryError("CUDA out of memory"))
 
 

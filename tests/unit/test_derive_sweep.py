@@ -94,9 +94,11 @@ def test_runs_of_the_sweep_count_as_confirmations():
         "failure_confirmations"] == 1  # fmt: skip
 
 
-def test_a_batch_that_once_failed_is_not_called_a_fit():
-    found = probed((512, "complete"), (1024, "complete"), (1024, "out_of_memory"))
-    assert (found["largest_fit_batch"], found["smallest_failed_batch"]) == (512, 1024)
+def test_a_batch_that_fits_in_some_processes_only_is_neither_a_fit_nor_a_failure():
+    found = probed((512, "complete"), (1024, "complete"), (1024, "out_of_memory"),
+                   (2048, "out_of_memory"))  # fmt: skip
+    assert (found["largest_fit_batch"], found["smallest_failed_batch"]) == (512, 2048)
+    assert found["first_failure_batch"] == 1024
 
 
 def test_when_the_dataset_is_the_limit_no_batch_failed():

@@ -25,26 +25,36 @@ def unmeasured() -> dict[str, pd.DataFrame]:
     """The tables of a lab that is planned and not run, as they come back from CSV files."""
     full = full_lab()
     derived = derive_all(without_runs(full, full["runs"].run.tolist()))
-    return {name: pd.read_csv(io.StringIO(table.to_csv(index=False)))
-            for name, table in derived.items()}
+    return {
+        name: pd.read_csv(io.StringIO(table.to_csv(index=False))) for name, table in derived.items()
+    }
 
 
-def sweep(rows: list[tuple], columns: str = "per_worker_batch status epoch_s epoch_s_low "
-          "epoch_s_high samples_per_s peak_memory_bytes") -> pd.DataFrame:
+def sweep(
+    rows: list[tuple],
+    columns: str = "per_worker_batch status epoch_s epoch_s_low "
+    "epoch_s_high samples_per_s peak_memory_bytes",
+) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns.split())
 
 
-SWEEP = sweep([(32, "complete", 4.0, 3.9, 4.1, 250.0, 1e8),
-               (128, "complete", 2.0, 1.6, 2.1, 500.0, 2e8),
-               (512, "complete", 1.9, 1.8, 2.0, 526.3, 4e8),
-               (2048, "out_of_memory", None, None, None, None, None)])
+SWEEP = sweep(
+    [
+        (32, "complete", 4.0, 3.9, 4.1, 250.0, 1e8),
+        (128, "complete", 2.0, 1.6, 2.1, 500.0, 2e8),
+        (512, "complete", 1.9, 1.8, 2.0, 526.3, 4e8),
+        (2048, "out_of_memory", None, None, None, None, None),
+    ]
+)
 BOUNDARY = pd.DataFrame({"memory_budget_bytes": [5e8]})
 NO_BOUNDARY = pd.DataFrame({"memory_budget_bytes": [None]})
 
 
 def communication_rows(*cells: tuple) -> pd.DataFrame:
-    columns = ("workers nodes per_worker_batch status compute_s subtraction_s subtraction_s_low "
-               "subtraction_s_high exposed_s below_noise")
+    columns = (
+        "workers nodes per_worker_batch status compute_s subtraction_s subtraction_s_low "
+        "subtraction_s_high exposed_s below_noise"
+    )
     return pd.DataFrame(cells, columns=columns.split())
 
 
@@ -81,8 +91,12 @@ def test_a_figure_gives_the_same_bytes_twice(name, lab):
 def test_ids_carry_the_name_of_their_figure_and_references_resolve(name, lab):
     root = ElementTree.fromstring(draw_figure(name, lab)[0])
     ids = {element.get("id") for element in root.iter() if element.get("id")}
-    links = {value[1:] for element in root.iter() for key, value in element.attrib.items()
-             if key.endswith("href")}
+    links = {
+        value[1:]
+        for element in root.iter()
+        for key, value in element.attrib.items()
+        if key.endswith("href")
+    }
     assert links <= ids
     assert all(identifier.startswith(name) for identifier in ids)
 
@@ -123,20 +137,26 @@ def test_a_batch_that_did_not_fit_is_a_cross_with_its_status():
 
 
 def test_a_memory_budget_is_drawn_only_where_there_is_one():
-    assert ["budget" in axes_texts(batch_sweep.draw(SWEEP, boundary)[0])
-            for boundary in (BOUNDARY, NO_BOUNDARY)] == [True, False]
+    assert [
+        "budget" in axes_texts(batch_sweep.draw(SWEEP, boundary)[0])
+        for boundary in (BOUNDARY, NO_BOUNDARY)
+    ] == [True, False]
 
 
 def scaling(*rows: tuple) -> pd.DataFrame:
-    columns = ("kind workers nodes per_worker_batch global_batch status speedup_ratio "
-               "speedup_ratio_low speedup_ratio_high oversubscribed")
+    columns = (
+        "kind workers nodes per_worker_batch global_batch status speedup_ratio "
+        "speedup_ratio_low speedup_ratio_high oversubscribed"
+    )
     return pd.DataFrame(rows, columns=columns.split())
 
 
-WEAK = scaling(("weak", 1, 1, 32, 32, "complete", 1.0, 1.0, 1.0, False),
-               ("weak", 2, 1, 32, 64, "complete", 1.23126, 1.2, 1.26, False),
-               ("weak", 4, 1, 32, 128, "complete", 0.9, 0.8, 1.0, True),
-               ("weak", 4, 1, 128, 512, "failed", None, None, None, True))
+WEAK = scaling(
+    ("weak", 1, 1, 32, 32, "complete", 1.0, 1.0, 1.0, False),
+    ("weak", 2, 1, 32, 64, "complete", 1.23126, 1.2, 1.26, False),
+    ("weak", 4, 1, 32, 128, "complete", 0.9, 0.8, 1.0, True),
+    ("weak", 4, 1, 128, 512, "failed", None, None, None, True),
+)
 
 
 def test_a_speedup_is_drawn_as_the_table_has_it():
@@ -148,7 +168,10 @@ def test_only_oversubscribed_points_are_hollow():
     figure, _ = speedup.draw(WEAK)
     points = [line for line in figure.axes[0].lines if line.get_marker() not in (None, "None")]
     assert [(list(point.get_xdata()), point.get_fillstyle()) for point in points] == [
-        ([1], "full"), ([2], "full"), ([4], "none")]
+        ([1], "full"),
+        ([2], "full"),
+        ([4], "none"),
+    ]
 
 
 def test_the_ideal_line_is_the_number_of_workers():
@@ -163,14 +186,18 @@ def test_a_line_names_its_batch_at_its_end():
 
 def test_communication_lies_beside_computation_and_adds_up():
     figure, _ = communication.draw(
-        communication_rows((2, 1, 32, "complete", 2.0, 0.5, 0.4, 0.6, None, False)))
+        communication_rows((2, 1, 32, "complete", 2.0, 0.5, 0.4, 0.6, None, False))
+    )
     assert [(bar.get_x(), bar.get_width()) for bar in figure.axes[0].patches] == [
-        (0.0, 2.0), (2.0, 0.5)]
+        (0.0, 2.0),
+        (2.0, 0.5),
+    ]
 
 
 def test_a_negative_difference_is_drawn_left_of_zero():
     figure, _ = communication.draw(
-        communication_rows((2, 1, 32, "complete", 2.0, -0.5, -0.9, 0.1, None, True)))
+        communication_rows((2, 1, 32, "complete", 2.0, -0.5, -0.9, 0.1, None, True))
+    )
     bar = figure.axes[0].patches[1]
     assert (bar.get_x(), bar.get_width()) == (0.0, -0.5)
     assert figure.axes[0].get_xlim()[0] < -0.9
@@ -178,26 +205,33 @@ def test_a_negative_difference_is_drawn_left_of_zero():
 
 def test_communication_below_noise_says_so():
     figure, _ = communication.draw(
-        communication_rows((2, 1, 32, "complete", 2.0, 0.1, -0.2, 0.3, None, True)))
+        communication_rows((2, 1, 32, "complete", 2.0, 0.1, -0.2, 0.3, None, True))
+    )
     assert any("below noise" in text for text in axes_texts(figure))
 
 
 def test_a_cell_without_a_result_is_no_bar():
     _, drawn = communication.draw(
-        communication_rows((2, 1, 32, "failed", None, None, None, None, None, None)))
+        communication_rows((2, 1, 32, "failed", None, None, None, None, None, None))
+    )
     assert drawn.empty
 
 
 def test_a_ledger_shows_the_largest_number_of_workers_and_gradients_first():
-    rows = pd.DataFrame([
-        (2, "steady", "allreduce", "gradient bucket", 3, 100.0),
-        (4, "steady", "broadcast", "buffers", 1, 500.0),
-        (4, "steady", "allreduce", "gradient bucket", 2, 60.0),
-        (4, "steady", "allreduce", "gradient bucket", 1, 40.0),
-    ], columns=["workers", "phase", "operation", "purpose", "calls", "bytes"])
+    rows = pd.DataFrame(
+        [
+            (2, "steady", "allreduce", "gradient bucket", 3, 100.0),
+            (4, "steady", "broadcast", "buffers", 1, 500.0),
+            (4, "steady", "allreduce", "gradient bucket", 2, 60.0),
+            (4, "steady", "allreduce", "gradient bucket", 1, 40.0),
+        ],
+        columns=["workers", "phase", "operation", "purpose", "calls", "bytes"],
+    )
     _, drawn = ledger.draw(rows)
     assert drawn[["workers", "purpose", "bytes"]].to_numpy().tolist() == [
-        [4, "gradient bucket", 100.0], [4, "buffers", 500.0]]
+        [4, "gradient bucket", 100.0],
+        [4, "buffers", 500.0],
+    ]
 
 
 def test_the_baseline_is_both_the_set_epoch_and_the_broadcast_arm(lab):

@@ -1,5 +1,6 @@
 """The plan: which runs a configuration asks for, and which of them an edit makes stale."""
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -118,9 +119,27 @@ def test_a_device_that_fits_nothing_has_no_largest_batch() -> None:
     assert bounds(searched(0, {32: [False]}))[0] is None
 
 
-def test_a_batch_that_fails_in_one_process_does_not_fit_and_the_search_ends() -> None:
-    outcomes = {2048: [True], 2100: [True, True, False]}
-    assert bounds(outcomes) == (2048, 2100)
+def test_batches_that_fit_in_some_processes_only_lie_between_the_bounds() -> None:
+    outcomes = {2048: [True], 2100: [True, True, False], 2200: [True], 8192: [False]}
+    assert bounds(outcomes) == (2048, 8192)
     assert next_probe(outcomes, train_samples=10_000, resolution_frac=0.05) == 2048
     outcomes[2048] = [True] * 3
+    assert next_probe(outcomes, train_samples=10_000, resolution_frac=0.05) == 8192
+    outcomes[8192] = [False] * 3
     assert next_probe(outcomes, train_samples=10_000, resolution_frac=0.05) is None
+
+
+def test_a_search_at_an_edge_that_is_not_sharp_ends() -> None:
+    chance = random.Random(0)
+    outcomes = {512: [True], 2048: [True], 8192: [False]}
+    tried = 0
+    while batch := next_probe(outcomes, train_samples=10_000, resolution_frac=0.05):
+        sure = 1.0 if batch < 2400 else 0.0 if batch > 3200 else 0.5
+        outcomes.setdefault(batch, []).append(chance.random() < sure)
+        tried += 1
+        assert tried < 60
+    fits, fails = bounds(outcomes)
+    assert fits is not None
+    assert fails is not None
+    assert outcomes[fits] == [True] * 3
+    assert outcomes[fails] == [False] * 3

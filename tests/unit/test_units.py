@@ -8,30 +8,33 @@ THIN = "\u202f"
 GAP = "\u00a0"
 
 
-@pytest.mark.parametrize(("value", "unit", "text"), [
-    (1.234, "s", f"1.23{GAP}s"),
-    (0.0123456, "s", f"12.3{GAP}ms"),
-    (2e-6, "s", f"2.00{GAP}µs"),
-    (0.9996, "s", f"1.00{GAP}s"),
-    (4980.2, "s", f"4{THIN}980{GAP}s"),
-    (0, "s", f"0{GAP}s"),
-    (-0.07, "s", f"−70.0{GAP}ms"),
-    (4980, "duration", f"1{GAP}h{GAP}23{GAP}min"),
-    (44_695_848, "bytes", f"44.7{GAP}MB"),
-    (1_000_000_000, "bytes", f"1.00{GAP}GB"),
-    (1_048_576, "bytes_binary", f"1.00{GAP}MiB"),
-    (44_695_848, "bytes_exact", f"44{THIN}695{THIN}848{GAP}B"),
-    (1.098e9, "bytes/s", f"1.10{GAP}GB/s"),
-    (12345.6, "samples/s", f"12{THIN}346{GAP}samples/s"),
-    (0.9731, "fraction", "97.3%"),
-    (0.0, "fraction", "0%"),
-    (1.231, "ratio", "1.23×"),
-    (0.00002, "number", f"2.00{GAP}×{GAP}10⁻⁵"),
-    (11_173_962, "count", f"11{THIN}173{THIN}962"),
-    (390.625, "count", "390.6"),
-    (0.1, "setting", "0.1"),
-    (True, "flag", "yes"),
-])
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (1.234, "s", f"1.23{GAP}s"),
+        (0.0123456, "s", f"12.3{GAP}ms"),
+        (2e-6, "s", f"2.00{GAP}µs"),
+        (0.9996, "s", f"1.00{GAP}s"),
+        (4980.2, "s", f"4{THIN}980{GAP}s"),
+        (0, "s", f"0{GAP}s"),
+        (-0.07, "s", f"−70.0{GAP}ms"),
+        (4980, "duration", f"1{GAP}h{GAP}23{GAP}min"),
+        (44_695_848, "bytes", f"44.7{GAP}MB"),
+        (1_000_000_000, "bytes", f"1.00{GAP}GB"),
+        (1_048_576, "bytes_binary", f"1.00{GAP}MiB"),
+        (44_695_848, "bytes_exact", f"44{THIN}695{THIN}848{GAP}B"),
+        (1.098e9, "bytes/s", f"1.10{GAP}GB/s"),
+        (12345.6, "samples/s", f"12{THIN}346{GAP}samples/s"),
+        (0.9731, "fraction", "97.3%"),
+        (0.0, "fraction", "0%"),
+        (1.231, "ratio", "1.23×"),
+        (0.00002, "number", f"2.00{GAP}×{GAP}10⁻⁵"),
+        (11_173_962, "count", f"11{THIN}173{THIN}962"),
+        (390.625, "count", "390.6"),
+        (0.1, "setting", "0.1"),
+        (True, "flag", "yes"),
+    ],
+)
 def test_a_value_has_three_digits_and_the_prefix_that_it_reaches(value, unit, text):
     assert format_value(value, unit) == text
 
@@ -48,13 +51,16 @@ def test_half_an_interval_is_no_interval():
     assert format_value(1.5, "ratio", low=1.4) == "1.50×"
 
 
-@pytest.mark.parametrize(("value", "status", "text"), [
-    (None, None, "unknown"),
-    (float("nan"), None, "unknown"),
-    (None, "complete", "unknown"),
-    (None, "out_of_memory", "out of memory"),
-    (None, "not run yet", "not run yet"),
-])
+@pytest.mark.parametrize(
+    ("value", "status", "text"),
+    [
+        (None, None, "unknown"),
+        (float("nan"), None, "unknown"),
+        (None, "complete", "unknown"),
+        (None, "out_of_memory", "out of memory"),
+        (None, "not run yet", "not run yet"),
+    ],
+)
 def test_a_null_is_words(value, status, text):
     assert format_value(value, "s", status=status) == text
 
@@ -70,7 +76,9 @@ def test_a_status_is_read_without_underscores():
 def test_a_column_has_the_prefix_of_its_largest_value_and_one_number_of_decimals():
     form = column_format([12.5, 8.1234, 0.95, None], "s")
     assert (form.symbol, [form.text(value) for value in (12.5, 8.1234, 0.95, None)]) == (
-        "s", ["12.50", "8.12", "0.95", "unknown"])
+        "s",
+        ["12.50", "8.12", "0.95", "unknown"],
+    )
 
 
 def test_a_column_of_bytes_keeps_its_smallest_value_visible():

@@ -28,7 +28,9 @@ def probe(spec: Spec, folder: Path) -> str:
         record.unlink(missing_ok=True)
         write_text(folder / "spec.json", spec.model_dump_json())
         command = [sys.executable, RUN, folder / "spec.json"]
-        subprocess.run(command, check=True, env=environment(spec))
+        ended = subprocess.run(command, check=False, env=environment(spec))
+        if ended.returncode:
+            sys.exit(f"find_boundary.py: {spec.run} ended with status {ended.returncode}")
     return read_record(record).status
 
 

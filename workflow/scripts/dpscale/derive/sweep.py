@@ -25,7 +25,7 @@ SWEEP_COLUMNS: Columns = (
     | texts("message runs")
 )
 BOUNDARY_COLUMNS: Columns = (
-    integers("largest_fit_batch smallest_failed_batch")
+    integers("largest_fit_batch smallest_failed_batch first_failure_batch")
     | texts("limit")
     | integers("fit_confirmations failure_confirmations memory_budget_bytes")
     | texts("runs")
@@ -100,27 +100,34 @@ def sweep(runs: pd.DataFrame, steps: pd.DataFrame, epoch_times: pd.DataFrame) ->
 def boundary(runs: pd.DataFrame) -> pd.DataFrame:
     """Return one row: the largest batch that fits, the smallest that fails, and their counts.
 
-    A count is the number of separate runs, of sweep and boundary alike, of that batch with that
-    outcome. limit is "memory" when any run ran out of it, else "dataset" when any batch exceeded
-    the dataset (then no batch failed), else null. No row when no such run is planned.
-    Raises MixedMachinesError for runs of different machines.
+    largest_fit_batch never failed, nor did a smaller one; smallest_failed_batch never fitted, nor
+    did a larger one; first_failure_batch is the smallest that failed in any process, below the
+    former where batches fit in some processes only. A count is the number of separate runs, of
+    sweep and boundary alike, of that batch. limit is "memory" when any run ran out of it, else
+    "dataset" when any batch exceeded the dataset (then no batch failed), else null. No row when
+    no such run is planned. Raises MixedMachinesError for runs of different machines.
     """
     probes = in_study(runs, "sweep", "boundary")
     require_same_machine(probes)
     if probes.empty:
         return as_table([], BOUNDARY_COLUMNS)
     failed = probes[probes["status"] == "out_of_memory"]
-    smallest_failed = known(failed["per_worker_batch"].min())
     fits = probes[probes["status"] == "complete"]
-    if smallest_failed is not None:
-        fits = fits[fits["per_worker_batch"] < smallest_failed]
+    first_failure = known(failed["per_worker_batch"].min())
+    most = known(fits["per_worker_batch"].max())
+    if first_failure is not None:
+        fits = fits[fits["per_worker_batch"] < first_failure]
+    if most is not None:
+        failed = failed[failed["per_worker_batch"] > most]
     largest_fit = known(fits["per_worker_batch"].max())
-    fits = fits[fits["per_worker_batch"] == largest_fit] if largest_fit is not None else fits
+    smallest_failed = known(failed["per_worker_batch"].min())
+    fits = fits[fits["per_worker_batch"] == largest_fit] if len(fits) else fits
     failed = failed[failed["per_worker_batch"] == smallest_failed] if len(failed) else failed
     limits = [LIMITS[status] for status in LIMITS if (probes["status"] == status).any()]
     row = {
         "largest_fit_batch": largest_fit,
         "smallest_failed_batch": smallest_failed,
+        "first_failure_batch": first_failure,
         "limit": limits[0] if limits else None,
         "fit_confirmations": len(fits),
         "failure_confirmations": len(failed),

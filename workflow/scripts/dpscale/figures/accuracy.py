@@ -9,8 +9,12 @@ from dpscale.units import format_value
 
 LAB_EPOCH = 5  # the epoch that the lab asks about
 NAMES = {
-    "small": "small batch", "large": "large batch", "linear_scaling": "+ linear scaling",
-    "warmup": "+ gradual warm-up", "zero_gamma": "+ zero gamma", "more_epochs": "longer training",
+    "small": "small batch",
+    "large": "large batch",
+    "linear_scaling": "+ linear scaling",
+    "warmup": "+ gradual warm-up",
+    "zero_gamma": "+ zero gamma",
+    "more_epochs": "longer training",
 }
 SERIES = {
     "train": ("training accuracy", "o", style.COLOURS[0], -0.13),
@@ -23,8 +27,9 @@ def draw(accuracy: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     drawn = _drawn(accuracy)
     arms = list(dict.fromkeys(drawn.arm))
     moments = [moment for moment in ("fifth", "last") if (drawn.moment == moment).any()]
-    figure, grid = style.panels(1, max(len(moments), 1), sharey=True,
-                                height_in=max(2.0, 1.15 + 0.38 * len(arms)))
+    figure, grid = style.panels(
+        1, max(len(moments), 1), sharey=True, height_in=max(2.0, 1.15 + 0.38 * len(arms))
+    )
     if not moments:
         style.note(grid[0], "not measured yet")
         return figure, drawn
@@ -42,8 +47,11 @@ def alt(drawn: pd.DataFrame) -> str:
     """Return the figure in words."""
     if drawn.empty:
         return "Accuracy of small and large batches: nothing measured yet."
-    parts = [f"{NAMES.get(row.arm, row.arm)} after epoch {row.epoch}, {SERIES[row.series][0]} "
-             f"{format_value(row.accuracy_frac, 'fraction')}" for row in drawn.itertuples()]
+    parts = [
+        f"{NAMES.get(row.arm, row.arm)} after epoch {row.epoch}, {SERIES[row.series][0]} "
+        f"{format_value(row.accuracy_frac, 'fraction')}"
+        for row in drawn.itertuples()
+    ]
     return "; ".join(parts) + "."
 
 
@@ -59,21 +67,38 @@ def _drawn(accuracy: pd.DataFrame) -> pd.DataFrame:
         for series in SERIES:
             values = chosen[[f"{series}_accuracy_frac{end}" for end in ("", "_low", "_high")]]
             values.columns = ["accuracy_frac", "accuracy_frac_low", "accuracy_frac_high"]
-            parts.append(chosen[["arm", "epoch", "seeds"]].assign(moment=moment, series=series)
-                         .join(values))
+            parts.append(
+                chosen[["arm", "epoch", "seeds"]].assign(moment=moment, series=series).join(values)
+            )
     drawn = pd.concat(parts, ignore_index=True)
     order = {arm: place for place, arm in enumerate([*NAMES, *sorted(set(drawn.arm) - set(NAMES))])}
-    return (drawn.assign(place=drawn.arm.map(order))
-            .sort_values(["place", "moment", "series"], ascending=[True, True, False],
-                         ignore_index=True).drop(columns="place"))
+    return (
+        drawn.assign(place=drawn.arm.map(order))
+        .sort_values(
+            ["place", "moment", "series"], ascending=[True, True, False], ignore_index=True
+        )
+        .drop(columns="place")
+    )
 
 
 def _panel(axes: Axes, shown: pd.DataFrame, arms: list[str]) -> None:
     for series, (label, marker, colour, shift) in SERIES.items():
         rows = shown[shown.series == series]
         places = [arms.index(arm) + shift for arm in rows.arm]
-        axes.plot(100 * rows.accuracy_frac, places, marker=marker, color=colour, label=label,
-                  linestyle="none", markersize=5.5)
-        axes.hlines(places, 100 * rows.accuracy_frac_low.astype(float),
-                    100 * rows.accuracy_frac_high.astype(float), color=colour, linewidth=1.4)
+        axes.plot(
+            100 * rows.accuracy_frac,
+            places,
+            marker=marker,
+            color=colour,
+            label=label,
+            linestyle="none",
+            markersize=5.5,
+        )
+        axes.hlines(
+            places,
+            100 * rows.accuracy_frac_low.astype(float),
+            100 * rows.accuracy_frac_high.astype(float),
+            color=colour,
+            linewidth=1.4,
+        )
     axes.set_xlabel("accuracy (%)")

@@ -30,10 +30,14 @@ def alt(drawn: pd.DataFrame) -> str:
     complete = drawn[drawn.status == "complete"]
     if complete.empty:
         return "Batch sweep: nothing measured yet."
-    points = "; ".join(f"{row.per_worker_batch}: {format_value(row.samples_per_s, 'samples/s')}"
-                       for row in complete.itertuples())
-    ends = "; ".join(f"{row.per_worker_batch}: {status_text(row.status)}"
-                     for row in drawn[drawn.status != "complete"].itertuples())
+    points = "; ".join(
+        f"{row.per_worker_batch}: {format_value(row.samples_per_s, 'samples/s')}"
+        for row in complete.itertuples()
+    )
+    ends = "; ".join(
+        f"{row.per_worker_batch}: {status_text(row.status)}"
+        for row in drawn[drawn.status != "complete"].itertuples()
+    )
     return f"Throughput by batch size: {points}." + (f" Not measured: {ends}." if ends else "")
 
 
@@ -51,8 +55,9 @@ def _drawn(sweep: pd.DataFrame, boundary: pd.DataFrame) -> pd.DataFrame:
 def knee(sweep: pd.DataFrame) -> int | None:
     """Return the smallest batch whose epoch time the intervals cannot tell from the fastest one;
     None without intervals. Takes per_worker_batch, status, epoch_s and its interval."""
-    rows = sweep[(sweep.status == "complete") & sweep.epoch_s_low.notna()
-                 & sweep.epoch_s_high.notna()]
+    rows = sweep[
+        (sweep.status == "complete") & sweep.epoch_s_low.notna() & sweep.epoch_s_high.notna()
+    ]
     if rows.empty:
         return None
     fastest = rows.loc[rows.epoch_s.astype(float).idxmin()]
@@ -71,26 +76,49 @@ def _batch_axis(axes: Axes, batches: list[int]) -> None:
 def _throughput(axes: Axes, complete: pd.DataFrame) -> None:
     x = complete.per_worker_batch
     axes.plot(x, complete.samples_per_s, color=style.COLOURS[0], marker="o")
-    axes.fill_between(x, complete.samples_per_s_low.astype(float),
-                      complete.samples_per_s_high.astype(float),
-                      color=style.COLOURS[0], alpha=0.22, linewidth=0)
+    axes.fill_between(
+        x,
+        complete.samples_per_s_low.astype(float),
+        complete.samples_per_s_high.astype(float),
+        color=style.COLOURS[0],
+        alpha=0.22,
+        linewidth=0,
+    )
     top = max(complete.samples_per_s.max(), complete.samples_per_s_high.max())
     axes.set_ylim(0, top * 1.25)
     axes.set(title="Throughput", ylabel="samples/s")
     for row in complete[complete.knee].itertuples():
         axes.axvline(row.per_worker_batch, color=style.INK, linestyle=":", linewidth=1)
         rightmost = row.per_worker_batch == x.max()
-        axes.annotate("knee: as fast as the best", (row.per_worker_batch, top * 1.22),
-                      xytext=(-4 if rightmost else 4, 0), textcoords="offset points",
-                      ha="right" if rightmost else "left", va="top")
+        axes.annotate(
+            "knee: as fast as the best",
+            (row.per_worker_batch, top * 1.22),
+            xytext=(-4 if rightmost else 4, 0),
+            textcoords="offset points",
+            ha="right" if rightmost else "left",
+            va="top",
+        )
 
 
 def _limits(axes: Axes, drawn: pd.DataFrame) -> None:
     for row in drawn[drawn.status != "complete"].itertuples():
-        axes.plot([row.per_worker_batch], [0], marker="x", markersize=8, markeredgewidth=2,
-                  color=style.COLOURS[1], linestyle="none", clip_on=False)
-        axes.annotate(status_text(row.status), (row.per_worker_batch, 0), xytext=(0, 8),
-                      textcoords="offset points", ha="right")
+        axes.plot(
+            [row.per_worker_batch],
+            [0],
+            marker="x",
+            markersize=8,
+            markeredgewidth=2,
+            color=style.COLOURS[1],
+            linestyle="none",
+            clip_on=False,
+        )
+        axes.annotate(
+            status_text(row.status),
+            (row.per_worker_batch, 0),
+            xytext=(0, 8),
+            textcoords="offset points",
+            ha="right",
+        )
 
 
 def _memory(axes: Axes, complete: pd.DataFrame) -> None:
@@ -100,11 +128,21 @@ def _memory(axes: Axes, complete: pd.DataFrame) -> None:
     if complete.peak_memory_bytes.isna().all():
         return style.note(axes, "peak memory not known")
     scale = column_format(values, "bytes_binary").scale
-    axes.plot(complete.per_worker_batch, complete.peak_memory_bytes / scale.factor,
-              color=style.COLOURS[2], marker="s")
+    axes.plot(
+        complete.per_worker_batch,
+        complete.peak_memory_bytes / scale.factor,
+        color=style.COLOURS[2],
+        marker="s",
+    )
     if style.known(budget):
         axes.axhline(budget / scale.factor, color=style.INK, linestyle="--", linewidth=1)
-        axes.annotate("budget", (0.01, budget / scale.factor), xytext=(0, 3), va="bottom",
-                      xycoords=("axes fraction", "data"), textcoords="offset points")
+        axes.annotate(
+            "budget",
+            (0.01, budget / scale.factor),
+            xytext=(0, 3),
+            va="bottom",
+            xycoords=("axes fraction", "data"),
+            textcoords="offset points",
+        )
     axes.set_ylim(0, max(values) / scale.factor * 1.2)
     axes.set_ylabel(scale.symbol)

@@ -6,8 +6,12 @@ from matplotlib.figure import Figure
 from dpscale.figures import style
 from dpscale.units import column_format, format_value
 
-PHASES = {"construction": "construction", "first": "first iteration",
-          "rebuild": "bucket rebuild", "steady": "steady iteration"}
+PHASES = {
+    "construction": "construction",
+    "first": "first iteration",
+    "rebuild": "bucket rebuild",
+    "steady": "steady iteration",
+}
 HATCHES = ("", "////", "\\\\\\\\", "xxxx", "----", "||||")
 
 
@@ -26,15 +30,29 @@ def draw(ledger: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         start = 0.0
         for row in segments.itertuples():
             index = purposes.index(row.purpose)
-            axes.barh(place, row.bytes / scale.factor, left=start / scale.factor, height=0.42,
-                      facecolor=style.colour_of(index) if index == 0 else "none",
-                      edgecolor=style.colour_of(index), linewidth=1.2,
-                      hatch=HATCHES[index % len(HATCHES)], label=row.purpose)
+            axes.barh(
+                place,
+                row.bytes / scale.factor,
+                left=start / scale.factor,
+                height=0.42,
+                facecolor=style.colour_of(index) if index == 0 else "none",
+                edgecolor=style.colour_of(index),
+                linewidth=1.2,
+                hatch=HATCHES[index % len(HATCHES)],
+                label=row.purpose,
+            )
             start += row.bytes
-        words = " + ".join(f"{format_value(row.bytes, 'bytes')} {row.purpose}"
-                           for row in segments.itertuples())
-        axes.annotate(words, (0, place - 0.24), xytext=(2, 1.5), textcoords="offset points",
-                      va="bottom", fontsize=7.5)
+        words = " + ".join(
+            f"{format_value(row.bytes, 'bytes')} {row.purpose}" for row in segments.itertuples()
+        )
+        axes.annotate(
+            words,
+            (0, place - 0.24),
+            xytext=(2, 1.5),
+            textcoords="offset points",
+            va="bottom",
+            fontsize=7.5,
+        )
     axes.set_yticks(range(len(phases)), [PHASES[phase] for phase in phases])
     axes.set(ylim=(len(phases) - 0.6, -0.75), xlabel=f"{scale.symbol} handed to collectives")
     axes.grid(axis="y", visible=False)
@@ -48,10 +66,15 @@ def alt(drawn: pd.DataFrame) -> str:
     """Return the figure in words."""
     if drawn.empty:
         return "Ledger of collectives: nothing measured yet."
-    parts = [f"{PHASES[row.phase]}: {format_value(row.bytes, 'bytes')} for {row.purpose}"
-             for row in drawn.itertuples()]
-    return (f"Bytes handed to collectives with {drawn.workers.iloc[0]} workers. "
-            + "; ".join(parts) + ".")
+    parts = [
+        f"{PHASES[row.phase]}: {format_value(row.bytes, 'bytes')} for {row.purpose}"
+        for row in drawn.itertuples()
+    ]
+    return (
+        f"Bytes handed to collectives with {drawn.workers.iloc[0]} workers. "
+        + "; ".join(parts)
+        + "."
+    )
 
 
 def _drawn(ledger: pd.DataFrame) -> pd.DataFrame:
@@ -60,9 +83,11 @@ def _drawn(ledger: pd.DataFrame) -> pd.DataFrame:
     rows = rows.astype({"purpose": str})
     rows = rows[rows.workers == rows.workers.max()]
     sums = rows.groupby(["workers", "phase", "purpose"], as_index=False, sort=False)[
-        ["calls", "bytes"]].sum()
+        ["calls", "bytes"]
+    ].sum()
     sums["place"] = sums.phase.map({phase: place for place, phase in enumerate(PHASES)})
     gradients_first = ~sums.purpose.str.startswith("gradient")
     sums = sums.assign(rest=gradients_first).sort_values(
-        ["place", "rest", "bytes"], ascending=[True, True, False], ignore_index=True)
+        ["place", "rest", "bytes"], ascending=[True, True, False], ignore_index=True
+    )
     return sums.drop(columns=["place", "rest"])

@@ -28,11 +28,17 @@ def alt(drawn: pd.DataFrame) -> str:
     if drawn.empty:
         return "Sample order: nothing measured yet."
     losses = drawn[drawn.panel == "loss"]
-    ends = [f"{ARMS[str(arm)]}: training loss {format_value(line.iloc[-1].value, 'number')} "
-            f"after epoch {int(line.iloc[-1].epoch)}" for arm, line in losses.groupby("arm")]
+    ends = [
+        f"{ARMS[str(arm)]}: training loss {format_value(line.iloc[-1].value, 'number')} "
+        f"after epoch {int(line.iloc[-1].epoch)}"
+        for arm, line in losses.groupby("arm")
+    ]
     orders = drawn[drawn.panel == "order"]
-    kinds = [f"{ARMS[str(arm)]}: {_different(points)} different orders in "
-             f"{points.epoch.nunique()} epochs" for arm, points in orders.groupby("arm")]
+    kinds = [
+        f"{ARMS[str(arm)]}: {_different(points)} different orders in "
+        f"{points.epoch.nunique()} epochs"
+        for arm, points in orders.groupby("arm")
+    ]
     return "; ".join(ends + kinds) + "."
 
 
@@ -42,25 +48,43 @@ def _different(points: pd.DataFrame) -> int:
 
 def _losses(accuracy: pd.DataFrame) -> pd.DataFrame:
     rows = accuracy.assign(arm=accuracy.arm.replace(ALIASES))
-    rows = rows[(rows.study != "large_batch") & rows.arm.isin(list(ARMS))
-                & rows.train_loss.notna()]
-    return pd.DataFrame({"panel": "loss", "arm": rows.arm, "epoch": rows.epoch, "position": None,
-                         "value": rows.train_loss, "low": rows.train_loss_low,
-                         "high": rows.train_loss_high})
+    rows = rows[(rows.study != "large_batch") & rows.arm.isin(list(ARMS)) & rows.train_loss.notna()]
+    return pd.DataFrame(
+        {
+            "panel": "loss",
+            "arm": rows.arm,
+            "epoch": rows.epoch,
+            "position": None,
+            "value": rows.train_loss,
+            "low": rows.train_loss_low,
+            "high": rows.train_loss_high,
+        }
+    )
 
 
 def _positions(order: pd.DataFrame) -> pd.DataFrame:
     rows = order.assign(arm=order.arm.replace(ALIASES))
-    rows = rows[rows.arm.isin(list(ARMS)) & (rows.epoch <= EPOCHS_SHOWN)
-                & rows.first_indices.notna()]
+    rows = rows[
+        rows.arm.isin(list(ARMS)) & (rows.epoch <= EPOCHS_SHOWN) & rows.first_indices.notna()
+    ]
     if len(rows):
         rows = rows[(rows.seed == rows.seed.min()) & (rows["rank"] == rows["rank"].min())]
-    points = [{"panel": "order", "arm": row.arm, "epoch": row.epoch, "position": place,
-               "value": float(index), "low": None, "high": None}
-              for row in rows.itertuples()
-              for place, index in enumerate(str(row.first_indices).split(), start=1)]
-    return pd.DataFrame(points, columns=["panel", "arm", "epoch", "position", "value", "low",
-                                         "high"])
+    points = [
+        {
+            "panel": "order",
+            "arm": row.arm,
+            "epoch": row.epoch,
+            "position": place,
+            "value": float(index),
+            "low": None,
+            "high": None,
+        }
+        for row in rows.itertuples()
+        for place, index in enumerate(str(row.first_indices).split(), start=1)
+    ]
+    return pd.DataFrame(
+        points, columns=["panel", "arm", "epoch", "position", "value", "low", "high"]
+    )
 
 
 def _loss_panel(axes: Axes, points: pd.DataFrame) -> None:
@@ -69,11 +93,21 @@ def _loss_panel(axes: Axes, points: pd.DataFrame) -> None:
         return style.note(axes, "not measured yet")
     for index, (arm, label) in enumerate(ARMS.items()):
         line = points[points.arm == arm].sort_values("epoch")
-        axes.plot(line.epoch, line.value, color=style.colour_of(index), label=label,
-                  marker=style.marker_of(index))
-        axes.fill_between(line.epoch.astype(float), line.low.astype(float),
-                          line.high.astype(float), color=style.colour_of(index), alpha=0.2,
-                          linewidth=0)
+        axes.plot(
+            line.epoch,
+            line.value,
+            color=style.colour_of(index),
+            label=label,
+            marker=style.marker_of(index),
+        )
+        axes.fill_between(
+            line.epoch.astype(float),
+            line.low.astype(float),
+            line.high.astype(float),
+            color=style.colour_of(index),
+            alpha=0.2,
+            linewidth=0,
+        )
     axes.set(xlabel="epoch", ylim=(0, None))
     style.whole_numbers(axes)
     axes.legend(loc="best")
@@ -84,9 +118,16 @@ def _order_panel(axes: Axes, points: pd.DataFrame) -> None:
         return style.note(axes, "not measured yet")
     for index, (epoch, line) in enumerate(points.groupby("epoch")):
         # Larger markers below smaller ones: identical orders stay visible as nested marks.
-        axes.plot(line.position, line.value, color=style.colour_of(index), linewidth=0.9,
-                  marker=style.marker_of(index), markersize=8 - 2 * index, fillstyle="none",
-                  label=f"epoch {int(epoch)}")
+        axes.plot(
+            line.position,
+            line.value,
+            color=style.colour_of(index),
+            linewidth=0.9,
+            marker=style.marker_of(index),
+            markersize=8 - 2 * index,
+            fillstyle="none",
+            label=f"epoch {int(epoch)}",
+        )
     axes.set(xlabel="position in the epoch", ylabel="sample index")
     axes.set_ylim(0, axes.get_ylim()[1] * 1.45)
     style.whole_numbers(axes)

@@ -33,37 +33,67 @@ class FigureEntry:
 
 FIGURES: dict[str, FigureEntry] = {
     "batch_sweep": FigureEntry(
-        batch_sweep.draw, ("sweep", "boundary"), "Throughput and memory against the batch size",
+        batch_sweep.draw,
+        ("sweep", "boundary"),
+        "Throughput and memory against the batch size",
         "Full batches on one device, without data loading; the band is the 95% interval, and × "
-        "a batch size that could not be run.", batch_sweep.alt),
+        "a batch size that could not be run.",
+        batch_sweep.alt,
+    ),
     "speedup": FigureEntry(
-        speedup.draw, ("scaling",), "Speed-up of one epoch, everything included",
+        speedup.draw,
+        ("scaling",),
+        "Speed-up of one epoch, everything included",
         "A line per batch size with 95% intervals; hollow points had more workers than devices, "
-        "and the dashed line is a speed-up equal to the number of workers.", speedup.alt),
+        "and the dashed line is a speed-up equal to the number of workers.",
+        speedup.alt,
+    ),
     "communication": FigureEntry(
-        communication.draw, ("communication",), "Computation and communication in one epoch",
+        communication.draw,
+        ("communication",),
+        "Computation and communication in one epoch",
         "The number beside a bar is its communication and the line its 95% interval; a negative "
-        "difference is drawn left of zero.", communication.alt),
+        "difference is drawn left of zero.",
+        communication.alt,
+    ),
     "bandwidth": FigureEntry(
-        bandwidth.draw, ("bandwidth", "communication"), "Bandwidth reached by the all-reduce",
+        bandwidth.draw,
+        ("bandwidth", "communication"),
+        "Bandwidth reached by the all-reduce",
         "Bars divide the ring all-reduce's bytes by the communication time found by subtraction; "
-        "marks, where known, are the limits to compare with.", bandwidth.alt),
+        "marks, where known, are the limits to compare with.",
+        bandwidth.alt,
+    ),
     "accuracy": FigureEntry(
-        accuracy.draw, ("accuracy",), "Accuracy with a small and a large batch",
+        accuracy.draw,
+        ("accuracy",),
+        "Accuracy with a small and a large batch",
         "Median over the seeds, and its 95% interval where there are several seeds.",
-        accuracy.alt),
+        accuracy.alt,
+    ),
     "order": FigureEntry(
-        order.draw, ("accuracy", "order"), "What the sampler's epoch number does",
+        order.draw,
+        ("accuracy", "order"),
+        "What the sampler's epoch number does",
         "Training loss with its interval over seeds, and the first samples that rank 0 sees in "
-        "each epoch; where the orders are the same the marks lie on each other.", order.alt),
+        "each epoch; where the orders are the same the marks lie on each other.",
+        order.alt,
+    ),
     "ledger": FigureEntry(
-        ledger.draw, ("ledger",), "What is handed to the network, by purpose",
+        ledger.draw,
+        ("ledger",),
+        "What is handed to the network, by purpose",
         "Logical payload of the collectives of one rank, for the largest number of workers.",
-        ledger.alt),
+        ledger.alt,
+    ),
     "replicas": FigureEntry(
-        replicas.draw, ("replicas",), "Workers that share gradients, with and without buffers",
+        replicas.draw,
+        ("replicas",),
+        "Workers that share gradients, with and without buffers",
         "A line, and a range over the ranks, for each seed; every rank evaluates the whole test "
-        "set with its own running statistics.", replicas.alt),
+        "set with its own running statistics.",
+        replicas.alt,
+    ),
 }
 
 

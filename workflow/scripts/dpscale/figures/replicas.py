@@ -9,8 +9,15 @@ from dpscale.units import format_value
 
 ARMS = {"broadcast": "buffers broadcast", "no_broadcast": "gradients only"}
 ALIASES = {"baseline": "broadcast"}
-COLUMNS = ["arm", "seed", "epoch", "workers", "buffer_difference_frac_max",
-           "test_accuracy_frac_min", "test_accuracy_frac_max"]
+COLUMNS = [
+    "arm",
+    "seed",
+    "epoch",
+    "workers",
+    "buffer_difference_frac_max",
+    "test_accuracy_frac_min",
+    "test_accuracy_frac_max",
+]
 
 
 def draw(replicas: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
@@ -44,19 +51,31 @@ def alt(drawn: pd.DataFrame) -> str:
     last = drawn[drawn.epoch == drawn.epoch.max()]
     parts = []
     for arm, rows in last.groupby("arm"):
-        drift, low, high = (format_value(float(value), "fraction") for value in (
-            rows.buffer_difference_frac_max.max(), rows.test_accuracy_frac_min.min(),
-            rows.test_accuracy_frac_max.max()))
-        parts.append(f"{ARMS[str(arm)]}: running statistics differ by up to {drift}, test "
-                     f"accuracy between {low} and {high}")
+        drift, low, high = (
+            format_value(float(value), "fraction")
+            for value in (
+                rows.buffer_difference_frac_max.max(),
+                rows.test_accuracy_frac_min.min(),
+                rows.test_accuracy_frac_max.max(),
+            )
+        )
+        parts.append(
+            f"{ARMS[str(arm)]}: running statistics differ by up to {drift}, test "
+            f"accuracy between {low} and {high}"
+        )
     return f"After epoch {last.epoch.iloc[0]}, all seeds. " + "; ".join(parts) + "."
 
 
 def _drift(axes: Axes, rows: pd.DataFrame, index: int) -> None:
     for place, (_, line) in enumerate(rows.groupby("seed")):
-        axes.plot(line.epoch, 100 * line.buffer_difference_frac_max,
-                  color=style.colour_of(index), marker=style.marker_of(index), linewidth=1.2,
-                  label=list(ARMS.values())[index] if place == 0 else None)
+        axes.plot(
+            line.epoch,
+            100 * line.buffer_difference_frac_max,
+            color=style.colour_of(index),
+            marker=style.marker_of(index),
+            linewidth=1.2,
+            label=list(ARMS.values())[index] if place == 0 else None,
+        )
 
 
 def _accuracy(axes: Axes, rows: pd.DataFrame, index: int) -> None:
@@ -68,5 +87,11 @@ def _accuracy(axes: Axes, rows: pd.DataFrame, index: int) -> None:
         low, high = 100 * line.test_accuracy_frac_min, 100 * line.test_accuracy_frac_max
         axes.vlines(x, low, high, color=style.colour_of(index), linewidth=2)
         for end in (low, high):
-            axes.plot(x, end, marker=style.marker_of(index), markersize=2.6, linestyle="none",
-                      color=style.colour_of(index))
+            axes.plot(
+                x,
+                end,
+                marker=style.marker_of(index),
+                markersize=2.6,
+                linestyle="none",
+                color=style.colour_of(index),
+            )

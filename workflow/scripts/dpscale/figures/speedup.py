@@ -34,22 +34,35 @@ def alt(drawn: pd.DataFrame) -> str:
     """Return the figure in words."""
     if drawn.empty:
         return "Speed-up: nothing measured yet."
-    parts = [f"{KINDS[row.kind][0].lower()} at {row.batch}, {row.workers} workers: "
-             f"{format_value(row.speedup_ratio, 'ratio')}"
-             + (" (oversubscribed)" if row.oversubscribed else "")
-             for row in drawn[drawn.workers > 1].itertuples()]
+    parts = [
+        f"{KINDS[row.kind][0].lower()} at {row.batch}, {row.workers} workers: "
+        f"{format_value(row.speedup_ratio, 'ratio')}"
+        + (" (oversubscribed)" if row.oversubscribed else "")
+        for row in drawn[drawn.workers > 1].itertuples()
+    ]
     return "Speed-up over one worker. " + "; ".join(parts) + "."
 
 
 def _drawn(scaling: pd.DataFrame) -> pd.DataFrame:
     rows = scaling[(scaling.status == "complete") & scaling.speedup_ratio.notna()].copy()
-    rows["batch"] = [row.per_worker_batch if row.kind == "weak" else row.global_batch
-                     for row in rows.itertuples()]
+    rows["batch"] = [
+        row.per_worker_batch if row.kind == "weak" else row.global_batch
+        for row in rows.itertuples()
+    ]
     rows["oversubscribed"] = [style.known(flag) and bool(flag) for flag in rows.oversubscribed]
-    columns = ["kind", "batch", "workers", "nodes", "speedup_ratio", "speedup_ratio_low",
-               "speedup_ratio_high", "oversubscribed"]
-    return rows[columns].sort_values(["kind", "batch", "workers"], ascending=[False, True, True],
-                                     ignore_index=True)
+    columns = [
+        "kind",
+        "batch",
+        "workers",
+        "nodes",
+        "speedup_ratio",
+        "speedup_ratio_low",
+        "speedup_ratio_high",
+        "oversubscribed",
+    ]
+    return rows[columns].sort_values(
+        ["kind", "batch", "workers"], ascending=[False, True, True], ignore_index=True
+    )
 
 
 def _top(drawn: pd.DataFrame) -> float:
@@ -73,8 +86,14 @@ def _panel(axes: Axes, points: pd.DataFrame, letter: str, *, low: float, top: fl
     _axes(axes, workers, low, top)
     heights = style.spread([math.log(end[1]) for end in ends], 0.07 * math.log(top / low))
     for (x, _, text), height in zip(ends, heights, strict=True):
-        axes.annotate(text, (x, math.exp(height)), xytext=(7, 0), textcoords="offset points",
-                      va="center", fontsize=8)
+        axes.annotate(
+            text,
+            (x, math.exp(height)),
+            xytext=(7, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=8,
+        )
 
 
 def _axes(axes: Axes, workers: list[int], low: float, top: float) -> None:
@@ -86,17 +105,32 @@ def _axes(axes: Axes, workers: list[int], low: float, top: float) -> None:
     axes.set_yticks(powers, [f"{power:g}" for power in powers])
     axes.minorticks_off()
     span = max(workers[-1] / workers[0], 2)
-    axes.set(xlabel="workers N (log scale)", ylim=(low, top),
-             xlim=(workers[0] / span**0.06, workers[-1] * span**0.42))
+    axes.set(
+        xlabel="workers N (log scale)",
+        ylim=(low, top),
+        xlim=(workers[0] / span**0.06, workers[-1] * span**0.42),
+    )
 
 
 def _line(axes: Axes, line: pd.DataFrame, index: int) -> None:
     colour, marker = style.colour_of(index), style.marker_of(index)
     axes.plot(line.workers, line.speedup_ratio, color=colour, linestyle=style.dash_of(index))
     for row in line.itertuples():
-        axes.plot([row.workers], [row.speedup_ratio], marker=marker, color=colour,
-                  fillstyle="none" if row.oversubscribed else "full", linestyle="none",
-                  markersize=6 if row.oversubscribed else 4.5, clip_on=False)
+        axes.plot(
+            [row.workers],
+            [row.speedup_ratio],
+            marker=marker,
+            color=colour,
+            fillstyle="none" if row.oversubscribed else "full",
+            linestyle="none",
+            markersize=6 if row.oversubscribed else 4.5,
+            clip_on=False,
+        )
         if style.known(row.speedup_ratio_low) and style.known(row.speedup_ratio_high):
-            axes.vlines(row.workers, row.speedup_ratio_low, row.speedup_ratio_high,
-                        color=colour, linewidth=1)
+            axes.vlines(
+                row.workers,
+                row.speedup_ratio_low,
+                row.speedup_ratio_high,
+                color=colour,
+                linewidth=1,
+            )

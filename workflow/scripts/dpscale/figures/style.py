@@ -22,16 +22,38 @@ INK = "#0a0b0c"  # stands for the page's text colour: written to the SVG as curr
 WIDTH_IN = 6.6
 
 _RC: dict[Any, Any] = {
-    "font.family": "DejaVu Sans", "font.size": 8.5, "axes.titlesize": 8.5,
-    "axes.titlelocation": "left", "axes.titleweight": "bold", "axes.labelsize": 8.5,
-    "legend.fontsize": 8, "xtick.labelsize": 8, "ytick.labelsize": 8,
-    "axes.edgecolor": INK, "axes.labelcolor": INK, "axes.titlecolor": INK, "text.color": INK,
-    "xtick.color": INK, "ytick.color": INK, "axes.spines.top": False,
-    "axes.spines.right": False, "axes.linewidth": 0.7, "axes.grid": True, "grid.color": INK,
-    "grid.alpha": 0.14, "grid.linewidth": 0.6, "axes.axisbelow": True, "lines.linewidth": 1.6,
-    "lines.markersize": 4.5, "legend.frameon": False, "hatch.linewidth": 0.8,
-    "figure.facecolor": "none", "axes.facecolor": "none", "svg.fonttype": "path",
-    "svg.hashsalt": "dpscale", "figure.constrained_layout.use": True,
+    "font.family": "DejaVu Sans",
+    "font.size": 8.5,
+    "axes.titlesize": 8.5,
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "axes.labelsize": 8.5,
+    "legend.fontsize": 8,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.7,
+    "axes.grid": True,
+    "grid.color": INK,
+    "grid.alpha": 0.14,
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 4.5,
+    "legend.frameon": False,
+    "hatch.linewidth": 0.8,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "svg.fonttype": "path",
+    "svg.hashsalt": "dpscale",
+    "figure.constrained_layout.use": True,
 }
 
 
@@ -44,12 +66,23 @@ def house_style() -> Iterator[None]:
         yield
 
 
-def panels(rows: int, columns: int, *, height_in: float, sharey: bool = False,
-           widths: Sequence[float] | None = None) -> tuple[Figure, list[Axes]]:
+def panels(
+    rows: int,
+    columns: int,
+    *,
+    height_in: float,
+    sharey: bool = False,
+    widths: Sequence[float] | None = None,
+) -> tuple[Figure, list[Axes]]:
     """Return a figure of the page's width and its panels, row by row."""
     figure = Figure(figsize=(WIDTH_IN, height_in))
-    grid = figure.subplots(rows, columns, sharey=sharey, squeeze=False,
-                           gridspec_kw={"width_ratios": widths} if widths else None)
+    grid = figure.subplots(
+        rows,
+        columns,
+        sharey=sharey,
+        squeeze=False,
+        gridspec_kw={"width_ratios": widths} if widths else None,
+    )
     return figure, list(grid.flat)
 
 
@@ -76,8 +109,10 @@ def spread(positions: Sequence[float], gap: float) -> list[float]:
     for index in order:
         groups.append([index])
         centre.append(positions[index])
-        while len(groups) > 1 and centre[-1] - centre[-2] < gap * (
-                len(groups[-1]) + len(groups[-2])) / 2:
+        while (
+            len(groups) > 1
+            and centre[-1] - centre[-2] < gap * (len(groups[-1]) + len(groups[-2])) / 2
+        ):
             tail = groups.pop()
             centre.pop()
             groups[-1] += tail
@@ -92,8 +127,12 @@ def spread(positions: Sequence[float], gap: float) -> list[float]:
 def cell_labels(rows: pd.DataFrame) -> list[str]:
     """Labels of cells by workers and batch, and by nodes where their number differs."""
     several = rows.nodes.nunique() > 1
-    return [f"N = {row.workers}" + (f" on {row.nodes} nodes" if several and row.nodes > 1 else "")
-            + f", b = {group_digits(row.per_worker_batch)}" for row in rows.itertuples()]
+    return [
+        f"N = {row.workers}"
+        + (f" on {row.nodes} nodes" if several and row.nodes > 1 else "")
+        + f", b = {group_digits(row.per_worker_batch)}"
+        for row in rows.itertuples()
+    ]
 
 
 def whole_numbers(axes: Axes) -> None:
@@ -126,7 +165,7 @@ def to_svg(figure: Figure, prefix: str) -> str:
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     text = buffer.getvalue()
-    text = text[text.index("<svg"):]
+    text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r"<style[^>]*>.*?</style>", "", text, flags=re.DOTALL)
     text = re.sub(r'\bid="', f'id="{prefix}-', text)

@@ -3,22 +3,21 @@
 import math
 from collections.abc import Mapping, Sequence
 
-# Fresh processes beyond the one that found a bound. An allocator's layout differs from process to
-# process, so that a batch at the edge may fail in some only: the report gives both counts.
+# Fresh processes beyond the one that found a bound.
 CONFIRMATIONS = 2
 
 
-def bounds(
-    outcomes: Mapping[int, Sequence[bool]],
-) -> tuple[int | None, int | None]:
-    """(largest batch that fits, smallest batch that failed); None where there is none.
+def bounds(outcomes: Mapping[int, Sequence[bool]]) -> tuple[int | None, int | None]:
+    """(largest batch that always fits, smallest that always fails); None where there is none.
 
-    outcomes: for each batch tried, whether it fitted, a value a process. A batch that failed once
-    does not fit, and neither does any larger one.
+    outcomes: for each batch tried, whether it fitted, a value a process. The layout of memory
+    differs from process to process, so that batches between the two may fit in some only.
     """
-    failed = min((batch for batch, fitted in outcomes.items() if not all(fitted)), default=None)
-    fitting = [batch for batch in outcomes if failed is None or batch < failed]
-    return max(fitting, default=None), failed
+    fitted = [batch for batch, tried in outcomes.items() if any(tried)]
+    failed = [batch for batch, tried in outcomes.items() if not all(tried)]
+    fits = [batch for batch in fitted if batch < min(failed, default=math.inf)]
+    fails = [batch for batch in failed if batch > max(fitted, default=0)]
+    return max(fits, default=None), min(fails, default=None)
 
 
 def next_probe(
@@ -26,20 +25,26 @@ def next_probe(
 ) -> int | None:
     """The batch to try next in a fresh process, or None when the boundary is settled.
 
-    Bisects geometrically between the largest batch that fits and the smallest that failed until
-    they are within `resolution_frac`, then confirms both; where nothing failed, the whole dataset
-    (`train_samples`) is the batch to confirm.
+    Bisects geometrically between the largest batch that fits and the smallest that ever failed
+    until they are within `resolution_frac`, then confirms the batch that fits and the smallest
+    that always fails; where nothing failed, the whole dataset (`train_samples`) is confirmed.
     """
-    fits, failed = bounds(outcomes)
-    if failed is None:
-        return _unconfirmed(outcomes, [train_samples])
+    fits, fails = bounds(outcomes)
+    first_failure = min(
+        (batch for batch, tried in outcomes.items() if not all(tried)), default=None
+    )
+    if first_failure is None:
+        return _unconfirmed(outcomes, train_samples)
     if fits is None:
-        return failed // 2 or None
-    if failed - fits > max(1, int(resolution_frac * failed)):
-        middle = round(math.sqrt(fits * failed))
-        return min(max(middle, fits + 1), failed - 1)
-    return _unconfirmed(outcomes, [fits, failed])
+        return first_failure // 2 or None
+    if first_failure - fits > max(1, int(resolution_frac * first_failure)):
+        middle = round(math.sqrt(fits * first_failure))
+        return min(max(middle, fits + 1), first_failure - 1)
+    # A batch that fitted above every failure has no failing one above it yet.
+    above = fails or min(2 * max(outcomes), train_samples)
+    return _unconfirmed(outcomes, fits) or _unconfirmed(outcomes, above)
 
 
-def _unconfirmed(outcomes: Mapping[int, Sequence[bool]], batches: list[int]) -> int | None:
-    return next((b for b in batches if len(outcomes.get(b, [])) < 1 + CONFIRMATIONS), None)
+def _unconfirmed(outcomes: Mapping[int, Sequence[bool]], batch: int) -> int | None:
+    """The batch, unless it was tried often enough."""
+    return batch if len(outcomes.get(batch, [])) < 1 + CONFIRMATIONS else None

@@ -53,11 +53,14 @@ class Table(_Frozen):
         keys = {column.key for column in self.columns}
         for index, row in enumerate(self.rows):
             if set(row) != keys:
-                raise ValueError(f"row {index} of {self.caption!r} has the keys {sorted(row)}, "
-                                 f"not {sorted(keys)}")
+                raise ValueError(
+                    f"row {index} of {self.caption!r} has the keys {sorted(row)}, "
+                    f"not {sorted(keys)}"
+                )
         if self.runs and len(self.runs) != len(self.rows):
-            raise ValueError(f"{self.caption!r} has {len(self.rows)} rows "
-                             f"and runs for {len(self.runs)}")
+            raise ValueError(
+                f"{self.caption!r} has {len(self.rows)} rows and runs for {len(self.runs)}"
+            )
         unknown = [column.unit for column in self.columns if column.unit not in ("", *UNITS)]
         if unknown:
             raise ValueError(f"units {unknown} are none of {', '.join(UNITS)}")
@@ -85,11 +88,14 @@ class Answer(_Frozen):
 
 def dump_answers(answers: list[Answer]) -> list[dict[str, Any]]:
     """Return the list that `answers.json` holds: formulas joined to one string by newlines."""
-    return [{**answer.model_dump(mode="json"), "formula": "\n".join(answer.formula)}
-            for answer in answers]
+    return [
+        {**answer.model_dump(mode="json"), "formula": "\n".join(answer.formula)}
+        for answer in answers
+    ]
 
 
 def load_answers(dumped: list[dict[str, Any]]) -> list[Answer]:
     """Return the answers of a list made by `dump_answers`."""
-    return [Answer.model_validate({**item, "formula": item["formula"].splitlines()})
-            for item in dumped]
+    return [
+        Answer.model_validate({**item, "formula": item["formula"].splitlines()}) for item in dumped
+    ]

@@ -24,19 +24,31 @@ def read_arguments(description: str | None) -> tuple[Report, Path, Path]:
     parser.add_argument("--answers", type=Path, required=True, help="answers.json")
     parser.add_argument("--tables", type=Path, required=True, help="folder of tidy tables")
     parser.add_argument("--figures", type=Path, required=True, help="folder of figures")
-    parser.add_argument("--report-config", required=True, type=title_block,
-                        help="the config's report section: JSON, or a file of it")
+    parser.add_argument(
+        "--report-config",
+        required=True,
+        type=title_block,
+        help="the config's report section: JSON, or a file of it",
+    )
     parser.add_argument("--templates", type=Path, required=True, help="folder of templates")
-    parser.add_argument("--summary", type=Path,
-                        help="JSON list of the findings that open the report "
-                             "[summary.json beside the answers, if there is one]")
+    parser.add_argument(
+        "--summary",
+        type=Path,
+        help="JSON list of the findings that open the report "
+        "[summary.json beside the answers, if there is one]",
+    )
     parser.add_argument("--output", type=Path, required=True, help="file to write")
     given = parser.parse_args()
     beside = given.answers.with_name("summary.json")
     summary = given.summary or (beside if beside.exists() else None)
     try:
-        report = read_report(answers=given.answers, tables=given.tables, figures=given.figures,
-                             head=given.report_config, summary=summary)
+        report = read_report(
+            answers=given.answers,
+            tables=given.tables,
+            figures=given.figures,
+            head=given.report_config,
+            summary=summary,
+        )
     except (MissingAnswerError, FileNotFoundError) as error:
         sys.exit(f"no report: {error}")
     return report, given.templates, given.output

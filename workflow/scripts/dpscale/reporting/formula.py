@@ -10,10 +10,34 @@ import ziamath
 from markupsafe import Markup, escape
 
 _MATHML = "{http://www.w3.org/1998/Math/MathML}"
-_ELEMENTS = frozenset((
-    "math", "mrow", "mi", "mn", "mo", "ms", "mtext", "mspace", "mfrac", "msqrt", "mroot", "msub",
-    "msup", "msubsup", "munder", "mover", "munderover", "mtable", "mtr", "mtd", "mstyle",
-    "mpadded", "mphantom", "menclose"))
+_ELEMENTS = frozenset(
+    (
+        "math",
+        "mrow",
+        "mi",
+        "mn",
+        "mo",
+        "ms",
+        "mtext",
+        "mspace",
+        "mfrac",
+        "msqrt",
+        "mroot",
+        "msub",
+        "msup",
+        "msubsup",
+        "munder",
+        "mover",
+        "munderover",
+        "mtable",
+        "mtr",
+        "mtd",
+        "mstyle",
+        "mpadded",
+        "mphantom",
+        "menclose",
+    )
+)
 _ATTRIBUTES = re.compile(r"(?!on|href|style|src)[a-z]+", re.IGNORECASE)
 _FONT_PX = 16.0
 

@@ -33,26 +33,32 @@ def _wordings(values: Iterable[Value]) -> dict[str, list[tuple[str, ...]]]:
     return behind
 
 
-def linked(text: Markup, values: Iterable[Value], sources: Sources, *,
-           only_certain: bool = False) -> Markup:
+def linked(
+    text: Markup, values: Iterable[Value], sources: Sources, *, only_certain: bool = False
+) -> Markup:
     """Return a text in which each measurement, as dpscale.units writes it, links to its runs.
 
     Where values with different runs read the same the link leads to all their runs; with
     `only_certain` there is none.
     """
-    runs = {wording: list(dict.fromkeys(run for group in groups for run in group))
-            for wording, groups in _wordings(values).items()
-            if not only_certain or len(set(groups)) == 1}
+    runs = {
+        wording: list(dict.fromkeys(run for group in groups for run in group))
+        for wording, groups in _wordings(values).items()
+        if not only_certain or len(set(groups)) == 1
+    }
     if not runs:
         return text
     longest_first = sorted(runs, key=lambda wording: (-len(wording), wording))
-    pattern = re.compile(r"(?<![\w.−])(" + "|".join(map(re.escape, longest_first)) + r")(?![\w])"
-                         r"(?![^<]*</math>)(?![^<]*>)")
+    pattern = re.compile(
+        r"(?<![\w.−])(" + "|".join(map(re.escape, longest_first)) + r")(?![\w])"
+        r"(?![^<]*</math>)(?![^<]*>)"
+    )
 
     def link(found: re.Match[str]) -> str:
         behind = runs[found[1]]
         head = Markup('<a class="measured" href="{}" title="{}">').format(
-            sources.href(behind), runs_text(behind))
+            sources.href(behind), runs_text(behind)
+        )
         return f"{head}{found[1]}</a>"
 
     return Markup(pattern.sub(link, str(text)))
@@ -63,4 +69,5 @@ def reference(text: str) -> Markup:
     parts = re.split(r"\b(10\.\d{4,9}/[^\s;,]*[^\s;,.)])", text)
     return Markup("").join(
         Markup('<a href="https://doi.org/{0}">{0}</a>').format(part) if place % 2 else escape(part)
-        for place, part in enumerate(parts))
+        for place, part in enumerate(parts)
+    )

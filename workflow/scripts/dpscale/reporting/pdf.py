@@ -58,5 +58,6 @@ def _weasyprint(folder: Path) -> ModuleType:
     except OSError as error:
         raise MissingLibraryError(
             f"the PDF needs Pango's libraries: apt-get install {LIBRARIES} "
-            f"({str(error).splitlines()[0]})") from error
+            f"({str(error).splitlines()[0]})"
+        ) from error
     return weasyprint

@@ -28,10 +28,20 @@ class RunView:
     message: str
 
 
-RUN_HEADS = (("study", "Study"), ("arm", "Arm"), ("status", "Status"), ("workers", "N"),
-             ("nodes", "Nodes"), ("per_worker_batch", "b"), ("global_batch", "B"),
-             ("epochs", "Epochs"), ("seeds", "Seeds"), ("lr", "lr"), ("wall_s", "Wall time"),
-             ("finished_at", "Finished (UTC)"))
+RUN_HEADS = (
+    ("study", "Study"),
+    ("arm", "Arm"),
+    ("status", "Status"),
+    ("workers", "N"),
+    ("nodes", "Nodes"),
+    ("per_worker_batch", "b"),
+    ("global_batch", "B"),
+    ("epochs", "Epochs"),
+    ("seeds", "Seeds"),
+    ("lr", "lr"),
+    ("wall_s", "Wall time"),
+    ("finished_at", "Finished (UTC)"),
+)
 _RUN_UNITS = {"lr": "setting", "wall_s": "duration"}
 
 
@@ -42,21 +52,31 @@ def render_report(report: Report, *, templates: Path, medium: Medium) -> str:
     images, and the print style sheet. Everything is escaped; a name that a template uses and
     does not get is an error.
     """
-    environment = Environment(loader=FileSystemLoader(templates), autoescape=True,
-                              undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        loader=FileSystemLoader(templates),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     environment.globals["medium"] = medium
     sources = Sources.of_runs(row["run"] for row in report.runs)
     sections = _sections(report, sources, image=medium == "pdf")
     style = "style.css" if medium == "html" else "print.css"
     return environment.get_template("report.html.j2").render(
-        report=report, sections=sections, pictures=report.pictures,
-        figure_numbers=_first_places(sections), first_use=_first_use(sections),
+        report=report,
+        sections=sections,
+        pictures=report.pictures,
+        figure_numbers=_first_places(sections),
+        first_use=_first_use(sections),
         summary=[_finding(text, report, sources, medium) for text in report.summary],
         run_heads=[title for _, title in RUN_HEADS],
         runs=[_run_view(row, sources) for row in report.runs],
-        groups=sources.groups, anchors=sources.anchors,
+        groups=sources.groups,
+        anchors=sources.anchors,
         statuses=[(status.replace("_", " "), count) for status, count in report.statuses.items()],
-        style=Markup((templates / style).read_text(encoding="utf-8")))
+        style=Markup((templates / style).read_text(encoding="utf-8")),
+    )
 
 
 def _finding(text: str, report: Report, sources: Sources, medium: Medium) -> Markup:
@@ -104,5 +124,9 @@ def _run_cell(key: str, row: dict[str, Any], anchor: str) -> Shown | str:
 
 def _run_view(row: dict[str, Any], sources: Sources) -> RunView:
     anchor = sources.anchors[row["run"]]
-    return RunView(anchor, row["run"], [_run_cell(key, row, anchor) for key, _ in RUN_HEADS],
-                   row["message"] or "")
+    return RunView(
+        anchor,
+        row["run"],
+        [_run_cell(key, row, anchor) for key, _ in RUN_HEADS],
+        row["message"] or "",
+    )

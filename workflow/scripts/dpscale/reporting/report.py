@@ -16,8 +16,22 @@ from dpscale.units import is_null
 
 SUMMARY = ("Q1", "Q2", "Q4.1")  # whose sentences open the report that is given no findings
 LACKING = ("not run yet", "failed")  # statuses that are no result
-RUN_COLUMNS = ("kind", "study", "arm", "status", "workers", "nodes", "per_worker_batch",
-               "global_batch", "epochs", "seeds", "lr", "wall_s", "finished_at", "message")
+RUN_COLUMNS = (
+    "kind",
+    "study",
+    "arm",
+    "status",
+    "workers",
+    "nodes",
+    "per_worker_batch",
+    "global_batch",
+    "epochs",
+    "seeds",
+    "lr",
+    "wall_s",
+    "finished_at",
+    "message",
+)
 
 
 class MissingAnswerError(ValueError):
@@ -45,8 +59,14 @@ class Part:
     questions: tuple[str, ...]
 
 
-PARTS = (Part(1, "The data-parallel lab", "part1.html.j2",
-              ("Q1", "Q2", "Q3.1", "Q3.2", "Q4.1", "Q4.2", "Q5", "Q6", "Q7")),)
+PARTS = (
+    Part(
+        1,
+        "The data-parallel lab",
+        "part1.html.j2",
+        ("Q1", "Q2", "Q3.1", "Q3.2", "Q4.1", "Q4.2", "Q5", "Q6", "Q7"),
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -69,8 +89,15 @@ class Report:
     incomplete: list[str]
 
 
-def read_report(*, answers: Path, tables: Path, figures: Path, head: dict[str, Any],
-                summary: Path | None = None, parts: Sequence[Part] = PARTS) -> Report:
+def read_report(
+    *,
+    answers: Path,
+    tables: Path,
+    figures: Path,
+    head: dict[str, Any],
+    summary: Path | None = None,
+    parts: Sequence[Part] = PARTS,
+) -> Report:
     """Return the report of one results folder.
 
     tables: folder with runs.parquet and, where there is one, provenance.json (machine, versions
@@ -86,21 +113,28 @@ def read_report(*, answers: Path, tables: Path, figures: Path, head: dict[str, A
     runs = pd.read_parquet(tables / "runs.parquet")
     finished_at = _newest(runs)
     provenance_file = tables / "provenance.json"
-    provenance = (json.loads(provenance_file.read_text("utf-8"))
-                  if provenance_file.exists() else {})
+    provenance = json.loads(provenance_file.read_text("utf-8")) if provenance_file.exists() else {}
     statuses = runs.status.value_counts()
     return Report(
-        head=TitleBlock.model_validate(head), finished_at=finished_at,
-        date=_day(finished_at), commit=provenance.get("commit"),
-        machine=_machine(runs, provenance), versions=_versions(provenance), parts=tuple(parts),
+        head=TitleBlock.model_validate(head),
+        finished_at=finished_at,
+        date=_day(finished_at),
+        commit=provenance.get("commit"),
+        machine=_machine(runs, provenance),
+        versions=_versions(provenance),
+        parts=tuple(parts),
         answers=chosen,
-        summary=(json.loads(summary.read_text("utf-8")) if summary else
-                 [chosen[name].sentence for name in SUMMARY if name in chosen]),
+        summary=(
+            json.loads(summary.read_text("utf-8"))
+            if summary
+            else [chosen[name].sentence for name in SUMMARY if name in chosen]
+        ),
         pictures={name: read_picture(figures, name) for name in dict.fromkeys(names)},
         runs=_runs(runs),
         statuses={str(name): int(statuses[name]) for name in sorted(statuses.index)},
         lacking={name: int(statuses[name]) for name in LACKING if name in statuses},
-        incomplete=[question for question, answer in chosen.items() if answer.missing])
+        incomplete=[question for question, answer in chosen.items() if answer.missing],
+    )
 
 
 def _newest(runs: pd.DataFrame) -> str:
@@ -118,11 +152,20 @@ def _day(finished_at: str) -> str:
 
 def _machine(runs: pd.DataFrame, provenance: dict[str, Any]) -> list[tuple[str, str]]:
     """Name and value of what describes the machine; from the runs where nothing else does."""
-    names = {"device": "Device", "devices": "Devices", "cpu": "Processor", "backend": "Backend",
-             "host": "Host", "system": "System"}
+    names = {
+        "device": "Device",
+        "devices": "Devices",
+        "cpu": "Processor",
+        "backend": "Backend",
+        "host": "Host",
+        "system": "System",
+    }
     if provenance:
-        return [(title, str(provenance[key])) for key, title in names.items()
-                if provenance.get(key) is not None]
+        return [
+            (title, str(provenance[key]))
+            for key, title in names.items()
+            if provenance.get(key) is not None
+        ]
     prints = sorted({str(text) for text in runs.fingerprint.dropna()})
     return [("Machine", text) for text in prints]
 
@@ -136,6 +179,10 @@ def _runs(runs: pd.DataFrame) -> list[dict[str, Any]]:
     rows = []
     for record in runs.to_dict("records"):
         plain = {key: record.get(key) for key in ("run", *RUN_COLUMNS)}
-        rows.append({str(key): None if value is pd.NA or value is pd.NaT or is_null(value)
-                     else value for key, value in plain.items()})
+        rows.append(
+            {
+                str(key): None if value is pd.NA or value is pd.NaT or is_null(value) else value
+                for key, value in plain.items()
+            }
+        )
     return rows

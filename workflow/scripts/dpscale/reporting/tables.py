@@ -70,11 +70,16 @@ class TableView:
 def shown(value: Value, sources: Sources) -> Shown:
     """Return a measurement as text with its unit and the link to its runs."""
     text = format_value(value.value, value.unit, status=value.status)
-    full = format_value(value.value, value.unit, low=value.low, high=value.high,
-                        status=value.status)
+    full = format_value(
+        value.value, value.unit, low=value.low, high=value.high, status=value.status
+    )
     head, _, interval = full.partition(" (")
-    return Shown(head if interval else text, interval.rstrip(")"), sources.href(value.runs),
-                 runs_text(value.runs))
+    return Shown(
+        head if interval else text,
+        interval.rstrip(")"),
+        sources.href(value.runs),
+        runs_text(value.runs),
+    )
 
 
 def _number(cell: Cell) -> float | None:
@@ -83,18 +88,23 @@ def _number(cell: Cell) -> float | None:
     return cell if isinstance(cell, int | float) else None
 
 
-def _cell(cell: Cell, form: ColumnFormat | None, runs: Sequence[str],
-          sources: Sources) -> Shown | str:
+def _cell(
+    cell: Cell, form: ColumnFormat | None, runs: Sequence[str], sources: Sources
+) -> Shown | str:
     if isinstance(cell, str):
         return cell
     if isinstance(cell, Value):
         behind = cell.runs or runs
         unit = form or column_format([cell.value, cell.low, cell.high], cell.unit)
         if is_null(cell.value):
-            return Shown(unit.text(None, status=cell.status), "", sources.href(behind),
-                         runs_text(behind))
-        ends = "" if is_null(cell.low) or is_null(cell.high) else (
-            f"{unit.text(cell.low)} to {unit.text(cell.high)}")
+            return Shown(
+                unit.text(None, status=cell.status), "", sources.href(behind), runs_text(behind)
+            )
+        ends = (
+            ""
+            if is_null(cell.low) or is_null(cell.high)
+            else (f"{unit.text(cell.low)} to {unit.text(cell.high)}")
+        )
         return Shown(unit.text(cell.value), ends, sources.href(behind), runs_text(behind))
     if cell is None or is_null(cell):
         return NOTHING
@@ -132,10 +142,18 @@ def table_view(table: Table, sources: Sources, *, number: int, image: bool) -> T
             left_out.setdefault(reason, []).append(title)
             continue
         form = _form(column, cells)
-        numeric = any(_number(cell) is not None for cell in cells) if form is None else (
-            form.unit != "flag")
+        numeric = (
+            any(_number(cell) is not None for cell in cells)
+            if form is None
+            else (form.unit != "flag")
+        )
         heads.append(Head(title, form.symbol if form else "", numeric))
         shown_columns.append((column.key, form))
-    rows = [[_cell(row[key], form, table.runs[index] if table.runs else [], sources)
-             for key, form in shown_columns] for index, row in enumerate(table.rows)]
+    rows = [
+        [
+            _cell(row[key], form, table.runs[index] if table.runs else [], sources)
+            for key, form in shown_columns
+        ]
+        for index, row in enumerate(table.rows)
+    ]
     return TableView(number, table.caption, heads, rows, list(left_out.items()))

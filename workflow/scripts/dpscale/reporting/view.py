@@ -34,17 +34,24 @@ def answer_view(answer: Answer, sources: Sources, *, image: bool, first_table: i
 
     image: formulas as images instead of MathML; first_table: number of its first table.
     """
+
     def prose(text: str) -> Markup:
         return linked(with_formulas(text, image=image), answer.values.values(), sources)
 
     drawn = as_image if image else as_mathml
     return AnswerView(
-        id=answer.id, anchor="answer-" + re.sub(r"[^A-Za-z0-9]+", "-", answer.id),
-        question=with_formulas(answer.question, image=image), sentence=prose(answer.sentence),
+        id=answer.id,
+        anchor="answer-" + re.sub(r"[^A-Za-z0-9]+", "-", answer.id),
+        question=with_formulas(answer.question, image=image),
+        sentence=prose(answer.sentence),
         paragraphs=[prose(text) for text in answer.paragraphs],
         formulas=[drawn(tex, display=True) for tex in answer.formula],
-        tables=[table_view(table, sources, number=number, image=image)
-                for number, table in enumerate(answer.tables, start=first_table)],
+        tables=[
+            table_view(table, sources, number=number, image=image)
+            for number, table in enumerate(answer.tables, start=first_table)
+        ],
         figures=answer.figures,
         values=[(name, shown(value, sources)) for name, value in answer.values.items()],
-        references=[reference(text) for text in answer.references], missing=answer.missing)
+        references=[reference(text) for text in answer.references],
+        missing=answer.missing,
+    )

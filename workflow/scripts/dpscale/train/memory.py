@@ -7,6 +7,13 @@ from pathlib import Path
 
 import torch
 
+ALLOCATION_SIGNS = (
+    "can't allocate memory",
+    "not enough memory",
+    "Cannot allocate memory",
+    "bad_alloc",
+)
+PRIMITIVE_SIGNS = ("could not create a", "could not execute a primitive")
 _STATUS = Path("/proc/self/status")
 
 
@@ -54,12 +61,16 @@ class PeakMemory:
         return max(0, _status_bytes("VmHWM") - self._base)
 
 
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an exception says that an allocation failed, on a GPU or on a CPU."""
+def is_out_of_memory(error: BaseException, *, limited: bool = False) -> bool:
+    """Whether an exception says that an allocation failed, on a GPU or on a CPU.
+
+    limited: a memory budget was in force. oneDNN then reports a failed allocation as a primitive
+    that it could not create or run, words that without a budget may mean something else.
+    """
     if isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)):
         return True
+    signs = ALLOCATION_SIGNS + (PRIMITIVE_SIGNS if limited else ())
     text = str(error)
-    signs = ("can't allocate memory", "not enough memory", "Cannot allocate memory", "bad_alloc")
     return isinstance(error, (RuntimeError, OSError)) and any(sign in text for sign in signs)
 
 

@@ -40,13 +40,17 @@ class ColumnFormat:
         return styled or group_digits(value / self.scale.factor, self.decimals)
 
 
-def column_format(values: Sequence[float | None], unit: str, *,
-                  scale: Scale | None = None) -> ColumnFormat:
+def column_format(
+    values: Sequence[float | None], unit: str, *, scale: Scale | None = None
+) -> ColumnFormat:
     """Return the format that suits all values of a column: the scale of the largest one (or the
     one given), and decimals that give the median three significant digits and the smallest at
     least one."""
-    known = sorted(abs(value) for value in values
-                   if value is not None and not is_null(value) and math.isfinite(value))
+    known = sorted(
+        abs(value)
+        for value in values
+        if value is not None and not is_null(value) and math.isfinite(value)
+    )
     sizes = [size for size in known if size > 0]
     if not sizes:
         return ColumnFormat(unit, scale or base(UNITS[unit]), 0)

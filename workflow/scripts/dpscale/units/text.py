@@ -83,13 +83,20 @@ def styled_text(value: float, unit: Unit) -> str | None:
     if unit.style == "setting":
         return f"{value:.12g}".replace("-", MINUS)
     if unit.style == "count":
-        return _with_symbol(group_digits(value, 0 if float(value).is_integer() else 1),
-                            unit.scales[0].symbol)
+        return _with_symbol(
+            group_digits(value, 0 if float(value).is_integer() else 1), unit.scales[0].symbol
+        )
     return None
 
 
-def format_value(value: float | None, unit: str, *, low: float | None = None,
-                 high: float | None = None, status: str | None = None) -> str:
+def format_value(
+    value: float | None,
+    unit: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    status: str | None = None,
+) -> str:
     """Return a value with its unit, and with its 95% interval when it has one.
 
     `format_value(1.234, "s", low=1.2, high=1.27)` is `1.23 s (1.20 to 1.27)`. A value that is

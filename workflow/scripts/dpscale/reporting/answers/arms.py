@@ -6,10 +6,16 @@ from dpscale.reporting.answer import Value
 from dpscale.reporting.answers import prose
 from dpscale.reporting.answers.inputs import Inputs, Row, measured
 
-UNITS = {"train_loss": "number", "train_accuracy_frac": "fraction",
-         "test_accuracy_frac": "fraction"}
-WORDS = {"train_loss": "training loss", "train_accuracy_frac": "training accuracy",
-         "test_accuracy_frac": "test accuracy"}
+UNITS = {
+    "train_loss": "number",
+    "train_accuracy_frac": "fraction",
+    "test_accuracy_frac": "fraction",
+}
+WORDS = {
+    "train_loss": "training loss",
+    "train_accuracy_frac": "training accuracy",
+    "test_accuracy_frac": "test accuracy",
+}
 
 
 @dataclass(frozen=True)
@@ -38,10 +44,17 @@ def history(inputs: Inputs, study: str, arm: str) -> list[Arm]:
     """Return an arm's epochs in ascending order; none when it has no finished epoch."""
     rows = inputs.rows("accuracy", study=study, arm=arm)
     own = {"study": study, "arm": arm}
-    return [Arm(row, inputs.runs_of(row, **own))
-            for row in sorted((row for row in rows if row.get("epoch") is not None
-                               and row.get("train_loss") is not None),
-                              key=lambda row: row["epoch"])]
+    return [
+        Arm(row, inputs.runs_of(row, **own))
+        for row in sorted(
+            (
+                row
+                for row in rows
+                if row.get("epoch") is not None and row.get("train_loss") is not None
+            ),
+            key=lambda row: row["epoch"],
+        )
+    ]
 
 
 def after(inputs: Inputs, study: str, arm: str, epoch: int) -> Arm | None:
@@ -58,8 +71,11 @@ def outcome(inputs: Inputs, study: str, arm: str) -> str:
 def missing(inputs: Inputs, study: str, wanted: list[str]) -> list[str]:
     """Return one line for each wanted arm without a result: failed, or not run yet."""
     results = ("complete", "diverged", "out_of_memory", "exceeds_dataset", "unavailable")
-    return [f"{study}, {arm}: {state}" for arm in wanted
-            if (state := outcome(inputs, study, arm)) not in results]
+    return [
+        f"{study}, {arm}: {state}"
+        for arm in wanted
+        if (state := outcome(inputs, study, arm)) not in results
+    ]
 
 
 def updates(inputs: Inputs, arm: Arm) -> int | None:
@@ -89,6 +105,10 @@ def columns_against(arm: Arm, other: Arm) -> dict[str, list[str]]:
 
 def numbers_against(arm: Arm, other: Arm) -> str:
     """Return the three measures of an arm against those of another, with their intervals."""
-    return prose.join([f"{words} {prose.quantity(arm.value(column))} against "
-                       f"{prose.quantity(other.value(column))}"
-                       for column, words in WORDS.items()])
+    return prose.join(
+        [
+            f"{words} {prose.quantity(arm.value(column))} against "
+            f"{prose.quantity(other.value(column))}"
+            for column, words in WORDS.items()
+        ]
+    )

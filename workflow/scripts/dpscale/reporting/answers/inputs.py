@@ -13,10 +13,26 @@ from dpscale.reporting.answer import Value
 Row = dict[str, Any]
 
 RESULTS = ("complete", "out_of_memory", "diverged", "exceeds_dataset", "unavailable")
-_WHOLE = ("workers", "nodes", "per_worker_batch", "global_batch", "epoch", "epochs", "seed",
-          "seeds", "rank", "repeats", "calls", "bytes", "parameters", "train_samples",
-          "largest_fit_batch", "smallest_failed_batch", "fit_confirmations",
-          "failure_confirmations")
+_WHOLE = (
+    "workers",
+    "nodes",
+    "per_worker_batch",
+    "global_batch",
+    "epoch",
+    "epochs",
+    "seed",
+    "seeds",
+    "rank",
+    "repeats",
+    "calls",
+    "bytes",
+    "parameters",
+    "train_samples",
+    "largest_fit_batch",
+    "smallest_failed_batch",
+    "fit_confirmations",
+    "failure_confirmations",
+)
 
 
 def _plain(key: str, value: object) -> object:
@@ -32,8 +48,10 @@ def _plain(key: str, value: object) -> object:
 
 def rows_of(frame: pd.DataFrame) -> list[Row]:
     """Return a table's rows as dictionaries of Python values, nulls as None."""
-    return [{str(key): _plain(str(key), value) for key, value in row.items()}
-            for row in frame.to_dict("records")]
+    return [
+        {str(key): _plain(str(key), value) for key, value in row.items()}
+        for row in frame.to_dict("records")
+    ]
 
 
 @dataclass(frozen=True)
@@ -78,8 +96,7 @@ def _matching(frame: pd.DataFrame | None, cell: Mapping[str, object]) -> list[Ro
     return rows_of(frame)
 
 
-def measured(row: Row, column: str, unit: str, runs: list[str],
-             n: int | None = None) -> Value:
+def measured(row: Row, column: str, unit: str, runs: list[str], n: int | None = None) -> Value:
     """Return a row's measurement with its interval (`_low`, `_high`) as a value.
 
     A null has the row's status, or `not measured` when the run is complete.
@@ -87,9 +104,15 @@ def measured(row: Row, column: str, unit: str, runs: list[str],
     value = row.get(column)
     status = row.get("status")
     why = "not measured" if status in (None, "complete") else status
-    return Value(value=value, unit=unit, low=row.get(f"{column}_low"),
-                 high=row.get(f"{column}_high"), n=n, runs=runs,
-                 status=why if value is None else None)
+    return Value(
+        value=value,
+        unit=unit,
+        low=row.get(f"{column}_low"),
+        high=row.get(f"{column}_high"),
+        n=n,
+        runs=runs,
+        status=why if value is None else None,
+    )
 
 
 def has_result(row: Row) -> bool:
@@ -105,7 +128,10 @@ def lacking(rows: Iterable[Row], names: Mapping[str, str], study: str) -> list[s
     lines = []
     for row in rows:
         if not has_result(row):
-            cell = ", ".join(f"{letter} = {row[key]}" for key, letter in names.items()
-                             if row.get(key) is not None)
+            cell = ", ".join(
+                f"{letter} = {row[key]}"
+                for key, letter in names.items()
+                if row.get(key) is not None
+            )
             lines.append(f"{study}, {cell}: {row.get('status') or 'not run yet'}")
     return list(dict.fromkeys(lines))

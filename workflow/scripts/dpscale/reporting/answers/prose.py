@@ -79,14 +79,16 @@ def cells(pairs: Sequence[tuple[int, int]]) -> str:
     by_workers: dict[int, list[int]] = {}
     for workers, batch in pairs:
         by_workers.setdefault(workers, []).append(batch)
-    return "; ".join(f"N = {workers} with {batches(sizes)}"
-                     for workers, sizes in by_workers.items())
+    return "; ".join(
+        f"N = {workers} with {batches(sizes)}" for workers, sizes in by_workers.items()
+    )
 
 
 def quantity(value: Value) -> str:
     """Return a value with its unit and its interval."""
-    return format_value(value.value, value.unit, low=value.low, high=value.high,
-                        status=value.status)
+    return format_value(
+        value.value, value.unit, low=value.low, high=value.high, status=value.status
+    )
 
 
 def bare(value: Value) -> str:
@@ -110,18 +112,33 @@ def nothing(unit: str) -> Value:
     return Value(value=None, unit=unit, status="withheld")
 
 
-def withheld(*, id: str, question: str, missing: list[str], values: Mapping[str, Value],
-             tables: Sequence[Table] = (), figures: Sequence[str] = (),
-             formula: Sequence[str] = ()) -> Answer:
+def withheld(
+    *,
+    id: str,
+    question: str,
+    missing: list[str],
+    values: Mapping[str, Value],
+    tables: Sequence[Table] = (),
+    figures: Sequence[str] = (),
+    formula: Sequence[str] = (),
+) -> Answer:
     """Return an answer whose conclusion is withheld: it names the cells without a result.
 
     What was measured stays in its tables and values; a conclusion's value is `nothing`.
     """
     number = len(missing)
     return Answer(
-        id=id, question=question, missing=missing,
+        id=id,
+        question=question,
+        missing=missing,
         sentence=f"The conclusion is withheld: {counted(number, 'result')} that it needs "
-                 f"{verb(number, 'is', 'are')} missing.",
-        paragraphs=[f"Missing: {'; '.join(missing)}. The answer appears once "
-                    f"{verb(number, 'this result exists', 'these results exist')}."],
-        formula=list(formula), values=dict(values), tables=list(tables), figures=list(figures))
+        f"{verb(number, 'is', 'are')} missing.",
+        paragraphs=[
+            f"Missing: {'; '.join(missing)}. The answer appears once "
+            f"{verb(number, 'this result exists', 'these results exist')}."
+        ],
+        formula=list(formula),
+        values=dict(values),
+        tables=list(tables),
+        figures=list(figures),
+    )

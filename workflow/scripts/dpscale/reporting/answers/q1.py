@@ -8,14 +8,17 @@ from dpscale.reporting.answers import prose, q1_boundary, q1_reasons
 from dpscale.reporting.answers.inputs import Inputs, Row, lacking, measured
 from dpscale.reporting.answers.references import PASZKE
 
-QUESTION = ("How does the time of one training epoch on one device change with the batch size, "
-            "and which batch is the largest that fits?")
+QUESTION = (
+    "How does the time of one training epoch on one device change with the batch size, "
+    "and which batch is the largest that fits?"
+)
 FORMULA = [
     r"T = D \, \frac{\sum_i t_i}{\sum_i n_i}, \qquad \text{throughput} = \frac{D}{T}",
 ]
 
-Shape = Literal["single", "unknown", "same", "rises", "falls", "falls then flat",
-                "falls then rises"]
+Shape = Literal[
+    "single", "unknown", "same", "rises", "falls", "falls then flat", "falls then rises"
+]
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,11 @@ def trend(rows: list[Row]) -> Trend:
     first, last = rows[0], rows[-1]
     best = min(rows, key=lambda row: row["epoch_s"])
     fastest = epoch_time(best)
-    knee = next(row for row in rows
-                if row is best or prose.compare(epoch_time(row), fastest) == "indistinct")
+    knee = next(
+        row
+        for row in rows
+        if row is best or prose.compare(epoch_time(row), fastest) == "indistinct"
+    )
     verdicts = {prose.compare(epoch_time(row), fastest) for row in rows if row is not best}
     end = "indistinct" if last is best else prose.compare(epoch_time(last), fastest)
     shape: Shape
@@ -66,21 +72,22 @@ def _at(row: Row) -> str:
 
 def shape_clause(found: Trend) -> str:
     """Return the clause that says how the time of an epoch changes with the batch size."""
-    first, knee, best, last = (_at(row) for row in (found.first, found.knee, found.best,
-                                                    found.last))
+    first, knee, best, last = (
+        _at(row) for row in (found.first, found.knee, found.best, found.last)
+    )
     flat_from = found.knee["per_worker_batch"]
     return {
         "single": f"Only one batch size has a time: the epoch takes {first}",
         "unknown": f"The epoch takes {first} and {last}, from too few repeats to call the two "
-                   "different",
+        "different",
         "same": f"The time of an epoch does not change measurably with the batch size: {first} "
-                f"and {last}",
+        f"and {last}",
         "rises": f"The time of an epoch rises with the batch size, from {first} to {last}",
         "falls": f"The time of an epoch falls over the whole sweep, from {first} to {last}",
         "falls then flat": f"The time of an epoch falls from {first} to {knee} and is flat, "
-                           f"within the intervals, from b = {flat_from} on",
+        f"within the intervals, from b = {flat_from} on",
         "falls then rises": f"The time of an epoch falls from {first} to {best} and then rises "
-                            f"to {last}",
+        f"to {last}",
     }[found.shape]
 
 
@@ -90,10 +97,14 @@ def boundary_clause(boundary: Row) -> str:
     if largest is None:
         return "no batch of the sweep fits"
     if boundary.get("limit") == "memory":
-        return (f"the largest batch that fits in memory is b = {largest} "
-                f"(b = {boundary['smallest_failed_batch']} does not)")
-    return (f"every batch up to b = {largest} fits, and the number of training images, not "
-            "memory, ends the sweep")
+        return (
+            f"the largest batch that fits in memory is b = {largest} "
+            f"(b = {boundary['smallest_failed_batch']} does not)"
+        )
+    return (
+        f"every batch up to b = {largest} fits, and the number of training images, not "
+        "memory, ends the sweep"
+    )
 
 
 def answer(inputs: Inputs) -> Answer:
@@ -105,17 +116,33 @@ def answer(inputs: Inputs) -> Answer:
     missing += [] if boundary.get("limit") or missing else ["boundary: not found yet"]
     values, tables = _values(inputs, rows, boundary), [_table(inputs, rows)]
     if missing:
-        return prose.withheld(id="Q1", question=QUESTION, missing=missing, values=values,
-                              tables=tables, figures=["batch_sweep"], formula=FORMULA)
+        return prose.withheld(
+            id="Q1",
+            question=QUESTION,
+            missing=missing,
+            values=values,
+            tables=tables,
+            figures=["batch_sweep"],
+            formula=FORMULA,
+        )
     found = trend(complete)
     return Answer(
-        id="Q1", question=QUESTION,
+        id="Q1",
+        question=QUESTION,
         sentence=f"{shape_clause(found)}; {boundary_clause(boundary)}.",
-        paragraphs=[q1_reasons.protocol(inputs, complete), q1_reasons.launches(found),
-                    q1_reasons.after_the_knee(found, complete),
-                    q1_boundary.boundary(boundary, rows), q1_boundary.device(complete)],
-        formula=FORMULA, values=values, tables=[*tables, q1_reasons.phase_table(complete)],
-        figures=["batch_sweep"], references=[PASZKE])
+        paragraphs=[
+            q1_reasons.protocol(inputs, complete),
+            q1_reasons.launches(found),
+            q1_reasons.after_the_knee(found, complete),
+            q1_boundary.boundary(boundary, rows),
+            q1_boundary.device(complete),
+        ],
+        formula=FORMULA,
+        values=values,
+        tables=[*tables, q1_reasons.phase_table(complete)],
+        figures=["batch_sweep"],
+        references=[PASZKE],
+    )
 
 
 def _runs(inputs: Inputs, row: Row) -> list[str]:
@@ -124,31 +151,58 @@ def _runs(inputs: Inputs, row: Row) -> list[str]:
 
 def _values(inputs: Inputs, rows: list[Row], boundary: Row) -> dict[str, Value]:
     probes = inputs.runs(study="sweep") + inputs.runs(study="boundary")
-    values = {name: measured(boundary, name, "count", probes)
-              for name in ("largest_fit_batch", "smallest_failed_batch", "fit_confirmations",
-                           "failure_confirmations")}
+    values = {
+        name: measured(boundary, name, "count", probes)
+        for name in (
+            "largest_fit_batch",
+            "smallest_failed_batch",
+            "fit_confirmations",
+            "failure_confirmations",
+        )
+    }
     values["memory_budget"] = measured(boundary, "memory_budget_bytes", "bytes_binary", probes)
-    units = {"epoch_s": "s", "samples_per_s": "samples/s", "peak_memory_bytes": "bytes_binary",
-             "utilisation_frac": "fraction", "steps_per_epoch": "count", "update_s": "s"}
+    units = {
+        "epoch_s": "s",
+        "samples_per_s": "samples/s",
+        "peak_memory_bytes": "bytes_binary",
+        "utilisation_frac": "fraction",
+        "steps_per_epoch": "count",
+        "update_s": "s",
+    }
     for row in rows:
         for column, unit in units.items():
             values[f"{column}_b{row['per_worker_batch']}"] = measured(
-                row, column, unit, _runs(inputs, row), row.get("repeats"))
+                row, column, unit, _runs(inputs, row), row.get("repeats")
+            )
     return values
 
 
 def _table(inputs: Inputs, rows: list[Row]) -> Table:
-    columns = [Column(key="per_worker_batch", title="Batch b", unit="setting"),
-               Column(key="status", title="Outcome"),
-               Column(key="steps_per_epoch", title="Iterations per epoch", unit="count"),
-               Column(key="epoch_s", title="Epoch", unit="s"),
-               Column(key="samples_per_s", title="Throughput", unit="samples/s"),
-               Column(key="peak_memory_bytes", title="Peak memory", unit="bytes_binary"),
-               Column(key="utilisation_frac", title="Device utilisation", unit="fraction")]
-    cells = [{"per_worker_batch": row["per_worker_batch"],
-              "status": str(row["status"]).replace("_", " "),
-              **{column.key: measured(row, column.key, column.unit, _runs(inputs, row),
-                                      row.get("repeats")) for column in columns[2:]}}
-             for row in rows]
-    return Table(caption="One epoch on one device without data loading, by batch size.",
-                 columns=columns, rows=cells, runs=[_runs(inputs, row) for row in rows])
+    columns = [
+        Column(key="per_worker_batch", title="Batch b", unit="setting"),
+        Column(key="status", title="Outcome"),
+        Column(key="steps_per_epoch", title="Iterations per epoch", unit="count"),
+        Column(key="epoch_s", title="Epoch", unit="s"),
+        Column(key="samples_per_s", title="Throughput", unit="samples/s"),
+        Column(key="peak_memory_bytes", title="Peak memory", unit="bytes_binary"),
+        Column(key="utilisation_frac", title="Device utilisation", unit="fraction"),
+    ]
+    cells = [
+        {
+            "per_worker_batch": row["per_worker_batch"],
+            "status": str(row["status"]).replace("_", " "),
+            **{
+                column.key: measured(
+                    row, column.key, column.unit, _runs(inputs, row), row.get("repeats")
+                )
+                for column in columns[2:]
+            },
+        }
+        for row in rows
+    ]
+    return Table(
+        caption="One epoch on one device without data loading, by batch size.",
+        columns=columns,
+        rows=cells,
+        runs=[_runs(inputs, row) for row in rows],
+    )

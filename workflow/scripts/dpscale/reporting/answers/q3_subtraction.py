@@ -12,24 +12,31 @@ Finding = Literal["communication", "below noise", "negative", "undecided"]
 
 def lab_rows(inputs: Inputs, table: str) -> list[Row]:
     """Return the rows of a table whose (N, b) is a cell of the weak series, ascending."""
-    weak = {(row["workers"], row["per_worker_batch"])
-            for row in inputs.rows("scaling", kind="weak")}
-    rows = [row for row in inputs.rows(table)
-            if not weak or (row["workers"], row["per_worker_batch"]) in weak]
+    weak = {
+        (row["workers"], row["per_worker_batch"]) for row in inputs.rows("scaling", kind="weak")
+    }
+    rows = [
+        row
+        for row in inputs.rows(table)
+        if not weak or (row["workers"], row["per_worker_batch"]) in weak
+    ]
     return sorted(rows, key=lambda row: (row["workers"], row["per_worker_batch"]))
 
 
 def without_base(rows: list[Row]) -> list[str]:
     """Return one line for each row whose planned one-worker base has no result."""
-    return [f"communication, N = 1, b = {row['per_worker_batch']}: {row['base_status']}"
-            for row in rows if row.get("base_status") is not None
-            and row["base_status"] not in RESULTS]
+    return [
+        f"communication, N = 1, b = {row['per_worker_batch']}: {row['base_status']}"
+        for row in rows
+        if row.get("base_status") is not None and row["base_status"] not in RESULTS
+    ]
 
 
 def subtraction(inputs: Inputs, row: Row) -> Value:
     """Return the communication time by subtraction, with its interval."""
-    return measured(row, "subtraction_s", "s", inputs.runs_of(row),
-                    inputs.repeats(row, "without_loading"))
+    return measured(
+        row, "subtraction_s", "s", inputs.runs_of(row), inputs.repeats(row, "without_loading")
+    )
 
 
 def finding(inputs: Inputs, row: Row) -> Finding:
@@ -52,13 +59,24 @@ def _part(kind: Finding, rows: list[Row]) -> str:
     if kind == "below noise":
         sizes = prose.batches([row["per_worker_batch"] for row in rows])
         return f"a time below the noise at {sizes}"
-    shares = {id(row): f" ({format_value(share(row), 'fraction')} of the epoch)"
-              if kind == "communication" else "" for row in rows}
-    times = prose.join([f"{format_value(row['subtraction_s'], 's')}{shares[id(row)]} at "
-                        f"b = {row['per_worker_batch']}" for row in rows])
-    ends = {"communication": "",
-            "negative": f", which {prose.verb(len(rows), 'is not a time', 'are not times')}",
-            "undecided": ", from too few repeats to tell it from zero"}
+    shares = {
+        id(row): f" ({format_value(share(row), 'fraction')} of the epoch)"
+        if kind == "communication"
+        else ""
+        for row in rows
+    }
+    times = prose.join(
+        [
+            f"{format_value(row['subtraction_s'], 's')}{shares[id(row)]} at "
+            f"b = {row['per_worker_batch']}"
+            for row in rows
+        ]
+    )
+    ends = {
+        "communication": "",
+        "negative": f", which {prose.verb(len(rows), 'is not a time', 'are not times')}",
+        "undecided": ", from too few repeats to tell it from zero",
+    }
     return times + ends[kind]
 
 
@@ -70,11 +88,15 @@ def pace(row: Row) -> str:
     rest = row["base_epoch_s"] * (1 - 1 / row["workers"])
     ends = [row.get("subtraction_s_low"), row.get("subtraction_s_high")]
     low, high = (None if end is None else end - rest for end in ends)
-    verdict = prose.against(Value(value=row["subtraction_s"] - rest, unit="s", low=low,
-                                  high=high), 0.0)
-    return {"above": "slower than one", "below": "faster than one",
-            "indistinct": "equal to one within the noise",
-            "unknown": "not comparable with one for want of repeats"}[verdict]
+    verdict = prose.against(
+        Value(value=row["subtraction_s"] - rest, unit="s", low=low, high=high), 0.0
+    )
+    return {
+        "above": "slower than one",
+        "below": "faster than one",
+        "indistinct": "equal to one within the noise",
+        "unknown": "not comparable with one for want of repeats",
+    }[verdict]
 
 
 def _paces(rows: list[Row]) -> str:
@@ -93,6 +115,8 @@ def clause(inputs: Inputs, rows: list[Row]) -> str:
         for row in own:
             kinds.setdefault(finding(inputs, row), []).append(row)
         results = ", and ".join(_part(kind, group) for kind, group in kinds.items())
-        parts.append(f"{prose.counted(workers, 'worker')} are {_paces(own)}, and the "
-                     f"subtraction gives {results}")
+        parts.append(
+            f"{prose.counted(workers, 'worker')} are {_paces(own)}, and the "
+            f"subtraction gives {results}"
+        )
     return "; ".join(parts)

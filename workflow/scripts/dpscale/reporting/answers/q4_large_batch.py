@@ -14,15 +14,20 @@ from dpscale.reporting.answers.q4_reasons import (
 )
 from dpscale.reporting.answers.references import GOYAL, KESKAR
 
-QUESTION = ("What are the training loss and the training accuracy of the 5th epoch with the "
-            "largest batch per worker on the largest N, beside those of a small batch?")
+QUESTION = (
+    "What are the training loss and the training accuracy of the 5th epoch with the "
+    "largest batch per worker on the largest N, beside those of a small batch?"
+)
 FORMULA = [r"B = N b, \qquad \text{updates} = \text{epochs} \cdot \frac{D}{B}"]
 
 
 def compared_epoch(inputs: Inputs) -> int:
     """Return the epoch that is compared: the 5th, or the last that small and large both have."""
-    last = [arm[-1].row["epoch"] for name in ("small", "large")
-            if (arm := arms.history(inputs, STUDY, name))]
+    last = [
+        arm[-1].row["epoch"]
+        for name in ("small", "large")
+        if (arm := arms.history(inputs, STUDY, name))
+    ]
     return min([EPOCH, *last])
 
 
@@ -34,25 +39,45 @@ def answer(inputs: Inputs) -> Answer:
     found = [arm for arm in (small, large) if arm is not None]
     values, tables = _values(inputs, found), _tables(inputs, found)
     if missing:
-        return prose.withheld(id="Q4.1", question=QUESTION, missing=missing, values=values,
-                              tables=tables, figures=["accuracy"], formula=FORMULA)
+        return prose.withheld(
+            id="Q4.1",
+            question=QUESTION,
+            missing=missing,
+            values=values,
+            tables=tables,
+            figures=["accuracy"],
+            formula=FORMULA,
+        )
     if small is None or large is None:
         sentence, paragraphs = _without_result(inputs, small), []
     else:
         sentence = _sentence(small, large, epoch)
-        paragraphs = [protocol(small, large, epoch), made_updates(inputs, small, large),
-                      mechanism(inputs, small, large), choice(inputs, large)]
-    return Answer(id="Q4.1", question=QUESTION, sentence=sentence,
-                  paragraphs=[text for text in paragraphs if text], formula=FORMULA,
-                  values=values, tables=tables, figures=["accuracy"],
-                  references=[KESKAR, GOYAL])
+        paragraphs = [
+            protocol(small, large, epoch),
+            made_updates(inputs, small, large),
+            mechanism(inputs, small, large),
+            choice(inputs, large),
+        ]
+    return Answer(
+        id="Q4.1",
+        question=QUESTION,
+        sentence=sentence,
+        paragraphs=[text for text in paragraphs if text],
+        formula=FORMULA,
+        values=values,
+        tables=tables,
+        figures=["accuracy"],
+        references=[KESKAR, GOYAL],
+    )
 
 
 def _without_result(inputs: Inputs, small: Arm | None) -> str:
     name = "large" if small else "small"
     status = arms.outcome(inputs, STUDY, name).replace("_", " ")
-    return (f"Small and large batch cannot be compared: training with the {name} batch ended "
-            f"before its first epoch was over, with the outcome {status}.")
+    return (
+        f"Small and large batch cannot be compared: training with the {name} batch ended "
+        f"before its first epoch was over, with the outcome {status}."
+    )
 
 
 def _sentence(small: Arm, large: Arm, epoch: int) -> str:
@@ -60,17 +85,22 @@ def _sentence(small: Arm, large: Arm, epoch: int) -> str:
     subject = f"the large batch (B = {large.row['global_batch']})"
     other = f"the small one (B = {small.row['global_batch']})"
     parts = []
-    different = [f"a {word} {measure}" for word in ("higher", "lower")
-                 for measure in groups.get(word, [])]
+    different = [
+        f"a {word} {measure}" for word in ("higher", "lower") for measure in groups.get(word, [])
+    ]
     if different:
         parts.append(f"has {prose.join(different)} than {other}")
-    for kind, words in (("indistinct", "cannot be told apart from {} in"),
-                        ("unknown", "cannot be compared, for want of seeds, with {} in")):
+    for kind, words in (
+        ("indistinct", "cannot be told apart from {} in"),
+        ("unknown", "cannot be compared, for want of seeds, with {} in"),
+    ):
         if kind in groups:
             name = "it" if parts else other
             parts.append(f"{words.format(name)} {prose.join(groups[kind])}")
-    return (f"In the {prose.ordinal(epoch)} epoch {subject} {prose.join(parts)}: "
-            f"{arms.numbers_against(large, small)}.")
+    return (
+        f"In the {prose.ordinal(epoch)} epoch {subject} {prose.join(parts)}: "
+        f"{arms.numbers_against(large, small)}."
+    )
 
 
 def _values(inputs: Inputs, found: list[Arm]) -> dict[str, Value]:
@@ -79,24 +109,51 @@ def _values(inputs: Inputs, found: list[Arm]) -> dict[str, Value]:
     for name in ("small", "large"):
         for column, unit in arms.UNITS.items():
             arm = by_name.get(name)
-            values[f"{name}_{column}"] = (arm.value(column) if arm else Value(
-                value=None, unit=unit, status=arms.outcome(inputs, STUDY, name)))
+            values[f"{name}_{column}"] = (
+                arm.value(column)
+                if arm
+                else Value(value=None, unit=unit, status=arms.outcome(inputs, STUDY, name))
+            )
     for arm in found:
-        values[f"{arm.name}_updates"] = Value(value=arms.updates(inputs, arm), unit="count",
-                                              runs=arm.runs, n=arm.row.get("seeds"))
+        values[f"{arm.name}_updates"] = Value(
+            value=arms.updates(inputs, arm), unit="count", runs=arm.runs, n=arm.row.get("seeds")
+        )
     return values
 
 
 def _tables(inputs: Inputs, found: list[Arm]) -> list[Table]:
-    settings = {"workers": "Workers N", "per_worker_batch": "Batch per worker b",
-                "global_batch": "Global batch B"}
-    columns = [Column(key="arm", title="Batch"),
-               *(Column(key=key, title=title, unit="setting") for key, title in settings.items()),
-               Column(key="updates", title="Updates", unit="count"),
-               *(Column(key=key, title=prose.capitalised(words), unit=arms.UNITS[key])
-                 for key, words in arms.WORDS.items())]
-    rows = [{"arm": arm.name, **{key: arm.row[key] for key in settings},
-             "updates": arms.updates(inputs, arm), **{key: arm.value(key) for key in arms.WORDS}}
-            for arm in found]
-    return [Table(caption=f"Small and large batch in epoch {found[0].row['epoch']}.",
-                  columns=columns, rows=rows, runs=[arm.runs for arm in found])] if found else []
+    settings = {
+        "workers": "Workers N",
+        "per_worker_batch": "Batch per worker b",
+        "global_batch": "Global batch B",
+    }
+    columns = [
+        Column(key="arm", title="Batch"),
+        *(Column(key=key, title=title, unit="setting") for key, title in settings.items()),
+        Column(key="updates", title="Updates", unit="count"),
+        *(
+            Column(key=key, title=prose.capitalised(words), unit=arms.UNITS[key])
+            for key, words in arms.WORDS.items()
+        ),
+    ]
+    rows = [
+        {
+            "arm": arm.name,
+            **{key: arm.row[key] for key in settings},
+            "updates": arms.updates(inputs, arm),
+            **{key: arm.value(key) for key in arms.WORDS},
+        }
+        for arm in found
+    ]
+    return (
+        [
+            Table(
+                caption=f"Small and large batch in epoch {found[0].row['epoch']}.",
+                columns=columns,
+                rows=rows,
+                runs=[arm.runs for arm in found],
+            )
+        ]
+        if found
+        else []
+    )

@@ -13,15 +13,24 @@ def protocol(small: Arm, large: Arm, epoch: int) -> str:
     """Return how the two trainings were run and measured."""
     seeds = prose.counted(large.row.get("seeds") or 1, "seed")
     rates = {arm.row["lr"] for arm in (small, large)}
-    rate = (f"the learning rate {large.row['lr']:g}" if len(rates) == 1 else
-            f"learning rates of their own ({small.row['lr']:g} and {large.row['lr']:g})")
-    short = ("" if epoch == EPOCH else f" The runs have {prose.counted(epoch, 'epoch')}, so the "
-             f"{prose.ordinal(epoch)} stands in for the {prose.ordinal(EPOCH)}.")
-    return (f"Each batch was trained with {seeds}; a number is the median over the seeds, with "
-            "the 95% bootstrap interval in brackets. Training loss and training accuracy are "
-            "averages over all samples of the epoch, taken while the model learns; test accuracy "
-            "is measured after the epoch on images that training never saw. "
-            f"Both use {rate}, and the same data for as many epochs.{short}")
+    rate = (
+        f"the learning rate {large.row['lr']:g}"
+        if len(rates) == 1
+        else f"learning rates of their own ({small.row['lr']:g} and {large.row['lr']:g})"
+    )
+    short = (
+        ""
+        if epoch == EPOCH
+        else f" The runs have {prose.counted(epoch, 'epoch')}, so the "
+        f"{prose.ordinal(epoch)} stands in for the {prose.ordinal(EPOCH)}."
+    )
+    return (
+        f"Each batch was trained with {seeds}; a number is the median over the seeds, with "
+        "the 95% bootstrap interval in brackets. Training loss and training accuracy are "
+        "averages over all samples of the epoch, taken while the model learns; test accuracy "
+        "is measured after the epoch on images that training never saw. "
+        f"Both use {rate}, and the same data for as many epochs.{short}"
+    )
 
 
 def made_updates(inputs: Inputs, small: Arm, large: Arm) -> str:
@@ -29,10 +38,12 @@ def made_updates(inputs: Inputs, small: Arm, large: Arm) -> str:
     counts = [arms.updates(inputs, arm) for arm in (small, large)]
     if None in counts:
         return ""
-    return (f"Both saw each training image {prose.counted(large.row['epoch'], 'time')}, but the "
-            f"small batch (N = {small.row['workers']}, b = {small.row['per_worker_batch']}) made "
-            f"{counts[0]} updates for it and the large one (N = {large.row['workers']}, "
-            f"b = {large.row['per_worker_batch']}) {counts[1]}.")
+    return (
+        f"Both saw each training image {prose.counted(large.row['epoch'], 'time')}, but the "
+        f"small batch (N = {small.row['workers']}, b = {small.row['per_worker_batch']}) made "
+        f"{counts[0]} updates for it and the large one (N = {large.row['workers']}, "
+        f"b = {large.row['per_worker_batch']}) {counts[1]}."
+    )
 
 
 def mechanism(inputs: Inputs, small: Arm, large: Arm) -> str:
@@ -42,30 +53,40 @@ def mechanism(inputs: Inputs, small: Arm, large: Arm) -> str:
     loss = arms.versus(large, small, "train_loss")
     test = arms.versus(large, small, "test_accuracy_frac")
     if loss == "higher":
-        return (f"The large batch is behind in training loss already{cause}: what shows here is "
-                "slower optimisation, the difficulty that Goyal et al. (2017) describe. The "
-                "generalisation gap of Keskar et al. (2017) is another effect: lower test "
-                "accuracy of models that fit the training data equally well, which this "
-                "comparison of equal epochs does not isolate.")
+        return (
+            f"The large batch is behind in training loss already{cause}: what shows here is "
+            "slower optimisation, the difficulty that Goyal et al. (2017) describe. The "
+            "generalisation gap of Keskar et al. (2017) is another effect: lower test "
+            "accuracy of models that fit the training data equally well, which this "
+            "comparison of equal epochs does not isolate."
+        )
     if test == "lower":
-        return ("The large batch is not behind in training loss and still reaches a lower test "
-                "accuracy: this agrees with the generalisation gap of Keskar et al. (2017), who "
-                "explain it with sharp minima; sharpness was not measured here.")
+        return (
+            "The large batch is not behind in training loss and still reaches a lower test "
+            "accuracy: this agrees with the generalisation gap of Keskar et al. (2017), who "
+            "explain it with sharp minima; sharpness was not measured here."
+        )
     if loss == "lower":
-        return ("The large batch reaches the lower training loss, so with this learning rate the "
-                "noise of small batches costs more here than the extra updates gain; the loss of "
-                "accuracy that Goyal et al. (2017) and Keskar et al. (2017) report is not seen.")
-    return ("Neither the optimisation difficulty of Goyal et al. (2017) nor the generalisation "
-            "gap of Keskar et al. (2017) can be shown with these seeds and epochs: the intervals "
-            "meet.")
+        return (
+            "The large batch reaches the lower training loss, so with this learning rate the "
+            "noise of small batches costs more here than the extra updates gain; the loss of "
+            "accuracy that Goyal et al. (2017) and Keskar et al. (2017) report is not seen."
+        )
+    return (
+        "Neither the optimisation difficulty of Goyal et al. (2017) nor the generalisation "
+        "gap of Keskar et al. (2017) can be shown with these seeds and epochs: the intervals "
+        "meet."
+    )
 
 
 def choice(inputs: Inputs, large: Arm) -> str:
     """Return how the large batch relates to the largest that fits, and the limits of the claim."""
     boundary = (inputs.rows("boundary") or [{}])[0]
     largest, batch = boundary.get("largest_fit_batch"), large.row["per_worker_batch"]
-    text = (f"The claim holds for {prose.counted(large.row['workers'], 'worker')}, these epochs "
-            "and this learning rate, and not for training to convergence.")
+    text = (
+        f"The claim holds for {prose.counted(large.row['workers'], 'worker')}, these epochs "
+        "and this learning rate, and not for training to convergence."
+    )
     if largest is None:
         return text
     if batch >= largest:
@@ -73,8 +94,12 @@ def choice(inputs: Inputs, large: Arm) -> str:
     samples, workers = large.row.get("train_samples"), large.row["workers"]
     reason = ""
     if samples and workers * largest > samples:
-        reason = (f", since N = {workers} workers of that size would need more than the "
-                  f"{format_value(samples, 'count')} "
-                  "training images for one update")
-    return (f"On one worker b = {largest} fits (Q1); the large batch per worker here is "
-            f"b = {batch}{reason}. {text}")
+        reason = (
+            f", since N = {workers} workers of that size would need more than the "
+            f"{format_value(samples, 'count')} "
+            "training images for one update"
+        )
+    return (
+        f"On one worker b = {largest} fits (Q1); the large batch per worker here is "
+        f"b = {batch}{reason}. {text}"
+    )

@@ -1,6 +1,5 @@
 """Q4.2: what each remedy for the large batch gives when it is run."""
 
-
 from dpscale.reporting.answer import Answer, Column, Table, Value
 from dpscale.reporting.answers import arms, prose
 from dpscale.reporting.answers.arms import Arm
@@ -9,10 +8,14 @@ from dpscale.reporting.answers.q4_large_batch import STUDY, compared_epoch
 from dpscale.reporting.answers.references import YOU
 from dpscale.reporting.answers.remedies import REMEDIES, breakdown, each, gap, protocol, stacked
 
-QUESTION = ("Which remedies does the literature give for the loss of accuracy with a large batch, "
-            "and what does each of them give when measured?")
-FORMULA = [r"\eta_{\text{large}} = \eta_{\text{small}} \cdot "
-           r"\frac{B_{\text{large}}}{B_{\text{small}}}"]
+QUESTION = (
+    "Which remedies does the literature give for the loss of accuracy with a large batch, "
+    "and what does each of them give when measured?"
+)
+FORMULA = [
+    r"\eta_{\text{large}} = \eta_{\text{small}} \cdot "
+    r"\frac{B_{\text{large}}}{B_{\text{small}}}"
+]
 
 
 def _last(inputs: Inputs, name: str) -> Arm | None:
@@ -36,17 +39,36 @@ def answer(inputs: Inputs) -> Answer:
     tables = [_table(inputs, [arm for arm in (small, large, *tried.values()) if arm], large)]
     if missing or large is None:
         missing = missing or [f"{STUDY}, large: {arms.outcome(inputs, STUDY, 'large')}"]
-        return prose.withheld(id="Q4.2", question=QUESTION, missing=missing, values=values,
-                              tables=tables, figures=["accuracy"], formula=FORMULA)
-    paragraphs = [each(names), protocol(large, tried), stacked(tried),
-                  breakdown(inputs, tried, large), gap(tried, small),
-                  "Layer-wise rates (You et al., 2017) and local SGD are further remedies; they "
-                  "were not run here, so nothing is claimed for them."]
+        return prose.withheld(
+            id="Q4.2",
+            question=QUESTION,
+            missing=missing,
+            values=values,
+            tables=tables,
+            figures=["accuracy"],
+            formula=FORMULA,
+        )
+    paragraphs = [
+        each(names),
+        protocol(large, tried),
+        stacked(tried),
+        breakdown(inputs, tried, large),
+        gap(tried, small),
+        "Layer-wise rates (You et al., 2017) and local SGD are further remedies; they "
+        "were not run here, so nothing is claimed for them.",
+    ]
     sources = [source for name in names for source in REMEDIES[name].references]
     return Answer(
-        id="Q4.2", question=QUESTION, sentence=_sentence(tried, failed, large),
-        paragraphs=[text for text in paragraphs if text], formula=FORMULA, values=values,
-        tables=tables, figures=["accuracy"], references=list(dict.fromkeys([*sources, YOU])))
+        id="Q4.2",
+        question=QUESTION,
+        sentence=_sentence(tried, failed, large),
+        paragraphs=[text for text in paragraphs if text],
+        formula=FORMULA,
+        values=values,
+        tables=tables,
+        figures=["accuracy"],
+        references=list(dict.fromkeys([*sources, YOU])),
+    )
 
 
 def _sentence(tried: dict[str, Arm], failed: dict[str, str], large: Arm) -> str:
@@ -54,51 +76,82 @@ def _sentence(tried: dict[str, Arm], failed: dict[str, str], large: Arm) -> str:
     for name, arm in tried.items():
         result = f"{REMEDIES[name].title} with {prose.quantity(arm.value('test_accuracy_frac'))}"
         groups.setdefault(arms.versus(arm, large, "test_accuracy_frac"), []).append(result)
-    base = (f"the large batch alone, which has a test accuracy of "
-            f"{prose.quantity(large.value('test_accuracy_frac'))} after "
-            f"{prose.counted(large.row['epoch'], 'epoch')}")
+    base = (
+        f"the large batch alone, which has a test accuracy of "
+        f"{prose.quantity(large.value('test_accuracy_frac'))} after "
+        f"{prose.counted(large.row['epoch'], 'epoch')}"
+    )
     phrases = {
         "higher": lambda items, n: f"{items} {prose.verb(n, 'helps', 'help')}",
         "lower": lambda items, n: f"{items} {prose.verb(n, 'makes', 'make')} it worse",
         "indistinct": lambda items, n: f"{items} cannot be told apart from it",
-        "unknown": lambda items, n: f"{items} {prose.verb(n, 'stays', 'stay')} undecided for "
-                                    "want of seeds"}
-    clauses = [phrases[kind](prose.join(groups[kind]), len(groups[kind]))
-               for kind in phrases if kind in groups]
-    clauses += [f"{REMEDIES[name].title} gives no result ({status.replace('_', ' ')})"
-                for name, status in failed.items()]
+        "unknown": lambda items, n: (
+            f"{items} {prose.verb(n, 'stays', 'stay')} undecided for want of seeds"
+        ),
+    }
+    clauses = [
+        phrases[kind](prose.join(groups[kind]), len(groups[kind]))
+        for kind in phrases
+        if kind in groups
+    ]
+    clauses += [
+        f"{REMEDIES[name].title} gives no result ({status.replace('_', ' ')})"
+        for name, status in failed.items()
+    ]
     return f"Against {base}, {'; '.join(clauses)}."
 
 
-def _values(tried: dict[str, Arm], failed: dict[str, str],
-            large: Arm | None) -> dict[str, Value]:
+def _values(tried: dict[str, Arm], failed: dict[str, str], large: Arm | None) -> dict[str, Value]:
     found = {**({"large": large} if large else {}), **tried}
-    values = {f"{name}_{column}": arm.value(column)
-              for name, arm in found.items() for column in arms.UNITS}
-    values |= {f"{name}_test_accuracy_frac": Value(value=None, unit="fraction", status=status)
-               for name, status in failed.items()}
+    values = {
+        f"{name}_{column}": arm.value(column)
+        for name, arm in found.items()
+        for column in arms.UNITS
+    }
+    values |= {
+        f"{name}_test_accuracy_frac": Value(value=None, unit="fraction", status=status)
+        for name, status in failed.items()
+    }
     return values or {"large_test_accuracy_frac": prose.nothing("fraction")}
 
 
 def _table(inputs: Inputs, found: list[Arm], large: Arm | None) -> Table:
-    words = {"higher": "helps", "lower": "makes it worse", "indistinct": "not distinguishable",
-             "unknown": "undecided"}
-    columns = [Column(key="arm", title="Training"),
-               Column(key="global_batch", title="Global batch B", unit="setting"),
-               Column(key="lr", title="Learning rate", unit="setting"),
-               Column(key="epoch", title="Epochs", unit="setting"),
-               Column(key="updates", title="Updates", unit="count"),
-               *(Column(key=key, title=prose.capitalised(text), unit=arms.UNITS[key])
-                 for key, text in arms.WORDS.items()),
-               Column(key="verdict", title="Against the large batch")]
+    words = {
+        "higher": "helps",
+        "lower": "makes it worse",
+        "indistinct": "not distinguishable",
+        "unknown": "undecided",
+    }
+    columns = [
+        Column(key="arm", title="Training"),
+        Column(key="global_batch", title="Global batch B", unit="setting"),
+        Column(key="lr", title="Learning rate", unit="setting"),
+        Column(key="epoch", title="Epochs", unit="setting"),
+        Column(key="updates", title="Updates", unit="count"),
+        *(
+            Column(key=key, title=prose.capitalised(text), unit=arms.UNITS[key])
+            for key, text in arms.WORDS.items()
+        ),
+        Column(key="verdict", title="Against the large batch"),
+    ]
     rows = []
     for arm in found:
         verdict = {"large": "the base", "small": "the mark to reach"}.get(arm.name) or (
-            words[arms.versus(arm, large, "test_accuracy_frac")] if large else "unknown")
+            words[arms.versus(arm, large, "test_accuracy_frac")] if large else "unknown"
+        )
         remedy = REMEDIES.get(arm.name)
-        rows.append({"arm": remedy.title if remedy else f"{arm.name} batch",
-                     **{key: arm.row[key] for key in ("global_batch", "lr", "epoch")},
-                     "updates": arms.updates(inputs, arm),
-                     **{key: arm.value(key) for key in arms.WORDS}, "verdict": verdict})
-    return Table(caption="The remedies at the large batch, each after its last epoch.",
-                 columns=columns, rows=rows, runs=[arm.runs for arm in found])
+        rows.append(
+            {
+                "arm": remedy.title if remedy else f"{arm.name} batch",
+                **{key: arm.row[key] for key in ("global_batch", "lr", "epoch")},
+                "updates": arms.updates(inputs, arm),
+                **{key: arm.value(key) for key in arms.WORDS},
+                "verdict": verdict,
+            }
+        )
+    return Table(
+        caption="The remedies at the large batch, each after its last epoch.",
+        columns=columns,
+        rows=rows,
+        runs=[arm.runs for arm in found],
+    )

@@ -18,8 +18,10 @@ from dpscale.reporting.answers.references import LI, PATARASUK
 from dpscale.units import format_value
 
 QUESTION = "What is passed on the network, and are gradients the only messages?"
-FORMULA = [r"\text{bytes of all workers per iteration} = "
-           r"2 (N - 1) \, S + (N - 1) \, S_{\text{buffers}}"]
+FORMULA = [
+    r"\text{bytes of all workers per iteration} = "
+    r"2 (N - 1) \, S + (N - 1) \, S_{\text{buffers}}"
+]
 
 
 def answer(inputs: Inputs) -> Answer:
@@ -30,37 +32,60 @@ def answer(inputs: Inputs) -> Answer:
     missing += [] if steady or missing else ["ledger: no steady iteration"]
     values, tables = _values(inputs, rows, wires), _tables(inputs, rows, wires)
     if missing:
-        return prose.withheld(id="Q6", question=QUESTION, missing=missing, values=values,
-                              tables=tables, figures=["ledger"], formula=FORMULA)
+        return prose.withheld(
+            id="Q6",
+            question=QUESTION,
+            missing=missing,
+            values=values,
+            tables=tables,
+            figures=["ledger"],
+            formula=FORMULA,
+        )
     workers = max(row["workers"] for row in steady)
     own = [row for row in rows if row["workers"] == workers]
     paragraphs = [phases(own), payload_of(inputs, own), sums(wires), protocol(workers)]
     return Answer(
-        id="Q6", question=QUESTION, sentence=_sentence(own, workers),
-        paragraphs=[text for text in paragraphs if text], formula=FORMULA, values=values,
-        tables=tables, figures=["ledger"], references=[LI, PATARASUK])
+        id="Q6",
+        question=QUESTION,
+        sentence=_sentence(own, workers),
+        paragraphs=[text for text in paragraphs if text],
+        formula=FORMULA,
+        values=values,
+        tables=tables,
+        figures=["ledger"],
+        references=[LI, PATARASUK],
+    )
 
 
 def _sentence(own: list[Row], workers: int) -> str:
     purposes = purposes_of(own, "steady")
     others = {name: size for name, size in purposes.items() if name != GRADIENTS}
     gradients = format_value(purposes.get(GRADIENTS, 0), "bytes_exact")
-    before = [name for name in dict.fromkeys(name for phase in PHASES if phase != "steady"
-                                             for name in purposes_of(own, phase))
-              if name != GRADIENTS and name not in others]
+    before = [
+        name
+        for name in dict.fromkeys(
+            name for phase in PHASES if phase != "steady" for name in purposes_of(own, phase)
+        )
+        if name != GRADIENTS and name not in others
+    ]
     earlier = prose.join([named(name) for name in before])
     if others:
         share = format_value(sum(others.values()) / sum(purposes.values()), "fraction")
-        extra = (f"; construction and the first iterations also pass {earlier}"
-                 if before else "")
-        return (f"No: with N = {workers} a steady iteration passes {gradients} of gradients and "
-                f"besides them {listed(others)}, {share} of its bytes{extra}.")
+        extra = f"; construction and the first iterations also pass {earlier}" if before else ""
+        return (
+            f"No: with N = {workers} a steady iteration passes {gradients} of gradients and "
+            f"besides them {listed(others)}, {share} of its bytes{extra}."
+        )
     if before:
-        return (f"In a steady iteration yes: with N = {workers} it passes {gradients} of gradients "
-                "and nothing else; construction and the first iterations also pass "
-                f"{earlier}.")
-    return (f"Yes: with N = {workers} a steady iteration passes {gradients} of gradients and "
-            "nothing else, and no other message was seen before it.")
+        return (
+            f"In a steady iteration yes: with N = {workers} it passes {gradients} of gradients "
+            "and nothing else; construction and the first iterations also pass "
+            f"{earlier}."
+        )
+    return (
+        f"Yes: with N = {workers} a steady iteration passes {gradients} of gradients and "
+        "nothing else, and no other message was seen before it."
+    )
 
 
 def _values(inputs: Inputs, rows: list[Row], wires: list[Row]) -> dict[str, Value]:
@@ -69,30 +94,50 @@ def _values(inputs: Inputs, rows: list[Row], wires: list[Row]) -> dict[str, Valu
         if row.get("purpose"):
             name = f"{row['phase']} {row['operation']} {row['purpose']}".replace(" ", "_")
             values[f"{name}_bytes_n{row['workers']}"] = measured(
-                row, "bytes", "bytes_exact", inputs.runs_of(row))
+                row, "bytes", "bytes_exact", inputs.runs_of(row)
+            )
     for row in wires:
         for column in ("predicted_bytes", "ledger_bytes", "interface_bytes"):
             values[f"{column}_n{row['workers']}"] = measured(
-                row, column, "bytes_exact", inputs.runs_of(row), row.get("iterations"))
+                row, column, "bytes_exact", inputs.runs_of(row), row.get("iterations")
+            )
     return values or {"steady_bytes": prose.nothing("bytes_exact")}
 
 
 def _tables(inputs: Inputs, rows: list[Row], wires: list[Row]) -> list[Table]:
     texts = {"phase": "Phase", "operation": "Operation", "purpose": "Purpose"}
-    ledger = [Column(key="workers", title="Workers N", unit="setting"),
-              *(Column(key=key, title=title) for key, title in texts.items()),
-              Column(key="calls", title="Calls", unit="count"),
-              Column(key="bytes", title="Payload", unit="bytes_exact")]
-    wire = [Column(key="workers", title="Workers N", unit="setting"),
-            Column(key="predicted_bytes", title="Formula", unit="bytes_exact"),
-            Column(key="ledger_bytes", title="Ledger", unit="bytes_exact"),
-            Column(key="interface_bytes", title="Interface", unit="bytes_exact")]
+    ledger = [
+        Column(key="workers", title="Workers N", unit="setting"),
+        *(Column(key=key, title=title) for key, title in texts.items()),
+        Column(key="calls", title="Calls", unit="count"),
+        Column(key="bytes", title="Payload", unit="bytes_exact"),
+    ]
+    wire = [
+        Column(key="workers", title="Workers N", unit="setting"),
+        Column(key="predicted_bytes", title="Formula", unit="bytes_exact"),
+        Column(key="ledger_bytes", title="Ledger", unit="bytes_exact"),
+        Column(key="interface_bytes", title="Interface", unit="bytes_exact"),
+    ]
     known = [row for row in rows if row.get("purpose")]
-    made = [("Every collective, by phase; the steady phase is one iteration.", ledger, known),
-            ("Bytes sent by all workers in one steady iteration.", wire, wires)]
-    return [Table(caption=caption, columns=columns,
-                  rows=[{column.key: row[column.key] if column.key in texts else
-                         measured(row, column.key, column.unit, inputs.runs_of(row))
-                         for column in columns} for row in chosen],
-                  runs=[inputs.runs_of(row) for row in chosen])
-            for caption, columns, chosen in made if chosen]
+    made = [
+        ("Every collective, by phase; the steady phase is one iteration.", ledger, known),
+        ("Bytes sent by all workers in one steady iteration.", wire, wires),
+    ]
+    return [
+        Table(
+            caption=caption,
+            columns=columns,
+            rows=[
+                {
+                    column.key: row[column.key]
+                    if column.key in texts
+                    else measured(row, column.key, column.unit, inputs.runs_of(row))
+                    for column in columns
+                }
+                for row in chosen
+            ],
+            runs=[inputs.runs_of(row) for row in chosen],
+        )
+        for caption, columns, chosen in made
+        if chosen
+    ]

@@ -16,8 +16,10 @@ def loss_clause(compared: Losses) -> str:
     if compared.equal == compared.compared:
         return "the training loss is the same, bit for bit, as with the broadcast"
     gap = format_value(compared.largest_gap, "number")
-    return (f"the training loss differs from that with the broadcast in "
-            f"{compared.compared - compared.equal} of {compared.compared} steps, by up to {gap}")
+    return (
+        f"the training loss differs from that with the broadcast in "
+        f"{compared.compared - compared.equal} of {compared.compared} steps, by up to {gap}"
+    )
 
 
 def points(value: Value) -> str:
@@ -28,31 +30,41 @@ def points(value: Value) -> str:
 def protocol(off: Replicas) -> str:
     """Return how the two arms were run and compared."""
     row = off.rows[-1]
-    return (f"The same training was run on {prose.counted(row['workers'], 'worker')} with and "
-            f"without the broadcast of buffers, from the same "
-            f"{prose.counted(len({one['seed'] for one in off.rows}), 'seed')}. After each epoch "
-            "the bytes of all parameters were compared between workers, then their running "
-            "statistics, and every worker evaluated the whole test set with its own statistics. "
-            "Numbers are the largest over workers and seeds after the last epoch.")
+    return (
+        f"The same training was run on {prose.counted(row['workers'], 'worker')} with and "
+        f"without the broadcast of buffers, from the same "
+        f"{prose.counted(len({one['seed'] for one in off.rows}), 'seed')}. After each epoch "
+        "the bytes of all parameters were compared between workers, then their running "
+        "statistics, and every worker evaluated the whole test set with its own statistics. "
+        "Numbers are the largest over workers and seeds after the last epoch."
+    )
 
 
 def parameters(off: Replicas, compared: Losses) -> str:
     """Return why the parameters stay identical, or that they do not."""
     if off.identical:
-        text = ("The parameters stay identical because all replicas start equal, receive the same "
-                "averaged gradients and make the same update (Li et al., 2020).")
+        text = (
+            "The parameters stay identical because all replicas start equal, receive the same "
+            "averaged gradients and make the same update (Li et al., 2020)."
+        )
     else:
-        text = ("Replicas that start equal and receive the same averaged gradients should make "
-                "the same update (Li et al., 2020); these did not stay equal or were not "
-                "compared, so something else enters the update.")
+        text = (
+            "Replicas that start equal and receive the same averaged gradients should make "
+            "the same update (Li et al., 2020); these did not stay equal or were not "
+            "compared, so something else enters the update."
+        )
     if compared.compared and compared.equal == compared.compared:
-        return (f"{text} All {compared.compared} training losses, one for each step, worker and "
-                "seed, agree bit for bit: in training, batch normalisation uses the mean and "
-                "variance of the batch at hand (Ioffe and Szegedy, 2015), so running statistics "
-                "do not enter the loss.")
-    return (f"{text} In training, batch normalisation uses the mean and variance of the batch at "
-            f"hand (Ioffe and Szegedy, 2015), so equal losses are expected; here "
-            f"{loss_clause(compared)}.")
+        return (
+            f"{text} All {compared.compared} training losses, one for each step, worker and "
+            "seed, agree bit for bit: in training, batch normalisation uses the mean and "
+            "variance of the batch at hand (Ioffe and Szegedy, 2015), so running statistics "
+            "do not enter the loss."
+        )
+    return (
+        f"{text} In training, batch normalisation uses the mean and variance of the batch at "
+        f"hand (Ioffe and Szegedy, 2015), so equal losses are expected; here "
+        f"{loss_clause(compared)}."
+    )
 
 
 def statistics(off: Replicas, on: Replicas) -> str:
@@ -60,20 +72,25 @@ def statistics(off: Replicas, on: Replicas) -> str:
     without, with_it = (arm.last("buffer_difference_frac_max") for arm in (off, on))
     if not without or not with_it:
         return "The running statistics were not compared."
-    numbers = (f"at the end they differ by up to {format_value(max(without), 'fraction')} "
-               f"without the broadcast and {format_value(max(with_it), 'fraction')} with it")
+    numbers = (
+        f"at the end they differ by up to {format_value(max(without), 'fraction')} "
+        f"without the broadcast and {format_value(max(with_it), 'fraction')} with it"
+    )
     if min(without) > max(with_it):
         verdict = "larger without it in every seed"
     elif max(without) < min(with_it):
         verdict = "larger with it in every seed"
     else:
-        verdict = "not larger in every seed of either side, so the broadcast makes no clear " \
-                  "difference here"
-    text = (f"Each worker updates its running statistics from its own samples: {numbers}, "
-            f"{verdict}.")
+        verdict = (
+            "not larger in every seed of either side, so the broadcast makes no clear "
+            "difference here"
+        )
+    text = f"Each worker updates its running statistics from its own samples: {numbers}, {verdict}."
     if max(with_it) > 0:
-        text += (" Even with the broadcast they differ after the last step, since it comes before "
-                 "the forward pass, and each worker then updates its own once more.")
+        text += (
+            " Even with the broadcast they differ after the last step, since it comes before "
+            "the forward pass, and each worker then updates its own once more."
+        )
     return text
 
 
@@ -82,10 +99,16 @@ def consequence(off: Replicas, on: Replicas) -> str:
     spreads = [arm.largest("test_accuracy_spread_frac") for arm in (off, on)]
     if None in (spreads[0].value, spreads[1].value):
         return "The spread of the test accuracy over workers was not measured."
-    text = (f"The test accuracy of one model spreads over the workers' statistics by up to "
-            f"{points(spreads[0])} without the broadcast and {points(spreads[1])} with it.")
+    text = (
+        f"The test accuracy of one model spreads over the workers' statistics by up to "
+        f"{points(spreads[0])} without the broadcast and {points(spreads[1])} with it."
+    )
     if spreads[0].value:
-        return (f"{text} Sending only gradients is therefore not enough for evaluation: it needs "
-                "one set of statistics, broadcast or averaged before the test.")
-    return (f"{text} The test set has too few images, or the drift is too small, for the "
-            "statistics to change a prediction count here.")
+        return (
+            f"{text} Sending only gradients is therefore not enough for evaluation: it needs "
+            "one set of statistics, broadcast or averaged before the test."
+        )
+    return (
+        f"{text} The test set has too few images, or the drift is too small, for the "
+        "statistics to change a prediction count here."
+    )

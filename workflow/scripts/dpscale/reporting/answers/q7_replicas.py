@@ -9,8 +9,11 @@ from dpscale.reporting.answers.inputs import Inputs, Row
 
 STUDY = "replicas"
 ARMS = {"no_broadcast": "no_broadcast", "broadcast": "baseline"}  # table's name: run's name
-COLUMNS = {"parameter_difference_max": "number", "buffer_difference_frac_max": "fraction",
-           "test_accuracy_spread_frac": "fraction"}
+COLUMNS = {
+    "parameter_difference_max": "number",
+    "buffer_difference_frac_max": "fraction",
+    "test_accuracy_spread_frac": "fraction",
+}
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,13 @@ class Replicas:
     def largest(self, column: str) -> Value:
         """Return the largest value over the seeds, after the last epoch."""
         found = self.last(column)
-        return Value(value=max(found) if found else None, unit=COLUMNS[column], runs=self.runs,
-                     n=len(found) or None, status=None if found else "not run yet")
+        return Value(
+            value=max(found) if found else None,
+            unit=COLUMNS[column],
+            runs=self.runs,
+            n=len(found) or None,
+            status=None if found else "not run yet",
+        )
 
 
 def replicas(inputs: Inputs, arm: str) -> Replicas:

@@ -19,14 +19,21 @@ from dpscale.reporting.answers import (
 from dpscale.reporting.answers.inputs import Inputs
 
 QUESTIONS: dict[str, Callable[[Inputs], Answer]] = {
-    "Q1": q1.answer, "Q2": q2.answer, "Q3.1": q3_computation.answer,
-    "Q3.2": q3_bandwidth.answer, "Q4.1": q4_large_batch.answer, "Q4.2": q4_remedies.answer,
-    "Q5": q5.answer, "Q6": q6.answer, "Q7": q7.answer,
+    "Q1": q1.answer,
+    "Q2": q2.answer,
+    "Q3.1": q3_computation.answer,
+    "Q3.2": q3_bandwidth.answer,
+    "Q4.1": q4_large_batch.answer,
+    "Q4.2": q4_remedies.answer,
+    "Q5": q5.answer,
+    "Q6": q6.answer,
+    "Q7": q7.answer,
 }
 
 
-def answer_all(derived: Mapping[str, pd.DataFrame],
-               tidy: Mapping[str, pd.DataFrame]) -> list[Answer]:
+def answer_all(
+    derived: Mapping[str, pd.DataFrame], tidy: Mapping[str, pd.DataFrame]
+) -> list[Answer]:
     """Return the answers to all questions in order, from tables keyed by name.
 
     A question whose tables lack a result gets an answer that says so and names the cells.

@@ -11,8 +11,11 @@ from dpscale.reporting.answers import prose, q1, q2
 from dpscale.reporting.answers.inputs import Inputs, Row
 from dpscale.reporting.answers.q4_remedies import REMEDIES
 
-SUBJECTS = {"speed": ("Q2", "Q3.1", "Q1"), "accuracy": ("Q4.1", "Q4.2"),
-            "agreement of the workers": ("Q7", "Q6", "Q5")}
+SUBJECTS = {
+    "speed": ("Q2", "Q3.1", "Q1"),
+    "accuracy": ("Q4.1", "Q4.2"),
+    "agreement of the workers": ("Q7", "Q6", "Q5"),
+}
 
 Values = Mapping[str, Value]
 
@@ -40,11 +43,15 @@ def _batch_size(inputs: Inputs, _values: Values) -> Effect | None:
     if not found.shape.startswith("falls"):
         return None
     ratio = found.first["epoch_s"] / found.best["epoch_s"]
-    return Effect(math.log2(ratio), (
-        f"Batch size: on one device an epoch takes "
-        f"{prose.bare(q1.epoch_time(found.first))} at b = {found.first['per_worker_batch']} and "
-        f"{prose.bare(q1.epoch_time(found.best))} at b = {found.best['per_worker_batch']}, "
-        f"{prose.bare(Value(value=ratio, unit='number'))} times less."))
+    return Effect(
+        math.log2(ratio),
+        (
+            f"Batch size: on one device an epoch takes "
+            f"{prose.bare(q1.epoch_time(found.first))} at b = {found.first['per_worker_batch']} "
+            f"and {prose.bare(q1.epoch_time(found.best))} at b = {found.best['per_worker_batch']}, "
+            f"{prose.bare(Value(value=ratio, unit='number'))} times less."
+        ),
+    )
 
 
 def _speedup(inputs: Inputs, _values: Values) -> Effect | None:
@@ -62,10 +69,14 @@ def _pace(inputs: Inputs, row: Row) -> Effect | None:
         return None
     size = float(ratio.value or 0)
     shared = "; these workers share cores or devices" if row.get("oversubscribed") else ""
-    return Effect(max(_doublings(size, 1), _doublings(size, workers)), (
-        f"Scaling: {prose.counted(workers, 'worker')} are {q2.FASTER[verdict]}, with a speed-up "
-        f"of {prose.quantity(ratio)} at b = {row['per_worker_batch']}, where {workers}× would be "
-        f"ideal{shared}."))
+    return Effect(
+        max(_doublings(size, 1), _doublings(size, workers)),
+        (
+            f"Scaling: {prose.counted(workers, 'worker')} are {q2.FASTER[verdict]}, with a "
+            f"speed-up of {prose.quantity(ratio)} at b = {row['per_worker_batch']}, where "
+            f"{workers}× would be ideal{shared}."
+        ),
+    )
 
 
 def _large_batch(_inputs: Inputs, values: Values) -> Effect | None:
@@ -74,9 +85,13 @@ def _large_batch(_inputs: Inputs, values: Values) -> Effect | None:
     if verdict not in ("above", "below"):
         return None
     word = "lower" if verdict == "below" else "higher"
-    return Effect(_errors(large, small), (
-        f"Accuracy: after the same epochs the large batch has a {word} test accuracy than the "
-        f"small one, {prose.quantity(large)} against {prose.quantity(small)}."))
+    return Effect(
+        _errors(large, small),
+        (
+            f"Accuracy: after the same epochs the large batch has a {word} test accuracy than the "
+            f"small one, {prose.quantity(large)} against {prose.quantity(small)}."
+        ),
+    )
 
 
 def _errors(one: Value, other: Value) -> float:
@@ -86,31 +101,48 @@ def _errors(one: Value, other: Value) -> float:
 
 def _remedy(_inputs: Inputs, values: Values) -> Effect | None:
     large = values["large_test_accuracy_frac"]
-    found = [Effect(_errors(value, large), (
-        f"Remedies: {REMEDIES[name].title} raises the test accuracy of the large batch from "
-        f"{prose.quantity(large)} to {prose.quantity(value)}."))
-        for name in REMEDIES if (value := values.get(f"{name}_test_accuracy_frac"))
-        and prose.compare(value, large) == "above"]
+    found = [
+        Effect(
+            _errors(value, large),
+            (
+                f"Remedies: {REMEDIES[name].title} raises the test accuracy of the large batch "
+                f"from {prose.quantity(large)} to {prose.quantity(value)}."
+            ),
+        )
+        for name in REMEDIES
+        if (value := values.get(f"{name}_test_accuracy_frac"))
+        and prose.compare(value, large) == "above"
+    ]
     return max(found, default=None)
 
 
 def _replicas(inputs: Inputs, values: Values) -> Effect | None:
     spread = values["test_accuracy_spread_frac_no_broadcast"]
-    rows = [row for row in inputs.rows("replicas", arm="no_broadcast")
-            if row.get("test_accuracy_frac_min") is not None]
+    rows = [
+        row
+        for row in inputs.rows("replicas", arm="no_broadcast")
+        if row.get("test_accuracy_frac_min") is not None
+    ]
     if not spread.value or not rows:
         return None
     worst = max(rows, key=lambda row: row["test_accuracy_spread_frac"])
     size = _doublings(1 - worst["test_accuracy_frac_min"], 1 - worst["test_accuracy_frac_max"])
-    return Effect(size, (
-        "Replicas: with gradients as the only messages the running statistics differ between "
-        f"workers, and the test accuracy with them, by up to "
-        f"{prose.points(float(spread.value))}."))
+    return Effect(
+        size,
+        (
+            "Replicas: with gradients as the only messages the running statistics differ between "
+            f"workers, and the test accuracy with them, by up to "
+            f"{prose.points(float(spread.value))}."
+        ),
+    )
 
 
 CANDIDATES: dict[str, Callable[[Inputs, Values], Effect | None]] = {
-    "Q1": _batch_size, "Q2": _speedup, "Q4.1": _large_batch,
-    "Q4.2": _remedy, "Q7": _replicas,
+    "Q1": _batch_size,
+    "Q2": _speedup,
+    "Q4.1": _large_batch,
+    "Q4.2": _remedy,
+    "Q7": _replicas,
 }
 
 
@@ -121,22 +153,30 @@ def chosen(answers: Sequence[Answer], derived: Mapping[str, pd.DataFrame]) -> li
     its answers are withheld, the finding says so.
     """
     inputs, by_id = Inputs(derived, {}), {answer.id: answer for answer in answers}
-    return [_of_subject(inputs, subject, [by_id[name] for name in questions if name in by_id])
-            for subject, questions in SUBJECTS.items()]
+    return [
+        _of_subject(inputs, subject, [by_id[name] for name in questions if name in by_id])
+        for subject, questions in SUBJECTS.items()
+    ]
 
 
 def _of_subject(inputs: Inputs, subject: str, answers: Sequence[Answer]) -> Finding:
     given = [answer for answer in answers if not answer.missing]
-    decided = [(effect, answer.id) for answer in given if answer.id in CANDIDATES
-               and (effect := CANDIDATES[answer.id](inputs, answer.values))]
+    decided = [
+        (effect, answer.id)
+        for answer in given
+        if answer.id in CANDIDATES and (effect := CANDIDATES[answer.id](inputs, answer.values))
+    ]
     if decided:
         effect, question = max(decided)
         return Finding(question, effect.text)
     if given:
         return Finding(given[0].id, given[0].sentence)
     names = [answer.id for answer in answers]
-    return Finding(names[0], f"No finding on {subject}: {prose.join(names)} "
-                             f"{prose.verb(len(names), 'lacks', 'lack')} results.")
+    return Finding(
+        names[0],
+        f"No finding on {subject}: {prose.join(names)} "
+        f"{prose.verb(len(names), 'lacks', 'lack')} results.",
+    )
 
 
 def findings(answers: Sequence[Answer], derived: Mapping[str, pd.DataFrame]) -> list[str]:

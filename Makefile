@@ -1,0 +1,55 @@
+# make report   install what it needs, measure, and render results/laptop/report.{html,pdf}
+# make test     install what it needs and run the tests
+# make lint     format and type checks, as in continuous integration
+# make smoke    every part in under 2 minutes: results/smoke/
+#
+# VENV=DIR uses an environment that exists; PYTHON=... makes .venv with another interpreter.
+
+VENV ?= .venv
+PYTHON ?= python3
+CONFIG ?= config/config.yaml
+PYTEST_OPTIONS ?=
+
+BIN := $(abspath $(VENV))/bin
+REPORT_STAMP := $(VENV)/.dpscale-report
+TEST_STAMP := $(VENV)/.dpscale-test
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c envs/constraints.txt
+export PATH := $(BIN):$(PATH)
+
+.PHONY: help report smoke test lint clean
+help:
+	@sed -n '/^#/!q; s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
+
+report: $(REPORT_STAMP)
+	@sh envs/install_pango.sh
+	@snakemake --configfile $(CONFIG)
+	@name=$$(sed -n 's/^name: *//p' $(CONFIG)); \
+	echo "The report: results/$$name/report.html and results/$$name/report.pdf"
+
+smoke:
+	@$(MAKE) --no-print-directory report CONFIG=config/smoke.yaml
+
+test: $(TEST_STAMP)
+	@sh envs/install_pango.sh
+	@OMP_NUM_THREADS=1 python -m pytest $(PYTEST_OPTIONS)
+
+lint: $(TEST_STAMP)
+	@ruff check . && ruff format --check . && snakefmt --check Snakefile rules && mypy
+
+clean:
+	rm -rf .snakemake results
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "dpscale needs Python 3.11 or newer; set PYTHON=..." >&2; exit 1; }
+	@echo "Making the environment $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(REPORT_STAMP): envs/requirements.txt envs/constraints.txt | $(BIN)/python
+	@echo "Installing the pinned requirements (6 GB, a few minutes)"
+	@$(INSTALL) -r envs/requirements.txt
+	@touch $@
+
+$(TEST_STAMP): envs/requirements-dev.txt $(REPORT_STAMP)
+	@$(INSTALL) -r envs/requirements-dev.txt
+	@touch $@

@@ -1,0 +1,196 @@
+"""The workflow from end to end on the smoke configuration, and what a second call does."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import CONFIG, Checkout, records, snakemake
+
+from dpscale.records import read_record
+
+QUESTIONS = ["Q1", "Q2", "Q3.1", "Q3.2", "Q4.1", "Q4.2", "Q5", "Q6", "Q7"]
+ANALYSIS = {"gather", "derive", "draw", "answer", "render_html", "render_pdf", "all"}
+
+
+def planned_rules(dry_run: subprocess.CompletedProcess[str]) -> set[str]:
+    """Rules in the job table of `snakemake -n`; none where nothing is to be done."""
+    assert dry_run.returncode == 0, dry_run.stderr
+    text = dry_run.stdout + dry_run.stderr
+    if "Nothing to be done" in text:
+        return set()
+    table = text.split("Job stats:")[1].split("total")[0].splitlines()[3:]
+    return {line.split()[0] for line in table if line.strip()}
+
+
+def edited(checkout: Checkout, name: str, old: str, new: str) -> Path:
+    """A copy of the checkout, times kept, with a text replaced in one file."""
+    folder = checkout.folder.with_name(f"edited-{Path(name).stem}")
+    shutil.copytree(checkout.folder, folder, symlinks=True)
+    path = folder / name
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    return folder
+
+
+def test_an_interrupted_run_leaves_no_half_record(checkout: Checkout) -> None:
+    assert len(checkout.measured_before) >= 2
+    assert checkout.unfinished == []
+
+
+def test_a_resumed_run_keeps_what_was_measured(checkout: Checkout) -> None:
+    now = records(checkout.folder)
+    assert {path: now[path] for path in checkout.measured_before} == checkout.measured_before
+
+
+def test_the_report_is_there_as_html_and_pdf(checkout: Checkout) -> None:
+    html = (checkout.results / "report.html").read_text(encoding="utf-8")
+    assert html.count("<section") >= len(QUESTIONS)
+    assert (checkout.results / "report.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_every_question_is_answered_with_values_and_their_runs(checkout: Checkout) -> None:
+    answers = json.loads((checkout.results / "answers.json").read_text(encoding="utf-8"))
+    assert [answer["id"] for answer in answers] == QUESTIONS
+    runs = {path.parent.name for path in checkout.results.glob("runs/*/record.json")}
+    for answer in answers:
+        assert answer["sentence"]
+        assert answer["missing"] == []
+        for value in answer["values"].values():
+            assert set(value) >= {"value", "unit", "low", "high", "n", "runs"}
+            assert set(value["runs"]) <= runs
+    assert any(v["runs"] for answer in answers for v in answer["values"].values())
+
+
+def test_timed_runs_never_overlap_another_run(checkout: Checkout) -> None:
+    spans = []
+    for path in checkout.results.glob("runs/*/record.json"):
+        record = read_record(path)
+        start, end = (pd.Timestamp(t) for t in (record.started_at, record.finished_at))
+        spans.append((start, end, record.spec["kind"], record.run))
+    for start, end, kind, run in spans:
+        if kind == "timed":
+            others = [o for s, e, _, o in spans if o != run and s < end and start < e]
+            assert others == [], f"{run} overlaps {others}"
+
+
+def test_the_sweep_met_a_real_boundary_confirmed_twice(checkout: Checkout) -> None:
+    sweep = pd.read_csv(checkout.results / "derived/sweep.csv")
+    assert sweep["status"].tolist()[-1] == "out_of_memory"
+    assert set(sweep["status"].tolist()[:-1]) == {"complete"}
+    boundary = pd.read_csv(checkout.results / "derived/boundary.csv").iloc[0]
+    assert boundary["largest_fit_batch"] < boundary["smallest_failed_batch"]
+    assert boundary["fit_confirmations"] >= 3
+    assert boundary["failure_confirmations"] >= 3
+
+
+def seconds_by_hand(checkout: Checkout, run: str, arm: str, samples: int) -> float:
+    """Median over repeats of the seconds of `samples` samples, from steps.parquet by loops."""
+    steps = pd.read_parquet(checkout.results / f"runs/{run}/steps.parquet")
+    times = []
+    for repeat in sorted(set(steps["repeat"])):
+        rows = steps[(steps["arm"] == arm) & (steps["repeat"] == repeat)]
+        slowest = {}
+        for row in rows.itertuples():
+            key = (row.epoch, row.step)
+            slowest[key] = max(slowest.get(key, 0.0), row.step_s)
+        times.append(sum(slowest.values()) * samples / rows["samples"].sum())
+    return float(np.median(times))
+
+
+def test_scaling_agrees_with_steps_recomputed_by_hand(checkout: Checkout) -> None:
+    scaling = pd.read_csv(checkout.results / "derived/scaling.csv")
+    assert set(scaling["kind"]) == {"weak", "strong"}
+    for row in scaling.itertuples():
+        run = f"scaling-n{row.workers}-b{row.per_worker_batch}"
+        base_batch = row.per_worker_batch if row.kind == "weak" else row.global_batch
+        base = seconds_by_hand(checkout, f"scaling-n1-b{base_batch}", "with_loading", 1293)
+        epoch_s = seconds_by_hand(checkout, run, "with_loading", 1293)
+        assert row.epoch_s == pytest.approx(epoch_s, rel=1e-9)
+        assert row.speedup_ratio == pytest.approx(base / epoch_s, rel=1e-9)
+        assert row.efficiency_frac == pytest.approx(base / epoch_s / row.workers, rel=1e-9)
+
+
+def test_communication_agrees_with_steps_recomputed_by_hand(checkout: Checkout) -> None:
+    communication = pd.read_csv(checkout.results / "derived/communication.csv")
+    assert len(communication) == 1
+    row = communication.iloc[0]
+    one = seconds_by_hand(checkout, "scaling-n1-b32", "without_loading", 1293)
+    two = seconds_by_hand(checkout, "scaling-n2-b32", "without_loading", 1293)
+    assert row["compute_s"] == pytest.approx(one / 2, rel=1e-9)
+    assert row["subtraction_s"] == pytest.approx(two - one / 2, rel=1e-9)
+    assert row[["exposed_s", "overhead_s", "contention_s", "span_s"]].isna().all()
+    bandwidth = pd.read_csv(checkout.results / "derived/bandwidth.csv").iloc[0]
+    # X = 77,754 parameters of 4 bytes; at N = 2 the busiest worker moves 2(N-1)/N = 1 of them.
+    assert bandwidth["payload_bytes"] == bandwidth["moved_bytes"] == 311_016
+    if two > one / 2:
+        rate = 311_016 * 1293 / 64 / (two - one / 2)
+        assert bandwidth["lab_bytes_per_s"] == pytest.approx(rate, rel=1e-9)
+
+
+def test_a_second_call_has_nothing_to_do_and_says_so(checkout: Checkout) -> None:
+    again = snakemake(checkout.folder)
+    assert again.returncode == 0
+    assert "Nothing to be done" in again.stdout + again.stderr
+
+
+def test_an_edited_learning_rate_runs_trainings_alone(checkout: Checkout) -> None:
+    folder = edited(checkout, CONFIG, "data:\n", "training:\n  lr: 0.05\ndata:\n")
+    rules = planned_rules(snakemake(folder, "-n"))
+    assert rules == {"training_run", "large_batch_run"} | ANALYSIS
+
+
+def test_an_edited_formula_runs_no_measurement(checkout: Checkout) -> None:
+    name = "workflow/scripts/dpscale/derive/formulas.py"
+    folder = edited(checkout, name, '"""', '"""Edited. ')
+    assert planned_rules(snakemake(folder, "-n")) == ANALYSIS - {"gather"}
+
+
+def test_a_run_is_replayed_by_hand_from_its_spec(checkout: Checkout, tmp_path: Path) -> None:
+    spec = checkout.results / "runs/sweep-b64/spec.json"
+    script = checkout.folder / "workflow/scripts/run.py"
+    subprocess.run(
+        [sys.executable, script, spec, "--output", tmp_path],
+        check=True,
+        cwd=checkout.folder,
+        capture_output=True,
+        timeout=120,
+    )
+    replayed, recorded = (
+        read_record(tmp_path / "record.json"),
+        read_record(spec.with_name("record.json")),
+    )
+    assert replayed.spec == recorded.spec
+    assert replayed.parameters == recorded.parameters
+
+
+def test_a_wrong_key_stops_before_the_graph_with_one_line(checkout: Checkout) -> None:
+    wrong = checkout.folder / "config/wrong.yaml"
+    text = (checkout.folder / CONFIG).read_text(encoding="utf-8")
+    wrong.write_text(text.replace("per_worker_batches", "per_worker_batchs"), encoding="utf-8")
+    ended = snakemake(checkout.folder, "-n", config="config/wrong.yaml")
+    assert ended.returncode != 0
+    lines = [line for line in ended.stderr.splitlines() if line and "profile" not in line]
+    assert lines == [
+        "config: scaling.per_worker_batchs: unknown key; did you mean scaling.per_worker_batches?"
+    ]
+
+
+def test_records_of_another_machine_are_refused(checkout: Checkout) -> None:
+    folder = checkout.folder.with_name("mixed")
+    shutil.copytree(checkout.folder, folder, symlinks=True)
+    path = folder / "results/smoke/runs/scaling-n2-b32/record.json"
+    record = read_record(path)
+    here = record.provenance["fingerprint"]
+    foreign = record.provenance | {"fingerprint": "8 x another device"}
+    changed = record.model_copy(update={"provenance": foreign})
+    path.write_text(changed.model_dump_json(), encoding="utf-8")
+    ended = snakemake(folder)
+    assert ended.returncode != 0
+    assert here in ended.stdout + ended.stderr
+    assert "8 x another device" in ended.stdout + ended.stderr
