@@ -74,14 +74,14 @@ def test_the_largest_batch_is_cut_to_keep_the_updates_of_an_epoch() -> None:
     assert spec.per_worker_batch is None
     # 1,293 images over 4 workers and 4 updates an epoch: 80 images a worker and update.
     resolved = resolve(spec, largest_fit_batch=2435, train_samples=1293)
-    assert (resolved.per_worker_batch, resolved.training.lr) == (80, 0.1)
+    assert (resolved.per_worker_batch, resolved.training.lr) == (80, 0.02)
     assert resolve(spec, largest_fit_batch=50, train_samples=1293).per_worker_batch == 50
 
 
 def test_linear_scaling_multiplies_the_rate_by_the_ratio_of_global_batches() -> None:
     spec = planned_runs(DEFAULT)["large_batch-linear_scaling-n4"]
     resolved = resolve(spec, largest_fit_batch=2435, train_samples=1293)
-    assert resolved.training.lr == pytest.approx(0.1 * (4 * 80) / (4 * 8))
+    assert resolved.training.lr == pytest.approx(0.02 * (4 * 80) / (4 * 16))
     assert resolved.lr_reference_batch is None
 
 

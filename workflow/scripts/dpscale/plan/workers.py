@@ -53,10 +53,14 @@ def ledger(config: Config) -> Iterator[Spec]:
 
 
 def data_parallel(config: Config) -> Iterator[Spec]:
+    """DataParallel and DDP on the same GPUs; without GPUs the one run that says why not."""
     study = config.data_parallel
     if study is None:
         return
-    for arm, workers in (("data_parallel", 1), ("distributed", study.devices)):
+    arms = {"data_parallel": 1}
+    if config.hardware.device == "cuda":
+        arms["distributed"] = study.devices
+    for arm, workers in arms.items():
         timing = Timing(
             arms=("without_loading",),
             repeats=study.repeats,

@@ -94,10 +94,10 @@ def choice(inputs: Inputs, large: Arm) -> str:
     samples, workers = large.row.get("train_samples"), large.row["workers"]
     reason = ""
     if samples and workers * largest > samples:
+        updates = samples // (workers * batch)
         reason = (
-            f", since N = {workers} workers of that size would need more than the "
-            f"{format_value(samples, 'count')} "
-            "training images for one update"
+            f", cut so that an epoch of {format_value(samples, 'count')} training images keeps "
+            f"{prose.counted(updates, 'update')} of N = {workers} workers"
         )
     return (
         f"On one worker b = {largest} fits (Q1); the large batch per worker here is "

@@ -6,7 +6,15 @@ from dpscale.reporting.answers.arms import Arm
 from dpscale.reporting.answers.inputs import Inputs
 from dpscale.reporting.answers.q4_large_batch import STUDY, compared_epoch
 from dpscale.reporting.answers.references import YOU
-from dpscale.reporting.answers.remedies import REMEDIES, breakdown, each, gap, protocol, stacked
+from dpscale.reporting.answers.remedies import (
+    REMEDIES,
+    breakdown,
+    each,
+    fit_without_accuracy,
+    gap,
+    protocol,
+    stacked,
+)
 
 QUESTION = (
     "Which remedies does the literature give for the loss of accuracy with a large batch, "
@@ -53,6 +61,7 @@ def answer(inputs: Inputs) -> Answer:
         protocol(large, tried),
         stacked(tried),
         breakdown(inputs, tried, large),
+        fit_without_accuracy(inputs, tried, large),
         gap(tried, small),
         "Layer-wise rates (You et al., 2017) and local SGD are further remedies; they "
         "were not run here, so nothing is claimed for them.",

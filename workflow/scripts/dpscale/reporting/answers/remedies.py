@@ -100,7 +100,7 @@ def stacked(tried: dict[str, Arm]) -> str:
 
 
 def breakdown(inputs: Inputs, tried: dict[str, Arm], large: Arm) -> str:
-    """Return why a scaled learning rate can make it worse; empty where none does."""
+    """Return why what makes it worse can do so: the scaled rate, or the gains of zero."""
     worse = [
         name
         for name in ("linear_scaling", "warmup", "zero_gamma")
@@ -110,6 +110,13 @@ def breakdown(inputs: Inputs, tried: dict[str, Arm], large: Arm) -> str:
         return ""
     arm = tried[worse[0]]
     count = arms.updates(inputs, arm)
+    if worse == ["zero_gamma"]:
+        during = f"in {count} updates" if count else "in few updates"
+        return (
+            "With zero gamma each residual block starts as the identity, and its layers train "
+            f"only once the gain has left zero; {during} that is a late start. Goyal et al. "
+            "(2017) used it in trainings of 90 epochs on ImageNet."
+        )
     few = f", and all {count} updates of these runs are early" if count else ""
     return (
         f"The scaled rate, {arm.row['lr']:g} instead of {large.row['lr']:g}, makes it worse "
@@ -117,6 +124,27 @@ def breakdown(inputs: Inputs, tried: dict[str, Arm], large: Arm) -> str:
         "that it merges, and Goyal et al. (2017, section 2.2) say that this fails while the "
         f"network changes fast, early in training{few}. That does not refute it for long "
         "trainings."
+    )
+
+
+def fit_without_accuracy(inputs: Inputs, tried: dict[str, Arm], large: Arm) -> str:
+    """Return which remedies fit the training data better without testing better; empty for none."""
+    parts = [
+        f"{REMEDIES[name].title} with a training loss of {prose.quantity(arm.value('train_loss'))}"
+        for name, arm in tried.items()
+        if arms.versus(arm, large, "train_loss") == "lower"
+        and arms.versus(arm, large, "test_accuracy_frac") != "higher"
+    ]
+    if not parts:
+        return ""
+    count = arms.updates(inputs, large)
+    after = f" {count} updates" if count else " few updates"
+    return (
+        f"In training the picture differs: {prose.join(parts)} "
+        f"{prose.verb(len(parts), 'is', 'are')} below the large batch alone with "
+        f"{prose.quantity(large.value('train_loss'))}. The training loss uses the statistics of "
+        "each batch, the test accuracy the running statistics of batch normalisation, which after"
+        f"{after} lag behind a network that a higher rate moves fast."
     )
 
 
