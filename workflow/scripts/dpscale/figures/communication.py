@@ -92,9 +92,9 @@ def _bar(axes: Axes, place: int, row: object) -> None:
         axes.hlines(place, start + low, start + high, color=style.INK, linewidth=1.2)
     if style.known(row.exposed_s):  # type: ignore[attr-defined]
         axes.plot(
-            [compute + row.exposed_s],
+            [compute + row.exposed_s],  # type: ignore[attr-defined]
             [place],
-            marker="D",  # type: ignore[attr-defined]
+            marker="D",
             color=style.COLOURS[3],
             linestyle="none",
             label="exposed, measured directly",

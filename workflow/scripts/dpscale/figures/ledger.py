@@ -39,11 +39,12 @@ def draw(ledger: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
                 edgecolor=style.colour_of(index),
                 linewidth=1.2,
                 hatch=HATCHES[index % len(HATCHES)],
-                label=row.purpose,
+                label=row.purpose.removesuffix(" at construction"),
             )
             start += row.bytes
         words = " + ".join(
-            f"{format_value(row.bytes, 'bytes')} {row.purpose}" for row in segments.itertuples()
+            f"{format_value(row.bytes, 'bytes')} {row.purpose.removesuffix(' at construction')}"
+            for row in segments.itertuples()
         )
         axes.annotate(
             words,
