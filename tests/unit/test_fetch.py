@@ -157,12 +157,13 @@ def test_a_whole_archive_is_right_even_where_the_unpacked_md5_is_not_known(
     assert fetch(root).exists()
 
 
+@pytest.mark.parametrize("folder", [RAW, "raw", "."])
 def test_files_unpacked_by_hand_are_taken_without_a_network(
-    server: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+    server: Path, root: Path, monkeypatch: pytest.MonkeyPatch, folder: str
 ) -> None:
     no_network(monkeypatch)
-    put_by_hand(server, root / RAW)
-    for packed in (root / RAW).glob("*.gz"):
+    put_by_hand(server, root / folder)
+    for packed in (root / folder).glob("*.gz"):
         packed.with_suffix("").write_bytes(gzip.decompress(packed.read_bytes()))
         packed.unlink()
     assert len(json.loads(fetch(root).read_text())["files"]) == 4

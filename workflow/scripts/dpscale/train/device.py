@@ -30,10 +30,22 @@ def open_device(hardware: HardwareConfig, local_rank: int) -> torch.device:
 
 
 def device_model(hardware: HardwareConfig) -> str:
-    """Model of the device, with the CUDA version where it is a GPU."""
+    """Model of the device; of a GPU with its driver and CUDA version."""
     if hardware.device == "cuda" and torch.cuda.is_available():
-        return f"{torch.cuda.get_device_name()} (CUDA {torch.version.cuda})"
+        driver = _driver() or "unknown"
+        return f"{torch.cuda.get_device_name()} (driver {driver}, CUDA {torch.version.cuda})"
     return "CPU core" if hardware.threads_per_worker == 1 else "group of CPU cores"
+
+
+def _driver() -> str | None:
+    """Version of NVIDIA's driver; None where NVML cannot be read."""
+    try:
+        import pynvml
+
+        pynvml.nvmlInit()
+        return str(pynvml.nvmlSystemGetDriverVersion())
+    except Exception:  # NVML is optional, and says so by errors of its own
+        return None
 
 
 def synchronise(device: torch.device) -> None:

@@ -65,24 +65,27 @@ def archives(name: str) -> list[tuple[str, str]]:
 
 
 def take_given(name: str, root: Path, workplace: Path) -> None:
-    """Puts whole archives found under `root` where torchvision looks for them in `workplace`.
+    """Puts whole files found under `root` where torchvision looks for them in `workplace`.
 
-    An archive may lie in its place or in `root` itself. One of the MNIST family that was packed
-    anew, and so has another md5, is unpacked too.
+    An archive may lie in its place, in a folder `raw`, or in `root` itself. One of the MNIST
+    family may be unpacked, or packed anew and so of another md5: what it holds is compared.
     """
     for place, md5 in archives(name):
         target = workplace / place
         target.parent.mkdir(parents=True, exist_ok=True)
-        for given in (root / place, root / target.name):
-            if given.is_file():
-                _take(given, target, md5, UNPACKED_MD5.get(name, {}).get(target.stem))
+        for folder in ((root / place).parent, root / "raw", root):
+            for given in (folder / target.name, folder / target.stem):
+                if given.is_file():
+                    _take(given, target, md5, UNPACKED_MD5.get(name, {}).get(target.stem))
 
 
 def _take(given: Path, target: Path, md5: str, unpacked_md5: str | None) -> None:
     if _md5(given) == md5:
         shutil.copyfile(given, target)
         return
-    content = _unpacked(given) if unpacked_md5 else None
+    if not unpacked_md5:
+        return
+    content = _unpacked(given) if given.suffix == ".gz" else given.read_bytes()
     if content and hashlib.md5(content, usedforsecurity=False).hexdigest() == unpacked_md5:
         target.with_suffix("").write_bytes(content)
 
