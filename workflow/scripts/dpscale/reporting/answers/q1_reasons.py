@@ -1,15 +1,12 @@
 """Q1's paragraphs: how the sweep was measured, and why the epoch's time changes as it does."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from dpscale.reporting.answer import Column, Table
 from dpscale.reporting.answers import prose
 from dpscale.reporting.answers.inputs import Inputs, Row
+from dpscale.reporting.answers.q1_trend import Trend
 from dpscale.units import format_value
-
-if TYPE_CHECKING:
-    from dpscale.reporting.answers.q1 import Trend
 
 PHASES = {
     "copy": "copy to the device",
@@ -74,7 +71,7 @@ def _phase_list(changes: dict[str, float], sign: int) -> str:
     return prose.join([f"the {PHASES[name]} {format_value(change, 's')}" for change, name in moved])
 
 
-def launches(found: "Trend") -> str:
+def launches(found: Trend) -> str:
     """Return why the time changes from the smallest to the fastest or largest batch."""
     first = found.first
     end = found.last if found.best is first else found.best
@@ -99,7 +96,7 @@ def launches(found: "Trend") -> str:
     return f"{facts} {_why(found, _changes(first, end), small, large)}"
 
 
-def _why(found: "Trend", changes: dict[str, float], small: int, large: int) -> str:
+def _why(found: Trend, changes: dict[str, float], small: int, large: int) -> str:
     if found.shape.startswith("falls"):
         lost = _phase_list(changes, -1)
         phases = f" Of the time saved per epoch, by phase: {lost}." if lost else ""
@@ -127,7 +124,7 @@ def _why(found: "Trend", changes: dict[str, float], small: int, large: int) -> s
     return "With one repeat at a batch size no difference can be told from the spread of repeats."
 
 
-def after_the_knee(found: "Trend", rows: Sequence[Row]) -> str:
+def after_the_knee(found: Trend, rows: Sequence[Row]) -> str:
     """Return what happens at the large end of the sweep: saturated, still falling, rising."""
     knee, last, best = found.knee, found.last, found.best
     rate = format_value(best["samples_per_s"], "samples/s")

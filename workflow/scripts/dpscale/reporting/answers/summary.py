@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from dpscale.reporting.answer import Answer, Value
-from dpscale.reporting.answers import prose, q1, q2
+from dpscale.reporting.answers import prose, q1_trend, q2
 from dpscale.reporting.answers.inputs import Inputs, Row
 from dpscale.reporting.answers.q4_remedies import REMEDIES
 
@@ -39,7 +39,7 @@ def _doublings(one: float, other: float) -> float:
 
 
 def _batch_size(inputs: Inputs, _values: Values) -> Effect | None:
-    found = q1.trend([row for row in inputs.rows("sweep") if row["status"] == "complete"])
+    found = q1_trend.trend([row for row in inputs.rows("sweep") if row["status"] == "complete"])
     if not found.shape.startswith("falls"):
         return None
     ratio = found.first["epoch_s"] / found.best["epoch_s"]
@@ -47,8 +47,8 @@ def _batch_size(inputs: Inputs, _values: Values) -> Effect | None:
         math.log2(ratio),
         (
             f"Batch size: on one device an epoch takes "
-            f"{prose.bare(q1.epoch_time(found.first))} at b = {found.first['per_worker_batch']} "
-            f"and {prose.bare(q1.epoch_time(found.best))} at b = {found.best['per_worker_batch']}, "
+            f"{prose.bare(q1_trend.epoch_time(found.first))} at b = {found.first['per_worker_batch']} "
+            f"and {prose.bare(q1_trend.epoch_time(found.best))} at b = {found.best['per_worker_batch']}, "
             f"{prose.bare(Value(value=ratio, unit='number'))} times less."
         ),
     )
