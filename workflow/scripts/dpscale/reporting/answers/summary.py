@@ -47,8 +47,10 @@ def _batch_size(inputs: Inputs, _values: Values) -> Effect | None:
         math.log2(ratio),
         (
             f"Batch size: on one device an epoch takes "
-            f"{prose.bare(q1_trend.epoch_time(found.first))} at b = {found.first['per_worker_batch']} "
-            f"and {prose.bare(q1_trend.epoch_time(found.best))} at b = {found.best['per_worker_batch']}, "
+            f"{prose.bare(q1_trend.epoch_time(found.first))} "
+            f"at b = {found.first['per_worker_batch']} "
+            f"and {prose.bare(q1_trend.epoch_time(found.best))} "
+            f"at b = {found.best['per_worker_batch']}, "
             f"{prose.bare(Value(value=ratio, unit='number'))} times less."
         ),
     )
