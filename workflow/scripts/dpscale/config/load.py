@@ -60,7 +60,7 @@ def _lines(error: ValidationError, raw: Mapping[str, Any]) -> Iterator[str]:
         path = [str(part) for part in problem["loc"]]
         key = ".".join(path)
         if problem["type"] == "extra_forbidden":
-            yield f"config: {key}: unknown key; {_nearest_key(path)}"
+            yield f"config: {key}: unknown key; {_nearest_key(path, raw)}"
         elif problem["type"] == "missing":
             yield f"config: {key}: missing; add it (see config/schema.json)"
         else:
@@ -90,19 +90,29 @@ def _reason(problem: Any) -> str:
     return message
 
 
-def _nearest_key(path: list[str]) -> str:
-    """Words that name the valid dotted key nearest to an unknown one."""
+def _nearest_key(path: list[str], raw: Mapping[str, Any]) -> str:
+    """Words that name the valid dotted key nearest to an unknown one.
+
+    A slip in a key of the same section comes first, most likely one that the section lacks; then
+    the same key in another section.
+    """
+    *section, unknown = path
     keys = list(_dotted_keys(Config))
-    parent = ".".join(path[:-1])
-    siblings = {k: k.rsplit(".", 1)[-1] for k in keys if k.rpartition(".")[0] == parent}
-    elsewhere = [k for k in keys if k.rsplit(".", 1)[-1] == path[-1]]
-    near = difflib.get_close_matches(path[-1], siblings.values(), n=1, cutoff=0.5)
-    if elsewhere:
+    parent = ".".join(section)
+    siblings = [key.rsplit(".", 1)[-1] for key in keys if key.rpartition(".")[0] == parent]
+    for name in section:
+        raw = raw[name]
+    absent = [name for name in siblings if name not in raw]
+    elsewhere = [key for key in keys if key.rsplit(".", 1)[-1] == unknown.lower()]
+    near = _closest(unknown, absent, 0.8) or _closest(unknown, siblings, 0.8)
+    if not near and elsewhere:
         return f"did you mean {' or '.join(elsewhere)}?"
-    if near:
-        return f"did you mean {'.'.join([*path[:-1], near[0]])}?"
-    near = difflib.get_close_matches(path[-1], siblings.values(), n=1, cutoff=0.0)
-    return f"the nearest valid key is {'.'.join([*path[:-1], near[0]])}" if near else "leave it out"
+    near = near or _closest(unknown, siblings, 0.0)
+    return f"did you mean {'.'.join([*section, near])}?" if near else "leave it out"
+
+
+def _closest(word: str, candidates: list[str], likeness: float) -> str | None:
+    return next(iter(difflib.get_close_matches(word.lower(), candidates, 1, likeness)), None)
 
 
 def _dotted_keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
