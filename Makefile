@@ -10,12 +10,14 @@ PYTHON ?= python3
 CONFIG ?= config/config.yaml
 PYTEST_OPTIONS ?=
 
-BIN := $(abspath $(VENV))/bin
+BIN := $(VENV)/bin
 REPORT_STAMP := $(VENV)/.dpscale-report
 TEST_STAMP := $(VENV)/.dpscale-test
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c envs/constraints.txt
-export PATH := $(BIN):$(PATH)
+# Absolute, and right in a folder with a space in its name.
+export PATH := $(if $(filter /%,$(VENV)),,$(CURDIR)/)$(BIN):$(PATH)
 
+.DELETE_ON_ERROR:
 .PHONY: help report smoke test lint clean
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))

@@ -15,7 +15,7 @@ use rule scaling_run as training_run with:
         ),
     priority: 0
     resources:
-        machine=1,
+        machine=TRAINING_SHARE,
     message:
         "Q4, Q5, Q7: training {wildcards.run}"
 
@@ -37,7 +37,7 @@ rule large_batch_run:
         run=only(RESOLVED),
     threads: workers_of
     resources:
-        machine=1,
+        machine=TRAINING_SHARE,
     params:
         spec=spec_json,
         boundary=lambda wildcards, input: (
@@ -50,5 +50,7 @@ rule large_batch_run:
     shell:
         "python workflow/scripts/resolve_spec.py {params.spec:q} {params.boundary} "
         "--dataset {input.dataset:q} > {output.spec:q} && "
-        "OMP_NUM_THREADS={params.threads} "
-        "{params.launch} workflow/scripts/run.py {output.spec:q} > {log:q} 2>&1"
+        "{{ OMP_NUM_THREADS={params.threads} "
+        "{params.launch} workflow/scripts/run.py {output.spec:q} > {log:q} 2>&1 "
+        # A worker that runs out of memory ends its peers, and is a result all the same.
+        '|| grep -qs \'"status": "out_of_memory"\' {output.record:q}; }}'

@@ -32,6 +32,8 @@ PLAN = planned_runs(CONFIG)
 CONFIG_JSON = CONFIG.model_dump_json(exclude={"report"})
 # What a run takes of the machine when nothing may run beside it (profiles/default).
 WHOLE_MACHINE = 1000
+# Trainings share a CPU, one thread a worker. GPUs are not shared: each takes all their memory.
+TRAINING_SHARE = WHOLE_MACHINE if CONFIG.hardware.device == "cuda" else 1
 NEVER = "(?!)"  # matches no run: the study is left out of the configuration
 
 

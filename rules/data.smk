@@ -28,7 +28,9 @@ rule prepare_dataset:
     log:
         f"{RESULTS}/logs/prepare_dataset.log",
     params:
-        data=CONFIG.data.model_dump_json(),
+        data=CONFIG.data.model_dump_json(
+            exclude={"loader", "loader_workers", "augment"}
+        ),
     message:
         "Splitting the dataset and keeping it ready"
     shell:

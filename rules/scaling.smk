@@ -24,5 +24,7 @@ rule scaling_run:
         "Q2, Q3, Q5: timing {wildcards.run}, alone on the machine"
     shell:
         "printf '%s' {params.spec:q} > {output.spec:q} && "
-        "OMP_NUM_THREADS={params.threads} "
-        "{params.launch} workflow/scripts/run.py {output.spec:q} > {log:q} 2>&1"
+        "{{ OMP_NUM_THREADS={params.threads} "
+        "{params.launch} workflow/scripts/run.py {output.spec:q} > {log:q} 2>&1 "
+        # A worker that runs out of memory ends its peers, and is a result all the same.
+        '|| grep -qs \'"status": "out_of_memory"\' {output.record:q}; }}'

@@ -8,6 +8,7 @@ import pytest
 
 from dpscale.config.sections import HardwareConfig, ModelConfig
 from dpscale.plan.spec import Timing
+from dpscale.records import read_record
 
 TIMING = Timing(
     arms=("with_loading", "without_loading"), repeats=3, min_steps=30, warmup_steps=10,
@@ -66,6 +67,31 @@ def test_a_spent_memory_budget_is_an_outcome(launched: Callable[..., Any]) -> No
     assert result.record.status == "out_of_memory"
     assert "rank 0, batch 1024" in (result.record.message or "")
     assert result.steps.empty
+
+
+def test_out_of_memory_on_two_workers_is_recorded_and_ends_them(launcher: Any) -> None:
+    spec = launcher.spec(
+        run="spent_two",
+        kind="timed",
+        workers=2,
+        per_worker_batch=600,
+        timing=TIMING,
+        memory_budget_bytes=32 * 2**20,
+    )
+    ended = launcher.start(spec)
+    record = read_record(launcher.folder / "spent_two/record.json")
+    assert record.status == "out_of_memory"
+    # The rule takes this record for the result that it is; the exit ends the other workers.
+    assert ended.returncode != 0
+
+
+def test_a_failure_over_an_earlier_record_is_not_taken_for_it(
+    launcher: Any, launched: Callable[..., Any]
+) -> None:
+    data = {"dataset": "cifar10", "root": str(launcher.folder / "nowhere")}
+    launched("beyond", kind="timed", per_worker_batch=2000, timing=TIMING)
+    spec = launcher.spec(run="beyond", per_worker_batch=32, data=data)
+    assert launcher.start(spec).returncode != 0
 
 
 def test_more_workers_than_devices_are_unavailable_unless_sharing_is_allowed(

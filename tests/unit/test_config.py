@@ -79,6 +79,7 @@ def test_a_known_key_in_the_wrong_section_is_pointed_to_its_place() -> None:
         ("training.lr", "fast", "training.lr"),
         ("training.lr", "1e-3", "1.0e-3"),
         ("training.epochs", 2.5, "training.epochs"),
+        ("training.lr", float("inf"), "finite"),
         ("hardware.allow_oversubscription", "yes", "hardware.allow_oversubscription"),
         ("data.dataset", "cifar", "did you mean cifar10?"),
         ("sweep.memory_budget", "256 MIBs", "did you mean MiB?"),
@@ -106,6 +107,11 @@ def test_wrong_types_units_and_values_name_the_key(key: str, value: object, word
         ({"training.precision": "tf32"}, "the nearest valid is fp32"),
         ({"data.repeats": 2}, "sweep.data_repeats"),
         ({"sweep": None}, "large_batch.large_per_worker_batch"),
+        ({"training.epochs": 9}, "large_batch.epochs or replicas.epochs"),
+        (
+            {"hardware.device": "cuda", "hardware.backend": "nccl", "sweep.memory_budget": None},
+            "hardware.allow_oversubscription",
+        ),
     ],
 )
 def test_impossible_combinations_are_refused(change: dict[str, object], words: str) -> None:

@@ -80,9 +80,16 @@ def test_runs_of_two_machines_are_refused_naming_both_and_a_run_of_each():
         require_same_machine(runs)
 
 
-def test_a_run_that_is_not_complete_does_not_count_as_a_machine():
+def test_where_memory_ends_is_a_measurement_of_its_machine():
     runs = table("runs", [run_row("one", fingerprint="cpu A"),
-                          run_row("two", fingerprint="cpu B", status="out_of_memory"),
+                          run_row("two", fingerprint="cpu B", status="out_of_memory")])  # fmt: skip
+    with pytest.raises(MixedMachinesError):
+        require_same_machine(runs)
+
+
+def test_a_run_that_measured_nothing_does_not_count_as_a_machine():
+    runs = table("runs", [run_row("one", fingerprint="cpu A"),
+                          run_row("two", fingerprint="cpu B", status="unavailable"),
                           run_row("three", status="not run yet")])  # fmt: skip
     require_same_machine(runs)
 

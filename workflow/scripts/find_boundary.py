@@ -21,10 +21,15 @@ FITS = {"complete": True, "out_of_memory": False}
 RUN = Path(__file__).with_name("run.py")
 
 
-def probe(spec: Spec, folder: Path) -> str:
-    """Status of a probe: from its record where that is of the same spec, else by running it."""
+def probe(spec: Spec, folder: Path, machine: str) -> str:
+    """Status of a probe: from its record if of the same spec and machine, else by running it."""
     record = folder / "record.json"
-    if not (record.exists() and read_record(record).spec == spec.model_dump(mode="json")):
+    earlier = read_record(record) if record.exists() else None
+    if not (
+        earlier
+        and earlier.spec == spec.model_dump(mode="json")
+        and earlier.provenance["fingerprint"] == machine
+    ):
         record.unlink(missing_ok=True)
         write_text(folder / "spec.json", spec.model_dump_json())
         command = [sys.executable, RUN, folder / "spec.json"]
@@ -47,6 +52,8 @@ def search(template: Spec, resolution_frac: float, runs: Path, sweep: list[str])
         if record.status in FITS:
             outcomes.setdefault(record.spec["per_worker_batch"], []).append(FITS[record.status])
     samples = next((r.train_samples for r in records if r.train_samples), None)
+    if all(record.status == "unavailable" for record in records):
+        return {"largest_fit_batch": None, "smallest_failed_batch": None, "probes": []}
     if samples is None:
         reasons = ", ".join(f"{r.run}: {r.status} ({r.message})" for r in records)
         sys.exit(f"find_boundary.py: no batch of the sweep ran: {reasons}")
@@ -54,7 +61,7 @@ def search(template: Spec, resolution_frac: float, runs: Path, sweep: list[str])
     while batch := next_probe(outcomes, train_samples=samples, resolution_frac=resolution_frac):
         run = f"boundary-b{batch}-{len(outcomes.get(batch, [])) + 1}"
         spec = template.model_copy(update={"run": run, "per_worker_batch": batch})
-        status = probe(spec, runs / run)
+        status = probe(spec, runs / run, records[0].provenance["fingerprint"])
         print(f"batch {batch}: {status.replace('_', ' ')}", file=sys.stderr, flush=True)
         if status not in FITS:
             sys.exit(f"find_boundary.py: {run}: {status}: see {runs / run / 'record.json'}")

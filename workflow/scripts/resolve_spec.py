@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import sys
 from pathlib import Path
 
 from dpscale.plan import Spec, resolve
@@ -19,10 +18,7 @@ def main() -> None:
     if given.boundary:
         largest = json.loads(given.boundary.read_text(encoding="utf-8"))["largest_fit_batch"]
     samples = json.loads(given.dataset.read_text(encoding="utf-8"))["train_samples"]
-    try:
-        print(resolve(spec, largest_fit_batch=largest, train_samples=samples).model_dump_json())
-    except ValueError as error:
-        sys.exit(f"resolve_spec.py: {error}")
+    print(resolve(spec, largest_fit_batch=largest, train_samples=samples).model_dump_json())
 
 
 if __name__ == "__main__":

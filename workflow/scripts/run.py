@@ -28,10 +28,12 @@ def main() -> None:
 if __name__ == "__main__":
     try:
         main()
+        status = 0
     except Exception as error:
         rank = os.environ.get("RANK", "0")
-        sys.exit(f"run.py: rank {rank}: {type(error).__name__}: {error}")
+        print(f"run.py: rank {rank}: {type(error).__name__}: {error}", file=sys.stderr)
+        status = 1
     sys.stdout.flush()
     sys.stderr.flush()
-    # gloo's threads sometimes abort a clean exit; everything is written by now.
-    os._exit(0)
+    # The backend's threads sometimes abort or hang at exit; everything is written by now.
+    os._exit(status)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from dpscale.config.datasets import train_samples
 from dpscale.config.root import Config
+from dpscale.config.sections import TrainingConfig
 
 Finding = tuple[str, str]  # dotted key, what is wrong and what to do
 RESIDUAL_MODELS = ("resnet18_cifar", "resnet18", "resnet20", "resnet_8x8")
@@ -13,6 +14,7 @@ def impossible_combinations(config: Config) -> Iterator[Finding]:
     """Yield (dotted key, reason with the nearest valid value) for each impossible combination."""
     yield from _data(config)
     yield from _model(config)
+    yield from _training(config)
     yield from _devices(config)
     yield from _training_on_synthetic(config)
     yield from _batches(config)
@@ -31,6 +33,14 @@ def _data(config: Config) -> Iterator[Finding]:
         yield (
             "data.repeats",
             "repeated images are for timing only; set sweep.data_repeats instead",
+        )
+
+
+def _training(config: Config) -> Iterator[Finding]:
+    if config.training.epochs != TrainingConfig.model_fields["epochs"].default:
+        yield (
+            "training.epochs",
+            "each study has its own; set large_batch.epochs or replicas.epochs",
         )
 
 
@@ -53,7 +63,13 @@ def _model(config: Config) -> Iterator[Finding]:
 
 
 def _devices(config: Config) -> Iterator[Finding]:
-    devices = config.hardware.devices
+    hardware = config.hardware
+    if hardware.allow_oversubscription and hardware.backend == "nccl":
+        yield (
+            "hardware.allow_oversubscription",
+            "nccl takes one worker a GPU; set it to false, or hardware.backend to gloo",
+        )
+    devices = hardware.devices
     if devices is None or config.hardware.allow_oversubscription:
         return
     for key, workers in _worker_counts(config):
@@ -89,6 +105,12 @@ def _training_on_synthetic(config: Config) -> Iterator[Finding]:
 
 
 def _batches(config: Config) -> Iterator[Finding]:
+    large = config.large_batch
+    if large and large.large_per_worker_batch is None and config.sweep is None:
+        yield (
+            "large_batch.large_per_worker_batch",
+            "null asks for the largest batch that Q1 finds, and sweep is null; give a number",
+        )
     samples = train_samples(config.data)
     if samples is None:
         return
@@ -100,12 +122,6 @@ def _batches(config: Config) -> Iterator[Finding]:
                 f"than the {samples:,} training images of {config.data.dataset}; "
                 f"the largest valid is {samples // workers}",
             )
-    large = config.large_batch
-    if large and large.large_per_worker_batch is None and config.sweep is None:
-        yield (
-            "large_batch.large_per_worker_batch",
-            "null asks for the largest batch that Q1 finds, and sweep is null; give a number",
-        )
     if large and samples // (large.workers * large.min_updates_per_epoch) < 1:
         yield (
             "large_batch.min_updates_per_epoch",

@@ -4,9 +4,10 @@ A run's spec (`dpscale.plan`) holds these same sections, so that a spec is as st
 the configuration it was planned from.
 """
 
+import os
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 DatasetName = Literal[
     "digits", "cifar10", "cifar100", "mnist", "fashion_mnist", "image_folder", "synthetic"
@@ -21,7 +22,7 @@ Fraction = Annotated[float, Field(ge=0, lt=1)]
 class Section(BaseModel):
     """A part of the configuration: frozen, no unknown keys, no silent conversion of types."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class HardwareConfig(Section):
@@ -49,6 +50,11 @@ class HardwareConfig(Section):
 
 class DataConfig(Section):
     """The dataset and the way it is loaded."""
+
+    @field_validator("root")
+    @classmethod
+    def _expanded(cls, value: str) -> str:
+        return os.path.expanduser(value)
 
     dataset: DatasetName = Field("digits", description="Name of the dataset.")
     root: str = Field("data", description="Folder that holds the datasets.")
@@ -123,7 +129,9 @@ class TrainingConfig(Section):
     )
     channels_last: bool = Field(False, description="Keep images in channels-last memory format.")
     compile: bool = Field(False, description="Compile the network with torch.compile.")
-    epochs: PositiveInt = Field(5, description="Epochs of training.")
+    epochs: PositiveInt = Field(
+        5, description="Epochs of training; in a configuration each study sets its own."
+    )
     schedule: ScheduleConfig = Field(
         ScheduleConfig(), description="Warm-up and decay of the learning rate."
     )

@@ -2,18 +2,21 @@
 
 import pandas as pd
 
+# Where memory ends depends on the machine as much as a time does.
+MEASURED = ("complete", "diverged", "out_of_memory")
+
 
 class MixedMachinesError(ValueError):
-    """Complete runs of different machines were about to be combined."""
+    """Measured runs of different machines were about to be combined."""
 
 
 def require_same_machine(runs: pd.DataFrame) -> None:
-    """Raise MixedMachinesError when complete runs carry different fingerprints.
+    """Raise MixedMachinesError when measured runs carry different fingerprints.
 
     The message names two fingerprints and one run of each. Takes `run`, `status` and
     `fingerprint`; a run whose fingerprint is null says nothing.
     """
-    measured = runs[(runs["status"] == "complete") & runs["fingerprint"].notna()]
+    measured = runs[runs["status"].isin(MEASURED) & runs["fingerprint"].notna()]
     first_of_each = measured.drop_duplicates("fingerprint")
     if len(first_of_each) < 2:
         return

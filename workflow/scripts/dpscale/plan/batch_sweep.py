@@ -13,7 +13,12 @@ def sweep_probe(config: Config, batch: int, *, run: str, study: str) -> Spec:
     if sweep is None:
         raise ValueError("sweep: null in the configuration, so there is no batch to probe")
     data = config.data.model_copy(
-        update={"repeats": sweep.data_repeats, "loader": "resident", "augment": False}
+        update={
+            "repeats": sweep.data_repeats,
+            "loader": "resident",
+            "augment": False,
+            "loader_workers": 0,
+        }
     )
     if study == "sweep":
         timing = Timing(

@@ -18,6 +18,8 @@ from dpscale.config.sections import (
 # Raised by hand when what a run measures changes: every record of the kind becomes stale.
 MEASUREMENT_VERSIONS = {"timed": 1, "training": 1, "ledger": 1}
 
+# Q1 finds the largest batch without DDP, which keeps a second copy of the gradients and buffers.
+DDP_SHARE = 0.9
 # Timed runs are not there to learn: a rate so small that no network diverges.
 TIMING_LR = 1e-3
 
@@ -69,7 +71,8 @@ class Spec(Section):
 def build_spec(config: Config, kind: Kind, **fields: Any) -> Spec:
     """A spec with the configuration's sections, `fields` replacing or adding to them."""
     shared: dict[str, Any] = {
-        "hardware": config.hardware,
+        # How many devices there should be is checked at planning and concerns no run.
+        "hardware": config.hardware.model_copy(update={"devices": None}),
         "data": config.data,
         "model": config.model,
         "training": config.training if kind == "training" else _timing_only(config.training),
@@ -88,16 +91,18 @@ def _timing_only(training: TrainingConfig) -> TrainingConfig:
 def resolve(spec: Spec, *, largest_fit_batch: int | None, train_samples: int) -> Spec:
     """The spec with the batch and the learning rate that the measured boundary allows.
 
-    largest_fit_batch: the largest batch that fits one device (Q1); only a spec without a batch
-    needs it, and raises ValueError where it is None. train_samples: D. The batch is
-    cut so that an epoch keeps `min_updates_per_epoch` updates; the rate follows the linear scaling
-    rule (Goyal et al. 2017, section 2.1) from `lr_reference_batch` where the spec asks for it.
+    largest_fit_batch: the largest batch that fits one device (Q1), None where none does;
+    train_samples: D. With several workers a share of it is left to DDP, and the batch is cut so
+    that an epoch keeps `min_updates_per_epoch` updates. The rate follows the linear scaling rule
+    (Goyal et al. 2017, section 2.1) from `lr_reference_batch` where the spec asks for it.
     """
     batch = spec.per_worker_batch
     if batch is None:
-        if largest_fit_batch is None:
-            raise ValueError(f"{spec.run}: no batch fits the device, so there is no largest one")
-        batch = min(largest_fit_batch, train_samples // (spec.workers * spec.min_updates_per_epoch))
+        fits = largest_fit_batch or 1  # with no batch that fits, the run itself says why not
+        if spec.workers > 1:
+            fits = max(1, int(fits * DDP_SHARE))
+        most = train_samples // (spec.workers * spec.min_updates_per_epoch)
+        batch = max(1, min(fits, most))
     training = spec.training
     if spec.lr_reference_batch is not None:
         scale = batch * spec.workers / spec.lr_reference_batch

@@ -49,6 +49,9 @@ def ledger(config: Config) -> Iterator[Spec]:
             workers=workers,
             per_worker_batch=config.ledger.per_worker_batch,
             steady_steps=config.ledger.steady_steps,
+            data=config.data.model_copy(
+                update={"loader": "resident", "augment": False, "loader_workers": 0}
+            ),
         )
 
 

@@ -6,6 +6,7 @@ read once, after the epoch. On a GPU the load phase is thereby the time that the
 the loader, which is the loading that is not hidden.
 """
 
+import itertools
 import time
 from typing import Protocol
 
@@ -76,9 +77,10 @@ class EventClock:
 
     def columns(self) -> dict[str, np.ndarray]:
         torch.cuda.synchronize(self._device)
-        first = self._events[0]
-        milliseconds = [first.elapsed_time(event) for event in self._events]
-        return phase_columns(np.array(milliseconds) / 1e3)
+        # Event to event: a time since the first one, in float32, would lose microseconds.
+        pairs = itertools.pairwise(self._events)
+        milliseconds = np.cumsum([0.0, *(one.elapsed_time(other) for one, other in pairs)])
+        return phase_columns(milliseconds / 1e3)
 
 
 def make_clock(device: torch.device) -> Clock:

@@ -38,7 +38,9 @@ def measure_ledger(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
         wire = _observe(observer, spec, dataset, place)
         unseen = all(row["purpose"] != "gradient bucket" for row in observer.rows)
         if not place.agree(unseen):
-            fields = {"collectives": observer.rows, "wire": wire if place.leads else []}
+            # NCCL sends over NVLink, PCIe or InfiniBand, which the kernel does not count.
+            counted = place.leads and spec.hardware.backend == "gloo"
+            fields = {"collectives": observer.rows, "wire": wire if counted else []}
             return Measurement(fields=fields)
     raise RuntimeError(
         f"{spec.run}: {spec.workers} workers trained and no all-reduce was seen; neither hooks nor "

@@ -51,11 +51,11 @@ def train_epoch(
         clock.mark()  # backward, with the all-reduce that it hides
         replica.optimizer.step()
         replica.scheduler.step()
+        if count_correct:
+            correct.append((logits.detach().argmax(1) == labels).sum())
         clock.mark()  # update
         losses.append(loss.detach())
         samples.append(len(labels))
-        if count_correct:
-            correct.append((logits.detach().argmax(1) == labels).sum())
     seconds = clock.columns()
     return Epoch(
         seconds,

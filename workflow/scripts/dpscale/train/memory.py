@@ -12,6 +12,8 @@ ALLOCATION_SIGNS = (
     "not enough memory",
     "Cannot allocate memory",
     "bad_alloc",
+    "out of memory",  # CUDA's and NCCL's own, outside torch's allocator
+    "STATUS_ALLOC_FAILED",  # cuBLAS, cuDNN
 )
 PRIMITIVE_SIGNS = ("could not create a", "could not execute a primitive")
 _STATUS = Path("/proc/self/status")

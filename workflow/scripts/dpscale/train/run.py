@@ -43,6 +43,9 @@ def run(spec: Spec, *, record: Path, steps: Path) -> None:
         outcome, writes = _measure(spec, dataset, place, frame)
         if writes:
             frame.write(outcome)
+        if outcome.status == "out_of_memory" and spec.workers > 1:
+            # NCCL's peers would not notice for minutes: a failed worker makes torchrun end them.
+            raise RuntimeError(outcome.message)
 
 
 def _measure(
@@ -62,7 +65,9 @@ def _measure(
             text = " ".join(str(error).split())[:200]
             message = f"rank {place.rank}, batch {spec.per_worker_batch}: {text}"
             return Measurement(status="out_of_memory", message=message), True
-        if frame.recorded():  # a peer ran out of memory and took the group with it
+        if (
+            spec.workers > 1 and frame.recorded()
+        ):  # a peer ran out of memory and took the group with it
             return Measurement(), False
         raise
 
@@ -88,6 +93,7 @@ class _Frame:
 
     def __init__(self, spec: Spec, record: Path, steps: Path) -> None:
         self._spec, self._record, self._steps = spec, record, steps
+        self._earlier = _stamp(record)
         self._started_at, self._start = now(), time.perf_counter()
         self._fields: dict[str, Any] = {}
 
@@ -114,7 +120,7 @@ class _Frame:
     def recorded(self) -> bool:
         """Whether another worker wrote the outcome; waits a moment for it."""
         for _ in range(20):
-            if self._record.exists():
+            if _stamp(self._record) not in (None, self._earlier):
                 return True
             time.sleep(0.1)
         return False
@@ -141,6 +147,10 @@ class _Frame:
             **measurement.fields,
         )
         write_record(self._record, record)
+
+
+def _stamp(path: Path) -> int | None:
+    return path.stat().st_mtime_ns if path.exists() else None
 
 
 def _sizes(model: nn.Module) -> dict[str, int]:

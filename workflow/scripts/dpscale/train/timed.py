@@ -39,17 +39,18 @@ def measure_timed(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
     assert spec.per_worker_batch is not None
     memory = PeakMemory(place.device)
     seed = spec.seeds[0]
-    loader = _loader(spec, dataset, place, kind=spec.data.loader, device=place.device)
     ready = _ready_batches(spec, dataset, place)
-    replica = build_replica(spec, dataset, place, seed=seed, steps_per_epoch=len(loader))
-    supplies: dict[str, Callable[[int], Iterable[Batch]]] = {
-        "with_loading": loader.batches,
-        "without_loading": lambda _: ready,
-    }
-    clock, log = make_clock(place.device), StepLog(place.rank)
+    supplies: dict[str, Callable[[int], Iterable[Batch]]] = {"without_loading": lambda _: ready}
+    if "with_loading" in timing.arms:  # else a resident split would count as memory of training
+        loader = _loader(spec, dataset, place, kind=spec.data.loader, device=place.device)
+        supplies["with_loading"] = loader.batches
+    replica = build_replica(spec, dataset, place, seed=seed, steps_per_epoch=len(ready))
+    clock, log, numbers = make_clock(place.device), StepLog(place.rank), itertools.count()
     _warm_up(timing, len(ready), lambda: train_epoch(replica, ready, clock))
+    if "with_loading" in timing.arms:  # the loader's processes start here
+        train_epoch(replica, supplies["with_loading"](next(numbers)), clock)
     progress = Progress(spec.run, timing.repeats * len(timing.arms), shown=place.leads)
-    order, numbers = random.Random(seed), itertools.count()
+    order = random.Random(seed)
     with Utilisation(place.device, spec.hardware.threads_per_worker) as utilisation:
         for repeat in range(timing.repeats):
             for arm in order.sample(timing.arms, len(timing.arms)):

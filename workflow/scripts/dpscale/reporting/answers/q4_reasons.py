@@ -99,6 +99,8 @@ def choice(inputs: Inputs, large: Arm) -> str:
             f", cut so that an epoch of {format_value(samples, 'count')} training images keeps "
             f"{prose.counted(updates, 'update')} of N = {workers} workers"
         )
+    elif workers > 1:
+        reason = ", which leaves memory for the buckets of DistributedDataParallel"
     return (
         f"On one worker b = {largest} fits (Q1); the large batch per worker here is "
         f"b = {batch}{reason}. {text}"
