@@ -28,7 +28,8 @@ rule prepare_dataset:
     log:
         f"{RESULTS}/logs/prepare_dataset.log",
     params:
-        data=CONFIG.data.model_dump_json(
+        # A function, so that braces in a folder's name are no wildcards.
+        data=lambda _: CONFIG.data.model_dump_json(
             exclude={"loader", "loader_workers", "augment"}
         ),
     message:

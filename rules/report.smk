@@ -23,7 +23,7 @@ rule gather:
         expand(f"{RESULTS}/tables/{{table}}.parquet", table=TABLES),
         f"{RESULTS}/tables/provenance.json",
     params:
-        config=CONFIG_JSON,
+        config=lambda _: CONFIG_JSON,
         folder=RESULTS,
         boundary=f"--boundary {RESULTS}/boundary.json" if BOUNDARY else "",
     message:
@@ -94,7 +94,7 @@ rule render_html:
         report(f"{RESULTS}/report.html", category="Report"),
     params:
         folder=RESULTS,
-        head=CONFIG.report.model_dump_json(),
+        head=lambda _: CONFIG.report.model_dump_json(),
     message:
         "Writing {output}"
     shell:
@@ -116,7 +116,7 @@ rule render_pdf:
         report(f"{RESULTS}/report.pdf", category="Report"),
     params:
         folder=RESULTS,
-        head=CONFIG.report.model_dump_json(),
+        head=lambda _: CONFIG.report.model_dump_json(),
     message:
         "Writing {output}"
     shell:

@@ -26,7 +26,7 @@ rule boundary:
     resources:
         machine=WHOLE_MACHINE,
     params:
-        probe=PROBE_JSON,
+        probe=lambda _: PROBE_JSON,
         resolution=CONFIG.sweep.resolution_frac if CONFIG.sweep else 0,
         runs=f"{RESULTS}/runs",
         sweep=runs_of("sweep"),

@@ -8,11 +8,21 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from dpscale.config import load_config
 from dpscale.plan import planned_runs
 from dpscale.records.storage import write_table, write_text
 from dpscale.records.tidy import newest_provenance, tidy_tables
+
+
+def _json(path: Path, key: str | None = None) -> Any:
+    """The JSON in a file, or one key of it; ValueError names the file."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return content if key is None else content[key]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise ValueError(f"{path}: cannot be read: {error!r}") from None
 
 
 def main() -> None:
@@ -22,13 +32,12 @@ def main() -> None:
     parser.add_argument("--boundary", type=Path, help="boundary.json, where there is one")
     parser.add_argument("--output", type=Path, required=True, help="folder of the tables")
     given = parser.parse_args()
-    planned = planned_runs(load_config(json.loads(given.config)))
-    specs = {run: spec.model_dump(mode="json") for run, spec in planned.items()}
-    if given.boundary:
-        for run in json.loads(given.boundary.read_text(encoding="utf-8"))["probes"]:
-            spec = (given.runs / run / "spec.json").read_text(encoding="utf-8")
-            specs[run] = json.loads(spec)
     try:
+        planned = planned_runs(load_config(json.loads(given.config)))
+        specs = {run: spec.model_dump(mode="json") for run, spec in planned.items()}
+        if given.boundary:
+            for run in _json(given.boundary, "probes"):
+                specs[run] = _json(given.runs / run / "spec.json")
         tables = tidy_tables(specs, given.runs)
         newest = newest_provenance(specs, given.runs)
     except ValueError as error:

@@ -105,6 +105,8 @@ def _training_on_synthetic(config: Config) -> Iterator[Finding]:
 
 
 def _batches(config: Config) -> Iterator[Finding]:
+    if config.scaling and 1 not in config.scaling.workers:
+        yield "scaling.workers", "leaves out 1, the base of every speed-up; add it"
     large = config.large_batch
     if large and large.large_per_worker_batch is None and config.sweep is None:
         yield (

@@ -26,7 +26,7 @@ def read_config(path: Path) -> Config:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(raw, Mapping):
         raise ConfigError(f"{path}: holds no keys; see config/config.yaml for an example")

@@ -57,7 +57,9 @@ class DataConfig(Section):
         return os.path.expanduser(value)
 
     dataset: DatasetName = Field("digits", description="Name of the dataset.")
-    root: str = Field("data", description="Folder that holds the datasets.")
+    root: Annotated[str, Field(pattern=r"^[^{}\n]+$")] = Field(
+        "data", description="Folder that holds the datasets; no braces in its name."
+    )
     loader: Literal["dataloader", "resident"] = Field(
         "dataloader",
         description="dataloader: torchvision transforms in a DataLoader; "

@@ -2,12 +2,21 @@
 
 from typing import Annotated, Literal
 
-from pydantic import ByteSize, Field, field_serializer, field_validator
+from pydantic import AfterValidator, ByteSize, Field, field_serializer, field_validator
 
 from dpscale.config.sections import PositiveInt, Section
 
+
+def _distinct(values: tuple[int, ...]) -> tuple[int, ...]:
+    if len(set(values)) < len(values):
+        raise ValueError("name each value once: a repeated one is no repeat of a measurement")
+    return values
+
+
 Workers = Annotated[int, Field(ge=2)]
-Seeds = Annotated[tuple[int, ...], Field(min_length=1)]
+Counts = Annotated[tuple[PositiveInt, ...], Field(min_length=1), AfterValidator(_distinct)]
+Seed = Annotated[int, Field(ge=0)]
+Seeds = Annotated[tuple[Seed, ...], Field(min_length=1), AfterValidator(_distinct)]
 Remedy = Literal["linear_scaling", "warmup", "zero_gamma", "more_epochs"]
 
 
@@ -57,12 +66,10 @@ class SweepConfig(Section):
 class ScalingConfig(Section):
     """Q2 and Q3: timed runs of N workers."""
 
-    workers: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = Field(
+    workers: Counts = Field(
         (1, 2, 4), description="Numbers of workers N; 1 is the base of every speed-up."
     )
-    per_worker_batches: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = Field(
-        (32, 128, 512), description="Batch sizes per worker b."
-    )
+    per_worker_batches: Counts = Field((32, 128, 512), description="Batch sizes per worker b.")
     strong: bool = Field(
         True, description="Measure the fixed global batch too (b = B/N for each B above)."
     )
@@ -110,7 +117,7 @@ class ReplicasConfig(Section):
 class LedgerConfig(Section):
     """Q6: the collectives of construction, first and steady iterations."""
 
-    workers: Annotated[tuple[Workers, ...], Field(min_length=1)] = Field(
+    workers: Annotated[tuple[Workers, ...], Field(min_length=1), AfterValidator(_distinct)] = Field(
         (2, 4), description="Numbers of workers N."
     )
     per_worker_batch: PositiveInt = Field(32, description="Batch per worker.")

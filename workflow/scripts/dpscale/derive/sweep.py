@@ -40,10 +40,18 @@ def _phases_of_rank_0(steps: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     full = steps_of_full_batches(steps, runs)
     mine = full[(full["arm"] == ARM) & (full["rank"] == 0)]
     by_repeat = mine.groupby(["run", "repeat", "train_samples"], sort=False)
-    sums = by_repeat[["samples", *PHASES]].sum().reset_index()
-    for phase in PHASES:
+    sums = by_repeat[["samples", "step_s", *PHASES]].sum().reset_index()
+    for phase in ["step_s", *PHASES]:
         sums[phase] = epoch_seconds(sums[phase], sums["samples"], sums["train_samples"])
     return sums
+
+
+def _phase_seconds(parts: pd.DataFrame, epoch_s: float | None) -> dict[str, float | None]:
+    """Return each phase's share of all repeats' time, of the epoch's median: they add up to it."""
+    whole = parts["step_s"].sum()
+    if epoch_s is None or not whole:
+        return dict.fromkeys(PHASES)
+    return {phase: epoch_s * parts[phase].sum() / whole for phase in PHASES}
 
 
 def _largest(column: pd.Series) -> int | None:
@@ -75,7 +83,7 @@ def _row(
         "repeated_data": own["repeated_data"].astype("boolean").any() if len(own) else None,
         "message": " ".join(own["message"].dropna().unique()) or None,
         "runs": " ".join(cell.runs),
-    } | {phase: median(parts[phase].to_numpy()).value for phase in PHASES}
+    } | _phase_seconds(parts, time.value)
 
 
 def sweep(runs: pd.DataFrame, steps: pd.DataFrame, epoch_times: pd.DataFrame) -> pd.DataFrame:

@@ -38,6 +38,8 @@ def read_record(path: Path) -> Record:
     """The record in a file; ValueError names the file where it is no whole record."""
     try:
         return Record.model_validate_json(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: cannot be read: {error}") from None
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "the file"
@@ -51,6 +53,30 @@ def write_steps(path: Path, columns: Mapping[str, Any]) -> None:
 
     with _whole(path) as temporary:
         pq.write_table(pa.table(dict(columns)), temporary)
+
+
+def read_steps(path: Path, columns: Mapping[str, str], *, needed: bool) -> Any:
+    """The steps in a file; ValueError names the file where it is damaged or lacks step times.
+
+    columns: type by name. needed: the run is complete, so it must have steps.
+    """
+    import pandas as pd
+
+    try:
+        steps = pd.read_parquet(path)
+        if needed and steps.empty:
+            raise ValueError("a complete run without steps")
+        if not steps.empty:
+            for name in ("rank", "step", "samples", "step_s"):
+                if name not in steps or steps[name].isna().any():
+                    raise ValueError(f"column {name} is missing or has nulls")
+        known = {name: kind for name, kind in columns.items() if name in steps}
+        return steps.astype(known)
+    except (OSError, ValueError, TypeError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(
+            f"{path}: no valid steps: {reason}; delete the run's folder and run it again"
+        ) from None
 
 
 def write_table(path: Path, table: Any) -> None:

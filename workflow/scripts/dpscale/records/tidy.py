@@ -8,7 +8,7 @@ import pandas as pd
 
 from dpscale.records.record import Record
 from dpscale.records.schemas import SCHEMAS
-from dpscale.records.storage import read_record
+from dpscale.records.storage import read_record, read_steps
 
 NOT_RUN = "not run yet"
 
@@ -31,7 +31,12 @@ def tidy_tables(specs: Mapping[str, dict[str, Any]], runs: Path) -> dict[str, pd
         rows["runs"].append(_planned_columns(run, record.spec) | _measured_columns(record))
         for name in ("epochs", "replicas", "orders", "collectives", "wire"):
             rows[name] += [{"run": run} | row for row in getattr(record, name)]
-        steps.append(pd.read_parquet(path.with_name("steps.parquet")).assign(run=run))
+        own = read_steps(
+            path.with_name("steps.parquet"),
+            {name: kind for name, kind in SCHEMAS["steps"].items() if name != "run"},
+            needed=record.status == "complete" and record.spec["kind"] != "ledger",
+        )
+        steps.append(own.assign(run=run))
     tables = {name: _table(rows[name], name) for name in SCHEMAS if name != "steps"}
     measured = [part for part in steps if len(part)]
     joined = pd.concat(measured) if measured else pd.DataFrame()

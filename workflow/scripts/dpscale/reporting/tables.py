@@ -19,7 +19,7 @@ from dpscale.units import (
 )
 
 NOTHING = "–"
-ROWS_KEPT_TOGETHER = 7
+ROWS_KEPT_TOGETHER = 6
 MANY_COLUMNS = 8
 SETTINGS = ("count", "setting")  # what was set has no runs behind it; what was measured has
 

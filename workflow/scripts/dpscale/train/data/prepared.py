@@ -53,7 +53,7 @@ def read_prepared(path: Path) -> Dataset | None:
                 std=tuple(arrays["std"].tolist()),
                 **splits,
             )
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile):
+    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile):
         return None
 
 
