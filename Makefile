@@ -24,8 +24,8 @@ help:
 
 report: $(REPORT_STAMP)
 	@sh envs/install_pango.sh
-	@snakemake --configfile $(CONFIG)
-	@name=$$(sed -n 's/^name: *//p' $(CONFIG)); \
+	@name=$$(python workflow/scripts/check_config.py "$(CONFIG)") || exit 1; \
+	snakemake --configfile "$(CONFIG)" || exit 1; \
 	echo "The report: results/$$name/report.html and results/$$name/report.pdf"
 
 smoke:

@@ -123,3 +123,30 @@ rule render_pdf:
         "python workflow/scripts/render_pdf.py --answers {input.answers} "
         "--tables {params.folder}/tables --figures {params.folder}/figures "
         "--report-config {params.head:q} --templates report --output {output}"
+
+
+# The report on what has run so far; cells without a run say so. Takes no run as input, so that it
+# never starts one, and writes beside the real report.
+rule partial:
+    params:
+        config=lambda _: CONFIG_JSON,
+        head=lambda _: CONFIG.report.model_dump_json(),
+        runs=f"{RESULTS}/runs",
+        boundary=f"{RESULTS}/boundary.json",
+        folder=f"{RESULTS}/partial",
+    message:
+        "Reporting on what has run so far, into {params.folder}"
+    shell:
+        "python workflow/scripts/gather.py --config {params.config:q} --runs {params.runs} "
+        "$(test -e {params.boundary} && echo --boundary {params.boundary}) "
+        "--output {params.folder}/tables && "
+        "python workflow/scripts/derive.py --tables {params.folder}/tables "
+        "--output {params.folder}/derived && "
+        "python workflow/scripts/draw.py --derived {params.folder}/derived "
+        "--output {params.folder}/figures && "
+        "python workflow/scripts/answer.py --tables {params.folder}/tables "
+        "--derived {params.folder}/derived --output {params.folder}/answers.json && "
+        "for kind in html pdf; do python workflow/scripts/render_$kind.py "
+        "--answers {params.folder}/answers.json --tables {params.folder}/tables "
+        "--figures {params.folder}/figures --report-config {params.head:q} "
+        "--templates report --output {params.folder}/report.$kind; done"

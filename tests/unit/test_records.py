@@ -84,6 +84,12 @@ def test_every_planned_run_is_a_row_and_a_missing_one_says_so(tmp_path: Path) ->
     assert pd.isna(other["payload_bytes"])
 
 
+def test_a_record_of_another_spec_counts_as_not_run(tmp_path: Path) -> None:
+    written(tmp_path, make_record())
+    planned = {RUN: SPECS[RUN] | {"seeds": [7]}}
+    assert tidy_tables(planned, tmp_path)["runs"]["status"].tolist() == ["not run yet"]
+
+
 def test_tidy_tables_have_the_columns_and_types_of_their_schemas(tmp_path: Path) -> None:
     written(tmp_path, make_record(epochs=[{"seed": 0, "epoch": 1, "train_loss": 0.5}]))
     for name, table in tidy_tables(SPECS, tmp_path).items():

@@ -17,17 +17,17 @@ def tidy_tables(specs: Mapping[str, dict[str, Any]], runs: Path) -> dict[str, pd
     """The tidy tables of the runs named in `specs`, by table name, with the columns of SCHEMAS.
 
     specs: planned spec by run name. runs: folder with a folder a run. A planned run without a
-    record is a row of `runs` with status NOT_RUN and nulls.
+    record of its spec is a row of `runs` with status NOT_RUN and nulls.
     Raises ValueError for a file that is no whole record, naming it.
     """
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
     steps: list[pd.DataFrame] = []
     for run, spec in specs.items():
         path = runs / run / "record.json"
-        if not path.exists():
+        record = read_record(path) if path.exists() else None
+        if record is None or not _is_of(spec, record):
             rows["runs"].append(_planned_columns(run, spec) | {"status": NOT_RUN})
             continue
-        record = read_record(path)
         rows["runs"].append(_planned_columns(run, record.spec) | _measured_columns(record))
         for name in ("epochs", "replicas", "orders", "collectives", "wire"):
             rows[name] += [{"run": run} | row for row in getattr(record, name)]
@@ -41,6 +41,17 @@ def tidy_tables(specs: Mapping[str, dict[str, Any]], runs: Path) -> dict[str, pd
     measured = [part for part in steps if len(part)]
     joined = pd.concat(measured) if measured else pd.DataFrame()
     return tables | {"steps": _typed_table(joined, "steps")}
+
+
+def _is_of(spec: Mapping[str, Any], record: Record) -> bool:
+    """Whether a record is of the planned spec, and not left from an earlier configuration.
+
+    A spec planned for the largest batch is completed before its run: those fields may differ.
+    """
+    completed = {"per_worker_batch", "training", "lr_reference_batch"}
+    unsettled = spec["per_worker_batch"] is None or spec["lr_reference_batch"] is not None
+    ignored = completed if unsettled else set()
+    return all(record.spec.get(key) == value for key, value in spec.items() if key not in ignored)
 
 
 def newest_provenance(specs: Mapping[str, Any], runs: Path) -> dict[str, Any]:
