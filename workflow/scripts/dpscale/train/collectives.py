@@ -154,7 +154,7 @@ class ProfilerObserver(Observer):
 def _call(event: dict[str, Any]) -> tuple[str, torch.dtype, int] | None:
     """Operation, type and bytes of a trace event that is a collective of gloo or NCCL."""
     name, facts = event.get("name", ""), event.get("args", {})
-    if name.startswith("gloo:"):
+    if name.startswith("gloo:") and "Input type" in facts:  # a barrier has no input
         operation, kind = name.removeprefix("gloo:"), facts["Input type"][0]
         elements = sum(_product(shape) for shape in facts["Input Dims"])
     elif name == "record_param_comms" and "In msg nelems" in facts:
