@@ -7,6 +7,7 @@ trace names the same calls with their sizes and types.
 
 import json
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from torch.profiler import ProfilerActivity, profile
 
 OUTSIDE = "outside"  # phase of what the observer itself and the bookkeeping send
 _HOOK_ID = 1
+_SETTLE_S = 0.1
 # Bucket layout is agreed on in int32; counters of batch norm are int64, statistics float.
 _LAYOUT_DTYPE = "int32"
 # The profiler's names of types: C++ names with gloo, c10 names with NCCL.
@@ -140,6 +142,8 @@ class ProfilerObserver(Observer):
     def _collect(self) -> None:
         if self._profile is None:
             return
+        # The backend's threads close their events after the caller went on; nothing is timed here.
+        time.sleep(_SETTLE_S)
         self._profile.stop()
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "trace.json"
