@@ -156,13 +156,35 @@ def test_the_findings_are_three_and_come_from_different_subjects():
 @pytest.mark.parametrize(
     ("factor", "claim"),
     [
-        (1.5, "Scaling: two workers are slower than one, with a speed-up of 0.667×"),
-        (0.3, "Scaling: two workers are faster than one, with a speed-up of 3.33×"),
+        (1.5, "Scaling: at b = 32, two workers are slower than one, with a speed-up of 0.667×"),
+        (0.3, "Scaling: at b = 32, two workers are faster than one, with a speed-up of 3.33×"),
     ],
 )
 def test_the_finding_on_speed_turns_to_the_largest_effect(factor, claim):
     options = {"two_worker_factor": factor}
     assert findings(answers(**options), lab(**options)[0])[0].startswith(claim)
+
+
+def test_the_finding_on_speed_prefers_a_cell_decided_against_one_worker():
+    derived, tidy = lab(two_worker_factor=0.3)
+    scaling = derived["scaling"].copy()
+    first = (scaling["workers"] == 2) & (scaling["per_worker_batch"] == 32)
+    for column, value in {"": 0.92, "_low": 0.7, "_high": 1.1}.items():
+        name = f"speedup_ratio{column}"
+        scaling[name] = scaling[name].mask(first, value)
+    derived = derived | {"scaling": scaling}
+    found = findings(answer_all(derived, tidy), derived)[0]
+    assert found.startswith("Scaling: at b = 128, two workers are faster than one")
+
+
+def test_a_study_that_the_configuration_leaves_out_is_said_to_be_left_out():
+    tidy = full_lab()
+    gone = tidy["runs"].loc[tidy["runs"]["study"] == "large_batch", "run"]
+    tidy = {name: frame[~frame["run"].isin(gone)] for name, frame in tidy.items()}
+    found = {one.id: one for one in answer_all(derive_all(tidy), tidy)}
+    assert {name for name, one in found.items() if one.missing} == {"Q4.1", "Q4.2"}
+    assert "the study large_batch is left out of the configuration" in found["Q4.1"].sentence
+    assert "once this result exists" not in " ".join(found["Q4.2"].paragraphs)
 
 
 def test_findings_of_a_subject_without_results_say_so():

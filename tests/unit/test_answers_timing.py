@@ -216,6 +216,51 @@ def test_contention_is_left_undecided_where_workers_share_cores():
     assert "is not decidable" not in text_of(separate)
 
 
+@pytest.mark.parametrize(
+    ("seconds", "width", "claim"),
+    [
+        (0.5, 0.6, "at N = 4, b = 512: the intervals overlap, so this is noise of the repeats"),
+        (0.5, 0.1, "the two epochs ran under different conditions"),
+        (0.5, float("nan"), "without intervals it is open whether this is noise"),
+    ],
+)
+def test_an_epoch_that_loading_makes_shorter_is_named(seconds, width, claim):
+    scaling, columns = lab()[0]["scaling"], {}
+    for end, sign in {"": 0, "_low": -1, "_high": 1}.items():
+        value = seconds + sign * width if sign else seconds
+        name = f"epoch_s{end}"
+        columns[name] = scaling[name].mask(scaling["kind"] == "weak", value)
+    text = text_of(edited("scaling", **columns)["Q3.1"])
+    assert "the epoch with loading (Q2) came out shorter than the one without" in text
+    assert claim in text
+    assert "came out shorter" not in text_of(answers(*lab())["Q3.1"])
+
+
+def test_one_timed_repeat_is_not_called_repeats_or_a_median():
+    text = text_of(edited("sweep", repeats=1)["Q1"])
+    assert "one epoch was timed at each size" in text
+    assert "1 epochs" not in text
+    assert "in one process, so the interval" not in text
+    assert "A time is that of one timed repeat" in text_of(edited("scaling", repeats=1)["Q2"])
+
+
+def test_each_size_in_one_process_is_said_of_the_interval():
+    assert "Each size ran in one process, so the interval" in text_of(answers(*lab())["Q1"])
+
+
+def test_cells_without_a_time_are_counted():
+    scaling = lab()[0]["scaling"]
+    four = scaling["workers"] == 4
+    text = text_of(
+        edited(
+            "scaling",
+            status=scaling["status"].mask(four, "out_of_memory"),
+            speedup_ratio=scaling["speedup_ratio"].mask(four),
+        )["Q2"]
+    )
+    assert "At N = 4 four cells have no time: their outcome is out of memory." in text
+
+
 # Q3.2 ---------------------------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from builders import Tables, derived_lab, full_lab
 from dpscale.reporting.answer import Answer
-from dpscale.reporting.answers import answer_all
+from dpscale.reporting.answers import answer_all, findings
 
 
 @cache
@@ -87,6 +87,47 @@ def test_equal_training_loss_and_lower_test_accuracy_is_the_generalisation_gap()
 def test_the_updates_of_both_trainings_are_counted_from_the_steps():
     # two steps an epoch in the lab's tables, five epochs
     assert answers(*lab())["Q4.1"].values["large_updates"].value == 10
+
+
+@pytest.mark.parametrize("question", ["Q4.1", "Q4.2"])
+def test_seeds_left_of_a_diverged_arm_are_not_compared(question):
+    found = where("accuracy", "arm", "large", status="diverged", seeds=2)
+    text = text_of(found[question])
+    assert "the large batch diverged for some seeds, which have no number here" in text
+    assert "no difference is claimed" in text
+    assert "slower optimisation" not in text
+    assert not [word for word in ("higher", "help") if word in found[question].sentence]
+
+
+def test_the_seeds_of_the_protocol_are_the_planned_ones():
+    assert "Each batch was trained with three seeds" in text_of(
+        where("accuracy", "arm", "large", status="diverged", seeds=2)["Q4.1"]
+    )
+
+
+def test_few_seeds_are_said_to_span_their_interval():
+    derived, tidy = lab()
+    few = text_of(answers(derived, tidy)["Q4.1"])
+    assert "With three seeds an interval spans the smallest and the largest" in few
+    more = tidy | {"runs": tidy["runs"].assign(seeds=5)}
+    assert "an interval spans" not in text_of(answers(derived, more)["Q4.1"])
+
+
+def test_a_large_batch_that_diverged_in_every_seed_leaves_what_the_remedies_reach():
+    derived, tidy = lab()
+    lost = derived["accuracy"]["arm"] == "large"
+    nan = float("nan")
+    accuracy = derived["accuracy"].assign(
+        status=derived["accuracy"]["status"].mask(lost, "diverged"),
+        train_loss=derived["accuracy"]["train_loss"].mask(lost, nan),
+    )
+    epochs = tidy["epochs"][tidy["epochs"]["run"] != "large_batch-large"]
+    found = answers(derived | {"accuracy": accuracy}, tidy | {"epochs": epochs})
+    sentence = found["Q4.2"].sentence
+    assert sentence.startswith("The large batch alone diverged for every seed")
+    assert "longer training 89.0% (88.1 to 89.9) after ten epochs" in sentence
+    assert found["Q4.2"].missing == []
+    assert "has no number after its 5th epoch" in found["Q4.1"].sentence
 
 
 # Q4.2 ---------------------------------------------------------------------------------------
@@ -236,3 +277,31 @@ def test_drift_with_the_broadcast_is_explained_by_the_last_forward_pass():
     answer = where("replicas", "arm", "broadcast", buffer_difference_frac_max=0.002)["Q7"]
     assert "Even with the broadcast they differ after the last step" in text_of(answer)
     assert "Even with" not in text_of(answers(*lab())["Q7"])
+
+
+def test_a_spread_no_larger_than_with_the_broadcast_shows_no_cost():
+    answer = where("replicas", "arm", "broadcast", test_accuracy_spread_frac=0.01)["Q7"]
+    assert "for evaluation no cost shown" in answer.sentence
+    assert "so this test set shows no cost; the statistics themselves differ" in answer.sentence
+    assert "not enough for evaluation" not in text_of(answer)
+
+
+def test_a_larger_spread_is_weighed_against_one_test_image():
+    text = text_of(answers(*lab())["Q7"])
+    assert "One of the 2\u202f000 test images weighs 0.0500 percentage points" in text
+    assert "and in every seed, the spread is larger without" in text
+    assert "not enough for evaluation" in text
+
+
+def test_one_seed_is_not_called_the_same_one_seed():
+    derived, tidy = lab()
+    replicas = derived["replicas"][derived["replicas"]["seed"] == 0]
+    text = text_of(answers(derived | {"replicas": replicas}, tidy)["Q7"])
+    assert "from the same seed." in text
+
+
+def test_the_finding_on_replicas_follows_the_condition():
+    derived, tidy = lab()
+    level = derived["replicas"].assign(test_accuracy_spread_frac=0.01)
+    found = derived | {"replicas": level}
+    assert "shows no cost" in findings(answer_all(found, tidy), found)[2]

@@ -15,6 +15,7 @@ LIBRARY = ROOT / "workflow/scripts/dpscale"
 # What each part of the library may import of the others.
 ALLOWED = {
     "config": set(),
+    "errors": set(),
     "units": set(),
     "provenance": set(),
     "plan": {"config"},

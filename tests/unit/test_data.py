@@ -16,6 +16,12 @@ from dpscale.train.data.splitting import set_apart
 SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 
 
+@pytest.fixture(autouse=True)
+def nothing_prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Datasets are read anew in each test: none lies prepared under the default root."""
+    monkeypatch.chdir(tmp_path)
+
+
 def digits(**settings: object) -> Dataset:
     return load_dataset(DataConfig(dataset="digits", **settings))
 
@@ -191,13 +197,13 @@ def test_a_class_that_train_lacks_is_named(tmp_path: Path) -> None:
         load_dataset(config)
 
 
-def test_digits_without_augmentation_never_import_torchvision() -> None:
+def test_digits_without_augmentation_never_import_torchvision(tmp_path: Path) -> None:
     program = """
 import sys, torch
 from dpscale.config.sections import DataConfig
 from dpscale.train.data import build_loader, load_dataset
 from dpscale.train.models import build_model
-dataset = load_dataset(DataConfig(dataset="digits"))
+dataset = load_dataset(DataConfig(dataset="digits", root=sys.argv[1]))
 build_model("resnet_8x8", in_channels=1, classes=10, image_size=8, zero_gamma=False)
 loader = build_loader(dataset.train, dataset, loader="dataloader", batch=32, workers=1, rank=0,
                       seed=0, augment=False, device=torch.device("cpu"))
@@ -205,6 +211,34 @@ next(iter(loader.batches(0)))
 assert "torchvision" not in sys.modules
 """
     ran = subprocess.run(
-        [sys.executable, "-c", program], cwd=SCRIPTS, capture_output=True, text=True
+        [sys.executable, "-c", program, str(tmp_path)], cwd=SCRIPTS, capture_output=True, text=True
     )
     assert ran.returncode == 0, ran.stderr
+
+
+def test_a_prepared_dataset_is_the_one_that_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = digits()
+    files = list(Path("data/prepared").iterdir())
+    assert len(files) == 1
+
+    def unread(*_: object, **__: object) -> None:
+        raise AssertionError("a prepared dataset is not read again")
+
+    monkeypatch.setattr("dpscale.train.data.load.read_digits", unread)
+    prepared = digits()
+    for name in ("train", "validation", "test"):
+        one, other = getattr(read, name), getattr(prepared, name)
+        assert torch.equal(one.images, other.images)
+        assert torch.equal(one.labels, other.labels)
+    assert (prepared.mean, prepared.std, prepared.classes) == (read.mean, read.std, read.classes)
+
+
+@pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 cut short"])
+def test_a_damaged_prepared_dataset_is_read_anew(damage: bytes) -> None:
+    read = digits()
+    next(Path("data/prepared").iterdir()).write_bytes(damage)
+    assert torch.equal(digits().train.images, read.train.images)
+
+
+def test_another_share_of_validation_images_is_another_prepared_dataset() -> None:
+    assert len(digits(validation_frac=0.1).train) != len(digits(validation_frac=0.3).train)

@@ -26,6 +26,12 @@ def test_computation_is_one_workers_time_shared_and_the_rest_is_communication():
     assert (four["compute_s"], four["subtraction_s"]) == (pytest.approx(2.0), pytest.approx(3.0))
 
 
+def test_the_epochs_interval_comes_after_the_fixed_columns():
+    table = split({(1, 32): [8.0, 8.0], (2, 32): [5.0, 5.5, 6.0]})
+    assert list(table.columns[-2:]) == ["epoch_s_low", "epoch_s_high"]
+    assert list(table.loc[(2, 32), ["epoch_s_low", "epoch_s_high"]]) == [5.0, 6.0]
+
+
 def test_computation_and_communication_add_up_to_the_epoch():
     table = derived_lab()["communication"].dropna(subset="subtraction_s")
     assert len(table) == 6

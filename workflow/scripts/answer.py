@@ -6,25 +6,22 @@ Writes the list of answers (answers.json) and, beside it, the findings that open
 
 import argparse
 import json
-import sys
 from pathlib import Path
 
-import pandas as pd
-
 from dpscale.derive.tables import COLUMNS, DERIVED, TIDY
+from dpscale.errors import one_line
+from dpscale.records.schemas import SCHEMAS
+from dpscale.records.storage import read_table, write_text
 from dpscale.reporting.answer import dump_answers
 from dpscale.reporting.answers import answer_all, findings
 
 
 def write(content: object, path: Path) -> None:
-    """Write the content as JSON whole or not at all: by a temporary name, then renamed."""
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    unfinished.write_text(
-        json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
-    )
-    unfinished.replace(path)
+    """Write the content as JSON."""
+    write_text(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
+@one_line("answer.py")
 def main() -> None:
     """Read the command line and the tables, and write both files."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -50,17 +47,9 @@ def main() -> None:
         help="the answers; summary.json is written beside them",
     )
     given = parser.parse_args()
-    tables = {name: given.tables / f"{name}.parquet" for name in TIDY}
-    tables_derived = {name: given.derived / f"{name}.csv" for name in DERIVED}
-    for path in (*tables.values(), *tables_derived.values()):
-        if not path.exists():
-            sys.exit(f"answer.py: no input table {path}")
-    tidy = {name: pd.read_parquet(path) for name, path in tables.items()}
-    derived = {
-        name: pd.read_csv(path, dtype=COLUMNS[name]) for name, path in tables_derived.items()
-    }
+    tidy = {name: read_table(given.tables / f"{name}.parquet", SCHEMAS[name]) for name in TIDY}
+    derived = {name: read_table(given.derived / f"{name}.csv", COLUMNS[name]) for name in DERIVED}
     answers = answer_all(derived, tidy)
-    given.output.parent.mkdir(parents=True, exist_ok=True)
     write(findings(answers, derived), given.output.with_name("summary.json"))
     write(dump_answers(answers), given.output)
 

@@ -5,20 +5,31 @@ from pathlib import Path
 
 import pandas as pd
 
+from dpscale.derive.tables import COLUMNS
+from dpscale.errors import one_line
 from dpscale.figures import FIGURES, draw_figure
+from dpscale.records.storage import read_table, write_csv, write_text
+
+
+def read(name: str, derived: Path) -> pd.DataFrame:
+    """Return a derived table with plain columns, as the figures take them."""
+    path = derived / f"{name}.csv"
+    read_table(path, COLUMNS[name])  # says what is wrong with the file
+    return pd.read_csv(path)
 
 
 def draw(*, derived: Path, output: Path, names: list[str]) -> None:
     """Write `<name>.svg` and `<name>.csv` into `output` for each named figure."""
-    output.mkdir(parents=True, exist_ok=True)
     for name in names:
-        tables = {source: pd.read_csv(derived / f"{source}.csv") for source in FIGURES[name].inputs}
+        tables = {source: read(source, derived) for source in FIGURES[name].inputs}
         svg, drawn = draw_figure(name, tables)
-        (output / f"{name}.svg").write_text(svg, encoding="utf-8")
-        drawn.to_csv(output / f"{name}.csv", index=False)
+        write_text(output / f"{name}.svg", svg)
+        write_csv(output / f"{name}.csv", drawn)
 
 
-if __name__ == "__main__":
+@one_line("draw.py")
+def main() -> None:
+    """Read the command line, and draw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--derived", type=Path, required=True, help="folder of derived CSV files")
     parser.add_argument("--output", type=Path, required=True, help="folder for SVG and CSV files")
@@ -32,3 +43,7 @@ if __name__ == "__main__":
     if unknown := set(arguments.names) - set(FIGURES):
         parser.error(f"no figure is named {', '.join(sorted(unknown))}")
     draw(derived=arguments.derived, output=arguments.output, names=arguments.names or list(FIGURES))
+
+
+if __name__ == "__main__":
+    main()

@@ -13,9 +13,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from dpscale.errors import one_line
 from dpscale.plan import Spec
 from dpscale.plan.boundary import bounds, next_probe
 from dpscale.records import read_record, write_text
+from dpscale.records.storage import about
 
 FITS = {"complete": True, "out_of_memory": False}
 RUN = Path(__file__).with_name("run.py")
@@ -28,7 +30,7 @@ def probe(spec: Spec, folder: Path, machine: str) -> str:
     if not (
         earlier
         and earlier.spec == spec.model_dump(mode="json")
-        and earlier.provenance["fingerprint"] == machine
+        and earlier.provenance.get("fingerprint") == machine
     ):
         record.unlink(missing_ok=True)
         write_text(folder / "spec.json", spec.model_dump_json())
@@ -48,20 +50,24 @@ def search(template: Spec, resolution_frac: float, runs: Path, sweep: list[str])
     """The settled boundary, as boundary.json holds it."""
     records = [read_record(runs / run / "record.json") for run in sweep]
     outcomes: dict[int, list[bool]] = {}
-    for record in records:
+    for run, record in zip(sweep, records, strict=True):
         if record.status in FITS:
-            outcomes.setdefault(record.spec["per_worker_batch"], []).append(FITS[record.status])
+            with about(runs / run / "record.json"):
+                batch = record.spec["per_worker_batch"]
+            outcomes.setdefault(batch, []).append(FITS[record.status])
     samples = next((r.train_samples for r in records if r.train_samples), None)
     if all(record.status == "unavailable" for record in records):
         return {"largest_fit_batch": None, "smallest_failed_batch": None, "probes": []}
     if samples is None:
         reasons = ", ".join(f"{r.run}: {r.status} ({r.message})" for r in records)
         sys.exit(f"find_boundary.py: no batch of the sweep ran: {reasons}")
+    with about(runs / sweep[0] / "record.json"):
+        machine = records[0].provenance["fingerprint"]
     probes: list[str] = []
     while batch := next_probe(outcomes, train_samples=samples, resolution_frac=resolution_frac):
         run = f"boundary-b{batch}-{len(outcomes.get(batch, [])) + 1}"
         spec = template.model_copy(update={"run": run, "per_worker_batch": batch})
-        status = probe(spec, runs / run, records[0].provenance["fingerprint"])
+        status = probe(spec, runs / run, machine)
         print(f"batch {batch}: {status.replace('_', ' ')}", file=sys.stderr, flush=True)
         if status not in FITS:
             sys.exit(f"find_boundary.py: {run}: {status}: see {runs / run / 'record.json'}")
@@ -71,6 +77,7 @@ def search(template: Spec, resolution_frac: float, runs: Path, sweep: list[str])
     return {"largest_fit_batch": fits, "smallest_failed_batch": failed, "probes": probes}
 
 
+@one_line("find_boundary.py")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("probe", help="spec of a probe, as JSON; its run and batch are replaced")
@@ -79,7 +86,8 @@ def main() -> None:
     parser.add_argument("--sweep", nargs="+", required=True, help="runs of the sweep")
     parser.add_argument("--output", type=Path, required=True, help="boundary.json")
     given = parser.parse_args()
-    template = Spec.model_validate_json(given.probe)
+    with about("PROBE"):
+        template = Spec.model_validate_json(given.probe)
     found = search(template, given.resolution, given.runs, given.sweep)
     write_text(given.output, json.dumps(found, indent=1))
 

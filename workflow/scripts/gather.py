@@ -6,25 +6,16 @@ search of the memory boundary ran.
 
 import argparse
 import json
-import sys
 from pathlib import Path
-from typing import Any
 
 from dpscale.config import load_config
+from dpscale.errors import one_line
 from dpscale.plan import planned_runs
-from dpscale.records.storage import write_table, write_text
+from dpscale.records.storage import about, read_json, write_table, write_text
 from dpscale.records.tidy import newest_provenance, tidy_tables
 
 
-def _json(path: Path, key: str | None = None) -> Any:
-    """The JSON in a file, or one key of it; ValueError names the file."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        return content if key is None else content[key]
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise ValueError(f"{path}: cannot be read: {error!r}") from None
-
-
+@one_line("gather.py")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--config", required=True, help="the configuration, as JSON")
@@ -32,16 +23,18 @@ def main() -> None:
     parser.add_argument("--boundary", type=Path, help="boundary.json, where there is one")
     parser.add_argument("--output", type=Path, required=True, help="folder of the tables")
     given = parser.parse_args()
-    try:
-        planned = planned_runs(load_config(json.loads(given.config)))
-        specs = {run: spec.model_dump(mode="json") for run, spec in planned.items()}
-        if given.boundary:
-            for run in _json(given.boundary, "probes"):
-                specs[run] = _json(given.runs / run / "spec.json")
-        tables = tidy_tables(specs, given.runs)
-        newest = newest_provenance(specs, given.runs)
-    except ValueError as error:
-        sys.exit(f"gather.py: {error}")
+    with about("--config"):
+        raw = json.loads(given.config)
+    planned = planned_runs(load_config(raw))
+    specs = {run: spec.model_dump(mode="json") for run, spec in planned.items()}
+    if given.boundary:
+        probes = read_json(given.boundary, "probes")
+        if not isinstance(probes, list):
+            raise ValueError(f"{given.boundary}: probes is no list; make the file again")
+        for run in probes:
+            specs[run] = read_json(given.runs / run / "spec.json")
+    tables = tidy_tables(specs, given.runs)
+    newest = newest_provenance(specs, given.runs)
     for name, table in tables.items():
         write_table(given.output / f"{name}.parquet", table)
     write_text(given.output / "provenance.json", json.dumps(newest, indent=1))

@@ -6,16 +6,20 @@ import sys
 from pathlib import Path
 
 from dpscale.config.sections import DataConfig
+from dpscale.errors import one_line
 from dpscale.records import write_text
+from dpscale.records.storage import about
 from dpscale.train.data import DatasetError, load_dataset
 
 
+@one_line("prepare_dataset.py")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", help="the data section of the configuration, as JSON")
     parser.add_argument("--output", type=Path, required=True, help="JSON file to write")
     given = parser.parse_args()
-    data = DataConfig.model_validate_json(given.data)
+    with about("DATA"):
+        data = DataConfig.model_validate_json(given.data)
     try:
         dataset = load_dataset(data)
     except DatasetError as error:

@@ -2,12 +2,20 @@
 
 import sys
 
+from dpscale.errors import one_line
 from dpscale.reporting.arguments import read_arguments
 from dpscale.reporting.pdf import MissingLibraryError, write_pdf
 
-if __name__ == "__main__":
+
+@one_line("render_pdf.py")
+def main() -> None:
+    """Read the command line, and render."""
     report, templates, output = read_arguments(__doc__)
     try:
         write_pdf(report, templates=templates, output=output)
     except MissingLibraryError as error:
-        sys.exit(f"no PDF: {error}")
+        sys.exit(f"render_pdf.py: no PDF: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,23 +1,35 @@
 """Completes the spec of a run at the largest batch that fits, from the measured boundary."""
 
 import argparse
-import json
 from pathlib import Path
+from typing import Any
 
+from dpscale.errors import one_line
 from dpscale.plan import Spec, resolve
+from dpscale.records.storage import about, read_json
 
 
+def count(path: Path, key: str, *, may_be_null: bool = False) -> Any:
+    """Return a whole number from a JSON file."""
+    value = read_json(path, key)
+    if type(value) is int or (value is None and may_be_null):
+        return value
+    raise ValueError(f"{path}: {key} is {value!r} and no whole number; make the file again")
+
+
+@one_line("resolve_spec.py")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("spec", help="the planned spec, as JSON")
     parser.add_argument("--boundary", type=Path, help="boundary.json of the sweep")
     parser.add_argument("--dataset", type=Path, required=True, help="dataset.json")
     given = parser.parse_args()
-    spec = Spec.model_validate_json(given.spec)
+    with about("SPEC"):
+        spec = Spec.model_validate_json(given.spec)
     largest = None
     if given.boundary:
-        largest = json.loads(given.boundary.read_text(encoding="utf-8"))["largest_fit_batch"]
-    samples = json.loads(given.dataset.read_text(encoding="utf-8"))["train_samples"]
+        largest = count(given.boundary, "largest_fit_batch", may_be_null=True)
+    samples = count(given.dataset, "train_samples")
     print(resolve(spec, largest_fit_batch=largest, train_samples=samples).model_dump_json())
 
 

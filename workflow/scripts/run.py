@@ -6,12 +6,27 @@ The record and the steps are written beside the spec, whole or not at all.
 import argparse
 import os
 import sys
+import traceback
 from pathlib import Path
 
 from torch.distributed.elastic.multiprocessing.errors import record
 
+from dpscale.errors import one_line
 from dpscale.plan import Spec
+from dpscale.records.storage import about
 from dpscale.train.run import run
+
+RANK = os.environ.get("RANK", "0")
+
+
+def read_spec(path: Path) -> Spec:
+    """The spec of a run; an error's note names its file."""
+    text = path.read_bytes()
+    with about(path):
+        spec = Spec.model_validate_json(text)
+        if spec.per_worker_batch is None:
+            raise ValueError("per_worker_batch is null; complete the spec with resolve_spec.py")
+    return spec
 
 
 @record  # torchrun ends its log with the error of the rank that failed first
@@ -21,7 +36,8 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="folder of the record; default: the spec's")
     arguments = parser.parse_args()
     folder = arguments.output or arguments.spec.parent
-    spec = Spec.model_validate_json(arguments.spec.read_text(encoding="utf-8"))
+    with one_line(f"run.py: rank {RANK}"):
+        spec = read_spec(arguments.spec)
     run(spec, record=folder / "record.json", steps=folder / "steps.parquet")
 
 
@@ -30,8 +46,9 @@ if __name__ == "__main__":
         main()
         status = 0
     except Exception as error:
-        rank = os.environ.get("RANK", "0")
-        print(f"run.py: rank {rank}: {type(error).__name__}: {error}", file=sys.stderr)
+        if not isinstance(error, OSError | ValueError | RuntimeError):  # a slip of the program
+            traceback.print_exc()
+        print(f"run.py: rank {RANK}: {type(error).__name__}: {error}", file=sys.stderr)
         status = 1
     sys.stdout.flush()
     sys.stderr.flush()

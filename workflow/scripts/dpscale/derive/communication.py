@@ -17,6 +17,7 @@ COLUMNS: Columns = (
     | floats("exposed_s overhead_s contention_s span_s base_epoch_s")
     | flags("below_noise oversubscribed")
     | texts("runs base_status base_runs")
+    | floats("epoch_s_low epoch_s_high")
 )
 ARM = "without_loading"
 
@@ -30,7 +31,8 @@ def _subtraction(cell: Cell, base: Cell | None, epoch_times: pd.DataFrame) -> Es
 
 
 def _row(cell: Cell, base: Cell | None, epoch_times: pd.DataFrame) -> dict[str, Any]:
-    epoch_s = median(repeats_of(cell, epoch_times, ARM)).value
+    epoch = median(repeats_of(cell, epoch_times, ARM))
+    epoch_s = epoch.value
     base_epoch_s = median(repeats_of(base, epoch_times, ARM)).value
     split = _subtraction(cell, base, epoch_times)
     where = verdict(split.low, split.high, 0.0)
@@ -55,6 +57,8 @@ def _row(cell: Cell, base: Cell | None, epoch_times: pd.DataFrame) -> dict[str, 
         "runs": " ".join(cell.runs),
         "base_status": base.status if base else None,
         "base_runs": " ".join(base.runs) if base else None,
+        "epoch_s_low": epoch.low,
+        "epoch_s_high": epoch.high,
     }
 
 

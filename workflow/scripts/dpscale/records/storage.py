@@ -1,5 +1,6 @@
-"""Files of a run, written whole or not at all."""
+"""Files of a lab: written whole or not at all, and named where they cannot be read."""
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,9 +11,11 @@ from pydantic import ValidationError
 
 from dpscale.records.record import Record
 
+_AGAIN = "delete the run's folder and run it again"
+
 
 @contextmanager
-def _whole(path: Path) -> Iterator[Path]:
+def whole(path: Path) -> Iterator[Path]:
     """A temporary name beside `path` that takes its place when the block ends well."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -23,10 +26,35 @@ def _whole(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+@contextmanager
+def about(subject: object) -> Iterator[None]:
+    """Note on an error of the block what it is about: a file, or an argument.
+
+    An OSError names its file by itself.
+    """
+    try:
+        yield
+    except (ValueError, KeyError) as error:
+        error.add_note(str(subject))
+        raise
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a text file by a temporary name and a rename."""
-    with _whole(path) as temporary:
+    with whole(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def read_json(path: Path, key: str | None = None) -> Any:
+    """The JSON in a file, or one key of it; an error's note names the file."""
+    text = path.read_bytes()
+    with about(path):
+        content = json.loads(text.decode())
+        if key is None:
+            return content
+        if not isinstance(content, dict) or key not in content:
+            raise ValueError(f"lacks the key {key!r}; make it again")
+        return content[key]
 
 
 def write_record(path: Path, record: Record) -> None:
@@ -39,11 +67,12 @@ def read_record(path: Path) -> Record:
     try:
         return Record.model_validate_json(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: cannot be read: {error}") from None
+        raise ValueError(f"{path}: cannot be read: {error}; {_AGAIN}") from None
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise ValueError(f"{path}: no valid record: {where}: {first['msg']}") from None
+        reason = f"{where}: {first['msg']}"
+        raise ValueError(f"{path}: no valid record: {reason}; {_AGAIN}") from None
 
 
 def write_steps(path: Path, columns: Mapping[str, Any]) -> None:
@@ -51,7 +80,7 @@ def write_steps(path: Path, columns: Mapping[str, Any]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with _whole(path) as temporary:
+    with whole(path) as temporary:
         pq.write_table(pa.table(dict(columns)), temporary)
 
 
@@ -74,12 +103,52 @@ def read_steps(path: Path, columns: Mapping[str, str], *, needed: bool) -> Any:
         return steps.astype(known)
     except (OSError, ValueError, TypeError) as error:
         reason = " ".join(str(error).split())
-        raise ValueError(
-            f"{path}: no valid steps: {reason}; delete the run's folder and run it again"
-        ) from None
+        raise ValueError(f"{path}: no valid steps: {reason}; {_AGAIN}") from None
 
 
 def write_table(path: Path, table: Any) -> None:
     """Write a DataFrame as parquet by a temporary name and a rename."""
-    with _whole(path) as temporary:
+    with whole(path) as temporary:
         table.to_parquet(temporary, index=False)
+
+
+def write_csv(path: Path, table: Any) -> None:
+    """Write a DataFrame as CSV by a temporary name and a rename."""
+    with whole(path) as temporary:
+        table.to_csv(temporary, index=False)
+
+
+def read_table(path: Path, columns: Mapping[str, str]) -> Any:
+    """The DataFrame in a parquet or CSV file that has these columns, and more or not.
+
+    columns: type by name; a CSV file's are read as these types. Raises FileNotFoundError for a
+    missing file, and ValueError that names the file, and the columns where some are at fault.
+    """
+    import pandas as pd
+
+    if not path.exists():
+        raise FileNotFoundError(f"no input table {path}")
+    try:
+        table = pd.read_parquet(path) if path.suffix == ".parquet" else _read_csv(path, columns)
+        if absent := [name for name in columns if name not in table]:
+            raise ValueError(f"lacks the columns {', '.join(absent)}")
+        return table
+    except (OSError, ValueError, TypeError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{path}: no valid table: {reason}; make it again") from None
+
+
+def _read_csv(path: Path, columns: Mapping[str, str]) -> Any:
+    import pandas as pd
+
+    if not path.read_bytes().endswith(b"\n"):
+        raise ValueError("it is empty or cut short")
+    try:
+        return pd.read_csv(path, dtype=dict(columns))
+    except (ValueError, TypeError):
+        for name in [name for name in pd.read_csv(path, dtype=str) if name in columns]:
+            try:
+                pd.read_csv(path, usecols=[name], dtype={name: columns[name]})
+            except (ValueError, TypeError) as error:
+                raise ValueError(f"column {name} is not {columns[name]}: {error}") from None
+        raise

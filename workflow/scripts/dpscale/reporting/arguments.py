@@ -2,20 +2,40 @@
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
-from dpscale.reporting.report import MissingAnswerError, Report, read_report
+from dpscale.records.schemas import SCHEMAS
+from dpscale.records.storage import about, read_json, read_table
+from dpscale.reporting.answer import load_answers
+from dpscale.reporting.report import Report, TitleBlock, read_report
 
 
-def title_block(text: str) -> dict[str, Any]:
+def title_block(given: str) -> dict[str, Any]:
     """Return the config's report section from JSON text, or from a file that holds it."""
-    raw = text if text.lstrip().startswith("{") else Path(text).read_text(encoding="utf-8")
-    section = json.loads(raw)
-    if not isinstance(section, dict):
-        raise ValueError("the report section is no JSON object")
+    with about("--report-config"):
+        section = json.loads(given) if given.lstrip().startswith("{") else read_json(Path(given))
+        if not isinstance(section, dict):
+            raise ValueError("the report section is no JSON object")
+        TitleBlock.model_validate(section)
     return section
+
+
+def _check(answers: Path, tables: Path, summary: Path | None) -> None:
+    """Raise an error that names the file, the answer and the key that the report cannot use."""
+    found = read_json(answers)
+    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+        raise ValueError(f"{answers}: holds no list of answers; make it again")
+    for index, item in enumerate(found):
+        with about(answers), about(f"answer {item.get('id', index)}"):
+            load_answers([item])
+    texts = read_json(summary) if summary else []
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"{summary}: holds no list of texts; make it again")
+    read_table(tables / "runs.parquet", SCHEMAS["runs"])
+    provenance = tables / "provenance.json"
+    if provenance.exists() and not isinstance(read_json(provenance), dict):
+        raise ValueError(f"{provenance}: holds no JSON object; make it again")
 
 
 def read_arguments(description: str | None) -> tuple[Report, Path, Path]:
@@ -27,7 +47,6 @@ def read_arguments(description: str | None) -> tuple[Report, Path, Path]:
     parser.add_argument(
         "--report-config",
         required=True,
-        type=title_block,
         help="the config's report section: JSON, or a file of it",
     )
     parser.add_argument("--templates", type=Path, required=True, help="folder of templates")
@@ -41,14 +60,15 @@ def read_arguments(description: str | None) -> tuple[Report, Path, Path]:
     given = parser.parse_args()
     beside = given.answers.with_name("summary.json")
     summary = given.summary or (beside if beside.exists() else None)
-    try:
-        report = read_report(
-            answers=given.answers,
-            tables=given.tables,
-            figures=given.figures,
-            head=given.report_config,
-            summary=summary,
-        )
-    except (MissingAnswerError, FileNotFoundError) as error:
-        sys.exit(f"no report: {error}")
+    head = title_block(given.report_config)
+    _check(given.answers, given.tables, summary)
+    if not given.templates.is_dir():
+        raise ValueError(f"{given.templates}: no folder of templates; name it with --templates")
+    report = read_report(
+        answers=given.answers,
+        tables=given.tables,
+        figures=given.figures,
+        head=head,
+        summary=summary,
+    )
     return report, given.templates, given.output

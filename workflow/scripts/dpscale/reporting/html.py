@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from dpscale.records import write_text
 from dpscale.reporting.render import render_report
 from dpscale.reporting.report import Report
 
@@ -9,5 +10,4 @@ from dpscale.reporting.report import Report
 def write_html(report: Report, *, templates: Path, output: Path) -> None:
     """Write the report as one page; the same report gives the same bytes."""
     text = render_report(report, templates=templates, medium="html")
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(text, encoding="utf-8")
+    write_text(output, text)

@@ -8,6 +8,7 @@ from types import ModuleType
 
 import matplotlib
 
+from dpscale.records.storage import whole
 from dpscale.reporting.render import render_report
 from dpscale.reporting.report import Report
 
@@ -37,13 +38,13 @@ def write_pdf(report: Report, *, templates: Path, output: Path) -> None:
     text = render_report(report, templates=templates, medium="pdf")
     if re.search(r"<math\b", text):
         raise MathMLInPdfError("a formula is still MathML: draw it as an image")
-    output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         weasyprint = _weasyprint(Path(folder))
         # Everything is inside the page: nothing else may be fetched, and a failure is an error.
         fetcher = weasyprint.urls.URLFetcher(allowed_protocols={"data"}, fail_on_errors=True)
         document = weasyprint.HTML(string=text, url_fetcher=fetcher)
-        output.write_bytes(document.write_pdf(pdf_tags=True))
+        with whole(output) as temporary:
+            temporary.write_bytes(document.write_pdf(pdf_tags=True))
 
 
 def _weasyprint(folder: Path) -> ModuleType:

@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
+from xml.etree import ElementTree
 
 from markupsafe import Markup, escape
 
@@ -30,8 +31,13 @@ def _inside(pattern: str, svg: str, name: str, what: str) -> str:
 
 def read_picture(folder: Path, name: str) -> Picture:
     """Return the figure `<folder>/<name>.svg`; its title, `<desc>` and `data-caption` are its
-    words. Raises FileNotFoundError, or ValueError for an SVG without one of them."""
-    svg = (folder / f"{name}.svg").read_text(encoding="utf-8")
+    words. Raises FileNotFoundError, or ValueError for an SVG that is cut or lacks one of them."""
+    path = folder / f"{name}.svg"
+    svg = path.read_text(encoding="utf-8")
+    try:
+        ElementTree.fromstring(svg)
+    except ElementTree.ParseError as error:
+        raise ValueError(f"{path}: no whole SVG: {error}; draw it again") from None
     title = _inside(r"<title>(.*?)</title>", svg, name, "title")
     alt = _inside(r"<desc>(.*?)</desc>", svg, name, "alternative text")
     caption = _inside(r'data-caption="(.*?)"', svg, name, "caption")

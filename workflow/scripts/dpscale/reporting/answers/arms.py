@@ -1,5 +1,6 @@
 """One arm of a training study: its results after an epoch, as values over its seeds."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dpscale.reporting.answer import Value
@@ -31,8 +32,17 @@ class Arm:
         return str(self.row["arm"])
 
     def value(self, column: str) -> Value:
-        """Return train_loss, train_accuracy_frac or test_accuracy_frac, median over seeds."""
-        return measured(self.row, column, UNITS[column], self.runs, self.row.get("seeds"))
+        """Return train_loss, train_accuracy_frac or test_accuracy_frac, median over seeds.
+
+        Without an interval where a seed diverged, so that nothing is claimed from the others.
+        """
+        found = measured(self.row, column, UNITS[column], self.runs, self.row.get("seeds"))
+        return found if self.whole else found.model_copy(update={"low": None, "high": None})
+
+    @property
+    def whole(self) -> bool:
+        """Whether every seed came to its end; the seeds left of a diverged arm are no sample."""
+        return self.row.get("status") == "complete"
 
 
 def names(inputs: Inputs, study: str) -> list[str]:
@@ -78,6 +88,37 @@ def missing(inputs: Inputs, study: str, wanted: list[str]) -> list[str]:
     ]
 
 
+def planned_seeds(inputs: Inputs, study: str, arm: Arm) -> int:
+    """Return the seeds that an arm was planned with, those that diverged included."""
+    runs = inputs.tidy_rows("runs", study=study, arm=arm.name)
+    return sum(run["seeds"] for run in runs if run.get("seeds")) or arm.row.get("seeds") or 1
+
+
+def left(inputs: Inputs, study: str, arm: str, epoch: int) -> int:
+    """Return the seeds of an arm that have a finite training loss after an epoch."""
+    runs = inputs.runs(study=study, arm=arm)
+    rows = inputs.tidy_rows("epochs", epoch=epoch)
+    return sum(row["run"] in runs and row.get("train_loss") is not None for row in rows)
+
+
+def survivors(inputs: Inputs, study: str, epoch: int, titles: Mapping[str, str]) -> str:
+    """Return that some seeds of the arms in `titles` diverged, and what follows; empty for none.
+
+    Arms of which no seed is left are not named: they have no survivor to mislead.
+    """
+    some = [
+        title
+        for name, title in titles.items()
+        if outcome(inputs, study, name) == "diverged" and left(inputs, study, name, epoch)
+    ]
+    if not some:
+        return ""
+    return (
+        f"Training with {prose.join(some)} diverged for some seeds, which have no number here; "
+        "the others are no fair sample, so no difference is claimed."
+    )
+
+
 def updates(inputs: Inputs, arm: Arm) -> int | None:
     """Return the updates that one training of the arm made up to its epoch; None if unknown."""
     steps = inputs.tidy.get("steps")
@@ -90,7 +131,12 @@ def updates(inputs: Inputs, arm: Arm) -> int | None:
 
 
 def versus(arm: Arm, other: Arm, column: str) -> str:
-    """Return `higher`, `lower`, `indistinct` or `unknown` for an arm against another."""
+    """Return `higher`, `lower`, `indistinct` or `unknown` for an arm against another.
+
+    `unknown` where either arm is not complete: the seeds that did not diverge are no fair sample.
+    """
+    if not (arm.whole and other.whole):
+        return "unknown"
     verdict = prose.compare(arm.value(column), other.value(column))
     return {"above": "higher", "below": "lower"}.get(verdict, verdict)
 

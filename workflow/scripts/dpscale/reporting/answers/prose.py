@@ -52,6 +52,11 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number_word(number)} {noun if number == 1 else plural or noun + 's'}"
 
 
+def digits(number: int, noun: str) -> str:
+    """Return a number in digits with its noun in the right form: `1 update`, `20 updates`."""
+    return f"{number} {noun if number == 1 else noun + 's'}"
+
+
 def verb(number: int, one: str, many: str) -> str:
     """Return the form of a verb that agrees with a number of things."""
     return one if number == 1 else many
@@ -101,6 +106,15 @@ def points(value: float) -> str:
     return f"{format_value(abs(100 * value), 'number')} percentage points"
 
 
+def median_of(repeats: Sequence[int]) -> str:
+    """Return what a time is, from the numbers of its repeats: their median, or the only one."""
+    if not repeats:
+        return "the median of the timed repeats"
+    if max(repeats) == 1:
+        return "that of one timed repeat, which gives no interval,"
+    return f"the median of {span(repeats)} timed repeats"
+
+
 def span(numbers: Sequence[int]) -> str:
     """Return the range of some counts: `5`, or `5 to 8` when they differ."""
     low, high = min(numbers), max(numbers)
@@ -110,6 +124,17 @@ def span(numbers: Sequence[int]) -> str:
 def nothing(unit: str) -> Value:
     """Return the null value of a withheld conclusion."""
     return Value(value=None, unit=unit, status="withheld")
+
+
+def left_out(answer: Answer, study: str) -> Answer:
+    """Return a withheld answer that says that the configuration does not plan its study."""
+    changes = {
+        "missing": [f"{study}: left out of the configuration"],
+        "sentence": f"The conclusion is withheld: the study {study} is left out of the "
+        "configuration.",
+        "paragraphs": [f"The answer appears once the configuration plans the study {study}."],
+    }
+    return answer.model_copy(update=changes)
 
 
 def withheld(

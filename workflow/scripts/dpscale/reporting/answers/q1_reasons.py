@@ -28,11 +28,22 @@ def protocol(inputs: Inputs, rows: Sequence[Row]) -> str:
         if repeated
         else ""
     )
-    repeats = prose.span([row["repeats"] for row in rows])
+    repeats = [row["repeats"] for row in rows]
+    timed = (
+        "one epoch was timed at each size, and a time here is that of this epoch, without an "
+        "interval."
+        if max(repeats, default=1) == 1
+        else f"{prose.span(repeats)} epochs were timed at each size; a time here is their median, "
+        "with the 95% bootstrap interval in brackets."
+    )
+    if max(repeats, default=1) > 1 and all(len(inputs.runs_of(row)) == 1 for row in rows):
+        timed += (
+            " Each size ran in one process, so the interval holds the spread of its epochs and "
+            "not that between processes."
+        )
     return (
         f"{_subject(runs)}Every batch size ran in a fresh process. After a warm-up that is "
-        f"not counted, {repeats} epochs were timed at each size; a time here is their median, "
-        "with the 95% bootstrap interval in brackets. An epoch includes the copy of each "
+        f"not counted, {timed} An epoch includes the copy of each "
         "batch to the device, the forward pass, the backward pass and the update; loading is "
         "left out, since the batches lie in host memory before the clock starts. Only full "
         "batches are timed, and the time $t_i$ per batch of $n_i$ samples is scaled to "
@@ -86,7 +97,8 @@ def launches(found: Trend) -> str:
         for row, steps in zip((first, end), per_epoch, strict=True)
     ]
     facts = (
-        f"An epoch makes {format_value(per_epoch[0], 'count')} iterations at b = {small} and "
+        f"An epoch makes {format_value(per_epoch[0], 'count')} "
+        f"{prose.verb(int(per_epoch[0]), 'iteration', 'iterations')} at b = {small} and "
         f"{format_value(per_epoch[1], 'count')} at b = {large}; each iteration launches the "
         "operators of one forward and one backward pass and makes one update of all "
         f"parameters. One iteration takes {each[0]} at b = {small} and {each[1]} at "

@@ -100,10 +100,11 @@ def answer(inputs: Inputs) -> Answer:
 
 def _protocol(rows: list[Row]) -> str:
     repeats = [row["repeats"] for row in rows if row.get("repeats")]
-    timed = f"{prose.span(repeats)} timed repeats" if repeats else "the timed repeats"
+    several = max(repeats, default=2) > 1
+    brackets = ", with the 95% bootstrap interval in brackets" if several else ""
     return (
-        f"A time is the median of {timed} after a warm-up that is not counted, with the 95% "
-        "bootstrap interval in brackets. Everything is included: loading, the copy to the "
+        f"A time is {prose.median_of(repeats)} after a warm-up that is not counted{brackets}. "
+        "Everything is included: loading, the copy to the "
         "device, the forward and backward pass, communication and the update. A step takes "
         "as long as its slowest worker. Only iterations with full batches are timed, and "
         "their time is scaled to exactly $D$ samples, so that no number of workers gains or "
@@ -153,9 +154,11 @@ def _efficiency(rows: list[Row]) -> str:
 
 def _limits(rows: list[Row]) -> str:
     shared = sorted({row["workers"] for row in rows if row.get("oversubscribed")})
-    absent = sorted(
-        {(row["workers"], row["status"]) for row in rows if row["status"] != "complete"}
-    )
+    absent: dict[tuple[int, str], set[tuple[object, int]]] = {}
+    for row in sorted(rows, key=lambda row: (row["workers"], row["status"])):
+        if row["status"] != "complete":
+            cell = row.get("nodes"), row["per_worker_batch"]
+            absent.setdefault((row["workers"], row["status"]), set()).add(cell)
     text = ""
     if shared:
         text = (
@@ -164,8 +167,12 @@ def _limits(rows: list[Row]) -> str:
             "core wait for each other, so these cells describe this machine and do not "
             f"predict {prose.counted(shared[-1], 'worker')} with a device each. "
         )
-    for workers, status in absent:
-        text += f"At N = {workers} a cell has no time: its outcome is {status.replace('_', ' ')}. "
+    for (workers, status), cells in absent.items():
+        text += (
+            f"At N = {workers} {prose.counted(len(cells), 'cell')} "
+            f"{prose.verb(len(cells), 'has no time: its', 'have no time: their')} outcome is "
+            f"{status.replace('_', ' ')}. "
+        )
     return text.strip()
 
 

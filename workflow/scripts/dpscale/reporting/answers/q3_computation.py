@@ -3,6 +3,7 @@
 from dpscale.reporting.answer import Answer, Column, Table, Value
 from dpscale.reporting.answers import prose
 from dpscale.reporting.answers.inputs import Inputs, Row, lacking, measured
+from dpscale.reporting.answers.q3_loading import shorter_with_loading
 from dpscale.reporting.answers.q3_subtraction import clause, finding, lab_rows, share, without_base
 from dpscale.reporting.answers.references import LI
 
@@ -51,6 +52,7 @@ def answer(inputs: Inputs) -> Answer:
                 _meaning(inputs, complete),
                 _direct(complete),
                 _shared(complete),
+                shorter_with_loading(inputs, complete),
             )
             if text
         ],
@@ -65,12 +67,14 @@ def answer(inputs: Inputs) -> Answer:
 def _protocol(inputs: Inputs, rows: list[Row]) -> str:
     counts = [inputs.repeats(row, "without_loading") for row in rows]
     repeats = [count for count in counts if count]
-    timed = f" of {prose.span(repeats)} timed repeats" if repeats else ""
+    timed = f"medians of {prose.span(repeats)} timed repeats" if repeats else "medians"
+    interval = "; the interval of the difference comes from resampling both (95% bootstrap)"
+    if repeats and max(repeats) == 1:
+        timed, interval = "one timed repeat each", ", so their difference has no interval"
     return (
-        f"$T_1$ and $T_N$ are medians{timed} of an epoch without data loading, at the same b, "
-        "after a warm-up that is not counted; the interval of the difference comes from "
-        "resampling both (95% bootstrap). The two columns add up to $T_N$. Epochs of "
-        "different N make different numbers of iterations, and rounding "
+        f"$T_1$ and $T_N$ are {timed} of an epoch without data loading, at the same b, "
+        f"after a warm-up that is not counted{interval}. The two columns add up to $T_N$. "
+        "Epochs of different N make different numbers of iterations, and rounding "
         "$D/(N b)$ up alone can look like communication; so only iterations with full "
         "batches are compared, and both times are scaled to exactly $D$ samples."
     )

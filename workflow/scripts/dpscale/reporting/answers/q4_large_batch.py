@@ -21,12 +21,16 @@ QUESTION = (
 FORMULA = [r"B = N b, \qquad \text{updates} = \text{epochs} \cdot \frac{D}{B}"]
 
 
+TITLES = {"small": "the small batch", "large": "the large batch"}
+
+
 def compared_epoch(inputs: Inputs) -> int:
-    """Return the epoch that is compared: the 5th, or the last that small and large both have."""
+    """Return the epoch that is compared: the 5th, or the last that small and large both plan."""
     last = [
-        arm[-1].row["epoch"]
+        row["epochs"]
         for name in ("small", "large")
-        if (arm := arms.history(inputs, STUDY, name))
+        for row in inputs.rows("accuracy", study=STUDY, arm=name)
+        if row.get("epochs") is not None
     ]
     return min([EPOCH, *last])
 
@@ -49,13 +53,14 @@ def answer(inputs: Inputs) -> Answer:
             formula=FORMULA,
         )
     if small is None or large is None:
-        sentence, paragraphs = _without_result(inputs, small), []
+        sentence, paragraphs = _without_result(inputs, small, epoch), []
     else:
-        sentence = _sentence(small, large, epoch)
+        diverged = arms.survivors(inputs, STUDY, epoch, TITLES)
+        sentence = diverged or _sentence(small, large, epoch)
         paragraphs = [
-            protocol(small, large, epoch),
+            protocol(inputs, small, large, epoch),
             made_updates(inputs, small, large),
-            mechanism(inputs, small, large),
+            "" if diverged else mechanism(inputs, small, large),
             choice(inputs, large),
         ]
     return Answer(
@@ -71,12 +76,12 @@ def answer(inputs: Inputs) -> Answer:
     )
 
 
-def _without_result(inputs: Inputs, small: Arm | None) -> str:
+def _without_result(inputs: Inputs, small: Arm | None, epoch: int) -> str:
     name = "large" if small else "small"
     status = arms.outcome(inputs, STUDY, name).replace("_", " ")
     return (
-        f"Small and large batch cannot be compared: training with the {name} batch ended "
-        f"before its first epoch was over, with the outcome {status}."
+        f"Small and large batch cannot be compared: training with the {name} batch has no number "
+        f"after its {prose.ordinal(epoch)} epoch, with the outcome {status}."
     )
 
 
@@ -138,7 +143,7 @@ def _tables(inputs: Inputs, found: list[Arm]) -> list[Table]:
     ]
     rows = [
         {
-            "arm": arm.name,
+            "arm": arm.name if arm.whole else f"{arm.name} (seeds that did not diverge)",
             **{key: arm.row[key] for key in settings},
             "updates": arms.updates(inputs, arm),
             **{key: arm.value(key) for key in arms.WORDS},

@@ -9,9 +9,22 @@ STUDY = "large_batch"
 EPOCH = 5
 
 
-def protocol(small: Arm, large: Arm, epoch: int) -> str:
+def spread_of_seeds(seeds: int) -> str:
+    """Return what the interval over so few seeds is; empty where resampling narrows it."""
+    if seeds == 1:
+        return " With one seed there is no interval, and no difference is decided."
+    if seeds > 3:
+        return ""
+    return (
+        f" With {prose.number_word(seeds)} seeds an interval spans the smallest and the largest "
+        "of them."
+    )
+
+
+def protocol(inputs: Inputs, small: Arm, large: Arm, epoch: int) -> str:
     """Return how the two trainings were run and measured."""
-    seeds = prose.counted(large.row.get("seeds") or 1, "seed")
+    count = arms.planned_seeds(inputs, STUDY, large)
+    seeds = prose.counted(count, "seed")
     rates = {arm.row["lr"] for arm in (small, large)}
     rate = (
         f"the learning rate {large.row['lr']:g}"
@@ -26,7 +39,8 @@ def protocol(small: Arm, large: Arm, epoch: int) -> str:
     )
     return (
         f"Each batch was trained with {seeds}; a number is the median over the seeds, with "
-        "the 95% bootstrap interval in brackets. Training loss and training accuracy are "
+        f"the 95% bootstrap interval in brackets.{spread_of_seeds(count)} "
+        "Training loss and training accuracy are "
         "averages over all samples of the epoch, taken while the model learns; test accuracy "
         "is measured after the epoch on images that training never saw. "
         f"Both use {rate}, and the same data for as many epochs.{short}"
@@ -41,8 +55,8 @@ def made_updates(inputs: Inputs, small: Arm, large: Arm) -> str:
     return (
         f"Both saw each training image {prose.counted(large.row['epoch'], 'time')}, but the "
         f"small batch (N = {small.row['workers']}, b = {small.row['per_worker_batch']}) made "
-        f"{counts[0]} updates for it and the large one (N = {large.row['workers']}, "
-        f"b = {large.row['per_worker_batch']}) {counts[1]}."
+        f"{prose.digits(counts[0] or 0, 'update')} for it and the large one "
+        f"(N = {large.row['workers']}, b = {large.row['per_worker_batch']}) {counts[1]}."
     )
 
 

@@ -4,7 +4,7 @@ from dpscale.reporting.answer import Answer, Column, Table, Value
 from dpscale.reporting.answers import arms, prose
 from dpscale.reporting.answers.arms import Arm
 from dpscale.reporting.answers.inputs import Inputs
-from dpscale.reporting.answers.q4_large_batch import STUDY, compared_epoch
+from dpscale.reporting.answers.q4_large_batch import STUDY, TITLES, compared_epoch
 from dpscale.reporting.answers.references import YOU
 from dpscale.reporting.answers.remedies import (
     REMEDIES,
@@ -45,8 +45,7 @@ def answer(inputs: Inputs) -> Answer:
     failed = {name: arms.outcome(inputs, STUDY, name) for name in names if name not in tried}
     values = _values(tried, failed, large)
     tables = [_table(inputs, [arm for arm in (small, large, *tried.values()) if arm], large)]
-    if missing or large is None:
-        missing = missing or [f"{STUDY}, large: {arms.outcome(inputs, STUDY, 'large')}"]
+    if missing:
         return prose.withheld(
             id="Q4.2",
             question=QUESTION,
@@ -56,28 +55,69 @@ def answer(inputs: Inputs) -> Answer:
             figures=["accuracy"],
             formula=FORMULA,
         )
-    paragraphs = [
-        each(names),
-        protocol(large, tried),
-        stacked(tried),
-        breakdown(inputs, tried, large),
-        fit_without_accuracy(inputs, tried, large),
-        gap(tried, small),
-        "Layer-wise rates (You et al., 2017) and local SGD are further remedies; they "
-        "were not run here, so nothing is claimed for them.",
-    ]
+    whole = large if large and large.whole else None
     sources = [source for name in names for source in REMEDIES[name].references]
     return Answer(
         id="Q4.2",
         question=QUESTION,
-        sentence=_sentence(tried, failed, large),
-        paragraphs=[text for text in paragraphs if text],
+        sentence=_sentence(tried, failed, whole)
+        if whole
+        else _without_base(inputs, tried, failed, epoch),
+        paragraphs=_paragraphs(inputs, tried, small, whole),
         formula=FORMULA,
         values=values,
         tables=tables,
         figures=["accuracy"],
         references=list(dict.fromkeys([*sources, YOU])),
     )
+
+
+def _paragraphs(
+    inputs: Inputs, tried: dict[str, Arm], small: Arm | None, whole: Arm | None
+) -> list[str]:
+    """What each remedy does and gives; `whole` is the large batch where no seed diverged."""
+    names = [name for name in arms.names(inputs, STUDY) if name in REMEDIES]
+    epoch = compared_epoch(inputs)
+    titles = TITLES | {name: REMEDIES[name].title for name in names}
+    paragraphs = [
+        each(names),
+        protocol(_base(inputs), epoch, tried),
+        arms.survivors(inputs, STUDY, epoch, titles),
+        stacked(tried),
+        breakdown(inputs, tried, whole) if whole else "",
+        fit_without_accuracy(inputs, tried, whole) if whole else "",
+        gap(tried, small),
+        "Layer-wise rates (You et al., 2017) and local SGD are further remedies; they "
+        "were not run here, so nothing is claimed for them.",
+    ]
+    return [text for text in paragraphs if text]
+
+
+def _base(inputs: Inputs) -> int:
+    """The global batch of the large batch, known from its plan even where it diverged."""
+    return int(inputs.rows("accuracy", study=STUDY, arm="large")[0]["global_batch"])
+
+
+def _lost(failed: dict[str, str]) -> list[str]:
+    return [
+        f"{REMEDIES[name].title} gives no result ({status.replace('_', ' ')})"
+        for name, status in failed.items()
+    ]
+
+
+def _without_base(inputs: Inputs, tried: dict[str, Arm], failed: dict[str, str], epoch: int) -> str:
+    """The sentence where the large batch alone has no number: what the remedies reach."""
+    status = arms.outcome(inputs, STUDY, "large").replace("_", " ")
+    which = "some seeds" if arms.left(inputs, STUDY, "large", epoch) else "every seed"
+    how = f"diverged for {which}" if status == "diverged" else f"has no number ({status})"
+    reached = [
+        f"{REMEDIES[name].title} {prose.quantity(arm.value('test_accuracy_frac'))} after "
+        f"{prose.counted(arm.row['epoch'], 'epoch')}"
+        for name, arm in tried.items()
+    ]
+    clauses = [f"test accuracy with a remedy: {prose.join(reached)}"] if reached else []
+    rest = "; ".join([*clauses, *_lost(failed)])
+    return f"The large batch alone {how}, so no remedy is compared with it; {rest}."
 
 
 def _sentence(tried: dict[str, Arm], failed: dict[str, str], large: Arm) -> str:
@@ -103,10 +143,7 @@ def _sentence(tried: dict[str, Arm], failed: dict[str, str], large: Arm) -> str:
         for kind in phrases
         if kind in groups
     ]
-    clauses += [
-        f"{REMEDIES[name].title} gives no result ({status.replace('_', ' ')})"
-        for name, status in failed.items()
-    ]
+    clauses += _lost(failed)
     return f"Against {base}, {'; '.join(clauses)}."
 
 
@@ -122,6 +159,10 @@ def _values(tried: dict[str, Arm], failed: dict[str, str], large: Arm | None) ->
         for name, status in failed.items()
     }
     return values or {"large_test_accuracy_frac": prose.nothing("fraction")}
+
+
+def _left_over(arm: Arm) -> str:
+    return "" if arm.whole else " (seeds that did not diverge)"
 
 
 def _table(inputs: Inputs, found: list[Arm], large: Arm | None) -> Table:
@@ -146,12 +187,12 @@ def _table(inputs: Inputs, found: list[Arm], large: Arm | None) -> Table:
     rows = []
     for arm in found:
         verdict = {"large": "the base", "small": "the mark to reach"}.get(arm.name) or (
-            words[arms.versus(arm, large, "test_accuracy_frac")] if large else "unknown"
+            words[arms.versus(arm, large, "test_accuracy_frac")] if large else "undecided"
         )
         remedy = REMEDIES.get(arm.name)
         rows.append(
             {
-                "arm": remedy.title if remedy else f"{arm.name} batch",
+                "arm": remedy.title if remedy else f"{arm.name} batch{_left_over(arm)}",
                 **{key: arm.row[key] for key in ("global_batch", "lr", "epoch")},
                 "updates": arms.updates(inputs, arm),
                 **{key: arm.value(key) for key in arms.WORDS},

@@ -26,10 +26,21 @@ def _different_epochs(given: list[Arm], absent: list[Arm]) -> tuple[list[int], b
     return different, "unknown" in verdicts.values()
 
 
+def _broken(curve: list[Arm]) -> bool:
+    """Whether seeds of a training diverged, so that its curve is that of the others."""
+    return any(not arm.whole for arm in curve)
+
+
 def _curve_clause(given: list[Arm], absent: list[Arm]) -> str:
     if not given or not absent:
         return "the training curves cannot be compared"
     different, undecided = _different_epochs(given, absent)
+    broken = [words for words, curve in (("with", given), ("without", absent)) if _broken(curve)]
+    if broken:
+        return (
+            f"training {prose.join(broken)} set_epoch diverged for some seeds, so the training "
+            "curves are not compared"
+        )
     if undecided:
         return "one seed does not tell whether the training curves differ"
     if not different:

@@ -17,6 +17,7 @@ from dpscale.reporting.answers.q7_replicas import (
     STUDY,
     Losses,
     Replicas,
+    costs,
     losses,
     replicas,
 )
@@ -34,15 +35,11 @@ def answer(inputs: Inputs) -> Answer:
     off, on = (replicas(inputs, arm) for arm in ARMS)
     compared = losses(inputs)
     missing = arms.missing(inputs, STUDY, list(ARMS.values()))
-    missing += (
-        []
-        if missing
-        else [
-            f"{STUDY}, {ARMS[arm]}: no replica was compared"
-            for arm, found in zip(ARMS, (off, on), strict=True)
-            if not found.rows
-        ]
-    )
+    missing = missing or [
+        f"{STUDY}, {ARMS[arm]}: no replica was compared"
+        for arm, found in zip(ARMS, (off, on), strict=True)
+        if not found.rows
+    ]
     values, tables = _values(off, on, compared), _tables(inputs, off, on)
     if missing:
         return prose.withheld(
@@ -57,12 +54,12 @@ def answer(inputs: Inputs) -> Answer:
     return Answer(
         id="Q7",
         question=QUESTION,
-        sentence=_sentence(off, compared),
+        sentence=_sentence(off, on, compared),
         paragraphs=[
             protocol(off),
             parameters(off, compared),
             statistics(off, on),
-            consequence(off, on),
+            consequence(off, on, _image(inputs, off)),
         ],
         formula=FORMULA,
         values=values,
@@ -72,7 +69,22 @@ def answer(inputs: Inputs) -> Answer:
     )
 
 
-def _sentence(off: Replicas, compared: Losses) -> str:
+def _image(inputs: Inputs, off: Replicas) -> int | None:
+    """The number of test images of the arm's runs; None where unknown."""
+    rows = inputs.tidy_rows("runs", study=STUDY, arm=ARMS["no_broadcast"])
+    sizes = [int(row["test_samples"]) for row in rows if row.get("test_samples")]
+    return min(sizes) if sizes and off.rows else None
+
+
+def _evaluation(drift: Value, spread: Value, with_it: Value) -> str:
+    if spread.value is None or with_it.value is None:
+        return "not measured"
+    if costs(spread, with_it):
+        return "no"
+    return "no cost shown" if drift.value or spread.value else "yes"
+
+
+def _sentence(off: Replicas, on: Replicas, compared: Losses) -> str:
     drift, spread = (off.largest(column) for column in list(COLUMNS)[1:])
     same_loss = compared.compared and compared.equal == compared.compared
     parameters = {
@@ -83,11 +95,12 @@ def _sentence(off: Replicas, compared: Losses) -> str:
     }[off.identical]
     training = "yes" if off.identical and same_loss else "not shown"
     training = "no" if off.identical is False else training
-    evaluation = "not measured" if spread.value is None else "no" if spread.value else "yes"
+    with_it = on.largest("test_accuracy_spread_frac")
+    evaluation = _evaluation(drift, spread, with_it)
     return (
         f"For training {training}, for evaluation {evaluation}: without the broadcast of "
         f"buffers {parameters} and {loss_clause(compared)}; {_drift_clause(drift)}, and "
-        f"{_spread_clause(spread)}."
+        f"{_spread_clause(drift, spread, with_it)}."
     )
 
 
@@ -99,12 +112,21 @@ def _drift_clause(drift: Value) -> str:
     return f"the running statistics drift apart by up to {prose.bare(drift)} of their norm"
 
 
-def _spread_clause(spread: Value) -> str:
+def _spread_clause(drift: Value, spread: Value, with_it: Value) -> str:
     if spread.value is None:
         return "the test accuracy by worker was not measured"
     if spread.value == 0:
         return "the test accuracy is the same with every worker's statistics"
-    return f"the test accuracy depends on whose statistics are used, by up to {points(spread)}"
+    text = f"the test accuracy depends on whose statistics are used, by up to {points(spread)}"
+    if with_it.value is None:
+        return text
+    if costs(spread, with_it):
+        return f"{text} against {points(with_it)} with the broadcast"
+    differ = "; the statistics themselves differ" if drift.value else ""
+    return (
+        f"{text}, no larger than with the broadcast ({points(with_it)}), so this test set shows "
+        f"no cost{differ}"
+    )
 
 
 def _values(off: Replicas, on: Replicas, compared: Losses) -> dict[str, Value]:

@@ -5,6 +5,8 @@ from dpscale.reporting.answers import prose
 from dpscale.reporting.answers.q7_replicas import (
     Losses,
     Replicas,
+    costs,
+    exceeds,
 )
 from dpscale.units import format_value
 
@@ -29,11 +31,11 @@ def points(value: Value) -> str:
 
 def protocol(off: Replicas) -> str:
     """Return how the two arms were run and compared."""
-    row = off.rows[-1]
+    row, count = off.rows[-1], len({one["seed"] for one in off.rows})
+    seeds = "seed" if count == 1 else prose.counted(count, "seed")
     return (
         f"The same training was run on {prose.counted(row['workers'], 'worker')} with and "
-        f"without the broadcast of buffers, from the same "
-        f"{prose.counted(len({one['seed'] for one in off.rows}), 'seed')}. After each epoch "
+        f"without the broadcast of buffers, from the same {seeds}. After each epoch "
         "the bytes of all parameters were compared between workers, then their running "
         "statistics, and every worker evaluated the whole test set with its own statistics. "
         "Numbers are the largest over workers and seeds after the last epoch."
@@ -94,7 +96,7 @@ def statistics(off: Replicas, on: Replicas) -> str:
     return text
 
 
-def consequence(off: Replicas, on: Replicas) -> str:
+def consequence(off: Replicas, on: Replicas, test_samples: int | None) -> str:
     """Return what the statistics do to the test accuracy, and what follows."""
     spreads = [arm.largest("test_accuracy_spread_frac") for arm in (off, on)]
     if None in (spreads[0].value, spreads[1].value):
@@ -103,12 +105,46 @@ def consequence(off: Replicas, on: Replicas) -> str:
         f"The test accuracy of one model spreads over the workers' statistics by up to "
         f"{points(spreads[0])} without the broadcast and {points(spreads[1])} with it."
     )
-    if spreads[0].value:
+    if test_samples:
+        text += (
+            f" One of the {format_value(test_samples, 'count')} test images weighs "
+            f"{prose.points(1 / test_samples)}."
+        )
+    if costs(*spreads):
+        seeds = _in_every_seed(off, on)
         return (
-            f"{text} Sending only gradients is therefore not enough for evaluation: it needs "
+            f"{text} By the largest over the seeds{seeds} the spread is larger without the "
+            "broadcast. Sending only gradients is therefore not enough for evaluation: it needs "
             "one set of statistics, broadcast or averaged before the test."
+        )
+    if spreads[0].value:
+        differ = "; the statistics themselves differ" if max(_drifts(off), default=0) else ""
+        return (
+            f"{text} By the largest over the seeds it is no larger than with the broadcast, so "
+            f"this test set shows no cost{differ}."
         )
     return (
         f"{text} The test set has too few images, or the drift is too small, for the "
         "statistics to change a prediction count here."
     )
+
+
+def _drifts(arm: Replicas) -> list[float]:
+    return arm.last("buffer_difference_frac_max")
+
+
+def _in_every_seed(off: Replicas, on: Replicas) -> str:
+    """Whether each seed's spread is larger without the broadcast; empty for a single seed."""
+    without, with_it = (
+        {
+            row["seed"]: row["test_accuracy_spread_frac"]
+            for row in sorted(arm.rows, key=lambda row: row["epoch"])
+            if row.get("test_accuracy_spread_frac") is not None
+        }
+        for arm in (off, on)
+    )
+    both = without.keys() & with_it.keys()
+    if len(both) < 2:
+        return ""
+    every = all(exceeds(without[seed], with_it[seed]) for seed in both)
+    return ", and in every seed," if every else ", though not in every seed,"

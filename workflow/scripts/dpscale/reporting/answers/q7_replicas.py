@@ -1,5 +1,6 @@
 """Q7's evidence: the replicas of both arms, and their training losses step by step."""
 
+import math
 from dataclasses import dataclass
 
 import pandas as pd
@@ -50,6 +51,20 @@ def replicas(inputs: Inputs, arm: str) -> Replicas:
     """Return what is known on the replicas of an arm, `broadcast` or `no_broadcast`."""
     rows = [row for row in inputs.rows("replicas", arm=arm) if row.get("epoch") is not None]
     return Replicas(rows, sorted({run for row in rows for run in inputs.runs_of(row)}))
+
+
+def exceeds(one: float, other: float) -> bool:
+    """Return whether a spread is larger than another by more than their rounding."""
+    return one > other and not math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def costs(without: Value, with_it: Value) -> bool:
+    """Return whether the test accuracy spreads further over the workers without the broadcast.
+
+    Compared are the largest spreads over the seeds, as everywhere in this answer.
+    """
+    known = without.value is not None and with_it.value is not None
+    return known and exceeds(float(without.value or 0), float(with_it.value or 0))
 
 
 @dataclass(frozen=True)

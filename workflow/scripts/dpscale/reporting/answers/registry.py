@@ -6,6 +6,7 @@ import pandas as pd
 
 from dpscale.reporting.answer import Answer
 from dpscale.reporting.answers import (
+    prose,
     q1,
     q2,
     q3_bandwidth,
@@ -29,6 +30,22 @@ QUESTIONS: dict[str, Callable[[Inputs], Answer]] = {
     "Q6": q6.answer,
     "Q7": q7.answer,
 }
+STUDIES = {
+    "Q1": "sweep",
+    "Q2": "scaling",
+    "Q3.1": "scaling",
+    "Q3.2": "scaling",
+    "Q4.1": "large_batch",
+    "Q4.2": "large_batch",
+    "Q5": "replicas",
+    "Q6": "ledger",
+    "Q7": "replicas",
+}
+
+
+def _planned(inputs: Inputs) -> set[str]:
+    """The studies that the configuration plans; a run may belong to `one+another`."""
+    return {study for row in inputs.tidy_rows("runs") for study in str(row["study"]).split("+")}
 
 
 def answer_all(
@@ -36,7 +53,14 @@ def answer_all(
 ) -> list[Answer]:
     """Return the answers to all questions in order, from tables keyed by name.
 
-    A question whose tables lack a result gets an answer that says so and names the cells.
+    A question whose tables lack a result gets an answer that says so and names the cells, or
+    the study where the configuration leaves it out.
     """
     inputs = Inputs(derived, tidy)
-    return [answer(inputs) for answer in QUESTIONS.values()]
+    planned, found = _planned(inputs), [answer(inputs) for answer in QUESTIONS.values()]
+    return [
+        prose.left_out(one, STUDIES[one.id])
+        if one.missing and STUDIES[one.id] not in planned
+        else one
+        for one in found
+    ]

@@ -62,12 +62,12 @@ def each(names: list[str]) -> str:
     return " ".join(parts)
 
 
-def protocol(large: Arm, tried: dict[str, Arm]) -> str:
+def protocol(global_batch: int, epoch: int, tried: dict[str, Arm]) -> str:
     """Return how the remedies were run and compared."""
     longer = [
         f"{REMEDIES[name].title}, with {arm.row['epoch']}"
         for name, arm in tried.items()
-        if arm.row["epoch"] > large.row["epoch"]
+        if arm.row["epoch"] > epoch
     ]
     extra = (
         f"; the exception is {prose.join(longer)}, which therefore costs more computation"
@@ -75,8 +75,8 @@ def protocol(large: Arm, tried: dict[str, Arm]) -> str:
         else ""
     )
     return (
-        f"All remedies use the large batch (B = {large.row['global_batch']}), the same data "
-        f"and the same seeds, and are compared after {large.row['epoch']} epochs{extra}. A "
+        f"All remedies use the large batch (B = {global_batch}), the same data "
+        f"and the same seeds, and are compared after {prose.digits(epoch, 'epoch')}{extra}. A "
         "number is the median over the seeds, with its 95% bootstrap interval; a remedy is "
         "said to help only where its interval and that of the large batch do not meet."
     )
@@ -150,7 +150,7 @@ def fit_without_accuracy(inputs: Inputs, tried: dict[str, Arm], large: Arm) -> s
 
 def gap(tried: dict[str, Arm], small: Arm | None) -> str:
     """Return how the remedies compare with the small batch's test accuracy."""
-    if small is None:
+    if small is None or not small.whole:
         return ""
     accuracy = prose.quantity(small.value("test_accuracy_frac"))
     groups: dict[str, list[str]] = {}

@@ -10,6 +10,7 @@ from dpscale.reporting.answer import Answer, Value
 from dpscale.reporting.answers import prose, q1_trend, q2
 from dpscale.reporting.answers.inputs import Inputs, Row
 from dpscale.reporting.answers.q4_remedies import REMEDIES
+from dpscale.reporting.answers.q7_replicas import costs
 
 SUBJECTS = {
     "speed": ("Q2", "Q3.1", "Q1"),
@@ -59,23 +60,37 @@ def _batch_size(inputs: Inputs, _values: Values) -> Effect | None:
 def _speedup(inputs: Inputs, _values: Values) -> Effect | None:
     rows = [row for row in inputs.rows("scaling", kind="weak") if row["workers"] > 1]
     own_device = [row for row in rows if not row.get("oversubscribed")]
-    found = [effect for row in own_device or rows if (effect := _pace(inputs, row))]
-    return max(found, default=None)
+    chosen = _clearest(inputs, own_device or rows)
+    return _pace(inputs, chosen) if chosen else None
 
 
-def _pace(inputs: Inputs, row: Row) -> Effect | None:
-    """How far a speed-up is from 1 and from N, whichever is more, when its interval decides."""
+def _clearest(inputs: Inputs, rows: list[Row]) -> Row | None:
+    """The cell whose speed-up is farthest from 1 by an interval that excludes 1.
+
+    Where no interval does, the cell farthest from N by an interval that excludes N.
+    """
+    for ideal in (False, True):
+        found = []
+        for row in rows:
+            ratio, mark = q2.speedup(inputs, row), float(row["workers"]) if ideal else 1.0
+            if prose.against(ratio, mark) in ("above", "below"):
+                found.append((_doublings(float(ratio.value or 0), mark), row))
+        if found:
+            return max(found, key=lambda pair: pair[0])[1]
+    return None
+
+
+def _pace(inputs: Inputs, row: Row) -> Effect:
+    """How far a speed-up that its interval decides is from 1 and from N, whichever is more."""
     ratio, workers = q2.speedup(inputs, row), row["workers"]
     verdict = prose.against(ratio, 1.0)
-    if verdict == "unknown" or prose.against(ratio, workers) == verdict == "indistinct":
-        return None
     size = float(ratio.value or 0)
     shared = "; these workers share cores or devices" if row.get("oversubscribed") else ""
     return Effect(
         max(_doublings(size, 1), _doublings(size, workers)),
         (
-            f"Scaling: {prose.counted(workers, 'worker')} are {q2.FASTER[verdict]}, with a "
-            f"speed-up of {prose.quantity(ratio)} at b = {row['per_worker_batch']}, where "
+            f"Scaling: at b = {row['per_worker_batch']}, {prose.counted(workers, 'worker')} are "
+            f"{q2.FASTER[verdict]}, with a speed-up of {prose.quantity(ratio)}, where "
             f"{workers}× would be ideal{shared}."
         ),
     )
@@ -102,7 +117,9 @@ def _errors(one: Value, other: Value) -> float:
 
 
 def _remedy(_inputs: Inputs, values: Values) -> Effect | None:
-    large = values["large_test_accuracy_frac"]
+    large = values.get("large_test_accuracy_frac")
+    if large is None:
+        return None
     found = [
         Effect(
             _errors(value, large),
@@ -119,13 +136,15 @@ def _remedy(_inputs: Inputs, values: Values) -> Effect | None:
 
 
 def _replicas(inputs: Inputs, values: Values) -> Effect | None:
-    spread = values["test_accuracy_spread_frac_no_broadcast"]
+    spread, with_it = (
+        values[f"test_accuracy_spread_frac_{arm}"] for arm in ("no_broadcast", "broadcast")
+    )
     rows = [
         row
         for row in inputs.rows("replicas", arm="no_broadcast")
         if row.get("test_accuracy_frac_min") is not None
     ]
-    if not spread.value or not rows:
+    if not costs(spread, with_it) or not rows:
         return None
     worst = max(rows, key=lambda row: row["test_accuracy_spread_frac"])
     size = _doublings(1 - worst["test_accuracy_frac_min"], 1 - worst["test_accuracy_frac_max"])
@@ -134,7 +153,8 @@ def _replicas(inputs: Inputs, values: Values) -> Effect | None:
         (
             "Replicas: with gradients as the only messages the running statistics differ between "
             f"workers, and the test accuracy with them, by up to "
-            f"{prose.points(float(spread.value))}."
+            f"{prose.points(float(spread.value or 0))} against "
+            f"{prose.points(float(with_it.value or 0))} with the broadcast."
         ),
     )
 

@@ -1,0 +1,71 @@
+"""What a user can mend, said in one line: the scripts end with it instead of a traceback."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pydantic import ValidationError
+
+# Files, texts and keys; any other error is a slip of the program and keeps its traceback.
+MENDABLE = (OSError, ValueError, KeyError)
+_UNUSABLE_PLACE = "a file stands where a folder should be; move it away or name another place"
+
+
+@contextmanager
+def one_line(script: str) -> Iterator[None]:
+    """End the script with status 1 and one line on stderr when the block raises one of MENDABLE.
+
+    Also serves as a decorator of `main`.
+    """
+    try:
+        yield
+    except MENDABLE as error:
+        sys.exit(f"{script}: {described(error)}")
+
+
+def described(error: Exception) -> str:
+    """One line that says what is wrong, after the notes that name what it is about."""
+    about = [str(note) for note in getattr(error, "__notes__", [])]
+    lines = ": ".join([*reversed(about), _reason(error)]).splitlines()
+    return "; ".join(line.strip() for line in lines if line.strip())
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        return _invalid(error)
+    if isinstance(error, json.JSONDecodeError):
+        return f"no valid JSON: {error}; mend it or make it again"
+    if isinstance(error, UnicodeDecodeError):
+        return f"no UTF-8 text: {error}; mend it or make it again"
+    if isinstance(error, KeyError):
+        return f"lacks the key or column {error}"
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return f"{error.filename}: {_UNUSABLE_PLACE}"
+    if isinstance(error, OSError) and error.filename:
+        absent = isinstance(error, FileNotFoundError)
+        hint = "make it first or name another" if absent else "name another"
+        # Of a rename, the second is the file that was asked for.
+        return f"{error.filename2 or error.filename}: {error.strerror}; {hint}"
+    return str(error)
+
+
+def _invalid(error: ValidationError) -> str:
+    """The first problem of a value that is checked field by field, and how many there are.
+
+    An unknown key comes first: a misspelt one also leaves its right spelling missing.
+    """
+    problems = error.errors(include_url=False)
+    problems.sort(key=lambda problem: problem["type"] != "extra_forbidden")
+    first = problems[0]
+    key = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        reason = "unknown key; leave it out"
+    elif first["type"] == "missing":
+        reason = "missing; add it"
+    elif first["type"] == "json_invalid":
+        reason = first["msg"]
+    else:
+        reason = f"{first['msg']}, and it is {first['input']!r:.60}"
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return ": ".join(part for part in (error.title, key, reason) if part) + more
