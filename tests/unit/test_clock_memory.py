@@ -1,9 +1,13 @@
 """Clocks tile the epoch, the memory budget is real, and the phases are those of the loop."""
 
+import os
+import signal
+
 import numpy as np
 import pytest
 import torch
 
+from dpscale.train.child import run_in_child
 from dpscale.train.clock import PHASES, HostClock, phase_columns
 from dpscale.train.memory import PeakMemory, is_out_of_memory, memory_budget
 from dpscale.train.progress import Progress
@@ -51,6 +55,19 @@ def test_peak_memory_sees_what_was_held_for_a_moment() -> None:
     measured = peak.bytes()
     assert measured is not None
     assert 60 * 2**20 < measured < 96 * 2**20
+
+
+def test_a_child_that_crashes_leaves_its_parent_to_say_so() -> None:
+    assert run_in_child(lambda: os.kill(os.getpid(), signal.SIGSEGV)) == "SIGSEGV"
+    assert run_in_child(lambda: None) is None
+
+
+def test_an_error_in_a_child_is_raised_in_the_parent() -> None:
+    def fail() -> None:
+        raise ValueError("no such batch")
+
+    with pytest.raises(RuntimeError, match="ValueError: no such batch"):
+        run_in_child(fail)
 
 
 def test_progress_names_the_work_its_count_and_the_time_left(

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import CONFIG, Checkout, records, snakemake
+from checkouts import CONFIG, Checkout, records, snakemake
 
 from dpscale.records import read_record
 

@@ -12,6 +12,7 @@ from torch import nn
 from dpscale.plan import Spec
 from dpscale.provenance import now, provenance
 from dpscale.records import Record, write_record, write_steps
+from dpscale.train.child import run_in_child
 from dpscale.train.data import BatchExceedsDatasetError, Dataset, load_dataset
 from dpscale.train.device import available_devices, device_model
 from dpscale.train.ledger import measure_ledger
@@ -22,6 +23,7 @@ from dpscale.train.timed import measure_timed
 from dpscale.train.trained import measure_trained
 from dpscale.train.worker import Place, join_workers
 
+CRASHES_OF_MEMORY = ("SIGSEGV", "SIGABRT", "SIGBUS")
 MEASURES = {"timed": measure_timed, "training": measure_trained, "ledger": measure_ledger}
 STEP_COLUMNS = ("seed", "arm", "repeat", "epoch", "rank", "step", "samples", "step_s", "loss")
 
@@ -37,6 +39,22 @@ def run(spec: Spec, *, record: Path, steps: Path) -> None:
         if int(os.environ.get("RANK", 0)) == 0:
             frame.write(Measurement(status="unavailable", message=missing))
         return
+    if spec.memory_budget_bytes is None:
+        _run(spec, frame)
+    elif crash := run_in_child(lambda: _run(spec, frame)):
+        if crash not in CRASHES_OF_MEMORY:
+            raise RuntimeError(f"ended by {crash}")
+        frame.describe(load_dataset(spec.data), Place(0, 1, 1, torch.device("cpu")))
+        frame.write(
+            Measurement(
+                status="out_of_memory",
+                message=f"batch {spec.per_worker_batch}: {crash} within the memory budget: a "
+                "library under torch did not check an allocation",
+            )
+        )
+
+
+def _run(spec: Spec, frame: "_Frame") -> None:
     with join_workers(spec) as place:
         dataset = load_dataset(spec.data)
         frame.describe(dataset, place)
