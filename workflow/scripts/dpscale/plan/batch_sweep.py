@@ -51,6 +51,7 @@ def sweep_probe(config: Config, batch: int, *, run: str, study: str) -> Spec:
 
 
 def sweep(config: Config) -> Iterator[Spec]:
+    """The batches of the sweep, ascending, up to one beyond the dataset."""
     if config.sweep is None:
         return
     batch = config.sweep.first_batch

@@ -7,6 +7,7 @@ from dpscale.plan.spec import Spec, build_spec
 
 
 def large_batch(config: Config) -> Iterator[Spec]:
+    """Q4: the small batch, the large one, and the large one with each remedy."""
     study = config.large_batch
     if study is None:
         return
@@ -49,6 +50,7 @@ def large_batch(config: Config) -> Iterator[Spec]:
 
 
 def replicas(config: Config) -> Iterator[Spec]:
+    """Q5 and Q7: the usual training, one without set_epoch, one without buffer broadcast."""
     study = config.replicas
     if study is None:
         return

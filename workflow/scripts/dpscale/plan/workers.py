@@ -17,6 +17,7 @@ def scaling_cells(config: Config) -> list[tuple[int, int]]:
 
 
 def scaling(config: Config) -> Iterator[Spec]:
+    """Q2 and Q3: each cell of `scaling_cells`, with and without loading in one run."""
     for workers, batch in scaling_cells(config):
         assert config.scaling is not None  # no cells otherwise
         timing = Timing(
@@ -38,6 +39,7 @@ def scaling(config: Config) -> Iterator[Spec]:
 
 
 def ledger(config: Config) -> Iterator[Spec]:
+    """Q6: one counted run for each number of workers."""
     if config.ledger is None:
         return
     for workers in config.ledger.workers:
