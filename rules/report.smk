@@ -1,12 +1,15 @@
 # From records to the report: tidy tables, derived tables, figures, answers, HTML and PDF.
 
-TABLES = ["runs", "steps", "epochs", "replicas", "orders", "collectives", "wire"]
+TABLES = (
+    "runs steps epochs replicas orders collectives wire buckets spans messages links"
+).split()
 DERIVED = (
-    "epoch_times sweep boundary scaling communication bandwidth ledger wire accuracy order "
-    "replicas phases"
+    "epoch_times sweep boundary scaling communication ddp_at_one link message_times bandwidth "
+    "compression prediction what_if ledger wire accuracy order replicas phases"
 ).split()
 FIGURES = (
-    "batch_sweep speedup communication bandwidth accuracy order ledger replicas"
+    "batch_sweep speedup communication step_split bandwidth link_fit what_if compression "
+    "accuracy order ledger replicas"
 ).split()
 TEMPLATES = sorted(
     f"report/{path.name}" for path in Path(workflow.basedir, "report").glob("*.*")

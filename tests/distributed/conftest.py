@@ -1,6 +1,7 @@
 """Starts runs as the rules do, and hands their records to the tests."""
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -43,12 +44,16 @@ class Launcher:
         spec = build_spec(config, kind, **given)
         return spec.model_copy(update={"training": spec.training.model_copy(update=training)})
 
-    def start(self, spec: Spec, started: int | None = None) -> subprocess.CompletedProcess[str]:
-        """Launch a spec with `started` workers (its own number by default)."""
-        workers = started or spec.workers
+    def _write(self, spec: Spec) -> Path:
         path = self.folder / spec.run / "spec.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(spec.model_dump_json(), encoding="utf-8")
+        return path
+
+    def start(self, spec: Spec, started: int | None = None) -> subprocess.CompletedProcess[str]:
+        """Launch a spec with `started` workers (its own number by default)."""
+        workers = started or spec.workers
+        path = self._write(spec)
         launch = [sys.executable]
         if workers > 1:
             launch += ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={workers}"]
@@ -57,6 +62,27 @@ class Launcher:
         return subprocess.run(
             command, capture_output=True, text=True, env=environment, timeout=300, check=False
         )
+
+    def start_agents(self, spec: Spec) -> list[tuple[int, str]]:
+        """Launch a spec over one torchrun agent a worker; exit status and errors of each."""
+        path = self._write(spec)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        launch = [
+            sys.executable, "-m", "torch.distributed.run", f"--nnodes={spec.workers}",
+            "--nproc-per-node=1", "--master-addr=127.0.0.1", f"--master-port={port}",
+        ]  # fmt: skip
+        environment = os.environ | {"OMP_NUM_THREADS": "1"}
+        agents = [
+            subprocess.Popen(
+                [*launch, f"--node-rank={rank}", str(RUN_SCRIPT), str(path)],
+                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment,
+            )
+            for rank in range(spec.workers)
+        ]  # fmt: skip
+        errors = [agent.communicate(timeout=300)[1] for agent in agents]
+        return [(agent.returncode, text) for agent, text in zip(agents, errors, strict=True)]
 
     def run(self, spec: Spec) -> Result:
         """Launch a spec that must end well."""

@@ -12,7 +12,6 @@ from dpscale.records import read_record
 
 TIMING = Timing(
     arms=("with_loading", "without_loading"), repeats=3, min_steps=30, warmup_steps=10,
-    warmup_epoch=True,
 )  # fmt: skip
 CIFAR_SHAPE = {
     "dataset": "synthetic", "channels": 3, "image_size": 32, "classes": 10, "samples": 64,

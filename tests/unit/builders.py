@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+import direct_builders
 from dpscale.records.tidy import SCHEMAS
 
 Rows = list[dict[str, Any]]
@@ -31,7 +32,8 @@ WEAK_CELLS = [(workers, batch) for workers in (1, 2, 4) for batch in (32, 128, 5
 STRONG_CELLS = [(2, 16), (2, 64), (2, 256), (4, 8)]
 MEASURED = ["parameters", "payload_bytes", "buffer_bytes", "peak_memory_bytes", "utilisation_frac"]
 OF_RECORD = [
-    "train_samples", "test_samples", "oversubscribed", "device", "fingerprint", "host",
+    "train_samples", "test_samples", "oversubscribed", "workers_per_machine",
+    "devices_per_machine", "device", "fingerprint", "host",
     "started_at", "finished_at", "wall_s", "commit", "versions",
 ]  # fmt: skip
 LARGE_BATCH = {  # arm: (per-worker batch, lr, epochs, final training loss, final accuracy)
@@ -69,7 +71,7 @@ def run_row(run: str, **given: Any) -> dict[str, Any]:
         host="h", started_at="2026-01-01T00:00:00+00:00", finished_at="2026-01-01T00:01:00+00:00",
         wall_s=60.0, commit="0123456", versions="Python 3.11, torch 2.14",
         dataset="digits", model="resnet_8x8", optimizer="sgd", loader="dataloader",
-        repeated_data=False,
+        repeated_data=False, workers_per_machine=given.get("workers", 1), devices_per_machine=4,
     ) | given  # fmt: skip
     if "global_batch" not in row:
         row["global_batch"] = row["workers"] * row["per_worker_batch"]
@@ -133,6 +135,22 @@ def timed_cells(
              if run["status"] == "complete"
              for row in step_rows(run, epoch_s=seconds, arm=arm)]  # fmt: skip
     return epoch_times(steps_table(steps), table("runs", runs)), table("runs", runs)
+
+
+def communication_of(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return `communication` of runs without spans."""
+    from dpscale.derive.communication import communication
+
+    return communication(epoch_times, table("spans"), runs)
+
+
+def bandwidth_of(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return `bandwidth` of runs whose link nobody measured."""
+    from dpscale.derive.bandwidth import bandwidth
+    from dpscale.derive.link import link
+
+    split = communication_of(epoch_times, runs)
+    return bandwidth(split, link(table("messages"), runs), table("links"), runs)
 
 
 def one_worker_epoch_s(per_worker_batch: int) -> float:
@@ -217,6 +235,43 @@ def _replica_rows(run: dict[str, Any]) -> tuple[Rows, Rows]:
     return replicas, orders
 
 
+def _direct(runs: Rows, factor: float) -> dict[str, Rows]:
+    """Return steps, buckets and spans of the direct arms of the weak cells, and of one worker."""
+    made: dict[str, Rows] = {"steps": [], "buckets": [], "spans": []}
+    for run in runs:
+        cell = run["workers"], run["per_worker_batch"]
+        if run["study"] != "scaling" or cell not in WEAK_CELLS or run["status"] != "complete":
+            continue
+        one_s = one_worker_epoch_s(run["per_worker_batch"])
+        epoch_s = one_s * factor ** math.log2(run["workers"])
+        if run["workers"] == 1:
+            arms = {"ddp_of_one": one_s * direct_builders.DDP_OF_ONE}
+        else:
+            arms = direct_builders.arm_seconds(one_s, epoch_s, run["workers"])
+            made["buckets"] += direct_builders.bucket_rows(run["run"])
+            made["spans"] += direct_builders.span_rows(run, epoch_s, one_s)
+        made["steps"] += direct_builders.arm_rows(run, arms, step_rows)
+    return made
+
+
+def _link_and_hooks(factor: float) -> dict[str, Rows]:
+    """Return the link runs of N = 2 and 4 with their messages, and a run of compression hooks."""
+    links = [run_row(f"link-n{n}", kind="link", study="link", workers=n) for n in (2, 4)]
+    hooked = run_row("compression-n2", study="compression", workers=2)
+    seconds = one_worker_epoch_s(32) * factor
+    arms = {"without_loading": seconds} | {
+        arm: seconds * slower for arm, (_, slower) in direct_builders.HOOKS.items()
+    }
+    collectives, wire = direct_builders.counted_rows(hooked)
+    return {
+        "runs": [*links, hooked],
+        "messages": [row for run in links
+                     for row in direct_builders.message_rows(run["run"], run["workers"])],
+        "steps": direct_builders.arm_rows(hooked, arms, step_rows),
+        "collectives": collectives, "wire": wire, "links": direct_builders.LINKS,
+    }  # fmt: skip
+
+
 def _ledger_rows(run: dict[str, Any]) -> tuple[Rows, Rows]:
     """Return `collectives` and `wire`: two steady iterations of two buckets and the buffers."""
     calls: list[tuple[str, int | None, str, str, int]] = [
@@ -242,13 +297,14 @@ def _ledger_rows(run: dict[str, Any]) -> tuple[Rows, Rows]:
 
 def full_lab(
     *, two_worker_factor: float = 0.6, seed: int = 0, noise: float = 0.02,
-    not_run: Sequence[str] = (),
+    not_run: Sequence[str] = (), direct: bool = True,
 ) -> Tables:  # fmt: skip
     """Return every tidy table of a whole lab, keyed by table name.
 
     two_worker_factor is T_2/T_1 at one per-worker batch, for an epoch: below 1 two workers are
     faster, above 1 slower (T_4/T_1 is its square). noise is the half-width of the repeats' spread
-    as a fraction. The runs named in `not_run` have that status and no measurement.
+    as a fraction. The runs named in `not_run` have that status and no measurement. direct: the
+    arms that split a step, the link runs and the compression run too.
     """
     runs, steps = _timed(two_worker_factor, np.random.default_rng(seed), noise)
     training, epochs, training_steps = _training()
@@ -259,6 +315,10 @@ def full_lab(
     made: dict[str, Rows] = {name: [] for name in SCHEMAS}
     made |= {"runs": runs + training + ledger + [missing], "epochs": epochs}
     made["steps"] = steps + training_steps
+    if direct:
+        for rows in (_direct(runs, two_worker_factor), _link_and_hooks(two_worker_factor)):
+            for name, added in rows.items():
+                made[name] += added
     for run in training:
         if run["study"] == "replicas":
             replicas, orders = _replica_rows(run)
@@ -277,7 +337,8 @@ def without_runs(tables: Tables, names: Sequence[str]) -> Tables:
     unknown = set(names) - set(tables["runs"]["run"])
     if unknown:
         raise KeyError(f"no run {sorted(unknown)}")
-    kept = {name: frame[~frame["run"].isin(names)] for name, frame in tables.items()}
+    kept = {name: frame[~frame["run"].isin(names)] if "run" in frame else frame
+            for name, frame in tables.items()}  # fmt: skip
     runs = tables["runs"].copy()
     gone = runs["run"].isin(names)
     for column in [*MEASURED, *OF_RECORD, "message"]:

@@ -1,13 +1,50 @@
-"""Faults of a figure's labels that people would see: cut off, or on top of each other."""
+"""What a figure shows, and faults of its labels that people would see: cut off, or overlapping."""
 
+import io
 from collections.abc import Iterator
 from itertools import combinations
 
+import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
+from dpscale.figures import FIGURES, style
+
+Tables = dict[str, pd.DataFrame]
 OVERLAP_PX = 1.0
+
+
+def as_read(tables: Tables) -> Tables:
+    """Return the tables as they come back from CSV files."""
+    return {
+        name: pd.read_csv(io.StringIO(table.to_csv(index=False))) for name, table in tables.items()
+    }
+
+
+def draw(name: str, tables: Tables) -> tuple[Figure, pd.DataFrame]:
+    """Return a figure of these derived tables, and its frame."""
+    entry = FIGURES[name]
+    with style.house_style():
+        return entry.draw(*(tables[source] for source in entry.inputs))
+
+
+def bars(axes: Axes) -> list[tuple[float, float]]:
+    """Return where each bar of a horizontal chart that has a width begins, and its width."""
+    return [(bar.get_x(), bar.get_width()) for bar in axes.patches if hasattr(bar, "get_width")]
+
+
+def points(axes: Axes) -> Iterator[tuple[float, float]]:
+    """Yield the points of the lines that have a marker."""
+    for line in axes.lines:
+        if line.get_marker() not in (None, "None"):
+            yield from zip(line.get_xdata(), line.get_ydata(), strict=True)
+
+
+def axes_texts(figure: Figure) -> list[str]:
+    """Return the texts that stand in the panels of a figure."""
+    return [text.get_text() for axes in figure.axes for text in axes.texts]
 
 
 def label_faults(figure: Figure) -> list[str]:

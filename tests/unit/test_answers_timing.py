@@ -1,33 +1,10 @@
-"""Q1 to Q3: what the answers say follows the measured times, and turns round with them."""
-
-from functools import cache
-from typing import Any
+"""Q1 and Q2: what the answers say follows the measured times, and turns round with them."""
 
 import pandas as pd
 import pytest
 
-from builders import Tables, derived_lab, full_lab
+from answer_checks import answers, edited, lab, of_factor, text_of
 from dpscale.reporting.answer import Answer
-from dpscale.reporting.answers import answer_all
-
-
-@cache
-def lab(**options: Any) -> tuple[Tables, Tables]:
-    return derived_lab(**options), full_lab(**options)
-
-
-def answers(derived: Tables, tidy: Tables) -> dict[str, Answer]:
-    return {answer.id: answer for answer in answer_all(derived, tidy)}
-
-
-def of_factor(factor: float, **options: Any) -> dict[str, Answer]:
-    return answers(*lab(two_worker_factor=factor, **options))
-
-
-def edited(table: str, **columns: Any) -> dict[str, Answer]:
-    """The answers after columns of a derived table got new values."""
-    derived, tidy = lab()
-    return answers(derived | {table: derived[table].assign(**columns)}, tidy)
 
 
 def with_epoch_times(*epoch_s: float, width: float = 0.01) -> Answer:
@@ -39,10 +16,6 @@ def with_epoch_times(*epoch_s: float, width: float = 0.01) -> Answer:
     sweep["epoch_s_high"] = [seconds * (1 + width) for seconds in epoch_s]
     sweep["samples_per_s"] = [10_000 / seconds for seconds in epoch_s]
     return answers(derived | {"sweep": sweep}, tidy)["Q1"]
-
-
-def text_of(answer: Answer) -> str:
-    return " ".join([answer.sentence, *answer.paragraphs])
 
 
 # Q1 -----------------------------------------------------------------------------------------
@@ -169,73 +142,6 @@ def test_oversubscribed_cells_are_named_beside_the_speedup():
     assert "oversubscribed" not in text_of(edited("scaling", oversubscribed=False)["Q2"])
 
 
-# Q3.1 ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("factor", "claim"),
-    [
-        (0.6, "two workers are faster than one at b = 32, 128 and 512"),
-        (1.0, "two workers are equal to one within the noise at b = 32, 128 and 512"),
-        (1.5, "two workers are slower than one at b = 32, 128 and 512"),
-    ],
-)
-def test_the_pace_without_loading_follows_the_measured_times(factor, claim):
-    assert claim in of_factor(factor)["Q3.1"].sentence
-
-
-def test_communication_above_noise_has_seconds_and_a_share():
-    # T_2 = 0.6 T_1: 0.1 T_1 of communication, a sixth of T_2; T_1 = 5.125 s at b = 32
-    answer = of_factor(0.6)["Q3.1"]
-    assert "512\u00a0ms (16.7% of the epoch) at b = 32" in answer.sentence
-    assert answer.values["subtraction_s_n2_b32"].value == pytest.approx(0.5125)
-
-
-def test_communication_whose_interval_covers_zero_is_below_noise():
-    answer = of_factor(0.5, noise=0.05)["Q3.1"]
-    assert "a time below the noise at b = 32, 128 and 512" in answer.sentence
-    assert "% of the epoch" not in answer.sentence
-
-
-def test_a_negative_subtraction_is_not_called_a_time():
-    answer = of_factor(0.4)["Q3.1"]
-    assert "the subtraction gives −513\u00a0ms at b = 32" in answer.sentence
-    assert "which are not times" in answer.sentence
-    assert "share_n2_b32" not in answer.values
-
-
-def test_direct_quantities_are_said_to_be_unmeasured():
-    answer = answers(*lab())["Q3.1"]
-    assert "(exposed, overhead, contention and span) are not measured" in text_of(answer)
-    assert answer.tables[0].rows[0]["exposed_s"].status == "not measured"
-
-
-def test_contention_is_left_undecided_where_workers_share_cores():
-    assert "is not decidable from these two times" in text_of(answers(*lab())["Q3.1"])
-    separate = edited("communication", oversubscribed=False)["Q3.1"]
-    assert "is not decidable" not in text_of(separate)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "width", "claim"),
-    [
-        (0.5, 0.6, "at N = 4, b = 512: the intervals overlap, so this is noise of the repeats"),
-        (0.5, 0.1, "the two epochs ran under different conditions"),
-        (0.5, float("nan"), "without intervals it is open whether this is noise"),
-    ],
-)
-def test_an_epoch_that_loading_makes_shorter_is_named(seconds, width, claim):
-    scaling, columns = lab()[0]["scaling"], {}
-    for end, sign in {"": 0, "_low": -1, "_high": 1}.items():
-        value = seconds + sign * width if sign else seconds
-        name = f"epoch_s{end}"
-        columns[name] = scaling[name].mask(scaling["kind"] == "weak", value)
-    text = text_of(edited("scaling", **columns)["Q3.1"])
-    assert "the epoch with loading (Q2) came out shorter than the one without" in text
-    assert claim in text
-    assert "came out shorter" not in text_of(answers(*lab())["Q3.1"])
-
-
 def test_one_timed_repeat_is_not_called_repeats_or_a_median():
     text = text_of(edited("sweep", repeats=1)["Q1"])
     assert "one epoch was timed at each size" in text
@@ -259,34 +165,3 @@ def test_cells_without_a_time_are_counted():
         )["Q2"]
     )
     assert "At N = 4 four cells have no time: their outcome is out of memory." in text
-
-
-# Q3.2 ---------------------------------------------------------------------------------------
-
-
-def test_bandwidth_is_bytes_of_the_epoch_over_its_communication_time():
-    # 4 MB times 10000/64 iterations over 0.5125 s
-    value = of_factor(0.6)["Q3.2"].values["lab_bytes_per_s_n2_b32"]
-    assert value.value == pytest.approx(4e6 * 156.25 / 0.5125)
-    assert value.unit == "bytes/s"
-
-
-@pytest.mark.parametrize(
-    ("factor", "noise", "reason"), [(0.4, 0.02, "negative"), (0.5, 0.05, "below the noise")]
-)
-def test_no_bandwidth_follows_from_what_is_no_time(factor, noise, reason):
-    answer = of_factor(factor, noise=noise)["Q3.2"]
-    assert answer.sentence.startswith(
-        f"No bandwidth follows where the communication time is {reason}"
-    )
-    value = answer.values["lab_bytes_per_s_n2_b32"]
-    assert (value.value, value.status) == (None, reason)
-
-
-def test_a_bandwidth_that_depends_on_the_batch_is_said_to_and_one_that_does_not_is_not():
-    assert "at N = 2, from b = 32 to 512, it falls" in text_of(of_factor(0.6)["Q3.2"])
-    level = edited(
-        "bandwidth", lab_bytes_per_s=1e9, lab_bytes_per_s_low=0.9e9, lab_bytes_per_s_high=1.1e9
-    )["Q3.2"]
-    assert "at N = 2, from b = 32 to 512, it does not change" in text_of(level)
-    assert "Where it" not in text_of(level)

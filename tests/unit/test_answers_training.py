@@ -1,40 +1,12 @@
-"""Q4 to Q7: what the answers say follows trainings, orders, ledger and replicas."""
-
-from functools import cache
-from typing import Any
+"""Q4 and Q5: what the answers say follows trainings and orders."""
 
 import pytest
 
-from builders import Tables, derived_lab, full_lab
-from dpscale.reporting.answer import Answer
-from dpscale.reporting.answers import answer_all, findings
-
-
-@cache
-def lab() -> tuple[Tables, Tables]:
-    """Derived and tidy tables of the whole lab."""
-    return derived_lab(), full_lab()
-
-
-def answers(derived: Tables, tidy: Tables) -> dict[str, Answer]:
-    return {answer.id: answer for answer in answer_all(derived, tidy)}
-
-
-def where(table: str, column: str, value: Any, **new: Any) -> dict[str, Answer]:
-    """The answers after columns of a derived table changed in the rows of one value."""
-    derived, tidy = lab()
-    frame = derived[table].copy()
-    for name, content in new.items():
-        frame[name] = frame[name].mask(frame[column] == value, content)
-    return answers(derived | {table: frame}, tidy)
+from answer_checks import answers, lab, text_of, where
 
 
 def measure(name: str, value: float, width: float) -> dict[str, float]:
     return {name: value, f"{name}_low": value - width, f"{name}_high": value + width}
-
-
-def text_of(answer: Answer) -> str:
-    return " ".join([answer.sentence, *answer.paragraphs])
 
 
 # Q4.1 ---------------------------------------------------------------------------------------
@@ -196,112 +168,3 @@ def test_curves_that_part_are_said_to_differ():
 
 def test_unavailable_devices_are_given_as_the_reason():
     assert "unavailable (2 devices asked, 1 found)" in text_of(answers(*lab())["Q5"])
-
-
-# Q6 -----------------------------------------------------------------------------------------
-
-
-def test_buffers_besides_gradients_are_the_answer_no():
-    assert answers(*lab())["Q6"].sentence.startswith(
-        "No: with N = 4 a steady iteration passes 4\u202f000\u202f000\u00a0B of gradients and "
-        "besides them 40\u202f000\u00a0B of batch-norm buffers"
-    )
-
-
-def test_gradients_alone_in_a_steady_iteration_are_the_answer_yes():
-    derived, tidy = lab()
-    ledger = derived["ledger"]
-    answer = answers(derived | {"ledger": ledger[ledger["purpose"] != "buffers"]}, tidy)["Q6"]
-    assert answer.sentence.startswith("In a steady iteration yes")
-    assert "also pass parameters, a shape check and the rebuilt bucket layout" in answer.sentence
-
-
-@pytest.mark.parametrize(
-    ("interface_bytes", "claim"),
-    [
-        (24_120_000 * 1.01, "the interface's count is 1.00% above the formula"),
-        (24_120_000 * 0.98, "the interface's count is 2.00% below the formula"),
-        (float("nan"), "the interface's bytes were not counted"),
-    ],
-)
-def test_the_interface_is_compared_with_the_formula(interface_bytes, claim):
-    assert claim in text_of(where("wire", "workers", 4, interface_bytes=interface_bytes)["Q6"])
-
-
-def test_buckets_that_miss_parameters_are_noticed():
-    answer = where("ledger", "purpose", "gradient bucket", bytes=3_999_996)["Q6"]
-    assert "hold 3\u202f999\u202f996\u00a0B: 4\u00a0B fewer" in text_of(answer)
-
-
-# Q7 -----------------------------------------------------------------------------------------
-
-
-def test_drift_and_spread_make_gradients_enough_for_training_only():
-    sentence = answers(*lab())["Q7"].sentence
-    assert sentence.startswith("For training yes, for evaluation no")
-    assert "drift apart by up to 1.00% of their norm" in sentence
-    assert "by up to 1.00 percentage points" in sentence
-
-
-def test_parameters_that_differ_make_gradients_not_enough():
-    sentence = where(
-        "replicas", "arm", "no_broadcast", parameters_identical=False, parameter_difference_max=0.5
-    )["Q7"].sentence
-    assert sentence.startswith("For training no")
-    assert "the parameters differ between workers, by up to 0.500" in sentence
-
-
-def test_no_drift_and_no_spread_are_said_to_be_none():
-    sentence = where(
-        "replicas",
-        "arm",
-        "no_broadcast",
-        buffer_difference_frac_max=0.0,
-        test_accuracy_spread_frac=0.0,
-    )["Q7"].sentence
-    assert "for evaluation yes" in sentence
-    assert "the running statistics stay the same on all workers" in sentence
-    assert "the test accuracy is the same with every worker's statistics" in sentence
-
-
-def test_an_unequal_training_loss_is_said_to_differ():
-    derived, tidy = lab()
-    steps = tidy["steps"].copy()
-    steps["loss"] += 0.25 * (steps["run"] == "replicas-no_broadcast")
-    sentence = answers(derived, tidy | {"steps": steps})["Q7"].sentence
-    assert "the training loss differs from that with the broadcast in 4 of 4 steps" in sentence
-    assert "by up to 0.250" in sentence
-
-
-def test_drift_with_the_broadcast_is_explained_by_the_last_forward_pass():
-    answer = where("replicas", "arm", "broadcast", buffer_difference_frac_max=0.002)["Q7"]
-    assert "Even with the broadcast they differ after the last step" in text_of(answer)
-    assert "Even with" not in text_of(answers(*lab())["Q7"])
-
-
-def test_a_spread_no_larger_than_with_the_broadcast_shows_no_cost():
-    answer = where("replicas", "arm", "broadcast", test_accuracy_spread_frac=0.01)["Q7"]
-    assert "for evaluation no cost shown" in answer.sentence
-    assert "so this test set shows no cost; the statistics themselves differ" in answer.sentence
-    assert "not enough for evaluation" not in text_of(answer)
-
-
-def test_a_larger_spread_is_weighed_against_one_test_image():
-    text = text_of(answers(*lab())["Q7"])
-    assert "One of the 2\u202f000 test images weighs 0.0500 percentage points" in text
-    assert "and in every seed, the spread is larger without" in text
-    assert "not enough for evaluation" in text
-
-
-def test_one_seed_is_not_called_the_same_one_seed():
-    derived, tidy = lab()
-    replicas = derived["replicas"][derived["replicas"]["seed"] == 0]
-    text = text_of(answers(derived | {"replicas": replicas}, tidy)["Q7"])
-    assert "from the same seed." in text
-
-
-def test_the_finding_on_replicas_follows_the_condition():
-    derived, tidy = lab()
-    level = derived["replicas"].assign(test_accuracy_spread_frac=0.01)
-    found = derived | {"replicas": level}
-    assert "shows no cost" in findings(answer_all(found, tidy), found)[2]

@@ -15,7 +15,7 @@ from dpscale.train.progress import Progress
 
 def test_phases_are_the_differences_of_marks_and_tile_the_step() -> None:
     marks = np.array([10.0, 10.5, 10.6, 11.0, 12.0, 12.2, 12.3, 12.4, 12.9, 13.9, 14.2])
-    columns = phase_columns(marks)
+    columns = phase_columns(np.diff(marks))
     assert columns["step_s"] == pytest.approx([2.2, 2.0])
     assert columns["load_s"] == pytest.approx([0.5, 0.1])
     assert columns["backward_s"] == pytest.approx([1.0, 1.0])
@@ -25,7 +25,19 @@ def test_phases_are_the_differences_of_marks_and_tile_the_step() -> None:
 def test_an_epoch_without_steps_has_no_rows() -> None:
     clock = HostClock()
     clock.start()
-    assert all(len(column) == 0 for column in clock.columns().values())
+    assert all(len(column) == 0 for column in phase_columns(clock.intervals()).values())
+
+
+def test_notes_are_kept_apart_from_the_marks() -> None:
+    clock = HostClock()
+    clock.start()
+    clock.note()
+    clock.mark()
+    clock.note()
+    (interval,), (first, second) = clock.intervals(), clock.notes()
+    assert 0 <= first <= interval <= second
+    clock.start()
+    assert len(clock.notes()) == 0
 
 
 def test_within_the_budget_memory_is_given_and_beyond_it_an_allocation_really_fails() -> None:

@@ -64,7 +64,7 @@ def test_a_run_with_an_arm_of_its_own_keeps_it():
 
 
 def test_training_runs_have_no_timed_epoch():
-    assert set(derived_lab()["epoch_times"]["study"]) == {"sweep", "scaling"}
+    assert set(derived_lab(direct=False)["epoch_times"]["study"]) == {"sweep", "scaling"}
 
 
 def test_steps_of_a_run_that_is_not_complete_are_not_used():
@@ -97,20 +97,20 @@ def test_phases_are_medians_over_repeats():
 
 
 def test_shares_of_the_phases_add_up_to_one():
-    made = derived_lab()["phases"].dropna(subset="phase")
+    made = derived_lab(direct=False)["phases"].dropna(subset="phase")
     totals = made.groupby(["run", "arm"])["share_frac"].sum()
     assert len(totals) == 3 + 2 * 13 + 9  # sweep, both arms of scaling, training
     assert list(totals) == pytest.approx([1.0] * len(totals))
 
 
 def test_loading_is_a_phase_of_the_arm_with_loading_only():
-    made = derived_lab()["phases"].query("run == 'scaling-n1-b32' and phase == 'load'")
+    made = derived_lab(direct=False)["phases"].query("run == 'scaling-n1-b32' and phase == 'load'")
     shares = dict(zip(made["arm"], made["share_frac"], strict=True))
     assert shares == {"without_loading": 0.0, "with_loading": pytest.approx(0.2)}
 
 
 def test_a_training_run_has_phases_under_its_own_arm():
-    made = derived_lab()["phases"].query("run == 'large_batch-small'")
+    made = derived_lab(direct=False)["phases"].query("run == 'large_batch-small'")
     assert set(made["arm"]) == {"small"}
     assert len(made) == 6
 

@@ -59,7 +59,7 @@ def test_a_plan_of_which_nothing_ran_keeps_every_cell():
     runs = list(full_lab()["runs"]["run"])
     tables = derived_lab(not_run=runs)
     assert {name: len(tables[name]) for name in ("sweep", "scaling", "communication")} == {
-        "sweep": 4, "scaling": 18, "communication": 6}  # fmt: skip
+        "sweep": 4, "scaling": 18, "communication": 9}  # fmt: skip
     assert set(tables["scaling"]["status"]) == {"not run yet"}
 
 
@@ -71,7 +71,7 @@ def test_every_input_is_a_table_that_exists():
 def test_a_table_comes_after_those_it_is_made_from():
     order = in_order(["bandwidth", "communication", "epoch_times"])
     assert order == ["epoch_times", "communication", "bandwidth"]
-    assert derived_inputs("bandwidth") == ["communication"]
+    assert derived_inputs("bandwidth") == ["communication", "link"]
 
 
 def test_runs_of_two_machines_are_refused_naming_both_and_a_run_of_each():
@@ -98,7 +98,21 @@ def test_a_run_that_measured_nothing_does_not_count_as_a_machine():
     ("run", "names"),
     [
         ("sweep-b32", {"epoch_times", "sweep", "boundary", "phases"}),
-        ("scaling-n2-b32", {"epoch_times", "scaling", "communication", "bandwidth", "phases"}),
+        (
+            "scaling-n2-b32",
+            {
+                "epoch_times",
+                "scaling",
+                "communication",
+                "bandwidth",
+                "ddp_at_one",
+                "prediction",
+                "what_if",
+                "phases",
+            },
+        ),
+        ("link-n2", {"link", "message_times", "prediction", "what_if"}),
+        ("compression-n2", {"epoch_times", "what_if", "phases"}),
         ("ledger-n2", {"ledger", "wire"}),
         ("large_batch-small", {"accuracy", "phases"}),
         ("replicas-baseline", {"accuracy", "order", "replicas", "phases"}),

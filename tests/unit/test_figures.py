@@ -1,6 +1,5 @@
 """What the figures show: plotted data, labels and words, not pixels."""
 
-import io
 from xml.etree import ElementTree
 
 import pandas as pd
@@ -9,8 +8,8 @@ from matplotlib.figure import Figure
 
 from builders import derived_lab, full_lab, without_runs
 from dpscale.derive.tables import derive_all
-from dpscale.figures import FIGURES, batch_sweep, communication, draw_figure, ledger, speedup, style
-from figure_checks import label_faults
+from dpscale.figures import FIGURES, batch_sweep, draw_figure, ledger, speedup, style
+from figure_checks import as_read, axes_texts, label_faults
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -24,10 +23,7 @@ def lab() -> dict[str, pd.DataFrame]:
 def unmeasured() -> dict[str, pd.DataFrame]:
     """The tables of a lab that is planned and not run, as they come back from CSV files."""
     full = full_lab()
-    derived = derive_all(without_runs(full, full["runs"].run.tolist()))
-    return {
-        name: pd.read_csv(io.StringIO(table.to_csv(index=False))) for name, table in derived.items()
-    }
+    return as_read(derive_all(without_runs(full, full["runs"].run.tolist())))
 
 
 def sweep(
@@ -48,18 +44,6 @@ SWEEP = sweep(
 )
 BOUNDARY = pd.DataFrame({"memory_budget_bytes": [5e8]})
 NO_BOUNDARY = pd.DataFrame({"memory_budget_bytes": [None]})
-
-
-def communication_rows(*cells: tuple) -> pd.DataFrame:
-    columns = (
-        "workers nodes per_worker_batch status compute_s subtraction_s subtraction_s_low "
-        "subtraction_s_high exposed_s below_noise"
-    )
-    return pd.DataFrame(cells, columns=columns.split())
-
-
-def axes_texts(figure: Figure) -> list[str]:
-    return [text.get_text() for axes in figure.axes for text in axes.texts]
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -182,39 +166,6 @@ def test_the_ideal_line_is_the_number_of_workers():
 
 def test_a_line_names_its_batch_at_its_end():
     assert "b = 32" in axes_texts(speedup.draw(WEAK)[0])
-
-
-def test_communication_lies_beside_computation_and_adds_up():
-    figure, _ = communication.draw(
-        communication_rows((2, 1, 32, "complete", 2.0, 0.5, 0.4, 0.6, None, False))
-    )
-    assert [(bar.get_x(), bar.get_width()) for bar in figure.axes[0].patches] == [
-        (0.0, 2.0),
-        (2.0, 0.5),
-    ]
-
-
-def test_a_negative_difference_is_drawn_left_of_zero():
-    figure, _ = communication.draw(
-        communication_rows((2, 1, 32, "complete", 2.0, -0.5, -0.9, 0.1, None, True))
-    )
-    bar = figure.axes[0].patches[1]
-    assert (bar.get_x(), bar.get_width()) == (0.0, -0.5)
-    assert figure.axes[0].get_xlim()[0] < -0.9
-
-
-def test_communication_below_noise_says_so():
-    figure, _ = communication.draw(
-        communication_rows((2, 1, 32, "complete", 2.0, 0.1, -0.2, 0.3, None, True))
-    )
-    assert any("below noise" in text for text in axes_texts(figure))
-
-
-def test_a_cell_without_a_result_is_no_bar():
-    _, drawn = communication.draw(
-        communication_rows((2, 1, 32, "failed", None, None, None, None, None, None))
-    )
-    assert drawn.empty
 
 
 def test_a_ledger_shows_the_largest_number_of_workers_and_gradients_first():

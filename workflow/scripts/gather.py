@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dpscale.config import load_config
 from dpscale.errors import one_line
-from dpscale.plan import planned_runs
+from dpscale.plan import link_rows, planned_runs
 from dpscale.records.storage import about, read_json, write_table, write_text
 from dpscale.records.tidy import newest_provenance, tidy_tables
 
@@ -25,7 +25,8 @@ def main() -> None:
     given = parser.parse_args()
     with about("--config"):
         raw = json.loads(given.config)
-    planned = planned_runs(load_config(raw))
+    config = load_config(raw)
+    planned = planned_runs(config)
     specs = {run: spec.model_dump(mode="json") for run, spec in planned.items()}
     if given.boundary:
         probes = read_json(given.boundary, "probes")
@@ -33,7 +34,7 @@ def main() -> None:
             raise ValueError(f"{given.boundary}: probes is no list; make the file again")
         for run in probes:
             specs[run] = read_json(given.runs / run / "spec.json")
-    tables = tidy_tables(specs, given.runs)
+    tables = tidy_tables(specs, given.runs, link_rows(config))
     newest = newest_provenance(specs, given.runs)
     for name, table in tables.items():
         write_table(given.output / f"{name}.parquet", table)

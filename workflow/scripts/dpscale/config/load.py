@@ -96,13 +96,15 @@ def _nearest_key(path: list[str], raw: Mapping[str, Any]) -> str:
     A slip in a key of the same section comes first, most likely one that the section lacks; then
     the same key in another section.
     """
-    *section, unknown = path
+    *places, unknown = path
+    section = [name for name in places if not name.isdigit()]  # without positions in a list
     keys = list(_dotted_keys(Config))
     parent = ".".join(section)
     siblings = [key.rsplit(".", 1)[-1] for key in keys if key.rpartition(".")[0] == parent]
-    for name in section:
-        raw = raw[name]
-    absent = [name for name in siblings if name not in raw]
+    given: Any = raw
+    for name in places:
+        given = given[int(name)] if isinstance(given, list | tuple) else given[name]
+    absent = [name for name in siblings if name not in given]
     elsewhere = [key for key in keys if key.rsplit(".", 1)[-1] == unknown.lower()]
     near = _closest(unknown, absent, 0.8) or _closest(unknown, siblings, 0.8)
     if not near and elsewhere:

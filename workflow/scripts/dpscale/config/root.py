@@ -12,6 +12,7 @@ from dpscale.config.sections import (
     TrainingConfig,
 )
 from dpscale.config.studies import (
+    CommunicationConfig,
     DataParallelConfig,
     LargeBatchConfig,
     LedgerConfig,
@@ -35,6 +36,9 @@ class Config(Section):
     training: TrainingConfig = Field(TrainingConfig(), description="Optimiser and precision.")
     sweep: SweepConfig | None = Field(SweepConfig(), description="Q1: batch sweep.")
     scaling: ScalingConfig | None = Field(ScalingConfig(), description="Q2, Q3: N workers.")
+    communication: CommunicationConfig | None = Field(
+        CommunicationConfig(), description="Q3: communication measured directly; needs scaling."
+    )
     large_batch: LargeBatchConfig | None = Field(
         LargeBatchConfig(), description="Q4: large batches and remedies."
     )

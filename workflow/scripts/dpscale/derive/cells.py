@@ -74,9 +74,24 @@ def one_worker_bases(found: Iterable[Cell]) -> dict[int, Cell]:
             if cell.workers == 1 and cell.nodes in (1, None)}  # fmt: skip
 
 
+def rounds_of(cell: Cell | None, epoch_times: pd.DataFrame, arm: str) -> pd.Series:
+    """Return the epoch seconds of every repeat of the cell's complete runs in one arm.
+
+    Labelled by (run, repeat): equal labels of two arms are of the same round.
+    """
+    return of_rounds(cell, epoch_times, arm)["epoch_s"]
+
+
+def of_rounds(cell: Cell | None, epoch_times: pd.DataFrame, arm: str) -> pd.DataFrame:
+    """Return the rows of `epoch_times` of a cell's complete runs in one arm, by (run, repeat)."""
+    chosen = epoch_times["arm"] == arm
+    if cell is None or cell.status != "complete":
+        chosen &= False
+    else:
+        chosen &= epoch_times["run"].isin(cell.runs)
+    return epoch_times[chosen].set_index(["run", "repeat"])
+
+
 def repeats_of(cell: Cell | None, epoch_times: pd.DataFrame, arm: str) -> np.ndarray:
     """Return the epoch seconds of every repeat of the cell's complete runs in one arm."""
-    if cell is None or cell.status != "complete":
-        return np.array([])
-    chosen = epoch_times["run"].isin(cell.runs) & (epoch_times["arm"] == arm)
-    return epoch_times.loc[chosen, "epoch_s"].to_numpy(dtype=float)
+    return rounds_of(cell, epoch_times, arm).to_numpy(dtype=float)

@@ -9,14 +9,16 @@ from dpscale.derive.same_machine import require_same_machine
 COLUMNS: Columns = (
     texts("run study arm")
     | integers("workers nodes per_worker_batch repeat train_samples")
-    | floats("epoch_s")
+    | floats("epoch_s rank_mean_epoch_s")
 )
+# The arm in which rank 0 trains alone: its whole batch is that of one worker.
+SOLO = "solo"
 _REPEAT = ["run", "seed", "arm", "repeat", "epoch"]
 _OF_RUN = ["run", "kind", "study", "run_arm", "workers", "nodes", "per_worker_batch"]
 
 
 def steps_of_full_batches(steps: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the steps of complete runs in which all ranks together had N*b samples.
+    """Return the steps of complete runs in which all ranks together had N*b samples (solo: b).
 
     The columns of their run follow; `arm` is the run's, else the steps' own.
     """
@@ -24,14 +26,16 @@ def steps_of_full_batches(steps: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFra
     joined = steps.merge(complete[[*_OF_RUN, "global_batch", "train_samples"]], on="run")
     step = [*_REPEAT, "step"]
     together = joined.groupby(step, dropna=False)["samples"].transform("sum")
-    full = joined[(together == joined["global_batch"]).fillna(False).astype(bool)]
+    whole = joined["global_batch"].where(joined["arm"] != SOLO, joined["per_worker_batch"])
+    full = joined[(together == whole).fillna(False).astype(bool)]
     return full.assign(arm=full["run_arm"].where(full["run_arm"].notna(), full["arm"]))
 
 
 def epoch_times(steps: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return epoch_s of every (run, arm, repeat): D * sum of the steps' seconds / their samples.
 
-    A step takes as long as its slowest rank. Only full-batch steps of complete timed runs count.
+    A step takes as long as its slowest rank; rank_mean_epoch_s takes the mean over ranks instead.
+    Only full-batch steps of complete timed runs count.
     Raises MixedMachinesError for runs of different machines.
     """
     timed = runs[runs["kind"] == "timed"]
@@ -39,8 +43,13 @@ def epoch_times(steps: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     full = steps_of_full_batches(steps, timed)
     keys = ["run", "study", "arm", "workers", "nodes", "per_worker_batch", "train_samples"]
     by_step = full.groupby([*keys, "repeat", "epoch", "seed", "step"], dropna=False, sort=False)
-    steps_whole = by_step.agg(step_s=("step_s", "max"), samples=("samples", "sum")).reset_index()
+    steps_whole = by_step.agg(
+        epoch_s=("step_s", "max"),
+        rank_mean_epoch_s=("step_s", "mean"),
+        samples=("samples", "sum"),
+    ).reset_index()
     by_repeat = steps_whole.groupby([*keys, "repeat"], dropna=False, sort=False)
-    sums = by_repeat[["step_s", "samples"]].sum().reset_index()
-    seconds = epoch_seconds(sums["step_s"], sums["samples"], sums["train_samples"])
-    return as_table(sums.assign(epoch_s=seconds).to_dict("records"), COLUMNS)
+    sums = by_repeat[["epoch_s", "rank_mean_epoch_s", "samples"]].sum().reset_index()
+    for column in ("epoch_s", "rank_mean_epoch_s"):
+        sums[column] = epoch_seconds(sums[column], sums["samples"], sums["train_samples"])
+    return as_table(sums.to_dict("records"), COLUMNS)

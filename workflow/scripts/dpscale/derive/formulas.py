@@ -91,6 +91,24 @@ def communication_seconds(base_epoch_s: Number, epoch_s: Number, workers: Number
     return epoch_s - compute_seconds(base_epoch_s, workers)
 
 
+def ring_allreduce_seconds(
+    payload_bytes: Number, workers: Number, alpha_s: float, beta_bytes_per_s: float
+) -> Number:
+    """Return 2(N-1)*alpha + 2(N-1)/N*S/beta: seconds of a ring all-reduce of S bytes.
+
+    alpha is the latency of one message in seconds, beta the rate of a worker's link in bytes per
+    second. Thakur, Rabenseifner and Gropp, Int. J. High Perform. Comput. Appl. 19 (2005) 49-66,
+    section 4.5, without the time of the additions.
+    """
+    latency_s = 2 * (workers - 1) * alpha_s
+    return latency_s + ring_allreduce_bytes(payload_bytes, workers) / beta_bytes_per_s
+
+
+def device_share(workers_per_machine: Number, devices_per_machine: Number) -> Number:
+    """Return max(1, workers/devices): how many workers share a device of their machine."""
+    return max(1.0, workers_per_machine / devices_per_machine)
+
+
 def bandwidth(moved_bytes: Number, iterations: Number, communication_s: Number) -> Number:
     """Return bytes per second: bytes of one iteration times iterations over an epoch's seconds.
 

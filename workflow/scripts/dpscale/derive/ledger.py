@@ -19,7 +19,7 @@ LEDGER_COLUMNS: Columns = (
     integers("workers")
     | texts("phase operation purpose")
     | integers("calls bytes nodes iterations_seen")
-    | texts("status runs")
+    | texts("status runs dtype")
 )
 WIRE_COLUMNS: Columns = (
     integers("workers")
@@ -27,6 +27,7 @@ WIRE_COLUMNS: Columns = (
     | floats("interface_bytes")
     | integers("nodes payload_bytes buffer_bytes iterations")
     | texts("interface status note runs")
+    | integers("gradient_bytes")
 )
 PHASES = ["construction", "first", "rebuild", "steady"]
 WIRE_COST: dict[str, Callable[[float, float], float]] = {
@@ -52,7 +53,7 @@ def _one_steady_iteration(calls: pd.DataFrame) -> pd.DataFrame:
 
 
 def ledger(collectives: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """Return calls and bytes by (workers, phase, operation, purpose), in order of first call.
+    """Return calls and bytes by (workers, phase, operation, purpose, dtype), in order.
 
     bytes are logical payload on rank 0, summed over the calls; `steady` is one steady iteration
     (the first of iterations_seen). A run without a record is a row with its status and nulls.
@@ -69,11 +70,11 @@ def ledger(collectives: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
         one = _one_steady_iteration(calls).sort_values("index")
         for phase in [*PHASES, *sorted(set(one["phase"]) - set(PHASES))]:
             of_phase = one[one["phase"] == phase]
-            for (operation, purpose), group in of_phase.groupby(
-                ["operation", "purpose"], sort=False, dropna=False
+            for (operation, purpose, dtype), group in of_phase.groupby(
+                ["operation", "purpose", "dtype"], sort=False, dropna=False
             ):
                 rows.append(whole | {
-                    "phase": phase, "operation": operation, "purpose": purpose,
+                    "phase": phase, "operation": operation, "purpose": purpose, "dtype": dtype,
                     "calls": group["calls"].sum(), "bytes": group["bytes"].sum(),
                     "iterations_seen": seen[phase] or None,
                 })  # fmt: skip
@@ -96,9 +97,10 @@ def _ledger_wire_bytes(calls: pd.DataFrame, workers: int) -> tuple[float | None,
 def wire(wire: pd.DataFrame, collectives: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return, for each ledger run, the bytes all workers send in one steady iteration.
 
-    predicted_bytes = 2(N-1)*S + (N-1)*buffers; ledger_bytes = the ledger's calls at their ring
-    cost; interface_bytes = what the network interfaces counted, per iteration. Null where unknown,
-    with the reason in `note`. Raises MixedMachinesError for runs of different machines.
+    gradient_bytes = 2(N-1)*S; predicted_bytes adds (N-1)*buffers; ledger_bytes = the ledger's
+    calls at their ring cost; interface_bytes = what the network interfaces counted, per iteration.
+    Null where unknown, with the reason in `note`. Raises MixedMachinesError for runs of different
+    machines.
     """
     rows = []
     for _, run in _planned(runs).iterrows():
@@ -114,6 +116,7 @@ def wire(wire: pd.DataFrame, collectives: pd.DataFrame, runs: pd.DataFrame) -> p
         from_ledger, note = _ledger_wire_bytes(steady, workers)
         rows.append({
             "workers": workers, "predicted_bytes": predicted, "ledger_bytes": from_ledger,
+            "gradient_bytes": None if payload is None else allreduce_wire_bytes(payload, workers),
             "interface_bytes": counted["sent_bytes"].sum() / iterations if iterations else None,
             "nodes": run["nodes"], "payload_bytes": payload, "buffer_bytes": buffers,
             "iterations": iterations, "interface": " ".join(counted["interface"].dropna()) or None,

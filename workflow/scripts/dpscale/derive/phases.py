@@ -29,6 +29,7 @@ def _per_repeat(steps: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     The mean over ranks; a repeat of a training run is one epoch of one seed.
     """
     full = steps_of_full_batches(steps, runs)
+    full = full[full["forward_s"].notna()]  # an arm that does not train has no phases
     keys = [*_OF_RUN, "train_samples", "seed", "repeat", "epoch"]
     measured = [f"{phase}_s" for phase in MEASURED]
     by_repeat = full.groupby(keys, dropna=False, sort=False)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 
 RESAMPLES = 9999
@@ -31,8 +32,21 @@ def finite(values: Sequence[float] | np.ndarray) -> np.ndarray:
     return array[np.isfinite(array)]
 
 
-def _estimate(statistic: Callable[..., np.ndarray], *samples: np.ndarray) -> Estimate:
-    """Return the statistic of the samples and its percentile bootstrap interval."""
+def _ratio(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
+    return np.median(x, axis=axis) / np.median(y, axis=axis)
+
+
+def _difference(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
+    return np.median(x, axis=axis) - np.median(y, axis=axis)
+
+
+def _estimate(
+    statistic: Callable[..., np.ndarray], *samples: np.ndarray, paired: bool = False
+) -> Estimate:
+    """Return the statistic of the samples and its percentile bootstrap interval.
+
+    paired: value i of one sample belongs to value i of the other, and both are drawn together.
+    """
     count = min(len(sample) for sample in samples)
     if count == 0:
         return UNKNOWN
@@ -41,7 +55,7 @@ def _estimate(statistic: Callable[..., np.ndarray], *samples: np.ndarray) -> Est
         return Estimate(value, None, None, count)
     interval = stats.bootstrap(
         samples, statistic, n_resamples=RESAMPLES, confidence_level=CONFIDENCE,
-        method="percentile", vectorized=True, rng=np.random.default_rng(SEED),
+        method="percentile", vectorized=True, paired=paired, rng=np.random.default_rng(SEED),
     ).confidence_interval  # fmt: skip
     return Estimate(value, float(interval.low), float(interval.high), count)
 
@@ -62,22 +76,34 @@ def median_ratio(
 
     No interval when either sample has fewer than 2 values; `repeats` is that of the smaller one.
     """
-
-    def ratio(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
-        return np.median(x, axis=axis) / np.median(y, axis=axis)
-
-    return _estimate(ratio, finite(numerator), finite(denominator))
+    return _estimate(_ratio, finite(numerator), finite(denominator))
 
 
 def median_difference(
     minuend: Sequence[float] | np.ndarray, subtrahend: Sequence[float] | np.ndarray
 ) -> Estimate:
     """Return the difference of two independent samples' medians, as `median_ratio` its ratio."""
+    return _estimate(_difference, finite(minuend), finite(subtrahend))
 
-    def difference(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
-        return np.median(x, axis=axis) - np.median(y, axis=axis)
 
-    return _estimate(difference, finite(minuend), finite(subtrahend))
+def paired_median_difference(minuend: pd.Series, subtrahend: pd.Series) -> Estimate:
+    """Return the difference of the medians of two series whose equal labels belong together.
+
+    Values of one label (a round of interleaved repeats) are resampled together, so that what
+    disturbed both leaves the interval; samples whose labels differ are resampled on their own.
+    """
+    return _of_rounds(_difference, minuend, subtrahend)
+
+
+def paired_median_ratio(numerator: pd.Series, denominator: pd.Series) -> Estimate:
+    """Return the ratio of the medians of two series, as `paired_median_difference` theirs."""
+    return _of_rounds(_ratio, numerator, denominator)
+
+
+def _of_rounds(statistic: Callable[..., np.ndarray], x: pd.Series, y: pd.Series) -> Estimate:
+    x, y = x.dropna().sort_index(), y.dropna().sort_index()
+    paired = x.index.equals(y.index)
+    return _estimate(statistic, x.to_numpy(float), y.to_numpy(float), paired=paired)
 
 
 def verdict(low: float | None, high: float | None, reference: float) -> Verdict:

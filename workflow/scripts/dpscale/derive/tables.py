@@ -9,17 +9,25 @@ from dpscale.derive import (
     accuracy,
     bandwidth,
     communication,
+    compression,
+    ddp_at_one,
     epoch_times,
     ledger,
+    link,
     order,
     phases,
+    prediction,
     replicas,
     scaling,
     sweep,
+    what_if,
 )
 from dpscale.derive.columns import Columns
 
-TIDY = ("runs", "steps", "epochs", "replicas", "orders", "collectives", "wire")
+TIDY = (
+    "runs", "steps", "epochs", "replicas", "orders", "collectives", "wire", "buckets", "spans",
+    "messages", "links",
+)  # fmt: skip
 
 # name: (function, its inputs in the order of its arguments). An input named in TIDY is the tidy
 # table, any other a derived one (`replicas` and `wire` name one of each; no input is the derived).
@@ -28,8 +36,29 @@ DERIVED: dict[str, tuple[Callable[..., pd.DataFrame], list[str]]] = {
     "sweep": (sweep.sweep, ["runs", "steps", "epoch_times"]),
     "boundary": (sweep.boundary, ["runs"]),
     "scaling": (scaling.scaling, ["epoch_times", "runs"]),
-    "communication": (communication.communication, ["epoch_times", "runs"]),
-    "bandwidth": (bandwidth.bandwidth, ["communication", "runs"]),
+    "communication": (communication.communication, ["epoch_times", "spans", "runs"]),
+    "ddp_at_one": (ddp_at_one.ddp_at_one, ["epoch_times", "runs"]),
+    "link": (link.link, ["messages", "runs"]),
+    "message_times": (link.message_times, ["messages", "link", "runs"]),
+    "bandwidth": (bandwidth.bandwidth, ["communication", "link", "links", "runs"]),
+    "compression": (compression.compression, ["epoch_times", "collectives", "wire", "runs"]),
+    "prediction": (
+        prediction.prediction,
+        ["communication", "link", "phases", "buckets", "runs"],
+    ),
+    "what_if": (
+        what_if.what_if,
+        [
+            "communication",
+            "link",
+            "prediction",
+            "compression",
+            "phases",
+            "buckets",
+            "links",
+            "runs",
+        ],
+    ),
     "ledger": (ledger.ledger, ["collectives", "runs"]),
     "wire": (ledger.wire, ["wire", "collectives", "runs"]),
     "accuracy": (accuracy.accuracy, ["epochs", "runs"]),
@@ -44,7 +73,13 @@ COLUMNS: dict[str, Columns] = {
     "boundary": sweep.BOUNDARY_COLUMNS,
     "scaling": scaling.COLUMNS,
     "communication": communication.COLUMNS,
+    "ddp_at_one": ddp_at_one.COLUMNS,
+    "link": link.LINK_COLUMNS,
+    "message_times": link.TIMES_COLUMNS,
     "bandwidth": bandwidth.COLUMNS,
+    "compression": compression.COLUMNS,
+    "prediction": prediction.COLUMNS,
+    "what_if": what_if.COLUMNS,
     "ledger": ledger.LEDGER_COLUMNS,
     "wire": ledger.WIRE_COLUMNS,
     "accuracy": accuracy.COLUMNS,

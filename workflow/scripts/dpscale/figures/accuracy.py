@@ -37,9 +37,9 @@ def draw(accuracy: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         shown = drawn[drawn.moment == moment]
         axes.set_title(f"After epoch {LAB_EPOCH}" if moment == "fifth" else "After the last epoch")
         _panel(axes, shown, arms)
-    grid[0].set_yticks(range(len(arms)), [NAMES.get(arm, arm.replace("_", " ")) for arm in arms])
-    grid[0].set_ylim(len(arms) - 0.5, -0.5)
-    figure.legend(*grid[0].get_legend_handles_labels(), loc="outside upper left", ncols=2)
+    names = [NAMES.get(arm, arm.replace("_", " ")) for arm in arms]
+    style.categories(grid[0], names, above=0.5, below=0.5, grid=True)
+    style.legend_above(figure, grid[0])
     return figure, drawn
 
 

@@ -18,19 +18,15 @@ def draw(communication: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     form = column_format([*drawn.compute_s, *drawn.subtraction_s], "s")
     for place, row in enumerate(_scaled(drawn, form.scale.factor).itertuples()):
         _bar(axes, place, row)
-    axes.set_yticks(range(len(drawn)), drawn.label.tolist())
-    axes.set_ylim(len(drawn) - 0.4, -0.6)
+    style.categories(axes, drawn.label.tolist())
     axes.axvline(0, color=style.INK, linewidth=0.8)
-    axes.grid(axis="y", visible=False)
     axes.set_xlabel(f"{form.symbol} per epoch, without data loading")
     _room_for_text(
         axes,
         _scaled(drawn, form.scale.factor),
         column_format(drawn.subtraction_s.tolist(), "s", scale=form.scale),
     )
-    handles, labels = axes.get_legend_handles_labels()
-    unique = dict(zip(labels, handles, strict=True))
-    figure.legend(unique.values(), unique.keys(), loc="outside upper left", ncols=3)
+    style.legend_above(figure, axes)
     return figure, drawn
 
 
@@ -48,7 +44,9 @@ def alt(drawn: pd.DataFrame) -> str:
 
 def _drawn(communication: pd.DataFrame) -> pd.DataFrame:
     rows = communication[
-        (communication.status == "complete") & communication.subtraction_s.notna()
+        (communication.status == "complete")
+        & communication.subtraction_s.notna()
+        & (communication.workers > 1)
     ].copy()
     rows["label"] = style.cell_labels(rows)
     columns = [
@@ -88,8 +86,7 @@ def _bar(axes: Axes, place: int, row: object) -> None:
         label="communication, by subtraction",
     )
     low, high = row.subtraction_s_low, row.subtraction_s_high  # type: ignore[attr-defined]
-    if style.known(low) and style.known(high):
-        axes.hlines(place, start + low, start + high, color=style.INK, linewidth=1.2)
+    style.interval(axes, place, start + low, start + high)
     if style.known(row.exposed_s):  # type: ignore[attr-defined]
         axes.plot(
             [compute + row.exposed_s],  # type: ignore[attr-defined]
@@ -116,9 +113,7 @@ def _room_for_text(axes: Axes, drawn: pd.DataFrame, form: ColumnFormat) -> None:
         text = f"{form.text(row.subtraction_s * form.scale.factor)} {form.symbol}"
         if style.known(row.below_noise) and row.below_noise:
             text += ", below noise"
-        axes.annotate(
-            text, (end, place), xytext=(5, 0), textcoords="offset points", va="center", fontsize=8
-        )
+        style.right_of(axes, text, end, place)
     leftmost = min(
         0.0,
         drawn.subtraction_s.min(),

@@ -54,12 +54,9 @@ def draw(ledger: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
             va="bottom",
             fontsize=7.5,
         )
-    axes.set_yticks(range(len(phases)), [PHASES[phase] for phase in phases])
-    axes.set(ylim=(len(phases) - 0.6, -0.75), xlabel=f"{scale.symbol} handed to collectives")
-    axes.grid(axis="y", visible=False)
-    handles, labels = axes.get_legend_handles_labels()
-    unique = dict(zip(labels, handles, strict=True))
-    figure.legend(unique.values(), unique.keys(), loc="outside upper left", ncols=3)
+    style.categories(axes, [PHASES[phase] for phase in phases], above=0.75, below=0.4)
+    axes.set_xlabel(f"{scale.symbol} handed to collectives")
+    style.legend_above(figure, axes)
     return figure, drawn
 
 

@@ -12,12 +12,17 @@ from dpscale.figures import (
     bandwidth,
     batch_sweep,
     communication,
+    compression,
     ledger,
+    link_fit,
     order,
     replicas,
     speedup,
+    step_split,
+    what_if,
 )
-from dpscale.figures.style import house_style, to_svg
+from dpscale.figures.style import house_style
+from dpscale.figures.svg import to_svg
 
 
 @dataclass(frozen=True)
@@ -56,12 +61,47 @@ FIGURES: dict[str, FigureEntry] = {
         "difference is drawn left of zero.",
         communication.alt,
     ),
+    "step_split": FigureEntry(
+        step_split.draw,
+        ("communication",),
+        "Where an epoch goes, measured arm by arm",
+        "Shares of the epoch given beside each bar, from arms interleaved in one run; a part below "
+        "zero is drawn left of zero. On the right what communication takes by itself, hidden "
+        "behind computation or not, with 95% intervals.",
+        step_split.alt,
+    ),
+    "link_fit": FigureEntry(
+        link_fit.draw,
+        ("message_times", "link", "prediction"),
+        "The ring model, fitted and scored",
+        "Left: medians of all-reduces with 95% intervals, and the line of the fitted latency α and "
+        "bandwidth β. Right: steps of numbers of workers that no fit has seen.",
+        link_fit.alt,
+    ),
+    "what_if": FigureEntry(
+        what_if.draw,
+        ("what_if",),
+        "What if: predicted speed-up up to 1,024 workers",
+        "Predicted, not measured: this machine's computation, a device for each worker, and the "
+        "links that the configuration names; thin lines are other ways to exchange gradients on "
+        "the slowest of them. Percentages are the efficiency at the end of a line.",
+        what_if.alt,
+    ),
+    "compression": FigureEntry(
+        compression.draw,
+        ("compression",),
+        "Compressed gradients, measured",
+        "Bytes as counted in the ledger and, where known, at the interface; step times interleaved "
+        "with plain DDP, 95% intervals.",
+        compression.alt,
+    ),
     "bandwidth": FigureEntry(
         bandwidth.draw,
         ("bandwidth", "communication"),
         "Bandwidth reached by the all-reduce",
-        "Bars divide the ring all-reduce's bytes by the communication time found by subtraction; "
-        "marks, where known, are the limits to compare with.",
+        "The ring all-reduce's bytes over the communication time found by subtraction, and over "
+        "that of the same buckets alone, with 95% intervals; dotted to the edge where there is no "
+        "upper bound.",
         bandwidth.alt,
     ),
     "accuracy": FigureEntry(

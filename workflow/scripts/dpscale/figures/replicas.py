@@ -40,7 +40,7 @@ def draw(replicas: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     right.set(xlabel="epoch", ylabel="accuracy (%)")
     for axes in (left, right):
         style.whole_numbers(axes)
-    figure.legend(*left.get_legend_handles_labels(), loc="outside upper left", ncols=2)
+    style.legend_above(figure, left)
     return figure, drawn
 
 

@@ -1,12 +1,10 @@
 """Speed-up of an epoch against the number of workers, weak and strong scaling."""
 
-import math
-
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dpscale.figures import style
+from dpscale.figures import log_axes, style
 from dpscale.units import format_value, group_digits
 
 KINDS = {
@@ -83,33 +81,8 @@ def _panel(axes: Axes, points: pd.DataFrame, letter: str, *, low: float, top: fl
         _line(axes, line, index)
         last = line.iloc[-1]
         ends.append((last.workers, last.speedup_ratio, f"{letter} = {group_digits(int(batch))}"))
-    _axes(axes, workers, low, top)
-    heights = style.spread([math.log(end[1]) for end in ends], 0.07 * math.log(top / low))
-    for (x, _, text), height in zip(ends, heights, strict=True):
-        axes.annotate(
-            text,
-            (x, math.exp(height)),
-            xytext=(7, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=8,
-        )
-
-
-def _axes(axes: Axes, workers: list[int], low: float, top: float) -> None:
-    """Both axes logarithmic: the ideal is a straight line, and a slowdown as far as a gain."""
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log", base=2)
-    axes.set_xticks(workers, [str(count) for count in workers])
-    powers = [2.0**power for power in range(-10, 11) if low <= 2.0**power <= top]
-    axes.set_yticks(powers, [f"{power:g}" for power in powers])
-    axes.minorticks_off()
-    span = max(workers[-1] / workers[0], 2)
-    axes.set(
-        xlabel="workers N (log scale)",
-        ylim=(low, top),
-        xlim=(workers[0] / span**0.06, workers[-1] * span**0.42),
-    )
+    log_axes.log2_axes(axes, workers, low, top)
+    log_axes.end_labels(axes, ends, gap=0.07)
 
 
 def _line(axes: Axes, line: pd.DataFrame, index: int) -> None:

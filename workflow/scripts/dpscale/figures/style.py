@@ -1,8 +1,7 @@
-"""What all figures share: colours, sizes, text, and how a figure becomes an SVG."""
+"""What all figures share: colours, sizes, labels, legends and axes."""
 
-import io
-import re
-from collections.abc import Iterator, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,6 +19,7 @@ MARKERS = ("o", "s", "^", "D")
 DASHES = ("-", "--", ":")
 INK = "#0a0b0c"  # stands for the page's text colour: written to the SVG as currentColor
 WIDTH_IN = 6.6
+FOOTNOTE_LETTERS = 115  # in a line of the page's width
 
 _RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
@@ -135,6 +135,65 @@ def cell_labels(rows: pd.DataFrame) -> list[str]:
     ]
 
 
+def legend_above(figure: Figure, *panels: Axes, columns: int = 3) -> None:
+    """Write the legend of these panels above them, each label once."""
+    entries = {
+        label: handle
+        for axes in panels
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    if entries:
+        figure.legend(entries.values(), entries.keys(), loc="outside upper left", ncols=columns)
+
+
+def categories(
+    axes: Axes, labels: Sequence[str], *, above: float = 0.6, below: float = 0.6, grid: bool = False
+) -> None:
+    """Name the rows of a horizontal chart, the first one on top.
+
+    above, below: what is free beyond the middle of the first and of the last row, in rows.
+    """
+    axes.set_yticks(range(len(labels)), list(labels))
+    axes.set_ylim(len(labels) - 1 + below, -above)
+    axes.grid(axis="y", visible=grid)
+
+
+def right_of(axes: Axes, text: str, end: float, place: float) -> None:
+    """Write a text to the right of the end of a bar."""
+    axes.annotate(
+        text, (end, place), xytext=(6, 0), textcoords="offset points", va="center", fontsize=8
+    )
+
+
+def margin_column(axes: Axes, texts: Sequence[str], *, head: str = "") -> None:
+    """Write a text for each row in the margin to the right of a chart, where no mark can be."""
+    cells = [(head, 1.0, axes.transAxes)] if head else []
+    cells += [(text, place, axes.get_yaxis_transform()) for place, text in enumerate(texts)]
+    for text, place, transform in cells:
+        axes.annotate(
+            text,
+            (1.0, place),
+            xycoords=transform,
+            xytext=(6, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=8,
+        )
+
+
+def interval(axes: Axes, place: float, low: object, high: object, colour: str = INK) -> None:
+    """Draw an interval as a horizontal line; none where an end of it is unknown."""
+    if known(low) and known(high):
+        axes.hlines(place, low, high, color=colour, linewidth=1.2)  # type: ignore[arg-type]
+
+
+def footnote(figure: Figure, remarks: Iterable[str]) -> None:
+    """Write remarks below the panels, each on lines of its own."""
+    lines = [line for remark in remarks for line in textwrap.wrap(remark, FOOTNOTE_LETTERS)]
+    if lines:
+        figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=7.5)
+
+
 def whole_numbers(axes: Axes) -> None:
     """Put ticks of the horizontal axis at whole numbers only: it counts epochs."""
     axes.xaxis.set_major_locator(MaxNLocator(nbins="auto", integer=True, steps=[1, 2, 5, 10]))
@@ -154,24 +213,3 @@ def note(axes: Axes, text: str, *, shared_y: bool = False) -> None:
 def known(value: object) -> bool:
     """Return whether a table's cell holds a value (not None, NaN or NA)."""
     return not is_null(value) and str(value) not in ("<NA>", "NaT")
-
-
-def to_svg(figure: Figure, prefix: str) -> str:
-    """Return a figure as an SVG element that can stand inside an HTML page.
-
-    Ids begin with `prefix`, ink is the page's text colour, the ground is transparent, there is no
-    global style, date or metadata; the same figure gives the same text.
-    """
-    buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
-    text = buffer.getvalue()
-    text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r"<style[^>]*>.*?</style>", "", text, flags=re.DOTALL)
-    text = re.sub(r'\bid="', f'id="{prefix}-', text)
-    text = re.sub(r'href="#', f'href="#{prefix}-', text)
-    text = text.replace("url(#", f"url(#{prefix}-").replace(INK, "currentColor")
-    text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL)
-    text = re.sub(r"<defs>\s*</defs>\s*", "", text)
-    # The global style that was dropped, and the colour of text drawn as paths.
-    return text.replace("<svg ", '<svg stroke-linejoin="round" fill="currentColor" ', 1)

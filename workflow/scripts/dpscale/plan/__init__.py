@@ -6,11 +6,12 @@ exactly the runs stale whose spec it changes.
 
 from dpscale.config.root import Config
 from dpscale.plan.batch_sweep import sweep, sweep_probe
+from dpscale.plan.communication import compression, link_rows, links
 from dpscale.plan.spec import Spec, resolve
 from dpscale.plan.trainings import large_batch, replicas
 from dpscale.plan.workers import data_parallel, ledger, scaling
 
-__all__ = ["Spec", "planned_runs", "resolve", "sweep_probe"]
+__all__ = ["Spec", "link_rows", "planned_runs", "resolve", "sweep_probe"]
 
 
 def planned_runs(config: Config) -> dict[str, Spec]:
@@ -18,6 +19,8 @@ def planned_runs(config: Config) -> dict[str, Spec]:
     specs = [
         *sweep(config),
         *scaling(config),
+        *links(config),
+        *compression(config),
         *large_batch(config),
         *replicas(config),
         *ledger(config),

@@ -26,7 +26,6 @@ def sweep_probe(config: Config, batch: int, *, run: str, study: str) -> Spec:
             repeats=sweep.repeats,
             min_steps=1,
             warmup_steps=1,
-            warmup_epoch=True,
         )
     else:  # whether the batch fits shows in the second step, when gradients and momentum exist
         timing = Timing(
@@ -35,7 +34,6 @@ def sweep_probe(config: Config, batch: int, *, run: str, study: str) -> Spec:
             min_steps=2,
             max_steps=2,
             warmup_steps=2,
-            warmup_epoch=False,
         )
     return build_spec(
         config,

@@ -16,15 +16,26 @@ from dpscale.config.sections import (
 )
 
 # Raised by hand when what a run measures changes: every record of the kind becomes stale.
-MEASUREMENT_VERSIONS = {"timed": 1, "training": 1, "ledger": 1}
+MEASUREMENT_VERSIONS = {"timed": 2, "training": 1, "ledger": 2, "link": 1}
 
 # Q1 finds the largest batch without DDP, which keeps a second copy of the gradients and buffers.
 DDP_SHARE = 0.9
 # Timed runs are not there to learn: a rate so small that no network diverges.
 TIMING_LR = 1e-3
 
-Kind = Literal["timed", "training", "ledger"]
-TimedArm = Literal["with_loading", "without_loading"]
+Kind = Literal["timed", "training", "ledger", "link"]
+TimedArm = Literal[
+    "with_loading",
+    "without_loading",  # as the spec's workers agree: DDP where there are several
+    "solo",  # rank 0 alone, without DDP, while the others wait
+    "reference",  # copies without DDP, side by side, which do not communicate
+    "noop_hook",  # DDP that sends nothing
+    "buckets",  # the all-reduce of DDP's buckets, without training
+    "ddp_of_one",  # DDP around one worker
+    "fp16",  # DDP with gradients compressed on the way
+    "bf16",
+    "powersgd",
+]
 
 
 class Timing(Section):
@@ -35,7 +46,23 @@ class Timing(Section):
     min_steps: int = Field(description="Steps of a repeat at least.")
     warmup_steps: int = Field(description="Steps before the first timed one.")
     max_steps: int | None = Field(None, description="Steps of an epoch at most; null: all.")
-    warmup_epoch: bool = Field(description="Warm up for one whole epoch at least.")
+    direct_steps: PositiveInt | None = Field(
+        None, description="Steps of a repeat of the arms that measure communication directly."
+    )
+    interval_frac: float | None = Field(
+        None, description="Repeat until differences of arms are known to this share of a step."
+    )
+    budget_s: float | None = Field(None, description="No further repeat after this time.")
+
+
+class Messages(Section):
+    """What a link run sends."""
+
+    bytes: tuple[PositiveInt, ...] = Field(
+        description="Sizes of the messages; empty: shares of the model's largest bucket."
+    )
+    repeats: PositiveInt = Field(description="Repeats of each size.")
+    budget_s: float = Field(description="No further repeat after this time, 5 at least.")
 
 
 class Spec(Section):
@@ -60,6 +87,7 @@ class Spec(Section):
     training: TrainingConfig
     timing: Timing | None = None
     steady_steps: PositiveInt | None = None
+    messages: Messages | None = None
     set_epoch: bool = True
     broadcast_buffers: bool = True
     scatter_devices: PositiveInt | None = Field(

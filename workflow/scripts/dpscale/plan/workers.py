@@ -1,8 +1,9 @@
-"""Q2, Q3, Q5, Q6: timed and counted runs of N workers."""
+"""Q2, Q5, Q6: timed and counted runs of N workers."""
 
 from collections.abc import Iterator
 
 from dpscale.config.root import Config
+from dpscale.plan.communication import with_direct_arms
 from dpscale.plan.spec import Spec, Timing, build_spec
 
 
@@ -17,16 +18,18 @@ def scaling_cells(config: Config) -> list[tuple[int, int]]:
 
 
 def scaling(config: Config) -> Iterator[Spec]:
-    """Q2 and Q3: each cell of `scaling_cells`, with and without loading in one run."""
+    """Q2 and Q3: each cell of `scaling_cells`, its arms interleaved in one run."""
     for workers, batch in scaling_cells(config):
         assert config.scaling is not None  # no cells otherwise
+        weak = workers in config.scaling.workers and batch in config.scaling.per_worker_batches
         timing = Timing(
             arms=("with_loading", "without_loading"),
             repeats=config.scaling.repeats,
             min_steps=config.scaling.min_steps,
             warmup_steps=config.scaling.warmup_steps,
-            warmup_epoch=True,
         )
+        if weak and config.communication:
+            timing = with_direct_arms(timing, config.communication, workers)
         yield build_spec(
             config,
             "timed",
@@ -71,7 +74,6 @@ def data_parallel(config: Config) -> Iterator[Spec]:
             repeats=study.repeats,
             min_steps=10,
             warmup_steps=10,
-            warmup_epoch=False,
         )
         # DataParallel is one process that splits a global batch over the devices.
         batch = study.per_worker_batch * (study.devices if workers == 1 else 1)

@@ -24,6 +24,10 @@ class Record(BaseModel):
     wall_s: float
     nodes: int | None = None
     oversubscribed: bool | None = None
+    workers_per_machine: int | None = Field(
+        None, description="Workers on the machine that holds most of them."
+    )
+    devices_per_machine: int | None = Field(None, description="Devices of that machine.")
     train_samples: int | None = None
     test_samples: int | None = None
     parameters: int | None = Field(None, description="Trainable parameters X.")
@@ -36,3 +40,6 @@ class Record(BaseModel):
     orders: list[dict[str, Any]] = []
     collectives: list[dict[str, Any]] = []
     wire: list[dict[str, Any]] = []
+    buckets: list[dict[str, Any]] = []
+    spans: list[dict[str, Any]] = []
+    messages: list[dict[str, Any]] = []

@@ -15,6 +15,7 @@ SCHEMAS: dict[str, dict[str, str]] = {
     | _typed("parameters payload_bytes buffer_bytes peak_memory_bytes memory_budget_bytes", _INT)
     | _typed("utilisation_frac", _FLOAT)
     | _typed("oversubscribed", _BOOL)
+    | _typed("workers_per_machine devices_per_machine", _INT)
     | _typed("device fingerprint host started_at finished_at", _TEXT)
     | _typed("wall_s", _FLOAT)
     | _typed("dataset model optimizer loader", _TEXT)
@@ -41,9 +42,22 @@ SCHEMAS: dict[str, dict[str, str]] = {
     "collectives": _typed("run phase", _TEXT)
     | _typed("iteration index", _INT)
     | _typed("operation purpose dtype", _TEXT)
-    | _typed("calls bytes", _INT),
+    | _typed("calls bytes", _INT)
+    | _typed("timed_arm", _TEXT),
     "wire": _typed("run phase", _TEXT)
     | _typed("iterations", _INT)
     | _typed("interface", _TEXT)
-    | _typed("sent_bytes", _INT),
+    | _typed("sent_bytes", _INT)
+    | _typed("timed_arm", _TEXT),
+    "buckets": _typed("run", _TEXT) | _typed("index bytes", _INT) | _typed("ready_frac", _FLOAT),
+    "spans": _typed("run", _TEXT)
+    | _typed("rank iteration", _INT)
+    | _typed("span_s overlap_s", _FLOAT),
+    "messages": _typed("run operation", _TEXT)
+    | _typed("bytes repeat", _INT)
+    | _typed("seconds", _FLOAT),
+    "links": _typed("link", _TEXT)
+    | _typed("bytes_per_s latency_s", _FLOAT)
+    | _typed("source", _TEXT)
+    | _typed("own", _BOOL),
 }

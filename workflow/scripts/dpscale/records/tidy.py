@@ -1,6 +1,6 @@
 """Records and steps of all planned runs as tidy tables: one observation a row, nothing derived."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +11,25 @@ from dpscale.records.schemas import SCHEMAS
 from dpscale.records.storage import read_record, read_steps
 
 NOT_RUN = "not run yet"
+# Tables whose rows lie in the records as they are.
+OF_RECORD = (
+    ["epochs", "replicas", "orders", "collectives", "wire", "buckets", "spans", "messages"]
+)  # fmt: skip
+WITHOUT_STEPS = ("ledger", "link")
 
 
-def tidy_tables(specs: Mapping[str, dict[str, Any]], runs: Path) -> dict[str, pd.DataFrame]:
+def tidy_tables(
+    specs: Mapping[str, dict[str, Any]], runs: Path, links: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, pd.DataFrame]:
     """The tidy tables of the runs named in `specs`, by table name, with the columns of SCHEMAS.
 
-    specs: planned spec by run name. runs: folder with a folder a run. A planned run without a
+    specs: planned spec by run name. runs: folder with a folder a run. links: rows of the table
+    `links`, which come from the configuration. A planned run without a
     record of its spec is a row of `runs` with status NOT_RUN and nulls.
     Raises ValueError for a file that is no whole record, naming it.
     """
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
+    rows["links"] = [dict(link) for link in links]
     steps: list[pd.DataFrame] = []
     for run, spec in specs.items():
         path = runs / run / "record.json"
@@ -29,12 +38,12 @@ def tidy_tables(specs: Mapping[str, dict[str, Any]], runs: Path) -> dict[str, pd
             rows["runs"].append(_planned_columns(run, spec) | {"status": NOT_RUN})
             continue
         rows["runs"].append(_planned_columns(run, record.spec) | _measured_columns(record))
-        for name in ("epochs", "replicas", "orders", "collectives", "wire"):
+        for name in OF_RECORD:
             rows[name] += [{"run": run} | row for row in getattr(record, name)]
         own = read_steps(
             path.with_name("steps.parquet"),
             {name: kind for name, kind in SCHEMAS["steps"].items() if name != "run"},
-            needed=record.status == "complete" and record.spec["kind"] != "ledger",
+            needed=record.status == "complete" and record.spec["kind"] not in WITHOUT_STEPS,
         )
         steps.append(own.assign(run=run))
     tables = {name: _table(rows[name], name) for name in SCHEMAS if name != "steps"}
@@ -85,7 +94,8 @@ def _planned_columns(run: str, spec: Mapping[str, Any]) -> dict[str, Any]:
 def _measured_columns(record: Record) -> dict[str, Any]:
     keys = (
         "status message train_samples test_samples parameters payload_bytes buffer_bytes "
-        "peak_memory_bytes utilisation_frac oversubscribed started_at finished_at wall_s"
+        "peak_memory_bytes utilisation_frac oversubscribed workers_per_machine "
+        "devices_per_machine started_at finished_at wall_s"
     )
     machine = record.provenance
     versions = [f"{name} {version}" for name, version in machine["versions"].items() if version]

@@ -26,16 +26,22 @@ class Clock(Protocol):
     def mark(self) -> None:
         """End of the next phase, in the order of PHASES."""
 
-    def columns(self) -> dict[str, np.ndarray]:
-        """Seconds of every whole step since start: COLUMNS, each of shape (steps,)."""
+    def note(self) -> None:
+        """A time within a phase, kept apart from the marks."""
+
+    def intervals(self) -> np.ndarray:
+        """Seconds between the start and the marks, one after another: shape (marks,)."""
+
+    def notes(self) -> np.ndarray:
+        """Seconds from the start to each note: shape (notes,)."""
 
 
-def phase_columns(marks_s: np.ndarray) -> dict[str, np.ndarray]:
-    """Seconds of each phase and step from the times of the marks.
+def phase_columns(intervals_s: np.ndarray) -> dict[str, np.ndarray]:
+    """Seconds of every whole step and its phases: COLUMNS, each of shape (steps,).
 
-    marks_s: the start, then len(PHASES) marks a step, in seconds.
+    intervals_s: seconds of len(PHASES) phases a step, one after another.
     """
-    phases = np.diff(marks_s).reshape(-1, len(PHASES))
+    phases = intervals_s.reshape(-1, len(PHASES))
     return {
         "step_s": phases.sum(axis=1),
         **{f"{name}_s": phases[:, i] for i, name in enumerate(PHASES)},
@@ -47,15 +53,23 @@ class HostClock:
 
     def __init__(self) -> None:
         self._marks: list[float] = []
+        self._notes: list[float] = []
 
     def start(self) -> None:
+        self._notes = []
         self._marks = [time.perf_counter()]
 
     def mark(self) -> None:
         self._marks.append(time.perf_counter())
 
-    def columns(self) -> dict[str, np.ndarray]:
-        return phase_columns(np.array(self._marks))
+    def note(self) -> None:
+        self._notes.append(time.perf_counter())
+
+    def intervals(self) -> np.ndarray:
+        return np.diff(self._marks)
+
+    def notes(self) -> np.ndarray:
+        return np.array(self._notes) - self._marks[0]
 
 
 class EventClock:
@@ -64,23 +78,34 @@ class EventClock:
     def __init__(self, device: torch.device) -> None:
         self._device = device
         self._events: list[torch.cuda.Event] = []
+        self._notes: list[torch.cuda.Event] = []
 
     def start(self) -> None:
         torch.cuda.synchronize(self._device)
-        self._events = []
+        self._events, self._notes = [], []
         self.mark()
 
     def mark(self) -> None:
-        event = torch.cuda.Event(enable_timing=True)
-        event.record()
-        self._events.append(event)
+        self._events.append(_recorded())
 
-    def columns(self) -> dict[str, np.ndarray]:
+    def note(self) -> None:
+        self._notes.append(_recorded())
+
+    def intervals(self) -> np.ndarray:
         torch.cuda.synchronize(self._device)
         # Event to event: a time since the first one, in float32, would lose microseconds.
         pairs = itertools.pairwise(self._events)
-        milliseconds = np.cumsum([0.0, *(one.elapsed_time(other) for one, other in pairs)])
-        return phase_columns(milliseconds / 1e3)
+        return np.array([one.elapsed_time(other) for one, other in pairs]) / 1e3
+
+    def notes(self) -> np.ndarray:
+        torch.cuda.synchronize(self._device)
+        return np.array([self._events[0].elapsed_time(note) for note in self._notes]) / 1e3
+
+
+def _recorded() -> torch.cuda.Event:
+    event = torch.cuda.Event(enable_timing=True)
+    event.record()
+    return event
 
 
 def make_clock(device: torch.device) -> Clock:

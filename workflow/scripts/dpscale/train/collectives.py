@@ -155,6 +155,13 @@ class ProfilerObserver(Observer):
                 self._record(*call)
 
 
+def observers() -> Iterator[Observer]:
+    """The observers that this torch has, the one that sees most first."""
+    for kind in (HookObserver, ProfilerObserver):
+        if kind.available():
+            yield kind()
+
+
 def _call(event: dict[str, Any]) -> tuple[str, torch.dtype, int] | None:
     """Operation, type and bytes of a trace event that is a collective of gloo or NCCL."""
     name, facts = event.get("name", ""), event.get("args", {})

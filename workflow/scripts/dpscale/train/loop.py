@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
-from dpscale.train.clock import Clock
+from dpscale.train.clock import Clock, phase_columns
 from dpscale.train.data import Batch
 from dpscale.train.worker import Replica
 
@@ -56,7 +56,7 @@ def train_epoch(
         clock.mark()  # update
         losses.append(loss.detach())
         samples.append(len(labels))
-    seconds = clock.columns()
+    seconds = phase_columns(clock.intervals())
     return Epoch(
         seconds,
         torch.stack(losses).float().cpu().numpy() if losses else np.empty(0, np.float32),

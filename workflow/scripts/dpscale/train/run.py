@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from dpscale.records import Record, write_record, write_steps
 from dpscale.train.child import run_in_child
 from dpscale.train.data import BatchExceedsDatasetError, Dataset, load_dataset
 from dpscale.train.device import available_devices, device_model
+from dpscale.train.interfaces import machine_id
 from dpscale.train.ledger import measure_ledger
+from dpscale.train.link import measure_link
 from dpscale.train.measurement import Measurement
 from dpscale.train.memory import is_out_of_memory, memory_budget
 from dpscale.train.models import build_model
@@ -24,7 +27,12 @@ from dpscale.train.trained import measure_trained
 from dpscale.train.worker import Place, join_workers
 
 CRASHES_OF_MEMORY = ("SIGSEGV", "SIGABRT", "SIGBUS")
-MEASURES = {"timed": measure_timed, "training": measure_trained, "ledger": measure_ledger}
+MEASURES = {
+    "timed": measure_timed,
+    "training": measure_trained,
+    "ledger": measure_ledger,
+    "link": measure_link,
+}
 STEP_COLUMNS = ("seed", "arm", "repeat", "epoch", "rank", "step", "samples", "step_s", "loss")
 
 
@@ -126,10 +134,14 @@ class _Frame:
                 image_size=height,
                 zero_gamma=False,
             )
-        local = self._spec.workers // place.nodes
+        # Nodes that share a kernel (containers, network namespaces) share its devices too.
+        most = max(Counter(place.share(machine_id())).values())
+        devices = available_devices(self._spec.hardware)
         self._fields = {
             "nodes": place.nodes,
-            "oversubscribed": local > available_devices(self._spec.hardware),
+            "oversubscribed": most > devices,
+            "workers_per_machine": most,
+            "devices_per_machine": devices,
             "train_samples": len(dataset.train),
             "test_samples": len(dataset.test),
             **_sizes(model),

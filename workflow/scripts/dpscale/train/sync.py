@@ -5,11 +5,22 @@ parameters.
 """
 
 import inspect
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import torch
+import torch.distributed as dist
 from torch import nn
+from torch.distributed.algorithms.ddp_comm_hooks import (
+    debugging_hooks,
+    default_hooks,
+    powerSGD_hook,
+)
 from torch.nn.parallel import DistributedDataParallel
+
+# PowerSGD reduces plainly until the buckets are rebuilt: its state belongs to buckets.
+POWERSGD_START = 5
+Hook = Callable[[Any, Any], Any]  # state, torch.distributed.GradBucket -> Future[Tensor]
 
 
 class Sync(Protocol):
@@ -29,11 +40,12 @@ class Solo:
 class AllReduce:
     """Gradients averaged in every step by DistributedDataParallel.
 
-    broadcast_buffers: rank 0's buffers (running statistics) are sent before each forward pass.
+    broadcast_buffers: rank 0's buffers (running statistics) are sent before each forward pass;
+    hook: what is done with each bucket of gradients instead of the all-reduce.
     """
 
-    def __init__(self, *, broadcast_buffers: bool = True) -> None:
-        self.broadcast_buffers = broadcast_buffers
+    def __init__(self, *, broadcast_buffers: bool = True, hook: Hook | None = None) -> None:
+        self.broadcast_buffers, self.hook = broadcast_buffers, hook
 
     def wrap(self, module: nn.Module, device: torch.device) -> nn.Module:
         parameters = inspect.signature(DistributedDataParallel.__init__).parameters
@@ -42,7 +54,38 @@ class AllReduce:
         options: dict[str, Any] = {name or "broadcast_buffers": self.broadcast_buffers}
         if device.type == "cuda":
             options["device_ids"] = [device.index]
-        return DistributedDataParallel(module, **options)
+        model = DistributedDataParallel(module, **options)
+        if self.hook is not None:
+            model.register_comm_hook(self._state(), self.hook)
+        return model
+
+    def _state(self) -> Any:
+        if self.hook is not powerSGD_hook.powerSGD_hook:
+            return None
+        return powerSGD_hook.PowerSGDState(None, start_powerSGD_iter=POWERSGD_START)
+
+
+HOOKS: dict[str, Hook] = {
+    "fp16": default_hooks.fp16_compress_hook,
+    "bf16": default_hooks.bf16_compress_hook,
+    "powersgd": powerSGD_hook.powerSGD_hook,
+}
+
+
+class Silent(AllReduce):
+    """DistributedDataParallel that sends nothing: its own work without its communication.
+
+    `on_bucket`, where set, is told the bytes of each bucket at the time when it is full.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(broadcast_buffers=False, hook=self._keep)
+        self.on_bucket: Callable[[int], None] | None = None
+
+    def _keep(self, state: Any, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+        if self.on_bucket is not None:
+            self.on_bucket(bucket.buffer().nbytes)
+        return debugging_hooks.noop_hook(state, bucket)
 
 
 class Scatter:

@@ -1,17 +1,21 @@
-"""Timed runs (Q1, Q2, Q3): epochs with and without loading, interleaved in one process group."""
+"""Timed runs (Q1, Q2, Q3): arms interleaved in one process group, then untimed passes."""
 
 import itertools
 import random
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
 
+import numpy as np
 import torch
+from scipy import stats
 
 from dpscale.plan import Spec
 from dpscale.plan.spec import Timing
-from dpscale.train.clock import make_clock
+from dpscale.train.arms import Arm, Arms, Ready, build_arms
 from dpscale.train.data import Batch, Dataset, Loader, build_loader
 from dpscale.train.device import Utilisation
-from dpscale.train.loop import Epoch, train_epoch
+from dpscale.train.loop import Epoch
 from dpscale.train.measurement import (
     Measurement,
     StepLog,
@@ -21,51 +25,142 @@ from dpscale.train.measurement import (
 )
 from dpscale.train.memory import PeakMemory
 from dpscale.train.progress import Progress
-from dpscale.train.worker import Place, build_replica
+from dpscale.train.untimed import bucket_rows, count_arms, span_rows
+from dpscale.train.worker import Place
 
-# Batches held ready in host memory for the arm without loading: few, so that they cost little.
+# Batches held ready in host memory for the arms without loading: few, so that they cost little.
 READY_BATCHES = 8
 READY_BYTES = 512 * 2**20
+# Whose interval decides whether a further repeat is worth its time: differences to this arm.
+BASE_ARM = "without_loading"
+COMPARED_ARMS = ("reference", "noop_hook", "ddp_of_one", "fp16", "bf16", "powersgd")
 
 
 def measure_timed(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
     """Times the spec's arms after a warm-up that is not recorded.
 
-    Each repeat of an arm is as many epochs of full batches as reach `timing.min_steps`. The arms
-    of a repeat come in random order, the same on all workers.
+    A repeat of an arm with or without loading is as many epochs of full batches as reach
+    `timing.min_steps`, one of the other arms `timing.direct_steps`. The arms of a repeat come in
+    random order, the same on all workers. What is counted or logged is so in passes of its own
+    after the timed ones.
     """
     timing = spec.timing
     assert timing is not None
-    assert spec.per_worker_batch is not None
     memory = PeakMemory(place.device)
-    seed = spec.seeds[0]
     ready = _ready_batches(spec, dataset, place)
-    supplies: dict[str, Callable[[int], Iterable[Batch]]] = {"without_loading": lambda _: ready}
-    if "with_loading" in timing.arms:  # else a resident split would count as memory of training
-        loader = _loader(spec, dataset, place, kind=spec.data.loader, device=place.device)
-        supplies["with_loading"] = loader.batches
-    replica = build_replica(spec, dataset, place, seed=seed, steps_per_epoch=len(ready))
-    clock, log, numbers = make_clock(place.device), StepLog(place.rank), itertools.count()
-    _warm_up(timing, len(ready), lambda: train_epoch(replica, ready, clock))
-    if "with_loading" in timing.arms:  # the loader's processes start here
-        train_epoch(replica, supplies["with_loading"](next(numbers)), clock)
-    progress = Progress(spec.run, timing.repeats * len(timing.arms), shown=place.leads)
-    order = random.Random(seed)
+    arms = build_arms(spec, dataset, place, ready=ready, loaded=_loaded(spec, dataset, place))
+    for name, arm in arms.by_name.items():
+        _warm_up(name, arm, timing, place)
+    buckets = bucket_rows(arms.replicas["noop_hook"], arms.silent, ready) if arms.silent else []
+    if "buckets" in timing.arms:
+        arms.add_buckets([row["bytes"] for row in buckets], spec, place)
+        _warm_up("buckets", arms.by_name["buckets"], timing, place)
     with Utilisation(place.device, spec.hardware.threads_per_worker) as utilisation:
-        for repeat in range(timing.repeats):
-            for arm in order.sample(timing.arms, len(timing.arms)):
-                for number in range(_epochs(timing, len(ready))):
-                    epoch = train_epoch(replica, supplies[arm](next(numbers)), clock)
-                    log.add(epoch, seed=seed, arm=arm, repeat=repeat, number=number)
-                rate = epoch.samples.sum() * place.workers / epoch.seconds["step_s"].sum()
-                progress.step(f"{arm.replace('_', ' ')}, {rate:.0f} samples/s")
-    return Measurement(
-        steps=gather_steps(log, place),
-        fields={
-            "peak_memory_bytes": most_of_known(place.gather(memory.bytes())),
-            "utilisation_frac": mean_of_known(place.gather(utilisation.frac)),
-        },
-    )
+        log = _time(spec, arms, place)
+    # Workers that stand aside while one of them trains would count as idle devices.
+    busy = None if "solo" in arms.by_name else utilisation.frac
+    fields: dict[str, Any] = {
+        "peak_memory_bytes": most_of_known(place.gather(memory.bytes())),
+        "utilisation_frac": mean_of_known(place.gather(busy)),
+    }
+    if place.workers > 1:
+        counted = count_arms(spec, arms, ready, place)
+        fields |= counted | {"buckets": buckets, "spans": span_rows(arms, ready, place)}
+    return Measurement(steps=gather_steps(log, place), fields=fields)
+
+
+def _time(spec: Spec, arms: Arms, place: Place) -> StepLog:
+    """The timed part: repeats of all arms, each in random order, until they tell enough."""
+    timing, seed = spec.timing, spec.seeds[0]
+    assert timing is not None
+    log, order = StepLog(place.rank), random.Random(seed)
+    watch = _Watch(timing, place)
+    progress = Progress(spec.run, timing.repeats, shown=place.leads)
+    for repeat in itertools.count():
+        further = repeat >= timing.repeats
+        if further and not watch.worth_another():
+            return log
+        # Loading is not what a further repeat is for.
+        names = [name for name in timing.arms if not (further and name == "with_loading")]
+        for name in order.sample(names, len(names)):
+            place.wait()
+            for number, epoch in enumerate(arms.by_name[name].repeat()):
+                log.add(epoch, seed=seed, arm=name, repeat=repeat, number=number)
+                watch.see(name, repeat, epoch)
+        if not further:
+            progress.step(watch.summary())
+    raise AssertionError("unreachable")
+
+
+class _Watch:
+    """Judges on rank 0 whether the repeats so far tell the arms apart well enough."""
+
+    def __init__(self, timing: Timing, place: Place) -> None:
+        self._timing, self._place = timing, place
+        self._start = time.perf_counter()
+        self._step_s: dict[str, dict[int, float]] = {}
+        self._samples_per_s = 0.0
+
+    def see(self, arm: str, repeat: int, epoch: Epoch) -> None:
+        """Note the mean step of an arm in a repeat."""
+        self._step_s.setdefault(arm, {})[repeat] = float(epoch.seconds["step_s"].mean())
+        if arm == BASE_ARM:
+            whole = epoch.samples.sum() * self._place.workers
+            self._samples_per_s = float(whole / epoch.seconds["step_s"].sum())
+
+    def summary(self) -> str:
+        """The state of the measurement in a few words."""
+        return f"{self._samples_per_s:.0f} samples/s"
+
+    def worth_another(self) -> bool:
+        """Whether a further repeat is to be made; the same answer on all workers."""
+        budget, goal = self._timing.budget_s, self._timing.interval_frac
+        if budget is None or goal is None:
+            return False
+        spent_s = time.perf_counter() - self._start
+        repeats = len(self._step_s.get(BASE_ARM, {}))
+        next_s = spent_s / max(repeats, 1)
+        wide = self._place.leads and spent_s + next_s < budget and self._widest_frac() > goal
+        return self._place.agree(wide)
+
+    def _widest_frac(self) -> float:
+        """Widest 95% interval (Student's t) of a difference to BASE_ARM, as a share of its step."""
+        base = self._step_s.get(BASE_ARM, {})
+        widths = [0.0]
+        for arm in set(COMPARED_ARMS) & set(self._step_s):
+            paired = base.keys() & self._step_s[arm].keys()
+            gaps = [base[repeat] - self._step_s[arm][repeat] for repeat in paired]
+            if len(gaps) > 1 and np.std(gaps) > 0:
+                low, high = stats.t.interval(0.95, len(gaps) - 1, np.mean(gaps), stats.sem(gaps))
+                widths.append((high - low) / float(np.median(list(base.values()))))
+        return max(widths)
+
+
+def _warm_up(name: str, arm: Arm, timing: Timing, place: Place) -> None:
+    """Whole repeats that reach the steps of the warm-up; at large batches these are few steps."""
+    place.wait()
+    steps = done = 0
+    while steps < timing.warmup_steps or not done:
+        epochs = list(arm.repeat())
+        if not epochs:  # stands aside
+            return
+        done += 1
+        steps += sum(len(epoch.samples) for epoch in epochs)
+        if name == "with_loading":  # its processes have started, and the network is warm
+            return
+
+
+def _loaded(spec: Spec, dataset: Dataset, place: Place) -> Callable[[], Iterable[Batch]] | None:
+    """Gives an epoch with loading at each call; None where no arm asks for it.
+
+    A resident split would count as memory of training.
+    """
+    assert spec.timing is not None
+    if "with_loading" not in spec.timing.arms:
+        return None
+    loader = _loader(spec, dataset, place, kind=spec.data.loader, device=place.device)
+    numbers = itertools.count()
+    return lambda: loader.batches(next(numbers))
 
 
 def _loader(
@@ -86,20 +181,7 @@ def _loader(
     )
 
 
-class _Ready:
-    """An epoch of batches that lie ready in host memory, a few of them in turn."""
-
-    def __init__(self, batches: list[Batch], steps: int) -> None:
-        self._batches, self._steps = batches, steps
-
-    def __len__(self) -> int:
-        return self._steps
-
-    def __iter__(self) -> Iterator[Batch]:
-        return itertools.islice(itertools.cycle(self._batches), self._steps)
-
-
-def _ready_batches(spec: Spec, dataset: Dataset, place: Place) -> "_Ready":
+def _ready_batches(spec: Spec, dataset: Dataset, place: Place) -> Ready:
     host = torch.device("cpu")
     loader = _loader(spec, dataset, place, kind="resident", device=host)
     first = next(loader.batches(0))
@@ -109,15 +191,4 @@ def _ready_batches(spec: Spec, dataset: Dataset, place: Place) -> "_Ready":
     if place.device.type == "cuda":
         batches = [(images.pin_memory(), labels.pin_memory()) for images, labels in batches]
     most = spec.timing.max_steps if spec.timing else None
-    return _Ready(batches, min(len(loader), most or len(loader)))
-
-
-def _epochs(timing: Timing, steps_per_epoch: int) -> int:
-    return -(-timing.min_steps // steps_per_epoch)
-
-
-def _warm_up(timing: Timing, steps_per_epoch: int, run_epoch: Callable[[], Epoch]) -> None:
-    """Whole epochs that reach the steps of the warm-up; at large batches these are few steps."""
-    epochs = -(-timing.warmup_steps // steps_per_epoch)
-    for _ in range(max(epochs, int(timing.warmup_epoch))):
-        run_epoch()
+    return Ready(batches, min(len(loader), most or len(loader)))

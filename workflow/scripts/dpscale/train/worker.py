@@ -13,9 +13,10 @@ from torch import nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
+from dpscale.config.sections import HardwareConfig
 from dpscale.plan import Spec
 from dpscale.train.data import Dataset
-from dpscale.train.device import open_device
+from dpscale.train.device import open_device, synchronise
 from dpscale.train.models import build_model
 from dpscale.train.optim import build_optimizer, build_scheduler
 from dpscale.train.sync import AllReduce, Scatter, Solo, Sync
@@ -46,6 +47,20 @@ class Place:
         dist.gather_object(value, values)
         return values or []
 
+    def share(self, value: Any) -> list[Any]:
+        """The values of all workers by rank, on every worker."""
+        if self.workers == 1:
+            return [value]
+        values: list[Any] = [None] * self.workers
+        dist.all_gather_object(values, value)
+        return values
+
+    def wait(self) -> None:
+        """Returns when all workers have come here with their devices idle."""
+        synchronise(self.device)
+        if self.workers > 1:
+            dist.barrier()
+
     def agree(self, value: bool) -> bool:
         """True on every worker where it is true on any."""
         if self.workers == 1:
@@ -61,18 +76,26 @@ def join_workers(spec: Spec) -> Iterator[Place]:
 
     Raises ValueError where the launch and the spec name different numbers of workers.
     """
-    rank = int(os.environ.get("RANK", 0))
     launched = int(os.environ.get("WORLD_SIZE", 1))
     if launched != spec.workers:
         raise ValueError(
             f"{spec.run}: the spec asks for {spec.workers} workers and {launched} were started; "
             f"start it with torchrun --nproc-per-node {spec.workers}"
         )
+    with join_launched(spec.hardware) as place:
+        yield place
+
+
+@contextmanager
+def join_launched(hardware: HardwareConfig) -> Iterator[Place]:
+    """This worker's place among those that torchrun started; alone without torchrun."""
+    rank = int(os.environ.get("RANK", 0))
+    workers = int(os.environ.get("WORLD_SIZE", 1))
     local_size = int(os.environ.get("LOCAL_WORLD_SIZE", 1))
-    device = open_device(spec.hardware, int(os.environ.get("LOCAL_RANK", 0)))
-    if spec.workers > 1:
-        dist.init_process_group(spec.hardware.backend, timeout=COLLECTIVE_TIMEOUT)
-    yield Place(rank, spec.workers, launched // local_size, device)
+    device = open_device(hardware, int(os.environ.get("LOCAL_RANK", 0)))
+    if workers > 1:
+        dist.init_process_group(hardware.backend, timeout=COLLECTIVE_TIMEOUT)
+    yield Place(rank, workers, workers // local_size, device)
     if dist.is_initialized():  # after an error peers may be stuck in a collective: just leave
         dist.destroy_process_group()
 
@@ -96,10 +119,22 @@ class Replica:
         return nullcontext()
 
 
+def join_group_of_one(spec: Spec) -> None:
+    """A process group of this worker alone, where there is none: DDP needs one."""
+    if not dist.is_initialized():
+        dist.init_process_group(spec.hardware.backend, store=dist.HashStore(), rank=0, world_size=1)
+
+
 def build_replica(
-    spec: Spec, dataset: Dataset, place: Place, *, seed: int, steps_per_epoch: int
+    spec: Spec,
+    dataset: Dataset,
+    place: Place,
+    *,
+    seed: int,
+    steps_per_epoch: int,
+    sync: Sync | None = None,
 ) -> Replica:
-    """The spec's model, wrapped as its workers agree, with optimiser and schedule.
+    """The spec's model with optimiser and schedule, wrapped by `sync` (default: the spec's way).
 
     The same seed gives every worker the same initial parameters.
     """
@@ -121,7 +156,7 @@ def build_replica(
     elif place.device.type == "cuda":
         torch.backends.cudnn.allow_tf32 = False  # fp32 means fp32
     optimizer = build_optimizer(module, training)
-    model = _sync(spec).wrap(module, place.device)
+    model = (sync or spec_sync(spec)).wrap(module, place.device)
     if training.compile:
         model.compile()
     return Replica(
@@ -135,7 +170,8 @@ def build_replica(
     )
 
 
-def _sync(spec: Spec) -> Sync:
+def spec_sync(spec: Spec) -> Sync:
+    """How the workers of a spec agree."""
     if spec.workers > 1:
         return AllReduce(broadcast_buffers=spec.broadcast_buffers)
     if spec.scatter_devices:

@@ -1,4 +1,4 @@
-"""Q3.2's paragraphs: the terms of the formulas, and what the bandwidth can and cannot say."""
+"""Q3.2's paragraphs on the lab's bandwidth: the terms of its formulas, and what it cannot say."""
 
 from typing import Literal
 
@@ -11,11 +11,10 @@ PEAKS = {
     "busbw_bytes_per_s": "the bus bandwidth of the same buckets alone",
     "link_bytes_per_s": "the rate of the link",
 }
-Pair = tuple[Row, Row]
 
 
 def rate(inputs: Inputs, row: Row) -> Value:
-    """Return the bandwidth of a row, bytes per second, with its interval."""
+    """Return the lab's bandwidth of a row, bytes per second, with its interval."""
     return measured(row, "lab_bytes_per_s", "bytes/s", inputs.runs_of(row))
 
 
@@ -30,13 +29,12 @@ def formulas() -> str:
     )
 
 
-def terms(usable: list[Pair]) -> str:
+def terms(rows: list[Row]) -> str:
     """Return the size of each term: payload, moved bytes, iterations, unit."""
-    row = usable[0][0]
-    payload = format_value(row["payload_bytes"], "bytes_exact")
+    payload = format_value(rows[0]["payload_bytes"], "bytes_exact")
     moved = [
         f"{format_value(first['moved_bytes'], 'bytes_exact')} at N = {workers}"
-        for workers, first in {one["workers"]: one for one, _ in usable}.items()
+        for workers, first in {row["workers"]: row for row in rows}.items()
     ]
     return (
         f"$S$ is {payload} in every iteration, of which the busiest worker sends "
@@ -46,8 +44,11 @@ def terms(usable: list[Pair]) -> str:
     )
 
 
-def consistency(inputs: Inputs, decided: list[Row]) -> str:
-    """Return whether the bandwidth depends on the batch size, and what that means."""
+def consistency(inputs: Inputs, decided: list[Row], *, explained: bool) -> str:
+    """Return whether the bandwidth depends on the batch size, and what that means.
+
+    explained: another paragraph says what the denominator holds, from a measurement.
+    """
     texts = []
     for workers in sorted({row["workers"] for row in decided}):
         own = [row for row in decided if row["workers"] == workers]
@@ -65,6 +66,8 @@ def consistency(inputs: Inputs, decided: list[Row]) -> str:
         "Every iteration moves the same bytes, so the bandwidth of a link would come out the "
         f"same at every b. Here, {'; '.join(texts)}."
     )
+    if explained:
+        return text
     if any(found.endswith(" falls") for found in texts):
         text += (
             " Where it falls, the time in the denominator holds more than the transfer: "
@@ -89,17 +92,17 @@ def _change(
     return "rises" if verdict == "above" else "falls"
 
 
-def peaks(usable: list[Pair], decided: list[Row]) -> str:
-    """Return what is missing for a comparison with what the link can do."""
-    absent = [
-        words
-        for column, words in PEAKS.items()
-        if all(row.get(column) is None for row, _ in usable)
+def absent(rows: list[Row], decided: list[Row]) -> str:
+    """Return what was not measured of what the link can do; empty where both rates were."""
+    lacking = [
+        words for column, words in PEAKS.items() if all(row.get(column) is None for row in rows)
     ]
-    if not absent:
+    if not lacking:
         return ""
-    are = prose.verb(len(absent), "is", "are")
-    text = f"{prose.capitalised(prose.join(absent))} {are} not measured"
+    are = prose.verb(len(lacking), "is", "are")
+    text = f"{prose.capitalised(prose.join(lacking))} {are} not measured"
+    if len(lacking) < len(PEAKS):
+        return f"{text}, so that comparison is left out."
     if not decided:
         return f"{text}, so nothing stands in for the bandwidth that the subtraction lacks."
     return (

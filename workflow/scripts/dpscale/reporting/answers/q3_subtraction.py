@@ -1,91 +1,60 @@
-"""Q3's subtraction: which cells it covers, what it amounts to, and its words."""
+"""Q3.1 by subtraction alone: its words, its table, and what two times leave open."""
 
-from typing import Literal
-
-from dpscale.reporting.answer import Value
+from dpscale.reporting.answer import Column, Table, Value
 from dpscale.reporting.answers import prose
-from dpscale.reporting.answers.inputs import RESULTS, Inputs, Row, measured
-from dpscale.units import format_value
+from dpscale.reporting.answers.inputs import Inputs, Row
+from dpscale.reporting.answers.measured_table import BATCH, WORKERS, measured_table
+from dpscale.reporting.answers.q3_cells import (
+    Finding,
+    finding,
+    grouped,
+    lab_rows,
+    seconds,
+    share,
+)
 
-Finding = Literal["communication", "below noise", "negative", "undecided"]
+__all__ = ["caveats", "clause", "lab_rows", "open_questions", "result", "subtraction_table"]
 
-
-def lab_rows(inputs: Inputs, table: str) -> list[Row]:
-    """Return the rows of a table whose (N, b) is a cell of the weak series, ascending."""
-    weak = {
-        (row["workers"], row["per_worker_batch"]) for row in inputs.rows("scaling", kind="weak")
-    }
-    rows = [
-        row
-        for row in inputs.rows(table)
-        if not weak or (row["workers"], row["per_worker_batch"]) in weak
-    ]
-    return sorted(rows, key=lambda row: (row["workers"], row["per_worker_batch"]))
-
-
-def without_base(rows: list[Row]) -> list[str]:
-    """Return one line for each row whose planned one-worker base has no result."""
-    return [
-        f"communication, N = 1, b = {row['per_worker_batch']}: {row['base_status']}"
-        for row in rows
-        if row.get("base_status") is not None and row["base_status"] not in RESULTS
-    ]
+DIRECT = {
+    "exposed_s": "exposed communication",
+    "overhead_s": "overhead",
+    "contention_s": "contention",
+    "span_s": "span",
+    "buckets_s": "the all-reduce alone",
+}
 
 
-def subtraction(inputs: Inputs, row: Row) -> Value:
-    """Return the communication time by subtraction, with its interval."""
-    return measured(
-        row, "subtraction_s", "s", inputs.runs_of(row), inputs.repeats(row, "without_loading")
-    )
-
-
-def finding(inputs: Inputs, row: Row) -> Finding:
+def result(inputs: Inputs, row: Row) -> Finding:
     """Return what the subtraction of a complete row amounts to, by its interval."""
-    verdict = prose.against(subtraction(inputs, row), 0.0)
-    if verdict == "unknown":
-        return "undecided"
-    if verdict == "indistinct" or row.get("below_noise"):
-        return "below noise"
-    return "negative" if verdict == "below" else "communication"
+    return finding(seconds(inputs, row, "subtraction_s"))
 
 
-def share(row: Row) -> float:
-    """Return the subtraction as a fraction of the epoch's time."""
-    return float(row["subtraction_s"] / row["epoch_s"])
-
-
-def _part(kind: Finding, rows: list[Row]) -> str:
+def _part(inputs: Inputs, kind: Finding, rows: list[Row]) -> str:
     """What the subtraction gives in the cells of one kind."""
     if kind == "below noise":
         sizes = prose.batches([row["per_worker_batch"] for row in rows])
         return f"a time below the noise at {sizes}"
-    shares = {
-        id(row): f" ({format_value(share(row), 'fraction')} of the epoch)"
-        if kind == "communication"
-        else ""
-        for row in rows
-    }
-    times = prose.join(
-        [
-            f"{format_value(row['subtraction_s'], 's')}{shares[id(row)]} at "
-            f"b = {row['per_worker_batch']}"
-            for row in rows
-        ]
-    )
+
+    def one(row: Row) -> str:
+        part = share(inputs, row, "subtraction_s")
+        of_epoch = "" if part.value is None else f" ({prose.bare(part)} of the epoch)"
+        time = prose.bare(seconds(inputs, row, "subtraction_s"))
+        return f"{time}{of_epoch} at b = {row['per_worker_batch']}"
+
     ends = {
         "communication": "",
         "negative": f", which {prose.verb(len(rows), 'is not a time', 'are not times')}",
         "undecided": ", from too few repeats to tell it from zero",
     }
-    return times + ends[kind]
+    return prose.join([one(row) for row in rows]) + ends[kind]
 
 
-def pace(row: Row) -> str:
-    """Return how an epoch without loading of N workers compares with one worker's.
+def _pace(row: Row) -> str:
+    """How an epoch without loading of N workers compares with one worker's.
 
     $T_N - T_1$ is the subtraction less $(N-1)/N$ of $T_1$; its interval is shifted alike.
     """
-    rest = row["base_epoch_s"] * (1 - 1 / row["workers"])
+    rest = row["compute_s"] * (row["workers"] - 1)
     ends = [row.get("subtraction_s_low"), row.get("subtraction_s_high")]
     low, high = (None if end is None else end - rest for end in ends)
     verdict = prose.against(
@@ -100,23 +69,102 @@ def pace(row: Row) -> str:
 
 
 def _paces(rows: list[Row]) -> str:
-    groups: dict[str, list[int]] = {}
-    for row in rows:
-        groups.setdefault(pace(row), []).append(row["per_worker_batch"])
-    return prose.join([f"{words} at {prose.batches(sizes)}" for words, sizes in groups.items()])
+    return prose.join(
+        [
+            f"{words} at {prose.batches([row['per_worker_batch'] for row in group])}"
+            for words, group in grouped(rows, _pace).items()
+        ]
+    )
 
 
 def clause(inputs: Inputs, rows: list[Row]) -> str:
     """Return pace and subtraction of all cells, one part for each number of workers."""
     parts = []
-    for workers in sorted({row["workers"] for row in rows}):
-        own = [row for row in rows if row["workers"] == workers]
-        kinds: dict[Finding, list[Row]] = {}
-        for row in own:
-            kinds.setdefault(finding(inputs, row), []).append(row)
-        results = ", and ".join(_part(kind, group) for kind, group in kinds.items())
+    for workers, own in grouped(rows, lambda row: row["workers"]).items():
+        kinds = grouped(own, lambda row: result(inputs, row))
+        results = ", and ".join(_part(inputs, kind, group) for kind, group in kinds.items())
         parts.append(
             f"{prose.counted(workers, 'worker')} are {_paces(own)}, and the "
             f"subtraction gives {results}"
         )
     return "; ".join(parts)
+
+
+def subtraction_table(inputs: Inputs, rows: list[Row]) -> Table:
+    """Return the table of both times, computation, communication and its share."""
+    times = {
+        "base_epoch_s": "Epoch of one worker",
+        "epoch_s": "Epoch of N workers",
+        "compute_s": "Computation",
+        "subtraction_s": "Communication by subtraction",
+    }
+    return measured_table(
+        inputs,
+        "One epoch without loading: computation and communication.",
+        [
+            WORKERS,
+            BATCH,
+            *(Column(key=key, title=title, unit="s") for key, title in times.items()),
+            Column(key="share", title="Share of the epoch", unit="fraction"),
+        ],
+        rows,
+        lambda row: {"share": share(inputs, row, "subtraction_s")},
+    )
+
+
+def open_questions(inputs: Inputs, rows: list[Row]) -> list[str]:
+    """Return what the subtraction alone holds, misses and cannot tell apart."""
+    return [_meaning(), caveats(inputs, rows), _not_measured(), _shared(rows)]
+
+
+def _meaning() -> str:
+    return (
+        "The subtraction is not a pure communication time: it also holds contention of the "
+        "workers for the machine and the overhead of the wrapper that synchronises them. It "
+        "misses the part of the all-reduce that runs behind the backward pass, which PyTorch "
+        "arranges by reducing gradients in buckets (Li et al., 2020)."
+    )
+
+
+def caveats(inputs: Inputs, rows: list[Row]) -> str:
+    """Return what a negative time means, and one below the noise, where there is one."""
+    times = [
+        finding(seconds(inputs, row, name))
+        for row in rows
+        for name in ("subtraction_s", "exposed_s")
+        if row.get(name) is not None
+    ]
+    texts = []
+    if any(result(inputs, row) == "negative" for row in rows):
+        texts.append(
+            "A negative subtraction says that N workers finish their share in less than 1/N of "
+            "the time of one, so $T_1/N$ overstates their computation; it is reported as it "
+            "comes out and gives neither a share nor a bandwidth."
+        )
+    if "below noise" in times:
+        texts.append(
+            "Where the interval covers zero the communication is below the noise, and no "
+            "share is claimed."
+        )
+    return " ".join(texts)
+
+
+def _not_measured() -> str:
+    return (
+        f"The direct quantities ({prose.join(list(DIRECT.values()))}) are not measured, and no "
+        "number stands in for them. They would split the subtraction into exposed communication, "
+        "overhead and contention; without them it is open how far the subtraction and a direct "
+        "measurement disagree."
+    )
+
+
+def _shared(rows: list[Row]) -> str:
+    shared = sorted({row["workers"] for row in rows if row.get("oversubscribed")})
+    if not shared:
+        return ""
+    return (
+        f"At N = {prose.join([str(n) for n in shared])} the workers share cores or devices "
+        "(oversubscribed): $T_1/N$ assumes a device for each, so contention enters the "
+        "subtraction. Whether most of it is contention is not decidable from these "
+        "two times."
+    )

@@ -3,6 +3,7 @@
 from dpscale.reporting.answer import Answer, Column, Table, Value
 from dpscale.reporting.answers import prose
 from dpscale.reporting.answers.inputs import Inputs, Row, lacking, measured
+from dpscale.reporting.answers.measured_table import WORKERS, measured_table
 from dpscale.reporting.answers.q6_ledger import (
     GRADIENTS,
     PHASES,
@@ -18,9 +19,17 @@ from dpscale.reporting.answers.references import LI, PATARASUK
 from dpscale.units import format_value
 
 QUESTION = "What is passed on the network, and are gradients the only messages?"
+# The bytes of one steady iteration, summed over all workers.
+SUMS = {
+    "gradient_bytes": "Formula, gradients",
+    "predicted_bytes": "Formula, with buffers",
+    "ledger_bytes": "Ledger",
+    "interface_bytes": "Interface",
+}
 FORMULA = [
+    r"\text{bytes of the gradients per iteration} = 2 (N - 1) \, S",
     r"\text{bytes of all workers per iteration} = "
-    r"2 (N - 1) \, S + (N - 1) \, S_{\text{buffers}}"
+    r"2 (N - 1) \, S + (N - 1) \, S_{\text{buffers}}",
 ]
 
 
@@ -92,12 +101,13 @@ def _values(inputs: Inputs, rows: list[Row], wires: list[Row]) -> dict[str, Valu
     values = {}
     for row in rows:
         if row.get("purpose"):
-            name = f"{row['phase']} {row['operation']} {row['purpose']}".replace(" ", "_")
+            parts = (row["phase"], row["operation"], row["purpose"], row.get("dtype"))
+            name = " ".join(str(part) for part in parts if part).replace(" ", "_")
             values[f"{name}_bytes_n{row['workers']}"] = measured(
                 row, "bytes", "bytes_exact", inputs.runs_of(row)
             )
     for row in wires:
-        for column in ("predicted_bytes", "ledger_bytes", "interface_bytes"):
+        for column in SUMS:
             values[f"{column}_n{row['workers']}"] = measured(
                 row, column, "bytes_exact", inputs.runs_of(row), row.get("iterations")
             )
@@ -105,39 +115,24 @@ def _values(inputs: Inputs, rows: list[Row], wires: list[Row]) -> dict[str, Valu
 
 
 def _tables(inputs: Inputs, rows: list[Row], wires: list[Row]) -> list[Table]:
-    texts = {"phase": "Phase", "operation": "Operation", "purpose": "Purpose"}
+    texts = {"phase": "Phase", "operation": "Operation", "dtype": "Type", "purpose": "Purpose"}
     ledger = [
-        Column(key="workers", title="Workers N", unit="setting"),
+        WORKERS,
         *(Column(key=key, title=title) for key, title in texts.items()),
         Column(key="calls", title="Calls", unit="count"),
         Column(key="bytes", title="Payload", unit="bytes_exact"),
     ]
-    wire = [
-        Column(key="workers", title="Workers N", unit="setting"),
-        Column(key="predicted_bytes", title="Formula", unit="bytes_exact"),
-        Column(key="ledger_bytes", title="Ledger", unit="bytes_exact"),
-        Column(key="interface_bytes", title="Interface", unit="bytes_exact"),
-    ]
-    known = [row for row in rows if row.get("purpose")]
+    wire = [WORKERS, *(Column(key=key, title=SUMS[key], unit="bytes_exact") for key in SUMS)]
     made = [
-        ("Every collective, by phase; the steady phase is one iteration.", ledger, known),
+        (
+            "Every collective, by phase; the steady phase is one iteration.",
+            ledger,
+            [row for row in rows if row.get("purpose")],
+        ),
         ("Bytes sent by all workers in one steady iteration.", wire, wires),
     ]
     return [
-        Table(
-            caption=caption,
-            columns=columns,
-            rows=[
-                {
-                    column.key: row[column.key]
-                    if column.key in texts
-                    else measured(row, column.key, column.unit, inputs.runs_of(row))
-                    for column in columns
-                }
-                for row in chosen
-            ],
-            runs=[inputs.runs_of(row) for row in chosen],
-        )
+        measured_table(inputs, caption, columns, chosen)
         for caption, columns, chosen in made
         if chosen
     ]

@@ -99,6 +99,17 @@ def _deviation(found: float, predicted: float) -> str:
     return f"{size} {'above' if gap > 0 else 'below'} the formula"
 
 
+def _predicted(row: Row, predicted: float) -> str:
+    gradients = row.get("gradient_bytes")
+    whole = format_value(predicted, "bytes_exact")
+    if gradients is None or gradients == predicted:
+        return f"the formula gives {whole}"
+    return (
+        f"the formula gives {format_value(gradients, 'bytes_exact')} for the gradients and {whole} "
+        "with the buffers"
+    )
+
+
 def sums(wires: list[Row]) -> str:
     """Return the ledger's and the interface's bytes against the formula, for each N."""
     parts = []
@@ -106,7 +117,7 @@ def sums(wires: list[Row]) -> str:
         predicted = row.get("predicted_bytes")
         if not predicted:
             continue
-        text = f"at N = {row['workers']} the formula gives {format_value(predicted, 'bytes_exact')}"
+        text = f"at N = {row['workers']} {_predicted(row, predicted)}"
         if row.get("ledger_bytes") is not None:
             text += f", the ledger's sum is {_deviation(row['ledger_bytes'], predicted)}"
         interface = row.get("interface_bytes")

@@ -5,6 +5,11 @@ PATARASUK = (
     "workstations, J. Parallel Distrib. Comput. 69 (2009) 117–124, "
     "doi:10.1016/j.jpdc.2008.09.002."
 )
+THAKUR = (
+    "R. Thakur, R. Rabenseifner and W. Gropp, Optimization of Collective Communication "
+    "Operations in MPICH, Int. J. High Perform. Comput. Appl. 19 (2005) 49–66, "
+    "doi:10.1177/1094342005051521."
+)
 LI = (
     "S. Li et al., PyTorch Distributed: Experiences on Accelerating Data Parallel Training, "
     "Proc. VLDB Endow. 13 (2020) 3005–3018, doi:10.14778/3415478.3415530."
@@ -43,4 +48,13 @@ AMDAHL = (
 GUSTAFSON = (
     "J. L. Gustafson, Reevaluating Amdahl's law, Commun. ACM 31 (1988) 532–533, "
     "doi:10.1145/42411.42415."
+)
+THAKUR = (
+    "R. Thakur, R. Rabenseifner and W. Gropp, Optimization of collective communication "
+    "operations in MPICH, Int. J. High Perform. Comput. Appl. 19 (2005) 49–66, "
+    "doi:10.1177/1094342005051521."
+)
+VOGELS = (
+    "T. Vogels, S. P. Karimireddy and M. Jaggi, PowerSGD: Practical Low-Rank Gradient "
+    "Compression for Distributed Optimization, NeurIPS 2019, arXiv:1905.13727."
 )

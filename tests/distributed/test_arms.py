@@ -1,0 +1,168 @@
+"""Arms of a timed run: who trains, what is sent, and what a slow rank changes."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from dpscale.config.sections import ModelConfig
+from dpscale.plan.spec import Messages, Timing
+from dpscale.records import read_record
+from dpscale.train.untimed import COUNTED_STEPS
+
+Launched = Callable[..., Any]
+DIRECT = ("solo", "reference", "noop_hook", "buckets")
+HOOKS = ("fp16", "bf16", "powersgd")
+# 1,170 parameters and no buffers: what is sent is gradients and nothing else.
+PLAIN = {"model": ModelConfig(name="mlp"), "per_worker_batch": 32}
+
+
+def timing(*arms: str, **changes: Any) -> Timing:
+    given = {"repeats": 5, "min_steps": 10, "warmup_steps": 10, "direct_steps": 10} | changes
+    return Timing(arms=arms, **given)
+
+
+@pytest.fixture(scope="module")
+def two(launched: Launched) -> Any:
+    return launched(
+        "two", kind="timed", workers=2, per_worker_batch=32,
+        timing=timing("with_loading", "without_loading", *DIRECT),
+    )  # fmt: skip
+
+
+def test_each_arm_has_its_steps_and_solo_those_of_rank_0_alone(two: Any) -> None:
+    sizes = two.steps.groupby(["arm", "rank"]).size()
+    # An epoch of 646 images a worker has 20 full batches of 32; a direct arm 10 steps a repeat.
+    for rank in (0, 1):
+        assert sizes["without_loading", rank] == sizes["with_loading", rank] == 100
+        assert all(sizes[arm, rank] == 50 for arm in ("reference", "noop_hook", "buckets"))
+    assert sizes["solo", 0] == 50
+    assert ("solo", 1) not in sizes
+    assert two.record.utilisation_frac is None  # a rank stood aside
+
+
+def test_the_buckets_hold_the_gradient_and_fill_during_the_backward_pass(two: Any) -> None:
+    rows = two.record.buckets
+    assert sum(row["bytes"] for row in rows) == two.record.payload_bytes
+    ready = [row["ready_frac"] for row in rows]
+    assert ready == sorted(ready)
+    assert 0 < ready[-1] <= 1
+
+
+def test_only_ddp_sends_and_it_sends_the_gradient_exactly(two: Any) -> None:
+    def sent(arm: str, purpose: str) -> int:
+        rows = [row for row in two.record.collectives if row["timed_arm"] == arm]
+        return sum(row["bytes"] for row in rows if row["purpose"] == purpose)
+
+    assert sent("without_loading", "gradient bucket") == COUNTED_STEPS * two.record.payload_bytes
+    assert {row["timed_arm"] for row in two.record.collectives} == {"without_loading"}
+    wire = pd.DataFrame(two.record.wire).groupby("timed_arm")["sent_bytes"].sum()
+    predicted = COUNTED_STEPS * (2 * two.record.payload_bytes + two.record.buffer_bytes)
+    assert wire["without_loading"] == pytest.approx(predicted, rel=0.05)
+    assert wire.get("noop_hook", 0) < 0.05 * predicted  # the barriers around the steps
+
+
+def test_spans_come_from_every_rank(two: Any) -> None:
+    spans = pd.DataFrame(two.record.spans)
+    assert set(spans["rank"]) == {0, 1}
+    assert (spans["span_s"] > 0).all()
+    assert (spans["overlap_s"] <= spans["span_s"]).all()
+
+
+def test_sixteen_bit_hooks_halve_the_bytes_and_powersgd_sends_fewer(launched: Launched) -> None:
+    record = launched(
+        "hooks", kind="timed", workers=2, per_worker_batch=32,
+        model=ModelConfig(name="mnist_cnn"), timing=timing("without_loading", *HOOKS),
+    ).record  # fmt: skip
+    rows = pd.DataFrame(record.collectives)
+    sent = rows[rows["purpose"] == "gradient bucket"].groupby("timed_arm")["bytes"].sum()
+    assert sent["without_loading"] == COUNTED_STEPS * record.payload_bytes
+    assert sent["fp16"] == sent["bf16"] == sent["without_loading"] / 2
+    assert sent["powersgd"] < sent["fp16"]
+
+
+def test_repeats_go_on_while_the_interval_is_wide_and_the_budget_lasts(launched: Launched) -> None:
+    def repeats(run: str, **changes: Any) -> int:
+        arms = timing("without_loading", "reference", "noop_hook", **changes)
+        steps = launched(run, kind="timed", workers=2, timing=arms, **PLAIN).steps
+        return int(steps["repeat"].nunique())
+
+    assert repeats("wide", interval_frac=1e-6, budget_s=3.0) > 5
+    assert repeats("spent", interval_frac=1e-6, budget_s=0.01) == 5
+    assert repeats("narrow", interval_frac=1e6, budget_s=60.0) == 5
+
+
+def test_ddp_around_one_worker_is_timed_in_a_group_of_one(launched: Launched) -> None:
+    result = launched(
+        "one", kind="timed", per_worker_batch=32, timing=timing("without_loading", "ddp_of_one")
+    )
+    assert set(result.steps["arm"]) == {"without_loading", "ddp_of_one"}
+    assert result.record.collectives == []
+
+
+SLEEPY = """
+import os, time, torch.nn.functional as functional
+if os.environ.get("RANK") == "1":
+    loss = functional.cross_entropy
+    functional.cross_entropy = lambda *given: (time.sleep(0.05), loss(*given))[1]
+"""
+
+
+def test_a_sleep_in_one_rank_is_the_stragglers_and_not_the_wires(
+    launcher: Any, launched: Launched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arms = timing("without_loading", *DIRECT)
+    even = launched("even", kind="timed", workers=2, timing=arms, **PLAIN).steps
+    (tmp_path / "sitecustomize.py").write_text(SLEEPY, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    slow = launched("slow", kind="timed", workers=2, timing=arms, **PLAIN).steps
+
+    def straggling_s(steps: pd.DataFrame) -> float:
+        own = steps[steps["arm"] == "reference"].groupby(["repeat", "step"])["step_s"]
+        return float((own.max() - own.mean()).median())
+
+    def step_s(steps: pd.DataFrame, arm: str) -> float:
+        own = steps[steps["arm"] == arm].groupby(["repeat", "step"])["step_s"].max()
+        return float(own.median())
+
+    assert straggling_s(slow) == pytest.approx(0.025, rel=0.3)  # one of two ranks, 50 ms later
+    assert straggling_s(even) < 0.005
+    assert abs(step_s(slow, "buckets") - step_s(even, "buckets")) < 0.01
+    exposed_s = step_s(slow, "without_loading") - step_s(slow, "noop_hook")
+    assert exposed_s < 0.015  # the sleep is in both
+
+
+def test_two_agents_leave_the_same_columns_and_two_nodes(launcher: Any, two: Any) -> None:
+    spec = launcher.spec(
+        run="two_agents", kind="timed", workers=2, per_worker_batch=32,
+        timing=timing("with_loading", "without_loading", *DIRECT),
+    )  # fmt: skip
+    ended = launcher.start_agents(spec)
+    assert all(code == 0 for code, _ in ended), ended
+    record = read_record(launcher.folder / "two_agents/record.json")
+    assert record.nodes == 2
+    assert two.record.nodes == 1
+    # One kernel holds both agents' workers: their devices are shared.
+    assert record.workers_per_machine == two.record.workers_per_machine == 2
+    steps = pd.read_parquet(launcher.folder / "two_agents/steps.parquet")
+    assert list(steps.columns) == list(two.steps.columns)
+    assert len(steps) == len(two.steps)
+    assert {name for name, value in record if value is not None} == {
+        name for name, value in two.record if value is not None
+    }
+
+
+def test_a_link_run_times_messages_of_several_sizes_and_raw_tcp(launched: Launched) -> None:
+    record = launched(
+        "link", kind="link", workers=2, per_worker_batch=32,
+        messages=Messages(bytes=(), repeats=5, budget_s=20.0),
+    ).record  # fmt: skip
+    rows = pd.DataFrame(record.messages)
+    sizes = rows[rows["operation"] == "allreduce"].groupby("bytes").size()
+    assert len(sizes) >= 3
+    assert (sizes >= 5).all()
+    assert sizes.index.min() == record.payload_bytes  # one bucket, below the cap
+    assert (rows["seconds"] > 0).all()
+    assert "tcp" in set(rows["operation"])

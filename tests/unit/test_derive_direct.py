@@ -1,0 +1,164 @@
+"""Communication measured arm by arm: the split of a step, the buckets alone, DDP at one worker."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import direct_builders as made
+from builders import (
+    PAYLOAD_BYTES,
+    TRAIN_SAMPLES,
+    derived_lab,
+    full_lab,
+    one_worker_epoch_s,
+)
+from dpscale.derive.tables import derive_all
+
+CELL = (2, 128)
+
+
+def cell(table: pd.DataFrame, workers: int = CELL[0], batch: int = CELL[1]) -> pd.Series:
+    """Return the row of one cell."""
+    rows = table[(table["workers"] == workers) & (table["per_worker_batch"] == batch)]
+    assert len(rows) == 1
+    return rows.iloc[0]
+
+
+def slowed(
+    lab: dict[str, pd.DataFrame], *, arms: tuple[str, ...], seconds: float, rank: int | None
+):
+    """Return the lab with so many seconds more in each step of these arms of the N = 2 runs."""
+    steps = lab["steps"].copy()
+    chosen = steps["arm"].isin(arms) & steps["run"].str.startswith("scaling-n2-")
+    if rank is not None:
+        chosen &= steps["rank"] == rank
+    steps.loc[chosen, "step_s"] += seconds
+    return lab | {"steps": steps}
+
+
+def test_the_parts_are_the_differences_of_the_arms_by_hand():
+    # b = 128: T_1 = 2.78125 s, T_2 = 0.6 T_1, T_1/2 = 1.390625 s; the rest is 0.278125 s.
+    row, rest_s = cell(derived_lab(noise=0.0)["communication"]), 0.278125
+    assert row["compute_s"] == pytest.approx(1.390625)
+    assert row["subtraction_s"] == pytest.approx(rest_s)
+    assert row["contention_s"] == pytest.approx(0.2 * rest_s)
+    assert row["overhead_s"] == pytest.approx(0.1 * rest_s)
+    assert row["exposed_s"] == pytest.approx(0.7 * rest_s)
+    assert row["buckets_s"] == pytest.approx(0.8 * rest_s)
+    assert row["span_s"] == pytest.approx(0.9 * rest_s)
+    # Rank 1 is 1% faster than rank 0: the slowest is half a percent above the mean.
+    assert row["straggler_s"] == pytest.approx(0.005 * (1.390625 + 0.2 * rest_s))
+    assert row["straggler_frac"] == pytest.approx(row["straggler_s"] / row["epoch_s"])
+
+
+@pytest.mark.parametrize("factor", [0.45, 0.6, 1.3])
+def test_the_parts_add_up_to_the_subtraction_and_the_epoch(factor):
+    table = derived_lab(two_worker_factor=factor)["communication"]
+    several = table[table["workers"] > 1]
+    assert len(several) == 6
+    parts = several[["exposed_s", "overhead_s", "contention_s"]].sum(axis=1)
+    assert list(parts) == pytest.approx(list(several["subtraction_s"]), abs=1e-12)
+    total = several["compute_s"] + several["subtraction_s"]
+    assert list(total) == pytest.approx(list(several["epoch_s"]), rel=1e-15)
+
+
+def test_the_parts_follow_from_a_loop_over_the_steps():
+    lab = full_lab()
+    row = cell(derive_all(lab)["communication"])
+    steps = lab["steps"][lab["steps"]["run"] == "scaling-n2-b128"]
+
+    def epoch_s(arm: str, samples: int) -> float:
+        repeats = []
+        for _, repeat in steps[steps["arm"] == arm].groupby("repeat"):
+            slowest = [step["step_s"].max() for _, step in repeat.groupby("step")]
+            repeats.append(sum(slowest) / (samples * len(slowest)) * TRAIN_SAMPLES)
+        return float(np.median(repeats))
+
+    noop_s, reference_s = epoch_s("noop_hook", 256), epoch_s("reference", 256)
+    assert row["exposed_s"] == pytest.approx(epoch_s("without_loading", 256) - noop_s)
+    assert row["overhead_s"] == pytest.approx(noop_s - reference_s)
+    assert row["contention_s"] == pytest.approx(reference_s - epoch_s("solo", 128) / 2)
+    assert row["buckets_s"] == pytest.approx(epoch_s("buckets", 256))
+
+
+def test_a_sleep_in_one_rank_is_the_stragglers_and_leaves_the_bandwidth_alone():
+    lab = full_lab()
+    arms = ("with_loading", "without_loading", "reference", "noop_hook")
+    before, after = derive_all(lab), derive_all(slowed(lab, arms=arms, seconds=0.05, rank=0))
+    one, other = cell(before["communication"]), cell(after["communication"])
+    # 50 ms more than the mean of two ranks, 25 ms, in each of 10000/256 steps
+    more_s = 0.025 * TRAIN_SAMPLES / 256
+    assert other["straggler_s"] - one["straggler_s"] == pytest.approx(more_s)
+    assert other["straggler_frac"] > 3 * one["straggler_frac"]
+    assert other["exposed_s"] == pytest.approx(one["exposed_s"])
+    rates = [cell(tables["bandwidth"])["busbw_bytes_per_s"] for tables in (before, after)]
+    assert rates[0] == rates[1]
+
+
+def test_a_slower_link_raises_the_exposed_time_alone():
+    lab = full_lab()
+    slow = slowed(lab, arms=("without_loading", "buckets"), seconds=0.1, rank=None)
+    one, other = (cell(derive_all(tables)["communication"]) for tables in (lab, slow))
+    for part in ("compute_s", "contention_s", "overhead_s", "straggler_s"):
+        assert other[part] == one[part]
+    assert other["exposed_s"] - one["exposed_s"] == pytest.approx(0.1 * TRAIN_SAMPLES / 256)
+
+
+def test_one_worker_communicates_nothing():
+    row = cell(derived_lab()["communication"], workers=1)
+    assert row["compute_s"] == row["epoch_s"]
+    parts = ["subtraction_s", "exposed_s", "overhead_s", "contention_s", "span_s", "buckets_s"]
+    assert (row[parts] == 0).all()
+    assert (row[[f"{part}_high" for part in parts]] == 0).all()
+
+
+def test_an_exposed_time_whose_interval_covers_zero_is_below_the_noise():
+    table = derived_lab(noise=0.3)["communication"]
+    several = table[table["workers"] > 1]
+    covers = (several["exposed_s_low"] <= 0) & (several["exposed_s_high"] >= 0)
+    assert covers.any()
+    assert (several["exposed_below_noise"] == covers).all()
+
+
+def test_the_bus_bandwidth_is_that_of_the_buckets_alone():
+    tables = derived_lab(noise=0.0)
+    row, split = cell(tables["bandwidth"]), cell(tables["communication"])
+    # N = 2 moves S = 4 MB in each of 10000/256 iterations
+    moved = PAYLOAD_BYTES * TRAIN_SAMPLES / 256
+    assert row["busbw_bytes_per_s"] == pytest.approx(moved / split["buckets_s"])
+    assert row["busbw_bytes_per_s_low"] <= row["busbw_bytes_per_s"] <= row["busbw_bytes_per_s_high"]
+    assert row["link_source"] == "tcp"
+    assert row["link_bytes_per_s"] == pytest.approx(made.TCP_BYTES_PER_S)
+    assert row["busbw_of_link_frac"] == row["busbw_bytes_per_s"] / row["link_bytes_per_s"]
+
+
+def test_a_configured_rate_of_the_link_comes_before_the_measured_one():
+    lab = full_lab()
+    own = {"link": "this link", "bytes_per_s": 2e9, "latency_s": None, "source": "", "own": True}
+    links = pd.concat([lab["links"], pd.DataFrame([own])], ignore_index=True)
+    row = cell(derive_all(lab | {"links": links.astype(dict(lab["links"].dtypes))})["bandwidth"])
+    assert (row["link_source"], row["link_bytes_per_s"]) == ("configured", 2e9)
+
+
+def test_ddp_around_one_worker_is_compared_with_the_bare_module():
+    table = derived_lab(noise=0.0)["ddp_at_one"].set_index("per_worker_batch")
+    assert list(table.index) == [32, 128, 512]
+    assert table.loc[128, "bare_epoch_s"] == pytest.approx(one_worker_epoch_s(128))
+    assert table.loc[128, "overhead_frac"] == pytest.approx(made.DDP_OF_ONE - 1)
+    assert derived_lab(direct=False)["ddp_at_one"]["overhead_frac"].isna().all()
+
+
+def test_a_sixteen_bit_hook_halves_the_bytes():
+    table = derived_lab(noise=0.0)["compression"].set_index("hook")
+    assert list(table.index) == ["bf16", "fp16", "powersgd"]
+    assert table.loc["bf16", "payload_bytes"] == PAYLOAD_BYTES / 2
+    assert table.loc["bf16", "bytes_ratio"] == table.loc["bf16", "interface_ratio"] == 0.5
+    assert table.loc["bf16", "base_interface_bytes"] == 2 * PAYLOAD_BYTES
+    assert table.loc["bf16", "step_ratio"] == pytest.approx(0.9)
+    assert table.loc["fp16", "step_ratio_low"] > 1
+
+
+def test_a_compression_run_without_a_record_is_a_row_that_says_so():
+    table = derived_lab(not_run=("compression-n2",))["compression"]
+    assert list(table["status"]) == ["not run yet"]
+    assert table[["hook", "step_s", "bytes_ratio"]].isna().all(axis=None)

@@ -1,0 +1,98 @@
+"""The figures of the ring model: its fit, its score, and what it predicts."""
+
+import itertools
+import math
+
+import pytest
+
+from builders import derived_lab
+from dpscale.figures import link_fit, log_axes, style, what_if
+from figure_checks import Tables, as_read, axes_texts, draw, points
+
+
+@pytest.fixture(scope="module")
+def lab() -> Tables:
+    return as_read(derived_lab())
+
+
+def test_medians_and_the_fitted_line_are_those_of_the_table(lab):
+    figure, drawn = draw("link_fit", lab)
+    rows = lab["message_times"].query("operation == 'allreduce'")
+    assert sorted(points(figure.axes[0])) == sorted(zip(rows.bytes, rows.seconds, strict=True))
+    lines = [line for line in figure.axes[0].lines if line.get_marker() == "None"]
+    assert [y for line in lines for y in line.get_ydata()] == rows.fitted_s.tolist()
+    assert len(drawn) == len(rows) + len(lab["prediction"])
+
+
+def test_a_link_without_a_fit_says_so_and_has_no_line(lab):
+    nothing = {"alpha_s": None, "beta_bytes_per_s": None}
+    link = lab["link"].assign(**nothing)
+    figure, _ = link_fit.draw(
+        lab["message_times"].assign(fitted_s=float("nan")),
+        link,
+        lab["prediction"].assign(predicted_step_s=float("nan"), note="the link has no fit"),
+    )
+    labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert labels == ["N = 2: no fit", "N = 4: no fit"]
+    assert all(line.get_marker() != "None" for line in figure.axes[0].lines)
+    assert "the link has no fit" in " ".join(axes_texts(figure)).replace("\n", " ")
+
+
+def test_a_step_is_drawn_at_its_measured_and_predicted_time(lab):
+    figure, _ = draw("link_fit", lab)
+    rows = lab["prediction"]
+    assert list(points(figure.axes[1])) == list(
+        zip(rows.measured_step_s, rows.predicted_step_s, strict=True)
+    )
+
+
+def test_the_variants_are_drawn_on_the_slowest_link_only(lab):
+    _, drawn = draw("what_if", lab)
+    shown = drawn[drawn.speedup_ratio.notna()]
+    assert set(shown[shown.variant != "none"].link) == {"slow"}
+    assert set(shown[shown.variant == "none"].link) == {"this link", "fast", "slow"}
+
+
+def test_predictions_are_drawn_as_the_table_has_them(lab):
+    figure, drawn = draw("what_if", lab)
+    for axes, batch in zip(figure.axes, (32, 512), strict=True):
+        shown = drawn[(drawn.per_worker_batch == batch) & (drawn.variant == "none")]
+        shown = shown[shown.speedup_ratio.notna()]
+        assert sorted(points(axes)) == sorted(zip(shown.workers, shown.speedup_ratio, strict=True))
+
+
+def test_refused_points_are_named_and_not_drawn(lab):
+    figure, _ = draw("what_if", lab)
+    remarks = figure.get_supxlabel()
+    assert "Not drawn: this link, b = 32, from 16 workers on" in remarks
+
+
+def test_where_everything_is_refused_the_reason_is_all_there_is(lab):
+    nothing = dict.fromkeys(["step_s", "speedup_ratio", "efficiency_frac"], float("nan"))
+    refused = lab["what_if"].assign(status="refused", note="the link has no fit", **nothing)
+    figure, drawn = what_if.draw(refused)
+    assert axes_texts(figure) == ["refused: the link has no fit"]
+    assert what_if.alt(drawn) == "Predicted speed-up: refused, the link has no fit."
+
+
+def test_a_logarithmic_axis_has_few_ticks_inside_its_limits():
+    _, (axes,) = style.panels(1, 1, height_in=2)
+    log_axes.log_ticks(axes.xaxis, 800.0, 5e9, "bytes")
+    assert axes.get_xlim() == (800.0, 5e9)
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == [
+        "1 kB",
+        "100 kB",
+        "10 MB",
+        "1 GB",
+    ]
+
+
+def test_labels_at_the_ends_of_lines_stay_between_the_limits_and_apart():
+    _, (axes,) = style.panels(1, 1, height_in=2)
+    log_axes.log2_axes(axes, [1, 2, 4], 0.5, 8.0)
+    ends = [(4.0, y, f"{y}") for y in (0.5, 0.5, 0.5, 8.0, 8.0)]
+    log_axes.end_labels(axes, ends, gap=0.1)
+    heights = sorted(math.log2(text.xy[1]) for text in axes.texts)
+    assert heights[0] >= -1
+    assert heights[-1] <= 3
+    assert min(high - low for low, high in itertools.pairwise(heights)) == pytest.approx(0.4)
