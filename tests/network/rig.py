@@ -26,6 +26,9 @@ from typing import NamedTuple
 PREFIX = "dpr"  # of the namespaces' names; the process's id follows
 BURST, LATENCY = "256kb", "50ms"
 NETWORK = "10.77.0"
+# The machine's own may be BBR, with which the all-reduce of gloo scatters below what TCP carries
+# at 100 Mbit/s (docs/network-rig.md); Reno is in every kernel, and a namespace may choose it.
+CONGESTION_CONTROL = "reno"
 GONE_S = 5.0  # a killed process takes so long to disappear at the most
 _PORTS = itertools.count(29600)
 
@@ -56,7 +59,8 @@ class Rig:
     """Nodes 0 to nodes-1 with addresses 10.77.0.1 on; each link has `rate` in each direction.
 
     Everything is removed at the end of the block. What runs on the nodes of a rig that is killed is
-    told to end, and the empty nodes are removed at the start of the next rig. Raises RuntimeError where the system refuses a namespace or the shaping.
+    told to end, and the nodes are removed at the start of the next rig, once nothing runs there.
+    Raises RuntimeError where the system refuses a namespace or the shaping.
     """
 
     def __init__(self, nodes: int, rate: str) -> None:
@@ -171,6 +175,8 @@ class Rig:
         _ip("-n", namespace, "addr", "add", f"{self.address(node)}/24", "dev", interface)
         _ip("-n", namespace, "link", "set", interface, "up")
         _ip("-n", namespace, "link", "set", "lo", "up")
+        _run("ip", "netns", "exec", namespace, "sh", "-c",
+             f"echo {CONGESTION_CONTROL} > /proc/sys/net/ipv4/tcp_congestion_control")  # fmt: skip
         self._shape(node, "add")
 
     def _shape(self, node: int, verb: str) -> None:
@@ -267,6 +273,8 @@ def main() -> None:
             )
     except (RuntimeError, subprocess.TimeoutExpired) as error:
         parser.exit(1, f"rig.py: {error}\n")
+    except KeyboardInterrupt:
+        parser.exit(128 + signal.SIGINT)
     for node, one in enumerate(ended):
         if one.status != 0:
             print(f"rig.py: node {node} ended with {one.status}", file=sys.stderr)

@@ -1,13 +1,15 @@
 """Sections of the configuration that describe one study of the lab each."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, ByteSize, Field, field_serializer, field_validator
 
 from dpscale.config.sections import PositiveFloat, PositiveInt, Section
 
+Value = TypeVar("Value")
 
-def _distinct(values: tuple[int, ...]) -> tuple[int, ...]:
+
+def _distinct(values: tuple[Value, ...]) -> tuple[Value, ...]:
     if len(set(values)) < len(values):
         raise ValueError("name each value once: a repeated one is no repeat of a measurement")
     return values
@@ -135,7 +137,7 @@ class CommunicationConfig(Section):
     budget_s: PositiveFloat = Field(
         20.0, description="Seconds after which a run starts no further repeat."
     )
-    hooks: tuple[Hook, ...] = Field(
+    hooks: Annotated[tuple[Hook, ...], AfterValidator(_distinct)] = Field(
         ("fp16", "bf16", "powersgd"),
         description="Compression of gradients to measure, at the fewest workers.",
     )
@@ -147,6 +149,14 @@ class CommunicationConfig(Section):
     links: tuple[LinkConfig, ...] = Field(
         NAMED_LINKS, description="Links to predict speed-ups on, up to 1,024 workers."
     )
+
+    @field_validator("links")
+    @classmethod
+    def _named_once(cls, links: tuple[LinkConfig, ...]) -> tuple[LinkConfig, ...]:
+        names = [link.name for link in links]
+        if len(set(names)) < len(names):
+            raise ValueError("give each link a name of its own")
+        return links
 
 
 class LargeBatchConfig(Section):

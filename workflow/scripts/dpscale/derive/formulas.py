@@ -104,6 +104,14 @@ def ring_allreduce_seconds(
     return latency_s + ring_allreduce_bytes(payload_bytes, workers) / beta_bytes_per_s
 
 
+def level_message_bytes(workers: Number, alpha_s: Number, beta_bytes_per_s: Number) -> Number:
+    """Return N*alpha*beta: bytes of the all-reduce whose latency takes as long as its bytes.
+
+    Where the two terms of `ring_allreduce_seconds` are equal.
+    """
+    return workers * alpha_s * beta_bytes_per_s
+
+
 def device_share(workers_per_machine: Number, devices_per_machine: Number) -> Number:
     """Return max(1, workers/devices): how many workers share a device of their machine."""
     return max(1.0, workers_per_machine / devices_per_machine)

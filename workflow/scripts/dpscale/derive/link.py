@@ -9,7 +9,11 @@ from scipy.optimize import nnls
 
 from dpscale.derive.cells import in_study
 from dpscale.derive.columns import Columns, as_table, floats, integers, texts
-from dpscale.derive.formulas import ring_allreduce_bytes, ring_allreduce_seconds
+from dpscale.derive.formulas import (
+    level_message_bytes,
+    ring_allreduce_bytes,
+    ring_allreduce_seconds,
+)
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import CONFIDENCE, SEED, UNKNOWN, Estimate, median
 
@@ -28,6 +32,7 @@ LINK_COLUMNS: Columns = (
     | integers("smallest_bytes largest_bytes messages")
     | floats("tcp_bytes_per_s tcp_bytes_per_s_low tcp_bytes_per_s_high")
     | texts("status note runs")
+    | floats("level_bytes level_bytes_low level_bytes_high")
 )
 FEWEST_SIZES = 2  # two unknowns
 FIT_RESAMPLES = 999  # each is a fit of its own
@@ -109,10 +114,15 @@ def _fit_columns(samples: Samples, workers: int) -> dict[str, Any]:
     alpha_low, alpha_high = _interval([one.alpha_s for one in again])
     rates = [one.beta_bytes_per_s for one in again]
     beta_low, beta_high = _interval([rate for rate in rates if rate is not None])
+    levels = [level_message_bytes(workers, one.alpha_s, one.beta_bytes_per_s)
+              for one in again if one.beta_bytes_per_s is not None]  # fmt: skip
+    level_low, level_high = _interval(levels)
     return columns | {
         "alpha_s": fit.alpha_s, "alpha_s_low": alpha_low, "alpha_s_high": alpha_high,
         "beta_bytes_per_s": beta, "beta_bytes_per_s_low": beta_low,
         "beta_bytes_per_s_high": beta_high, "residual_frac": max(deviations),
+        "level_bytes": level_message_bytes(workers, fit.alpha_s, beta),
+        "level_bytes_low": level_low, "level_bytes_high": level_high,
     }  # fmt: skip
 
 

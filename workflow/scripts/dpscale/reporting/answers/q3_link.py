@@ -56,12 +56,6 @@ def paragraph(inputs: Inputs) -> str:
     ).strip()
 
 
-def _level_bytes(row: Row, end: str) -> float | None:
-    """The size at which latency and bytes take equally long: $N \\alpha \\beta$."""
-    alpha_s, beta = (row.get(f"{name}{end}") for name in ("alpha_s", "beta_bytes_per_s"))
-    return None if alpha_s is None or beta is None else float(row["workers"] * alpha_s * beta)
-
-
 def latency_or_bytes(inputs: Inputs, rates: list[Row]) -> str:
     """Return where latency takes more of the buckets' time than their bytes do.
 
@@ -74,7 +68,7 @@ def latency_or_bytes(inputs: Inputs, rates: list[Row]) -> str:
             for rate in rates
             if rate["workers"] == row["workers"] and rate.get("payload_bytes") is not None
         ]
-        lowest, level = _level_bytes(row, "_low"), _level_bytes(row, "")
+        lowest, level = row.get("level_bytes_low"), row.get("level_bytes")
         if payloads and lowest is not None and level is not None and max(payloads) < lowest:
             parts.append(f"{format_value(level, 'bytes')} at N = {row['workers']}")
     if not parts:

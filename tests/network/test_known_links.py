@@ -5,7 +5,6 @@ The whole range, 100 Mbit/s to 5 Gbit/s with 2 to 4 nodes: pytest -m slow tests/
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
