@@ -133,7 +133,7 @@ def test_a_latency_whose_interval_reaches_zero_is_not_told_from_it():
 
 
 def test_latency_outweighs_bytes_only_where_the_whole_payload_is_small():
-    slow = text_of(edited("link", **around("alpha_s", 1e-2))["Q3.2"])
+    slow = text_of(edited("link", **around("level_bytes", 1e12))["Q3.2"])
     assert "spend more of their time on latency than on bytes" in slow
     assert "on latency than on bytes" not in text_of(answers(*lab())["Q3.2"])
 
