@@ -38,7 +38,11 @@ def test_bytes_are_summed_over_namespaces_by_interface():
     assert sent_between(before, after) == {"eth0": 100, "new": 3}
 
 
-CONFIG = {"name": "test", "hardware": {"allow_oversubscription": True}}
+CONFIG = {
+    "name": "test",
+    "hardware": {"allow_oversubscription": True},
+    "scaling": {"per_worker_batches": [32, 128]},
+}
 
 
 def test_weak_cells_of_several_workers_get_the_direct_arms():

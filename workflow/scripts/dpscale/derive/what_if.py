@@ -12,6 +12,7 @@ from dpscale.derive.overlap import Observed
 from dpscale.derive.prediction import fitted_link, ring_seconds
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.step_model import StepModel, step_models
+from dpscale.units import format_value
 
 COLUMNS: Columns = (
     texts("link")
@@ -68,7 +69,8 @@ def _beyond_the_fit(fit: StepModel, own: pd.Series, workers: int) -> str | None:
     smallest = float(own["smallest_bytes"]) / fit.workers
     if mean_bytes / workers >= smallest:
         return None
-    return f"pieces of {mean_bytes / workers:.0f} B are below the fit's smallest, {smallest:.0f} B"
+    piece, least = (format_value(size, "bytes") for size in (mean_bytes / workers, smallest))
+    return f"pieces of {piece} are below the fit's smallest, {least}"
 
 
 def _variants(compression: pd.DataFrame) -> Iterator[tuple[str, float, float]]:
