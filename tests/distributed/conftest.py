@@ -63,15 +63,15 @@ class Launcher:
             command, capture_output=True, text=True, env=environment, timeout=300, check=False
         )
 
-    def start_agents(self, spec: Spec) -> list[tuple[int, str]]:
-        """Launch a spec over one torchrun agent a worker; exit status and errors of each."""
+    def start_agents(self, spec: Spec, per_node: int = 1) -> list[tuple[int, str]]:
+        """Launch a spec over torchrun agents of some workers; exit status and errors of each."""
         path = self._write(spec)
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         launch = [
-            sys.executable, "-m", "torch.distributed.run", f"--nnodes={spec.workers}",
-            "--nproc-per-node=1", "--master-addr=127.0.0.1", f"--master-port={port}",
+            sys.executable, "-m", "torch.distributed.run", f"--nnodes={spec.workers // per_node}",
+            f"--nproc-per-node={per_node}", "--master-addr=127.0.0.1", f"--master-port={port}",
         ]  # fmt: skip
         environment = os.environ | {"OMP_NUM_THREADS": "1"}
         agents = [
@@ -79,7 +79,7 @@ class Launcher:
                 [*launch, f"--node-rank={rank}", str(RUN_SCRIPT), str(path)],
                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment,
             )
-            for rank in range(spec.workers)
+            for rank in range(spec.workers // per_node)
         ]  # fmt: skip
         errors = [agent.communicate(timeout=300)[1] for agent in agents]
         return [(agent.returncode, text) for agent, text in zip(agents, errors, strict=True)]
@@ -88,6 +88,10 @@ class Launcher:
         """Launch a spec that must end well."""
         ended = self.start(spec)
         assert ended.returncode == 0, ended.stderr[-3000:]
+        return self.result(spec)
+
+    def result(self, spec: Spec) -> Result:
+        """What a run that ended well left behind."""
         folder = self.folder / spec.run
         steps = pd.read_parquet(folder / "steps.parquet")
         return Result(read_record(folder / "record.json"), steps)

@@ -86,3 +86,16 @@ def test_every_step_of_every_rank_is_a_row(launched: Launched) -> None:
     assert steps.groupby(["rank", "epoch"]).size().tolist() == [40] * 4
     phases = ["load_s", "copy_s", "forward_s", "backward_s", "update_s"]
     assert (steps[phases].sum(axis=1) - steps["step_s"]).abs().max() < 1e-9
+
+
+def test_four_workers_on_one_node_and_on_two_train_the_same(launcher: Any) -> None:
+    fields = REPLICAS | {"workers": 4}
+    one = launcher.run(launcher.spec(run="one_by_four", **fields))
+    spec = launcher.spec(run="two_by_two", **fields)
+    ended = launcher.start_agents(spec, per_node=2)
+    assert [status for status, _ in ended] == [0, 0], ended
+    two = launcher.result(spec)
+    assert (one.record.nodes, two.record.nodes) == (1, 2)
+    assert two.steps["loss"].tolist() == one.steps["loss"].tolist()
+    digests = [{row["parameter_digest"] for row in x.record.replicas} for x in (one, two)]
+    assert digests[0] == digests[1]

@@ -4,6 +4,7 @@ import importlib
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -285,4 +286,6 @@ def test_a_process_ends_with_status_1_and_one_line(tmp_path):
 def test_run_names_the_spec_that_it_cannot_run(tmp_path, content, reason):
     path = tmp_path / "spec.json"
     path.write_text(content)
-    assert stderr_of("run.py", path) == f"run.py: rank 0: {path}: {reason}\n"
+    assert (
+        stderr_of("run.py", path) == f"run.py: rank 0 on {socket.gethostname()}: {path}: {reason}\n"
+    )

@@ -13,10 +13,11 @@ from torch.distributed.elastic.multiprocessing.errors import record
 
 from dpscale.errors import one_line
 from dpscale.plan import Spec
+from dpscale.processes import end_with_parent, node_name
 from dpscale.records.storage import about
 from dpscale.train.run import run
 
-RANK = os.environ.get("RANK", "0")
+WHO = f"run.py: rank {os.environ.get('RANK', '0')} on {node_name()}"
 
 
 def read_spec(path: Path) -> Spec:
@@ -36,19 +37,21 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="folder of the record; default: the spec's")
     arguments = parser.parse_args()
     folder = arguments.output or arguments.spec.parent
-    with one_line(f"run.py: rank {RANK}"):
+    with one_line(WHO):
         spec = read_spec(arguments.spec)
     run(spec, record=folder / "record.json", steps=folder / "steps.parquet")
 
 
 if __name__ == "__main__":
+    if "TORCHELASTIC_RUN_ID" in os.environ:
+        end_with_parent()
     try:
         main()
         status = 0
     except Exception as error:
         if not isinstance(error, OSError | ValueError | RuntimeError):  # a slip of the program
             traceback.print_exc()
-        print(f"run.py: rank {RANK}: {type(error).__name__}: {error}", file=sys.stderr)
+        print(f"{WHO}: {type(error).__name__}: {error}", file=sys.stderr)
         status = 1
     sys.stdout.flush()
     sys.stderr.flush()

@@ -1,5 +1,6 @@
 """What a user can mend, said in one line: the scripts end with it instead of a traceback."""
 
+import errno
 import json
 import sys
 from collections.abc import Iterator
@@ -42,6 +43,8 @@ def _reason(error: Exception) -> str:
         return f"lacks the key or column {error}"
     if isinstance(error, FileExistsError | NotADirectoryError):
         return f"{error.filename}: {_UNUSABLE_PLACE}"
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"{error.filename or 'the disk'}: {error.strerror}; free some space and repeat this"
     if isinstance(error, OSError) and error.filename:
         absent = isinstance(error, FileNotFoundError)
         hint = "make it first or name another" if absent else "name another"

@@ -23,6 +23,7 @@ class Record(BaseModel):
     finished_at: str
     wall_s: float
     nodes: int | None = None
+    rank_nodes: list[str] = Field([], description="The node of each rank.")
     oversubscribed: bool | None = None
     workers_per_machine: int | None = Field(
         None, description="Workers on the machine that holds most of them."

@@ -10,6 +10,8 @@ import sys
 import traceback
 from collections.abc import Callable
 
+from dpscale.processes import end_with_parent
+
 
 def run_in_child(work: Callable[[], None]) -> str | None:
     """Do the work in a forked child and wait for it.
@@ -22,6 +24,7 @@ def run_in_child(work: Callable[[], None]) -> str | None:
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
+        end_with_parent()
         _work_and_exit(work, writer)
     os.close(writer)
     with os.fdopen(reader, encoding="utf-8") as pipe:

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from dpscale.plan import Spec
+from dpscale.processes import node_name
 from dpscale.provenance import now, provenance
 from dpscale.records import Record, write_record, write_steps
 from dpscale.train.child import run_in_child
@@ -68,10 +69,19 @@ def _run(spec: Spec, frame: "_Frame") -> None:
         frame.describe(dataset, place)
         outcome, writes = _measure(spec, dataset, place, frame)
         if writes:
-            frame.write(outcome)
+            _write(frame, outcome)
         if outcome.status == "out_of_memory" and spec.workers > 1:
             # NCCL's peers would not notice for minutes: a failed worker makes torchrun end them.
             raise RuntimeError(outcome.message)
+
+
+def _write(frame: "_Frame", outcome: Measurement) -> None:
+    try:
+        frame.write(outcome)
+    except Exception as error:
+        if outcome.status == "out_of_memory":  # so little is left that not even this can be written
+            raise RuntimeError(outcome.message) from error
+        raise
 
 
 def _measure(
@@ -135,10 +145,12 @@ class _Frame:
                 zero_gamma=False,
             )
         # Nodes that share a kernel (containers, network namespaces) share its devices too.
-        most = max(Counter(place.share(machine_id())).values())
+        machines, names = zip(*place.share((machine_id(), node_name())), strict=True)
+        most = max(Counter(machines).values())
         devices = available_devices(self._spec.hardware)
         self._fields = {
             "nodes": place.nodes,
+            "rank_nodes": list(names),
             "oversubscribed": most > devices,
             "workers_per_machine": most,
             "devices_per_machine": devices,

@@ -17,6 +17,7 @@ from dpscale.config.sections import HardwareConfig
 from dpscale.plan import Spec
 from dpscale.train.data import Dataset
 from dpscale.train.device import open_device, synchronise
+from dpscale.train.heartbeat import heartbeat
 from dpscale.train.models import build_model
 from dpscale.train.optim import build_optimizer, build_scheduler
 from dpscale.train.sync import AllReduce, Scatter, Solo, Sync
@@ -95,7 +96,8 @@ def join_launched(hardware: HardwareConfig) -> Iterator[Place]:
     device = open_device(hardware, int(os.environ.get("LOCAL_RANK", 0)))
     if workers > 1:
         dist.init_process_group(hardware.backend, timeout=COLLECTIVE_TIMEOUT)
-    yield Place(rank, workers, workers // local_size, device)
+    with heartbeat(rank, workers):
+        yield Place(rank, workers, workers // local_size, device)
     if dist.is_initialized():  # after an error peers may be stuck in a collective: just leave
         dist.destroy_process_group()
 

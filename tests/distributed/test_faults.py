@@ -1,0 +1,196 @@
+"""Launched runs that break end soon, say which rank on which node and why, and leave no record."""
+
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpscale.attempts import Attempt, History, memory_factor
+from dpscale.processes import born
+
+LAUNCH_SCRIPT = Path(__file__).resolve().parents[2] / "workflow/scripts/launch.py"
+LONG = {"workers": 2, "per_worker_batch": 32, "training": {"epochs": 500}}
+
+
+class Run:
+    """A run started by launch.py in a folder of its own."""
+
+    def __init__(self, folder: Path, spec: Any) -> None:
+        self.folder, self.log = folder, folder / "run.log"
+        folder.mkdir(exist_ok=True)
+        (folder / "spec.json").write_text(spec.model_dump_json())
+
+    def start(self, attempt: int = 1, **environment: str) -> "subprocess.Popen[str]":
+        """Start an attempt; its errors can be read from the pipe."""
+        self.process = subprocess.Popen(
+            [sys.executable, str(LAUNCH_SCRIPT), str(self.folder / "spec.json"), "--log",
+             str(self.log), "--history", str(self.folder / "attempts"), f"--attempt={attempt}"],
+            stderr=subprocess.PIPE, text=True, env=os.environ | environment,
+        )  # fmt: skip
+        return self.process
+
+    def errors(self) -> str:
+        """Wait for the end and return what was printed."""
+        return self.process.communicate(timeout=90)[1]
+
+    def ranks(self, count: int = 2) -> list[int]:
+        """Wait until the workers train; their processes by rank."""
+        self.wait_for("of 500")
+        found = {}
+        for path in Path("/proc").glob("[0-9]*/environ"):
+            try:
+                command = path.with_name("cmdline").read_bytes()
+                words = path.read_bytes().decode().split("\0")
+            except OSError:
+                continue
+            ranks = [word[5:] for word in words if word.startswith("RANK=")]
+            if ranks and str(self.folder).encode() in command:
+                found[int(ranks[0])] = int(path.parent.name)
+        assert sorted(found) == list(range(count))
+        return [found[rank] for rank in range(count)]
+
+    def wait_for(self, words: str) -> None:
+        """Wait until the workers have printed some words."""
+        end = time.monotonic() + 60
+        while words not in (self.log.read_text() if self.log.exists() else ""):
+            assert time.monotonic() < end, self.log.read_text()
+            time.sleep(0.02)
+
+    def attempts(self) -> list[Attempt]:
+        return History(self.folder / "attempts").read()
+
+    def files(self) -> set[str]:
+        return {path.name for path in self.folder.iterdir()} - {"attempts", "run.log", "spec.json"}
+
+
+@pytest.fixture
+def make_run(launcher: Any, tmp_path: Path) -> Iterator[Callable[..., Run]]:
+    made: list[Run] = []
+
+    def make(folder: Path = tmp_path / "run", **fields: Any) -> Run:
+        made.append(Run(folder, launcher.spec(run="broken", **(LONG | fields))))
+        return made[-1]
+
+    yield make
+    for run in made:
+        if hasattr(run, "process") and run.process.poll() is None:
+            run.process.terminate()
+            run.process.communicate(timeout=60)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A folder on a file system with room for 64 KiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(command, capture_output=True).returncode != 0:
+        pytest.skip("cannot mount a small file system here")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def test_a_killed_rank_is_named_with_its_node_and_signal(make_run: Any) -> None:
+    run = make_run()
+    run.start()
+    os.kill(run.ranks()[1], signal.SIGKILL)
+    line = run.errors().splitlines()[-1]
+    assert line.startswith(f"broken: attempt 1: rank 1 on {socket.gethostname()}: Signal 9 (SIGK")
+    assert run.process.returncode == 1
+    assert run.log.read_text().splitlines()[-1] == line
+    assert run.files() == set()
+
+
+def test_a_stopped_rank_is_named_by_the_rank_that_watches_it(make_run: Any) -> None:
+    run = make_run()
+    run.start(DPSCALE_SILENCE_S="3")
+    stopped = run.ranks()[0]
+    os.kill(stopped, signal.SIGSTOP)
+    assert f"rank 0 on {socket.gethostname()}: process {stopped} has not answered" in run.errors()
+    (attempt,) = run.attempts()
+    assert attempt.failure is not None
+    assert (attempt.failure.cause, attempt.failure.rank) == ("silent", 0)
+    assert born(stopped) is None
+
+
+def test_a_rank_without_host_memory_is_named_and_gets_more(make_run: Any) -> None:
+    run = make_run()
+    run.start()
+    process = run.ranks()[1]
+    resource.prlimit(process, resource.RLIMIT_DATA, (1, resource.RLIM_INFINITY))
+    assert f"rank 1 on {socket.gethostname()}: RuntimeError: rank 1, batch 32: " in run.errors()
+    assert run.files() == set()
+    assert memory_factor(run.attempts()) == 2
+
+
+def test_a_full_disk_is_said_and_starts_nothing_again(make_run: Any, small_disk: Path) -> None:
+    run = make_run(folder=small_disk / "run", training={"epochs": 1})
+    run.log = small_disk.parent / "run.log"
+    run.start()
+    run.wait_for("of 1")
+    with pytest.raises(OSError, match="No space"):
+        fill(small_disk / "filler")
+    errors = run.errors()
+    assert "No space left on device; free some space" in errors.splitlines()[-1]
+    assert run.files() == set()
+    started = time.monotonic()
+    run.start(attempt=2)
+    assert "No space left on device" in run.errors()
+    assert time.monotonic() - started < 3
+
+
+def fill(path: Path) -> None:
+    with path.open("wb", buffering=0) as file:
+        while True:
+            file.write(b"0" * 512)
+
+
+def test_an_error_of_the_program_is_not_tried_again(make_run: Any) -> None:
+    data = {"dataset": "cifar10", "root": "/nowhere"}
+    run = make_run(data=data)
+    run.start()
+    assert "fetch_dataset" in run.errors().splitlines()[-1]
+    run.start(attempt=2)
+    assert "not tried again" in run.errors()
+
+
+def test_a_launch_told_to_end_ends_its_workers_and_says_so(make_run: Any) -> None:
+    run = make_run()
+    process = run.start()
+    ranks = run.ranks()
+    process.terminate()
+    assert "told to end (SIGTERM)" in run.errors()
+    assert [born(rank) for rank in ranks] == [None, None]
+    assert run.files() == set()
+
+
+def test_workers_do_not_outlive_a_killed_launch(make_run: Any) -> None:
+    run = make_run()
+    process = run.start()
+    ranks = run.ranks()
+    process.kill()
+    process.communicate()
+    end = time.monotonic() + 10
+    while any(born(rank) for rank in ranks) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert [born(rank) for rank in ranks] == [None, None]
+    (attempt,) = run.attempts()
+    assert attempt.ended_at is None
+
+
+def test_workers_end_with_the_snakemake_that_asked_for_them(make_run: Any) -> None:
+    snakemake = subprocess.Popen(["sleep", "600"])
+    run = make_run()
+    run.start(DPSCALE_WORKFLOW_PID=str(snakemake.pid))
+    run.ranks()
+    snakemake.kill()
+    snakemake.wait()
+    assert "the snakemake that started it was killed" in run.errors()

@@ -1,0 +1,104 @@
+"""How attempts at a run ended, and what that asks of the next one."""
+
+import pytest
+
+from dpscale.attempts import (
+    Attempt,
+    Cause,
+    Failure,
+    History,
+    cause_of,
+    hopeless,
+    memory_factor,
+    nodes_to_avoid,
+    root,
+    time_factor,
+)
+
+
+def attempt(number: int = 1, cause: Cause | None = None, node: str = "n1") -> Attempt:
+    failure = cause and Failure(cause=cause, node=node, rank=1, message="why")
+    return Attempt(
+        number=number, host="login", process=7, born=1, began_at="2026-01-01T00:00:00",
+        ended_at="2026-01-01T00:01:00", failure=failure,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("exitcode", "message", "cause"),
+    [
+        (-9, "Signal 9 (SIGKILL) received by PID 7", Cause.KILLED),
+        (-15, "", Cause.CANCELLED),
+        (-11, "Signal 11 (SIGSEGV) received by PID 7", Cause.CRASHED),
+        (1, "OSError: [Errno 28] No space left on device: 'record.json'", Cause.DISK),
+        (1, "OSError: [Errno 122] Disk quota exceeded", Cause.DISK),
+        (1, "RuntimeError: DefaultCPUAllocator: can't allocate memory", Cause.MEMORY),
+        (1, "RuntimeError: [pair.cc:547] Connection closed by peer [10.0.0.2]:4", Cause.NETWORK),
+        (1, "DistBackendError: NCCL error: remote process exited", Cause.NETWORK),
+        (1, "ValueError: unknown model", Cause.ERROR),
+    ],
+)
+def test_a_cause_follows_from_signal_and_message(exitcode, message, cause):
+    assert cause_of(exitcode, message) == cause
+
+
+@pytest.mark.parametrize(
+    ("causes", "first"),
+    [
+        ([Cause.NETWORK, Cause.KILLED, Cause.NETWORK], Cause.KILLED),
+        ([Cause.KILLED, Cause.ERROR, Cause.SILENT], Cause.SILENT),
+        ([Cause.NETWORK, Cause.DISK], Cause.DISK),
+        ([Cause.CANCELLED, Cause.ERROR], Cause.ERROR),
+    ],
+)
+def test_the_root_is_what_the_other_ends_follow_from(causes, first):
+    found = root([Failure(cause=cause, node="n1") for cause in causes])
+    assert found is not None
+    assert found.cause == first
+    assert root([]) is None
+
+
+def test_a_failure_names_rank_node_and_cause():
+    assert Failure(cause=Cause.KILLED, node="n2", rank=3).described() == "rank 3 on n2: killed"
+    assert Failure(cause=Cause.TIME, node="n2", message="late").described() == "n2: late"
+
+
+@pytest.mark.parametrize("cause", list(Cause))
+def test_only_what_would_happen_again_is_hopeless(cause):
+    never = {Cause.DISK, Cause.ERROR, Cause.CRASHED}
+    assert (hopeless([attempt(cause=cause)]) is not None) == (cause in never)
+
+
+def test_an_attempt_without_an_end_tells_nothing():
+    lost = attempt().model_copy(update={"ended_at": None})
+    assert hopeless([attempt(cause=Cause.ERROR), lost]) is None
+    assert (memory_factor([lost]), time_factor([lost]), nodes_to_avoid([lost])) == (1, 1, [])
+
+
+def test_memory_and_time_double_with_each_attempt_that_lacked_them():
+    causes = [Cause.KILLED, Cause.TIME, Cause.MEMORY, Cause.CANCELLED]
+    attempts = [attempt(number, cause) for number, cause in enumerate(causes, start=1)]
+    assert (memory_factor(attempts), time_factor(attempts)) == (4, 2)
+
+
+def test_nodes_that_fell_silent_are_avoided():
+    attempts = [attempt(1, Cause.SILENT, "n2"), attempt(2, Cause.KILLED, "n3")]
+    assert nodes_to_avoid(attempts) == ["n2"]
+
+
+def test_a_history_keeps_the_attempts_of_one_call(tmp_path):
+    history = History(tmp_path / "run")
+    assert history.read() == []
+    begun = attempt(1).model_copy(update={"ended_at": None})
+    for one in (begun, attempt(1, Cause.KILLED), attempt(2)):
+        history.write(one)
+    assert history.read() == [attempt(1, Cause.KILLED), attempt(2)]
+    history.write(begun)
+    assert history.read() == [begun]
+
+
+def test_what_nodes_note_is_read_once(tmp_path):
+    history, failure = History(tmp_path), Failure(cause=Cause.KILLED, node="n2", rank=1)
+    history.note(failure)
+    assert history.noted() == [failure]
+    assert history.noted() == []

@@ -1,0 +1,149 @@
+"""The commands that start a run, and what is asked of Slurm; nothing is started here."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpscale.config import load_config
+from dpscale.launch import LaunchError, command, leftovers, slurm, torchrun_arguments
+from dpscale.launch.interface import interface_towards
+from dpscale.plan.spec import Spec, build_spec
+from dpscale.processes import born
+
+STEP = {"SLURM_JOB_ID": "20007", "SLURM_NODEID": "1", "SLURM_JOB_NODELIST": "n[1-2]"}
+
+
+def spec(workers: int, workers_per_node: int | None = None) -> Spec:
+    hardware = {"allow_oversubscription": True, "workers_per_node": workers_per_node}
+    config = load_config({"name": "t", "hardware": hardware, "scaling": None, "sweep": None,
+                          "large_batch": None, "replicas": None, "ledger": None})  # fmt: skip
+    return build_spec(config, "timed", run="a", study="scaling", workers=workers,
+                      per_worker_batch=8)  # fmt: skip
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """What Slurm's commands print, by their words."""
+    printed = {
+        "scontrol show hostnames n[1-2]": "n1\nn2\n",
+        "scontrol show node n1": "NodeName=n1 Arch=x86_64\n   NodeAddr=10.0.0.1 NodeHostName=n1",
+    }
+    monkeypatch.setattr(slurm, "ask", lambda *words: printed.get(" ".join(words), ""))
+    return printed
+
+
+def test_one_worker_is_one_process():
+    words = command(spec(1), Path("spec.json"), Path("attempts"), {})
+    assert words[0] == sys.executable
+    assert [Path(word).name for word in words[1:]] == ["run.py", "spec.json"]
+
+
+def test_workers_of_one_node_share_one_agent_in_and_outside_a_job():
+    for environment in ({}, {"SLURM_JOB_ID": "7"}):
+        words = command(spec(4), Path("spec.json"), Path("attempts"), environment)
+        assert Path(words[1]).name == "agent.py"
+        assert words[2:6] == ["--nodes", "1", "--workers", "4"]
+
+
+def test_each_node_of_a_job_gets_one_agent():
+    environment = {"SLURM_JOB_ID": "7", "SLURM_CPUS_PER_TASK": "6"}
+    words = command(spec(4, 2), Path("spec.json"), Path("attempts"), environment)
+    assert words[:5] == ["srun", "--nodes=2", "--ntasks=2", "--ntasks-per-node=1",
+                         "--cpus-per-task=6"]  # fmt: skip
+    assert "--kill-on-bad-exit=1" in words
+
+
+def test_several_nodes_without_slurm_are_refused_with_a_way_out():
+    with pytest.raises(LaunchError, match=r"2 nodes.*--profile slurm.*workers_per_node"):
+        command(spec(4, 2), Path("spec.json"), Path("attempts"), {})
+
+
+def test_the_rendezvous_is_at_the_first_node_and_ranks_follow_the_nodes(answers):
+    words = torchrun_arguments(2, 4, STEP)
+    assert words == ["--nnodes=2", "--node-rank=1", "--master-addr=10.0.0.1",
+                     "--master-port=20007", "--nproc-per-node=2", "--max-restarts=0"]  # fmt: skip
+
+
+def test_a_node_that_slurm_does_not_describe_is_reached_by_its_name(answers):
+    del answers["scontrol show node n1"]
+    assert "--master-addr=n1" in torchrun_arguments(2, 4, STEP)
+
+
+def test_workers_that_do_not_fill_the_nodes_are_refused():
+    with pytest.raises(LaunchError, match="3 workers cannot be shared by 2 nodes"):
+        torchrun_arguments(2, 3, STEP)
+
+
+def test_the_plan_puts_workers_on_as_few_nodes_as_hold_them():
+    assert [spec(n, 2).nodes for n in (1, 2, 4)] == [1, 1, 2]
+    assert spec(4).nodes == 1
+    assert spec(4, 2).hardware == spec(4).hardware
+
+
+def test_nodes_that_are_down_or_drained_or_silent_take_no_jobs(answers):
+    answers["sinfo --noheader --Node --responding --format=%N|%t"] = (
+        "n1|idle\nn1|idle\nn2|alloc\nn3|down\nn4|drain\nn5|idle*\nn6|mix\n"
+    )
+    assert slurm.nodes_up() == ["n1", "n2", "n6"]
+
+
+def test_only_jobs_that_snakemake_submitted_from_this_folder_are_its_leftovers(answers):
+    answers["squeue --me --noheader --format=%i|%k|%Z"] = (
+        "1|rule_scaling_run_wildcards_a|/lab\n2|rule_sweep_run|/other\n3|(null)|/lab\n"
+    )
+    assert slurm.jobs_of(Path("/lab")) == ["1"]
+
+
+def test_a_command_that_slurm_lacks_or_fails_says_nothing():
+    assert slurm.ask("no-such-command-of-slurm") == ""
+    assert slurm.ask("false") == ""
+
+
+def test_the_interface_of_an_address_is_found_and_none_for_nonsense():
+    assert interface_towards("127.0.0.1") == "lo"
+    assert interface_towards("no.such.host.invalid") is None
+
+
+def test_a_process_is_known_by_its_number_and_its_birth():
+    assert born(os.getpid()) == born(os.getpid()) is not None
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    assert born(ended.pid) is None
+
+
+def lock(folder: Path, process: int, host: str = "") -> Path:
+    """A folder locked by a snakemake that noted itself."""
+    (folder / leftovers.LOCKS).mkdir(parents=True)
+    locked = folder / leftovers.LOCKS / "0.input.lock"
+    locked.touch()
+    host = host or socket.gethostname()
+    caller = leftovers.Caller(host=host, process=process, born=born(process) or 1)
+    (folder / leftovers.NOTES).mkdir(parents=True)
+    (folder / leftovers.NOTES / "caller.json").write_text(caller.model_dump_json())
+    return locked
+
+
+def test_the_lock_of_a_dead_snakemake_is_removed(tmp_path, capsys):
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    locked = lock(tmp_path, ended.pid)
+    leftovers.remove_stale_lock(tmp_path)
+    assert not locked.exists()
+    assert f"process {ended.pid}) was killed; its lock is removed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("host", ["", "another"])
+def test_the_lock_of_a_living_or_distant_snakemake_stays(tmp_path, host):
+    locked = lock(tmp_path, os.getpid() if not host else 1, host)
+    leftovers.remove_stale_lock(tmp_path)
+    assert locked.exists()
+
+
+def test_jobs_of_a_living_snakemake_of_the_same_folder_are_left_alone(tmp_path, answers):
+    answers["squeue --me --noheader --format=%i|%k|%Z"] = f"1|rule_a|{tmp_path}\n"
+    lock(tmp_path, os.getpid())
+    leftovers.take_over(tmp_path, tmp_path / "attempts")  # would wait for the job's end otherwise

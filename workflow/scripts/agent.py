@@ -1,0 +1,39 @@
+"""Starts this node's workers of a run, as launch.py or srun asks for on each node."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from dpscale.attempts import History
+from dpscale.errors import one_line
+from dpscale.launch import torchrun_arguments
+from dpscale.launch.interface import use_route
+from dpscale.processes import end_with_parent
+from dpscale.train.agent import start_workers
+from dpscale.train.heartbeat import HISTORY
+
+RUN = str(Path(__file__).with_name("run.py"))
+
+
+@one_line("agent.py")
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("spec", help="spec.json of the run")
+    parser.add_argument("--nodes", type=int, default=1, help="nodes of the run")
+    parser.add_argument("--workers", type=int, required=True, help="workers on all nodes together")
+    parser.add_argument("--history", type=Path, help="folder to note a failure in")
+    arguments = parser.parse_args()
+    end_with_parent()
+    use_route(words := torchrun_arguments(arguments.nodes, arguments.workers, os.environ))
+    if arguments.history:
+        os.environ[HISTORY] = str(arguments.history)
+    failure = start_workers([*words, RUN, arguments.spec])
+    if failure:
+        if arguments.history:
+            History(arguments.history).note(failure)
+        sys.exit(f"agent.py: {failure.described()}")
+
+
+if __name__ == "__main__":
+    main()

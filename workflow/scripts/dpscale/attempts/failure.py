@@ -1,0 +1,66 @@
+"""Why a worker ended, told from what it left behind, and which end came first."""
+
+import re
+import signal
+from collections.abc import Sequence
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Cause(StrEnum):
+    """What ended an attempt, a root before what follows from it: peers of a dead worker end too."""
+
+    DISK = "disk"  # no space left, or a quota
+    MEMORY = "memory"  # an allocation failed on the host
+    SILENT = "silent"  # a worker stopped answering
+    KILLED = "killed"  # by SIGKILL, as the kernel does when memory is short
+    CRASHED = "crashed"  # by another signal
+    ERROR = "error"  # the program's own
+    TIME = "time"  # the time limit of the job
+    CANCELLED = "cancelled"  # by a person, the scheduler or the end of snakemake
+    NETWORK = "network"  # a connection broke, and nobody here knows why
+    LOST = "lost"  # it began and nobody wrote an end: its node is gone, or it was killed whole
+
+
+SIGNS = {
+    Cause.DISK: r"No space left on device|Disk quota exceeded",
+    Cause.MEMORY: r"MemoryError|[Cc]an(?:'|no)t allocate memory|std::bad_alloc",
+    Cause.NETWORK: r"Connection (?:closed|reset|refused)|[Bb]roken pipe|Timed out waiting"
+    r"|timeout caused|[Ss]ocket|Dist(?:Network|Store)Error|failed to connect|remote process exited"
+    r"|NCCL",
+}
+_ORDER = list(Cause)
+
+
+class Failure(BaseModel):
+    """The end of one worker, or of all that one node ran."""
+
+    model_config = ConfigDict(frozen=True)
+
+    cause: Cause
+    node: str
+    rank: int | None = None
+    message: str = ""
+
+    def described(self) -> str:
+        """One line that names worker, node and cause."""
+        who = f"rank {self.rank} on {self.node}" if self.rank is not None else self.node
+        return f"{who}: {self.message or self.cause.value}"
+
+
+def cause_of(exitcode: int, message: str) -> Cause:
+    """Return why a worker ended, from its exit code (negative: a signal) and its last error."""
+    for cause, pattern in SIGNS.items():
+        if re.search(pattern, message):
+            return cause
+    if exitcode == -signal.SIGKILL:
+        return Cause.KILLED
+    if exitcode == -signal.SIGTERM:
+        return Cause.CANCELLED
+    return Cause.CRASHED if exitcode < 0 else Cause.ERROR
+
+
+def root(failures: Sequence[Failure]) -> Failure | None:
+    """Return the failure that the others follow from; None without failures."""
+    return min(failures, key=lambda failure: _ORDER.index(failure.cause), default=None)

@@ -1,0 +1,68 @@
+"""The attempts at one run since snakemake began: a small file each, in one folder."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from dpscale.attempts.failure import Failure
+
+
+class Attempt(BaseModel):
+    """One attempt: where it runs, and how it ended. `ended_at` is null while it runs."""
+
+    model_config = ConfigDict(frozen=True)
+
+    number: int
+    host: str
+    process: int
+    born: int | None
+    job: str | None = None  # of the scheduler
+    nodes: tuple[str, ...] = ()
+    began_at: str
+    ended_at: str | None = None
+    failure: Failure | None = None
+
+
+class History:
+    """The attempts at a run in `folder`, by number."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def read(self) -> list[Attempt]:
+        """Return the attempts in order; empty before the first."""
+        texts = [path.read_bytes() for path in self.folder.glob("attempt-*.json")]
+        attempts = [Attempt.model_validate_json(text) for text in texts]
+        return sorted(attempts, key=lambda attempt: attempt.number)
+
+    def write(self, attempt: Attempt) -> None:
+        """Write an attempt, whole; the first of a call of snakemake forgets the earlier ones."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if attempt.number == 1 and attempt.ended_at is None:
+            for path in self.folder.glob("*.json"):
+                path.unlink(missing_ok=True)
+        self._write(f"attempt-{attempt.number}.json", attempt)
+
+    def note(self, failure: Failure) -> None:
+        """Keep what ended the workers of one node, for the one that started all nodes."""
+        with suppress(OSError):  # a full disk is said in the log, too
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._write(f"failure-{failure.node}-{os.getpid()}.json", failure)
+
+    def noted(self) -> list[Failure]:
+        """Return and forget what the nodes noted."""
+        paths = sorted(self.folder.glob("failure-*.json"))
+        failures = [Failure.model_validate_json(path.read_bytes()) for path in paths]
+        for path in paths:
+            path.unlink()
+        return failures
+
+    def _write(self, name: str, content: BaseModel) -> None:
+        temporary = self.folder / f".{name}.{os.getpid()}"
+        try:
+            temporary.write_text(content.model_dump_json(), encoding="utf-8")
+            temporary.replace(self.folder / name)
+        finally:
+            temporary.unlink(missing_ok=True)

@@ -1,0 +1,61 @@
+"""The commands that start a run's workers, as lists of words: no shell reads them."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from dpscale.launch import slurm
+from dpscale.plan import Spec
+
+SCRIPTS = Path(__file__).resolve().parents[2]
+# Below the kernel's ephemeral ports; a job's own, so that jobs that share a node do not meet.
+FIRST_PORT, PORTS = 20_000, 10_000
+
+
+class LaunchError(ValueError):
+    """A run that cannot be started here; the text says what to do."""
+
+
+def command(spec: Spec, path: Path, history: Path, environment: Mapping[str, str]) -> list[str]:
+    """Return the command that starts all workers of a spec: one process, one node, or many.
+
+    path: the spec's file; history: the folder of the run's attempts. Raises LaunchError where
+    several nodes are asked for outside a job of Slurm.
+    """
+    if spec.workers == 1:
+        return [sys.executable, str(SCRIPTS / "run.py"), str(path)]
+    agent = [
+        sys.executable, str(SCRIPTS / "agent.py"), "--nodes", str(spec.nodes),
+        "--workers", str(spec.workers), "--history", str(history), str(path),
+    ]  # fmt: skip
+    if spec.nodes == 1:
+        return agent
+    if "SLURM_JOB_ID" not in environment:
+        raise LaunchError(
+            f"{spec.run} is planned on {spec.nodes} nodes, and this is no job of Slurm; use "
+            "--profile slurm, or set hardware.workers_per_node to null to use this machine alone"
+        )
+    return [
+        "srun", f"--nodes={spec.nodes}", f"--ntasks={spec.nodes}", "--ntasks-per-node=1",
+        f"--cpus-per-task={environment.get('SLURM_CPUS_PER_TASK', '1')}",
+        "--kill-on-bad-exit=1", "--label", *agent,
+    ]  # fmt: skip
+
+
+def torchrun_arguments(nodes: int, workers: int, environment: Mapping[str, str]) -> list[str]:
+    """Return torchrun's arguments for this node's share of the workers.
+
+    On several nodes the first one of the job holds the rendezvous, and ranks follow the nodes:
+    with W workers a node, node k has ranks k*W to (k+1)*W - 1. Raises LaunchError where the
+    workers do not divide among the nodes.
+    """
+    if workers % nodes:
+        raise LaunchError(f"{workers} workers cannot be shared by {nodes} nodes evenly")
+    share = [f"--nproc-per-node={workers // nodes}", "--max-restarts=0"]
+    if nodes == 1:
+        return ["--standalone", *share]
+    port = FIRST_PORT + int(environment["SLURM_JOB_ID"]) % PORTS
+    return [
+        f"--nnodes={nodes}", f"--node-rank={environment['SLURM_NODEID']}",
+        f"--master-addr={slurm.head_address(environment)}", f"--master-port={port}", *share,
+    ]  # fmt: skip

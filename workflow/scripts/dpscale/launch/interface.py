@@ -1,0 +1,42 @@
+"""The network interface of this node that leads to another."""
+
+import fcntl
+import os
+import socket
+import struct
+
+GET_ADDRESS = 0x8915  # SIOCGIFADDR of linux/sockios.h
+NAME_BYTES, ADDRESS = 256, slice(20, 24)  # of struct ifreq, and the IPv4 address in it
+
+
+def use_route(torchrun_arguments: list[str]) -> None:
+    """Have gloo and NCCL use the interface that leads to torchrun's --master-addr, if there is one.
+
+    What the user set is left alone.
+    """
+    addresses = [word.partition("=")[2] for word in torchrun_arguments if "--master-addr=" in word]
+    if addresses and (name := interface_towards(addresses[0])):
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", name)
+        os.environ.setdefault("NCCL_SOCKET_IFNAME", name)
+
+
+def interface_towards(address: str) -> str | None:
+    """Return the interface whose address this node has in the eyes of `address`; None if unknown.
+
+    A host name often resolves to a loopback address, which no other node can reach.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((address, 9))  # sends nothing: it only chooses the route
+        except OSError:
+            return None
+        own = probe.getsockname()[0]
+        for _, name in socket.if_nameindex():
+            request = struct.pack(f"{NAME_BYTES}s", name.encode())
+            try:
+                answer = fcntl.ioctl(probe, GET_ADDRESS, request)
+            except OSError:  # an interface without an address
+                continue
+            if socket.inet_ntoa(answer[ADDRESS]) == own:
+                return name
+    return None

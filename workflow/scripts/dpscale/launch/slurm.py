@@ -1,0 +1,72 @@
+"""What Slurm knows of a job and its nodes, asked with Slurm's own commands."""
+
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+PATIENCE_S = 20
+
+
+def ask(*words: str) -> str:
+    """Return what a command of Slurm prints; empty where it is missing, fails or takes too long."""
+    try:
+        ended = subprocess.run(
+            words, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return ended.stdout if ended.returncode == 0 else ""
+
+
+def node_names(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the nodes of the job or step that the environment describes, in order of rank."""
+    # Snakemake's jobs have lost all of Slurm's variables but a few; the steps in them have all.
+    nodelist = environment.get("SLURM_JOB_NODELIST") or (
+        job_field(environment["SLURM_JOB_ID"], "NodeList") if "SLURM_JOB_ID" in environment else ""
+    )
+    return tuple(ask("scontrol", "show", "hostnames", nodelist).split()) if nodelist else ()
+
+
+def head_address(environment: Mapping[str, str]) -> str:
+    """Return the address of the job's first node: Slurm's own for it, else its name."""
+    head = node_names(environment)[0]
+    found = re.search(r"NodeAddr=(\S+)", ask("scontrol", "show", "node", head))
+    return found[1] if found else head
+
+
+def job_field(job: str, field: str) -> str:
+    """Return a field of `scontrol show job`, for example JobState; empty where unknown."""
+    found = re.search(rf"\b{field}=(\S+)", ask("scontrol", "--oneliner", "show", "job", job))
+    return found[1] if found else ""
+
+
+def nodes_up() -> list[str]:
+    """Return the nodes that can take jobs, now or later."""
+    lines = ask("sinfo", "--noheader", "--Node", "--responding", "--format=%N|%t").splitlines()
+    rows = [line.split("|") for line in lines]
+    return sorted({name for name, state in rows if not re.search(r"down|drain|fail|[*$]", state)})
+
+
+@cache
+def node_memory_mb() -> int | None:
+    """Return the memory of the largest node; None where Slurm does not say."""
+    sizes = ask("sinfo", "--noheader", "--format=%m").replace("+", "").split()
+    return max(map(int, sizes), default=None)
+
+
+def jobs_of(folder: Path) -> list[str]:
+    """Return this user's waiting and running jobs that Snakemake submitted in a folder."""
+    lines = ask("squeue", "--me", "--noheader", "--format=%i|%k|%Z").splitlines()
+    rows = [line.split("|", 2) for line in lines]
+    return [
+        row[0] for row in rows
+        if len(row) == 3 and row[1].startswith("rule_") and Path(row[2]) == folder
+    ]  # fmt: skip
+
+
+def cancel(jobs: Sequence[str]) -> None:
+    """Cancel jobs; those that have ended meanwhile do not matter."""
+    if jobs:
+        ask("scancel", *jobs)

@@ -1,0 +1,152 @@
+"""Sees a run from its first process to its last, and says in one line how it ended."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO
+
+from dpscale.attempts import Attempt, Cause, Failure, History, cause_of, hopeless, root
+from dpscale.launch import slurm
+from dpscale.launch.command import command
+from dpscale.plan import Spec
+from dpscale.processes import born, end_with_parent, node_name
+
+POLL_S = 0.5
+GRACE_S = 20  # for the workers to end by themselves; Slurm's own (KillWait) is 30 s
+WORKFLOW = "DPSCALE_WORKFLOW_PID"  # of the snakemake on this machine that asked for the run
+
+
+def now() -> str:
+    """Return the time in UTC, ISO 8601 to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def supervise(spec: Spec, path: Path, *, history: History, number: int, log: IO[str]) -> int:
+    """Run all workers of a spec, and return 0 where the run has a record, else 1.
+
+    path: the spec's file, beside which the record comes; number: which attempt this is; log: gets
+    what the workers print and, last, why they ended. The attempt is written into `history`. Raises
+    LaunchError for a run that cannot be started here.
+    """
+    if number > 1 and (reason := hopeless(history.read())):
+        _say(f"{spec.run}: not tried again, it would end the same way: {reason}", log)
+        return 1
+    words = command(spec, path, history.folder, os.environ)
+    attempt = Attempt(
+        number=number, host=socket.gethostname(), process=os.getpid(), born=born(os.getpid()),
+        job=os.environ.get("SLURM_JOB_ID"),
+        nodes=slurm.node_names(os.environ), began_at=now(),
+    )  # fmt: skip
+    history.write(attempt)
+    record = path.with_name("record.json")
+    earlier = _stamp(record)
+    failure = _failure(spec, words, history, log)
+    recorded = _stamp(record) not in (None, earlier)
+    if failure and recorded:
+        # A worker that runs out of memory ends its peers, and is a result all the same.
+        _say(f"{spec.run}: has its record, although {failure.described()}", log)
+    elif failure:
+        _say(f"{spec.run}: attempt {number}: {failure.described()}", log)
+    # Last, for it may fail as the run did: on a full disk.
+    history.write(attempt.model_copy(update={"ended_at": now(), "failure": failure}))
+    return 0 if recorded else 1
+
+
+def _failure(spec: Spec, words: list[str], history: History, log: IO[str]) -> Failure | None:
+    """Start the workers, wait for their end, and return what ended them early."""
+    environment = os.environ | {"OMP_NUM_THREADS": str(spec.hardware.threads_per_worker)}
+    with _Signals() as signals:
+        child = subprocess.Popen(
+            words, stdout=log, stderr=log, env=environment, start_new_session=True,
+            preexec_fn=end_with_parent,
+        )  # fmt: skip
+        reason = _wait(child, signals)
+    noted = history.noted()
+    if reason:
+        return Failure(cause=reason[0], node=node_name(), message=reason[1])
+    if child.returncode == 0:
+        return None
+    last = _last_line(log)
+    own = Failure(cause=cause_of(child.returncode, last), node=node_name(), rank=0, message=last)
+    return root(noted) or own
+
+
+def _wait(child: "subprocess.Popen[bytes]", signals: "_Signals") -> tuple[Cause, str] | None:
+    """Wait for the child; end it when this process is told to end or its snakemake is gone."""
+    while child.poll() is None:
+        if signals.received:
+            reason = _told_to_end(signals.received)
+        elif _workflow_is_gone():
+            reason = (Cause.CANCELLED, "the snakemake that started it was killed")
+        else:
+            time.sleep(POLL_S)
+            continue
+        _end(child)
+        return reason
+    return None
+
+
+def _told_to_end(number: int) -> tuple[Cause, str]:
+    name = signal.Signals(number).name
+    job = os.environ.get("SLURM_JOB_ID")
+    if not job:
+        return Cause.CANCELLED, f"told to end ({name})"
+    if "TimeLimit" in (slurm.job_field(job, "Reason"), slurm.job_field(job, "JobState")):
+        limit = slurm.job_field(job, "TimeLimit")
+        return Cause.TIME, f"job {job} reached its time limit, {limit}"
+    return Cause.CANCELLED, f"job {job} was cancelled or preempted ({name})"
+
+
+def _end(child: "subprocess.Popen[bytes]") -> None:
+    child.terminate()
+    try:
+        child.wait(GRACE_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+
+
+class _Signals:
+    """Notes SIGTERM and SIGINT instead of ending at once, so that the workers end first."""
+
+    def __init__(self) -> None:
+        self.received = 0
+        self._before: dict[int, Callable[..., object] | int | None] = {}
+
+    def __enter__(self) -> "_Signals":
+        for number in (signal.SIGTERM, signal.SIGINT):
+            self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+
+    def _note(self, number: int, _: object) -> None:
+        self.received = number
+
+
+def _workflow_is_gone() -> bool:
+    """Whether the snakemake that asked for this run, on this machine, has died without a word."""
+    started = os.environ.get(WORKFLOW)
+    return bool(started) and "SLURM_JOB_ID" not in os.environ and born(str(started)) is None
+
+
+def _stamp(path: Path) -> int | None:
+    return path.stat().st_mtime_ns if path.exists() else None
+
+
+def _say(line: str, log: IO[str]) -> None:
+    for stream in (log, sys.stderr):
+        print(line, file=stream, flush=True)
+
+
+def _last_line(log: IO[str]) -> str:
+    lines = Path(log.name).read_text(encoding="utf-8", errors="replace").splitlines()
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")

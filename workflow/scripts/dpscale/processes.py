@@ -1,0 +1,33 @@
+"""Processes: not outliving the one that started them, and the node they run on."""
+
+import ctypes
+import os
+import signal
+import socket
+from pathlib import Path
+
+_SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of linux/prctl.h
+
+
+def end_with_parent() -> None:
+    """Have the kernel kill this process when the one that started it dies, however it dies."""
+    if hasattr(libc := ctypes.CDLL(None), "prctl"):  # Linux
+        libc.prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+
+
+def node_name() -> str:
+    """Return what this node is called: by Slurm in a job of it, else by its host name."""
+    return os.environ.get("SLURMD_NODENAME") or socket.gethostname()
+
+
+def born(process: int | str) -> int | None:
+    """Return when a process of this machine began, in clock ticks since boot; None if it is dead.
+
+    Process numbers are used again; the number and this time together are not.
+    """
+    try:
+        text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    state, *fields = text.rpartition(")")[2].split()
+    return None if state in "ZX" else int(fields[18])  # field 22 of proc(5)

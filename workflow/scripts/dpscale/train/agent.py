@@ -1,0 +1,35 @@
+"""One node's share of a run: torchrun, and which of its workers ended first and why."""
+
+import sys
+from collections.abc import Sequence
+
+from torch.distributed import run as torchrun
+from torch.distributed.elastic.multiprocessing.api import SignalException
+from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
+
+from dpscale.attempts import Cause, Failure, cause_of, root
+from dpscale.processes import node_name
+
+
+def start_workers(arguments: Sequence[str]) -> Failure | None:
+    """Run torchrun here with these arguments, and return what ended a worker, if anything did."""
+    node = node_name()
+    try:
+        torchrun.run(torchrun.parse_args(list(arguments)))
+    except ChildFailedError as error:
+        print(error, file=sys.stderr, flush=True)  # torchrun's own account of every worker
+        return root([_failure(rank, one, node) for rank, one in error.failures.items()])
+    except SignalException as error:
+        return Failure(cause=Cause.CANCELLED, node=node, message=f"told to end ({error.sigval})")
+    except Exception as error:  # the rendezvous: another node did not come, or went
+        message = f"{type(error).__name__}: {error}"
+        return Failure(cause=cause_of(1, message), node=node, message=message)
+    return None
+
+
+def _failure(rank: int, failure: ProcessFailure, node: str) -> Failure:
+    message = failure.message
+    if isinstance(message, dict):
+        message = str(message.get("message", ""))
+    line = " ".join(str(message).split())
+    return Failure(cause=cause_of(failure.exitcode, line), node=node, rank=rank, message=line)

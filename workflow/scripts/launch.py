@@ -1,0 +1,33 @@
+"""Starts all workers of a run, on one node or on those of a Slurm job, and says how they ended."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from dpscale.attempts import History
+from dpscale.errors import one_line
+from dpscale.launch import supervise
+from dpscale.plan import Spec
+from dpscale.records.storage import about
+
+
+@one_line("launch.py")
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("spec", type=Path, help="spec.json of the run; its record comes beside it")
+    parser.add_argument("--history", type=Path, required=True, help="folder of the run's attempts")
+    parser.add_argument("--attempt", type=int, default=1, help="which attempt at the run this is")
+    parser.add_argument("--log", type=Path, required=True, help="what the workers print")
+    arguments = parser.parse_args()
+    with about(arguments.spec):
+        spec = Spec.model_validate_json(arguments.spec.read_bytes())
+    arguments.log.parent.mkdir(parents=True, exist_ok=True)
+    with arguments.log.open("w", encoding="utf-8") as log:
+        return supervise(
+            spec, arguments.spec, history=History(arguments.history), number=arguments.attempt,
+            log=log,
+        )  # fmt: skip
+
+
+if __name__ == "__main__":
+    sys.exit(main())
