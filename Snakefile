@@ -3,9 +3,11 @@
 #
 #   snakemake                                        the embedded default (config/config.yaml)
 #   snakemake --configfile config/lab.yaml           the lab on GPUs
+#   snakemake --profile slurm                        the lab on a cluster
 
 
 include: "rules/configuration.smk"
+include: "rules/machine.smk"
 include: "rules/data.smk"
 include: "rules/scaling.smk"
 include: "rules/sweep.smk"

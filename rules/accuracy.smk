@@ -15,7 +15,9 @@ use rule scaling_run as training_run with:
         ),
     priority: 0
     resources:
-        machine=TRAINING_SHARE,
+        **WORKERS,
+        machine=training_share,
+        slurm_extra=elsewhere,
     message:
         "Q4, Q5, Q7: training {wildcards.run}"
 
@@ -37,20 +39,19 @@ rule large_batch_run:
         run=only(RESOLVED),
     threads: workers_of
     resources:
-        machine=TRAINING_SHARE,
+        **WORKERS,
+        machine=training_share,
+        slurm_extra=elsewhere,
     params:
         spec=spec_json,
         boundary=lambda wildcards, input: (
             f"--boundary {input.boundary}" if input.boundary else ""
         ),
-        launch=launcher,
-        threads=CONFIG.hardware.threads_per_worker,
+        history=f"{RESULTS}/attempts/{{run}}",
     message:
         "Q4: training {wildcards.run}"
     shell:
         "python workflow/scripts/resolve_spec.py {params.spec:q} {params.boundary} "
         "--dataset {input.dataset:q} > {output.spec:q} && "
-        "{{ OMP_NUM_THREADS={params.threads} "
-        "{params.launch} workflow/scripts/run.py {output.spec:q} > {log:q} 2>&1 "
-        # A worker that runs out of memory ends its peers, and is a result all the same.
-        '|| grep -qs \'"status": "out_of_memory"\' {output.record:q}; }}'
+        "python workflow/scripts/launch.py {output.spec:q} --log {log:q} "
+        "--history {params.history:q} --attempt {resources.attempt}"

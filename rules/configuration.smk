@@ -10,6 +10,8 @@ sys.path.insert(0, str(SCRIPTS))
 # `python` and `torchrun` in the rules are those of the environment that runs Snakemake.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
+from snakemake.settings.types import ExecMode
+
 from dpscale.config import ConfigError, load_config
 from dpscale.config.datasets import DOWNLOADED
 from dpscale.plan import planned_runs, sweep_probe
@@ -30,10 +32,6 @@ RUN = f"{RESULTS}/runs/{{run}}"
 PLAN = planned_runs(CONFIG)
 # Everything but the report's title block, which concerns no number.
 CONFIG_JSON = CONFIG.model_dump_json(exclude={"report"})
-# What a run takes of the machine when nothing may run beside it (profiles/default).
-WHOLE_MACHINE = 1000
-# Trainings share a CPU, one thread a worker. GPUs are not shared: each takes all their memory.
-TRAINING_SHARE = WHOLE_MACHINE if CONFIG.hardware.device == "cuda" else 1
 NEVER = "(?!)"  # matches no run: the study is left out of the configuration
 
 
@@ -50,20 +48,6 @@ def only(runs):
 def spec_json(wildcards):
     """The spec of a run: the slice of the configuration that concerns it, as one string."""
     return PLAN[wildcards.run].model_dump_json()
-
-
-def launcher(wildcards):
-    """What starts the workers of a run: python for one, torchrun for several."""
-    workers = PLAN[wildcards.run].workers
-    return (
-        "python"
-        if workers == 1
-        else f"torchrun --standalone --nproc-per-node {workers}"
-    )
-
-
-def workers_of(wildcards):
-    return PLAN[wildcards.run].workers
 
 
 def modules(*folders):

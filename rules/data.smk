@@ -11,6 +11,8 @@ rule fetch_dataset:
         f"{RESULTS}/logs/fetch_{{dataset}}.log",
     wildcard_constraints:
         dataset="|".join(DOWNLOADED),
+    resources:
+        machine=1,
     params:
         root=CONFIG.data.root,
     message:
@@ -27,6 +29,8 @@ rule prepare_dataset:
         f"{RESULTS}/dataset.json",
     log:
         f"{RESULTS}/logs/prepare_dataset.log",
+    resources:
+        machine=1,
     params:
         # A function, so that braces in a folder's name are no wildcards.
         data=lambda _: CONFIG.data.model_dump_json(

@@ -25,6 +25,8 @@ rule gather:
     output:
         expand(f"{RESULTS}/tables/{{table}}.parquet", table=TABLES),
         f"{RESULTS}/tables/provenance.json",
+    resources:
+        machine=1,
     params:
         config=lambda _: CONFIG_JSON,
         folder=RESULTS,
@@ -42,6 +44,8 @@ rule derive:
         modules=modules("derive"),
     output:
         expand(f"{RESULTS}/derived/{{table}}.csv", table=DERIVED),
+    resources:
+        machine=1,
     params:
         folder=RESULTS,
     message:
@@ -61,6 +65,8 @@ rule draw:
             figure=FIGURES,
             kind=["svg", "csv"],
         ),
+    resources:
+        machine=1,
     params:
         folder=RESULTS,
     message:
@@ -77,6 +83,8 @@ rule answer:
     output:
         answers=f"{RESULTS}/answers.json",
         summary=f"{RESULTS}/summary.json",
+    resources:
+        machine=1,
     params:
         folder=RESULTS,
     message:
@@ -95,6 +103,8 @@ rule render_html:
         templates=TEMPLATES,
     output:
         report(f"{RESULTS}/report.html", category="Report"),
+    resources:
+        machine=1,
     params:
         folder=RESULTS,
         head=lambda _: CONFIG.report.model_dump_json(),
@@ -117,6 +127,8 @@ rule render_pdf:
         templates=TEMPLATES,
     output:
         report(f"{RESULTS}/report.pdf", category="Report"),
+    resources:
+        machine=1,
     params:
         folder=RESULTS,
         head=lambda _: CONFIG.report.model_dump_json(),
@@ -131,6 +143,8 @@ rule render_pdf:
 # The report on what has run so far; cells without a run say so. Takes no run as input, so that it
 # never starts one, and writes beside the real report.
 rule partial:
+    resources:
+        machine=1,
     params:
         config=lambda _: CONFIG_JSON,
         head=lambda _: CONFIG.report.model_dump_json(),

@@ -15,16 +15,15 @@ rule scaling_run:
     priority: 20
     threads: workers_of
     resources:
-        machine=WHOLE_MACHINE,
+        **WORKERS,
+        machine=whole_machine,
+        slurm_extra=exclusive,
     params:
         spec=spec_json,
-        launch=launcher,
-        threads=CONFIG.hardware.threads_per_worker,
+        history=f"{RESULTS}/attempts/{{run}}",
     message:
         "Q2, Q3, Q5: timing {wildcards.run}, alone on the machine"
     shell:
         "printf '%s' {params.spec:q} > {output.spec:q} && "
-        "{{ OMP_NUM_THREADS={params.threads} "
-        "{params.launch} workflow/scripts/run.py {output.spec:q} > {log:q} 2>&1 "
-        # A worker that runs out of memory ends its peers, and is a result all the same.
-        '|| grep -qs \'"status": "out_of_memory"\' {output.record:q}; }}'
+        "python workflow/scripts/launch.py {output.spec:q} --log {log:q} "
+        "--history {params.history:q} --attempt {resources.attempt}"

@@ -24,7 +24,11 @@ rule boundary:
         f"{RESULTS}/logs/boundary.log",
     priority: 30
     resources:
-        machine=WHOLE_MACHINE,
+        machine=whole_machine,
+        slurm_extra=lambda _: EXCLUSIVE,
+        tasks_per_gpu=0,
+        cpus_per_task=cpus(1),
+        gres=gres(1),
     params:
         probe=lambda _: PROBE_JSON,
         resolution=CONFIG.sweep.resolution_frac if CONFIG.sweep else 0,

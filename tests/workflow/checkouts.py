@@ -31,7 +31,7 @@ def snakemake(
 ) -> subprocess.CompletedProcess[str]:
     """Run snakemake as a user would, in a folder."""
     return subprocess.run(
-        [*command(), "--configfile", config, *arguments],
+        [*command(), *arguments, "--configfile", config],
         cwd=folder,
         capture_output=True,
         text=True,

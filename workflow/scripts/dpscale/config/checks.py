@@ -16,6 +16,7 @@ def impossible_combinations(config: Config) -> Iterator[Finding]:
     yield from _model(config)
     yield from _training(config)
     yield from _devices(config)
+    yield from _nodes(config)
     yield from _training_on_synthetic(config)
     yield from _batches(config)
 
@@ -81,15 +82,26 @@ def _devices(config: Config) -> Iterator[Finding]:
             )
 
 
+def _nodes(config: Config) -> Iterator[Finding]:
+    share = config.hardware.workers_per_node
+    for key, workers in _worker_counts(config):
+        if share and workers > share and workers % share:
+            yield (
+                key,
+                f"{workers} workers do not fill nodes of hardware.workers_per_node = {share}; "
+                f"the nearest valid is {workers // share * share}",
+            )
+
+
 def _worker_counts(config: Config) -> Iterator[tuple[str, int]]:
-    if config.scaling:
-        yield "scaling.workers", max(config.scaling.workers)
+    for workers in config.scaling.workers if config.scaling else ():
+        yield "scaling.workers", workers
     if config.large_batch:
         yield "large_batch.workers", config.large_batch.workers
     if config.replicas:
         yield "replicas.workers", config.replicas.workers
-    if config.ledger:
-        yield "ledger.workers", max(config.ledger.workers)
+    for workers in config.ledger.workers if config.ledger else ():
+        yield "ledger.workers", workers
 
 
 def _training_on_synthetic(config: Config) -> Iterator[Finding]:

@@ -39,6 +39,11 @@ class HardwareConfig(Section):
         description="Devices that the machine or the cluster profile offers; "
         "null: unknown until a run counts them.",
     )
+    workers_per_node: PositiveInt | None = Field(
+        None,
+        description="Workers on one node of a cluster; more of them take more nodes. null: all "
+        "workers of a run share one node.",
+    )
     allow_oversubscription: bool = Field(
         False,
         description="Run more workers than devices, sharing them; the report marks such numbers.",
@@ -57,8 +62,8 @@ class DataConfig(Section):
         return os.path.expanduser(value)
 
     dataset: DatasetName = Field("digits", description="Name of the dataset.")
-    root: Annotated[str, Field(pattern=r"^[^{}\n]+$")] = Field(
-        "data", description="Folder that holds the datasets; no braces in its name."
+    root: Annotated[str, Field(pattern=r"^[^{}<>\n]+$")] = Field(
+        "data", description="Folder that holds the datasets; no braces and no < or > in its name."
     )
     loader: Literal["dataloader", "resident"] = Field(
         "dataloader",

@@ -100,7 +100,8 @@ def build_spec(config: Config, kind: Kind, **fields: Any) -> Spec:
     """A spec with the configuration's sections, `fields` replacing or adding to them."""
     shared: dict[str, Any] = {
         # How many devices there should be is checked at planning and concerns no run.
-        "hardware": config.hardware.model_copy(update={"devices": None}),
+        "hardware": config.hardware.model_copy(update={"devices": None, "workers_per_node": None}),
+        "nodes": -(-fields["workers"] // (config.hardware.workers_per_node or fields["workers"])),
         "data": config.data,
         "model": config.model,
         "training": config.training if kind == "training" else _timing_only(config.training),

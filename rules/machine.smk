@@ -1,0 +1,143 @@
+# What each run takes of the machine, or asks Slurm for; and a snakemake that was killed.
+# What differs between clusters stands in profiles/slurm alone.
+
+from snakemake.settings.types import ExecMode
+
+from dpscale.attempts import (
+    History,
+    hopeless,
+    memory_factor,
+    nodes_to_avoid,
+    time_factor,
+)
+from dpscale.launch import slurm
+from dpscale.launch.leftovers import remove_stale_lock, take_over
+
+# Timed runs take all of this token (profiles/default), so that nothing runs beside them.
+WHOLE_MACHINE = 1000
+EXCLUSIVE = "--exclusive"
+IS_MAIN = workflow.exec_mode == ExecMode.DEFAULT  # not the snakemake inside a job
+
+if IS_MAIN:
+    os.environ["DPSCALE_WORKFLOW_PID"] = str(os.getpid())
+    remove_stale_lock(Path.cwd())
+
+
+onstart:
+    if IS_MAIN:
+        take_over(Path.cwd(), Path(RESULTS, "attempts"))
+
+
+# Analysis needs no node of its own; downloads need the network of the login node.
+localrules:
+    all,
+    fetch_dataset,
+    prepare_dataset,
+    gather,
+    derive,
+    draw,
+    answer,
+    render_html,
+    render_pdf,
+    partial,
+
+
+def of_profile(name, otherwise):
+    """A default resource of the profile, as written there."""
+    defaults = dict(workflow.resource_settings.default_resources or {})
+    value = getattr(defaults.get(name), "raw", otherwise)
+    if type(value) is not type(otherwise):
+        kind = {int: "a whole number", str: "a name"}[type(otherwise)]
+        sys.exit(f"profile: default-resources: {name} = {value!r}: give {kind}")
+    return value
+
+
+def attempts_at(wildcards, attempt):
+    """How the earlier attempts of this call at a run ended."""
+    folder = Path(RESULTS, "attempts", wildcards.run)
+    return History(folder).read() if attempt > 1 else []
+
+
+def given_up(wildcards, attempt):
+    """Whether a further attempt would fail again; launch.py then says so, on the least of nodes."""
+    return hopeless(attempts_at(wildcards, attempt)) is not None
+
+
+def whole_machine(wildcards):
+    """The machine's token for a timed run; Slurm gives it nodes of its own instead."""
+    return WHOLE_MACHINE if workflow.local_exec else 1
+
+
+def training_share(wildcards):
+    """Trainings share a CPU, one thread a worker. A GPU is not shared: each takes its memory."""
+    return whole_machine(wildcards) if CONFIG.hardware.device == "cuda" else 1
+
+
+def workers_of(wildcards):
+    return PLAN[wildcards.run].workers
+
+
+def nodes_of(wildcards, attempt):
+    return 1 if given_up(wildcards, attempt) else PLAN[wildcards.run].nodes
+
+
+def devices_of(wildcards, attempt):
+    """Workers of a run on each of its nodes, or the devices that its one process takes."""
+    spec = PLAN[wildcards.run]
+    if given_up(wildcards, attempt):
+        return 1
+    return spec.scatter_devices or -(-spec.workers // spec.nodes)
+
+
+def cpus(workers):
+    """CPUs on a node for so many workers and their loading processes."""
+    hardware, data = CONFIG.hardware, CONFIG.data
+    return workers * (hardware.threads_per_worker + data.loader_workers)
+
+
+def gres(devices):
+    """Slurm's words for the GPUs of one node; none where the workers compute on CPUs."""
+    name = of_profile("gpu_name", "gpu")
+    return f"{name}:{devices}" if CONFIG.hardware.device == "cuda" else ""
+
+
+def memory_mb(wildcards, attempt):
+    """Memory on each node for the workers on it; more after they ran out, up to all of a node."""
+    asked = of_profile("mem_mb", 0) * devices_of(wildcards, attempt)
+    asked *= memory_factor(attempts_at(wildcards, attempt))
+    return min(asked, slurm.node_memory_mb() or asked) if asked else 0
+
+
+def minutes(wildcards, attempt):
+    return of_profile("runtime", 60) * time_factor(attempts_at(wildcards, attempt))
+
+
+def elsewhere(wildcards, attempt):
+    """An option that keeps a further attempt off nodes that failed, where enough others are up."""
+    avoid = nodes_to_avoid(attempts_at(wildcards, attempt))
+    others = set(slurm.nodes_up()) - set(avoid) if avoid else set()
+    return (
+        f"--exclude={','.join(avoid)}"
+        if len(others) >= nodes_of(wildcards, attempt)
+        else ""
+    )
+
+
+def exclusive(wildcards, attempt):
+    """Nothing else on the nodes of a timed run."""
+    if given_up(wildcards, attempt):
+        return ""
+    return f"{EXCLUSIVE} {elsewhere(wildcards, attempt)}".strip()
+
+
+WORKERS = dict(
+    attempt=lambda wildcards, attempt: attempt,
+    nodes=nodes_of,
+    tasks=nodes_of,  # an agent each; it starts the node's workers
+    mpi=lambda wildcards, attempt: "srun" if nodes_of(wildcards, attempt) > 1 else "",
+    tasks_per_gpu=0,
+    cpus_per_task=lambda wildcards, attempt: cpus(devices_of(wildcards, attempt)),
+    gres=lambda wildcards, attempt: gres(devices_of(wildcards, attempt)),
+    mem_mb=memory_mb,
+    runtime=minutes,
+)
