@@ -165,3 +165,13 @@ def test_cells_without_a_time_are_counted():
         )["Q2"]
     )
     assert "At N = 4 four cells have no time: their outcome is out of memory." in text
+
+
+def test_the_nodes_are_a_column_where_workers_span_several():
+    def keys(derived, tidy):
+        return [column.key for column in answers(derived, tidy)["Q2"].tables[0].columns]
+
+    derived, tidy = lab()
+    assert "nodes" not in keys(derived, tidy)
+    derived["scaling"].loc[derived["scaling"]["workers"] == 4, "nodes"] = 2
+    assert keys(derived, tidy)[:2] == ["workers", "nodes"]

@@ -6,7 +6,17 @@ from dpscale.reporting.answer import Cell, Column, Table
 from dpscale.reporting.answers.inputs import Inputs, Row, measured
 
 WORKERS = Column(key="workers", title="Workers N", unit="setting")
+NODES = Column(key="nodes", title="Nodes", unit="setting")
 BATCH = Column(key="per_worker_batch", title="Batch per worker b", unit="setting")
+
+
+def placed(columns: Sequence[Column], rows: Sequence[Row]) -> list[Column]:
+    """Return the columns with the nodes after the workers, where any workers span several."""
+    several = any((row.get("nodes") or 1) > 1 for row in rows)
+    after = {WORKERS.key} if several else set()
+    return [
+        one for column in columns for one in ([column, NODES] if column.key in after else [column])
+    ]
 
 
 def measured_table(
@@ -21,6 +31,8 @@ def measured_table(
     `also` gives the cells of a row that are made otherwise, by key.
     """
 
+    columns = placed(columns, rows)
+
     def cells(row: Row) -> dict[str, Cell]:
         runs, made = inputs.runs_of(row), also(row) if also else {}
         return {
@@ -34,7 +46,7 @@ def measured_table(
 
     return Table(
         caption=caption,
-        columns=list(columns),
+        columns=columns,
         rows=[cells(row) for row in rows],
         runs=[inputs.runs_of(row) for row in rows],
     )

@@ -3,6 +3,7 @@
 from dpscale.reporting.answer import Answer, Column, Table, Value
 from dpscale.reporting.answers import prose, q2_kinds
 from dpscale.reporting.answers.inputs import Inputs, Row, lacking, measured
+from dpscale.reporting.answers.measured_table import BATCH, WORKERS, placed
 from dpscale.reporting.answers.prose import Verdict
 from dpscale.reporting.answers.references import AMDAHL, GUSTAFSON
 
@@ -190,8 +191,8 @@ def _values(inputs: Inputs, rows: list[Row]) -> dict[str, Value]:
 
 def _tables(inputs: Inputs, rows: list[Row]) -> list[Table]:
     columns = [
-        Column(key="workers", title="Workers N", unit="setting"),
-        Column(key="per_worker_batch", title="Batch per worker b", unit="setting"),
+        WORKERS,
+        BATCH,
         Column(key="global_batch", title="Global batch B", unit="setting"),
         Column(key="epoch_s", title="Epoch, everything included", unit="s"),
         Column(key="speedup_ratio", title="Speed-up", unit="ratio"),
@@ -205,12 +206,13 @@ def _tables(inputs: Inputs, rows: list[Row]) -> list[Table]:
     tables = []
     for kind, caption in captions.items():
         chosen = [row for row in rows if row["kind"] == kind]
+        shown = placed(columns, chosen)
         cells = [
             {
                 column.key: measured(
                     row, column.key, column.unit, _runs(inputs, row), row.get("repeats")
                 )
-                for column in columns
+                for column in shown
             }
             for row in chosen
         ]
@@ -218,7 +220,7 @@ def _tables(inputs: Inputs, rows: list[Row]) -> list[Table]:
             [
                 Table(
                     caption=caption,
-                    columns=columns,
+                    columns=shown,
                     rows=cells,
                     runs=[_runs(inputs, row) for row in chosen],
                 )
