@@ -1,0 +1,266 @@
+"""A real Slurm on one machine: a controller and nodes, each in a network namespace of its own.
+
+The nodes have host names, addresses and an /etc/hosts of their own; the switch between them is the
+login node. Needs root, Debian's slurm-wlm and munge, ip and unshare.
+
+By hand: python tests/slurm/cluster.py -- COMMAND runs COMMAND on the login node of a new cluster.
+"""
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+TOOLS = {"slurmctld": "slurm-wlm", "slurmd": "slurm-wlm", "munged": "munge", "ip": "iproute2"}
+NETWORK = "10.78.0"
+LOGIN = f"{NETWORK}.254"
+CPUS, MEMORY_MB = 2, 4000
+UP_S = 60
+CONFIG = """
+ClusterName=testcluster
+SlurmctldHost=login({login})
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+SlurmUser=root
+SlurmdUser=root
+SlurmctldPort={port}
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool-%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd-%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+SlurmdParameters=config_overrides
+AccountingStorageType=accounting_storage/none
+JobAcctGatherType=jobacct_gather/none
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+ReturnToService=2
+SlurmdTimeout=20
+KillWait=10
+MinJobAge=600
+NodeName=n[1-{nodes}] NodeAddr={network}.[1-{nodes}] CPUs={cpus} Boards=1 SocketsPerBoard=1 \
+CoresPerSocket={cpus} ThreadsPerCore=1 RealMemory={memory} State=UNKNOWN
+PartitionName=work Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1
+PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=10
+"""
+
+# Words of a shell that make a node of what runs after them.
+ENTER = """
+mount --bind "$1/etc" /etc/slurm && mount --bind "$1/hosts" /etc/hosts && hostname "$2"
+unset SLURM_CONF; shift 2; exec "$@"
+"""
+
+
+def missing() -> str | None:
+    """Why no cluster can be started here, or None."""
+    if os.geteuid() != 0:
+        return "needs root"
+    for tool, package in TOOLS.items():
+        if shutil.which(tool) is None:
+            return f"needs {tool} (Debian: {package})"
+    made = subprocess.run(["ip", "netns", "add", f"dps{os.getpid()}x"], capture_output=True)
+    if made.returncode != 0:
+        return f"no network namespaces: {made.stderr.decode().strip()}"
+    subprocess.run(["ip", "netns", "del", f"dps{os.getpid()}x"], capture_output=True)
+    return None
+
+
+class Cluster:
+    """Nodes n1, n2, ... of 2 CPUs each, up while the block runs; nothing is left of them after."""
+
+    def __init__(self, nodes: int = 2) -> None:
+        self.nodes = [f"n{number}" for number in range(1, nodes + 1)]
+        self.folder = Path(tempfile.mkdtemp(prefix="dpscale-slurm-"))
+        self._daemons: dict[str, subprocess.Popen[bytes]] = {}
+
+    def __enter__(self) -> "Cluster":
+        try:
+            self._connect()
+            self._configure()
+            self._start_daemons()
+            self.wait_until(lambda: self.states() == {"idle"}, UP_S)
+        except BaseException as error:
+            error.add_note(self.logs())
+            self._remove()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error:
+            error.add_note(self.logs())
+        self._remove()
+
+    def start(self, *command: str, node: str = "login", **options: object) -> subprocess.Popen[str]:
+        """Start a command on a node, by default on the login node, in a session of its own."""
+        words = [*self._on(node), *command]
+        return subprocess.Popen(words, text=True, start_new_session=True, **options)  # type: ignore[call-overload, no-any-return]
+
+    def run(
+        self, *command: str, timeout_s: float = 60, **options: object
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command on the login node."""
+        words = [*self._on("login"), *command]
+        return subprocess.run(  # type: ignore[call-overload, no-any-return]
+            words, capture_output=True, text=True, timeout=timeout_s, check=False, **options
+        )
+
+    def states(self) -> set[str]:
+        """States of the nodes, as sinfo words them."""
+        return set(self.run("sinfo", "--noheader", "--Node", "--format=%t").stdout.split())
+
+    def jobs(self, *states: str) -> dict[str, str]:
+        """Comments of the jobs in some states (default: all that wait or run), by number."""
+        wanted = [f"--states={','.join(states)}"] if states else []
+        lines = self.run("squeue", "--noheader", "--format=%i|%k", *wanted).stdout.split("\n")
+        return dict(line.split("|", 1) for line in lines if "|" in line)
+
+    def kill_slurmd(self, node: str) -> None:
+        """End a node's daemon with SIGKILL, as a crash would."""
+        self._daemons[node].kill()
+        self._daemons[node].wait()
+
+    def crash(self, node: str) -> None:
+        """End everything on a node."""
+        self.kill_slurmd(node)
+        for process in _inside(self._namespace(node)):
+            os.kill(process, signal.SIGKILL)
+
+    def start_slurmd(self, node: str) -> None:
+        """Start a node's daemon again."""
+        self._daemons[node] = self._daemon("slurmd", "-D", "-N", node, node=node)
+
+    def wait_until(self, condition: "object", seconds: float) -> None:
+        """Wait for a condition; raises TimeoutError when it does not come."""
+        end = time.monotonic() + seconds
+        while not condition():  # type: ignore[operator]
+            if time.monotonic() > end:
+                raise TimeoutError(f"not within {seconds:.0f} s")
+            time.sleep(0.2)
+
+    def logs(self) -> str:
+        """The last lines of the daemons' logs."""
+        parts = []
+        for path in sorted(self.folder.glob("*.log")):
+            lines = path.read_text(errors="replace").splitlines()[-15:]
+            parts.append("\n".join([f"== {path.name}", *lines]))
+        return "\n".join(parts)
+
+    def _on(self, node: str) -> list[str]:
+        """Words before a command that run it on a node: its network, host name and /etc.
+
+        Not by `ip netns exec`, whose new /sys lacks the control groups that slurmd looks for.
+        """
+        network = f"--net=/run/netns/{self._namespace(node)}"
+        own = ["nsenter", network, "unshare", "--mount", "--uts", "sh", "-ec", ENTER, "sh"]
+        return [*own, str(self.folder), node]
+
+    def _namespace(self, node: str) -> str:
+        return f"dps{os.getpid()}{node}"
+
+    def _connect(self) -> None:
+        switch = self._namespace("login")
+        _run("ip", "netns", "add", switch)
+        _run("ip", "-n", switch, "link", "add", "br0", "type", "bridge")
+        _run("ip", "-n", switch, "addr", "add", f"{LOGIN}/24", "dev", "br0")
+        for interface in ("br0", "lo"):
+            _run("ip", "-n", switch, "link", "set", interface, "up")
+        for number, node in enumerate(self.nodes, start=1):
+            own = self._namespace(node)
+            _run("ip", "netns", "add", own)
+            _run("ip", "link", "add", "eth0", "netns", own, "type", "veth",
+                 "peer", "name", node, "netns", switch)  # fmt: skip
+            _run("ip", "-n", switch, "link", "set", node, "master", "br0", "up")
+            _run("ip", "-n", own, "addr", "add", f"{NETWORK}.{number}/24", "dev", "eth0")
+            for interface in ("eth0", "lo"):
+                _run("ip", "-n", own, "link", "set", interface, "up")
+
+    def _configure(self) -> None:
+        """Write slurm.conf and hosts, which each node sees in its /etc."""
+        text = CONFIG.format(
+            folder=self.folder, login=LOGIN, network=NETWORK, nodes=len(self.nodes), cpus=CPUS,
+            memory=MEMORY_MB, port=20_000 + os.getpid() % 10_000,
+        )  # fmt: skip
+        hosts = ["127.0.0.1 localhost", f"{LOGIN} login"]
+        hosts += [f"{NETWORK}.{number} {node}" for number, node in enumerate(self.nodes, start=1)]
+        Path("/etc/slurm").mkdir(exist_ok=True)
+        for folder in ("etc", "state", *(f"spool-{node}" for node in self.nodes)):
+            (self.folder / folder).mkdir()
+        (self.folder / "etc/slurm.conf").write_text(text)
+        (self.folder / "hosts").write_text("\n".join(hosts) + "\n")
+
+    def _start_daemons(self) -> None:
+        key, socket = self.folder / "munge.key", self.folder / "munge.socket"
+        key.write_bytes(os.urandom(1024))
+        key.chmod(0o600)
+        self.folder.chmod(0o755)
+        self._daemons["munged"] = self._daemon(
+            "munged", "--foreground", "--force", f"--key-file={key}", f"--socket={socket}",
+            f"--log-file={self.folder}/munged.log", f"--pid-file={self.folder}/munged.pid",
+            f"--seed-file={self.folder}/munged.seed", "--num-threads=2",
+        )  # fmt: skip
+        self.wait_until(socket.exists, 10)
+        self._daemons["slurmctld"] = self._daemon("slurmctld", "-D", "-c")
+        for node in self.nodes:
+            self.start_slurmd(node)
+
+    def _daemon(self, *command: str, node: str = "login") -> subprocess.Popen[bytes]:
+        output = (self.folder / f"{command[0]}-{node}.out.log").open("ab")
+        # Told to end by the kernel when the tests themselves are killed.
+        words = ["setpriv", "--pdeathsig", "TERM", *self._on(node), *command]
+        return subprocess.Popen(words, stdout=output, stderr=output, start_new_session=True)
+
+    def _remove(self) -> None:
+        if "slurmctld" in self._daemons:
+            self.run("scancel", "--user=root", timeout_s=20)
+        for daemon in self._daemons.values():
+            daemon.kill()
+            daemon.wait()
+        for node in ("login", *self.nodes):
+            for process in _inside(self._namespace(node)):
+                os.kill(process, signal.SIGKILL)
+            subprocess.run(["ip", "netns", "del", self._namespace(node)], capture_output=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _inside(namespace: str) -> list[int]:
+    listed = subprocess.run(["ip", "netns", "pids", namespace], capture_output=True, text=True)
+    return [int(process) for process in listed.stdout.split()]
+
+
+def _run(*command: str) -> None:
+    ended = subprocess.run(command, capture_output=True, text=True)
+    if ended.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}: {ended.stderr.strip()}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--nodes", type=int, default=2, help="nodes (default: %(default)s)")
+    parser.add_argument("command", nargs="+", help="what to run on the login node")
+    options = parser.parse_args(arguments)
+    if reason := missing():
+        sys.exit(f"cluster.py: {reason}")
+    with Cluster(options.nodes) as cluster:
+        return cluster.start(*options.command).wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
