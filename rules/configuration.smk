@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -28,8 +29,8 @@ except ConfigError as error:
 RESULTS = f"results/{CONFIG.name}"
 RUN = f"{RESULTS}/runs/{{run}}"
 PLAN = planned_runs(CONFIG)
-# Everything but the report's title block, which concerns no number.
-CONFIG_JSON = CONFIG.model_dump_json(exclude={"report"})
+# Everything but the report's title block and other people's tables, which concern no run.
+CONFIG_JSON = CONFIG.model_dump_json(exclude={"report", "audit"})
 # What a run takes of the machine when nothing may run beside it (profiles/default).
 WHOLE_MACHINE = 1000
 # Trainings share a CPU, one thread a worker. GPUs are not shared: each takes all their memory.

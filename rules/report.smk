@@ -90,6 +90,7 @@ rule render_html:
     input:
         answers=rules.answer.output.answers,
         summary=rules.answer.output.summary,
+        audits=AUDITS,
         figures=rules.draw.output,
         modules=modules("reporting", "units"),
         templates=TEMPLATES,
@@ -103,6 +104,7 @@ rule render_html:
     shell:
         "python workflow/scripts/render_html.py --answers {input.answers} "
         "--tables {params.folder}/tables --figures {params.folder}/figures "
+        "--audits {input.audits:q} "
         "--report-config {params.head:q} --templates report --output {output}"
 
 
@@ -112,6 +114,7 @@ rule render_pdf:
         html=f"{RESULTS}/report.html",
         answers=rules.answer.output.answers,
         summary=rules.answer.output.summary,
+        audits=AUDITS,
         figures=rules.draw.output,
         modules=modules("reporting", "units"),
         templates=TEMPLATES,
@@ -125,12 +128,15 @@ rule render_pdf:
     shell:
         "python workflow/scripts/render_pdf.py --answers {input.answers} "
         "--tables {params.folder}/tables --figures {params.folder}/figures "
+        "--audits {input.audits:q} "
         "--report-config {params.head:q} --templates report --output {output}"
 
 
 # The report on what has run so far; cells without a run say so. Takes no run as input, so that it
 # never starts one, and writes beside the real report.
 rule partial:
+    input:
+        audits=AUDITS,
     params:
         config=lambda _: CONFIG_JSON,
         head=lambda _: CONFIG.report.model_dump_json(),
@@ -151,5 +157,6 @@ rule partial:
         "--derived {params.folder}/derived --output {params.folder}/answers.json && "
         "for kind in html pdf; do python workflow/scripts/render_$kind.py "
         "--answers {params.folder}/answers.json --tables {params.folder}/tables "
-        "--figures {params.folder}/figures --report-config {params.head:q} "
-        "--templates report --output {params.folder}/report.$kind; done"
+        "--figures {params.folder}/figures --audits {input.audits:q} "
+        "--report-config {params.head:q} --templates report "
+        "--output {params.folder}/report.$kind; done"

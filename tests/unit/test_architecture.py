@@ -22,6 +22,7 @@ ALLOWED = {
     "records": set(),
     "train": {"plan", "records", "config", "units", "provenance"},
     "derive": {"records", "units", "config", "plan"},
+    "audit": {"derive"},
     "figures": {"records", "units", "config", "plan"},
     "reporting": {"records", "units", "config", "plan"},
 }

@@ -32,12 +32,14 @@ def main() -> int:
     parser.add_argument("--itemsize", type=count, help="bytes of a parameter [4]")
     parser.add_argument("--epochs", type=count, help="epochs of a run, for its steps [1]")
     parser.add_argument("--sheet", help="sheet of a spreadsheet [the first with the columns]")
+    parser.add_argument("--title", default="", help="title of the table [the file's name]")
     parser.add_argument("--output", type=Path, metavar="FILE.json", help="the audit as JSON")
     given = parser.parse_args()
     facts = Given(given.parameters, given.samples, given.itemsize, given.epochs)
     found = audit(read_table(given.table, given.sheet), facts)
     if given.output:
-        text = json.dumps(found.content(), indent=1, ensure_ascii=False, allow_nan=False)
+        content = {"title": given.title or given.table.name, **found.content()}
+        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
         write_text(given.output, text + "\n")
     print(described(found, given.table.name))
     return 1 if found.findings else 0

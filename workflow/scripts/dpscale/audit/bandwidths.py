@@ -26,11 +26,10 @@ def findings(row: Row, flow: Traffic, factor: float) -> Iterator[Finding]:
     if cell is None:
         return
     scale, printed = cell.scale * factor, cell.span.times(factor)
-    rates = flow.rates(flow.moved_bytes)
-    follows = not rates or any(printed.meets(rate) for rate in rates)
+    right = not flow.comms or follows(row, flow, factor)
     if row.workers == 1:
         guess = _silent(printed)
-    elif follows:
+    elif right:
         guess = _too_fast(printed)
     else:
         guess = (
@@ -40,11 +39,18 @@ def findings(row: Row, flow: Traffic, factor: float) -> Iterator[Finding]:
             or _mismatch(printed, flow, scale)
         )
     if guess:
-        expected = flow.rate / scale if flow.rate and not follows else None
+        expected = flow.rate / scale if flow.rate and not right else None
         yield Finding(
             row.workers, row.per_worker_batch, guess.code, cell.printed,
             expected, guess.reason, PRINTED, rate_name(scale),
         )  # fmt: skip
+
+
+def follows(row: Row, flow: Traffic, factor: float = 1.0) -> bool:
+    """Return whether the printed bandwidth is what the row's communication gives."""
+    printed = row.span(PRINTED)
+    rates = flow.rates(flow.moved_bytes)
+    return printed is not None and any(map(printed.times(factor).meets, rates))
 
 
 def _silent(printed: Interval) -> Guess | None:

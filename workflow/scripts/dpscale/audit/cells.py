@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
@@ -11,6 +11,7 @@ from dpscale.audit.interval import Interval
 
 UNKNOWN = {"", "-", "–", "—", "n/a", "na", "none", "null", "?", "unknown", "oom", "out of memory"}
 FEWEST_DIGITS = 3  # no column is taken as rounded to fewer significant digits
+FLOAT_ZERO = 0.1  # a float is written with one decimal at least
 SLIP_DIGITS = 5  # a slip of the hand explains only a number of at least these digits
 LARGEST = 1e18
 _GAP = re.compile(r"(?<=\d)[\s'’_](?=\d{3}(?!\d))")
@@ -126,14 +127,18 @@ def _with_point(digits: str, *, decimal_comma: bool) -> str:
 
 
 def rounded_alike(cells: list[Cell]) -> list[Cell]:
-    """Return a column's cells, none finer than the significant digits that the column shows.
+    """Return a column's cells, no float such as 1230.0 finer than the digits that the column shows.
 
-    1230.0 beside 617.0 and 46.4 is a number of three digits, not of five.
+    1230.0 beside 617.0 and 46.4 is a number of three digits, and the zero came with the float; the
+    zeros of 10.00 and 6.20 were written to be read.
     """
     shown = [len(cell.typed.normalize().as_tuple().digits) for cell in cells]
     digits = max([FEWEST_DIGITS, *shown])
-    finest = [10.0 ** (cell.typed.adjusted() + 1 - digits) for cell in cells]
     return [
-        Cell(cell.typed, cell.scale, max(cell.resolution, size))
-        for cell, size in zip(cells, finest, strict=True)
+        cell
+        if cell.resolution < FLOAT_ZERO
+        else replace(
+            cell, resolution=max(cell.resolution, 10.0 ** (cell.typed.adjusted() + 1 - digits))
+        )
+        for cell in cells
     ]

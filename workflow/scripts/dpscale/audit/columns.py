@@ -22,7 +22,7 @@ KINDS: dict[str, Scale] = {
     "printed_comm_s": TIME,
     "printed_bandwidth_gb_per_s": RATE,
 }
-DEFAULT_UNITS = {COUNT: "", TIME: "s", RATIO: "", RATE: "GB/s"}
+DEFAULT_UNITS: dict[Scale, str] = {COUNT: "", TIME: "s", RATIO: "", RATE: "GB/s"}
 # Lower case, words apart by one space; "printed", "measured" and the like are left out before.
 SPELLINGS = {
     "workers": "n|gpus|gpu|ngpus|n gpus|num gpus|no of gpus|number of gpus|gpu count|workers|"
@@ -53,6 +53,7 @@ SPELLINGS = {
 NAMES = {text: name for name, texts in SPELLINGS.items() for text in texts.split("|")}
 GLOBAL = re.compile(r"\b(global|overall|effective batch)\b", re.I)
 _BRACKETS = re.compile(r"[(\[{]([^)\]}]*)[)\]}]")
+_MARKUP = re.compile(r"[*`$]")
 _LEADING = re.compile(r"^(printed|reported|measured|mean|average|avg|median) ")
 _LAST = re.compile(r"^(.*?)(?:[\s_,/]+in)?[\s_,/]+([^\s_,/]+(?:[\s_]*(?:/|per[\s_])[\s_]*\S+)?)$")
 
@@ -80,7 +81,7 @@ def found_columns(header: list[str]) -> dict[str, Column]:
     """
     found: dict[str, Column] = {}
     for index, text in enumerate(header):
-        column = _column(index, text.strip().strip("*`$").strip())
+        column = _column(index, text)
         if column and column.name in found:
             raise ValueError(
                 f"the columns {found[column.name].header!r} and {column.header!r} both mean "
@@ -97,7 +98,8 @@ def suits(header: list[str]) -> bool:
     return set(NEEDED) <= names
 
 
-def _column(index: int, header: str) -> Column | None:
+def _column(index: int, text: str) -> Column | None:
+    header = _MARKUP.sub("", text).strip()
     inside = [text.strip() for text in _BRACKETS.findall(header)]
     outside = _BRACKETS.sub(" ", header).strip()
     if outside == "B" or GLOBAL.search(header):

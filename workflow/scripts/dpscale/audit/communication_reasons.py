@@ -7,7 +7,7 @@ from dpscale.audit.conventions import COMMUNICATION, Times, options
 from dpscale.audit.finding import Guess, nearest, shown
 from dpscale.audit.interval import Interval, reach
 from dpscale.audit.split import COMM, COMPUTE, Split
-from dpscale.audit.table import Row, Table
+from dpscale.audit.table import TIMES, Row, Table
 from dpscale.derive.formulas import compute_seconds
 
 
@@ -18,12 +18,10 @@ def compute_reason(table: Table, row: Row, parts: Split) -> str:
         Guess(times.total.span, COMPUTE, "it is the whole T_N"),
         Guess(parts.comm, COMPUTE, "it is the communication, T_N - T_1/N"),
     ]
-    for other in options(table, row, COMMUNICATION):
-        reason = f"it is T_1/N with T_1 from {other.base_column}, not {times.base_column}"
-        guesses.append(Guess(parts.compute_of(other.base), COMPUTE, reason))
-    for name in ("epoch_s", "nodata_s"):
-        base = table.rows.get((1, row.per_worker_batch))
-        if base and (cell := base.cells.get(name)):
+    base = table.rows.get((1, row.per_worker_batch))
+    for name in TIMES:
+        cell = base.cells.get(name) if base else None
+        if cell and name != times.base_column:
             reason = f"it is T_1/N with T_1 from {name}, not {times.base_column}"
             guesses.append(Guess(parts.compute_of(cell), COMPUTE, reason))
     guesses += [Guess(span, COMPUTE, reason) for span, reason in _other_computes(table, row, times)]

@@ -5,12 +5,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dpscale.audit import bandwidths, communication, plausibility, speedups
-from dpscale.audit.conventions import Times
+from dpscale.audit.conventions import COMMUNICATION, Choice, Times
 from dpscale.audit.derived import Derived, derived_row
 from dpscale.audit.facts import Facts, Given, settled
 from dpscale.audit.finding import CODES, Finding
 from dpscale.audit.scales import RATES, rate_name
-from dpscale.audit.split import Split, choice, split
+from dpscale.audit.split import Split, agreeing, split
 from dpscale.audit.table import Row, Table
 from dpscale.audit.traffic import Traffic, traffic
 
@@ -42,7 +42,12 @@ class _Judged:
 def audit(table: Table, given: Given) -> Audit:
     """Return the audit of a table."""
     facts, stated = settled(given, table.comments, needs_epochs="steps" in table.columns)
-    speedup_choice, split_choice = speedups.choice(table), choice(table)
+
+    def fits(row: Row, times: Times) -> int:
+        parts = split(row, times)
+        return agreeing(row, parts) + bandwidths.follows(row, traffic(row, facts, parts))
+
+    speedup_choice, split_choice = speedups.choice(table), Choice(table, COMMUNICATION, fits)
     rows = []
     for row in table:
         times = split_choice.of(row)
@@ -77,15 +82,9 @@ def _rate_factor(table: Table, rows: list[_Judged]) -> float:
         return 1.0
 
     def followed(scale: float) -> int:
-        spans = [(judged.flow, judged.row.span(bandwidths.PRINTED)) for judged in rows]
-        return sum(
-            any(
-                span.times(scale / column.scale).meets(rate)
-                for rate in flow.rates(flow.moved_bytes)
-            )
-            for flow, span in spans
-            if span and flow.row.workers > 1
-        )
+        factor = scale / column.scale
+        many = (judged for judged in rows if judged.row.workers > 1)
+        return sum(bandwidths.follows(judged.row, judged.flow, factor) for judged in many)
 
     return max(RATES.values(), key=followed) / column.scale
 
@@ -94,16 +93,16 @@ def _assumptions(rows: list[_Judged], factor: float, table: Table) -> Iterator[s
     """How the rows were judged, each way once."""
     many = [judged for judged in rows if judged.row.workers > 1]
     for words, ways in (
-        ("speed-ups rest on", [judged.speedup for judged in many]),
-        ("computation and communication rest on", [j.parts and j.parts.times for j in many]),
+        ("speed-ups", [judged.speedup for judged in many]),
+        ("computation and communication", [j.parts and j.parts.times for j in many]),
     ):
         for way in dict.fromkeys(times.described() for times in ways if times):
-            yield f"{words} {way}"
+            yield f"{words} rest on {way}"
         lacking = [j.row for j, times in zip(many, ways, strict=True) if times is None]
         if lacking:
             cells = ", ".join(f"({row.workers}, {row.per_worker_batch})" for row in lacking[:6])
             more = f" and {len(lacking) - 6} more" if len(lacking) > 6 else ""
-            yield f"{words} one worker's time, which (N, b) = {cells}{more} lack: unknown"
+            yield f"{words} of (N, b) = {cells}{more} are unknown: a time of 1 or of N is missing"
     if bandwidths.PRINTED in table.columns and factor != 1:
         unit = rate_name(table.columns[bandwidths.PRINTED].scale * factor)
         yield f"bandwidths are in {unit}, the unit that most of the column follows"

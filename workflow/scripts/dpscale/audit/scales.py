@@ -50,21 +50,8 @@ def rate_scale(text: str) -> float | None:
 
 RATES = {
     unit: scale
-    for unit in [
-        "GB/s",
-        "GiB/s",
-        "MB/s",
-        "MiB/s",
-        "Gbit/s",
-        "Mbit/s",
-        "kB/s",
-        "KiB/s",
-        "B/s",
-        "TB/s",
-        "TiB/s",
-        "kbit/s",
-        "bit/s",
-    ]
+    for prefix in ("G", "M", "k", "")
+    for unit in (f"{prefix}B/s", f"{prefix.upper()}iB/s", f"{prefix}bit/s")
     if (scale := rate_scale(unit))
 }
 

@@ -35,7 +35,7 @@ def findings(table: Table, row: Row, times: Times | None) -> Iterator[Finding]:
         guess = nearest(printed.span, _mistakes(table, row, times)) or Guess(
             printed.span,
             "speedup_mismatch",
-            f"T_1/T_N = {shown(times.base.value)} / {shown(times.total.value)} is {shown(expected)}",
+            f"T_1/T_N is {shown(times.base.value)} / {shown(times.total.value)}",
         )
         yield Finding(
             row.workers, row.per_worker_batch, guess.code, printed.value, expected, guess.reason,

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from dpscale.audit.cells import Cell
-from dpscale.audit.conventions import COMMUNICATION, Choice, Times
+from dpscale.audit.conventions import Times
 from dpscale.audit.interval import Interval, reach
-from dpscale.audit.table import Row, Table
+from dpscale.audit.table import Row
 from dpscale.derive.formulas import communication_seconds, compute_seconds
 
 NOISE_FRAC = 0.03  # ASSUME: of an epoch timed by hand
@@ -63,7 +63,9 @@ class Split:
     def rest(self, printed: Cell | None) -> Interval | None:
         """The span of what a printed part leaves of the measured time."""
         total = self.times.total.span
-        return printed and reach(lambda whole, part: whole - part, total, printed.span)
+        if printed is None:
+            return None
+        return reach(lambda whole, part: whole - part, total, printed.span)
 
     def compute_is_right(self) -> bool:
         """Whether the printed computation is what the times or the printed rest give."""
@@ -95,12 +97,7 @@ def split(row: Row, times: Times) -> Split:
     return Split(times, row.workers, row.cells.get(COMPUTE), row.cells.get(COMM))
 
 
-def choice(table: Table) -> Choice:
-    """Return the convention of the table's computations and communications."""
-
-    def fits(row: Row, times: Times) -> int:
-        parts = split(row, times)
-        spans = [(row.span(COMPUTE), parts.compute), (row.span(COMM), parts.comm)]
-        return sum(printed is not None and printed.meets(span) for printed, span in spans)
-
-    return Choice(table, COMMUNICATION, fits)
+def agreeing(row: Row, parts: Split) -> int:
+    """Return how many of the row's two printed parts are what the times give."""
+    spans = [(row.span(COMPUTE), parts.compute), (row.span(COMM), parts.comm)]
+    return sum(printed is not None and printed.meets(span) for printed, span in spans)

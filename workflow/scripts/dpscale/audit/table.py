@@ -73,9 +73,8 @@ def read_table(path: Path, sheet: str | None = None) -> Table:
 def _typed(grid: Grid) -> Table:
     columns = found_columns(grid.header)
     used = {column.index for column in columns.values()}
-    comma = with_decimal_comma(
-        (row[i] for row in grid.rows for i in used), semicolons=grid.semicolons
-    )
+    texts = (row[index] for row in grid.rows for index in used)
+    comma = with_decimal_comma(texts, semicolons=grid.semicolons)
     cells = {
         column.name: _cells(grid, column, decimal_comma=comma) for column in columns.values()
     }  # fmt: skip
@@ -97,6 +96,11 @@ def _place(index: int, line: int) -> str:
     return f"row {index + 1} (line {line})"
 
 
+def _titled(column: Column) -> str:
+    other = "" if column.header == column.name else f" ({column.header!r:.40})"
+    return f"column {column.name}{other}"
+
+
 def _cells(grid: Grid, column: Column, *, decimal_comma: bool) -> dict[int, Cell]:
     """The numbers of a column by the index of their row."""
     found: dict[int, Cell] = {}
@@ -111,15 +115,13 @@ def _cells(grid: Grid, column: Column, *, decimal_comma: bool) -> dict[int, Cell
                 raise ValueError(f"{text.strip()!r:.40} is no time that an epoch can take")
         except ValueError as error:
             place = _place(index, grid.lines[index])
-            raise ValueError(
-                f"{place}, column {column.header!r} ({column.name}): {error}"
-            ) from None
+            raise ValueError(f"{place}, {_titled(column)}: {error}") from None
         found[index] = cell
     return dict(zip(found, rounded_alike(list(found.values())), strict=True))
 
 
 def _count(cell: Cell | None, column: Column, place: str) -> int:
-    about = f"{place}, column {column.header!r} ({column.name})"
+    about = f"{place}, {_titled(column)}"
     if cell is None:
         raise ValueError(f"{about}: is empty; every row needs it")
     if cell.typed != cell.typed.to_integral_value() or not 1 <= cell.typed <= LARGEST_COUNT:

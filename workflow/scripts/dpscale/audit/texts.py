@@ -22,9 +22,7 @@ def read_bounded(path: Path) -> bytes:
     with path.open("rb") as file:
         content = file.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
-        raise ValueError(
-            f"{path}: is larger than {MOST_BYTES // 1_000_000} MB; no table by hand is"
-        )
+        raise ValueError(f"{path}: is over {MOST_BYTES // 1_000_000} MB; no table by hand is")
     if not content.strip():
         raise ValueError(f"{path}: is empty")
     return content

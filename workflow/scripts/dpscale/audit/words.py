@@ -27,11 +27,11 @@ def described(audit: Audit, name: str) -> str:
 
 
 def _said(finding: Finding) -> str:
-    printed = "" if finding.printed is None else f", {finding.column} {_number(finding.printed)}"
-    right = "" if finding.expected is None else f", right {_number(finding.expected)}"
-    unit = f" {finding.unit}" if finding.unit and (printed or right) else ""
+    printed = "" if finding.printed is None else f", {finding.column} {finding.printed:.12g}"
+    expected = "" if finding.expected is None else f", expected {_number(finding.expected)}"
+    unit = f" {finding.unit}" if finding.unit and (printed or expected) else ""
     place = f"N = {finding.workers}, b = {finding.per_worker_batch}"
-    return f"{place}: {finding.code}{printed}{right}{unit}: {finding.reason}"
+    return f"{place}: {finding.code}{printed}{expected}{unit}: {finding.reason}"
 
 
 def _tables(derived: Sequence[Derived]) -> Iterator[tuple[str, list[str], list[list[str]]]]:
@@ -75,7 +75,7 @@ def _number(value: float | None) -> str:
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the lines of a Markdown table, its columns flush right."""
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    widths = [max(2, *map(len, column)) for column in zip(head, *rows, strict=True)]
     lines = [head, [f"{'-' * (width - 1)}:" for width in widths], *rows]
     return [
         f"| {' | '.join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))} |"
