@@ -29,7 +29,7 @@ def test_a_right_table_has_no_finding(tmp_path):
         ((2, 64), COMPUTE, "25.00", "compute_mismatch", 20, "T_1 from epoch_s"),
         ((2, 64), COMM, "12.00", "comm_mismatch", 10, "with loading, less computation without"),
         ((2, 256), COMM, "-12.00", "negative_comm", 4, "less than no time"),
-        ((4, 64), COMM, "7.00", "comm_mismatch", 5, "another computation"),
+        ((4, 64), COMM, "7.00", "comm_mismatch", 5, "less T_1/N of batch 256"),
         ((2, 256), COMM, "-4.00", "negative_comm", 4, "turned round"),
         ((2, 64), COMM, "11.00", "comm_mismatch", 10, "30 - 40 / 2"),
         ((2, 64), RATE, "0.0373", "bandwidth_wrong_unit", 0.04, "2^30"),

@@ -119,6 +119,27 @@ def test_common_headers_are_understood(header, name, unit):
     assert found_columns([header])[name].unit == unit
 
 
+@pytest.mark.parametrize(
+    ("comment", "parameters", "samples"),
+    [
+        ("11 173 962 trainable float32 parameters", 11_173_962, 50_000),
+        ("parameters: 421,642; samples = 60000", 421_642, 60_000),
+        ("1,281,167 training images", 11_173_962, 1_281_167),
+        # Neither a rounded number nor a batch is taken for one.
+        ("a model of 2 million parameters, 11.2 million parameters", 11_173_962, 50_000),
+        ("a batch of 128 images, 10,000 test images", 11_173_962, 50_000),
+    ],
+)
+def test_comments_say_what_a_table_rests_on(tmp_path, comment, parameters, samples):
+    facts = audited(tmp_path, f"# {comment}\nN,b,time\n1,32,10.0\n", Given()).facts
+    assert (facts.parameters, facts.samples) == (parameters, samples)
+
+
+def test_options_come_before_comments(tmp_path):
+    text = "# 421,642 parameters\nN,b,time\n1,32,10.0\n"
+    assert audited(tmp_path, text, Given(parameters=7_000)).facts.parameters == 7_000
+
+
 @pytest.mark.parametrize("header", ["B", "global batch size", "batch (global)", "efficiency"])
 def test_other_headers_are_not_taken_for_something_else(header):
     assert found_columns([header]) == {}

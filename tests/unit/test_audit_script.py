@@ -59,7 +59,9 @@ def refusal(monkeypatch, capsys):
         (bytes(range(256)), "is no text"),
         (b"\x81\x8d\x8f\x90\n", "is no text"),
         (b"PK\x03\x04 not a zip", "is no .xlsx spreadsheet"),
-        (HEAD + "1,32,10.0,1\n" * 10_001, "more than 10,000 rows"),
+        (HEAD + "1,32,10.0,1\n" * 2_001, "more than 2,000 rows"),
+        (HEAD + "\n" * 20_001, "20,002 lines"),
+        ("# " + "1" * 20_000 + "\n" + GOOD, "line 1 has more than 20,000 characters"),
     ],
 )
 def test_a_table_that_cannot_be_read_ends_with_2_and_one_line(tmp_path, refusal, content, words):

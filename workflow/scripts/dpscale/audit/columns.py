@@ -53,6 +53,7 @@ SPELLINGS = {
 NAMES = {text: name for name, texts in SPELLINGS.items() for text in texts.split("|")}
 GLOBAL = re.compile(r"\b(global|overall|effective batch)\b", re.I)
 _BRACKETS = re.compile(r"[(\[{]([^)\]}]*)[)\]}]")
+LONGEST = 80  # characters of a header that are looked at
 _MARKUP = re.compile(r"[*`$]")
 _LEADING = re.compile(r"^(printed|reported|measured|mean|average|avg|median) ")
 _LAST = re.compile(r"^(.*?)(?:[\s_,/]+in)?[\s_,/]+([^\s_,/]+(?:[\s_]*(?:/|per[\s_])[\s_]*\S+)?)$")
@@ -99,7 +100,7 @@ def suits(header: list[str]) -> bool:
 
 
 def _column(index: int, text: str) -> Column | None:
-    header = _MARKUP.sub("", text).strip()
+    header = _MARKUP.sub("", text[:LONGEST]).strip()
     inside = [text.strip() for text in _BRACKETS.findall(header)]
     outside = _BRACKETS.sub(" ", header).strip()
     if outside == "B" or GLOBAL.search(header):

@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass
 
-_COUNT = r"(\d{1,3}(?:[ ,.'_\u00a0\u202f]\d{3})+|\d+)(?![\d.])"
-_WORDS = r"(?:\s+[A-Za-z][\w-]*){0,3}?"
+_COUNT = r"(?<![\d.,])(\d{1,3}(?:[ ,.'_\u00a0\u202f]\d{3})+|\d+)(?![\d.])"
+_WORDS = r"(?:\s+(?!thousand|million|billion)[A-Za-z][\w-]*){0,3}?"
 STATED = {
     "parameters": (
         rf"{_COUNT}{_WORDS}\s+param(?:eter)?s\b",
@@ -17,6 +17,8 @@ STATED = {
     "epochs": (rf"{_COUNT}\s+epochs\b", rf"\bepochs\s*[:=]\s*{_COUNT}"),
 }
 LAB = {"parameters": 11_173_962, "samples": 50_000, "itemsize": 4, "epochs": 1}
+FEWEST = {"parameters": 100, "samples": 1000}  # fewer are a batch, or something else
+MOST_COMMENTS, MOST_CHARACTERS = 1000, 1000
 WORDS = {
     "parameters": "trainable parameters (X)",
     "samples": "training samples (D)",
@@ -67,7 +69,7 @@ def settled(given: Given, comments: list[str], *, needs_epochs: bool) -> tuple[F
 
 
 def _stated(name: str, comments: list[str]) -> set[int]:
-    text = "\n".join(comments)
+    text = "\n".join(line[:MOST_CHARACTERS] for line in comments[:MOST_COMMENTS])
     found = [match for pattern in STATED.get(name, ()) for match in re.findall(pattern, text, re.I)]
     counts = {int(re.sub(r"\D", "", count)) for count in found}
-    return {count for count in counts if 0 < count < 10**15}
+    return {count for count in counts if FEWEST.get(name, 1) <= count < 10**15}

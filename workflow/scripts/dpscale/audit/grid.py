@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-MOST_ROWS = 10_000
+MOST_ROWS = 2_000
 NEEDED = ("workers", "per_worker_batch")
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from dpscale.audit.grid import Grid
 
 MOST_BYTES = 10_000_000
+MOST_LINES = 20_000
+MOST_CHARACTERS = 20_000
 DELIMITERS = (",", ";", "\t", "|")
 _RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*")
 _PIPE = re.compile(r"(?<!\\)\|")
@@ -46,6 +48,10 @@ def text_grid(text: str, suits: Suits) -> Grid:
     Raises ValueError that says what the header has where none does.
     """
     lines = list(enumerate(text.splitlines(), start=1))
+    if len(lines) > MOST_LINES:
+        raise ValueError(f"has {len(lines):,} lines, more than a table by hand; split it")
+    if too_long := next((n for n, line in lines if len(line) > MOST_CHARACTERS), None):
+        raise ValueError(f"line {too_long} has more than {MOST_CHARACTERS:,} characters")
     rules = [i for i, (_, line) in enumerate(lines) if "|" in line and _RULE.fullmatch(line)]
     if any(i > 0 for i in rules):
         return _markdown(lines, rules, suits)
