@@ -29,8 +29,8 @@ One slip is one finding: a number that follows from another printed one is not n
   bandwidth_implausible (the batch size with a unit; 10 times what the times give and beyond
   PCIe 5; or right, and beyond the fastest link).
 - superlinear: T_1/T_N beyond N by more than 3%, which is noise. loading_faster_than_without:
-  epoch_s below the same epoch without loading by more than 1%. batch_exceeds_dataset: N*b > D, which no step can fill.
-  steps_mismatch: outside epochs*floor(D/(N*b)) to epochs*ceil(D/(N*b)).
+  epoch_s below the same epoch without loading by more than 1%. batch_exceeds_dataset: N*b > D,
+  which no step can fill. steps_mismatch: outside epochs*floor(D/(N*b)) to epochs*ceil(D/(N*b)).
 """
 
 from dpscale.audit.facts import Given

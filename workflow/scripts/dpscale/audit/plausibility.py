@@ -7,7 +7,7 @@ from dpscale.audit.finding import Finding, shown
 from dpscale.audit.table import Row
 from dpscale.derive.formulas import full_steps, iterations_per_epoch, loader_steps, run_steps
 
-NOISE_FRAC = 0.01  # ASSUME: the same epoch, timed twice, differs by no more than this
+SAME_EPOCH_FRAC = 0.01  # ASSUME: the same epoch, timed twice, differs by no more than this
 MOST_WORKERS = 1024
 
 
@@ -84,7 +84,7 @@ def _loading(row: Row) -> Iterator[Finding]:
     names = ("nodata_s", "sweep_compute_s") if row.workers == 1 else ("nodata_s",)
     for name in names:
         bare = row.cells.get(name)
-        if loaded and bare and loaded.span.high < bare.span.low * (1 - NOISE_FRAC):
+        if loaded and bare and loaded.span.high < bare.span.low * (1 - SAME_EPOCH_FRAC):
             reason = (
                 f"the epoch with loading took {shown(loaded.value, 's')} and the same epoch "
                 f"without {shown(bare.value, 's')} ({name}): loading cannot take less than no "

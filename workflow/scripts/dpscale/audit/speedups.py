@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dpscale.audit.conventions import SPEEDUP, Choice, Times, options
 from dpscale.audit.finding import Finding, Guess, nearest, shown
 from dpscale.audit.interval import Interval, reach
+from dpscale.audit.split import NOISE_FRAC
 from dpscale.audit.table import Row, Table
 from dpscale.derive.formulas import efficiency, speedup
 
-SUPERLINEAR_FRAC = 0.03  # ASSUME: two epochs timed by hand differ by no more than this
 PRINTED = "printed_speedup"
 
 
@@ -42,7 +42,7 @@ def findings(table: Table, row: Row, times: Times | None) -> Iterator[Finding]:
             PRINTED,
         )  # fmt: skip
     reached = ratio(times) if times else row.span(PRINTED)
-    if row.workers > 1 and reached and reached.low > row.workers * (1 + SUPERLINEAR_FRAC):
+    if row.workers > 1 and reached and reached.low > row.workers * (1 + NOISE_FRAC):
         yield _superlinear(row, times, reached.middle)
 
 
@@ -50,7 +50,7 @@ def _superlinear(row: Row, times: Times | None, reached: float) -> Finding:
     source = "the two times give" if times else "the table prints"
     reason = (
         f"{source} a speed-up of {shown(reached)} on {row.workers} workers, more than N by over "
-        f"{SUPERLINEAR_FRAC:.0%}: the two were hardly measured alike (warm-up, caches, clocks)"
+        f"{NOISE_FRAC:.0%}: the two were hardly measured alike (warm-up, caches, clocks)"
     )
     printed = row.cells.get(PRINTED)
     return Finding(

@@ -8,7 +8,7 @@ from dpscale.audit.interval import Interval, reach
 from dpscale.audit.table import Row
 from dpscale.derive.formulas import communication_seconds, compute_seconds
 
-NOISE_FRAC = 0.03  # ASSUME: of an epoch timed by hand
+NOISE_FRAC = 0.03  # ASSUME: epochs of 1 and of N workers, timed by hand, agree to this
 COMPUTE, COMM = "printed_compute_s", "printed_comm_s"
 
 
