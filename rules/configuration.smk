@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -30,8 +31,8 @@ except ConfigError as error:
 RESULTS = f"results/{CONFIG.name}"
 RUN = f"{RESULTS}/runs/{{run}}"
 PLAN = planned_runs(CONFIG)
-# Everything but the report's title block, which concerns no number.
-CONFIG_JSON = CONFIG.model_dump_json(exclude={"report"})
+# Everything but the report's title block and other people's tables, which concern no run.
+CONFIG_JSON = CONFIG.model_dump_json(exclude={"report", "audit"})
 NEVER = "(?!)"  # matches no run: the study is left out of the configuration
 
 

@@ -33,6 +33,7 @@ localrules:
     all,
     fetch_dataset,
     prepare_dataset,
+    audit,
     gather,
     derive,
     draw,

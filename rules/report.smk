@@ -98,6 +98,7 @@ rule render_html:
     input:
         answers=rules.answer.output.answers,
         summary=rules.answer.output.summary,
+        audits=AUDITS,
         figures=rules.draw.output,
         modules=modules("reporting", "units"),
         templates=TEMPLATES,
@@ -113,6 +114,7 @@ rule render_html:
     shell:
         "python workflow/scripts/render_html.py --answers {input.answers} "
         "--tables {params.folder}/tables --figures {params.folder}/figures "
+        "--audits {input.audits:q} "
         "--report-config {params.head:q} --templates report --output {output}"
 
 
@@ -122,6 +124,7 @@ rule render_pdf:
         html=f"{RESULTS}/report.html",
         answers=rules.answer.output.answers,
         summary=rules.answer.output.summary,
+        audits=AUDITS,
         figures=rules.draw.output,
         modules=modules("reporting", "units"),
         templates=TEMPLATES,
@@ -137,12 +140,15 @@ rule render_pdf:
     shell:
         "python workflow/scripts/render_pdf.py --answers {input.answers} "
         "--tables {params.folder}/tables --figures {params.folder}/figures "
+        "--audits {input.audits:q} "
         "--report-config {params.head:q} --templates report --output {output}"
 
 
 # The report on what has run so far; cells without a run say so. Takes no run as input, so that it
 # never starts one, and writes beside the real report.
 rule partial:
+    input:
+        audits=AUDITS,
     resources:
         machine=1,
     params:
@@ -165,5 +171,6 @@ rule partial:
         "--derived {params.folder}/derived --output {params.folder}/answers.json && "
         "for kind in html pdf; do python workflow/scripts/render_$kind.py "
         "--answers {params.folder}/answers.json --tables {params.folder}/tables "
-        "--figures {params.folder}/figures --report-config {params.head:q} "
-        "--templates report --output {params.folder}/report.$kind; done"
+        "--figures {params.folder}/figures --audits {input.audits:q} "
+        "--report-config {params.head:q} --templates report "
+        "--output {params.folder}/report.$kind; done"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_lab import FIGURES, HEAD, SVG, Maker, lab_answers, runs_table
+from made_lab import AUDIT, FIGURES, HEAD, SVG, Maker, lab_answers, runs_table
 
 from dpscale.reporting.answer import Answer, dump_answers
 from dpscale.reporting.report import Report, read_report
@@ -13,7 +13,7 @@ from dpscale.reporting.report import Report, read_report
 
 @pytest.fixture
 def make_report(tmp_path: Path) -> Maker:
-    """Return a function that makes a report of answers, runs and a title block."""
+    """Return a function that makes a report of answers, runs, a title block and audits."""
 
     def make(
         *,
@@ -21,6 +21,7 @@ def make_report(tmp_path: Path) -> Maker:
         runs: pd.DataFrame | None = None,
         head: dict | None = None,
         summary: list[str] | None = None,
+        audits: list[dict] | None = None,
     ) -> Report:
         dumped = dump_answers(lab_answers() if answers is None else answers)
         (tmp_path / "answers.json").write_text(json.dumps(dumped), encoding="utf-8")
@@ -30,12 +31,16 @@ def make_report(tmp_path: Path) -> Maker:
                 (tmp_path / f"{name}.svg").write_text(SVG.format(name=name), encoding="utf-8")
         findings = tmp_path / "summary.json"
         findings.write_text(json.dumps(summary), encoding="utf-8")
+        tables = [tmp_path / f"audit-{n}.json" for n, _ in enumerate(audits or [AUDIT])]
+        for path, content in zip(tables, audits or [AUDIT], strict=True):
+            path.write_text(json.dumps(content), encoding="utf-8")
         return read_report(
             answers=tmp_path / "answers.json",
             tables=tmp_path,
             figures=tmp_path,
             head=HEAD if head is None else head,
             summary=findings if summary else None,
+            audits=[] if audits == [] else tables,
         )
 
     return make

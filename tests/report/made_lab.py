@@ -157,3 +157,38 @@ def answer(identifier: str, *, missing: tuple[str, ...] = (), text: str = TEXT) 
 def lab_answers() -> list[Answer]:
     """An answer to each question of part 1; Q4.2 lacks a result."""
     return [answer(name, missing=("warmup, seed 1",) if name == "Q4.2" else ()) for name in FIGURES]
+
+
+AUDIT = {
+    "title": "A $table <collected> by hand",
+    "assumptions": ["50,000 training samples (D): as in the lab", "the column 'N' is workers"],
+    "derived": [
+        {
+            "workers": workers,
+            "per_worker_batch": 32,
+            "base_s": 20.0,
+            "epoch_s": epoch_s,
+            "speedup_ratio": 20.0 / epoch_s,
+            "efficiency_frac": 20.0 / epoch_s / workers,
+            "total_s": epoch_s,
+            "compute_s": 20.0 / workers,
+            "comm_s": epoch_s - 20.0 / workers,
+            "iterations": 50_000 / 32 / workers,
+            "moved_bytes": 44_695_848.0,
+            "bandwidth_bytes_per_s": None,
+        }
+        for workers, epoch_s in ((1, 20.0), (2, 12.5))
+    ],
+    "findings": [
+        {
+            "workers": 2,
+            "per_worker_batch": 32,
+            "code": "speedup_times_workers",
+            "printed": 3.2,
+            "expected": 1.6,
+            "reason": "it is N*T_1/T_N: multiplied by the number of workers",
+            "column": "printed_speedup",
+            "unit": "",
+        }
+    ],
+}

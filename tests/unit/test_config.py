@@ -139,6 +139,36 @@ def test_accuracy_asked_of_synthetic_data_is_refused() -> None:
     assert load_config({**raw, "large_batch": None, "replicas": None}).data.samples == 2000
 
 
+@pytest.mark.parametrize(
+    ("tables", "words"),
+    [
+        (["nowhere.csv"], "config: audit.tables.0: there is no file nowhere.csv"),
+        ([{"path": "README.md", "tittle": "x"}], "did you mean audit.tables.title?"),
+        (["README.md", "docs/README.md"], "a name of its own"),
+        ([3], "audit.tables.0"),
+    ],
+)
+def test_a_wrong_table_to_audit_is_one_line(
+    tables: list[object], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(FOLDER.parent)
+    message = error_of(changed("audit.tables", tables))
+    assert words in message
+    assert "\n" not in message
+
+
+def test_tables_to_audit_are_paths_or_sections_and_may_be_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(FOLDER.parent)
+    config = load_config(changed("audit.tables", ["README.md", {"path": "Makefile", "samples": 9}]))
+    assert config.audit is not None
+    assert [(table.name, table.samples) for table in config.audit.tables] == [
+        ("README", None), ("Makefile", 9),
+    ]  # fmt: skip
+    assert load_config({**DEFAULT, "audit": None}).audit is None
+
+
 def test_more_workers_than_devices_need_leave_to_share_them() -> None:
     raw = changed("hardware.devices", 2)
     assert load_config(raw).hardware.devices == 2

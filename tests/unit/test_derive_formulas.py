@@ -44,6 +44,19 @@ def test_iterations_scale_one_full_step_to_an_epoch():
     assert formulas.iterations_per_epoch(50_000, 4, 32) == 390.625
 
 
+def test_four_byte_parameters_make_the_payload():
+    assert formulas.payload_bytes(11_173_962, 4) == 44_695_848
+
+
+def test_a_loader_keeps_the_last_partial_batch():
+    assert formulas.loader_steps(60_000, 128) == 469
+    assert formulas.loader_steps(60_000, 100) == 600
+
+
+def test_forty_epochs_of_60_000_at_128_are_18_750_steps():
+    assert formulas.run_steps(60_000 / 128, 40) == 18_750
+
+
 def test_full_steps_drop_the_last_partial_batch():
     assert formulas.full_steps(60_000, 128) == 468
 

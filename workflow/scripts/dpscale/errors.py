@@ -14,15 +14,19 @@ _UNUSABLE_PLACE = "a file stands where a folder should be; move it away or name 
 
 
 @contextmanager
-def one_line(script: str) -> Iterator[None]:
-    """End the script with status 1 and one line on stderr when the block raises one of MENDABLE.
+def one_line(script: str, status: int = 1) -> Iterator[None]:
+    """End the script with a status and one line on stderr when the block raises one of MENDABLE.
 
     Also serves as a decorator of `main`.
     """
     try:
         yield
     except MENDABLE as error:
-        sys.exit(f"{script}: {described(error)}")
+        line = f"{script}: {described(error)}"
+        if status == 1:
+            sys.exit(line)
+        print(line, file=sys.stderr)
+        sys.exit(status)
 
 
 def described(error: Exception) -> str:

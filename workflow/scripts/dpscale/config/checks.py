@@ -1,6 +1,7 @@
 """Combinations of settings that cannot work, found before the graph is built."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from dpscale.config.datasets import train_samples
 from dpscale.config.root import Config
@@ -19,6 +20,7 @@ def impossible_combinations(config: Config) -> Iterator[Finding]:
     yield from _nodes(config)
     yield from _training_on_synthetic(config)
     yield from _batches(config)
+    yield from _tables(config)
 
 
 def _data(config: Config) -> Iterator[Finding]:
@@ -141,6 +143,12 @@ def _batches(config: Config) -> Iterator[Finding]:
             "large_batch.min_updates_per_epoch",
             f"leaves no image a worker; the largest valid is {samples // large.workers}",
         )
+
+
+def _tables(config: Config) -> Iterator[Finding]:
+    for index, table in enumerate(config.audit.tables if config.audit else ()):
+        if not Path(table.path).is_file():
+            yield f"audit.tables.{index}", f"there is no file {table.path}; mend or leave it out"
 
 
 def _planned_batches(config: Config) -> Iterator[tuple[str, int, int]]:

@@ -19,6 +19,11 @@ def ring_allreduce_bytes(payload_bytes: Number, workers: Number) -> Number:
     return 2 * (workers - 1) * payload_bytes / workers
 
 
+def payload_bytes(parameters: Number, itemsize: Number) -> Number:
+    """Return X*itemsize: bytes of the gradients that each iteration all-reduces."""
+    return parameters * itemsize
+
+
 def allreduce_wire_bytes(payload_bytes: Number, workers: Number) -> Number:
     """Return 2(N-1)*S: bytes that all N workers together send in a ring all-reduce of S bytes.
 
@@ -64,6 +69,16 @@ def iterations_per_epoch(
 def full_steps(train_samples: Number, global_batch: Number) -> Number:
     """Return floor(D/B): the full batches of one epoch whose last partial batch is dropped."""
     return train_samples // global_batch
+
+
+def loader_steps(train_samples: Number, global_batch: Number) -> Number:
+    """Return ceil(D/B): the batches of one epoch with the last partial one."""
+    return -(-train_samples // global_batch)
+
+
+def run_steps(steps_per_epoch: Number, epochs: Number) -> Number:
+    """Return the steps of a run of some epochs (40 epochs of 60,000/128 are 18,750)."""
+    return epochs * steps_per_epoch
 
 
 def samples_per_second(train_samples: Number, epoch_s: Number) -> Number:

@@ -56,6 +56,9 @@ def read_arguments(description: str | None) -> tuple[Report, Path, Path]:
         help="JSON list of the findings that open the report "
         "[summary.json beside the answers, if there is one]",
     )
+    parser.add_argument(
+        "--audits", type=Path, nargs="*", default=[], help="audits of hand-collected tables (JSON)"
+    )
     parser.add_argument("--output", type=Path, required=True, help="file to write")
     given = parser.parse_args()
     beside = given.answers.with_name("summary.json")
@@ -70,5 +73,6 @@ def read_arguments(description: str | None) -> tuple[Report, Path, Path]:
         figures=given.figures,
         head=head,
         summary=summary,
+        audits=given.audits,
     )
     return report, given.templates, given.output

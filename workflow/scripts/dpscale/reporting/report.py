@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
 from dpscale.reporting.answer import Answer, load_answers
+from dpscale.reporting.audits import audit_section
 from dpscale.reporting.pictures import Picture, read_picture
 from dpscale.units import is_null
 
@@ -67,6 +68,7 @@ PARTS = (
         ("Q1", "Q2", "Q3.1", "Q3.2", "Q4.1", "Q4.2", "Q5", "Q6", "Q7"),
     ),
 )
+AUDITS = Part(4, "Audit of hand-collected tables", "audit.html.j2", ())
 
 
 @dataclass(frozen=True)
@@ -96,19 +98,22 @@ def read_report(
     figures: Path,
     head: dict[str, Any],
     summary: Path | None = None,
+    audits: Sequence[Path] = (),
     parts: Sequence[Part] = PARTS,
 ) -> Report:
     """Return the report of one results folder.
 
     tables: folder with runs.parquet and, where there is one, provenance.json (machine, versions
     and commit of the newest run); summary: a JSON list of the findings that open the report, the
-    sentences of SUMMARY without it. Raises MissingAnswerError for a question without an answer.
+    sentences of SUMMARY without it; audits: files of hand-collected tables. Raises
+    MissingAnswerError for a question without an answer.
     """
     found = {answer.id: answer for answer in load_answers(json.loads(answers.read_text("utf-8")))}
     wanted = [question for part in parts for question in part.questions]
     if absent := [question for question in wanted if question not in found]:
         raise MissingAnswerError(f"{answers} has no answer to {', '.join(absent)}")
     chosen = {question: found[question] for question in wanted}
+    audited = {a.id: a for a in (audit_section(p, n) for n, p in enumerate(audits, start=1))}
     names = [name for answer in chosen.values() for name in answer.figures]
     runs = pd.read_parquet(tables / "runs.parquet")
     finished_at = _newest(runs)
@@ -122,8 +127,8 @@ def read_report(
         commit=provenance.get("commit"),
         machine=_machine(runs, provenance),
         versions=_versions(provenance),
-        parts=tuple(parts),
-        answers=chosen,
+        parts=(*parts, *([replace(AUDITS, questions=tuple(audited))] if audited else [])),
+        answers=chosen | audited,
         summary=(
             json.loads(summary.read_text("utf-8"))
             if summary

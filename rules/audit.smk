@@ -1,0 +1,33 @@
+# The audit of tables that somebody collected by hand: a part of the report of its own.
+
+AUDITED = {table.name: table for table in CONFIG.audit.tables} if CONFIG.audit else {}
+AUDITS = expand(f"{RESULTS}/audits/{{table}}.json", table=AUDITED)
+
+
+def audit_options(wildcards):
+    """What the configuration says of a table, as options of the script."""
+    stated = AUDITED[wildcards.table].model_dump(exclude={"path"}, exclude_none=True)
+    return [part for name, value in stated.items() for part in (f"--{name}", value)]
+
+
+# Findings (status 1) are a result; a table that cannot be read fails the rule with its one line.
+rule audit:
+    input:
+        table=lambda wildcards: AUDITED[wildcards.table].path,
+        modules=modules("audit"),
+        formulas="workflow/scripts/dpscale/derive/formulas.py",
+    output:
+        f"{RESULTS}/audits/{{table}}.json",
+    log:
+        f"{RESULTS}/logs/audit-{{table}}.log",
+    wildcard_constraints:
+        table=only(map(re.escape, AUDITED)),
+    resources:
+        machine=1,
+    params:
+        options=audit_options,
+    message:
+        "Auditing {input.table}"
+    shell:
+        "python workflow/scripts/audit_table.py {input.table:q} {params.options:q} "
+        "--output {output:q} > {log:q} 2>&1 || test $? -eq 1"

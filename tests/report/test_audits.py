@@ -1,0 +1,45 @@
+"""Audits of hand-collected tables: a part of the report of its own, and no answer."""
+
+import pytest
+from made_lab import AUDIT, TEMPLATES, Maker
+
+from dpscale.reporting.audits import audit_section
+from dpscale.reporting.render import render_report
+from dpscale.reporting.report import Report
+
+
+def rendered(report: Report) -> str:
+    return render_report(report, templates=TEMPLATES, medium="html")
+
+
+def test_a_table_is_a_section_with_its_findings_and_its_corrected_tables(make_report: Maker):
+    text = rendered(make_report(audits=[AUDIT, {**AUDIT, "title": "Another"}]))
+    part = text[text.index('id="part-4"') : text.index('id="runs"')]
+    assert "Part 4. Audit of hand-collected tables" in part
+    assert part.index('id="answer-T1"') < part.index('id="answer-T2"')
+    assert "1 of 2 rows hold a number that cannot be right: speedup times workers." in part
+    for words in ("3.2", "1.6", "multiplied by the number of workers", "Q3.2, corrected", "1.60"):
+        assert words in part
+    assert "the column &#39;N&#39; is workers" in part
+
+
+def test_other_peoples_words_are_neither_markup_nor_formulas(make_report: Maker):
+    assert "A $table &lt;collected&gt; by hand" in rendered(make_report())
+
+
+def test_a_report_without_tables_has_no_such_part(make_report: Maker):
+    assert 'id="part-4"' not in rendered(make_report(audits=[]))
+
+
+def test_a_consistent_table_says_so(make_report: Maker):
+    text = rendered(make_report(audits=[{**AUDIT, "findings": []}]))
+    assert "All 2 rows are consistent" in text
+    assert "What cannot be right" not in text
+
+
+def test_a_damaged_audit_is_named(tmp_path):
+    path = tmp_path / "audit.json"
+    path.write_text('{"title": "x"}')
+    with pytest.raises(ValueError, match="derived") as caught:
+        audit_section(path, 1)
+    assert str(path) in caught.value.__notes__

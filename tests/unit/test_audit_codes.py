@@ -1,0 +1,125 @@
+"""A mistake planted in a right table is found under its code, with the right value, and alone."""
+
+import pytest
+
+from audit_tables import audited, codes, lines
+from dpscale.audit import Given
+
+SPEEDUP, COMPUTE, COMM = "printed_speedup", "printed_compute_s", "printed_comm_s"
+RATE = "printed_bandwidth_gb_per_s"
+
+
+def test_a_right_table_has_no_finding(tmp_path):
+    assert audited(tmp_path, lines()).findings == []
+
+
+@pytest.mark.parametrize(
+    ("place", "column", "value", "code", "expected", "words"),
+    [
+        ((4, 64), SPEEDUP, "10.00", "speedup_times_workers", 2.5, "multiplied by the number"),
+        ((2, 64), SPEEDUP, "0.64", "speedup_mismatch", 1.5625, "upside down"),
+        ((2, 64), SPEEDUP, "0.78", "speedup_mismatch", 1.5625, "the efficiency"),
+        ((2, 64), SPEEDUP, "0.56", "speedup_mismatch", 1.5625, "how much it is faster"),
+        ((2, 64), SPEEDUP, "1.25", "speedup_mismatch", 1.5625, "T_1 is that of batch 256"),
+        ((2, 64), SPEEDUP, "1.33", "speedup_mismatch", 1.5625, "sweep_compute_s"),
+        ((2, 64), SPEEDUP, "1.55", "speedup_mismatch", 1.5625, "T_1/T_N is 50 / 32"),
+        ((2, 64), COMPUTE, "40.00", "compute_mismatch", 20, "not divided by N"),
+        ((4, 64), COMPUTE, "8.00", "compute_mismatch", 10, "T_1/N of batch 256"),
+        ((4, 64), COMPUTE, "20.00", "compute_mismatch", 10, "computation of 2 workers"),
+        ((2, 64), COMPUTE, "25.00", "compute_mismatch", 20, "T_1 from epoch_s"),
+        ((2, 64), COMM, "12.00", "comm_mismatch", 10, "with loading, less computation without"),
+        ((2, 256), COMM, "-12.00", "negative_comm", 4, "less than no time"),
+        ((4, 64), COMM, "7.00", "comm_mismatch", 5, "less T_1/N of batch 256"),
+        ((2, 256), COMM, "-4.00", "negative_comm", 4, "turned round"),
+        ((2, 64), COMM, "11.00", "comm_mismatch", 10, "30 - 40 / 2"),
+        ((2, 64), RATE, "0.0373", "bandwidth_wrong_unit", 0.04, "2^30"),
+        ((2, 64), RATE, "40.0", "bandwidth_wrong_unit", 0.04, "MB/s"),
+        ((2, 64), RATE, "0.320", "bandwidth_wrong_unit", 0.04, "8 bits"),
+        ((2, 64), RATE, "0.000400", "bandwidth_one_iteration", 0.04, "of one iteration"),
+        ((2, 64), RATE, "0.000125", "bandwidth_one_iteration", 0.04, "time of an epoch"),
+        ((2, 64), RATE, "64", "bandwidth_implausible", 0.04, "the batch size with a unit"),
+        ((4, 64), RATE, "96", "bandwidth_implausible", 0.06, "2(N-1)/N*b"),
+        ((4, 64), RATE, "768", "bandwidth_implausible", 0.06, "PCIe"),
+        ((2, 64), RATE, "0.0500", "bandwidth_mismatch", 0.04, "100 iterations"),
+        ((4, 64), RATE, "0.0400", "bandwidth_mismatch", 0.06, "2(N-1)/N is left out"),
+        ((2, 64), "steps", "34", "steps_mismatch", 100, "fits 6 workers"),
+    ],
+)  # fmt: skip
+def test_one_planted_cell_is_one_finding(tmp_path, place, column, value, code, expected, words):
+    found = audited(tmp_path, lines({place: {column: value}}))
+    assert codes(found) == [(*place, code)]
+    (finding,) = found.findings
+    assert finding.printed == float(value)
+    assert finding.expected == pytest.approx(expected)
+    assert words in finding.reason
+
+
+@pytest.mark.parametrize(
+    ("place", "cells", "code"),
+    [
+        # What follows from the wrong number is not named again.
+        ((4, 64), {COMPUTE: "12.00", COMM: "3.00", RATE: "0.1000"}, "compute_mismatch"),
+        ((2, 64), {COMM: "12.50", RATE: "0.0320"}, "comm_mismatch"),
+        ((2, 64), {COMM: "-10.00", RATE: "-0.0400"}, "negative_comm"),
+        ((2, 64), {"epoch_s": "29.00", SPEEDUP: "1.72"}, "loading_faster_than_without"),
+        (
+            (4, 64),
+            {"epoch_s": "12.00", SPEEDUP: "4.17", "nodata_s": "11.00", COMM: "1.00", RATE: "0.3"},
+            "superlinear",
+        ),
+        # 40 / 2 - 19 is less than nothing, and no printed number says so.
+        ((2, 64), {"nodata_s": "19.00", COMM: "", RATE: ""}, "negative_comm"),
+        # 4 MB * 100 in 0.0004 s follow from the times, which then are wrong.
+        (
+            (2, 64),
+            {"nodata_s": "20.0004", COMM: "0.0004", RATE: "1000"},
+            "bandwidth_implausible",
+        ),
+    ],
+)
+def test_one_slip_with_its_consequences_is_one_finding(tmp_path, place, cells, code):
+    assert codes(audited(tmp_path, lines({place: cells}))) == [(*place, code)]
+
+
+def test_two_wrong_parts_that_do_not_add_up_are_both_named_and_the_sum(tmp_path):
+    found = audited(tmp_path, lines({(2, 64): {COMPUTE: "21.50", COMM: "11.50"}}))
+    assert [f.code for f in found.findings] == [
+        "compute_mismatch", "comm_mismatch", "sum_mismatch",
+    ]  # fmt: skip
+    assert (found.findings[2].printed, found.findings[2].expected) == (33.0, 30.0)
+
+
+def test_without_one_workers_time_only_the_sum_can_be_wrong(tmp_path):
+    text = lines({(2, 64): {COMPUTE: "21.50"}}, without=((1, 64), (1, 256)))
+    assert codes(audited(tmp_path, text)) == [(2, 64, "sum_mismatch")]
+
+
+@pytest.mark.parametrize(
+    ("row", "place"),
+    [("1,16384,1.2,1.2,,1,,,,", (1, 16384)), ("4,6400,,1.2,,1,,,,", (4, 6400))],
+)
+def test_a_batch_that_no_step_can_fill_exceeds_the_dataset(tmp_path, row, place):
+    found = audited(tmp_path, [*lines(), row])
+    assert codes(found) == [(*place, "batch_exceeds_dataset")]
+    assert found.findings[0].expected == 12_800 // place[0]
+
+
+def test_3120_steps_of_40_epochs_labelled_2_workers_come_from_6(tmp_path):
+    text = "workers,per_worker_batch,steps\n1,128,18750\n2,128,3120\n4,128,4688\n"
+    found = audited(tmp_path, text, Given(samples=60_000, epochs=40))
+    assert codes(found) == [(2, 128, "steps_mismatch")]
+    assert found.findings[0].expected == 9375
+    assert "3,120 fits 6 workers" in found.findings[0].reason
+
+
+def test_the_parameters_of_resnet18_for_imagenet_are_recognised(tmp_path):
+    given = Given(parameters=11_173_962, samples=12_800)
+    # 11,689,512 * 4 bytes * 100 iterations / 10 s = 0.4676 GB/s; 0.4470 is right.
+    found = audited(tmp_path, "N,b,nodata_s,comm,BW (GB/s)\n2,64,30,10.000,0.46758\n", given)
+    assert codes(found) == [(2, 64, "bandwidth_mismatch")]
+    assert "11,689,512" in found.findings[0].reason
+
+
+def test_a_speedup_that_no_time_explains_is_judged_by_itself(tmp_path):
+    found = audited(tmp_path, "N,b,speedup\n4,64,4.2\n4,128,3.9\n")
+    assert codes(found) == [(4, 64, "superlinear")]

@@ -1,0 +1,69 @@
+"""The two published tables that are shipped: every finding by hand, and nothing else."""
+
+from pathlib import Path
+
+import pytest
+
+from dpscale.audit import Given, audit, read_table
+
+TABLES = Path(__file__).resolve().parents[2] / "config/tables"
+
+
+def published(name: str):
+    return audit(read_table(TABLES / f"{name}_lab_timings.csv"), Given())
+
+
+def said(name: str) -> list[tuple[int, int, str, float, float]]:
+    return [
+        (f.workers, f.per_worker_batch, f.code, f.printed, pytest.approx(f.expected, rel=1e-4))
+        for f in published(name).findings
+    ]
+
+
+def test_the_k80_table_has_one_wrong_speedup_and_two_impossible_epochs():
+    assert said("k80") == [
+        (1, 128, "loading_faster_than_without", 16.937219, 18.280495),
+        (1, 512, "loading_faster_than_without", 4.946042, 5.201220),
+        (2, 512, "speedup_mismatch", 1.18592, 1.23126),
+    ]
+
+
+def test_the_wrong_speedup_follows_from_a_time_without_its_first_zero():
+    reason = published("k80").findings[2].reason  # 4.946042 / 4.17061 = 1.18593
+    assert "4.17061, which is 4.017061" in reason
+
+
+def test_the_second_table_has_two_wrong_computations_and_no_bandwidth():
+    assert said("second") == [
+        (2, 32, "compute_mismatch", 10.813, 9.635),  # 19.27 / 2
+        (2, 32, "comm_mismatch", 20.448, 20.745),  # 30.38 - 9.635
+        (2, 32, "sum_mismatch", pytest.approx(31.261), 30.38),
+        (2, 32, "bandwidth_implausible", 32, 1.68323),
+        (2, 128, "bandwidth_implausible", 128, 1.28472),
+        (2, 512, "bandwidth_implausible", 512, 0.593693),
+        (4, 32, "compute_mismatch", 15.27, 4.8175),  # 19.27 / 4
+        (4, 32, "bandwidth_implausible", 48, 0.815792),
+        (4, 128, "bandwidth_implausible", 192, 0.751046),
+        (4, 512, "bandwidth_implausible", 768, 0.565783),
+    ]
+
+
+def test_a_communication_that_follows_from_a_wrong_computation_is_corrected_in_its_reason():
+    found = published("second")
+    (reason,) = [f.reason for f in found.findings if (f.workers, f.printed) == (4, 15.27)]
+    assert "becomes 32.1025 s" in reason
+    assert not [f for f in found.findings if f.code == "comm_mismatch" and f.workers == 4]
+
+
+def test_the_k80_papers_own_derived_values_come_out():
+    row = next(r for r in published("k80").derived if (r.workers, r.per_worker_batch) == (2, 32))
+    assert row.comm_s == pytest.approx(16.9940435)
+    assert row.bandwidth_bytes_per_s == pytest.approx(2.05475708297e9)
+    assert row.speedup_ratio == pytest.approx(1.4169535)
+    assert row.iterations == 781.25
+
+
+def test_parameters_and_samples_come_from_the_comments_and_it_says_so():
+    assumptions = published("k80").assumptions
+    assert "11,173,962 trainable parameters (X): as a comment of the table says" in assumptions
+    assert "50,000 training samples (D): as a comment of the table says" in assumptions

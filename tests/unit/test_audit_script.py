@@ -1,0 +1,124 @@
+"""audit_table.py: exit codes, the JSON, and one line for whatever cannot be read."""
+
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from audit_tables import HEADER, lines
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "workflow/scripts/audit_table.py"
+HEAD = "workers,per_worker_batch,epoch_s,printed_speedup\n"
+GOOD = HEAD + "1,32,10.0,1\n2,32,6.0,1.67\n"
+FACTS = ["--parameters", "1000000", "--samples", "12,800"]
+
+
+@pytest.fixture
+def refusal(monkeypatch, capsys):
+    """Run the script on a file that it refuses; return its one line."""
+
+    def ended(path: Path, *arguments: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["audit_table.py", str(path), *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            importlib.import_module("audit_table").main()
+        said = capsys.readouterr()
+        assert (stopped.value.code, said.out) == (2, "")
+        assert said.err.startswith("audit_table.py: ")
+        assert said.err.count("\n") == 1
+        return said.err
+
+    return ended
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "is empty"),
+        ("# only\n# comments\n", "no table"),
+        (HEAD, "a header and no rows"),
+        ("workers,epoch_s\n1,2\n", "no columns workers and per_worker_batch"),
+        (GOOD + "4,32,fast,2\n", "row 3 (line 4), column epoch_s: 'fast' is no number"),
+        (GOOD + "4,32,nan,2\n", "row 3 (line 4), column epoch_s: 'nan' is no number"),
+        (GOOD + "4,32,inf,2\n", "column epoch_s"),
+        (GOOD + "4,32,0,2\n", "column epoch_s: '0' is no time"),
+        (GOOD + "4,32,-3,2\n", "column epoch_s: '-3' is no time"),
+        (GOOD + "4,32,1e300,2\n", "column epoch_s: '1e300' is too large"),
+        (GOOD + "4,32,5 parsecs,2\n", "unknown unit 'parsecs'"),
+        (GOOD + "0,32,3.0,2\n", "column workers: 0 is no whole number"),
+        (GOOD + "-2,32,3.0,2\n", "column workers: -2"),
+        (GOOD + "1.5,32,3.0,2\n", "column workers: 1.5"),
+        (GOOD + ",32,3.0,2\n", "column workers: is empty"),
+        (GOOD + "4,32,3.0\n", "row 3 (line 4) has 3 cells where the header has 4"),
+        (GOOD + "4,32,3,0,2\n", "row 3 (line 4) has 5 cells"),
+        (GOOD + "2,32,6.1,1.6\n", "row 3 (line 4) and line 3 both have 2 workers with batch 32"),
+        ("workers,GPUs,b,time\n1,1,2,3\n", "'workers' and 'GPUs' both mean workers"),
+        (bytes(range(256)), "is no text"),
+        (b"\x81\x8d\x8f\x90\n", "is no text"),
+        (b"PK\x03\x04 not a zip", "is no .xlsx spreadsheet"),
+        (HEAD + "1,32,10.0,1\n" * 2_001, "more than 2,000 rows"),
+        (HEAD + "\n" * 20_001, "20,002 lines"),
+        ("# " + "1" * 20_000 + "\n" + GOOD, "line 1 has more than 20,000 characters"),
+    ],
+)
+def test_a_table_that_cannot_be_read_ends_with_2_and_one_line(tmp_path, refusal, content, words):
+    path = tmp_path / "table.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert words in refusal(path)
+
+
+def test_what_is_no_file_or_far_too_large_is_refused_at_once(tmp_path, refusal):
+    assert "is no file" in refusal(tmp_path)
+    assert "No such file" in refusal(tmp_path / "nowhere.csv")
+    big = tmp_path / "big.csv"
+    with big.open("wb") as file:
+        file.truncate(10_000_001)
+    assert "over 10 MB" in refusal(big)
+
+
+def test_a_sheet_of_a_text_file_is_refused(tmp_path, refusal):
+    (tmp_path / "t.csv").write_text(GOOD)
+    assert "leave --sheet out" in refusal(tmp_path / "t.csv", "--sheet", "one")
+
+
+def run(folder: Path, text: list[str], *arguments: object) -> subprocess.CompletedProcess[str]:
+    (folder / "table.csv").write_text("\n".join(text) + "\n")
+    command = [sys.executable, SCRIPT, "table.csv", *FACTS, *arguments]
+    return subprocess.run(
+        list(map(str, command)), cwd=folder, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def test_a_consistent_table_ends_with_0_and_its_corrected_tables(tmp_path):
+    ended = run(tmp_path, lines())
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "table.csv: 6 rows, no findings" in ended.stdout
+    assert "|  2 |  64 |      50 |      32 |   1.5625 |    0.78125 |" in ended.stdout
+    assert "|  4 | 256 |       12.5 |            6000000 |           0.0375 |" in ended.stdout
+
+
+def test_findings_end_with_1_and_are_written_as_json(tmp_path):
+    ended = run(tmp_path, lines({(2, 64): {"printed_speedup": "3.12"}}), "--output", "a/audit.json")
+    assert ended.returncode == 1
+    said = json.loads((tmp_path / "a/audit.json").read_text())
+    (finding,) = said["findings"]
+    assert finding["code"] == "speedup_times_workers"
+    assert (finding["printed"], finding["expected"]) == (3.12, 1.5625)
+    assert (finding["workers"], finding["per_worker_batch"]) == (2, 64)
+    assert "multiplied by the number of workers" in finding["reason"]
+    assert "1. N = 2, b = 64: speedup_times_workers, printed_speedup 3.12" in ended.stdout
+    row = said["derived"][1]
+    assert (row["speedup_ratio"], row["compute_s"], row["comm_s"]) == (1.5625, 20.0, 10.0)
+    assert row["bandwidth_bytes_per_s"] == 40e6
+    assert said["derived"][0]["bandwidth_bytes_per_s"] is None
+    assert "1,000,000 trainable parameters (X): as given" in said["assumptions"]
+
+
+def test_an_output_that_cannot_be_written_ends_with_2(tmp_path):
+    (tmp_path / "file").write_text("")
+    ended = run(tmp_path, lines(), "--output", "file/audit.json")
+    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
+    assert HEADER[0] not in ended.stdout

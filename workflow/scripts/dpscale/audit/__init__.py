@@ -1,0 +1,41 @@
+"""The audit of a hand-collected table of timings: what it derives, and what it calls a mistake.
+
+A number in a table stands for every number that is rounded or cut to it (`cells`), and everything
+derived keeps both ends (`interval`). A printed number is right where its span meets the span of
+what the times give; else the nearest known mistake whose span it meets names the reason.
+
+Conventions. Where a table may follow one of several ways, it is judged by the one that most of
+its numbers follow, in doubt by the first, and says so (`conventions`):
+
+- speed-up T_1/T_N from epoch_s, else from times without loading;
+- computation T_1/N and communication T_N - T_1/N: sweep_compute_s with nodata_s, nodata_s
+  throughout, epoch_s throughout; sweep_compute_s with epoch_s only where a row has no nodata_s
+  (else that is the mistake "with loading minus without");
+- T_1 of the same b, else of the same N*b;
+- iterations of an epoch D/(N*b), whole or not, rounded either way; bytes of 2(N-1)/N*X*itemsize;
+- a rate whose header states no unit is in the unit that most of the column follows, else GB/s.
+
+One slip is one finding: a number that follows from another printed one is not named again.
+
+- speedup_times_workers: N*T_1/T_N. speedup_mismatch: any other wrong speed-up.
+- compute_mismatch, comm_mismatch: neither what the times give, nor what is left of the measured
+  time by the other printed number. sum_mismatch: the two do not add up to a measured time, where
+  both are wrong or the times cannot tell which one is.
+- negative_comm: printed below zero, or the times themselves leave less than nothing (beyond 3%
+  of the epoch, and not said already as superlinear).
+- bandwidth_mismatch: not what the printed or the derived communication gives. Its named cases:
+  bandwidth_wrong_unit (powers of 1000 against 1024, prefixes, bits),
+  bandwidth_one_iteration (bytes of one iteration over an epoch's time) and
+  bandwidth_implausible (the batch size with a unit; 10 times what the times give and beyond
+  PCIe 5; or right, and beyond the fastest link).
+- superlinear: T_1/T_N beyond N by more than 3%, which is noise. loading_faster_than_without:
+  epoch_s below the same epoch without loading by more than 1%. batch_exceeds_dataset: N*b > D,
+  which no step can fill. steps_mismatch: outside epochs*floor(D/(N*b)) to epochs*ceil(D/(N*b)).
+"""
+
+from dpscale.audit.facts import Given
+from dpscale.audit.judge import Audit, audit
+from dpscale.audit.table import read_table
+from dpscale.audit.words import described
+
+__all__ = ["Audit", "Given", "audit", "described", "read_table"]

@@ -1,0 +1,160 @@
+"""Audits of hand-collected tables as sections of the report."""
+
+from collections import Counter
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from dpscale.records.storage import about, read_json
+from dpscale.reporting.answer import Answer, Cell, Column, Table
+from dpscale.units.text import SPACE
+
+FORMULAS = [
+    r"S_N = \frac{T_1}{T_N}",
+    r"T_\mathrm{comm} = T_N - \frac{T_1}{N}",
+    r"\beta = \frac{2(N-1)}{N} \cdot \frac{X \cdot \mathrm{itemsize} \cdot \mathrm{iterations}}"
+    r"{T_\mathrm{comm}}",
+]
+
+
+class _Given(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class _Derived(_Given):
+    workers: int
+    per_worker_batch: int
+    base_s: float | None
+    epoch_s: float | None
+    speedup_ratio: float | None
+    efficiency_frac: float | None
+    total_s: float | None
+    compute_s: float | None
+    comm_s: float | None
+    iterations: float
+    moved_bytes: float
+    bandwidth_bytes_per_s: float | None
+
+
+class _Finding(_Given):
+    workers: int
+    per_worker_batch: int
+    code: str
+    printed: float | None
+    expected: float | None
+    reason: str
+    unit: str
+
+
+class _Audit(_Given):
+    title: str
+    derived: list[_Derived]
+    findings: list[_Finding]
+    assumptions: list[str]
+
+
+def audit_section(path: Path, number: int) -> Answer:
+    """Return the section T<number> of the audit in a file that audit_table.py wrote."""
+    content = read_json(path)
+    with about(path):
+        audit = _Audit.model_validate(content)
+    return Answer(
+        id=f"T{number}",
+        question=_plain(audit.title),
+        sentence=_plain(_sentence(audit)),
+        paragraphs=[_plain(f"Read and assumed: {'; '.join(audit.assumptions)}.")],
+        formula=FORMULAS if number == 1 else [],
+        tables=[
+            *([_findings(audit.findings)] if audit.findings else []),
+            *_corrected(audit.derived),
+        ],
+    )
+
+
+def _plain(text: str) -> str:
+    """A text without formulas: other people's words are no TeX."""
+    return text.replace("$", r"\$")
+
+
+def _words(code: str) -> str:
+    return code.replace("_", " ")
+
+
+def _sentence(audit: _Audit) -> str:
+    rows = len(audit.derived)
+    if not audit.findings:
+        return f"All {rows} rows are consistent: each printed number follows from the times."
+    kinds = Counter(_words(finding.code) for finding in audit.findings)
+    wrong = len({(finding.workers, finding.per_worker_batch) for finding in audit.findings})
+    listed = ", ".join(f"{count} × {kind}" if count > 1 else kind for kind, count in kinds.items())
+    return f"{wrong} of {rows} rows hold a number that cannot be right: {listed}."
+
+
+def _shown(number: float | None, unit: str, digits: int) -> str | None:
+    return None if number is None else f"{number:.{digits}g}{SPACE}{unit}".strip()
+
+
+def _findings(findings: list[_Finding]) -> Table:
+    rows: list[dict[str, Cell]] = [
+        {
+            "workers": finding.workers,
+            "batch": finding.per_worker_batch,
+            "code": _words(finding.code),
+            "printed": _shown(finding.printed, finding.unit, 12),
+            "expected": _shown(finding.expected, finding.unit, 6),
+            "reason": finding.reason,
+        }
+        for finding in findings
+    ]
+    columns = [
+        *_place(),
+        Column(key="code", title="Finding"),
+        Column(key="printed", title="Printed"),
+        Column(key="expected", title="Expected"),
+        Column(key="reason", title="Why"),
+    ]
+    return Table(caption="What cannot be right.", columns=columns, rows=rows)
+
+
+def _corrected(derived: list[_Derived]) -> list[Table]:
+    many = [row for row in derived if row.workers > 1]
+    return [
+        _table(
+            derived,
+            "Q2, corrected: speed-up and efficiency as the times give them.",
+            Column(key="base_s", title="$T_1$", unit="s"),
+            Column(key="epoch_s", title="$T_N$", unit="s"),
+            Column(key="speedup_ratio", title="Speed-up", unit="ratio"),
+            Column(key="efficiency_frac", title="Efficiency", unit="fraction"),
+        ),
+        _table(
+            many,
+            "Q3.1, corrected: computation and communication of an epoch.",
+            Column(key="total_s", title="$T_N$", unit="s"),
+            Column(key="compute_s", title="Computation", unit="s"),
+            Column(key="comm_s", title="Communication", unit="s"),
+        ),
+        _table(
+            many,
+            "Q3.2, corrected: bandwidth that the communication time means.",
+            Column(key="iterations", title="Iterations"),
+            Column(key="moved_bytes", title="Moved an iteration", unit="bytes"),
+            Column(key="bandwidth_bytes_per_s", title="Bandwidth", unit="bytes/s"),
+        ),
+    ]
+
+
+def _place() -> list[Column]:
+    return [Column(key="workers", title="N"), Column(key="batch", title="b", unit="count")]
+
+
+def _table(derived: list[_Derived], caption: str, *columns: Column) -> Table:
+    rows: list[dict[str, Cell]] = [
+        {
+            "workers": row.workers,
+            "batch": row.per_worker_batch,
+            **{column.key: getattr(row, column.key) for column in columns},
+        }
+        for row in derived
+    ]
+    return Table(caption=caption, columns=[*_place(), *columns], rows=rows)
