@@ -27,6 +27,7 @@ ALLOWED = {
     "derive": {"records", "units", "config", "plan"},
     "figures": {"records", "units", "config", "plan"},
     "reporting": {"records", "units", "config", "plan"},
+    "watch": {"launch", "attempts", "records", "plan", "config", "units", "processes"},
 }
 
 
