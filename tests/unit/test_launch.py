@@ -145,6 +145,8 @@ def test_the_lock_of_a_living_or_distant_snakemake_stays(tmp_path, host):
 
 
 def test_jobs_of_a_living_snakemake_of_the_same_folder_are_left_alone(tmp_path, answers):
-    answers["squeue --me --noheader --format=%i|%k|%Z"] = f"1|rule_a|{tmp_path}\n"
+    answers["squeue --me --noheader --format=%i|%T|%k|%r|%Z"] = (
+        f"1|PENDING|rule_a|None|{tmp_path}\n"
+    )
     lock(tmp_path, os.getpid())
     leftovers.take_over(tmp_path, tmp_path / "attempts")  # would wait for the job's end otherwise

@@ -47,9 +47,9 @@ class History:
         if attempt.number == 1 and attempt.ended_at is None:
             for path in self.folder.glob("*.json"):
                 path.unlink(missing_ok=True)
+        self._write(f"attempt-{attempt.number}.json", attempt)
         if attempt.ended_at is None:  # it has not come as far as the one before
             (self.folder / PROGRESS).unlink(missing_ok=True)
-        self._write(f"attempt-{attempt.number}.json", attempt)
 
     def note(self, failure: Failure) -> None:
         """Keep what ended the workers of one node, for the one that started all nodes."""

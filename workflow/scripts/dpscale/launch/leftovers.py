@@ -10,6 +10,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
@@ -38,8 +39,10 @@ class Caller(BaseModel):
 
 def called_at_s(folder: Path) -> float | None:
     """Return when the first snakemake that runs in the folder began (Unix time, s); None: none."""
-    living = [path for path, caller in _callers(folder).items() if caller.lives]
-    began = [path.stat().st_mtime for path in living if path.exists()]
+    began = []
+    for path in [path for path, caller in _callers(folder).items() if caller.lives]:
+        with suppress(FileNotFoundError):  # it has just ended
+            began.append(path.stat().st_mtime)
     return min(began, default=None)
 
 
