@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
-from dpscale.attempts import Attempt, Cause, Failure, History, cause_of, hopeless, root
+from dpscale.attempts import HISTORY, Attempt, Cause, Failure, History, cause_of, hopeless, root
 from dpscale.launch import slurm
 from dpscale.launch.command import command
 from dpscale.plan import Spec
@@ -60,7 +60,9 @@ def supervise(spec: Spec, path: Path, *, history: History, number: int, log: IO[
 
 def _failure(spec: Spec, words: list[str], history: History, log: IO[str]) -> Failure | None:
     """Start the workers, wait for their end, and return what ended them early."""
-    environment = os.environ | {"OMP_NUM_THREADS": str(spec.hardware.threads_per_worker)}
+    environment = os.environ | {
+        "OMP_NUM_THREADS": str(spec.hardware.threads_per_worker), HISTORY: str(history.folder),
+    }  # fmt: skip
     with _Signals() as signals:
         child = subprocess.Popen(
             words, stdout=log, stderr=log, env=environment, start_new_session=True,

@@ -4,6 +4,7 @@ import hashlib
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from dpscale.plan import Spec
 from dpscale.train.clock import make_clock
@@ -11,7 +12,7 @@ from dpscale.train.data import Dataset, Loader, build_loader
 from dpscale.train.evaluate import evaluate
 from dpscale.train.loop import Epoch, train_epoch
 from dpscale.train.measurement import Measurement, StepLog, gather_steps
-from dpscale.train.progress import Progress
+from dpscale.train.progress import Meter
 from dpscale.train.replicas import compare_to_first
 from dpscale.train.worker import Place, Replica, build_replica
 
@@ -25,14 +26,19 @@ def measure_trained(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
     rows: dict[str, list[dict[str, Any]]] = {"epochs": [], "replicas": [], "orders": []}
     diverged: list[int] = []
     epochs = spec.training.epochs
-    progress = Progress(spec.run, epochs * len(spec.seeds), shown=place.leads)
+    meter = Meter(spec.run, "epoch", epochs, parts=len(spec.seeds), shown=place.leads)
     for seed in spec.seeds:
+        meter.begin(f"seed {seed}")
         loader = _loader(spec, dataset, place, seed)
         replica = build_replica(spec, dataset, place, seed=seed, steps_per_epoch=len(loader))
-        clock = make_clock(place.device)
+        clock, global_batch = make_clock(place.device), loader.batch * place.workers
         for number in range(1, epochs + 1):
             lr = replica.optimizer.param_groups[0]["lr"]
-            epoch = train_epoch(replica, loader.batches(number), clock, count_correct=True)
+            losses: list[Tensor] = []
+            batches = meter.watched(
+                loader.batches(number), losses, steps=len(loader), samples=global_batch
+            )
+            epoch = train_epoch(replica, batches, clock, count_correct=True, losses=losses)
             log.add(epoch, seed=seed, arm=None, repeat=0, number=number)
             key = {"seed": seed, "epoch": number}
             row = key | _epoch_row(epoch, place) | {"lr": lr}
@@ -44,7 +50,10 @@ def measure_trained(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
             rows["replicas"] += _replica_rows(replica, key, rows["epochs"][-1], place)
             if number <= ORDERED_EPOCHS:
                 rows["orders"] += _order_rows(loader, key, place)
-            progress.step(_detail(rows["epochs"][-1]))
+            meter.step(
+                **_seen(rows["epochs"][-1]),
+                samples_per_s=len(loader) * global_batch / row["epoch_s"],
+            )
     return Measurement(
         status="diverged" if diverged else "complete",
         message=f"the loss was not finite for seed {diverged}" if diverged else None,
@@ -120,7 +129,9 @@ def _order_rows(loader: Loader, key: dict[str, int], place: Place) -> list[dict[
     return [key | other for other in place.gather(own)]
 
 
-def _detail(row: dict[str, Any]) -> str:
+def _seen(row: dict[str, Any]) -> dict[str, Any]:
     test = row["test_accuracy_frac"]
-    shown = "" if test is None else f", test accuracy {test:.1%}"
-    return f"seed {row['seed']}, loss {row['train_loss']:.4f}{shown}"
+    return {
+        "loss": row["train_loss"],
+        "note": "" if test is None else f"test accuracy {test:.1%}",
+    }
