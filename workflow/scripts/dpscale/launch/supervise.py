@@ -5,8 +5,8 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
@@ -81,17 +81,18 @@ def _failure(spec: Spec, words: list[str], history: History, log: IO[str]) -> Fa
 
 def _wait(child: "subprocess.Popen[bytes]", signals: "_Signals") -> tuple[Cause, str] | None:
     """Wait for the child; end it when this process is told to end or its snakemake is gone."""
-    while child.poll() is None:
+    while True:
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(POLL_S)
+            return None
         if signals.received:
             reason = _told_to_end(signals.received)
         elif _workflow_is_gone():
             reason = (Cause.CANCELLED, "the snakemake that started it was killed")
         else:
-            time.sleep(POLL_S)
             continue
         _end(child)
         return reason
-    return None
 
 
 def _told_to_end(number: int) -> tuple[Cause, str]:
