@@ -1,6 +1,7 @@
 """watch_runs.py: which workflow it looks at, and what it says of a bad configuration."""
 
 import importlib
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +16,7 @@ Watch = Callable[..., int]
 @pytest.fixture
 def watch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Watch:
     """Run the script's main in a folder with two configurations, and return its status."""
-    (tmp_path / "config").mkdir()
+    shutil.copytree(SCRIPT.parents[2] / "config/tables", tmp_path / "config/tables")
     default = (SCRIPT.parents[2] / "config/config.yaml").read_text()
     (tmp_path / "config/config.yaml").write_text(default)
     (tmp_path / "config/own.yaml").write_text(default.replace("name: laptop", "name: own"))
