@@ -13,6 +13,7 @@ include: "rules/scaling.smk"
 include: "rules/sweep.smk"
 include: "rules/communication.smk"
 include: "rules/accuracy.smk"
+include: "rules/studies.smk"
 include: "rules/audit.smk"
 include: "rules/report.smk"
 

@@ -1,7 +1,8 @@
 # From records to the report: tidy tables, derived tables, figures, answers, HTML and PDF.
 
 TABLES = (
-    "runs steps epochs replicas orders collectives wire buckets spans messages links"
+    "runs steps epochs replicas orders collectives wire buckets spans messages trials "
+    "evaluations links"
 ).split()
 DERIVED = (
     "epoch_times sweep boundary scaling communication ddp_at_one link message_times bandwidth "

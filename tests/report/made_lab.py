@@ -33,6 +33,10 @@ FIGURES = {
     "Q5": ["order"],
     "Q6": ["ledger"],
     "Q7": ["replicas"],
+    "S1": [],
+    "S2": [],
+    "S3": [],
+    "S4": [],
 }
 TEXT = (
     "An iteration costs a fixed time for launches and updates, and a time that grows with the "

@@ -5,6 +5,9 @@ from typing import Annotated
 from pydantic import Field
 
 from dpscale.config.audit import AuditConfig
+from dpscale.config.local_sgd import LocalSgdConfig
+from dpscale.config.lr_scaling import LrScalingConfig
+from dpscale.config.model_averaging import ModelAveragingConfig
 from dpscale.config.sections import (
     DataConfig,
     HardwareConfig,
@@ -12,6 +15,7 @@ from dpscale.config.sections import (
     Section,
     TrainingConfig,
 )
+from dpscale.config.steps_to_goal import StepsToGoalConfig
 from dpscale.config.studies import (
     CommunicationConfig,
     DataParallelConfig,
@@ -50,6 +54,17 @@ class Config(Section):
     data_parallel: DataParallelConfig | None = Field(
         DataParallelConfig(), description="Q5: DataParallel against DDP, several GPUs."
     )
+    steps_to_goal: StepsToGoalConfig | None = Field(
+        None,
+        description="S1: steps to a goal error against the batch size.",
+    )
+    lr_scaling: LrScalingConfig | None = Field(
+        None, description="S2: rules that scale the learning rate with the batch, and its warm-up."
+    )
+    model_averaging: ModelAveragingConfig | None = Field(
+        None, description="S3: synchronous model averaging with several learners a device."
+    )
+    local_sgd: LocalSgdConfig | None = Field(None, description="S4: local and post-local SGD.")
     audit: AuditConfig | None = Field(
         AuditConfig(), description="Tables of timings collected by hand, to check."
     )

@@ -7,7 +7,11 @@ exactly the runs stale whose spec it changes.
 from dpscale.config.root import Config
 from dpscale.plan.batch_sweep import sweep, sweep_probe
 from dpscale.plan.communication import compression, link_rows, links
+from dpscale.plan.local_sgd import local_sgd
+from dpscale.plan.lr_scaling import lr_scaling
+from dpscale.plan.model_averaging import model_averaging
 from dpscale.plan.spec import Spec, resolve
+from dpscale.plan.steps_to_goal import steps_to_goal
 from dpscale.plan.trainings import large_batch, replicas
 from dpscale.plan.workers import data_parallel, ledger, scaling
 
@@ -25,5 +29,9 @@ def planned_runs(config: Config) -> dict[str, Spec]:
         *replicas(config),
         *ledger(config),
         *data_parallel(config),
+        *steps_to_goal(config),
+        *lr_scaling(config),
+        *model_averaging(config),
+        *local_sgd(config),
     ]
     return {spec.run: spec for spec in specs}

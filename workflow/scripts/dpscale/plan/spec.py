@@ -17,13 +17,17 @@ from dpscale.config.sections import (
 
 # Raised by hand when what a run measures changes: every record of the kind becomes stale.
 MEASUREMENT_VERSIONS = {"timed": 2, "training": 1, "ledger": 2, "link": 1}
+MEASUREMENT_VERSIONS |= {"search": 1, "scaled": 1, "averaging": 1, "learners": 1, "local": 1}
 
 # Q1 finds the largest batch without DDP, which keeps a second copy of the gradients and buffers.
 DDP_SHARE = 0.9
 # Timed runs are not there to learn: a rate so small that no network diverges.
 TIMING_LR = 1e-3
 
-Kind = Literal["timed", "training", "ledger", "link"]
+Kind = Literal[
+    "timed", "training", "ledger", "link", "search", "scaled", "averaging", "learners", "local"
+]  # fmt: skip
+TIMED_KINDS = ("timed", "ledger", "link", "learners")  # learning rates do not concern them
 TimedArm = Literal[
     "with_loading",
     "without_loading",  # as the spec's workers agree: DDP where there are several
@@ -104,7 +108,7 @@ def build_spec(config: Config, kind: Kind, **fields: Any) -> Spec:
         "nodes": -(-fields["workers"] // (config.hardware.workers_per_node or fields["workers"])),
         "data": config.data,
         "model": config.model,
-        "training": config.training if kind == "training" else _timing_only(config.training),
+        "training": (_timing_only(config.training) if kind in TIMED_KINDS else config.training),
     }
     return Spec(**{**shared, "kind": kind, "version": MEASUREMENT_VERSIONS[kind], **fields})
 

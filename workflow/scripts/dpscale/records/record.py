@@ -45,6 +45,8 @@ class Record(BaseModel):
     buckets: list[dict[str, Any]] = []
     spans: list[dict[str, Any]] = []
     messages: list[dict[str, Any]] = []
+    trials: list[dict[str, Any]] = []
+    evaluations: list[dict[str, Any]] = []
 
     def is_of(self, spec: Mapping[str, Any]) -> bool:
         """Return whether this is of the planned spec, and not left from an earlier configuration.

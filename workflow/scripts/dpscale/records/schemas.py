@@ -56,6 +56,19 @@ SCHEMAS: dict[str, dict[str, str]] = {
     "messages": _typed("run operation", _TEXT)
     | _typed("bytes repeat", _INT)
     | _typed("seconds", _FLOAT),
+    # One training of a study: a trial of a search, or a seed of an arm. Its result is at its end.
+    "trials": _typed("run", _TEXT)
+    | _typed("trial seed", _INT)
+    | _typed("role arm model optimizer status", _TEXT)
+    | _typed("learners per_learner_batch global_batch local_steps", _INT)
+    | _typed("lr momentum", _FLOAT)
+    | _typed("steps steps_to_goal rounds sent_bytes", _INT)
+    | _typed("wall_s", _FLOAT),
+    # The curve of a trial.
+    "evaluations": _typed("run", _TEXT)
+    | _typed("trial step", _INT)
+    | _typed("epoch lr train_loss train_accuracy_frac validation_loss", _FLOAT)
+    | _typed("validation_accuracy_frac test_accuracy_frac wall_s", _FLOAT),
     "links": _typed("link", _TEXT)
     | _typed("bytes_per_s latency_s", _FLOAT)
     | _typed("source", _TEXT)

@@ -13,9 +13,10 @@ from dpscale.records.storage import read_record, read_steps
 NOT_RUN = "not run yet"
 # Tables whose rows lie in the records as they are.
 OF_RECORD = (
-    ["epochs", "replicas", "orders", "collectives", "wire", "buckets", "spans", "messages"]
+    ["epochs", "replicas", "orders", "collectives", "wire", "buckets", "spans", "messages",
+     "trials", "evaluations"]
 )  # fmt: skip
-WITHOUT_STEPS = ("ledger", "link")
+WITHOUT_STEPS = ("ledger", "link", "search", "scaled", "averaging", "learners", "local")
 
 
 def tidy_tables(

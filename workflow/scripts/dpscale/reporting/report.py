@@ -67,6 +67,7 @@ PARTS = (
         "part1.html.j2",
         ("Q1", "Q2", "Q3.1", "Q3.2", "Q4.1", "Q4.2", "Q5", "Q6", "Q7"),
     ),
+    Part(3, "Studies of large batches", "part3.html.j2", ("S1", "S2", "S3", "S4")),
 )
 AUDITS = Part(4, "Audit of hand-collected tables", "audit.html.j2", ())
 

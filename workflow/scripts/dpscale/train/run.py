@@ -23,6 +23,11 @@ from dpscale.train.link import measure_link
 from dpscale.train.measurement import Measurement
 from dpscale.train.memory import is_out_of_memory, memory_budget
 from dpscale.train.models import build_model
+from dpscale.train.studies.averaging import measure_averaging
+from dpscale.train.studies.learners import measure_learners
+from dpscale.train.studies.local import measure_local
+from dpscale.train.studies.scaled import measure_scaled
+from dpscale.train.studies.search import measure_search
 from dpscale.train.timed import measure_timed
 from dpscale.train.trained import measure_trained
 from dpscale.train.worker import Place, join_workers
@@ -33,6 +38,11 @@ MEASURES = {
     "training": measure_trained,
     "ledger": measure_ledger,
     "link": measure_link,
+    "search": measure_search,
+    "scaled": measure_scaled,
+    "averaging": measure_averaging,
+    "learners": measure_learners,
+    "local": measure_local,
 }
 STEP_COLUMNS = ("seed", "arm", "repeat", "epoch", "rank", "step", "samples", "step_s", "loss")
 

@@ -16,6 +16,10 @@ from dpscale.reporting.answers import (
     q5,
     q6,
     q7,
+    s1,
+    s2,
+    s3,
+    s4,
 )
 from dpscale.reporting.answers.inputs import Inputs
 
@@ -29,6 +33,10 @@ QUESTIONS: dict[str, Callable[[Inputs], Answer]] = {
     "Q5": q5.answer,
     "Q6": q6.answer,
     "Q7": q7.answer,
+    "S1": s1.answer,
+    "S2": s2.answer,
+    "S3": s3.answer,
+    "S4": s4.answer,
 }
 STUDIES = {
     "Q1": "sweep",
@@ -40,6 +48,10 @@ STUDIES = {
     "Q5": "replicas",
     "Q6": "ledger",
     "Q7": "replicas",
+    "S1": "steps_to_goal",
+    "S2": "lr_scaling",
+    "S3": "model_averaging",
+    "S4": "local_sgd",
 }
 
 

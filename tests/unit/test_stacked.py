@@ -1,0 +1,77 @@
+"""Stacked training equals training one at a time."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from dpscale.config.sections import DataConfig
+from dpscale.train.data import build_loader, load_dataset
+from dpscale.train.models import build_model
+from dpscale.train.stacked import Stack, stacked_batches
+
+CPU = torch.device("cpu")
+LEARNERS, STEPS = 3, 5
+
+
+def networks(name: str) -> list[nn.Module]:
+    torch.manual_seed(0)
+    shape = {"in_channels": 1, "classes": 10, "image_size": 8, "zero_gamma": False}
+    return [build_model(name, **shape) for _ in range(LEARNERS)]
+
+
+@pytest.fixture(scope="module")
+def batches() -> list[tuple[torch.Tensor, torch.Tensor]]:
+    dataset = load_dataset(DataConfig())
+    loaders = [
+        build_loader(
+            dataset.train, dataset, loader="resident", batch=16, workers=LEARNERS, rank=rank,
+            seed=0, augment=False, device=CPU,
+        )
+        for rank in range(LEARNERS)
+    ]  # fmt: skip
+    found = [batch for batch, _ in zip(stacked_batches(loaders, 1), range(STEPS), strict=False)]
+    first = next(loaders[2].batches(1))
+    assert torch.equal(found[0][0][2], first[0])
+    return found
+
+
+@pytest.mark.parametrize("name", ["mlp", "resnet_8x8"])
+@pytest.mark.parametrize("shared", [False, True])
+def test_stacked_training_equals_training_one_at_a_time(batches, name, shared):
+    apart = networks(name)
+    stack = Stack([copy.deepcopy(one) for one in apart], CPU)
+    options = {"lr": 0.05, "momentum": 0.9, "weight_decay": 5e-4}
+    together = torch.optim.SGD(stack.parameters.values(), **options)
+    for images, labels in batches:
+        x, y = (images[0], labels[0]) if shared else (images, labels)
+        losses, correct = stack.backward(x, y, shared=shared)
+        together.step()
+        assert losses.shape == correct.shape == (LEARNERS,)
+    for index, network in enumerate(apart):
+        optimizer = torch.optim.SGD(network.parameters(), **options)
+        for images, labels in batches:
+            own = 0 if shared else index
+            optimizer.zero_grad()
+            loss = cross_entropy(network(images[own]), labels[own])
+            loss.backward()
+            optimizer.step()
+        assert losses[index] == pytest.approx(loss.item(), rel=1e-4)
+        state = dict(network.named_parameters()) | dict(network.named_buffers())
+        for key, value in {**stack.parameters, **stack.buffers}.items():
+            torch.testing.assert_close(value[index], state[key], rtol=1e-4, atol=1e-5)
+
+
+def test_evaluation_gives_each_learner_its_own_loss_and_accuracy(batches):
+    apart = networks("resnet_8x8")
+    stack = Stack(apart, CPU)
+    shared = [(images[0], labels[0]) for images, labels in batches]
+    losses, accuracies = stack.evaluate(shared)
+    for index, network in enumerate(apart):
+        network.eval()
+        logits = torch.cat([network(images) for images, _ in shared])
+        labels = torch.cat([labels for _, labels in shared])
+        assert losses[index] == pytest.approx(cross_entropy(logits, labels).item(), rel=1e-5)
+        assert accuracies[index] == pytest.approx((logits.argmax(1) == labels).float().mean())

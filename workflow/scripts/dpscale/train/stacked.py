@@ -1,0 +1,88 @@
+"""Many small networks trained together: one forward and one backward pass for all of them.
+
+Parameters and buffers carry a leading dimension, one entry a learner, and the network is mapped
+over it (torch.func.vmap). A learner's loss depends on its own entries alone, so the gradient of
+the sum of the losses holds each learner's own gradient; any elementwise optimiser of torch then
+updates the learners as if each had one of its own.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from copy import deepcopy
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, stack_module_state, vmap
+from torch.nn.functional import cross_entropy
+
+from dpscale.train.data import Batch, Loader
+
+
+class Stack:
+    """k networks of one architecture; `parameters` and `buffers` are of shape [k, ...] by name."""
+
+    def __init__(self, networks: Sequence[nn.Module], device: torch.device) -> None:
+        """`networks` are copied; each keeps its own initial values."""
+        self._template = deepcopy(networks[0]).to(device)
+        parameters, buffers = stack_module_state([network.to(device) for network in networks])
+        self.parameters: dict[str, Tensor] = {
+            name: value.detach().clone().requires_grad_() for name, value in parameters.items()
+        }
+        self.buffers: dict[str, Tensor] = {
+            name: value.detach().clone() for name, value in buffers.items()
+        }
+        self.learners = len(networks)
+
+    def logits(self, images: Tensor, *, training: bool, shared: bool) -> Tensor:
+        """Logits [k, b, classes] of images [k, b, ...]; of [b, ...] where all share them.
+
+        In training batch norm uses and updates each learner's own statistics.
+        """
+        self._template.train(training)
+
+        def one(parameters: dict[str, Tensor], buffers: dict[str, Tensor], x: Tensor) -> Tensor:
+            result: Tensor = functional_call(self._template, (parameters, buffers), (x,))
+            return result
+
+        mapped = vmap(one, in_dims=(0, 0, None if shared else 0), randomness="different")
+        result: Tensor = mapped(self.parameters, self.buffers, images)
+        return result
+
+    def backward(
+        self, images: Tensor, labels: Tensor, *, shared: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """Losses [k] and right predictions [k] of a batch; leaves the gradients in `parameters`.
+
+        images [k, b, ...] and labels [k, b]; without the k where all learners share the batch.
+        """
+        for value in self.parameters.values():
+            value.grad = None
+        logits = self.logits(images, training=True, shared=shared)
+        labels = labels.expand(self.learners, -1) if shared else labels
+        losses = _losses(logits, labels)
+        losses.sum().backward()
+        return losses.detach(), (logits.detach().argmax(2) == labels).sum(1)
+
+    @torch.no_grad()
+    def evaluate(self, batches: Iterable[Batch]) -> tuple[Tensor, Tensor]:
+        """Mean losses [k] and accuracies [k], on the CPU, over batches that all learners share."""
+        losses, correct, samples = torch.zeros(self.learners), torch.zeros(self.learners), 0
+        for images, labels in batches:
+            logits = self.logits(images, training=False, shared=True)
+            every = labels.expand(self.learners, -1)
+            losses += (_losses(logits, every) * len(labels)).cpu()
+            correct += (logits.argmax(2) == every).sum(1).cpu()
+            samples += len(labels)
+        return losses / samples, correct / samples
+
+
+def _losses(logits: Tensor, labels: Tensor) -> Tensor:
+    """Mean cross entropy of each learner [k] of logits [k, b, classes] and labels [k, b]."""
+    apart = cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
+    return apart.view(labels.shape).mean(1)
+
+
+def stacked_batches(loaders: Sequence[Loader], epoch: int) -> Iterator[Batch]:
+    """Batches [k, b, ...] of an epoch: entry i is what worker i of k would load."""
+    for parts in zip(*(loader.batches(epoch) for loader in loaders), strict=True):
+        images, labels = zip(*parts, strict=True)
+        yield torch.stack(images), torch.stack(labels)
