@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from dpscale.config.assignment import AssignmentConfig
 from dpscale.config.audit import AuditConfig
 from dpscale.config.sections import (
     DataConfig,
@@ -49,6 +50,9 @@ class Config(Section):
     ledger: LedgerConfig | None = Field(LedgerConfig(), description="Q6: ledger of collectives.")
     data_parallel: DataParallelConfig | None = Field(
         DataParallelConfig(), description="Q5: DataParallel against DDP, several GPUs."
+    )
+    assignment: AssignmentConfig | None = Field(
+        None, description="H1 to H6: the cluster-training assignment."
     )
     audit: AuditConfig | None = Field(
         AuditConfig(), description="Tables of timings collected by hand, to check."

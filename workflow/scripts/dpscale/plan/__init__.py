@@ -5,6 +5,7 @@ exactly the runs stale whose spec it changes.
 """
 
 from dpscale.config.root import Config
+from dpscale.plan.assignment import assignment
 from dpscale.plan.batch_sweep import sweep, sweep_probe
 from dpscale.plan.communication import compression, link_rows, links
 from dpscale.plan.spec import Spec, resolve
@@ -25,5 +26,6 @@ def planned_runs(config: Config) -> dict[str, Spec]:
         *replicas(config),
         *ledger(config),
         *data_parallel(config),
+        *assignment(config),
     ]
     return {spec.run: spec for spec in specs}

@@ -16,7 +16,7 @@ from dpscale.config.sections import (
 )
 
 # Raised by hand when what a run measures changes: every record of the kind becomes stale.
-MEASUREMENT_VERSIONS = {"timed": 2, "training": 1, "ledger": 2, "link": 1}
+MEASUREMENT_VERSIONS = {"timed": 2, "training": 2, "ledger": 2, "link": 1}
 
 # Q1 finds the largest batch without DDP, which keeps a second copy of the gradients and buffers.
 DDP_SHARE = 0.9
@@ -104,12 +104,12 @@ def build_spec(config: Config, kind: Kind, **fields: Any) -> Spec:
         "nodes": -(-fields["workers"] // (config.hardware.workers_per_node or fields["workers"])),
         "data": config.data,
         "model": config.model,
-        "training": config.training if kind == "training" else _timing_only(config.training),
+        "training": config.training if kind == "training" else timing_only(config.training),
     }
     return Spec(**{**shared, "kind": kind, "version": MEASUREMENT_VERSIONS[kind], **fields})
 
 
-def _timing_only(training: TrainingConfig) -> TrainingConfig:
+def timing_only(training: TrainingConfig) -> TrainingConfig:
     """The part of the training section that a step's time depends on.
 
     The learning rate is not in it, so that an edit of the rate leaves timed runs fresh.
