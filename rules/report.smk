@@ -5,7 +5,8 @@ TABLES = (
 ).split()
 DERIVED = (
     "epoch_times sweep boundary scaling communication ddp_at_one link message_times bandwidth "
-    "compression prediction what_if ledger wire accuracy order replicas phases"
+    "compression prediction what_if ledger wire accuracy order replicas phases "
+    "assignment assignment_utilisation assignment_split assignment_published"
 ).split()
 FIGURES = (
     "batch_sweep speedup communication step_split bandwidth link_fit what_if compression "

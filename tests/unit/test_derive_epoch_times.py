@@ -64,7 +64,9 @@ def test_a_run_with_an_arm_of_its_own_keeps_it():
 
 
 def test_training_runs_have_no_timed_epoch():
-    assert set(derived_lab(direct=False)["epoch_times"]["study"]) == {"sweep", "scaling"}
+    assert set(derived_lab(direct=False)["epoch_times"]["study"]) == {
+        "sweep", "scaling", "assignment_split",
+    }  # fmt: skip
 
 
 def test_steps_of_a_run_that_is_not_complete_are_not_used():
