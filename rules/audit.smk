@@ -7,7 +7,7 @@ AUDITS = expand(f"{RESULTS}/audits/{{table}}.json", table=AUDITED)
 def audit_options(wildcards):
     """What the configuration says of a table, as options of the script."""
     stated = AUDITED[wildcards.table].model_dump(exclude={"path"}, exclude_none=True)
-    return [part for name, value in stated.items() for part in (f"--{name}", value)]
+    return [f"--{name}={value}" for name, value in stated.items()]
 
 
 # Findings (status 1) are a result; a table that cannot be read fails the rule with its one line.

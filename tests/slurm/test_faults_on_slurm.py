@@ -70,6 +70,7 @@ def test_a_stopped_rank_is_named_within_the_silence_allowed(faults: Workflow) ->
     assert_done_at_attempt(faults, 2)
 
 
+@pytest.mark.slow
 def test_a_cancelled_job_is_submitted_again(faults: Workflow, cluster: Cluster) -> None:
     call = faults.start(TARGET)
     faults.wait_for_workers(RUN, 4)
@@ -151,6 +152,7 @@ def test_a_node_that_goes_down_is_waited_for_and_the_run_made_again(
     assert record["rank_nodes"] == ["n1", "n1", "n2", "n2"]
 
 
+@pytest.mark.slow
 def test_an_error_of_the_program_is_not_trained_again(workflow: MakeWorkflow) -> None:
     lab = workflow(CONFIG)
     (lab.folder / "workflow/scripts/dpscale/train/trained.py").write_text("raise ValueError('x')")

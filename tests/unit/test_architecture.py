@@ -28,6 +28,7 @@ ALLOWED = {
     "audit": {"derive"},
     "figures": {"records", "units", "config", "plan"},
     "reporting": {"records", "units", "config", "plan"},
+    "watch": {"launch", "attempts", "records", "plan", "config", "units", "processes"},
 }
 
 

@@ -10,7 +10,6 @@ import torch
 from dpscale.train.child import run_in_child
 from dpscale.train.clock import PHASES, HostClock, phase_columns
 from dpscale.train.memory import PeakMemory, is_out_of_memory, memory_budget
-from dpscale.train.progress import Progress
 
 
 def test_phases_are_the_differences_of_marks_and_tile_the_step() -> None:
@@ -80,15 +79,3 @@ def test_an_error_in_a_child_is_raised_in_the_parent() -> None:
 
     with pytest.raises(RuntimeError, match="ValueError: no such batch"):
         run_in_child(fail)
-
-
-def test_progress_names_the_work_its_count_and_the_time_left(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    progress = Progress("sweep-b32", 4, shown=True)
-    progress.step("5976 samples/s")
-    Progress("other rank", 4, shown=False).step("silent")
-    line = capsys.readouterr().err
-    assert line.startswith("sweep-b32: 1 of 4, 5976 samples/s, ")
-    assert line.endswith(" s left\n")
-    assert "other rank" not in line

@@ -32,7 +32,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
         "scontrol show hostnames n[1-2]": "n1\nn2\n",
         "scontrol show node n1": "NodeName=n1 Arch=x86_64\n   NodeAddr=10.0.0.1 NodeHostName=n1",
     }
-    monkeypatch.setattr(slurm, "ask", lambda *words: printed.get(" ".join(words), ""))
+    monkeypatch.setattr(slurm, "_answer", lambda *words: printed.get(" ".join(words)))
     return printed
 
 
@@ -92,8 +92,9 @@ def test_nodes_that_are_down_or_drained_or_silent_take_no_jobs(answers):
 
 
 def test_only_jobs_that_snakemake_submitted_from_this_folder_are_its_leftovers(answers):
-    answers["squeue --me --noheader --format=%i|%k|%Z"] = (
-        "1|rule_scaling_run_wildcards_a|/lab\n2|rule_sweep_run|/other\n3|(null)|/lab\n"
+    answers["squeue --me --noheader --format=%i|%T|%k|%r|%Z"] = (
+        "1|RUNNING|rule_scaling_run_wildcards_a|None|/lab\n2|PENDING|rule_sweep_run|None|/other\n"
+        "3|PENDING|(null)|None|/lab\n"
     )
     assert slurm.jobs_of(Path("/lab")) == ["1"]
 
@@ -144,6 +145,8 @@ def test_the_lock_of_a_living_or_distant_snakemake_stays(tmp_path, host):
 
 
 def test_jobs_of_a_living_snakemake_of_the_same_folder_are_left_alone(tmp_path, answers):
-    answers["squeue --me --noheader --format=%i|%k|%Z"] = f"1|rule_a|{tmp_path}\n"
+    answers["squeue --me --noheader --format=%i|%T|%k|%r|%Z"] = (
+        f"1|PENDING|rule_a|None|{tmp_path}\n"
+    )
     lock(tmp_path, os.getpid())
     leftovers.take_over(tmp_path, tmp_path / "attempts")  # would wait for the job's end otherwise

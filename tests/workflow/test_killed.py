@@ -24,7 +24,7 @@ def test_the_call_after_a_kill_needs_no_unlock_and_meets_no_worker_of_the_killed
     )  # fmt: skip
     log = tmp_path / "results/smoke/logs/scaling-n2-b32.log"
     end = time.monotonic() + 120
-    while not (log.exists() and "scaling-n2-b32: 1 of" in log.read_text()):
+    while not (log.exists() and "scaling-n2-b32: repeat 1 of" in log.read_text()):
         assert time.monotonic() < end
         time.sleep(0.1)
     os.kill(killed.pid, signal.SIGKILL)

@@ -15,6 +15,7 @@ from dpscale.records import read_record
 
 QUESTIONS = ["Q1", "Q2", "Q3.1", "Q3.2", "Q4.1", "Q4.2", "Q5", "Q6", "Q7"]
 ANALYSIS = {"gather", "derive", "draw", "answer", "render_html", "render_pdf", "all"}
+SPLIT = ["exposed_s", "overhead_s", "contention_s"]
 
 
 def planned_rules(dry_run: subprocess.CompletedProcess[str]) -> set[str]:
@@ -122,18 +123,23 @@ def test_scaling_agrees_with_steps_recomputed_by_hand(checkout: Checkout) -> Non
 
 def test_communication_agrees_with_steps_recomputed_by_hand(checkout: Checkout) -> None:
     communication = pd.read_csv(checkout.results / "derived/communication.csv")
-    assert len(communication) == 1
-    row = communication.iloc[0]
-    one = seconds_by_hand(checkout, "scaling-n1-b32", "without_loading", 1293)
-    two = seconds_by_hand(checkout, "scaling-n2-b32", "without_loading", 1293)
-    assert row["compute_s"] == pytest.approx(one / 2, rel=1e-9)
-    assert row["subtraction_s"] == pytest.approx(two - one / 2, rel=1e-9)
-    assert row[["exposed_s", "overhead_s", "contention_s", "span_s"]].isna().all()
+    assert communication["workers"].tolist() == [1, 2]
+    assert communication.loc[0, ["subtraction_s", *SPLIT]].tolist() == [0.0] * 4
+    row = communication.iloc[1]
+    two, silent, copies, solo = (
+        seconds_by_hand(checkout, "scaling-n2-b32", arm, 1293)
+        for arm in ("without_loading", "noop_hook", "reference", "solo")
+    )
+    assert row["compute_s"] == pytest.approx(solo / 2, rel=1e-9)
+    assert row["subtraction_s"] == pytest.approx(two - solo / 2, rel=1e-9)
+    assert row["exposed_s"] == pytest.approx(two - silent, rel=1e-9)
+    assert row["overhead_s"] == pytest.approx(silent - copies, rel=1e-9)
+    assert row["contention_s"] == pytest.approx(copies - solo / 2, rel=1e-9)
     bandwidth = pd.read_csv(checkout.results / "derived/bandwidth.csv").iloc[0]
     # X = 77,754 parameters of 4 bytes; at N = 2 the busiest worker moves 2(N-1)/N = 1 of them.
     assert bandwidth["payload_bytes"] == bandwidth["moved_bytes"] == 311_016
-    if two > one / 2:
-        rate = 311_016 * 1293 / 64 / (two - one / 2)
+    if two > solo / 2:
+        rate = 311_016 * 1293 / 64 / (two - solo / 2)
         assert bandwidth["lab_bytes_per_s"] == pytest.approx(rate, rel=1e-9)
 
 
@@ -152,7 +158,7 @@ def test_an_edited_learning_rate_runs_trainings_alone(checkout: Checkout) -> Non
 def test_an_edited_formula_runs_no_measurement(checkout: Checkout) -> None:
     name = "workflow/scripts/dpscale/derive/formulas.py"
     folder = edited(checkout, name, '"""', '"""Edited. ')
-    assert planned_rules(snakemake(folder, "-n")) == ANALYSIS - {"gather"}
+    assert planned_rules(snakemake(folder, "-n")) == ANALYSIS - {"gather"} | {"audit"}
 
 
 def test_a_run_is_replayed_by_hand_from_its_spec(checkout: Checkout, tmp_path: Path) -> None:

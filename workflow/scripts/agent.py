@@ -5,13 +5,12 @@ import os
 import sys
 from pathlib import Path
 
-from dpscale.attempts import History
+from dpscale.attempts import HISTORY, History
 from dpscale.errors import one_line
 from dpscale.launch import torchrun_arguments
 from dpscale.launch.interface import use_route
 from dpscale.processes import end_with_parent
 from dpscale.train.agent import start_workers
-from dpscale.train.heartbeat import HISTORY
 
 RUN = str(Path(__file__).with_name("run.py"))
 

@@ -4,9 +4,13 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from dpscale.attempts.failure import Failure
+from dpscale.attempts.progress import Progress
+
+HISTORY = "DPSCALE_HISTORY"  # the folder of a run's attempts, for its workers
+PROGRESS = "progress.json"
 
 
 class Attempt(BaseModel):
@@ -44,6 +48,8 @@ class History:
             for path in self.folder.glob("*.json"):
                 path.unlink(missing_ok=True)
         self._write(f"attempt-{attempt.number}.json", attempt)
+        if attempt.ended_at is None:  # it has not come as far as the one before
+            (self.folder / PROGRESS).unlink(missing_ok=True)
 
     def note(self, failure: Failure) -> None:
         """Keep what ended the workers of one node, for the one that started all nodes."""
@@ -58,6 +64,19 @@ class History:
         for path in paths:
             path.unlink()
         return failures
+
+    def tell(self, progress: Progress) -> None:
+        """Keep how far the attempt at work has come, in the place of what was told before."""
+        with suppress(OSError):  # a full disk must not end the run that could still be measured
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._write(PROGRESS, progress)
+
+    def progress(self) -> Progress | None:
+        """Return how far the last attempt has come; None where it has told nothing readable."""
+        try:
+            return Progress.model_validate_json((self.folder / PROGRESS).read_bytes())
+        except (OSError, ValidationError):
+            return None
 
     def _write(self, name: str, content: BaseModel) -> None:
         temporary = self.folder / f".{name}.{os.getpid()}"

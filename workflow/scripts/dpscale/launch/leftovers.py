@@ -1,4 +1,4 @@
-"""What a snakemake that was killed left behind: its lock, its jobs, its processes.
+"""Which snakemake runs in a folder, and what a killed one left: its lock, its jobs, its processes.
 
 Every snakemake notes itself in the folder while it runs. Where all that are noted are dead, the
 lock is nobody's, and so are the jobs.
@@ -10,6 +10,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
@@ -34,6 +35,15 @@ class Caller(BaseModel):
     def lives(self) -> bool:
         """Whether it still runs; another machine's is believed to."""
         return self.host != socket.gethostname() or born(self.process) == self.born
+
+
+def called_at_s(folder: Path) -> float | None:
+    """Return when the first snakemake that runs in the folder began (Unix time, s); None: none."""
+    began = []
+    for path in [path for path, caller in _callers(folder).items() if caller.lives]:
+        with suppress(FileNotFoundError):  # it has just ended
+            began.append(path.stat().st_mtime)
+    return min(began, default=None)
 
 
 def remove_stale_lock(folder: Path) -> None:

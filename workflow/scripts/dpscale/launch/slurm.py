@@ -3,21 +3,42 @@
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 PATIENCE_S = 20
 
 
+@dataclass(frozen=True)
+class Job:
+    """A waiting or running job that Snakemake submitted."""
+
+    number: str
+    state: str  # in Slurm's words: PENDING, RUNNING
+    rule: str
+    run: str  # empty for a rule that does no run
+    reason: str  # in Slurm's words; None where there is none
+
+    @property
+    def waits(self) -> bool:
+        """Whether the job has not started."""
+        return self.state == "PENDING"
+
+
 def ask(*words: str) -> str:
     """Return what a command of Slurm prints; empty where it is missing, fails or takes too long."""
+    return _answer(*words) or ""
+
+
+def _answer(*words: str) -> str | None:
     try:
         ended = subprocess.run(
             words, capture_output=True, text=True, timeout=PATIENCE_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return ended.stdout if ended.returncode == 0 else ""
+        return None
+    return ended.stdout if ended.returncode == 0 else None
 
 
 def node_names(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -57,13 +78,28 @@ def node_memory_mb() -> int | None:
 
 
 def jobs_of(folder: Path) -> list[str]:
-    """Return this user's waiting and running jobs that Snakemake submitted in a folder."""
-    lines = ask("squeue", "--me", "--noheader", "--format=%i|%k|%Z").splitlines()
-    rows = [line.split("|", 2) for line in lines]
-    return [
-        row[0] for row in rows
-        if len(row) == 3 and row[1].startswith("rule_") and Path(row[2]) == folder
+    """Return the numbers of this user's jobs that Snakemake submitted in a folder."""
+    return [job.number for job in queue(folder) or []]
+
+
+def queue(folder: Path) -> list[Job] | None:
+    """Return this user's waiting and running jobs that Snakemake submitted in a folder.
+
+    None where there is no Slurm, or it does not answer.
+    """
+    text = _answer("squeue", "--me", "--noheader", "--format=%i|%T|%k|%r|%Z")
+    rows = [line.split("|", 4) for line in (text or "").splitlines()]
+    jobs = [
+        Job(row[0], row[1], *_rule_and_run(row[2]), reason=row[3]) for row in rows
+        if len(row) == 5 and row[2].startswith("rule_") and Path(row[4]) == folder
     ]  # fmt: skip
+    return None if text is None else jobs
+
+
+def _rule_and_run(comment: str) -> tuple[str, str]:
+    """The rule of a job and its run, from the comment that Snakemake gives it."""
+    rule, _, run = comment.removeprefix("rule_").partition("_wildcards_")
+    return rule, run
 
 
 def cancel(jobs: Sequence[str]) -> None:

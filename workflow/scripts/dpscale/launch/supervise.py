@@ -5,13 +5,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
-from dpscale.attempts import Attempt, Cause, Failure, History, cause_of, hopeless, root
+from dpscale.attempts import HISTORY, Attempt, Cause, Failure, History, cause_of, hopeless, root
 from dpscale.launch import slurm
 from dpscale.launch.command import command
 from dpscale.plan import Spec
@@ -60,7 +60,9 @@ def supervise(spec: Spec, path: Path, *, history: History, number: int, log: IO[
 
 def _failure(spec: Spec, words: list[str], history: History, log: IO[str]) -> Failure | None:
     """Start the workers, wait for their end, and return what ended them early."""
-    environment = os.environ | {"OMP_NUM_THREADS": str(spec.hardware.threads_per_worker)}
+    environment = os.environ | {
+        "OMP_NUM_THREADS": str(spec.hardware.threads_per_worker), HISTORY: str(history.folder),
+    }  # fmt: skip
     with _Signals() as signals:
         child = subprocess.Popen(
             words, stdout=log, stderr=log, env=environment, start_new_session=True,
@@ -79,17 +81,18 @@ def _failure(spec: Spec, words: list[str], history: History, log: IO[str]) -> Fa
 
 def _wait(child: "subprocess.Popen[bytes]", signals: "_Signals") -> tuple[Cause, str] | None:
     """Wait for the child; end it when this process is told to end or its snakemake is gone."""
-    while child.poll() is None:
+    while True:
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(POLL_S)
+            return None
         if signals.received:
             reason = _told_to_end(signals.received)
         elif _workflow_is_gone():
             reason = (Cause.CANCELLED, "the snakemake that started it was killed")
         else:
-            time.sleep(POLL_S)
             continue
         _end(child)
         return reason
-    return None
 
 
 def _told_to_end(number: int) -> tuple[Cause, str]:

@@ -1,5 +1,6 @@
 """What one run leaves behind: its outcome, its provenance and what it counted."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -47,3 +48,13 @@ class Record(BaseModel):
     buckets: list[dict[str, Any]] = []
     spans: list[dict[str, Any]] = []
     messages: list[dict[str, Any]] = []
+
+    def is_of(self, spec: Mapping[str, Any]) -> bool:
+        """Return whether this is of the planned spec, and not left from an earlier configuration.
+
+        A spec planned for the largest batch is completed before its run: those fields may differ.
+        """
+        completed = {"per_worker_batch", "training", "lr_reference_batch"}
+        unsettled = spec["per_worker_batch"] is None or spec["lr_reference_batch"] is not None
+        ignored = completed if unsettled else set()
+        return all(self.spec.get(key) == value for key, value in spec.items() if key not in ignored)

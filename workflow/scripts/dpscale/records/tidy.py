@@ -34,7 +34,7 @@ def tidy_tables(
     for run, spec in specs.items():
         path = runs / run / "record.json"
         record = read_record(path) if path.exists() else None
-        if record is None or not _is_of(spec, record):
+        if record is None or not record.is_of(spec):
             rows["runs"].append(_planned_columns(run, spec) | {"status": NOT_RUN})
             continue
         rows["runs"].append(_planned_columns(run, record.spec) | _measured_columns(record))
@@ -50,17 +50,6 @@ def tidy_tables(
     measured = [part for part in steps if len(part)]
     joined = pd.concat(measured) if measured else pd.DataFrame()
     return tables | {"steps": _typed_table(joined, "steps")}
-
-
-def _is_of(spec: Mapping[str, Any], record: Record) -> bool:
-    """Whether a record is of the planned spec, and not left from an earlier configuration.
-
-    A spec planned for the largest batch is completed before its run: those fields may differ.
-    """
-    completed = {"per_worker_batch", "training", "lr_reference_batch"}
-    unsettled = spec["per_worker_batch"] is None or spec["lr_reference_batch"] is not None
-    ignored = completed if unsettled else set()
-    return all(record.spec.get(key) == value for key, value in spec.items() if key not in ignored)
 
 
 def newest_provenance(specs: Mapping[str, Any], runs: Path) -> dict[str, Any]:

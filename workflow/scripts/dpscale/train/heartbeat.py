@@ -17,10 +17,9 @@ from pathlib import Path
 from torch.distributed import TCPStore
 from torch.distributed.elastic.multiprocessing.errors import get_error_handler
 
-from dpscale.attempts import Cause, Failure, History
+from dpscale.attempts import HISTORY, Cause, Failure, History
 from dpscale.processes import node_name
 
-HISTORY = "DPSCALE_HISTORY"  # folder to note a failure in, set by the node's agent
 SILENCE_S = float(os.environ.get("DPSCALE_SILENCE_S", 60))
 DONE = "done"
 _NO_STORE = Failure(

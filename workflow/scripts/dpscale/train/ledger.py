@@ -11,7 +11,7 @@ from dpscale.train.collectives import OUTSIDE, Observer, observers
 from dpscale.train.counted import count_steps
 from dpscale.train.data import Batch, Dataset, build_loader
 from dpscale.train.measurement import Measurement
-from dpscale.train.progress import Progress
+from dpscale.train.progress import Meter
 from dpscale.train.worker import Place, build_replica
 
 Rows = list[dict[str, Any]]
@@ -39,18 +39,18 @@ def _observe(observer: Observer, spec: Spec, dataset: Dataset, place: Place) -> 
     assert spec.steady_steps is not None
     batch, steps_per_epoch = _batch(spec, dataset, place)
     phases = [("first", 1), ("rebuild", 1), ("steady", spec.steady_steps)]
-    progress = Progress(spec.run, len(phases) + 1, shown=place.leads)
+    meter = Meter(spec.run, "phase", len(phases) + 1, shown=place.leads)
     wire: Rows = []
     with observer.watching():
         observer.start("construction")
         replica = build_replica(spec, dataset, place, seed=0, steps_per_epoch=steps_per_epoch)
         observer.start(OUTSIDE)
-        progress.step("construction")
+        meter.step(note="construction")
         done = 0
         for phase, steps in phases:
             wire += count_steps(observer, replica, batch, phase, range(done, done + steps))
             done += steps
-            progress.step(phase)
+            meter.step(note=phase)
     return wire
 
 

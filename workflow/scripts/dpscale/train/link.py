@@ -18,7 +18,7 @@ from dpscale.train.data import Dataset
 from dpscale.train.interfaces import sent_between, sent_bytes
 from dpscale.train.measurement import Measurement
 from dpscale.train.models import build_model
-from dpscale.train.progress import Progress
+from dpscale.train.progress import Meter
 from dpscale.train.tcp_ring import TcpRing
 from dpscale.train.worker import Place
 
@@ -113,7 +113,7 @@ def payload_times(
         before = sent_bytes(place)
         return [0.0], float(sum(sent_between(before, sent_bytes(place)).values()))
     reduce = AllReduce(make_buffers(ddp_bucket_bytes(payload_bytes), place.device), place)
-    progress = Progress("all-reduce", max(repeats, FEWEST_REPEATS), shown=place.leads)
+    meter = Meter("all-reduce", "repeat", max(repeats, FEWEST_REPEATS), shown=place.leads)
     times: list[float] = []
     start = time.perf_counter()
     while True:
@@ -123,8 +123,9 @@ def payload_times(
         if place.agree(place.leads and (late or (not wanted and enough(times)))):
             break
         times.append(reduce.seconds())
-        if wanted:
-            progress.step(f"{times[-1]:.4f} s")
+        meter.step(
+            note=f"{times[-1]:.4f} s", left_s=None if wanted else max(0.0, budget_s - spent_s)
+        )
     reduce.in_a_row = COUNTED
     before = sent_bytes(place)
     reduce.seconds()
@@ -175,7 +176,7 @@ def _repeat(
     assert spec.messages is not None
     rows: Rows = []
     order, start = random.Random(spec.seeds[0]), time.perf_counter()
-    progress = Progress(spec.run, spec.messages.repeats, shown=place.leads)
+    meter = Meter(spec.run, "repeat", spec.messages.repeats, shown=place.leads)
     for repeat in range(spec.messages.repeats):
         late = time.perf_counter() - start > spec.messages.budget_s
         if place.agree(place.leads and late and repeat >= FEWEST_REPEATS):
@@ -184,7 +185,7 @@ def _repeat(
             seconds = operations[name, size]()
             rows.append({"operation": name, "bytes": size, "repeat": repeat, "seconds": seconds})
         last = [row["bytes"] / row["seconds"] for row in rows[-len(operations) :]]
-        progress.step(f"{np.max(last) / 1e6:.1f} MB/s")
+        meter.step(note=f"{np.max(last) / 1e6:.1f} MB/s")
     return rows
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from dpscale.train.clock import Clock, phase_columns
@@ -27,13 +28,22 @@ class Epoch:
 
 
 def train_epoch(
-    replica: Replica, batches: Iterable[Batch], clock: Clock, *, count_correct: bool = False
+    replica: Replica,
+    batches: Iterable[Batch],
+    clock: Clock,
+    *,
+    count_correct: bool = False,
+    losses: list[Tensor] | None = None,
 ) -> Epoch:
-    """One pass over `batches`: load, copy, forward, backward, update, timed by `clock`."""
+    """One pass over `batches`: load, copy, forward, backward, update, timed by `clock`.
+
+    losses: an empty list to put the loss of each step into, for one who looks on.
+    """
     device, layout = replica.place.device, torch.preserve_format
     if replica.channels_last:
         layout = torch.channels_last
-    losses, samples, correct = [], [], []
+    losses = [] if losses is None else losses
+    samples, correct = [], []
     replica.model.train()
     supply = iter(batches)
     clock.start()

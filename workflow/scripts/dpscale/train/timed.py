@@ -24,7 +24,7 @@ from dpscale.train.measurement import (
     most_of_known,
 )
 from dpscale.train.memory import PeakMemory
-from dpscale.train.progress import Progress
+from dpscale.train.progress import Meter
 from dpscale.train.untimed import bucket_rows, count_arms, span_rows
 from dpscale.train.worker import Place
 
@@ -75,7 +75,7 @@ def _time(spec: Spec, arms: Arms, place: Place) -> StepLog:
     assert timing is not None
     log, order = StepLog(place.rank), random.Random(seed)
     watch = _Watch(timing, place)
-    progress = Progress(spec.run, timing.repeats, shown=place.leads)
+    meter = Meter(spec.run, "repeat", timing.repeats, shown=place.leads)
     for repeat in itertools.count():
         further = repeat >= timing.repeats
         if further and not watch.worth_another():
@@ -87,8 +87,7 @@ def _time(spec: Spec, arms: Arms, place: Place) -> StepLog:
             for number, epoch in enumerate(arms.by_name[name].repeat()):
                 log.add(epoch, seed=seed, arm=name, repeat=repeat, number=number)
                 watch.see(name, repeat, epoch)
-        if not further:
-            progress.step(watch.summary())
+        meter.step(**watch.seen(), left_s=watch.left_s() if further else None)
     raise AssertionError("unreachable")
 
 
@@ -99,18 +98,25 @@ class _Watch:
         self._timing, self._place = timing, place
         self._start = time.perf_counter()
         self._step_s: dict[str, dict[int, float]] = {}
-        self._samples_per_s = 0.0
+        self._seen: dict[str, Any] = {"steps": 0}
 
     def see(self, arm: str, repeat: int, epoch: Epoch) -> None:
         """Note the mean step of an arm in a repeat."""
         self._step_s.setdefault(arm, {})[repeat] = float(epoch.seconds["step_s"].mean())
+        self._seen["steps"] += len(epoch.samples)
         if arm == BASE_ARM:
             whole = epoch.samples.sum() * self._place.workers
-            self._samples_per_s = float(whole / epoch.seconds["step_s"].sum())
+            self._seen["samples_per_s"] = float(whole / epoch.seconds["step_s"].sum())
+            self._seen["loss"] = float(epoch.losses[-1])
 
-    def summary(self) -> str:
-        """The state of the measurement in a few words."""
-        return f"{self._samples_per_s:.0f} samples/s"
+    def seen(self) -> dict[str, Any]:
+        """Steps so far, and samples per second and loss of BASE_ARM at last."""
+        return self._seen
+
+    def left_s(self) -> float | None:
+        """Seconds that further repeats may take at most."""
+        budget = self._timing.budget_s
+        return None if budget is None else max(0.0, budget - time.perf_counter() + self._start)
 
     def worth_another(self) -> bool:
         """Whether a further repeat is to be made; the same answer on all workers."""

@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from dpscale.plan import Spec
 from dpscale.processes import age_s
@@ -18,7 +19,7 @@ from dpscale.train.device import Utilisation
 from dpscale.train.evaluate import evaluate
 from dpscale.train.loop import Epoch, train_epoch
 from dpscale.train.measurement import Measurement, StepLog, gather_steps, mean_of_known
-from dpscale.train.progress import Progress
+from dpscale.train.progress import Meter
 from dpscale.train.replicas import compare_to_first
 from dpscale.train.worker import Place, Replica, build_replica
 
@@ -33,18 +34,23 @@ def measure_trained(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
     startup_s: float | None = None
     diverged: list[int] = []
     epochs = spec.training.epochs
-    progress = Progress(spec.run, epochs * len(spec.seeds), shown=place.leads)
+    meter = Meter(spec.run, "epoch", epochs, parts=len(spec.seeds), shown=place.leads)
     for seed in spec.seeds:
+        meter.begin(f"seed {seed}")
         loader = _loader(spec, dataset, place, seed)
         replica = build_replica(spec, dataset, place, seed=seed, steps_per_epoch=len(loader))
-        clock = make_clock(place.device)
+        clock, global_batch = make_clock(place.device), loader.batch * place.workers
         for number in range(1, epochs + 1):
             lr = replica.optimizer.param_groups[0]["lr"]
+            losses: list[Tensor] = []
+            batches = meter.watched(
+                loader.batches(number), losses, steps=len(loader), samples=global_batch
+            )
             place.wait()  # nobody's evaluation counts as somebody else's training
             startup_s = startup_s or age_s()
             with Utilisation(place.device, spec.hardware.threads_per_worker) as utilisation:
                 began_s = time.perf_counter()
-                epoch = train_epoch(replica, loader.batches(number), clock, count_correct=True)
+                epoch = train_epoch(replica, batches, clock, count_correct=True, losses=losses)
                 wall_s = time.perf_counter() - began_s
             log.add(epoch, seed=seed, arm=None, repeat=0, number=number)
             key = {"seed": seed, "epoch": number}
@@ -58,7 +64,10 @@ def measure_trained(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
             rows["replicas"] += _replica_rows(replica, key, rows["epochs"][-1], place)
             if number <= ORDERED_EPOCHS:
                 rows["orders"] += _order_rows(loader, key, place)
-            progress.step(_detail(rows["epochs"][-1]))
+            meter.step(
+                **_seen(rows["epochs"][-1]),
+                samples_per_s=len(loader) * global_batch / row["epoch_s"],
+            )
     return Measurement(
         status="diverged" if diverged else "complete",
         message=f"the loss was not finite for seed {diverged}" if diverged else None,
@@ -139,7 +148,9 @@ def _order_rows(loader: Loader, key: dict[str, int], place: Place) -> list[dict[
     return [key | other for other in place.gather(own)]
 
 
-def _detail(row: dict[str, Any]) -> str:
+def _seen(row: dict[str, Any]) -> dict[str, Any]:
     test = row["test_accuracy_frac"]
-    shown = "" if test is None else f", test accuracy {test:.1%}"
-    return f"seed {row['seed']}, loss {row['train_loss']:.4f}{shown}"
+    return {
+        "loss": row["train_loss"],
+        "note": "" if test is None else f"test accuracy {test:.1%}",
+    }
