@@ -39,7 +39,8 @@ def age_s() -> float | None:
 
     None where the kernel does not tell when a process began (other than Linux).
     """
-    processes = ["self", os.getppid()] if "TORCHELASTIC_RUN_ID" in os.environ else ["self"]
+    launched = "TORCHELASTIC_RUN_ID" in os.environ
+    processes: tuple[int | str, ...] = ("self", os.getppid()) if launched else ("self",)
     ticks = [began for process in processes if (began := born(process)) is not None]
     if not ticks or not hasattr(time, "CLOCK_BOOTTIME"):
         return None

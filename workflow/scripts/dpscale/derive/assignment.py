@@ -12,7 +12,10 @@ from dpscale.derive.statistics import UNKNOWN, Estimate, interval_columns, media
 from dpscale.plan.assignment import LARGER_BATCH, LINEAR, STUDY
 
 FULL_EPOCHS = 40  # of the assignment
-_ESTIMATES = "test_accuracy_frac train_s evaluation_s speedup_ratio efficiency_frac full_run_s"
+_ESTIMATES = (
+    "test_accuracy_frac train_s evaluation_s speedup_ratio efficiency_frac full_run_s "
+    "epochs_efficiency_frac"
+)
 COLUMNS: Columns = (
     integers("workers nodes per_worker_batch")
     | texts("rule")
@@ -27,13 +30,15 @@ COLUMNS: Columns = (
 
 
 def _seeds(run: str, epochs: pd.DataFrame) -> pd.DataFrame:
-    """Return train_s, evaluation_s and the last test accuracy of each seed of a run."""
+    """Return train_s, of it epochs_s and evaluation_s, and the last accuracy of each seed."""
     own = epochs[epochs["run"] == run].sort_values(["seed", "epoch"])
     by_seed = own.groupby("seed")
+    epochs_s, evaluation_s = (by_seed[name].sum(min_count=1) for name in ("wall_s", "evaluation_s"))
     return pd.DataFrame(
         {
-            "train_s": by_seed["wall_s"].sum(min_count=1),
-            "evaluation_s": by_seed["evaluation_s"].sum(min_count=1),
+            "train_s": epochs_s + evaluation_s,
+            "epochs_s": epochs_s,
+            "evaluation_s": evaluation_s,
             "test_accuracy_frac": by_seed["test_accuracy_frac"].last(),
         }
     ).astype(float)
@@ -76,40 +81,52 @@ def _row(
         return row
     own = _seeds(run["run"], epochs)
     row |= {"seeds": len(own)} | _counted(run["run"], steps)
-    for name in own:
-        row |= interval_columns(str(name), median(own[name].to_numpy()))
+    for name in ("test_accuracy_frac", "train_s", "evaluation_s"):
+        row |= interval_columns(name, median(own[name].to_numpy()))
     full = full_run_seconds(own["train_s"], int(run["epochs"]), FULL_EPOCHS)
-    return (
-        row
-        | interval_columns("full_run_s", median(full.to_numpy()))
-        | _speedup(run, base, own, epochs)
-    )
+    row |= interval_columns("full_run_s", median(full.to_numpy()))
+    ones = None
+    if base is not None and base["status"] == "complete" and base["epochs"] == run["epochs"]:
+        ones = _seeds(base["run"], epochs)
+    return row | _speedup(run, ones, own, alone=base is not None and run["run"] == base["run"])
 
 
 def _speedup(
-    run: pd.Series, base: pd.Series | None, own: pd.DataFrame, epochs: pd.DataFrame
+    run: pd.Series, ones: pd.DataFrame | None, own: pd.DataFrame, *, alone: bool
 ) -> dict[str, Any]:
-    """Return T_1/T_N and T_1/(N T_N) of the training times; the base against itself is 1."""
-    ratio = UNKNOWN
-    if base is not None and run["run"] == base["run"]:
-        ratio = Estimate(1.0, 1.0, 1.0, len(own))
-    elif base is not None and base["status"] == "complete" and base["epochs"] == run["epochs"]:
-        ones = _seeds(base["run"], epochs)["train_s"]
-        ratio = median_ratio(ones.to_numpy(), own["train_s"].to_numpy())
-    workers = int(run["workers"])
-    shares = [None if end is None else efficiency(end, workers) for end in ratio[:3]]
-    share = Estimate(shares[0], shares[1], shares[2], ratio.repeats)
-    return interval_columns("speedup_ratio", ratio) | interval_columns("efficiency_frac", share)
+    """Return T_1/T_N and T_1/(N T_N), also without the evaluations.
+
+    alone: the run is the base itself, whose ratios are 1.
+    """
+    workers, ratios = int(run["workers"]), {}
+    for name in ("train_s", "epochs_s"):
+        ratios[name] = UNKNOWN
+        if alone:
+            ratios[name] = Estimate(1.0, 1.0, 1.0, len(own))
+        elif ones is not None:
+            ratios[name] = median_ratio(ones[name].to_numpy(), own[name].to_numpy())
+    return (
+        interval_columns("speedup_ratio", ratios["train_s"])
+        | interval_columns("efficiency_frac", _share(ratios["train_s"], workers))
+        | interval_columns("epochs_efficiency_frac", _share(ratios["epochs_s"], workers))
+    )
+
+
+def _share(ratio: Estimate, workers: int) -> Estimate:
+    """Return the efficiency of a speed-up."""
+    value, low, high = (None if end is None else efficiency(end, workers) for end in ratio[:3])
+    return Estimate(value, low, high, ratio.repeats)
 
 
 def assignment(epochs: pd.DataFrame, steps: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return one row a training of the assignment: medians over its seeds, 95% intervals.
 
-    train_s is the wall time of all its epochs, loading included, of the slowest worker;
-    evaluation_s that of the evaluation after each; startup_s from the start of the processes to
-    the first step. steps and counted_workers are counted in the recorded steps, planned_steps is
+    train_s is what a user waits for once it trains: the wall time of all epochs, loading included,
+    of the slowest worker, and of it evaluation_s for the evaluation after each; startup_s, not in
+    it, from the start of the processes to the first step. steps and counted_workers are counted in the recorded steps, planned_steps is
     epochs * floor(D/B). full_run_s scales train_s to FULL_EPOCHS. Speed-up and efficiency are those
-    of train_s against one worker with the linear rule. A run without a record is a row with its
+    of train_s against one worker with the linear rule, epochs_efficiency_frac that without the
+    evaluations, which every worker makes whole. A run without a record is a row with its
     status and nulls. Raises MixedMachinesError for runs of different machines.
     """
     planned = in_study(runs, STUDY)

@@ -27,6 +27,7 @@ COLUMNS: Columns = (
     | texts("runs message")
 )
 ARM = "with_loading"
+ENDS = ("low", "high")
 # A part: its column in the split without loading, and what is taken off it.
 DIRECT = {"stragglers": "straggler_s", "overhead": "overhead_s", "exposed": "exposed_s"}
 
@@ -51,14 +52,15 @@ def _direct(split: pd.Series | None) -> dict[str, Estimate]:
     """Return the parts that the arms measured; sharing is contention less the stragglers."""
     if split is None:
         return {}
-    found = {
-        part: Estimate(*(known(split[column + end]) for end in ("", "_low", "_high")), 0)
-        for part, column in DIRECT.items()
-    }
-    contention, stragglers = split["contention_s"], split["straggler_s"]
-    low, high = split["contention_s_low"], split["contention_s_high"]
-    ends = [known(end - stragglers) for end in (contention, low, high)]
-    return found | {"sharing": Estimate(ends[0], ends[1], ends[2], 0)}
+    found = {part: _estimate(split, column) for part, column in DIRECT.items()}
+    low, high = (known(split[f"contention_s_{end}"] - split["straggler_s"]) for end in ENDS)
+    rest = known(split["contention_s"] - split["straggler_s"])
+    return found | {"sharing": Estimate(rest, low, high, 0)}
+
+
+def _estimate(split: pd.Series, column: str) -> Estimate:
+    value, low, high = (known(split[f"{column}{end}"]) for end in ("", "_low", "_high"))
+    return Estimate(value, low, high, 0)
 
 
 def _row(cell: Cell, split: pd.Series | None, times: pd.DataFrame, steps: pd.DataFrame) -> dict:

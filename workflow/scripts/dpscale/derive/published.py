@@ -11,6 +11,7 @@ SOURCE = "a published answer to the same assignment, on GPUs of a cluster"
 DATASET = "mnist"
 TEST_SAMPLES = 10_000
 TRAIN_SAMPLES = 60_000
+FULL_EPOCHS = 40
 PER_WORKER_BATCH = 128
 
 
@@ -36,6 +37,8 @@ TRAININGS = (
     Published(8, 2, 40, 0.9879),
 )
 UTILISATION = {128: 0.20, 1024: 0.54}  # per-worker batch: share of time
+UTILISATION_ROUNDING = 0.005  # printed in whole percent
+
 
 
 class Label(NamedTuple):
@@ -47,5 +50,5 @@ class Label(NamedTuple):
 
 
 MISLABELLED = Label(workers=2, steps=3120, epochs=40)
-# Said of two workers against one, whose times stand in TRAININGS.
+# Said of two workers against one as "times faster", whose times stand in TRAININGS.
 MISCALLED_RATIO = 0.53

@@ -77,7 +77,7 @@ DERIVED: dict[str, tuple[Callable[..., pd.DataFrame], list[str]]] = {
     "assignment_split": (assignment_split.split, ["epoch_times", "spans", "steps", "runs"]),
     "assignment_published": (
         assignment_published.beside_published,
-        ["assignment", "accuracy"],
+        ["assignment", "accuracy", "assignment_utilisation"],
     ),
 }
 
