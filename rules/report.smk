@@ -10,7 +10,8 @@ DERIVED = (
 ).split()
 FIGURES = (
     "batch_sweep speedup communication step_split bandwidth link_fit what_if compression "
-    "accuracy order ledger replicas"
+    "accuracy order ledger replicas "
+    "assignment_utilisation assignment_time assignment_split assignment_accuracy"
 ).split()
 TEMPLATES = sorted(
     f"report/{path.name}" for path in Path(workflow.basedir, "report").glob("*.*")

@@ -18,6 +18,7 @@ from dpscale.derive.formulas import (
 )
 from dpscale.derive.published import TRAININGS, Published
 from dpscale.plan.assignment import LINEAR, STUDY
+from dpscale.units import group_digits
 
 COLUMNS: Columns = (
     texts("quantity")
@@ -159,7 +160,7 @@ def _label() -> Row:
     quoted = Published(label.workers, 2, label.epochs, float("nan"))
     return _row("steps", quoted, label.steps) | {
         "verdict": UNDECIDED if makers == label.workers else CONTRADICTS,
-        "reason": f"so few steps of b = {batch} in {label.epochs} epochs of {samples:,} images "
+        "reason": f"so few steps of b = {batch} in {label.epochs} epochs of {group_digits(samples)} images "
         f"come from {makers} workers",
     }
 

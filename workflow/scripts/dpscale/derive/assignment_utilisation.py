@@ -50,7 +50,8 @@ def utilisation(epochs: pd.DataFrame, steps: pd.DataFrame, runs: pd.DataFrame) -
     utilisation_frac: on a GPU NVML's share of time with a kernel running, on a CPU processor time
     over wall time and threads, loading in this process included. load_frac: share of the wall time
     in which the device waits for the loader; compute_frac: that of forward pass, backward pass and
-    update, an idle device between two kernels included. Medians over epochs and seeds, the first epoch left out.
+    update, an idle device between two kernels included. Medians over epochs and seeds, the first
+    epoch left out.
     Raises MixedMachinesError for runs of different machines.
     """
     alone = one_worker_batches(runs)

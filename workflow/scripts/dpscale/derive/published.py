@@ -40,7 +40,6 @@ UTILISATION = {128: 0.20, 1024: 0.54}  # per-worker batch: share of time
 UTILISATION_ROUNDING = 0.005  # printed in whole percent
 
 
-
 class Label(NamedTuple):
     """A run's label and its printed steps, which can contradict each other."""
 

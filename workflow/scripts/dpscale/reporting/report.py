@@ -67,6 +67,12 @@ PARTS = (
         "part1.html.j2",
         ("Q1", "Q2", "Q3.1", "Q3.2", "Q4.1", "Q4.2", "Q5", "Q6", "Q7"),
     ),
+    Part(
+        2,
+        "The cluster-training assignment",
+        "part2.html.j2",
+        ("H1", "H2", "H3", "H4", "H5", "H6"),
+    ),
 )
 AUDITS = Part(4, "Audit of hand-collected tables", "audit.html.j2", ())
 

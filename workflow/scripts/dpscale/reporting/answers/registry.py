@@ -6,6 +6,12 @@ import pandas as pd
 
 from dpscale.reporting.answer import Answer
 from dpscale.reporting.answers import (
+    h1,
+    h2,
+    h3,
+    h4,
+    h5,
+    h6,
     prose,
     q1,
     q2,
@@ -29,6 +35,12 @@ QUESTIONS: dict[str, Callable[[Inputs], Answer]] = {
     "Q5": q5.answer,
     "Q6": q6.answer,
     "Q7": q7.answer,
+    "H1": h1.answer,
+    "H2": h2.answer,
+    "H3": h3.answer,
+    "H4": h4.answer,
+    "H5": h5.answer,
+    "H6": h6.answer,
 }
 STUDIES = {
     "Q1": "sweep",
@@ -40,6 +52,12 @@ STUDIES = {
     "Q5": "replicas",
     "Q6": "ledger",
     "Q7": "replicas",
+    "H1": "assignment",
+    "H2": "assignment",
+    "H3": "assignment",
+    "H4": "assignment",
+    "H5": "assignment",
+    "H6": "assignment",
 }
 
 

@@ -13,8 +13,8 @@ from dpscale.reporting.answers.q4_remedies import REMEDIES
 from dpscale.reporting.answers.q7_replicas import costs
 
 SUBJECTS = {
-    "speed": ("Q2", "Q3.1", "Q1"),
-    "accuracy": ("Q4.1", "Q4.2"),
+    "speed": ("Q2", "Q3.1", "Q1", "H3"),
+    "accuracy": ("Q4.1", "Q4.2", "H6"),
     "agreement of the workers": ("Q7", "Q6", "Q5"),
 }
 
