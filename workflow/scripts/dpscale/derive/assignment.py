@@ -123,11 +123,11 @@ def assignment(epochs: pd.DataFrame, steps: pd.DataFrame, runs: pd.DataFrame) ->
 
     train_s is what a user waits for once it trains: the wall time of all epochs, loading included,
     of the slowest worker, and of it evaluation_s for the evaluation after each; startup_s, not in
-    it, from the start of the processes to the first step. steps and counted_workers are counted in the recorded steps, planned_steps is
-    epochs * floor(D/B). full_run_s scales train_s to FULL_EPOCHS. Speed-up and efficiency are those
-    of train_s against one worker with the linear rule, epochs_efficiency_frac that without the
-    evaluations, which every worker makes whole. A run without a record is a row with its
-    status and nulls. Raises MixedMachinesError for runs of different machines.
+    it, from the start of the processes to the first step. steps and counted_workers are counted in
+    the recorded steps, planned_steps is epochs * floor(D/B). full_run_s scales train_s to
+    FULL_EPOCHS. Speed-up and efficiency are those of train_s against one worker with the linear
+    rule, epochs_efficiency_frac that without the evaluations, which every worker makes whole. A run
+    without a record is a row with its status and nulls. Raises MixedMachinesError for runs of different machines.
     """
     planned = in_study(runs, STUDY)
     require_same_machine(planned)

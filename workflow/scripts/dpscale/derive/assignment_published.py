@@ -160,8 +160,8 @@ def _label() -> Row:
     quoted = Published(label.workers, 2, label.epochs, float("nan"))
     return _row("steps", quoted, label.steps) | {
         "verdict": UNDECIDED if makers == label.workers else CONTRADICTS,
-        "reason": f"so few steps of b = {batch} in {label.epochs} epochs of {group_digits(samples)} images "
-        f"come from {makers} workers",
+        "reason": f"so few steps of b = {batch} in {label.epochs} epochs of "
+        f"{group_digits(samples)} images come from {makers} workers",
     }
 
 
@@ -171,7 +171,7 @@ def _ratio() -> Row:
     right = _speedup(quoted)
     return _row("speedup_ratio", quoted, said) | {
         "verdict": UNDECIDED if round(right, 2) == said else CONTRADICTS,
-        "reason": f"called times faster; the published times give T_1/T_N = {right:.2f}",
+        "reason": f"called times faster; the ratio of the published times is {right:.2f}",
     }
 
 

@@ -19,6 +19,7 @@ UNITS = {
     "samples_per_s": "samples/s",
 }
 NEARLY_ALL = 0.95  # of the time; what is left is less than any remedy would show
+CROWDED = 0.1  # of the time: computing without a core, more than the clocks' granularity
 
 
 def _value(inputs: Inputs, row: Row, column: str) -> Value:
@@ -60,8 +61,8 @@ def answer(inputs: Inputs) -> Answer:
     quoted = assignment.published(inputs, "utilisation_frac")
     texts = [
         _meaning(found[0]),
-        _raise(inputs, found),
-        _pace(inputs, found),
+        _crowd(inputs, found) or _raise(inputs, found),
+        "" if any(map(crowded, found)) else _pace(inputs, found),
         assignment.without(rows, lambda row: f"b = {row['per_worker_batch']}"),
         assignment.published_text(quoted),
     ]
@@ -76,6 +77,16 @@ def answer(inputs: Inputs) -> Answer:
         figures=[TABLE],
         references=[NVML],
     )
+
+
+def crowded(row: Row) -> bool:
+    """Return whether other programs had the core while this worker computed.
+
+    One core that computes takes processor time all the while. Of several cores some may rest.
+    """
+    compute, busy = row.get("compute_frac"), row.get("utilisation_frac")
+    alone = row.get("device") == "CPU core" and compute is not None and busy is not None
+    return alone and float(compute) - float(busy) > CROWDED  # type: ignore[arg-type]
 
 
 def _verdict(inputs: Inputs, rows: list[Row], column: str) -> prose.Verdict:
@@ -96,6 +107,8 @@ def _sentence(inputs: Inputs, rows: list[Row]) -> str:
         "indistinct": "a larger batch makes no difference that shows above the noise",
         "unknown": "too few epochs were timed to call the two different",
     }[_verdict(inputs, rows, "utilisation_frac")]
+    if crowded(first) or crowded(last):
+        words = "other programs had the core meanwhile, so the two are not compared"
     other = prose.quantity(_value(inputs, last, "utilisation_frac"))
     return f"{start}, and {other} at b = {last['per_worker_batch']}: {words}."
 
@@ -112,6 +125,24 @@ def _meaning(row: Row) -> str:
     return (
         f"Utilisation is a share of time. {kind}. It says nothing of how much of the device's "
         "speed that work uses: a device that is always busy may still compute slowly."
+    )
+
+
+def _crowd(inputs: Inputs, rows: list[Row]) -> str:
+    """That other programs had the core, seen from computation that takes no processor time."""
+    texts = [
+        f"{prose.bare(_value(inputs, row, 'compute_frac'))} of the time in its steps and "
+        f"{prose.bare(_value(inputs, row, 'utilisation_frac'))} on a core at b = "
+        f"{row['per_worker_batch']}"
+        for row in rows
+        if crowded(row)
+    ]
+    if not texts:
+        return ""
+    return (
+        f"The worker was {prose.join(texts)}: it computed and had no core, since other programs "
+        "ran on this machine meanwhile. Measured again with nothing else running, the utilisation "
+        "can be judged; a busy machine raises it only by being left alone."
     )
 
 
