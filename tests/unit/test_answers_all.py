@@ -14,7 +14,10 @@ from dpscale.derive.tables import derive_all
 from dpscale.reporting.answer import Answer, Value, dump_answers, load_answers
 from dpscale.reporting.answers import answer_all, chosen, findings
 
-IDS = ["Q1", "Q2", "Q3.1", "Q3.2", "Q4.1", "Q4.2", "Q5", "Q6", "Q7"]
+IDS = [
+    *("Q1", "Q2", "Q3.1", "Q3.2", "Q4.1", "Q4.2", "Q5", "Q6", "Q7"),
+    *("H1", "H2", "H3", "H4", "H5", "H6"),
+]
 SCRIPT = Path(__file__).parents[2] / "workflow" / "scripts" / "answer.py"
 
 
@@ -114,6 +117,18 @@ def test_answers_survive_json():
         ("replicas-without_set_epoch", {"Q5": "replicas, without_set_epoch: not run yet"}),
         ("ledger-n4", {"Q6": "ledger, N = 4: not run yet"}),
         ("replicas-no_broadcast", {"Q7": "replicas, no_broadcast: not run yet"}),
+        (
+            "assignment-batch-b512",
+            {"H1": "assignment_utilisation, b = 512: not run yet"},
+        ),
+        (
+            "assignment-linear-n2",
+            dict.fromkeys(
+                ("H2", "H3", "H5", "H6"),
+                "assignment, rule = linear, N = 2, nodes = 1, b = 128: not run yet",
+            ),
+        ),
+        ("assignment-split-n4", {"H4": "assignment_split, N = 4, nodes = 1: not run yet"}),
     ],
 )
 def test_a_run_that_is_missing_withholds_just_the_conclusions_that_need_it(run, withheld):
@@ -194,7 +209,7 @@ def test_findings_of_a_subject_without_results_say_so():
     tidy = empty_lab()
     derived = derive_all(tidy)
     found = findings(answer_all(derived, tidy), derived)
-    assert found[1] == "No finding on accuracy: Q4.1 and Q4.2 lack results."
+    assert found[1] == "No finding on accuracy: Q4.1, Q4.2 and H6 lack results."
 
 
 def run_script(folder: Path) -> subprocess.CompletedProcess[str]:

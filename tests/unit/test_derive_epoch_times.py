@@ -100,6 +100,7 @@ def test_phases_are_medians_over_repeats():
 
 def test_shares_of_the_phases_add_up_to_one():
     made = derived_lab(direct=False)["phases"].dropna(subset="phase")
+    made = made[~made["run"].str.startswith("assignment")]
     totals = made.groupby(["run", "arm"])["share_frac"].sum()
     assert len(totals) == 3 + 2 * 13 + 9  # sweep, both arms of scaling, training
     assert list(totals) == pytest.approx([1.0] * len(totals))

@@ -127,7 +127,8 @@ def assignment(epochs: pd.DataFrame, steps: pd.DataFrame, runs: pd.DataFrame) ->
     the recorded steps, planned_steps is epochs * floor(D/B). full_run_s scales train_s to
     FULL_EPOCHS. Speed-up and efficiency are those of train_s against one worker with the linear
     rule, epochs_efficiency_frac that without the evaluations, which every worker makes whole. A run
-    without a record is a row with its status and nulls. Raises MixedMachinesError for runs of different machines.
+    without a record is a row with its status and nulls. Raises MixedMachinesError for runs of
+    different machines.
     """
     planned = in_study(runs, STUDY)
     require_same_machine(planned)
