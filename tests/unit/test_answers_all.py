@@ -205,6 +205,19 @@ def test_a_study_that_the_configuration_leaves_out_is_said_to_be_left_out():
     assert "once this result exists" not in " ".join(found["Q4.2"].paragraphs)
 
 
+def test_a_subject_that_the_configuration_leaves_out_has_no_finding():
+    tidy = full_lab()
+    kept = tidy["runs"]["study"].str.startswith("assignment")
+    names = set(tidy["runs"].loc[kept, "run"])
+    tidy = {
+        name: frame[frame["run"].isin(names)] if "run" in frame else frame
+        for name, frame in tidy.items()
+    }
+    derived = derive_all(tidy)
+    found = chosen(answer_all(derived, tidy), derived)
+    assert [one.question for one in found] == ["H3", "H6"]
+
+
 def test_findings_of_a_subject_without_results_say_so():
     tidy = empty_lab()
     derived = derive_all(tidy)
