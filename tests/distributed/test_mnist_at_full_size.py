@@ -13,7 +13,7 @@ from dpscale.derive.formulas import full_steps, run_steps
 BESIDE = Path(__file__).resolve().parents[2].parent / "shared"
 MNIST = Path(os.environ.get("DPSCALE_SHARED", BESIDE)) / "data" / "mnist"
 EPOCHS = 8
-TIMEOUT_S = 3600  # an epoch takes one core about a minute
+TIMEOUT_S = 3600  # one core takes about a minute an epoch
 TRAIN_SAMPLES, BATCH, BASE_LR = 60_000, 128, 0.001
 
 pytestmark = pytest.mark.slow

@@ -125,7 +125,7 @@ def test_accuracies_are_compared_by_their_intervals(value, claim):
 
 def test_a_published_ratio_that_its_own_times_refute_is_named():
     text = text_of(answers(*lab())["H3"])
-    assert "The published speed-up of 0.530 at N = 2 contradicts other published figures" in text
+    assert "The published figure for the speed-up at N = 2, 0.53, contradicts others" in text
 
 
 def test_workers_that_share_cores_are_said_to():
@@ -138,6 +138,9 @@ def test_published_figures_are_in_a_table_of_their_own_and_no_value_is_one():
     answer = answers(*lab())["H3"]
     table = table_of(answer, "Published figures")
     assert len(table.rows) == 12  # one ratio, three times, two efficiencies, six accuracies
+    printed = [row["published"] for row in table.rows]
+    assert printed[1:4] == ["456.15\u00a0s", "379.69\u00a0s", "203.63\u00a0s"]
+    assert printed[6] == "98.27% (98.01 to 98.53)"
     assert all(value.runs for value in answer.values.values() if value.value is not None)
 
 
@@ -199,6 +202,14 @@ def test_a_linear_rule_that_keeps_the_accuracy_is_said_to():
     changed = accuracy(4, 0.95)["H5"]
     assert "the linear rule (95.0%), the fixed rate (96.0%)" in changed.sentence
     assert "the square-root rule (94.5%) loses accuracy" in changed.sentence
+
+
+def test_only_rules_that_were_tried_are_explained():
+    assert "fixed global batch is that of one worker" in text_of(answers(*lab())["H5"])
+    rows = lab()[0][TRAININGS]
+    kept = rows[rows["rule"] != "fixed_batch"]
+    found = answers(lab()[0] | {TRAININGS: kept}, lab()[1])["H5"]
+    assert "fixed global batch" not in text_of(found)
 
 
 @pytest.mark.parametrize(("value", "word"), [(0.97, "higher than"), (0.90, "lower than")])

@@ -7,6 +7,8 @@ from dpscale.reporting.answer import Cell, Column, Table, Value
 from dpscale.reporting.answers import prose
 from dpscale.reporting.answers.inputs import Inputs, Row, lacking, measured
 from dpscale.reporting.answers.prose import Verdict
+from dpscale.units import group_digits
+from dpscale.units.text import SPACE
 
 STUDY = "assignment"
 CELL = {"rule": "rule", "workers": "N", "nodes": "nodes", "per_worker_batch": "b"}
@@ -178,19 +180,24 @@ def published(inputs: Inputs, *quantities: str, nodes: int | None = None) -> lis
     ]
 
 
-def _side(row: Row, column: str, runs: list[str]) -> Value:
-    """A published or measured number; a published one has no runs here."""
-    unit = TITLES[row["quantity"]][1]
-    low, high = row.get(f"{column}_low"), row.get(f"{column}_high")
-    same = low == high == row.get(column)
-    return Value(
-        value=row.get(column),
-        unit=unit,
-        low=None if same else low,
-        high=None if same else high,
-        runs=runs,
-        status="not measured" if row.get(column) is None else None,
-    )
+def _measured_here(row: Row, runs: list[str]) -> Value:
+    """This machine's number beside a published one."""
+    found = measured(row, "measured", TITLES[row["quantity"]][1], runs)
+    if found.low == found.high:  # a count
+        found = found.model_copy(update={"low": None, "high": None})
+    return found
+
+
+def _as_printed(row: Row) -> str:
+    """A published number with the digits that it was published with, and its interval."""
+    unit, number = TITLES[row["quantity"]][1], float(row["published"])
+    if unit == "count":
+        return group_digits(number)
+    if unit != "fraction":
+        return f"{number:.6g}" + (f"{SPACE}{unit}" if unit == "s" else "")
+    ends = [100 * float(row[f"published_{end}"]) for end in ("low", "high")]
+    between = f" ({ends[0]:.4g} to {ends[1]:.4g})" if ends[0] < ends[1] else ""
+    return f"{100 * number:.4g}%{between}"
 
 
 def published_table(inputs: Inputs, rows: Sequence[Row]) -> list[Table]:
@@ -214,8 +221,8 @@ def published_table(inputs: Inputs, rows: Sequence[Row]) -> list[Table]:
             "nodes": row["nodes"],
             "batch": row["per_worker_batch"],
             "epochs": row["epochs"],
-            "published": prose.quantity(_side(row, "published", [])),
-            "measured": _side(row, "measured", inputs.runs_of(row)),
+            "published": _as_printed(row),
+            "measured": _measured_here(row, inputs.runs_of(row)),
             "verdict": row["verdict"] + (f": {row['reason']}" if row.get("reason") else ""),
         }
         for row in rows
@@ -259,10 +266,10 @@ def published_text(rows: Sequence[Row]) -> str:
         )
     for row in rows:
         if row["verdict"] == "contradicts itself":
-            quoted = prose.bare(_side(row, "published", []))
+            quoted = _as_printed(row)
             what, label = TITLES[row["quantity"]][0], place(row)
             parts.append(
-                f"The published {what} of {quoted} at {label} contradicts other published "
-                f"figures: {row['reason']}."
+                f"The published figure for the {what} at {label}, {quoted}, contradicts others: "
+                f"{row['reason']}."
             )
     return " ".join(parts)

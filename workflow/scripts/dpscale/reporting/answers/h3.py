@@ -43,7 +43,7 @@ def answer(inputs: Inputs) -> Answer:
             Column(key="startup_s", title="Start-up", unit="s"),
             Column(key="speedup_ratio", title="Speed-up", unit="ratio"),
             Column(key="efficiency_frac", title="Efficiency", unit="fraction"),
-            Column(key="oversubscribed", title="Oversubscribed", unit="flag"),
+            Column(key="oversubscribed", title="Shared devices", unit="flag"),
         ],
         rows,
     )

@@ -21,6 +21,7 @@ PARTS = {
     "overhead": "the overhead of DDP",
     "exposed": "exposed communication",
 }
+HEADS = {"copy": "Copy", "sharing": "Sharing", "overhead": "Overhead", "exposed": "Exposed"}
 LOSSES = [part for part in PARTS if part != "computation"]
 REMEDIES = {
     "load": "Against loading: more loading processes, loading ahead, or data kept ready in memory.",
@@ -51,7 +52,7 @@ def answer(inputs: Inputs) -> Answer:
             WORKERS,
             Column(key="epoch_s", title="Epoch", unit="s"),
             *(
-                Column(key=f"{part}_frac", title=prose.capitalised(words.removeprefix("the ")),
+                Column(key=f"{part}_frac", title=HEADS.get(part) or prose.capitalised(words),
                        unit="fraction")
                 for part, words in PARTS.items()
             ),

@@ -148,12 +148,25 @@ def _batch_and_rate(inputs: Inputs, rows: list[Row]) -> str:
     return (
         "Each worker keeps its batch, so the global batch is $B = N b$, and the update of one step "
         f"rests on N times as many images. By the linear rule: {'; '.join(texts)}. The same epochs "
-        f"then make fewer updates: {prose.join(steps)}. The square-root rule takes the root of N "
-        "instead, the fixed rate is that of one worker, and the fixed global batch is that of one "
-        "worker, b/N for each, at its rate. Where the N workers sit, on one node or on "
+        f"then make fewer updates: {prose.join(steps)}. {_explained(rows)}"
+        "Where the N workers sit, on one node or on "
         "two, changes nothing of B, the rate or the updates; it changes the link that the "
         "gradients take, and so the time."
     )
+
+
+EXPLAINED = {
+    "sqrt": "the square-root rule takes the root of N instead",
+    "fixed": "the fixed rate is that of one worker",
+    "fixed_batch": "the fixed global batch is that of one worker, b/N for each, at its rate",
+}
+
+
+def _explained(rows: list[Row]) -> str:
+    """What the further rules are, of those that were tried."""
+    tried = {row["rule"] for row in rows}
+    texts = [text for rule, text in EXPLAINED.items() if rule in tried]
+    return f"{prose.capitalised(prose.join(texts))}. " if texts else ""
 
 
 def _tried(inputs: Inputs, group: list[Row]) -> str:
