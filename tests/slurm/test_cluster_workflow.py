@@ -11,7 +11,7 @@ from workflow import ROOT, Workflow
 
 SMOKE = "config/smoke-cluster.yaml"
 # Their runs are launched as the others are; with them the workflow takes twice the time.
-ON_DEMAND = ("sweep", "large_batch", "replicas", "data_parallel")
+ON_DEMAND = ("sweep", "large_batch", "replicas", "data_parallel", "assignment")
 
 
 @pytest.mark.parametrize(
