@@ -1,4 +1,5 @@
 # Q4, Q5, Q7: trainings, as many side by side as the cores hold.
+# H1 to H6: trainings that are timed as well, alone on the machine.
 
 LARGEST = [run for run in runs_of("large_batch") if PLAN[run].per_worker_batch is None]
 RESOLVED = [
@@ -55,3 +56,11 @@ rule large_batch_run:
         "--dataset {input.dataset:q} > {output.spec:q} && "
         "python workflow/scripts/launch.py {output.spec:q} --log {log:q} "
         "--history {params.history:q} --attempt {resources.attempt}"
+
+
+use rule scaling_run as assignment_run with:
+    wildcard_constraints:
+        run=only(runs_of("assignment", "assignment_split")),
+    priority: 5
+    message:
+        "H1 to H6: {wildcards.run}, alone on the machine"

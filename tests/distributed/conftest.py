@@ -50,7 +50,9 @@ class Launcher:
         path.write_text(spec.model_dump_json(), encoding="utf-8")
         return path
 
-    def start(self, spec: Spec, started: int | None = None) -> subprocess.CompletedProcess[str]:
+    def start(
+        self, spec: Spec, started: int | None = None, timeout_s: float = 300
+    ) -> subprocess.CompletedProcess[str]:
         """Launch a spec with `started` workers (its own number by default)."""
         workers = started or spec.workers
         path = self._write(spec)
@@ -60,7 +62,7 @@ class Launcher:
         environment = os.environ | {"OMP_NUM_THREADS": "1"}
         command = [*launch, str(RUN_SCRIPT), str(path)]
         return subprocess.run(
-            command, capture_output=True, text=True, env=environment, timeout=300, check=False
+            command, capture_output=True, text=True, env=environment, timeout=timeout_s, check=False
         )
 
     def start_agents(self, spec: Spec, per_node: int = 1) -> list[tuple[int, str]]:
@@ -84,9 +86,9 @@ class Launcher:
         errors = [agent.communicate(timeout=300)[1] for agent in agents]
         return [(agent.returncode, text) for agent, text in zip(agents, errors, strict=True)]
 
-    def run(self, spec: Spec) -> Result:
+    def run(self, spec: Spec, timeout_s: float = 300) -> Result:
         """Launch a spec that must end well."""
-        ended = self.start(spec)
+        ended = self.start(spec, timeout_s=timeout_s)
         assert ended.returncode == 0, ended.stderr[-3000:]
         return self.result(spec)
 

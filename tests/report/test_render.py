@@ -158,11 +158,30 @@ def test_lacking_results_are_counted_at_the_top_and_named_in_their_section(make_
 
 def test_a_whole_report_has_no_notice(make_report):
     text = render_report(
-        make_report(answers=[answer(a.id) for a in lab_answers()]),
+        make_report(answers=[a if a.left_out else answer(a.id) for a in lab_answers()]),
         templates=TEMPLATES,
         medium="html",
     )
     assert "incomplete" not in text
+
+
+def test_a_part_that_the_configuration_does_not_plan_is_not_in_the_report(make_report):
+    text = render_report(make_report(), templates=TEMPLATES, medium="html")
+    assert "Part 1. The data-parallel lab" in text
+    assert "The cluster-training assignment" not in text
+    planned = [answer(a.id) if a.left_out else a for a in lab_answers()]
+    text = render_report(make_report(answers=planned), templates=TEMPLATES, medium="html")
+    assert "Part 2. The cluster-training assignment" in text
+
+
+def test_a_report_of_the_assignment_alone_has_its_part_alone(make_report):
+    gone = [a.model_copy(update={"missing": ["sweep: left out of the configuration"]})
+            for a in lab_answers()[:9]]  # fmt: skip
+    answers = [*gone, *(answer(a.id) for a in lab_answers()[9:])]
+    report = make_report(answers=answers, summary=["One."])
+    text = render_report(report, templates=TEMPLATES, medium="html")
+    assert "The data-parallel lab" not in text
+    assert report.incomplete == []
 
 
 def test_the_summary_is_what_was_found(make_report):

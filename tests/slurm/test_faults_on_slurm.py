@@ -1,7 +1,7 @@
 """What breaks on a cluster ends soon, says who and why, and is made good by the same command.
 
-Each takes a minute or more; those marked slow have a quick twin in tests/distributed, or wait for
-Slurm's own patience: pytest -m slow tests/slurm.
+Each takes a minute or more; those marked slow have a quick twin in tests/distributed or
+tests/workflow, or wait for Slurm's own patience: pytest -m slow tests/slurm.
 """
 
 import os
@@ -95,6 +95,7 @@ def test_a_preempted_job_runs_when_its_nodes_are_free(faults: Workflow, cluster:
     assert record["status"] == "complete"
 
 
+@pytest.mark.slow
 def test_a_killed_snakemake_leaves_nothing_that_the_next_call_needs_help_with(
     faults: Workflow, cluster: Cluster
 ) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+import assignment_builders
 import direct_builders
 from dpscale.records.tidy import SCHEMAS
 
@@ -34,7 +35,7 @@ MEASURED = ["parameters", "payload_bytes", "buffer_bytes", "peak_memory_bytes", 
 OF_RECORD = [
     "train_samples", "test_samples", "oversubscribed", "workers_per_machine",
     "devices_per_machine", "device", "fingerprint", "host",
-    "started_at", "finished_at", "wall_s", "commit", "versions",
+    "started_at", "finished_at", "wall_s", "commit", "versions", "startup_s",
 ]  # fmt: skip
 LARGE_BATCH = {  # arm: (per-worker batch, lr, epochs, final training loss, final accuracy)
     "small": (32, 0.1, 5, 0.10, 0.95),
@@ -295,16 +296,31 @@ def _ledger_rows(run: dict[str, Any]) -> tuple[Rows, Rows]:
                               sent_bytes=round(a_step * 10 * 1.0025))]  # fmt: skip
 
 
+def _assignment(factor: float, two_nodes: bool) -> dict[str, Rows]:
+    """Return runs, epochs and steps of the cluster-training assignment."""
+    trained = [run_row(**row) for row in assignment_builders.training_rows(two_nodes=two_nodes)]
+    split = [run_row(**row) for row in assignment_builders.split_rows(two_nodes=two_nodes)]
+    made: dict[str, Rows] = {"runs": [*trained, *split], "epochs": [], "steps": []}
+    for run in trained:
+        epochs, steps = assignment_builders.trained_rows(run, factor)
+        made["epochs"] += epochs
+        made["steps"] += steps
+    for run in split:
+        made["steps"] += assignment_builders.split_step_rows(run, factor, step_rows)
+    return made
+
+
 def full_lab(
     *, two_worker_factor: float = 0.6, seed: int = 0, noise: float = 0.02,
-    not_run: Sequence[str] = (), direct: bool = True,
+    not_run: Sequence[str] = (), direct: bool = True, two_nodes: bool = False,
 ) -> Tables:  # fmt: skip
     """Return every tidy table of a whole lab, keyed by table name.
 
     two_worker_factor is T_2/T_1 at one per-worker batch, for an epoch: below 1 two workers are
     faster, above 1 slower (T_4/T_1 is its square). noise is the half-width of the repeats' spread
     as a fraction. The runs named in `not_run` have that status and no measurement. direct: the
-    arms that split a step, the link runs and the compression run too.
+    arms that split a step, the link runs and the compression run too. two_nodes: the assignment
+    ran on two nodes as well.
     """
     runs, steps = _timed(two_worker_factor, np.random.default_rng(seed), noise)
     training, epochs, training_steps = _training()
@@ -319,6 +335,8 @@ def full_lab(
         for rows in (_direct(runs, two_worker_factor), _link_and_hooks(two_worker_factor)):
             for name, added in rows.items():
                 made[name] += added
+    for name, added in _assignment(two_worker_factor, two_nodes).items():
+        made[name] += added
     for run in training:
         if run["study"] == "replicas":
             replicas, orders = _replica_rows(run)

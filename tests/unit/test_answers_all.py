@@ -14,8 +14,12 @@ from dpscale.derive.tables import derive_all
 from dpscale.reporting.answer import Answer, Value, dump_answers, load_answers
 from dpscale.reporting.answers import answer_all, chosen, findings
 
-IDS = ["Q1", "Q2", "Q3.1", "Q3.2", "Q4.1", "Q4.2", "Q5", "Q6", "Q7", "S1", "S2", "S3", "S4"]
-BUILT = IDS[:9]  # whose runs the built lab has
+IDS = [
+    *("Q1", "Q2", "Q3.1", "Q3.2", "Q4.1", "Q4.2", "Q5", "Q6", "Q7"),
+    *("H1", "H2", "H3", "H4", "H5", "H6"),
+    *("S1", "S2", "S3", "S4"),
+]
+BUILT = IDS[:15]  # whose runs the built lab has
 SCRIPT = Path(__file__).parents[2] / "workflow" / "scripts" / "answer.py"
 
 
@@ -115,6 +119,18 @@ def test_answers_survive_json():
         ("replicas-without_set_epoch", {"Q5": "replicas, without_set_epoch: not run yet"}),
         ("ledger-n4", {"Q6": "ledger, N = 4: not run yet"}),
         ("replicas-no_broadcast", {"Q7": "replicas, no_broadcast: not run yet"}),
+        (
+            "assignment-batch-b512",
+            {"H1": "assignment_utilisation, b = 512: not run yet"},
+        ),
+        (
+            "assignment-linear-n2",
+            dict.fromkeys(
+                ("H2", "H3", "H5", "H6"),
+                "assignment, rule = linear, N = 2, nodes = 1, b = 128: not run yet",
+            ),
+        ),
+        ("assignment-split-n4", {"H4": "assignment_split, N = 4, nodes = 1: not run yet"}),
     ],
 )
 def test_a_run_that_is_missing_withholds_just_the_conclusions_that_need_it(run, withheld):
@@ -192,11 +208,24 @@ def test_a_study_that_the_configuration_leaves_out_is_said_to_be_left_out():
     assert "once this result exists" not in " ".join(found["Q4.2"].paragraphs)
 
 
+def test_a_subject_that_the_configuration_leaves_out_has_no_finding():
+    tidy = full_lab()
+    kept = tidy["runs"]["study"].str.startswith("assignment")
+    names = set(tidy["runs"].loc[kept, "run"])
+    tidy = {
+        name: frame[frame["run"].isin(names)] if "run" in frame else frame
+        for name, frame in tidy.items()
+    }
+    derived = derive_all(tidy)
+    found = chosen(answer_all(derived, tidy), derived)
+    assert [one.question for one in found] == ["H3", "H6"]
+
+
 def test_findings_of_a_subject_without_results_say_so():
     tidy = empty_lab()
     derived = derive_all(tidy)
     found = findings(answer_all(derived, tidy), derived)
-    assert found[1] == "No finding on accuracy: Q4.1 and Q4.2 lack results."
+    assert found[1] == "No finding on accuracy: Q4.1, Q4.2 and H6 lack results."
 
 
 def run_script(folder: Path) -> subprocess.CompletedProcess[str]:

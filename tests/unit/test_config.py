@@ -58,7 +58,7 @@ def with_one_wrong_letter(raw: dict[str, Any], key: str) -> tuple[dict[str, Any]
     return wrong_raw, ".".join([*path, wrong])
 
 
-@pytest.mark.parametrize("name", ["config", "lab", "smoke"])
+@pytest.mark.parametrize("name", ["config", "lab", "smoke", "assignment"])
 def test_shipped_configurations_are_valid(name: str) -> None:
     assert read_config(FOLDER / f"{name}.yaml").name == {"config": "laptop"}.get(name, name)
 
@@ -112,6 +112,10 @@ def test_wrong_types_units_and_values_name_the_key(key: str, value: object, word
         ({"sweep": None}, "large_batch.large_per_worker_batch"),
         ({"scaling.workers": [2, 4]}, "leaves out 1"),
         ({"training.epochs": 9}, "large_batch.epochs or replicas.epochs"),
+        ({"assignment.workers": [2, 4]}, "leaves out 1"),
+        ({"assignment.larger_batches": [32]}, "measured anyway"),
+        ({"hardware.workers_per_node": 4, "assignment.two_node_workers": [7]}, "valid is 6"),
+        ({"hardware.workers_per_node": 2, "assignment.two_node_workers": [8]}, "valid is 4"),
         (
             {"hardware.device": "cuda", "hardware.backend": "nccl", "sweep.memory_budget": None},
             "hardware.allow_oversubscription",
@@ -136,7 +140,10 @@ def test_accuracy_asked_of_synthetic_data_is_refused() -> None:
     }  # fmt: skip
     message = error_of(raw)
     assert "config: large_batch: asks for accuracy" in message
-    assert load_config({**raw, "large_batch": None, "replicas": None}).data.samples == 2000
+    assert (
+        load_config(raw | dict.fromkeys(("large_batch", "replicas", "assignment"))).data.samples
+        == 2000
+    )
 
 
 @pytest.mark.parametrize(

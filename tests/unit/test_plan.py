@@ -49,8 +49,10 @@ def test_the_lab_scales_over_1_2_4_workers_and_32_128_512_in_both_kinds() -> Non
 
 def test_an_edited_learning_rate_makes_only_trainings_stale() -> None:
     stale = stale_after(edited("training", lr=0.2))
-    trainings = {run for run, spec in planned_runs(DEFAULT).items() if spec.kind == "training"}
-    assert stale == trainings
+    planned = planned_runs(DEFAULT).items()
+    trainings = {run for run, spec in planned if spec.kind == "training"}
+    own_rate = {run for run, spec in planned if spec.study == "assignment"}
+    assert stale == trainings - own_rate
 
 
 def test_an_edited_study_makes_only_its_own_runs_stale() -> None:
@@ -65,7 +67,7 @@ def test_an_edited_title_makes_nothing_stale() -> None:
 def test_a_study_set_to_null_is_left_out() -> None:
     config = DEFAULT.model_copy(update={"scaling": None, "ledger": None})
     assert {spec.study for spec in planned_runs(config).values()} == {
-        "sweep", "large_batch", "replicas", "data_parallel",
+        "sweep", "large_batch", "replicas", "data_parallel", "assignment", "assignment_split",
     }  # fmt: skip
 
 
@@ -152,3 +154,55 @@ def test_a_search_at_an_edge_that_is_not_sharp_ends() -> None:
     assert fails is not None
     assert outcomes[fits] == [True] * 3
     assert outcomes[fails] == [False] * 3
+
+
+ASSIGNMENT = read_config(FOLDER / "assignment.yaml")
+
+
+def of_assignment(config: Config) -> dict[str, Any]:
+    """The assignment's runs by name."""
+    found = planned_runs(config).items()
+    return {run: spec for run, spec in found if spec.study.startswith("assignment")}
+
+
+def test_the_assignment_trains_40_epochs_of_b_128_with_the_rate_of_each_rule() -> None:
+    runs = of_assignment(ASSIGNMENT)
+    shown = {
+        run: (spec.workers, spec.nodes, spec.per_worker_batch, round(spec.training.lr, 6))
+        for run, spec in runs.items()
+        if spec.arm not in (None, "larger_batch")
+    }
+    assert shown == {
+        "assignment-linear-n1": (1, 1, 128, 0.001),
+        "assignment-linear-n2": (2, 1, 128, 0.002),
+        "assignment-linear-n4": (4, 1, 128, 0.004),
+        "assignment-linear-n2-on2": (2, 2, 128, 0.002),
+        "assignment-linear-n6-on2": (6, 2, 128, 0.006),
+        "assignment-linear-n8-on2": (8, 2, 128, 0.008),
+        "assignment-sqrt-n4": (4, 1, 128, 0.002),
+        "assignment-fixed-n4": (4, 1, 128, 0.001),
+        "assignment-fixed_batch-n4": (4, 1, 32, 0.001),
+        "assignment-sqrt-n8-on2": (8, 2, 128, 0.002828),
+        "assignment-fixed-n8-on2": (8, 2, 128, 0.001),
+        "assignment-fixed_batch-n8-on2": (8, 2, 16, 0.001),
+    }
+    trained = [runs[run] for run in shown]
+    assert {spec.training.epochs for spec in trained} == {40}
+    assert {spec.training.optimizer for spec in trained} == {"adam"}
+    assert {spec.model.name for spec in trained} == {"mnist_cnn"}
+
+
+def test_without_a_second_node_the_assignment_plans_none() -> None:
+    assert {spec.nodes for spec in of_assignment(DEFAULT).values()} == {1}
+
+
+def test_timed_runs_of_the_assignment_do_not_depend_on_its_rate() -> None:
+    stale = stale_after(edited("assignment", base_lr=0.005))
+    assert stale == {run for run, spec in of_assignment(DEFAULT).items() if spec.kind == "training"}
+
+
+def test_larger_batches_of_the_assignment_are_of_one_worker() -> None:
+    runs = of_assignment(ASSIGNMENT).values()
+    larger = [spec for spec in runs if spec.arm == "larger_batch"]
+    assert [(spec.workers, spec.per_worker_batch) for spec in larger] == [(1, 512), (1, 1024)]
+    assert [spec.training.lr for spec in larger] == [0.004, 0.008]

@@ -13,7 +13,11 @@ from checkouts import CONFIG, Checkout, records, snakemake
 
 from dpscale.records import read_record
 
-QUESTIONS = ["Q1", "Q2", "Q3.1", "Q3.2", "Q4.1", "Q4.2", "Q5", "Q6", "Q7", "S1", "S2", "S3", "S4"]
+QUESTIONS = [
+    *("Q1", "Q2", "Q3.1", "Q3.2", "Q4.1", "Q4.2", "Q5", "Q6", "Q7"),
+    *("H1", "H2", "H3", "H4", "H5", "H6"),
+    *("S1", "S2", "S3", "S4"),
+]
 ANALYSIS = {"gather", "derive", "draw", "answer", "render_html", "render_pdf", "all"}
 SPLIT = ["exposed_s", "overhead_s", "contention_s"]
 

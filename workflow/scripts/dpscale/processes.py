@@ -4,6 +4,7 @@ import ctypes
 import os
 import signal
 import socket
+import time
 from pathlib import Path
 
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of linux/prctl.h
@@ -31,3 +32,16 @@ def born(process: int | str) -> int | None:
         return None
     state, *fields = text.rpartition(")")[2].split()
     return None if state in "ZX" else int(fields[18])  # field 22 of proc(5)
+
+
+def age_s() -> float | None:
+    """Return seconds since this process began, or the agent of torchrun that started it.
+
+    None where the kernel does not tell when a process began (other than Linux).
+    """
+    launched = "TORCHELASTIC_RUN_ID" in os.environ
+    processes: tuple[int | str, ...] = ("self", os.getppid()) if launched else ("self",)
+    ticks = [began for process in processes if (began := born(process)) is not None]
+    if not ticks or not hasattr(time, "CLOCK_BOOTTIME"):
+        return None
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - min(ticks) / os.sysconf("SC_CLK_TCK")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from dpscale.config.assignment_checks import assignment_findings
 from dpscale.config.datasets import train_samples
 from dpscale.config.root import Config
 from dpscale.config.sections import TrainingConfig
@@ -21,6 +22,7 @@ def impossible_combinations(config: Config) -> Iterator[Finding]:
     yield from _training_on_synthetic(config)
     yield from _batches(config)
     yield from _tables(config)
+    yield from assignment_findings(config)
 
 
 def _data(config: Config) -> Iterator[Finding]:
@@ -43,7 +45,7 @@ def _training(config: Config) -> Iterator[Finding]:
     if config.training.epochs != TrainingConfig.model_fields["epochs"].default:
         yield (
             "training.epochs",
-            "each study has its own; set large_batch.epochs or replicas.epochs",
+            "each study has its own; set assignment.epochs, large_batch.epochs or replicas.epochs",
         )
 
 
@@ -104,12 +106,14 @@ def _worker_counts(config: Config) -> Iterator[tuple[str, int]]:
         yield "replicas.workers", config.replicas.workers
     for workers in config.ledger.workers if config.ledger else ():
         yield "ledger.workers", workers
+    for workers in config.assignment.workers if config.assignment else ():
+        yield "assignment.workers", workers
 
 
 def _training_on_synthetic(config: Config) -> Iterator[Finding]:
     if config.data.dataset != "synthetic":
         return
-    for key in ("large_batch", "replicas"):
+    for key in ("large_batch", "replicas", "assignment"):
         if getattr(config, key) is not None:
             yield (
                 key,
@@ -171,3 +175,9 @@ def _planned_batches(config: Config) -> Iterator[tuple[str, int, int]]:
         )
     if config.ledger:
         yield "ledger.per_worker_batch", max(config.ledger.workers), config.ledger.per_worker_batch
+    if study := config.assignment:
+        two_nodes = study.two_node_workers if config.hardware.workers_per_node else ()
+        most = max([*study.workers, *two_nodes])
+        yield "assignment.per_worker_batch", most, study.per_worker_batch
+        for batch in study.larger_batches:
+            yield "assignment.larger_batches", 1, batch

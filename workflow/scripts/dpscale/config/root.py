@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from dpscale.config.assignment import AssignmentConfig
 from dpscale.config.audit import AuditConfig
 from dpscale.config.local_sgd import LocalSgdConfig
 from dpscale.config.lr_scaling import LrScalingConfig
@@ -53,6 +54,9 @@ class Config(Section):
     ledger: LedgerConfig | None = Field(LedgerConfig(), description="Q6: ledger of collectives.")
     data_parallel: DataParallelConfig | None = Field(
         DataParallelConfig(), description="Q5: DataParallel against DDP, several GPUs."
+    )
+    assignment: AssignmentConfig | None = Field(
+        None, description="H1 to H6: the cluster-training assignment."
     )
     steps_to_goal: StepsToGoalConfig | None = Field(
         None,

@@ -162,7 +162,11 @@ def communication(
     below_noise and exposed_below_noise: the interval covers 0; null without one. One worker's row
     is zero but for its computation. Raises MixedMachinesError for runs of different machines.
     """
-    planned = in_study(runs, "scaling")
+    return split_of(in_study(runs, "scaling"), epoch_times, spans)
+
+
+def split_of(planned: pd.DataFrame, epoch_times: pd.DataFrame, spans: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `communication` of these timed runs."""
     require_same_machine(planned)
     found = cells(planned)
     bases = one_worker_bases(found)

@@ -81,6 +81,31 @@ def run_steps(steps_per_epoch: Number, epochs: Number) -> Number:
     return epochs * steps_per_epoch
 
 
+def full_run_seconds(train_s: Number, epochs: Number, full_epochs: Number) -> Number:
+    """Return T*E'/E: seconds of a run of E' epochs, from the seconds T of one of E epochs."""
+    return train_s * full_epochs / epochs
+
+
+def workers_of_steps(
+    train_samples: float, per_worker_batch: float, steps: float, epochs: float
+) -> int:
+    """Return D/(b*steps/epochs), rounded down: the most workers that can make so few steps.
+
+    The steps of an epoch are rounded down to full batches, floor(D/(N*b)); 3,120 steps of b = 128
+    in 40 epochs of 60,000 samples can only come from 6 workers.
+    """
+    return int(train_samples // (per_worker_batch * (steps / epochs)))
+
+
+def share_margin(share_frac: Number, count: Number) -> Number:
+    """Return 1.96*sqrt(p(1-p)/n): half the 95% interval of a share p counted on n samples.
+
+    The normal approximation of the binomial distribution (Wasserman, All of Statistics, 2004,
+    example 6.17).
+    """
+    return 1.96 * (share_frac * (1 - share_frac) / count) ** 0.5
+
+
 def samples_per_second(train_samples: Number, epoch_s: Number) -> Number:
     """Return D/T, samples per second of an epoch of D samples that took T seconds."""
     return train_samples / epoch_s

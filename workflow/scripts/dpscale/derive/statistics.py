@@ -116,3 +116,9 @@ def verdict(low: float | None, high: float | None, reference: float) -> Verdict:
     if low > reference:
         return "above"
     return "below" if high < reference else "indistinct"
+
+
+def interval_columns(name: str, estimate: Estimate) -> dict[str, float | None]:
+    """Return a value and its interval as the columns NAME, NAME_low and NAME_high."""
+    value, low, high, _ = estimate
+    return {name: value, f"{name}_low": low, f"{name}_high": high}

@@ -7,6 +7,10 @@ import pandas as pd
 
 from dpscale.derive import (
     accuracy,
+    assignment,
+    assignment_published,
+    assignment_split,
+    assignment_utilisation,
     bandwidth,
     communication,
     compression,
@@ -65,6 +69,16 @@ DERIVED: dict[str, tuple[Callable[..., pd.DataFrame], list[str]]] = {
     "order": (order.order, ["orders", "runs"]),
     "replicas": (replicas.replicas, ["replicas", "runs"]),
     "phases": (phases.phases, ["steps", "runs"]),
+    "assignment": (assignment.assignment, ["epochs", "steps", "runs"]),
+    "assignment_utilisation": (
+        assignment_utilisation.utilisation,
+        ["epochs", "steps", "runs"],
+    ),
+    "assignment_split": (assignment_split.split, ["epoch_times", "spans", "steps", "runs"]),
+    "assignment_published": (
+        assignment_published.beside_published,
+        ["assignment", "accuracy", "assignment_utilisation"],
+    ),
 }
 
 COLUMNS: dict[str, Columns] = {
@@ -86,6 +100,10 @@ COLUMNS: dict[str, Columns] = {
     "order": order.COLUMNS,
     "replicas": replicas.COLUMNS,
     "phases": phases.COLUMNS,
+    "assignment": assignment.COLUMNS,
+    "assignment_utilisation": assignment_utilisation.COLUMNS,
+    "assignment_split": assignment_split.COLUMNS,
+    "assignment_published": assignment_published.COLUMNS,
 }
 
 

@@ -9,6 +9,10 @@ from matplotlib.figure import Figure
 
 from dpscale.figures import (
     accuracy,
+    assignment_accuracy,
+    assignment_split,
+    assignment_time,
+    assignment_utilisation,
     bandwidth,
     batch_sweep,
     communication,
@@ -133,6 +137,37 @@ FIGURES: dict[str, FigureEntry] = {
         "A line, and a range over the ranks, for each seed; every rank evaluates the whole test "
         "set with its own running statistics.",
         replicas.alt,
+    ),
+    "assignment_utilisation": FigureEntry(
+        assignment_utilisation.draw,
+        ("assignment_utilisation", "assignment_published"),
+        "Utilisation of one worker's device against the batch size",
+        "While it trains, loading included, with 95% intervals; utilisation is the share of time "
+        "in which the device works, not how well it works.",
+        assignment_utilisation.alt,
+    ),
+    "assignment_time": FigureEntry(
+        assignment_time.draw,
+        ("assignment", "assignment_published"),
+        "Training time and scaling efficiency",
+        "Medians over the seeds, and 95% intervals of the efficiency; hollow points had more "
+        "workers than devices, and the dashed line is an efficiency of 100%.",
+        assignment_time.alt,
+    ),
+    "assignment_split": FigureEntry(
+        assignment_split.draw,
+        ("assignment_split",),
+        "Where an epoch goes on N workers",
+        "Shares of the epoch given beside each bar; a part below zero is noise and drawn left of "
+        "zero.",
+        assignment_split.alt,
+    ),
+    "assignment_accuracy": FigureEntry(
+        assignment_accuracy.draw,
+        ("assignment", "assignment_published"),
+        "Test accuracy by workers and by rule for the rate",
+        "After the last epoch, median over the seeds with its 95% interval.",
+        assignment_accuracy.alt,
     ),
 }
 

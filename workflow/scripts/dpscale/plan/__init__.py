@@ -5,6 +5,7 @@ exactly the runs stale whose spec it changes.
 """
 
 from dpscale.config.root import Config
+from dpscale.plan.assignment import assignment
 from dpscale.plan.batch_sweep import sweep, sweep_probe
 from dpscale.plan.communication import compression, link_rows, links
 from dpscale.plan.local_sgd import local_sgd
@@ -29,6 +30,7 @@ def planned_runs(config: Config) -> dict[str, Spec]:
         *replicas(config),
         *ledger(config),
         *data_parallel(config),
+        *assignment(config),
         *steps_to_goal(config),
         *lr_scaling(config),
         *model_averaging(config),

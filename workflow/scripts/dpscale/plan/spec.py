@@ -16,8 +16,10 @@ from dpscale.config.sections import (
 )
 
 # Raised by hand when what a run measures changes: every record of the kind becomes stale.
-MEASUREMENT_VERSIONS = {"timed": 2, "training": 1, "ledger": 2, "link": 1}
-MEASUREMENT_VERSIONS |= {"search": 1, "scaled": 1, "averaging": 1, "learners": 1, "local": 1}
+MEASUREMENT_VERSIONS = {
+    "timed": 2, "training": 2, "ledger": 2, "link": 1,
+    "search": 1, "scaled": 1, "averaging": 1, "learners": 1, "local": 1,
+}  # fmt: skip
 
 # Q1 finds the largest batch without DDP, which keeps a second copy of the gradients and buffers.
 DDP_SHARE = 0.9
@@ -108,12 +110,12 @@ def build_spec(config: Config, kind: Kind, **fields: Any) -> Spec:
         "nodes": -(-fields["workers"] // (config.hardware.workers_per_node or fields["workers"])),
         "data": config.data,
         "model": config.model,
-        "training": (_timing_only(config.training) if kind in TIMED_KINDS else config.training),
+        "training": timing_only(config.training) if kind in TIMED_KINDS else config.training,
     }
     return Spec(**{**shared, "kind": kind, "version": MEASUREMENT_VERSIONS[kind], **fields})
 
 
-def _timing_only(training: TrainingConfig) -> TrainingConfig:
+def timing_only(training: TrainingConfig) -> TrainingConfig:
     """The part of the training section that a step's time depends on.
 
     The learning rate is not in it, so that an edit of the rate leaves timed runs fresh.

@@ -37,6 +37,9 @@ class Record(BaseModel):
     buffer_bytes: int | None = Field(None, description="Bytes of the buffers that DDP sends.")
     peak_memory_bytes: int | None = None
     utilisation_frac: float | None = None
+    startup_s: float | None = Field(
+        None, description="From the start of the processes to the first step of a training."
+    )
     epochs: list[dict[str, Any]] = []
     replicas: list[dict[str, Any]] = []
     orders: list[dict[str, Any]] = []

@@ -20,7 +20,8 @@ SCHEMAS: dict[str, dict[str, str]] = {
     | _typed("wall_s", _FLOAT)
     | _typed("dataset model optimizer loader", _TEXT)
     | _typed("repeated_data", _BOOL)
-    | _typed("commit versions", _TEXT),
+    | _typed("commit versions", _TEXT)
+    | _typed("startup_s", _FLOAT),
     "steps": _typed("run", _TEXT)
     | _typed("seed", _INT)
     | _typed("arm", _TEXT)
@@ -29,7 +30,8 @@ SCHEMAS: dict[str, dict[str, str]] = {
     "epochs": _typed("run", _TEXT)
     | _typed("seed epoch", _INT)
     | _typed("train_loss train_accuracy_frac validation_accuracy_frac", _FLOAT)
-    | _typed("test_loss test_accuracy_frac epoch_s lr", _FLOAT),
+    | _typed("test_loss test_accuracy_frac epoch_s lr", _FLOAT)
+    | _typed("wall_s evaluation_s utilisation_frac", _FLOAT),
     "replicas": _typed("run", _TEXT)
     | _typed("seed epoch rank", _INT)
     | _typed("parameter_digest", _TEXT)

@@ -85,7 +85,7 @@ def _measured_columns(record: Record) -> dict[str, Any]:
     keys = (
         "status message train_samples test_samples parameters payload_bytes buffer_bytes "
         "peak_memory_bytes utilisation_frac oversubscribed workers_per_machine "
-        "devices_per_machine started_at finished_at wall_s"
+        "devices_per_machine started_at finished_at wall_s startup_s"
     )
     machine = record.provenance
     versions = [f"{name} {version}" for name, version in machine["versions"].items() if version]

@@ -29,6 +29,8 @@ class Value(_Frozen):
         return self
 
 
+LEFT_OUT = "left out of the configuration"  # the end of the line on a study without a plan
+
 Cell = Value | str | int | float | None
 
 
@@ -84,6 +86,11 @@ class Answer(_Frozen):
     figures: list[str] = Field(default_factory=list, description="names in figures.FIGURES")
     references: list[str] = Field(default_factory=list, description="plain text, DOI included")
     missing: list[str] = Field(default_factory=list, description="cells that lack a result")
+
+    @property
+    def left_out(self) -> bool:
+        """Whether the configuration does not plan the study, so that nothing is to be awaited."""
+        return bool(self.missing) and all(line.endswith(LEFT_OUT) for line in self.missing)
 
 
 def dump_answers(answers: list[Answer]) -> list[dict[str, Any]]:

@@ -67,6 +67,12 @@ PARTS = (
         "part1.html.j2",
         ("Q1", "Q2", "Q3.1", "Q3.2", "Q4.1", "Q4.2", "Q5", "Q6", "Q7"),
     ),
+    Part(
+        2,
+        "The cluster-training assignment",
+        "part2.html.j2",
+        ("H1", "H2", "H3", "H4", "H5", "H6"),
+    ),
     Part(3, "Studies of large batches", "part3.html.j2", ("S1", "S2", "S3", "S4")),
 )
 AUDITS = Part(4, "Audit of hand-collected tables", "audit.html.j2", ())
@@ -107,13 +113,15 @@ def read_report(
     tables: folder with runs.parquet and, where there is one, provenance.json (machine, versions
     and commit of the newest run); summary: a JSON list of the findings that open the report, the
     sentences of SUMMARY without it; audits: files of hand-collected tables. Raises
-    MissingAnswerError for a question without an answer.
+    MissingAnswerError for a question without an answer. A part of which the configuration plans
+    nothing is not in the report.
     """
     found = {answer.id: answer for answer in load_answers(json.loads(answers.read_text("utf-8")))}
     wanted = [question for part in parts for question in part.questions]
     if absent := [question for question in wanted if question not in found]:
         raise MissingAnswerError(f"{answers} has no answer to {', '.join(absent)}")
-    chosen = {question: found[question] for question in wanted}
+    parts = _planned(parts, found)
+    chosen = {question: found[question] for part in parts for question in part.questions}
     audited = {a.id: a for a in (audit_section(p, n) for n, p in enumerate(audits, start=1))}
     names = [name for answer in chosen.values() for name in answer.figures]
     runs = pd.read_parquet(tables / "runs.parquet")
@@ -141,6 +149,12 @@ def read_report(
         lacking={name: int(statuses[name]) for name in LACKING if name in statuses},
         incomplete=[question for question, answer in chosen.items() if answer.missing],
     )
+
+
+def _planned(parts: Sequence[Part], found: dict[str, Answer]) -> Sequence[Part]:
+    """The parts of which the configuration plans anything; all of them where it plans nothing."""
+    planned = [p for p in parts if not all(found[question].left_out for question in p.questions)]
+    return planned or parts
 
 
 def _newest(runs: pd.DataFrame) -> str:

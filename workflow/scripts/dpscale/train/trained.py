@@ -1,17 +1,24 @@
-"""Trainings (Q4, Q5, Q7): loss and accuracy of every epoch, seed by seed."""
+"""Trainings (Q4, Q5, Q7, H1 to H6): loss, accuracy and time of every epoch, seed by seed.
+
+`wall_s` of an epoch is what a user waits for its training: loading, steps, and the slowest worker;
+`evaluation_s` is what its evaluation takes.
+"""
 
 import hashlib
+import time
 from typing import Any
 
 import numpy as np
 from torch import Tensor
 
 from dpscale.plan import Spec
+from dpscale.processes import age_s
 from dpscale.train.clock import make_clock
 from dpscale.train.data import Dataset, Loader, build_loader
+from dpscale.train.device import Utilisation
 from dpscale.train.evaluate import evaluate
 from dpscale.train.loop import Epoch, train_epoch
-from dpscale.train.measurement import Measurement, StepLog, gather_steps
+from dpscale.train.measurement import Measurement, StepLog, gather_steps, mean_of_known
 from dpscale.train.progress import Meter
 from dpscale.train.replicas import compare_to_first
 from dpscale.train.worker import Place, Replica, build_replica
@@ -24,6 +31,7 @@ def measure_trained(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
     """Trains once a seed; a loss that is not finite ends that seed and makes it `diverged`."""
     log = StepLog(place.rank)
     rows: dict[str, list[dict[str, Any]]] = {"epochs": [], "replicas": [], "orders": []}
+    startup_s: float | None = None
     diverged: list[int] = []
     epochs = spec.training.epochs
     meter = Meter(spec.run, "epoch", epochs, parts=len(spec.seeds), shown=place.leads)
@@ -38,15 +46,21 @@ def measure_trained(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
             batches = meter.watched(
                 loader.batches(number), losses, steps=len(loader), samples=global_batch
             )
-            epoch = train_epoch(replica, batches, clock, count_correct=True, losses=losses)
+            place.wait()  # nobody's evaluation counts as somebody else's training
+            startup_s = startup_s or age_s()
+            with Utilisation(place.device, spec.hardware.threads_per_worker) as utilisation:
+                began_s = time.perf_counter()
+                epoch = train_epoch(replica, batches, clock, count_correct=True, losses=losses)
+                wall_s = time.perf_counter() - began_s
             log.add(epoch, seed=seed, arm=None, repeat=0, number=number)
             key = {"seed": seed, "epoch": number}
-            row = key | _epoch_row(epoch, place) | {"lr": lr}
+            busy = mean_of_known(place.gather(utilisation.frac))
+            row = key | _epoch_row(epoch, wall_s, place) | {"lr": lr, "utilisation_frac": busy}
             if place.agree(not np.isfinite(epoch.losses).all()):
                 rows["epochs"].append(row)
                 diverged.append(seed)
                 break
-            rows["epochs"].append(row | _evaluation(replica, dataset))
+            rows["epochs"].append(row | _evaluation(replica, dataset, place))
             rows["replicas"] += _replica_rows(replica, key, rows["epochs"][-1], place)
             if number <= ORDERED_EPOCHS:
                 rows["orders"] += _order_rows(loader, key, place)
@@ -58,7 +72,7 @@ def measure_trained(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
         status="diverged" if diverged else "complete",
         message=f"the loss was not finite for seed {diverged}" if diverged else None,
         steps=gather_steps(log, place),
-        fields=rows,
+        fields={**rows, "startup_s": startup_s},
     )
 
 
@@ -79,29 +93,34 @@ def _loader(spec: Spec, dataset: Dataset, place: Place, seed: int) -> Loader:
     )
 
 
-def _epoch_row(epoch: Epoch, place: Place) -> dict[str, Any]:
+def _epoch_row(epoch: Epoch, wall_s: float, place: Place) -> dict[str, Any]:
     """Means over the samples of all workers; only rank 0's row is complete."""
     own = (
         float((epoch.losses * epoch.samples).sum()),
         epoch.correct or 0,
         int(epoch.samples.sum()),
         float(epoch.seconds["step_s"].sum()),
+        wall_s,
     )
-    loss, correct, samples, seconds = np.array(place.gather(own) or [own]).T
+    loss, correct, samples, seconds, walls = np.array(place.gather(own) or [own]).T
     total = samples.sum()
     mean_loss = float(loss.sum() / total)
     return {
         "train_loss": mean_loss if np.isfinite(mean_loss) else None,
         "train_accuracy_frac": float(correct.sum() / total),
         "epoch_s": float(seconds.max()),
+        "wall_s": float(walls.max()),
     }
 
 
-def _evaluation(replica: Replica, dataset: Dataset) -> dict[str, Any]:
-    device = replica.place.device
+def _evaluation(replica: Replica, dataset: Dataset, place: Place) -> dict[str, Any]:
+    """Accuracies of this worker's replica; the time is that of the slowest worker."""
+    device, began_s = place.device, time.perf_counter()
     validation = evaluate(replica.module, dataset.validation, dataset, device)
     test = evaluate(replica.module, dataset.test, dataset, device)
+    own_s = time.perf_counter() - began_s
     return {
+        "evaluation_s": max(place.gather(own_s) or [own_s]),
         "validation_accuracy_frac": validation[1] if validation else None,
         "test_loss": test[0] if test else None,
         "test_accuracy_frac": test[1] if test else None,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from dpscale.reporting.answer import Answer, Table, Value
+from dpscale.reporting.answer import LEFT_OUT, Answer, Table, Value
 from dpscale.units import format_value
 
 Verdict = Literal["below", "above", "indistinct", "unknown"]
@@ -129,9 +129,8 @@ def nothing(unit: str) -> Value:
 def left_out(answer: Answer, study: str) -> Answer:
     """Return a withheld answer that says that the configuration does not plan its study."""
     changes = {
-        "missing": [f"{study}: left out of the configuration"],
-        "sentence": f"The conclusion is withheld: the study {study} is left out of the "
-        "configuration.",
+        "missing": [f"{study}: {LEFT_OUT}"],
+        "sentence": f"The conclusion is withheld: the study {study} is {LEFT_OUT}.",
         "paragraphs": [f"The answer appears once the configuration plans the study {study}."],
     }
     return answer.model_copy(update=changes)

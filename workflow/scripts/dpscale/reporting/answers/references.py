@@ -58,3 +58,19 @@ VOGELS = (
     "T. Vogels, S. P. Karimireddy and M. Jaggi, PowerSGD: Practical Low-Rank Gradient "
     "Compression for Distributed Optimization, NeurIPS 2019, arXiv:1905.13727."
 )
+KINGMA = (
+    "D. P. Kingma and J. Ba, Adam: A Method for Stochastic Optimization, ICLR 2015, "
+    "arXiv:1412.6980."
+)
+KRIZHEVSKY = (
+    "A. Krizhevsky, One weird trick for parallelizing convolutional neural networks, 2014, "
+    "arXiv:1404.5997."
+)
+MALLADI = (
+    "S. Malladi, K. Lyu, A. Panigrahi and S. Arora, On the SDEs and Scaling Rules for Adaptive "
+    "Gradient Algorithms, NeurIPS 2022, arXiv:2205.10287."
+)
+NVML = (
+    "NVIDIA, NVML API Reference Guide, nvmlUtilization_t: percent of time over the past sample "
+    "period during which one or more kernels was executing on the GPU."
+)

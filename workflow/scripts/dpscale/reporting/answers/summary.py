@@ -13,8 +13,8 @@ from dpscale.reporting.answers.q4_remedies import REMEDIES
 from dpscale.reporting.answers.q7_replicas import costs
 
 SUBJECTS = {
-    "speed": ("Q2", "Q3.1", "Q1"),
-    "accuracy": ("Q4.1", "Q4.2"),
+    "speed": ("Q2", "Q3.1", "Q1", "H3"),
+    "accuracy": ("Q4.1", "Q4.2", "H6"),
     "agreement of the workers": ("Q7", "Q6", "Q5"),
 }
 
@@ -172,13 +172,20 @@ def chosen(answers: Sequence[Answer], derived: Mapping[str, pd.DataFrame]) -> li
     """Return one finding for each subject: the largest effect that its intervals decide.
 
     Where no effect is decided, the sentence of the subject's first answer stands in; where all
-    its answers are withheld, the finding says so.
+    its answers are withheld, the finding says so. A subject of which the configuration plans
+    nothing has no finding.
     """
     inputs, by_id = Inputs(derived, {}), {answer.id: answer for answer in answers}
-    return [
-        _of_subject(inputs, subject, [by_id[name] for name in questions if name in by_id])
+    subjects = {
+        subject: [by_id[name] for name in questions if name in by_id]
         for subject, questions in SUBJECTS.items()
-    ]
+    }
+    planned = {
+        subject: own
+        for subject, own in subjects.items()
+        if not all(answer.left_out for answer in own)
+    }
+    return [_of_subject(inputs, subject, own) for subject, own in (planned or subjects).items()]
 
 
 def _of_subject(inputs: Inputs, subject: str, answers: Sequence[Answer]) -> Finding:

@@ -1,0 +1,235 @@
+"""The cluster-training assignment, derived: values worked by hand."""
+
+import pandas as pd
+import pytest
+
+from builders import derived_lab, full_lab
+from dpscale.derive.formulas import full_run_seconds, share_margin, workers_of_steps
+from dpscale.derive.tables import derive_all
+
+
+def row(table: str, *, lab: dict[str, pd.DataFrame] | None = None, **cell) -> pd.Series:
+    made = (lab or derived_lab())[table]
+    for column, value in cell.items():
+        made = made[made[column] == value]
+    assert len(made) == 1
+    return made.iloc[0]
+
+
+def training(workers: int, rule: str = "linear", **more) -> pd.Series:
+    return row("assignment", workers=workers, rule=rule, nodes=1, **more)
+
+
+# Formulas -----------------------------------------------------------------------------------
+
+
+def test_3120_steps_of_40_epochs_can_only_come_from_6_workers():
+    # 78 steps an epoch, 60,000 / (128 * 78) = 6.01
+    assert workers_of_steps(60_000, 128, 3_120, 40) == 6
+
+
+def test_18720_steps_of_40_epochs_come_from_one_worker():
+    assert workers_of_steps(60_000, 128, 18_720, 40) == 1
+
+
+def test_a_full_run_takes_as_many_times_longer_as_it_has_more_epochs():
+    assert full_run_seconds(34.0, 4, 40) == 340.0
+
+
+def test_the_interval_of_99_percent_of_10000_images_is_a_fifth_of_a_point_wide_on_each_side():
+    # 1.96 * sqrt(0.99 * 0.01 / 10,000)
+    assert share_margin(0.99, 10_000) == pytest.approx(0.00195, abs=1e-5)
+
+
+# Trainings ----------------------------------------------------------------------------------
+
+
+def test_training_time_is_every_epoch_and_its_evaluation_without_the_start_up():
+    one = training(1)
+    assert one["train_s"] == pytest.approx(4 * (8.0 + 0.5))
+    assert one["evaluation_s"] == pytest.approx(4 * 0.5)
+    assert one["startup_s"] == 3.0
+
+
+def test_efficiency_is_one_workers_time_over_n_times_that_of_n():
+    two = training(2)
+    assert two["train_s"] == pytest.approx(4 * (4.8 + 0.5))
+    assert two["speedup_ratio"] == pytest.approx(34.0 / 21.2)
+    assert two["efficiency_frac"] == pytest.approx(34.0 / 42.4)
+    assert two["efficiency_frac_low"] < two["efficiency_frac"] < two["efficiency_frac_high"]
+    assert two["epochs_efficiency_frac"] == pytest.approx(8.0 / 9.6)
+
+
+def test_the_base_against_itself_is_one():
+    assert training(1)["speedup_ratio"] == training(1)["efficiency_frac_high"] == 1.0
+
+
+@pytest.mark.parametrize(("workers", "steps"), [(1, 4 * 78), (2, 4 * 39), (4, 4 * 19)])
+def test_steps_are_epochs_times_full_batches_and_are_counted(workers, steps):
+    # 10,000 / 128 = 78.1; / 256 = 39.06; / 512 = 19.5
+    made = training(workers)
+    assert made["planned_steps"] == made["steps"] == steps
+    assert made["counted_workers"] == workers
+    assert made["full_run_steps"] == 10 * steps
+
+
+def test_the_fixed_batch_makes_the_steps_of_one_worker():
+    made = training(4, "fixed_batch")
+    assert made["per_worker_batch"] == 32
+    assert made["steps"] == training(1)["steps"]
+
+
+def test_a_training_without_a_record_keeps_its_row_and_its_status():
+    lab = derived_lab(not_run=("assignment-linear-n4",))
+    made = row("assignment", lab=lab, workers=4, rule="linear")
+    assert made["status"] == "not run yet"
+    assert pd.isna(made["train_s"])
+    assert pd.isna(made["steps"])
+
+
+def test_without_one_worker_there_is_a_time_and_no_speedup():
+    lab = derived_lab(not_run=("assignment-linear-n1",))
+    made = row("assignment", lab=lab, workers=2, rule="linear")
+    assert made["train_s"] == pytest.approx(21.2)
+    assert pd.isna(made["speedup_ratio"])
+
+
+# Utilisation --------------------------------------------------------------------------------
+
+
+def test_utilisation_is_of_one_worker_and_leaves_out_the_first_epoch():
+    made = derived_lab()["assignment_utilisation"]
+    assert made["per_worker_batch"].tolist() == [128, 512, 1024]
+    # epochs 2, 3 and 4 of the builder: 0.502, 0.503, 0.504
+    assert made["utilisation_frac"].tolist() == pytest.approx([0.503, 0.803, 0.953])
+    assert made["repeats"].tolist() == [9, 3, 3]
+
+
+def test_shares_of_the_wall_time_are_those_of_the_phases():
+    made = row("assignment_utilisation", per_worker_batch=128)
+    assert made["load_frac"] == pytest.approx(0.2)
+    assert made["compute_frac"] == pytest.approx(0.3 + 0.4 + 0.1)
+    assert made["samples_per_s"] == pytest.approx(78 * 128 / 8.0)
+
+
+# Split --------------------------------------------------------------------------------------
+
+PARTS = ["load", "copy", "sharing", "stragglers", "overhead", "exposed", "computation"]
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_the_parts_of_an_epoch_add_up_to_it(workers):
+    made = row("assignment_split", workers=workers)
+    assert sum(made[f"{part}_s"] for part in PARTS) == pytest.approx(made["epoch_s"])
+    assert sum(made[f"{part}_frac"] for part in PARTS) == pytest.approx(1.0)
+
+
+def test_one_worker_loses_time_to_loading_and_copies_alone():
+    made = row("assignment_split", workers=1)
+    # Of a step of 1 without loading 5% are copies; with loading it takes 1.25.
+    assert made["load_frac"] == pytest.approx(0.25 / 1.25)
+    assert made["copy_frac"] == pytest.approx(0.05 / 1.25)
+    assert [made[f"{part}_frac"] for part in PARTS[2:6]] == [0.0] * 4
+
+
+def test_exposed_communication_is_the_difference_of_two_arms():
+    # T_1 = 6.4 s, T_2 = 3.84 s; 70% of 3.84 - 3.2 = 0.64 s is exposed, in an epoch of 4.8 s.
+    made = row("assignment_split", workers=2)
+    assert made["exposed_s"] == pytest.approx(0.7 * 0.64)
+    assert made["exposed_frac"] == pytest.approx(0.448 / 4.8)
+
+
+def test_sharing_is_contention_without_the_stragglers():
+    made = row("assignment_split", workers=2)
+    assert made["sharing_s"] + made["stragglers_s"] == pytest.approx(0.2 * 0.64)
+
+
+# Published figures --------------------------------------------------------------------------
+
+
+def mnist_lab(accuracy: float, epochs: int = 40) -> dict[str, pd.DataFrame]:
+    """The lab with MNIST's numbers; every accuracy after the last epoch near this one."""
+    tidy = full_lab()
+    runs = tidy["runs"].copy()
+    own = runs["study"] == "assignment"
+    runs.loc[own, "dataset"] = "mnist"
+    runs.loc[own, "device"] = "NVIDIA made-up"
+    runs.loc[own, "epochs"] = epochs
+    of_assignment = tidy["epochs"]["run"].isin(runs.loc[own, "run"])
+    curve = tidy["epochs"].copy()
+    curve.loc[of_assignment & (curve["epoch"] == 4), "epoch"] = epochs
+    last = of_assignment & (curve["epoch"] == epochs)
+    shift = 0.0001 * (curve["seed"] - 1)
+    curve.loc[last, "test_accuracy_frac"] = (accuracy + shift)[last]
+    return derive_all(tidy | {"runs": runs, "epochs": curve})
+
+
+def verdict(lab: dict[str, pd.DataFrame], quantity: str, **cell) -> tuple[str, object]:
+    made = row("assignment_published", lab=lab, quantity=quantity, **cell)
+    return made["verdict"], made["reason"]
+
+
+def test_an_accuracy_within_the_interval_of_a_published_one_agrees():
+    # 0.9827 +- 0.0026 of 10,000 images
+    found = verdict(mnist_lab(0.983), "test_accuracy_frac", workers=1, epochs=40)
+    assert found[0] == "agrees"
+
+
+def test_an_accuracy_beyond_it_disagrees():
+    found = verdict(mnist_lab(0.992), "test_accuracy_frac", workers=1, epochs=40)
+    assert found[0] == "disagrees"
+
+
+def test_other_epochs_decide_nothing():
+    found = verdict(mnist_lab(0.99, epochs=30), "test_accuracy_frac", workers=1, epochs=40)
+    assert found == ("not decidable", "30 epochs here")
+
+
+def test_other_data_decide_nothing():
+    lab = derived_lab()
+    for quantity in ("test_accuracy_frac", "train_s", "steps", "efficiency_frac"):
+        made = lab["assignment_published"]
+        rows = made[(made["quantity"] == quantity) & (made["nodes"] == 1)]
+        assert set(rows["verdict"]) == {"not decidable"}
+        assert set(rows["reason"]) == {"other data, digits"}
+
+
+def test_seconds_of_other_devices_decide_nothing():
+    found = verdict(mnist_lab(0.99), "train_s", workers=2)
+    assert found == ("not decidable", "seconds of other devices, which are not named")
+
+
+def test_published_efficiencies_follow_from_the_published_times():
+    made = row("assignment_published", quantity="efficiency_frac", workers=2)
+    assert made["published"] == pytest.approx(456.15 / (2 * 379.69))
+    # 0.802 (0.787 to 0.817) measured
+    assert verdict(mnist_lab(0.99), "efficiency_frac", workers=2)[0] == "disagrees"
+
+
+def test_utilisation_on_another_device_than_a_gpu_decides_nothing():
+    assert verdict(mnist_lab(0.99), "utilisation_frac", per_worker_batch=128)[0] == "disagrees"
+    assert verdict(derived_lab(), "utilisation_frac", per_worker_batch=128)[0] == "not decidable"
+
+
+def test_full_batches_agree_with_the_published_steps_that_have_a_fraction():
+    tidy = full_lab()
+    own = tidy["runs"]["study"] == "assignment"
+    runs = tidy["runs"].assign(
+        train_samples=tidy["runs"]["train_samples"].mask(own, 60_000),
+        dataset=tidy["runs"]["dataset"].mask(own, "mnist"),
+    )
+    made = row("assignment_published", lab=derive_all(tidy | {"runs": runs}), quantity="steps",
+               nodes=1)  # fmt: skip
+    assert (made["published"], made["measured"]) == (18_750, 18_720)
+    assert made["verdict"] == "agrees"
+
+
+def test_published_figures_that_contradict_others_are_named():
+    assert verdict(derived_lab(), "steps", nodes=2) == (
+        "contradicts itself",
+        "so few steps of b = 128 in 40 epochs of 60\u202f000 images come from 6 workers",
+    )
+    assert verdict(derived_lab(), "speedup_ratio") == (
+        "contradicts itself",
+        "called times faster; the ratio of the published times is 1.20",
+    )

@@ -1,0 +1,86 @@
+"""The figures of the cluster-training assignment: what they draw, and what they leave out."""
+
+import pandas as pd
+import pytest
+
+from builders import derived_lab
+from figure_checks import bars, draw, label_faults, points
+
+
+def lab(**options) -> dict[str, pd.DataFrame]:
+    return derived_lab(**options)
+
+
+def judged(quantity: str, **cell) -> dict[str, pd.DataFrame]:
+    """The lab's tables with one published figure made comparable."""
+    tables = dict(lab())
+    rows = tables["assignment_published"]
+    chosen = rows["quantity"] == quantity
+    for column, value in cell.items():
+        chosen &= rows[column] == value
+    return tables | {
+        "assignment_published": rows.assign(verdict=rows["verdict"].mask(chosen, "agrees"))
+    }
+
+
+def test_a_bar_holds_epochs_then_evaluation_then_start_up():
+    figure, _ = draw("assignment_time", lab())
+    widths = [bar for bar in bars(figure.axes[0]) if bar[1]]
+    # One worker: four epochs of 8 s, four evaluations of 0.5 s, 3 s of start-up.
+    assert widths[0] == pytest.approx((0.0, 32.0))
+    assert widths[3] == pytest.approx((32.0, 2.0))
+    assert widths[6] == pytest.approx((34.0, 3.0))
+
+
+def test_efficiencies_are_drawn_as_the_table_has_them():
+    figure, drawn = draw("assignment_time", lab())
+    assert drawn.efficiency_frac.tolist() == pytest.approx([1.0, 34 / 42.4, 34 / 54.08])
+    assert [x for x, _ in points(figure.axes[1])] == pytest.approx(
+        [100 * value for value in drawn.efficiency_frac]
+    )
+
+
+@pytest.mark.parametrize(
+    ("figure", "quantity", "cell"),
+    [
+        ("assignment_time", "efficiency_frac", {"workers": 2}),
+        ("assignment_utilisation", "utilisation_frac", {"per_worker_batch": 128}),
+    ],
+)
+def test_published_figures_are_drawn_only_where_they_can_be_compared(figure, quantity, cell):
+    def diamonds(tables: dict[str, pd.DataFrame]) -> int:
+        drawn, _ = draw(figure, tables)
+        return sum(line.get_marker() == "D" and line.get_fillstyle() == "none"
+                   for axes in drawn.axes for line in axes.lines)  # fmt: skip
+
+    assert diamonds(lab()) == 0
+    assert diamonds(judged(quantity, **cell)) == 1
+
+
+def test_published_accuracies_stand_beside_the_training_of_the_same_epochs():
+    tables = judged("test_accuracy_frac", workers=2, nodes=1, epochs=40)
+    assert set(draw("assignment_accuracy", tables)[1].source) == {"measured"}
+    rows = tables["assignment"].assign(epochs=40)
+    drawn = draw("assignment_accuracy", tables | {"assignment": rows})[1]
+    quoted = drawn[drawn.source == "published, other devices"]
+    assert quoted[["workers", "test_accuracy_frac"]].to_numpy().tolist() == [[2, 0.9862]]
+
+
+def test_the_parts_of_an_epoch_fill_its_bar():
+    _, drawn = draw("assignment_split", lab())
+    shares = drawn[[column for column in drawn if column.endswith("_frac")]]
+    assert shares.sum(axis=1).tolist() == pytest.approx([1.0] * 3)
+
+
+def test_a_part_below_zero_is_drawn_left_of_zero():
+    tables = dict(lab())
+    rows = tables["assignment_split"]
+    tables["assignment_split"] = rows.assign(overhead_frac=-0.1)
+    figure, _ = draw("assignment_split", tables)
+    assert any(start + width < 0 or (start <= 0 and width < 0)
+               for start, width in bars(figure.axes[0]))  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["assignment_time", "assignment_split", "assignment_accuracy"])
+def test_labels_of_two_nodes_fit(name):
+    assert label_faults(draw(name, lab(two_nodes=True))[0]) == []
