@@ -17,6 +17,12 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c e
 # Absolute, and right in a folder with a space in its name.
 export PATH := $(if $(filter /%,$(VENV)),,$(CURDIR)/)$(BIN):$(PATH)
 
+PYTEST := OMP_NUM_THREADS=1 python -m pytest $(PYTEST_OPTIONS)
+# Tests that time nothing and start nothing may run side by side; the others want the machine.
+TOGETHER := tests/unit tests/report
+# Options may select tests of one kind alone: none of the other (status 5) is no failure.
+OR_NONE := status=$$?; test $$status -eq 0 -o $$status -eq 5
+
 .DELETE_ON_ERROR:
 .PHONY: help report smoke test lint clean
 help:
@@ -33,7 +39,8 @@ smoke:
 
 test: $(TEST_STAMP)
 	@sh envs/install_pango.sh
-	@OMP_NUM_THREADS=1 python -m pytest $(PYTEST_OPTIONS)
+	@$(PYTEST) --numprocesses auto --dist loadfile $(TOGETHER); $(OR_NONE)
+	@$(PYTEST) $(addprefix --ignore=,$(TOGETHER)); $(OR_NONE)
 
 lint: $(TEST_STAMP)
 	@ruff check . && ruff format --check . && snakefmt --check Snakefile rules && mypy
