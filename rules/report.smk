@@ -2,7 +2,7 @@
 
 TABLES = (
     "runs steps epochs replicas orders collectives wire buckets spans messages trials "
-    "evaluations links"
+    "evaluations throughputs links"
 ).split()
 DERIVED = (
     "epoch_times sweep boundary scaling communication ddp_at_one link message_times bandwidth "

@@ -26,7 +26,7 @@ from dpscale.derive.columns import Columns
 
 TIDY = (
     "runs", "steps", "epochs", "replicas", "orders", "collectives", "wire", "buckets", "spans",
-    "messages", "trials", "evaluations", "links",
+    "messages", "trials", "evaluations", "throughputs", "links",
 )  # fmt: skip
 
 # name: (function, its inputs in the order of its arguments). An input named in TIDY is the tidy

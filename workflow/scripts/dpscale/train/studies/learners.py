@@ -1,11 +1,113 @@
-"""S3: throughput against the number of learners on a device."""
+"""S3: throughput against the number of learners that train side by side on one device."""
 
+import itertools
+import random
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import nn
+
+from dpscale.config.model_averaging import AveragingArm, LearnersProtocol
 from dpscale.plan import Spec
-from dpscale.train.data import Dataset
+from dpscale.train.data import Batch, Dataset, build_loader
+from dpscale.train.device import synchronise
 from dpscale.train.measurement import Measurement
+from dpscale.train.models import build_model
+from dpscale.train.progress import Meter
+from dpscale.train.studies.averaging_learners import Trainee, build_trainee
 from dpscale.train.worker import Place
+
+WARMUP_STEPS = 5
+READY_BATCHES = 8  # of each learner, on the device: loading is not what is timed
 
 
 def measure_learners(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
-    """The trials of a run."""
-    raise NotImplementedError
+    """Times 1 to `max_learners` learners, interleaved in random order in every repeat.
+
+    A step is the gradients of all learners, their updates and one averaging; one learner alone
+    is plain SGD without any, as one would train it. A repeat takes about `repeat_s` seconds.
+    """
+    protocol = spec.averaging
+    assert isinstance(protocol, LearnersProtocol)
+    ready, network = _ready_batches(spec, dataset, place), _network(spec, dataset)
+    timed = {
+        count: _Timed(count, network, ready, spec, place)
+        for count in range(1, protocol.max_learners + 1)
+    }
+    order, rows = random.Random(spec.seeds[0]), list[dict[str, Any]]()
+    meter = Meter(spec.run, "repeat", protocol.repeats, shown=place.leads)
+    for repeat in range(protocol.repeats):
+        for count in order.sample(list(timed), len(timed)):
+            samples, seconds = timed[count].repeat(protocol.repeat_s)
+            rows.append({
+                "learners": count, "per_learner_batch": spec.per_worker_batch, "repeat": repeat,
+                "samples": samples, "seconds": seconds, "threshold_frac": protocol.threshold_frac,
+            })  # fmt: skip
+        meter.step(samples_per_s=rows[-1]["samples"] / rows[-1]["seconds"])
+    return Measurement(fields={"throughputs": rows})
+
+
+class _Timed:
+    """So many learners, their batches at hand, warm."""
+
+    def __init__(
+        self, learners: int, network: nn.Module, ready: list[Batch], spec: Spec, place: Place
+    ) -> None:
+        assert spec.per_worker_batch is not None
+        algorithm = "sma" if learners > 1 else "sgd"
+        arm = AveragingArm(
+            name=algorithm, algorithm=algorithm, learners=learners, batch=spec.per_worker_batch,
+            lr=spec.training.lr, alpha=1 / learners, tau=1,
+        )  # fmt: skip
+        self._trainee: Trainee = build_trainee(network, arm, spec.training, place, 1)
+        self._batches: Iterator[Batch] = itertools.cycle(_stacked(ready, learners))
+        self._samples, self._device = learners * spec.per_worker_batch, place.device
+        self._train(WARMUP_STEPS)
+        self._step_s = self._train(WARMUP_STEPS) / WARMUP_STEPS
+
+    def repeat(self, least_s: float) -> tuple[int, float]:
+        """(samples, seconds) of steps that take about `least_s`."""
+        steps = max(WARMUP_STEPS, round(least_s / self._step_s))
+        return steps * self._samples, self._train(steps)
+
+    def _train(self, steps: int) -> float:
+        synchronise(self._device)
+        start = time.perf_counter()
+        for _ in range(steps):
+            self._trainee.train(next(self._batches))
+        synchronise(self._device)
+        return time.perf_counter() - start
+
+
+def _stacked(ready: list[Batch], learners: int) -> list[Batch]:
+    """Batches [learners, b, ...]: each learner begins with another of the batches at hand."""
+    if learners == 1:
+        return ready
+    turns = [
+        [ready[(start + learner) % len(ready)] for learner in range(learners)]
+        for start in range(len(ready))
+    ]
+    return [
+        (torch.stack([images for images, _ in turn]), torch.stack([labels for _, labels in turn]))
+        for turn in turns
+    ]
+
+
+def _ready_batches(spec: Spec, dataset: Dataset, place: Place) -> list[Batch]:
+    assert spec.per_worker_batch is not None
+    loader = build_loader(
+        dataset.train, dataset, loader="resident", batch=spec.per_worker_batch, workers=1, rank=0,
+        seed=spec.seeds[0], augment=False, device=place.device,
+    )  # fmt: skip
+    return list(itertools.islice(loader.batches(0), READY_BATCHES))
+
+
+def _network(spec: Spec, dataset: Dataset) -> nn.Module:
+    torch.manual_seed(spec.seeds[0])
+    channels, height, _ = dataset.image_shape
+    return build_model(
+        spec.model.name, in_channels=channels, classes=dataset.classes, image_size=height,
+        zero_gamma=False,
+    )  # fmt: skip
