@@ -6,11 +6,14 @@ TABLES = (
 ).split()
 DERIVED = (
     "epoch_times sweep boundary scaling communication ddp_at_one link message_times bandwidth "
-    "compression prediction what_if ledger wire accuracy order replicas phases"
+    "compression prediction what_if ledger wire accuracy order replicas phases "
+    "model_averaging averaging_curves averaging_rates averaging_pairs learners "
+    "published_model_averaging"
 ).split()
 FIGURES = (
     "batch_sweep speedup communication step_split bandwidth link_fit what_if compression "
-    "accuracy order ledger replicas"
+    "accuracy order ledger replicas "
+    "model_averaging learners"
 ).split()
 TEMPLATES = sorted(
     f"report/{path.name}" for path in Path(workflow.basedir, "report").glob("*.*")

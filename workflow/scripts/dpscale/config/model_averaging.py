@@ -70,7 +70,10 @@ class ModelAveragingConfig(Section):
         0.2, description="Rate of the model averaging whose rate was chosen for itself."
     )
     rates: tuple[PositiveFloat, ...] = Field(
-        (), description="Rates tried on validation data, to judge both rates above; empty: none."
+        (), description="Rates tried on validation data, to judge lr; empty: none."
+    )
+    averaging_rates: tuple[PositiveFloat, ...] = Field(
+        (), description="Rates tried on validation data, to judge averaging_lr; empty: none."
     )
     rate_seed: Annotated[int, Field(ge=0)] = Field(
         100, description="Seed of the trainings that try rates."

@@ -7,16 +7,20 @@ import pandas as pd
 
 from dpscale.derive import (
     accuracy,
+    averaging_pairs,
     bandwidth,
     communication,
     compression,
     ddp_at_one,
     epoch_times,
+    learners,
     ledger,
     link,
+    model_averaging,
     order,
     phases,
     prediction,
+    published_model_averaging,
     replicas,
     scaling,
     sweep,
@@ -65,6 +69,15 @@ DERIVED: dict[str, tuple[Callable[..., pd.DataFrame], list[str]]] = {
     "order": (order.order, ["orders", "runs"]),
     "replicas": (replicas.replicas, ["replicas", "runs"]),
     "phases": (phases.phases, ["steps", "runs"]),
+    "model_averaging": (model_averaging.model_averaging, ["trials", "evaluations", "runs"]),
+    "averaging_curves": (model_averaging.curves, ["trials", "evaluations", "runs"]),
+    "averaging_rates": (model_averaging.rates, ["trials", "evaluations", "runs"]),
+    "averaging_pairs": (averaging_pairs.pairs, ["trials", "evaluations", "runs"]),
+    "learners": (learners.learners, ["throughputs", "runs"]),
+    "published_model_averaging": (
+        published_model_averaging.published,
+        ["averaging_pairs", "learners"],
+    ),
 }
 
 COLUMNS: dict[str, Columns] = {
@@ -86,6 +99,12 @@ COLUMNS: dict[str, Columns] = {
     "order": order.COLUMNS,
     "replicas": replicas.COLUMNS,
     "phases": phases.COLUMNS,
+    "model_averaging": model_averaging.COLUMNS,
+    "averaging_curves": model_averaging.CURVE_COLUMNS,
+    "averaging_rates": model_averaging.RATE_COLUMNS,
+    "averaging_pairs": averaging_pairs.COLUMNS,
+    "learners": learners.COLUMNS,
+    "published_model_averaging": published_model_averaging.COLUMNS,
 }
 
 

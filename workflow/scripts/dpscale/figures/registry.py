@@ -13,8 +13,10 @@ from dpscale.figures import (
     batch_sweep,
     communication,
     compression,
+    learners,
     ledger,
     link_fit,
+    model_averaging,
     order,
     replicas,
     speedup,
@@ -133,6 +135,22 @@ FIGURES: dict[str, FigureEntry] = {
         "A line, and a range over the ranks, for each seed; every rank evaluates the whole test "
         "set with its own running statistics.",
         replicas.alt,
+    ),
+    "model_averaging": FigureEntry(
+        model_averaging.draw,
+        ("averaging_curves",),
+        "Model averaging against synchronous SGD",
+        "Median over the seeds with its 95% interval; the dotted line is the target. Seconds are "
+        "of training alone, all arms trained in turn in one process.",
+        model_averaging.alt,
+    ),
+    "learners": FigureEntry(
+        learners.draw,
+        ("learners",),
+        "Throughput against the number of learners on one device",
+        "Medians with 95% intervals; a ring marks the number that adding learners, and stepping "
+        "back at the first that gains too little, settles on. Dashed: one network by itself.",
+        learners.alt,
     ),
 }
 

@@ -28,8 +28,7 @@ def model_averaging(config: Config) -> Iterator[Spec]:
         return
     for seed in study.seeds:
         yield _training(config, study, f"seed{seed}", arms(study), seed, study.epochs)
-    if study.rates:
-        tried = rate_arms(study)
+    if tried := rate_arms(study):
         yield _training(config, study, "rates", tried, study.rate_seed, study.rate_epochs)
     yield from _learners(config, study)
 
@@ -56,16 +55,10 @@ def arms(study: ModelAveragingConfig) -> list[AveragingArm]:
 
 def rate_arms(study: ModelAveragingConfig) -> list[AveragingArm]:
     """The trainings that try rates: SGD with the small batch, and model averaging."""
-    small = arms(study)[0]
-    first = study.alphas[0]
-    return [
-        arm.model_copy(update={"role": "rate"})
-        for lr in study.rates
-        for arm in (
-            small.model_copy(update={"lr": lr}),
-            _averaged(study, AVERAGED, first, lr),
-        )
-    ]
+    small, first = arms(study)[0], study.alphas[0]
+    tried = [small.model_copy(update={"lr": lr}) for lr in study.rates]
+    tried += [_averaged(study, AVERAGED, first, lr) for lr in study.averaging_rates]
+    return [arm.model_copy(update={"role": "rate"}) for arm in tried]
 
 
 def _averaged(

@@ -75,7 +75,8 @@ SCHEMAS: dict[str, dict[str, str]] = {
     # Timed repeats of so many learners that train side by side on one device.
     "throughputs": _typed("run", _TEXT)
     | _typed("learners per_learner_batch repeat samples", _INT)
-    | _typed("seconds threshold_frac", _FLOAT),
+    | _typed("seconds threshold_frac", _FLOAT)
+    | _typed("stacked", _BOOL),
     "links": _typed("link", _TEXT)
     | _typed("bytes_per_s latency_s", _FLOAT)
     | _typed("source", _TEXT)

@@ -4,12 +4,13 @@ import itertools
 import random
 import time
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any
 
 import torch
 from torch import nn
 
-from dpscale.config.model_averaging import AveragingArm, LearnersProtocol
+from dpscale.config.model_averaging import Algorithm, AveragingArm, LearnersProtocol
 from dpscale.plan import Spec
 from dpscale.train.data import Batch, Dataset, build_loader
 from dpscale.train.device import synchronise
@@ -26,44 +27,47 @@ READY_BATCHES = 8  # of each learner, on the device: loading is not what is time
 def measure_learners(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
     """Times 1 to `max_learners` learners, interleaved in random order in every repeat.
 
-    A step is the gradients of all learners, their updates and one averaging; one learner alone
-    is plain SGD without any, as one would train it. A repeat takes about `repeat_s` seconds.
+    A step is the gradients of all learners, their updates and one averaging. Plain SGD of one
+    network, unstacked and without averaging, is timed among them: what a stack costs by itself.
+    A repeat takes about `repeat_s` seconds.
     """
     protocol = spec.averaging
     assert isinstance(protocol, LearnersProtocol)
     ready, network = _ready_batches(spec, dataset, place), _network(spec, dataset)
-    timed = {
-        count: _Timed(count, network, ready, spec, place)
-        for count in range(1, protocol.max_learners + 1)
-    }
+    timed = [
+        _Timed(count, network, ready, spec, place) for count in range(protocol.max_learners + 1)
+    ]
     order, rows = random.Random(spec.seeds[0]), list[dict[str, Any]]()
     meter = Meter(spec.run, "repeat", protocol.repeats, shown=place.leads)
     for repeat in range(protocol.repeats):
-        for count in order.sample(list(timed), len(timed)):
-            samples, seconds = timed[count].repeat(protocol.repeat_s)
+        for one in order.sample(timed, len(timed)):
+            samples, seconds = one.repeat(protocol.repeat_s)
             rows.append({
-                "learners": count, "per_learner_batch": spec.per_worker_batch, "repeat": repeat,
-                "samples": samples, "seconds": seconds, "threshold_frac": protocol.threshold_frac,
+                "learners": one.learners, "per_learner_batch": spec.per_worker_batch,
+                "stacked": one.stacked, "repeat": repeat, "samples": samples, "seconds": seconds,
+                "threshold_frac": protocol.threshold_frac,
             })  # fmt: skip
         meter.step(samples_per_s=rows[-1]["samples"] / rows[-1]["seconds"])
     return Measurement(fields={"throughputs": rows})
 
 
 class _Timed:
-    """So many learners, their batches at hand, warm."""
+    """So many stacked learners, or with 0 one plain network; warm, their batches at hand."""
 
     def __init__(
-        self, learners: int, network: nn.Module, ready: list[Batch], spec: Spec, place: Place
+        self, stacked: int, network: nn.Module, ready: list[Batch], spec: Spec, place: Place
     ) -> None:
         assert spec.per_worker_batch is not None
-        algorithm = "sma" if learners > 1 else "sgd"
+        self.stacked, self.learners = stacked > 0, max(stacked, 1)
+        algorithm: Algorithm = "sma" if self.stacked else "sgd"
         arm = AveragingArm(
-            name=algorithm, algorithm=algorithm, learners=learners, batch=spec.per_worker_batch,
-            lr=spec.training.lr, alpha=1 / learners, tau=1,
+            name=algorithm, algorithm=algorithm, learners=self.learners, tau=1,
+            batch=spec.per_worker_batch, lr=spec.training.lr, alpha=1 / self.learners,
         )  # fmt: skip
-        self._trainee: Trainee = build_trainee(network, arm, spec.training, place, 1)
-        self._batches: Iterator[Batch] = itertools.cycle(_stacked(ready, learners))
-        self._samples, self._device = learners * spec.per_worker_batch, place.device
+        self._trainee: Trainee = build_trainee(deepcopy(network), arm, spec.training, place, 1)
+        batches = _stacked(ready, stacked) if stacked else ready
+        self._batches: Iterator[Batch] = itertools.cycle(batches)
+        self._samples, self._device = self.learners * spec.per_worker_batch, place.device
         self._train(WARMUP_STEPS)
         self._step_s = self._train(WARMUP_STEPS) / WARMUP_STEPS
 
@@ -83,8 +87,6 @@ class _Timed:
 
 def _stacked(ready: list[Batch], learners: int) -> list[Batch]:
     """Batches [learners, b, ...]: each learner begins with another of the batches at hand."""
-    if learners == 1:
-        return ready
     turns = [
         [ready[(start + learner) % len(ready)] for learner in range(learners)]
         for start in range(len(ready))
