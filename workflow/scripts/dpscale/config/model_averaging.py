@@ -75,9 +75,7 @@ class ModelAveragingConfig(Section):
     averaging_rates: tuple[PositiveFloat, ...] = Field(
         (), description="Rates tried on validation data, to judge averaging_lr; empty: none."
     )
-    rate_seed: Annotated[int, Field(ge=0)] = Field(
-        100, description="Seed of the trainings that try rates."
-    )
+    rate_seeds: Seeds = Field((100, 101), description="Seeds of the trainings that try rates.")
     rate_epochs: PositiveInt = Field(10, description="Epochs of the trainings that try rates.")
     momentum: Momentum = Field(
         0.9, description="Momentum of synchronous SGD, and of the central model."

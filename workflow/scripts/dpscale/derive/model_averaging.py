@@ -41,10 +41,10 @@ CURVE_COLUMNS: Columns = (
 )
 RATE_COLUMNS: Columns = (
     texts("optimizer")
-    | integers("learners global_batch")
+    | integers("learners global_batch seeds")
     | floats("lr")
     | texts("status")
-    | floats("validation_mean_frac final_validation_accuracy_frac")
+    | floats("validation_mean_frac")
     | dict.fromkeys(["best", "at_border", "configured"], "boolean")
     | floats("epochs")
     | texts("runs")
@@ -143,23 +143,28 @@ def curves(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame) 
 def rates(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return the rates tried on validation data: which is best, and which the arms were given.
 
-    The best has the highest validation accuracy, mean over the evaluations: a rate that learns
+    The best has the highest validation accuracy, mean over evaluations and seeds: a rate that learns
     early counts for more than one that ends well. `at_border`: no rate beyond it was tried.
     """
     tried = averaging_trials(trials, evaluations, runs, role="rate")
     used = averaging_trials(trials, evaluations, runs)
     rows: list[dict[str, Any]] = []
-    for optimizer, group in tried.groupby("optimizer", sort=False):
-        alike = used[
-            (used["optimizer"] == optimizer) & used["global_batch"].isin(group["global_batch"])
-        ]
-        scores = group["validation_mean_frac"].where(group["status"] == "complete")
-        best = scores.max()
-        for index, trial in group.sort_values("lr").iterrows():
+    for (optimizer, batch), group in tried.groupby(["optimizer", "global_batch"], sort=False):
+        alike = used[(used["optimizer"] == optimizer) & (used["global_batch"] == batch)]
+        whole = group.groupby("lr")["status"].agg(_worst)
+        scores = group.groupby("lr")["validation_mean_frac"].mean().where(whole == "complete")
+        for lr, score in scores.items():
+            own = group[group["lr"] == lr]
             rows.append({
-                **{name: trial[name] for name in RATE_COLUMNS if name in trial.index},
-                "validation_mean_frac": scores[index], "best": bool(scores[index] == best),
-                "at_border": bool(trial["lr"] in (group["lr"].min(), group["lr"].max())),
-                "configured": bool(trial["lr"] in set(alike["lr"])), "runs": trial["run"],
+                "optimizer": optimizer, "global_batch": batch, "lr": lr, "status": whole[lr],
+                "learners": own["learners"].iloc[0], "validation_mean_frac": score,
+                "best": bool(score == scores.max()), "seeds": len(own),
+                "at_border": lr in (scores.index.min(), scores.index.max()),
+                "configured": lr in set(alike["lr"]), "epochs": own["epochs"].max(),
+                "runs": " ".join(dict.fromkeys(own["run"])),
             })  # fmt: skip
     return as_table(rows, RATE_COLUMNS)
+
+
+def _worst(statuses: pd.Series) -> str:
+    return "diverged" if (statuses == "diverged").any() else "complete"

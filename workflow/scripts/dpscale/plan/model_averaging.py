@@ -27,9 +27,9 @@ def model_averaging(config: Config) -> Iterator[Spec]:
     if study is None:
         return
     for seed in study.seeds:
-        yield _training(config, study, f"seed{seed}", arms(study), seed, study.epochs)
+        yield _training(config, study, f"seed{seed}", arms(study), (seed,), study.epochs)
     if tried := rate_arms(study):
-        yield _training(config, study, "rates", tried, study.rate_seed, study.rate_epochs)
+        yield _training(config, study, "rates", tried, study.rate_seeds, study.rate_epochs)
     yield from _learners(config, study)
 
 
@@ -76,7 +76,7 @@ def _training(
     study: ModelAveragingConfig,
     name: str,
     arms: Sequence[AveragingArm],
-    seed: int,
+    seeds: tuple[int, ...],
     epochs: int,
 ) -> Spec:
     decay = "step" if study.decay_epochs else "none"
@@ -87,7 +87,7 @@ def _training(
         study=STUDY,
         workers=study.workers,
         per_worker_batch=study.per_learner_batch,
-        seeds=(seed,),
+        seeds=seeds,
         data=config.data.model_copy(update={"loader": "resident", "loader_workers": 0}),
         model=config.model.model_copy(update={"name": study.model}),
         training=config.training.model_copy(

@@ -159,14 +159,14 @@ def _accuracy(pair: Row) -> str:
 
 def rates(inputs: Inputs) -> str:
     """Return which rates validation data prefer, and whether the arms were given them."""
-    said = []
+    said, seeds = [], 0
     names = {"sgd": "SGD with the small batch", "sma": "model averaging"}
     for optimizer, name in names.items():
         rows = inputs.rows("averaging_rates", optimizer=optimizer)
         best = next((row for row in rows if row["best"]), None)
         if best is None:
             continue
-        tried = prose.join([f"{row['lr']:g}" for row in rows])
+        tried, seeds = prose.join([f"{row['lr']:g}" for row in rows]), best["seeds"]
         text = f"for {name}, of the rates {tried}, γ = {best['lr']:g}"
         if best["at_border"]:
             text += " (at the border: a rate beyond it may be better still)"
@@ -174,8 +174,8 @@ def rates(inputs: Inputs) -> str:
     if not said:
         return ""
     return (
-        "Rates were judged on validation data, by the mean validation accuracy of one training "
-        f"each with a seed that no arm has. It is highest {'. It is highest '.join(said)}."
+        "Rates were judged on validation data, by the mean validation accuracy of trainings with "
+        f"{prose.counted(seeds, 'seed')} that no arm has. It is highest {'. It is highest '.join(said)}."
     )
 
 

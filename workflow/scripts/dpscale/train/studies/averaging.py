@@ -30,7 +30,10 @@ def measure_averaging(spec: Spec, dataset: Dataset, place: Place) -> Measurement
     """The trials of a run; a loss that is not finite ends that trial and makes it `diverged`."""
     protocol = spec.averaging
     assert isinstance(protocol, AveragingProtocol)
-    trials = [Trial(number, arm, spec, dataset, place) for number, arm in enumerate(protocol.arms)]
+    planned = [(arm, seed) for seed in spec.seeds for arm in protocol.arms]
+    trials = [
+        Trial(number, arm, seed, spec, dataset, place) for number, (arm, seed) in enumerate(planned)
+    ]
     rounds = max(len(trial.stops) for trial in trials) * spec.training.epochs
     meter = Meter(spec.run, "evaluation", rounds, shown=place.leads)
     while unfinished := [trial for trial in trials if not trial.ended]:
@@ -51,12 +54,13 @@ class Trial:
     """One arm in training from one evaluation to the next."""
 
     def __init__(
-        self, number: int, arm: AveragingArm, spec: Spec, dataset: Dataset, place: Place
+        self, number: int, arm: AveragingArm, seed: int, spec: Spec, dataset: Dataset, place: Place
     ) -> None:
         assert isinstance(spec.averaging, AveragingProtocol)
         self.arm, self.status, self.evaluations = arm, "complete", list[dict[str, Any]]()
-        self._number, self._spec, self._dataset, self._place = number, spec, dataset, place
-        self._loaders = _loaders(arm, spec, dataset, place)
+        self._number, self._seed = number, seed
+        self._spec, self._dataset, self._place = spec, dataset, place
+        self._loaders = _loaders(arm, seed, spec, dataset, place)
         self._steps_per_epoch = len(self._loaders[0])
         self.stops = _stops(self._steps_per_epoch, spec.averaging.evaluations_per_epoch)
         self._warm_up()
@@ -99,7 +103,7 @@ class Trial:
         arm, training = self.arm, self._spec.training
         return {
             "trial": self._number,
-            "seed": self._spec.seeds[0],
+            "seed": self._seed,
             "role": arm.role,
             "arm": arm.name,
             "model": self._spec.model.name,
@@ -140,7 +144,7 @@ class Trial:
         self.evaluations.append(row)
 
     def _fresh(self) -> Trainee:
-        network = _network(self._spec, self._dataset)
+        network = _network(self._spec, self._dataset, self._seed)
         return build_trainee(
             network, self.arm, self._spec.training, self._place, self._steps_per_epoch
         )
@@ -161,9 +165,9 @@ def _accuracies(network: nn.Module, dataset: Dataset, place: Place) -> dict[str,
     }
 
 
-def _network(spec: Spec, dataset: Dataset) -> nn.Module:
+def _network(spec: Spec, dataset: Dataset, seed: int) -> nn.Module:
     """The network with its initial values, which depend on the seed alone."""
-    torch.manual_seed(spec.seeds[0])
+    torch.manual_seed(seed)
     channels, height, _ = dataset.image_shape
     return build_model(
         spec.model.name,
@@ -174,7 +178,9 @@ def _network(spec: Spec, dataset: Dataset) -> nn.Module:
     )
 
 
-def _loaders(arm: AveragingArm, spec: Spec, dataset: Dataset, place: Place) -> list[Loader]:
+def _loaders(
+    arm: AveragingArm, seed: int, spec: Spec, dataset: Dataset, place: Place
+) -> list[Loader]:
     """One loader a learner of this process; a batch of SGD is shared out to the processes."""
     if arm.algorithm == "sma":
         own = arm.learners // place.workers
@@ -185,7 +191,7 @@ def _loaders(arm: AveragingArm, spec: Spec, dataset: Dataset, place: Place) -> l
     return [
         build_loader(
             dataset.train, dataset, loader="resident", batch=batch, workers=workers, rank=rank,
-            seed=spec.seeds[0], augment=spec.data.augment, device=place.device,
+            seed=seed, augment=spec.data.augment, device=place.device,
         )
         for rank, workers in places
     ]  # fmt: skip
