@@ -94,8 +94,8 @@ class Trial:
         self._evaluate(mean)
 
     def seen(self) -> str:
-        """The last test accuracy in words."""
-        found = self.evaluations[-1]["test_accuracy_frac"] if self.evaluations else None
+        """The last test accuracy in words; empty where it is not known here."""
+        found = self.evaluations[-1].get("test_accuracy_frac")
         return "" if found is None else f"{self.arm.name}: test accuracy {found:.1%}"
 
     def row(self, protocol: AveragingProtocol) -> dict[str, Any]:
