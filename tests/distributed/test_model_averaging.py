@@ -17,9 +17,7 @@ def protocol(*arms: AveragingArm) -> AveragingProtocol:
     )
 
 
-SMA = AveragingArm(
-    name="sma", algorithm="sma", learners=4, batch=32, lr=0.05, alpha=0.25, tau=1
-)
+SMA = AveragingArm(name="sma", algorithm="sma", learners=4, batch=32, lr=0.05, alpha=0.25, tau=1)
 SGD = AveragingArm(name="sgd", algorithm="sgd", learners=1, batch=64, lr=0.05)
 
 
@@ -37,11 +35,15 @@ def curve(launched: Launched, model: str, workers: int, arm: AveragingArm) -> pd
 
 
 @pytest.mark.parametrize("workers", [2, 4])
-def test_learners_on_one_process_on_two_and_on_four_agree(launched: Launched, workers: int) -> None:
-    one = curve(launched, "resnet_8x8", 1, SMA)
+# Batch norm makes much of the rounding of other convolutions: one learner is not a group of them.
+@pytest.mark.parametrize(("model", "rtol"), [("mlp", 1e-5), ("resnet_8x8", 1e-3)])
+def test_learners_on_one_process_on_two_and_on_four_agree(
+    launched: Launched, model: str, rtol: float, workers: int
+) -> None:
+    one = curve(launched, model, 1, SMA)
     assert one.iloc[-1]["train_loss"] < one.iloc[0]["train_loss"]
-    spread = curve(launched, "resnet_8x8", workers, SMA)
-    pd.testing.assert_frame_equal(spread, one, rtol=1e-4)
+    spread = curve(launched, model, workers, SMA)
+    pd.testing.assert_frame_equal(spread, one, rtol=rtol)
 
 
 def test_a_batch_shared_by_two_processes_is_the_batch_of_one(launched: Launched) -> None:

@@ -14,9 +14,7 @@ from dpscale.plan.model_averaging import arms, rate_arms
 Rows = list[dict[str, Any]]
 
 STUDY = "model_averaging"
-CONFIG = ModelAveragingConfig(
-    rates=(0.01, 0.02, 0.05), averaging_rates=(0.1, 0.2, 0.5), epochs=12
-)
+CONFIG = ModelAveragingConfig(rates=(0.01, 0.02, 0.05), averaging_rates=(0.1, 0.2, 0.5), epochs=12)
 SEEDS, TARGET, LOW, HIGH = (0, 1, 2), 0.95, 0.60, 0.97
 REACHED: dict[str, int | None] = {  # epoch of the first seed; None: never
     "sgd_small": 2, "sgd_large": 7, "sgd_large_linear": 4, "sma α = 1/k": None,

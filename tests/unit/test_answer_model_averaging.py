@@ -45,7 +45,8 @@ def test_the_sentence_names_what_averaging_needs_beside_both_rates_of_sgd():
     assert answer().sentence.startswith(
         "For a test accuracy of 95.0% eight averaged learners with batches of 16, at a rate of "
         "their own (γ = 0.2, α = 0.125) need fewer epochs and more seconds compared with "
-        "SGD of B = 128 at the unscaled rate and more epochs and seconds compared with SGD of B = 128 at the linearly scaled rate; at the rate of SGD with the small batch "
+        "SGD of B = 128 at the unscaled rate and more epochs and seconds compared with SGD of "
+        "B = 128 at the linearly scaled rate; at the rate of SGD with the small batch "
         "(γ = 0.02) they do not reach it in 12 epochs with any seed; tuned by throughput"
     )
 
@@ -54,8 +55,9 @@ def test_the_sentence_turns_round_when_averaging_is_sooner():
     sentence = answer({OWN: 2, "sma α = 1/k": 3, "sma α = 0.1": 3}).sentence
     assert "(γ = 0.2, α = 0.125) need fewer epochs and seconds compared with SGD" in sentence
     assert "more epochs" not in sentence
-    assert "at the rate of SGD with the small batch (γ = 0.02) they need, with α = 0.125, fewer" in (
-        sentence
+    assert (
+        "at the rate of SGD with the small batch (γ = 0.02) they need, with α = 0.125, fewer"
+        in (sentence)
     )
 
 
@@ -72,9 +74,8 @@ def test_seeds_that_reach_the_target_are_counted():
     ],
 )
 def test_at_equal_effective_rates_the_reason_follows_the_order(epochs, words):
-    assert f"With γ = 0.2 and α = 0.125 the effective rates of both are nearly the same, and " + (
-        words
-    ) in " ".join(answer({OWN: epochs}).paragraphs)
+    start = "With γ = 0.2 and α = 0.125 the effective rates of both are nearly the same, and"
+    assert f"{start} {words}" in " ".join(answer({OWN: epochs}).paragraphs)
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,10 @@ import pytest
 import model_averaging_builders as made
 from builders import run_row, table
 from dpscale.derive.averaging_pairs import pairs
+from dpscale.derive.averaging_rates import rates
 from dpscale.derive.averaging_trials import Reached, reached
 from dpscale.derive.learners import chosen_learners, learners
-from dpscale.derive.model_averaging import curves, model_averaging, rates
+from dpscale.derive.model_averaging import curves, model_averaging
 from dpscale.derive.published_model_averaging import published
 
 

@@ -77,5 +77,5 @@ def test_an_epoch_is_evaluated_in_equal_parts_and_at_its_end():
 
 
 def test_learners_that_cannot_be_dealt_out_are_refused():
-    with pytest.raises(ValueError, match="model_averaging.learners: 9 cannot be dealt out to 2"):
+    with pytest.raises(ValueError, match=r"model_averaging\.learners: 9 cannot be dealt out to 2"):
         planned(learners=9, workers=2)

@@ -153,7 +153,10 @@ def _model_averaging(config: Config) -> Iterator[Finding]:
     if study is None:
         return
     if config.data.dataset == "synthetic":
-        yield "model_averaging", "asks for accuracy, which synthetic data cannot give; set it to null"
+        yield (
+            "model_averaging",
+            "asks for accuracy, which synthetic data cannot give; set it to null",
+        )
     for key, count in (
         ("learners", study.learners),
         ("per_learner_batch", study.per_learner_batch),

@@ -82,7 +82,8 @@ def _pair(arm: Any, own: pd.DataFrame, against: Any, other: pd.DataFrame) -> dic
     }
     row: dict[str, Any] = {
         "arm": arm, "against": against, "status": "complete" if both else "incomplete",
-        "label": label(own.iloc[0]), "against_label": label(other.iloc[0]), "seeds": len(own), "both_reached": int((reached[0] & reached[1]).sum()),
+        "label": label(own.iloc[0]), "against_label": label(other.iloc[0]),
+        "seeds": len(own), "both_reached": int((reached[0] & reached[1]).sum()),
         "runs": " ".join(dict.fromkeys([*own["run"], *other["run"]])),
     }  # fmt: skip
     for name, estimate in estimates.items():

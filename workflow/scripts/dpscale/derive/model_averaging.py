@@ -39,16 +39,6 @@ CURVE_COLUMNS: Columns = (
     | integers("median_of")
     | texts("runs")
 )
-RATE_COLUMNS: Columns = (
-    texts("optimizer")
-    | integers("learners global_batch seeds")
-    | floats("lr")
-    | texts("status")
-    | floats("validation_mean_frac")
-    | dict.fromkeys(["best", "at_border", "configured"], "boolean")
-    | floats("epochs")
-    | texts("runs")
-)
 
 
 def _over_seeds(values: pd.Series) -> Estimate:
@@ -87,8 +77,8 @@ def model_averaging(
 
     status: "complete" where every seed reached the target, "incomplete" where fewer did (how
     many: `reached`), "diverged" where a seed did. Times to the target are null unless all
-    reached it. effective_lr: see `_effective_lr`. `train_s` is the median of the whole training, `sent_bytes` those that one process
-    handed to all-reduces. Raises MixedMachinesError for runs of different machines.
+    reached it. effective_lr: see `_effective_lr`. `train_s` is the median of the whole training,
+    `sent_bytes` those that one process handed to all-reduces. Raises MixedMachinesError for runs of different machines.
     """
     found = averaging_trials(trials, evaluations, runs)
     require_same_machine(runs[runs["run"].isin(found["run"])])
@@ -138,33 +128,3 @@ def curves(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame) 
                 "median_of": first["median_of"], "runs": " ".join(points["run"]),
             })  # fmt: skip
     return as_table(rows, CURVE_COLUMNS)
-
-
-def rates(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the rates tried on validation data: which is best, and which the arms were given.
-
-    The best has the highest validation accuracy, mean over evaluations and seeds: a rate that learns
-    early counts for more than one that ends well. `at_border`: no rate beyond it was tried.
-    """
-    tried = averaging_trials(trials, evaluations, runs, role="rate")
-    used = averaging_trials(trials, evaluations, runs)
-    rows: list[dict[str, Any]] = []
-    for (optimizer, batch), group in tried.groupby(["optimizer", "global_batch"], sort=False):
-        alike = used[(used["optimizer"] == optimizer) & (used["global_batch"] == batch)]
-        whole = group.groupby("lr")["status"].agg(_worst)
-        scores = group.groupby("lr")["validation_mean_frac"].mean().where(whole == "complete")
-        for lr, score in scores.items():
-            own = group[group["lr"] == lr]
-            rows.append({
-                "optimizer": optimizer, "global_batch": batch, "lr": lr, "status": whole[lr],
-                "learners": own["learners"].iloc[0], "validation_mean_frac": score,
-                "best": bool(score == scores.max()), "seeds": len(own),
-                "at_border": lr in (scores.index.min(), scores.index.max()),
-                "configured": lr in set(alike["lr"]), "epochs": own["epochs"].max(),
-                "runs": " ".join(dict.fromkeys(own["run"])),
-            })  # fmt: skip
-    return as_table(rows, RATE_COLUMNS)
-
-
-def _worst(statuses: pd.Series) -> str:
-    return "diverged" if (statuses == "diverged").any() else "complete"

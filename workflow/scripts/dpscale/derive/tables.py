@@ -8,6 +8,7 @@ import pandas as pd
 from dpscale.derive import (
     accuracy,
     averaging_pairs,
+    averaging_rates,
     bandwidth,
     communication,
     compression,
@@ -71,7 +72,7 @@ DERIVED: dict[str, tuple[Callable[..., pd.DataFrame], list[str]]] = {
     "phases": (phases.phases, ["steps", "runs"]),
     "model_averaging": (model_averaging.model_averaging, ["trials", "evaluations", "runs"]),
     "averaging_curves": (model_averaging.curves, ["trials", "evaluations", "runs"]),
-    "averaging_rates": (model_averaging.rates, ["trials", "evaluations", "runs"]),
+    "averaging_rates": (averaging_rates.rates, ["trials", "evaluations", "runs"]),
     "averaging_pairs": (averaging_pairs.pairs, ["trials", "evaluations", "runs"]),
     "learners": (learners.learners, ["throughputs", "runs"]),
     "published_model_averaging": (
@@ -101,7 +102,7 @@ COLUMNS: dict[str, Columns] = {
     "phases": phases.COLUMNS,
     "model_averaging": model_averaging.COLUMNS,
     "averaging_curves": model_averaging.CURVE_COLUMNS,
-    "averaging_rates": model_averaging.RATE_COLUMNS,
+    "averaging_rates": averaging_rates.COLUMNS,
     "averaging_pairs": averaging_pairs.COLUMNS,
     "learners": learners.COLUMNS,
     "published_model_averaging": published_model_averaging.COLUMNS,

@@ -79,7 +79,9 @@ def _training(
     seeds: tuple[int, ...],
     epochs: int,
 ) -> Spec:
-    decay = "step" if study.decay_epochs else "none"
+    schedule = ScheduleConfig(decay_factor=study.decay_factor)
+    if study.decay_epochs:
+        schedule = schedule.model_copy(update={"decay": "step", "decay_epochs": study.decay_epochs})
     return build_spec(
         config,
         "averaging",
@@ -98,9 +100,7 @@ def _training(
                 "nesterov": False,
                 "weight_decay": study.weight_decay,
                 "epochs": epochs,
-                "schedule": ScheduleConfig(
-                    decay=decay, decay_epochs=study.decay_epochs, decay_factor=study.decay_factor
-                ),
+                "schedule": schedule,
             }
         ),
         averaging=AveragingProtocol(

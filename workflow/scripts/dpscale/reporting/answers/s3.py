@@ -1,7 +1,7 @@
 """S3: What do several learners on a device gain, averaged synchronously?"""
 
 from dpscale.reporting.answer import Answer, Value
-from dpscale.reporting.answers import prose, s3_learners, s3_reasons
+from dpscale.reporting.answers import prose, s3_learners, s3_published, s3_reasons
 from dpscale.reporting.answers.inputs import Inputs, has_result, measured
 from dpscale.reporting.answers.references import CROSSBOW, GOYAL, SUTSKEVER
 from dpscale.reporting.answers.s3_arms import (
@@ -53,8 +53,8 @@ def answer(inputs: Inputs) -> Answer:
                 s3_reasons.drift(found),
                 s3_reasons.weights(found),
                 s3_learners.paragraph(inputs),
-                s3_reasons.rates(inputs),
-                s3_reasons.expected_and_published(inputs),
+                s3_published.rates(inputs),
+                s3_published.expected_and_published(inputs),
             )
             if text
         ],

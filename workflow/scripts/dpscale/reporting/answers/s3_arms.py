@@ -94,9 +94,7 @@ def compared(found: Arms, arm: Row) -> str:
     for other, rate in ((LARGE, "unscaled"), (LINEAR, "linearly scaled")):
         epochs, seconds = (found.order(arm["arm"], other, of) for of in ("epochs", "seconds"))
         batch = found.rows[other]["global_batch"]
-        parts.append(
-            f"{need(epochs, seconds)} compared with SGD of B = {batch} at the {rate} rate"
-        )
+        parts.append(f"{need(epochs, seconds)} compared with SGD of B = {batch} at the {rate} rate")
     return prose.join(parts)
 
 

@@ -64,9 +64,7 @@ def _cell(model: str, batch: int, rows: list[Row]) -> str:
         text += f", since one more changes throughput by {gain}{_doubt(failed)}"
     if best["learners"] > row["learners"]:
         more = best["samples_per_s"] / row["samples_per_s"] - 1
-        text += (
-            f"; {round(best['learners'])} would give {format_value(more, 'fraction')} more"
-        )
+        text += f"; {round(best['learners'])} would give {format_value(more, 'fraction')} more"
     return f"{text}. {_against_plain(row)}"
 
 

@@ -14,12 +14,11 @@ from torch import Tensor, nn
 
 from dpscale.config.model_averaging import AveragingArm, AveragingProtocol
 from dpscale.plan import Spec
-from dpscale.train.data import Batch, Dataset, Loader, build_loader
+from dpscale.train.data import Batch, Dataset
 from dpscale.train.evaluate import evaluate
 from dpscale.train.measurement import Measurement
-from dpscale.train.models import build_model
 from dpscale.train.progress import Meter
-from dpscale.train.stacked import stacked_batches
+from dpscale.train.studies.averaging_data import batches_of, loaders_of, network_of
 from dpscale.train.studies.averaging_learners import Trainee, build_trainee
 from dpscale.train.worker import Place
 
@@ -60,7 +59,7 @@ class Trial:
         self.arm, self.status, self.evaluations = arm, "complete", list[dict[str, Any]]()
         self._number, self._seed = number, seed
         self._spec, self._dataset, self._place = spec, dataset, place
-        self._loaders = _loaders(arm, seed, spec, dataset, place)
+        self._loaders = loaders_of(arm, seed, spec, dataset, place)
         self._steps_per_epoch = len(self._loaders[0])
         self.stops = _stops(self._steps_per_epoch, spec.averaging.evaluations_per_epoch)
         self._warm_up()
@@ -79,7 +78,7 @@ class Trial:
         done = self._step % self._steps_per_epoch
         if done == 0:
             self._epoch += 1
-            self._supply = _batches(self.arm, self._loaders, self._epoch)
+            self._supply = batches_of(self.arm, self._loaders, self._epoch)
         count = next(stop for stop in self.stops if stop > done) - done
         self._place.wait()
         start, losses = time.perf_counter(), list[Tensor]()
@@ -144,13 +143,13 @@ class Trial:
         self.evaluations.append(row)
 
     def _fresh(self) -> Trainee:
-        network = _network(self._spec, self._dataset, self._seed)
+        network = network_of(self._spec, self._dataset, self._seed)
         return build_trainee(
             network, self.arm, self._spec.training, self._place, self._steps_per_epoch
         )
 
     def _warm_up(self) -> None:
-        trainee, supply = self._fresh(), _batches(self.arm, self._loaders, 0)
+        trainee, supply = self._fresh(), batches_of(self.arm, self._loaders, 0)
         for _ in range(min(WARMUP_STEPS, self._steps_per_epoch)):
             trainee.train(next(supply))
 
@@ -163,42 +162,6 @@ def _accuracies(network: nn.Module, dataset: Dataset, place: Place) -> dict[str,
         "validation_accuracy_frac": validation[1] if validation else None,
         "test_accuracy_frac": test[1] if test else None,
     }
-
-
-def _network(spec: Spec, dataset: Dataset, seed: int) -> nn.Module:
-    """The network with its initial values, which depend on the seed alone."""
-    torch.manual_seed(seed)
-    channels, height, _ = dataset.image_shape
-    return build_model(
-        spec.model.name,
-        in_channels=channels,
-        classes=dataset.classes,
-        image_size=height,
-        zero_gamma=spec.model.zero_gamma,
-    )
-
-
-def _loaders(
-    arm: AveragingArm, seed: int, spec: Spec, dataset: Dataset, place: Place
-) -> list[Loader]:
-    """One loader a learner of this process; a batch of SGD is shared out to the processes."""
-    if arm.algorithm == "sma":
-        own = arm.learners // place.workers
-        places = [(place.rank * own + index, arm.learners) for index in range(own)]
-        batch = arm.batch
-    else:
-        places, batch = [(place.rank, place.workers)], arm.batch // place.workers
-    return [
-        build_loader(
-            dataset.train, dataset, loader="resident", batch=batch, workers=workers, rank=rank,
-            seed=seed, augment=spec.data.augment, device=place.device,
-        )
-        for rank, workers in places
-    ]  # fmt: skip
-
-
-def _batches(arm: AveragingArm, loaders: list[Loader], epoch: int) -> Iterator[Batch]:
-    return stacked_batches(loaders, epoch) if arm.algorithm == "sma" else loaders[0].batches(epoch)
 
 
 def _stops(steps: int, evaluations: int) -> list[int]:

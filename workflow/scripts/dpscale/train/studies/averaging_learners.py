@@ -20,8 +20,13 @@ from dpscale.train.worker import Place
 class Trainee(Protocol):
     """Something that learns from batches, and a network to evaluate."""
 
-    rounds: int
-    sent_bytes: int
+    @property
+    def rounds(self) -> int:
+        """Exchanges so far: of gradients, or of corrections."""
+
+    @property
+    def sent_bytes(self) -> int:
+        """Bytes handed to all-reduces by this process so far."""
 
     def train(self, batch: Batch) -> Tensor:
         """One step; the mean loss of this process before it, on the device."""
@@ -51,7 +56,12 @@ class SynchronousSgd:
         )
         self._scheduler = build_scheduler(self._optimizer, training, steps_per_epoch)
         self._payload = _payload_bytes(self._module) if place.workers > 1 else 0
-        self.rounds = 0
+        self._steps = 0
+
+    @property
+    def rounds(self) -> int:
+        """Exchanges of gradients so far: one a step."""
+        return self._steps
 
     @property
     def sent_bytes(self) -> int:
@@ -67,7 +77,7 @@ class SynchronousSgd:
         loss.backward()
         self._optimizer.step()
         self._scheduler.step()
-        self.rounds += 1
+        self._steps += 1
         return loss.detach()
 
     def evaluated(self) -> nn.Module:

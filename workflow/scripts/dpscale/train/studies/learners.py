@@ -15,8 +15,8 @@ from dpscale.plan import Spec
 from dpscale.train.data import Batch, Dataset, build_loader
 from dpscale.train.device import synchronise
 from dpscale.train.measurement import Measurement
-from dpscale.train.models import build_model
 from dpscale.train.progress import Meter
+from dpscale.train.studies.averaging_data import network_of
 from dpscale.train.studies.averaging_learners import Trainee, build_trainee
 from dpscale.train.worker import Place
 
@@ -33,7 +33,7 @@ def measure_learners(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
     """
     protocol = spec.averaging
     assert isinstance(protocol, LearnersProtocol)
-    ready, network = _ready_batches(spec, dataset, place), _network(spec, dataset)
+    ready, network = _ready_batches(spec, dataset, place), network_of(spec, dataset, spec.seeds[0])
     timed = [
         _Timed(count, network, ready, spec, place) for count in range(protocol.max_learners + 1)
     ]
@@ -104,12 +104,3 @@ def _ready_batches(spec: Spec, dataset: Dataset, place: Place) -> list[Batch]:
         seed=spec.seeds[0], augment=False, device=place.device,
     )  # fmt: skip
     return list(itertools.islice(loader.batches(0), READY_BATCHES))
-
-
-def _network(spec: Spec, dataset: Dataset) -> nn.Module:
-    torch.manual_seed(spec.seeds[0])
-    channels, height, _ = dataset.image_shape
-    return build_model(
-        spec.model.name, in_channels=channels, classes=dataset.classes, image_size=height,
-        zero_gamma=False,
-    )  # fmt: skip
