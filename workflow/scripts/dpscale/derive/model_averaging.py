@@ -78,7 +78,8 @@ def model_averaging(
     status: "complete" where every seed reached the target, "incomplete" where fewer did (how
     many: `reached`), "diverged" where a seed did. Times to the target are null unless all
     reached it. effective_lr: see `_effective_lr`. `train_s` is the median of the whole training,
-    `sent_bytes` those that one process handed to all-reduces. Raises MixedMachinesError for runs of different machines.
+    `sent_bytes` those that one process handed to all-reduces.
+    Raises MixedMachinesError for runs of different machines.
     """
     found = averaging_trials(trials, evaluations, runs)
     require_same_machine(runs[runs["run"].isin(found["run"])])
