@@ -1,5 +1,7 @@
 """Test accuracy of each arm of S3 against epochs and seconds, and the target."""
 
+from collections.abc import Iterator
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -7,17 +9,23 @@ from matplotlib.figure import Figure
 from dpscale.figures import log_axes, style
 from dpscale.units import format_value
 
-SHOWN_BELOW_FRAC = 0.3  # of accuracy below the target: what lies lower tells little
+SHOWN_BELOW_FRAC = 0.15  # of accuracy below the target: what lies lower tells little
+REACHED = {"epoch": "epochs_to_target", "seconds": "seconds_to_target"}
 COLUMNS = [
-    "arm", "label", "epoch", "seconds", "seeds", "test_accuracy_frac", "test_accuracy_frac_low",
-    "test_accuracy_frac_high", "target_accuracy_frac",
+    "arm", "optimizer", "label", "epoch", "seconds", "seeds",
+    "test_accuracy_frac", "test_accuracy_frac_low", "test_accuracy_frac_high", "target_accuracy_frac",
 ]  # fmt: skip
 
 
-def draw(averaging_curves: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Return the figure and a frame of what it shows: a row per arm and evaluation."""
+def draw(
+    averaging_curves: pd.DataFrame, model_averaging: pd.DataFrame
+) -> tuple[Figure, pd.DataFrame]:
+    """Return the figure and a frame of what it shows: a row per arm and evaluation.
+
+    Its last columns repeat when each arm reaches the target, null where not every seed does.
+    """
     drawn = averaging_curves.loc[averaging_curves.test_accuracy_frac.notna(), COLUMNS]
-    drawn = drawn.reset_index(drop=True)
+    drawn = drawn.merge(model_averaging[["arm", *REACHED.values()]], on="arm", how="left")
     figure, (left, right) = style.panels(1, 2, height_in=4.0, sharey=True)
     left.set_title("Against epochs")
     right.set_title("Against seconds of training")
@@ -51,14 +59,22 @@ def alt(drawn: pd.DataFrame) -> str:
     return f"Test accuracy, target {target}. " + "; ".join(parts) + "."
 
 
+def _styled(drawn: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, str, str]]:
+    """Yield the rows of each arm with its colour and line: SGD solid, model averaging dashed."""
+    for optimizer, dash in (("sgd", "-"), ("sma", "--")):
+        alike = drawn[drawn.optimizer == optimizer]
+        for index, (_, own) in enumerate(alike.groupby("arm", sort=False)):
+            yield own, style.colour_of(index), dash
+
+
 def _lines(axes: Axes, drawn: pd.DataFrame, column: str) -> None:
-    for index, (_, own) in enumerate(drawn.groupby("arm", sort=False)):
-        colour, x = style.colour_of(index), own[column].astype(float)
+    for own, colour, dash in _styled(drawn):
+        x = own[column].astype(float)
         axes.plot(
             x,
             100 * own.test_accuracy_frac,
             color=colour,
-            linestyle=style.dash_of(index),
+            linestyle=dash,
             label=own.label.iloc[0],
         )
         axes.fill_between(
@@ -70,4 +86,14 @@ def _lines(axes: Axes, drawn: pd.DataFrame, column: str) -> None:
             linewidth=0,
         )
     target = 100 * float(drawn.target_accuracy_frac.iloc[0])
+    for own, colour, dash in _styled(drawn):
+        axes.plot(
+            own[REACHED[column]].iloc[:1],
+            [target],
+            color=colour,
+            marker="o",
+            markersize=6,
+            markerfacecolor=colour if dash == "-" else "none",
+            linestyle="none",
+        )
     axes.axhline(target, color=style.INK, linewidth=0.9, linestyle=":", label="target")

@@ -7,6 +7,7 @@ from dpscale.reporting.answers.inputs import Inputs, Row
 from dpscale.reporting.answers.q4_reasons import spread_of_seeds
 from dpscale.reporting.answers.s3_arms import (
     LARGE,
+    SMALL,
     STUDY,
     Arms,
     alphas,
@@ -56,19 +57,26 @@ def times(inputs: Inputs, found: Arms) -> str:
     said = []
     for row in found.averaged:
         where = f"at γ = {row['lr']:g} with α = {row['alpha']:g}"
-        if row["status"] == "complete":
-            epochs, seconds = (
-                prose.quantity(value(inputs, row, f"{of}_to_target"))
-                for of in ("epochs", "seconds")
-            )
-            said.append(f"{where} after {epochs} epochs and {seconds}, {compared(found, row)}")
-        else:
-            said.append(f"{where} with {how_many(row)}: {compared(found, row)}")
+        if row["status"] != "complete":
+            said.append(f"{where} with {how_many(row)}")
+            continue
+        epochs, seconds = (
+            prose.quantity(value(inputs, row, f"{of}_to_target")) for of in ("epochs", "seconds")
+        )
+        said.append(f"{where} after {epochs} epochs and {seconds}, {compared(found, row)}")
+    first = (found.own_rate or found.same_rate)[0]
+    orders = [found.order(first["arm"], SMALL, of) for of in ("epochs", "seconds")]
     return (
-        f"The averaged learners reach the target {'; '.join(said)}. Where a seed does not reach "
-        "the target, the time to it lies beyond the whole training: that bounds the comparison, "
-        "and decides it where the bounds alone do."
+        f"The averaged learners reach the target {'; '.join(said)}. Compared with SGD of the small "
+        f"batch by itself (B = {found.rows[SMALL]['global_batch']}) they need "
+        f"{need(orders[0], orders[1])}{_with(first)}. Where a seed does not reach the target, the "
+        "time to it lies beyond the whole training: that bounds the comparison, and decides it "
+        "where the bounds alone do."
     )
+
+
+def _with(row: Row) -> str:
+    return f", with γ = {row['lr']:g} and α = {row['alpha']:g}"
 
 
 def drift(found: Arms) -> str:
