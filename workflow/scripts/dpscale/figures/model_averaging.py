@@ -13,7 +13,8 @@ SHOWN_BELOW_FRAC = 0.15  # of accuracy below the target: what lies lower tells l
 REACHED = {"epoch": "epochs_to_target", "seconds": "seconds_to_target"}
 COLUMNS = [
     "arm", "optimizer", "label", "epoch", "seconds", "seeds",
-    "test_accuracy_frac", "test_accuracy_frac_low", "test_accuracy_frac_high", "target_accuracy_frac",
+    "test_accuracy_frac", "test_accuracy_frac_low", "test_accuracy_frac_high",
+    "target_accuracy_frac",
 ]  # fmt: skip
 
 

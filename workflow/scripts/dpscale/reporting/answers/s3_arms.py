@@ -106,7 +106,7 @@ def alphas(rows: Sequence[Row]) -> str:
 
 def how_many(row: Row) -> str:
     """Return how many seeds of an arm reached the target."""
-    return f"{row['reached']} of {prose.counted(row['seeds'], 'seed')}"
+    return f"{row['reached']} of {prose.digits(row['seeds'], 'seed')}"
 
 
 def value(inputs: Inputs, row: Row, column: str) -> Value:

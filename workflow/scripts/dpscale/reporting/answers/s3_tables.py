@@ -64,7 +64,7 @@ def _published(inputs: Inputs, rows: list[Row]) -> Table:
 
     caption = (
         "Published by Koliousis et al. (2019), not measured here, beside what was measured: how "
-        "many times sooner the target is reached, and how many times the throughput of one learner."
+        "many times sooner the target is reached, and how many times the throughput is reached."
     )
     return measured_table(inputs, caption, PUBLISHED, rows, also)
 
