@@ -20,13 +20,14 @@ def dataset():
     return load_dataset(DataConfig())
 
 
-def planned(**given):
+def planned(training=None, **given):
     section = {
         "learners": 2, "per_learner_batch": 32, "epochs": 1, "seeds": [0], "alphas": [0.5],
         "cells": [{"model": "mlp", "batch": 16}], "max_learners": 2, "repeats": 3,
         "repeat_s": 1e-4,
     }  # fmt: skip
     raw = {"name": "x", "model_averaging": section | given} | dict.fromkeys(STUDIES)
+    raw |= {"training": training} if training else {}
     return planned_runs(load_config(raw))
 
 
@@ -79,3 +80,8 @@ def test_an_epoch_is_evaluated_in_equal_parts_and_at_its_end():
 def test_learners_that_cannot_be_dealt_out_are_refused():
     with pytest.raises(ValueError, match=r"model_averaging\.learners: 9 cannot be dealt out to 2"):
         planned(learners=9, workers=2)
+
+
+def test_settings_that_stacked_training_does_not_have_are_refused():
+    with pytest.raises(ValueError, match="config: model_averaging: trains stacked networks"):
+        planned(training={"precision": "bf16"})

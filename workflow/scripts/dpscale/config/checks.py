@@ -157,6 +157,13 @@ def _model_averaging(config: Config) -> Iterator[Finding]:
             "model_averaging",
             "asks for accuracy, which synthetic data cannot give; set it to null",
         )
+    training = config.training
+    if training.precision == "bf16" or training.channels_last or training.compile:
+        yield (
+            "model_averaging",
+            "trains stacked networks in fp32 or tf32, neither channels-last nor compiled; set it "
+            "to null, or training.precision, channels_last and compile to their defaults",
+        )
     for key, count in (
         ("learners", study.learners),
         ("per_learner_batch", study.per_learner_batch),

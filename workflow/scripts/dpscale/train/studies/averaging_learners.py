@@ -166,6 +166,9 @@ def build_trainee(
     network: nn.Module, arm: AveragingArm, training: TrainingConfig, place: Place, steps: int
 ) -> Trainee:
     """What the arm trains; steps: of an epoch."""
+    tf32 = training.precision == "tf32"
+    torch.set_float32_matmul_precision("high" if tf32 else "highest")
+    torch.backends.cudnn.allow_tf32 = tf32  # fp32 means fp32
     kind = ModelAveraging if arm.algorithm == "sma" else SynchronousSgd
     return kind(network, arm, training, place, steps)
 
