@@ -8,6 +8,7 @@ import pandas as pd
 
 from dpscale.derive.cells import in_study
 from dpscale.derive.columns import known
+from dpscale.derive.same_machine import require_same_machine
 
 STUDY = "model_averaging"
 ARM = [
@@ -56,9 +57,11 @@ def averaging_trials(
     run, seed, status, goal ("complete" where the target was reached, "incomplete" where not,
     "diverged"), epochs_to_target and seconds_to_target (null unless reached), final accuracies
     and loss, the whole training's epochs and wall_s, and rounds and sent_bytes.
+    Raises MixedMachinesError for runs of different machines.
     """
-    own = in_study(runs[runs["kind"] == "averaging"], STUDY)["run"]
-    chosen = trials[trials["run"].isin(own) & (trials["role"] == role)]
+    own = in_study(runs[runs["kind"] == "averaging"], STUDY)
+    require_same_machine(own)
+    chosen = trials[trials["run"].isin(own["run"]) & (trials["role"] == role)]
     curves = dict(list(evaluations.groupby(["run", "trial"])))
     rows = [_row(trial, curves[trial["run"], trial["trial"]]) for _, trial in chosen.iterrows()]
     return pd.DataFrame(rows, columns=_columns())
