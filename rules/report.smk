@@ -2,17 +2,20 @@
 
 TABLES = (
     "runs steps epochs replicas orders collectives wire buckets spans messages trials "
-    "evaluations links"
+    "evaluations throughputs links"
 ).split()
 DERIVED = (
     "epoch_times sweep boundary scaling communication ddp_at_one link message_times bandwidth "
     "compression prediction what_if ledger wire accuracy order replicas phases "
-    "assignment assignment_utilisation assignment_split assignment_published"
+    "assignment assignment_utilisation assignment_split assignment_published "
+    "model_averaging averaging_curves averaging_rates averaging_pairs learners "
+    "published_model_averaging"
 ).split()
 FIGURES = (
     "batch_sweep speedup communication step_split bandwidth link_fit what_if compression "
     "accuracy order ledger replicas "
-    "assignment_utilisation assignment_time assignment_split assignment_accuracy"
+    "assignment_utilisation assignment_time assignment_split assignment_accuracy "
+    "model_averaging learners"
 ).split()
 TEMPLATES = sorted(
     f"report/{path.name}" for path in Path(workflow.basedir, "report").glob("*.*")

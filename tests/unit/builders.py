@@ -17,6 +17,7 @@ import pandas as pd
 
 import assignment_builders
 import direct_builders
+import model_averaging_builders
 from dpscale.records.tidy import SCHEMAS
 
 Rows = list[dict[str, Any]]
@@ -336,6 +337,10 @@ def full_lab(
             for name, added in rows.items():
                 made[name] += added
     for name, added in _assignment(two_worker_factor, two_nodes).items():
+        made[name] += added
+    averaging = model_averaging_builders.study_rows()
+    averaging["runs"] = [run_row(**row) for row in averaging["runs"]]
+    for name, added in averaging.items():
         made[name] += added
     for run in training:
         if run["study"] == "replicas":

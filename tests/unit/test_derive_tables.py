@@ -116,6 +116,11 @@ def test_a_run_that_measured_nothing_does_not_count_as_a_machine():
         ("ledger-n2", {"ledger", "wire"}),
         ("large_batch-small", {"accuracy", "phases"}),
         ("replicas-baseline", {"accuracy", "order", "replicas", "phases"}),
+        (
+            "model_averaging-seed1",
+            {"model_averaging", "averaging_curves", "averaging_rates", "averaging_pairs"},
+        ),
+        ("model_averaging-learners-mlp-b16", {"learners"}),
     ],
 )
 def test_every_table_refuses_to_combine_a_run_of_another_machine(run, names):

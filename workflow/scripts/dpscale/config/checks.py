@@ -21,6 +21,7 @@ def impossible_combinations(config: Config) -> Iterator[Finding]:
     yield from _nodes(config)
     yield from _training_on_synthetic(config)
     yield from _batches(config)
+    yield from _model_averaging(config)
     yield from _tables(config)
     yield from assignment_findings(config)
 
@@ -104,6 +105,8 @@ def _worker_counts(config: Config) -> Iterator[tuple[str, int]]:
         yield "large_batch.workers", config.large_batch.workers
     if config.replicas:
         yield "replicas.workers", config.replicas.workers
+    if config.model_averaging:
+        yield "model_averaging.workers", config.model_averaging.workers
     for workers in config.ledger.workers if config.ledger else ():
         yield "ledger.workers", workers
     for workers in config.assignment.workers if config.assignment else ():
@@ -149,6 +152,34 @@ def _batches(config: Config) -> Iterator[Finding]:
         )
 
 
+def _model_averaging(config: Config) -> Iterator[Finding]:
+    study = config.model_averaging
+    if study is None:
+        return
+    if config.data.dataset == "synthetic":
+        yield (
+            "model_averaging",
+            "asks for accuracy, which synthetic data cannot give; set it to null",
+        )
+    training = config.training
+    if training.precision == "bf16" or training.channels_last or training.compile:
+        yield (
+            "model_averaging",
+            "trains stacked networks in fp32 or tf32, neither channels-last nor compiled; set it "
+            "to null, or training.precision, channels_last and compile to their defaults",
+        )
+    for key, count in (
+        ("learners", study.learners),
+        ("per_learner_batch", study.per_learner_batch),
+    ):
+        if count % study.workers:
+            yield (
+                f"model_averaging.{key}",
+                f"{count} cannot be dealt out to {study.workers} workers; the nearest valid is "
+                f"{max(count // study.workers, 1) * study.workers}",
+            )
+
+
 def _tables(config: Config) -> Iterator[Finding]:
     for index, table in enumerate(config.audit.tables if config.audit else ()):
         if not Path(table.path).is_file():
@@ -167,6 +198,9 @@ def _planned_batches(config: Config) -> Iterator[tuple[str, int, int]]:
         yield "large_batch.small_per_worker_batch", large.workers, large.small_per_worker_batch
         if large.large_per_worker_batch:
             yield "large_batch.large_per_worker_batch", large.workers, large.large_per_worker_batch
+    if averaging := config.model_averaging:
+        key = "model_averaging.per_learner_batch"
+        yield key, averaging.learners, averaging.per_learner_batch
     if config.replicas:
         yield (
             "replicas.per_worker_batch",

@@ -164,3 +164,23 @@ def bandwidth(moved_bytes: Number, iterations: Number, communication_s: Number) 
     (NVIDIA/nccl-tests, doc/PERFORMANCE.md).
     """
     return moved_bytes * iterations / communication_s
+
+
+def momentum_drift_ratio(momentum: float) -> float:
+    """Return what SGD with momentum moves in a step, over rate times gradient, in the long run.
+
+    Along a gradient that stays the same the velocity becomes 1 / (1 - μ) times that of plain SGD
+    (Sutskever et al., On the importance of initialization and momentum, ICML 2013, section 2).
+    """
+    return 1 / (1 - momentum)
+
+
+def averaged_drift_ratio(learners: int, momentum: float) -> float:
+    """Return what the central model of k learners moves in a step, over rate times gradient.
+
+    Along a gradient g that stays the same, learners and central model z end up moving alike, by
+    v a step, with the learners d ahead of z. Algorithm 1 of Koliousis et al. (VLDB 2019) then says
+    v = -γ g - α d for a learner and v = k α d + μ v for z, so that v = -γ g / (1 + (1 - μ) / k),
+    whatever α is: the momentum of z only makes up for what the corrections hold back.
+    """
+    return 1 / (1 + (1 - momentum) / learners)

@@ -11,16 +11,21 @@ from dpscale.derive import (
     assignment_published,
     assignment_split,
     assignment_utilisation,
+    averaging_pairs,
+    averaging_rates,
     bandwidth,
     communication,
     compression,
     ddp_at_one,
     epoch_times,
+    learners,
     ledger,
     link,
+    model_averaging,
     order,
     phases,
     prediction,
+    published_model_averaging,
     replicas,
     scaling,
     sweep,
@@ -30,7 +35,7 @@ from dpscale.derive.columns import Columns
 
 TIDY = (
     "runs", "steps", "epochs", "replicas", "orders", "collectives", "wire", "buckets", "spans",
-    "messages", "trials", "evaluations", "links",
+    "messages", "trials", "evaluations", "throughputs", "links",
 )  # fmt: skip
 
 # name: (function, its inputs in the order of its arguments). An input named in TIDY is the tidy
@@ -79,6 +84,15 @@ DERIVED: dict[str, tuple[Callable[..., pd.DataFrame], list[str]]] = {
         assignment_published.beside_published,
         ["assignment", "accuracy", "assignment_utilisation"],
     ),
+    "model_averaging": (model_averaging.model_averaging, ["trials", "evaluations", "runs"]),
+    "averaging_curves": (model_averaging.curves, ["trials", "evaluations", "runs"]),
+    "averaging_rates": (averaging_rates.rates, ["trials", "evaluations", "runs"]),
+    "averaging_pairs": (averaging_pairs.pairs, ["trials", "evaluations", "runs"]),
+    "learners": (learners.learners, ["throughputs", "runs"]),
+    "published_model_averaging": (
+        published_model_averaging.published,
+        ["averaging_pairs", "learners"],
+    ),
 }
 
 COLUMNS: dict[str, Columns] = {
@@ -104,6 +118,12 @@ COLUMNS: dict[str, Columns] = {
     "assignment_utilisation": assignment_utilisation.COLUMNS,
     "assignment_split": assignment_split.COLUMNS,
     "assignment_published": assignment_published.COLUMNS,
+    "model_averaging": model_averaging.COLUMNS,
+    "averaging_curves": model_averaging.CURVE_COLUMNS,
+    "averaging_rates": averaging_rates.COLUMNS,
+    "averaging_pairs": averaging_pairs.COLUMNS,
+    "learners": learners.COLUMNS,
+    "published_model_averaging": published_model_averaging.COLUMNS,
 }
 
 

@@ -17,8 +17,10 @@ from dpscale.figures import (
     batch_sweep,
     communication,
     compression,
+    learners,
     ledger,
     link_fit,
+    model_averaging,
     order,
     replicas,
     speedup,
@@ -168,6 +170,23 @@ FIGURES: dict[str, FigureEntry] = {
         "Test accuracy by workers and by rule for the rate",
         "After the last epoch, median over the seeds with its 95% interval.",
         assignment_accuracy.alt,
+    ),
+    "model_averaging": FigureEntry(
+        model_averaging.draw,
+        ("averaging_curves", "model_averaging"),
+        "Model averaging against synchronous SGD",
+        "Median over the seeds with its 95% interval. The dotted line is the target, and a point "
+        "on it the median time to it, drawn where every seed reaches it and full for SGD. Seconds "
+        "are of training alone, all arms in turn in one process.",
+        model_averaging.alt,
+    ),
+    "learners": FigureEntry(
+        learners.draw,
+        ("learners",),
+        "Throughput against the number of learners on one device",
+        "Medians with 95% intervals; a ring marks the number that adding learners, and stepping "
+        "back at the first that gains too little, settles on. Dashed: one network by itself.",
+        learners.alt,
     ),
 }
 

@@ -21,7 +21,8 @@ SCHEMAS: dict[str, dict[str, str]] = {
     | _typed("dataset model optimizer loader", _TEXT)
     | _typed("repeated_data", _BOOL)
     | _typed("commit versions", _TEXT)
-    | _typed("startup_s", _FLOAT),
+    | _typed("startup_s", _FLOAT)
+    | _typed("expected", _TEXT),
     "steps": _typed("run", _TEXT)
     | _typed("seed", _INT)
     | _typed("arm", _TEXT)
@@ -65,12 +66,19 @@ SCHEMAS: dict[str, dict[str, str]] = {
     | _typed("learners per_learner_batch global_batch local_steps", _INT)
     | _typed("lr momentum", _FLOAT)
     | _typed("steps steps_to_goal rounds sent_bytes", _INT)
-    | _typed("wall_s", _FLOAT),
+    | _typed("wall_s", _FLOAT)
+    | _typed("alpha target_accuracy_frac", _FLOAT)
+    | _typed("median_of", _INT),
     # The curve of a trial.
     "evaluations": _typed("run", _TEXT)
     | _typed("trial step", _INT)
     | _typed("epoch lr train_loss train_accuracy_frac validation_loss", _FLOAT)
     | _typed("validation_accuracy_frac test_accuracy_frac wall_s", _FLOAT),
+    # Timed repeats of so many learners that train side by side on one device.
+    "throughputs": _typed("run", _TEXT)
+    | _typed("learners per_learner_batch repeat samples", _INT)
+    | _typed("seconds threshold_frac", _FLOAT)
+    | _typed("stacked", _BOOL),
     "links": _typed("link", _TEXT)
     | _typed("bytes_per_s latency_s", _FLOAT)
     | _typed("source", _TEXT)

@@ -74,3 +74,12 @@ NVML = (
     "NVIDIA, NVML API Reference Guide, nvmlUtilization_t: percent of time over the past sample "
     "period during which one or more kernels was executing on the GPU."
 )
+CROSSBOW = (
+    "A. Koliousis, P. Watcharapichat, M. Weidlich, L. Mai, P. Costa and P. Pietzuch, CROSSBOW: "
+    "Scaling Deep Learning with Small Batch Sizes on Multi-GPU Servers, Proc. VLDB Endow. 12 "
+    "(2019) 1399–1412, doi:10.14778/3342263.3342276."
+)
+SUTSKEVER = (
+    "I. Sutskever, J. Martens, G. Dahl and G. Hinton, On the importance of initialization and "
+    "momentum in deep learning, ICML 2013, PMLR 28(3) 1139–1147."
+)

@@ -1,0 +1,158 @@
+"""S3's tables: time to the target, arms seed by seed, learners by throughput, verdicts."""
+
+import pandas as pd
+import pytest
+
+import model_averaging_builders as made
+from builders import run_row, table
+from dpscale.derive.averaging_pairs import pairs
+from dpscale.derive.averaging_rates import rates
+from dpscale.derive.averaging_trials import Reached, reached
+from dpscale.derive.learners import chosen_learners, learners
+from dpscale.derive.model_averaging import curves, model_averaging
+from dpscale.derive.published_model_averaging import published
+
+
+def tidy(**options):
+    rows = made.study_rows(**options)
+    rows["runs"] = [run_row(**row) for row in rows["runs"]]
+    return {name: table(name, rows[name]) for name in rows}
+
+
+def of_trials(function, **options):
+    tables = tidy(**options)
+    return function(tables["trials"], tables["evaluations"], tables["runs"])
+
+
+def arm(frame: pd.DataFrame, name: str, against: str | None = None) -> pd.Series:
+    chosen = frame["arm"] == name
+    if against:
+        chosen &= frame["against"] == against
+    return frame[chosen].iloc[0]
+
+
+def curve(*accuracies: float | None) -> pd.DataFrame:
+    steps = range(1, len(accuracies) + 1)
+    columns = {"epoch": steps, "wall_s": [10.0 * step for step in steps]}
+    return pd.DataFrame(columns | {"test_accuracy_frac": accuracies})
+
+
+def test_the_target_is_reached_by_a_median_and_not_by_one_lucky_evaluation():
+    lucky = curve(0.5, 0.9, 0.6, 0.9, 0.9)
+    assert reached(lucky, 0.9, 1) == Reached(2.0, 20.0)
+    assert reached(lucky, 0.9, 3) == Reached(4.0, 40.0)
+    assert reached(curve(0.9, 0.9), 0.9, 3) is None
+    assert reached(curve(0.5, None, 0.95, 0.95, 0.95), 0.9, 3) == Reached(5.0, 50.0)
+
+
+def test_times_to_the_target_are_medians_over_seeds():
+    row = arm(of_trials(model_averaging), "sgd_large")
+    assert (row["status"], row["seeds"], row["reached"]) == ("complete", 3, 3)
+    assert (row["epochs_to_target"], row["epochs_to_target_low"], row["epochs_to_target_high"]) == (
+        8.0, 7.0, 9.0,
+    )  # fmt: skip
+    small = arm(of_trials(model_averaging), "sgd_small")
+    assert small["seconds_to_target"] == 9.0  # 3 epochs of 3 s
+    assert small["effective_lr"] == pytest.approx(0.2)  # 0.02 / (1 - 0.9)
+
+
+def test_an_arm_that_not_every_seed_brings_to_the_target_has_no_time():
+    reached_by = made.REACHED | {"sgd_large": 11}  # epochs 11, 12 and beyond the last
+    row = arm(of_trials(model_averaging, reached=reached_by), "sgd_large")
+    assert (row["status"], row["reached"]) == ("incomplete", 2)
+    assert pd.isna(row["epochs_to_target"])
+    assert row["final_test_accuracy_frac"] == made.HIGH
+
+
+def test_a_diverged_seed_makes_the_arm_diverged():
+    tables = tidy()
+    hit = (tables["trials"]["arm"] == "sgd_large") & (tables["trials"]["seed"] == 1)
+    tables["trials"].loc[hit, "status"] = "diverged"
+    given = tables["trials"], tables["evaluations"], tables["runs"]
+    row = arm(model_averaging(*given), "sgd_large")
+    assert (row["status"], row["reached"]) == ("diverged", 2)
+    pair = arm(pairs(*given), "sma_tuned α = 1/k", "sgd_large")
+    assert pd.isna(pair["epochs_difference_low"])
+
+
+def test_arms_are_compared_seed_by_seed():
+    row = arm(of_trials(pairs), "sma_tuned α = 1/k", "sgd_large")
+    # Every seed is an epoch later than the one before in both: the difference has no spread.
+    assert (row["epochs_difference"], row["epochs_difference_high"]) == (-2.0, -2.0)
+    assert row["seconds_difference"] == pytest.approx(6 * 1.5 - 8 * 1.0)
+    assert row["seconds_ratio"] == pytest.approx(8 / 9)
+
+
+def test_a_target_never_reached_bounds_the_difference_where_that_decides_it():
+    frame = of_trials(pairs)
+    slow = arm(frame, "sma α = 1/k", "sgd_large")
+    assert pd.isna(slow["epochs_difference"])
+    assert slow["status"] == "incomplete"
+    assert slow["epochs_difference_low"] == 3.0  # beyond 12 epochs against 9 at most
+    neither = arm(frame, "sma α = 0.1", "sma α = 1/k")
+    assert pd.isna(neither["epochs_difference_low"])
+    # Sooner in seconds is not decided by a short budget: 12 epochs of 0.5 s against 7 to 9 s.
+    fast = arm(of_trials(pairs, averaged_epoch_s=0.5), "sma α = 1/k", "sgd_large")
+    assert pd.isna(fast["seconds_difference_low"])
+
+
+def test_curves_have_a_row_for_each_arm_and_evaluation():
+    frame = of_trials(curves)
+    assert len(frame) == 7 * made.CONFIG.epochs
+    row = frame[(frame["arm"] == "sgd_large") & (frame["epoch"] == 8)].iloc[0]
+    assert (row["test_accuracy_frac"], row["test_accuracy_frac_low"]) == (made.HIGH, made.LOW)
+    assert row["seconds"] == 8.0
+
+
+def test_the_best_rate_is_that_of_the_highest_validation_accuracy():
+    frame = of_trials(rates).set_index(["optimizer", "lr"])
+    assert frame.loc[("sgd", 0.02), "best"]
+    assert not frame.loc[("sgd", 0.05), "best"]
+    assert frame.loc[("sma", 0.2), ["best", "configured"]].all()
+    assert list(frame["at_border"]) == [True, False, True] * 2
+
+
+@pytest.mark.parametrize(
+    ("speeds", "chosen"),
+    [
+        ({1: 100, 2: 150, 3: 180, 4: 185, 5: 250}, 3),  # steps back at the first failure
+        ({1: 100, 2: 100}, 1),
+        ({1: 100, 2: 120, 3: 140}, 3),  # the most that were tried
+        ({1: 100, 2: 104, 3: 300}, 1),
+    ],
+)
+def test_learners_are_added_while_each_gains_enough(speeds, chosen):
+    assert chosen_learners(speeds, 0.05) == chosen
+
+
+def test_learners_have_their_throughput_gain_and_the_choice():
+    tables = tidy()
+    frame = learners(tables["throughputs"], tables["runs"])
+    cell = frame[(frame["model"] == "resnet_8x8") & frame["stacked"]].set_index("learners")
+    assert cell.loc[2, "samples_per_s"] == pytest.approx(1500)
+    assert cell.loc[3, "gain_frac"] == pytest.approx(0.2)
+    assert cell.loc[5, "against_one_ratio"] == pytest.approx(2.2)
+    assert cell.loc[3, "against_plain_ratio"] == pytest.approx(1.5)
+    assert list(cell.index[cell["chosen"]]) == [3]
+
+
+def test_a_model_that_was_not_timed_has_a_row_that_says_so():
+    tables = tidy()
+    runs = tables["runs"].assign(status="out_of_memory")
+    frame = learners(tables["throughputs"].iloc[:0], runs)
+    assert list(frame["status"]) == ["out_of_memory"] * 3
+    assert frame["samples_per_s"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("epoch_s", "epochs", "verdict"),
+    [(1.5, 5, "disagrees"), (0.5, 5, "agrees"), (1.0, 7, "not decidable")],
+)
+def test_the_published_speed_up_is_judged_by_the_interval(epoch_s, epochs, verdict):
+    reached_by = made.REACHED | {"sma_tuned α = 1/k": epochs}
+    tables = tidy(reached=reached_by, averaged_epoch_s=epoch_s)
+    found = pairs(tables["trials"], tables["evaluations"], tables["runs"])
+    frame = published(found, learners(tables["throughputs"], tables["runs"]))
+    row = frame[(frame["arm"] == "sma_tuned α = 1/k") & frame["against"].str.contains("0.02")]
+    assert list(row["verdict"]) == [verdict]
+    assert (frame.loc[frame["claim"] == "throughput", "verdict"] == "agrees").all()
