@@ -9,16 +9,17 @@ from dpscale.config.sections import PositiveFloat, PositiveInt, Section
 Value = TypeVar("Value")
 
 
-def _distinct(values: tuple[Value, ...]) -> tuple[Value, ...]:
+def distinct(values: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return the values; ValueError where one is repeated."""
     if len(set(values)) < len(values):
         raise ValueError("name each value once: a repeated one is no repeat of a measurement")
     return values
 
 
 Workers = Annotated[int, Field(ge=2)]
-Counts = Annotated[tuple[PositiveInt, ...], Field(min_length=1), AfterValidator(_distinct)]
+Counts = Annotated[tuple[PositiveInt, ...], Field(min_length=1), AfterValidator(distinct)]
 Seed = Annotated[int, Field(ge=0)]
-Seeds = Annotated[tuple[Seed, ...], Field(min_length=1), AfterValidator(_distinct)]
+Seeds = Annotated[tuple[Seed, ...], Field(min_length=1), AfterValidator(distinct)]
 Remedy = Literal["linear_scaling", "warmup", "zero_gamma", "more_epochs"]
 Hook = Literal["fp16", "bf16", "powersgd"]
 
@@ -137,7 +138,7 @@ class CommunicationConfig(Section):
     budget_s: PositiveFloat = Field(
         20.0, description="Seconds after which a run starts no further repeat."
     )
-    hooks: Annotated[tuple[Hook, ...], AfterValidator(_distinct)] = Field(
+    hooks: Annotated[tuple[Hook, ...], AfterValidator(distinct)] = Field(
         ("fp16", "bf16", "powersgd"),
         description="Compression of gradients to measure, at the fewest workers.",
     )
@@ -194,7 +195,7 @@ class ReplicasConfig(Section):
 class LedgerConfig(Section):
     """Q6: the collectives of construction, first and steady iterations."""
 
-    workers: Annotated[tuple[Workers, ...], Field(min_length=1), AfterValidator(_distinct)] = Field(
+    workers: Annotated[tuple[Workers, ...], Field(min_length=1), AfterValidator(distinct)] = Field(
         (2, 4), description="Numbers of workers N."
     )
     per_worker_batch: PositiveInt = Field(32, description="Batch per worker.")
