@@ -6,11 +6,13 @@ TABLES = (
 ).split()
 DERIVED = (
     "epoch_times sweep boundary scaling communication ddp_at_one link message_times bandwidth "
-    "compression prediction what_if ledger wire accuracy order replicas phases"
+    "compression prediction what_if ledger wire accuracy order replicas phases "
+    "lr_scaling lr_scaling_elbow lr_scaling_curves iteration_times published_lr_scaling"
 ).split()
 FIGURES = (
     "batch_sweep speedup communication step_split bandwidth link_fit what_if compression "
-    "accuracy order ledger replicas"
+    "accuracy order ledger replicas "
+    "lr_scaling warmups iteration_times"
 ).split()
 TEMPLATES = sorted(
     f"report/{path.name}" for path in Path(workflow.basedir, "report").glob("*.*")

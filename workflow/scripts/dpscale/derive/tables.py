@@ -12,11 +12,16 @@ from dpscale.derive import (
     compression,
     ddp_at_one,
     epoch_times,
+    iteration_times,
     ledger,
     link,
+    lr_scaling,
+    lr_scaling_curves,
+    lr_scaling_elbow,
     order,
     phases,
     prediction,
+    published_lr_scaling,
     replicas,
     scaling,
     sweep,
@@ -65,6 +70,14 @@ DERIVED: dict[str, tuple[Callable[..., pd.DataFrame], list[str]]] = {
     "order": (order.order, ["orders", "runs"]),
     "replicas": (replicas.replicas, ["replicas", "runs"]),
     "phases": (phases.phases, ["steps", "runs"]),
+    "lr_scaling": (lr_scaling.lr_scaling, ["trials", "evaluations", "runs"]),
+    "lr_scaling_elbow": (lr_scaling_elbow.elbow, ["lr_scaling"]),
+    "lr_scaling_curves": (lr_scaling_curves.curves, ["lr_scaling", "trials", "evaluations"]),
+    "iteration_times": (iteration_times.iteration_times, ["scaling", "runs"]),
+    "published_lr_scaling": (
+        published_lr_scaling.published_lr_scaling,
+        ["lr_scaling", "iteration_times", "trials", "evaluations"],
+    ),
 }
 
 COLUMNS: dict[str, Columns] = {
@@ -86,6 +99,11 @@ COLUMNS: dict[str, Columns] = {
     "order": order.COLUMNS,
     "replicas": replicas.COLUMNS,
     "phases": phases.COLUMNS,
+    "lr_scaling": lr_scaling.COLUMNS,
+    "lr_scaling_elbow": lr_scaling_elbow.COLUMNS,
+    "lr_scaling_curves": lr_scaling_curves.COLUMNS,
+    "iteration_times": iteration_times.COLUMNS,
+    "published_lr_scaling": published_lr_scaling.COLUMNS,
 }
 
 

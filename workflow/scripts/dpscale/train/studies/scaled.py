@@ -71,17 +71,19 @@ def _train(
     status = "complete"
     for number in range(1, spec.training.epochs + 1):
         losses: list[Any] = []
+        lr = replica.optimizer.param_groups[0]["lr"]  # of the epoch's first step
         batches = meter.watched(
             loader.batches(number), losses, steps=len(loader), samples=loader.batch * place.workers
         )
         epoch = train_epoch(replica, batches, clock, count_correct=True, losses=losses)
-        row = {"epoch": float(number), "step": number * len(loader), **_seen(epoch, place)}
+        row = {"epoch": float(number), "step": number * len(loader), "lr": lr}
+        row |= _seen(epoch, place)
         if place.agree(not np.isfinite(epoch.losses).all()):
             status = "diverged"
-            rows.append(row | {"train_loss": None})
+            rows.append(row | {"train_loss": None, "train_accuracy_frac": None})
             break
         if place.leads:  # with rank 0's running statistics, as DDP keeps them
-            row |= _evaluation(replica, dataset)
+            row |= _evaluation(replica, dataset, last=number == spec.training.epochs)
         rows.append(row | {"wall_s": time.perf_counter() - start})
         meter.step(loss=row["train_loss"], note=_note(row))
     outcome = {
@@ -116,16 +118,16 @@ def _seen(epoch: Epoch, place: Place) -> Row:
     }
 
 
-def _evaluation(replica: Replica, dataset: Dataset) -> Row:
+def _evaluation(replica: Replica, dataset: Dataset, *, last: bool) -> Row:
+    """Validation after every epoch; the test set is looked at once, after the last one."""
     device = replica.place.device
     validation = evaluate(replica.module, dataset.validation, dataset, device)
-    test = evaluate(replica.module, dataset.test, dataset, device)
+    test = evaluate(replica.module, dataset.test, dataset, device) if last else None
     loss = validation[0] if validation else None
     return {
         "validation_loss": loss if loss is not None and np.isfinite(loss) else None,
         "validation_accuracy_frac": validation[1] if validation else None,
         "test_accuracy_frac": test[1] if test else None,
-        "lr": replica.optimizer.param_groups[0]["lr"],  # of the step that would come next
     }
 
 
