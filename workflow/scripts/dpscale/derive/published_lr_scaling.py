@@ -80,7 +80,10 @@ def published_lr_scaling(
     less that of the reference, set beside the batch here that is as many times its reference;
     up to FLAT_UP_TO the publication says "no difference", beyond it "more". kind "efficiency":
     throughput against workers. Fractions; the verdict is "not decidable" without an interval.
+    No rows where the study is not planned.
     """
+    if lr_scaling.empty:
+        return as_table([], COLUMNS)
     reference = lr_scaling[lr_scaling["reference"].fillna(False).astype(bool)]
     base = None if reference.empty else reference.iloc[0]
     rows = [_claim(claim, lr_scaling, base, trials, evaluations) for claim in CLAIMS]

@@ -58,3 +58,11 @@ VOGELS = (
     "T. Vogels, S. P. Karimireddy and M. Jaggi, PowerSGD: Practical Low-Rank Gradient "
     "Compression for Distributed Optimization, NeurIPS 2019, arXiv:1905.13727."
 )
+KRIZHEVSKY = (
+    "A. Krizhevsky, One weird trick for parallelizing convolutional neural networks, 2014, "
+    "arXiv:1404.5997."
+)
+HE = (
+    "K. He, X. Zhang, S. Ren and J. Sun, Deep Residual Learning for Image Recognition, "
+    "CVPR 2016, doi:10.1109/CVPR.2016.90."
+)
