@@ -20,6 +20,7 @@ def impossible_combinations(config: Config) -> Iterator[Finding]:
     yield from _nodes(config)
     yield from _training_on_synthetic(config)
     yield from _batches(config)
+    yield from _rate_scaling(config)
     yield from _tables(config)
 
 
@@ -57,6 +58,8 @@ def _model(config: Config) -> Iterator[Finding]:
         yield "training.precision", "tf32 exists on CUDA alone; the nearest valid is fp32"
     if config.sweep and config.sweep.memory_budget and hardware.device == "cuda":
         yield "sweep.memory_budget", "is a limit for the cpu; set it to null on cuda"
+    if config.lr_scaling and config.model.name not in RESIDUAL_MODELS:
+        yield "model.name", f"lr_scaling sets gains of residual blocks; {config.model.name} has none"
     remedies = config.large_batch.remedies if config.large_batch else ()
     if "zero_gamma" in remedies and config.model.name not in RESIDUAL_MODELS:
         yield (
@@ -104,12 +107,14 @@ def _worker_counts(config: Config) -> Iterator[tuple[str, int]]:
         yield "replicas.workers", config.replicas.workers
     for workers in config.ledger.workers if config.ledger else ():
         yield "ledger.workers", workers
+    if config.lr_scaling:
+        yield "lr_scaling.workers", config.lr_scaling.workers
 
 
 def _training_on_synthetic(config: Config) -> Iterator[Finding]:
     if config.data.dataset != "synthetic":
         return
-    for key in ("large_batch", "replicas"):
+    for key in ("large_batch", "replicas", "lr_scaling"):
         if getattr(config, key) is not None:
             yield (
                 key,
@@ -145,6 +150,14 @@ def _batches(config: Config) -> Iterator[Finding]:
         )
 
 
+def _rate_scaling(config: Config) -> Iterator[Finding]:
+    study = config.lr_scaling
+    if study and study.reference_groups in study.groups:
+        yield "lr_scaling.groups", "holds reference_groups, which is trained anyway; leave it out"
+    if study and study.large_groups == study.reference_groups:
+        yield "lr_scaling.large_groups", "is the reference batch itself; give a larger one"
+
+
 def _tables(config: Config) -> Iterator[Finding]:
     for index, table in enumerate(config.audit.tables if config.audit else ()):
         if not Path(table.path).is_file():
@@ -171,3 +184,6 @@ def _planned_batches(config: Config) -> Iterator[tuple[str, int, int]]:
         )
     if config.ledger:
         yield "ledger.per_worker_batch", max(config.ledger.workers), config.ledger.per_worker_batch
+    if study := config.lr_scaling:
+        fixed = (study.reference_groups, study.large_groups, study.lars_groups or 1)
+        yield "lr_scaling.groups", max(*study.groups, *fixed), study.group_batch

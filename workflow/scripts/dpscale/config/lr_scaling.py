@@ -56,9 +56,15 @@ class LrScalingConfig(Section):
         ("none", "constant", "gradual"),
         description="Warm-ups compared at the large batch, with and without zero gamma.",
     )
+    unit_gamma: bool = Field(
+        True, description="Train with gains of one too, at the reference and the large batch."
+    )
     base_lr: PositiveFloat = Field(0.5, description="Rate of the reference batch.")
     candidate_lrs: Rates = Field(
         (), description="Other rates of the reference batch, compared on validation data."
+    )
+    candidate_seeds: PositiveInt = Field(
+        2, description="Seeds of each of those, the first of `seeds`."
     )
     lars_groups: PositiveInt | None = Field(
         64, description="Groups of the batch that LARS trains; null: LARS is left out."

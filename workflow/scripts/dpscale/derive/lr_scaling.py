@@ -29,7 +29,7 @@ COLUMNS: Columns = (
     | integers("seeds diverged_seeds epochs steps group_batch reference_groups workers")
     | integers("train_samples")
     | floats("base_lr margin_frac")
-    | flags("reference chosen")
+    | flags("reference large chosen")
     | texts("base_runs message expected")
 )
 
@@ -53,7 +53,8 @@ def lr_scaling(
     the test error less that of the reference batch, resampled in pairs of one seed; kept says
     what it means against margin_frac: "kept" where the interval ends at or below the margin,
     "lost" where it begins above it, else "undecided"; null without an interval. chosen marks,
-    among the rates tried at one batch, the one of the least median validation error. A run of
+    among the rates tried at one batch, the one of the least median validation error; large marks
+    the batch at which most ways to train are compared. A run of
     which a seed diverged has no error: a median of the others would praise it.
     Raises MixedMachinesError for runs of different machines.
     """
@@ -62,8 +63,10 @@ def lr_scaling(
     found = {run["run"]: ends(run["run"], trials, evaluations) for _, run in planned.iterrows()}
     base = _reference(planned)
     rows = [_row(run, found[run["run"]], base and found[base]) for _, run in planned.iterrows()]
+    large = _large_batch(rows)
     for row in rows:
         row |= {"reference": row["runs"] == base, "base_runs": base}
+        row["large"] = row["global_batch"] == large
     return as_table(_chosen(rows), COLUMNS)
 
 
@@ -113,6 +116,16 @@ def _reference(planned: pd.DataFrame) -> str | None:
     at_base = planned["groups"] == planned["reference_groups"]
     chosen = planned[at_base.fillna(False) & (planned["role"] == "arm") & planned["zero_gamma"]]
     return None if chosen.empty else str(chosen["run"].iloc[0])
+
+
+def _large_batch(rows: list[dict[str, Any]]) -> int | None:
+    """The batch of most arms beside the reference batch; the smallest of several."""
+    batches = [
+        row["global_batch"]
+        for row in rows
+        if row["role"] == "arm" and row["groups"] != row["reference_groups"]
+    ]
+    return max(sorted(set(batches)), key=batches.count, default=None)
 
 
 def _row(run: pd.Series, own: Ends, base: Ends | None) -> dict[str, Any]:

@@ -12,7 +12,7 @@ ERRORS = {
     "train_error_frac": "train_accuracy_frac",
     "validation_error_frac": "validation_accuracy_frac",
 }
-OF_ARM = ["arm", "role", "rule", "warmup", "zero_gamma", "optimizer", "global_batch", "runs"]
+OF_ARM = ["arm", "role", "rule", "warmup", "zero_gamma", "optimizer", "global_batch", "large", "runs"]
 COLUMNS: Columns = (
     texts("arm role rule warmup")
     | flags("zero_gamma")
@@ -21,6 +21,7 @@ COLUMNS: Columns = (
     | floats(" ".join(f"{name} {name}_low {name}_high" for name in ERRORS))
     | floats("lr")
     | texts("runs")
+    | flags("large")
 )
 
 

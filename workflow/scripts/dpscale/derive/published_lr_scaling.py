@@ -45,9 +45,15 @@ class Claim(NamedTuple):
 
 
 _REFERENCE = Way(warmup="none", at_reference=True)
+# Table 1: warm-up at 8k, zero gamma. Table 2: (a) rules at 8k, (b) zero gamma at 256 and 8k.
 CLAIMS = (
     Claim("gradual warm-up against none", Way(), Way(warmup="none"), 23.74, 24.84, "Table 1"),
     Claim("constant warm-up against none", Way(warmup="constant"), Way(warmup="none"),
+          25.88, 24.84, "Table 1"),
+    Claim("gradual warm-up against none, gains of one here", Way(zero_gamma=False),
+          Way(warmup="none", zero_gamma=False), 23.74, 24.84, "Table 1"),
+    Claim("constant warm-up against none, gains of one here",
+          Way(warmup="constant", zero_gamma=False), Way(warmup="none", zero_gamma=False),
           25.88, 24.84, "Table 1"),
     Claim("gradual warm-up against the reference batch", Way(), _REFERENCE,
           23.74, 23.60, "Table 1", same=True),
@@ -146,16 +152,10 @@ def _point(batch: int, lr_scaling: pd.DataFrame, base: pd.Series | None) -> dict
     }  # fmt: skip
 
 
-def large_batch(lr_scaling: pd.DataFrame) -> int | None:
-    """Return the batch at which the warm-ups are compared: that of the constant warm-up."""
-    constant = lr_scaling[lr_scaling["warmup"] == "constant"]["global_batch"].dropna()
-    return None if constant.empty else int(constant.max())
-
-
 def _found(lr_scaling: pd.DataFrame, way: Way) -> pd.Series | None:
     """The row of a way to train, or None where it is not planned."""
     at_base = lr_scaling["groups"] == lr_scaling["reference_groups"]
-    batch = at_base if way.at_reference else lr_scaling["global_batch"] == large_batch(lr_scaling)
+    batch = at_base if way.at_reference else lr_scaling["large"]
     rows = lr_scaling[
         batch.fillna(False).astype(bool)
         & (lr_scaling["role"] == "arm")

@@ -23,7 +23,7 @@ def draw(
     drawn = _drawn(lr_scaling, lr_scaling_elbow)
     figure, (left, right) = style.panels(1, 2, height_in=3.5, widths=(3, 2))
     left.set_title("Measured here")
-    right.set_title("Published: ResNet-50, ImageNet")
+    right.set_title("Published (ResNet-50)")
     if drawn.empty:
         style.note(left, "not measured yet")
     else:

@@ -52,10 +52,11 @@ def _said(value: object) -> str:
 
 
 def _drawn(curves: pd.DataFrame) -> pd.DataFrame:
-    """The SGD runs of the linear rule at the batch that has a constant warm-up."""
-    linear = curves[(curves.role == "arm") & (curves.rule == "linear")]
-    large = linear[linear.warmup == "constant"].global_batch.max()
-    rows = linear[(linear.global_batch == large) & (linear.optimizer == "sgd")].copy()
+    """The SGD runs of the linear rule at the batch where the warm-ups are compared."""
+    large = pd.Series([style.known(flag) and bool(flag) for flag in curves.large],
+                      index=curves.index, dtype=bool)  # fmt: skip
+    arms = (curves.role == "arm") & (curves.rule == "linear") & (curves.optimizer == "sgd")
+    rows = curves[arms & large].copy()
     rows["zero_gamma"] = [bool(flag) for flag in rows.zero_gamma]
     columns = [f"{name}{end}" for name in ERRORS for end in ("", "_low", "_high")]
     rows[columns] = rows[columns].apply(pd.to_numeric).astype(float)

@@ -36,10 +36,11 @@ def arms(study: LrScalingConfig) -> Iterator[Arm]:
     """The arms in the order of the report; some come twice."""
     reference, large = study.reference_groups, study.large_groups
     yield Arm(reference, warmup="none")
-    yield Arm(reference, warmup="none", zero_gamma=False)
+    if study.unit_gamma:
+        yield Arm(reference, warmup="none", zero_gamma=False)
     for groups in study.groups:
         yield Arm(groups)
-    for zero_gamma in (True, False):
+    for zero_gamma in (True, False) if study.unit_gamma else (True,):
         for warmup in study.warmups:
             yield Arm(large, warmup=warmup, zero_gamma=zero_gamma)
     for rule in study.rules:
@@ -61,6 +62,7 @@ def scaled_rate(base_lr: float, rule: Rule, multiple: float) -> float:
 
 def _spec(config: Config, study: LrScalingConfig, arm: Arm) -> Spec:
     workers = math.gcd(arm.groups, study.workers)
+    candidate = arm.lr is not None and arm.optimizer == "sgd"
     lr = arm.lr or scaled_rate(study.base_lr, arm.rule, arm.groups / study.reference_groups)
     schedule = ScheduleConfig(
         warmup=arm.warmup,
@@ -79,7 +81,7 @@ def _spec(config: Config, study: LrScalingConfig, arm: Arm) -> Spec:
         arm=arm_name(arm),
         workers=workers,
         per_worker_batch=arm.groups // workers * study.group_batch,
-        seeds=study.seeds,
+        seeds=study.seeds[: study.candidate_seeds] if candidate else study.seeds,
         training=training,
         model=config.model.model_copy(update={"zero_gamma": arm.zero_gamma}),
         scaled=_protocol(study, arm),

@@ -13,16 +13,19 @@ from torch.nn.functional import batch_norm
 
 
 class GroupedBatchNorm2d(nn.BatchNorm2d):
-    """Batch norm that normalises each group of `group_batch` consecutive samples by itself.
+    """Batch norm that normalises each group of `group_batch` samples of a batch by itself.
 
-    Gains and shifts are shared by the groups, as by the workers of DDP. The running statistics
-    are those of the first group alone: DDP sends rank 0's buffers to all, and evaluates with them.
+    Of G groups, group m holds samples m, m + G, m + 2G ...: dealt out as a DistributedSampler
+    deals a batch to workers, so that k groups in one process are the k workers, and however the
+    groups are spread over processes they hold the same samples. Gains and shifts are shared. The
+    running statistics are those of the first group alone: DDP sends rank 0's buffers to all
+    workers, and evaluates with them.
     """
 
     group_batch: int
 
     def forward(self, x: Tensor) -> Tensor:
-        """[k * group_batch, c, h, w] to the same shape; ValueError for samples left over."""
+        """[G * group_batch, c, h, w] to the same shape; ValueError for samples left over."""
         samples, channels, *pixels = x.shape
         if not self.training or samples == self.group_batch:
             return super().forward(x)
@@ -31,11 +34,10 @@ class GroupedBatchNorm2d(nn.BatchNorm2d):
             raise ValueError(f"{samples} samples are not a whole number of {self.group_batch}")
         assert self.running_mean is not None and self.running_var is not None
         assert self.num_batches_tracked is not None and self.momentum is not None
-        # One call normalises all: a group's channels stand for channels of a batch of n.
-        apart = x.view(groups, self.group_batch, channels, *pixels).transpose(0, 1)
         mean, variance = self.running_mean.repeat(groups), self.running_var.repeat(groups)
+        # One call normalises all: the groups' channels stand side by side in a batch of n.
         y = batch_norm(
-            apart.reshape(self.group_batch, groups * channels, *pixels),
+            x.reshape(self.group_batch, groups * channels, *pixels),
             mean,
             variance,
             self.weight.repeat(groups),
@@ -48,8 +50,7 @@ class GroupedBatchNorm2d(nn.BatchNorm2d):
             self.num_batches_tracked.add_(1)
             self.running_mean.copy_(mean[:channels])
             self.running_var.copy_(variance[:channels])
-        together = y.view(self.group_batch, groups, channels, *pixels).transpose(0, 1)
-        return together.reshape(samples, channels, *pixels)
+        return y.reshape(samples, channels, *pixels)
 
 
 def group_batch_norm(network: nn.Module, group_batch: int) -> nn.Module:

@@ -24,8 +24,7 @@ def reference(inputs: Inputs) -> Row | None:
 
 def large_batch(inputs: Inputs) -> int | None:
     """Return the batch at which the ways to train are compared."""
-    found = [row["global_batch"] for row in rows(inputs, warmup="constant")]
-    return max(found, default=None)
+    return next((row["global_batch"] for row in rows(inputs) if row.get("large")), None)
 
 
 def at_large(inputs: Inputs, *, zero_gamma: bool) -> list[Row]:

@@ -61,16 +61,29 @@ def warmups(inputs: Inputs) -> str:
         parts.append(f"{first} {SIDES[side]} no warm-up{_by(row)}")
     if not parts:
         return ""
+    odd = [
+        f"{name}{_by(row)}"
+        for name in ("gradual", "constant")
+        if (row := s2_verdicts.claim(
+            inputs, f"{name} warm-up against none, gains of one here"))
+        and s2_verdicts.direction(row) != "unknown"
+    ]  # fmt: skip
+    rest = f" With gains of one, against no warm-up: {prose.join(odd)}." if odd else ""
     return (
-        f"At kn = {s2_arms.large_batch(inputs)} with zero gamma, {prose.join(parts)}. "
+        f"At kn = {s2_arms.large_batch(inputs)} with zero gamma, {prose.join(parts)}.{rest} "
         "A constant warm-up makes the rate jump where it ends, and the loss with it; a gradual "
         "one gives the weights time to grow with the rate (Goyal et al., 2017, section 2.2)."
     )
 
 
 def _by(row: Row) -> str:
-    value = s2_verdicts.difference(row)
-    return "" if value.value is None else f" (difference {prose.quantity(value)})"
+    """The difference in percentage points, with its interval."""
+    found = s2_verdicts.difference(row)
+    if found.value is None:
+        return ""
+    low, high = (None if end is None else 100 * end for end in (found.low, found.high))
+    text = format_value(100 * found.value, "number", low=low, high=high)
+    return f" (by {text} points)"
 
 
 def gammas(inputs: Inputs) -> str:
@@ -123,8 +136,23 @@ def rules(inputs: Inputs, reference: Row) -> str:
         f"the reference,{found}{made} The linear rule holds while the gradient changes little "
         "over the steps that one larger step replaces; it fails where it would have to replace "
         "most of the training (Goyal et al., 2017, section 2.1). The root of k would keep the "
-        "variance of a step (Krizhevsky, 2014)."
+        f"variance of a step (Krizhevsky, 2014).{_fixed(inputs)}"
     )
+
+
+def _fixed(inputs: Inputs) -> str:
+    """What the fixed rate does at the large batch; empty where it was not run or is undecided."""
+    large = s2_arms.large_batch(inputs)
+    found = s2_arms.gradual(inputs, "fixed", large)
+    standing = found[0].get("kept") if found else None
+    if standing == "kept":
+        return (
+            f" At kn = {large} the fixed rate keeps the error too: the reference's rate is high "
+            "enough for these updates, so that this size does not show the need of scaling there."
+        )
+    if standing == "lost":
+        return f" At kn = {large} the fixed rate loses the error: the rate has to grow with k."
+    return ""
 
 
 def layerwise(inputs: Inputs) -> str:
