@@ -65,7 +65,7 @@ def test_an_edited_title_makes_nothing_stale() -> None:
 def test_a_study_set_to_null_is_left_out() -> None:
     config = DEFAULT.model_copy(update={"scaling": None, "ledger": None})
     assert {spec.study for spec in planned_runs(config).values()} == {
-        "sweep", "large_batch", "replicas", "data_parallel",
+        "sweep", "large_batch", "replicas", "data_parallel", "lr_scaling",
     }  # fmt: skip
 
 

@@ -59,7 +59,7 @@ def _model(config: Config) -> Iterator[Finding]:
     if config.sweep and config.sweep.memory_budget and hardware.device == "cuda":
         yield "sweep.memory_budget", "is a limit for the cpu; set it to null on cuda"
     if config.lr_scaling and config.model.name not in RESIDUAL_MODELS:
-        yield "model.name", f"lr_scaling sets gains of residual blocks; {config.model.name} has none"
+        yield "model.name", f"{config.model.name} has no residual blocks for lr_scaling"
     remedies = config.large_batch.remedies if config.large_batch else ()
     if "zero_gamma" in remedies and config.model.name not in RESIDUAL_MODELS:
         yield (

@@ -11,10 +11,11 @@ from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import UNKNOWN, Estimate, median, paired_median_difference
 
 STUDY = "lr_scaling"
-SETTINGS = (
-    "arm role rule warmup zero_gamma optimizer group_batch groups reference_groups global_batch "
-    "workers lr base_lr margin_frac epochs seeds train_samples message expected status"
-).split()
+SETTINGS = [
+    "arm", "role", "rule", "warmup", "zero_gamma", "optimizer", "group_batch", "groups",
+    "reference_groups", "global_batch", "workers", "lr", "base_lr", "margin_frac", "epochs",
+    "seeds", "train_samples", "message", "expected", "status",
+]  # fmt: skip
 ERRORS = ["test_error_frac", "validation_error_frac", "train_loss"]
 COLUMNS: Columns = (
     texts("arm role rule warmup")
@@ -44,9 +45,7 @@ class Ends(NamedTuple):
     diverged: int
 
 
-def lr_scaling(
-    trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame
-) -> pd.DataFrame:
+def lr_scaling(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each planned run of S2: its median errors over seeds, last epoch.
 
     Errors are fractions, train_loss the mean over the last epoch's samples. difference_frac is

@@ -12,7 +12,17 @@ ERRORS = {
     "train_error_frac": "train_accuracy_frac",
     "validation_error_frac": "validation_accuracy_frac",
 }
-OF_ARM = ["arm", "role", "rule", "warmup", "zero_gamma", "optimizer", "global_batch", "large", "runs"]
+OF_ARM = [
+    "arm",
+    "role",
+    "rule",
+    "warmup",
+    "zero_gamma",
+    "optimizer",
+    "global_batch",
+    "large",
+    "runs",
+]
 COLUMNS: Columns = (
     texts("arm role rule warmup")
     | flags("zero_gamma")

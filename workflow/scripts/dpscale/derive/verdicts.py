@@ -43,7 +43,7 @@ def within(
 
 
 def at_least(low: float | None, high: float | None, published: float) -> Agreement:
-    """Return whether a measured share reaches a published one; an interval across it decides not."""
+    """Return whether a measured share reaches a published one; not decidable across it."""
     if low is None or high is None or low < published <= high:
         return "not decidable"
     return "agrees" if low >= published else "disagrees"

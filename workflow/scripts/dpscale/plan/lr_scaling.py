@@ -91,8 +91,14 @@ def _spec(config: Config, study: LrScalingConfig, arm: Arm) -> Spec:
 def _protocol(study: LrScalingConfig, arm: Arm) -> ScalingProtocol:
     shared: dict[str, Any] = {
         key: getattr(study, key)
-        for key in "trust_coefficient group_batch reference_groups base_lr margin_frac "
-        "expected".split()
+        for key in [
+            "trust_coefficient",
+            "group_batch",
+            "reference_groups",
+            "base_lr",
+            "margin_frac",
+            "expected",
+        ]
     }
     return ScalingProtocol(
         role="search" if arm.lr else "arm",

@@ -32,8 +32,10 @@ class GroupedBatchNorm2d(nn.BatchNorm2d):
         groups, left_over = divmod(samples, self.group_batch)
         if left_over:
             raise ValueError(f"{samples} samples are not a whole number of {self.group_batch}")
-        assert self.running_mean is not None and self.running_var is not None
-        assert self.num_batches_tracked is not None and self.momentum is not None
+        assert self.running_mean is not None
+        assert self.running_var is not None
+        assert self.num_batches_tracked is not None
+        assert self.momentum is not None
         mean, variance = self.running_mean.repeat(groups), self.running_var.repeat(groups)
         # One call normalises all: the groups' channels stand side by side in a batch of n.
         y = batch_norm(

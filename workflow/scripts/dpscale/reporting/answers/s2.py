@@ -45,7 +45,7 @@ def answer(inputs: Inputs) -> Answer:
         s2_reasons.base_rate(inputs, reference),
         s2_reasons.diverged(rows),
         s2_verdicts.balance(inputs),
-        s2_reasons.times(inputs),
+        s2_reasons.iteration_times(inputs),
     ]
     return Answer(
         id="S2",
@@ -97,7 +97,8 @@ def _elbow(inputs: Inputs) -> str:
     row = found[0]
     elbow, lost = row["elbow_batch"], row.get("lost_batch")
     if elbow == row["largest_batch"]:
-        return f"the linear rule with gradual warm-up keeps it up to the largest batch, kn = {elbow}"
+        rule = "the linear rule with gradual warm-up"
+        return f"{rule} keeps it up to the largest batch, kn = {elbow}"
     until = (
         "keeps it at no larger batch"
         if elbow == row["reference_batch"]

@@ -36,9 +36,7 @@ def at_large(inputs: Inputs, *, zero_gamma: bool) -> list[Row]:
 def gradual(inputs: Inputs, rule: str, batch: int | None = None) -> list[Row]:
     """Return the arms of a rule with gradual warm-up and zero gamma, by batch."""
     found = rows(inputs, rule=rule, role="arm", optimizer="sgd", warmup="gradual")
-    found = [
-        row for row in found if row.get("zero_gamma") and batch in (None, row["global_batch"])
-    ]
+    found = [row for row in found if row.get("zero_gamma") and batch in (None, row["global_batch"])]
     return sorted(found, key=lambda row: row["global_batch"])
 
 

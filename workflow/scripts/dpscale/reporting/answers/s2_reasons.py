@@ -130,10 +130,10 @@ def rules(inputs: Inputs, reference: Row) -> str:
     ]
     updates = (largest[-1].get("train_samples") or 0) // batch
     made = f" An epoch has {prose.counted(updates, 'update')} there." if updates else ""
+    times = format_value(batch / reference["global_batch"], "ratio")
     found = f" the test error is {prose.join(errors)}." if errors else " no rule has an error."
     return (
-        f"At the largest batch, kn = {batch}, {format_value(batch / reference['global_batch'], 'ratio')} "
-        f"the reference,{found}{made} The linear rule holds while the gradient changes little "
+        f"At the largest batch, kn = {batch}, {times} the reference,{found}{made} The linear rule holds while the gradient changes little "
         "over the steps that one larger step replaces; it fails where it would have to replace "
         "most of the training (Goyal et al., 2017, section 2.1). The root of k would keep the "
         f"variance of a step (Krizhevsky, 2014).{_fixed(inputs)}"
@@ -221,7 +221,7 @@ def diverged(rows: list[Row]) -> str:
     )
 
 
-def times(inputs: Inputs) -> str:
+def iteration_times(inputs: Inputs) -> str:
     """Return seconds an iteration and the efficiency beside the published one; empty if unknown."""
     found = inputs.rows("published_lr_scaling", kind="efficiency")
     row = found[0] if found else None

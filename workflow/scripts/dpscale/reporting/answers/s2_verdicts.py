@@ -85,7 +85,7 @@ def tables(inputs: Inputs) -> list[Table]:
     return [
         _table("Comparisons of Goyal et al. (2017) beside the measured ones.",
                [*named, published[0], other, published[1], *measured_here], claims),
-        _table("Their figure 1, error less that of the reference batch, beside the linear rule here.",
+        _table("Their figure 1 beside the linear rule here: errors less the reference batch's.",
                [*batches, *published, *measured_here], curve),
     ]  # fmt: skip
 

@@ -27,9 +27,7 @@ def measure_scaled(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
 
     The run is `complete` where any seed came to its end: a trial says itself how it ended.
     """
-    meter = Meter(
-        spec.run, "epoch", spec.training.epochs, parts=len(spec.seeds), shown=place.leads
-    )
+    meter = Meter(spec.run, "epoch", spec.training.epochs, parts=len(spec.seeds), shown=place.leads)
     trials: list[Row] = []
     evaluations: list[Row] = []
     for trial, seed in enumerate(spec.seeds):
@@ -46,7 +44,8 @@ def measure_scaled(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
 
 
 def _settings(spec: Spec) -> Row:
-    assert spec.scaled is not None and spec.per_worker_batch is not None
+    assert spec.scaled is not None
+    assert spec.per_worker_batch is not None
     return {
         "role": spec.scaled.role,
         "arm": spec.arm,
