@@ -8,7 +8,7 @@ from builders import run_row, table
 from dpscale.derive.lr_scaling import lr_scaling, standing
 from dpscale.derive.lr_scaling_curves import curves
 from dpscale.derive.lr_scaling_elbow import elbow
-from dpscale.derive.published_lr_scaling import published_lr_scaling
+from dpscale.derive.lr_scaling_verdicts import published_lr_scaling
 from dpscale.derive.verdicts import at_least
 
 Tables = dict[str, pd.DataFrame]

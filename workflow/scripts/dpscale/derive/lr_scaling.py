@@ -61,7 +61,9 @@ def lr_scaling(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFra
     require_same_machine(planned)
     found = {run["run"]: ends(run["run"], trials, evaluations) for _, run in planned.iterrows()}
     base = _reference(planned)
-    rows = [_row(run, found[run["run"]], base and found[base]) for _, run in planned.iterrows()]
+    rows = [
+        _row(run, found[run["run"]], found[base] if base else None) for _, run in planned.iterrows()
+    ]
     large = _large_batch(rows)
     for row in rows:
         row |= {"reference": row["runs"] == base, "base_runs": base}

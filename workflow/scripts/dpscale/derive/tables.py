@@ -18,10 +18,10 @@ from dpscale.derive import (
     lr_scaling,
     lr_scaling_curves,
     lr_scaling_elbow,
+    lr_scaling_verdicts,
     order,
     phases,
     prediction,
-    published_lr_scaling,
     replicas,
     scaling,
     sweep,
@@ -75,7 +75,7 @@ DERIVED: dict[str, tuple[Callable[..., pd.DataFrame], list[str]]] = {
     "lr_scaling_curves": (lr_scaling_curves.curves, ["lr_scaling", "trials", "evaluations"]),
     "iteration_times": (iteration_times.iteration_times, ["scaling", "runs"]),
     "published_lr_scaling": (
-        published_lr_scaling.published_lr_scaling,
+        lr_scaling_verdicts.published_lr_scaling,
         ["lr_scaling", "iteration_times", "trials", "evaluations"],
     ),
 }
@@ -103,7 +103,7 @@ COLUMNS: dict[str, Columns] = {
     "lr_scaling_elbow": lr_scaling_elbow.COLUMNS,
     "lr_scaling_curves": lr_scaling_curves.COLUMNS,
     "iteration_times": iteration_times.COLUMNS,
-    "published_lr_scaling": published_lr_scaling.COLUMNS,
+    "published_lr_scaling": lr_scaling_verdicts.COLUMNS,
 }
 
 

@@ -13,6 +13,7 @@ SERIES = {
     "fixed": "fixed rate",
     "lars": "LARS",
 }
+APART = 1.05  # from series to series at one batch, so that intervals do not hide each other
 ERROR = ["test_error_frac", "test_error_frac_low", "test_error_frac_high"]
 
 
@@ -90,10 +91,11 @@ def _measured(axes: Axes, drawn: pd.DataFrame) -> None:
 def _line(axes: Axes, own: pd.DataFrame, index: int, label: str, floor: float) -> None:
     colour, marker = style.colour_of(index), style.marker_of(index)
     whole = own[own.test_error_frac.notna()]
+    places = whole.global_batch.astype(float) * APART ** (index - 1)
     heights = whole.test_error_frac.clip(lower=floor)
-    axes.plot(whole.global_batch, heights, color=colour, marker=marker, label=label)
+    axes.plot(places, heights, color=colour, marker=marker, label=label)
     axes.vlines(
-        whole.global_batch,
+        places,
         whole.test_error_frac_low.clip(lower=floor),
         whole.test_error_frac_high,
         color=colour,

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from dpscale.config.lr_scaling import LrScalingConfig, Rule, ScalingProtocol, Warmup
 from dpscale.config.root import Config
@@ -19,7 +19,7 @@ class Arm(NamedTuple):
     rule: Rule = "linear"
     warmup: Warmup = "gradual"
     zero_gamma: bool = True
-    optimizer: str = "sgd"
+    optimizer: Literal["sgd", "lars"] = "sgd"
     lr: float | None = None
 
 

@@ -1,7 +1,14 @@
 """S2: which learning rate and which warm-up a large batch needs."""
 
 from dpscale.reporting.answer import Answer, Value
-from dpscale.reporting.answers import prose, s2_arms, s2_reasons, s2_tables, s2_verdicts
+from dpscale.reporting.answers import (
+    prose,
+    s2_arms,
+    s2_protocol,
+    s2_reasons,
+    s2_tables,
+    s2_verdicts,
+)
 from dpscale.reporting.answers.inputs import Inputs, Row, lacking
 from dpscale.reporting.answers.references import GOYAL, HE, IOFFE, KRIZHEVSKY, YOU
 
@@ -36,16 +43,16 @@ def answer(inputs: Inputs) -> Answer:
             formula=FORMULA,
         )
     paragraphs = [
-        s2_reasons.protocol(inputs, reference),
-        s2_reasons.expectation(reference),
+        s2_protocol.protocol(inputs, reference),
+        s2_protocol.expectation(reference),
         s2_reasons.warmups(inputs),
         s2_reasons.gammas(inputs),
         s2_reasons.rules(inputs, reference),
         s2_reasons.layerwise(inputs),
-        s2_reasons.base_rate(inputs, reference),
-        s2_reasons.diverged(rows),
+        s2_protocol.base_rate(inputs, reference),
+        s2_protocol.diverged(rows),
         s2_verdicts.balance(inputs),
-        s2_reasons.iteration_times(inputs),
+        s2_protocol.iteration_times(inputs),
     ]
     return Answer(
         id="S2",

@@ -44,7 +44,9 @@ def lars(inputs: Inputs) -> Row | None:
     """Return the LARS run whose rate was chosen on validation data, or the only one."""
     found = rows(inputs, optimizer="lars")
     chosen = [row for row in found if row.get("chosen")]
-    return (chosen or (found if len(found) == 1 else [None]))[0]
+    if len(found) == 1:
+        return found[0]
+    return chosen[0] if chosen else None
 
 
 def name(row: Row) -> str:

@@ -1,6 +1,6 @@
 """S2's tables: every arm, the elbows, and the published results beside them."""
 
-from dpscale.reporting.answer import Column, Table
+from dpscale.reporting.answer import Cell, Column, Table
 from dpscale.reporting.answers import s2_verdicts
 from dpscale.reporting.answers.inputs import Inputs, Row
 from dpscale.reporting.answers.measured_table import measured_table
@@ -46,7 +46,7 @@ def tables(inputs: Inputs, rows: list[Row]) -> list[Table]:
     return made + s2_verdicts.tables(inputs)
 
 
-def _words(row: Row) -> dict[str, str]:
+def _words(row: Row) -> dict[str, Cell]:
     way = "LARS" if row["optimizer"] == "lars" else row["rule"]
     if row["role"] == "search":
         way = f"{way}, {'chosen' if row.get('chosen') else 'tried'} on validation data"
