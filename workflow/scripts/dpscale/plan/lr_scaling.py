@@ -112,9 +112,9 @@ def _protocol(study: LrScalingConfig, arm: Arm) -> ScalingProtocol:
 def arm_name(arm: Arm) -> str:
     """A readable name of an arm's way, without its batch; never parsed."""
     gamma = "zero_gamma" if arm.zero_gamma else "unit_gamma"
-    parts = [arm.optimizer] if arm.optimizer != "sgd" else [arm.rule]
-    parts += [arm.warmup, gamma, *([f"lr{arm.lr:g}"] if arm.lr else [])]
-    return "-".join(parts)
+    way = arm.rule if arm.optimizer == "sgd" else arm.optimizer
+    rate = f"-lr{arm.lr:g}" if arm.lr else ""
+    return f"{way}-{arm.warmup}-{gamma}{rate}"
 
 
 def run_name(arm: Arm, group_batch: int) -> str:
