@@ -63,7 +63,8 @@ def base_rate(inputs: Inputs, reference: Row) -> str:
     )
     return (
         f"The rate of the reference batch, {reference['lr']:g}, gives a validation error of "
-        f"{prose.bare(own)}; {prose.join(others)}: {verdict}."
+        f"{prose.bare(own)}; {prose.join(others)}, over "
+        f"{prose.counted(min(row['seeds'] for row in tried), 'seed')} each: {verdict}."
     )
 
 

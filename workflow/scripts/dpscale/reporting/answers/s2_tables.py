@@ -7,15 +7,15 @@ from dpscale.reporting.answers.measured_table import measured_table
 
 ARMS = [
     Column(key="global_batch", title="Global batch kn", unit="setting"),
-    Column(key="way", title="Rule or optimiser"),
+    Column(key="way", title="Rule"),
     Column(key="warmup", title="Warm-up"),
-    Column(key="gamma", title="Last gain of a block"),
+    Column(key="gamma", title="Last gain"),
     Column(key="lr", title="Rate", unit="number"),
     Column(key="steps", title="Updates", unit="count"),
     Column(key="train_loss", title="Training loss", unit="number"),
     Column(key="validation_error_frac", title="Validation error", unit="fraction"),
     Column(key="test_error_frac", title="Test error", unit="fraction"),
-    Column(key="difference_frac", title="Less the reference's", unit="fraction"),
+    Column(key="difference_frac", title="Less reference", unit="fraction"),
     Column(key="standing", title="Reference error"),
 ]
 ELBOWS = [
@@ -33,7 +33,8 @@ def tables(inputs: Inputs, rows: list[Row]) -> list[Table]:
         return []
     arms = measured_table(
         inputs,
-        "Every way to train, after its last epoch: medians over the seeds.",
+        "Every way to train, after its last epoch: medians over the seeds. Of rates tried at one "
+        "batch, the one with the least validation error is marked as chosen.",
         ARMS,
         sorted(rows, key=lambda row: row["global_batch"]),
         _words,
@@ -49,7 +50,7 @@ def tables(inputs: Inputs, rows: list[Row]) -> list[Table]:
 def _words(row: Row) -> dict[str, Cell]:
     way = "LARS" if row["optimizer"] == "lars" else row["rule"]
     if row["role"] == "search":
-        way = f"{way}, {'chosen' if row.get('chosen') else 'tried'} on validation data"
+        way = f"{way}, {'chosen' if row.get('chosen') else 'tried'}"
     standing = "the reference" if row.get("reference") else row.get("kept") or "no interval"
     return {
         "way": way,

@@ -68,14 +68,14 @@ def tables(inputs: Inputs) -> list[Table]:
     claims = [row for row in found if row["kind"] == "claim"]
     curve = [row for row in found if row["kind"] == "curve" and row["batch_ratio"] != 1]
     published = [
-        Column(key="published_frac", title="Published error", unit="fraction"),
+        Column(key="published", title="Published error"),
         Column(key="published_difference_frac", title="Published difference", unit="fraction"),
     ]
     measured_here = [
         Column(key="difference_frac", title="Measured difference", unit="fraction"),
         Column(key="verdict", title="Verdict"),
     ]
-    other = Column(key="published_other_frac", title="of the other", unit="fraction")
+    errors = Column(key="published", title="Published errors")
     batches = [
         Column(key="batch_ratio", title="Batch over reference", unit="ratio"),
         Column(key="published_batch", title="Published kn", unit="setting"),
@@ -84,7 +84,7 @@ def tables(inputs: Inputs) -> list[Table]:
     named = [Column(key="claim", title="Comparison"), Column(key="source", title="Published in")]
     return [
         _table("Comparisons of Goyal et al. (2017) beside the measured ones.",
-               [*named, published[0], other, published[1], *measured_here], claims),
+               [*named, errors, published[1], *measured_here], claims),
         _table("Their figure 1 beside the linear rule here: errors less the reference batch's.",
                [*batches, *published, *measured_here], curve),
     ]  # fmt: skip
@@ -94,6 +94,8 @@ def _table(caption: str, columns: list[Column], rows: list[Row]) -> Table:
     """A table whose measured cells alone have runs behind them."""
 
     def cell(row: Row, column: Column) -> Value | str:
+        if column.key == "published":
+            return _published(row)
         if not column.unit:
             return str(row[column.key])
         if column.key == "difference_frac":
@@ -105,3 +107,9 @@ def _table(caption: str, columns: list[Column], rows: list[Row]) -> Table:
 
     made = [{column.key: cell(row, column) for column in columns} for row in rows]
     return Table(caption=caption, columns=columns, rows=made)
+
+
+def _published(row: Row) -> str:
+    """The published errors as they were printed: two decimals of a percent, no more digits."""
+    own, other = (100 * row[key] for key in ("published_frac", "published_other_frac"))
+    return f"{own:.2f}%" if row["kind"] == "curve" else f"{own:.2f}% against {other:.2f}%"
