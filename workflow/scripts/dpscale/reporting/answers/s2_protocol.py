@@ -102,5 +102,6 @@ def iteration_times(inputs: Inputs) -> str:
         f"with b = {cell['per_worker_batch']} takes {iteration}, that of one {single}: an "
         f"efficiency of {share}, everything included. Published: about "
         f"{format_value(row['published_frac'], 'fraction')} at 352 GPUs against eight, where an "
-        f"iteration took 12% longer (section 5.5). Verdict on keeping such a share: {row['verdict']}."
+        "iteration took 12% longer (section 5.5). Verdict on keeping such a share: "
+        f"{row['verdict']}."
     )
