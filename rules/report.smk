@@ -9,13 +9,15 @@ DERIVED = (
     "compression prediction what_if ledger wire accuracy order replicas phases "
     "assignment assignment_utilisation assignment_split assignment_published "
     "model_averaging averaging_curves averaging_rates averaging_pairs learners "
-    "published_model_averaging"
+    "published_model_averaging "
+    "lr_scaling lr_scaling_elbow lr_scaling_curves iteration_times published_lr_scaling"
 ).split()
 FIGURES = (
     "batch_sweep speedup communication step_split bandwidth link_fit what_if compression "
     "accuracy order ledger replicas "
     "assignment_utilisation assignment_time assignment_split assignment_accuracy "
-    "model_averaging learners"
+    "model_averaging learners "
+    "lr_scaling warmups iteration_times"
 ).split()
 TEMPLATES = sorted(
     f"report/{path.name}" for path in Path(workflow.basedir, "report").glob("*.*")

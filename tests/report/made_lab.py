@@ -34,7 +34,7 @@ FIGURES = {
     "Q6": ["ledger"],
     "Q7": ["replicas"],
     "S1": [],
-    "S2": [],
+    "S2": ["lr_scaling", "warmups", "iteration_times"],
     "S3": [],
     "S4": [],
 }

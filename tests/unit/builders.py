@@ -17,6 +17,7 @@ import pandas as pd
 
 import assignment_builders
 import direct_builders
+import lr_scaling_builders
 import model_averaging_builders
 from dpscale.records.tidy import SCHEMAS
 
@@ -341,6 +342,8 @@ def full_lab(
     averaging = model_averaging_builders.study_rows()
     averaging["runs"] = [run_row(**row) for row in averaging["runs"]]
     for name, added in averaging.items():
+        made[name] += added
+    for name, added in lr_scaling_builders.rows(run_row).items():
         made[name] += added
     for run in training:
         if run["study"] == "replicas":

@@ -19,7 +19,7 @@ IDS = [
     *("H1", "H2", "H3", "H4", "H5", "H6"),
     *("S1", "S2", "S3", "S4"),
 ]
-BUILT = [*IDS[:15], "S3"]  # whose runs the built lab has
+BUILT = [*IDS[:15], "S2", "S3"]  # whose runs the built lab has
 SCRIPT = Path(__file__).parents[2] / "workflow" / "scripts" / "answer.py"
 
 
@@ -134,6 +134,10 @@ def test_answers_survive_json():
         (
             "model_averaging-seed1",
             {"S3": "model_averaging, model_averaging-seed1: not run yet"},
+        ),
+        (
+            "lr_scaling-linear-gradual-zero_gamma-kn256",
+            {"S2": "lr_scaling, arm = linear-gradual-zero_gamma, kn = 256: not run yet"},
         ),
     ],
 )

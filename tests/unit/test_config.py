@@ -58,7 +58,7 @@ def with_one_wrong_letter(raw: dict[str, Any], key: str) -> tuple[dict[str, Any]
     return wrong_raw, ".".join([*path, wrong])
 
 
-@pytest.mark.parametrize("name", ["config", "lab", "smoke", "assignment"])
+@pytest.mark.parametrize("name", ["config", "lab", "smoke", "assignment", "lr_scaling"])
 def test_shipped_configurations_are_valid(name: str) -> None:
     assert read_config(FOLDER / f"{name}.yaml").name == {"config": "laptop"}.get(name, name)
 
@@ -140,12 +140,8 @@ def test_accuracy_asked_of_synthetic_data_is_refused() -> None:
     }  # fmt: skip
     message = error_of(raw)
     assert "config: large_batch: asks for accuracy" in message
-    assert (
-        load_config(
-            raw | dict.fromkeys(["large_batch", "replicas", "assignment", "model_averaging"])
-        ).data.samples
-        == 2000
-    )
+    accuracy = ("large_batch", "replicas", "assignment", "lr_scaling", "model_averaging")
+    assert load_config(raw | dict.fromkeys(accuracy)).data.samples == 2000
 
 
 @pytest.mark.parametrize(

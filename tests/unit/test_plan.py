@@ -68,7 +68,7 @@ def test_a_study_set_to_null_is_left_out() -> None:
     config = DEFAULT.model_copy(update={"scaling": None, "ledger": None})
     assert {spec.study for spec in planned_runs(config).values()} == {
         "sweep", "large_batch", "replicas", "data_parallel", "assignment", "assignment_split",
-        "model_averaging",
+        "lr_scaling", "model_averaging",
     }  # fmt: skip
 
 

@@ -88,3 +88,31 @@ def test_an_unknown_word_names_its_key(key: str) -> None:
     schedule = ScheduleConfig().model_copy(update={key: "sudden"})
     with pytest.raises(ValueError, match=rf"schedule\.{key}: 'sudden'"):
         learning_rate(0, base_lr=0.8, schedule=schedule, steps_per_epoch=10, epochs=1)
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        (0, 0.1),  # the reference's rate: 3.2 / 32
+        (1, 0.1124),  # 3.1 / 250 a step
+        (249, 3.1876),
+        (250, 3.2),  # the end of the warm-up
+        (1499, 3.2),
+        (1500, 0.32),
+        (2999, 0.32),
+        (3000, 0.032),
+        (4000, 0.0032),
+        (4499, 0.0032),
+    ],
+)
+def test_the_published_schedule_of_kn_8192_at_its_first_step_warmup_and_decays(
+    step: int, expected: float
+) -> None:
+    # Goyal et al.: 3.2 at kn = 8,192, 5 epochs of warm-up from 0.1, decays at 30, 60 and 80 of 90
+    # epochs; here of 50 steps each.
+    schedule = ScheduleConfig(
+        warmup="gradual", warmup_epochs=5.0, warmup_start_factor=1 / 32,
+        decay="step", decay_epochs=(30, 60, 80),
+    )  # fmt: skip
+    made = learning_rate(step, base_lr=3.2, schedule=schedule, steps_per_epoch=50, epochs=90)
+    assert made == pytest.approx(expected)

@@ -22,6 +22,7 @@ def impossible_combinations(config: Config) -> Iterator[Finding]:
     yield from _training_on_synthetic(config)
     yield from _batches(config)
     yield from _model_averaging(config)
+    yield from _rate_scaling(config)
     yield from _tables(config)
     yield from assignment_findings(config)
 
@@ -60,6 +61,8 @@ def _model(config: Config) -> Iterator[Finding]:
         yield "training.precision", "tf32 exists on CUDA alone; the nearest valid is fp32"
     if config.sweep and config.sweep.memory_budget and hardware.device == "cuda":
         yield "sweep.memory_budget", "is a limit for the cpu; set it to null on cuda"
+    if config.lr_scaling and config.model.name not in RESIDUAL_MODELS:
+        yield "model.name", f"{config.model.name} has no residual blocks for lr_scaling"
     remedies = config.large_batch.remedies if config.large_batch else ()
     if "zero_gamma" in remedies and config.model.name not in RESIDUAL_MODELS:
         yield (
@@ -111,12 +114,14 @@ def _worker_counts(config: Config) -> Iterator[tuple[str, int]]:
         yield "ledger.workers", workers
     for workers in config.assignment.workers if config.assignment else ():
         yield "assignment.workers", workers
+    if config.lr_scaling:
+        yield "lr_scaling.workers", config.lr_scaling.workers
 
 
 def _training_on_synthetic(config: Config) -> Iterator[Finding]:
     if config.data.dataset != "synthetic":
         return
-    for key in ("large_batch", "replicas", "assignment"):
+    for key in ("large_batch", "replicas", "assignment", "lr_scaling"):
         if getattr(config, key) is not None:
             yield (
                 key,
@@ -180,6 +185,14 @@ def _model_averaging(config: Config) -> Iterator[Finding]:
             )
 
 
+def _rate_scaling(config: Config) -> Iterator[Finding]:
+    study = config.lr_scaling
+    if study and study.reference_groups in study.groups:
+        yield "lr_scaling.groups", "holds reference_groups, which is trained anyway; leave it out"
+    if study and study.large_groups == study.reference_groups:
+        yield "lr_scaling.large_groups", "is the reference batch itself; give a larger one"
+
+
 def _tables(config: Config) -> Iterator[Finding]:
     for index, table in enumerate(config.audit.tables if config.audit else ()):
         if not Path(table.path).is_file():
@@ -215,3 +228,6 @@ def _planned_batches(config: Config) -> Iterator[tuple[str, int, int]]:
         yield "assignment.per_worker_batch", most, study.per_worker_batch
         for batch in study.larger_batches:
             yield "assignment.larger_batches", 1, batch
+    if rates := config.lr_scaling:
+        fixed = (rates.reference_groups, rates.large_groups, rates.lars_groups or 1)
+        yield "lr_scaling.groups", max(*rates.groups, *fixed), rates.group_batch

@@ -18,9 +18,14 @@ from dpscale.derive import (
     compression,
     ddp_at_one,
     epoch_times,
+    iteration_times,
     learners,
     ledger,
     link,
+    lr_scaling,
+    lr_scaling_curves,
+    lr_scaling_elbow,
+    lr_scaling_verdicts,
     model_averaging,
     order,
     phases,
@@ -93,6 +98,14 @@ DERIVED: dict[str, tuple[Callable[..., pd.DataFrame], list[str]]] = {
         published_model_averaging.published,
         ["averaging_pairs", "learners"],
     ),
+    "lr_scaling": (lr_scaling.lr_scaling, ["trials", "evaluations", "runs"]),
+    "lr_scaling_elbow": (lr_scaling_elbow.elbow, ["lr_scaling"]),
+    "lr_scaling_curves": (lr_scaling_curves.curves, ["lr_scaling", "trials", "evaluations"]),
+    "iteration_times": (iteration_times.iteration_times, ["scaling", "runs"]),
+    "published_lr_scaling": (
+        lr_scaling_verdicts.published_lr_scaling,
+        ["lr_scaling", "iteration_times", "trials", "evaluations"],
+    ),
 }
 
 COLUMNS: dict[str, Columns] = {
@@ -124,6 +137,11 @@ COLUMNS: dict[str, Columns] = {
     "averaging_pairs": averaging_pairs.COLUMNS,
     "learners": learners.COLUMNS,
     "published_model_averaging": published_model_averaging.COLUMNS,
+    "lr_scaling": lr_scaling.COLUMNS,
+    "lr_scaling_elbow": lr_scaling_elbow.COLUMNS,
+    "lr_scaling_curves": lr_scaling_curves.COLUMNS,
+    "iteration_times": iteration_times.COLUMNS,
+    "published_lr_scaling": lr_scaling_verdicts.COLUMNS,
 }
 
 

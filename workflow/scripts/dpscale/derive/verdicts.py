@@ -40,3 +40,10 @@ def within(
     if low is None or high is None:
         return "not decidable"
     return "agrees" if low <= published_high and high >= published_low else "disagrees"
+
+
+def at_least(low: float | None, high: float | None, published: float) -> Agreement:
+    """Return whether a measured share reaches a published one; not decidable across it."""
+    if low is None or high is None or low < published <= high:
+        return "not decidable"
+    return "agrees" if low >= published else "disagrees"

@@ -17,14 +17,17 @@ from dpscale.figures import (
     batch_sweep,
     communication,
     compression,
+    iteration_times,
     learners,
     ledger,
     link_fit,
+    lr_scaling,
     model_averaging,
     order,
     replicas,
     speedup,
     step_split,
+    warmups,
     what_if,
 )
 from dpscale.figures.style import house_style
@@ -187,6 +190,30 @@ FIGURES: dict[str, FigureEntry] = {
         "Medians with 95% intervals; a ring marks the number that adding learners, and stepping "
         "back at the first that gains too little, settles on. Dashed: one network by itself.",
         learners.alt,
+    ),
+    "lr_scaling": FigureEntry(
+        lr_scaling.draw,
+        ("lr_scaling", "lr_scaling_elbow", "published_lr_scaling"),
+        "Error against the global batch, by the rule of the learning rate",
+        "Median over the seeds with 95% intervals, gradual warm-up and zero gamma; × where a seed "
+        "diverged. On the right figure 1 of Goyal et al. (2017), which was not measured here.",
+        lr_scaling.alt,
+    ),
+    "warmups": FigureEntry(
+        warmups.draw,
+        ("lr_scaling_curves",),
+        "Warm-ups at the large batch, epoch by epoch",
+        "Median over the seeds and its 95% interval; a line ends where a seed diverged. Training "
+        "errors are of an epoch's samples while the model learns.",
+        warmups.alt,
+    ),
+    "iteration_times": FigureEntry(
+        iteration_times.draw,
+        ("iteration_times",),
+        "Time of an iteration and of an epoch against workers",
+        "Each worker has b samples of its own, loading included, 95% intervals; hollow points had "
+        "more workers than devices.",
+        iteration_times.alt,
     ),
 }
 

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from dpscale.config.lr_scaling import ScalingProtocol
 from dpscale.config.model_averaging import AveragingProtocol, LearnersProtocol
 from dpscale.config.root import Config
 from dpscale.config.sections import (
@@ -96,6 +97,7 @@ class Spec(Section):
     steady_steps: PositiveInt | None = None
     messages: Messages | None = None
     averaging: AveragingProtocol | LearnersProtocol | None = None
+    scaled: ScalingProtocol | None = None
     set_epoch: bool = True
     broadcast_buffers: bool = True
     scatter_devices: PositiveInt | None = Field(

@@ -22,7 +22,11 @@ SCHEMAS: dict[str, dict[str, str]] = {
     | _typed("repeated_data", _BOOL)
     | _typed("commit versions", _TEXT)
     | _typed("startup_s", _FLOAT)
-    | _typed("expected", _TEXT),
+    | _typed("expected", _TEXT)
+    | _typed("role rule warmup", _TEXT)
+    | _typed("zero_gamma", _BOOL)
+    | _typed("group_batch groups reference_groups", _INT)
+    | _typed("base_lr margin_frac", _FLOAT),
     "steps": _typed("run", _TEXT)
     | _typed("seed", _INT)
     | _typed("arm", _TEXT)

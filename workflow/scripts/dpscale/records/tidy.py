@@ -79,6 +79,19 @@ def _planned_columns(run: str, spec: Mapping[str, Any]) -> dict[str, Any]:
         "loader": spec["data"]["loader"],
         "repeated_data": spec["data"]["repeats"] > 1,
         "expected": _expected(spec),
+        **_scaling_columns(spec),
+    }
+
+
+def _scaling_columns(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """How a run of S2 scales its rate; nothing for any other run."""
+    protocol = spec.get("scaled")
+    if protocol is None:
+        return {}
+    keys = "role rule group_batch groups reference_groups base_lr margin_frac optimizer"
+    return {key: protocol[key] for key in keys.split()} | {
+        "warmup": spec["training"]["schedule"]["warmup"],
+        "zero_gamma": spec["model"]["zero_gamma"],
     }
 
 

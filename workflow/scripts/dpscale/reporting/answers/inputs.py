@@ -32,6 +32,15 @@ _WHOLE = (
     "smallest_failed_batch",
     "fit_confirmations",
     "failure_confirmations",
+    "groups",
+    "group_batch",
+    "steps",
+    "diverged_seeds",
+    "reference_batch",
+    "elbow_batch",
+    "lost_batch",
+    "largest_batch",
+    "published_batch",
 )
 
 

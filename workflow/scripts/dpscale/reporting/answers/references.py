@@ -83,3 +83,7 @@ SUTSKEVER = (
     "I. Sutskever, J. Martens, G. Dahl and G. Hinton, On the importance of initialization and "
     "momentum in deep learning, ICML 2013, PMLR 28(3) 1139–1147."
 )
+HE = (
+    "K. He, X. Zhang, S. Ren and J. Sun, Deep Residual Learning for Image Recognition, "
+    "CVPR 2016, doi:10.1109/CVPR.2016.90."
+)

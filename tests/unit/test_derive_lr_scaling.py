@@ -1,0 +1,162 @@
+"""Errors, elbow and published comparisons of the rate study, by values worked by hand."""
+
+import pandas as pd
+import pytest
+
+import lr_scaling_builders as study
+from builders import run_row, table
+from dpscale.derive.lr_scaling import lr_scaling, standing
+from dpscale.derive.lr_scaling_curves import curves
+from dpscale.derive.lr_scaling_elbow import elbow
+from dpscale.derive.lr_scaling_verdicts import published_lr_scaling
+from dpscale.derive.verdicts import at_least
+
+Tables = dict[str, pd.DataFrame]
+NO_TIMES = pd.DataFrame(
+    columns=["workers", "per_worker_batch", "oversubscribed", "efficiency_frac"]
+)
+
+
+def tidy(**changed: study.Errors) -> Tables:
+    """The tidy tables, errors of LARGE or of other ways changed."""
+    ways = {"large": study.LARGE, "reference": study.REFERENCE, "kn128": study.Way(8)}
+    errors = study.ERRORS | {ways[name]: values for name, values in changed.items()}
+    return {name: table(name, rows) for name, rows in study.rows(run_row, errors).items()}
+
+
+def derived(tables: Tables) -> pd.DataFrame:
+    return lr_scaling(tables["trials"], tables["evaluations"], tables["runs"])
+
+
+def row(rows: pd.DataFrame, way: study.Way) -> pd.Series:
+    return rows.set_index("runs").loc[study.name_of(way)]
+
+
+def test_an_error_is_the_median_over_seeds_of_the_last_epoch() -> None:
+    large = row(derived(tidy()), study.LARGE)
+    assert large.test_error_frac == pytest.approx(0.023)
+    assert (large.test_error_frac_low, large.test_error_frac_high) == pytest.approx((0.022, 0.024))
+    assert large.validation_error_frac == pytest.approx(0.013)
+    assert (large.groups, large.global_batch, large.lr, large.seeds) == (16, 256, 4.0, 3)
+
+
+def test_a_difference_is_paired_by_seed() -> None:
+    # Every seed is 0.2 points worse, though the seeds' own intervals meet.
+    large = row(derived(tidy()), study.LARGE)
+    assert large.difference_frac_low == pytest.approx(0.002)
+    assert large.difference_frac_high == pytest.approx(0.002)
+    assert large.kept == "kept"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [(-0.02, 0.01, "kept"), (0.011, 0.02, "lost"), (0.0, 0.011, "undecided"), (None, None, None)],
+)
+def test_an_error_is_kept_or_lost_by_its_whole_interval(low, high, said) -> None:
+    assert standing(low, high, 0.01) == said
+
+
+def test_an_arm_of_which_a_seed_diverged_has_no_error() -> None:
+    way = study.LARGE._replace(warmup="constant", zero_gamma=False)
+    found = row(derived(tidy()), way)
+    assert (found.status, found.diverged_seeds) == ("diverged", 1)
+    assert pd.isna(found.test_error_frac)
+    assert pd.isna(found.kept)
+
+
+def test_a_run_that_is_planned_and_not_run_keeps_its_settings_and_status() -> None:
+    tables = tidy()
+    name = study.name_of(study.LARGE)
+    tables["runs"]["status"] = tables["runs"].status.mask(tables["runs"].run == name, "not run yet")
+    for measured in ("trials", "evaluations"):
+        tables[measured] = tables[measured][tables[measured].run != name]
+    found = row(derived(tables), study.LARGE)
+    assert (found.status, found.global_batch, found.rule) == ("not run yet", 256, "linear")
+    assert pd.isna(found.test_error_frac)
+
+
+def test_reference_large_batch_and_chosen_rates_are_marked() -> None:
+    rows = derived(tidy())
+    assert rows[rows.reference].runs.tolist() == [study.name_of(study.REFERENCE)]
+    assert set(rows[rows.large].global_batch) == {256}
+    chosen = rows[rows.chosen.fillna(False).astype(bool)]
+    # 0.5 beats 0.25 at the reference, and 2 beats 4 for LARS, on validation data.
+    assert sorted(chosen.runs) == sorted(
+        [study.name_of(study.REFERENCE),
+         study.name_of(study.Way(64, "fixed", optimizer="lars", searched_lr=2.0))]
+    )  # fmt: skip
+
+
+def test_the_elbow_is_the_last_batch_before_the_first_that_is_not_kept() -> None:
+    found = elbow(derived(tidy())).set_index("rule")
+    linear = found.loc["linear"]
+    assert (linear.elbow_batch, linear.lost_batch, linear.elbow_ratio) == (256, 1024, 8.0)
+    assert (found.loc["sqrt"].elbow_batch, found.loc["sqrt"].lost_batch) == (32, 256)
+
+
+def test_the_elbow_moves_with_the_errors() -> None:
+    # kn = 128 undecided: nothing beyond the reference is shown to be kept.
+    undecided = elbow(derived(tidy(kn128=(1.0, 4.0, 2.0)))).set_index("rule").loc["linear"]
+    assert (undecided.elbow_batch, undecided.lost_batch) == (32, 1024)
+    lost = elbow(derived(tidy(large=(5.0, 5.2, 5.1)))).set_index("rule").loc["linear"]
+    assert (lost.elbow_batch, lost.lost_batch) == (128, 256)
+
+
+def published(tables: Tables) -> pd.DataFrame:
+    rows = derived(tables)
+    made = published_lr_scaling(rows, NO_TIMES, tables["trials"], tables["evaluations"])
+    return made.set_index("claim")
+
+
+def test_published_comparisons_get_the_verdict_of_the_paired_interval() -> None:
+    found = published(tidy())
+    gradual = found.loc["gradual warm-up against none"]
+    assert gradual.published_difference_frac == pytest.approx(-0.011)
+    assert gradual.difference_frac == pytest.approx(-0.02)
+    assert gradual.verdict == "agrees"
+    assert found.loc["constant warm-up against none"].verdict == "agrees"
+    assert found.loc["gradual warm-up against the reference batch"].verdict == "agrees"
+    assert found.loc["fixed rate against linear rule"].verdict == "agrees"
+
+
+def test_verdicts_turn_round_with_the_errors() -> None:
+    worse = published(tidy(large=(9.0, 9.2, 9.1)))
+    assert worse.loc["gradual warm-up against none"].verdict == "disagrees"
+    assert worse.loc["gradual warm-up against the reference batch"].verdict == "disagrees"
+    noisy = published(tidy(large=(1.0, 9.2, 4.3)))
+    assert noisy.loc["gradual warm-up against none"].verdict == "not decidable"
+
+
+def test_the_published_curve_is_set_beside_the_same_multiple_of_the_reference() -> None:
+    found = published(tidy()).reset_index().set_index("batch_ratio")
+    eight = found.loc[8.0]
+    assert (eight.published_batch, eight.global_batch, eight.verdict) == (2048, 256, "agrees")
+    assert eight.published_difference_frac == pytest.approx(-0.0011)
+    # 32 times: published flat (23.74 against 23.60), here 61% against 2.1%.
+    assert (found.loc[32.0].verdict, found.loc[32.0].global_batch) == ("disagrees", 1024)
+    assert pd.isna(found.loc[16.0].global_batch)
+
+
+def test_a_diverged_side_decides_nothing() -> None:
+    found = published(tidy()).loc["constant warm-up against none, gains of one here"]
+    assert found.verdict == "not decidable"
+
+
+def test_curves_have_a_row_an_epoch_and_end_where_a_seed_diverged() -> None:
+    tables = tidy()
+    made = curves(derived(tables), tables["trials"], tables["evaluations"])
+    large = made[made.runs == study.name_of(study.LARGE)].set_index("epoch")
+    assert large.train_error_frac.tolist() == pytest.approx([0.68075, 0.4615, 0.24225, 0.023])
+    assert large.validation_error_frac[4] == pytest.approx(0.013)
+    way = study.LARGE._replace(warmup="constant", zero_gamma=False)
+    broken = made[made.runs == study.name_of(way)].set_index("epoch")
+    assert broken.train_error_frac.notna().tolist() == [True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [(0.91, 0.95, "agrees"), (0.9, 0.95, "agrees"), (0.7, 0.8, "disagrees"),
+     (0.85, 0.95, "not decidable"), (None, None, "not decidable")],
+)  # fmt: skip
+def test_a_share_is_reached_by_its_whole_interval(low, high, said) -> None:
+    assert at_least(low, high, 0.9) == said

@@ -1,0 +1,50 @@
+"""What the figures of the rate study show: series, elbow, reference, and seeds that diverged."""
+
+import pytest
+
+import lr_scaling_builders as study
+from builders import derived_lab
+from figure_checks import as_read, axes_texts, draw
+
+
+@pytest.fixture(scope="module")
+def lab():
+    return as_read(derived_lab())
+
+
+def test_the_error_figure_has_a_series_a_rule_and_the_chosen_lars(lab):
+    figure, drawn = draw("lr_scaling", lab)
+    points = drawn.groupby("series", sort=False).global_batch.apply(list).to_dict()
+    assert points == {
+        "linear": [32, 128, 256, 1024], "sqrt": [256, 1024], "fixed": [256, 1024], "lars": [1024],
+    }  # fmt: skip
+    assert drawn[drawn.series == "lars"].test_error_frac.tolist() == pytest.approx([0.061])
+    assert "elbow of the\nlinear rule" in axes_texts(figure)
+    elbow = [line for line in figure.axes[0].lines if line.get_linestyle() == ":"]
+    assert [list(line.get_xdata()) for line in elbow] == [[256, 256]]
+
+
+def test_the_published_curve_stands_in_a_panel_of_its_own(lab):
+    figure, _ = draw("lr_scaling", lab)
+    curve = figure.axes[1].lines[0]
+    assert list(curve.get_xdata())[:3] == [128, 256, 512]
+    assert list(curve.get_ydata())[-1] == pytest.approx(33.96)
+
+
+def test_the_warm_up_figure_has_both_gains_and_ends_a_line_where_a_seed_diverged(lab):
+    figure, drawn = draw("warmups", lab)
+    assert set(zip(drawn.warmup, drawn.zero_gamma, strict=True)) == {
+        (warmup, gamma) for warmup in ("none", "constant", "gradual") for gamma in (True, False)
+    }
+    assert drawn.epoch.max() == study.EPOCHS
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles[:2] == ["Zero gamma", "Unit gamma"]
+    unit = figure.axes[1].lines
+    assert sorted(len(line.get_xdata()) for line in unit) == [1, 4, 4]
+
+
+def test_an_iteration_takes_the_epoch_over_its_full_steps(lab):
+    _, drawn = draw("iteration_times", lab)
+    row = drawn[(drawn.workers == 2) & (drawn.per_worker_batch == 32)].iloc[0]
+    # 10,000 samples in steps of 64: an epoch has 156.25 of them.
+    assert row.iteration_s == pytest.approx(row.epoch_s / 156.25)
