@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from dpscale.config.local_sgd import LocalProtocol
 from dpscale.config.root import Config
 from dpscale.config.sections import (
     DataConfig,
@@ -92,6 +93,7 @@ class Spec(Section):
     timing: Timing | None = None
     steady_steps: PositiveInt | None = None
     messages: Messages | None = None
+    local: LocalProtocol | None = None
     set_epoch: bool = True
     broadcast_buffers: bool = True
     scatter_devices: PositiveInt | None = Field(

@@ -63,7 +63,9 @@ SCHEMAS: dict[str, dict[str, str]] = {
     | _typed("learners per_learner_batch global_batch local_steps", _INT)
     | _typed("lr momentum", _FLOAT)
     | _typed("steps steps_to_goal rounds sent_bytes", _INT)
-    | _typed("wall_s", _FLOAT),
+    | _typed("wall_s", _FLOAT)
+    | _typed("label_noise_frac rate_factor", _FLOAT)  # S4
+    | _typed("local_from_step", _INT),
     # The curve of a trial.
     "evaluations": _typed("run", _TEXT)
     | _typed("trial step", _INT)
