@@ -6,11 +6,13 @@ TABLES = (
 ).split()
 DERIVED = (
     "epoch_times sweep boundary scaling communication ddp_at_one link message_times bandwidth "
-    "compression prediction what_if ledger wire accuracy order replicas phases"
+    "compression prediction what_if ledger wire accuracy order replicas phases "
+    "local_sgd local_sgd_curves published_local_sgd local_sgd_times"
 ).split()
 FIGURES = (
     "batch_sweep speedup communication step_split bandwidth link_fit what_if compression "
-    "accuracy order ledger replicas"
+    "accuracy order ledger replicas "
+    "local_sgd local_sgd_curves local_sgd_times"
 ).split()
 TEMPLATES = sorted(
     f"report/{path.name}" for path in Path(workflow.basedir, "report").glob("*.*")

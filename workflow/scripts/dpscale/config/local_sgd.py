@@ -30,6 +30,7 @@ class LocalArm(Section):
 class LocalProtocol(Section):
     """What one run of S4 trains: the arms of one batch and one rate, in one regime."""
 
+    expected: str = Field("", description="The outcome expected, stated before the run.")
     learners: PositiveInt = Field(description="Learners K, spread evenly over the workers.")
     arms: Annotated[tuple[LocalArm, ...], Field(min_length=1)] = Field(
         description="Arms; the first one chooses the rate of all."

@@ -14,6 +14,9 @@ from dpscale.derive import (
     epoch_times,
     ledger,
     link,
+    local_sgd,
+    local_sgd_published,
+    local_sgd_times,
     order,
     phases,
     prediction,
@@ -65,6 +68,13 @@ DERIVED: dict[str, tuple[Callable[..., pd.DataFrame], list[str]]] = {
     "order": (order.order, ["orders", "runs"]),
     "replicas": (replicas.replicas, ["replicas", "runs"]),
     "phases": (phases.phases, ["steps", "runs"]),
+    "local_sgd": (local_sgd.local_sgd, ["trials", "evaluations", "runs"]),
+    "local_sgd_curves": (local_sgd.local_sgd_curves, ["trials", "evaluations", "runs"]),
+    "published_local_sgd": (
+        local_sgd_published.published_local_sgd,
+        ["trials", "evaluations", "runs"],
+    ),
+    "local_sgd_times": (local_sgd_times.local_sgd_times, ["what_if", "trials", "runs"]),
 }
 
 COLUMNS: dict[str, Columns] = {
@@ -86,6 +96,10 @@ COLUMNS: dict[str, Columns] = {
     "order": order.COLUMNS,
     "replicas": replicas.COLUMNS,
     "phases": phases.COLUMNS,
+    "local_sgd": local_sgd.COLUMNS,
+    "local_sgd_curves": local_sgd.CURVES_COLUMNS,
+    "published_local_sgd": local_sgd_published.COLUMNS,
+    "local_sgd_times": local_sgd_times.COLUMNS,
 }
 
 

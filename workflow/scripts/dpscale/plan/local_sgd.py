@@ -68,6 +68,7 @@ def _spec(
         model=config.model.model_copy(update={"name": study.model, "zero_gamma": False}),
         training=_training(config, study, scale),
         local=LocalProtocol(
+            expected=study.expected,
             learners=learners,
             arms=tuple(arms),
             rate_factors=study.rate_factors,

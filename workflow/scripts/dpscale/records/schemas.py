@@ -20,7 +20,8 @@ SCHEMAS: dict[str, dict[str, str]] = {
     | _typed("wall_s", _FLOAT)
     | _typed("dataset model optimizer loader", _TEXT)
     | _typed("repeated_data", _BOOL)
-    | _typed("commit versions", _TEXT),
+    | _typed("commit versions", _TEXT)
+    | _typed("expected", _TEXT),
     "steps": _typed("run", _TEXT)
     | _typed("seed", _INT)
     | _typed("arm", _TEXT)

@@ -78,7 +78,14 @@ def _planned_columns(run: str, spec: Mapping[str, Any]) -> dict[str, Any]:
         "optimizer": training["optimizer"],
         "loader": spec["data"]["loader"],
         "repeated_data": spec["data"]["repeats"] > 1,
+        "expected": _expected(spec),
     }
+
+
+def _expected(spec: Mapping[str, Any]) -> str | None:
+    """The outcome that a study's protocol expects, which stands in the spec before the run."""
+    protocols = [part for part in spec.values() if isinstance(part, dict)]
+    return next((part["expected"] for part in protocols if part.get("expected")), None)
 
 
 def _measured_columns(record: Record) -> dict[str, Any]:

@@ -58,3 +58,11 @@ VOGELS = (
     "T. Vogels, S. P. Karimireddy and M. Jaggi, PowerSGD: Practical Low-Rank Gradient "
     "Compression for Distributed Optimization, NeurIPS 2019, arXiv:1905.13727."
 )
+LIN = (
+    "T. Lin, S. U. Stich, K. K. Patel and M. Jaggi, Don't Use Large Mini-Batches, Use Local SGD, "
+    "ICLR 2020, arXiv:1808.07217."
+)
+ZHANG = (
+    "C. Zhang, S. Bengio, M. Hardt, B. Recht and O. Vinyals, Understanding deep learning requires "
+    "rethinking generalization, ICLR 2017, arXiv:1611.03530."
+)

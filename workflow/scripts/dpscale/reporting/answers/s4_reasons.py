@@ -1,0 +1,209 @@
+"""S4's paragraphs: the protocol, what differs, what it costs, and what was expected."""
+
+from dpscale.reporting.answer import Value
+from dpscale.reporting.answers import prose
+from dpscale.reporting.answers.inputs import Inputs, Row, measured
+from dpscale.units import format_value
+
+POST_AGAINST_LARGE = "post-local against large"
+DATASET = "CIFAR-10"  # each comparison once: the measured side is the same for every data set
+
+
+def comparisons(inputs: Inputs, comparison: str) -> list[Row]:
+    """Return a comparison in every regime, each once."""
+    return inputs.rows("published_local_sgd", comparison=comparison, dataset=DATASET)
+
+
+def difference(inputs: Inputs, row: Row) -> Value:
+    """Return the measured difference of test accuracy of a comparison."""
+    found = measured(row, "difference_frac", "fraction", inputs.runs_of(row), row.get("seeds"))
+    return found if found.value is not None else found.model_copy(update={"status": "diverged"})
+
+
+def regime(row: Row) -> str:
+    """Return the regime of a row as prose: `with clean labels`."""
+    noise = row["label_noise_frac"]
+    return f"with {noise:.0%} wrong labels" if noise else "with clean labels"
+
+
+def points(value: Value) -> str:
+    """Return a difference as percentage points with its interval."""
+    number = value.value
+    if number is None:
+        return "no number"
+    ends = [end for end in (value.low, value.high) if end is not None]
+    interval = f", {100 * ends[0]:+.2f} to {100 * ends[1]:+.2f}" if len(ends) == 2 else ""
+    return f"{100 * number:+.2f} percentage points{interval}"
+
+
+def arm_row(inputs: Inputs, row: Row, arm: str) -> Row | None:
+    """Return an arm in the regime of a row, or None."""
+    return next(
+        iter(inputs.rows("local_sgd", arm=arm, label_noise_frac=row["label_noise_frac"])), None
+    )
+
+
+def saving(inputs: Inputs, compared: list[Row]) -> str:
+    """Return how many times fewer rounds post-local SGD made than the large mini-batch."""
+    row = compared[0]
+    pair = [arm_row(inputs, row, row[side]) for side in ("minuend", "subtrahend")]
+    rounds = [one["rounds"] if one else None for one in pair]
+    if not all(rounds):
+        return "its rounds of communication are not known"
+    post, large = (int(count) for count in rounds if count)
+    return f"it makes {post:,} rounds of communication instead of {large:,}, {large / post:.2f}× fewer"
+
+
+def paragraphs(inputs: Inputs) -> list[str]:
+    """Return the paragraphs of the answer."""
+    texts = [
+        _protocol(inputs),
+        *_others(inputs),
+        _losses(inputs),
+        _communication(inputs),
+        _links(inputs),
+        _published(inputs),
+        _expected(inputs),
+    ]
+    return [text for text in texts if text]
+
+
+def _protocol(inputs: Inputs) -> str:
+    rows = inputs.rows("local_sgd")
+    large = next(row for row in rows if row["arm"] == "A2")
+    run = inputs.tidy_rows("runs", run=large["runs"])[0]
+    factors = {row["rate_factor"] for row in inputs.tidy_rows("trials", role="tuning")
+               if str(row["run"]).startswith("local_sgd")}  # fmt: skip
+    rate = (
+        f"The rate is the best of {prose.counted(len(factors), 'share')} of the linearly scaled "
+        "one by accuracy on validation data, chosen for each batch and regime with a seed of its "
+        "own; post-local SGD takes that of the large mini-batch, from which it differs in nothing "
+        "but the averages."
+        if factors
+        else "The rate is scaled linearly with the global batch; post-local SGD takes that of the "
+        "large mini-batch."
+    )
+    switch = next((row for row in inputs.rows("local_sgd_curves")
+                   if (row.get("switch_epoch") or 0) > 0), None)  # fmt: skip
+    local = (
+        f" It averages gradients in every step of the first {switch['switch_epoch']:g} epochs, up "
+        "to the first fall of the rate, and parameters every H steps from then on."
+        if switch
+        else ""
+    )
+    return (
+        f"{prose.capitalised(prose.counted(large['workers'], 'learner'))} of "
+        f"b = {large['per_worker_batch']} train {run['model']} on {run['dataset']} for "
+        f"{prose.counted(large['epochs'], 'epoch')}; each has a momentum of its own. {rate}{local} "
+        "Where there are fewer devices than learners several of them are stacked on one, which "
+        "changes no number. Parameters and running statistics are averaged once more at the end. "
+        f"Medians over {prose.counted(large['seeds'], 'seed')} with 95% intervals; differences "
+        "are paired by seed. Wrong labels are in the training set alone."
+    )
+
+
+def _others(inputs: Inputs) -> list[str]:
+    """Return the other comparisons, a paragraph for each regime."""
+    names = {
+        "post-local against small": "post-local SGD against the small mini-batch",
+        "small against large": "the small mini-batch against the large one",
+        "more local steps": "the most local steps against the fewest",
+    }
+    found: dict[str, list[str]] = {}
+    for comparison, name in names.items():
+        for row in comparisons(inputs, comparison):
+            value = difference(inputs, row)
+            word = {
+                "above": "is more accurate",
+                "below": "is less accurate",
+                "indistinct": "cannot be told apart",
+                "unknown": "cannot be compared",
+            }[prose.against(value, 0.0)]
+            number = "" if value.value is None else f" ({points(value)})"
+            found.setdefault(regime(row), []).append(f"{name} {word}{number}")
+    return [f"{prose.capitalised(where)}: {'; '.join(parts)}." for where, parts in found.items()]
+
+
+def _losses(inputs: Inputs) -> str:
+    """Return whether post-local SGD gives up training loss for what it has in test accuracy."""
+    parts = []
+    for row in comparisons(inputs, POST_AGAINST_LARGE):
+        values = []
+        for side in ("minuend", "subtrahend"):
+            arm = arm_row(inputs, row, row[side]) or {}
+            runs = inputs.runs_of(arm) if arm else []
+            values.append(measured(arm, "train_loss", "number", runs, arm.get("seeds")))
+        word = {
+            "above": "a higher",
+            "below": "a lower",
+            "indistinct": "an indistinct",
+            "unknown": "an undecided",
+        }[prose.compare(*values)]
+        parts.append(
+            f"{regime(row)} {word} training loss than the large mini-batch "
+            f"({prose.quantity(values[0])} against {prose.quantity(values[1])})"
+        )
+    return f"Post-local SGD ends {'; '.join(parts)}." if parts else ""
+
+
+def _communication(inputs: Inputs) -> str:
+    """Return rounds and bytes of each arm against the large mini-batch, in the first regime."""
+    rows = [row for row in inputs.rows("local_sgd") if row.get("rounds")]
+    if not rows:
+        return ""
+    first = min(row["label_noise_frac"] for row in rows)
+    rows = [row for row in rows if row["label_noise_frac"] == first]
+    parts = [
+        f"{row['title']} {int(row['rounds']):,} rounds of {row['workers']} learners, "
+        f"{format_value(row['sent_bytes'], 'bytes')}"
+        for row in rows
+    ]
+    return (
+        f"Rounds as the training counted them, and what a worker sends in them over a ring: "
+        f"{'; '.join(parts)}. Small and large mini-batches see the same images: the large one "
+        "communicates less because its steps are fewer, local SGD because it averages not in "
+        "every step."
+    )
+
+
+def _links(inputs: Inputs) -> str:
+    rows = [row for row in inputs.rows("local_sgd_times") if row.get("speedup_ratio")]
+    if not rows:
+        return ""
+    most = max(row["local_steps"] for row in rows)
+    batch = min(row["per_worker_batch"] for row in rows)
+    parts = [
+        f"on {row['link']} {format_value(row['synchronous_epoch_s'], 's')} with H = 1 and "
+        f"{format_value(row['epoch_s'], 's')} with H = {most:g}"
+        for row in rows
+        if row["local_steps"] == most and row["per_worker_batch"] == batch
+    ]
+    return (
+        f"What that saves in time depends on the link. The ring model of Q3 predicts an epoch of "
+        f"{rows[0]['workers']} workers with b = {batch} to take {'; '.join(parts)}. H = 1 hides "
+        "part of its transfer behind the backward pass, an average of parameters hides nothing."
+    )
+
+
+def _published(inputs: Inputs) -> str:
+    rows = inputs.rows("published_local_sgd")
+    if not rows:
+        return ""
+    counts = {word: sum(row["verdict"] == word for row in rows)
+              for word in ("agrees", "disagrees", "not decidable")}  # fmt: skip
+    return (
+        "Lin et al. (2020) find post-local SGD better than small and large mini-batches, and 32 "
+        "local steps better than 16, on CIFAR-10 and CIFAR-100 with ResNet-20. Network and data "
+        "differ here, so a verdict concerns the direction alone: of "
+        f"{prose.digits(len(rows), 'comparison')} {counts['agrees']} "
+        f"{prose.verb(counts['agrees'], 'agrees', 'agree')}, {counts['disagrees']} "
+        f"{prose.verb(counts['disagrees'], 'disagrees', 'disagree')} and "
+        f"{counts['not decidable']} {prose.verb(counts['not decidable'], 'is', 'are')} not "
+        "decidable."
+    )
+
+
+def _expected(inputs: Inputs) -> str:
+    rows = inputs.tidy_rows("runs", study="local_sgd")
+    text = next((row["expected"] for row in rows if row.get("expected")), None)
+    return f"Expected before the run: {str(text).rstrip('.')}." if text else ""
