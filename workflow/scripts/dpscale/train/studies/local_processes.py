@@ -21,10 +21,10 @@ from torch.distributed.algorithms.model_averaging.averagers import PeriodicModel
 from torch.distributed.optim import PostLocalSGDOptimizer
 from torch.nn.functional import cross_entropy
 from torch.nn.utils import vector_to_parameters
-from torch.optim import SGD
 
 from dpscale.train.studies.local_team import (
     averages_after,
+    momentum_sgd,
     flat,
     is_local,
     mean_of_workers,
@@ -67,12 +67,8 @@ class SeparateTeam:
                 period=local_steps, warmup_steps=start + local_steps - 1
             )
         self._optimizer = PostLocalSGDOptimizer(
-            SGD(
-                self._module.parameters(), lr=training.lr, momentum=training.momentum,
-                nesterov=training.nesterov, weight_decay=training.weight_decay,
-            ),
-            averager,
-        )  # fmt: skip
+            momentum_sgd(self._module.parameters(), training), averager
+        )
         self._local_steps, self._local_from = local_steps, local_from
         self.device, self.lr, self.steps, self.rounds = place.device, training.lr, 0, 0
         self._apart = False  # whether a local step followed the last average

@@ -1,11 +1,13 @@
 """Learners of local SGD, stacked: several on each worker, averaged over all workers."""
 
+from collections.abc import Iterable
 from copy import deepcopy
 from typing import TYPE_CHECKING, Protocol
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.func import functional_call, vmap
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from torch.optim import SGD
 
@@ -69,9 +71,53 @@ def running_statistics(buffers: dict[str, Tensor]) -> list[Tensor]:
     return [value for value in buffers.values() if value.is_floating_point()]
 
 
+def momentum_sgd(parameters: Iterable[Tensor], training: "TrainingConfig") -> SGD:
+    """SGD over parameters, stacked or not: it works element by element."""
+    return SGD(
+        parameters, lr=training.lr, momentum=training.momentum, nesterov=training.nesterov,
+        weight_decay=training.weight_decay,
+    )  # fmt: skip
+
+
 def flat(tensors: list[Tensor]) -> Tensor:
     """All tensors as one vector; empty for none."""
     return parameters_to_vector(tensors) if tensors else torch.empty(0)
+
+
+def set_to(values: list[Tensor], mean: Tensor, *, stacked: bool) -> None:
+    """Copy a vector, in parts, to values [...], or to every learner's of values [l, ...]."""
+    start = 0
+    for value in values:
+        shape = value.shape[1:] if stacked else value.shape
+        value.copy_(mean[start : start + shape.numel()].view(shape).expand_as(value))
+        start += shape.numel()
+
+
+class EqualStack(Stack):
+    """Learners that differ in their buffers alone: one set of parameters, of shape [...], for all.
+
+    A mini-batch step of them costs that of one network on all their images. The gradients are sums
+    over the learners.
+    """
+
+    def __init__(self, network: nn.Module, learners: int, device: torch.device) -> None:
+        super().__init__([network] * learners, device)
+        self.parameters = {
+            name: value[0].detach().clone().requires_grad_()
+            for name, value in self.parameters.items()
+        }
+
+    def logits(self, images: Tensor, *, training: bool, shared: bool) -> Tensor:
+        """See Stack."""
+        self._template.train(training)
+
+        def one(buffers: dict[str, Tensor], x: Tensor) -> Tensor:
+            result: Tensor = functional_call(self._template, (self.parameters, buffers), (x,))
+            return result
+
+        mapped = vmap(one, in_dims=(0, None if shared else 0), randomness="different")
+        result: Tensor = mapped(self.buffers, images)
+        return result
 
 
 class StackedTeam:
@@ -79,7 +125,7 @@ class StackedTeam:
 
     Mini-batch steps average the gradients of all learners, so that equal learners stay equal;
     local steps average nothing but every `local_steps`-th, after which parameters and running
-    statistics are averaged. Momentum is each learner's own throughout.
+    statistics are averaged. Momentum is each learner's own from the first local step on.
     """
 
     def __init__(
@@ -94,32 +140,29 @@ class StackedTeam:
     ) -> None:
         """local_from: number of the first local step; None for none."""
         self._network, self._place = network.to(place.device), place
-        self._stack = Stack([network] * learners, place.device)
-        self._learners = learners
-        self._alone = learners * place.workers == 1
-        self._optimizer = SGD(
-            self._stack.parameters.values(), lr=training.lr, momentum=training.momentum,
-            nesterov=training.nesterov, weight_decay=training.weight_decay,
-        )  # fmt: skip
+        self._training, self._learners = training, learners
+        self._stack: Stack = EqualStack(network, learners, place.device)
+        self._optimizer = momentum_sgd(self._stack.parameters.values(), training)
         self._local_steps, self._local_from = local_steps, local_from
         self.device, self.lr, self.steps, self.rounds = place.device, training.lr, 0, 0
         self._apart = False  # whether a local step followed the last average
 
     def step(self, images: Tensor, labels: Tensor) -> Tensor:
         """See Team."""
+        local = is_local(self.steps, self._local_from)
+        if local and isinstance(self._stack, EqualStack):
+            self._separate()
         each = len(labels) // self._learners
         losses, _ = self._stack.backward(
             images.view(each, self._learners, *images.shape[1:]).transpose(0, 1),
             labels.view(each, self._learners).T,
         )
-        if not is_local(self.steps, self._local_from):
-            self._share([value.grad for value in self._stack.parameters.values()
-                         if value.grad is not None])  # fmt: skip
-        else:
-            self._apart = True
+        if not local:
+            self._average_gradients()
         for group in self._optimizer.param_groups:
             group["lr"] = self.lr
         self._optimizer.step()
+        self._apart = local
         if averages_after(self.steps, self._local_from, self._local_steps):
             self._average()
         self.steps += 1
@@ -133,30 +176,46 @@ class StackedTeam:
     def mean_network(self) -> nn.Module:
         """See Team."""
         network = deepcopy(self._network)
-        parameters = [value.detach() for value in self._stack.parameters.values()]
-        vector_to_parameters(self._mean(parameters), network.parameters())
-        statistics = running_statistics(dict(network.named_buffers()))
-        if statistics:
-            own = self._mean(running_statistics(self._stack.buffers))
-            vector_to_parameters(own, statistics)
+        vector_to_parameters(self._mean_parameters(), network.parameters())
+        if statistics := running_statistics(dict(network.named_buffers())):
+            vector_to_parameters(self._mean_statistics(), statistics)
         return network
+
+    def _separate(self) -> None:
+        """Give each learner parameters and a momentum of its own, equal to the shared ones."""
+        shared, momentum = self._stack, self._optimizer.state
+        self._stack = Stack([self._network] * self._learners, self.device)
+        self._stack.buffers = shared.buffers
+        self._optimizer = momentum_sgd(self._stack.parameters.values(), self._training)
+        for name, value in self._stack.parameters.items():
+            one = shared.parameters[name]
+            value.data.copy_(one.detach().expand_as(value))
+            for key, state in momentum[one].items():
+                if isinstance(state, Tensor):
+                    self._optimizer.state[value][key] = state.expand_as(value).clone()
+
+    def _average_gradients(self) -> None:
+        if self._learners * self._place.workers == 1:
+            return
+        gradients = [value.grad for value in self._stack.parameters.values()
+                     if value.grad is not None]  # fmt: skip
+        mean = mean_of_workers(flat(gradients) / self._learners, self._place)
+        set_to(gradients, mean, stacked=False)
+        self.rounds += 1
 
     def _average(self) -> None:
         values = [value.data for value in self._stack.parameters.values()]
-        self._share(values + running_statistics(self._stack.buffers))
+        set_to(values, self._mean_parameters(), stacked=True)
+        set_to(running_statistics(self._stack.buffers), self._mean_statistics(), stacked=True)
+        self.rounds += 1
         self._apart = False
 
-    @torch.no_grad()
-    def _share(self, values: list[Tensor]) -> None:
-        """Set each of the values [l, ...] to its mean over the learners of all workers."""
-        if self._alone:
-            return
-        mean, start = self._mean(values), 0
-        for value in values:
-            size = value[0].numel()
-            value.copy_(mean[start : start + size].view_as(value[0]).expand_as(value))
-            start += size
-        self.rounds += 1
+    def _mean_parameters(self) -> Tensor:
+        values = [value.detach() for value in self._stack.parameters.values()]
+        if not isinstance(self._stack, EqualStack):
+            values = [value.mean(0) for value in values]
+        return mean_of_workers(flat(values), self._place)
 
-    def _mean(self, values: list[Tensor]) -> Tensor:
-        return mean_of_workers(flat([value.mean(0) for value in values]), self._place)
+    def _mean_statistics(self) -> Tensor:
+        own = [value.mean(0) for value in running_statistics(self._stack.buffers)]
+        return mean_of_workers(flat(own), self._place)
