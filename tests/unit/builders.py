@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 import direct_builders
+import local_sgd_builders
 from dpscale.records.tidy import SCHEMAS
 
 Rows = list[dict[str, Any]]
@@ -319,6 +320,8 @@ def full_lab(
         for rows in (_direct(runs, two_worker_factor), _link_and_hooks(two_worker_factor)):
             for name, added in rows.items():
                 made[name] += added
+    for name, added in local_sgd_builders.rows(run_row).items():
+        made[name] += added
     for run in training:
         if run["study"] == "replicas":
             replicas, orders = _replica_rows(run)

@@ -15,7 +15,7 @@ from dpscale.reporting.answer import Answer, Value, dump_answers, load_answers
 from dpscale.reporting.answers import answer_all, chosen, findings
 
 IDS = ["Q1", "Q2", "Q3.1", "Q3.2", "Q4.1", "Q4.2", "Q5", "Q6", "Q7", "S1", "S2", "S3", "S4"]
-BUILT = IDS[:9]  # whose runs the built lab has
+BUILT = [*IDS[:9], "S4"]  # whose runs the built lab has
 SCRIPT = Path(__file__).parents[2] / "workflow" / "scripts" / "answer.py"
 
 
@@ -114,6 +114,7 @@ def test_answers_survive_json():
         ("large_batch-warmup", {"Q4.2": "large_batch, warmup: not run yet"}),
         ("replicas-without_set_epoch", {"Q5": "replicas, without_set_epoch: not run yet"}),
         ("ledger-n4", {"Q6": "ledger, N = 4: not run yet"}),
+        ("local_sgd-noise20-a4", {"S4": "local_sgd, local_sgd-noise20-a4: not run yet"}),
         ("replicas-no_broadcast", {"Q7": "replicas, no_broadcast: not run yet"}),
     ],
 )

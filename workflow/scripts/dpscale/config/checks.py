@@ -1,5 +1,6 @@
 """Combinations of settings that cannot work, found before the graph is built."""
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +22,7 @@ def impossible_combinations(config: Config) -> Iterator[Finding]:
     yield from _training_on_synthetic(config)
     yield from _batches(config)
     yield from _tables(config)
+    yield from _local_sgd(config)
 
 
 def _data(config: Config) -> Iterator[Finding]:
@@ -102,6 +104,8 @@ def _worker_counts(config: Config) -> Iterator[tuple[str, int]]:
         yield "large_batch.workers", config.large_batch.workers
     if config.replicas:
         yield "replicas.workers", config.replicas.workers
+    if config.local_sgd:
+        yield "local_sgd.processes", config.local_sgd.processes
     for workers in config.ledger.workers if config.ledger else ():
         yield "ledger.workers", workers
 
@@ -109,7 +113,7 @@ def _worker_counts(config: Config) -> Iterator[tuple[str, int]]:
 def _training_on_synthetic(config: Config) -> Iterator[Finding]:
     if config.data.dataset != "synthetic":
         return
-    for key in ("large_batch", "replicas"):
+    for key in ("large_batch", "replicas", "local_sgd"):
         if getattr(config, key) is not None:
             yield (
                 key,
@@ -171,3 +175,31 @@ def _planned_batches(config: Config) -> Iterator[tuple[str, int, int]]:
         )
     if config.ledger:
         yield "ledger.per_worker_batch", max(config.ledger.workers), config.ledger.per_worker_batch
+
+
+def _local_sgd(config: Config) -> Iterator[Finding]:
+    study, samples = config.local_sgd, train_samples(config.data)
+    if study is None:
+        return
+    if study.decay_epochs[-1] >= study.epochs:
+        yield (
+            "local_sgd.decay_epochs",
+            f"{study.decay_epochs[-1]} is not before the end; the latest valid is "
+            f"{study.epochs - 1} of local_sgd.epochs = {study.epochs}",
+        )
+    if study.workers % study.processes:
+        yield (
+            "local_sgd.processes",
+            f"{study.workers} learners do not spread evenly over {study.processes} processes; "
+            f"the nearest valid is {math.gcd(study.workers, study.processes)}",
+        )
+    if config.data.validation_frac == 0 and len(study.rate_factors) > 1:
+        yield "local_sgd.rate_factors", "needs validation data to choose; set data.validation_frac"
+    huge = study.workers * study.per_worker_batch * study.huge_factor
+    if samples is not None and huge > samples:
+        most = samples // (study.workers * study.huge_factor)
+        yield (
+            "local_sgd.per_worker_batch",
+            f"a huge batch of {huge:,} exceeds the {samples:,} training images of "
+            f"{config.data.dataset}; the largest valid is {most}",
+        )
