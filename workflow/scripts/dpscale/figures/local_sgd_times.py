@@ -32,7 +32,7 @@ def draw(local_sgd_times: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 def alt(drawn: pd.DataFrame) -> str:
     """Return the figure in words."""
     if drawn.empty:
-        return "Time of an epoch against local steps: nothing predicted."
+        return "Time of an epoch against local steps: nothing measured yet."
     parts = [
         f"{row.link}, b = {row.per_worker_batch:g}, H = {row.local_steps:g}: "
         f"{format_value(row.epoch_s, 's')}"

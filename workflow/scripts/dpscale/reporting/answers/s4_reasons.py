@@ -60,6 +60,7 @@ def paragraphs(inputs: Inputs) -> list[str]:
         _protocol(inputs),
         *_others(inputs),
         _losses(inputs),
+        _best(inputs),
         _communication(inputs),
         _links(inputs),
         _published(inputs),
@@ -130,9 +131,7 @@ def _losses(inputs: Inputs) -> str:
     for row in comparisons(inputs, POST_AGAINST_LARGE):
         values = []
         for side in ("minuend", "subtrahend"):
-            arm = arm_row(inputs, row, row[side]) or {}
-            runs = inputs.runs_of(arm) if arm else []
-            values.append(measured(arm, "train_loss", "number", runs, arm.get("seeds")))
+            values.append(_of(inputs, arm_row(inputs, row, row[side]) or {}, "train_loss", "number"))
         word = {
             "above": "a higher",
             "below": "a lower",
@@ -144,6 +143,44 @@ def _losses(inputs: Inputs) -> str:
             f"({prose.quantity(values[0])} against {prose.quantity(values[1])})"
         )
     return f"Post-local SGD ends {'; '.join(parts)}." if parts else ""
+
+
+def _best(inputs: Inputs) -> str:
+    """Return the most accurate arm of each regime, and whether it is the one that fits least."""
+    parts = []
+    for row in comparisons(inputs, POST_AGAINST_LARGE):
+        arms = [
+            one
+            for one in inputs.rows("local_sgd", label_noise_frac=row["label_noise_frac"])
+            if one.get("test_accuracy_frac") is not None
+        ]
+        large = next((one for one in arms if one["arm"] == row["subtrahend"]), None)
+        if large is None:
+            continue
+        better = [
+            one for one in arms
+            if prose.compare(*(_of(inputs, arm, "test_accuracy_frac", "fraction")
+                               for arm in (one, large))) == "above"
+        ]  # fmt: skip
+        if not better:
+            parts.append(f"{regime(row)} no arm is more accurate than the large mini-batch")
+            continue
+        best = max(better, key=lambda one: one["test_accuracy_frac"])
+        accuracy = prose.quantity(_of(inputs, best, "test_accuracy_frac", "fraction"))
+        losses = [_of(inputs, arm, "train_loss", "number") for arm in (best, large)]
+        text = f"{regime(row)} the most accurate arm is {best['title']} ({accuracy})"
+        if prose.compare(*losses) == "above":
+            text += (
+                f", which fits its training labels less than the large mini-batch, with a loss of "
+                f"{prose.bare(losses[0])} against {prose.bare(losses[1])}: after equal epochs, "
+                "better generalisation and slower optimisation are not told apart here"
+            )
+        parts.append(text)
+    return f"{prose.capitalised('; '.join(parts))}." if parts else ""
+
+
+def _of(inputs: Inputs, arm: Row, column: str, unit: str) -> Value:
+    return measured(arm, column, unit, inputs.runs_of(arm), arm.get("seeds"))
 
 
 def _communication(inputs: Inputs) -> str:
