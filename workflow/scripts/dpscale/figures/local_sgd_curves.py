@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dpscale.figures import style
+from dpscale.figures import log_axes, style
 from dpscale.figures.local_sgd import regime_title
 from dpscale.units import format_value
 
@@ -68,6 +68,5 @@ def _panel(axes: Axes, rows: pd.DataFrame, name: str) -> None:
             switch, color=style.INK, linestyle=":", linewidth=1, label="A5: local steps begin"
         )
     if name == "train_loss":
-        axes.set_yscale("log")
-        axes.minorticks_off()
+        log_axes.log_ticks(axes.yaxis, rows[name].min() / 1.3, rows[name].max() * 1.3, "number")
     style.whole_numbers(axes)

@@ -106,22 +106,22 @@ def _protocol(inputs: Inputs) -> str:
 def _others(inputs: Inputs) -> list[str]:
     """Return the other comparisons, a paragraph for each regime."""
     names = {
-        "post-local against small": "post-local SGD against the small mini-batch",
-        "small against large": "the small mini-batch against the large one",
-        "more local steps": "the most local steps against the fewest",
+        "post-local against small": ("post-local SGD", "the small mini-batch"),
+        "small against large": ("the small mini-batch", "the large one"),
+        "more local steps": ("post-local SGD of the most local steps", "that of the fewest"),
     }
     found: dict[str, list[str]] = {}
-    for comparison, name in names.items():
+    for comparison, (one, other) in names.items():
         for row in comparisons(inputs, comparison):
             value = difference(inputs, row)
             word = {
-                "above": "is more accurate",
-                "below": "is less accurate",
-                "indistinct": "cannot be told apart",
-                "unknown": "cannot be compared",
+                "above": "is more accurate than",
+                "below": "is less accurate than",
+                "indistinct": "cannot be told apart from",
+                "unknown": "cannot be compared with",
             }[prose.against(value, 0.0)]
             number = "" if value.value is None else f" ({points(value)})"
-            found.setdefault(regime(row), []).append(f"{name} {word}{number}")
+            found.setdefault(regime(row), []).append(f"{one} {word} {other}{number}")
     return [f"{prose.capitalised(where)}: {'; '.join(parts)}." for where, parts in found.items()]
 
 
@@ -133,16 +133,15 @@ def _losses(inputs: Inputs) -> str:
         for side in ("minuend", "subtrahend"):
             values.append(_of(inputs, arm_row(inputs, row, row[side]) or {}, "train_loss", "number"))
         word = {
-            "above": "a higher",
-            "below": "a lower",
-            "indistinct": "an indistinct",
-            "unknown": "an undecided",
+            "above": "a higher training loss than the large mini-batch",
+            "below": "a lower training loss than the large mini-batch",
+            "indistinct": "a training loss that cannot be told apart from the large mini-batch's",
+            "unknown": "a training loss that cannot be compared with the large mini-batch's",
         }[prose.compare(*values)]
         parts.append(
-            f"{regime(row)} {word} training loss than the large mini-batch "
-            f"({prose.quantity(values[0])} against {prose.quantity(values[1])})"
+            f"{word} {regime(row)} ({prose.quantity(values[0])} against {prose.quantity(values[1])})"
         )
-    return f"Post-local SGD ends {'; '.join(parts)}." if parts else ""
+    return f"Post-local SGD has {'; '.join(parts)}." if parts else ""
 
 
 def _best(inputs: Inputs) -> str:

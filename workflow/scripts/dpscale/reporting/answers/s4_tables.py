@@ -75,7 +75,9 @@ def _arms(inputs: Inputs, noise_frac: float, rows: list[Row]) -> Table:
         f"The arms after their last epoch, labels {words_of(noise_frac)}; training loss and "
         "accuracy are of the mean network on the labels that it learned from."
     )
-    return measured_table(inputs, caption, ARMS, rows)
+    return measured_table(
+        inputs, caption, ARMS, rows, lambda row: {"title": f"{row['arm'][:2]} {row['title']}"}
+    )
 
 
 def _plain(row: Row) -> dict[str, Cell]:
