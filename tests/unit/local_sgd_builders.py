@@ -57,7 +57,14 @@ def _add_trials(made: dict[str, Rows], run: str, noise: float, of_arms: dict[str
 
 
 def _add_trial(
-    made: dict[str, Rows], run: str, noise: float, arm: str, seed: int, accuracy: float, *, role: str
+    made: dict[str, Rows],
+    run: str,
+    noise: float,
+    arm: str,
+    seed: int,
+    accuracy: float,
+    *,
+    role: str,
 ) -> None:
     learners, batch, local_steps, local_from, rounds, per_epoch = ARMS[arm]
     number = sum(row["run"] == run for row in made["trials"])

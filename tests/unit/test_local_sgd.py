@@ -54,9 +54,7 @@ def assert_equal(one: StackedTeam, other: StackedTeam) -> None:
 @pytest.mark.parametrize("name", ["mlp", "resnet_8x8"])
 @pytest.mark.parametrize("local_from", [0, 3])
 def test_local_sgd_with_one_step_equals_synchronous_sgd(batches, name, local_from):
-    assert_equal(
-        trained(batches, name=name), trained(batches, name=name, local_from=local_from)
-    )
+    assert_equal(trained(batches, name=name), trained(batches, name=name, local_from=local_from))
 
 
 def test_mini_batch_sgd_of_several_learners_is_that_of_one_on_all_their_images(batches):
@@ -147,7 +145,8 @@ def test_exactly_the_share_of_labels_is_wrong_and_the_seed_decides_which():
     clean = split_of(1000)
     noisy = with_wrong_labels(clean, 0.2, 10, seed=1)
     assert int((noisy.labels != clean.labels).sum()) == 200
-    assert noisy.labels.min() == 0 and noisy.labels.max() == 9
+    assert noisy.labels.min() == 0
+    assert noisy.labels.max() == 9
     assert torch.equal(noisy.labels, with_wrong_labels(clean, 0.2, 10, seed=1).labels)
     assert not torch.equal(noisy.labels, with_wrong_labels(clean, 0.2, 10, seed=2).labels)
     assert torch.equal(clean.labels, split_of(1000).labels)  # the given split is left alone

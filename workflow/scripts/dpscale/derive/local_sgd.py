@@ -90,7 +90,8 @@ def _arm(group: pd.DataFrame, last: pd.DataFrame, runs: pd.DataFrame) -> dict[st
     diverged = int((group["status"] == "diverged").sum())
     row = {name: first[source] for source, name in SETTINGS.items()} | {
         "label_noise_frac": first["label_noise_frac"], "arm": first["arm"],
-        "title": title(str(first["arm"])), "epochs": run["epochs"], "seeds": len(group), "runs": first["run"],
+        "title": title(str(first["arm"])), "epochs": run["epochs"], "seeds": len(group),
+        "runs": first["run"],
         "status": "diverged" if diverged else "complete",
         "message": f"{diverged} of {len(group)} seeds diverged" if diverged else None,
     }  # fmt: skip
@@ -102,9 +103,7 @@ def _arm(group: pd.DataFrame, last: pd.DataFrame, runs: pd.DataFrame) -> dict[st
     return row | {"steps": first["steps"], "rounds": rounds} | _estimates(last)
 
 
-def local_sgd(
-    trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame
-) -> pd.DataFrame:
+def local_sgd(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each (regime, arm): medians over seeds after the last epoch.
 
     sent_bytes: of one worker, `formulas.ring_allreduce_bytes` of the parameters times the rounds

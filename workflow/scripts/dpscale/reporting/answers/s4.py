@@ -1,10 +1,16 @@
 """S4: Does local SGD generalise better than large mini-batches?"""
 
 from dpscale.reporting.answer import Answer, Value
-from dpscale.reporting.answers import prose, s4_reasons, s4_tables
+from dpscale.reporting.answers import prose, s4_costs, s4_reasons, s4_tables
 from dpscale.reporting.answers.inputs import Inputs, Row, has_result, measured
 from dpscale.reporting.answers.references import GOYAL, LIN, PATARASUK, ZHANG
-from dpscale.reporting.answers.s4_reasons import POST_AGAINST_LARGE, difference, regime
+from dpscale.reporting.answers.s4_rows import (
+    POST_AGAINST_LARGE,
+    comparisons,
+    difference,
+    points,
+    regime,
+)
 
 QUESTION = (
     "Does local or post-local SGD generalise better than large mini-batches, and what "
@@ -26,7 +32,7 @@ def answer(inputs: Inputs) -> Answer:
         for row in rows
         if not has_result(row)
     ] or ([] if rows else ["local_sgd: not run yet"])
-    compared = s4_reasons.comparisons(inputs, POST_AGAINST_LARGE)
+    compared = comparisons(inputs, POST_AGAINST_LARGE)
     if not missing and not compared:
         missing = ["local_sgd: no post-local arm beside a large mini-batch"]
     if missing:
@@ -59,16 +65,15 @@ def _sentence(inputs: Inputs, compared: list[Row]) -> str:
         found = difference(inputs, row)
         words = {
             "above": f"is more accurate on the test set than the large mini-batch, by "
-            f"{s4_reasons.points(found)}",
+            f"{points(found)}",
             "below": f"is less accurate on the test set than the large mini-batch, by "
-            f"{s4_reasons.points(found)}",
-            "indistinct": f"cannot be told apart from the large mini-batch "
-            f"({s4_reasons.points(found)})",
+            f"{points(found)}",
+            "indistinct": f"cannot be told apart from the large mini-batch ({points(found)})",
             "unknown": "cannot be compared with the large mini-batch, for want of seeds that "
             "did not diverge",
         }
         parts.append(f"{regime(row)} post-local SGD {words[prose.against(found, 0.0)]}")
-    return f"{prose.capitalised('; '.join(parts))}; {s4_reasons.saving(inputs, compared)}."
+    return f"{prose.capitalised('; '.join(parts))}; {s4_costs.saving(inputs, compared)}."
 
 
 def _values(inputs: Inputs) -> dict[str, Value]:

@@ -1,57 +1,16 @@
 """S4's paragraphs: the protocol, what differs, what it costs, and what was expected."""
 
-from dpscale.reporting.answer import Value
-from dpscale.reporting.answers import prose
-from dpscale.reporting.answers.inputs import Inputs, Row, measured
-from dpscale.units import format_value
-
-POST_AGAINST_LARGE = "post-local against large"
-DATASET = "CIFAR-10"  # each comparison once: the measured side is the same for every data set
-
-
-def comparisons(inputs: Inputs, comparison: str) -> list[Row]:
-    """Return a comparison in every regime, each once."""
-    return inputs.rows("published_local_sgd", comparison=comparison, dataset=DATASET)
-
-
-def difference(inputs: Inputs, row: Row) -> Value:
-    """Return the measured difference of test accuracy of a comparison."""
-    found = measured(row, "difference_frac", "fraction", inputs.runs_of(row), row.get("seeds"))
-    return found if found.value is not None else found.model_copy(update={"status": "diverged"})
-
-
-def regime(row: Row) -> str:
-    """Return the regime of a row as prose: `with clean labels`."""
-    noise = row["label_noise_frac"]
-    return f"with {noise:.0%} wrong labels" if noise else "with clean labels"
-
-
-def points(value: Value) -> str:
-    """Return a difference as percentage points with its interval."""
-    number = value.value
-    if number is None:
-        return "no number"
-    ends = [end for end in (value.low, value.high) if end is not None]
-    interval = f", {100 * ends[0]:+.2f} to {100 * ends[1]:+.2f}" if len(ends) == 2 else ""
-    return f"{100 * number:+.2f} percentage points{interval}"
-
-
-def arm_row(inputs: Inputs, row: Row, arm: str) -> Row | None:
-    """Return an arm in the regime of a row, or None."""
-    return next(
-        iter(inputs.rows("local_sgd", arm=arm, label_noise_frac=row["label_noise_frac"])), None
-    )
-
-
-def saving(inputs: Inputs, compared: list[Row]) -> str:
-    """Return how many times fewer rounds post-local SGD made than the large mini-batch."""
-    row = compared[0]
-    pair = [arm_row(inputs, row, row[side]) for side in ("minuend", "subtrahend")]
-    rounds = [one["rounds"] if one else None for one in pair]
-    if not all(rounds):
-        return "its rounds of communication are not known"
-    post, large = (int(count) for count in rounds if count)
-    return f"it makes {post:,} rounds of communication instead of {large:,}, {large / post:.2f}× fewer"
+from dpscale.reporting.answers import prose, s4_costs
+from dpscale.reporting.answers.inputs import Inputs
+from dpscale.reporting.answers.s4_rows import (
+    POST_AGAINST_LARGE,
+    arm_row,
+    comparisons,
+    difference,
+    points,
+    regime,
+    value_of,
+)
 
 
 def paragraphs(inputs: Inputs) -> list[str]:
@@ -61,8 +20,8 @@ def paragraphs(inputs: Inputs) -> list[str]:
         *_others(inputs),
         _losses(inputs),
         _best(inputs),
-        _communication(inputs),
-        _links(inputs),
+        s4_costs.communication(inputs),
+        s4_costs.links(inputs),
         _published(inputs),
         _expected(inputs),
     ]
@@ -81,8 +40,8 @@ def _protocol(inputs: Inputs) -> str:
         "own; post-local SGD takes that of the large mini-batch, from which it differs in nothing "
         "but the averages."
         if factors
-        else "The rate is scaled linearly with the global batch; post-local SGD takes that of the "
-        "large mini-batch."
+        else "The rate is scaled linearly with the global batch and was searched for no arm; "
+        "post-local SGD takes that of the large mini-batch."
     )
     switch = next((row for row in inputs.rows("local_sgd_curves")
                    if (row.get("switch_epoch") or 0) > 0), None)  # fmt: skip
@@ -131,16 +90,17 @@ def _losses(inputs: Inputs) -> str:
     for row in comparisons(inputs, POST_AGAINST_LARGE):
         values = []
         for side in ("minuend", "subtrahend"):
-            values.append(_of(inputs, arm_row(inputs, row, row[side]) or {}, "train_loss", "number"))
+            values.append(
+                value_of(inputs, arm_row(inputs, row, row[side]) or {}, "train_loss", "number")
+            )
         word = {
             "above": "a higher training loss than the large mini-batch",
             "below": "a lower training loss than the large mini-batch",
             "indistinct": "a training loss that cannot be told apart from the large mini-batch's",
             "unknown": "a training loss that cannot be compared with the large mini-batch's",
         }[prose.compare(*values)]
-        parts.append(
-            f"{word} {regime(row)} ({prose.quantity(values[0])} against {prose.quantity(values[1])})"
-        )
+        numbers = " against ".join(prose.quantity(value) for value in values)
+        parts.append(f"{word} {regime(row)} ({numbers})")
     return f"Post-local SGD has {'; '.join(parts)}." if parts else ""
 
 
@@ -158,15 +118,15 @@ def _best(inputs: Inputs) -> str:
             continue
         better = [
             one for one in arms
-            if prose.compare(*(_of(inputs, arm, "test_accuracy_frac", "fraction")
+            if prose.compare(*(value_of(inputs, arm, "test_accuracy_frac", "fraction")
                                for arm in (one, large))) == "above"
         ]  # fmt: skip
         if not better:
             parts.append(f"{regime(row)} no arm is more accurate than the large mini-batch")
             continue
         best = max(better, key=lambda one: one["test_accuracy_frac"])
-        accuracy = prose.quantity(_of(inputs, best, "test_accuracy_frac", "fraction"))
-        losses = [_of(inputs, arm, "train_loss", "number") for arm in (best, large)]
+        accuracy = prose.quantity(value_of(inputs, best, "test_accuracy_frac", "fraction"))
+        losses = [value_of(inputs, arm, "train_loss", "number") for arm in (best, large)]
         text = f"{regime(row)} the most accurate arm is {best['title']} ({accuracy})"
         if prose.compare(*losses) == "above":
             text += (
@@ -176,49 +136,6 @@ def _best(inputs: Inputs) -> str:
             )
         parts.append(text)
     return f"{prose.capitalised('; '.join(parts))}." if parts else ""
-
-
-def _of(inputs: Inputs, arm: Row, column: str, unit: str) -> Value:
-    return measured(arm, column, unit, inputs.runs_of(arm), arm.get("seeds"))
-
-
-def _communication(inputs: Inputs) -> str:
-    """Return rounds and bytes of each arm against the large mini-batch, in the first regime."""
-    rows = [row for row in inputs.rows("local_sgd") if row.get("rounds")]
-    if not rows:
-        return ""
-    first = min(row["label_noise_frac"] for row in rows)
-    rows = [row for row in rows if row["label_noise_frac"] == first]
-    parts = [
-        f"{row['title']} {int(row['rounds']):,} rounds of {row['workers']} learners, "
-        f"{format_value(row['sent_bytes'], 'bytes')}"
-        for row in rows
-    ]
-    return (
-        f"Rounds as the training counted them, and what a worker sends in them over a ring: "
-        f"{'; '.join(parts)}. Small and large mini-batches see the same images: the large one "
-        "communicates less because its steps are fewer, local SGD because it averages not in "
-        "every step."
-    )
-
-
-def _links(inputs: Inputs) -> str:
-    rows = [row for row in inputs.rows("local_sgd_times") if row.get("speedup_ratio")]
-    if not rows:
-        return ""
-    most = max(row["local_steps"] for row in rows)
-    batch = min(row["per_worker_batch"] for row in rows)
-    parts = [
-        f"on {row['link']} {format_value(row['synchronous_epoch_s'], 's')} with H = 1 and "
-        f"{format_value(row['epoch_s'], 's')} with H = {most:g}"
-        for row in rows
-        if row["local_steps"] == most and row["per_worker_batch"] == batch
-    ]
-    return (
-        f"What that saves in time depends on the link. The ring model of Q3 predicts an epoch of "
-        f"{rows[0]['workers']} workers with b = {batch} to take {'; '.join(parts)}. H = 1 hides "
-        "part of its transfer behind the backward pass, an average of parameters hides nothing."
-    )
 
 
 def _published(inputs: Inputs) -> str:

@@ -122,7 +122,8 @@ def _train(run: _Run, arm: LocalArm, seed: int, factor: float, *, role: str) -> 
 
 def learner_batch(spec: Spec) -> int:
     """The batch of one learner: the spec's batch is that of all learners of a worker."""
-    assert spec.local is not None and spec.per_worker_batch is not None
+    assert spec.local is not None
+    assert spec.per_worker_batch is not None
     return spec.per_worker_batch * spec.workers // spec.local.learners
 
 
@@ -166,9 +167,7 @@ def build_team(
     return StackedTeam(network, place, spec.training, learners=here, **options)
 
 
-def _epoch(
-    team: Team, loader: Loader, spec: Spec, epoch: int, factor: float
-) -> list[torch.Tensor]:
+def _epoch(team: Team, loader: Loader, spec: Spec, epoch: int, factor: float) -> list[torch.Tensor]:
     losses = []
     for images, labels in loader.batches(epoch):
         team.lr = learning_rate(

@@ -11,7 +11,6 @@ import warnings
 from copy import deepcopy
 from typing import TYPE_CHECKING
 
-import torch
 from torch import Tensor, nn
 from torch.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook import (
     PostLocalSGDState,
@@ -24,10 +23,10 @@ from torch.nn.utils import vector_to_parameters
 
 from dpscale.train.studies.local_team import (
     averages_after,
-    momentum_sgd,
     flat,
     is_local,
     mean_of_workers,
+    momentum_sgd,
     running_statistics,
 )
 from dpscale.train.sync import AllReduce
