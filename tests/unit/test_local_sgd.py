@@ -11,8 +11,9 @@ from dpscale.config.sections import TrainingConfig
 from dpscale.train.data import Split
 from dpscale.train.models import build_model
 from dpscale.train.replicas import flat_parameters
+from dpscale.train.studies.local_averages import averages_after
 from dpscale.train.studies.local_labels import with_wrong_labels
-from dpscale.train.studies.local_team import StackedTeam, averages_after
+from dpscale.train.studies.local_team import StackedTeam
 from dpscale.train.worker import Place
 
 PLACE = Place(0, 1, 1, torch.device("cpu"))

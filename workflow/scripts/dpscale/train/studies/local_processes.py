@@ -21,7 +21,7 @@ from torch.distributed.optim import PostLocalSGDOptimizer
 from torch.nn.functional import cross_entropy
 from torch.nn.utils import vector_to_parameters
 
-from dpscale.train.studies.local_team import (
+from dpscale.train.studies.local_averages import (
     averages_after,
     flat,
     is_local,
