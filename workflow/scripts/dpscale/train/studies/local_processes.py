@@ -19,6 +19,7 @@ from torch.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook import (
 from torch.distributed.algorithms.model_averaging.averagers import PeriodicModelAverager
 from torch.distributed.optim import PostLocalSGDOptimizer
 from torch.nn.functional import cross_entropy
+from torch.nn.parallel import DistributedDataParallel
 from torch.nn.utils import vector_to_parameters
 
 from dpscale.train.studies.local_averages import (
@@ -52,7 +53,9 @@ class SeparateTeam:
     ) -> None:
         """local_from: number of the first local step; None for none."""
         self._module, self._place = network.to(place.device), place
-        self._model = AllReduce(broadcast_buffers=False).wrap(self._module, place.device)
+        model = AllReduce(broadcast_buffers=False).wrap(self._module, place.device)
+        assert isinstance(model, DistributedDataParallel)
+        self._model = model
         start = NEVER if local_from is None else local_from
         state = PostLocalSGDState(
             process_group=None, subgroup=None, start_localSGD_iter=start,
