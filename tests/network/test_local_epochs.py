@@ -1,6 +1,6 @@
 """Local SGD on links of known rate: what H local steps save, predicted and measured.
 
-Minutes: pytest -m slow tests/network/test_local_sgd.py
+Minutes: pytest -m slow tests/network/test_local_epochs.py
 """
 
 from collections.abc import Callable
