@@ -10,14 +10,16 @@ DERIVED = (
     "assignment assignment_utilisation assignment_split assignment_published "
     "model_averaging averaging_curves averaging_rates averaging_pairs learners "
     "published_model_averaging "
-    "lr_scaling lr_scaling_elbow lr_scaling_curves iteration_times published_lr_scaling"
+    "lr_scaling lr_scaling_elbow lr_scaling_curves iteration_times published_lr_scaling "
+    "local_sgd local_sgd_curves published_local_sgd local_sgd_times"
 ).split()
 FIGURES = (
     "batch_sweep speedup communication step_split bandwidth link_fit what_if compression "
     "accuracy order ledger replicas "
     "assignment_utilisation assignment_time assignment_split assignment_accuracy "
     "model_averaging learners "
-    "lr_scaling warmups iteration_times"
+    "lr_scaling warmups iteration_times "
+    "local_sgd local_sgd_curves local_sgd_times"
 ).split()
 TEMPLATES = sorted(
     f"report/{path.name}" for path in Path(workflow.basedir, "report").glob("*.*")

@@ -17,6 +17,7 @@ import pandas as pd
 
 import assignment_builders
 import direct_builders
+import local_sgd_builders
 import lr_scaling_builders
 import model_averaging_builders
 from dpscale.records.tidy import SCHEMAS
@@ -344,6 +345,8 @@ def full_lab(
     for name, added in averaging.items():
         made[name] += added
     for name, added in lr_scaling_builders.rows(run_row).items():
+        made[name] += added
+    for name, added in local_sgd_builders.rows(run_row).items():
         made[name] += added
     for run in training:
         if run["study"] == "replicas":

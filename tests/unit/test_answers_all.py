@@ -19,7 +19,7 @@ IDS = [
     *("H1", "H2", "H3", "H4", "H5", "H6"),
     *("S1", "S2", "S3", "S4"),
 ]
-BUILT = [*IDS[:15], "S2", "S3"]  # whose runs the built lab has
+BUILT = [*IDS[:15], "S2", "S3", "S4"]  # whose runs the built lab has
 SCRIPT = Path(__file__).parents[2] / "workflow" / "scripts" / "answer.py"
 
 
@@ -118,6 +118,7 @@ def test_answers_survive_json():
         ("large_batch-warmup", {"Q4.2": "large_batch, warmup: not run yet"}),
         ("replicas-without_set_epoch", {"Q5": "replicas, without_set_epoch: not run yet"}),
         ("ledger-n4", {"Q6": "ledger, N = 4: not run yet"}),
+        ("local_sgd-noise20-a4", {"S4": "local_sgd, local_sgd-noise20-a4: not run yet"}),
         ("replicas-no_broadcast", {"Q7": "replicas, no_broadcast: not run yet"}),
         (
             "assignment-batch-b512",

@@ -140,7 +140,14 @@ def test_accuracy_asked_of_synthetic_data_is_refused() -> None:
     }  # fmt: skip
     message = error_of(raw)
     assert "config: large_batch: asks for accuracy" in message
-    accuracy = ("large_batch", "replicas", "assignment", "lr_scaling", "model_averaging")
+    accuracy = (
+        "large_batch",
+        "replicas",
+        "assignment",
+        "lr_scaling",
+        "model_averaging",
+        "local_sgd",
+    )
     assert load_config(raw | dict.fromkeys(accuracy)).data.samples == 2000
 
 

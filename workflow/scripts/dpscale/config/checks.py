@@ -1,5 +1,6 @@
 """Combinations of settings that cannot work, found before the graph is built."""
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +26,7 @@ def impossible_combinations(config: Config) -> Iterator[Finding]:
     yield from _rate_scaling(config)
     yield from _tables(config)
     yield from assignment_findings(config)
+    yield from _local_sgd(config)
 
 
 def _data(config: Config) -> Iterator[Finding]:
@@ -110,6 +112,8 @@ def _worker_counts(config: Config) -> Iterator[tuple[str, int]]:
         yield "replicas.workers", config.replicas.workers
     if config.model_averaging:
         yield "model_averaging.workers", config.model_averaging.workers
+    if config.local_sgd:
+        yield "local_sgd.processes", config.local_sgd.processes
     for workers in config.ledger.workers if config.ledger else ():
         yield "ledger.workers", workers
     for workers in config.assignment.workers if config.assignment else ():
@@ -121,7 +125,7 @@ def _worker_counts(config: Config) -> Iterator[tuple[str, int]]:
 def _training_on_synthetic(config: Config) -> Iterator[Finding]:
     if config.data.dataset != "synthetic":
         return
-    for key in ("large_batch", "replicas", "assignment", "lr_scaling"):
+    for key in ("large_batch", "replicas", "assignment", "lr_scaling", "local_sgd"):
         if getattr(config, key) is not None:
             yield (
                 key,
@@ -231,3 +235,31 @@ def _planned_batches(config: Config) -> Iterator[tuple[str, int, int]]:
     if rates := config.lr_scaling:
         fixed = (rates.reference_groups, rates.large_groups, rates.lars_groups or 1)
         yield "lr_scaling.groups", max(*rates.groups, *fixed), rates.group_batch
+
+
+def _local_sgd(config: Config) -> Iterator[Finding]:
+    study, samples = config.local_sgd, train_samples(config.data)
+    if study is None:
+        return
+    if study.decay_epochs[-1] >= study.epochs:
+        yield (
+            "local_sgd.decay_epochs",
+            f"{study.decay_epochs[-1]} is not before the end; the latest valid is "
+            f"{study.epochs - 1} of local_sgd.epochs = {study.epochs}",
+        )
+    if study.workers % study.processes:
+        yield (
+            "local_sgd.processes",
+            f"{study.workers} learners do not spread evenly over {study.processes} processes; "
+            f"the nearest valid is {math.gcd(study.workers, study.processes)}",
+        )
+    if config.data.validation_frac == 0 and len(study.rate_factors) > 1:
+        yield "local_sgd.rate_factors", "needs validation data to choose; set data.validation_frac"
+    huge = study.workers * study.per_worker_batch * study.huge_factor
+    if samples is not None and huge > samples:
+        most = samples // (study.workers * study.huge_factor)
+        yield (
+            "local_sgd.per_worker_batch",
+            f"a huge batch of {huge:,} exceeds the {samples:,} training images of "
+            f"{config.data.dataset}; the largest valid is {most}",
+        )

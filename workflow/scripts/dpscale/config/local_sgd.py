@@ -1,12 +1,92 @@
-"""Section of the configuration that describes the study S4."""
+"""Section of the configuration that describes the study S4, and the protocol of its runs."""
 
-from pydantic import Field
+from typing import Annotated
 
-from dpscale.config.sections import Section
-from dpscale.config.studies import Seeds
+from pydantic import AfterValidator, Field, field_validator
+
+from dpscale.config.sections import (
+    Fraction,
+    ModelName,
+    PositiveFloat,
+    PositiveInt,
+    Section,
+)
+from dpscale.config.studies import Counts, Seeds, Workers, distinct
+
+Fractions = Annotated[tuple[Fraction, ...], Field(min_length=1), AfterValidator(distinct)]
+Factors = Annotated[tuple[PositiveFloat, ...], Field(min_length=1), AfterValidator(distinct)]
+
+
+class LocalArm(Section):
+    """One way of training: how often the learners average, and from which epoch on."""
+
+    name: str = Field(description="Name of the arm: A1 to A5.")
+    local_steps: PositiveInt = Field(1, description="Local steps H from average to average.")
+    local_from_epoch: Annotated[int, Field(ge=0)] | None = Field(
+        None, description="Epochs of mini-batch SGD before the local steps; null: no local steps."
+    )
+
+
+class LocalProtocol(Section):
+    """What one run of S4 trains: the arms of one batch and one rate, in one regime."""
+
+    expected: str = Field("", description="The outcome expected, stated before the run.")
+    learners: PositiveInt = Field(description="Learners K, spread evenly over the workers.")
+    arms: Annotated[tuple[LocalArm, ...], Field(min_length=1)] = Field(
+        description="Arms; the first one chooses the rate of all."
+    )
+    rate_factors: Factors = Field(description="Shares of the linearly scaled rate to try.")
+    tuning_seeds: Seeds = Field(description="Seeds of the trainings that choose the rate.")
+    label_noise_frac: Fraction = Field(description="Share of wrong training labels.")
+    evaluate_epochs: PositiveInt = Field(description="Epochs from evaluation to evaluation.")
 
 
 class LocalSgdConfig(Section):
     """S4: local and post-local SGD."""
 
+    expected: str = Field("", description="The outcome expected, stated before the run.")
+    model: ModelName = Field("mlp", description="Network of this study.")
+    workers: Workers = Field(16, description="Learners K of the large batch and of local SGD.")
+    processes: PositiveInt = Field(
+        1, description="Processes that the learners are spread over; 1 stacks all on one device."
+    )
+    per_worker_batch: PositiveInt = Field(8, description="Batch b of one learner.")
+    small_workers: PositiveInt = Field(2, description="Learners of the small mini-batch A1.")
+    huge_factor: PositiveInt = Field(
+        4, description="A3's batch per learner over b: with A4's H, as many rounds an epoch."
+    )
+    local_steps: PositiveInt = Field(4, description="Local steps H of local SGD, A4.")
+    post_local_steps: Counts = Field((16,), description="Local steps H of post-local SGD, A5.")
+    base_lr: PositiveFloat = Field(
+        0.02, description="Rate of one learner's batch b; scaled linearly with the global batch."
+    )
+    rate_factors: Factors = Field(
+        (1.0,),
+        description="Shares of the linearly scaled rate to try; the accuracy on validation data "
+        "chooses, for each batch and regime. A5 takes the rate of A2.",
+    )
+    tuning_seeds: Seeds = Field((100,), description="Seeds of the trainings that choose.")
+    momentum: Fraction = Field(0.9, description="Momentum of each learner's own SGD.")
+    nesterov: bool = Field(True, description="Nesterov's form of the momentum.")
+    weight_decay: Annotated[float, Field(ge=0)] = Field(1e-4, description="Weight decay.")
+    warmup_epochs: Annotated[float, Field(ge=0)] = Field(
+        5.0, description="Gradual warm-up from the rate of one learner's batch, in epochs."
+    )
+    epochs: PositiveInt = Field(100, description="Epochs of training.")
+    decay_epochs: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = Field(
+        (50, 75), description="Epochs at which the rate falls; A5 goes local at the first."
+    )
+    decay_factor: PositiveFloat = Field(0.1, description="Factor of each fall of the rate.")
+    label_noise_fracs: Fractions = Field(
+        (0.0, 0.2), description="Regimes: share of training labels replaced by a wrong one."
+    )
+    augment: bool = Field(True, description="Random crops, and flips where they make sense.")
+    evaluate_epochs: PositiveInt = Field(5, description="Epochs from evaluation to evaluation.")
     seeds: Seeds = Field((0, 1, 2), description="Seeds of the repeated trainings.")
+
+    @field_validator("decay_epochs")
+    @classmethod
+    def _ascending(cls, epochs: tuple[int, ...]) -> tuple[int, ...]:
+        if list(epochs) != sorted(set(epochs)):
+            raise ValueError("name the epochs in ascending order, each once")
+        return epochs

@@ -22,6 +22,9 @@ from dpscale.derive import (
     learners,
     ledger,
     link,
+    local_sgd,
+    local_sgd_published,
+    local_sgd_times,
     lr_scaling,
     lr_scaling_curves,
     lr_scaling_elbow,
@@ -106,6 +109,13 @@ DERIVED: dict[str, tuple[Callable[..., pd.DataFrame], list[str]]] = {
         lr_scaling_verdicts.published_lr_scaling,
         ["lr_scaling", "iteration_times", "trials", "evaluations"],
     ),
+    "local_sgd": (local_sgd.local_sgd, ["trials", "evaluations", "runs"]),
+    "local_sgd_curves": (local_sgd.local_sgd_curves, ["trials", "evaluations", "runs"]),
+    "published_local_sgd": (
+        local_sgd_published.published_local_sgd,
+        ["trials", "evaluations", "runs"],
+    ),
+    "local_sgd_times": (local_sgd_times.local_sgd_times, ["what_if", "trials", "runs"]),
 }
 
 COLUMNS: dict[str, Columns] = {
@@ -142,6 +152,10 @@ COLUMNS: dict[str, Columns] = {
     "lr_scaling_curves": lr_scaling_curves.COLUMNS,
     "iteration_times": iteration_times.COLUMNS,
     "published_lr_scaling": lr_scaling_verdicts.COLUMNS,
+    "local_sgd": local_sgd.COLUMNS,
+    "local_sgd_curves": local_sgd.CURVES_COLUMNS,
+    "published_local_sgd": local_sgd_published.COLUMNS,
+    "local_sgd_times": local_sgd_times.COLUMNS,
 }
 
 

@@ -21,6 +21,9 @@ from dpscale.figures import (
     learners,
     ledger,
     link_fit,
+    local_sgd,
+    local_sgd_curves,
+    local_sgd_times,
     lr_scaling,
     model_averaging,
     order,
@@ -214,6 +217,30 @@ FIGURES: dict[str, FigureEntry] = {
         "Each worker has b samples of its own, loading included, 95% intervals; hollow points had "
         "more workers than devices.",
         iteration_times.alt,
+    ),
+    "local_sgd": FigureEntry(
+        local_sgd.draw,
+        ("local_sgd",),
+        "Mini-batch, local and post-local SGD",
+        "Test accuracy after the last epoch, median over the seeds with its 95% interval, and what "
+        "a worker sends in a ring all-reduce in all rounds of a training.",
+        local_sgd.alt,
+    ),
+    "local_sgd_curves": FigureEntry(
+        local_sgd_curves.draw,
+        ("local_sgd_curves",),
+        "Curves of mini-batch, local and post-local SGD",
+        "Medians over the seeds, of the mean of all learners; the dotted line is where post-local "
+        "SGD begins its local steps, at the first fall of the rate.",
+        local_sgd_curves.alt,
+    ),
+    "local_sgd_times": FigureEntry(
+        local_sgd_times.draw,
+        ("local_sgd_times",),
+        "Time of an epoch against the local steps",
+        "Predicted, not measured: this machine's computation, a device for each worker, and the "
+        "links that the configuration names.",
+        local_sgd_times.alt,
     ),
 }
 

@@ -1,15 +1,101 @@
 """S4: local and post-local SGD."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 
+from dpscale.config.local_sgd import LocalArm, LocalProtocol, LocalSgdConfig
 from dpscale.config.root import Config
-from dpscale.plan.spec import Spec
+from dpscale.config.sections import ScheduleConfig, TrainingConfig
+from dpscale.plan.spec import Spec, build_spec
 
 STUDY = "local_sgd"
 
 
 def local_sgd(config: Config) -> Iterator[Spec]:
-    """The runs of the study."""
-    if config.local_sgd is None:
+    """The five arms in every regime: a run each, but for A2 and A5, which share one.
+
+    A1: mini-batch SGD of few learners; A2: of all; A3: of all with a batch `huge_factor` times as
+    large; A4: local SGD; A5: mini-batch SGD up to the first fall of the rate, then local SGD (Lin
+    et al., ICLR 2020, section 3). Rates are scaled linearly with the global batch, by gradual
+    warm-up from that of one learner (Goyal et al. 2017, section 2).
+    """
+    study = config.local_sgd
+    if study is None:
         return
-    yield from ()
+    at_first_fall = study.decay_epochs[0]
+    post_local = [
+        LocalArm(name=f"A5 H={every}", local_steps=every, local_from_epoch=at_first_fall)
+        for every in study.post_local_steps
+    ]
+    local = LocalArm(
+        name=f"A4 H={study.local_steps}", local_steps=study.local_steps, local_from_epoch=0
+    )
+    batch, huge = study.per_worker_batch, study.per_worker_batch * study.huge_factor
+    for noise_frac in study.label_noise_fracs:
+        for name, learners, own_batch, arms in (
+            ("a1", study.small_workers, batch, [LocalArm(name="A1")]),
+            ("a2-a5", study.workers, batch, [LocalArm(name="A2"), *post_local]),
+            ("a3", study.workers, huge, [LocalArm(name="A3")]),
+            ("a4", study.workers, batch, [local]),
+        ):
+            run = f"{STUDY}-noise{round(100 * noise_frac)}-{name}"
+            yield _spec(config, study, run, learners, own_batch, arms, noise_frac)
+
+
+def _spec(
+    config: Config,
+    study: LocalSgdConfig,
+    run: str,
+    learners: int,
+    batch: int,
+    arms: Sequence[LocalArm],
+    noise_frac: float,
+) -> Spec:
+    processes = math.gcd(study.processes, learners)
+    scale = learners * batch / study.per_worker_batch
+    return build_spec(
+        config,
+        "local",
+        run=run,
+        study=STUDY,
+        arm="+".join(arm.name for arm in arms),
+        workers=processes,
+        per_worker_batch=batch * learners // processes,
+        seeds=study.seeds,
+        data=config.data.model_copy(
+            update={"loader": "resident", "loader_workers": 0, "augment": study.augment}
+        ),
+        model=config.model.model_copy(update={"name": study.model, "zero_gamma": False}),
+        training=_training(config, study, scale),
+        local=LocalProtocol(
+            expected=study.expected,
+            learners=learners,
+            arms=tuple(arms),
+            rate_factors=study.rate_factors,
+            tuning_seeds=study.tuning_seeds,
+            label_noise_frac=noise_frac,
+            evaluate_epochs=study.evaluate_epochs,
+        ),
+    )
+
+
+def _training(config: Config, study: LocalSgdConfig, scale: float) -> TrainingConfig:
+    """SGD with the rate of a global batch `scale` times that of one learner."""
+    return config.training.model_copy(
+        update={
+            "optimizer": "sgd",
+            "lr": study.base_lr * scale,
+            "momentum": study.momentum,
+            "nesterov": study.nesterov,
+            "weight_decay": study.weight_decay,
+            "epochs": study.epochs,
+            "schedule": ScheduleConfig(
+                warmup="gradual" if study.warmup_epochs and scale > 1 else "none",
+                warmup_epochs=study.warmup_epochs,
+                warmup_start_factor=1 / scale,
+                decay="step",
+                decay_epochs=study.decay_epochs,
+                decay_factor=study.decay_factor,
+            ),
+        }
+    )

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from dpscale.config.local_sgd import LocalProtocol
 from dpscale.config.lr_scaling import ScalingProtocol
 from dpscale.config.model_averaging import AveragingProtocol, LearnersProtocol
 from dpscale.config.root import Config
@@ -98,6 +99,7 @@ class Spec(Section):
     messages: Messages | None = None
     averaging: AveragingProtocol | LearnersProtocol | None = None
     scaled: ScalingProtocol | None = None
+    local: LocalProtocol | None = None
     set_epoch: bool = True
     broadcast_buffers: bool = True
     scatter_devices: PositiveInt | None = Field(

@@ -72,7 +72,9 @@ SCHEMAS: dict[str, dict[str, str]] = {
     | _typed("steps steps_to_goal rounds sent_bytes", _INT)
     | _typed("wall_s", _FLOAT)
     | _typed("alpha target_accuracy_frac", _FLOAT)
-    | _typed("median_of", _INT),
+    | _typed("median_of", _INT)
+    | _typed("label_noise_frac rate_factor", _FLOAT)  # S4
+    | _typed("local_from_step", _INT),
     # The curve of a trial.
     "evaluations": _typed("run", _TEXT)
     | _typed("trial step", _INT)

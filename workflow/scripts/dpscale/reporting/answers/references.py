@@ -87,3 +87,11 @@ HE = (
     "K. He, X. Zhang, S. Ren and J. Sun, Deep Residual Learning for Image Recognition, "
     "CVPR 2016, doi:10.1109/CVPR.2016.90."
 )
+LIN = (
+    "T. Lin, S. U. Stich, K. K. Patel and M. Jaggi, Don't Use Large Mini-Batches, Use Local SGD, "
+    "ICLR 2020, arXiv:1808.07217."
+)
+ZHANG = (
+    "C. Zhang, S. Bengio, M. Hardt, B. Recht and O. Vinyals, Understanding deep learning requires "
+    "rethinking generalization, ICLR 2017, arXiv:1611.03530."
+)

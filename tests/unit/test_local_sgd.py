@@ -1,0 +1,158 @@
+"""Local SGD of stacked learners: what it equals, what it counts, and when it averages."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from dpscale.config.sections import TrainingConfig
+from dpscale.train.data import Split
+from dpscale.train.models import build_model
+from dpscale.train.replicas import flat_parameters
+from dpscale.train.studies.local_averages import averages_after
+from dpscale.train.studies.local_labels import with_wrong_labels
+from dpscale.train.studies.local_team import StackedTeam
+from dpscale.train.worker import Place
+
+PLACE = Place(0, 1, 1, torch.device("cpu"))
+TRAINING = TrainingConfig(lr=0.05, momentum=0.9, nesterov=True, weight_decay=1e-3)
+LEARNERS, EACH, STEPS = 4, 6, 7
+
+
+def network(name: str = "mlp") -> nn.Module:
+    torch.manual_seed(0)
+    return build_model(name, in_channels=1, classes=10, image_size=8, zero_gamma=False)
+
+
+@pytest.fixture(scope="module")
+def batches() -> list[tuple[torch.Tensor, torch.Tensor]]:
+    torch.manual_seed(1)
+    size = LEARNERS * EACH
+    return [(torch.randn(size, 1, 8, 8), torch.randint(10, (size,))) for _ in range(STEPS)]
+
+
+def trained(batches: Any, *, name: str = "mlp", learners: int = LEARNERS, local_steps: int = 1,
+            local_from: int | None = None) -> StackedTeam:  # fmt: skip
+    team = StackedTeam(network(name), PLACE, TRAINING, learners=learners,
+                       local_steps=local_steps, local_from=local_from)  # fmt: skip
+    for images, labels in batches:
+        team.step(images, labels)
+    team.finish()
+    return team
+
+
+def state(team: StackedTeam) -> dict[str, torch.Tensor]:
+    return dict(team.mean_network().state_dict())
+
+
+def assert_equal(one: StackedTeam, other: StackedTeam) -> None:
+    for name, value in state(one).items():
+        torch.testing.assert_close(value, state(other)[name], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["mlp", "resnet_8x8"])
+@pytest.mark.parametrize("local_from", [0, 3])
+def test_local_sgd_with_one_step_equals_synchronous_sgd(batches, name, local_from):
+    assert_equal(trained(batches, name=name), trained(batches, name=name, local_from=local_from))
+
+
+def test_mini_batch_sgd_of_several_learners_is_that_of_one_on_all_their_images(batches):
+    one = network()
+    optimizer = torch.optim.SGD(
+        one.parameters(), lr=0.05, momentum=0.9, nesterov=True, weight_decay=1e-3
+    )
+    for images, labels in batches:
+        optimizer.zero_grad()
+        cross_entropy(one(images), labels).backward()
+        optimizer.step()
+    found = flat_parameters(trained(batches).mean_network())
+    torch.testing.assert_close(found, flat_parameters(one), rtol=1e-4, atol=1e-5)
+
+
+def test_three_local_steps_equal_learners_apart_that_are_averaged_by_hand(batches):
+    apart = [network() for _ in range(LEARNERS)]
+    optimizers = [torch.optim.SGD(one.parameters(), lr=0.05, momentum=0.9, nesterov=True,
+                                  weight_decay=1e-3) for one in apart]  # fmt: skip
+
+    def average() -> None:
+        mean = torch.stack([flat_parameters(one) for one in apart]).mean(0)
+        for one in apart:
+            nn.utils.vector_to_parameters(mean.clone(), one.parameters())
+
+    for step, (images, labels) in enumerate(batches):
+        for index, (one, optimizer) in enumerate(zip(apart, optimizers, strict=True)):
+            optimizer.zero_grad()
+            cross_entropy(one(images[index::LEARNERS]), labels[index::LEARNERS]).backward()
+            optimizer.step()
+        if step in (2, 5):
+            average()
+    average()
+    found = flat_parameters(trained(batches, local_steps=3, local_from=0).mean_network())
+    torch.testing.assert_close(found, flat_parameters(apart[0]), rtol=1e-4, atol=1e-5)
+
+
+def test_more_local_steps_lead_elsewhere(batches):
+    one, three = (trained(batches, local_steps=every, local_from=0) for every in (1, 3))
+    assert not torch.allclose(flat_parameters(one.mean_network()),
+                              flat_parameters(three.mean_network()), atol=1e-4)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "rounds"),
+    [
+        ({}, 7),  # each of 7 steps
+        ({"local_from": 0}, 7),
+        ({"local_from": 0, "local_steps": 3}, 3),  # after steps 3 and 6, and at the end
+        ({"local_from": 0, "local_steps": 7}, 1),  # the average after the last step is the final
+        ({"local_from": 3, "local_steps": 2}, 5),  # 3 gradients, 2 averages
+        ({"local_from": 0, "local_steps": 100}, 1),
+        ({"learners": 1}, 0),  # nobody to talk to
+    ],
+)
+def test_rounds_of_communication_are_counted(batches, options, rounds):
+    assert trained(batches, **options).rounds == rounds
+
+
+def test_the_first_average_comes_after_the_first_h_local_steps():
+    assert [step for step in range(12) if averages_after(step, 4, 3)] == [6, 9]
+    assert not any(averages_after(step, None, 1) for step in range(5))
+
+
+@pytest.mark.parametrize("local_from", [0, 2])
+def test_all_learners_are_equal_after_the_final_average(batches, local_from):
+    team = trained(batches, name="resnet_8x8", local_steps=4, local_from=local_from)
+    for value in [*team._stack.parameters.values(), *team._stack.buffers.values()]:
+        assert (value == value[:1]).all()
+
+
+def test_an_evaluation_between_averages_changes_nothing(batches):
+    teams = [StackedTeam(network("resnet_8x8"), PLACE, TRAINING, learners=2, local_steps=4,
+                         local_from=0) for _ in range(2)]  # fmt: skip
+    for images, labels in batches[:3]:
+        for team in teams:
+            team.step(images, labels)
+        teams[0].mean_network()
+    assert_equal(*teams)
+
+
+def split_of(samples: int) -> Split:
+    labels = torch.arange(samples) % 10
+    return Split(torch.zeros(samples, 1, 2, 2, dtype=torch.uint8), labels)
+
+
+def test_exactly_the_share_of_labels_is_wrong_and_the_seed_decides_which():
+    clean = split_of(1000)
+    noisy = with_wrong_labels(clean, 0.2, 10, seed=1)
+    assert int((noisy.labels != clean.labels).sum()) == 200
+    assert noisy.labels.min() == 0
+    assert noisy.labels.max() == 9
+    assert torch.equal(noisy.labels, with_wrong_labels(clean, 0.2, 10, seed=1).labels)
+    assert not torch.equal(noisy.labels, with_wrong_labels(clean, 0.2, 10, seed=2).labels)
+    assert torch.equal(clean.labels, split_of(1000).labels)  # the given split is left alone
+
+
+def test_without_noise_no_label_changes():
+    clean = split_of(50)
+    assert with_wrong_labels(clean, 0.0, 10, seed=1) is clean
