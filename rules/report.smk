@@ -2,15 +2,17 @@
 
 TABLES = (
     "runs steps epochs replicas orders collectives wire buckets spans messages trials "
-    "evaluations links"
+    "evaluations searches links"
 ).split()
 DERIVED = (
     "epoch_times sweep boundary scaling communication ddp_at_one link message_times bandwidth "
-    "compression prediction what_if ledger wire accuracy order replicas phases"
+    "compression prediction what_if ledger wire accuracy order replicas phases "
+    "scaling_fit steps_to_goal scaling_contrasts scaling_verdicts noise_scale budget"
 ).split()
 FIGURES = (
     "batch_sweep speedup communication step_split bandwidth link_fit what_if compression "
-    "accuracy order ledger replicas"
+    "accuracy order ledger replicas "
+    "steps_to_goal budget"
 ).split()
 TEMPLATES = sorted(
     f"report/{path.name}" for path in Path(workflow.basedir, "report").glob("*.*")

@@ -20,6 +20,7 @@ def impossible_combinations(config: Config) -> Iterator[Finding]:
     yield from _nodes(config)
     yield from _training_on_synthetic(config)
     yield from _batches(config)
+    yield from _searches(config)
     yield from _tables(config)
 
 
@@ -109,7 +110,7 @@ def _worker_counts(config: Config) -> Iterator[tuple[str, int]]:
 def _training_on_synthetic(config: Config) -> Iterator[Finding]:
     if config.data.dataset != "synthetic":
         return
-    for key in ("large_batch", "replicas"):
+    for key in ("large_batch", "replicas", "steps_to_goal"):
         if getattr(config, key) is not None:
             yield (
                 key,
@@ -143,6 +144,35 @@ def _batches(config: Config) -> Iterator[Finding]:
             "large_batch.min_updates_per_epoch",
             f"leaves no image a worker; the largest valid is {samples // large.workers}",
         )
+
+
+def _searches(config: Config) -> Iterator[Finding]:
+    study = config.steps_to_goal
+    if study is None:
+        return
+    if len({model.name for model in study.models}) < len(study.models):
+        yield "steps_to_goal.models", "names a network twice; give each all its optimisers at once"
+    if set(study.seeds) & set(study.selection_seeds):
+        yield "steps_to_goal.seeds", "shares seeds with selection_seeds; a winner needs others"
+    if study.validation_frac == 0:
+        yield "steps_to_goal.validation_frac", "leaves nothing to choose by; the default is 0.2"
+    samples = train_samples(
+        config.data.model_copy(update={"validation_frac": study.validation_frac})
+    )
+    sizes = [(study.batch_sizes, "steps_to_goal.batch_sizes")]
+    sizes += [
+        (model.batch_sizes, f"steps_to_goal.models.{index}.batch_sizes")
+        for index, model in enumerate(study.models)
+        if model.batch_sizes
+    ]
+    for batches, key in sizes:
+        if samples is not None and max(batches) > samples:
+            yield (
+                key,
+                f"{max(batches)} is more than the {samples:,} training images of "
+                f"{config.data.dataset} without those for validation; the largest power of two "
+                f"is {1 << (samples.bit_length() - 1)}",
+            )
 
 
 def _tables(config: Config) -> Iterator[Finding]:

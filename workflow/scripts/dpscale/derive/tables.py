@@ -14,11 +14,17 @@ from dpscale.derive import (
     epoch_times,
     ledger,
     link,
+    noise_scale,
     order,
     phases,
     prediction,
     replicas,
     scaling,
+    scaling_contrasts,
+    scaling_fit,
+    scaling_verdicts,
+    search_budget,
+    steps_to_goal,
     sweep,
     what_if,
 )
@@ -26,7 +32,7 @@ from dpscale.derive.columns import Columns
 
 TIDY = (
     "runs", "steps", "epochs", "replicas", "orders", "collectives", "wire", "buckets", "spans",
-    "messages", "trials", "evaluations", "links",
+    "messages", "trials", "evaluations", "searches", "links",
 )  # fmt: skip
 
 # name: (function, its inputs in the order of its arguments). An input named in TIDY is the tidy
@@ -65,6 +71,18 @@ DERIVED: dict[str, tuple[Callable[..., pd.DataFrame], list[str]]] = {
     "order": (order.order, ["orders", "runs"]),
     "replicas": (replicas.replicas, ["replicas", "runs"]),
     "phases": (phases.phases, ["steps", "runs"]),
+    "noise_scale": (noise_scale.noise_scale, ["evaluations", "trials", "runs"]),
+    "scaling_fit": (scaling_fit.scaling_fit, ["trials", "evaluations", "runs"]),
+    "scaling_contrasts": (scaling_contrasts.scaling_contrasts, ["trials", "runs"]),
+    "steps_to_goal": (
+        steps_to_goal.steps_to_goal,
+        ["trials", "evaluations", "searches", "scaling_fit", "runs"],
+    ),
+    "scaling_verdicts": (
+        scaling_verdicts.scaling_verdicts,
+        ["scaling_fit", "scaling_contrasts"],
+    ),
+    "budget": (search_budget.budget, ["trials", "evaluations", "searches", "runs"]),
 }
 
 COLUMNS: dict[str, Columns] = {
@@ -86,6 +104,12 @@ COLUMNS: dict[str, Columns] = {
     "order": order.COLUMNS,
     "replicas": replicas.COLUMNS,
     "phases": phases.COLUMNS,
+    "noise_scale": noise_scale.COLUMNS,
+    "scaling_fit": scaling_fit.COLUMNS,
+    "scaling_contrasts": scaling_contrasts.COLUMNS,
+    "steps_to_goal": steps_to_goal.COLUMNS,
+    "scaling_verdicts": scaling_verdicts.COLUMNS,
+    "budget": search_budget.COLUMNS,
 }
 
 

@@ -11,6 +11,7 @@ from dpscale.figures import (
     accuracy,
     bandwidth,
     batch_sweep,
+    budget,
     communication,
     compression,
     ledger,
@@ -19,6 +20,7 @@ from dpscale.figures import (
     replicas,
     speedup,
     step_split,
+    steps_to_goal,
     what_if,
 )
 from dpscale.figures.style import house_style
@@ -133,6 +135,23 @@ FIGURES: dict[str, FigureEntry] = {
         "A line, and a range over the ranks, for each seed; every rank evaluates the whole test "
         "set with its own running statistics.",
         replicas.alt,
+    ),
+    "steps_to_goal": FigureEntry(
+        steps_to_goal.draw,
+        ("steps_to_goal", "scaling_fit"),
+        "Steps to the goal error against the batch size",
+        "Medians of the winner's repeats with 95% intervals, both axes logarithmic. Perfect "
+        "scaling starts at the smallest batch; between the dotted lines lie diminishing returns, "
+        "to the left perfect scaling, to the right maximal data parallelism.",
+        steps_to_goal.alt,
+    ),
+    "budget": FigureEntry(
+        budget.draw,
+        ("budget",),
+        "The same budget, read in epochs and in steps",
+        "Error of the best trial of each batch size's search. Hollow: that trial reached the goal "
+        "within the budget and stopped there.",
+        budget.alt,
     ),
 }
 

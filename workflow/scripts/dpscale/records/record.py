@@ -47,6 +47,7 @@ class Record(BaseModel):
     messages: list[dict[str, Any]] = []
     trials: list[dict[str, Any]] = []
     evaluations: list[dict[str, Any]] = []
+    searches: list[dict[str, Any]] = []
 
     def is_of(self, spec: Mapping[str, Any]) -> bool:
         """Return whether this is of the planned spec, and not left from an earlier configuration.
