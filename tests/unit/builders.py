@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 import direct_builders
+import steps_to_goal_builders
 from dpscale.records.tidy import SCHEMAS
 
 Rows = list[dict[str, Any]]
@@ -328,6 +329,10 @@ def full_lab(
         collectives, wire = _ledger_rows(run)
         made["collectives"] += collectives
         made["wire"] += wire
+    searched = steps_to_goal_builders.rows()
+    searched["runs"] = [run_row(**row) for row in searched["runs"]]
+    for name, added in searched.items():
+        made[name] += added
     tables = {name: table(name, rows) for name, rows in made.items()}
     return without_runs(tables, not_run) if not_run else tables
 

@@ -15,7 +15,7 @@ from dpscale.reporting.answer import Answer, Value, dump_answers, load_answers
 from dpscale.reporting.answers import answer_all, chosen, findings
 
 IDS = ["Q1", "Q2", "Q3.1", "Q3.2", "Q4.1", "Q4.2", "Q5", "Q6", "Q7", "S1", "S2", "S3", "S4"]
-BUILT = IDS[:9]  # whose runs the built lab has
+BUILT = IDS[:10]  # whose runs the built lab has
 SCRIPT = Path(__file__).parents[2] / "workflow" / "scripts" / "answer.py"
 
 

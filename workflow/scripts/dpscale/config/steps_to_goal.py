@@ -31,7 +31,7 @@ class SearchSpace(Section):
         0.01, description="Least effective learning rate lr/(1 - momentum)."
     )
     effective_lr_high: PositiveFloat = Field(
-        30.0, description="Largest effective learning rate lr/(1 - momentum)."
+        100.0, description="Largest effective learning rate lr/(1 - momentum)."
     )
     momentum_rest_low: Share = Field(
         0.01, description="Least 1 - momentum; the largest is 1, no momentum at all."
@@ -74,8 +74,8 @@ class StepsToGoalConfig(Section):
     expected: str = Field("", description="The outcome expected, stated before the run.")
     models: Annotated[tuple[SearchedModel, ...], Field(min_length=1)] = Field(
         (
-            SearchedModel(name="mlp", goal_error_frac=0.04),
-            SearchedModel(name="softmax", goal_error_frac=0.05, optimizers=("sgd", "nesterov")),
+            SearchedModel(name="mlp", goal_error_frac=0.05),
+            SearchedModel(name="softmax", goal_error_frac=0.06),
         ),
         description="Networks with their goals.",
     )
@@ -84,10 +84,10 @@ class StepsToGoalConfig(Section):
         "size at most."
     )  # fmt: skip
     validation_frac: Fraction = Field(
-        0.2, description="Share of the training images that decides when the goal is reached."
+        0.28, description="Share of the training images that decides when the goal is reached."
     )
     trials: Annotated[int, Field(ge=2)] = Field(
-        64, description="Quasi-random points of the search at each batch size."
+        80, description="Quasi-random points of the search at each batch size."
     )
     space: SearchSpace = Field(SearchSpace(), description="The search space.")
     budget: Budget = Field(Budget(), description="Budget of a trial.")
@@ -99,7 +99,7 @@ class StepsToGoalConfig(Section):
         description="Seeds of the search: the first trains all trials, the others the finalists.",
     )
     seeds: Seeds = Field(
-        (0, 1, 2, 3, 4), description="Seeds of the winner's repeats, the ones reported."
+        tuple(range(10)), description="Seeds of the winner's repeats, the ones reported."
     )
     weight_decay: Annotated[float, Field(ge=0)] = Field(0.0, description="Weight decay.")
     stacked_batch: PositiveInt = Field(

@@ -9,6 +9,7 @@ from dpscale.derive.critical_batch import b_crit_ratio, critical_batch
 from dpscale.derive.searches import batch_medians, of_role, search_runs
 from dpscale.derive.statistics import paired_median_ratio
 
+Key = tuple[str, str]  # model, optimiser
 COLUMNS: Columns = (
     texts("contrast model optimizer other_model other_optimizer status")
     | floats("b_crit_ratio b_crit_ratio_low b_crit_ratio_high")
@@ -36,15 +37,15 @@ def _small_steps(trials: pd.DataFrame, run: str, base: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _pairs(keys: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
+def _pairs(keys: list[Key]) -> list[tuple[str, Key, Key]]:
     """Contrasts to make: momentum against plain SGD, and each model against the first."""
     found = []
     for key in keys:
+        first = next(model for model, optimizer in keys if optimizer == key[1])
         for base in keys:
-            if key["model"] == base["model"] and base["optimizer"] == "sgd" != key["optimizer"]:
+            if key[0] == base[0] and base[1] == "sgd" != key[1]:
                 found.append(("optimizer", key, base))
-            first = next(k["model"] for k in keys if k["optimizer"] == key["optimizer"])
-            if key["optimizer"] == base["optimizer"] and base["model"] == first != key["model"]:
+            if key[1] == base[1] and base[0] == first != key[0]:
                 found.append(("model", key, base))
     return found
 
@@ -56,25 +57,22 @@ def scaling_contrasts(trials: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     over the first one, same optimiser. Null with a status where either has no fit.
     small_steps_ratio: median steps to the goal of the repeats at the smallest batch of both.
     """
-    found = {tuple(key.values()): run for key, run in search_runs(runs)}
-    steps, status = {}, {}
-    for key, run in found.items():
-        steps[key] = batch_medians(trials, run["run"])
+    names, status = {}, {}
+    steps: dict[tuple[str, str], dict[int, float]] = {}
+    for key, run in search_runs(runs):
+        one = (key["model"], key["optimizer"])
+        names[one], steps[one] = run["run"], batch_medians(trials, run["run"])
         whole = run["status"] == "complete"
-        status[key] = critical_batch(steps[key]).status if whole else run["status"]
+        status[one] = critical_batch(steps[one]).status if whole else run["status"]
     rows = []
-    keys = [dict(zip(("model", "optimizer"), key, strict=True)) for key in found]
-    for contrast, key, base in _pairs(keys):
-        one, other = tuple(key.values()), tuple(base.values())
-        row = {"contrast": contrast, **key, "other_model": base["model"],
-               "other_optimizer": base["optimizer"],
-               "runs": f"{found[one]['run']} {found[other]['run']}"}  # fmt: skip
-        row["status"] = next(
-            (s for s in (status[one], status[other]) if s != "complete"), "complete"
-        )
+    for contrast, one, base in _pairs(list(names)):
+        row = {
+            "contrast": contrast, "model": one[0], "optimizer": one[1], "other_model": base[0],
+            "other_optimizer": base[1], "runs": f"{names[one]} {names[base]}",
+            "status": next((s for s in (status[one], status[base]) if s != "complete"), "complete"),
+        }  # fmt: skip
         if row["status"] == "complete":
-            names = ("b_crit_ratio", "b_crit_ratio_low", "b_crit_ratio_high")
-            row |= dict(zip(names, b_crit_ratio(steps[one], steps[other]), strict=True))
-        row |= _small_steps(trials, found[one]["run"], found[other]["run"])
-        rows.append(row)
+            columns = ("b_crit_ratio", "b_crit_ratio_low", "b_crit_ratio_high")
+            row |= dict(zip(columns, b_crit_ratio(steps[one], steps[base]), strict=True))
+        rows.append(row | _small_steps(trials, names[one], names[base]))
     return as_table(rows, COLUMNS)

@@ -36,7 +36,7 @@ def _budgets(largest: int) -> list[int]:
 def _run_rows(
     own: dict[str, Any], curves: pd.DataFrame, goal: float, train_samples: int
 ) -> list[dict[str, Any]]:
-    """curves: step, error_frac, trial and global_batch of a run's search."""
+    """curves: step, error_frac and the trial with its steps_to_goal, of a run's search."""
     rows = []
     most = curves.groupby("global_batch")["step"].max()
     samples = int((most * most.index).max())
@@ -47,12 +47,13 @@ def _run_rows(
                 if steps < 1:
                     continue
                 error, count = _best(of_batch, steps)
+                reached = bool((of_batch["steps_to_goal"] <= steps).any())
                 epochs = steps * int(str(batch)) / train_samples
                 rows.append(own | {
                     "kind": kind, "global_batch": int(str(batch)), "steps": steps,
                     "budget": budget if kind == "steps" else budget / train_samples,
                     "epochs": epochs, "trials": count, "validation_error_frac": error,
-                    "goal_error_frac": goal, "reached": error <= goal,
+                    "goal_error_frac": goal, "reached": reached,
                 })  # fmt: skip
     return rows
 
@@ -71,7 +72,7 @@ def budget(
     for key, run in search_runs(runs):
         name = run["run"]
         own = key | {"status": run["status"], "runs": name}
-        searched = of_role(trials, name, "search")[["trial", "global_batch"]]
+        searched = of_role(trials, name, "search")[["trial", "global_batch", "steps_to_goal"]]
         curves = evaluations[(evaluations["run"] == name)].dropna(subset="validation_accuracy_frac")
         curves = curves.merge(searched, on="trial")
         if curves.empty or name not in goals:

@@ -23,7 +23,7 @@ def draw(steps_to_goal: pd.DataFrame, scaling_fit: pd.DataFrame) -> tuple[Figure
     models = list(dict.fromkeys(drawn.model))
     columns = max([1, *(len(drawn[drawn.model == model].optimizer.unique()) for model in models)])
     columns = min(columns, MOST_COLUMNS)
-    rows = max(len(models), -(-len(panels) // columns))
+    rows = max(1, len(models), -(-len(panels) // columns))
     figure, grid = style.panels(rows, columns, height_in=0.6 + 2.3 * rows)
     if drawn.empty:
         style.note(grid[0], "not measured yet")

@@ -132,7 +132,8 @@ def _beside_published(inputs: Inputs) -> str:
         parts.append(f"that {_clause(claim)}: {prose.join(counts)}")
     return (
         "Beside what was published (Shallue et al., 2019; McCandlish et al., 2018), "
-        f"{'; '.join(parts)}. Sizes are not compared: they belong to the network, the data and the goal."
+        f"{'; '.join(parts)}. Sizes are not compared: they belong to the network, the data and "
+        "the goal."
         if parts
         else ""
     )

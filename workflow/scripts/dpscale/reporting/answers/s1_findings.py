@@ -13,7 +13,7 @@ from dpscale.reporting.answers.s1_words import (
 )
 
 SMALL, LARGE = "perfect scaling at small batches", "maximal data parallelism at large batches"
-REGIMES = ("perfect scaling", "diminishing returns", "maximal data parallelism")
+ENDS = {"small": "smallest", "large": "largest"}
 
 
 def regimes(inputs: Inputs) -> str:
@@ -25,8 +25,9 @@ def regimes(inputs: Inputs) -> str:
     ]
     text = (
         "The fit divides the batch sizes into three regimes by its slope "
-        "$d \\log S / d \\log B = -B_{crit}/(B + B_{crit})$: perfect scaling up to a slope of "
-        "−0.8 ($B = B_{crit}/4$), maximal data parallelism from −0.2 ($B = 4 B_{crit}$), and "
+        "$d \\log S / d \\log B = -B_{\\text{crit}}/(B + B_{\\text{crit}})$: perfect scaling up to "
+        "a slope of −0.8 ($B = B_{\\text{crit}}/4$), maximal data parallelism from −0.2 "
+        "($B = 4 B_{\\text{crit}}$), and "
         f"diminishing returns between. {prose.capitalised('; '.join(parts))}."
         if parts
         else "No fit shows a bend, so no regime can be given."
@@ -115,7 +116,7 @@ def noise(inputs: Inputs) -> str:
         "not decidable": "not decided to be within a factor of ten or not",
     }
     parts = [
-        f"{search(row)}: {shown(inputs, row, 'noise_scale')} beside $B_{{crit}}$ = "
+        f"{search(row)}: {shown(inputs, row, 'noise_scale')} beside $B_{{\\text{{crit}}}}$ = "
         f"{shown(inputs, row, 'b_crit')}, {words[decided[row['model'], row['optimizer']]]}"
         for row in rows
     ]
@@ -144,7 +145,7 @@ def budgets(inputs: Inputs) -> str:
         if total:
             most = max(ends, key=lambda end: ends[end])
             parts.append(
-                f"at equal {kind} the {most}est batch has the lower error in {ends[most]} of "
+                f"at equal {kind} the {ENDS[most]} batch has the lower error in {ends[most]} of "
                 f"{total} comparisons"
             )
     return (

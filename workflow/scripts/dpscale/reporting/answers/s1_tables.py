@@ -58,11 +58,11 @@ def tables(inputs: Inputs, rows: list[Row]) -> list[Table]:
     made = [
         ("Steps to the goal: medians of the winners' repeats.", STEPS, rows),
         ("The searches: their winners, and how their trials ended.", SEARCHES, rows),
-        ("Fits of $S = S_{min}(1 + B_{crit}/B)$, and the noise scale.", FITS, fits),
+        ("Fits of S = S_min (1 + B_crit/B), and the noise scale.", FITS, fits),
     ]
     found = [
         measured_table(
-            inputs, caption.replace("$", ""), columns, own,
+            inputs, caption, columns, own,
             also=lambda row: {key: name(row) for key, name in named.items()},
         )
         for caption, columns, own in made

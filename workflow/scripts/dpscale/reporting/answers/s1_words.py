@@ -12,7 +12,7 @@ OPTIMIZERS = {"sgd": "plain SGD", "momentum": "momentum", "nesterov": "Nesterov 
 
 def optimizer(row: Row, key: str = "optimizer") -> str:
     """Return an optimiser's name."""
-    return OPTIMIZERS.get(row[key], row[key])
+    return OPTIMIZERS.get(row[key], str(row[key]))
 
 
 def search(row: Row) -> str:

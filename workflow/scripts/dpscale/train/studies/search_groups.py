@@ -28,7 +28,7 @@ class Group(Protocol):
         """
 
     def errors(self, batches: Sequence[Batch]) -> Tensor:
-        """Shares [k] of samples that are classified wrongly, on the CPU."""
+        """Shares [k] of samples that are classified wrongly, float64 on the CPU."""
 
     def keep(self, places: Sequence[int]) -> None:
         """Goes on with the networks at these places alone."""
@@ -94,7 +94,10 @@ class StackedGroup:
         return losses.cpu()
 
     def errors(self, batches: Sequence[Batch]) -> Tensor:
-        return 1 - self._stack.evaluate(batches)[1]
+        samples = sum(len(labels) for _, labels in batches)
+        # Whole counts again: a share may be exactly the goal, in both kinds of group.
+        right = (self._stack.evaluate(batches)[1].double() * samples).round()
+        return (samples - right) / samples
 
     def keep(self, places: Sequence[int]) -> None:
         self._stack.keep(places)
@@ -132,7 +135,7 @@ class LoopGroup:
 
     @torch.no_grad()
     def errors(self, batches: Sequence[Batch]) -> Tensor:
-        wrong = torch.zeros(len(self._networks))
+        wrong = torch.zeros(len(self._networks), dtype=torch.float64)
         samples = sum(len(labels) for _, labels in batches)
         for place, network in enumerate(self._networks):
             network.eval()
