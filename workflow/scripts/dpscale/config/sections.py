@@ -18,7 +18,6 @@ ModelName = Literal[
     "resnet20",
     "resnet_8x8",
     "mlp",
-    "mlp_deep",
     "softmax",
     "mnist_cnn",
 ]

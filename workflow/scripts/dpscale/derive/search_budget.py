@@ -75,7 +75,7 @@ def budget(
         searched = of_role(trials, name, "search")[["trial", "global_batch", "steps_to_goal"]]
         curves = evaluations[(evaluations["run"] == name)].dropna(subset="validation_accuracy_frac")
         curves = curves.merge(searched, on="trial")
-        if curves.empty or name not in goals:
+        if run["status"] != "complete" or curves.empty or name not in goals:
             rows.append(own)
             continue
         curves = curves.assign(error_frac=1 - curves["validation_accuracy_frac"])
