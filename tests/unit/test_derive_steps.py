@@ -167,6 +167,13 @@ def test_the_verdict_on_perfect_scaling_turns_round_with_the_data():
     assert of(verdicts(b_crit=curves, slope=0.6), claim) == ["disagrees"]
 
 
+def test_steps_that_still_fall_at_the_largest_batch_do_not_refute_a_floor_beyond_it():
+    claim = CLAIMS["maximal data parallelism at large batches"]
+    assert judge(claim, -0.1, 0.05) == "agrees"
+    assert judge(claim, -0.5, -0.3) == "not decidable"
+    assert judge(claim, 0.3, 0.5) == "disagrees"
+
+
 def test_networks_with_one_critical_batch_disagree_with_the_claim_that_they_differ():
     claim = CLAIMS["networks differ in the largest useful batch"]
     assert judge(claim, 0.9, 1.1) == "disagrees"

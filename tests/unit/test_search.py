@@ -1,11 +1,14 @@
 """Searches (S1): stacked trials equal trials one at a time, and how they end."""
 
 import math
+from pathlib import Path
 
 import pytest
 import torch
+import yaml
 from torch.nn.functional import cross_entropy
 
+from dpscale.config import load_config
 from dpscale.config.root import Config
 from dpscale.config.steps_to_goal import Budget, NoiseScale, SearchedModel, StepsToGoalConfig
 from dpscale.plan import Spec, planned_runs
@@ -111,6 +114,18 @@ def test_points_fill_the_space_evenly_and_differ_between_batch_sizes():
     assert all(0 <= point.momentum <= 0.99 for point in points)
     assert points == draw_points(search, 16) != draw_points(search, 64)
     assert {point.momentum for point in draw_points(spec("sgd").search, 16)} == {0.0}
+
+
+def test_the_study_at_its_published_size_loads_and_plans_a_run_a_search():
+    path = Path(__file__).parents[2] / "config" / "steps_to_goal.yaml"
+    plan = planned_runs(load_config(yaml.safe_load(path.read_text(encoding="utf-8"))))
+    assert list(plan) == [
+        f"steps_to_goal-{name}" for name in (
+            "resnet_8x8-sgd", "resnet_8x8-momentum", "resnet_8x8-nesterov", "resnet20-sgd",
+            "resnet20-momentum",
+        )
+    ]  # fmt: skip
+    assert {one.search.noise.batch for one in plan.values()} == {512}
 
 
 class Scripted:

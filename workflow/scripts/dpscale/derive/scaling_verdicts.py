@@ -24,9 +24,11 @@ def _log(value: float | None) -> float | None:
 
 def judge(claim: Claim, low: float | None, high: float | None) -> Agreement:
     """Return what a measured interval says of a claim."""
-    if claim.rule == "near":
+    if claim.rule in ("near", "up to"):
         ends = [None if end is None else end - claim.published for end in (low, high)]
-        return no_difference(ends[0], ends[1], claim.margin)
+        found = no_difference(ends[0], ends[1], claim.margin)
+        short = claim.rule == "up to" and ends[1] is not None and ends[1] < 0
+        return "not decidable" if found == "disagrees" and short else found
     if claim.rule == "magnitude":
         return no_difference(_log(low), _log(high), math.log(claim.margin))
     if claim.rule == "above":

@@ -39,7 +39,7 @@ def _slopes(inputs: Inputs) -> str:
     """What the slopes measured without a fit say of both ends."""
     words = {
         SMALL: ("the four smallest batch sizes", "−1 within 0.2", "perfect scaling"),
-        LARGE: ("the four largest", "0 within 0.2", "no gain from a larger batch"),
+        LARGE: ("the four largest", "0 within 0.2", "hardly a gain from a larger batch"),
     }
     parts = []
     for claim, (where, near, means) in words.items():
