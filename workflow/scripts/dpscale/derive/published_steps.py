@@ -16,9 +16,9 @@ class Claim(NamedTuple):
     measured interval decides it.
 
     rule `near`: within `margin` of `published`; `up to`: so too, but what is wholly below decides
-    nothing, since a larger batch than was measured may get there; `above`: above it; `apart`: other than it (a
-    ratio, and no nearer than a factor of `margin` if it is to disagree); `magnitude`: within a
-    factor of `margin` of it.
+    nothing, since a larger batch than was measured may get there; `above`: above it; `apart`:
+    other than it (a ratio, and no nearer than a factor of `margin` if it is to disagree);
+    `magnitude`: within a factor of `margin` of it.
     """
 
     column: str
