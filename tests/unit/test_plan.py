@@ -65,7 +65,7 @@ def test_an_edited_title_makes_nothing_stale() -> None:
 def test_a_study_set_to_null_is_left_out() -> None:
     config = DEFAULT.model_copy(update={"scaling": None, "ledger": None})
     assert {spec.study for spec in planned_runs(config).values()} == {
-        "sweep", "large_batch", "replicas", "data_parallel",
+        "sweep", "large_batch", "replicas", "data_parallel", "steps_to_goal",
     }  # fmt: skip
 
 
@@ -96,7 +96,9 @@ def test_an_edit_of_what_a_run_does_not_use_leaves_it_fresh() -> None:
     assert stale_after(edited("hardware", devices=2)) == set()
     augmented = stale_after(edited("data", augment=True))
     assert augmented == {
-        run for run in planned_runs(DEFAULT) if not run.startswith(("sweep-", "ledger-"))
+        run
+        for run in planned_runs(DEFAULT)
+        if not run.startswith(("sweep-", "ledger-", "steps_to_goal-"))
     }
 
 
