@@ -130,7 +130,7 @@ def noise(inputs: Inputs) -> str:
 
 def budgets(inputs: Inputs) -> str:
     """Return which end of the batch sizes is better at equal epochs and at equal steps."""
-    parts = []
+    parts, better = [], []
     for kind in ("epochs", "steps"):
         rows = [row for row in inputs.rows("budget", kind=kind) if row.get("budget")]
         ends = {"small": 0, "large": 0}
@@ -144,15 +144,20 @@ def budgets(inputs: Inputs) -> str:
         total = sum(ends.values())
         if total:
             most = max(ends, key=lambda end: ends[end])
+            better.append(most)
             parts.append(
                 f"at equal {kind} the {ENDS[most]} batch has the lower error in {ends[most]} of "
                 f"{total} comparisons"
             )
+    depends = (
+        "So whether large batches look good or bad depends on the budget that is held equal. "
+        if len(set(better)) == 2
+        else ""
+    )
     return (
         f"The same searches read at equal budgets: {prose.join(parts)}, of the smallest with the "
-        "largest batch that makes a step, budget by budget. So whether large batches look good "
-        "or bad depends on the budget that is held equal. Each error is of the best trial at that "
-        "budget, with one seed, and has no interval."
+        f"largest batch that makes a step, budget by budget. {depends}Each error is of the best "
+        "trial at that budget, with one seed, and has no interval."
         if parts
         else ""
     )

@@ -44,7 +44,7 @@ def quality(rows: list[Row]) -> str:
     return (
         f"Of {format_value(count, 'count')} trials {shares['complete']} reached the goal before "
         f"the search ended, {shares['incomplete']} were incomplete and {shares['infeasible']} "
-        f"infeasible (loss not finite); most of the incomplete ended because others were faster. "
+        "infeasible (loss not finite); a search ends its other trials once enough are there. "
         f"{_borders(rows)} {_unreached(rows)}"
     ).strip()
 
