@@ -2,7 +2,7 @@
 
 TABLES = (
     "runs steps epochs replicas orders collectives wire buckets spans messages trials "
-    "evaluations throughputs links"
+    "evaluations throughputs searches links"
 ).split()
 DERIVED = (
     "epoch_times sweep boundary scaling communication ddp_at_one link message_times bandwidth "
@@ -11,7 +11,8 @@ DERIVED = (
     "model_averaging averaging_curves averaging_rates averaging_pairs learners "
     "published_model_averaging "
     "lr_scaling lr_scaling_elbow lr_scaling_curves iteration_times published_lr_scaling "
-    "local_sgd local_sgd_curves published_local_sgd local_sgd_times"
+    "local_sgd local_sgd_curves published_local_sgd local_sgd_times "
+    "scaling_fit steps_to_goal scaling_contrasts scaling_verdicts noise_scale budget"
 ).split()
 FIGURES = (
     "batch_sweep speedup communication step_split bandwidth link_fit what_if compression "
@@ -19,7 +20,8 @@ FIGURES = (
     "assignment_utilisation assignment_time assignment_split assignment_accuracy "
     "model_averaging learners "
     "lr_scaling warmups iteration_times "
-    "local_sgd local_sgd_curves local_sgd_times"
+    "local_sgd local_sgd_curves local_sgd_times "
+    "steps_to_goal budget"
 ).split()
 TEMPLATES = sorted(
     f"report/{path.name}" for path in Path(workflow.basedir, "report").glob("*.*")

@@ -20,6 +20,7 @@ import direct_builders
 import local_sgd_builders
 import lr_scaling_builders
 import model_averaging_builders
+import steps_to_goal_builders
 from dpscale.records.tidy import SCHEMAS
 
 Rows = list[dict[str, Any]]
@@ -357,6 +358,10 @@ def full_lab(
         collectives, wire = _ledger_rows(run)
         made["collectives"] += collectives
         made["wire"] += wire
+    searched = steps_to_goal_builders.rows()
+    searched["runs"] = [run_row(**row) for row in searched["runs"]]
+    for name, added in searched.items():
+        made[name] += added
     tables = {name: table(name, rows) for name, rows in made.items()}
     return without_runs(tables, not_run) if not_run else tables
 

@@ -147,6 +147,7 @@ def test_accuracy_asked_of_synthetic_data_is_refused() -> None:
         "lr_scaling",
         "model_averaging",
         "local_sgd",
+        "steps_to_goal",
     )
     assert load_config(raw | dict.fromkeys(accuracy)).data.samples == 2000
 

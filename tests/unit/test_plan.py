@@ -68,7 +68,7 @@ def test_a_study_set_to_null_is_left_out() -> None:
     config = DEFAULT.model_copy(update={"scaling": None, "ledger": None})
     assert {spec.study for spec in planned_runs(config).values()} == {
         "sweep", "large_batch", "replicas", "data_parallel", "assignment", "assignment_split",
-        "lr_scaling", "model_averaging", "local_sgd",
+        "lr_scaling", "model_averaging", "local_sgd", "steps_to_goal",
     }  # fmt: skip
 
 
@@ -101,8 +101,10 @@ def test_an_edit_of_what_a_run_does_not_use_leaves_it_fresh() -> None:
     assert augmented == {
         run
         for run in planned_runs(DEFAULT)
-        # S4 says itself whether its images are augmented
-        if not run.startswith(("sweep-", "ledger-", "model_averaging-learners-", "local_sgd-"))
+        # S1 and S4 say themselves whether their images are augmented
+        if not run.startswith(
+            ("sweep-", "ledger-", "model_averaging-learners-", "local_sgd-", "steps_to_goal-")
+        )
     }
 
 

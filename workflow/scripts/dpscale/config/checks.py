@@ -10,6 +10,9 @@ from dpscale.config.root import Config
 from dpscale.config.sections import TrainingConfig
 
 Finding = tuple[str, str]  # dotted key, what is wrong and what to do
+STUDIES_OF_ACCURACY = (
+    "large_batch", "replicas", "assignment", "steps_to_goal", "lr_scaling", "local_sgd",
+)  # fmt: skip
 RESIDUAL_MODELS = ("resnet18_cifar", "resnet18", "resnet20", "resnet_8x8")
 
 
@@ -24,6 +27,7 @@ def impossible_combinations(config: Config) -> Iterator[Finding]:
     yield from _batches(config)
     yield from _model_averaging(config)
     yield from _rate_scaling(config)
+    yield from _searches(config)
     yield from _tables(config)
     yield from assignment_findings(config)
     yield from _local_sgd(config)
@@ -125,7 +129,7 @@ def _worker_counts(config: Config) -> Iterator[tuple[str, int]]:
 def _training_on_synthetic(config: Config) -> Iterator[Finding]:
     if config.data.dataset != "synthetic":
         return
-    for key in ("large_batch", "replicas", "assignment", "lr_scaling", "local_sgd"):
+    for key in STUDIES_OF_ACCURACY:
         if getattr(config, key) is not None:
             yield (
                 key,
@@ -195,6 +199,35 @@ def _rate_scaling(config: Config) -> Iterator[Finding]:
         yield "lr_scaling.groups", "holds reference_groups, which is trained anyway; leave it out"
     if study and study.large_groups == study.reference_groups:
         yield "lr_scaling.large_groups", "is the reference batch itself; give a larger one"
+
+
+def _searches(config: Config) -> Iterator[Finding]:
+    study = config.steps_to_goal
+    if study is None:
+        return
+    if len({model.name for model in study.models}) < len(study.models):
+        yield "steps_to_goal.models", "names a network twice; give each all its optimisers at once"
+    if set(study.seeds) & set(study.selection_seeds):
+        yield "steps_to_goal.seeds", "shares seeds with selection_seeds; a winner needs others"
+    if study.validation_frac == 0:
+        yield "steps_to_goal.validation_frac", "leaves nothing to choose by; the default is 0.2"
+    samples = train_samples(
+        config.data.model_copy(update={"validation_frac": study.validation_frac})
+    )
+    sizes = [(study.batch_sizes, "steps_to_goal.batch_sizes")]
+    sizes += [
+        (model.batch_sizes, f"steps_to_goal.models.{index}.batch_sizes")
+        for index, model in enumerate(study.models)
+        if model.batch_sizes
+    ]
+    for batches, key in sizes:
+        if samples is not None and max(batches) > samples:
+            yield (
+                key,
+                f"{max(batches)} is more than the {samples:,} training images of "
+                f"{config.data.dataset} without those for validation; the largest power of two "
+                f"is {1 << (samples.bit_length() - 1)}",
+            )
 
 
 def _tables(config: Config) -> Iterator[Finding]:

@@ -12,7 +12,15 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 DatasetName = Literal[
     "digits", "cifar10", "cifar100", "mnist", "fashion_mnist", "image_folder", "synthetic"
 ]
-ModelName = Literal["resnet18_cifar", "resnet18", "resnet20", "resnet_8x8", "mlp", "mnist_cnn"]
+ModelName = Literal[
+    "resnet18_cifar",
+    "resnet18",
+    "resnet20",
+    "resnet_8x8",
+    "mlp",
+    "softmax",
+    "mnist_cnn",
+]
 
 PositiveInt = Annotated[int, Field(ge=1)]
 PositiveFloat = Annotated[float, Field(gt=0)]

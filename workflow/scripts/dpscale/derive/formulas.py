@@ -184,3 +184,40 @@ def averaged_drift_ratio(learners: int, momentum: float) -> float:
     whatever α is: the momentum of z only makes up for what the corrections hold back.
     """
     return 1 / (1 + (1 - momentum) / learners)
+
+
+def critical_batch_steps(s_min: Number, b_crit: Number, batch: Number) -> Number:
+    """Return S_min(1 + B_crit/B): steps to a goal with the batch B.
+
+    McCandlish et al., An Empirical Model of Large-Batch Training (2018, arXiv:1812.06162),
+    equation 2.11 with E = S*B: S_min steps at infinite B, S_min*B_crit samples at small B.
+    """
+    return s_min * (1 + b_crit / batch)
+
+
+def log_slope(b_crit: Number, batch: Number) -> Number:
+    """Return d log S / d log B of `critical_batch_steps`: -1 for B much below B_crit, 0 above."""
+    return -b_crit / (b_crit + batch)
+
+
+def gradient_square(small_square: Number, big_square: Number, small: Number, big: Number) -> Number:
+    """Return the unbiased estimate of |G|^2 from mean squared norms at two batch sizes.
+
+    McCandlish et al. 2018, appendix A.1, equation A.2; it can come out negative.
+    """
+    return (big * big_square - small * small_square) / (big - small)
+
+
+def gradient_variance(
+    small_square: Number, big_square: Number, small: Number, big: Number
+) -> Number:
+    """Return the unbiased estimate of tr(Sigma), the variance of one sample's gradient.
+
+    McCandlish et al. 2018, appendix A.1, equation A.2.
+    """
+    return (small_square - big_square) / (1 / small - 1 / big)
+
+
+def simple_noise_scale(variance: Number, square: Number) -> Number:
+    """Return B_simple = tr(Sigma)/|G|^2, in samples (McCandlish et al. 2018, equation 2.9)."""
+    return variance / square

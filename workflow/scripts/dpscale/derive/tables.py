@@ -30,12 +30,18 @@ from dpscale.derive import (
     lr_scaling_elbow,
     lr_scaling_verdicts,
     model_averaging,
+    noise_scale,
     order,
     phases,
     prediction,
     published_model_averaging,
     replicas,
     scaling,
+    scaling_contrasts,
+    scaling_fit,
+    scaling_verdicts,
+    search_budget,
+    steps_to_goal,
     sweep,
     what_if,
 )
@@ -43,7 +49,7 @@ from dpscale.derive.columns import Columns
 
 TIDY = (
     "runs", "steps", "epochs", "replicas", "orders", "collectives", "wire", "buckets", "spans",
-    "messages", "trials", "evaluations", "throughputs", "links",
+    "messages", "trials", "evaluations", "throughputs", "searches", "links",
 )  # fmt: skip
 
 # name: (function, its inputs in the order of its arguments). An input named in TIDY is the tidy
@@ -116,6 +122,18 @@ DERIVED: dict[str, tuple[Callable[..., pd.DataFrame], list[str]]] = {
         ["trials", "evaluations", "runs"],
     ),
     "local_sgd_times": (local_sgd_times.local_sgd_times, ["what_if", "trials", "runs"]),
+    "noise_scale": (noise_scale.noise_scale, ["evaluations", "trials", "runs"]),
+    "scaling_fit": (scaling_fit.scaling_fit, ["trials", "evaluations", "runs"]),
+    "scaling_contrasts": (scaling_contrasts.scaling_contrasts, ["trials", "runs"]),
+    "steps_to_goal": (
+        steps_to_goal.steps_to_goal,
+        ["trials", "evaluations", "searches", "scaling_fit", "runs"],
+    ),
+    "scaling_verdicts": (
+        scaling_verdicts.scaling_verdicts,
+        ["scaling_fit", "scaling_contrasts"],
+    ),
+    "budget": (search_budget.budget, ["trials", "evaluations", "searches", "runs"]),
 }
 
 COLUMNS: dict[str, Columns] = {
@@ -156,6 +174,12 @@ COLUMNS: dict[str, Columns] = {
     "local_sgd_curves": local_sgd.CURVES_COLUMNS,
     "published_local_sgd": local_sgd_published.COLUMNS,
     "local_sgd_times": local_sgd_times.COLUMNS,
+    "noise_scale": noise_scale.COLUMNS,
+    "scaling_fit": scaling_fit.COLUMNS,
+    "scaling_contrasts": scaling_contrasts.COLUMNS,
+    "steps_to_goal": steps_to_goal.COLUMNS,
+    "scaling_verdicts": scaling_verdicts.COLUMNS,
+    "budget": search_budget.COLUMNS,
 }
 
 

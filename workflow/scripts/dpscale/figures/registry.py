@@ -15,6 +15,7 @@ from dpscale.figures import (
     assignment_utilisation,
     bandwidth,
     batch_sweep,
+    budget,
     communication,
     compression,
     iteration_times,
@@ -30,6 +31,7 @@ from dpscale.figures import (
     replicas,
     speedup,
     step_split,
+    steps_to_goal,
     warmups,
     what_if,
 )
@@ -241,6 +243,23 @@ FIGURES: dict[str, FigureEntry] = {
         "Predicted, not measured: this machine's computation, a device for each worker, and the "
         "links that the configuration names.",
         local_sgd_times.alt,
+    ),
+    "steps_to_goal": FigureEntry(
+        steps_to_goal.draw,
+        ("steps_to_goal", "scaling_fit"),
+        "Steps to the goal error against the batch size",
+        "Medians of the winner's repeats with 95% intervals, both axes logarithmic. Perfect "
+        "scaling starts at the smallest batch; between the dotted lines lie diminishing returns, "
+        "to the left perfect scaling, to the right maximal data parallelism.",
+        steps_to_goal.alt,
+    ),
+    "budget": FigureEntry(
+        budget.draw,
+        ("budget",),
+        "The same budget, read in epochs and in steps",
+        "Error of the best trial of each batch size's search. Hollow: that trial reached the goal "
+        "within the budget and stopped there.",
+        budget.alt,
     ),
 }
 

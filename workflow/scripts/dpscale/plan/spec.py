@@ -17,6 +17,7 @@ from dpscale.config.sections import (
     Section,
     TrainingConfig,
 )
+from dpscale.config.steps_to_goal import Budget, NoiseScale, SearchOptimizer, SearchSpace
 
 # Raised by hand when what a run measures changes: every record of the kind becomes stale.
 MEASUREMENT_VERSIONS = {
@@ -74,6 +75,22 @@ class Messages(Section):
     budget_s: float = Field(description="No further repeat after this time, 5 at least.")
 
 
+class Search(Section):
+    """What a search run (S1) looks for, at each of its batch sizes anew."""
+
+    optimizer: SearchOptimizer
+    batch_sizes: tuple[PositiveInt, ...]
+    goal_error_frac: float
+    trials: PositiveInt
+    space: SearchSpace
+    budget: Budget
+    finalists: PositiveInt
+    selection_seeds: tuple[int, ...]
+    stacked_batch: PositiveInt
+    noise: NoiseScale
+    expected: str = Field("", description="The outcome expected, stated before the run.")
+
+
 class Spec(Section):
     """One run. `per_worker_batch` is null until the largest batch that fits is known."""
 
@@ -106,6 +123,7 @@ class Spec(Section):
         None, description="GPUs that DataParallel splits each batch over, in one process."
     )
     memory_budget_bytes: int | None = None
+    search: Search | None = Field(None, description="The protocol of a search run.")
 
 
 def build_spec(config: Config, kind: Kind, **fields: Any) -> Spec:

@@ -51,6 +51,7 @@ class Record(BaseModel):
     trials: list[dict[str, Any]] = []
     evaluations: list[dict[str, Any]] = []
     throughputs: list[dict[str, Any]] = []
+    searches: list[dict[str, Any]] = []
 
     def is_of(self, spec: Mapping[str, Any]) -> bool:
         """Return whether this is of the planned spec, and not left from an earlier configuration.

@@ -79,12 +79,22 @@ SCHEMAS: dict[str, dict[str, str]] = {
     "evaluations": _typed("run", _TEXT)
     | _typed("trial step", _INT)
     | _typed("epoch lr train_loss train_accuracy_frac validation_loss", _FLOAT)
-    | _typed("validation_accuracy_frac test_accuracy_frac wall_s", _FLOAT),
+    | _typed("validation_accuracy_frac test_accuracy_frac wall_s", _FLOAT)
+    # Mean squared norms of the gradients of small batches, and that of a big one of all of them.
+    | _typed("small_batch big_batch", _INT)
+    | _typed("small_gradient_square big_gradient_square", _FLOAT),
     # Timed repeats of so many learners that train side by side on one device.
     "throughputs": _typed("run", _TEXT)
     | _typed("learners per_learner_batch repeat samples", _INT)
     | _typed("seconds threshold_frac", _FLOAT)
     | _typed("stacked", _BOOL),
+    # What a search was told to look for, and where: its protocol.
+    "searches": _typed("run model optimizer", _TEXT)
+    | _typed("goal_error_frac effective_lr_low effective_lr_high momentum_rest_low", _FLOAT)
+    | _typed("max_steps max_epochs", _INT)
+    | _typed("patience", _FLOAT)
+    | _typed("evaluation_samples planned_trials finalists stacked_batch noise_batch", _INT)
+    | _typed("batch_sizes expected", _TEXT),
     "links": _typed("link", _TEXT)
     | _typed("bytes_per_s latency_s", _FLOAT)
     | _typed("source", _TEXT)

@@ -14,7 +14,7 @@ NOT_RUN = "not run yet"
 # Tables whose rows lie in the records as they are.
 OF_RECORD = (
     ["epochs", "replicas", "orders", "collectives", "wire", "buckets", "spans", "messages",
-     "trials", "evaluations", "throughputs"]
+     "trials", "evaluations", "throughputs", "searches"]
 )  # fmt: skip
 WITHOUT_STEPS = ("ledger", "link", "search", "scaled", "averaging", "learners", "local")
 

@@ -74,6 +74,16 @@ class Stack:
             samples += len(labels)
         return losses / samples, correct / samples
 
+    def keep(self, learners: Sequence[int]) -> None:
+        """Goes on with these learners alone, in this order."""
+        chosen = torch.tensor(learners, device=next(iter(self.parameters.values())).device)
+        self.parameters = {
+            name: value.detach().index_select(0, chosen).requires_grad_()
+            for name, value in self.parameters.items()
+        }
+        self.buffers = {name: value.index_select(0, chosen) for name, value in self.buffers.items()}
+        self.learners = len(learners)
+
 
 def _losses(logits: Tensor, labels: Tensor) -> Tensor:
     """Mean cross entropy of each learner [k] of logits [k, b, classes] and labels [k, b]."""

@@ -95,3 +95,16 @@ ZHANG = (
     "C. Zhang, S. Bengio, M. Hardt, B. Recht and O. Vinyals, Understanding deep learning requires "
     "rethinking generalization, ICLR 2017, arXiv:1611.03530."
 )
+SHALLUE = (
+    "C. J. Shallue, J. Lee, J. Antognini, J. Sohl-Dickstein, R. Frostig and G. E. Dahl, Measuring "
+    "the Effects of Data Parallelism on Neural Network Training, J. Mach. Learn. Res. 20(112) "
+    "(2019) 1–49, arXiv:1811.03600."
+)
+MCCANDLISH = (
+    "S. McCandlish, J. Kaplan, D. Amodei and the OpenAI Dota Team, An Empirical Model of "
+    "Large-Batch Training, 2018, arXiv:1812.06162."
+)
+BOUSQUET = (
+    "O. Bousquet, S. Gelly, K. Kurach, O. Teytaud and D. Vincent, Critical Hyper-Parameters: No "
+    "Random, No Cry, 2017, arXiv:1706.03200."
+)

@@ -22,6 +22,20 @@ class Mlp(nn.Module):
         return self.layers(x)
 
 
+class Softmax(nn.Module):
+    """One linear layer over the flattened pixels: multinomial logistic regression."""
+
+    def __init__(self, *, in_channels: int, classes: int, image_size: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Flatten(), nn.Linear(in_channels * image_size * image_size, classes)
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[n, in_channels, image_size, image_size] to logits [n, classes]."""
+        return self.layers(x)
+
+
 class MnistCnn(nn.Module):
     """Two convolutions, pooling, dropout and two linear layers, as in PyTorch's MNIST example."""
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from torch import nn
 
-from dpscale.train.models.plain import Mlp, MnistCnn
+from dpscale.train.models.plain import Mlp, MnistCnn, Softmax
 from dpscale.train.models.residual import SmallImageResNet
 
 
@@ -44,7 +44,11 @@ _RESIDUAL: dict[str, Callable] = {
     "resnet20": _small_residual((16, 32, 64), 3, "A"),
     "resnet_8x8": _small_residual((16, 32, 64), 1, "B"),
 }
-_PLAIN: dict[str, Callable] = {"mlp": Mlp, "mnist_cnn": MnistCnn}
+_PLAIN: dict[str, Callable] = {
+    "mlp": Mlp,
+    "softmax": Softmax,
+    "mnist_cnn": MnistCnn,
+}
 
 
 def model_names() -> tuple[str, ...]:
@@ -60,9 +64,9 @@ def build_model(
     resnet18_cifar: ResNet-18 with a 3x3 stem and no pooling (11,173,962 parameters for 10
     classes of colour images); resnet18: torchvision's; resnet20: He et al.'s for CIFAR with
     shortcuts of option A (269,722 parameters); resnet_8x8: three residual blocks for tiny
-    images; mlp; mnist_cnn. `zero_gamma` starts the last batch-norm gain of each residual block
-    at 0 (Goyal et al. 2017, section 5.1). Raises ValueError naming the key when the name is
-    unknown or the network has no residual block to start so.
+    images; mlp; softmax, a linear classifier; mnist_cnn. `zero_gamma` starts the last batch-norm
+    gain of each residual block at 0 (Goyal et al. 2017, section 5.1). Raises ValueError naming
+    the key when the name is unknown or the network has no residual block to start so.
     """
     shape = {"in_channels": in_channels, "classes": classes, "image_size": image_size}
     if name in _RESIDUAL:

@@ -1,0 +1,209 @@
+"""Searches (S1): stacked trials equal trials one at a time, and how they end."""
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+from torch.nn.functional import cross_entropy
+
+from dpscale.config import load_config
+from dpscale.config.root import Config
+from dpscale.config.steps_to_goal import Budget, NoiseScale, SearchedModel, StepsToGoalConfig
+from dpscale.plan import Spec, planned_runs
+from dpscale.train.data import Dataset, load_dataset
+from dpscale.train.studies.search import choose, measure_search, rules
+from dpscale.train.studies.search_groups import LoopGroup, StackedGroup
+from dpscale.train.studies.search_noise import gradient_squares
+from dpscale.train.studies.search_points import Point, draw_points
+from dpscale.train.studies.search_race import Evaluation, Outcome, Rules, Trial, race
+from dpscale.train.studies.search_supply import network, supply
+from dpscale.train.worker import Place
+
+CPU = torch.device("cpu")
+POINTS = [Point(0.05, 0.0), Point(0.3, 0.0), Point(0.02, 0.9), Point(0.1, 0.5)]
+
+
+def spec(optimizer: str = "nesterov", **options) -> Spec:
+    study = StepsToGoalConfig(
+        models=(SearchedModel(name="mlp", goal_error_frac=0.3, optimizers=(optimizer,)),),
+        **{
+            "batch_sizes": (16, 64), "trials": 6, "finalists": 2, "selection_seeds": (9, 8),
+            "seeds": (0, 1, 2), "noise": NoiseScale(batch=16, points=2, samples=64),
+            "budget": Budget(max_steps=60), **options,
+        },
+    )  # fmt: skip
+    every = planned_runs(Config(name="t", steps_to_goal=study)).values()
+    return next(one for one in every if one.kind == "search")
+
+
+@pytest.fixture(scope="module")
+def dataset() -> Dataset:
+    return load_dataset(spec().data)
+
+
+def group(kind, own: Spec, dataset: Dataset, seeds: list[int], *, nesterov: bool, decay: float):
+    networks = [network(own, dataset, seed) for seed in seeds]
+    return kind(networks, POINTS, CPU, nesterov=nesterov, weight_decay=decay)
+
+
+@pytest.mark.parametrize("nesterov", [False, True])
+@pytest.mark.parametrize("seeds", [[3, 3, 3, 3], [0, 1, 2, 3]])
+def test_the_stacked_update_equals_torch_sgd_one_at_a_time(dataset, nesterov, seeds):
+    own, losses = spec(), []
+    for kind in (StackedGroup, LoopGroup):
+        made = group(kind, own, dataset, seeds, nesterov=nesterov, decay=1e-3)
+        batches = supply(dataset, 16, seeds, CPU)
+        steps = [next(batches) for _ in range(12)]
+        losses.append(torch.stack([made.step(x, y, shared=shared) for x, y, shared in steps]))
+    torch.testing.assert_close(losses[0], losses[1], rtol=1e-4, atol=1e-5)
+
+
+def test_a_group_goes_on_with_those_kept_alone(dataset):
+    own, seeds = spec(), [3, 3, 3, 3]
+    for kind in (StackedGroup, LoopGroup):
+        made, kept = (group(kind, own, dataset, seeds, nesterov=True, decay=0.0) for _ in "ab")
+        batches = supply(dataset, 16, seeds, CPU)
+        for number, (x, y, _) in zip(range(8), batches, strict=False):
+            whole = made.step(x, y, shared=True)
+            if number == 4:
+                kept.keep([1, 3])
+            part = kept.step(x, y, shared=True)
+        torch.testing.assert_close(part, whole[[1, 3]], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "nesterov"])
+def test_a_stacked_search_finds_the_same_steps_as_one_at_a_time(dataset, optimizer):
+    found = []
+    for stacked_batch in (1024, 1):
+        own = spec(optimizer, stacked_batch=stacked_batch)
+        rows = measure_search(own, dataset, Place(0, 1, 1, CPU)).fields["trials"]
+        keys = ("trial", "role", "seed", "global_batch", "status", "steps", "steps_to_goal", "lr")
+        found.append([tuple(row[key] for key in keys) for row in rows])
+    assert found[0] == found[1]
+    assert {row[4] for row in found[0]} >= {"complete", "incomplete"}
+
+
+def test_a_search_repeats_bit_by_bit(dataset):
+    first, second = (measure_search(spec(), dataset, Place(0, 1, 1, CPU)).fields for _ in "ab")
+    assert first == second
+
+
+def test_the_record_holds_trials_finals_repeats_with_test_errors_and_noise(dataset):
+    fields = measure_search(spec(), dataset, Place(0, 1, 1, CPU)).fields
+    roles = [(row["role"], row["global_batch"]) for row in fields["trials"]]
+    assert roles.count(("search", 16)) == 6
+    assert roles.count(("repeat", 64)) == 3
+    repeats = [row["trial"] for row in fields["trials"] if row["role"] == "repeat"]
+    tested = [row for row in fields["evaluations"] if row.get("test_accuracy_frac") is not None]
+    assert [row["trial"] for row in tested] == repeats
+    probes = [row for row in fields["evaluations"] if "big_batch" in row]
+    assert [row["big_batch"] for row in probes] == [64] * 9
+    assert fields["searches"][0]["goal_error_frac"] == 0.3
+
+
+def test_points_fill_the_space_evenly_and_differ_between_batch_sizes():
+    search = spec(trials=64).search
+    points = draw_points(search, 16)
+    effective = [math.log(point.lr / (1 - point.momentum)) for point in points]
+    low, high = math.log(0.01), math.log(100.0)
+    halves = sum(value < (low + high) / 2 for value in effective)
+    assert all(low <= value <= high for value in effective)
+    assert 30 <= halves <= 34
+    assert all(0 <= point.momentum <= 0.99 for point in points)
+    assert points == draw_points(search, 16) != draw_points(search, 64)
+    assert {point.momentum for point in draw_points(spec("sgd").search, 16)} == {0.0}
+
+
+def test_the_study_at_its_published_size_loads_and_plans_a_run_a_search():
+    path = Path(__file__).parents[2] / "config" / "steps_to_goal.yaml"
+    plan = planned_runs(load_config(yaml.safe_load(path.read_text(encoding="utf-8"))))
+    assert list(plan) == [
+        f"steps_to_goal-{name}" for name in (
+            "resnet_8x8-sgd", "resnet_8x8-momentum", "resnet_8x8-nesterov", "resnet20-sgd",
+            "resnet20-momentum",
+        )
+    ]  # fmt: skip
+    assert {one.search.noise.batch for one in plan.values()} == {512}
+
+
+class Scripted:
+    """A group whose errors and losses are written down, by trial: errors fall by one a step."""
+
+    def __init__(self, goals: list[float]) -> None:
+        self.goals, self.done = list(goals), 0
+
+    def step(self, images, labels, *, shared):
+        self.done += 1
+        return torch.tensor([math.nan if goal < 0 else 1.0 for goal in self.goals])
+
+    def errors(self, batches):
+        return torch.tensor([0.0 if self.done >= goal else 1.0 for goal in self.goals])
+
+    def keep(self, places):
+        self.goals = [self.goals[place] for place in places]
+
+
+def outcomes(goals: list[float], given: Rules) -> list[tuple[str, int, int | None]]:
+    endless = ((torch.zeros(1), torch.zeros(1), True) for _ in range(10_000))
+    trials = [Trial(Point(0.1, 0.0), 0) for _ in goals]
+    found = race(trials, Scripted(goals), endless, given, [])
+    return [(one.status, one.steps, one.steps_to_goal) for one in found]
+
+
+def test_trials_end_at_the_goal_with_their_budget_or_when_their_loss_is_not_finite():
+    given = Rules(goal_error_frac=0.1, max_steps=20, patience=math.inf, interval=1)
+    assert outcomes([5, 12, 40, -1], given) == [
+        ("complete", 5, 5), ("complete", 12, 12), ("incomplete", 20, None), ("infeasible", 1, None),
+    ]  # fmt: skip
+
+
+def test_patience_counts_from_the_first_trial_at_the_goal():
+    given = Rules(goal_error_frac=0.1, max_steps=100, patience=2.0, interval=1)
+    assert outcomes([5, 10, 11], given) == [
+        ("complete", 5, 5), ("complete", 10, 10), ("incomplete", 10, None),
+    ]  # fmt: skip
+
+
+def test_a_search_ends_with_enough_trials_at_the_goal():
+    given = Rules(goal_error_frac=0.1, max_steps=100, patience=9.0, interval=1, enough=2)
+    assert outcomes([5, 9, 10], given)[2] == ("incomplete", 9, None)
+
+
+def test_steps_are_known_to_the_interval_of_evaluations():
+    given = Rules(goal_error_frac=0.1, max_steps=100, patience=math.inf, interval=8)
+    assert outcomes([17], given) == [("complete", 24, 24)]
+
+
+def test_small_batches_are_evaluated_by_samples_and_large_ones_after_each_step():
+    own = spec(budget=Budget(max_steps=500, max_epochs=10, evaluation_samples=32))
+    assert rules(own.search, 2, steps_per_epoch=100).interval == 16
+    assert rules(own.search, 64, steps_per_epoch=16).interval == 1
+    assert rules(own.search, 2, steps_per_epoch=100).max_steps == 500
+    assert rules(own.search, 64, steps_per_epoch=16).max_steps == 160
+
+
+def test_the_winner_has_the_lowest_median_and_a_missed_goal_counts_as_slowest():
+    lucky, steady = Point(1.0, 0.0), Point(0.1, 0.0)
+
+    def ended(point: Point, steps: int | None) -> Outcome:
+        status = "complete" if steps else "incomplete"
+        return Outcome(Trial(point, 0), status, steps or 99, steps, [Evaluation(1, 0.0)])
+
+    found = [ended(lucky, 5), ended(steady, 8)]
+    finals = [ended(lucky, None), ended(lucky, None), ended(steady, 9), ended(steady, 10)]
+    assert choose(found, finals) == steady
+    assert choose(found, []) is None
+
+
+def test_squared_norms_are_of_each_chunk_and_of_their_mean(dataset):
+    model = network(spec(), dataset, 0)
+    chunks = [next(supply(dataset, 8, [seed], CPU))[:2] for seed in range(3)]
+    small, big, count = gradient_squares(model, iter(chunks))
+    images, labels = (torch.cat(parts) for parts in zip(*chunks, strict=True))
+    cross_entropy(model(images), labels).backward()
+    whole = sum(float(p.grad.square().sum()) for p in model.parameters())
+    assert count == 3
+    assert big == pytest.approx(whole, rel=1e-4)
+    assert small > big

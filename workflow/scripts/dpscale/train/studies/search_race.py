@@ -1,0 +1,117 @@
+"""S1: trials of one batch size, trained in step until they reach the goal or a budget ends.
+
+Since all trials take their n-th step together, the first to reach the goal needs the fewest
+steps, and a search may end soon after it without knowing less about its winner.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from dpscale.train.data import Batch
+from dpscale.train.studies.search_groups import Group
+from dpscale.train.studies.search_points import Point
+
+Status = Literal["complete", "incomplete", "infeasible"]
+Drawn = tuple[Tensor, Tensor, bool]  # images, labels, and whether all trials share them
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One training to be made: its point, and the seed of its initial values and data order."""
+
+    point: Point
+    seed: int
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Validation error after a step; the test error where it was asked for."""
+
+    step: int
+    error_frac: float
+    test_error_frac: float | None = None
+
+
+@dataclass
+class Outcome:
+    """How a trial ended: it reached the goal, its budget ended first, or its loss was not finite.
+
+    steps: made; steps_to_goal: None unless complete; evaluations: after steps 1, 2, 4, 8 … and at
+    the goal.
+    """
+
+    trial: Trial
+    status: Status = "incomplete"
+    steps: int = 0
+    steps_to_goal: int | None = None
+    evaluations: list[Evaluation] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """When trials are evaluated (each `interval` steps) and when they end."""
+
+    goal_error_frac: float
+    max_steps: int
+    patience: float  # math.inf: every trial has all its steps
+    interval: int
+    enough: float = math.inf  # trials that reached the goal, after which the others end
+
+    def last(self, reached: Sequence[int]) -> float:
+        """The last step of any trial, where some `reached` the goal after these steps."""
+        if len(reached) >= self.enough:
+            return sorted(reached)[int(self.enough) - 1]
+        return min(self.max_steps, self.patience * min(reached, default=math.inf))
+
+
+def race(
+    trials: Sequence[Trial],
+    group: Group,
+    batches: Iterator[Drawn],
+    rules: Rules,
+    validation: Sequence[Batch],
+    test: Sequence[Batch] = (),
+) -> list[Outcome]:
+    """The outcomes of the trials, which `group` holds in this order.
+
+    batches: without end. test: batches of the test split, evaluated for trials that reach the goal.
+    """
+    outcomes = [Outcome(trial) for trial in trials]
+    running = list(range(len(trials)))
+    finite = torch.ones(len(running), dtype=torch.bool)
+    steps_to_goal: list[int] = []
+    for step, (images, labels, shared) in enumerate(batches, 1):
+        x, y = (images, labels) if shared else (images[running], labels[running])
+        finite &= group.step(x, y, shared=shared).isfinite()
+        noted = step.bit_count() == 1  # 1, 2, 4, 8 ...
+        if step % rules.interval and not noted and step + 1 <= rules.last(steps_to_goal):
+            continue
+        errors = group.errors(validation)
+        reached = finite & (errors <= rules.goal_error_frac)
+        steps_to_goal += [step] * int(reached.sum())
+        ended = reached | ~finite | (step + 1 > rules.last(steps_to_goal))
+        tests = group.errors(test) if test and reached.any() else None
+        for place, index in enumerate(running):
+            if finite[place] and (noted or ended[place]):
+                seen = float(tests[place]) if tests is not None and reached[place] else None
+                outcomes[index].evaluations.append(Evaluation(step, float(errors[place]), seen))
+            if ended[place]:
+                _end(outcomes[index], step, bool(reached[place]), bool(finite[place]))
+        if ended.all():
+            return outcomes
+        if ended.any():
+            kept = (~ended).nonzero().flatten().tolist()
+            group.keep(kept)
+            running, finite = [running[place] for place in kept], finite[kept]
+    raise ValueError("the batches ended before the trials")
+
+
+def _end(outcome: Outcome, step: int, reached: bool, finite: bool) -> None:
+    outcome.steps = step
+    outcome.steps_to_goal = step if reached else None
+    outcome.status = "complete" if reached else "incomplete" if finite else "infeasible"

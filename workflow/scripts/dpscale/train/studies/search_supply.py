@@ -1,0 +1,57 @@
+"""S1: what the trials of one batch size train on, and the networks that they start from."""
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+
+import torch
+from torch import nn
+
+from dpscale.plan import Spec
+from dpscale.train.data import Batch, Dataset, Loader, Split, build_loader, evaluation_batches
+from dpscale.train.evaluate import EVALUATION_BATCH
+from dpscale.train.models import build_model
+from dpscale.train.studies.search_race import Drawn
+
+
+def network(spec: Spec, dataset: Dataset, seed: int) -> nn.Module:
+    """The spec's network with the initial values of a seed."""
+    torch.manual_seed(seed)
+    channels, height, _ = dataset.image_shape
+    return build_model(
+        spec.model.name,
+        in_channels=channels,
+        classes=dataset.classes,
+        image_size=height,
+        zero_gamma=False,
+    )
+
+
+def loader(dataset: Dataset, batch: int, seed: int, device: torch.device) -> Loader:
+    """Batches of the whole training split in the order of a seed, made on the device."""
+    return build_loader(
+        dataset.train, dataset, loader="resident", batch=batch, workers=1, rank=0, seed=seed,
+        augment=False, device=device,
+    )  # fmt: skip
+
+
+def supply(
+    dataset: Dataset, batch: int, seeds: Sequence[int], device: torch.device
+) -> Iterator[Drawn]:
+    """Batches without end for trials of these seeds; trials of one seed share theirs.
+
+    An epoch is a new order; the samples that fill no whole batch are left out of it.
+    """
+    loaders = {seed: loader(dataset, batch, seed, device) for seed in seeds}
+    places = torch.tensor([list(loaders).index(seed) for seed in seeds], device=device)
+    for epoch in count(1):
+        for parts in zip(*(one.batches(epoch) for one in loaders.values()), strict=True):
+            if len(parts) == 1:
+                yield *parts[0], True
+            else:
+                images, labels = (torch.stack(kind) for kind in zip(*parts, strict=True))
+                yield images[places], labels[places], False
+
+
+def held(split: Split, dataset: Dataset, device: torch.device) -> list[Batch]:
+    """A split to evaluate on, normalised once."""
+    return list(evaluation_batches(split, dataset, EVALUATION_BATCH, device))
