@@ -61,8 +61,8 @@ def _plan_of(run: pd.Series) -> dict[str, Any]:
     epochs, samples = int(run["epochs"]), known(run["train_samples"])
     an_epoch = full_steps(int(samples), int(run["global_batch"])) if samples else None
     return {
-        "rule": run["arm"],
         **{name: run[name] for name in COLUMNS if name in run.index and name != "seeds"},
+        "rule": run["arm"],  # `runs` has a rule of its own, that of S2
         "runs": run["run"],
         "planned_steps": an_epoch and run_steps(an_epoch, epochs),
         "full_run_epochs": FULL_EPOCHS,
