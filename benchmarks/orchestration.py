@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "workflow/scripts"), str(ROOT / "benchmarks")]
@@ -49,18 +49,22 @@ def jobs_of(folder: Path) -> list[Job]:
         kept = json.loads(path.read_text())
         if kept["endtime"] is None:
             continue
-        log = (kept["log"] or [""])[0]
-        record = folder / Path(log).parents[1] / "runs" / Path(log).stem / "record.json"
         measured = None
-        if log and record.exists():
-            known = json.loads(record.read_text())
-            measured = tuple(
-                datetime.fromisoformat(known[key]).timestamp()
-                for key in ("started_at", "finished_at")
-            )
+        for log in kept["log"] or []:  # named as its run
+            record = folder / Path(log).parents[1] / "runs" / Path(log).stem / "record.json"
+            if record.exists():
+                measured = measured_span(json.loads(record.read_text()))
         job = Job(kept["rule"], kept["starttime"], kept["endtime"], measured)
         found[job.rule, job.start_s] = job
     return sorted(found.values(), key=lambda job: job.start_s)
+
+
+def measured_span(record: dict[str, Any]) -> tuple[float, float]:
+    """Start and end of a run's measuring, seconds since the epoch."""
+    start, end = (
+        datetime.fromisoformat(record[key]).timestamp() for key in ("started_at", "finished_at")
+    )
+    return start, end
 
 
 def covered_s(spans: Iterable[tuple[float, float]]) -> float:
