@@ -42,7 +42,7 @@ class Job(NamedTuple):
 
 def jobs_of(folder: Path) -> list[Job]:
     """The jobs that a checkout's workflow has done, from Snakemake's own metadata."""
-    found: dict[tuple[str, float], Job] = {}
+    found: dict[str, Job] = {}  # by command: each output has an entry
     for path in (folder / ".snakemake/metadata").rglob("*"):
         if not path.is_file():
             continue
@@ -55,7 +55,7 @@ def jobs_of(folder: Path) -> list[Job]:
             if record.exists():
                 measured = measured_span(json.loads(record.read_text()))
         job = Job(kept["rule"], kept["starttime"], kept["endtime"], measured)
-        found[job.rule, job.start_s] = job
+        found[kept["shellcmd"]] = job
     return sorted(found.values(), key=lambda job: job.start_s)
 
 
