@@ -80,7 +80,7 @@ def rate(epoch: Callable[[], Iterable], samples: int) -> Callable[[], float]:
     return measure
 
 
-def our_loader(dataset: Dataset, kind: str, processes: int, *, batch: int, augment: bool):  # noqa: ANN201
+def our_loader(dataset: Dataset, kind: str, processes: int, *, batch: int, augment: bool):
     loader = build_loader(
         dataset.train, dataset, loader=kind, batch=batch, workers=1, rank=0, seed=0,
         augment=augment, device=CPU, loader_workers=processes,

@@ -26,7 +26,7 @@ PEERS = {"bare": "bare loop", "lightning_trainer": "Lightning", "accelerated": "
 ROUND_S = 0.2  # of each loop in a round
 
 
-def spec_of(model: str, batch: int, workers: int):  # noqa: ANN201
+def spec_of(model: str, batch: int, workers: int):
     """The spec of a timed run, as the workflow plans it."""
     from dpscale.config import load_config
     from dpscale.plan import planned_runs
@@ -43,7 +43,7 @@ def spec_of(model: str, batch: int, workers: int):  # noqa: ANN201
     return planned_runs(load_config(raw))[f"scaling-n{workers}-b{batch}"]
 
 
-def ours(spec, dataset, place, ready, slow_frac: float):  # noqa: ANN001, ANN201
+def ours(spec, dataset, place, ready, slow_frac: float):
     """Our timed run's own arm without loading, `steps` of it at a call."""
     from dpscale.train.arms import build_arms
 
@@ -52,7 +52,7 @@ def ours(spec, dataset, place, ready, slow_frac: float):  # noqa: ANN001, ANN201
     if slow_frac:
         step = arm.replica.optimizer.step
 
-        def slowed(*given, **named):  # noqa: ANN002, ANN003, ANN202
+        def slowed(*given, **named):
             end_s = time.perf_counter() + slow_frac * state["step_s"]
             while time.perf_counter() < end_s:
                 pass
@@ -107,13 +107,13 @@ def measure(model: str, batch: int, rounds: int, slow_frac: float) -> dict[str, 
         return interleaved(calls, rounds)
 
 
-def _unwrapped():  # noqa: ANN202
+def _unwrapped():
     from dpscale.train.sync import Solo
 
     return Solo()
 
 
-def _rate(train, steps: int, samples: int, place):  # noqa: ANN001, ANN202
+def _rate(train, steps: int, samples: int, place):
     def rate() -> float:
         place.wait()
         return samples / train(steps)
