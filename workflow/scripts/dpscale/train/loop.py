@@ -60,7 +60,8 @@ def train_epoch(
         loss.backward()
         clock.mark()  # backward, with the all-reduce that it hides
         replica.optimizer.step()
-        replica.scheduler.step()
+        if replica.scheduler is not None:
+            replica.scheduler.step()
         if count_correct:
             correct.append((logits.detach().argmax(1) == labels).sum())
         clock.mark()  # update

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy import stats
 
 from dpscale.plan import Spec
 from dpscale.plan.spec import Timing
@@ -131,14 +130,18 @@ class _Watch:
 
     def _widest_frac(self) -> float:
         """Widest 95% interval (Student's t) of a difference to BASE_ARM, as a share of its step."""
+        # Not scipy.stats, nor above: every worker would wait for the import, a second and more.
+        from scipy.special import stdtrit
+
         base = self._step_s.get(BASE_ARM, {})
         widths = [0.0]
         for arm in set(COMPARED_ARMS) & set(self._step_s):
             paired = base.keys() & self._step_s[arm].keys()
             gaps = [base[repeat] - self._step_s[arm][repeat] for repeat in paired]
-            if len(gaps) > 1 and np.std(gaps) > 0:
-                low, high = stats.t.interval(0.95, len(gaps) - 1, np.mean(gaps), stats.sem(gaps))
-                widths.append((high - low) / float(np.median(list(base.values()))))
+            if len(gaps) > 1:
+                error_s = np.std(gaps, ddof=1) / np.sqrt(len(gaps))
+                width_s = 2 * stdtrit(len(gaps) - 1, 0.975) * error_s
+                widths.append(float(width_s / np.median(list(base.values()))))
         return max(widths)
 
 

@@ -110,7 +110,7 @@ class Replica:
     module: nn.Module
     model: nn.Module
     optimizer: Optimizer
-    scheduler: LRScheduler
+    scheduler: LRScheduler | None  # None: the rate never moves
     channels_last: bool
     bf16: bool
 

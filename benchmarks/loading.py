@@ -1,0 +1,160 @@
+"""Our loaders against torchvision's transforms in a DataLoader, with 0, 1 and 2 processes.
+
+    python benchmarks/loading.py [--rounds 15]
+
+Images of CIFAR-10's shape, random crop with padding, flip and normalisation, batches of 128. The
+peer is what a user writes: PIL images, torchvision's transforms, torch's DataLoader. Then each of
+our loaders against what Q1 trains of the digits at every batch size: a loader below that rate
+would be what Q1 measures.
+"""
+
+import argparse
+import itertools
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "workflow/scripts"), str(ROOT / "benchmarks")]
+
+import torch  # noqa: E402
+from loop import spec_of  # noqa: E402
+from PIL import Image  # noqa: E402
+from ratios import Ratio, compare, interleaved  # noqa: E402
+from torch.utils.data import DataLoader  # noqa: E402
+from torchvision import transforms  # noqa: E402
+
+from dpscale.config.sections import DataConfig  # noqa: E402
+from dpscale.train.arms import build_arms  # noqa: E402
+from dpscale.train.data import Dataset, build_loader, load_dataset  # noqa: E402
+from dpscale.train.timed import _ready_batches  # noqa: E402
+from dpscale.train.worker import join_workers  # noqa: E402
+
+CPU = torch.device("cpu")
+BATCH, SAMPLES = 128, 4096
+Q1_BATCHES = (32, 128, 512)
+
+
+class PilImages(torch.utils.data.Dataset):
+    """Images as torchvision's CIFAR-10 holds and hands them out."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._arrays = dataset.train.images.permute(0, 2, 3, 1).contiguous().numpy()
+        self._labels = dataset.train.labels.tolist()
+        self._transform = transforms.Compose(
+            [
+                transforms.RandomCrop(32, padding=4),
+                transforms.RandomHorizontalFlip(),
+                transforms.ToTensor(),
+                transforms.Normalize(dataset.mean, dataset.std),
+            ]
+        )
+
+    def __len__(self) -> int:
+        return len(self._labels)
+
+    def __getitem__(self, index: int) -> tuple[torch.Tensor, int]:
+        return self._transform(Image.fromarray(self._arrays[index])), self._labels[index]
+
+
+def cifar_shaped() -> Dataset:
+    """Random images under CIFAR-10's name, so that they are augmented as those are."""
+    from dataclasses import replace
+
+    data = DataConfig(dataset="synthetic", channels=3, image_size=32, classes=10, samples=SAMPLES)
+    return replace(load_dataset(data), name="cifar10")
+
+
+def rate(epoch: Callable[[], Iterable], samples: int) -> Callable[[], float]:
+    """Samples per second of one epoch that nobody trains on."""
+
+    def measure() -> float:
+        start_s = time.perf_counter()
+        for _ in epoch():
+            pass
+        return samples / (time.perf_counter() - start_s)
+
+    return measure
+
+
+def our_loader(dataset: Dataset, kind: str, processes: int, *, batch: int, augment: bool):
+    loader = build_loader(
+        dataset.train, dataset, loader=kind, batch=batch, workers=1, rank=0, seed=0,
+        augment=augment, device=CPU, loader_workers=processes,
+    )  # fmt: skip
+    numbers = itertools.count(1)
+    return rate(lambda: loader.batches(next(numbers)), len(loader) * batch)
+
+
+def against_torchvision(rounds: int) -> list[Ratio]:
+    """Ratios of our loaders to the peer with as many processes."""
+    dataset = cifar_shaped()
+    measures = {"resident": our_loader(dataset, "resident", 0, batch=BATCH, augment=True)}
+    for processes in (0, 1, 2):
+        peer = DataLoader(
+            PilImages(dataset), BATCH, shuffle=True, drop_last=True, num_workers=processes,
+            persistent_workers=processes > 0,
+        )  # fmt: skip
+        measures[f"torchvision, {processes}"] = rate(lambda peer=peer: peer, len(peer) * BATCH)
+        measures[f"dataloader, {processes}"] = our_loader(
+            dataset, "dataloader", processes, batch=BATCH, augment=True
+        )
+    for measure in measures.values():  # processes start, files are read
+        measure()
+    rates = interleaved(measures, rounds)
+    found = []
+    for processes in (0, 1, 2):
+        title = f"torchvision, {processes} processes"
+        peer = rates[f"torchvision, {processes}"]
+        for name, case in (("resident", "resident"), (f"dataloader, {processes}", "dataloader")):
+            found.append(compare("loading", case, title, "samples/s", rates[name], peer))
+    return found
+
+
+def against_training(rounds: int) -> list[Ratio]:
+    """Ratios of our loaders to what the network of Q1 trains, digits, each batch size."""
+    found = []
+    for batch in Q1_BATCHES:
+        spec = spec_of("resnet_8x8", batch, 1)
+        timing = spec.timing.model_copy(update={"arms": ("without_loading",), "min_steps": 1})
+        spec = spec.model_copy(update={"timing": timing})
+        with join_workers(spec) as place:
+            dataset = load_dataset(spec.data)
+            ready = _ready_batches(spec, dataset, place)
+            arm = build_arms(spec, dataset, place, ready=ready, loaded=None).by_name[
+                "without_loading"
+            ]
+            measures = {
+                kind: our_loader(dataset, kind, 0, batch=batch, augment=False)
+                for kind in ("dataloader", "resident")
+            }
+            measures["training"] = rate(arm.repeat, len(ready) * batch)
+            rates = interleaved(measures, rounds)
+        for kind in ("dataloader", "resident"):
+            case = f"{kind}, digits, b = {batch}"
+            trained = rates["training"]
+            found.append(
+                compare("loading", case, "training of Q1", "samples/s", rates[kind], trained)
+            )
+    return found
+
+
+def run(rounds: int = 15) -> list[Ratio]:
+    """All ratios, printed."""
+    found = [*against_torchvision(rounds), *against_training(max(5, rounds // 2))]
+    for one in found:
+        print(
+            f"{one.case:28} {one.ours:10,.0f}  {one.peer_name:26} {one.peer:10,.0f} samples/s  "
+            f"ratio {one.ratio:.2f} [{one.ratio_low:.2f}, {one.ratio_high:.2f}]",
+            flush=True,
+        )
+    return found
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=15)
+    run(parser.parse_args().rounds)

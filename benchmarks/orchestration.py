@@ -1,0 +1,134 @@
+"""Seconds of a whole workflow that are not measuring, by rule; and what the start of a run costs.
+
+    python benchmarks/orchestration.py [--config config/config.yaml] [--checkout DIR]
+
+Runs the workflow in a fresh copy of the repository, or reads one that has run (--checkout). A run
+measures from its record's start to its end: what a job takes beyond that is launching, importing
+and leaving. Analysis is never measuring. The orchestration of the workflow is its wall time in
+which no run was measuring.
+"""
+
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "workflow/scripts"), str(ROOT / "benchmarks")]
+
+import yaml  # noqa: E402
+from ratios import Ratio  # noqa: E402
+
+COPIED = ("Snakefile", "rules", "workflow", "config", "profiles", "report", "envs")
+GOAL_FRAC = 0.25
+
+
+class Job(NamedTuple):
+    """A job of Snakemake: seconds since the epoch; of a run also when it measured."""
+
+    rule: str
+    start_s: float
+    end_s: float
+    measured: tuple[float, float] | None
+
+
+def jobs_of(folder: Path) -> list[Job]:
+    """The jobs that a checkout's workflow has done, from Snakemake's own metadata."""
+    found: dict[str, Job] = {}  # by command: each output has an entry
+    for path in (folder / ".snakemake/metadata").rglob("*"):
+        if not path.is_file():
+            continue
+        kept = json.loads(path.read_text())
+        if kept["endtime"] is None:
+            continue
+        measured = None
+        for log in kept["log"] or []:  # named as its run
+            record = folder / Path(log).parents[1] / "runs" / Path(log).stem / "record.json"
+            if record.exists():
+                measured = measured_span(json.loads(record.read_text()))
+        job = Job(kept["rule"], kept["starttime"], kept["endtime"], measured)
+        found[kept["shellcmd"]] = job
+    return sorted(found.values(), key=lambda job: job.start_s)
+
+
+def measured_span(record: dict[str, Any]) -> tuple[float, float]:
+    """Start and end of a run's measuring, seconds since the epoch."""
+    start, end = (
+        datetime.fromisoformat(record[key]).timestamp() for key in ("started_at", "finished_at")
+    )
+    return start, end
+
+
+def covered_s(spans: Iterable[tuple[float, float]]) -> float:
+    """Seconds in which at least one of the spans lies."""
+    total, end = 0.0, float("-inf")
+    for start, stop in sorted(spans):
+        total += max(0.0, stop - max(start, end))
+        end = max(end, stop)
+    return total
+
+
+def run_workflow(config: str, folder: Path) -> float:
+    """Run the workflow in a fresh copy; returns its wall seconds."""
+    for name in COPIED:
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, folder / name)
+    start_s = time.perf_counter()
+    command = [sys.executable, "-m", "snakemake", "--configfile", config, "--quiet", "all"]
+    subprocess.run(command, cwd=folder, check=True)
+    return time.perf_counter() - start_s
+
+
+def by_rule(jobs: list[Job]) -> list[tuple[str, int, float, float]]:
+    """(rule, jobs, their seconds, of which not measuring), the most not measuring first."""
+    rows = []
+    for rule in {job.rule for job in jobs}:
+        own = [job for job in jobs if job.rule == rule]
+        seconds = sum(job.end_s - job.start_s for job in own)
+        measuring = sum(job.measured[1] - job.measured[0] for job in own if job.measured)
+        rows.append((rule, len(own), seconds, seconds - measuring))
+    return sorted(rows, key=lambda row: -row[3])
+
+
+def run(config: str = "config/smoke.yaml", checkout: Path | None = None) -> list[Ratio]:
+    """The share of orchestration, printed by rule."""
+    with tempfile.TemporaryDirectory() as made:
+        folder = checkout or Path(made)
+        wall_s = None if checkout else run_workflow(config, folder)
+        jobs = jobs_of(folder)
+    if checkout:  # calls may have been made at different times
+        wall_s = covered_s((job.start_s, job.end_s) for job in jobs)
+    measuring_s = covered_s(job.measured for job in jobs if job.measured)
+    runs = [job for job in jobs if job.measured]
+    before = [job.measured[0] - job.start_s for job in runs]
+    after = [job.end_s - job.measured[1] for job in runs]
+    print(f"{'rule':20} {'jobs':>5} {'seconds':>9} {'not measuring':>14}")
+    for rule, count, seconds, other in by_rule(jobs):
+        print(f"{rule:20} {count:5} {seconds:9.1f} {other:14.1f}")
+    print(f"{len(runs)} starts of a run, {statistics.median(before):.2f} s each (median) until it ")
+    print(f"measures, and {statistics.median(after):.2f} s after it")
+    share = 1 - measuring_s / wall_s
+    print(f"orchestration {wall_s - measuring_s:.0f} s of {wall_s:.0f} s: {share:.0%}", flush=True)
+    name = yaml.safe_load((ROOT / config).read_text())["name"]
+    return [
+        Ratio("orchestration", f"{name}, share of the wall time", share, GOAL_FRAC, "goal", "",
+              GOAL_FRAC / share, None, None),
+        Ratio("orchestration", f"{name}, start of one run", statistics.median(before), None,
+              "", "s", None, None, None),
+    ]  # fmt: skip
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--config", default="config/smoke.yaml")
+    parser.add_argument("--checkout", type=Path)
+    arguments = parser.parse_args()
+    run(arguments.config, arguments.checkout)

@@ -1,0 +1,75 @@
+"""Interleaved repeats as ratios: what a benchmark says, for people and for programs."""
+
+import random
+import statistics
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import bootstrap
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Ours beside a peer: medians in `unit`, and the ratio with its 95% interval.
+
+    A ratio above 1 means that ours is better; null where there is no such figure.
+    """
+
+    benchmark: str
+    case: str
+    ours: float | None
+    peer: float | None
+    peer_name: str
+    unit: str
+    ratio: float | None
+    ratio_low: float | None
+    ratio_high: float | None
+
+    def row(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def interleaved(
+    measures: Mapping[str, Callable[[], float]], rounds: int, seed: int = 0
+) -> dict[str, list[float]]:
+    """Return what each measure gave in each round; every round calls all in random order."""
+    order, found = random.Random(seed), {name: [] for name in measures}
+    for _ in range(rounds):
+        for name in order.sample(list(measures), len(measures)):
+            found[name].append(measures[name]())
+    return found
+
+
+def compare(
+    benchmark: str,
+    case: str,
+    peer_name: str,
+    unit: str,
+    ours: Iterable[float],
+    peer: Iterable[float],
+    *,
+    less_is_better: bool = False,
+) -> Ratio:
+    """Return the median over rounds of the ratio within a round, with its bootstrap interval.
+
+    A round's two measurements lie side by side in time, so that a slow moment of the machine is in
+    both.
+    """
+    mine, theirs = np.array(list(ours)), np.array(list(peer))
+    ratios = theirs / mine if less_is_better else mine / theirs
+    low = high = None
+    if len(ratios) > 1:
+        interval = bootstrap((ratios,), np.median, method="percentile", rng=0).confidence_interval
+        low, high = float(interval.low), float(interval.high)
+    return Ratio(
+        benchmark, case, statistics.median(mine), statistics.median(theirs), peer_name, unit,
+        float(np.median(ratios)), low, high,
+    )  # fmt: skip
+
+
+def spread_frac(values: Iterable[float]) -> float:
+    """Return the interquartile range over the median."""
+    low, middle, high = np.percentile(list(values), [25, 50, 75])
+    return float((high - low) / middle)
