@@ -4,6 +4,7 @@ import os
 import time
 from collections import Counter
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -18,31 +19,23 @@ from dpscale.train.child import run_in_child
 from dpscale.train.data import BatchExceedsDatasetError, Dataset, load_dataset
 from dpscale.train.device import available_devices, device_model
 from dpscale.train.interfaces import machine_id
-from dpscale.train.ledger import measure_ledger
-from dpscale.train.link import measure_link
 from dpscale.train.measurement import Measurement
 from dpscale.train.memory import is_out_of_memory, memory_budget
 from dpscale.train.models import build_model
-from dpscale.train.studies.averaging import measure_averaging
-from dpscale.train.studies.learners import measure_learners
-from dpscale.train.studies.local import measure_local
-from dpscale.train.studies.scaled import measure_scaled
-from dpscale.train.studies.search import measure_search
-from dpscale.train.timed import measure_timed
-from dpscale.train.trained import measure_trained
 from dpscale.train.worker import Place, join_workers
 
 CRASHES_OF_MEMORY = ("SIGSEGV", "SIGABRT", "SIGBUS")
+# By kind of run. Resolved when a run asks for it: every worker waits for what it imports.
 MEASURES = {
-    "timed": measure_timed,
-    "training": measure_trained,
-    "ledger": measure_ledger,
-    "link": measure_link,
-    "search": measure_search,
-    "scaled": measure_scaled,
-    "averaging": measure_averaging,
-    "learners": measure_learners,
-    "local": measure_local,
+    "timed": "dpscale.train.timed:measure_timed",
+    "training": "dpscale.train.trained:measure_trained",
+    "ledger": "dpscale.train.ledger:measure_ledger",
+    "link": "dpscale.train.link:measure_link",
+    "search": "dpscale.train.studies.search:measure_search",
+    "scaled": "dpscale.train.studies.scaled:measure_scaled",
+    "averaging": "dpscale.train.studies.averaging:measure_averaging",
+    "learners": "dpscale.train.studies.learners:measure_learners",
+    "local": "dpscale.train.studies.local:measure_local",
 }
 STEP_COLUMNS = ("seed", "arm", "repeat", "epoch", "rank", "step", "samples", "step_s", "loss")
 
@@ -101,9 +94,10 @@ def _measure(
 
     A worker that runs out of memory writes at once, whatever its rank: its peers may hang.
     """
+    measure = resolve_name(MEASURES[spec.kind])
     try:
         with memory_budget(spec.memory_budget_bytes):
-            return MEASURES[spec.kind](spec, dataset, place), place.leads
+            return measure(spec, dataset, place), place.leads
     except BatchExceedsDatasetError as error:
         return Measurement(status="exceeds_dataset", message=str(error)), place.leads
     except Exception as error:

@@ -76,7 +76,8 @@ class SynchronousSgd:
         loss = cross_entropy(self._model(images), labels)
         loss.backward()
         self._optimizer.step()
-        self._scheduler.step()
+        if self._scheduler is not None:
+            self._scheduler.step()
         self._steps += 1
         return loss.detach()
 
@@ -130,7 +131,8 @@ class ModelAveraging:
         losses, _ = self._stack.backward(*batch)
         self._central.step(self._optimizer)
         before = self.lr()
-        self._scheduler.step()
+        if self._scheduler is not None:
+            self._scheduler.step()
         if self.lr() < before:
             self._central.restart()
         return losses.mean()
