@@ -77,7 +77,7 @@ def test_whether_a_busier_device_trains_faster_follows_the_rates(rate, claim):
 
 def test_steps_of_a_full_run_and_their_seconds_are_named():
     sentence = answers(*lab())["H2"].sentence
-    assert sentence.startswith("A full run of 40 epochs makes 3\u202f120 steps and 340\u00a0s")
+    assert sentence.startswith("A full run of 40 epochs makes 3\u202f120 steps in 340\u00a0s")
 
 
 def test_images_left_over_are_said_to_be_dropped():

@@ -72,7 +72,7 @@ def answer(inputs: Inputs) -> Answer:
 def _sentence(inputs: Inputs, rows: list[Row]) -> str:
     full = rows[0]["full_run_epochs"]
     parts = [
-        f"{prose.bare(assignment.value(inputs, row, 'full_run_steps', 'count'))} steps and "
+        f"{prose.bare(assignment.value(inputs, row, 'full_run_steps', 'count'))} steps in "
         f"{prose.quantity(assignment.value(inputs, row, 'full_run_s', 's'))} with "
         f"{assignment.who(row)}"
         for row in rows

@@ -18,18 +18,13 @@ ENDS = {"small": "smallest", "large": "largest"}
 
 def regimes(inputs: Inputs) -> str:
     """Return where the regimes lie, and whether the steps at both ends bear them out."""
-    parts = [
-        f"{search(row)}: perfect scaling up to B = {shown(inputs, row, 'perfect_end')}, maximal "
-        f"data parallelism from B = {shown(inputs, row, 'maximal_start')}"
-        for row in fits(inputs)
-    ]
     text = (
         "The fit divides the batch sizes into three regimes by its slope "
         "$d \\log S / d \\log B = -B_{\\text{crit}}/(B + B_{\\text{crit}})$: perfect scaling up to "
         "a slope of −0.8 ($B = B_{\\text{crit}}/4$), maximal data parallelism from −0.2 "
         "($B = 4 B_{\\text{crit}}$), and "
-        f"diminishing returns between. {prose.capitalised('; '.join(parts))}."
-        if parts
+        "diminishing returns between. Both ends of every training stand in the table of the fits."
+        if fits(inputs)
         else "No fit shows a bend, so no regime can be given."
     )
     return f"{text} {_slopes(inputs)}".strip()
@@ -49,8 +44,7 @@ def _slopes(inputs: Inputs) -> str:
                 "disagrees": f"is not {near}",
                 "not decidable": f"is not decided to be {near} or not",
             }[kind]
-            own = [f"{search(row)}, {shown(inputs, row, 'measured')}" for row in rows]
-            parts.append(f"over {where} the slope {said} for {'; '.join(own)}")
+            parts.append(f"over {where} the slope {said} for {prose.join(list(map(search, rows)))}")
     return (
         "Measured without the fit, on the medians alone: "
         f"{'. '.join([parts[0], *map(prose.capitalised, parts[1:])])}."
@@ -94,13 +88,13 @@ def _small(inputs: Inputs, rows: list[Row]) -> str:
     if not known:
         return ""
     words = {"above": "more", "below": "fewer", "indistinct": "as many", "unknown": "as many"}
+    kinds = grouped(known, lambda row: words[ratio_kind(row, "small_steps_ratio")])
     parts = [
-        f"{search(row)} needs {words[ratio_kind(row, 'small_steps_ratio')]} steps "
-        f"({shown(inputs, row, 'small_steps_ratio', 'ratio')} those of plain SGD) at "
-        f"B = {int(row['small_batch'])}"
-        for row in known
+        f"{kind} steps {'as' if kind == 'as many' else 'than'} plain SGD for "
+        f"{prose.join(list(map(search, rows)))}"
+        for kind, rows in kinds.items()
     ]
-    return f"At the smallest batch, {'; '.join(parts)}, as far as the intervals tell."
+    return f"At the smallest batch it needs, as far as the intervals tell, {'; '.join(parts)}."
 
 
 def noise(inputs: Inputs) -> str:
@@ -112,19 +106,17 @@ def noise(inputs: Inputs) -> str:
     decided = {(row["model"], row["optimizer"]): row["verdict"] for row in verdicts(inputs, claim)}
     words = {
         "agrees": "within a factor of ten",
-        "disagrees": "off by more than a factor of ten",
+        "disagrees": "more than a factor of ten off",
         "not decidable": "not decided to be within a factor of ten or not",
     }
-    parts = [
-        f"{search(row)}: {shown(inputs, row, 'noise_scale')} beside $B_{{\\text{{crit}}}}$ = "
-        f"{shown(inputs, row, 'b_crit')}, {words[decided[row['model'], row['optimizer']]]}"
-        for row in rows
-    ]
+    kinds = grouped(rows, lambda row: words[decided[row["model"], row["optimizer"]]])
+    parts = [f"{kind} for {prose.join(list(map(search, own)))}" for kind, own in kinds.items()]
     return (
         "The gradient noise scale was measured along the repeats of one winner, at "
         f"B = {int(rows[0]['noise_batch'])}, from the squared norms of gradients at two batch "
         "sizes; it needs a single training, and no search. Its geometric mean over a training, "
-        f"median over the seeds: {'; '.join(parts)}."
+        "median over the seeds, beside $B_{\\text{crit}}$ in the table of the fits, is "
+        f"{'; '.join(parts)}."
     )
 
 
