@@ -96,3 +96,12 @@ def test_labels_at_the_ends_of_lines_stay_between_the_limits_and_apart():
     assert heights[0] >= -1
     assert heights[-1] <= 3
     assert min(high - low for low, high in itertools.pairwise(heights)) == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize(("low", "high"), [(1.02, 1.82), (0.97, 1.04), (2.1, 2.2), (3e-7, 9e2)])
+def test_a_logarithmic_axis_has_ticks_however_near_its_limits_are(low: float, high: float) -> None:
+    _, (axes,) = style.panels(1, 1, height_in=2)
+    log_axes.log_ticks(axes.yaxis, low, high, "number")
+    ticks = axes.yaxis.get_majorticklocs()
+    assert 2 <= len(ticks) <= log_axes.MOST_TICKS
+    assert low <= min(ticks) < max(ticks) <= high

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis, XAxis
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 
 from dpscale.figures import style
 from dpscale.units import column_format
@@ -20,13 +20,21 @@ def log_ticks(axis: Axis, low: float, high: float, unit: str) -> None:
         axis.axes.set(xscale="log", xlim=(low, high))
     else:
         axis.axes.set(yscale="log", ylim=(low, high))
+    shown = _round_values(low, high)
+    axis.set_ticks(shown, [_round_text(value, unit) for value in shown])
+    axis.set_minor_locator(NullLocator())
+
+
+def _round_values(low: float, high: float) -> list[float]:
+    """Return at most MOST_TICKS round values between the limits, and two at least."""
     digits = (1,) if high / low > 100 else (1, 3) if high / low > 10 else (1, 2, 5)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     values = [digit * 10.0**power for power in powers for digit in digits]
     shown = [value for value in values if low <= value <= high]
-    shown = shown[:: math.ceil(len(shown) / MOST_TICKS)]
-    axis.set_ticks(shown, [_round_text(value, unit) for value in shown])
-    axis.set_minor_locator(NullLocator())
+    if len(shown) < 2:  # the limits are near each other: as on a linear axis
+        values = [float(value) for value in MaxNLocator(MOST_TICKS).tick_values(low, high)]
+        shown = [value for value in values if low <= value <= high]
+    return shown[:: math.ceil(len(shown) / MOST_TICKS)]
 
 
 def _round_text(value: float, unit: str) -> str:
