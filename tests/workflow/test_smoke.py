@@ -102,8 +102,9 @@ def seconds_by_hand(checkout: Checkout, run: str, arm: str, samples: int) -> flo
     """Median over repeats of the seconds of `samples` samples, from steps.parquet by loops."""
     steps = pd.read_parquet(checkout.results / f"runs/{run}/steps.parquet")
     times = []
+    steps = steps[steps["arm"] == arm]  # further repeats have no loading
     for repeat in sorted(set(steps["repeat"])):
-        rows = steps[(steps["arm"] == arm) & (steps["repeat"] == repeat)]
+        rows = steps[steps["repeat"] == repeat]
         slowest = {}
         for row in rows.itertuples():
             key = (row.epoch, row.step)
