@@ -13,12 +13,13 @@ from dpscale.config.root import Config
 from dpscale.config.steps_to_goal import Budget, NoiseScale, SearchedModel, StepsToGoalConfig
 from dpscale.plan import Spec, planned_runs
 from dpscale.train.data import Dataset, load_dataset
+from dpscale.train.network import seeded_network
 from dpscale.train.studies.search import choose, measure_search, rules
 from dpscale.train.studies.search_groups import LoopGroup, StackedGroup
 from dpscale.train.studies.search_noise import gradient_squares
 from dpscale.train.studies.search_points import Point, draw_points
 from dpscale.train.studies.search_race import Evaluation, Outcome, Rules, Trial, race
-from dpscale.train.studies.search_supply import network, supply
+from dpscale.train.studies.search_supply import supply
 from dpscale.train.worker import Place
 
 CPU = torch.device("cpu")
@@ -44,7 +45,7 @@ def dataset() -> Dataset:
 
 
 def group(kind, own: Spec, dataset: Dataset, seeds: list[int], *, nesterov: bool, decay: float):
-    networks = [network(own, dataset, seed) for seed in seeds]
+    networks = [seeded_network(own, dataset, seed) for seed in seeds]
     return kind(networks, POINTS, CPU, nesterov=nesterov, weight_decay=decay)
 
 
@@ -198,7 +199,7 @@ def test_the_winner_has_the_lowest_median_and_a_missed_goal_counts_as_slowest():
 
 
 def test_squared_norms_are_of_each_chunk_and_of_their_mean(dataset):
-    model = network(spec(), dataset, 0)
+    model = seeded_network(spec(), dataset, 0)
     chunks = [next(supply(dataset, 8, [seed], CPU))[:2] for seed in range(3)]
     small, big, count = gradient_squares(model, iter(chunks))
     images, labels = (torch.cat(parts) for parts in zip(*chunks, strict=True))

@@ -17,7 +17,7 @@ from dpscale.train.clock import make_clock
 from dpscale.train.data import Dataset
 from dpscale.train.interfaces import sent_between, sent_bytes
 from dpscale.train.measurement import Measurement
-from dpscale.train.models import build_model
+from dpscale.train.network import network_on_paper
 from dpscale.train.progress import Meter
 from dpscale.train.tcp_ring import TcpRing
 from dpscale.train.worker import Place
@@ -190,13 +190,5 @@ def _repeat(
 
 
 def _payload_bytes(spec: Spec, dataset: Dataset) -> int:
-    channels, height, _ = dataset.image_shape
-    with torch.device("meta"):
-        model = build_model(
-            spec.model.name,
-            in_channels=channels,
-            classes=dataset.classes,
-            image_size=height,
-            zero_gamma=False,
-        )
+    model = network_on_paper(spec, dataset)
     return sum(p.nelement() * p.element_size() for p in model.parameters() if p.requires_grad)

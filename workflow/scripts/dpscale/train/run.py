@@ -21,7 +21,7 @@ from dpscale.train.device import available_devices, device_model
 from dpscale.train.interfaces import machine_id
 from dpscale.train.measurement import Measurement
 from dpscale.train.memory import is_out_of_memory, memory_budget
-from dpscale.train.models import build_model
+from dpscale.train.network import network_on_paper
 from dpscale.train.worker import Place, join_workers
 
 CRASHES_OF_MEMORY = ("SIGSEGV", "SIGABRT", "SIGBUS")
@@ -139,15 +139,7 @@ class _Frame:
 
     def describe(self, dataset: Dataset, place: Place) -> None:
         """Notes the sizes of dataset and model, and how the workers share the devices."""
-        with torch.device("meta"):
-            channels, height, _ = dataset.image_shape
-            model = build_model(
-                self._spec.model.name,
-                in_channels=channels,
-                classes=dataset.classes,
-                image_size=height,
-                zero_gamma=False,
-            )
+        model = network_on_paper(self._spec, dataset)
         # Nodes that share a kernel (containers, network namespaces) share its devices too.
         machines, names = zip(*place.share((machine_id(), node_name())), strict=True)
         most = max(Counter(machines).values())

@@ -18,7 +18,7 @@ from dpscale.plan import Spec
 from dpscale.train.data import Dataset
 from dpscale.train.device import open_device, synchronise
 from dpscale.train.heartbeat import heartbeat
-from dpscale.train.models import build_model
+from dpscale.train.network import seeded_network
 from dpscale.train.optim import build_optimizer, build_scheduler
 from dpscale.train.sync import AllReduce, Scatter, Solo, Sync
 
@@ -141,15 +141,7 @@ def build_replica(
     The same seed gives every worker the same initial parameters.
     """
     training = spec.training
-    torch.manual_seed(seed)
-    channels, height, _ = dataset.image_shape
-    module = build_model(
-        spec.model.name,
-        in_channels=channels,
-        classes=dataset.classes,
-        image_size=height,
-        zero_gamma=spec.model.zero_gamma,
-    ).to(place.device)
+    module = seeded_network(spec, dataset, seed).to(place.device)
     if training.channels_last:
         module = module.to(memory_format=torch.channels_last)
     if training.precision == "tf32":

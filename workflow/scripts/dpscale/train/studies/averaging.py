@@ -17,8 +17,9 @@ from dpscale.plan import Spec
 from dpscale.train.data import Batch, Dataset
 from dpscale.train.evaluate import evaluate
 from dpscale.train.measurement import Measurement
+from dpscale.train.network import seeded_network
 from dpscale.train.progress import Meter
-from dpscale.train.studies.averaging_data import batches_of, loaders_of, network_of
+from dpscale.train.studies.averaging_data import batches_of, loaders_of
 from dpscale.train.studies.averaging_learners import Trainee, build_trainee
 from dpscale.train.worker import Place
 
@@ -143,7 +144,7 @@ class Trial:
         self.evaluations.append(row)
 
     def _fresh(self) -> Trainee:
-        network = network_of(self._spec, self._dataset, self._seed)
+        network = seeded_network(self._spec, self._dataset, self._seed)
         return build_trainee(
             network, self.arm, self._spec.training, self._place, self._steps_per_epoch
         )

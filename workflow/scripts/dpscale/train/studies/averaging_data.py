@@ -1,29 +1,12 @@
-"""Where an arm of S3 begins, and which batches each of its learners sees."""
+"""Which batches each learner of an arm of S3 sees."""
 
 from collections.abc import Iterator
-
-import torch
-from torch import nn
 
 from dpscale.config.model_averaging import AveragingArm
 from dpscale.plan import Spec
 from dpscale.train.data import Batch, Dataset, Loader, build_loader
-from dpscale.train.models import build_model
 from dpscale.train.stacked import stacked_batches
 from dpscale.train.worker import Place
-
-
-def network_of(spec: Spec, dataset: Dataset, seed: int) -> nn.Module:
-    """The network with its initial values, which depend on the seed alone."""
-    torch.manual_seed(seed)
-    channels, height, _ = dataset.image_shape
-    return build_model(
-        spec.model.name,
-        in_channels=channels,
-        classes=dataset.classes,
-        image_size=height,
-        zero_gamma=spec.model.zero_gamma,
-    )
 
 
 def loaders_of(

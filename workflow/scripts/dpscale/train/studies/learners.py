@@ -15,8 +15,8 @@ from dpscale.plan import Spec
 from dpscale.train.data import Batch, Dataset, build_loader
 from dpscale.train.device import synchronise
 from dpscale.train.measurement import Measurement
+from dpscale.train.network import seeded_network
 from dpscale.train.progress import Meter
-from dpscale.train.studies.averaging_data import network_of
 from dpscale.train.studies.averaging_learners import Trainee, build_trainee
 from dpscale.train.worker import Place
 
@@ -33,7 +33,10 @@ def measure_learners(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
     """
     protocol = spec.averaging
     assert isinstance(protocol, LearnersProtocol)
-    ready, network = _ready_batches(spec, dataset, place), network_of(spec, dataset, spec.seeds[0])
+    ready, network = (
+        _ready_batches(spec, dataset, place),
+        seeded_network(spec, dataset, spec.seeds[0]),
+    )
     timed = [
         _Timed(count, network, ready, spec, place) for count in range(protocol.max_learners + 1)
     ]

@@ -19,7 +19,7 @@ from dpscale.train.data import Dataset, Loader, build_loader
 from dpscale.train.device import synchronise
 from dpscale.train.evaluate import evaluate
 from dpscale.train.measurement import Measurement
-from dpscale.train.models import build_model
+from dpscale.train.network import seeded_network
 from dpscale.train.progress import Meter
 from dpscale.train.schedule import learning_rate
 from dpscale.train.studies.local_labels import with_wrong_labels
@@ -152,12 +152,7 @@ def build_team(
     stacks its share.
     """
     assert spec.local is not None
-    torch.manual_seed(seed)
-    channels, height, _ = dataset.image_shape
-    network = build_model(
-        spec.model.name, in_channels=channels, classes=dataset.classes, image_size=height,
-        zero_gamma=spec.model.zero_gamma,
-    )  # fmt: skip
+    network = seeded_network(spec, dataset, seed)
     options: dict[str, Any] = {
         "local_steps": arm.local_steps, "local_from": _first_local_step(arm, steps_per_epoch)
     }  # fmt: skip

@@ -12,12 +12,13 @@ from dpscale.plan import Spec
 from dpscale.plan.spec import Search
 from dpscale.train.data import Dataset
 from dpscale.train.measurement import Measurement
+from dpscale.train.network import seeded_network
 from dpscale.train.progress import Meter
 from dpscale.train.studies.search_groups import Group, LoopGroup, StackedGroup
 from dpscale.train.studies.search_noise import noise_rows
 from dpscale.train.studies.search_points import Point, draw_points
 from dpscale.train.studies.search_race import Outcome, Rules, Trial, race
-from dpscale.train.studies.search_supply import held, loader, network, supply
+from dpscale.train.studies.search_supply import held, loader, supply
 from dpscale.train.worker import Place
 
 STAGES = 3  # of a batch size: the search, its finalists, the winner's repeats
@@ -109,7 +110,7 @@ class _Ground:
     def _group(self, trials: Sequence[Trial]) -> Group:
         kind = StackedGroup if self._batch <= self._search.stacked_batch else LoopGroup
         fresh = {
-            seed: network(self._spec, self._dataset, seed)
+            seed: seeded_network(self._spec, self._dataset, seed)
             for seed in {trial.seed for trial in trials}
         }
         return kind(

@@ -16,8 +16,9 @@ from torch.optim import SGD
 
 from dpscale.plan import Spec
 from dpscale.train.data import Batch, Dataset
+from dpscale.train.network import seeded_network
 from dpscale.train.studies.search_points import Point
-from dpscale.train.studies.search_supply import loader, network, supply
+from dpscale.train.studies.search_supply import loader, supply
 
 SMALL_BATCH = 8
 
@@ -48,7 +49,7 @@ def noise_rows(
     equally spaced steps to the last of `steps`."""
     assert spec.search is not None
     noise = spec.search.noise
-    model = network(spec, dataset, seed).to(device)
+    model = seeded_network(spec, dataset, seed).to(device)
     optimizer = SGD(
         model.parameters(), lr=point.lr, momentum=point.momentum,
         nesterov=spec.search.optimizer == "nesterov" and point.momentum > 0,

@@ -1,29 +1,13 @@
-"""S1: what the trials of one batch size train on, and the networks that they start from."""
+"""S1: what the trials of one batch size train on, batch by batch."""
 
 from collections.abc import Iterator, Sequence
 from itertools import count
 
 import torch
-from torch import nn
 
-from dpscale.plan import Spec
 from dpscale.train.data import Batch, Dataset, Loader, Split, build_loader, evaluation_batches
 from dpscale.train.evaluate import EVALUATION_BATCH
-from dpscale.train.models import build_model
 from dpscale.train.studies.search_race import Drawn
-
-
-def network(spec: Spec, dataset: Dataset, seed: int) -> nn.Module:
-    """The spec's network with the initial values of a seed."""
-    torch.manual_seed(seed)
-    channels, height, _ = dataset.image_shape
-    return build_model(
-        spec.model.name,
-        in_channels=channels,
-        classes=dataset.classes,
-        image_size=height,
-        zero_gamma=False,
-    )
 
 
 def loader(dataset: Dataset, batch: int, seed: int, device: torch.device) -> Loader:
