@@ -9,8 +9,8 @@ import local_sgd_builders
 from answer_checks import text_of
 from builders import Tables, full_lab, run_row, table
 from dpscale.derive.local_sgd import local_sgd, local_sgd_curves, title
-from dpscale.derive.local_sgd_published import measured_arms, published_local_sgd
 from dpscale.derive.local_sgd_times import local_sgd_times
+from dpscale.derive.local_sgd_verdicts import measured_arms, published_local_sgd
 from dpscale.reporting.answer import Answer
 from dpscale.reporting.answers import s4
 from dpscale.reporting.answers.inputs import Inputs

@@ -9,7 +9,7 @@ from builders import run_row, table
 from dpscale.derive.critical_batch import b_crit_ratio, critical_batch
 from dpscale.derive.formulas import gradient_square, gradient_variance, simple_noise_scale
 from dpscale.derive.noise_scale import noise_scale
-from dpscale.derive.published_steps import CLAIMS
+from dpscale.derive.published_steps_to_goal import CLAIMS
 from dpscale.derive.scaling_contrasts import scaling_contrasts
 from dpscale.derive.scaling_fit import scaling_fit
 from dpscale.derive.scaling_verdicts import judge, scaling_verdicts

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from dpscale.derive.columns import Columns, as_table, floats, known, texts
-from dpscale.derive.published_steps import CLAIMS, Claim
+from dpscale.derive.published_steps_to_goal import CLAIMS, Claim
 from dpscale.derive.verdicts import Agreement, direction, no_difference
 
 COLUMNS: Columns = (

@@ -8,7 +8,7 @@ import pandas as pd
 
 from dpscale.derive.columns import Columns, as_table, floats, integers, texts
 from dpscale.derive.local_sgd import last_evaluations, results
-from dpscale.derive.published_local import PUBLISHED
+from dpscale.derive.published_local_sgd import PUBLISHED
 from dpscale.derive.statistics import paired_median_difference
 from dpscale.derive.verdicts import direction
 
@@ -90,7 +90,7 @@ def published_local_sgd(
     """Return measured differences of test accuracy beside the published ones, with verdicts.
 
     Differences of medians paired by seed; a verdict concerns the direction alone, since network
-    and data differ. Published figures: `published_local`.
+    and data differ. Published figures: `published_local_sgd.py`.
     """
     chosen = results(trials, runs)
     return as_table(_rows(last_evaluations(chosen, evaluations), chosen), COLUMNS)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from dpscale.derive import published
+from dpscale.derive import published_assignment as published
 from dpscale.derive.columns import Columns, as_table, floats, integers, known, texts
 from dpscale.derive.formulas import (
     efficiency,
@@ -16,7 +16,8 @@ from dpscale.derive.formulas import (
     speedup,
     workers_of_steps,
 )
-from dpscale.derive.published import TRAININGS, Published
+from dpscale.derive.published_assignment import TRAININGS, Published
+from dpscale.derive.verdicts import within
 from dpscale.plan.assignment import LINEAR, STUDY
 from dpscale.units import group_digits
 
@@ -26,7 +27,7 @@ COLUMNS: Columns = (
     | floats("published published_low published_high measured measured_low measured_high")
     | texts("verdict reason runs")
 )
-AGREES, DISAGREES, UNDECIDED = "agrees", "disagrees", "not decidable"
+UNDECIDED = "not decidable"
 CONTRADICTS = "contradicts itself"
 NOT_MEASURED = "not measured here"
 
@@ -35,14 +36,12 @@ Row = dict[str, Any]
 
 def _judged(row: Row, reason: str | None) -> Row:
     """Return the row with its verdict: whether the two intervals meet, unless a reason forbids."""
-    ends = (row.get("measured_low"), row.get("measured_high"))
-    if reason is None and any(known(end) is None for end in ends):
+    low, high = (known(row.get(end)) for end in ("measured_low", "measured_high"))
+    if reason is None and None in (low, high):
         reason = "no interval of this machine's value"
     if reason:
         return row | {"verdict": UNDECIDED, "reason": reason}
-    low, high = ends
-    meet = row["published_low"] <= high and low <= row["published_high"]
-    return row | {"verdict": AGREES if meet else DISAGREES}
+    return row | {"verdict": within(low, high, row["published_low"], row["published_high"])}
 
 
 def _row(quantity: str, quoted: Published, value: float, margin: float = 0.0) -> Row:
