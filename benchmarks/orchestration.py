@@ -31,13 +31,16 @@ COPIED = ("Snakefile", "rules", "workflow", "config", "profiles", "report", "env
 GOAL_FRAC = 0.25
 
 
+Span = tuple[float, float]  # start and end, seconds since the epoch
+
+
 class Job(NamedTuple):
-    """A job of Snakemake: seconds since the epoch; of a run also when it measured."""
+    """A job of Snakemake: seconds since the epoch; `measured`: of the runs that it did."""
 
     rule: str
     start_s: float
     end_s: float
-    measured: tuple[float, float] | None
+    measured: tuple[Span, ...]
 
 
 def jobs_of(folder: Path) -> list[Job]:
@@ -49,17 +52,23 @@ def jobs_of(folder: Path) -> list[Job]:
         kept = json.loads(path.read_text())
         if kept["endtime"] is None:
             continue
-        measured = None
-        for log in kept["log"] or []:  # named as its run
-            record = folder / Path(log).parents[1] / "runs" / Path(log).stem / "record.json"
-            if record.exists():
-                measured = measured_span(json.loads(record.read_text()))
+        measured = tuple(
+            measured_span(json.loads(record.read_text()))
+            for log in kept["log"] or []
+            for record in records_of(folder, Path(log))
+        )
         job = Job(kept["rule"], kept["starttime"], kept["endtime"], measured)
         found[kept["shellcmd"]] = job
     return sorted(found.values(), key=lambda job: job.start_s)
 
 
-def measured_span(record: dict[str, Any]) -> tuple[float, float]:
+def records_of(folder: Path, log: Path) -> list[Path]:
+    """Records of the runs that a job with that log did: one of the log's name, or its probes."""
+    runs = folder / log.parents[1] / "runs"
+    return [*runs.glob(f"{log.stem}/record.json"), *runs.glob(f"{log.stem}-b*-*/record.json")]
+
+
+def measured_span(record: dict[str, Any]) -> Span:
     """Start and end of a run's measuring, seconds since the epoch."""
     start, end = (
         datetime.fromisoformat(record[key]).timestamp() for key in ("started_at", "finished_at")
@@ -67,7 +76,7 @@ def measured_span(record: dict[str, Any]) -> tuple[float, float]:
     return start, end
 
 
-def covered_s(spans: Iterable[tuple[float, float]]) -> float:
+def covered_s(spans: Iterable[Span]) -> float:
     """Seconds in which at least one of the spans lies."""
     total, end = 0.0, float("-inf")
     for start, stop in sorted(spans):
@@ -93,7 +102,7 @@ def by_rule(jobs: list[Job]) -> list[tuple[str, int, float, float]]:
     for rule in {job.rule for job in jobs}:
         own = [job for job in jobs if job.rule == rule]
         seconds = sum(job.end_s - job.start_s for job in own)
-        measuring = sum(job.measured[1] - job.measured[0] for job in own if job.measured)
+        measuring = sum(end - start for job in own for start, end in job.measured)
         rows.append((rule, len(own), seconds, seconds - measuring))
     return sorted(rows, key=lambda row: -row[3])
 
@@ -106,10 +115,10 @@ def run(config: str = "config/smoke.yaml", checkout: Path | None = None) -> list
         jobs = jobs_of(folder)
     if checkout:  # calls may have been made at different times
         wall_s = covered_s((job.start_s, job.end_s) for job in jobs)
-    measuring_s = covered_s(job.measured for job in jobs if job.measured)
-    runs = [job for job in jobs if job.measured]
-    before = [job.measured[0] - job.start_s for job in runs]
-    after = [job.end_s - job.measured[1] for job in runs]
+    measuring_s = covered_s(span for job in jobs for span in job.measured)
+    runs = [job for job in jobs if len(job.measured) == 1]
+    before = [job.measured[0][0] - job.start_s for job in runs]
+    after = [job.end_s - job.measured[0][1] for job in runs]
     print(f"{'rule':20} {'jobs':>5} {'seconds':>9} {'not measuring':>14}")
     for rule, count, seconds, other in by_rule(jobs):
         print(f"{rule:20} {count:5} {seconds:9.1f} {other:14.1f}")

@@ -15,6 +15,7 @@ import pytest
 
 from dpscale.attempts import Attempt, History, memory_factor
 from dpscale.processes import born
+from worker_processes import workers_of
 
 LAUNCH_SCRIPT = Path(__file__).resolve().parents[2] / "workflow/scripts/launch.py"
 LONG = {"workers": 2, "per_worker_batch": 32, "training": {"epochs": 500}}
@@ -44,16 +45,7 @@ class Run:
     def ranks(self, count: int = 2) -> list[int]:
         """Wait until the workers train; their processes by rank."""
         self.wait_for("of 500")
-        found = {}
-        for path in Path("/proc").glob("[0-9]*/environ"):
-            try:
-                command = path.with_name("cmdline").read_bytes()
-                words = path.read_bytes().decode().split("\0")
-            except OSError:
-                continue
-            ranks = [word[5:] for word in words if word.startswith("RANK=")]
-            if ranks and str(self.folder).encode() in command:
-                found[int(ranks[0])] = int(path.parent.name)
+        found = workers_of(str(self.folder))
         assert sorted(found) == list(range(count))
         return [found[rank] for rank in range(count)]
 

@@ -10,6 +10,8 @@ from typing import Any
 
 from cluster import Cluster
 
+from worker_processes import workers_of
+
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("Snakefile", "rules", "workflow", "config", "profiles", "slurm", "report", "envs")
 BIN = Path(sys.executable).parent
@@ -81,29 +83,14 @@ class Workflow:
         def trains() -> bool:
             assert self._calls[-1].poll() is None, "snakemake has ended"
             trained = log.exists() and f"{run}: " in log.read_text()
-            return trained and len(processes_of(run)) == workers
+            return trained and len(workers_of(f"/{run}/spec.json")) == workers
 
         self.cluster.wait_until(trains, seconds)
-        return processes_of(run)
+        return workers_of(f"/{run}/spec.json")
 
     def _name(self) -> str:
         text = (self.folder / self.config).read_text()
         return str(json.loads(text)["name"]) if self.config.endswith("json") else "smoke-cluster"
-
-
-def processes_of(run: str) -> dict[int, int]:
-    """The workers of a run on this machine: process by rank."""
-    found = {}
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            command = (process / "cmdline").read_bytes().decode().split("\0")
-            variables = (process / "environ").read_bytes().decode().split("\0")
-        except (OSError, UnicodeDecodeError):
-            continue
-        ranks = [word[5:] for word in variables if word.startswith("RANK=")]
-        if ranks and any(f"/{run}/spec.json" in word for word in command):
-            found[int(ranks[0])] = int(process.name)
-    return found
 
 
 def _no_cache(_: str, names: list[str]) -> list[str]:

@@ -9,16 +9,21 @@ from dpscale.attempts import HISTORY, History
 from dpscale.errors import one_line
 from dpscale.launch import torchrun_arguments
 from dpscale.launch.interface import use_route
+from dpscale.plan import Spec
 from dpscale.processes import end_with_parent
+from dpscale.records.storage import about
 from dpscale.train.agent import start_workers
+from dpscale.train.run import measure_of
 
 RUN = str(Path(__file__).with_name("run.py"))
+# The workers are forks of this process: what all of them need, torch above all, is imported once.
+IN_FORKS = ["--run-path", "--start-method=fork"]
 
 
 @one_line("agent.py")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("spec", help="spec.json of the run")
+    parser.add_argument("spec", type=Path, help="spec.json of the run")
     parser.add_argument("--nodes", type=int, default=1, help="nodes of the run")
     parser.add_argument("--workers", type=int, required=True, help="workers on all nodes together")
     parser.add_argument("--history", type=Path, help="folder to note a failure in")
@@ -27,7 +32,9 @@ def main() -> None:
     use_route(words := torchrun_arguments(arguments.nodes, arguments.workers, os.environ))
     if arguments.history:
         os.environ[HISTORY] = str(arguments.history)
-    failure = start_workers([*words, RUN, arguments.spec])
+    with about(arguments.spec):
+        measure_of(Spec.model_validate_json(arguments.spec.read_bytes()))  # imports it
+    failure = start_workers([*words, *IN_FORKS, RUN, str(arguments.spec)])
     if failure:
         if arguments.history:
             History(arguments.history).note(failure)

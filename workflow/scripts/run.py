@@ -7,17 +7,19 @@ import argparse
 import os
 import sys
 import traceback
+from multiprocessing import parent_process
 from pathlib import Path
 
 from torch.distributed.elastic.multiprocessing.errors import record
 
 from dpscale.errors import one_line
 from dpscale.plan import Spec
-from dpscale.processes import end_with_parent, node_name
+from dpscale.processes import end_with_parent, node_name, show_as
 from dpscale.records.storage import about
 from dpscale.train.run import run
 
-WHO = f"run.py: rank {os.environ.get('RANK', '0')} on {node_name()}"
+RANK = f"rank {os.environ.get('RANK', '0')}"
+WHO = f"run.py: {RANK} on {node_name()}"
 
 
 def read_spec(path: Path) -> Spec:
@@ -45,6 +47,7 @@ def main() -> None:
 if __name__ == "__main__":
     if "TORCHELASTIC_RUN_ID" in os.environ:
         end_with_parent()
+    show_as(RANK)  # forks of one agent have its command line
     try:
         main()
         status = 0
@@ -55,5 +58,7 @@ if __name__ == "__main__":
         status = 1
     sys.stdout.flush()
     sys.stderr.flush()
-    # The backend's threads sometimes abort or hang at exit; everything is written by now.
-    os._exit(status)
+    # The backend's threads sometimes abort or hang at exit; everything is written by now. A fork of
+    # agent.py ends so as well, but tells torchrun first that it is done.
+    if status or parent_process() is None:
+        os._exit(status)

@@ -1,4 +1,4 @@
-"""Processes: not outliving the one that started them, and the node they run on."""
+"""Processes: not outliving the one that started them, their names, the node they run on."""
 
 import ctypes
 import os
@@ -7,13 +7,20 @@ import socket
 import time
 from pathlib import Path
 
-_SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of linux/prctl.h
+# Of linux/prctl.h: PR_SET_PDEATHSIG, PR_SET_NAME.
+_SET_PARENT_DEATH_SIGNAL, _SET_NAME = 1, 15
 
 
 def end_with_parent() -> None:
     """Have the kernel kill this process when the one that started it dies, however it dies."""
     if hasattr(libc := ctypes.CDLL(None), "prctl"):  # Linux
         libc.prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+
+
+def show_as(name: str) -> None:
+    """Have `ps` and `top` show this process under a name, cut off after 15 bytes."""
+    if hasattr(libc := ctypes.CDLL(None), "prctl"):  # Linux
+        libc.prctl(_SET_NAME, name.encode())
 
 
 def node_name() -> str:

@@ -3,6 +3,7 @@
 import os
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -38,6 +39,12 @@ MEASURES = {
     "local": "dpscale.train.studies.local:measure_local",
 }
 STEP_COLUMNS = ("seed", "arm", "repeat", "epoch", "rank", "step", "samples", "step_s", "loss")
+
+
+def measure_of(spec: Spec) -> Callable[[Spec, Dataset, Place], Measurement]:
+    """The measurement that a spec asks for, imported now."""
+    measure: Callable[[Spec, Dataset, Place], Measurement] = resolve_name(MEASURES[spec.kind])
+    return measure
 
 
 def run(spec: Spec, *, record: Path, steps: Path) -> None:
@@ -94,7 +101,7 @@ def _measure(
 
     A worker that runs out of memory writes at once, whatever its rank: its peers may hang.
     """
-    measure = resolve_name(MEASURES[spec.kind])
+    measure = measure_of(spec)
     try:
         with memory_budget(spec.memory_budget_bytes):
             return measure(spec, dataset, place), place.leads

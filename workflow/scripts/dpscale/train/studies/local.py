@@ -23,7 +23,6 @@ from dpscale.train.network import seeded_network
 from dpscale.train.progress import Meter
 from dpscale.train.schedule import learning_rate
 from dpscale.train.studies.local_labels import with_wrong_labels
-from dpscale.train.studies.local_processes import SeparateTeam
 from dpscale.train.studies.local_team import StackedTeam, Team
 from dpscale.train.worker import Place
 
@@ -157,6 +156,9 @@ def build_team(
         "local_steps": arm.local_steps, "local_from": _first_local_step(arm, steps_per_epoch)
     }  # fmt: skip
     if place.workers == spec.local.learners > 1:
+        # Here, since torch's averagers import sympy, for which every run would wait half a second.
+        from dpscale.train.studies.local_processes import SeparateTeam
+
         return SeparateTeam(network, place, spec.training, **options)
     here = spec.local.learners // place.workers
     return StackedTeam(network, place, spec.training, learners=here, **options)

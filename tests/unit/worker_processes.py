@@ -1,0 +1,17 @@
+"""Workers of a run on this machine, found as a user finds them: by what `ps` shows."""
+
+from pathlib import Path
+
+
+def workers_of(words: str) -> dict[int, int]:
+    """Process by rank of the workers whose command line has these words in it."""
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes().decode(errors="replace")
+            name, _, rank = (process / "comm").read_text().strip().partition(" ")
+        except OSError:  # it has just ended
+            continue
+        if name == "rank" and words in command:
+            found[int(rank)] = int(process.name)
+    return found
