@@ -32,10 +32,12 @@ rule boundary:
     params:
         probe=lambda _: PROBE_JSON,
         resolution=CONFIG.sweep.resolution_frac if CONFIG.sweep else 0,
+        confirmations=CONFIG.sweep.confirmations if CONFIG.sweep else 0,
         runs=f"{RESULTS}/runs",
         sweep=runs_of("sweep"),
     message:
         "Q1: bisecting between the last batch that fits and the first that does not"
     shell:
         "python workflow/scripts/find_boundary.py {params.probe:q} --resolution {params.resolution} "
-        "--runs {params.runs:q} --sweep {params.sweep} --output {output:q} > {log:q} 2>&1"
+        "--confirmations {params.confirmations} --runs {params.runs:q} --sweep {params.sweep} "
+        "--output {output:q} > {log:q} 2>&1"

@@ -164,3 +164,24 @@ def test_a_run_that_is_missing_withholds_the_answer():
     lab = without_runs(full_lab(), ["local_sgd-noise0-a3"])
     found = answer_of(lab)
     assert found.missing == ["local_sgd, local_sgd-noise0-a3: not run yet"]
+
+
+def with_rates_tried(tidy: Tables, shares: list[float]) -> Tables:
+    """The study after a search among these shares of the rate; the results have the share 1."""
+    tuning = tidy["trials"][tidy["trials"]["role"] == "tuning"]
+    more = [tuning.assign(rate_factor=share, trial=100 + number)
+            for number, share in enumerate(shares)]  # fmt: skip
+    return tidy | {"trials": pd.concat([tidy["trials"], *more], ignore_index=True)}
+
+
+@pytest.mark.parametrize(
+    ("shares", "words"),
+    [
+        ([], "was searched for no arm"),
+        ([0.5, 2.0], "None of the chosen ones lies at the border"),
+        ([0.5], "post-local SGD, H = 16 with clean labels (highest of 2)"),
+        ([2.0, 4.0], "large mini-batch with 20% wrong labels (lowest of 3)"),
+    ],
+)
+def test_the_search_of_the_rate_is_told_with_its_border(tidy, shares, words):
+    assert words in text_of(answer_of(with_rates_tried(tidy, shares)))

@@ -110,7 +110,9 @@ def test_an_edit_of_what_a_run_does_not_use_leaves_it_fresh() -> None:
 
 def searched(true_boundary: int, outcomes: dict[int, list[bool]]) -> dict[int, list[bool]]:
     """Outcomes of a whole search where every batch up to the boundary fits."""
-    while batch := next_probe(outcomes, train_samples=10_000, resolution_frac=0.05):
+    while batch := next_probe(
+        outcomes, train_samples=10_000, resolution_frac=0.05, confirmations=2
+    ):
         outcomes.setdefault(batch, []).append(batch <= true_boundary)
     return outcomes
 
@@ -139,18 +141,20 @@ def test_a_device_that_fits_nothing_has_no_largest_batch() -> None:
 def test_batches_that_fit_in_some_processes_only_lie_between_the_bounds() -> None:
     outcomes = {2048: [True], 2100: [True, True, False], 2200: [True], 8192: [False]}
     assert bounds(outcomes) == (2048, 8192)
-    assert next_probe(outcomes, train_samples=10_000, resolution_frac=0.05) == 2048
+    assert next_probe(outcomes, train_samples=10_000, resolution_frac=0.05, confirmations=2) == 2048
     outcomes[2048] = [True] * 3
-    assert next_probe(outcomes, train_samples=10_000, resolution_frac=0.05) == 8192
+    assert next_probe(outcomes, train_samples=10_000, resolution_frac=0.05, confirmations=2) == 8192
     outcomes[8192] = [False] * 3
-    assert next_probe(outcomes, train_samples=10_000, resolution_frac=0.05) is None
+    assert next_probe(outcomes, train_samples=10_000, resolution_frac=0.05, confirmations=2) is None
 
 
 def test_a_search_at_an_edge_that_is_not_sharp_ends() -> None:
     chance = random.Random(0)
     outcomes = {512: [True], 2048: [True], 8192: [False]}
     tried = 0
-    while batch := next_probe(outcomes, train_samples=10_000, resolution_frac=0.05):
+    while batch := next_probe(
+        outcomes, train_samples=10_000, resolution_frac=0.05, confirmations=2
+    ):
         sure = 1.0 if batch < 2400 else 0.0 if batch > 3200 else 0.5
         outcomes.setdefault(batch, []).append(chance.random() < sure)
         tried += 1

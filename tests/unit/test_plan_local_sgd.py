@@ -1,5 +1,6 @@
 """The runs of S4: rates, batches and steps by hand, and settings that cannot work."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 import yaml
 
 from dpscale.config import ConfigError, load_config
-from dpscale.plan import Spec, planned_runs
+from dpscale.plan import Spec, planned_runs, rate_search
 from dpscale.train.schedule import learning_rate
 
 CONFIGS = Path(__file__).parents[2] / "config"
@@ -80,3 +81,19 @@ def test_the_published_size_plans_sixteen_workers_of_128_at_the_scaled_rate():
     assert large.per_worker_batch == 2048
     assert large.training.lr == pytest.approx(1.6)
     assert large.training.schedule.decay_epochs == (150, 225)
+
+
+@pytest.mark.parametrize(
+    ("scores", "chosen", "further"),
+    [
+        ({0.5: 0.8, 1.0: 0.9, 2.0: 0.7}, 1.0, None),
+        ({0.5: 0.9, 1.0: 0.8, 2.0: 0.7}, 0.5, 0.25),
+        ({0.5: 0.7, 1.0: 0.8, 3.0: 0.9}, 3.0, 9.0),  # by the ratio at that end
+        ({0.5: 0.9, 1.0: 0.9, 2.0: 0.9}, 0.5, 0.25),  # equals: the smallest
+        ({0.5: -math.inf, 1.0: -math.inf}, 0.5, 0.25),  # all diverged
+        ({1.0: 0.9}, 1.0, None),
+    ],
+)
+def test_the_search_goes_on_beyond_an_end_while_the_best_rate_lies_there(scores, chosen, further):
+    assert rate_search.best(scores) == chosen
+    assert rate_search.beyond(scores) == further

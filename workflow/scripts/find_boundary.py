@@ -46,7 +46,9 @@ def environment(spec: Spec) -> dict[str, str]:
     return os.environ | {"OMP_NUM_THREADS": str(spec.hardware.threads_per_worker)}
 
 
-def search(template: Spec, resolution_frac: float, runs: Path, sweep: list[str]) -> dict[str, Any]:
+def search(
+    template: Spec, resolution_frac: float, confirmations: int, runs: Path, sweep: list[str]
+) -> dict[str, Any]:
     """The settled boundary, as boundary.json holds it."""
     records = [read_record(runs / run / "record.json") for run in sweep]
     outcomes: dict[int, list[bool]] = {}
@@ -64,7 +66,10 @@ def search(template: Spec, resolution_frac: float, runs: Path, sweep: list[str])
     with about(runs / sweep[0] / "record.json"):
         machine = records[0].provenance["fingerprint"]
     probes: list[str] = []
-    while batch := next_probe(outcomes, train_samples=samples, resolution_frac=resolution_frac):
+    while batch := next_probe(
+        outcomes, train_samples=samples, resolution_frac=resolution_frac,
+        confirmations=confirmations,
+    ):  # fmt: skip
         run = f"boundary-b{batch}-{len(outcomes.get(batch, [])) + 1}"
         spec = template.model_copy(update={"run": run, "per_worker_batch": batch})
         status = probe(spec, runs / run, machine)
@@ -82,13 +87,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("probe", help="spec of a probe, as JSON; its run and batch are replaced")
     parser.add_argument("--resolution", type=float, required=True, help="relative width to reach")
+    parser.add_argument("--confirmations", type=int, default=2, help="further probes of a side")
     parser.add_argument("--runs", type=Path, required=True, help="folder with a folder a run")
     parser.add_argument("--sweep", nargs="+", required=True, help="runs of the sweep")
     parser.add_argument("--output", type=Path, required=True, help="boundary.json")
     given = parser.parse_args()
     with about("PROBE"):
         template = Spec.model_validate_json(given.probe)
-    found = search(template, given.resolution, given.runs, given.sweep)
+    found = search(template, given.resolution, given.confirmations, given.runs, given.sweep)
     write_text(given.output, json.dumps(found, indent=1))
 
 

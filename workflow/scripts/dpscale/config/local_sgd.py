@@ -36,6 +36,9 @@ class LocalProtocol(Section):
         description="Arms; the first one chooses the rate of all."
     )
     rate_factors: Factors = Field(description="Shares of the linearly scaled rate to try.")
+    rate_extensions: Annotated[int, Field(ge=0)] = Field(
+        0, description="Further shares to try at most, beyond the end at which the best one is."
+    )
     tuning_seeds: Seeds = Field(description="Seeds of the trainings that choose the rate.")
     label_noise_frac: Fraction = Field(description="Share of wrong training labels.")
     evaluate_epochs: PositiveInt = Field(description="Epochs from evaluation to evaluation.")
@@ -64,6 +67,9 @@ class LocalSgdConfig(Section):
         (1.0,),
         description="Shares of the linearly scaled rate to try; the accuracy on validation data "
         "chooses, for each batch and regime. A5 takes the rate of A2.",
+    )
+    rate_extensions: Annotated[int, Field(ge=0)] = Field(
+        4, description="Further shares to try at most, beyond the end at which the best one is."
     )
     tuning_seeds: Seeds = Field((100,), description="Seeds of the trainings that choose.")
     momentum: Fraction = Field(0.9, description="Momentum of each learner's own SGD.")

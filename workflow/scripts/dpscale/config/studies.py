@@ -54,6 +54,9 @@ class SweepConfig(Section):
     resolution_frac: Annotated[float, Field(gt=0, lt=1)] = Field(
         0.05, description="Bisection of the boundary stops at this relative width."
     )
+    confirmations: Annotated[int, Field(ge=0)] = Field(
+        2, description="Fresh processes that confirm each side of the boundary."
+    )
 
     @field_validator("memory_budget", mode="before")
     @classmethod

@@ -21,6 +21,8 @@ COLUMNS: Columns = (
     | integers("workers per_worker_batch global_batch local_steps local_from_step")
     | texts("status")
     | floats("lr rate_factor")
+    | integers("rates_tried")
+    | texts("rate_place")
     | integers("epochs steps rounds")
     | floats("sent_bytes")
     | integers("seeds")
@@ -73,6 +75,15 @@ def last_evaluations(trials: pd.DataFrame, evaluations: pd.DataFrame) -> pd.Data
     return joined.sort_values("step").groupby(["run", "trial"], as_index=False).tail(1)
 
 
+def _search(group: pd.DataFrame, tried: pd.DataFrame) -> dict[str, Any]:
+    """Return how many rates the arm's run tried, and where the chosen one lies among them."""
+    factors, chosen = sorted(set(tried["rate_factor"])), group["rate_factor"].iloc[0]
+    if len(factors) < 2:
+        return {"rates_tried": 0}
+    place = {factors[0]: "lowest", factors[-1]: "highest"}.get(chosen, "inside")
+    return {"rates_tried": len(factors), "rate_place": place}
+
+
 def _estimates(rows: pd.DataFrame) -> dict[str, Any]:
     """Return medians and intervals of the measures; null where any value is unknown."""
     found: dict[str, Any] = {}
@@ -83,8 +94,13 @@ def _estimates(rows: pd.DataFrame) -> dict[str, Any]:
     return found
 
 
-def _arm(group: pd.DataFrame, last: pd.DataFrame, runs: pd.DataFrame) -> dict[str, Any]:
-    """Return the row of an arm in a regime from its results, all of one run."""
+def _arm(
+    group: pd.DataFrame, tried: pd.DataFrame, last: pd.DataFrame, runs: pd.DataFrame
+) -> dict[str, Any]:
+    """Return the row of an arm in a regime from its results, all of one run.
+
+    tried: the run's trials that chose the rate; last: the arm's last evaluations.
+    """
     first = group.iloc[0]
     run = runs[runs["run"] == first["run"]].iloc[0]
     diverged = int((group["status"] == "diverged").sum())
@@ -95,6 +111,7 @@ def _arm(group: pd.DataFrame, last: pd.DataFrame, runs: pd.DataFrame) -> dict[st
         "status": "diverged" if diverged else "complete",
         "message": f"{diverged} of {len(group)} seeds diverged" if diverged else None,
     }  # fmt: skip
+    row |= _search(group, tried)
     if diverged:
         return row
     rounds, payload = int(first["rounds"]), known(run["payload_bytes"])
@@ -107,8 +124,10 @@ def local_sgd(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFram
     """Return one row for each (regime, arm): medians over seeds after the last epoch.
 
     sent_bytes: of one worker, `formulas.ring_allreduce_bytes` of the parameters times the rounds
-    that the training counted. A run without a result is one row with its status; an arm of which
-    any seed diverged has no numbers. Raises MixedMachinesError for runs of different machines.
+    that the training counted; rates_tried: by the run that chose this arm's rate, and rate_place:
+    where it lies among them, "lowest", "highest" or "inside". A run without a result is one row
+    with its status; an arm of which any seed diverged has no numbers. Raises MixedMachinesError
+    for runs of different machines.
     """
     planned = in_study(runs, STUDY)
     require_same_machine(planned)
@@ -117,12 +136,13 @@ def local_sgd(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFram
     rows: list[dict[str, Any]] = []
     for _, run in planned.iterrows():
         own = chosen[chosen["run"] == run["run"]]
+        tried = trials[(trials["run"] == run["run"]) & (trials["role"] == "tuning")]
         if own.empty:
             rows.append({"arm": run["arm"], "status": run["status"], "runs": run["run"],
                          "message": run["message"]})  # fmt: skip
         for key, group in own.groupby("arm", sort=False):
             ended = last[(last["run"] == run["run"]) & (last["arm"] == key)]
-            rows.append(_arm(group, ended, planned))
+            rows.append(_arm(group, tried, ended, planned))
     table = as_table(rows, COLUMNS)
     return table.sort_values(["label_noise_frac", "arm"], ignore_index=True, kind="stable")
 

@@ -3,9 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 
-# Fresh processes beyond the one that found a bound.
-CONFIRMATIONS = 2
-
 
 def bounds(outcomes: Mapping[int, Sequence[bool]]) -> tuple[int | None, int | None]:
     """(largest batch that always fits, smallest that always fails); None where there is none.
@@ -21,20 +18,29 @@ def bounds(outcomes: Mapping[int, Sequence[bool]]) -> tuple[int | None, int | No
 
 
 def next_probe(
-    outcomes: Mapping[int, Sequence[bool]], *, train_samples: int, resolution_frac: float
+    outcomes: Mapping[int, Sequence[bool]],
+    *,
+    train_samples: int,
+    resolution_frac: float,
+    confirmations: int,
 ) -> int | None:
     """The batch to try next in a fresh process, or None when the boundary is settled.
 
     Bisects geometrically between the largest batch that fits and the smallest that ever failed
     until they are within `resolution_frac`, then confirms the batch that fits and the smallest
-    that always fails; where nothing failed, the whole dataset (`train_samples`) is confirmed.
+    that always fails in `confirmations` processes beyond the one that found it; where nothing
+    failed, the whole dataset (`train_samples`) is confirmed.
     """
     fits, fails = bounds(outcomes)
     first_failure = min(
         (batch for batch, tried in outcomes.items() if not all(tried)), default=None
     )
+
+    def unconfirmed(batch: int) -> int | None:
+        return batch if len(outcomes.get(batch, [])) < 1 + confirmations else None
+
     if first_failure is None:
-        return _unconfirmed(outcomes, train_samples)
+        return unconfirmed(train_samples)
     if fits is None:
         return first_failure // 2 or None
     if first_failure - fits > max(1, int(resolution_frac * first_failure)):
@@ -42,9 +48,4 @@ def next_probe(
         return min(max(middle, fits + 1), first_failure - 1)
     # A batch that fitted above every failure has no failing one above it yet.
     above = fails or min(2 * max(outcomes), train_samples)
-    return _unconfirmed(outcomes, fits) or _unconfirmed(outcomes, above)
-
-
-def _unconfirmed(outcomes: Mapping[int, Sequence[bool]], batch: int) -> int | None:
-    """The batch, unless it was tried often enough."""
-    return batch if len(outcomes.get(batch, [])) < 1 + CONFIRMATIONS else None
+    return unconfirmed(fits) or unconfirmed(above)

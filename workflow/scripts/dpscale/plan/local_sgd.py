@@ -72,6 +72,7 @@ def _spec(
             learners=learners,
             arms=tuple(arms),
             rate_factors=study.rate_factors,
+            rate_extensions=study.rate_extensions,
             tuning_seeds=study.tuning_seeds,
             label_noise_frac=noise_frac,
             evaluate_epochs=study.evaluate_epochs,

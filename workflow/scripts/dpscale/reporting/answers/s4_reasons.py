@@ -1,6 +1,6 @@
 """S4's paragraphs: the protocol, what differs, what it costs, and what was expected."""
 
-from dpscale.reporting.answers import prose, s4_costs
+from dpscale.reporting.answers import prose, s4_costs, s4_rate
 from dpscale.reporting.answers.inputs import Inputs
 from dpscale.reporting.answers.s4_rows import (
     POST_AGAINST_LARGE,
@@ -32,17 +32,6 @@ def _protocol(inputs: Inputs) -> str:
     rows = inputs.rows("local_sgd")
     large = next(row for row in rows if row["arm"] == "A2")
     run = inputs.tidy_rows("runs", run=large["runs"])[0]
-    factors = {row["rate_factor"] for row in inputs.tidy_rows("trials", role="tuning")
-               if str(row["run"]).startswith("local_sgd")}  # fmt: skip
-    rate = (
-        f"The rate is the best of {prose.counted(len(factors), 'share')} of the linearly scaled "
-        "one by accuracy on validation data, chosen for each batch and regime with a seed of its "
-        "own; post-local SGD takes that of the large mini-batch, from which it differs in nothing "
-        "but the averages."
-        if factors
-        else "The rate is scaled linearly with the global batch and was searched for no arm; "
-        "post-local SGD takes that of the large mini-batch."
-    )
     switch = next((row for row in inputs.rows("local_sgd_curves")
                    if (row.get("switch_epoch") or 0) > 0), None)  # fmt: skip
     local = (
@@ -54,7 +43,8 @@ def _protocol(inputs: Inputs) -> str:
     return (
         f"{prose.capitalised(prose.counted(large['workers'], 'learner'))} of "
         f"b = {large['per_worker_batch']} train {run['model']} on {run['dataset']} for "
-        f"{prose.counted(large['epochs'], 'epoch')}; each has a momentum of its own. {rate}{local} "
+        f"{prose.counted(large['epochs'], 'epoch')}; each has a momentum of its own. "
+        f"{s4_rate.choice(inputs)}{local} "
         "Where there are fewer devices than learners several of them are stacked on one, which "
         "changes no number. Parameters and running statistics are averaged once more at the end. "
         f"Medians over {prose.counted(large['seeds'], 'seed')} with 95% intervals; differences "

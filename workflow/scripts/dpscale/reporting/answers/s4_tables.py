@@ -23,6 +23,7 @@ ARMS = [
     Column(key="workers", title="Learners K", unit="setting"),
     Column(key="global_batch", title="Global batch", unit="setting"),
     Column(key="local_steps", title="H", unit="setting"),
+    Column(key="lr", title="Rate", unit="setting"),
     *(Column(key=key, title=TITLES[key], unit=unit) for key, unit in MEASURES.items()),
 ]
 PUBLISHED = [

@@ -6,6 +6,7 @@ that rate from each seed, so that arms of one seed start alike and see the same 
 """
 
 import math
+import statistics
 import time
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,7 +15,7 @@ import torch
 from torch import nn
 
 from dpscale.config.local_sgd import LocalArm, LocalProtocol
-from dpscale.plan import Spec
+from dpscale.plan import Spec, rate_search
 from dpscale.train.data import Dataset, Loader, build_loader
 from dpscale.train.device import synchronise
 from dpscale.train.evaluate import evaluate
@@ -60,25 +61,33 @@ def measure_local(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
 
 
 def _chosen_factor(run: _Run) -> float:
-    """The share of the scaled rate of the best mean validation accuracy; the smallest of equals.
+    """The share of the scaled rate of the best mean validation accuracy; see `rate_search`.
 
     One that diverged with any seed is not chosen, unless all did: then the smallest.
     """
-    found: dict[float, float] = {}
-    for factor in sorted(run.protocol.rate_factors):
-        accuracies = [
-            _train(run, run.protocol.arms[0], seed, factor, role="tuning")
-            for seed in run.protocol.tuning_seeds
-        ]
-        known = [value for value in accuracies if value is not None]
-        found[factor] = sum(known) if len(known) == len(accuracies) else -math.inf
-    return max(found, key=lambda factor: found[factor])
+    found = {factor: _accuracy(run, factor) for factor in sorted(run.protocol.rate_factors)}
+    for _ in range(run.protocol.rate_extensions):
+        if (further := rate_search.beyond(found)) is None:
+            break
+        found[further] = _accuracy(run, further)
+    return rate_search.best(found)
+
+
+def _accuracy(run: _Run, factor: float) -> float:
+    """Mean validation accuracy of the first arm with a share of the rate; -inf if one diverged."""
+    accuracies = [
+        _train(run, run.protocol.arms[0], seed, factor, role="tuning")
+        for seed in run.protocol.tuning_seeds
+    ]
+    known = [value for value in accuracies if value is not None]
+    return statistics.fmean(known) if len(known) == len(accuracies) else -math.inf
 
 
 def _train(run: _Run, arm: LocalArm, seed: int, factor: float, *, role: str) -> float | None:
     """One training; returns its validation accuracy at the end, None where there is none."""
     spec, place, protocol = run.spec, run.place, run.protocol
-    run.meter.begin(f"{arm.name}, seed {seed}" + (", tuning" if role == "tuning" else ""))
+    tried = f", trying {factor:g} times the rate" if role == "tuning" else ""
+    run.meter.begin(f"{arm.name}, seed {seed}{tried}")
     own = len(run.trials)
     labels_seed = 1000 + seed  # its own, so that labels and batches are drawn apart
     noisy = with_wrong_labels(
