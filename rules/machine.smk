@@ -1,6 +1,10 @@
 # What each run takes of the machine, or asks Slurm for; and a snakemake that was killed.
 # What differs between clusters stands in profiles/slurm alone.
 
+import atexit
+import shutil
+import tempfile
+
 from snakemake.settings.types import ExecMode
 
 from dpscale.attempts import (
@@ -10,7 +14,7 @@ from dpscale.attempts import (
     nodes_to_avoid,
     time_factor,
 )
-from dpscale.launch import slurm
+from dpscale.launch import slurm, warm
 from dpscale.launch.leftovers import remove_stale_lock, take_over
 
 # Timed runs take all of this token (profiles/default), so that nothing runs beside them.
@@ -23,9 +27,20 @@ if IS_MAIN:
     remove_stale_lock(Path.cwd())
 
 
+def start_warm_server():
+    """Import torch once for all runs of this call; each of them is a fork of that process."""
+    folder = tempfile.mkdtemp(prefix="dpscale-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return warm.start_server(
+        SCRIPTS / "warm.py", folder, threads=CONFIG.hardware.threads_per_worker
+    )
+
+
 onstart:
     if IS_MAIN:
         take_over(Path.cwd(), Path(RESULTS, "attempts"))
+    if IS_MAIN and workflow.local_exec and warm.supported():
+        os.environ[warm.SOCKET] = start_warm_server()
 
 
 # Analysis needs no node of its own; downloads need the network of the login node.

@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import IO
 
 from dpscale.attempts import HISTORY, Attempt, Cause, Failure, History, cause_of, hopeless, root
-from dpscale.launch import slurm
+from dpscale.launch import slurm, warm
 from dpscale.launch.command import command
 from dpscale.plan import Spec
+from dpscale.plan.assignment import STUDY as ASSIGNMENT
 from dpscale.processes import born, end_with_parent, node_name
 
 POLL_S = 0.5
 GRACE_S = 20  # for the workers to end by themselves; Slurm's own (KillWait) is 30 s
+Process = subprocess.Popen[bytes] | warm.WarmProcess
 WORKFLOW = "DPSCALE_WORKFLOW_PID"  # of the snakemake on this machine that asked for the run
 
 
@@ -64,22 +66,32 @@ def _failure(spec: Spec, words: list[str], history: History, log: IO[str]) -> Fa
         "OMP_NUM_THREADS": str(spec.hardware.threads_per_worker), HISTORY: str(history.folder),
     }  # fmt: skip
     with _Signals() as signals:
-        child = subprocess.Popen(
-            words, stdout=log, stderr=log, env=environment, start_new_session=True,
-            preexec_fn=end_with_parent,
-        )  # fmt: skip
+        child = _start(spec, words, log, environment)
         reason = _wait(child, signals)
     noted = history.noted()
     if reason:
         return Failure(cause=reason[0], node=node_name(), message=reason[1])
-    if child.returncode == 0:
+    if (status := child.wait()) == 0:
         return None
     last = _last_line(log)
-    own = Failure(cause=cause_of(child.returncode, last), node=node_name(), rank=0, message=last)
+    own = Failure(cause=cause_of(status, last), node=node_name(), rank=0, message=last)
     return root(noted) or own
 
 
-def _wait(child: "subprocess.Popen[bytes]", signals: "_Signals") -> tuple[Cause, str] | None:
+def _start(spec: Spec, words: list[str], log: IO[str], environment: dict[str, str]) -> Process:
+    """Start the workers: warm, unless their start or the memory of their process is measured."""
+    cold = spec.study == ASSIGNMENT or spec.memory_budget_bytes is not None
+    if not cold and words[0] == sys.executable:
+        child = warm.start(words[1:], log=log, environment=environment)
+        if child:
+            return child
+    return subprocess.Popen(
+        words, stdout=log, stderr=log, env=environment, start_new_session=True,
+        preexec_fn=end_with_parent,
+    )  # fmt: skip
+
+
+def _wait(child: Process, signals: "_Signals") -> tuple[Cause, str] | None:
     """Wait for the child; end it when this process is told to end or its snakemake is gone."""
     while True:
         with suppress(subprocess.TimeoutExpired):
@@ -106,7 +118,7 @@ def _told_to_end(number: int) -> tuple[Cause, str]:
     return Cause.CANCELLED, f"job {job} was cancelled or preempted ({name})"
 
 
-def _end(child: "subprocess.Popen[bytes]") -> None:
+def _end(child: Process) -> None:
     child.terminate()
     try:
         child.wait(GRACE_S)

@@ -1,0 +1,178 @@
+"""Starting runs warm: forks of one process that has imported torch, which takes seconds.
+
+`Server` runs in that process (warm.py) for as long as one call of snakemake; `start` asks it for a
+run. Every run is a process of its own all the same, in a session of its own, and ends with the one
+that asked for it: a keeper between the two sees to that, and tells how the run ended.
+"""
+
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, NoReturn
+
+from dpscale.processes import end_with_parent
+
+SOCKET = "DPSCALE_WARM_SOCKET"  # where the server of this call of snakemake listens
+HEADER_BYTES = 8
+
+
+def supported() -> bool:
+    """Whether this system has what warm starts need (Linux)."""
+    return hasattr(os, "pidfd_open") and hasattr(socket, "send_fds")
+
+
+class WarmProcess:
+    """A run that was started warm; what subprocess.Popen offers of it."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self.pid = self._read()
+        self.returncode: int | None = None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit status, minus the signal's number where one ended the run.
+
+        Raises subprocess.TimeoutExpired after `timeout` seconds.
+        """
+        if self.returncode is None:
+            if not select.select([self._connection], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired("run.py", timeout or 0)
+            try:
+                self.returncode = self._read()
+            except EOFError:  # the server was killed, and the run with it
+                self.returncode = -signal.SIGKILL
+            self._connection.close()
+        return self.returncode
+
+    def terminate(self) -> None:
+        """Ask the run to end."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGTERM)
+
+    def _read(self) -> int:
+        return int(_received(self._connection, HEADER_BYTES))
+
+
+def start(
+    words: Sequence[str], *, log: IO[str], environment: Mapping[str, str]
+) -> WarmProcess | None:
+    """Start a script with arguments, `words`, as a fork of the server; None where there is none.
+
+    log: gets what the run prints.
+    """
+    connection = socket.socket(socket.AF_UNIX)
+    request = json.dumps([list(words), dict(environment), os.getcwd()]).encode()
+    try:
+        connection.connect(environment[SOCKET])
+        socket.send_fds(connection, [f"{len(request):{HEADER_BYTES}}".encode()], [log.fileno()])
+        connection.sendall(request)
+        return WarmProcess(connection)
+    except (KeyError, OSError, EOFError):  # no server, or one that was killed
+        connection.close()
+        return None
+
+
+def start_server(script: Path, folder: str, *, threads: int) -> str:
+    """Start the server, a script, which ends with this process; returns its socket, in `folder`.
+
+    It can be asked at once: a request waits until the server has imported what it serves, and a
+    server that failed is none. The folder has to be the user's alone, for who may write to the
+    socket may run anything. threads: of a worker.
+    """
+    path = f"{folder}/warm"
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen(64)
+    subprocess.Popen(
+        [sys.executable, str(script), str(listener.fileno())], stdin=subprocess.DEVNULL,
+        pass_fds=[listener.fileno()], start_new_session=True, preexec_fn=end_with_parent,
+        env=os.environ | {"OMP_NUM_THREADS": str(threads)},
+    )  # fmt: skip
+    listener.close()
+    return path
+
+
+def serve(listener: socket.socket) -> NoReturn:
+    """Answer requests for ever, each in a keeper of its own."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # keepers are not waited for
+    while True:
+        connection, _ = listener.accept()
+        if os.fork() == 0:
+            end_with_parent()
+            listener.close()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            with suppress(OSError, EOFError):  # the one that asked has gone
+                _keep(connection)
+            os._exit(0)
+        connection.close()
+
+
+def _keep(connection: socket.socket) -> None:
+    """Start the run that is asked for, end it if the one that asked ends, and tell how it ended."""
+    header, (log, *_), *_ = socket.recv_fds(connection, HEADER_BYTES, 1)
+    words, environment, folder = json.loads(_received(connection, int(header)))
+    run = os.fork()
+    if run == 0:
+        connection.close()
+        _become(words, environment, folder, log)
+    handle = os.pidfd_open(run)
+    _send(connection, run)
+    ready, _, _ = select.select([connection.fileno(), handle], [], [])
+    if connection.fileno() in ready:
+        with suppress(ProcessLookupError):
+            os.killpg(run, signal.SIGKILL)
+        return
+    _, status = os.waitpid(run, 0)
+    _send(connection, os.waitstatus_to_exitcode(status))
+
+
+def _become(words: list[str], environment: dict[str, str], folder: str, log: int) -> NoReturn:
+    """Be the script that `words` starts, as if this process had been started for it."""
+    os.setsid()
+    end_with_parent()
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.close(log)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.argv = words
+    status: Any = 1
+    try:
+        runpy.run_path(words[0], run_name="__main__")
+        status = 0
+    except SystemExit as exit_:
+        status = exit_.code or 0
+        if isinstance(status, str):
+            print(status, file=sys.stderr)
+            status = 1
+    except BaseException:
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
+def _send(connection: socket.socket, number: int) -> None:
+    connection.sendall(f"{number:{HEADER_BYTES}}".encode())
+
+
+def _received(connection: socket.socket, size: int) -> bytes:
+    """Exactly so many bytes; raises EOFError where the other side has gone."""
+    found = b""
+    while len(found) < size:
+        more = connection.recv(size - len(found))
+        if not more:
+            raise EOFError
+        found += more
+    return found

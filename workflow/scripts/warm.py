@@ -1,0 +1,22 @@
+"""Imports what every run imports, and starts runs as forks of itself; the Snakefile starts it."""
+
+import argparse
+import signal
+import socket
+
+from dpscale.launch import warm
+from dpscale.train.agent import start_workers  # noqa: F401 (torchrun)
+from dpscale.train.optim import build_optimizer  # noqa: F401 (torch's compiler, sympy)
+from dpscale.train.run import run  # noqa: F401
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("descriptor", type=int, help="of the socket to listen on")
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the runs, one by one
+    warm.serve(socket.socket(fileno=arguments.descriptor))
+
+
+if __name__ == "__main__":
+    main()
