@@ -31,9 +31,10 @@ def start_warm_server():
     """Import torch once for all runs of this call; each of them is a fork of that process."""
     folder = tempfile.mkdtemp(prefix="dpscale-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return warm.start_server(
+    path, _ = warm.start_server(
         SCRIPTS / "warm.py", folder, threads=CONFIG.hardware.threads_per_worker
     )
+    return path
 
 
 onstart:

@@ -11,21 +11,25 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from dpscale.attempts import Attempt, History, memory_factor
+from dpscale.launch import warm
 from dpscale.processes import born
 from worker_processes import workers_of
 
 LAUNCH_SCRIPT = Path(__file__).resolve().parents[2] / "workflow/scripts/launch.py"
+WARM_SCRIPT = LAUNCH_SCRIPT.with_name("warm.py")
+cold_and_warm = pytest.mark.parametrize("make_run", ["cold", "warm"], indirect=True)
 LONG = {"workers": 2, "per_worker_batch": 32, "training": {"epochs": 500}}
 
 
 class Run:
     """A run started by launch.py in a folder of its own."""
 
-    def __init__(self, folder: Path, spec: Any) -> None:
-        self.folder, self.log = folder, folder / "run.log"
+    def __init__(self, folder: Path, spec: Any, environment: dict[str, str]) -> None:
+        self.folder, self.log, self.environment = folder, folder / "run.log", environment
         folder.mkdir(exist_ok=True)
         (folder / "spec.json").write_text(spec.model_dump_json())
 
@@ -34,8 +38,8 @@ class Run:
         self.process = subprocess.Popen(
             [sys.executable, str(LAUNCH_SCRIPT), str(self.folder / "spec.json"), "--log",
              str(self.log), "--history", str(self.folder / "attempts"), f"--attempt={attempt}"],
-            stderr=subprocess.PIPE, text=True, env=os.environ | environment,
-        )  # fmt: skip
+            stderr=subprocess.PIPE, text=True, env=os.environ | self.environment | environment,
+        )  # fmt: skip  # fmt: skip
         return self.process
 
     def errors(self) -> str:
@@ -63,12 +67,26 @@ class Run:
         return {path.name for path in self.folder.iterdir()} - {"attempts", "run.log", "spec.json"}
 
 
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """What the environment of warm starts has."""
+    folder = tmp_path_factory.mktemp("warm")
+    socket_path, process = warm.start_server(WARM_SCRIPT, str(folder), threads=1)
+    yield {warm.SOCKET: socket_path}
+    process.kill()
+    process.wait()
+
+
 @pytest.fixture
-def make_run(launcher: Any, tmp_path: Path) -> Iterator[Callable[..., Run]]:
+def make_run(
+    request: pytest.FixtureRequest, launcher: Any, tmp_path: Path
+) -> Iterator[Callable[..., Run]]:
     made: list[Run] = []
+    warmly = getattr(request, "param", "cold") == "warm"
+    environment = request.getfixturevalue("server") if warmly else {}
 
     def make(folder: Path = tmp_path / "run", **fields: Any) -> Run:
-        made.append(Run(folder, launcher.spec(run="broken", **(LONG | fields))))
+        made.append(Run(folder, launcher.spec(run="broken", **(LONG | fields)), environment))
         return made[-1]
 
     yield make
@@ -90,6 +108,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
+@cold_and_warm
 def test_a_killed_rank_is_named_with_its_node_and_signal(make_run: Any) -> None:
     run = make_run()
     run.start()
@@ -145,6 +164,7 @@ def fill(path: Path) -> None:
             file.write(b"0" * 512)
 
 
+@cold_and_warm
 def test_an_error_of_the_program_is_not_tried_again(make_run: Any) -> None:
     data = {"dataset": "cifar10", "root": "/nowhere"}
     run = make_run(data=data)
@@ -154,6 +174,7 @@ def test_an_error_of_the_program_is_not_tried_again(make_run: Any) -> None:
     assert "not tried again" in run.errors()
 
 
+@cold_and_warm
 def test_a_launch_told_to_end_ends_its_workers_and_says_so(make_run: Any) -> None:
     run = make_run()
     process = run.start()
@@ -164,6 +185,7 @@ def test_a_launch_told_to_end_ends_its_workers_and_says_so(make_run: Any) -> Non
     assert run.files() == set()
 
 
+@cold_and_warm
 def test_workers_do_not_outlive_a_killed_launch(make_run: Any) -> None:
     run = make_run()
     process = run.start()
@@ -186,3 +208,31 @@ def test_workers_end_with_the_snakemake_that_asked_for_them(make_run: Any) -> No
     snakemake.kill()
     snakemake.wait()
     assert "the snakemake that started it was killed" in run.errors()
+
+
+def test_a_warm_start_is_a_process_of_the_same_environment_and_leaves_the_same_record(
+    make_run: Any, server: dict[str, str], tmp_path: Path
+) -> None:
+    losses = []
+    for name, environment in (("cold", {}), ("warm", server)):
+        run = make_run(folder=tmp_path / name, training={"epochs": 2})
+        run.start(**environment)
+        assert run.errors() == ""
+        losses.append(pd.read_parquet(run.folder / "steps.parquet")["loss"])
+    assert losses[0].equals(losses[1])
+
+
+def test_runs_start_cold_once_the_server_is_gone_and_end_with_it(
+    make_run: Any, tmp_path: Path
+) -> None:
+    path, process = warm.start_server(WARM_SCRIPT, str(tmp_path), threads=1)
+    run = make_run()
+    run.start(**{warm.SOCKET: path})
+    ranks = run.ranks()
+    process.kill()
+    process.wait()
+    assert "killed with warm.py" in run.errors()
+    assert [born(rank) for rank in ranks] == [None, None]
+    again = make_run(folder=tmp_path / "again", training={"epochs": 1})
+    again.start(**{warm.SOCKET: path})
+    assert again.errors() == ""

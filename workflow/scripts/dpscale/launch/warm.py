@@ -33,8 +33,8 @@ def supported() -> bool:
 class WarmProcess:
     """A run that was started warm; what subprocess.Popen offers of it."""
 
-    def __init__(self, connection: socket.socket) -> None:
-        self._connection = connection
+    def __init__(self, connection: socket.socket, log: IO[str]) -> None:
+        self._connection, self._log = connection, log
         self.pid = self._read()
         self.returncode: int | None = None
 
@@ -48,8 +48,9 @@ class WarmProcess:
                 raise subprocess.TimeoutExpired("run.py", timeout or 0)
             try:
                 self.returncode = self._read()
-            except EOFError:  # the server was killed, and the run with it
+            except EOFError:
                 self.returncode = -signal.SIGKILL
+                print("killed with warm.py, of which it was a fork", file=self._log, flush=True)
             self._connection.close()
         return self.returncode
 
@@ -75,13 +76,15 @@ def start(
         connection.connect(environment[SOCKET])
         socket.send_fds(connection, [f"{len(request):{HEADER_BYTES}}".encode()], [log.fileno()])
         connection.sendall(request)
-        return WarmProcess(connection)
+        return WarmProcess(connection, log)
     except (KeyError, OSError, EOFError):  # no server, or one that was killed
         connection.close()
         return None
 
 
-def start_server(script: Path, folder: str, *, threads: int) -> str:
+def start_server(
+    script: Path, folder: str, *, threads: int
+) -> "tuple[str, subprocess.Popen[bytes]]":
     """Start the server, a script, which ends with this process; returns its socket, in `folder`.
 
     It can be asked at once: a request waits until the server has imported what it serves, and a
@@ -92,13 +95,13 @@ def start_server(script: Path, folder: str, *, threads: int) -> str:
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path)
     listener.listen(64)
-    subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, str(script), str(listener.fileno())], stdin=subprocess.DEVNULL,
         pass_fds=[listener.fileno()], start_new_session=True, preexec_fn=end_with_parent,
         env=os.environ | {"OMP_NUM_THREADS": str(threads)},
     )  # fmt: skip
     listener.close()
-    return path
+    return path, process
 
 
 def serve(listener: socket.socket) -> NoReturn:
