@@ -1,31 +1,24 @@
 """S1's tables and values."""
 
-from dpscale.reporting.answer import Column, Table, Value
+from dpscale.reporting.answer import Cell, Column, Table, Value
 from dpscale.reporting.answers.inputs import Inputs, Row
 from dpscale.reporting.answers.measured_table import measured_table
-from dpscale.reporting.answers.s1_words import OPTIMIZERS, optimizer, value
+from dpscale.reporting.answers.s1_words import OPTIMIZERS, grouped, optimizer, value
 
 WHO = [Column(key="model", title="Network"), Column(key="optimizer", title="Optimiser")]
 BATCH = Column(key="global_batch", title="Batch B", unit="setting")
-STEPS = [
-    *WHO, BATCH,
-    Column(key="steps_to_goal", title="Steps to the goal", unit="number"),
-    Column(key="perfect_scaling_steps", title="Perfect scaling", unit="number"),
-    Column(key="epochs_to_goal", title="Epochs to the goal", unit="number"),
-    Column(key="test_error_frac", title="Test error", unit="fraction"),
-    Column(key="regime", title="Regime"),
-]  # fmt: skip
 SEARCHES = [
-    *WHO, BATCH,
-    Column(key="lr", title="Learning rate", unit="number"),
-    Column(key="momentum", title="Momentum", unit="number"),
-    Column(key="at_border", title="On the border", unit="flag"),
-    Column(key="search_steps", title="Fewest steps in the search", unit="count"),
-    Column(key="complete_trials", title="Complete", unit="count"),
+    *WHO,
+    Column(key="lr_low", title="Lowest rate of a winner", unit="number"),
+    Column(key="lr_high", title="Highest", unit="number"),
+    Column(key="at_border", title="Winners on the border", unit="count"),
+    Column(key="complete_trials", title="Complete trials", unit="count"),
     Column(key="incomplete_trials", title="Incomplete", unit="count"),
     Column(key="infeasible_trials", title="Infeasible", unit="count"),
     Column(key="repeats_reached", title="Repeats at the goal", unit="count"),
-]  # fmt: skip
+]
+COUNTED = ("at_border", "complete_trials", "incomplete_trials", "infeasible_trials",
+           "repeats_reached")  # fmt: skip
 FITS = [
     *WHO,
     Column(key="s_min", title="S_min", unit="number"),
@@ -54,16 +47,19 @@ def tables(inputs: Inputs, rows: list[Row]) -> list[Table]:
     """Return the tables that have a row."""
     fits = inputs.rows("scaling_fit")
     verdicts = inputs.rows("scaling_verdicts")
-    named = {"optimizer": optimizer}
+    found = [_steps(inputs, own) for own in grouped(rows, lambda row: str(row["model"])).values()]
     made = [
-        ("Steps to the goal: medians of the winners' repeats.", STEPS, rows),
-        ("The searches: their winners, and how their trials ended.", SEARCHES, rows),
+        (
+            "The searches and their winners, all batch sizes together; each by itself is a row of "
+            "derived/steps_to_goal.csv.",
+            SEARCHES,
+            [_search(own) for own in _searches(rows)],
+        ),
         ("Fits of S = S_min (1 + B_crit/B), and the noise scale.", FITS, fits),
     ]
-    found = [
+    found += [
         measured_table(
-            inputs, caption, columns, own,
-            also=lambda row: {key: name(row) for key, name in named.items()},
+            inputs, caption, columns, own, also=lambda row: {"optimizer": optimizer(row)}
         )
         for caption, columns, own in made
         if own
@@ -76,6 +72,48 @@ def tables(inputs: Inputs, rows: list[Row]) -> list[Table]:
             )
         )  # fmt: skip
     return found
+
+
+def _searches(rows: list[Row]) -> list[list[Row]]:
+    return list(grouped(rows, lambda row: f"{row['model']} {row['optimizer']}").values())
+
+
+def _steps(inputs: Inputs, rows: list[Row]) -> Table:
+    """Return a network's steps and epochs: a row a batch size, two columns an optimiser."""
+    optimizers = grouped(rows, lambda row: str(row["optimizer"]))
+    columns = [BATCH]
+    for measure, title in (("steps_to_goal", "Steps"), ("epochs_to_goal", "Epochs")):
+        columns += [
+            Column(key=f"{measure}_{name}", title=f"{title}, {optimizer(own[0])}", unit="number")
+            for name, own in optimizers.items()
+        ]
+    batches = grouped(rows, lambda row: str(row["global_batch"]))
+    cells: list[dict[str, Cell]] = []
+    for own in batches.values():
+        made: dict[str, Cell] = dict.fromkeys([column.key for column in columns])
+        made["global_batch"] = value(inputs, own[0], "global_batch", "setting")
+        for row in own:
+            for measure in ("steps_to_goal", "epochs_to_goal"):
+                made[f"{measure}_{row['optimizer']}"] = value(inputs, row, measure)
+        cells.append(made)
+    return Table(
+        caption=f"{rows[0]['model']}: steps and epochs to the goal, medians of the winners' "
+        "repeats.",
+        columns=columns,
+        rows=cells,
+        runs=[sorted({run for row in own for run in inputs.runs_of(row)})
+              for own in batches.values()],
+    )  # fmt: skip
+
+
+def _search(rows: list[Row]) -> Row:
+    """Return one search over all its batch sizes: the range of the winners' rates, and counts."""
+    rates = [row["lr"] for row in rows if row["lr"] is not None]
+    return {
+        **{name: rows[0][name] for name in ("model", "optimizer", "runs")},
+        **{name: sum(int(row[name] or 0) for row in rows) for name in COUNTED},
+        "lr_low": min(rates, default=None), "lr_high": max(rates, default=None),
+    }  # fmt: skip
 
 
 def _who(row: Row) -> str:
