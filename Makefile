@@ -1,7 +1,7 @@
 # make report   install what it needs, measure, and render results/laptop/report.{html,pdf}
 # make test     install what it needs and run the tests
 # make lint     format and type checks, as in continuous integration
-# make smoke    every part in about 3 minutes: results/smoke/
+# make smoke    every part in about 2 minutes: results/smoke/
 #
 # VENV=DIR uses an environment that exists; PYTHON=... makes .venv with another interpreter.
 
