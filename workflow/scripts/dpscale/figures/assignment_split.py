@@ -1,9 +1,6 @@
 """Where an epoch with loading goes on N workers: computation, and what is lost beside it."""
 
-from typing import Any
-
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dpscale.figures import assignment_marks, style
@@ -30,7 +27,12 @@ def draw(split: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         style.note(axes, "not measured yet")
         return figure, drawn
     for place, row in enumerate(drawn.to_dict("records")):
-        _bar(axes, place, row)
+        style.stacked_bar(
+            axes,
+            place,
+            [style.Part(100 * row[f"{part}_frac"], colour, hatch)
+             for part, (_, colour, hatch) in PARTS.items()],
+        )  # fmt: skip
     for label, colour, hatch in PARTS.values():
         axes.fill([], [], facecolor="none" if hatch else colour, edgecolor=colour, hatch=hatch,
                   label=label)  # fmt: skip
@@ -66,21 +68,3 @@ def _drawn(split: pd.DataFrame) -> pd.DataFrame:
     labels = assignment_marks.place_labels(rows)
     shares = rows[SHARES].astype(float)
     return rows[["workers", "nodes"]].assign(label=labels, epoch_s=rows.epoch_s).join(shares)
-
-
-def _bar(axes: Axes, place: int, row: dict[str, Any]) -> None:
-    """One bar; a part below zero is noise, and is stacked to the left of zero."""
-    right = left = 0.0
-    for part, (_, colour, hatch) in PARTS.items():
-        width = 100 * row[f"{part}_frac"]
-        if width:
-            axes.barh(
-                place,
-                width,
-                left=right if width >= 0 else left,
-                height=0.56,
-                color="none" if hatch else colour,
-                edgecolor=colour,
-                hatch=hatch or None,
-            )
-        right, left = right + max(width, 0.0), left + min(width, 0.0)

@@ -41,7 +41,7 @@ def draw(communication: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         style.note(marks, "not measured yet")
         return figure, drawn
     for place, row in enumerate(drawn.to_dict("records")):
-        _bar(bars, place, row)
+        style.stacked_bar(bars, place, _parts(row))
         _marks(marks, place, row)
     style.categories(bars, drawn.label.tolist())
     form = column_format(drawn.epoch_s.tolist(), "s")
@@ -90,24 +90,14 @@ def _keys(axes: Axes, *, noise: bool) -> None:
         axes.fill([], [], facecolor="none", edgecolor=style.INK, linestyle=":", label=NOISE)
 
 
-def _bar(axes: Axes, place: int, row: dict[str, Any]) -> None:
-    """One bar; a part below zero is noise, and is stacked to the left of zero."""
-    right = left = 0.0
-    for name, (_, colour, hatch) in PARTS.items():
-        width = 100 * row[name]
-        noise = row.get(name.replace("_frac", "_below_noise"), False)
-        if width:
-            axes.barh(
-                place,
-                width,
-                left=right if width >= 0 else left,
-                height=0.56,
-                color="none" if hatch else colour,
-                edgecolor=colour,
-                hatch=None if noise else hatch,
-                linestyle=":" if noise else "-",
-            )
-        right, left = right + max(width, 0.0), left + min(width, 0.0)
+def _parts(row: dict[str, Any]) -> list[style.Part]:
+    """The parts of a bar; one that is not told from zero is dotted."""
+    return [
+        style.Part(
+            100 * row[name], colour, hatch, row.get(name.replace("_frac", "_below_noise"), False)
+        )
+        for name, (_, colour, hatch) in PARTS.items()
+    ]
 
 
 def _marks(axes: Axes, place: int, row: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import pandas as pd
@@ -213,3 +213,30 @@ def note(axes: Axes, text: str, *, shared_y: bool = False) -> None:
 def known(value: object) -> bool:
     """Return whether a table's cell holds a value (not None, NaN or NA)."""
     return not is_null(value) and str(value) not in ("<NA>", "NaT")
+
+
+class Part(NamedTuple):
+    """A part of a stacked bar; dotted: not told from zero."""
+
+    width: float  # percent
+    colour: str
+    hatch: str
+    dotted: bool = False
+
+
+def stacked_bar(axes: Axes, place: int, parts: Iterable[Part]) -> None:
+    """One bar of parts in percent; a part below zero is noise, and goes to the left of zero."""
+    right = left = 0.0
+    for part in parts:
+        if part.width:
+            axes.barh(
+                place,
+                part.width,
+                left=right if part.width >= 0 else left,
+                height=0.56,
+                color="none" if part.hatch else part.colour,
+                edgecolor=part.colour,
+                hatch=None if part.dotted else part.hatch or None,
+                linestyle=":" if part.dotted else "-",
+            )
+        right, left = right + max(part.width, 0.0), left + min(part.width, 0.0)

@@ -1,7 +1,7 @@
 """H1: how busy one worker's device is at each batch size, and what would raise it."""
 
 from dpscale.reporting.answer import Answer, Column, Value
-from dpscale.reporting.answers import assignment, prose
+from dpscale.reporting.answers import assignment, assignment_published, prose
 from dpscale.reporting.answers.inputs import Inputs, Row, lacking
 from dpscale.reporting.answers.measured_table import measured_table
 from dpscale.reporting.answers.references import NVML
@@ -58,13 +58,13 @@ def answer(inputs: Inputs) -> Answer:
             id="H1", question=QUESTION, missing=missing, values=values, tables=[table],
             figures=[TABLE], formula=FORMULA,
         )  # fmt: skip
-    quoted = assignment.published(inputs, "utilisation_frac")
+    quoted = assignment_published.figures(inputs, "utilisation_frac")
     texts = [
         _meaning(found[0]),
         _crowd(inputs, found) or _raise(inputs, found),
         "" if any(map(crowded, found)) else _pace(inputs, found),
         assignment.without(rows, lambda row: f"b = {row['per_worker_batch']}"),
-        assignment.published_text(quoted),
+        assignment_published.text(quoted),
     ]
     return Answer(
         id="H1",
@@ -73,7 +73,7 @@ def answer(inputs: Inputs) -> Answer:
         paragraphs=[text for text in texts if text],
         formula=FORMULA,
         values=values,
-        tables=[table, *assignment.published_table(inputs, quoted)],
+        tables=[table, *assignment_published.table(inputs, quoted)],
         figures=[TABLE],
         references=[NVML],
     )

@@ -1,7 +1,7 @@
 """H2: the steps of a run, and the seconds of a full one."""
 
 from dpscale.reporting.answer import Answer, Column
-from dpscale.reporting.answers import assignment, prose
+from dpscale.reporting.answers import assignment, assignment_published, prose
 from dpscale.reporting.answers.inputs import Inputs, Row
 from dpscale.reporting.answers.measured_table import BATCH, WORKERS, measured_table
 from dpscale.reporting.answers.references import PASZKE
@@ -47,7 +47,7 @@ def answer(inputs: Inputs) -> Answer:
             id="H2", question=QUESTION, missing=missing, values=values, tables=[table],
             figures=figures, formula=FORMULA,
         )  # fmt: skip
-    quoted = assignment.published(inputs, "steps", nodes=1)
+    quoted = assignment_published.figures(inputs, "steps", nodes=1)
     found = assignment.complete(rows)
     texts = [
         _steps(found),
@@ -63,7 +63,7 @@ def answer(inputs: Inputs) -> Answer:
         paragraphs=[text for text in texts if text],
         formula=FORMULA,
         values=values,
-        tables=[table, *assignment.published_table(inputs, quoted)],
+        tables=[table, *assignment_published.table(inputs, quoted)],
         figures=figures,
         references=[PASZKE],
     )
@@ -132,7 +132,7 @@ def _seconds(inputs: Inputs, rows: list[Row]) -> str:
 
 
 def _fraction(quoted: list[Row]) -> str:
-    text = assignment.published_text(quoted)
+    text = assignment_published.text(quoted)
     exact = next((row for row in quoted if row["verdict"] != "contradicts itself"), None)
     if exact is None:
         return text

@@ -1,7 +1,7 @@
 """H3: test accuracy, training time and scaling efficiency for each number of workers."""
 
 from dpscale.reporting.answer import Answer, Column
-from dpscale.reporting.answers import assignment, prose
+from dpscale.reporting.answers import assignment, assignment_published, prose
 from dpscale.reporting.answers.inputs import Inputs, Row
 from dpscale.reporting.answers.measured_table import WORKERS, measured_table
 from dpscale.reporting.answers.q2 import FASTER
@@ -53,14 +53,14 @@ def answer(inputs: Inputs) -> Answer:
             id="H3", question=QUESTION, missing=missing, values=values, tables=[table],
             figures=figures, formula=FORMULA,
         )  # fmt: skip
-    quoted = assignment.published(inputs, *QUANTITIES, nodes=1)
+    quoted = assignment_published.figures(inputs, *QUANTITIES, nodes=1)
     found = assignment.complete(rows)
     texts = [
         assignment.protocol(inputs, rows),
         _waited(inputs, found),
         assignment.shared_devices(rows),
         assignment.lost(rows),
-        assignment.published_text(quoted),
+        assignment_published.text(quoted),
     ]
     return Answer(
         id="H3",
@@ -69,7 +69,7 @@ def answer(inputs: Inputs) -> Answer:
         paragraphs=[text for text in texts if text],
         formula=FORMULA,
         values=values,
-        tables=[table, *assignment.published_table(inputs, quoted)],
+        tables=[table, *assignment_published.table(inputs, quoted)],
         figures=figures,
         references=[KINGMA, GUSTAFSON],
     )

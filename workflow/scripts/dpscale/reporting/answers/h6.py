@@ -1,7 +1,7 @@
 """H6: the best test accuracy over the numbers of workers, on two nodes where they were run."""
 
 from dpscale.reporting.answer import Answer, Column, Value
-from dpscale.reporting.answers import assignment, prose
+from dpscale.reporting.answers import assignment, assignment_published, prose
 from dpscale.reporting.answers.inputs import Inputs, Row
 from dpscale.reporting.answers.measured_table import BATCH, WORKERS, measured_table
 from dpscale.reporting.answers.references import GOYAL, KINGMA
@@ -46,7 +46,7 @@ def answer(inputs: Inputs) -> Answer:
         _rules(inputs, found),
         _labels(rows),
         assignment.lost(rows),
-        assignment.published_text(quoted),
+        assignment_published.text(quoted),
     ]
     return Answer(
         id="H6",
@@ -55,7 +55,7 @@ def answer(inputs: Inputs) -> Answer:
         paragraphs=[text for text in texts if text],
         formula=FORMULA,
         values=values | {"best_test_accuracy_frac": _best_value(inputs, found)},
-        tables=[table, *assignment.published_table(inputs, quoted)],
+        tables=[table, *assignment_published.table(inputs, quoted)],
         figures=FIGURES,
         references=[KINGMA, GOYAL],
     )
@@ -77,7 +77,7 @@ def _best_value(inputs: Inputs, found: list[Row]) -> Value:
 
 
 def _quoted(inputs: Inputs) -> list[Row]:
-    return assignment.published(inputs, "test_accuracy_frac", "steps", nodes=2)
+    return assignment_published.figures(inputs, "test_accuracy_frac", "steps", nodes=2)
 
 
 def _versus(inputs: Inputs, found: list[Row]) -> dict[prose.Verdict, list[Row]]:
