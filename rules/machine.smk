@@ -1,10 +1,6 @@
 # What each run takes of the machine, or asks Slurm for; and a snakemake that was killed.
 # What differs between clusters stands in profiles/slurm alone.
 
-import atexit
-import shutil
-import tempfile
-
 from snakemake.settings.types import ExecMode
 
 from dpscale.attempts import (
@@ -27,21 +23,11 @@ if IS_MAIN:
     remove_stale_lock(Path.cwd())
 
 
-def start_warm_server():
-    """Import torch once for all runs of this call; each of them is a fork of that process."""
-    folder = tempfile.mkdtemp(prefix="dpscale-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    path, _ = warm.start_server(
-        SCRIPTS / "warm.py", folder, threads=CONFIG.hardware.threads_per_worker
-    )
-    return path
-
-
 onstart:
     if IS_MAIN:
         take_over(Path.cwd(), Path(RESULTS, "attempts"))
-    if IS_MAIN and workflow.local_exec and warm.supported():
-        os.environ[warm.SOCKET] = start_warm_server()
+    if IS_MAIN and workflow.local_exec:
+        warm.offer(SCRIPTS / "warm.py", threads=CONFIG.hardware.threads_per_worker)
 
 
 # Analysis needs no node of its own; downloads need the network of the login node.

@@ -5,14 +5,17 @@ run. Every run is a process of its own all the same, in a session of its own, an
 that asked for it: a keeper between the two sees to that, and tells how the run ended.
 """
 
+import atexit
 import json
 import os
 import runpy
 import select
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -23,11 +26,6 @@ from dpscale.processes import end_with_parent
 
 SOCKET = "DPSCALE_WARM_SOCKET"  # where the server of this call of snakemake listens
 HEADER_BYTES = 8
-
-
-def supported() -> bool:
-    """Whether this system has what warm starts need (Linux)."""
-    return hasattr(os, "pidfd_open") and hasattr(socket, "send_fds")
 
 
 class WarmProcess:
@@ -80,6 +78,19 @@ def start(
     except (KeyError, OSError, EOFError):  # no server, or one that was killed
         connection.close()
         return None
+
+
+def offer(script: Path, *, threads: int) -> None:
+    """Start the server for this process and those that it starts, as long as this one lives.
+
+    Does nothing where the system lacks what that needs: all runs start cold then.
+    """
+    if not hasattr(os, "pidfd_open"):  # Linux
+        return
+    with suppress(OSError):  # no room for a socket, or its path is too long
+        folder = tempfile.mkdtemp(prefix="dpscale-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        os.environ[SOCKET], _ = start_server(script, folder, threads=threads)
 
 
 def start_server(
