@@ -56,6 +56,9 @@ def test_an_arm_has_its_last_epoch_its_rounds_and_the_bytes_of_a_ring(tidy):
     assert arm["train_loss"] == pytest.approx(2 - 0.92)
     assert (arm["rounds"], arm["seeds"], arm["global_batch"]) == (22, 3, 128)
     assert arm["sent_bytes"] == 22 * 2 * 15 / 16 * 4_000_000
+    # 0.92 against 0.90 at every seed, although the seeds' spreads overlap
+    over = [arm[f"over_large_frac{end}"] for end in ("", "_low", "_high")]
+    assert over == pytest.approx([0.02, 0.02, 0.02])
     assert len(rows) == 12  # the trials that chose a rate are no arm of their own
 
 

@@ -10,9 +10,10 @@ from dpscale.derive.cells import first_known, in_study
 from dpscale.derive.columns import Columns, as_table, floats, integers, known, texts
 from dpscale.derive.formulas import ring_allreduce_bytes
 from dpscale.derive.same_machine import require_same_machine
-from dpscale.derive.statistics import UNKNOWN, Estimate, median
+from dpscale.derive.statistics import UNKNOWN, Estimate, median, paired_median_difference
 
 STUDY = "local_sgd"
+LARGE = "A2"  # the arm that the others are set against
 MEASURES = ["train_loss", "train_accuracy_frac", "validation_accuracy_frac", "test_accuracy_frac"]
 INTERVALS = " ".join(f"{name} {name}_low {name}_high" for name in MEASURES)
 COLUMNS: Columns = (
@@ -27,6 +28,7 @@ COLUMNS: Columns = (
     | floats("sent_bytes")
     | integers("seeds")
     | floats(INTERVALS)
+    | floats("over_large_frac over_large_frac_low over_large_frac_high")
     | texts("runs message")
 )
 CURVES_COLUMNS: Columns = (
@@ -120,14 +122,28 @@ def _arm(
     return row | {"steps": first["steps"], "rounds": rounds} | _estimates(last)
 
 
+def _over_large(arm: str, of_regime: pd.DataFrame) -> dict[str, Any]:
+    """Return by how much an arm's test accuracy is above that of the large mini-batch, by seed."""
+    own, large = (
+        of_regime[of_regime["arm"] == name].set_index("seed")["test_accuracy_frac"]
+        for name in (arm, LARGE)
+    )
+    if own.empty or large.empty or arm == LARGE:
+        return {}
+    found = paired_median_difference(own, large)
+    name = "over_large_frac"
+    return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+
+
 def local_sgd(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each (regime, arm): medians over seeds after the last epoch.
 
     sent_bytes: of one worker, `formulas.ring_allreduce_bytes` of the parameters times the rounds
-    that the training counted; rates_tried: by the run that chose this arm's rate, and rate_place:
-    where it lies among them, "lowest", "highest" or "inside". A run without a result is one row
-    with its status; an arm of which any seed diverged has no numbers. Raises MixedMachinesError
-    for runs of different machines.
+    that the training counted; over_large_frac: above the test accuracy of the large mini-batch, a
+    difference of medians paired by seed; rates_tried: by the run that chose this arm's rate, and
+    rate_place: where it lies among them, "lowest", "highest" or "inside". A run without a result
+    is one row with its status; an arm of which any seed diverged has no numbers. Raises
+    MixedMachinesError for runs of different machines.
     """
     planned = in_study(runs, STUDY)
     require_same_machine(planned)
@@ -143,6 +159,10 @@ def local_sgd(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFram
         for key, group in own.groupby("arm", sort=False):
             ended = last[(last["run"] == run["run"]) & (last["arm"] == key)]
             rows.append(_arm(group, tried, ended, planned))
+    for row in rows:
+        if row["status"] == "complete" and row.get("label_noise_frac") is not None:
+            of_regime = last[last["label_noise_frac"] == row["label_noise_frac"]]
+            row |= _over_large(str(row["arm"]), of_regime)
     table = as_table(rows, COLUMNS)
     return table.sort_values(["label_noise_frac", "arm"], ignore_index=True, kind="stable")
 

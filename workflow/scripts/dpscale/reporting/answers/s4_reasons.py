@@ -108,8 +108,7 @@ def _best(inputs: Inputs) -> str:
             continue
         better = [
             one for one in arms
-            if prose.compare(*(value_of(inputs, arm, "test_accuracy_frac", "fraction")
-                               for arm in (one, large))) == "above"
+            if prose.against(value_of(inputs, one, "over_large_frac", "fraction"), 0.0) == "above"
         ]  # fmt: skip
         if not better:
             parts.append(f"{regime(row)} no arm is more accurate than the large mini-batch")
