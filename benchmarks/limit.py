@@ -9,7 +9,8 @@ in one process, in random order, an epoch at a time. For each batch size: second
 50,000 images with the spread over rounds; the share of the time in loading, which is waiting for a
 batch and moving it to the device; and the model FLOP utilisation, whose peak is the fastest large
 matrix product in the track's precision, measured on the same device. At one batch size DDP around
-a single device stands beside none.
+a single device stands beside none. `busy` is the share of the time in which the device worked: on a
+CPU well below 100% it was somebody else's, and the seconds are too long.
 
 On a GPU also the largest batch of each track, found by doubling up to a real out-of-memory error
 and bisecting; as each fills the device, the tracks are measured there one after the other. On a
@@ -21,6 +22,7 @@ would take the cores that train, and bf16 is used only where its measured peak i
 import argparse
 import gc
 import itertools
+import math
 import os
 import statistics
 import sys
@@ -44,7 +46,7 @@ from dpscale.plan import Spec  # noqa: E402
 from dpscale.plan.spec import build_spec  # noqa: E402
 from dpscale.train.clock import make_clock  # noqa: E402
 from dpscale.train.data import build_loader, load_dataset  # noqa: E402
-from dpscale.train.device import device_model, open_device  # noqa: E402
+from dpscale.train.device import Utilisation, device_model, open_device  # noqa: E402
 from dpscale.train.loop import train_epoch  # noqa: E402
 from dpscale.train.memory import is_out_of_memory  # noqa: E402
 from dpscale.train.network import seeded_network  # noqa: E402
@@ -82,6 +84,7 @@ class Reading(NamedTuple):
 
     samples_per_s: float
     loading_frac: float
+    busy_frac: float  # of the device; nan: unknown
 
 
 class Bench:
@@ -152,10 +155,14 @@ class Trainee:
     def read(self) -> Reading:
         """Rate and share of loading of one more epoch."""
         batches = self._loader.batches(next(self._numbers))
-        epoch = train_epoch(self._replica, batches, make_clock(self.bench.place.device))
+        device, threads = self.bench.place.device, self.bench.scale.threads
+        with Utilisation(device, threads) as used:
+            epoch = train_epoch(self._replica, batches, make_clock(device))
         seconds = {name: float(values.sum()) for name, values in epoch.seconds.items()}
         loading_s = seconds["load_s"] + seconds["copy_s"]
-        return Reading(epoch.samples.sum() / seconds["step_s"], loading_s / seconds["step_s"])
+        busy_frac = math.nan if used.frac is None else used.frac
+        rate = epoch.samples.sum() / seconds["step_s"]
+        return Reading(rate, loading_s / seconds["step_s"], busy_frac)
 
     def _change(self, **training: object) -> None:
         changed = self.spec.training.model_copy(update=training)
@@ -293,7 +300,7 @@ def ratios_of(
 
 HEAD = (
     f"{'track':10} {'b':>6} {'precision':9} {'epoch s':>8} {'samples/s':>10} {'spread':>6} "
-    f"{'loading':>7} {'MFU':>6}"
+    f"{'loading':>7} {'MFU':>6} {'busy':>5}"
 )
 
 
@@ -301,13 +308,15 @@ def tell(bench: Bench, name: str, spec: Spec, readings: list[Reading], note: str
     """Print a row of the table: medians over the rounds."""
     rate = statistics.median(rates(readings))
     loading = statistics.median(one.loading_frac for one in readings)
+    busy = statistics.median(one.busy_frac for one in readings)
     used = statistics.median(bench.mfu(spec, one) for one in readings)
     if used > 1:
         note = " ".join([note, "(no matrix product reached the peak of this device)"]).strip()
     epoch_s = epoch_seconds(1.0, rate, EPOCH_IMAGES)
     print(
         f"{name:10} {spec.per_worker_batch:6} {spec.training.precision:9} {epoch_s:8,.2f} "
-        f"{rate:10,.0f} {spread_frac(rates(readings)):6.1%} {loading:7.1%} {used:6.1%}  {note}",
+        f"{rate:10,.0f} {spread_frac(rates(readings)):6.1%} {loading:7.1%} {used:6.1%} "
+        f"{busy:5.0%}  {note}",
         flush=True,
     )
 
@@ -337,22 +346,31 @@ def run(
         + f"; {bench.rounds} rounds\n{HEAD}",
         flush=True,
     )
-    found = []
-    for batch in batches:
-        try:
-            found += at_batch(bench, batch)
-        except Exception as error:
-            if not is_out_of_memory(error):
-                raise
-            print(f"b = {batch:,} does not fit: {first_line(error)}", flush=True)
-        free()
-    if kind == "cuda" and largest:
-        found += at_largest(bench, first=min(batches))
+    found: list[Ratio] = []
+    try:
+        fitting = [batch for batch in batches if add_batch(bench, batch, found)]
+        if kind == "cuda" and largest and fitting:
+            found += at_largest(bench, first=max(fitting))
+    finally:  # minutes of a GPU are in these rows
+        for one in found:
+            tell_ratio(one)
     if torch.distributed.is_initialized():
         torch.distributed.destroy_process_group()
-    for one in found:
-        tell_ratio(one)
     return found
+
+
+def add_batch(bench: Bench, batch: int, found: list[Ratio]) -> bool:
+    """Whether both tracks fit with a batch size; adds their ratios to those found."""
+    try:
+        found += at_batch(bench, batch)
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        print(f"b = {batch:,} does not fit: {first_line(error)}", flush=True)
+        return False
+    finally:
+        free()
+    return True
 
 
 def main() -> None:
