@@ -58,11 +58,14 @@ def test_other_errors_are_not_taken_for_missing_memory() -> None:
 
 
 def test_a_failure_behind_which_an_allocation_failed_is_missing_memory() -> None:
-    with pytest.raises(RuntimeError) as caught:
+    def capture() -> None:
         try:
             raise torch.cuda.OutOfMemoryError("CUDA out of memory")
         finally:
             raise RuntimeError("operation failed due to a previous error during capture")
+
+    with pytest.raises(RuntimeError, match="previous error") as caught:
+        capture()
     assert is_out_of_memory(caught.value)
 
 
