@@ -247,8 +247,8 @@ def at_batch(bench: Bench, batch: int) -> list[Ratio]:
     for name, one in trainees.items():
         tell(bench, name, one.spec, readings[name], one.note)
     case = f"{bench.scale.network}, b = {batch}"
-    if trainees["limit"].note:
-        case += f" ({trainees['limit'].note})"
+    if not trainees["limit"].spec.training.compile:
+        case += " (not compiled)"
     specs = {name: one.spec for name, one in trainees.items()}
     found = ratios_of(bench, case, specs, readings)
     for name in TRACKS:
