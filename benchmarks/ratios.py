@@ -4,7 +4,7 @@ import random
 import statistics
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.stats import bootstrap
@@ -31,9 +31,12 @@ class Ratio:
         return asdict(self)
 
 
+Reading = TypeVar("Reading")
+
+
 def interleaved(
-    measures: Mapping[str, Callable[[], float]], rounds: int, seed: int = 0
-) -> dict[str, list[float]]:
+    measures: Mapping[str, Callable[[], Reading]], rounds: int, seed: int = 0
+) -> dict[str, list[Reading]]:
     """Return what each measure gave in each round; every round calls all in random order."""
     order, found = random.Random(seed), {name: [] for name in measures}
     for _ in range(rounds):

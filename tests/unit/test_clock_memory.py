@@ -57,6 +57,18 @@ def test_other_errors_are_not_taken_for_missing_memory() -> None:
     assert is_out_of_memory(torch.cuda.OutOfMemoryError("CUDA out of memory"))
 
 
+def test_a_failure_behind_which_an_allocation_failed_is_missing_memory() -> None:
+    def capture() -> None:
+        try:
+            raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+        finally:
+            raise RuntimeError("operation failed due to a previous error during capture")
+
+    with pytest.raises(RuntimeError, match="previous error") as caught:
+        capture()
+    assert is_out_of_memory(caught.value)
+
+
 def test_peak_memory_sees_what_was_held_for_a_moment() -> None:
     peak = PeakMemory(torch.device("cpu"))
     if peak.bytes() is None:

@@ -58,7 +58,7 @@ def with_one_wrong_letter(raw: dict[str, Any], key: str) -> tuple[dict[str, Any]
     return wrong_raw, ".".join([*path, wrong])
 
 
-@pytest.mark.parametrize("name", ["config", "lab", "smoke", "assignment", "lr_scaling"])
+@pytest.mark.parametrize("name", ["config", "lab", "limit", "smoke", "assignment", "lr_scaling"])
 def test_shipped_configurations_are_valid(name: str) -> None:
     assert read_config(FOLDER / f"{name}.yaml").name == {"config": "laptop"}.get(name, name)
 
@@ -108,6 +108,15 @@ def test_wrong_types_units_and_values_name_the_key(key: str, value: object, word
         ({"model.zero_gamma": True, "model.name": "mlp", "large_batch": None}, "model.zero_gamma"),
         ({"hardware.backend": "nccl"}, "the nearest valid is gloo"),
         ({"training.precision": "tf32"}, "the nearest valid is fp32"),
+        ({"training.compile": True, "training.compile_mode": "max-autotune"}, "valid is default"),
+        (
+            {"hardware.device": "cuda", "training.compile_mode": "reduce-overhead"},
+            "training.compile: true",
+        ),
+        (
+            {"hardware.device": "cuda", "training.compile": True},
+            "data_parallel: DataParallel copies the network",
+        ),
         ({"data.repeats": 2}, "sweep.data_repeats"),
         ({"sweep": None}, "large_batch.large_per_worker_batch"),
         ({"scaling.workers": [2, 4]}, "leaves out 1"),

@@ -40,6 +40,11 @@ def test_epoch_is_scaled_from_the_samples_measured_to_all():
     assert formulas.epoch_seconds(6.0, 30_000, 50_000) == 10.0
 
 
+def test_flop_utilisation_is_the_used_share_of_the_peak():
+    # 3 GFLOP a sample, 2,000 samples/s: 6 TFLOP/s of 24.
+    assert formulas.model_flop_utilisation(3e9, 2_000, 24e12) == 0.25
+
+
 def test_iterations_scale_one_full_step_to_an_epoch():
     assert formulas.iterations_per_epoch(50_000, 4, 32) == 390.625
 

@@ -52,6 +52,29 @@ def _training(config: Config) -> Iterator[Finding]:
             "training.epochs",
             "each study has its own; set assignment.epochs, large_batch.epochs or replicas.epochs",
         )
+    yield from _compiled(config)
+
+
+def _compiled(config: Config) -> Iterator[Finding]:
+    training = config.training
+    if training.compile_mode != "default":
+        if config.hardware.device == "cpu":
+            yield (
+                "training.compile_mode",
+                f"{training.compile_mode} is for CUDA graphs, which hardware.device: cpu does not "
+                "have; the nearest valid is default",
+            )
+        elif not training.compile:
+            yield (
+                "training.compile_mode",
+                "concerns compiled networks alone; set training.compile: true, or this to default",
+            )
+    if training.compile and config.data_parallel and config.hardware.device == "cuda":
+        yield (
+            "data_parallel",
+            "DataParallel copies the network to its threads in each step, where torch.compile does "
+            "not follow; set it to null, or training.compile to false",
+        )
 
 
 def _model(config: Config) -> Iterator[Finding]:

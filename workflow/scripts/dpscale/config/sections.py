@@ -144,6 +144,14 @@ class TrainingConfig(Section):
     )
     channels_last: bool = Field(False, description="Keep images in channels-last memory format.")
     compile: bool = Field(False, description="Compile the network with torch.compile.")
+    compile_mode: Literal["default", "reduce-overhead", "max-autotune"] = Field(
+        "default",
+        description="Mode of torch.compile. reduce-overhead: its kernels replayed as CUDA graphs; "
+        "max-autotune: that, and the fastest of several kernels each. CUDA alone; needs compile.",
+    )
+    fused: bool = Field(
+        False, description="torch's fused SGD or Adam: all parameters updated by one kernel."
+    )
     epochs: PositiveInt = Field(
         5, description="Epochs of training; in a configuration each study sets its own."
     )

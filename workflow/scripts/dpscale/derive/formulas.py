@@ -111,6 +111,17 @@ def samples_per_second(train_samples: Number, epoch_s: Number) -> Number:
     return train_samples / epoch_s
 
 
+def model_flop_utilisation(
+    flops_per_sample: Number, samples_per_s: Number, peak_flops_per_s: Number
+) -> Number:
+    """Return F*r/P: the share of a device's peak FLOP/s that its training makes use of.
+
+    F are the FLOPs of forward and backward pass that the network needs for a sample, without any
+    that an implementation adds. Chowdhery et al., PaLM (2022, arXiv:2204.02311), appendix B.
+    """
+    return flops_per_sample * samples_per_s / peak_flops_per_s
+
+
 def speedup(base_epoch_s: Number, epoch_s: Number) -> Number:
     """Return T_1/T_N, the speed-up of an epoch (a ratio, not multiplied by N)."""
     return base_epoch_s / epoch_s

@@ -52,9 +52,12 @@ def train_epoch(
         images = batch[0].to(device, non_blocking=True, memory_format=layout)
         labels = batch[1].to(device, non_blocking=True)
         clock.mark()  # copy
+        replica.begin_step()
         replica.optimizer.zero_grad(set_to_none=True)
         with replica.precision():
             logits = replica.model(images)
+            # Outside the compiled network: the next replay of its graph overwrites the logits,
+            # but not the loss, which is read after the epoch.
             loss = cross_entropy(logits, labels)
         clock.mark()  # forward
         loss.backward()

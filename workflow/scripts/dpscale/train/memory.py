@@ -67,8 +67,16 @@ def is_out_of_memory(error: BaseException, *, limited: bool = False) -> bool:
     """Whether an exception says that an allocation failed, on a GPU or on a CPU.
 
     limited: a memory budget was in force. oneDNN then reports a failed allocation as a primitive
-    that it could not create or run, words that without a budget may mean something else.
+    that it could not create or run, words that without a budget may mean something else. The
+    allocation may stand behind the exception: a CUDA graph whose capture it ends fails in turn.
     """
+    earlier = error.__cause__ or error.__context__
+    return _is_failed_allocation(error, limited) or (
+        earlier is not None and is_out_of_memory(earlier, limited=limited)
+    )
+
+
+def _is_failed_allocation(error: BaseException, limited: bool) -> bool:
     if isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)):
         return True
     signs = ALLOCATION_SIGNS + (PRIMITIVE_SIGNS if limited else ())

@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 def build_optimizer(model: nn.Module, training: "TrainingConfig") -> Optimizer:
     """SGD (momentum, nesterov) or Adam over all parameters, all with the same weight decay.
 
-    The initial learning rate is `training.lr`. Raises ValueError for any other optimiser.
+    The initial learning rate is `training.lr`. `model` is on its device already, which a fused
+    optimiser has to know. Raises ValueError for any other optimiser.
     """
+    # Not False, which would take torch's own choice of the other implementations away as well.
+    fused = training.fused or None
     if training.optimizer == "sgd":
         return SGD(
             model.parameters(),
@@ -24,9 +27,12 @@ def build_optimizer(model: nn.Module, training: "TrainingConfig") -> Optimizer:
             momentum=training.momentum,
             nesterov=training.nesterov,
             weight_decay=training.weight_decay,
+            fused=fused,
         )
     if training.optimizer == "adam":
-        return Adam(model.parameters(), lr=training.lr, weight_decay=training.weight_decay)
+        return Adam(
+            model.parameters(), lr=training.lr, weight_decay=training.weight_decay, fused=fused
+        )
     raise ValueError(f"training.optimizer: {training.optimizer!r} is not one of sgd, adam")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.distributed as dist
@@ -113,12 +113,18 @@ class Replica:
     scheduler: LRScheduler | None  # None: the rate never moves
     channels_last: bool
     bf16: bool
+    graphs: bool  # the network is replayed from CUDA graphs
 
     def precision(self) -> AbstractContextManager[Any]:
         """The context of a forward pass: bfloat16 autocast, or nothing."""
         if self.bf16:
             return torch.autocast(self.place.device.type, dtype=torch.bfloat16)
         return nullcontext()
+
+    def begin_step(self) -> None:
+        """Tells CUDA graphs that what they gave in the step before is done with."""
+        if self.graphs:
+            torch.compiler.cudagraph_mark_step_begin()
 
 
 def join_group_of_one(spec: Spec) -> None:
@@ -152,7 +158,7 @@ def build_replica(
     optimizer = build_optimizer(module, training)
     model = (sync or spec_sync(spec)).wrap(module, place.device)
     if training.compile:
-        model.compile()
+        model = _compiled(model, module, training.compile_mode)
     return Replica(
         place,
         module,
@@ -161,7 +167,18 @@ def build_replica(
         build_scheduler(optimizer, training, steps_per_epoch),
         training.channels_last,
         training.precision == "bf16",
+        training.compile and training.compile_mode != "default",
     )
+
+
+def _compiled(model: nn.Module, module: nn.Module, mode: str) -> nn.Module:
+    """The model whose calls run compiled; those of `module`, which is evaluated, do not."""
+    # Every step has the same shape: code for any batch would be slower, and a graph for each.
+    options: dict[str, Any] = {"mode": mode, "dynamic": False}
+    if model is module:
+        return cast(nn.Module, torch.compile(module, **options))
+    model.compile(**options)  # in place: it stays the DDP that others ask for its log
+    return model
 
 
 def spec_sync(spec: Spec) -> Sync:

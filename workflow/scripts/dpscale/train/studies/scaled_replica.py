@@ -47,4 +47,10 @@ def _optimizer(module: nn.Module, spec: Spec) -> Optimizer:
             momentum=training.momentum,
             trust_coefficient=spec.scaled.trust_coefficient,
         )
-    return SGD(groups, lr=training.lr, momentum=training.momentum, nesterov=training.nesterov)
+    return SGD(
+        groups,
+        lr=training.lr,
+        momentum=training.momentum,
+        nesterov=training.nesterov,
+        fused=training.fused or None,
+    )
