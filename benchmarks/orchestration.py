@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "workflow/scripts"), str(ROOT / "benchmarks")]
 
 import yaml  # noqa: E402
-from ratios import Ratio  # noqa: E402
+from ratios import Ratio, machine  # noqa: E402
 
 COPIED = ("Snakefile", "rules", "workflow", "config", "profiles", "report", "envs")
 GOAL_FRAC = 0.25
@@ -140,4 +140,5 @@ if __name__ == "__main__":
     parser.add_argument("--config", default="config/smoke.yaml")
     parser.add_argument("--checkout", type=Path)
     arguments = parser.parse_args()
+    print(machine(), flush=True)
     run(arguments.config, arguments.checkout)
