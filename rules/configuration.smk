@@ -38,7 +38,9 @@ class Plan(dict):
     """Specs by run; a rule's pattern may match a run that nobody planned."""
 
     def __missing__(self, run):
-        raise WorkflowError(f"{RESULTS}/runs/{run}: the configuration plans no such run")
+        raise WorkflowError(
+            f"{RESULTS}/runs/{run}: the configuration plans no such run"
+        )
 
 
 PLAN = Plan(planned_runs(CONFIG))
