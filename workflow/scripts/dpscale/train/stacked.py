@@ -37,7 +37,8 @@ class Stack:
 
         In training batch norm uses and updates each learner's own statistics.
         """
-        self._template.train(training)
+        if self._template.training != training:  # it goes through all modules
+            self._template.train(training)
 
         def one(parameters: dict[str, Tensor], buffers: dict[str, Tensor], x: Tensor) -> Tensor:
             result: Tensor = functional_call(self._template, (parameters, buffers), (x,))
