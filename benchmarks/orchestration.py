@@ -3,10 +3,11 @@
     python benchmarks/orchestration.py [--config config/smoke.yaml] [--checkout DIR]
 
 Reads a workflow that has run (--checkout), or runs it in a fresh copy of the repository. Without
-options: what `make report` left here, for which the goal is set, else a run of the smoke test. A
-run measures from its record's start to its end: what a job takes beyond that is launching, importing
-and leaving. Analysis is never measuring. The orchestration of the workflow is its wall time in
-which no run was measuring.
+options: what `make report` left here, for which the goal is set, else a run of the smoke test.
+
+A run measures from its record's start to its end: what a job takes beyond that is launching,
+importing and leaving. Analysis is never measuring. The orchestration of the workflow is its wall
+time in which no run was measuring.
 """
 
 import argparse
