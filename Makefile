@@ -1,5 +1,6 @@
 # make report   install what it needs, measure, and render results/laptop/report.{html,pdf}
 # make test     install what it needs and run the tests
+# make bench    install the peers and run the benchmarks: benchmarks/results.json, README.md
 # make lint     format and type checks, as in continuous integration
 # make smoke    every part in about 2 minutes: results/smoke/
 #
@@ -9,10 +10,12 @@ VENV ?= .venv
 PYTHON ?= python3
 CONFIG ?= config/config.yaml
 PYTEST_OPTIONS ?=
+BENCH_OPTIONS ?=
 
 BIN := $(VENV)/bin
 REPORT_STAMP := $(VENV)/.dpscale-report
 TEST_STAMP := $(VENV)/.dpscale-test
+BENCH_STAMP := $(VENV)/.dpscale-bench
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c envs/constraints.txt
 # Absolute, and right in a folder with a space in its name.
 export PATH := $(if $(filter /%,$(VENV)),,$(CURDIR)/)$(BIN):$(PATH)
@@ -24,7 +27,7 @@ TOGETHER := tests/unit tests/report
 OR_NONE := status=$$?; test $$status -eq 0 -o $$status -eq 5
 
 .DELETE_ON_ERROR:
-.PHONY: help report smoke test lint clean
+.PHONY: help report smoke test bench lint clean
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
 
@@ -41,6 +44,10 @@ test: $(TEST_STAMP)
 	@sh envs/install_pango.sh
 	@$(PYTEST) --numprocesses auto --dist loadfile $(TOGETHER); $(OR_NONE)
 	@$(PYTEST) $(addprefix --ignore=,$(TOGETHER)); $(OR_NONE)
+
+bench: $(BENCH_STAMP)
+	@sh envs/install_pango.sh
+	@OMP_NUM_THREADS=1 python benchmarks/run.py $(BENCH_OPTIONS)
 
 lint: $(TEST_STAMP)
 	@ruff check . && ruff format --check . && snakefmt --check Snakefile rules && mypy
@@ -61,4 +68,8 @@ $(REPORT_STAMP): envs/requirements.txt envs/constraints.txt | $(BIN)/python
 
 $(TEST_STAMP): envs/requirements-dev.txt $(REPORT_STAMP)
 	@$(INSTALL) -r envs/requirements-dev.txt
+	@touch $@
+
+$(BENCH_STAMP): envs/requirements-bench.txt $(REPORT_STAMP)
+	@$(INSTALL) -r envs/requirements-bench.txt
 	@touch $@

@@ -23,7 +23,7 @@ sys.path[:0] = [str(ROOT / "workflow/scripts"), str(ROOT / "benchmarks")]
 import torch  # noqa: E402
 from loop import spec_of  # noqa: E402
 from PIL import Image  # noqa: E402
-from ratios import Ratio, compare, interleaved  # noqa: E402
+from ratios import Ratio, compare, interleaved, machine, told  # noqa: E402
 from torch.utils.data import DataLoader  # noqa: E402
 from torchvision import transforms  # noqa: E402
 
@@ -110,7 +110,7 @@ def against_torchvision(rounds: int) -> list[Ratio]:
         title = f"torchvision, {processes} processes"
         peer = rates[f"torchvision, {processes}"]
         for name, case in (("resident", "resident"), (f"dataloader, {processes}", "dataloader")):
-            found.append(compare("loading", case, title, "samples/s", rates[name], peer))
+            found.append(compared(case, title, rates[name], peer))
     return found
 
 
@@ -136,25 +136,24 @@ def against_training(rounds: int) -> list[Ratio]:
         for kind in ("dataloader", "resident"):
             case = f"{kind}, digits, b = {batch}"
             trained = rates["training"]
-            found.append(
-                compare("loading", case, "training of Q1", "samples/s", rates[kind], trained)
-            )
+            found.append(compared(case, "training of Q1", rates[kind], trained))
     return found
+
+
+def compared(case: str, peer_name: str, ours: list[float], peer: list[float]) -> Ratio:
+    """The ratio of two series of samples per second, printed."""
+    one = compare("loading", case, peer_name, "samples/s", ours, peer)
+    print(told(one, ours=ours, peer=peer), flush=True)
+    return one
 
 
 def run(rounds: int = 15) -> list[Ratio]:
     """All ratios, printed."""
-    found = [*against_torchvision(rounds), *against_training(max(5, rounds // 2))]
-    for one in found:
-        print(
-            f"{one.case:28} {one.ours:10,.0f}  {one.peer_name:26} {one.peer:10,.0f} samples/s  "
-            f"ratio {one.ratio:.2f} [{one.ratio_low:.2f}, {one.ratio_high:.2f}]",
-            flush=True,
-        )
-    return found
+    return [*against_torchvision(rounds), *against_training(max(5, rounds // 2))]
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=15)
+    print(machine(), flush=True)
     run(parser.parse_args().rounds)

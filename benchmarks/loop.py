@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "workflow/scripts"), str(ROOT / "benchmarks")]
 
-from ratios import Ratio, compare, interleaved, spread_frac  # noqa: E402
+from ratios import Ratio, compare, interleaved, machine, told  # noqa: E402
 
 CASES = (("mlp", 32), ("resnet_8x8", 8), ("resnet_8x8", 32), ("resnet_8x8", 128))
 WORKERS = (1, 2)
@@ -146,12 +146,7 @@ def run(rounds: int = 30, slow_frac: float = 0.0) -> list[Ratio]:
             for name, title in PEERS.items():
                 one = compare("loop", case, title, "samples/s", rates["ours"], rates[name])
                 found.append(one)
-                print(
-                    f"{case:28} ours {one.ours:9,.0f}  {title:10} {one.peer:9,.0f} samples/s  "
-                    f"ratio {one.ratio:.3f} [{one.ratio_low:.3f}, {one.ratio_high:.3f}]  "
-                    f"spread {spread_frac(rates['ours']):.1%}",
-                    flush=True,
-                )
+                print(told(one, ours=rates["ours"], peer=rates[name]), flush=True)
             bare_s, ours_s = (batch * workers / one for one in (found[-3].peer, found[-3].ours))
             print(f"{case:28} instrumentation {(ours_s - bare_s) * 1e6:.1f} us a step", flush=True)
     return found
@@ -169,6 +164,7 @@ def main() -> None:
         if int(os.environ.get("RANK", 0)) == 0:
             print(json.dumps(rates), flush=True)
         os._exit(0)
+    print(machine(), flush=True)
     run(arguments.rounds, arguments.slow_frac)
 
 

@@ -1,11 +1,13 @@
 """Seconds of a whole workflow that are not measuring, by rule; and what the start of a run costs.
 
-    python benchmarks/orchestration.py [--config config/config.yaml] [--checkout DIR]
+    python benchmarks/orchestration.py [--config config/smoke.yaml] [--checkout DIR]
 
-Runs the workflow in a fresh copy of the repository, or reads one that has run (--checkout). A run
-measures from its record's start to its end: what a job takes beyond that is launching, importing
-and leaving. Analysis is never measuring. The orchestration of the workflow is its wall time in
-which no run was measuring.
+Reads a workflow that has run (--checkout), or runs it in a fresh copy of the repository. Without
+options: what `make report` left here, for which the goal is set, else a run of the smoke test.
+
+A run measures from its record's start to its end: what a job takes beyond that is launching,
+importing and leaving. Analysis is never measuring. The orchestration of the workflow is its wall
+time in which no run was measuring.
 """
 
 import argparse
@@ -25,10 +27,12 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "workflow/scripts"), str(ROOT / "benchmarks")]
 
 import yaml  # noqa: E402
-from ratios import Ratio  # noqa: E402
+from ratios import Ratio, machine, spread_frac  # noqa: E402
 
 COPIED = ("Snakefile", "rules", "workflow", "config", "profiles", "report", "envs")
 GOAL_FRAC = 0.25
+DEFAULT, SMOKE = "config/config.yaml", "config/smoke.yaml"
+METADATA = ROOT / ".snakemake/metadata"
 
 
 Span = tuple[float, float]  # start and end, seconds since the epoch
@@ -43,14 +47,14 @@ class Job(NamedTuple):
     measured: tuple[Span, ...]
 
 
-def jobs_of(folder: Path) -> list[Job]:
-    """The jobs that a checkout's workflow has done, from Snakemake's own metadata."""
+def jobs_of(folder: Path, name: str) -> list[Job]:
+    """The jobs done in a checkout for results/NAME, from Snakemake's own metadata."""
     found: dict[str, Job] = {}  # by command: each output has an entry
     for path in (folder / ".snakemake/metadata").rglob("*"):
         if not path.is_file():
             continue
         kept = json.loads(path.read_text())
-        if kept["endtime"] is None:
+        if kept["endtime"] is None or f"results/{name}/" not in (kept["shellcmd"] or ""):
             continue
         measured = tuple(
             measured_span(json.loads(record.read_text()))
@@ -107,12 +111,30 @@ def by_rule(jobs: list[Job]) -> list[tuple[str, int, float, float]]:
     return sorted(rows, key=lambda row: -row[3])
 
 
-def run(config: str = "config/smoke.yaml", checkout: Path | None = None) -> list[Ratio]:
+def name_of(config: str) -> str:
+    """The folder under results/ of a configuration."""
+    return str(yaml.safe_load((ROOT / config).read_text())["name"])
+
+
+def at_hand() -> tuple[str, Path | None]:
+    """The configuration and the checkout where `make report` has run, else those of a fresh run."""
+    if (ROOT / "results" / name_of(DEFAULT) / "report.pdf").exists() and METADATA.exists():
+        return DEFAULT, ROOT
+    return SMOKE, None
+
+
+def run(config: str | None = None, checkout: Path | None = None) -> list[Ratio]:
     """The share of orchestration, printed by rule."""
+    if config is None:
+        config, checkout = (DEFAULT, checkout) if checkout else at_hand()
+    name = name_of(config)
+    print(
+        f"results/{name}, " + (f"as it ran in {checkout}" if checkout else "run anew"), flush=True
+    )
     with tempfile.TemporaryDirectory() as made:
         folder = checkout or Path(made)
         wall_s = None if checkout else run_workflow(config, folder)
-        jobs = jobs_of(folder)
+        jobs = jobs_of(folder, name)
     if checkout:  # calls may have been made at different times
         wall_s = covered_s((job.start_s, job.end_s) for job in jobs)
     measuring_s = covered_s(span for job in jobs for span in job.measured)
@@ -122,22 +144,24 @@ def run(config: str = "config/smoke.yaml", checkout: Path | None = None) -> list
     print(f"{'rule':20} {'jobs':>5} {'seconds':>9} {'not measuring':>14}")
     for rule, count, seconds, other in by_rule(jobs):
         print(f"{rule:20} {count:5} {seconds:9.1f} {other:14.1f}")
-    print(f"{len(runs)} starts of a run, {statistics.median(before):.2f} s each (median) until it ")
-    print(f"measures, and {statistics.median(after):.2f} s after it")
+    print(
+        f"{len(runs)} starts of a run, {statistics.median(before):.2f} s each (median, spread "
+        f"{spread_frac(before):.0%}) until it measures, {statistics.median(after):.2f} s after it"
+    )
     share = 1 - measuring_s / wall_s
     print(f"orchestration {wall_s - measuring_s:.0f} s of {wall_s:.0f} s: {share:.0%}", flush=True)
-    name = yaml.safe_load((ROOT / config).read_text())["name"]
     return [
         Ratio("orchestration", f"{name}, share of the wall time", share, GOAL_FRAC, "goal", "",
               GOAL_FRAC / share, None, None),
-        Ratio("orchestration", f"{name}, start of one run", statistics.median(before), None,
-              "", "s", None, None, None),
+        Ratio("orchestration", f"{name}, start of one of {len(runs)} runs",
+              statistics.median(before), None, "", "s", None, None, None),
     ]  # fmt: skip
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--config", default="config/smoke.yaml")
+    parser.add_argument("--config")
     parser.add_argument("--checkout", type=Path)
     arguments = parser.parse_args()
+    print(machine(), flush=True)
     run(arguments.config, arguments.checkout)

@@ -1,9 +1,11 @@
 """Interleaved repeats as ratios: what a benchmark says, for people and for programs."""
 
+import os
 import random
 import statistics
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from typing import Any, TypeVar
 
 import numpy as np
@@ -76,3 +78,39 @@ def spread_frac(values: Iterable[float]) -> float:
     """Return the interquartile range over the median."""
     low, middle, high = np.percentile(list(values), [25, 50, 75])
     return float((high - low) / middle)
+
+
+def number(value: float | None, unit: str = "") -> str:
+    """Return a figure with at least three significant digits and its unit; a dash for none."""
+    if value is None:
+        return "–"
+    digits = f"{value:,.0f}" if abs(value) >= 100 else f"{value:#.3g}"
+    return f"{digits} {unit}".rstrip()
+
+
+def ratio_text(one: Ratio) -> str:
+    """Return the ratio with its interval, where there are such."""
+    if one.ratio_low is None or one.ratio_high is None:
+        return number(one.ratio)
+    return f"{number(one.ratio)} ({number(one.ratio_low)} to {number(one.ratio_high)})"
+
+
+def told(one: Ratio, *, ours: Iterable[float] = (), peer: Iterable[float] = ()) -> str:
+    """Return a line of medians, the ratio with its interval, and the spreads of both series."""
+    spreads = [spread_frac(values) for values in (list(ours), list(peer)) if len(values) > 1]
+    apart = f"  spread {' and '.join(f'{spread:.1%}' for spread in spreads)}" if spreads else ""
+    return (
+        f"{one.case:34} ours {number(one.ours):>9}  {one.peer_name:26} {number(one.peer):>9} "
+        f"{one.unit}  ratio {ratio_text(one)}{apart}"
+    )
+
+
+def machine() -> str:
+    """Return the machine in words: processor, cores, torch, and the GPUs where there are any."""
+    import torch
+
+    from dpscale.provenance import cpu_model
+
+    gpus = [torch.cuda.get_device_name(place) for place in range(torch.cuda.device_count())]
+    kinds = [f"{gpus.count(name)} x {name}" for name in dict.fromkeys(gpus)]
+    return ", ".join([cpu_model(), f"{os.cpu_count()} cores", f"torch {version('torch')}", *kinds])

@@ -1,11 +1,11 @@
 """Seconds that the workflow takes around the measurements, by the number of planned runs.
 
-    python benchmarks/workflow_scale.py [--runs 100 300 1000]
+    python benchmarks/workflow_scale.py [--runs 60 300 1000]
 
 Three runs are measured once; every planned run then gets their record under its own name, since
-only the number of records matters here. Prints the seconds of a call that finds nothing to do, of
-gathering, deriving, drawing, answering and rendering, and how each grows: an exponent of 1 is
-linear.
+only the number of records matters here. Prints the seconds of a call that finds nothing to do (a
+median of interleaved repeats), of gathering, deriving, drawing, answering and rendering, and how
+each grows between the two largest numbers of runs: an exponent of 1 is linear.
 """
 
 import argparse
@@ -13,15 +13,20 @@ import json
 import math
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "workflow/scripts"))
+sys.path[:0] = [str(ROOT / "workflow/scripts"), str(ROOT / "benchmarks")]
+
+from ratios import Ratio, interleaved, machine, spread_frac  # noqa: E402
 
 from dpscale.config import load_config  # noqa: E402
 from dpscale.plan import planned_runs  # noqa: E402
@@ -29,7 +34,16 @@ from dpscale.plan import planned_runs  # noqa: E402
 WORKERS = (1, 2, 4)
 STUDIES = ("sweep", "communication", "large_batch", "replicas", "ledger", "data_parallel")
 COPIED = ("Snakefile", "rules", "workflow", "config", "profiles", "report")
-STEPS = ("nothing to do", "gather", "derive", "draw", "answer", "render_html", "render_pdf")
+IDLE = "nothing to do"
+IDLE_GOAL_S = 5.0  # at the smallest number of runs
+TARGETS = {  # a file of each step, in their order
+    "gather": "tables/runs.parquet",
+    "derive": "derived/scaling.csv",
+    "draw": "figures/speedup.svg",
+    "answer": "answers.json",
+    "render_html": "report.html",
+    "render_pdf": "report.pdf",
+}
 
 
 def config(runs: int) -> dict[str, Any]:
@@ -83,54 +97,85 @@ def fill(folder: Path, raw: dict[str, Any], templates: dict[int, Path]) -> int:
     return len(planned)
 
 
-def seconds_of(folder: Path) -> dict[str, float]:
-    """Seconds of each step: first all of the analysis, then a call with nothing to do."""
-    times = {}
-    targets = {
-        "gather": "results/scale/tables/runs.parquet",
-        "derive": "results/scale/derived/scaling.csv",
-        "draw": "results/scale/figures/speedup.svg",
-        "answer": "results/scale/answers.json",
-        "render_html": "results/scale/report.html",
-        "render_pdf": "results/scale/report.pdf",
-    }
-    command = [sys.executable, "-m", "snakemake"]
-    for step, target in targets.items():
-        started = time.perf_counter()
-        words = [*command, target, "--configfile", "scale.json"]
-        ended = subprocess.run(words, cwd=folder, capture_output=True, text=True)
-        if ended.returncode:
-            sys.exit(f"{step}: {ended.stderr[-2000:]}")
-        times[step] = time.perf_counter() - started
-    started = time.perf_counter()
-    words = [*command, "--configfile", "scale.json"]
-    subprocess.run(words, cwd=folder, check=True, capture_output=True)
-    idle_s = time.perf_counter() - started
-    # Each call above also built the graph.
-    return {"nothing to do": idle_s} | {step: max(0.0, s - idle_s) for step, s in times.items()}
+def call(folder: Path, *targets: str) -> float:
+    """Seconds of a call of Snakemake for these files, or for all."""
+    words = [sys.executable, "-m", "snakemake", *targets, "--configfile", "scale.json"]
+    start_s = time.perf_counter()
+    ended = subprocess.run(words, cwd=folder, capture_output=True, text=True)
+    if ended.returncode:
+        raise RuntimeError(f"{' '.join(words)}: {ended.stderr[-2000:]}")
+    return time.perf_counter() - start_s
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, nargs="+", default=[100, 300, 1000])
-    counts = parser.parse_args().runs
-    table: dict[int, dict[str, float]] = {}
+def analysed(folder: Path) -> dict[str, float]:
+    """Seconds of the calls for each step; each also builds the graph."""
+    times = {step: call(folder, f"results/scale/{file}") for step, file in TARGETS.items()}
+    call(folder)
+    return times
+
+
+def exponent(seconds: dict[int, float]) -> float | None:
+    """How seconds grow between the two largest numbers of runs: 1 is linear."""
+    if len(seconds) < 2:
+        return None
+    small, large = sorted(seconds)[-2:]
+    if min(seconds[small], seconds[large]) <= 0:
+        return None
+    return math.log(seconds[large] / seconds[small]) / math.log(large / small)
+
+
+def measure(counts: Sequence[int], rounds: int) -> dict[str, dict[int, float]]:
+    """Seconds by step and number of runs, printed."""
+    table: dict[str, dict[int, float]] = {}
     with tempfile.TemporaryDirectory() as scratch:
         templates = measured_once(Path(scratch))
+        folders, whole = {}, {}
         for count in counts:
             folder = Path(scratch) / f"of{count}"
             folder.mkdir()
             planned = fill(folder, config(count), templates)
-            table[planned] = seconds_of(folder)
-            print(
-                f"{planned} runs: " + ", ".join(f"{k} {v:.1f} s" for k, v in table[planned].items())
-            )
-    small, large = min(table), max(table)
-    for step in STEPS:
-        low, high = table[small][step], table[large][step]
-        power = math.log(high / low) / math.log(large / small) if low and small < large else 0.0
-        print(f"{step:>14}: grows as runs^{power:.2f}")
+            folders[planned], whole[planned] = folder, analysed(folder)
+        again = {str(n): partial(call, folder) for n, folder in folders.items()}
+        idle = interleaved(again, rounds)
+    for planned, times in whole.items():
+        seconds = idle[str(planned)]
+        idle_s = statistics.median(seconds)
+        found = {IDLE: idle_s} | {step: max(0.0, s - idle_s) for step, s in times.items()}
+        for step, step_s in found.items():
+            table.setdefault(step, {})[planned] = step_s
+        told = ", ".join(f"{step} {step_s:.1f} s" for step, step_s in found.items())
+        print(f"{planned} runs: {told} (spread of {IDLE} {spread_frac(seconds):.1%})", flush=True)
+    return table
+
+
+def ratio(
+    case: str, ours: float, unit: str = "s", *, goal: float | None = None, goal_name: str = ""
+) -> Ratio:
+    """A figure beside its goal, where it has one; the lower the better."""
+    share = goal / ours if goal is not None and ours > 0 else None
+    return Ratio("workflow_scale", case, ours, goal, goal_name, unit, share, None, None)
+
+
+def run(counts: Sequence[int] = (60, 300, 1000), rounds: int = 3) -> list[Ratio]:
+    """Nothing to do beside its goal, and the growth of each step beside a linear one."""
+    table = measure(counts, rounds)
+    smallest, largest = min(table[IDLE]), max(table[IDLE])
+    found = [ratio(f"{IDLE}, {smallest} runs", table[IDLE][smallest],
+                   goal=IDLE_GOAL_S, goal_name="goal")]  # fmt: skip
+    for step, seconds in table.items():
+        found.append(ratio(f"{step}, {largest} runs", seconds[largest]))
+        power = exponent(seconds)
+        if power is not None:
+            print(f"{step:>14}: grows as runs^{power:.2f}", flush=True)
+            case = f"{step}, exponent of growth"
+            found.append(ratio(case, power, "", goal=1.0, goal_name="linear"))
+    return found
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, nargs="+", default=[60, 300, 1000])
+    parser.add_argument("--rounds", type=int, default=3)
+    arguments = parser.parse_args()
+    print(machine(), flush=True)
+    run(arguments.runs, arguments.rounds)

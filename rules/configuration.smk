@@ -11,11 +11,13 @@ sys.path.insert(0, str(SCRIPTS))
 # `python` and `torchrun` in the rules are those of the environment that runs Snakemake.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
+from snakemake.exceptions import WorkflowError
 from snakemake.settings.types import ExecMode
 
 from dpscale.config import ConfigError, load_config
 from dpscale.config.datasets import DOWNLOADED
 from dpscale.plan import planned_runs, sweep_probe
+from dpscale.plan.names import pattern_of
 
 # A configuration given on the command line stands alone: nothing of the default leaks into it.
 if not workflow.overwrite_configfiles:
@@ -30,7 +32,18 @@ except ConfigError as error:
 
 RESULTS = f"results/{CONFIG.name}"
 RUN = f"{RESULTS}/runs/{{run}}"
-PLAN = planned_runs(CONFIG)
+
+
+class Plan(dict):
+    """Specs by run; a rule's pattern may match a run that nobody planned."""
+
+    def __missing__(self, run):
+        raise WorkflowError(
+            f"{RESULTS}/runs/{run}: the configuration plans no such run"
+        )
+
+
+PLAN = Plan(planned_runs(CONFIG))
 # Everything but the report's title block and other people's tables, which concern no run.
 CONFIG_JSON = CONFIG.model_dump_json(exclude={"report", "audit"})
 NEVER = "(?!)"  # matches no run: the study is left out of the configuration
@@ -42,8 +55,8 @@ def runs_of(*studies):
 
 
 def only(runs):
-    """A wildcard constraint that matches just these runs."""
-    return "|".join(runs) or NEVER
+    """A wildcard constraint that matches these of the planned runs."""
+    return pattern_of(runs, PLAN) or NEVER
 
 
 def spec_json(wildcards):

@@ -1,6 +1,7 @@
 """The rendered report: escaped, whole, self-contained, each number tied to its runs."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -250,6 +251,41 @@ def test_a_wide_table_leaves_out_a_column_without_one_result_and_says_so():
 def test_a_wide_table_keeps_a_column_with_a_result():
     view = table_view(wide_table(Value(value=1.0, unit="s")), sources(), number=1, image=False)
     assert (len(view.columns), view.left_out) == (9, [])
+
+
+def long_table(rows: int) -> Table:
+    """A table of one column, its rows numbered from 1."""
+    columns = [Column(key="n", title="N")]
+    return Table(caption="Times.", columns=columns, rows=[{"n": n + 1} for n in range(rows)])
+
+
+def test_a_table_of_very_many_rows_shows_the_first_and_says_how_many_there_are():
+    view = table_view(long_table(1234), sources(), number=1, image=False)
+    assert (len(view.rows), view.caption) == (
+        100,
+        "Times. The first 100 of 1\u202f234 rows; all are in answers.json, and what they are made "
+        "of in derived/*.csv",
+    )
+
+
+def test_a_table_of_a_hundred_rows_is_whole():
+    view = table_view(long_table(100), sources(), number=1, image=False)
+    assert (len(view.rows), view.caption) == (100, "Times.")
+
+
+def test_the_appendix_of_very_many_runs_lists_those_that_numbers_lead_to_or_that_failed(
+    make_report,
+):
+    report = make_report()
+    (first, *_) = report.runs
+    extra = [{**first, "run": f"more-{n}", "message": None} for n in range(600)]
+    failed = {**first, "run": "failed", "message": "no memory left"}
+    text = render_report(
+        replace(report, runs=[*report.runs, *extra, failed]), templates=TEMPLATES, medium="html"
+    )
+    ids = Page(text).ids
+    assert "run-more-1" not in ids
+    assert {"run-failed", "run-scaling-n1-b32"} <= set(ids)
 
 
 def test_a_setting_in_a_table_links_to_nothing():

@@ -19,7 +19,7 @@ from dpscale.train.studies.search_groups import LoopGroup, StackedGroup
 from dpscale.train.studies.search_noise import gradient_squares
 from dpscale.train.studies.search_points import Point, draw_points
 from dpscale.train.studies.search_race import Evaluation, Outcome, Rules, Trial, race
-from dpscale.train.studies.search_supply import supply
+from dpscale.train.studies.search_supply import held, supply
 from dpscale.train.worker import Place
 
 CPU = torch.device("cpu")
@@ -72,6 +72,23 @@ def test_a_group_goes_on_with_those_kept_alone(dataset):
                 kept.keep([1, 3])
             part = kept.step(x, y, shared=True)
         torch.testing.assert_close(part, whole[[1, 3]], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [StackedGroup, LoopGroup])
+def test_an_evaluation_that_may_stop_is_exact_up_to_the_goal_and_beyond_it_above(dataset, kind):
+    own = spec()
+    made = group(kind, own, dataset, [0, 1, 2, 3], nesterov=True, decay=0.0)
+    batches = supply(dataset, 16, [0, 1, 2, 3], CPU)
+    for x, y, shared in [next(batches) for _ in range(30)]:
+        made.step(x, y, shared=shared)
+    validation = held(dataset.validation, dataset, CPU)
+    whole = made.errors(validation)
+    goal = float(whole.median())
+    stopped = made.errors(validation, beyond=goal)
+    within = whole <= goal
+    assert 0 < int(within.sum()) < len(POINTS)
+    assert torch.equal(stopped[within], whole[within])
+    assert bool((stopped[~within] > goal).all())
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "momentum", "nesterov"])
@@ -139,7 +156,7 @@ class Scripted:
         self.done += 1
         return torch.tensor([math.nan if goal < 0 else 1.0 for goal in self.goals])
 
-    def errors(self, batches):
+    def errors(self, batches, *, beyond=math.inf):
         return torch.tensor([0.0 if self.done >= goal else 1.0 for goal in self.goals])
 
     def keep(self, places):

@@ -27,7 +27,7 @@ def provenance(*, device: str, devices: int, backend: str) -> dict[str, Any]:
     """
     host = os.environ.get("SLURM_CLUSTER_NAME") or socket.gethostname()
     versions = {name: _version(name) for name in PACKAGES}
-    cpu = f"{_cpu_model()} x{os.cpu_count()}"
+    cpu = f"{cpu_model()} x{os.cpu_count()}"
     fingerprint = " | ".join(
         [f"{devices} x {device}", cpu, f"torch {versions['torch']}", backend, host]
     )
@@ -53,7 +53,8 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _cpu_model() -> str:
+def cpu_model() -> str:
+    """The processor's model, as the machine names it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpscale.derive.cells import Cell, cells, in_study, rounds_of
+from dpscale.derive.cells import Cell, by_arm_and_run, cells, in_study, rounds_of
 from dpscale.derive.columns import Columns, as_table, flags, floats, integers, known, texts
 from dpscale.derive.communication import split_of
 from dpscale.derive.epoch_times import steps_of_full_batches
 from dpscale.derive.formulas import epoch_seconds
+from dpscale.derive.rows import RowsByKey
 from dpscale.derive.statistics import Estimate, interval_columns, median
 from dpscale.plan.assignment import SPLIT_STUDY
 
@@ -63,7 +64,7 @@ def _estimate(split: pd.Series, column: str) -> Estimate:
     return Estimate(value, low, high, 0)
 
 
-def _row(cell: Cell, split: pd.Series | None, times: pd.DataFrame, steps: pd.DataFrame) -> dict:
+def _row(cell: Cell, split: pd.Series | None, times: RowsByKey, steps: pd.DataFrame) -> dict:
     epoch = median(rounds_of(cell, times, ARM))
     row: dict[str, Any] = {
         "workers": cell.workers,
@@ -101,10 +102,10 @@ def split(
     """
     planned = in_study(runs, SPLIT_STUDY)
     arms = split_of(planned, epoch_times, spans)
-    full = steps_of_full_batches(steps, planned)
+    times, full = by_arm_and_run(epoch_times), steps_of_full_batches(steps, planned)
     rows = []
     for cell in cells(planned):
         same = (arms["workers"] == cell.workers) & (arms["nodes"] == (cell.nodes or -1))
         own = arms[same & (arms["status"] == "complete")]
-        rows.append(_row(cell, own.iloc[0] if len(own) else None, epoch_times, full))
+        rows.append(_row(cell, own.iloc[0] if len(own) else None, times, full))
     return as_table(rows, COLUMNS)

@@ -1,12 +1,13 @@
 """Cells: the planned runs of one (workers, nodes, per-worker batch), taken together."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from dpscale.derive.columns import known
+from dpscale.derive.rows import RowsByKey
 
 CELL = ["workers", "nodes", "per_worker_batch"]
 
@@ -47,25 +48,41 @@ def combined_status(statuses: Iterable[str]) -> str:
     return min(statuses, key=lambda status: weights.get(status, len(weights)))
 
 
-def first_known(column: pd.Series) -> Any:
+def first_known(column: Iterable[Any]) -> Any:
     """Return the first value of the column that is not null, or None."""
     return next((value for value in column if known(value) is not None), None)
 
 
+_READ = ["run", "status", "train_samples", "payload_bytes", "oversubscribed"]
+
+
 def cells(runs: pd.DataFrame) -> list[Cell]:
     """Return the cells of these runs in ascending order of workers, nodes and batch."""
-    found = []
-    for (workers, nodes, batch), group in runs.groupby(CELL, dropna=False):
-        status = combined_status(group["status"])
-        alike = group[group["status"] == status]
-        over = alike["oversubscribed"].dropna()
-        nodes = None if known(nodes) is None else int(nodes)
-        found.append(Cell(
-            int(workers), nodes, int(batch), status, tuple(alike["run"]),
-            first_known(alike["train_samples"]), first_known(alike["payload_bytes"]),
-            bool(over.any()) if len(over) else None,
-        ))  # fmt: skip
-    return found
+    columns = {name: [known(value) for value in runs[name].tolist()] for name in [*CELL, *_READ]}
+    groups: dict[tuple[int, int | None, int], list[dict[str, Any]]] = {}
+    for values in zip(*columns.values(), strict=True):
+        row = dict(zip(columns, values, strict=True))
+        nodes = None if row["nodes"] is None else int(row["nodes"])
+        key = (int(row["workers"]), nodes, int(row["per_worker_batch"]))
+        groups.setdefault(key, []).append(row)
+    return [_cell(key, groups[key]) for key in sorted(groups, key=_unknown_last)]
+
+
+def _unknown_last(key: tuple[int, int | None, int]) -> tuple[int, bool, int, int]:
+    workers, nodes, batch = key
+    return workers, nodes is None, nodes or 0, batch
+
+
+def _cell(key: tuple[int, int | None, int], rows: Sequence[dict[str, Any]]) -> Cell:
+    status = combined_status(row["status"] for row in rows)
+    alike = [row for row in rows if row["status"] == status]
+    over = [row["oversubscribed"] for row in alike if row["oversubscribed"] is not None]
+    return Cell(
+        *key, status, tuple(row["run"] for row in alike),
+        first_known(row["train_samples"] for row in alike),
+        first_known(row["payload_bytes"] for row in alike),
+        bool(any(over)) if over else None,
+    )  # fmt: skip
 
 
 def one_worker_bases(found: Iterable[Cell]) -> dict[int, Cell]:
@@ -74,24 +91,25 @@ def one_worker_bases(found: Iterable[Cell]) -> dict[int, Cell]:
             if cell.workers == 1 and cell.nodes in (1, None)}  # fmt: skip
 
 
-def rounds_of(cell: Cell | None, epoch_times: pd.DataFrame, arm: str) -> pd.Series:
+def by_arm_and_run(epoch_times: pd.DataFrame) -> RowsByKey:
+    """Return the timed repeats labelled by (run, repeat), to be found by (arm, run)."""
+    return RowsByKey(epoch_times.set_index(["run", "repeat"]), "arm", "run")
+
+
+def rounds_of(cell: Cell | None, times: RowsByKey, arm: str) -> pd.Series:
     """Return the epoch seconds of every repeat of the cell's complete runs in one arm.
 
     Labelled by (run, repeat): equal labels of two arms are of the same round.
     """
-    return of_rounds(cell, epoch_times, arm)["epoch_s"]
+    return of_rounds(cell, times, arm)["epoch_s"]
 
 
-def of_rounds(cell: Cell | None, epoch_times: pd.DataFrame, arm: str) -> pd.DataFrame:
-    """Return the rows of `epoch_times` of a cell's complete runs in one arm, by (run, repeat)."""
-    chosen = epoch_times["arm"] == arm
-    if cell is None or cell.status != "complete":
-        chosen &= False
-    else:
-        chosen &= epoch_times["run"].isin(cell.runs)
-    return epoch_times[chosen].set_index(["run", "repeat"])
+def of_rounds(cell: Cell | None, times: RowsByKey, arm: str) -> pd.DataFrame:
+    """Return the rows of a cell's complete runs in one arm, of `by_arm_and_run`."""
+    complete = cell is not None and cell.status == "complete"
+    return times.of(*((arm, run) for run in cell.runs)) if cell and complete else times.of()
 
 
-def repeats_of(cell: Cell | None, epoch_times: pd.DataFrame, arm: str) -> np.ndarray:
+def repeats_of(cell: Cell | None, times: RowsByKey, arm: str) -> np.ndarray:
     """Return the epoch seconds of every repeat of the cell's complete runs in one arm."""
-    return rounds_of(cell, epoch_times, arm).to_numpy(dtype=float)
+    return rounds_of(cell, times, arm).to_numpy(dtype=float)

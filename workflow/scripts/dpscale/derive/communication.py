@@ -6,6 +6,7 @@ import pandas as pd
 
 from dpscale.derive.cells import (
     Cell,
+    by_arm_and_run,
     cells,
     in_study,
     of_rounds,
@@ -18,6 +19,7 @@ from dpscale.derive.formulas import (
     compute_seconds,
     iterations_per_epoch,
 )
+from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import (
     UNKNOWN,
@@ -45,14 +47,14 @@ COLUMNS: Columns = (
 DDP = "without_loading"
 
 
-def _compute(cell: Cell, base: Cell | None, times: pd.DataFrame) -> pd.Series:
+def _compute(cell: Cell, base: Cell | None, times: RowsByKey) -> pd.Series:
     """Return T_1/N of every repeat: of rank 0 alone in the same run, else of the one-worker run."""
     solo = rounds_of(cell, times, "solo")
     one = solo if len(solo) else rounds_of(base, times, DDP)
     return compute_seconds(one, cell.workers)
 
 
-def _parts(cell: Cell, compute: pd.Series, times: pd.DataFrame) -> dict[str, Estimate]:
+def _parts(cell: Cell, compute: pd.Series, times: RowsByKey) -> dict[str, Estimate]:
     """Return what T_N is more than T_1/N, part by part; the parts add up by construction."""
     ddp = rounds_of(cell, times, DDP)
     noop, reference = (rounds_of(cell, times, arm) for arm in ("noop_hook", "reference"))
@@ -71,12 +73,12 @@ def _parts(cell: Cell, compute: pd.Series, times: pd.DataFrame) -> dict[str, Est
     }
 
 
-def _span(cell: Cell, spans: pd.DataFrame) -> Estimate:
+def _span(cell: Cell, spans: RowsByKey) -> Estimate:
     """Return the median seconds per epoch from the first bucket's start to the last one's end.
 
     Of each iteration the rank that waited least: the others' spans hold its delay too.
     """
-    own = spans[spans["run"].isin(cell.runs)] if cell.status == "complete" else spans[:0]
+    own = spans.of(*cell.runs) if cell.status == "complete" else spans.of()
     if own.empty or cell.train_samples is None:
         return UNKNOWN
     least = own.groupby(["run", "iteration"])["span_s"].min()
@@ -96,7 +98,7 @@ def _covers_zero(estimate: Estimate) -> bool | None:
     return None if where == "unknown" else where == "indistinct"
 
 
-def _row(cell: Cell, base: Cell | None, times: pd.DataFrame, spans: pd.DataFrame) -> dict[str, Any]:
+def _row(cell: Cell, base: Cell | None, times: RowsByKey, spans: RowsByKey) -> dict[str, Any]:
     """Return the row of a cell of several workers."""
     epoch = median(rounds_of(cell, times, DDP))
     of_one = _compute(cell, base, times)
@@ -123,7 +125,7 @@ def _row(cell: Cell, base: Cell | None, times: pd.DataFrame, spans: pd.DataFrame
     }  # fmt: skip
 
 
-def _one_worker_row(cell: Cell, times: pd.DataFrame) -> dict[str, Any]:
+def _one_worker_row(cell: Cell, times: RowsByKey) -> dict[str, Any]:
     """Return the row of one worker: it is its own reference, and has nobody to talk to."""
     epoch = median(rounds_of(cell, times, DDP))
     row = _of_cell(cell, cell, times) | _columns({"epoch_s": epoch, "compute_s": epoch})
@@ -134,7 +136,7 @@ def _one_worker_row(cell: Cell, times: pd.DataFrame) -> dict[str, Any]:
     return row | parts | {"straggler_frac": 0.0, "repeats": epoch.repeats}
 
 
-def _of_cell(cell: Cell, base: Cell | None, times: pd.DataFrame) -> dict[str, Any]:
+def _of_cell(cell: Cell, base: Cell | None, times: RowsByKey) -> dict[str, Any]:
     return {
         "workers": cell.workers,
         "nodes": cell.nodes,
@@ -170,10 +172,11 @@ def split_of(planned: pd.DataFrame, epoch_times: pd.DataFrame, spans: pd.DataFra
     require_same_machine(planned)
     found = cells(planned)
     bases = one_worker_bases(found)
+    times, spans_by_run = by_arm_and_run(epoch_times), RowsByKey(spans, "run")
     rows = [
-        _one_worker_row(cell, epoch_times)
+        _one_worker_row(cell, times)
         if cell.workers == 1
-        else _row(cell, bases[cell.per_worker_batch], epoch_times, spans)
+        else _row(cell, bases[cell.per_worker_batch], times, spans_by_run)
         for cell in found
         if cell.per_worker_batch in bases
     ]

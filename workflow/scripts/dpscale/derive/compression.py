@@ -4,9 +4,10 @@ from typing import Any
 
 import pandas as pd
 
-from dpscale.derive.cells import Cell, cells, in_study, rounds_of
+from dpscale.derive.cells import Cell, by_arm_and_run, cells, in_study, rounds_of
 from dpscale.derive.columns import Columns, as_table, floats, integers, known, texts
 from dpscale.derive.formulas import iterations_per_epoch
+from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import UNKNOWN, Estimate, median, paired_median_ratio
 
@@ -46,7 +47,7 @@ def _ratio(value: float | None, base: float | None) -> float | None:
 
 
 def _row(
-    cell: Cell, hook: str, times: pd.DataFrame, collectives: pd.DataFrame, wire: pd.DataFrame
+    cell: Cell, hook: str, times: RowsByKey, collectives: pd.DataFrame, wire: pd.DataFrame
 ) -> dict[str, Any]:
     own, base = rounds_of(cell, times, hook), rounds_of(cell, times, BASE)
     step = ratio = UNKNOWN
@@ -83,6 +84,7 @@ def compression(
     """
     planned = in_study(runs, "compression")
     require_same_machine(planned)
+    times = by_arm_and_run(epoch_times)
     rows = []
     for cell in cells(planned):
         own = epoch_times[epoch_times["run"].isin(cell.runs)]
@@ -92,5 +94,5 @@ def compression(
                          "per_worker_batch": cell.per_worker_batch,
                          "runs": " ".join(cell.runs)})  # fmt: skip
             continue
-        rows += [_row(cell, hook, epoch_times, collectives, wire) for hook in sorted(hooks)]
+        rows += [_row(cell, hook, times, collectives, wire) for hook in sorted(hooks)]
     return as_table(rows, COLUMNS)

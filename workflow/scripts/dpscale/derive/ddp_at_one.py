@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from dpscale.derive.cells import cells, in_study, rounds_of
+from dpscale.derive.cells import by_arm_and_run, cells, in_study, rounds_of
 from dpscale.derive.columns import Columns, as_table, floats, integers, texts
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import UNKNOWN, median, paired_median_ratio
@@ -24,10 +24,11 @@ def ddp_at_one(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """
     planned = in_study(runs, "scaling")
     require_same_machine(planned)
+    times = by_arm_and_run(epoch_times)
     rows = []
     for cell in cells(planned[planned["workers"] == 1]):
-        bare = rounds_of(cell, epoch_times, "without_loading")
-        wrapped = rounds_of(cell, epoch_times, "ddp_of_one")
+        bare = rounds_of(cell, times, "without_loading")
+        wrapped = rounds_of(cell, times, "ddp_of_one")
         ratio = paired_median_ratio(wrapped, bare) if len(wrapped) and len(bare) else UNKNOWN
         over = [None if bound is None else bound - 1 for bound in ratio[:3]]
         rows.append({

@@ -55,13 +55,14 @@ def phases(steps: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     require_same_machine(planned)
     repeats = _per_repeat(steps, planned)
     rows: list[dict[str, Any]] = []
-    for key, group in repeats.groupby(_OF_RUN, dropna=False, sort=False):
-        seconds = group[PHASES].astype(float).median()
-        whole = dict(zip(_OF_RUN, key, strict=True)) | {"status": "complete"}
-        for phase in PHASES:
-            share = seconds[phase] / seconds.sum() if seconds.sum() else None
-            rows.append(whole | {"phase": phase, "epoch_s": seconds[phase], "share_frac": share,
-                                 "repeats": len(group)})  # fmt: skip
+    by_run = repeats.astype(dict.fromkeys(PHASES, float)).groupby(_OF_RUN, dropna=False, sort=False)
+    medians, counts = by_run[PHASES].median(), by_run.size()
+    for key, seconds, count in zip(medians.index, medians.to_numpy(), counts, strict=True):
+        whole = dict(zip(_OF_RUN, key, strict=True)) | {"status": "complete", "repeats": count}
+        total_s = seconds.sum()
+        for phase, phase_s in zip(PHASES, seconds, strict=True):
+            share = phase_s / total_s if total_s else None
+            rows.append(whole | {"phase": phase, "epoch_s": phase_s, "share_frac": share})
     for _, run in planned[planned["status"] != "complete"].iterrows():
         rows.append({name: run[name] for name in [*_OF_RUN, "status"]})
     return as_table(rows, COLUMNS)

@@ -7,6 +7,7 @@ import pandas as pd
 from dpscale.derive.cells import in_study
 from dpscale.derive.columns import Columns, as_table, floats, integers, known, texts
 from dpscale.derive.formulas import iterations_per_epoch, ring_allreduce_seconds
+from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.step_model import BucketSeconds, StepModel, share_of, step_models
 
@@ -56,12 +57,12 @@ def _predicted(fit: StepModel, workers: int, share: float, link: pd.Series) -> d
 
 
 def _row(
-    part: pd.Series, fit: StepModel | None, link: pd.DataFrame, runs: pd.DataFrame
+    part: pd.Series, fit: StepModel | None, link: pd.DataFrame, runs: RowsByKey
 ) -> dict[str, Any]:
     """Return the row of a cell of `communication` that no fit has seen."""
     row = {name: part[name] for name in ("workers", "nodes", "per_worker_batch", "status", "runs")}
     names = str(part["runs"]).split()
-    samples = runs.loc[runs["run"].isin(names), "train_samples"].dropna()
+    samples = runs.of(*names)["train_samples"].dropna()
     workers = int(part["workers"])
     if part["status"] == "complete" and len(samples):
         iterations = iterations_per_epoch(
@@ -97,12 +98,13 @@ def prediction(
     """
     require_same_machine(in_study(runs, "scaling", "link"))
     models = step_models(communication, phases, buckets, runs)
+    by_run = RowsByKey(runs, "run")
     rows = []
     for batch, cells in communication.groupby("per_worker_batch"):
         fit = next(iter(models.get(int(batch), [])), None)
         several = sorted({int(n) for n in cells["workers"] if n > 1})
         seen = fit.workers if fit else min(several, default=0)
         rows += [
-            _row(part, fit, link, runs) for _, part in cells.iterrows() if part["workers"] > seen
+            _row(part, fit, link, by_run) for _, part in cells.iterrows() if part["workers"] > seen
         ]
     return as_table(rows, COLUMNS)

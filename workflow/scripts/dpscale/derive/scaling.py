@@ -4,9 +4,17 @@ from typing import Any
 
 import pandas as pd
 
-from dpscale.derive.cells import Cell, cells, in_study, one_worker_bases, repeats_of
+from dpscale.derive.cells import (
+    Cell,
+    by_arm_and_run,
+    cells,
+    in_study,
+    one_worker_bases,
+    repeats_of,
+)
 from dpscale.derive.columns import Columns, as_table, flags, floats, integers, texts
 from dpscale.derive.formulas import efficiency
+from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import UNKNOWN, Estimate, median, median_ratio
 
@@ -25,17 +33,17 @@ COLUMNS: Columns = (
 ARM = "with_loading"
 
 
-def _speedup(cell: Cell, base: Cell | None, epoch_times: pd.DataFrame) -> Estimate:
+def _speedup(cell: Cell, base: Cell | None, times: RowsByKey) -> Estimate:
     """Return T_1/T_N of the cell against its base; the base against itself is exactly 1."""
-    of_cell, of_base = (repeats_of(one, epoch_times, ARM) for one in (cell, base))
+    of_cell, of_base = (repeats_of(one, times, ARM) for one in (cell, base))
     if cell == base and len(of_cell):
         return Estimate(1.0, 1.0, 1.0, len(of_cell))
     return median_ratio(of_base, of_cell) if len(of_cell) and len(of_base) else UNKNOWN
 
 
-def _row(kind: str, cell: Cell, base: Cell | None, epoch_times: pd.DataFrame) -> dict[str, Any]:
-    time = median(repeats_of(cell, epoch_times, ARM))
-    ratio = _speedup(cell, base, epoch_times)
+def _row(kind: str, cell: Cell, base: Cell | None, times: RowsByKey) -> dict[str, Any]:
+    time = median(repeats_of(cell, times, ARM))
+    ratio = _speedup(cell, base, times)
     share = [None if bound is None else efficiency(bound, cell.workers) for bound in ratio[:3]]
     return {
         "kind": kind,
@@ -73,12 +81,13 @@ def scaling(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     require_same_machine(planned)
     found = cells(planned)
     bases = one_worker_bases(found)
+    times = by_arm_and_run(epoch_times)
     rows = []
     for cell in found:
         base = bases.get(cell.per_worker_batch)
         if base or cell.global_batch not in bases:
-            rows.append(_row("weak", cell, base, epoch_times))
+            rows.append(_row("weak", cell, base, times))
     for cell in sorted(found, key=lambda one: (one.global_batch, one.workers, one.nodes or 1)):
         if cell.global_batch in bases:
-            rows.append(_row("strong", cell, bases[cell.global_batch], epoch_times))
+            rows.append(_row("strong", cell, bases[cell.global_batch], times))
     return as_table(rows, COLUMNS)

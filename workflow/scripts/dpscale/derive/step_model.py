@@ -10,6 +10,7 @@ from dpscale.derive.cells import Cell, cells, in_study
 from dpscale.derive.columns import known
 from dpscale.derive.formulas import device_share, iterations_per_epoch
 from dpscale.derive.overlap import Observed, Transfer, exposed_seconds, observe, transfer
+from dpscale.derive.rows import RowsByKey
 
 BucketSeconds = Callable[[int], float]  # seconds of the all-reduce of a bucket of these bytes
 
@@ -48,11 +49,9 @@ class StepModel:
         return ideal.total_s, exposed_seconds(ideal, observed)
 
 
-def share_of(runs: pd.DataFrame, names: Sequence[str]) -> float:
+def share_of(runs: RowsByKey, names: Sequence[str]) -> float:
     """Return how many workers share a device in these runs; 1 where it is unknown."""
-    own = runs[runs["run"].isin(names)].dropna(
-        subset=["workers_per_machine", "devices_per_machine"]
-    )
+    own = runs.of(*names).dropna(subset=["workers_per_machine", "devices_per_machine"])
     if own.empty:
         return 1.0
     first = own.iloc[0]
@@ -65,28 +64,30 @@ def step_models(
     """Return the models of the complete cells of N >= 2 with all arms, by b, ascending in N."""
     by_cell = {(c.workers, c.nodes, c.per_worker_batch): c
                for c in cells(in_study(runs, "scaling"))}  # fmt: skip
+    by_arm = RowsByKey(phases[phases["phase"] == "backward"], "run", "arm")
+    by_run = [RowsByKey(table, "run") for table in (buckets, runs)]
     found: dict[int, list[StepModel]] = {}
     for _, row in communication.sort_values(["workers", "nodes"]).iterrows():
         nodes = known(row["nodes"])
         batch = int(row["per_worker_batch"])
         cell = by_cell.get((int(row["workers"]), None if nodes is None else int(nodes), batch))
-        model = _model(row, cell, phases, buckets, runs) if cell and cell.workers > 1 else None
+        model = _model(row, cell, by_arm, *by_run) if cell and cell.workers > 1 else None
         if model:
             found.setdefault(batch, []).append(model)
     return found
 
 
 def _model(
-    row: Any, cell: Cell, phases: pd.DataFrame, buckets: pd.DataFrame, runs: pd.DataFrame
+    row: Any, cell: Cell, backward: RowsByKey, buckets: RowsByKey, runs: RowsByKey
 ) -> StepModel | None:
-    own = buckets[buckets["run"].isin(cell.runs[:1])].sort_values("index")
+    own = buckets.of(*cell.runs[:1]).sort_values("index")
     measured = [known(row[name]) for name in ("epoch_s", "exposed_s", "compute_s")]
     if own.empty or cell.train_samples is None or None in measured:
         return None
     epoch_s, exposed_s, solo_share_s = measured
     iterations = iterations_per_epoch(cell.train_samples, cell.workers, cell.per_worker_batch)
     compute_s = (epoch_s - exposed_s) / iterations
-    backward_frac = _backward_frac(phases, cell.runs[0])
+    backward_frac = _backward_frac(backward, cell.runs[0])
     if backward_frac is None or compute_s <= 0:
         return None
     return StepModel(
@@ -104,8 +105,7 @@ def _model(
     )
 
 
-def _backward_frac(phases: pd.DataFrame, run: str) -> float | None:
+def _backward_frac(backward: RowsByKey, run: str) -> float | None:
     """Return the share of the backward pass in a step of DDP that sends nothing."""
-    own = phases[(phases["run"] == run) & (phases["arm"] == "noop_hook")]
-    share = own.loc[own["phase"] == "backward", "share_frac"].dropna()
+    share = backward.of((run, "noop_hook"))["share_frac"].dropna()
     return float(share.iloc[0]) if len(share) else None

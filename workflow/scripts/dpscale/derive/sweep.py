@@ -4,10 +4,11 @@ from typing import Any
 
 import pandas as pd
 
-from dpscale.derive.cells import Cell, cells, in_study, repeats_of
+from dpscale.derive.cells import Cell, by_arm_and_run, cells, in_study, repeats_of
 from dpscale.derive.columns import Columns, as_table, flags, floats, integers, known, texts
 from dpscale.derive.epoch_times import steps_of_full_batches
 from dpscale.derive.formulas import epoch_seconds, full_steps, samples_per_second
+from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import median
 
@@ -58,11 +59,9 @@ def _largest(column: pd.Series) -> int | None:
     return known(column.astype("Int64").max())
 
 
-def _row(
-    cell: Cell, runs: pd.DataFrame, epoch_times: pd.DataFrame, phases: pd.DataFrame
-) -> dict[str, Any]:
+def _row(cell: Cell, runs: pd.DataFrame, times: RowsByKey, phases: pd.DataFrame) -> dict[str, Any]:
     own = runs[runs["run"].isin(cell.runs)]
-    time = median(repeats_of(cell, epoch_times, ARM))
+    time = median(repeats_of(cell, times, ARM))
     samples, batch = cell.train_samples, cell.per_worker_batch
     rate = samples_per_second(samples, time.value) if samples and time.value else None
     parts = phases[phases["run"].isin(cell.runs)]
@@ -96,10 +95,10 @@ def sweep(runs: pd.DataFrame, steps: pd.DataFrame, epoch_times: pd.DataFrame) ->
     """
     planned = in_study(runs, "sweep")
     require_same_machine(planned)
-    phases = _phases_of_rank_0(steps, planned)
+    times, phases = by_arm_and_run(epoch_times), _phases_of_rank_0(steps, planned)
     rows = []
     for cell in cells(planned):
-        rows.append(_row(cell, planned, epoch_times, phases))
+        rows.append(_row(cell, planned, times, phases))
         if cell.status in LIMITS:
             break
     return as_table(rows, SWEEP_COLUMNS)

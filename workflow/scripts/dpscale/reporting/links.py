@@ -44,7 +44,7 @@ def linked(
     runs = {
         wording: list(dict.fromkeys(run for group in groups for run in group))
         for wording, groups in _wordings(values).items()
-        if not only_certain or len(set(groups)) == 1
+        if wording in text and (not only_certain or len(set(groups)) == 1)
     }
     if not runs:
         return text

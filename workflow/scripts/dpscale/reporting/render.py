@@ -42,6 +42,7 @@ RUN_HEADS = (
     ("wall_s", "Wall time"),
     ("finished_at", "Finished (UTC)"),
 )
+MOST_RUNS = 500
 _RUN_UNITS = {"lr": "setting", "wall_s": "duration"}
 
 
@@ -62,6 +63,8 @@ def render_report(report: Report, *, templates: Path, medium: Medium) -> str:
     environment.globals["medium"] = medium
     sources = Sources.of_runs(row["run"] for row in report.runs)
     sections = _sections(report, sources, image=medium == "pdf")
+    summary = [_finding(text, report, sources, medium) for text in report.summary]
+    listed = _listed(report.runs, sources)  # what is linked is known once all else is written
     style = "style.css" if medium == "html" else "print.css"
     return environment.get_template("report.html.j2").render(
         report=report,
@@ -69,9 +72,10 @@ def render_report(report: Report, *, templates: Path, medium: Medium) -> str:
         pictures=report.pictures,
         figure_numbers=_first_places(sections),
         first_use=_first_use(sections),
-        summary=[_finding(text, report, sources, medium) for text in report.summary],
+        summary=summary,
         run_heads=[title for _, title in RUN_HEADS],
-        runs=[_run_view(row, sources) for row in report.runs],
+        runs=[_run_view(row, sources) for row in listed],
+        runs_left_out=len(report.runs) - len(listed),
         groups=sources.groups,
         anchors=sources.anchors,
         statuses=[(status.replace("_", " "), count) for status, count in report.statuses.items()],
@@ -82,6 +86,15 @@ def render_report(report: Report, *, templates: Path, medium: Medium) -> str:
 def _finding(text: str, report: Report, sources: Sources, medium: Medium) -> Markup:
     values = [value for answer in report.answers.values() for value in answer.values.values()]
     return linked(with_formulas(text, image=medium == "pdf"), values, sources, only_certain=True)
+
+
+def _listed(runs: list[dict[str, Any]], sources: Sources) -> list[dict[str, Any]]:
+    """The runs of the appendix: all, or of too many those linked to and the first that failed."""
+    if len(runs) <= MOST_RUNS:
+        return runs
+    failed = [row["run"] for row in runs if row["message"]][:MOST_RUNS]
+    wanted = sources.linked.union(failed)
+    return [row for row in runs if row["run"] in wanted]
 
 
 def _sections(report: Report, sources: Sources, *, image: bool) -> dict[str, AnswerView]:

@@ -20,9 +20,13 @@ class Group:
 
 @dataclass
 class Sources:
-    """Anchors of all runs, and of each group of runs once a number has asked for it."""
+    """Anchors of all runs, and of each group of runs once a number has asked for it.
+
+    linked: the runs that a number has asked for, alone or in a group.
+    """
 
     anchors: dict[str, str]
+    linked: set[str] = field(default_factory=set)
     _groups: dict[tuple[str, ...], Group] = field(default_factory=dict)
 
     @classmethod
@@ -46,6 +50,7 @@ class Sources:
         unknown = [run for run in wanted if run not in self.anchors]
         if unknown:
             raise UnknownRunError(f"no run is named {', '.join(unknown)}")
+        self.linked.update(wanted)
         if len(wanted) < 2:
             return "#" + self.anchors[wanted[0]] if wanted else ""
         number = len(self._groups) + 1

@@ -21,6 +21,7 @@ from dpscale.units import (
 NOTHING = "–"
 ROWS_KEPT_TOGETHER = 6
 MANY_COLUMNS = 8
+MOST_ROWS = 100  # of a table: nobody reads more, and thousands take a PDF hours
 SETTINGS = ("count", "setting")  # what was set has no runs behind it; what was measured has
 
 
@@ -47,6 +48,7 @@ class Head:
 class TableView:
     """A table ready to print: every cell is a measurement (`Shown`) or text.
 
+    caption: says so where not all rows are in `rows`.
     left_out: why, and the heads of, columns without one result that made the table too wide.
     """
 
@@ -128,10 +130,23 @@ def _empty(cells: Sequence[Cell]) -> str | None:
     return reasons.pop() if len(reasons) == 1 else None
 
 
+def _caption(table: Table) -> str:
+    """The caption; of a table that is cut, with where the other rows are."""
+    count = len(table.rows)
+    if count <= MOST_ROWS:
+        return table.caption
+    shown_rows, all_rows = (group_digits(number) for number in (MOST_ROWS, count))
+    return (
+        f"{table.caption.rstrip('.')}. The first {shown_rows} of {all_rows} rows; all are in "
+        "answers.json, and what they are made of in derived/*.csv"
+    )
+
+
 def table_view(table: Table, sources: Sources, *, number: int, image: bool) -> TableView:
     """Return a table with one scale a column and each measurement linked to its runs.
 
-    A table of many columns leaves out those without one result, and says so.
+    A table of many columns leaves out those without one result, and one of very many rows all but
+    the first MOST_ROWS; both say so.
     """
     heads, shown_columns, left_out = [], [], dict[str, list[Markup]]()
     for column in table.columns:
@@ -154,6 +169,6 @@ def table_view(table: Table, sources: Sources, *, number: int, image: bool) -> T
             _cell(row[key], form, table.runs[index] if table.runs else [], sources)
             for key, form in shown_columns
         ]
-        for index, row in enumerate(table.rows)
+        for index, row in enumerate(table.rows[:MOST_ROWS])
     ]
-    return TableView(number, table.caption, heads, rows, list(left_out.items()))
+    return TableView(number, _caption(table), heads, rows, list(left_out.items()))

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 
 from markupsafe import Markup
 
@@ -11,10 +12,12 @@ from dpscale.reporting.links import linked, reference
 from dpscale.reporting.sources import Sources
 from dpscale.reporting.tables import Shown, TableView, shown, table_view
 
+MOST_VALUES = 300  # of an answer
+
 
 @dataclass(frozen=True)
 class AnswerView:
-    """A section of the report."""
+    """A section of the report; `more_values` are not in `values`, of which there are too many."""
 
     id: str
     anchor: str
@@ -25,6 +28,7 @@ class AnswerView:
     tables: list[TableView]
     figures: list[str]
     values: list[tuple[str, Shown]]
+    more_values: int
     references: list[Markup]
     missing: list[str]
 
@@ -51,7 +55,11 @@ def answer_view(answer: Answer, sources: Sources, *, image: bool, first_table: i
             for number, table in enumerate(answer.tables, start=first_table)
         ],
         figures=answer.figures,
-        values=[(name, shown(value, sources)) for name, value in answer.values.items()],
+        values=[
+            (name, shown(value, sources))
+            for name, value in islice(answer.values.items(), MOST_VALUES)
+        ],
+        more_values=max(0, len(answer.values) - MOST_VALUES),
         references=[reference(text) for text in answer.references],
         missing=answer.missing,
     )

@@ -7,7 +7,7 @@ updates the learners as if each had one of its own.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from copy import deepcopy
+from copy import copy, deepcopy
 
 import torch
 from torch import Tensor, nn
@@ -37,7 +37,8 @@ class Stack:
 
         In training batch norm uses and updates each learner's own statistics.
         """
-        self._template.train(training)
+        if self._template.training != training:  # it goes through all modules
+            self._template.train(training)
 
         def one(parameters: dict[str, Tensor], buffers: dict[str, Tensor], x: Tensor) -> Tensor:
             result: Tensor = functional_call(self._template, (parameters, buffers), (x,))
@@ -74,15 +75,28 @@ class Stack:
             samples += len(labels)
         return losses / samples, correct / samples
 
+    @torch.no_grad()
+    def right(self, images: Tensor, labels: Tensor, learners: Sequence[int]) -> Tensor:
+        """Right predictions, on the CPU, of each of these learners for images that all share."""
+        some = self if len(learners) == self.learners else self._only(learners)
+        return (some.logits(images, training=False, shared=True).argmax(2) == labels).sum(1).cpu()
+
     def keep(self, learners: Sequence[int]) -> None:
         """Goes on with these learners alone, in this order."""
+        kept = self._only(learners)
+        self.parameters = {name: value.requires_grad_() for name, value in kept.parameters.items()}
+        self.buffers, self.learners = kept.buffers, kept.learners
+
+    def _only(self, learners: Sequence[int]) -> "Stack":
+        """A stack of copies of these learners, in this order, without gradients."""
         chosen = torch.tensor(learners, device=next(iter(self.parameters.values())).device)
-        self.parameters = {
-            name: value.detach().index_select(0, chosen).requires_grad_()
-            for name, value in self.parameters.items()
+        some = copy(self)
+        some.parameters = {
+            name: value.detach().index_select(0, chosen) for name, value in self.parameters.items()
         }
-        self.buffers = {name: value.index_select(0, chosen) for name, value in self.buffers.items()}
-        self.learners = len(learners)
+        some.buffers = {name: value.index_select(0, chosen) for name, value in self.buffers.items()}
+        some.learners = len(learners)
+        return some
 
 
 def _losses(logits: Tensor, labels: Tensor) -> Tensor:

@@ -4,7 +4,8 @@ Both do the same arithmetic. A stack saves the overhead of many small operations
 the time at small batches; at large ones its activations leave the caches and it is slower.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from typing import Protocol
 
@@ -17,6 +18,9 @@ from dpscale.train.data import Batch
 from dpscale.train.stacked import Stack
 from dpscale.train.studies.search_points import Point
 
+# Samples after which an evaluation looks whose share is already beyond the one in question.
+LOOKS = (64, 128)
+
 
 class Group(Protocol):
     """k networks, each with its own learning rate and momentum."""
@@ -27,8 +31,12 @@ class Group(Protocol):
         images [k, b, ...] and labels [k, b]; without the k where all share the batch.
         """
 
-    def errors(self, batches: Sequence[Batch]) -> Tensor:
-        """Shares [k] of samples that are classified wrongly, float64 on the CPU."""
+    def errors(self, batches: Sequence[Batch], *, beyond: float = math.inf) -> Tensor:
+        """Shares [k] of samples that are classified wrongly, float64 on the CPU.
+
+        A network whose share is beyond `beyond` for certain is not evaluated further: its share
+        may be larger than what is returned.
+        """
 
     def keep(self, places: Sequence[int]) -> None:
         """Goes on with the networks at these places alone."""
@@ -93,11 +101,8 @@ class StackedGroup:
         self._sgd.step()
         return losses.cpu()
 
-    def errors(self, batches: Sequence[Batch]) -> Tensor:
-        samples = sum(len(labels) for _, labels in batches)
-        # Whole counts again: a share may be exactly the goal, in both kinds of group.
-        right = (self._stack.evaluate(batches)[1].double() * samples).round()
-        return (samples - right) / samples
+    def errors(self, batches: Sequence[Batch], *, beyond: float = math.inf) -> Tensor:
+        return _wrong_shares(self._stack.right, self._stack.learners, batches, beyond)
 
     def keep(self, places: Sequence[int]) -> None:
         self._stack.keep(places)
@@ -133,17 +138,43 @@ class LoopGroup:
             losses.append(loss.detach())
         return torch.stack(losses).cpu()
 
+    def errors(self, batches: Sequence[Batch], *, beyond: float = math.inf) -> Tensor:
+        return _wrong_shares(self._right, len(self._networks), batches, beyond)
+
     @torch.no_grad()
-    def errors(self, batches: Sequence[Batch]) -> Tensor:
-        wrong = torch.zeros(len(self._networks), dtype=torch.float64)
-        samples = sum(len(labels) for _, labels in batches)
-        for place, network in enumerate(self._networks):
-            network.eval()
-            wrong[place] = sum(
-                int((network(images).argmax(1) != labels).sum()) for images, labels in batches
-            )
-        return wrong / samples
+    def _right(self, images: Tensor, labels: Tensor, places: Sequence[int]) -> Tensor:
+        """Right predictions of each of the networks at these places."""
+        networks = [self._networks[place].eval() for place in places]
+        return torch.stack([(network(images).argmax(1) == labels).sum() for network in networks])
 
     def keep(self, places: Sequence[int]) -> None:
         self._networks = [self._networks[place] for place in places]
         self._optimizers = [self._optimizers[place] for place in places]
+
+
+def _wrong_shares(
+    right: Callable[[Tensor, Tensor, Sequence[int]], Tensor],
+    networks: int,
+    batches: Sequence[Batch],
+    beyond: float,
+) -> Tensor:
+    """`Group.errors`; right: counts right predictions of images by the networks at some places."""
+    samples = sum(len(labels) for _, labels in batches)
+    wrong = torch.zeros(networks, dtype=torch.float64)
+    left = list(range(networks))
+    for images, labels in batches if math.isinf(beyond) else _in_parts(batches):
+        wrong[left] += len(labels) - right(images, labels, left).cpu()
+        left = [place for place in left if wrong[place] / samples <= beyond]
+        if not left:
+            break
+    return wrong / samples
+
+
+def _in_parts(batches: Sequence[Batch]) -> Iterator[Batch]:
+    """The batches, the first of them in parts of LOOKS samples and the rest."""
+    (images, labels), *others = batches
+    sizes = [size for size in LOOKS if size < len(labels)]
+    sizes = sizes if sum(sizes) < len(labels) else []
+    sizes.append(len(labels) - sum(sizes))
+    yield from zip(images.split(sizes), labels.split(sizes), strict=True)
+    yield from others

@@ -91,10 +91,13 @@ def race(
         noted = step.bit_count() == 1  # 1, 2, 4, 8 ...
         if step % rules.interval and not noted and step + 1 <= rules.last(steps_to_goal):
             continue
-        errors = group.errors(validation)
+        # Most evaluations only ask who is at the goal; those that are recorded are of all samples.
+        errors = group.errors(validation, beyond=math.inf if noted else rules.goal_error_frac)
         reached = finite & (errors <= rules.goal_error_frac)
         steps_to_goal += [step] * int(reached.sum())
         ended = reached | ~finite | (step + 1 > rules.last(steps_to_goal))
+        if ended.any() and not noted:
+            errors = group.errors(validation)
         tests = group.errors(test) if test and reached.any() else None
         for place, index in enumerate(running):
             if finite[place] and (noted or ended[place]):

@@ -6,6 +6,7 @@ from itertools import count
 import torch
 
 from dpscale.train.data import Batch, Dataset, Loader, Split, build_loader, evaluation_batches
+from dpscale.train.data.augmentation import Normalise
 from dpscale.train.evaluate import EVALUATION_BATCH
 from dpscale.train.studies.search_race import Drawn
 
@@ -27,13 +28,14 @@ def supply(
     """
     loaders = {seed: loader(dataset, batch, seed, device) for seed in seeds}
     places = torch.tensor([list(loaders).index(seed) for seed in seeds], device=device)
+    shared = len(loaders) == 1
+    images, labels = dataset.train.images.to(device), dataset.train.labels.to(device)
+    normalise = Normalise(dataset.mean, dataset.std, device)
     for epoch in count(1):
-        for parts in zip(*(one.batches(epoch) for one in loaders.values()), strict=True):
-            if len(parts) == 1:
-                yield *parts[0], True
-            else:
-                images, labels = (torch.stack(kind) for kind in zip(*parts, strict=True))
-                yield images[places], labels[places], False
+        # One selection for all trials: what each loader would yield, without a call for each.
+        orders = torch.stack([one.order(epoch) for one in loaders.values()]).to(device)
+        for indices in (orders[0] if shared else orders[places]).split(batch, dim=-1):
+            yield normalise(images[indices]), labels[indices], shared
 
 
 def held(split: Split, dataset: Dataset, device: torch.device) -> list[Batch]:
