@@ -109,7 +109,10 @@ def call(folder: Path, *targets: str) -> float:
 
 def analysed(folder: Path) -> dict[str, float]:
     """Seconds of the calls for each step; each also builds the graph."""
-    times = {step: call(folder, f"results/scale/{file}") for step, file in TARGETS.items()}
+    times = {}
+    for step, file in TARGETS.items():
+        times[step] = call(folder, f"results/scale/{file}")
+        print(f"{folder.name}: {step} {times[step]:.1f} s with the graph", flush=True)
     call(folder)
     return times
 
