@@ -54,7 +54,7 @@ BENCHMARKS = (
     Benchmark("limit"),
     Benchmark("orchestration"),
     Benchmark("workflow_scale", {"counts": (60, 300, 1000)}, {"counts": (60, 300)}),
-    Benchmark("stacked_trials", {"rounds": 3}, {"rounds": 1, "trials": 8}),
+    Benchmark("stacked_trials", {"rounds": 2, "trials": 80}, {"rounds": 1, "trials": 8}),
 )
 
 

@@ -39,9 +39,9 @@ def train_epoch(
 
     losses: an empty list to put the loss of each step into, for one who looks on.
     """
-    device, layout = replica.place.device, torch.preserve_format
-    if replica.channels_last:
-        layout = torch.channels_last
+    # Looked up once: at a step of 100 us everything that stands between two operators counts.
+    model, optimizer, scheduler = replica.model, replica.optimizer, replica.scheduler
+    precision, copied = replica.precision(), replica.copied
     losses = [] if losses is None else losses
     samples, correct = [], []
     replica.model.train()
@@ -49,27 +49,26 @@ def train_epoch(
     clock.start()
     while (batch := next(supply, None)) is not None:
         clock.mark()  # load
-        images = batch[0].to(device, non_blocking=True, memory_format=layout)
-        labels = batch[1].to(device, non_blocking=True)
+        images, labels = copied(batch)
         clock.mark()  # copy
         replica.begin_step()
-        replica.optimizer.zero_grad(set_to_none=True)
-        with replica.precision():
-            logits = replica.model(images)
+        optimizer.zero_grad(set_to_none=True)
+        with precision:
+            logits = model(images)
             # Outside the compiled network: the next replay of its graph overwrites the logits,
             # but not the loss, which is read after the epoch.
             loss = cross_entropy(logits, labels)
         clock.mark()  # forward
         loss.backward()
         clock.mark()  # backward, with the all-reduce that it hides
-        replica.optimizer.step()
-        if replica.scheduler is not None:
-            replica.scheduler.step()
+        optimizer.step()
+        if scheduler is not None:
+            scheduler.step()
         if count_correct:
             correct.append((logits.detach().argmax(1) == labels).sum())
         clock.mark()  # update
         losses.append(loss.detach())
-        samples.append(len(labels))
+        samples.append(labels.size(0))
     seconds = phase_columns(clock.intervals())
     return Epoch(
         seconds,

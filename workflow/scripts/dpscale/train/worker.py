@@ -15,7 +15,7 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from dpscale.config.sections import HardwareConfig
 from dpscale.plan import Spec
-from dpscale.train.data import Dataset
+from dpscale.train.data import Batch, Dataset
 from dpscale.train.device import open_device, synchronise
 from dpscale.train.heartbeat import heartbeat
 from dpscale.train.network import seeded_network
@@ -120,6 +120,18 @@ class Replica:
         if self.bf16:
             return torch.autocast(self.place.device.type, dtype=torch.bfloat16)
         return nullcontext()
+
+    def copied(self, batch: Batch) -> Batch:
+        """The batch on the replica's device and in its layout; itself where that is so already."""
+        images, labels = batch
+        device = self.place.device
+        if device.type == "cpu" and not self.channels_last:
+            return batch
+        layout = torch.channels_last if self.channels_last else torch.preserve_format
+        return (
+            images.to(device, non_blocking=True, memory_format=layout),
+            labels.to(device, non_blocking=True),
+        )
 
     def begin_step(self) -> None:
         """Tells CUDA graphs that what they gave in the step before is done with."""
