@@ -39,7 +39,7 @@ def search_row(model: str, optimizer: str) -> dict[str, Any]:
     return dict(
         run=run_name(model, optimizer), model=model, optimizer=optimizer,
         goal_error_frac=GOAL_ERROR_FRAC, **SPACE, max_steps=4000, max_epochs=400, patience=3.0,
-        evaluation_samples=32, planned_trials=3, finalists=2, stacked_batch=256, noise_batch=32,
+        evaluation_samples=32, planned_trials=3, finalists=2, stacked_samples=4096, noise_batch=32,
         batch_sizes=" ".join(map(str, BATCHES)), expected="That steps fall as 1/B at first.",
     )  # fmt: skip
 

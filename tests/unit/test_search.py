@@ -12,14 +12,16 @@ from dpscale.config import load_config
 from dpscale.config.root import Config
 from dpscale.config.steps_to_goal import Budget, NoiseScale, SearchedModel, StepsToGoalConfig
 from dpscale.plan import Spec, planned_runs
-from dpscale.train.data import Dataset, load_dataset
+from dpscale.train.data import Dataset, Split, load_dataset
 from dpscale.train.network import seeded_network
 from dpscale.train.studies.search import choose, measure_search, rules
+from dpscale.train.studies.search_errors import Validation
+from dpscale.train.studies.search_grouping import build_group
 from dpscale.train.studies.search_groups import LoopGroup, StackedGroup
 from dpscale.train.studies.search_noise import gradient_squares
 from dpscale.train.studies.search_points import Point, draw_points
 from dpscale.train.studies.search_race import Evaluation, Outcome, Rules, Trial, race
-from dpscale.train.studies.search_supply import held, supply
+from dpscale.train.studies.search_supply import supply
 from dpscale.train.worker import Place
 
 CPU = torch.device("cpu")
@@ -44,6 +46,13 @@ def dataset() -> Dataset:
     return load_dataset(spec().data)
 
 
+def stacks_of_two(networks, points, device, **options):
+    return build_group(networks, points, device, at_once=2, **options)
+
+
+KINDS = (StackedGroup, LoopGroup, stacks_of_two)
+
+
 def group(kind, own: Spec, dataset: Dataset, seeds: list[int], *, nesterov: bool, decay: float):
     networks = [seeded_network(own, dataset, seed) for seed in seeds]
     return kind(networks, POINTS, CPU, nesterov=nesterov, weight_decay=decay)
@@ -53,38 +62,43 @@ def group(kind, own: Spec, dataset: Dataset, seeds: list[int], *, nesterov: bool
 @pytest.mark.parametrize("seeds", [[3, 3, 3, 3], [0, 1, 2, 3]])
 def test_the_stacked_update_equals_torch_sgd_one_at_a_time(dataset, nesterov, seeds):
     own, losses = spec(), []
-    for kind in (StackedGroup, LoopGroup):
+    for kind in KINDS:
         made = group(kind, own, dataset, seeds, nesterov=nesterov, decay=1e-3)
         batches = supply(dataset, 16, seeds, CPU)
         steps = [next(batches) for _ in range(12)]
         losses.append(torch.stack([made.step(x, y, shared=shared) for x, y, shared in steps]))
-    torch.testing.assert_close(losses[0], losses[1], rtol=1e-4, atol=1e-5)
+    for own_losses in losses[1:]:
+        torch.testing.assert_close(losses[0], own_losses, rtol=1e-4, atol=1e-5)
 
 
 def test_a_group_goes_on_with_those_kept_alone(dataset):
     own, seeds = spec(), [3, 3, 3, 3]
-    for kind in (StackedGroup, LoopGroup):
+    for kind in KINDS:
         made, kept = (group(kind, own, dataset, seeds, nesterov=True, decay=0.0) for _ in "ab")
         batches = supply(dataset, 16, seeds, CPU)
+        left = [0, 1, 2, 3]
         for number, (x, y, _) in zip(range(8), batches, strict=False):
             whole = made.step(x, y, shared=True)
-            if number == 4:
-                kept.keep([1, 3])
+            if number in (2, 4):
+                kept.keep([0, 2, 3] if number == 2 else [0, 2])
+                left = [0, 2, 3] if number == 2 else [0, 3]
             part = kept.step(x, y, shared=True)
-        torch.testing.assert_close(part, whole[[1, 3]], rtol=1e-4, atol=1e-5)
+            torch.testing.assert_close(part, whole[left], rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", [StackedGroup, LoopGroup])
+@pytest.mark.parametrize("kind", KINDS)
 def test_an_evaluation_that_may_stop_is_exact_up_to_the_goal_and_beyond_it_above(dataset, kind):
     own = spec()
     made = group(kind, own, dataset, [0, 1, 2, 3], nesterov=True, decay=0.0)
     batches = supply(dataset, 16, [0, 1, 2, 3], CPU)
     for x, y, shared in [next(batches) for _ in range(30)]:
         made.step(x, y, shared=shared)
-    validation = held(dataset.validation, dataset, CPU)
-    whole = made.errors(validation)
+    validation = Validation(dataset.validation, dataset, CPU)
+    every = range(len(POINTS))
+    whole = validation.wrong_shares(made.right, every)
+    assert torch.equal(validation.wrong_shares(made.right, [1, 3]), whole[[1, 3]])
     goal = float(whole.median())
-    stopped = made.errors(validation, beyond=goal)
+    stopped = validation.wrong_shares(made.right, every, beyond=goal)
     within = whole <= goal
     assert 0 < int(within.sum()) < len(POINTS)
     assert torch.equal(stopped[within], whole[within])
@@ -94,12 +108,12 @@ def test_an_evaluation_that_may_stop_is_exact_up_to_the_goal_and_beyond_it_above
 @pytest.mark.parametrize("optimizer", ["sgd", "momentum", "nesterov"])
 def test_a_stacked_search_finds_the_same_steps_as_one_at_a_time(dataset, optimizer):
     found = []
-    for stacked_batch in (1024, 1):
-        own = spec(optimizer, stacked_batch=stacked_batch)
+    for samples in (4096, 128, 1):  # one stack, stacks of two trials at the larger batch, none
+        own = spec(optimizer, stacked_samples=samples)
         rows = measure_search(own, dataset, Place(0, 1, 1, CPU)).fields["trials"]
         keys = ("trial", "role", "seed", "global_batch", "status", "steps", "steps_to_goal", "lr")
         found.append([tuple(row[key] for key in keys) for row in rows])
-    assert found[0] == found[1]
+    assert found[0] == found[1] == found[2]
     assert {row[4] for row in found[0]} >= {"complete", "incomplete"}
 
 
@@ -156,8 +170,8 @@ class Scripted:
         self.done += 1
         return torch.tensor([math.nan if goal < 0 else 1.0 for goal in self.goals])
 
-    def errors(self, batches, *, beyond=math.inf):
-        return torch.tensor([0.0 if self.done >= goal else 1.0 for goal in self.goals])
+    def right(self, images, labels, places):
+        return torch.tensor([[self.done >= self.goals[at]] * len(labels) for at in places])
 
     def keep(self, places):
         self.goals = [self.goals[place] for place in places]
@@ -166,7 +180,9 @@ class Scripted:
 def outcomes(goals: list[float], given: Rules) -> list[tuple[str, int, int | None]]:
     endless = ((torch.zeros(1), torch.zeros(1), True) for _ in range(10_000))
     trials = [Trial(Point(0.1, 0.0), 0) for _ in goals]
-    found = race(trials, Scripted(goals), endless, given, [])
+    one = Split(torch.zeros(1, 1, 1, 1, dtype=torch.uint8), torch.zeros(1, dtype=torch.int64))
+    validation = Validation(one, Dataset("", one, one, one, 1, (0.0,), (1.0,)), CPU)
+    found = race(trials, Scripted(goals), endless, given, validation)
     return [(one.status, one.steps, one.steps_to_goal) for one in found]
 
 

@@ -102,9 +102,9 @@ class StepsToGoalConfig(Section):
         tuple(range(10)), description="Seeds of the winner's repeats, the ones reported."
     )
     weight_decay: Annotated[float, Field(ge=0)] = Field(0.0, description="Weight decay.")
-    stacked_batch: PositiveInt = Field(
-        256,
-        description="Largest batch whose trials are trained as one stack; larger ones are "
-        "faster one after another, since a stack's activations leave the caches.",
+    stacked_samples: PositiveInt = Field(
+        4096,
+        description="Samples that a stack of trials trains on in a step; at large batches there "
+        "are more stacks of fewer trials, whose activations stay in the caches. 1: no stacks.",
     )
     noise: NoiseScale = Field(NoiseScale(), description="The gradient noise scale.")

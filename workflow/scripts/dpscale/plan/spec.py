@@ -86,7 +86,7 @@ class Search(Section):
     budget: Budget
     finalists: PositiveInt
     selection_seeds: tuple[int, ...]
-    stacked_batch: PositiveInt
+    stacked_samples: PositiveInt
     noise: NoiseScale
     expected: str = Field("", description="The outcome expected, stated before the run.")
 

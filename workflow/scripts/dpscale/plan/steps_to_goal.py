@@ -66,7 +66,7 @@ def _search(
         budget=study.budget,
         finalists=study.finalists,
         selection_seeds=study.selection_seeds,
-        stacked_batch=study.stacked_batch,
+        stacked_samples=study.stacked_samples,
         noise=study.noise.model_copy(update={"batch": middle}),
         expected=study.expected,
     )

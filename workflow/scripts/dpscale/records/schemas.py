@@ -93,7 +93,7 @@ SCHEMAS: dict[str, dict[str, str]] = {
     | _typed("goal_error_frac effective_lr_low effective_lr_high momentum_rest_low", _FLOAT)
     | _typed("max_steps max_epochs", _INT)
     | _typed("patience", _FLOAT)
-    | _typed("evaluation_samples planned_trials finalists stacked_batch noise_batch", _INT)
+    | _typed("evaluation_samples planned_trials finalists stacked_samples noise_batch", _INT)
     | _typed("batch_sizes expected", _TEXT),
     "links": _typed("link", _TEXT)
     | _typed("bytes_per_s latency_s", _FLOAT)

@@ -3,7 +3,18 @@
 from torch import Tensor, nn
 
 
-class Mlp(nn.Module):
+class Plain(nn.Module):
+    """A network whose `layers` follow one another."""
+
+    layers: nn.Sequential
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[n, in_channels, image_size, image_size] to logits [n, classes]."""
+        logits: Tensor = self.layers(x)
+        return logits
+
+
+class Mlp(Plain):
     """One hidden layer over the flattened pixels."""
 
     def __init__(
@@ -17,12 +28,8 @@ class Mlp(nn.Module):
             nn.Linear(hidden_units, classes),
         )
 
-    def forward(self, x: Tensor) -> Tensor:
-        """[n, in_channels, image_size, image_size] to logits [n, classes]."""
-        return self.layers(x)
 
-
-class Softmax(nn.Module):
+class Softmax(Plain):
     """One linear layer over the flattened pixels: multinomial logistic regression."""
 
     def __init__(self, *, in_channels: int, classes: int, image_size: int) -> None:
@@ -31,12 +38,8 @@ class Softmax(nn.Module):
             nn.Flatten(), nn.Linear(in_channels * image_size * image_size, classes)
         )
 
-    def forward(self, x: Tensor) -> Tensor:
-        """[n, in_channels, image_size, image_size] to logits [n, classes]."""
-        return self.layers(x)
 
-
-class MnistCnn(nn.Module):
+class MnistCnn(Plain):
     """Two convolutions, pooling, dropout and two linear layers, as in PyTorch's MNIST example."""
 
     def __init__(self, *, in_channels: int, classes: int, image_size: int) -> None:
@@ -57,7 +60,3 @@ class MnistCnn(nn.Module):
             nn.Dropout(0.5),
             nn.Linear(128, classes),
         )
-
-    def forward(self, x: Tensor) -> Tensor:
-        """[n, in_channels, image_size, image_size] to logits [n, classes]."""
-        return self.layers(x)

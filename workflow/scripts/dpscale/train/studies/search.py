@@ -14,11 +14,13 @@ from dpscale.train.data import Dataset
 from dpscale.train.measurement import Measurement
 from dpscale.train.network import seeded_network
 from dpscale.train.progress import Meter
-from dpscale.train.studies.search_groups import Group, LoopGroup, StackedGroup
+from dpscale.train.studies.search_errors import Validation
+from dpscale.train.studies.search_grouping import build_group
+from dpscale.train.studies.search_groups import Group
 from dpscale.train.studies.search_noise import noise_rows
 from dpscale.train.studies.search_points import Point, draw_points
 from dpscale.train.studies.search_race import Outcome, Rules, Trial, race
-from dpscale.train.studies.search_supply import held, loader, supply
+from dpscale.train.studies.search_supply import loader, supply
 from dpscale.train.worker import Place
 
 STAGES = 3  # of a batch size: the search, its finalists, the winner's repeats
@@ -73,7 +75,7 @@ class _Ground:
         assert spec.search is not None
         self._spec, self._search, self._dataset = spec, spec.search, dataset
         self._device, self._batch = device, batch
-        self._validation = held(dataset.validation, dataset, device)
+        self._validation = Validation(dataset.validation, dataset, device)
         steps_per_epoch = len(loader(dataset, batch, 0, device))
         self._rules = rules(spec.search, batch, steps_per_epoch)
 
@@ -101,22 +103,22 @@ class _Ground:
     def train(
         self, trials: Sequence[Trial], given: Rules, *, tested: bool = False
     ) -> list[Outcome]:
-        """The outcomes of the trials, stacked where the batch is small enough."""
+        """The outcomes of the trials."""
         seeds = [trial.seed for trial in trials]
         batches = supply(self._dataset, self._batch, seeds, self._device)
-        test = held(self._dataset.test, self._dataset, self._device) if tested else ()
+        test = Validation(self._dataset.test, self._dataset, self._device) if tested else None
         return race(trials, self._group(trials), batches, given, self._validation, test)
 
     def _group(self, trials: Sequence[Trial]) -> Group:
-        kind = StackedGroup if self._batch <= self._search.stacked_batch else LoopGroup
         fresh = {
             seed: seeded_network(self._spec, self._dataset, seed)
             for seed in {trial.seed for trial in trials}
         }
-        return kind(
+        return build_group(
             [fresh[trial.seed] for trial in trials],
             [trial.point for trial in trials],
             self._device,
+            at_once=max(1, self._search.stacked_samples // self._batch),
             nesterov=self._search.optimizer == "nesterov",
             weight_decay=self._spec.training.weight_decay,
         )
@@ -201,7 +203,7 @@ def _protocol(spec: Spec) -> dict[str, Any]:
         "goal_error_frac": search.goal_error_frac,
         **search.space.model_dump(),
         **search.budget.model_dump(),
-        **{key: getattr(search, key) for key in ("finalists", "stacked_batch", "expected")},
+        **{key: getattr(search, key) for key in ("finalists", "stacked_samples", "expected")},
         "planned_trials": search.trials,
         "noise_batch": search.noise.batch,
         "batch_sizes": " ".join(str(size) for size in search.batch_sizes),

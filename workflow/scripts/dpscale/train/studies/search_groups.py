@@ -1,11 +1,10 @@
 """S1: trials that train in step with each other, as one stack or one after another.
 
 Both do the same arithmetic. A stack saves the overhead of many small operations, which is most of
-the time at small batches; at large ones its activations leave the caches and it is slower.
+the time at small batches.
 """
 
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import Protocol
 
@@ -14,12 +13,8 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.optim import SGD
 
-from dpscale.train.data import Batch
 from dpscale.train.stacked import Stack
 from dpscale.train.studies.search_points import Point
-
-# Samples after which an evaluation looks whose share is already beyond the one in question.
-LOOKS = (64, 128)
 
 
 class Group(Protocol):
@@ -31,11 +26,10 @@ class Group(Protocol):
         images [k, b, ...] and labels [k, b]; without the k where all share the batch.
         """
 
-    def errors(self, batches: Sequence[Batch], *, beyond: float = math.inf) -> Tensor:
-        """Shares [k] of samples that are classified wrongly, float64 on the CPU.
+    def right(self, images: Tensor, labels: Tensor, places: Sequence[int]) -> Tensor:
+        """Whether each prediction [m, b] of the networks at m ascending places is right.
 
-        A network whose share is beyond `beyond` for certain is not evaluated further: its share
-        may be larger than what is returned.
+        images [b, ...] and labels [b], which all share.
         """
 
     def keep(self, places: Sequence[int]) -> None:
@@ -101,8 +95,8 @@ class StackedGroup:
         self._sgd.step()
         return losses.cpu()
 
-    def errors(self, batches: Sequence[Batch], *, beyond: float = math.inf) -> Tensor:
-        return _wrong_shares(self._stack.right, self._stack.learners, batches, beyond)
+    def right(self, images: Tensor, labels: Tensor, places: Sequence[int]) -> Tensor:
+        return self._stack.right(images, labels, places)
 
     def keep(self, places: Sequence[int]) -> None:
         self._stack.keep(places)
@@ -138,43 +132,11 @@ class LoopGroup:
             losses.append(loss.detach())
         return torch.stack(losses).cpu()
 
-    def errors(self, batches: Sequence[Batch], *, beyond: float = math.inf) -> Tensor:
-        return _wrong_shares(self._right, len(self._networks), batches, beyond)
-
     @torch.no_grad()
-    def _right(self, images: Tensor, labels: Tensor, places: Sequence[int]) -> Tensor:
-        """Right predictions of each of the networks at these places."""
+    def right(self, images: Tensor, labels: Tensor, places: Sequence[int]) -> Tensor:
         networks = [self._networks[place].eval() for place in places]
-        return torch.stack([(network(images).argmax(1) == labels).sum() for network in networks])
+        return torch.stack([network(images).argmax(1) == labels for network in networks])
 
     def keep(self, places: Sequence[int]) -> None:
         self._networks = [self._networks[place] for place in places]
         self._optimizers = [self._optimizers[place] for place in places]
-
-
-def _wrong_shares(
-    right: Callable[[Tensor, Tensor, Sequence[int]], Tensor],
-    networks: int,
-    batches: Sequence[Batch],
-    beyond: float,
-) -> Tensor:
-    """`Group.errors`; right: counts right predictions of images by the networks at some places."""
-    samples = sum(len(labels) for _, labels in batches)
-    wrong = torch.zeros(networks, dtype=torch.float64)
-    left = list(range(networks))
-    for images, labels in batches if math.isinf(beyond) else _in_parts(batches):
-        wrong[left] += len(labels) - right(images, labels, left).cpu()
-        left = [place for place in left if wrong[place] / samples <= beyond]
-        if not left:
-            break
-    return wrong / samples
-
-
-def _in_parts(batches: Sequence[Batch]) -> Iterator[Batch]:
-    """The batches, the first of them in parts of LOOKS samples and the rest."""
-    (images, labels), *others = batches
-    sizes = [size for size in LOOKS if size < len(labels)]
-    sizes = sizes if sum(sizes) < len(labels) else []
-    sizes.append(len(labels) - sum(sizes))
-    yield from zip(images.split(sizes), labels.split(sizes), strict=True)
-    yield from others

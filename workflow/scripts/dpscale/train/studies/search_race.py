@@ -12,7 +12,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from dpscale.train.data import Batch
+from dpscale.train.studies.search_errors import Validation
 from dpscale.train.studies.search_groups import Group
 from dpscale.train.studies.search_points import Point
 
@@ -74,12 +74,12 @@ def race(
     group: Group,
     batches: Iterator[Drawn],
     rules: Rules,
-    validation: Sequence[Batch],
-    test: Sequence[Batch] = (),
+    validation: Validation,
+    test: Validation | None = None,
 ) -> list[Outcome]:
     """The outcomes of the trials, which `group` holds in this order.
 
-    batches: without end. test: batches of the test split, evaluated for trials that reach the goal.
+    batches: without end. test: the test split, evaluated for trials that reach the goal.
     """
     outcomes = [Outcome(trial) for trial in trials]
     running = list(range(len(trials)))
@@ -92,26 +92,34 @@ def race(
         if step % rules.interval and not noted and step + 1 <= rules.last(steps_to_goal):
             continue
         # Most evaluations only ask who is at the goal; those that are recorded are of all samples.
-        errors = group.errors(validation, beyond=math.inf if noted else rules.goal_error_frac)
+        beyond = math.inf if noted else rules.goal_error_frac
+        errors = validation.wrong_shares(group.right, range(len(running)), beyond=beyond)
         reached = finite & (errors <= rules.goal_error_frac)
         steps_to_goal += [step] * int(reached.sum())
         ended = reached | ~finite | (step + 1 > rules.last(steps_to_goal))
-        if ended.any() and not noted:
-            errors = group.errors(validation)
-        tests = group.errors(test) if test and reached.any() else None
+        if not noted and (missed := _places(ended & finite & ~reached)):
+            errors[missed] = validation.wrong_shares(group.right, missed)
+        tests: dict[int, float] = {}
+        if test is not None and (at_goal := _places(reached)):
+            shares = test.wrong_shares(group.right, at_goal)
+            tests = dict(zip(at_goal, shares.tolist(), strict=True))
         for place, index in enumerate(running):
             if finite[place] and (noted or ended[place]):
-                seen = float(tests[place]) if tests is not None and reached[place] else None
-                outcomes[index].evaluations.append(Evaluation(step, float(errors[place]), seen))
+                seen = Evaluation(step, float(errors[place]), tests.get(place))
+                outcomes[index].evaluations.append(seen)
             if ended[place]:
                 _end(outcomes[index], step, bool(reached[place]), bool(finite[place]))
         if ended.all():
             return outcomes
         if ended.any():
-            kept = (~ended).nonzero().flatten().tolist()
+            kept = _places(~ended)
             group.keep(kept)
             running, finite = [running[place] for place in kept], finite[kept]
     raise ValueError("the batches ended before the trials")
+
+
+def _places(chosen: Tensor) -> list[int]:
+    return chosen.nonzero().flatten().tolist()
 
 
 def _end(outcome: Outcome, step: int, reached: bool, finite: bool) -> None:

@@ -5,9 +5,8 @@ from itertools import count
 
 import torch
 
-from dpscale.train.data import Batch, Dataset, Loader, Split, build_loader, evaluation_batches
+from dpscale.train.data import Dataset, Loader, build_loader
 from dpscale.train.data.augmentation import Normalise
-from dpscale.train.evaluate import EVALUATION_BATCH
 from dpscale.train.studies.search_race import Drawn
 
 
@@ -36,8 +35,3 @@ def supply(
         orders = torch.stack([one.order(epoch) for one in loaders.values()]).to(device)
         for indices in (orders[0] if shared else orders[places]).split(batch, dim=-1):
             yield normalise(images[indices]), labels[indices], shared
-
-
-def held(split: Split, dataset: Dataset, device: torch.device) -> list[Batch]:
-    """A split to evaluate on, normalised once."""
-    return list(evaluation_batches(split, dataset, EVALUATION_BATCH, device))
