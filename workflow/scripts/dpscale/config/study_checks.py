@@ -4,9 +4,8 @@ import math
 from collections.abc import Iterator
 
 from dpscale.config.datasets import train_samples
+from dpscale.config.finding import Finding
 from dpscale.config.root import Config
-
-Finding = tuple[str, str]  # dotted key, what is wrong and what to do
 
 
 def study_findings(config: Config) -> Iterator[Finding]:
