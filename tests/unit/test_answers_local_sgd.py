@@ -141,12 +141,15 @@ def test_the_sentence_turns_round_when_post_local_sgd_is_worse():
     found = answer_of(study(with_arm(0.2, "A5 H=16", 0.85)))
     assert "with 20% wrong labels post-local SGD is less accurate" in found.sentence
     assert "disagree" in text_of(found)
+    assert "by −5.00 percentage points, −5.00 to −5.00" in found.sentence  # 85 - 90 %
 
 
 def test_the_best_arm_and_its_training_loss_are_named(tidy):
     text = text_of(answer_of(tidy))
+    alone = text_of(answer_of(study(with_arm(0.0, "A5 H=16", 0.98))))
+    assert "With clean labels the most accurate arm is A5, post-local SGD, H = 16 (98.0%" in alone
     assert "With clean labels no arm is more accurate than the large mini-batch" in text
-    assert "with 20% wrong labels the most accurate arm is" in text
+    assert "with 20% wrong labels the most accurate arm is A3, huge mini-batch (95.0%" in text
     assert "not told apart here" not in text  # there the best arm has the lower loss
     losses = tidy["evaluations"].assign(
         train_loss=lambda rows: rows["test_accuracy_frac"]  # the better an arm the higher its loss
