@@ -67,11 +67,14 @@ def test_a_diverged_seed_takes_the_numbers_of_its_arm_and_decides_nothing(tidy):
     one = (trials["arm"] == "A2") & (trials["seed"] == 1) & (trials["label_noise_frac"] == 0.2)
     trials.loc[one, "status"] = "diverged"
     changed = tidy | {"trials": trials}
-    row = row_of(local_sgd(trials, tidy["evaluations"], tidy["runs"]),
-                 label_noise_frac=0.2, arm="A2")  # fmt: skip
+    rows = local_sgd(trials, tidy["evaluations"], tidy["runs"])
+    row = row_of(rows, label_noise_frac=0.2, arm="A2")
     assert row["status"] == "diverged"
     assert row["message"] == "1 of 3 seeds diverged"
     assert pd.isna(row["test_accuracy_frac"])
+    # Against the other seeds of A2 the difference would be known.
+    assert rows.loc[rows["label_noise_frac"] == 0.2, "over_large_frac"].isna().all()
+    assert rows.loc[rows["label_noise_frac"] == 0.0, "over_large_frac"].notna().sum() == 5
     found = answer_of(changed)
     assert "with 20% wrong labels post-local SGD cannot be compared" in found.sentence
     assert "nan" not in text_of(found)
