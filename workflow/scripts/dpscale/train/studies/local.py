@@ -69,6 +69,7 @@ def _chosen_factor(run: _Run) -> float:
     for _ in range(run.protocol.rate_extensions):
         if (further := rate_search.beyond(found)) is None:
             break
+        run.meter.extend(len(run.protocol.tuning_seeds))
         found[further] = _accuracy(run, further)
     return rate_search.best(found)
 
