@@ -43,8 +43,9 @@ def everything(module: torch.nn.Module) -> torch.Tensor:
     return torch.cat([flat_parameters(module), flat_running_statistics(module)])
 
 
-def separate(rank: int, name: str, local_from: int | None, local_steps: int) -> SeparateTeam:
-    team = SeparateTeam(network(name), Place(rank, RANKS, 1, CPU), TRAINING,
+def separate(rank: int, name: str, local_from: int | None, local_steps: int,
+             training: TrainingConfig = TRAINING) -> SeparateTeam:  # fmt: skip
+    team = SeparateTeam(network(name), Place(rank, RANKS, 1, CPU), training,
                         local_steps=local_steps, local_from=local_from)  # fmt: skip
     for images, labels in batches():
         team.step(images[rank::RANKS].contiguous(), labels[rank::RANKS])
@@ -115,6 +116,10 @@ def check(rank: int, port: int) -> None:
         spread, one = stacked(rank, "mlp", RANKS, options), stacked(0, "mlp", 1, options)
         assert spread.rounds == one.rounds
         close(everything(spread.mean_network()), everything(one.mean_network()), options)
+    fused = separate(rank, "mlp", 3, 2, TRAINING.model_copy(update={"fused": True}))
+    assert fused._optimizer.param_groups[0]["fused"] is True
+    ends = [everything(one.mean_network()) for one in (fused, separate(rank, "mlp", 3, 2))]
+    close(*ends, "fused")
     dist.destroy_process_group()
 
 

@@ -67,11 +67,14 @@ def test_a_diverged_seed_takes_the_numbers_of_its_arm_and_decides_nothing(tidy):
     one = (trials["arm"] == "A2") & (trials["seed"] == 1) & (trials["label_noise_frac"] == 0.2)
     trials.loc[one, "status"] = "diverged"
     changed = tidy | {"trials": trials}
-    row = row_of(local_sgd(trials, tidy["evaluations"], tidy["runs"]),
-                 label_noise_frac=0.2, arm="A2")  # fmt: skip
+    rows = local_sgd(trials, tidy["evaluations"], tidy["runs"])
+    row = row_of(rows, label_noise_frac=0.2, arm="A2")
     assert row["status"] == "diverged"
     assert row["message"] == "1 of 3 seeds diverged"
     assert pd.isna(row["test_accuracy_frac"])
+    # Against the other seeds of A2 the difference would be known.
+    assert rows.loc[rows["label_noise_frac"] == 0.2, "over_large_frac"].isna().all()
+    assert rows.loc[rows["label_noise_frac"] == 0.0, "over_large_frac"].notna().sum() == 5
     found = answer_of(changed)
     assert "with 20% wrong labels post-local SGD cannot be compared" in found.sentence
     assert "nan" not in text_of(found)
@@ -141,12 +144,15 @@ def test_the_sentence_turns_round_when_post_local_sgd_is_worse():
     found = answer_of(study(with_arm(0.2, "A5 H=16", 0.85)))
     assert "with 20% wrong labels post-local SGD is less accurate" in found.sentence
     assert "disagree" in text_of(found)
+    assert "by −5.00 percentage points, −5.00 to −5.00" in found.sentence  # 85 - 90 %
 
 
 def test_the_best_arm_and_its_training_loss_are_named(tidy):
     text = text_of(answer_of(tidy))
+    alone = text_of(answer_of(study(with_arm(0.0, "A5 H=16", 0.98))))
+    assert "With clean labels the most accurate arm is A5, post-local SGD, H = 16 (98.0%" in alone
     assert "With clean labels no arm is more accurate than the large mini-batch" in text
-    assert "with 20% wrong labels the most accurate arm is" in text
+    assert "with 20% wrong labels the most accurate arm is A3, huge mini-batch (95.0%" in text
     assert "not told apart here" not in text  # there the best arm has the lower loss
     losses = tidy["evaluations"].assign(
         train_loss=lambda rows: rows["test_accuracy_frac"]  # the better an arm the higher its loss

@@ -58,7 +58,7 @@ def with_one_wrong_letter(raw: dict[str, Any], key: str) -> tuple[dict[str, Any]
     return wrong_raw, ".".join([*path, wrong])
 
 
-@pytest.mark.parametrize("name", ["config", "lab", "limit", "smoke", "assignment", "lr_scaling"])
+@pytest.mark.parametrize("name", [path.stem for path in sorted(FOLDER.glob("*.yaml"))])
 def test_shipped_configurations_are_valid(name: str) -> None:
     assert read_config(FOLDER / f"{name}.yaml").name == {"config": "laptop"}.get(name, name)
 

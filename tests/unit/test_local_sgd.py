@@ -1,5 +1,7 @@
 """Local SGD of stacked learners: what it equals, what it counts, and when it averages."""
 
+from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -7,10 +9,14 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from dpscale.config.sections import TrainingConfig
-from dpscale.train.data import Split
+from dpscale.config import load_config
+from dpscale.config.sections import DataConfig, TrainingConfig
+from dpscale.plan import planned_runs
+from dpscale.train import progress
+from dpscale.train.data import Split, load_dataset
 from dpscale.train.models import build_model
 from dpscale.train.replicas import flat_parameters
+from dpscale.train.studies.local import measure_local
 from dpscale.train.studies.local_averages import averages_after
 from dpscale.train.studies.local_labels import with_wrong_labels
 from dpscale.train.studies.local_team import StackedTeam
@@ -156,3 +162,23 @@ def test_exactly_the_share_of_labels_is_wrong_and_the_seed_decides_which():
 def test_without_noise_no_label_changes():
     clean = split_of(50)
     assert with_wrong_labels(clean, 0.0, 10, seed=1) is clean
+
+
+def test_a_search_of_the_rate_that_goes_on_still_estimates_what_is_left(monkeypatch, capsys):
+    study = {
+        "workers": 2, "small_workers": 1, "per_worker_batch": 64, "epochs": 2, "decay_epochs": [1],
+        "warmup_epochs": 0.0, "label_noise_fracs": [0.0], "evaluate_epochs": 2, "seeds": [0],
+        "rate_factors": [0.01, 0.1], "rate_extensions": 2, "tuning_seeds": [100],
+    }  # fmt: skip
+    studies = ("sweep", "scaling", "communication", "large_batch", "replicas", "ledger",
+               "data_parallel")  # fmt: skip
+    config = load_config({"name": "x", "local_sgd": study, **dict.fromkeys(studies)})
+    seconds = count(step=10.0)
+    monkeypatch.setattr(progress, "time", SimpleNamespace(perf_counter=lambda: next(seconds)))
+    spec = planned_runs(config)["local_sgd-noise0-a1"]
+    trials = measure_local(spec, load_dataset(DataConfig()), PLACE).fields["trials"]
+    # In so few steps the larger rate is better, so that two more are tried.
+    assert [row["rate_factor"] for row in trials[:4]] == pytest.approx([0.01, 0.1, 1.0, 10.0])
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 10  # 5 trainings of 2 epochs
+    assert [number for number, line in enumerate(lines) if line.endswith(" 0 s left")] == [9]

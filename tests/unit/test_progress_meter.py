@@ -140,6 +140,19 @@ def test_a_part_that_ends_early_is_behind(clock: Any, history: History) -> None:
     assert (seen.part, seen.done_frac, seen.left_s) == ("seed 1", 0.625, 6.0)
 
 
+def test_parts_on_top_of_the_planned_ones_are_left_to_do(clock: Any, history: History) -> None:
+    meter = Meter("run", "epoch", 2, parts=1, shown=True)
+    meter.begin("the first rate")
+    train(meter, clock, steps=1, seconds=3.0)
+    meter.extend(2)
+    clock.now += 2.0  # time for the data
+    train(meter, clock, steps=1, seconds=3.0)
+    seen = history.progress()
+    assert seen is not None
+    # 2 of 6 epochs took 8 s.
+    assert (seen.done_frac, seen.left_s) == (pytest.approx(1 / 3), 16.0)
+
+
 def test_a_disk_that_takes_nothing_ends_no_run(
     clock: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -80,8 +80,3 @@ def test_an_epoch_is_evaluated_in_equal_parts_and_at_its_end():
 def test_learners_that_cannot_be_dealt_out_are_refused():
     with pytest.raises(ValueError, match=r"model_averaging\.learners: 9 cannot be dealt out to 2"):
         planned(learners=9, workers=2)
-
-
-def test_settings_that_stacked_training_does_not_have_are_refused():
-    with pytest.raises(ValueError, match="config: model_averaging: trains stacked networks"):
-        planned(training={"precision": "bf16"})

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
+from dpscale.config.finding import Finding
 from dpscale.config.root import Config
-
-Finding = tuple[str, str]  # dotted key, what is wrong and what to do
 
 
 def assignment_findings(config: Config) -> Iterator[Finding]:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from dpscale.config.assignment_checks import assignment_findings
 from dpscale.config.datasets import train_samples
+from dpscale.config.finding import Finding
 from dpscale.config.root import Config
 from dpscale.config.sections import TrainingConfig
 from dpscale.config.study_checks import study_findings
 
-Finding = tuple[str, str]  # dotted key, what is wrong and what to do
 STUDIES_OF_ACCURACY = (
     "large_batch", "replicas", "assignment", "steps_to_goal", "lr_scaling", "local_sgd",
 )  # fmt: skip

@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterator
 
 from dpscale.config.datasets import train_samples
+from dpscale.config.finding import Finding
 from dpscale.config.root import Config
-
-Finding = tuple[str, str]  # dotted key, what is wrong and what to do
+from dpscale.config.unfollowed import unfollowed_settings
 
 
 def study_findings(config: Config) -> Iterator[Finding]:
@@ -15,6 +15,7 @@ def study_findings(config: Config) -> Iterator[Finding]:
     yield from _rate_scaling(config)
     yield from _model_averaging(config)
     yield from _local_sgd(config)
+    yield from unfollowed_settings(config)
 
 
 def _searches(config: Config) -> Iterator[Finding]:
@@ -62,13 +63,6 @@ def _model_averaging(config: Config) -> Iterator[Finding]:
         yield (
             "model_averaging",
             "asks for accuracy, which synthetic data cannot give; set it to null",
-        )
-    training = config.training
-    if training.precision == "bf16" or training.channels_last or training.compile:
-        yield (
-            "model_averaging",
-            "trains stacked networks in fp32 or tf32, neither channels-last nor compiled; set it "
-            "to null, or training.precision, channels_last and compile to their defaults",
         )
     for key, count in (
         ("learners", study.learners),

@@ -10,7 +10,13 @@ from dpscale.derive.cells import first_known, in_study
 from dpscale.derive.columns import Columns, as_table, floats, integers, known, texts
 from dpscale.derive.formulas import ring_allreduce_bytes
 from dpscale.derive.same_machine import require_same_machine
-from dpscale.derive.statistics import UNKNOWN, Estimate, median, paired_median_difference
+from dpscale.derive.statistics import (
+    UNKNOWN,
+    Estimate,
+    interval_columns,
+    median,
+    paired_median_difference,
+)
 
 STUDY = "local_sgd"
 LARGE = "A2"  # the arm that the others are set against
@@ -77,6 +83,20 @@ def last_evaluations(trials: pd.DataFrame, evaluations: pd.DataFrame) -> pd.Data
     return joined.sort_values("step").groupby(["run", "trial"], as_index=False).tail(1)
 
 
+def accuracy_difference(last: pd.DataFrame, trials: pd.DataFrame, arm: str, other: str) -> Estimate:
+    """Return by how much an arm's test accuracy is above another's: medians, paired by seed.
+
+    last: `last_evaluations` of one regime; trials: its results. Unknown where a seed of either
+    diverged: an arm is not praised for its others.
+    """
+    if (trials.loc[trials["arm"].isin([arm, other]), "status"] == "diverged").any():
+        return UNKNOWN
+    own, others = (
+        last[last["arm"] == name].set_index("seed")["test_accuracy_frac"] for name in (arm, other)
+    )
+    return paired_median_difference(own, others)
+
+
 def _search(group: pd.DataFrame, tried: pd.DataFrame) -> dict[str, Any]:
     """Return how many rates the arm's run tried, and where the chosen one lies among them."""
     factors, chosen = sorted(set(tried["rate_factor"])), group["rate_factor"].iloc[0]
@@ -122,19 +142,6 @@ def _arm(
     return row | {"steps": first["steps"], "rounds": rounds} | _estimates(last)
 
 
-def _over_large(arm: str, of_regime: pd.DataFrame) -> dict[str, Any]:
-    """Return by how much an arm's test accuracy is above that of the large mini-batch, by seed."""
-    own, large = (
-        of_regime[of_regime["arm"] == name].set_index("seed")["test_accuracy_frac"]
-        for name in (arm, LARGE)
-    )
-    if own.empty or large.empty or arm == LARGE:
-        return {}
-    found = paired_median_difference(own, large)
-    name = "over_large_frac"
-    return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
-
-
 def local_sgd(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each (regime, arm): medians over seeds after the last epoch.
 
@@ -160,9 +167,11 @@ def local_sgd(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFram
             ended = last[(last["run"] == run["run"]) & (last["arm"] == key)]
             rows.append(_arm(group, tried, ended, planned))
     for row in rows:
-        if row["status"] == "complete" and row.get("label_noise_frac") is not None:
-            of_regime = last[last["label_noise_frac"] == row["label_noise_frac"]]
-            row |= _over_large(str(row["arm"]), of_regime)
+        noise = row.get("label_noise_frac")
+        if noise is not None and row["arm"] != LARGE:
+            ends, trained = (one[one["label_noise_frac"] == noise] for one in (last, chosen))
+            above = accuracy_difference(ends, trained, str(row["arm"]), LARGE)
+            row |= interval_columns("over_large_frac", above)
     table = as_table(rows, COLUMNS)
     return table.sort_values(["label_noise_frac", "arm"], ignore_index=True, kind="stable")
 

@@ -7,9 +7,9 @@ from typing import Any
 import pandas as pd
 
 from dpscale.derive.columns import Columns, as_table, floats, integers, texts
-from dpscale.derive.local_sgd import last_evaluations, results
+from dpscale.derive.local_sgd import accuracy_difference, last_evaluations, results
 from dpscale.derive.published_local_sgd import PUBLISHED
-from dpscale.derive.statistics import paired_median_difference
+from dpscale.derive.statistics import interval_columns
 from dpscale.derive.verdicts import direction
 
 COLUMNS: Columns = (
@@ -63,13 +63,7 @@ def _rows(last: pd.DataFrame, chosen: pd.DataFrame) -> Iterator[dict[str, Any]]:
             pair = measured_arms(comparison, arms)
             if pair is None:
                 continue
-            one, other = (
-                of_regime[of_regime["arm"] == arm].set_index("seed")["test_accuracy_frac"]
-                for arm in pair
-            )
-            # An arm of which a seed diverged is not praised for the others.
-            diverged = (trained.loc[trained["arm"].isin(pair), "status"] == "diverged").any()
-            found = paired_median_difference(one[:0] if diverged else one, other)
+            found = accuracy_difference(of_regime, trained, *pair)
             for dataset, accuracies in PUBLISHED.items():
                 published = accuracies[first].mean_frac - accuracies[second].mean_frac
                 yield {
@@ -77,8 +71,7 @@ def _rows(last: pd.DataFrame, chosen: pd.DataFrame) -> Iterator[dict[str, Any]]:
                     "subtrahend": pair[1], "dataset": dataset,
                     "published_frac": accuracies[first].mean_frac,
                     "published_difference_frac": published,
-                    "difference_frac": found.value, "difference_frac_low": found.low,
-                    "difference_frac_high": found.high, "seeds": found.repeats,
+                    **interval_columns("difference_frac", found), "seeds": found.repeats,
                     "verdict": direction(found.low, found.high, published),
                     "runs": " ".join(trained.loc[trained["arm"].isin(pair), "run"].unique()),
                 }  # fmt: skip

@@ -39,13 +39,12 @@ def steps_to_goal(config: Config) -> Iterator[Spec]:
 def _training(
     training: TrainingConfig, study: StepsToGoalConfig, optimizer: SearchOptimizer
 ) -> TrainingConfig:
-    """Precision and memory format of the configuration; the rest is searched, or of the study."""
+    """The configuration's precision; the rest is searched, or of the study."""
     return TrainingConfig(
         optimizer="sgd",
         nesterov=optimizer == "nesterov",
         weight_decay=study.weight_decay,
         precision=training.precision,
-        channels_last=training.channels_last,
     )
 
 

@@ -6,7 +6,7 @@ import time
 
 import torch
 
-from dpscale.config.sections import HardwareConfig
+from dpscale.config.sections import HardwareConfig, TrainingConfig
 
 
 def available_devices(hardware: HardwareConfig) -> int:
@@ -27,6 +27,16 @@ def open_device(hardware: HardwareConfig, local_rank: int) -> torch.device:
     device = torch.device("cuda", local_rank % torch.cuda.device_count())
     torch.cuda.set_device(device)
     return device
+
+
+def set_float32_precision(training: TrainingConfig) -> None:
+    """Let matrix products and convolutions of float32 run in TF32 on CUDA, or not.
+
+    fp32 means fp32: torch by itself takes TF32 for convolutions.
+    """
+    tf32 = training.precision == "tf32"
+    torch.set_float32_matmul_precision("high" if tf32 else "highest")
+    torch.backends.cudnn.allow_tf32 = tf32
 
 
 def device_model(hardware: HardwareConfig) -> str:

@@ -45,6 +45,10 @@ class Meter:
         self._part, self._done, self._loss = part, 0, None
         self._begun += 1
 
+    def extend(self, parts: int) -> None:
+        """So many parts come on top of the planned ones."""
+        self._parts += parts
+
     def watched(
         self, batches: Iterable[Batch], losses: list[Tensor], *, steps: int, samples: int
     ) -> Iterator[Batch]:

@@ -16,7 +16,7 @@ from torch.optim.lr_scheduler import LRScheduler
 from dpscale.config.sections import HardwareConfig
 from dpscale.plan import Spec
 from dpscale.train.data import Batch, Dataset
-from dpscale.train.device import open_device, synchronise
+from dpscale.train.device import open_device, set_float32_precision, synchronise
 from dpscale.train.heartbeat import heartbeat
 from dpscale.train.network import seeded_network
 from dpscale.train.optim import build_optimizer, build_scheduler
@@ -162,11 +162,7 @@ def build_replica(
     module = seeded_network(spec, dataset, seed).to(place.device)
     if training.channels_last:
         module = module.to(memory_format=torch.channels_last)
-    if training.precision == "tf32":
-        torch.set_float32_matmul_precision("high")
-        torch.backends.cudnn.allow_tf32 = True
-    elif place.device.type == "cuda":
-        torch.backends.cudnn.allow_tf32 = False  # fp32 means fp32
+    set_float32_precision(training)
     optimizer = build_optimizer(module, training)
     model = (sync or spec_sync(spec)).wrap(module, place.device)
     if training.compile:

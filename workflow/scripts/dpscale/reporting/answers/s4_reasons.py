@@ -4,6 +4,7 @@ from dpscale.reporting.answers import prose, s4_costs, s4_rate
 from dpscale.reporting.answers.inputs import Inputs
 from dpscale.reporting.answers.s4_rows import (
     POST_AGAINST_LARGE,
+    arm_name,
     arm_row,
     comparisons,
     difference,
@@ -116,7 +117,7 @@ def _best(inputs: Inputs) -> str:
         best = max(better, key=lambda one: one["test_accuracy_frac"])
         accuracy = prose.quantity(value_of(inputs, best, "test_accuracy_frac", "fraction"))
         losses = [value_of(inputs, arm, "train_loss", "number") for arm in (best, large)]
-        text = f"{regime(row)} the most accurate arm is {best['title']} ({accuracy})"
+        text = f"{regime(row)} the most accurate arm is {arm_name(best)} ({accuracy})"
         if prose.compare(*losses) == "above":
             text += (
                 f", which fits its training labels less than the large mini-batch, with a loss of "

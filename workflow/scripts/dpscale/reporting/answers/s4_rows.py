@@ -2,6 +2,7 @@
 
 from dpscale.reporting.answer import Value
 from dpscale.reporting.answers.inputs import Inputs, Row, measured
+from dpscale.units import group_digits
 
 POST_AGAINST_LARGE = "post-local against large"
 DATASET = "CIFAR-10"  # each comparison once: the measured side is the same for every data set
@@ -30,8 +31,13 @@ def points(value: Value) -> str:
     if number is None:
         return "no number"
     ends = [end for end in (value.low, value.high) if end is not None]
-    interval = f", {100 * ends[0]:+.2f} to {100 * ends[1]:+.2f}" if len(ends) == 2 else ""
-    return f"{100 * number:+.2f} percentage points{interval}"
+    interval = f", {_signed(ends[0])} to {_signed(ends[1])}" if len(ends) == 2 else ""
+    return f"{_signed(number)} percentage points{interval}"
+
+
+def _signed(share: float) -> str:
+    text = group_digits(100 * share, 2)
+    return f"+{text}" if text[0].isdigit() else text
 
 
 def arm_row(inputs: Inputs, row: Row, arm: str) -> Row | None:
@@ -39,6 +45,11 @@ def arm_row(inputs: Inputs, row: Row, arm: str) -> Row | None:
     return next(
         iter(inputs.rows("local_sgd", arm=arm, label_noise_frac=row["label_noise_frac"])), None
     )
+
+
+def arm_name(arm: Row) -> str:
+    """Return an arm as prose, with its number in tables and figures: `A1, small mini-batch`."""
+    return f"{arm['arm'][:2]}, {arm['title']}"
 
 
 def value_of(inputs: Inputs, arm: Row, column: str, unit: str) -> Value:

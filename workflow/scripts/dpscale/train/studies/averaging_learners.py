@@ -10,6 +10,7 @@ from torch.optim import SGD
 from dpscale.config.model_averaging import AveragingArm
 from dpscale.config.sections import TrainingConfig
 from dpscale.train.data import Batch
+from dpscale.train.device import set_float32_precision
 from dpscale.train.optim import build_scheduler
 from dpscale.train.stacked import Stack
 from dpscale.train.studies.central_model import CentralModel, all_reduced
@@ -53,6 +54,7 @@ class SynchronousSgd:
             lr=arm.lr,
             momentum=training.momentum,
             weight_decay=training.weight_decay,
+            fused=training.fused or None,
         )
         self._scheduler = build_scheduler(self._optimizer, training, steps_per_epoch)
         self._payload = _payload_bytes(self._module) if place.workers > 1 else 0
@@ -104,8 +106,9 @@ class ModelAveraging:
         own = arm.learners // place.workers
         self._stack = Stack([self._network] * own, place.device)
         self._optimizer = SGD(
-            self._stack.parameters.values(), lr=arm.lr, weight_decay=training.weight_decay
-        )
+            self._stack.parameters.values(), lr=arm.lr, weight_decay=training.weight_decay,
+            fused=training.fused or None,
+        )  # fmt: skip
         self._scheduler = build_scheduler(self._optimizer, training, steps_per_epoch)
         self._central = CentralModel(
             list(self._stack.parameters.values()),
@@ -168,9 +171,7 @@ def build_trainee(
     network: nn.Module, arm: AveragingArm, training: TrainingConfig, place: Place, steps: int
 ) -> Trainee:
     """What the arm trains; steps: of an epoch."""
-    tf32 = training.precision == "tf32"
-    torch.set_float32_matmul_precision("high" if tf32 else "highest")
-    torch.backends.cudnn.allow_tf32 = tf32  # fp32 means fp32
+    set_float32_precision(training)
     kind = ModelAveraging if arm.algorithm == "sma" else SynchronousSgd
     return kind(network, arm, training, place, steps)
 

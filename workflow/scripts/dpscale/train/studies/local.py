@@ -17,7 +17,7 @@ from torch import nn
 from dpscale.config.local_sgd import LocalArm, LocalProtocol
 from dpscale.plan import Spec, rate_search
 from dpscale.train.data import Dataset, Loader, build_loader
-from dpscale.train.device import synchronise
+from dpscale.train.device import set_float32_precision, synchronise
 from dpscale.train.evaluate import evaluate
 from dpscale.train.measurement import Measurement
 from dpscale.train.network import seeded_network
@@ -48,6 +48,7 @@ def measure_local(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
     """
     protocol = spec.local
     assert protocol is not None
+    set_float32_precision(spec.training)
     tuned = len(protocol.rate_factors) > 1
     trainings = len(protocol.rate_factors) * len(protocol.tuning_seeds) if tuned else 0
     trainings += len(protocol.arms) * len(spec.seeds)
@@ -69,6 +70,7 @@ def _chosen_factor(run: _Run) -> float:
     for _ in range(run.protocol.rate_extensions):
         if (further := rate_search.beyond(found)) is None:
             break
+        run.meter.extend(len(run.protocol.tuning_seeds))
         found[further] = _accuracy(run, further)
     return rate_search.best(found)
 

@@ -47,7 +47,7 @@ def momentum_sgd(parameters: Iterable[Tensor], training: "TrainingConfig") -> SG
     """SGD over parameters, stacked or not: it works element by element."""
     return SGD(
         parameters, lr=training.lr, momentum=training.momentum, nesterov=training.nesterov,
-        weight_decay=training.weight_decay,
+        weight_decay=training.weight_decay, fused=training.fused or None,
     )  # fmt: skip
 
 

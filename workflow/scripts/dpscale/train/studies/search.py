@@ -11,6 +11,7 @@ import torch
 from dpscale.plan import Spec
 from dpscale.plan.spec import Search
 from dpscale.train.data import Dataset
+from dpscale.train.device import set_float32_precision
 from dpscale.train.measurement import Measurement
 from dpscale.train.network import seeded_network
 from dpscale.train.progress import Meter
@@ -30,6 +31,7 @@ def measure_search(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
     """Searches each batch size anew, and repeats each winner with other seeds."""
     assert spec.search is not None
     search = spec.search
+    set_float32_precision(spec.training)
     log = _Log(spec, dataset)
     meter = Meter(spec.run, "stage", STAGES, parts=len(search.batch_sizes), shown=place.leads)
     for batch in search.batch_sizes:
