@@ -44,6 +44,7 @@ def audit(table: Table, given: Given) -> Audit:
     facts, stated = settled(given, table.comments, needs_epochs="steps" in table.columns)
 
     def fits(row: Row, times: Times) -> int:
+        """How many printed numbers of a row follow from these times."""
         parts = split(row, times)
         return agreeing(row, parts) + bandwidths.follows(row, traffic(row, facts, parts))
 
@@ -82,6 +83,7 @@ def _rate_factor(table: Table, rows: list[_Judged]) -> float:
         return 1.0
 
     def followed(scale: float) -> int:
+        """How many bandwidths are right where the unit is this one."""
         factor = scale / column.scale
         many = (judged for judged in rows if judged.row.workers > 1)
         return sum(bandwidths.follows(judged.row, judged.flow, factor) for judged in many)
