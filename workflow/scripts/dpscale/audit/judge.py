@@ -6,13 +6,14 @@ from typing import Any
 
 from dpscale.audit import bandwidths, communication, plausibility, speedups
 from dpscale.audit.conventions import COMMUNICATION, Choice, Times
-from dpscale.audit.derived import Derived, derived_row
+from dpscale.audit.derived import derived_row
 from dpscale.audit.facts import Facts, Given, settled
-from dpscale.audit.finding import CODES, Finding
+from dpscale.audit.finding import CODES
 from dpscale.audit.scales import RATES, rate_name
 from dpscale.audit.split import Split, agreeing, split
 from dpscale.audit.table import Row, Table
 from dpscale.audit.traffic import Traffic, traffic
+from dpscale.records.audit import Derived, Finding
 
 
 @dataclass(frozen=True)
