@@ -1,5 +1,5 @@
 # make report   install what it needs, measure, and render results/laptop/report.{html,pdf}
-# make test     install what it needs and run the tests
+# make test     install what it needs and run the tests; some of them: TESTS=tests/unit
 # make bench    install the peers and run the benchmarks: benchmarks/results.json, README.md
 # make lint     format and type checks, as in continuous integration
 # make smoke    every part in about 2 minutes: results/smoke/
