@@ -1,5 +1,5 @@
 # make report   install what it needs, measure, and render results/laptop/report.{html,pdf}
-# make test     install what it needs and run the tests
+# make test     install what it needs and run the tests; some of them: TESTS=tests/unit
 # make bench    install the peers and run the benchmarks: benchmarks/results.json, README.md
 # make lint     format and type checks, as in continuous integration
 # make smoke    every part in about 2 minutes: results/smoke/
@@ -9,6 +9,7 @@
 VENV ?= .venv
 PYTHON ?= python3
 CONFIG ?= config/config.yaml
+TESTS ?= tests/unit tests/report tests/distributed tests/network tests/slurm tests/workflow
 PYTEST_OPTIONS ?=
 BENCH_OPTIONS ?=
 
@@ -22,7 +23,9 @@ export PATH := $(if $(filter /%,$(VENV)),,$(CURDIR)/)$(BIN):$(PATH)
 
 PYTEST := OMP_NUM_THREADS=1 python -m pytest $(PYTEST_OPTIONS)
 # Tests that time nothing and start nothing may run side by side; the others want the machine.
-TOGETHER := tests/unit tests/report
+TOGETHER := tests/unit% tests/report%
+SIDE_BY_SIDE = $(filter $(TOGETHER),$(TESTS))
+ALONE = $(filter-out $(TOGETHER),$(TESTS))
 # Options may select tests of one kind alone: none of the other (status 5) is no failure.
 OR_NONE := status=$$?; test $$status -eq 0 -o $$status -eq 5
 
@@ -42,8 +45,8 @@ smoke:
 
 test: $(TEST_STAMP)
 	@sh envs/install_pango.sh
-	@$(PYTEST) --numprocesses auto --dist loadfile $(TOGETHER); $(OR_NONE)
-	@$(PYTEST) $(addprefix --ignore=,$(TOGETHER)); $(OR_NONE)
+	@$(if $(SIDE_BY_SIDE),$(PYTEST) --numprocesses auto --dist loadfile $(SIDE_BY_SIDE); $(OR_NONE))
+	@$(if $(ALONE),$(PYTEST) $(ALONE); $(OR_NONE))
 
 bench: $(BENCH_STAMP)
 	@sh envs/install_pango.sh

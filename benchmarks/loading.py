@@ -72,6 +72,7 @@ def rate(epoch: Callable[[], Iterable], samples: int) -> Callable[[], float]:
     """Samples per second of one epoch that nobody trains on."""
 
     def measure() -> float:
+        """Samples per second of one more epoch."""
         start_s = time.perf_counter()
         for _ in epoch():
             pass
@@ -81,6 +82,7 @@ def rate(epoch: Callable[[], Iterable], samples: int) -> Callable[[], float]:
 
 
 def our_loader(dataset: Dataset, kind: str, processes: int, *, batch: int, augment: bool):
+    """The rate of one of our loaders with so many processes, an epoch a call."""
     loader = build_loader(
         dataset.train, dataset, loader=kind, batch=batch, workers=1, rank=0, seed=0,
         augment=augment, device=CPU, loader_workers=processes,

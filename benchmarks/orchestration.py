@@ -29,6 +29,8 @@ sys.path[:0] = [str(ROOT / "workflow/scripts"), str(ROOT / "benchmarks")]
 import yaml  # noqa: E402
 from ratios import Ratio, machine, spread_frac  # noqa: E402
 
+from dpscale.records.storage import read_json  # noqa: E402
+
 COPIED = ("Snakefile", "rules", "workflow", "config", "profiles", "report", "envs")
 GOAL_FRAC = 0.25
 DEFAULT, SMOKE = "config/config.yaml", "config/smoke.yaml"
@@ -59,17 +61,20 @@ def jobs_of(folder: Path, name: str) -> list[Job]:
         measured = tuple(
             measured_span(json.loads(record.read_text()))
             for log in kept["log"] or []
-            for record in records_of(folder, Path(log))
+            for record in records_of(folder, kept["rule"], Path(log))
         )
         job = Job(kept["rule"], kept["starttime"], kept["endtime"], measured)
         found[kept["shellcmd"]] = job
     return sorted(found.values(), key=lambda job: job.start_s)
 
 
-def records_of(folder: Path, log: Path) -> list[Path]:
-    """Records of the runs that a job with that log did: one of the log's name, or its probes."""
-    runs = folder / log.parents[1] / "runs"
-    return [*runs.glob(f"{log.stem}/record.json"), *runs.glob(f"{log.stem}-b*-*/record.json")]
+def records_of(folder: Path, rule: str, log: Path) -> list[Path]:
+    """Records of the runs that a job did: the probes of the boundary, else the run of its log."""
+    results = folder / log.parents[1]
+    searched = rule == "boundary"
+    runs = read_json(results / "boundary.json", "probes") if searched else [log.stem]
+    records = (results / "runs" / run / "record.json" for run in runs)
+    return [record for record in records if record.exists()]
 
 
 def measured_span(record: dict[str, Any]) -> Span:

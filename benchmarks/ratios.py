@@ -30,6 +30,7 @@ class Ratio:
     ratio_high: float | None
 
     def row(self) -> dict[str, Any]:
+        """Its entry in results.json."""
         return asdict(self)
 
 

@@ -9,6 +9,7 @@ HEAD = "| benchmark | case | ours | peer | peer's | ratio |\n|---|---|---:|---|-
 
 
 def row(one: Ratio) -> str:
+    """A row of the table."""
     cells = (
         one.benchmark, one.case, number(one.ours, one.unit), one.peer_name or "–",
         number(one.peer, one.unit), ratio_text(one),

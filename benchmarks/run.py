@@ -44,6 +44,7 @@ class Benchmark:
 
     @property
     def written(self) -> bool:
+        """Whether the module is there."""
         return (HERE / f"{self.name}.py").exists()
 
 

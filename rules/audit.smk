@@ -16,6 +16,7 @@ rule audit:
         table=lambda wildcards: AUDITED[wildcards.table].path,
         modules=modules("audit"),
         formulas="workflow/scripts/dpscale/derive/formulas.py",
+        rows="workflow/scripts/dpscale/records/audit.py",
     output:
         f"{RESULTS}/audits/{{table}}.json",
     log:

@@ -11,25 +11,25 @@ import argparse
 import itertools
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from namespaces import inside, join, kill_inside, lacking, make_switch, remove, run
+
+TOOLS = {"ip": "iproute2", "tc": "iproute2", "setpriv": "util-linux"}
 PREFIX = "dpr"  # of the namespaces' names; the process's id follows
 BURST, LATENCY = "256kb", "50ms"
 NETWORK = "10.77.0"
 # The machine's own may be BBR, with which the all-reduce of gloo scatters below what TCP carries
 # at 100 Mbit/s (docs/network-rig.md); Reno is in every kernel, and a namespace may choose it.
 CONGESTION_CONTROL = "reno"
-GONE_S = 5.0  # a killed process takes so long to disappear at the most
 _PORTS = itertools.count(29600)
 
 
@@ -43,11 +43,8 @@ class Ended(NamedTuple):
 
 def missing() -> str | None:
     """Why the rig cannot be built here, or None."""
-    if os.geteuid() != 0:
-        return "needs root"
-    for tool, package in (("ip", "iproute2"), ("tc", "iproute2"), ("setpriv", "util-linux")):
-        if shutil.which(tool) is None:
-            return f"needs {tool} (Debian: {package})"
+    if reason := lacking(TOOLS):
+        return reason
     try:
         with Rig(1, "1gbit"):
             return None
@@ -71,9 +68,7 @@ class Rig:
     def __enter__(self) -> "Rig":
         _remove_leftovers()
         try:
-            _ip("netns", "add", self._switch)
-            _ip("-n", self._switch, "link", "add", "br0", "type", "bridge")
-            _ip("-n", self._switch, "link", "set", "br0", "up")
+            make_switch(self._switch)
             for node in range(self.nodes):
                 self._join(node)
         except BaseException:
@@ -167,23 +162,18 @@ class Rig:
 
     def _join(self, node: int) -> None:
         """A node, its cable to the switch, and the shaping at both ends."""
-        namespace, port, interface = self._namespace(node), f"p{node}", self.interface(node)
-        _ip("netns", "add", namespace)
-        _ip("link", "add", interface, "netns", namespace, "type", "veth",
-            "peer", "name", port, "netns", self._switch)  # fmt: skip
-        _ip("-n", self._switch, "link", "set", port, "master", "br0", "up")
-        _ip("-n", namespace, "addr", "add", f"{self.address(node)}/24", "dev", interface)
-        _ip("-n", namespace, "link", "set", interface, "up")
-        _ip("-n", namespace, "link", "set", "lo", "up")
-        _run("ip", "netns", "exec", namespace, "sh", "-c",
-             f"echo {CONGESTION_CONTROL} > /proc/sys/net/ipv4/tcp_congestion_control")  # fmt: skip
+        namespace = self._namespace(node)
+        join(self._switch, namespace, port=f"p{node}", interface=self.interface(node),
+             address=self.address(node))  # fmt: skip
+        run("ip", "netns", "exec", namespace, "sh", "-c",
+            f"echo {CONGESTION_CONTROL} > /proc/sys/net/ipv4/tcp_congestion_control")  # fmt: skip
         self._shape(node, "add")
 
     def _shape(self, node: int, verb: str) -> None:
         ends = (self._namespace(node), self.interface(node)), (self._switch, f"p{node}")
         for namespace, interface in ends:
-            _run("tc", "-n", namespace, "qdisc", verb, "dev", interface, "root", "tbf",
-                 "rate", self._rate, "burst", BURST, "latency", LATENCY)  # fmt: skip
+            run("tc", "-n", namespace, "qdisc", verb, "dev", interface, "root", "tbf",
+                "rate", self._rate, "burst", BURST, "latency", LATENCY)  # fmt: skip
 
     def _end_all(self) -> None:
         """Kill what was started, and what that started: torchrun's workers leave its group."""
@@ -191,14 +181,14 @@ class Rig:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
         for node in range(self.nodes):
-            _kill_inside(self._namespace(node))
+            kill_inside(self._namespace(node))
         for process in self._running:
             process.wait()
         self._running.clear()
 
     def _remove(self) -> None:
         self._end_all()
-        _remove_namespaces([self._switch, *(self._namespace(node) for node in range(self.nodes))])
+        remove([self._switch, *(self._namespace(node) for node in range(self.nodes))])
 
 
 def _ended(process: "subprocess.Popen[str]", timeout_s: float) -> Ended:
@@ -206,50 +196,16 @@ def _ended(process: "subprocess.Popen[str]", timeout_s: float) -> Ended:
     return Ended(process.returncode, output or "", errors or "")
 
 
-def _inside(namespace: str) -> list[int]:
-    """Ids of the processes in a namespace; none where it does not exist."""
-    listed = subprocess.run(
-        ["ip", "netns", "pids", namespace], capture_output=True, text=True, check=False
-    )
-    return [int(process) for process in listed.stdout.split()]
-
-
-def _kill_inside(namespace: str) -> None:
-    """Kill all processes in a namespace of one's own; returns when they are gone."""
-    end = time.monotonic() + GONE_S
-    while (processes := _inside(namespace)) and time.monotonic() < end:
-        for process in processes:
-            with suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
-        time.sleep(0.02)
-
-
-def _run(*command: str) -> str:
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    if ended.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)}: {ended.stderr.strip()}")
-    return ended.stdout
-
-
-def _ip(*arguments: str) -> str:
-    return _run("ip", *arguments)
-
-
-def _remove_namespaces(names: Sequence[str]) -> None:
-    for name in names:
-        subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
-
-
 def _remove_leftovers() -> None:
     """Namespaces of rigs whose process is gone: it was killed before it could remove them.
 
     One in which something still runs is left alone: that belongs to somebody else.
     """
-    names = [line.split()[0] for line in _ip("netns", "list").splitlines() if line.split()]
+    names = [line.split()[0] for line in run("ip", "netns", "list").splitlines() if line.split()]
     for name in names:
         named = re.fullmatch(rf"{PREFIX}(\d+)(s|n\d+)", name)
-        if named and not Path(f"/proc/{named[1]}").exists() and not _inside(name):
-            _remove_namespaces([name])
+        if named and not Path(f"/proc/{named[1]}").exists() and not inside(name):
+            remove([name])
 
 
 def main() -> None:

@@ -9,7 +9,6 @@ By hand: python tests/slurm/cluster.py -- COMMAND runs COMMAND on the login node
 import argparse
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -17,6 +16,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from namespaces import join, kill_inside, lacking, make_switch, remove, run
 
 TOOLS = {"slurmctld": "slurm-wlm", "slurmd": "slurm-wlm", "munged": "munge", "ip": "iproute2"}
 NETWORK = "10.78.0"
@@ -66,15 +68,14 @@ unset SLURM_CONF; shift 2; exec "$@"
 
 def missing() -> str | None:
     """Why no cluster can be started here, or None."""
-    if os.geteuid() != 0:
-        return "needs root"
-    for tool, package in TOOLS.items():
-        if shutil.which(tool) is None:
-            return f"needs {tool} (Debian: {package})"
-    made = subprocess.run(["ip", "netns", "add", f"dps{os.getpid()}x"], capture_output=True)
-    if made.returncode != 0:
-        return f"no network namespaces: {made.stderr.decode().strip()}"
-    subprocess.run(["ip", "netns", "del", f"dps{os.getpid()}x"], capture_output=True)
+    if reason := lacking(TOOLS):
+        return reason
+    tried = f"dps{os.getpid()}x"
+    try:
+        run("ip", "netns", "add", tried)
+    except RuntimeError as error:
+        return f"no network namespaces: {error}"
+    remove([tried])
     return None
 
 
@@ -140,8 +141,7 @@ class Cluster:
     def crash(self, node: str) -> None:
         """End everything on a node."""
         self.kill_slurmd(node)
-        for process in _inside(self._namespace(node)):
-            os.kill(process, signal.SIGKILL)
+        kill_inside(self._namespace(node))
 
     def start_slurmd(self, node: str) -> None:
         """Start a node's daemon again."""
@@ -177,20 +177,12 @@ class Cluster:
 
     def _connect(self) -> None:
         switch = self._namespace("login")
-        _run("ip", "netns", "add", switch)
-        _run("ip", "-n", switch, "link", "add", "br0", "type", "bridge")
-        _run("ip", "-n", switch, "addr", "add", f"{LOGIN}/24", "dev", "br0")
-        for interface in ("br0", "lo"):
-            _run("ip", "-n", switch, "link", "set", interface, "up")
+        make_switch(switch)
+        run("ip", "-n", switch, "addr", "add", f"{LOGIN}/24", "dev", "br0")
+        run("ip", "-n", switch, "link", "set", "lo", "up")
         for number, node in enumerate(self.nodes, start=1):
-            own = self._namespace(node)
-            _run("ip", "netns", "add", own)
-            _run("ip", "link", "add", "eth0", "netns", own, "type", "veth",
-                 "peer", "name", node, "netns", switch)  # fmt: skip
-            _run("ip", "-n", switch, "link", "set", node, "master", "br0", "up")
-            _run("ip", "-n", own, "addr", "add", f"{NETWORK}.{number}/24", "dev", "eth0")
-            for interface in ("eth0", "lo"):
-                _run("ip", "-n", own, "link", "set", interface, "up")
+            address = f"{NETWORK}.{number}"
+            join(switch, self._namespace(node), port=node, interface="eth0", address=address)
 
     def _configure(self) -> None:
         """Write slurm.conf and hosts, which each node sees in its /etc."""
@@ -233,22 +225,11 @@ class Cluster:
         for daemon in self._daemons.values():
             daemon.kill()
             daemon.wait()
-        for node in ("login", *self.nodes):
-            for process in _inside(self._namespace(node)):
-                os.kill(process, signal.SIGKILL)
-            subprocess.run(["ip", "netns", "del", self._namespace(node)], capture_output=True)
+        namespaces = [self._namespace(node) for node in ("login", *self.nodes)]
+        for namespace in namespaces:
+            kill_inside(namespace)
+        remove(namespaces)
         shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def _inside(namespace: str) -> list[int]:
-    listed = subprocess.run(["ip", "netns", "pids", namespace], capture_output=True, text=True)
-    return [int(process) for process in listed.stdout.split()]
-
-
-def _run(*command: str) -> None:
-    ended = subprocess.run(command, capture_output=True, text=True)
-    if ended.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)}: {ended.stderr.strip()}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -25,7 +25,7 @@ ALLOWED = {
     "launch": {"plan", "attempts", "processes"},
     "train": {"plan", "records", "config", "units", "provenance", "attempts", "processes"},
     "derive": {"records", "units", "config", "plan"},
-    "audit": {"derive"},
+    "audit": {"derive", "records"},
     "figures": {"records", "units", "config", "plan"},
     "reporting": {"records", "units", "config", "plan"},
     "watch": {"launch", "attempts", "records", "plan", "config", "units", "processes"},

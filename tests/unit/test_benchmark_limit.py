@@ -5,9 +5,12 @@ from dataclasses import replace
 
 import flops
 import limit
+import limit_tracks
 import pytest
 import torch
 from flops import peak_flops_per_s, training_flops_per_sample
+from limit_fit import largest_batch
+from limit_tracks import Bench, Trainee
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -47,30 +50,40 @@ def test_every_way_to_multiply_is_a_whole_product(precision: str) -> None:
 
 
 @pytest.mark.parametrize("true_limit", [32, 33, 63, 100, 777, 20_000])
-def test_the_largest_batch_is_found_to_a_sixteenth(true_limit: int) -> None:
-    found = limit.largest_batch(lambda batch: batch <= true_limit, first=32)
+def test_the_largest_batch_is_found_to_a_sixteenth_of_one_beyond(true_limit: int) -> None:
+    tried: list[int] = []
+
+    def fits(batch: int) -> bool:
+        tried.append(batch)
+        return batch <= true_limit
+
+    found = largest_batch(fits, first=32)
     assert found <= true_limit
-    assert true_limit - found <= max(1, found / 16)
+    beyond = min(batch for batch in tried if batch > true_limit)
+    assert beyond - found <= max(1, beyond / 16)
+    assert len(tried) == len(set(tried))  # each costs a compilation
 
 
 @pytest.fixture
-def bench(monkeypatch: pytest.MonkeyPatch) -> limit.Bench:
+def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.setattr(
-        limit, "peak_flops_per_s", lambda device, name: {"fp32": 2e12}.get(name, 1e12)
+        limit_tracks, "peak_flops_per_s", lambda device, name: {"fp32": 2e12}.get(name, 1e12)
     )
     monkeypatch.setitem(
-        limit.SCALES, "cpu", replace(limit.SCALES["cpu"], network="mlp", compiled=(8,))
+        limit_tracks.SCALES,
+        "cpu",
+        replace(limit_tracks.SCALES["cpu"], network="mlp", compiled=(8,)),
     )
-    return limit.Bench("cpu", rounds=2)
+    return Bench("cpu", rounds=2)
 
 
-def test_bf16_is_left_where_its_peak_is_lower(bench: limit.Bench) -> None:
+def test_bf16_is_left_where_its_peak_is_lower(bench: Bench) -> None:
     assert bench.spec("limit", 8).training.precision == "fp32"
     bench.peaks["bf16"] = 4e12
     assert bench.spec("limit", 8).training.precision == "bf16"
 
 
-def test_the_tracks_are_those_of_the_configurations(bench: limit.Bench) -> None:
+def test_the_tracks_are_those_of_the_configurations(bench: Bench) -> None:
     lab, track = bench.spec("lab", 8), bench.spec("limit", 8)
     assert (lab.data.loader, track.data.loader) == ("dataloader", "resident")
     assert not lab.training.fused
@@ -79,20 +92,20 @@ def test_the_tracks_are_those_of_the_configurations(bench: limit.Bench) -> None:
 
 
 def test_a_failed_compilation_is_said_and_measured_without(
-    bench: limit.Bench, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: object, **__: object) -> None:
         raise RuntimeError("no C++ compiler\nand more")
 
     monkeypatch.setattr(torch, "compile", fails)
-    trainee = limit.Trainee(bench, "limit", 8)
+    trainee = Trainee(bench, "limit", 8)
     assert trainee.note == "compilation failed: RuntimeError: no C++ compiler"
     reading = trainee.read()
     assert reading.samples_per_s > 0
     assert 0 < reading.loading_frac < 1
 
 
-def test_every_batch_size_has_rate_utilisation_and_loading(bench: limit.Bench) -> None:
+def test_every_batch_size_has_rate_utilisation_and_loading(bench: Bench) -> None:
     found = limit.at_batch(bench, 16)
     case = "mlp, b = 16 (not compiled)"
     assert [one.case for one in found] == [case, f"MFU, {case}", f"loading, {case}"]

@@ -22,6 +22,7 @@ IN_FORKS = ["--run-path", "--start-method=fork"]
 
 @one_line("agent.py")
 def main() -> None:
+    """Read the command line, and start the workers of this node."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("spec", type=Path, help="spec.json of the run")
     parser.add_argument("--nodes", type=int, default=1, help="nodes of the run")

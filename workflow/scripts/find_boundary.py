@@ -84,6 +84,7 @@ def search(
 
 @one_line("find_boundary.py")
 def main() -> None:
+    """Read the command line, search, and write what was found."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("probe", help="spec of a probe, as JSON; its run and batch are replaced")
     parser.add_argument("--resolution", type=float, required=True, help="relative width to reach")

@@ -17,6 +17,7 @@ from dpscale.records.tidy import newest_provenance, tidy_tables
 
 @one_line("gather.py")
 def main() -> None:
+    """Read the command line and the records, and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--config", required=True, help="the configuration, as JSON")
     parser.add_argument("--runs", type=Path, required=True, help="folder with a folder a run")

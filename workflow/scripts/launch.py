@@ -13,6 +13,7 @@ from dpscale.records.storage import about
 
 @one_line("launch.py")
 def main() -> int:
+    """Read the command line, and launch; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("spec", type=Path, help="spec.json of the run; its record comes beside it")
     parser.add_argument("--history", type=Path, required=True, help="folder of the run's attempts")

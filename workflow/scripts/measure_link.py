@@ -71,6 +71,7 @@ def speed(rate: float | None, tcp: float | None) -> str:
 
 
 def main() -> None:
+    """Read the command line, and measure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--payload-bytes", type=int, default=RESNET18_BYTES,
                         help="of one gradient, a multiple of 4 (default: %(default)s)")  # fmt: skip

@@ -14,6 +14,7 @@ from dpscale.train.data import DatasetError, load_dataset
 
 @one_line("prepare_dataset.py")
 def main() -> None:
+    """Read the command line, load the dataset, and write its facts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", help="the data section of the configuration, as JSON")
     parser.add_argument("--output", type=Path, required=True, help="JSON file to write")

@@ -19,6 +19,7 @@ def count(path: Path, key: str, *, may_be_null: bool = False) -> Any:
 
 @one_line("resolve_spec.py")
 def main() -> None:
+    """Read the command line, and print the resolved spec."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("spec", help="the planned spec, as JSON")
     parser.add_argument("--boundary", type=Path, help="boundary.json of the sweep")

@@ -34,6 +34,7 @@ def read_spec(path: Path) -> Spec:
 
 @record  # torchrun ends its log with the error of the rank that failed first
 def main() -> None:
+    """Read the command line, and run."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("spec", type=Path, help="spec.json of the run")
     parser.add_argument("--output", type=Path, help="folder of the record; default: the spec's")

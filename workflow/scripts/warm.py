@@ -11,6 +11,7 @@ from dpscale.train.run import run  # noqa: F401
 
 
 def main() -> None:
+    """Read the command line, and serve."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("descriptor", type=int, help="of the socket to listen on")
     arguments = parser.parse_args()

@@ -32,6 +32,7 @@ def observer_of(given: argparse.Namespace) -> Observer:
 
 @one_line("watch_runs.py")
 def main() -> int:
+    """Read the command line, and show the view; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("results", type=Path, nargs="?", help="results/<name>")
     parser.add_argument("--configfile", type=Path, help=f"YAML file (default: {DEFAULT})")

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 
 from dpscale.audit.bandwidth_mistakes import mistakes, named
-from dpscale.audit.finding import Finding, Guess, nearest, shown
+from dpscale.audit.finding import Guess, nearest, shown
 from dpscale.audit.interval import Interval
 from dpscale.audit.scales import rate_name
 from dpscale.audit.table import Row
 from dpscale.audit.traffic import Traffic
+from dpscale.records.audit import Finding
 
 PRINTED = "printed_bandwidth_gb_per_s"
 # NVLink 5: 1.8 TB/s in both directions together (NVIDIA GB200 data sheet).

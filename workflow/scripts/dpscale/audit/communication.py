@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 from dpscale.audit.cells import Cell
 from dpscale.audit.communication_reasons import comm_reason, compute_reason
-from dpscale.audit.finding import Finding, shown
+from dpscale.audit.finding import shown
 from dpscale.audit.interval import Interval, reach
 from dpscale.audit.split import COMM, COMPUTE, Split
 from dpscale.audit.table import TIMES, Row, Table
+from dpscale.records.audit import Finding
 
 
 def findings(

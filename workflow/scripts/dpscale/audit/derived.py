@@ -1,34 +1,11 @@
 """What a row's times give, by the formulas of the lab."""
 
-from dataclasses import dataclass
-
 from dpscale.audit.conventions import Times
 from dpscale.audit.split import Split
 from dpscale.audit.table import Row
 from dpscale.audit.traffic import Traffic
 from dpscale.derive.formulas import efficiency, speedup
-
-
-@dataclass(frozen=True)
-class Derived:
-    """A row of the corrected tables; None where the table gives too little to know it.
-
-    base_s and epoch_s are the T_1 and T_N of the speed-up, total_s is computation and
-    communication together.
-    """
-
-    workers: int
-    per_worker_batch: int
-    base_s: float | None
-    epoch_s: float | None
-    speedup_ratio: float | None
-    efficiency_frac: float | None
-    total_s: float | None
-    compute_s: float | None
-    comm_s: float | None
-    iterations: float
-    moved_bytes: float
-    bandwidth_bytes_per_s: float | None
+from dpscale.records.audit import Derived
 
 
 def derived_row(row: Row, times: Times | None, parts: Split | None, flow: Traffic) -> Derived:

@@ -1,4 +1,4 @@
-"""A finding: a number that cannot be right, what is right, and why."""
+"""What a finding can be called, and which known mistake explains a printed number."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,20 +21,6 @@ CODES = (
     "bandwidth_implausible",
     "bandwidth_mismatch",
 )
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What is wrong in a row; printed and expected are in `unit`, None where unknown."""
-
-    workers: int
-    per_worker_batch: int
-    code: str
-    printed: float | None
-    expected: float | None
-    reason: str
-    column: str
-    unit: str = ""
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,14 @@ from typing import Any
 
 from dpscale.audit import bandwidths, communication, plausibility, speedups
 from dpscale.audit.conventions import COMMUNICATION, Choice, Times
-from dpscale.audit.derived import Derived, derived_row
+from dpscale.audit.derived import derived_row
 from dpscale.audit.facts import Facts, Given, settled
-from dpscale.audit.finding import CODES, Finding
+from dpscale.audit.finding import CODES
 from dpscale.audit.scales import RATES, rate_name
 from dpscale.audit.split import Split, agreeing, split
 from dpscale.audit.table import Row, Table
 from dpscale.audit.traffic import Traffic, traffic
+from dpscale.records.audit import Derived, Finding
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ def audit(table: Table, given: Given) -> Audit:
     facts, stated = settled(given, table.comments, needs_epochs="steps" in table.columns)
 
     def fits(row: Row, times: Times) -> int:
+        """How many printed numbers of a row follow from these times."""
         parts = split(row, times)
         return agreeing(row, parts) + bandwidths.follows(row, traffic(row, facts, parts))
 
@@ -82,6 +84,7 @@ def _rate_factor(table: Table, rows: list[_Judged]) -> float:
         return 1.0
 
     def followed(scale: float) -> int:
+        """How many bandwidths are right where the unit is this one."""
         factor = scale / column.scale
         many = (judged for judged in rows if judged.row.workers > 1)
         return sum(bandwidths.follows(judged.row, judged.flow, factor) for judged in many)

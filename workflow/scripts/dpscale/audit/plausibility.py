@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from dpscale.audit.facts import Facts
-from dpscale.audit.finding import Finding, shown
+from dpscale.audit.finding import shown
 from dpscale.audit.table import Row
 from dpscale.derive.formulas import full_steps, iterations_per_epoch, loader_steps, run_steps
+from dpscale.records.audit import Finding
 
 SAME_EPOCH_FRAC = 0.01  # ASSUME: the same epoch, timed twice, differs by no more than this
 MOST_WORKERS = 1024

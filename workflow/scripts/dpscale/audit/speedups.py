@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 
 from dpscale.audit.conventions import SPEEDUP, Choice, Times, options
-from dpscale.audit.finding import Finding, Guess, nearest, shown
+from dpscale.audit.finding import Guess, nearest, shown
 from dpscale.audit.interval import Interval, reach
 from dpscale.audit.split import NOISE_FRAC
 from dpscale.audit.table import Row, Table
 from dpscale.derive.formulas import efficiency, speedup
+from dpscale.records.audit import Finding
 
 PRINTED = "printed_speedup"
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from dpscale.audit.derived import Derived
-from dpscale.audit.finding import Finding, shown
+from dpscale.audit.finding import shown
 from dpscale.audit.judge import Audit
+from dpscale.records.audit import Derived, Finding
 
 UNKNOWN = "–"
 

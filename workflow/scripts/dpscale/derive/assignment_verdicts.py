@@ -17,7 +17,7 @@ from dpscale.derive.formulas import (
     workers_of_steps,
 )
 from dpscale.derive.published_assignment import TRAININGS, Published
-from dpscale.derive.verdicts import within
+from dpscale.derive.verdicts import UNDECIDED, within
 from dpscale.plan.assignment import LINEAR, STUDY
 from dpscale.units import group_digits
 
@@ -27,7 +27,6 @@ COLUMNS: Columns = (
     | floats("published published_low published_high measured measured_low measured_high")
     | texts("verdict reason runs")
 )
-UNDECIDED = "not decidable"
 CONTRADICTS = "contradicts itself"
 NOT_MEASURED = "not measured here"
 

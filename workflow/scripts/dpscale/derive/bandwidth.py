@@ -47,6 +47,7 @@ def _rates(
     """
 
     def rate(seconds: float | None) -> float | None:
+        """Bytes per second where a time is known and above zero."""
         if moved is None or iterations is None or seconds is None or seconds <= 0:
             return None
         return bytes_per_second(moved, iterations, seconds)

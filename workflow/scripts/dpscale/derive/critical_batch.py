@@ -116,6 +116,7 @@ def b_crit_ratio(steps: dict[int, float], base: dict[int, float]) -> tuple[float
     one, other = Points(steps), Points(base)
 
     def log_ratio(drawn: np.ndarray, drawn_base: np.ndarray, axis: int) -> np.ndarray:
+        """The logarithm of the ratio for drawn residuals of both curves."""
         return one.solve(one.fitted + drawn)[0] - other.solve(other.fitted + drawn_base)[0]
 
     interval = stats.bootstrap(

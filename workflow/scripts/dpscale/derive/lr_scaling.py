@@ -79,6 +79,7 @@ def ends(run: str, trials: pd.DataFrame, evaluations: pd.DataFrame) -> Ends:
     whole = own["status"] == "complete"
 
     def of_seeds(values: pd.Series) -> pd.Series:
+        """Values by seed, null where a trial did not complete."""
         kept = values.where(whole).to_numpy(dtype=float, na_value=np.nan)
         return pd.Series(kept, index=own["seed"].to_numpy())
 

@@ -19,7 +19,7 @@ from dpscale.derive.published_lr_scaling import (
     Claim,
     Way,
 )
-from dpscale.derive.verdicts import Agreement, at_least, direction, no_difference
+from dpscale.derive.verdicts import UNDECIDED, Agreement, at_least, direction, no_difference
 
 COLUMNS: Columns = (
     texts("kind claim source")
@@ -66,7 +66,7 @@ def _claim(
     row: dict[str, Any] = {
         "kind": "claim", "claim": claim.words, "source": claim.source,
         "published_frac": claim.percent / 100, "published_other_frac": claim.other_percent / 100,
-        "published_difference_frac": published, "verdict": "not decidable",
+        "published_difference_frac": published, "verdict": UNDECIDED,
     }  # fmt: skip
     if arm is None or other is None or base is None:
         return row
@@ -91,7 +91,7 @@ def _point(batch: int, lr_scaling: pd.DataFrame, base: pd.Series | None) -> dict
         "kind": "curve", "claim": f"error at {ratio:g} times the reference batch",
         "source": "Figure 1", "published_batch": batch, "batch_ratio": ratio,
         "published_frac": percent / 100, "published_other_frac": base_percent / 100,
-        "published_difference_frac": (percent - base_percent) / 100, "verdict": "not decidable",
+        "published_difference_frac": (percent - base_percent) / 100, "verdict": UNDECIDED,
     }  # fmt: skip
     own = None if base is None else _of_ratio(lr_scaling, base, ratio)
     if own is None or base is None or batch == REFERENCE_BATCH:
@@ -141,7 +141,7 @@ def _efficiency(iteration_times: pd.DataFrame) -> dict[str, Any]:
     """The most workers that had a device each, at the smallest batch per worker."""
     row: dict[str, Any] = {
         "kind": "efficiency", "claim": "throughput per worker kept with many workers",
-        "source": "Section 5.5", "published_frac": EFFICIENCY_FRAC, "verdict": "not decidable",
+        "source": "Section 5.5", "published_frac": EFFICIENCY_FRAC, "verdict": UNDECIDED,
     }  # fmt: skip
     alone = ~iteration_times["oversubscribed"].fillna(True).astype(bool)
     known_cells = alone & iteration_times["efficiency_frac"].notna()

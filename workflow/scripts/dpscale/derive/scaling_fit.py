@@ -50,6 +50,7 @@ def _slope(steps: dict[int, np.ndarray]) -> Estimate:
     weights = (logs - logs.mean()) / ((logs - logs.mean()) ** 2).sum()
 
     def slope(*samples: np.ndarray, axis: int) -> np.ndarray:
+        """The least-squares slope through the medians of these samples."""
         medians = [np.log(np.median(sample, axis=axis)) for sample in samples]
         return np.tensordot(weights, np.stack(medians), axes=1)
 

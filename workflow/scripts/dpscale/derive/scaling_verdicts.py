@@ -7,7 +7,7 @@ import pandas as pd
 
 from dpscale.derive.columns import Columns, as_table, floats, known, texts
 from dpscale.derive.published_steps_to_goal import CLAIMS, Claim
-from dpscale.derive.verdicts import Agreement, direction, no_difference
+from dpscale.derive.verdicts import UNDECIDED, Agreement, direction, no_difference
 
 COLUMNS: Columns = (
     texts("claim model optimizer other_model other_optimizer measure")
@@ -28,7 +28,7 @@ def judge(claim: Claim, low: float | None, high: float | None) -> Agreement:
         ends = [None if end is None else end - claim.published for end in (low, high)]
         found = no_difference(ends[0], ends[1], claim.margin)
         short = claim.rule == "up to" and ends[1] is not None and ends[1] < 0
-        return "not decidable" if found == "disagrees" and short else found
+        return UNDECIDED if found == "disagrees" and short else found
     if claim.rule == "magnitude":
         return no_difference(_log(low), _log(high), math.log(claim.margin))
     if claim.rule == "above":
@@ -36,7 +36,7 @@ def judge(claim: Claim, low: float | None, high: float | None) -> Agreement:
     same = no_difference(_log(low), _log(high), math.log(claim.margin))
     if same == "agrees":
         return "disagrees"
-    return "not decidable" if direction(_log(low), _log(high), 1.0) == "not decidable" else "agrees"
+    return UNDECIDED if direction(_log(low), _log(high), 1.0) == UNDECIDED else "agrees"
 
 
 def scaling_verdicts(scaling_fit: pd.DataFrame, scaling_contrasts: pd.DataFrame) -> pd.DataFrame:

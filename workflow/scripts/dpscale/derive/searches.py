@@ -45,6 +45,7 @@ def censored_median(values: pd.Series) -> Estimate:
     found = median(np.where(np.isfinite(steps), steps, top * BEYOND))
 
     def reached(value: float | None) -> float | None:
+        """A value, or null where it lies beyond what was waited for."""
         return None if value is None or value > top else value
 
     return Estimate(reached(found.value), reached(found.low), reached(found.high), len(steps))

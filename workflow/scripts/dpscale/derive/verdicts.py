@@ -1,8 +1,9 @@
 """What measured intervals say of published results."""
 
-from typing import Literal
+from typing import Final, Literal
 
 Agreement = Literal["agrees", "disagrees", "not decidable"]
+UNDECIDED: Final = "not decidable"
 
 
 def direction(low: float | None, high: float | None, published: float) -> Agreement:
@@ -13,7 +14,7 @@ def direction(low: float | None, high: float | None, published: float) -> Agreem
     An interval that covers 0 decides nothing.
     """
     if low is None or high is None or low <= 0 <= high:
-        return "not decidable"
+        return UNDECIDED
     return "agrees" if (low > 0) == (published > 0) else "disagrees"
 
 
@@ -24,10 +25,10 @@ def no_difference(low: float | None, high: float | None, margin: float) -> Agree
     one wholly beyond it disagrees, any other decides nothing.
     """
     if low is None or high is None:
-        return "not decidable"
+        return UNDECIDED
     if -margin <= low and high <= margin:
         return "agrees"
-    return "disagrees" if low > margin or high < -margin else "not decidable"
+    return "disagrees" if low > margin or high < -margin else UNDECIDED
 
 
 def within(
@@ -38,12 +39,12 @@ def within(
     Only for a published number that was measured of the same thing. Intervals that meet agree.
     """
     if low is None or high is None:
-        return "not decidable"
+        return UNDECIDED
     return "agrees" if low <= published_high and high >= published_low else "disagrees"
 
 
 def at_least(low: float | None, high: float | None, published: float) -> Agreement:
     """Return whether a measured share reaches a published one; not decidable across it."""
     if low is None or high is None or low < published <= high:
-        return "not decidable"
+        return UNDECIDED
     return "agrees" if low >= published else "disagrees"

@@ -37,6 +37,7 @@ def next_probe(
     )
 
     def unconfirmed(batch: int) -> int | None:
+        """The batch, if it was tried too few times."""
         return batch if len(outcomes.get(batch, [])) < 1 + confirmations else None
 
     if first_failure is None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
+from dpscale.records.audit import Derived, Finding
 from dpscale.records.storage import about, read_json
 from dpscale.reporting.answer import Answer, Cell, Column, Table
 from dpscale.units.text import SPACE
@@ -17,39 +18,12 @@ FORMULAS = [
 ]
 
 
-class _Given(BaseModel):
+class _Audit(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-
-class _Derived(_Given):
-    workers: int
-    per_worker_batch: int
-    base_s: float | None
-    epoch_s: float | None
-    speedup_ratio: float | None
-    efficiency_frac: float | None
-    total_s: float | None
-    compute_s: float | None
-    comm_s: float | None
-    iterations: float
-    moved_bytes: float
-    bandwidth_bytes_per_s: float | None
-
-
-class _Finding(_Given):
-    workers: int
-    per_worker_batch: int
-    code: str
-    printed: float | None
-    expected: float | None
-    reason: str
-    unit: str
-
-
-class _Audit(_Given):
     title: str
-    derived: list[_Derived]
-    findings: list[_Finding]
+    derived: list[Derived]
+    findings: list[Finding]
     assumptions: list[str]
 
 
@@ -94,7 +68,7 @@ def _shown(number: float | None, unit: str, digits: int) -> str | None:
     return None if number is None else f"{number:.{digits}g}{SPACE}{unit}".strip()
 
 
-def _findings(findings: list[_Finding]) -> Table:
+def _findings(findings: list[Finding]) -> Table:
     rows: list[dict[str, Cell]] = [
         {
             "workers": finding.workers,
@@ -116,7 +90,7 @@ def _findings(findings: list[_Finding]) -> Table:
     return Table(caption="What cannot be right.", columns=columns, rows=rows)
 
 
-def _corrected(derived: list[_Derived]) -> list[Table]:
+def _corrected(derived: list[Derived]) -> list[Table]:
     many = [row for row in derived if row.workers > 1]
     return [
         _table(
@@ -148,7 +122,7 @@ def _place() -> list[Column]:
     return [Column(key="workers", title="N"), Column(key="batch", title="b", unit="count")]
 
 
-def _table(derived: list[_Derived], caption: str, *columns: Column) -> Table:
+def _table(derived: list[Derived], caption: str, *columns: Column) -> Table:
     rows: list[dict[str, Cell]] = [
         {
             "workers": row.workers,

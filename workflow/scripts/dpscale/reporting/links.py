@@ -55,6 +55,7 @@ def linked(
     )
 
     def link(found: re.Match[str]) -> str:
+        """A measurement in the text as a link to its runs."""
         behind = runs[found[1]]
         head = Markup('<a class="measured" href="{}" title="{}">').format(
             sources.href(behind), runs_text(behind)

@@ -126,8 +126,7 @@ def read_report(
     names = [name for answer in chosen.values() for name in answer.figures]
     runs = pd.read_parquet(tables / "runs.parquet")
     finished_at = _newest(runs)
-    provenance_file = tables / "provenance.json"
-    provenance = json.loads(provenance_file.read_text("utf-8")) if provenance_file.exists() else {}
+    provenance = _provenance(tables)
     statuses = runs.status.value_counts()
     return Report(
         head=TitleBlock.model_validate(head),
@@ -138,11 +137,7 @@ def read_report(
         versions=_versions(provenance),
         parts=(*parts, *([replace(AUDITS, questions=tuple(audited))] if audited else [])),
         answers=chosen | audited,
-        summary=(
-            json.loads(summary.read_text("utf-8"))
-            if summary
-            else [chosen[name].sentence for name in SUMMARY if name in chosen]
-        ),
+        summary=_summary(summary, chosen),
         pictures={name: read_picture(figures, name) for name in dict.fromkeys(names)},
         runs=_runs(runs),
         statuses={str(name): int(statuses[name]) for name in sorted(statuses.index)},
@@ -155,6 +150,19 @@ def _planned(parts: Sequence[Part], found: dict[str, Answer]) -> Sequence[Part]:
     """The parts of which the configuration plans anything; all of them where it plans nothing."""
     planned = [p for p in parts if not all(found[question].left_out for question in p.questions)]
     return planned or parts
+
+
+def _provenance(tables: Path) -> dict[str, Any]:
+    """Machine, versions and commit of the newest run; empty where nobody wrote them."""
+    file = tables / "provenance.json"
+    return dict(json.loads(file.read_text("utf-8"))) if file.exists() else {}
+
+
+def _summary(findings: Path | None, answers: dict[str, Answer]) -> list[str]:
+    """The findings that open the report, else the sentences of SUMMARY."""
+    if findings:
+        return list(json.loads(findings.read_text("utf-8")))
+    return [answers[name].sentence for name in SUMMARY if name in answers]
 
 
 def _newest(runs: pd.DataFrame) -> str:

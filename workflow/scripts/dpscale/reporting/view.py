@@ -40,6 +40,7 @@ def answer_view(answer: Answer, sources: Sources, *, image: bool, first_table: i
     """
 
     def prose(text: str) -> Markup:
+        """A text with its formulas set and its measurements linked."""
         return linked(with_formulas(text, image=image), answer.values.values(), sources)
 
     drawn = as_image if image else as_mathml

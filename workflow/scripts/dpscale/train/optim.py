@@ -48,6 +48,7 @@ def build_scheduler(
         return None
 
     def share_of_base(step: int) -> float:
+        """The rate at a step over the base rate."""
         return learning_rate(
             step,
             base_lr=1.0,

@@ -31,6 +31,7 @@ def bucket_rows(replica: Replica, silent: Silent, ready: Ready) -> Rows:
         sizes.clear()
 
         def full(size: int) -> None:
+            """Note the time at which a bucket of that size is full."""
             clock.note()
             sizes.append(size)
 

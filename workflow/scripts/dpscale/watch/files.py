@@ -38,6 +38,7 @@ class ResultsFolder:
         """Return what the record of the run, as it is planned now, says; None without one."""
 
         def parse(path: Path) -> Outcome | None:
+            """What a record file says of the run."""
             try:
                 record = read_record(path)
             except ValueError as error:

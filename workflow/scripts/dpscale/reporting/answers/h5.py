@@ -78,6 +78,7 @@ def _against(inputs: Inputs):  # type: ignore[no-untyped-def]
              "unknown": "undecided"}  # fmt: skip
 
     def text(row: Row) -> str:
+        """The words for one row."""
         if row["runs"] == alone["runs"]:
             return "the base"
         if row["status"] != "complete":

@@ -34,6 +34,7 @@ def measured_table(
     columns = placed(columns, rows)
 
     def cells(row: Row) -> dict[str, Cell]:
+        """The cells of a row by key: made otherwise, measured, or text."""
         runs, made = inputs.runs_of(row), also(row) if also else {}
         return {
             column.key: made[column.key]

@@ -29,6 +29,7 @@ def pairs(inputs: Inputs, rows: list[Row]) -> list[Pair]:
     """Return the pairs for which both kinds have a speed-up, by workers and base batch."""
 
     def ratio(row: Row) -> Value:
+        """The speed-up of a row."""
         return measured(row, "speedup_ratio", "ratio", inputs.runs_of(row), row.get("repeats"))
 
     usable = [row for row in rows if row["workers"] > 1 and row.get("speedup_ratio") is not None]

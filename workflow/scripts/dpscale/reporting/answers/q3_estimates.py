@@ -99,6 +99,7 @@ def _contrast(inputs: Inputs, rows: list[Row], contrast: Contrast) -> str:
     both = [row for row in rows if None not in (row.get(contrast.one), row.get(contrast.other))]
 
     def verdict(row: Row) -> Verdict:
+        """Whether the one estimate is longer or shorter than the other."""
         return prose.compare(*(seconds(inputs, row, name) for name in contrast[:2]))
 
     words = {

@@ -90,6 +90,7 @@ def _against_tcp(inputs: Inputs, rows: list[Row]) -> str:
     known = [row for row in rows if row.get("tcp_bytes_per_s") is not None]
 
     def verdict(row: Row) -> Verdict:
+        """Where the fitted bandwidth lies against that of raw TCP."""
         return prose.compare(
             *(_value(inputs, row, name) for name in ("beta_bytes_per_s", "tcp_bytes_per_s"))
         )

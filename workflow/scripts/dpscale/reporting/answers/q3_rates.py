@@ -69,6 +69,7 @@ def against_alone(inputs: Inputs, decided: list[Row]) -> str:
     known = alone(decided)
 
     def kind(row: Row) -> tuple[Verdict, str]:
+        """Where the lab's bandwidth lies against the buckets', and why."""
         verdict = prose.compare(rate(inputs, row), _bus(row))
         return verdict, _reason(row, verdict)
 
@@ -114,6 +115,7 @@ def against_link(inputs: Inputs, rows: list[Row]) -> str:
     known = [row for row in alone(rows) if row.get("link_bytes_per_s") is not None]
 
     def kind(row: Row) -> tuple[Verdict, str]:
+        """Where the buckets' bandwidth lies against the link's, and where that is from."""
         return prose.compare(_bus(row), link_rate(inputs, row)), str(row["link_source"])
 
     over = {

@@ -52,6 +52,7 @@ def shared_devices(inputs: Inputs, rows: list[Row]) -> str:
         return ""
 
     def verdict(row: Row) -> Verdict:
+        """Whether contention is longer or shorter than the exposed time."""
         return prose.compare(*(seconds(inputs, row, f"{n}_s") for n in ("contention", "exposed")))
 
     words: dict[Verdict, str] = {
@@ -76,6 +77,7 @@ def ddp_at_one(inputs: Inputs) -> str:
     rows = [row for row in inputs.rows("ddp_at_one") if row.get("overhead_frac") is not None]
 
     def cost(row: Row) -> Value:
+        """The share that DDP adds to the epoch of one worker."""
         return measured(row, "overhead_frac", "fraction", inputs.runs_of(row), row["repeats"])
 
     words: dict[Verdict, str] = {

@@ -36,6 +36,7 @@ def _part(inputs: Inputs, kind: Finding, rows: list[Row]) -> str:
         return f"a time below the noise at {sizes}"
 
     def one(row: Row) -> str:
+        """The subtraction of one cell, in words."""
         part = share(inputs, row, "subtraction_s")
         of_epoch = "" if part.value is None else f" ({prose.bare(part)} of the epoch)"
         time = prose.bare(seconds(inputs, row, "subtraction_s"))

@@ -56,6 +56,7 @@ def paragraph(inputs: Inputs) -> str:
     base = prose.bare(_efficiency(inputs, plain))
 
     def change(row: Row) -> str:
+        """What a variant does to the efficiency, in words."""
         if prose.bare(_efficiency(inputs, row)) == base:
             return "leaves it as it is"
         more = row["efficiency_frac"] > plain["efficiency_frac"]

@@ -94,6 +94,7 @@ def _table(caption: str, columns: list[Column], rows: list[Row]) -> Table:
     """A table whose measured cells alone have runs behind them."""
 
     def cell(row: Row, column: Column) -> Value | str:
+        """One cell of a row: a measured value, or text."""
         if column.key == "published":
             return _published(row)
         if not column.unit:

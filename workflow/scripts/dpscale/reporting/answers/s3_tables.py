@@ -44,6 +44,7 @@ def tables(inputs: Inputs, found: Arms) -> list[Table]:
 
 def _arms(inputs: Inputs, found: Arms) -> Table:
     def also(row: Row) -> dict[str, Cell]:
+        """How many reached the target, and when."""
         columns = ("epochs_to_target", "seconds_to_target", "final_test_accuracy_frac")
         return {"reached": how_many(row)} | {
             column: value(inputs, row, column) for column in columns
@@ -55,6 +56,7 @@ def _arms(inputs: Inputs, found: Arms) -> Table:
 
 def _published(inputs: Inputs, rows: list[Row]) -> Table:
     def also(row: Row) -> dict[str, Cell]:
+        """The published range and the measured value beside it."""
         ends = row.get("published_low"), row.get("published_high")
         known = f"{ends[0]:g} to {ends[1]:g} ×" if None not in ends else "more"
         return {
@@ -71,6 +73,7 @@ def _published(inputs: Inputs, rows: list[Row]) -> Table:
 
 def _learners(inputs: Inputs, rows: list[Row]) -> Table:
     def also(row: Row) -> dict[str, Cell]:
+        """What was timed, the gain by one more learner, and whether it was chosen."""
         kind = "" if row["stacked"] else ", by itself"
         gain: Cell = measured(row, "gain_frac", "fraction", inputs.runs_of(row), row["repeats"])
         if isinstance(gain, Value) and gain.value is None:

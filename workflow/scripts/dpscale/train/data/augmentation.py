@@ -67,6 +67,7 @@ def augment_batch(images: Tensor, augmentation: Augmentation, generator: torch.G
     pad, device = augmentation.pad, images.device
 
     def drawn(choices: int) -> Tensor:
+        """A random choice for each image, as a column."""
         return torch.randint(choices, (samples, 1), device=device, generator=generator)
 
     rows = drawn(2 * pad + 1) + torch.arange(height, device=device)

@@ -20,6 +20,7 @@ def make_synthetic(
     generator = torch.Generator().manual_seed(_SEED)
 
     def random_split(size: int) -> Split:
+        """So many random images with labels."""
         shape = (size, channels, image_size, image_size)
         images = torch.randint(0, 256, shape, dtype=torch.uint8, generator=generator)
         return Split(images, torch.randint(0, classes, (size,), generator=generator))

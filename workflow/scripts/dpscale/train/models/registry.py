@@ -10,6 +10,7 @@ from dpscale.train.models.residual import SmallImageResNet
 
 def _small_residual(widths: tuple[int, ...], blocks_per_stage: int, option: str) -> Callable:
     def build(*, in_channels: int, classes: int, image_size: int, zero_gamma: bool) -> nn.Module:
+        """The network for images of this kind."""
         network = SmallImageResNet(
             in_channels=in_channels,
             classes=classes,

@@ -1,0 +1,40 @@
+"""The largest batch of a track that fits the device of the limit benchmark."""
+
+from collections.abc import Callable
+
+from limit_tracks import Bench, Trainee, first_line, free
+
+from dpscale.plan.boundary import bounds, next_probe
+from dpscale.train.memory import is_out_of_memory
+
+RESOLUTION_FRAC = 1 / 16  # a compilation for every step of the bisection
+
+
+def largest_batch(fits: Callable[[int], bool], first: int) -> int:
+    """Return the largest batch that fits, by doubling and bisecting; `first` is known to fit.
+
+    Correct to RESOLUTION_FRAC of the smallest that does not fit.
+    """
+    outcomes, batch = {first: [True]}, first
+    while all(outcomes[batch]):
+        batch *= 2
+        outcomes[batch] = [fits(batch)]
+    while probe := next_probe(
+        outcomes, train_samples=batch, resolution_frac=RESOLUTION_FRAC, confirmations=0
+    ):
+        outcomes[probe] = [fits(probe)]
+    return bounds(outcomes)[0] or first
+
+
+def trains(bench: Bench, track: str, batch: int) -> bool:
+    """Whether a batch of a track trains without running out of memory; says why not."""
+    try:
+        Trainee(bench, track, batch)
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        print(f"{track}: b = {batch:,} does not fit: {first_line(error)}", flush=True)
+        return False
+    finally:
+        free()
+    return True

@@ -1,0 +1,71 @@
+"""Network namespaces on this machine: made, joined by a switch, emptied and removed."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+
+GONE_S = 5.0  # a killed process takes so long to disappear at the most
+
+
+def lacking(tools: Mapping[str, str]) -> str | None:
+    """Why namespaces cannot be used here, or None; tools: with Debian's package of each."""
+    if os.geteuid() != 0:
+        return "needs root"
+    for tool, package in tools.items():
+        if shutil.which(tool) is None:
+            return f"needs {tool} (Debian: {package})"
+    return None
+
+
+def run(*command: str) -> str:
+    """What a command prints; RuntimeError with its complaint where it fails."""
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    if ended.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}: {ended.stderr.strip()}")
+    return ended.stdout
+
+
+def make_switch(switch: str) -> None:
+    """A namespace with a bridge, br0, for cables to be plugged into."""
+    run("ip", "netns", "add", switch)
+    run("ip", "-n", switch, "link", "add", "br0", "type", "bridge")
+    run("ip", "-n", switch, "link", "set", "br0", "up")
+
+
+def join(switch: str, node: str, *, port: str, interface: str, address: str) -> None:
+    """A namespace and its cable: `port` on the switch, `interface` with an address on the node."""
+    run("ip", "netns", "add", node)
+    run("ip", "link", "add", interface, "netns", node, "type", "veth",
+        "peer", "name", port, "netns", switch)  # fmt: skip
+    run("ip", "-n", switch, "link", "set", port, "master", "br0", "up")
+    run("ip", "-n", node, "addr", "add", f"{address}/24", "dev", interface)
+    for up in (interface, "lo"):
+        run("ip", "-n", node, "link", "set", up, "up")
+
+
+def inside(namespace: str) -> list[int]:
+    """Ids of the processes in a namespace; none where it does not exist."""
+    listed = subprocess.run(
+        ["ip", "netns", "pids", namespace], capture_output=True, text=True, check=False
+    )
+    return [int(process) for process in listed.stdout.split()]
+
+
+def kill_inside(namespace: str) -> None:
+    """Kill all processes in a namespace of one's own; returns when they are gone."""
+    end = time.monotonic() + GONE_S
+    while (processes := inside(namespace)) and time.monotonic() < end:
+        for process in processes:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        time.sleep(0.02)
+
+
+def remove(names: Iterable[str]) -> None:
+    """Remove namespaces, those that are there."""
+    for name in names:
+        subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)

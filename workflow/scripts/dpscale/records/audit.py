@@ -1,0 +1,39 @@
+"""What audit_table.py writes of a hand-collected table, row by row, and the report reads."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A row of the corrected tables; None where the table gives too little to know it.
+
+    base_s and epoch_s are the T_1 and T_N of the speed-up, total_s is computation and
+    communication together.
+    """
+
+    workers: int
+    per_worker_batch: int
+    base_s: float | None
+    epoch_s: float | None
+    speedup_ratio: float | None
+    efficiency_frac: float | None
+    total_s: float | None
+    compute_s: float | None
+    comm_s: float | None
+    iterations: float
+    moved_bytes: float
+    bandwidth_bytes_per_s: float | None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong in a row; printed and expected are in `unit`, None where unknown."""
+
+    workers: int
+    per_worker_batch: int
+    code: str
+    printed: float | None
+    expected: float | None
+    reason: str
+    column: str
+    unit: str = ""
