@@ -1,12 +1,11 @@
-"""A search of S1 with its trials stacked, against the same search one trial at a time.
+"""Searches of S1 with their trials stacked, against the same one trial at a time.
 
     python benchmarks/stacked_trials.py [--rounds 3] [--trials 16]
 
-The network mlp on the digits, Nesterov momentum, the batch sizes and the goal of the default
-configuration; search, finalists and repeats of each. A search keeps its length in steps whatever
-the number of trials, so that fewer of them make the benchmark short. Batches above
-`stacked_batch`, which dpscale trains one after another, are left out. Both ways give the same
-results, which is checked in each round.
+The whole runs of the default configuration, Nesterov momentum on the digits: search, finalists and
+repeats at every batch size, and the gradient noise. A search keeps its length in steps whatever
+the number of trials, so that fewer of them make a first look short. How many winners and trials
+are the same is said: at rates that hardly converge rounding may turn a trial.
 """
 
 import argparse
@@ -24,33 +23,32 @@ from ratios import Ratio, compare, interleaved, machine, told  # noqa: E402
 from dpscale.config.load import read_config  # noqa: E402
 from dpscale.plan import Spec, planned_runs  # noqa: E402
 from dpscale.train.data import load_dataset  # noqa: E402
+from dpscale.train.optim import build_optimizer  # noqa: E402, F401 (torch's compiler, sympy)
 from dpscale.train.studies.search import measure_search  # noqa: E402
 from dpscale.train.worker import Place  # noqa: E402
 
-RUN = "steps_to_goal-mlp-nesterov"
-ONE_AT_A_TIME = 1  # the largest stacked batch: none of those measured
+MODELS = ("mlp", "softmax")
+OPTIMIZER = "nesterov"
+NO_STACKS = 1  # stacked_samples
+MOST_OTHERWISE_FRAC = 0.03  # trials with other steps
 Results = dict[tuple[Any, ...], tuple[Any, ...]]  # of a trial: how it ended, by what it was
 
 
-def spec(trials: int, *, stacked: bool) -> Spec:
-    """The run of the default configuration with so many trials at each stacked batch size."""
-    plan = planned_runs(read_config(ROOT / "config/config.yaml"))[RUN]
-    search = plan.search
-    sizes = tuple(size for size in search.batch_sizes if size <= search.stacked_batch)
-    changed = {
-        "trials": trials,
-        "batch_sizes": sizes,
-        "stacked_batch": max(sizes) if stacked else ONE_AT_A_TIME,
-        "noise": search.noise.model_copy(update={"batch": max(sizes) + 1}),  # no trial: not here
-    }
-    return plan.model_copy(update={"search": search.model_copy(update=changed)})
+def spec(model: str, trials: int, *, stacked: bool) -> Spec:
+    """The run of the default configuration with so many trials at each batch size."""
+    plan = planned_runs(read_config(ROOT / "config/config.yaml"))
+    run = plan[f"steps_to_goal-{model}-{OPTIMIZER}"]
+    assert run.search is not None
+    changed = {"trials": trials} | ({} if stacked else {"stacked_samples": NO_STACKS})
+    return run.model_copy(update={"search": run.search.model_copy(update=changed)})
 
 
 def results(rows: list[dict[str, Any]]) -> Results:
-    """How each trial ended, by what it was; of the repeats, the winner's point too."""
+    """How each trial ended, by what it was: where it did not reach the goal, without its steps,
+    which other trials decide."""
     return {
         (row["global_batch"], row["role"], row["lr"], row["momentum"], row["seed"]): (
-            row["status"], row["steps"],
+            row["status"], row["steps_to_goal"],
         )
         for row in rows
     }  # fmt: skip
@@ -79,29 +77,35 @@ class Search:
 
 
 def same(stacked: Results, apart: Results) -> str:
-    """That both found the same, in words; RuntimeError where they did not."""
-    if winners(stacked) != winners(apart):
-        raise RuntimeError(f"other winners: stacked {winners(stacked)}, apart {winners(apart)}")
-    if differing := [key for key in stacked | apart if stacked.get(key) != apart.get(key)]:
-        key = differing[0]
-        raise RuntimeError(
-            f"{len(differing)} trials end otherwise: {key}: stacked {stacked.get(key)}, "
-            f"apart {apart.get(key)}"
-        )
-    return f"the same winners and the same steps in all {len(stacked)} trials"
+    """How far both found the same, in words; RuntimeError where too many trials end otherwise."""
+    both = stacked.keys() & apart.keys()  # not the finalists that one of them chose alone
+    otherwise = sum(stacked[key] != apart[key] for key in both)
+    if otherwise > MOST_OTHERWISE_FRAC * len(both):
+        raise RuntimeError(f"{otherwise} of {len(both)} trials end otherwise")
+    mine, theirs = winners(stacked), winners(apart)
+    equal = sum(mine.get(batch) == point for batch, point in theirs.items())
+    return (
+        f"{equal} of {len(theirs)} winners are the same; {len(both) - otherwise:,} of "
+        f"{len(both):,} trials reach the goal after the same steps, or do not"
+    )
 
 
-def run(rounds: int = 3, trials: int = 16) -> list[Ratio]:
-    """The ratio of the seconds of both ways, printed."""
-    torch.set_num_threads(1)
-    stacked, apart = (Search(spec(trials, stacked=kind)) for kind in (True, False))
+def compared(model: str, rounds: int, trials: int) -> Ratio:
+    """The ratio of the seconds of both ways for a network, printed."""
+    stacked, apart = (Search(spec(model, trials, stacked=kind)) for kind in (True, False))
     times = interleaved({"stacked": stacked.seconds, "apart": apart.seconds}, rounds)
-    case = f"search of S1, mlp by Nesterov, {trials} trials"
+    case = f"search of S1, {model}, {trials} trials"
     one = compare("stacked_trials", case, "one at a time", "s", times["stacked"], times["apart"],
                   less_is_better=True)  # fmt: skip
     print(told(one, ours=times["stacked"], peer=times["apart"]))
     print(f"{case}: {same(stacked.found, apart.found)}", flush=True)
-    return [one]
+    return one
+
+
+def run(rounds: int = 3, trials: int = 16) -> list[Ratio]:
+    """The ratios of the seconds of both ways, printed, a network each."""
+    torch.set_num_threads(1)
+    return [compared(model, rounds, trials) for model in MODELS]
 
 
 if __name__ == "__main__":

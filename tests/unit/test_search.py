@@ -16,9 +16,9 @@ from dpscale.train.data import Dataset, Split, load_dataset
 from dpscale.train.network import seeded_network
 from dpscale.train.studies.search import choose, measure_search, rules
 from dpscale.train.studies.search_errors import Validation
-from dpscale.train.studies.search_grouping import build_group
+from dpscale.train.studies.search_grouping import SideBySide, build_group
 from dpscale.train.studies.search_groups import LoopGroup, StackedGroup
-from dpscale.train.studies.search_noise import gradient_squares
+from dpscale.train.studies.search_noise import AT_ONCE, gradient_squares
 from dpscale.train.studies.search_points import Point, draw_points
 from dpscale.train.studies.search_race import Evaluation, Outcome, Rules, Trial, race
 from dpscale.train.studies.search_supply import supply
@@ -47,7 +47,11 @@ def dataset() -> Dataset:
 
 
 def stacks_of_two(networks, points, device, **options):
-    return build_group(networks, points, device, at_once=2, **options)
+    groups = [
+        StackedGroup(networks[first : first + 2], points[first : first + 2], device, **options)
+        for first in (0, 2)
+    ]
+    return SideBySide(groups, [2, 2])
 
 
 KINDS = (StackedGroup, LoopGroup, stacks_of_two)
@@ -56,6 +60,19 @@ KINDS = (StackedGroup, LoopGroup, stacks_of_two)
 def group(kind, own: Spec, dataset: Dataset, seeds: list[int], *, nesterov: bool, decay: float):
     networks = [seeded_network(own, dataset, seed) for seed in seeds]
     return kind(networks, POINTS, CPU, nesterov=nesterov, weight_decay=decay)
+
+
+def test_stacks_are_of_equal_size_and_none_are_made_of_a_few(dataset):
+    networks = [seeded_network(spec(), dataset, 0)] * 20
+    options = {"nesterov": False, "weight_decay": 0.0}
+    made = {
+        most: build_group(networks, POINTS * 5, CPU, at_once=most, **options)
+        for most in (7, 8, 19, 20)
+    }
+    assert [type(one) for one in made.values()] == [
+        LoopGroup, SideBySide, SideBySide, StackedGroup,
+    ]  # fmt: skip
+    assert (made[8].sizes, made[19].sizes) == ([7, 7, 6], [10, 10])
 
 
 @pytest.mark.parametrize("nesterov", [False, True])
@@ -108,8 +125,8 @@ def test_an_evaluation_that_may_stop_is_exact_up_to_the_goal_and_beyond_it_above
 @pytest.mark.parametrize("optimizer", ["sgd", "momentum", "nesterov"])
 def test_a_stacked_search_finds_the_same_steps_as_one_at_a_time(dataset, optimizer):
     found = []
-    for samples in (4096, 128, 1):  # one stack, stacks of two trials at the larger batch, none
-        own = spec(optimizer, stacked_samples=samples)
+    for samples in (4096, 512, 1):  # one stack; two at the larger batch; none
+        own = spec(optimizer, stacked_samples=samples, trials=12)
         rows = measure_search(own, dataset, Place(0, 1, 1, CPU)).fields["trials"]
         keys = ("trial", "role", "seed", "global_batch", "status", "steps", "steps_to_goal", "lr")
         found.append([tuple(row[key] for key in keys) for row in rows])
@@ -233,11 +250,17 @@ def test_the_winner_has_the_lowest_median_and_a_missed_goal_counts_as_slowest():
 
 def test_squared_norms_are_of_each_chunk_and_of_their_mean(dataset):
     model = seeded_network(spec(), dataset, 0)
-    chunks = [next(supply(dataset, 8, [seed], CPU))[:2] for seed in range(3)]
-    small, big, count = gradient_squares(model, iter(chunks))
-    images, labels = (torch.cat(parts) for parts in zip(*chunks, strict=True))
-    cross_entropy(model(images), labels).backward()
-    whole = sum(float(p.grad.square().sum()) for p in model.parameters())
-    assert count == 3
-    assert big == pytest.approx(whole, rel=1e-4)
+    chunks = [next(supply(dataset, 8, [seed], CPU))[:2] for seed in range(AT_ONCE + 3)]
+    small, big = gradient_squares(model, chunks)
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+    def square(images, labels) -> float:
+        model.zero_grad()
+        cross_entropy(model(images), labels).backward()
+        return sum(float(p.grad.square().sum()) for p in model.parameters())
+
+    apart = [square(*chunk) for chunk in chunks]
+    assert small == pytest.approx(sum(apart) / len(chunks), rel=1e-4)
+    whole = [torch.cat(parts) for parts in zip(*chunks, strict=True)]
+    assert big == pytest.approx(square(*whole), rel=1e-4)
     assert small > big

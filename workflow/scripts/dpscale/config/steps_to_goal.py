@@ -105,6 +105,7 @@ class StepsToGoalConfig(Section):
     stacked_samples: PositiveInt = Field(
         4096,
         description="Samples that a stack of trials trains on in a step; at large batches there "
-        "are more stacks of fewer trials, whose activations stay in the caches. 1: no stacks.",
+        "are more stacks of fewer trials, whose activations stay in the caches, and none where "
+        "fewer than eight would fit. 1: none at all.",
     )
     noise: NoiseScale = Field(NoiseScale(), description="The gradient noise scale.")

@@ -70,7 +70,7 @@ class Stack:
                 weight, bias = self.parameters[f"{name}.weight"], self.parameters[f"{name}.bias"]
                 x = torch.baddbmm(bias.unsqueeze(2), weight, x)
             elif isinstance(layer, nn.ReLU):
-                x = x.relu()
+                x = layer(x)
         return x.transpose(1, 2)
 
     def backward(
@@ -86,7 +86,7 @@ class Stack:
         labels = labels.expand(self.learners, -1) if shared else labels
         losses = _losses(logits, labels)
         losses.sum().backward()
-        return losses.detach(), (logits.detach().argmax(2) == labels).sum(1)
+        return losses.detach(), _right(logits.detach(), labels).sum(1)
 
     @torch.no_grad()
     def evaluate(self, batches: Iterable[Batch]) -> tuple[Tensor, Tensor]:
@@ -96,7 +96,7 @@ class Stack:
             logits = self.logits(images, training=False, shared=True)
             every = labels.expand(self.learners, -1)
             losses += (_losses(logits, every) * len(labels)).cpu()
-            correct += (logits.argmax(2) == every).sum(1).cpu()
+            correct += _right(logits, every).sum(1).cpu()
             samples += len(labels)
         return losses / samples, correct / samples
 
@@ -104,7 +104,7 @@ class Stack:
     def right(self, images: Tensor, labels: Tensor, learners: Sequence[int]) -> Tensor:
         """Whether each prediction [k, b] of these learners is right, for images that all share."""
         some = self if len(learners) == self.learners else self._only(learners)
-        return some.logits(images, training=False, shared=True).argmax(2) == labels
+        return _right(some.logits(images, training=False, shared=True), labels)
 
     def keep(self, learners: Sequence[int]) -> None:
         """Goes on with these learners alone, in this order."""
@@ -136,6 +136,11 @@ def _losses(logits: Tensor, labels: Tensor) -> Tensor:
     """Mean cross entropy of each learner [k] of logits [k, b, classes] and labels [k, b]."""
     apart = cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
     return apart.view(labels.shape).mean(1)
+
+
+def _right(logits: Tensor, labels: Tensor) -> Tensor:
+    """Whether each prediction [k, b] of logits [k, b, classes] is right."""
+    return logits.max(2).indices == labels  # argmax does not vectorise over strided logits
 
 
 def stacked_batches(loaders: Sequence[Loader], epoch: int) -> Iterator[Batch]:

@@ -120,7 +120,7 @@ class _Ground:
             [fresh[trial.seed] for trial in trials],
             [trial.point for trial in trials],
             self._device,
-            at_once=max(1, self._search.stacked_samples // self._batch),
+            at_once=self._search.stacked_samples // self._batch,
             nesterov=self._search.optimizer == "nesterov",
             weight_decay=self._spec.training.weight_decay,
         )

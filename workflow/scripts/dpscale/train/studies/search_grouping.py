@@ -1,7 +1,7 @@
 """S1: which trials train as one stack.
 
 At large batches the activations of a stack of all trials would leave the caches: several stacks of
-fewer trials are faster then.
+fewer trials are faster then, and at the largest none.
 """
 
 import math
@@ -14,19 +14,21 @@ from torch import Tensor, nn
 from dpscale.train.studies.search_groups import Group, LoopGroup, StackedGroup
 from dpscale.train.studies.search_points import Point
 
+MIN_STACK = 8  # networks that are fewer, for their batch is large, take less time one by one
+
 
 def build_group(
     networks: Sequence[nn.Module], points: Sequence[Point], device: torch.device,
     *, at_once: int, nesterov: bool, weight_decay: float,
 ) -> Group:  # fmt: skip
-    """The networks in stacks of about equal size, at most `at_once`; without stacks where 1."""
+    """The networks in stacks of about equal size, at most `at_once`, or one after another."""
 
     def made(kind: type[StackedGroup] | type[LoopGroup], part: slice) -> Group:
         return kind(
             networks[part], points[part], device, nesterov=nesterov, weight_decay=weight_decay
         )
 
-    if at_once == 1:
+    if at_once < MIN_STACK:
         return made(LoopGroup, slice(None))
     stacks = math.ceil(len(networks) / at_once)
     size = math.ceil(len(networks) / stacks)
@@ -39,17 +41,16 @@ def build_group(
 
 
 class SideBySide:
-    """Groups side by side as one."""
+    """Groups side by side as one; `sizes`: how many networks each holds."""
 
     def __init__(self, groups: Sequence[Group], sizes: Sequence[int]) -> None:
-        """sizes: how many networks each holds."""
-        self._groups, self._sizes = list(groups), list(sizes)
+        self._groups, self.sizes = list(groups), list(sizes)
 
     def step(self, images: Tensor, labels: Tensor, *, shared: bool) -> Tensor:
         if shared:
             steps = [group.step(images, labels, shared=True) for group in self._groups]
         else:
-            parts = zip(images.split(self._sizes), labels.split(self._sizes), strict=True)
+            parts = zip(images.split(self.sizes), labels.split(self.sizes), strict=True)
             steps = [
                 group.step(x, y, shared=False)
                 for group, (x, y) in zip(self._groups, parts, strict=True)
@@ -62,16 +63,16 @@ class SideBySide:
 
     def keep(self, places: Sequence[int]) -> None:
         within = self._within(places)
-        for group, own, size in zip(self._groups, within, self._sizes, strict=True):
+        for group, own, size in zip(self._groups, within, self.sizes, strict=True):
             if 0 < len(own) < size:
                 group.keep(own)
         self._groups = [group for group, own in zip(self._groups, within, strict=True) if own]
-        self._sizes = [len(own) for own in within if own]
+        self.sizes = [len(own) for own in within if own]
 
     def _within(self, places: Sequence[int]) -> list[list[int]]:
         """Of each group the places in it of its networks at ascending `places`."""
-        ends = list(accumulate(self._sizes))
+        ends = list(accumulate(self.sizes))
         return [
             [place - (end - size) for place in places if end - size <= place < end]
-            for end, size in zip(ends, self._sizes, strict=True)
+            for end, size in zip(ends, self.sizes, strict=True)
         ]

@@ -5,41 +5,41 @@ arXiv:1812.06162), appendix A.1: the expected squared norm of the gradient of a 
 its size by the noise alone, so two sizes tell the noise from the gradient.
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.functional import cross_entropy
-from torch.nn.utils import parameters_to_vector
 from torch.optim import SGD
 
 from dpscale.plan import Spec
 from dpscale.train.data import Batch, Dataset
 from dpscale.train.network import seeded_network
+from dpscale.train.stacked import Stack
 from dpscale.train.studies.search_points import Point
 from dpscale.train.studies.search_supply import loader, supply
 
 SMALL_BATCH = 8
+AT_ONCE = 32  # gradients that are computed together, as of so many learners
 
 
-def gradient_squares(model: nn.Module, chunks: Iterator[Batch]) -> tuple[float, float, int]:
-    """Mean squared gradient norm of the chunks, that of their mean, and their number.
+def gradient_squares(model: nn.Module, chunks: Sequence[Batch]) -> tuple[float, float]:
+    """Mean squared gradient norm of the chunks, and that of their mean. Leaves the model as it is.
 
-    Chunks of one size. The model keeps its parameters and is left without gradients.
+    Chunks of one size, at least one.
     """
-    total: Tensor | None = None
-    squares = []
-    for images, labels in chunks:
-        model.zero_grad()
-        cross_entropy(model(images), labels).backward()
-        gradient = parameters_to_vector([p.grad for p in model.parameters() if p.grad is not None])
-        squares.append(gradient.square().sum())
-        total = gradient.clone() if total is None else total.add_(gradient)
-    assert total is not None
-    model.zero_grad()
-    big = (total / len(squares)).square().sum()
-    return float(torch.stack(squares).mean()), float(big), len(squares)
+    total, squares = torch.zeros(()), []
+    for first in range(0, len(chunks), AT_ONCE):
+        images, labels = zip(*chunks[first : first + AT_ONCE], strict=True)
+        stack = Stack([model] * len(images), images[0].device)
+        stack.backward(torch.stack(images), torch.stack(labels))
+        parts = [value.grad for value in stack.parameters.values() if value.grad is not None]
+        gradients = torch.cat([part.flatten(1) for part in parts], dim=1)
+        squares.append(gradients.square().sum(1))
+        total = total.to(gradients.device) + gradients.sum(0)
+    return float(torch.cat(squares).mean()), float((total / len(chunks)).square().sum())
 
 
 def noise_rows(
@@ -72,12 +72,11 @@ def _probe(
     model: nn.Module, dataset: Dataset, samples: int, seed: int, device: torch.device
 ) -> dict[str, Any]:
     source = loader(dataset, SMALL_BATCH, seed, device)
-    most = min(samples // SMALL_BATCH, len(source))
-    chunks = (batch for batch, _ in zip(source.batches(0), range(most), strict=False))
-    small, big, count = gradient_squares(model, chunks)
+    chunks = list(islice(source.batches(0), min(samples // SMALL_BATCH, len(source))))
+    small, big = gradient_squares(model, chunks)
     return {
         "small_batch": SMALL_BATCH,
-        "big_batch": SMALL_BATCH * count,
+        "big_batch": SMALL_BATCH * len(chunks),
         "small_gradient_square": small,
         "big_gradient_square": big,
     }
