@@ -2,8 +2,10 @@
 
     python benchmarks/loop.py [--rounds 30] [--slow-frac 0.05]
 
-Same model, batches and threads; in one process, and in two with DDP on gloo. All take turns in one
-process, in random order, a fraction of a second each; a ratio is of two that lie side by side.
+Same model, batches and threads; in one process, and in two with DDP on gloo, each kept on a core of
+its own. They take turns in one process, in random order, a moment each; a ratio is of two that lie
+side by side. With two processes the system's wake-ups scatter moments by a fifth: the bare loop,
+the closest, has more rounds then than the frameworks.
 --slow-frac slows our loop down on purpose by that share of a step, to see that it is seen.
 """
 
@@ -23,7 +25,8 @@ from ratios import Ratio, compare, interleaved, machine, told  # noqa: E402
 CASES = (("mlp", 32), ("resnet_8x8", 8), ("resnet_8x8", 32), ("resnet_8x8", 128))
 WORKERS = (1, 2)
 PEERS = {"bare": "bare loop", "lightning_trainer": "Lightning", "accelerated": "Accelerate"}
-ROUND_S = 0.2  # of each loop in a round
+ROUND_S = 0.1  # of each loop in a round
+ROUNDS_AT_TWO = 6  # rounds of two processes, for one of a process alone
 
 
 def spec_of(model: str, batch: int, workers: int):
@@ -72,8 +75,11 @@ def ours(spec, dataset, place, ready, slow_frac: float):
     return train
 
 
-def measure(model: str, batch: int, rounds: int, slow_frac: float) -> dict[str, list[float]]:
-    """Samples per second of each loop in each round, on rank 0 of the launched workers."""
+Rates = dict[str, tuple[list[float], list[float]]]  # by peer: ours and the peer's, by round
+
+
+def measure(model: str, batch: int, rounds: int, slow_frac: float) -> Rates:
+    """Samples per second of ours and each peer in each round, on rank 0 of the workers."""
     import importlib
 
     import torch
@@ -87,6 +93,7 @@ def measure(model: str, batch: int, rounds: int, slow_frac: float) -> dict[str, 
     spec = spec.model_copy(update={"timing": spec.timing.model_copy(update={
         "arms": ("without_loading",), "min_steps": 1})})  # fmt: skip
     with join_workers(spec) as place:
+        _stay_on_a_core(place.rank)
         dataset = load_dataset(spec.data)
         ready = _ready_batches(spec, dataset, place)
         loops = {"ours": ours(spec, dataset, place, ready, slow_frac)}
@@ -104,7 +111,23 @@ def measure(model: str, batch: int, rounds: int, slow_frac: float) -> dict[str, 
         steps = max(10, int(ROUND_S / step_s))
         samples = steps * batch * workers
         calls = {name: _rate(train, steps, samples, place) for name, train in loops.items()}
-        return interleaved(calls, rounds)
+        mine = calls.pop("ours")
+        closest = interleaved(
+            {"ours": mine, "bare": calls.pop("bare")},
+            rounds * (ROUNDS_AT_TWO if workers > 1 else 1),
+        )
+        frameworks = interleaved({"ours": mine, **calls}, rounds)
+        return {
+            name: (found["ours"], found[name])
+            for found in (closest, frameworks) for name in found if name != "ours"
+        }  # fmt: skip
+
+
+def _stay_on_a_core(rank: int) -> None:
+    """Keeps this process on one core, a rank each: workers that swap cores wait for each other."""
+    if hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[rank % len(cores)]})
 
 
 def _unwrapped():
@@ -121,7 +144,7 @@ def _rate(train, steps: int, samples: int, place):
     return rate
 
 
-def launch(model: str, batch: int, workers: int, rounds: int, slow_frac: float) -> dict:
+def launch(model: str, batch: int, workers: int, rounds: int, slow_frac: float) -> Rates:
     """Measure a case in processes of its own."""
     command = [sys.executable]
     if workers > 1:
@@ -144,9 +167,10 @@ def run(rounds: int = 30, slow_frac: float = 0.0) -> list[Ratio]:
             rates = launch(model, batch, workers, rounds, slow_frac)
             case = f"{model}, b = {batch}, N = {workers}"
             for name, title in PEERS.items():
-                one = compare("loop", case, title, "samples/s", rates["ours"], rates[name])
+                mine, theirs = rates[name]
+                one = compare("loop", case, title, "samples/s", mine, theirs)
                 found.append(one)
-                print(told(one, ours=rates["ours"], peer=rates[name]), flush=True)
+                print(told(one, ours=mine, peer=theirs), flush=True)
             bare_s, ours_s = (batch * workers / one for one in (found[-3].peer, found[-3].ours))
             print(f"{case:28} instrumentation {(ours_s - bare_s) * 1e6:.1f} us a step", flush=True)
     return found

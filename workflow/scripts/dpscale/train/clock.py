@@ -7,7 +7,7 @@ the loader, which is the loading that is not hidden.
 """
 
 import itertools
-import time
+from time import perf_counter
 from typing import Protocol
 
 import numpy as np
@@ -57,13 +57,13 @@ class HostClock:
 
     def start(self) -> None:
         self._notes = []
-        self._marks = [time.perf_counter()]
+        self._marks = [perf_counter()]
 
     def mark(self) -> None:
-        self._marks.append(time.perf_counter())
+        self._marks.append(perf_counter())
 
     def note(self) -> None:
-        self._notes.append(time.perf_counter())
+        self._notes.append(perf_counter())
 
     def intervals(self) -> np.ndarray:
         return np.diff(self._marks)

@@ -41,16 +41,16 @@ def train_epoch(
     """
     # Looked up once: at a step of 100 us everything that stands between two operators counts.
     model, optimizer, scheduler = replica.model, replica.optimizer, replica.scheduler
-    precision, copied = replica.precision(), replica.copied
+    precision, copied, mark = replica.precision(), replica.copied, clock.mark
     losses = [] if losses is None else losses
     samples, correct = [], []
     replica.model.train()
     supply = iter(batches)
     clock.start()
     while (batch := next(supply, None)) is not None:
-        clock.mark()  # load
+        mark()  # load
         images, labels = copied(batch)
-        clock.mark()  # copy
+        mark()  # copy
         replica.begin_step()
         optimizer.zero_grad(set_to_none=True)
         with precision:
@@ -58,15 +58,15 @@ def train_epoch(
             # Outside the compiled network: the next replay of its graph overwrites the logits,
             # but not the loss, which is read after the epoch.
             loss = cross_entropy(logits, labels)
-        clock.mark()  # forward
+        mark()  # forward
         loss.backward()
-        clock.mark()  # backward, with the all-reduce that it hides
+        mark()  # backward, with the all-reduce that it hides
         optimizer.step()
         if scheduler is not None:
             scheduler.step()
         if count_correct:
             correct.append((logits.detach().argmax(1) == labels).sum())
-        clock.mark()  # update
+        mark()  # update
         losses.append(loss.detach())
         samples.append(labels.size(0))
     seconds = phase_columns(clock.intervals())
