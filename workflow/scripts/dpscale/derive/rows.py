@@ -17,9 +17,15 @@ class RowsByKey:
         self._table = table
         by = list(columns) if len(columns) > 1 else columns[0]
         self._places = table.groupby(by, sort=False).indices
+        self._found: dict[tuple[Hashable, ...], pd.DataFrame] = {}
 
     def of(self, *keys: Hashable) -> pd.DataFrame:
-        """Return the rows with any of these keys (tuples of several columns), in their order."""
-        found = [self._places[key] for key in dict.fromkeys(keys) if key in self._places]
-        places = np.sort(np.concatenate(found)) if found else np.empty(0, dtype=int)
-        return self._table.iloc[places]
+        """Return the rows with any of these keys (tuples of several columns), in their order.
+
+        All who ask for the same get the same table: leave it as it is.
+        """
+        present = tuple(key for key in dict.fromkeys(keys) if key in self._places)
+        if present not in self._found:  # many ask for an arm that was not run
+            places = np.concatenate([np.empty(0, dtype=int), *map(self._places.get, present)])
+            self._found[present] = self._table.iloc[np.sort(places)]
+        return self._found[present]

@@ -85,25 +85,36 @@ def write_steps(path: Path, columns: Mapping[str, Any]) -> None:
 
 
 def read_steps(path: Path, columns: Mapping[str, str], *, needed: bool) -> Any:
-    """The steps in a file; ValueError names the file where it is damaged or lacks step times.
+    """The steps in a file as a pyarrow.Table of the known columns that it has.
 
-    columns: type by name. needed: the run is complete, so it must have steps.
+    columns: type by name. needed: the run is complete, so it must have steps. Raises ValueError
+    that names the file where it is damaged or lacks step times.
     """
-    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
+    types = {"Int64": pa.int64(), "float64": pa.float64(), "str": pa.string()}
     try:
-        steps = pd.read_parquet(path)
-        if needed and steps.empty:
+        with pq.ParquetFile(path) as file:
+            steps = file.read()
+        if needed and not len(steps):
             raise ValueError("a complete run without steps")
-        if not steps.empty:
+        if len(steps):
             for name in ("rank", "step", "samples", "step_s"):
-                if name not in steps or steps[name].isna().any():
+                if name not in steps.column_names or _has_unknown(steps[name]):
                     raise ValueError(f"column {name} is missing or has nulls")
-        known = {name: kind for name, kind in columns.items() if name in steps}
-        return steps.astype(known)
+        known = [name for name in columns if name in steps.column_names]
+        return steps.select(known).cast(pa.schema([(name, types[columns[name]]) for name in known]))
     except (OSError, ValueError, TypeError) as error:
         reason = " ".join(str(error).split())
         raise ValueError(f"{path}: no valid steps: {reason}; {_AGAIN}") from None
+
+
+def _has_unknown(column: Any) -> bool:
+    """Whether a pyarrow column has a null, or a float that is not a number."""
+    import pyarrow.compute as pc
+
+    return bool(pc.any(pc.is_null(column, nan_is_null=True)).as_py())
 
 
 def write_table(path: Path, table: Any) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from dpscale.records.record import Record
 from dpscale.records.schemas import SCHEMAS
@@ -31,7 +32,7 @@ def tidy_tables(
     """
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
     rows["links"] = [dict(link) for link in links]
-    steps: list[pd.DataFrame] = []
+    steps: list[pa.Table] = []
     for run, spec in specs.items():
         path = runs / run / "record.json"
         record = read_record(path) if path.exists() else None
@@ -46,11 +47,10 @@ def tidy_tables(
             {name: kind for name, kind in SCHEMAS["steps"].items() if name != "run"},
             needed=record.status == "complete" and record.spec["kind"] not in WITHOUT_STEPS,
         )
-        steps.append(own.assign(run=run))
+        steps.append(own.append_column("run", pa.repeat(run, len(own))))
     tables = {name: _table(rows[name], name) for name in SCHEMAS if name != "steps"}
-    measured = [part for part in steps if len(part)]
-    joined = pd.concat(measured) if measured else pd.DataFrame()
-    return tables | {"steps": _typed_table(joined, "steps")}
+    joined = pa.concat_tables(steps, promote_options="default").to_pandas() if steps else None
+    return tables | {"steps": _typed_table(pd.DataFrame(joined), "steps")}
 
 
 def newest_provenance(specs: Mapping[str, Any], runs: Path) -> dict[str, Any]:
