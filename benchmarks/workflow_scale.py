@@ -1,6 +1,6 @@
 """Seconds that the workflow takes around the measurements, by the number of planned runs.
 
-    python benchmarks/workflow_scale.py [--runs 60 300 1000]
+    python benchmarks/workflow_scale.py [--runs 60 1000 10000]
 
 Three runs are measured once; every planned run then gets their record under its own name, since
 only the number of records matters here. Prints the seconds of a call that finds nothing to do (a
@@ -26,6 +26,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "workflow/scripts"), str(ROOT / "benchmarks")]
 
+from orchestration import jobs_of  # noqa: E402
 from ratios import Ratio, interleaved, machine, spread_frac  # noqa: E402
 
 from dpscale.config import load_config  # noqa: E402
@@ -36,14 +37,7 @@ STUDIES = ("sweep", "communication", "large_batch", "replicas", "ledger", "data_
 COPIED = ("Snakefile", "rules", "workflow", "config", "profiles", "report")
 IDLE = "nothing to do"
 IDLE_GOAL_S = 5.0  # at the smallest number of runs
-TARGETS = {  # a file of each step, in their order
-    "gather": "tables/runs.parquet",
-    "derive": "derived/scaling.csv",
-    "draw": "figures/speedup.svg",
-    "answer": "answers.json",
-    "render_html": "report.html",
-    "render_pdf": "report.pdf",
-}
+STEPS = ("gather", "derive", "draw", "answer", "render_html", "render_pdf")  # rules, in order
 
 
 def config(runs: int) -> dict[str, Any]:
@@ -97,9 +91,9 @@ def fill(folder: Path, raw: dict[str, Any], templates: dict[int, Path]) -> int:
     return len(planned)
 
 
-def call(folder: Path, *targets: str) -> float:
-    """Seconds of a call of Snakemake for these files, or for all."""
-    words = [sys.executable, "-m", "snakemake", *targets, "--configfile", "scale.json"]
+def call(folder: Path, *options: str) -> float:
+    """Seconds of a call of Snakemake for all."""
+    words = [sys.executable, "-m", "snakemake", *options, "--configfile", "scale.json"]
     start_s = time.perf_counter()
     ended = subprocess.run(words, cwd=folder, capture_output=True, text=True)
     if ended.returncode:
@@ -108,12 +102,13 @@ def call(folder: Path, *targets: str) -> float:
 
 
 def analysed(folder: Path) -> dict[str, float]:
-    """Seconds of the calls for each step; each also builds the graph."""
-    times = {}
-    for step, file in TARGETS.items():
-        times[step] = call(folder, f"results/scale/{file}")
-        print(f"{folder.name}: {step} {times[step]:.1f} s with the graph", flush=True)
-    call(folder)
+    """Seconds of each step of one call that makes the report, one job at a time."""
+    seconds = call(folder, "--cores", "1")
+    jobs = jobs_of(folder, "scale")
+    times = {
+        step: sum(job.end_s - job.start_s for job in jobs if job.rule == step) for step in STEPS
+    }
+    print(f"{folder.name}: analysed in {seconds:.0f} s", flush=True)
     return times
 
 
@@ -143,7 +138,7 @@ def measure(counts: Sequence[int], rounds: int) -> dict[str, dict[int, float]]:
     for planned, times in whole.items():
         seconds = idle[str(planned)]
         idle_s = statistics.median(seconds)
-        found = {IDLE: idle_s} | {step: max(0.0, s - idle_s) for step, s in times.items()}
+        found = {IDLE: idle_s} | times
         for step, step_s in found.items():
             table.setdefault(step, {})[planned] = step_s
         told = ", ".join(f"{step} {step_s:.1f} s" for step, step_s in found.items())
@@ -159,7 +154,7 @@ def ratio(
     return Ratio("workflow_scale", case, ours, goal, goal_name, unit, share, None, None)
 
 
-def run(counts: Sequence[int] = (60, 300, 1000), rounds: int = 3) -> list[Ratio]:
+def run(counts: Sequence[int] = (60, 1000, 10000), rounds: int = 2) -> list[Ratio]:
     """Nothing to do beside its goal, and the growth of each step beside a linear one."""
     table = measure(counts, rounds)
     smallest, largest = min(table[IDLE]), max(table[IDLE])
@@ -177,8 +172,8 @@ def run(counts: Sequence[int] = (60, 300, 1000), rounds: int = 3) -> list[Ratio]
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, nargs="+", default=[60, 300, 1000])
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--runs", type=int, nargs="+", default=[60, 1000, 10000])
+    parser.add_argument("--rounds", type=int, default=2)
     arguments = parser.parse_args()
     print(machine(), flush=True)
     run(arguments.runs, arguments.rounds)

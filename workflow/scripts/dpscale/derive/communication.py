@@ -74,16 +74,12 @@ def _parts(cell: Cell, compute: pd.Series, times: RowsByKey) -> dict[str, Estima
 
 
 def _span(cell: Cell, spans: RowsByKey) -> Estimate:
-    """Return the median seconds per epoch from the first bucket's start to the last one's end.
-
-    Of each iteration the rank that waited least: the others' spans hold its delay too.
-    """
+    """Return the median seconds per epoch from the first bucket's start to the last one's end."""
     own = spans.of(*cell.runs) if cell.status == "complete" else spans.of()
     if own.empty or cell.train_samples is None:
         return UNKNOWN
-    least = own.groupby(["run", "iteration"])["span_s"].min()
     iterations = iterations_per_epoch(cell.train_samples, cell.workers, cell.per_worker_batch)
-    return median(least * iterations)
+    return median(own["span_s"] * iterations)
 
 
 def _columns(estimates: dict[str, Estimate]) -> dict[str, Any]:
@@ -172,7 +168,10 @@ def split_of(planned: pd.DataFrame, epoch_times: pd.DataFrame, spans: pd.DataFra
     require_same_machine(planned)
     found = cells(planned)
     bases = one_worker_bases(found)
-    times, spans_by_run = by_arm_and_run(epoch_times), RowsByKey(spans, "run")
+    times = by_arm_and_run(epoch_times)
+    # Of each iteration the rank that waited least: the others' spans hold its delay too.
+    least = spans.groupby(["run", "iteration"])["span_s"].min().reset_index()
+    spans_by_run = RowsByKey(least, "run")
     rows = [
         _one_worker_row(cell, times)
         if cell.workers == 1
