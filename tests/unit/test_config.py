@@ -117,6 +117,17 @@ def test_wrong_types_units_and_values_name_the_key(key: str, value: object, word
             {"hardware.device": "cuda", "training.compile": True},
             "data_parallel: DataParallel copies the network",
         ),
+        ({"training.nesterov": True, "training.momentum": 0.0}, "training.momentum is 0"),
+        ({"local_sgd.momentum": 0.0}, "local_sgd.nesterov: is a form of momentum"),
+        (
+            {
+                "training.nesterov": True,
+                "training.optimizer": "adam",
+                "lr_scaling": None,
+                "model_averaging": None,
+            },
+            "training.nesterov: adam has no",
+        ),
         ({"data.repeats": 2}, "sweep.data_repeats"),
         ({"sweep": None}, "large_batch.large_per_worker_batch"),
         ({"scaling.workers": [2, 4]}, "leaves out 1"),

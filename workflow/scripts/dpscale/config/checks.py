@@ -52,7 +52,19 @@ def _training(config: Config) -> Iterator[Finding]:
             "training.epochs",
             "each study has its own; set assignment.epochs, large_batch.epochs or replicas.epochs",
         )
+    yield from _nesterov(config)
     yield from _compiled(config)
+
+
+def _nesterov(config: Config) -> Iterator[Finding]:
+    if config.training.nesterov and config.training.optimizer == "adam":
+        yield "training.nesterov", "adam has no Nesterov's form; set it to false"
+    for key, section in (("training", config.training), ("local_sgd", config.local_sgd)):
+        if section and section.nesterov and not section.momentum:
+            yield (
+                f"{key}.nesterov",
+                f"is a form of momentum, and {key}.momentum is 0; set one or the other",
+            )
 
 
 def _compiled(config: Config) -> Iterator[Finding]:
