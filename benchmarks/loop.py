@@ -1,11 +1,11 @@
 """The timed loop against a bare one, PyTorch Lightning's Trainer and Hugging Face Accelerate.
 
-    python benchmarks/loop.py [--rounds 30] [--slow-frac 0.05]
+    python benchmarks/loop.py [--rounds 12] [--slow-frac 0.05]
 
 Same model, batches and threads; in one process, and in two with DDP on gloo, each kept on a core of
 its own. They take turns in one process, in random order, a moment each; a ratio is of two that lie
-side by side. With two processes the system's wake-ups scatter moments by a fifth: the bare loop,
-the closest, has more rounds then than the frameworks.
+side by side. The bare loop, which is closest, has more rounds than the frameworks, and most with
+two processes, where the system's wake-ups scatter moments by a fifth.
 --slow-frac slows our loop down on purpose by that share of a step, to see that it is seen.
 """
 
@@ -14,7 +14,9 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,8 +27,8 @@ from ratios import Ratio, compare, interleaved, machine, told  # noqa: E402
 CASES = (("mlp", 32), ("resnet_8x8", 8), ("resnet_8x8", 32), ("resnet_8x8", 128))
 WORKERS = (1, 2)
 PEERS = {"bare": "bare loop", "lightning_trainer": "Lightning", "accelerated": "Accelerate"}
-ROUND_S = 0.1  # of each loop in a round
-ROUNDS_AT_TWO = 6  # rounds of two processes, for one of a process alone
+ROUND_S = {1: 0.2, 2: 0.1}  # of each loop in a round, by processes
+BARE_ROUNDS = {1: 3, 2: 6}  # with the bare loop for one with the frameworks
 
 
 def spec_of(model: str, batch: int, workers: int):
@@ -47,80 +49,92 @@ def spec_of(model: str, batch: int, workers: int):
 
 
 def ours(spec, dataset, place, ready, slow_frac: float):
-    """Our timed run's own arm without loading, `steps` of it at a call."""
+    """Our timed run's own arm without loading, `steps` of it at a call; and its replica."""
     from dpscale.train.arms import build_arms
 
     arm = build_arms(spec, dataset, place, ready=ready, loaded=None).by_name["without_loading"]
-    state = {"step_s": 0.0}
-    if slow_frac:
-        step = arm.replica.optimizer.step
-
-        def slowed(*given, **named):
-            end_s = time.perf_counter() + slow_frac * state["step_s"]
-            while time.perf_counter() < end_s:
-                pass
-            return step(*given, **named)
-
-        arm.replica.optimizer.step = slowed
 
     def train(steps: int) -> float:
         arm.supply = ready.of(steps).again
         start_s = time.perf_counter()
         for _ in arm.repeat():
             pass
-        seconds = time.perf_counter() - start_s
-        state["step_s"] = state["step_s"] or seconds / steps
-        return seconds
+        return time.perf_counter() - start_s
 
-    return train
+    if slow_frac:
+        train(50)
+        delay_s = slow_frac * train(200) / 200
+        step = arm.replica.optimizer.step
+
+        def slowed(*given, **named):
+            end_s = time.perf_counter() + delay_s
+            while time.perf_counter() < end_s:
+                pass
+            return step(*given, **named)
+
+        arm.replica.optimizer.step = slowed
+    return train, arm.replica
 
 
 Rates = dict[str, tuple[list[float], list[float]]]  # by peer: ours and the peer's, by round
 
 
-def measure(model: str, batch: int, rounds: int, slow_frac: float) -> Rates:
-    """Samples per second of ours and each peer in each round, on rank 0 of the workers."""
+def measure(place, model: str, batch: int, rounds: int, slow_frac: float) -> Rates:
+    """Samples per second of ours and each peer in each round, of all workers."""
     import importlib
 
     import torch
 
     from dpscale.train.data import load_dataset
     from dpscale.train.timed import _ready_batches
-    from dpscale.train.worker import build_replica, join_workers
+    from dpscale.train.worker import build_replica
 
-    workers = int(os.environ.get("WORLD_SIZE", 1))
+    workers = place.workers
     spec = spec_of(model, batch, workers)
     spec = spec.model_copy(update={"timing": spec.timing.model_copy(update={
         "arms": ("without_loading",), "min_steps": 1})})  # fmt: skip
-    with join_workers(spec) as place:
+    dataset = load_dataset(spec.data)
+    ready = _ready_batches(spec, dataset, place)
+    train, own = ours(spec, dataset, place, ready, slow_frac)
+    loops = {"ours": train}
+    for name in PEERS:
+        # Two copies of a network differ by a percent by where they lie in memory: ours and the
+        # bare loop train the same one, but where each has to wrap it for itself.
+        shared = name == "bare" and workers == 1 and not slow_frac
+        replica = own if shared else build_replica(
+            spec, dataset, place, seed=0, steps_per_epoch=len(ready), sync=_unwrapped()
+        )  # fmt: skip
+        build = importlib.import_module(f"peers.{name}").build
+        loops[name] = build(replica.module, replica.optimizer, ready.batches, workers)
+    for train in loops.values():
+        train(20)
+    step_s = torch.tensor(loops["bare"](50) / 50)
+    if workers > 1:
+        torch.distributed.broadcast(step_s, 0)
+    steps = max(10, int(ROUND_S[workers] / step_s))
+    samples = steps * batch * workers
+    calls = {name: _rate(train, steps, samples, place) for name, train in loops.items()}
+    mine = calls.pop("ours")
+    bare = {"ours": mine, "bare": calls.pop("bare")}
+    closest = interleaved(bare, rounds * BARE_ROUNDS[workers])
+    frameworks = interleaved({"ours": mine, **calls}, rounds)
+    return {
+        name: (found["ours"], found[name])
+        for found in (closest, frameworks) for name in found if name != "ours"
+    }  # fmt: skip
+
+
+def work(workers: int, rounds: int, slow_frac: float) -> None:
+    """Measures all cases as one of the workers; rank 0 prints a line for each."""
+    from dpscale.train.worker import join_workers
+
+    with join_workers(spec_of(*CASES[0], workers)) as place:
         _stay_on_a_core(place.rank)
-        dataset = load_dataset(spec.data)
-        ready = _ready_batches(spec, dataset, place)
-        loops = {"ours": ours(spec, dataset, place, ready, slow_frac)}
-        for name in PEERS:
-            replica = build_replica(
-                spec, dataset, place, seed=0, steps_per_epoch=len(ready), sync=_unwrapped()
-            )
-            build = importlib.import_module(f"peers.{name}").build
-            loops[name] = build(replica.module, replica.optimizer, ready.batches, workers)
-        for train in loops.values():
-            train(20)
-        step_s = torch.tensor(loops["bare"](50) / 50)
-        if workers > 1:
-            torch.distributed.broadcast(step_s, 0)
-        steps = max(10, int(ROUND_S / step_s))
-        samples = steps * batch * workers
-        calls = {name: _rate(train, steps, samples, place) for name, train in loops.items()}
-        mine = calls.pop("ours")
-        closest = interleaved(
-            {"ours": mine, "bare": calls.pop("bare")},
-            rounds * (ROUNDS_AT_TWO if workers > 1 else 1),
-        )
-        frameworks = interleaved({"ours": mine, **calls}, rounds)
-        return {
-            name: (found["ours"], found[name])
-            for found in (closest, frameworks) for name in found if name != "ours"
-        }  # fmt: skip
+        for model, batch in CASES:
+            rates = measure(place, model, batch, rounds, slow_frac)
+            if place.leads:
+                print(json.dumps(rates), flush=True)
+    os._exit(0)  # Lightning's own atexit hooks wait for each other
 
 
 def _stay_on_a_core(rank: int) -> None:
@@ -144,27 +158,30 @@ def _rate(train, steps: int, samples: int, place):
     return rate
 
 
-def launch(model: str, batch: int, workers: int, rounds: int, slow_frac: float) -> Rates:
-    """Measure a case in processes of its own."""
+def launch(workers: int, rounds: int, slow_frac: float) -> Iterator[Rates]:
+    """The rates of each case in turn, measured in processes of their own."""
     command = [sys.executable]
     if workers > 1:
         command += ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={workers}"]
-    command += [__file__, "--case", model, str(batch), "--rounds", str(rounds)]
+    command += [__file__, "--workers", str(workers), "--rounds", str(rounds)]
     command += ["--slow-frac", str(slow_frac)]
-    done = subprocess.run(
-        command, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True,
-        text=True,
-    )  # fmt: skip
-    (line,) = (line for line in done.stdout.splitlines() if line.startswith("{"))
-    return json.loads(line)
+    with tempfile.TemporaryFile("w+") as said:
+        process = subprocess.Popen(
+            command, env=os.environ | {"OMP_NUM_THREADS": "1"}, stdout=subprocess.PIPE,
+            stderr=said, text=True,
+        )  # fmt: skip
+        yield from (json.loads(line) for line in process.stdout if line.startswith("{"))
+        if process.wait():
+            said.seek(0)
+            raise RuntimeError(f"{workers} workers failed: {said.read()[-2000:]}")
 
 
-def run(rounds: int = 30, slow_frac: float = 0.0) -> list[Ratio]:
+def run(rounds: int = 12, slow_frac: float = 0.0) -> list[Ratio]:
     """Ratios of all cases, printed as they come."""
     found = []
     for workers in WORKERS:
-        for model, batch in CASES:
-            rates = launch(model, batch, workers, rounds, slow_frac)
+        every = launch(workers, rounds, slow_frac)
+        for (model, batch), rates in zip(CASES, every, strict=True):
             case = f"{model}, b = {batch}, N = {workers}"
             for name, title in PEERS.items():
                 mine, theirs = rates[name]
@@ -177,17 +194,14 @@ def run(rounds: int = 30, slow_frac: float = 0.0) -> list[Ratio]:
 
 
 def main() -> None:
+    """Read the command line, and run."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--slow-frac", type=float, default=0.0)
-    parser.add_argument("--case", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--workers", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.case:
-        model, batch = arguments.case
-        rates = measure(model, int(batch), arguments.rounds, arguments.slow_frac)
-        if int(os.environ.get("RANK", 0)) == 0:
-            print(json.dumps(rates), flush=True)
-        os._exit(0)
+    if arguments.workers:
+        work(arguments.workers, arguments.rounds, arguments.slow_frac)
     print(machine(), flush=True)
     run(arguments.rounds, arguments.slow_frac)
 
