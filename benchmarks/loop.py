@@ -12,6 +12,7 @@ two processes, where the system's wake-ups scatter moments by a fifth.
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -76,11 +77,12 @@ def ours(spec, dataset, place, ready, slow_frac: float):
     return train, arm.replica
 
 
-Rates = dict[str, tuple[list[float], list[float]]]  # by peer: ours and the peer's, by round
+Reading = tuple[float, float]  # samples/s of all workers; CPU seconds of this one's step
+Rates = dict[str, tuple[list[Reading], list[Reading]]]  # by peer: ours and the peer's, by round
 
 
 def measure(place, model: str, batch: int, rounds: int, slow_frac: float) -> Rates:
-    """Samples per second of ours and each peer in each round, of all workers."""
+    """What ours and each peer gave in each round."""
     import importlib
 
     import torch
@@ -98,13 +100,15 @@ def measure(place, model: str, batch: int, rounds: int, slow_frac: float) -> Rat
     train, own = ours(spec, dataset, place, ready, slow_frac)
     loops = {"ours": train}
     for name in PEERS:
-        # Two copies of a network differ by a percent by where they lie in memory: ours and the
-        # bare loop train the same one, but where each has to wrap it for itself.
-        shared = name == "bare" and workers == 1 and not slow_frac
-        replica = own if shared else build_replica(
-            spec, dataset, place, seed=0, steps_per_epoch=len(ready), sync=_unwrapped()
-        )  # fmt: skip
         build = importlib.import_module(f"peers.{name}").build
+        if name == "bare" and not slow_frac:
+            # Two copies of a network differ by a percent by where they lie in memory: ours and
+            # the bare loop train the same one, DDP around it included.
+            loops[name] = build(own.model, own.optimizer, ready.batches, 1)
+            continue
+        replica = build_replica(
+            spec, dataset, place, seed=0, steps_per_epoch=len(ready), sync=_unwrapped()
+        )
         loops[name] = build(replica.module, replica.optimizer, ready.batches, workers)
     for train in loops.values():
         train(20)
@@ -151,9 +155,11 @@ def _unwrapped():
 
 
 def _rate(train, steps: int, samples: int, place):
-    def rate() -> float:
+    def rate() -> Reading:
         place.wait()
-        return samples / train(steps)
+        start_s = time.thread_time()
+        seconds = train(steps)
+        return samples / seconds, (time.thread_time() - start_s) / steps
 
     return rate
 
@@ -176,6 +182,13 @@ def launch(workers: int, rounds: int, slow_frac: float) -> Iterator[Rates]:
             raise RuntimeError(f"{workers} workers failed: {said.read()[-2000:]}")
 
 
+def instrumentation(case: str, mine: list[Reading], bare: list[Reading]) -> Ratio:
+    """What a step costs more than in the bare loop, by CPU time: waits do not scatter it."""
+    differences = [ours_s - bare_s for (_, ours_s), (_, bare_s) in zip(mine, bare, strict=True)]
+    return Ratio("loop", f"instrumentation of a step, {case}", statistics.median(differences) * 1e6,
+                 None, "", "us", None, None, None)  # fmt: skip
+
+
 def run(rounds: int = 12, slow_frac: float = 0.0) -> list[Ratio]:
     """Ratios of all cases, printed as they come."""
     found = []
@@ -184,12 +197,12 @@ def run(rounds: int = 12, slow_frac: float = 0.0) -> list[Ratio]:
         for (model, batch), rates in zip(CASES, every, strict=True):
             case = f"{model}, b = {batch}, N = {workers}"
             for name, title in PEERS.items():
-                mine, theirs = rates[name]
+                mine, theirs = ([rate for rate, _ in series] for series in rates[name])
                 one = compare("loop", case, title, "samples/s", mine, theirs)
                 found.append(one)
                 print(told(one, ours=mine, peer=theirs), flush=True)
-            bare_s, ours_s = (batch * workers / one for one in (found[-3].peer, found[-3].ours))
-            print(f"{case:28} instrumentation {(ours_s - bare_s) * 1e6:.1f} us a step", flush=True)
+            found.append(instrumentation(case, *rates["bare"]))
+            print(f"{found[-1].case}: {found[-1].ours:.1f} us", flush=True)
     return found
 
 
