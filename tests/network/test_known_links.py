@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import tcp_ceiling
+from raw_tcp import tcp_ceiling
 from rig import PREFIX, Rig
 
 SCRIPT = Path(__file__).resolve().parents[2] / "workflow/scripts/measure_link.py"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import SCRIPTS, tcp_ceiling
+from raw_tcp import SCRIPTS, tcp_ceiling
 from rig import Rig
 
 from dpscale.config import load_config

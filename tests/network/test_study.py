@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import tcp_ceiling
+from raw_tcp import tcp_ceiling
 from rig import Rig
 from shaped import config, measure
 
