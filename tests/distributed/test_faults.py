@@ -120,6 +120,14 @@ def test_a_killed_rank_is_named_with_its_node_and_signal(make_run: Any) -> None:
     assert run.files() == set()
 
 
+def await_end(ranks: list[int]) -> None:
+    """Waits until all of them have ended, which they do a moment after what they end with."""
+    end = time.monotonic() + 10
+    while any(born(rank) for rank in ranks) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert [born(rank) for rank in ranks] == [None] * len(ranks)
+
+
 def test_a_stopped_rank_is_named_by_the_rank_that_watches_it(make_run: Any) -> None:
     run = make_run()
     run.start(DPSCALE_SILENCE_S="3")
@@ -192,10 +200,7 @@ def test_workers_do_not_outlive_a_killed_launch(make_run: Any) -> None:
     ranks = run.ranks()
     process.kill()
     process.communicate()
-    end = time.monotonic() + 10
-    while any(born(rank) for rank in ranks) and time.monotonic() < end:
-        time.sleep(0.1)
-    assert [born(rank) for rank in ranks] == [None, None]
+    await_end(ranks)
     (attempt,) = run.attempts()
     assert attempt.ended_at is None
 
@@ -232,7 +237,7 @@ def test_runs_start_cold_once_the_server_is_gone_and_end_with_it(
     process.kill()
     process.wait()
     assert "killed with warm.py" in run.errors()
-    assert [born(rank) for rank in ranks] == [None, None]
+    await_end(ranks)
     again = make_run(folder=tmp_path / "again", training={"epochs": 1})
     again.start(**{warm.SOCKET: path})
     assert again.errors() == ""
