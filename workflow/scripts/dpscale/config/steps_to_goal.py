@@ -106,6 +106,6 @@ class StepsToGoalConfig(Section):
         4096,
         description="Samples that a stack of trials trains on in a step; at large batches there "
         "are more stacks of fewer trials, whose activations stay in the caches, and none where "
-        "fewer than eight would fit. 1: none at all.",
+        "but a few would fit. 1: none at all.",
     )
     noise: NoiseScale = Field(NoiseScale(), description="The gradient noise scale.")

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dpscale.config.datasets import train_samples
 from dpscale.config.finding import Finding
 from dpscale.config.root import Config
-from dpscale.config.unfollowed import unfollowed_settings
 
 
 def study_findings(config: Config) -> Iterator[Finding]:
@@ -15,7 +14,6 @@ def study_findings(config: Config) -> Iterator[Finding]:
     yield from _rate_scaling(config)
     yield from _model_averaging(config)
     yield from _local_sgd(config)
-    yield from unfollowed_settings(config)
 
 
 def _searches(config: Config) -> Iterator[Finding]:
