@@ -30,12 +30,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "workflow/scripts"), str(ROOT / "benchmarks")]
 
 import torch  # noqa: E402
-from limit_fit import largest_batch, trains  # noqa: E402
+from limit_fit import fits, largest_batch, trains  # noqa: E402
 from limit_table import rates, ratios_of, tell, tell_head  # noqa: E402
-from limit_tracks import DDP_BATCH, TRACKS, Bench, Trainee, first_line, free  # noqa: E402
+from limit_tracks import DDP_BATCH, TRACKS, Bench, Trainee, free  # noqa: E402
 from ratios import Ratio, compare, interleaved, told  # noqa: E402
-
-from dpscale.train.memory import is_out_of_memory  # noqa: E402
 
 BATCHES = (32, 128, 512)
 
@@ -60,20 +58,6 @@ def at_batch(bench: Bench, batch: int) -> list[Ratio]:
             rate, bare_rate = rates(with_ddp), rates(readings[name])
             found.append(compare("limit", case, "without DDP", "samples/s", rate, bare_rate))
     return found
-
-
-def add_batch(bench: Bench, batch: int, found: list[Ratio]) -> bool:
-    """Whether both tracks fit with a batch size; adds their ratios to those found."""
-    try:
-        found += at_batch(bench, batch)
-    except Exception as error:
-        if not is_out_of_memory(error):
-            raise
-        print(f"b = {batch:,} does not fit: {first_line(error)}", flush=True)
-        return False
-    finally:
-        free()
-    return True
 
 
 def at_largest(bench: Bench, first: int) -> list[Ratio]:
@@ -101,7 +85,10 @@ def run(
     tell_head(bench)
     found: list[Ratio] = []
     try:
-        fitting = [batch for batch in batches if add_batch(bench, batch, found)]
+        fitting = [
+            batch for batch in batches
+            if fits(lambda batch=batch: found.extend(at_batch(bench, batch)), f"b = {batch:,}")
+        ]  # fmt: skip
         if kind == "cuda" and largest and fitting:
             found += at_largest(bench, first=max(fitting))
     finally:  # minutes of a GPU are in these rows

@@ -26,15 +26,20 @@ def largest_batch(fits: Callable[[int], bool], first: int) -> int:
     return bounds(outcomes)[0] or first
 
 
-def trains(bench: Bench, track: str, batch: int) -> bool:
-    """Whether a batch of a track trains without running out of memory; says why not."""
+def fits(work: Callable[[], object], what: str) -> bool:
+    """Whether some work ends without running out of memory; says of what it is where not."""
     try:
-        Trainee(bench, track, batch)
+        work()
     except Exception as error:
         if not is_out_of_memory(error):
             raise
-        print(f"{track}: b = {batch:,} does not fit: {first_line(error)}", flush=True)
+        print(f"{what} does not fit: {first_line(error)}", flush=True)
         return False
     finally:
         free()
     return True
+
+
+def trains(bench: Bench, track: str, batch: int) -> bool:
+    """Whether a batch of a track trains without running out of memory."""
+    return fits(lambda: Trainee(bench, track, batch), f"{track}: b = {batch:,}")

@@ -30,7 +30,7 @@ from torchvision import transforms  # noqa: E402
 from dpscale.config.sections import DataConfig  # noqa: E402
 from dpscale.train.arms import build_arms  # noqa: E402
 from dpscale.train.data import Dataset, build_loader, load_dataset  # noqa: E402
-from dpscale.train.timed import _ready_batches  # noqa: E402
+from dpscale.train.timed import ready_batches  # noqa: E402
 from dpscale.train.worker import join_workers  # noqa: E402
 
 CPU = torch.device("cpu")
@@ -125,7 +125,7 @@ def against_training(rounds: int) -> list[Ratio]:
         spec = spec.model_copy(update={"timing": timing})
         with join_workers(spec) as place:
             dataset = load_dataset(spec.data)
-            ready = _ready_batches(spec, dataset, place)
+            ready = ready_batches(spec, dataset, place)
             arm = build_arms(spec, dataset, place, ready=ready, loaded=None).by_name[
                 "without_loading"
             ]

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from rig import Rig
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "workflow/scripts"
 CEILING = Path(__file__).with_name("tcp_ceiling.py")
 
 

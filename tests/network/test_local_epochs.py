@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from raw_tcp import SCRIPTS, tcp_ceiling
+from raw_tcp import tcp_ceiling
 from rig import Rig
+from shaped import SCRIPTS
 
 from dpscale.config import load_config
 from dpscale.config.local_sgd import LocalArm, LocalProtocol

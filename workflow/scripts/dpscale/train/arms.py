@@ -59,6 +59,7 @@ class Training:
     alone: bool = False
 
     def repeat(self) -> Iterator[Epoch]:
+        """Epochs of training; none on a worker that waits for rank 0."""
         if self.alone and not self.replica.place.leads:
             return
         clock = make_clock(self.replica.place.device)
@@ -76,6 +77,7 @@ class Buckets:
     clock: Clock
 
     def repeat(self) -> Iterator[Epoch]:
+        """One epoch of all-reduces: steps without phases and losses."""
         self.clock.start()
         for _ in range(self.steps):
             allreduce_all(self.buffers)

@@ -56,19 +56,24 @@ class HostClock:
         self._notes: list[float] = []
 
     def start(self) -> None:
+        """Read the host's clock."""
         self._notes = []
         self._marks = [perf_counter()]
 
     def mark(self) -> None:
+        """Read the host's clock."""
         self._marks.append(perf_counter())
 
     def note(self) -> None:
+        """Read the host's clock."""
         self._notes.append(perf_counter())
 
     def intervals(self) -> np.ndarray:
+        """Seconds between readings: shape (marks,)."""
         return np.diff(self._marks)
 
     def notes(self) -> np.ndarray:
+        """Seconds from the first reading to each note: shape (notes,)."""
         return np.array(self._notes) - self._marks[0]
 
 
@@ -81,23 +86,28 @@ class EventClock:
         self._notes: list[torch.cuda.Event] = []
 
     def start(self) -> None:
+        """Wait for the device, and record the first event."""
         torch.cuda.synchronize(self._device)
         self._events, self._notes = [], []
         self.mark()
 
     def mark(self) -> None:
+        """Record an event on the device's stream."""
         self._events.append(_recorded())
 
     def note(self) -> None:
+        """Record an event on the device's stream."""
         self._notes.append(_recorded())
 
     def intervals(self) -> np.ndarray:
+        """Seconds between events, once the device is done: shape (marks,)."""
         torch.cuda.synchronize(self._device)
         # Event to event: a time since the first one, in float32, would lose microseconds.
         pairs = itertools.pairwise(self._events)
         return np.array([one.elapsed_time(other) for one, other in pairs]) / 1e3
 
     def notes(self) -> np.ndarray:
+        """Seconds from the first event to each note, once the device is done: shape (notes,)."""
         torch.cuda.synchronize(self._device)
         return np.array([self._events[0].elapsed_time(note) for note in self._notes]) / 1e3
 

@@ -95,10 +95,12 @@ class HookObserver(Observer):
 
     @staticmethod
     def available() -> bool:
+        """Whether process groups of this torch have hooks."""
         return hasattr(dist.ProcessGroup, "register_pre_hook")
 
     @contextmanager
     def watching(self) -> Iterator[None]:
+        """Keep a hook in the process group meanwhile."""
         group: Any = dist.group.WORLD
         group.register_pre_hook(_HOOK_ID, self._enter)
         try:
@@ -123,16 +125,19 @@ class ProfilerObserver(Observer):
 
     @staticmethod
     def available() -> bool:
+        """Always: every torch has the profiler."""
         return True
 
     @contextmanager
     def watching(self) -> Iterator[None]:
+        """Read the last trace at the end."""
         try:
             yield
         finally:
             self.start(OUTSIDE)
 
     def start(self, phase: str, iteration: int | None = None) -> None:
+        """Read the trace of the phase before, and begin one."""
         self._collect()
         super().start(phase, iteration)
         if phase != OUTSIDE:

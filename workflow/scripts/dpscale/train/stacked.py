@@ -48,6 +48,7 @@ class Stack:
             self._template.train(training)
 
         def one(parameters: dict[str, Tensor], buffers: dict[str, Tensor], x: Tensor) -> Tensor:
+            """Logits of one learner."""
             result: Tensor = functional_call(self._template, (parameters, buffers), (x,))
             return result
 

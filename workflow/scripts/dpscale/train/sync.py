@@ -34,6 +34,7 @@ class Solo:
     """One worker: nothing to agree on, and no wrapper in the way."""
 
     def wrap(self, module: nn.Module, device: torch.device) -> nn.Module:
+        """The module itself."""
         return module
 
 
@@ -48,6 +49,7 @@ class AllReduce:
         self.broadcast_buffers, self.hook = broadcast_buffers, hook
 
     def wrap(self, module: nn.Module, device: torch.device) -> nn.Module:
+        """The module in DistributedDataParallel, with its hook registered."""
         parameters = inspect.signature(DistributedDataParallel.__init__).parameters
         # torch 2.14 renamed the argument; older versions know the old name alone.
         name = "forward_sync_buffers" if "forward_sync_buffers" in parameters else None
@@ -95,4 +97,5 @@ class Scatter:
         self.devices = devices
 
     def wrap(self, module: nn.Module, device: torch.device) -> nn.Module:
+        """The module in DataParallel over the first devices."""
         return nn.DataParallel(module, device_ids=list(range(self.devices)))

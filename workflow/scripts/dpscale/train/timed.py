@@ -46,7 +46,7 @@ def measure_timed(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
     timing = spec.timing
     assert timing is not None
     memory = PeakMemory(place.device)
-    ready = _ready_batches(spec, dataset, place)
+    ready = ready_batches(spec, dataset, place)
     arms = build_arms(spec, dataset, place, ready=ready, loaded=_loaded(spec, dataset, place))
     for name, arm in arms.by_name.items():
         _warm_up(name, arm, timing, place)
@@ -190,7 +190,8 @@ def _loader(
     )
 
 
-def _ready_batches(spec: Spec, dataset: Dataset, place: Place) -> Ready:
+def ready_batches(spec: Spec, dataset: Dataset, place: Place) -> Ready:
+    """This worker's epochs without loading: a few batches in host memory, in turn."""
     host = torch.device("cpu")
     loader = _loader(spec, dataset, place, kind="resident", device=host)
     first = next(loader.batches(0))

@@ -68,6 +68,7 @@ class EqualStack(Stack):
         self._template.train(training)
 
         def one(buffers: dict[str, Tensor], x: Tensor) -> Tensor:
+            """Logits of one learner, whose parameters are those of all."""
             result: Tensor = functional_call(self._template, (self.parameters, buffers), (x,))
             return result
 

@@ -24,6 +24,7 @@ def build_group(
     """The networks in stacks of about equal size, at most `at_once`, or one after another."""
 
     def made(kind: type[StackedGroup] | type[LoopGroup], part: slice) -> Group:
+        """A group of some of the networks."""
         return kind(
             networks[part], points[part], device, nesterov=nesterov, weight_decay=weight_decay
         )
@@ -47,6 +48,7 @@ class SideBySide:
         self._groups, self.sizes = list(groups), list(sizes)
 
     def step(self, images: Tensor, labels: Tensor, *, shared: bool) -> Tensor:
+        """One update of each, group by group."""
         if shared:
             steps = [group.step(images, labels, shared=True) for group in self._groups]
         else:
@@ -58,10 +60,12 @@ class SideBySide:
         return torch.cat(steps)
 
     def right(self, images: Tensor, labels: Tensor, places: Sequence[int]) -> Tensor:
+        """Whether each prediction is right, group by group."""
         parts = zip(self._groups, self._within(places), strict=True)
         return torch.cat([group.right(images, labels, own) for group, own in parts if own])
 
     def keep(self, places: Sequence[int]) -> None:
+        """Go on with these alone; groups of which nothing is left go."""
         within = self._within(places)
         for group, own, size in zip(self._groups, within, self.sizes, strict=True):
             if 0 < len(own) < size:

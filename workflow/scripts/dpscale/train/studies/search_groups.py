@@ -91,14 +91,17 @@ class StackedGroup:
         )  # fmt: skip
 
     def step(self, images: Tensor, labels: Tensor, *, shared: bool) -> Tensor:
+        """One update of each, all in one pass."""
         losses, _ = self._stack.backward(images, labels, shared=shared)
         self._sgd.step()
         return losses.cpu()
 
     def right(self, images: Tensor, labels: Tensor, places: Sequence[int]) -> Tensor:
+        """Whether each prediction is right, by one pass."""
         return self._stack.right(images, labels, places)
 
     def keep(self, places: Sequence[int]) -> None:
+        """Go on with a smaller stack."""
         self._stack.keep(places)
         self._sgd.keep(places)
 
@@ -120,6 +123,7 @@ class LoopGroup:
         ]  # fmt: skip
 
     def step(self, images: Tensor, labels: Tensor, *, shared: bool) -> Tensor:
+        """One update of each, one after another."""
         losses = []
         for place, (network, optimizer) in enumerate(
             zip(self._networks, self._optimizers, strict=True)
@@ -134,9 +138,11 @@ class LoopGroup:
 
     @torch.no_grad()
     def right(self, images: Tensor, labels: Tensor, places: Sequence[int]) -> Tensor:
+        """Whether each prediction is right, by a pass for each network."""
         networks = [self._networks[place].eval() for place in places]
         return torch.stack([network(images).argmax(1) == labels for network in networks])
 
     def keep(self, places: Sequence[int]) -> None:
+        """Go on with these networks and their optimisers."""
         self._networks = [self._networks[place] for place in places]
         self._optimizers = [self._optimizers[place] for place in places]
