@@ -12,6 +12,8 @@ from dpscale.attempts import (
 )
 from dpscale.launch import slurm, warm
 from dpscale.launch.leftovers import remove_stale_lock, take_over
+from dpscale.launch.supervise import WORKFLOW
+from dpscale.processes import identity
 
 # Timed runs take all of this token (profiles/default), so that nothing runs beside them.
 WHOLE_MACHINE = 1000
@@ -19,14 +21,14 @@ EXCLUSIVE = "--exclusive"
 IS_MAIN = workflow.exec_mode == ExecMode.DEFAULT  # not the snakemake inside a job
 
 if IS_MAIN:
-    os.environ["DPSCALE_WORKFLOW_PID"] = str(os.getpid())
+    os.environ[WORKFLOW] = identity(os.getpid())
     remove_stale_lock(Path.cwd())
 
 
 onstart:
     if IS_MAIN:
         take_over(Path.cwd(), Path(RESULTS, "attempts"))
-    if IS_MAIN and workflow.local_exec:
+    if IS_MAIN and workflow.local_exec and CONFIG.hardware.device == "cpu":
         warm.offer(SCRIPTS / "warm.py", threads=CONFIG.hardware.threads_per_worker)
 
 

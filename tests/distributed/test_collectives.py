@@ -1,4 +1,4 @@
-"""The two observers of collectives, hooks and profiler, see the same calls."""
+"""The observer sees every collective of DDP, with its phase, its purpose and its bytes."""
 
 import json
 import os
@@ -6,43 +6,37 @@ import subprocess
 import sys
 from pathlib import Path
 
-from dpscale.train.collectives import _call, purpose
+from dpscale.train.collectives import purpose
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "workflow/scripts"
-BOTH = """
+OBSERVED = """
 import json, os, sys
 import torch, torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
-from dpscale.train.collectives import HookObserver, ProfilerObserver
+from dpscale.train.collectives import Observer
 
 dist.init_process_group("gloo")
-seen = {}
-for kind in (HookObserver, ProfilerObserver):
-    if not kind.available():
-        continue
-    torch.manual_seed(0)
-    module = nn.Sequential(nn.Linear(10, 10), nn.BatchNorm1d(10), nn.Linear(10, 10))
-    observer = kind()
-    with observer.watching():
-        observer.start("construction")
-        model = DistributedDataParallel(module)
-        for iteration, phase in enumerate(("first", "rebuild", "steady")):
-            observer.start(phase, iteration)
-            model(torch.randn(4, 10)).sum().backward()
-            observer.start("outside")
-            dist.barrier()
-    seen[kind.__name__] = observer.rows
+module = nn.Sequential(nn.Linear(10, 10), nn.BatchNorm1d(10), nn.Linear(10, 10))
+observer = Observer()
+with observer.watching():
+    observer.start("construction")
+    model = DistributedDataParallel(module)
+    for iteration, phase in enumerate(("first", "rebuild", "steady")):
+        observer.start(phase, iteration)
+        model(torch.randn(4, 10)).sum().backward()
+        observer.start("outside")
+        dist.barrier()
 if dist.get_rank() == 0:
-    print(json.dumps(seen))
+    print(json.dumps(observer.rows))
 sys.stdout.flush()
 os._exit(0)
 """
 
 
-def test_hooks_and_profiler_see_the_same_collectives(tmp_path: Path) -> None:
-    script = tmp_path / "both.py"
-    script.write_text(BOTH, encoding="utf-8")
+def test_every_collective_of_ddp_is_seen_with_its_bytes(tmp_path: Path) -> None:
+    script = tmp_path / "observed.py"
+    script.write_text(OBSERVED, encoding="utf-8")
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(SCRIPTS)}
     ended = subprocess.run(
@@ -53,27 +47,18 @@ def test_hooks_and_profiler_see_the_same_collectives(tmp_path: Path) -> None:
         timeout=120,
         check=True,
     )
-    line = next(line for line in ended.stdout.splitlines() if line.startswith("{"))
-    seen = json.loads(line)
-
-    def calls(rows: list[dict[str, object]]) -> list[tuple[object, ...]]:
-        keys = ("phase", "operation", "purpose", "dtype", "bytes")
-        return sorted(tuple(row[key] for key in keys) for row in rows)
-
-    profiled = calls(seen["ProfilerObserver"])
+    line = next(line for line in ended.stdout.splitlines() if line.startswith("[{"))
+    keys = ("phase", "operation", "purpose", "dtype", "bytes")
+    calls = [tuple(row[key] for key in keys) for row in json.loads(line)]
     # 240 parameters of 4 bytes in one bucket; 20 running statistics and one counter of 8 bytes.
     for phase in ("first", "rebuild", "steady"):
-        assert (phase, "allreduce", "gradient bucket", "float32", 960) in profiled
-        assert (phase, "broadcast", "buffers", "float32", 80) in profiled
-        assert (phase, "broadcast", "buffers", "int64", 8) in profiled
-    if "HookObserver" in seen:
-        assert calls(seen["HookObserver"]) == profiled
-
-
-def test_an_event_of_nccl_gives_operation_type_and_bytes() -> None:
-    facts = {"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 240}
-    event = {"name": "record_param_comms", "args": facts}
-    assert [str(part) for part in _call(event) or ()] == ["allreduce", "torch.float32", "960"]
+        assert calls.count((phase, "allreduce", "gradient bucket", "float32", 960)) == 1
+        assert calls.count((phase, "broadcast", "buffers", "float32", 80)) == 1
+        assert calls.count((phase, "broadcast", "buffers", "int64", 8)) == 1
+    rebuilt = [call for call in calls if call[2] == "bucket rebuild"]
+    assert {call[0] for call in rebuilt} <= {"first", "rebuild"}
+    built = [call for call in calls if call[0] == "construction"]
+    assert sum(call[4] for call in built if call[2].startswith("parameters")) == 960 + 80
 
 
 def test_purposes_follow_from_operation_type_and_phase() -> None:

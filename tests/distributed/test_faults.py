@@ -16,7 +16,7 @@ import pytest
 
 from dpscale.attempts import Attempt, History, memory_factor
 from dpscale.launch import warm
-from dpscale.processes import born
+from dpscale.processes import born, identity
 from worker_processes import workers_of
 
 LAUNCH_SCRIPT = Path(__file__).resolve().parents[2] / "workflow/scripts/launch.py"
@@ -208,7 +208,7 @@ def test_workers_do_not_outlive_a_killed_launch(make_run: Any) -> None:
 def test_workers_end_with_the_snakemake_that_asked_for_them(make_run: Any) -> None:
     snakemake = subprocess.Popen(["sleep", "600"])
     run = make_run()
-    run.start(DPSCALE_WORKFLOW_PID=str(snakemake.pid))
+    run.start(DPSCALE_WORKFLOW=identity(snakemake.pid))
     run.ranks()
     snakemake.kill()
     snakemake.wait()

@@ -10,13 +10,12 @@ from dpscale.errors import one_line
 from dpscale.launch import torchrun_arguments
 from dpscale.launch.interface import use_route
 from dpscale.plan import Spec
-from dpscale.processes import end_with_parent
+from dpscale.processes import AGENT, end_with_parent
 from dpscale.records.storage import about
 from dpscale.train.agent import start_workers
 from dpscale.train.run import measure_of
 
 RUN = str(Path(__file__).with_name("run.py"))
-# The workers are forks of this process: what all of them need, torch above all, is imported once.
 IN_FORKS = ["--run-path", "--start-method=fork"]
 
 
@@ -29,17 +28,30 @@ def main() -> None:
     parser.add_argument("--workers", type=int, required=True, help="workers on all nodes together")
     parser.add_argument("--history", type=Path, help="folder to note a failure in")
     arguments = parser.parse_args()
-    end_with_parent()
+    end_with_parent(os.getppid())
+    os.environ[AGENT] = str(os.getpid())
     use_route(words := torchrun_arguments(arguments.nodes, arguments.workers, os.environ))
     if arguments.history:
         os.environ[HISTORY] = str(arguments.history)
     with about(arguments.spec):
-        measure_of(Spec.model_validate_json(arguments.spec.read_bytes()))  # imports it
-    failure = start_workers([*words, *IN_FORKS, RUN, str(arguments.spec)])
+        spec = Spec.model_validate_json(arguments.spec.read_bytes())
+    failure = start_workers([*words, *_way_to_start(spec), RUN, str(arguments.spec)])
     if failure:
         if arguments.history:
             History(arguments.history).note(failure)
         sys.exit(f"agent.py: {failure.described()}")
+
+
+def _way_to_start(spec: Spec) -> list[str]:
+    """Torchrun's options: on CPUs workers are forks of this process, else processes of their own.
+
+    What all workers need, torch above all, is then imported once. On a GPU that is not to be had:
+    torchrun itself asks torch for GPUs, and none can be used in a fork of a process that did.
+    """
+    if spec.hardware.device == "cuda":
+        return []
+    measure_of(spec)  # imports it
+    return IN_FORKS
 
 
 if __name__ == "__main__":

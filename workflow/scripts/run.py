@@ -5,6 +5,7 @@ The record and the steps are written beside the spec, whole or not at all.
 
 import argparse
 import os
+import signal
 import sys
 import traceback
 from multiprocessing import parent_process
@@ -14,7 +15,7 @@ from torch.distributed.elastic.multiprocessing.errors import record
 
 from dpscale.errors import one_line
 from dpscale.plan import Spec
-from dpscale.processes import end_with_parent, node_name, show_as
+from dpscale.processes import AGENT, end_with_parent, node_name, show_as
 from dpscale.records.storage import about
 from dpscale.train.run import run
 
@@ -47,7 +48,9 @@ def main() -> None:
 
 if __name__ == "__main__":
     if "TORCHELASTIC_RUN_ID" in os.environ:
-        end_with_parent()
+        # A fork has torchrun's handler, which would wait for the collective that it is to end.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        end_with_parent(int(os.environ.get(AGENT) or os.getppid()))
     show_as(RANK)  # forks of one agent have its command line
     try:
         main()

@@ -9,12 +9,18 @@ from pathlib import Path
 
 # Of linux/prctl.h: PR_SET_PDEATHSIG, PR_SET_NAME.
 _SET_PARENT_DEATH_SIGNAL, _SET_NAME = 1, 15
+AGENT = "DPSCALE_AGENT"  # number of the process that started a node's workers, for them
 
 
-def end_with_parent() -> None:
-    """Have the kernel kill this process when the one that started it dies, however it dies."""
+def end_with_parent(parent: int) -> None:
+    """Have the kernel kill this process when `parent`, which started it, dies, however it dies.
+
+    Ends at once where the parent is dead already: the kernel tells of no death before the asking.
+    """
     if hasattr(libc := ctypes.CDLL(None), "prctl"):  # Linux
         libc.prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
 
 
 def show_as(name: str) -> None:
@@ -39,6 +45,17 @@ def born(process: int | str) -> int | None:
         return None
     state, *fields = text.rpartition(")")[2].split()
     return None if state in "ZX" else int(fields[18])  # field 22 of proc(5)
+
+
+def identity(process: int) -> str:
+    """Return what tells a running process from a later one of the same number: `lives` reads it."""
+    return f"{process} {born(process)}"
+
+
+def lives(known: str) -> bool:
+    """Return whether the process that `identity` described still runs on this machine."""
+    process, _, since = known.partition(" ")
+    return str(born(process)) == since
 
 
 def age_s() -> float | None:

@@ -10,14 +10,13 @@ NAME_BYTES, ADDRESS = 256, slice(20, 24)  # of struct ifreq, and the IPv4 addres
 
 
 def use_route(torchrun_arguments: list[str]) -> None:
-    """Have gloo and NCCL use the interface that leads to torchrun's --master-addr, if there is one.
+    """Have gloo use the interface that leads to torchrun's --master-addr, if there is one.
 
-    What the user set is left alone.
+    What the user set is left alone, and so is NCCL, which knows InfiniBand from Ethernet.
     """
     addresses = [word.partition("=")[2] for word in torchrun_arguments if "--master-addr=" in word]
     if addresses and (name := interface_towards(addresses[0])):
         os.environ.setdefault("GLOO_SOCKET_IFNAME", name)
-        os.environ.setdefault("NCCL_SOCKET_IFNAME", name)
 
 
 def interface_towards(address: str) -> str | None:

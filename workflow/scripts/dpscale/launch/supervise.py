@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -16,12 +17,12 @@ from dpscale.launch import slurm, warm
 from dpscale.launch.command import command
 from dpscale.plan import Spec
 from dpscale.plan.assignment import STUDY as ASSIGNMENT
-from dpscale.processes import born, end_with_parent, node_name
+from dpscale.processes import born, end_with_parent, lives, node_name
 
 POLL_S = 0.5
 GRACE_S = 20  # for the workers to end by themselves; Slurm's own (KillWait) is 30 s
 Process = subprocess.Popen[bytes] | warm.WarmProcess
-WORKFLOW = "DPSCALE_WORKFLOW_PID"  # of the snakemake on this machine that asked for the run
+WORKFLOW = "DPSCALE_WORKFLOW"  # identity of the snakemake on this machine that asked for the run
 
 
 def now() -> str:
@@ -79,15 +80,19 @@ def _failure(spec: Spec, words: list[str], history: History, log: IO[str]) -> Fa
 
 
 def _start(spec: Spec, words: list[str], log: IO[str], environment: dict[str, str]) -> Process:
-    """Start the workers: warm, unless their start or the memory of their process is measured."""
-    cold = spec.study == ASSIGNMENT or spec.memory_budget_bytes is not None
+    """Start the workers: warm, unless their start or the memory of their process is measured.
+
+    Never warm on a GPU: a process that has asked torch for GPUs leaves none to its forks.
+    """
+    measured = spec.study == ASSIGNMENT or spec.memory_budget_bytes is not None
+    cold = measured or spec.hardware.device == "cuda"
     if not cold and words[0] == sys.executable:
         child = warm.start(words[1:], log=log, environment=environment)
         if child:
             return child
     return subprocess.Popen(
         words, stdout=log, stderr=log, env=environment, start_new_session=True,
-        preexec_fn=end_with_parent,
+        preexec_fn=partial(end_with_parent, os.getpid()),
     )  # fmt: skip
 
 
@@ -123,7 +128,8 @@ def _end(child: Process) -> None:
     try:
         child.wait(GRACE_S)
     except subprocess.TimeoutExpired:
-        os.killpg(child.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it has ended just now
+            os.killpg(child.pid, signal.SIGKILL)
         child.wait()
 
 
@@ -150,7 +156,7 @@ class _Signals:
 def _workflow_is_gone() -> bool:
     """Whether the snakemake that asked for this run, on this machine, has died without a word."""
     started = os.environ.get(WORKFLOW)
-    return bool(started) and "SLURM_JOB_ID" not in os.environ and born(str(started)) is None
+    return started is not None and "SLURM_JOB_ID" not in os.environ and not lives(started)
 
 
 def _stamp(path: Path) -> int | None:

@@ -19,6 +19,7 @@ import tempfile
 import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
@@ -108,7 +109,7 @@ def start_server(
     listener.listen(64)
     process = subprocess.Popen(
         [sys.executable, str(script), str(listener.fileno())], stdin=subprocess.DEVNULL,
-        pass_fds=[listener.fileno()], start_new_session=True, preexec_fn=end_with_parent,
+        pass_fds=[listener.fileno()], start_new_session=True, preexec_fn=partial(end_with_parent, os.getpid()),
         env=os.environ | {"OMP_NUM_THREADS": str(threads)},
     )  # fmt: skip
     listener.close()
@@ -118,10 +119,11 @@ def start_server(
 def serve(listener: socket.socket) -> NoReturn:
     """Answer requests for ever, each in a keeper of its own."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # keepers are not waited for
+    server = os.getpid()
     while True:
         connection, _ = listener.accept()
         if os.fork() == 0:
-            end_with_parent()
+            end_with_parent(server)
             listener.close()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             with suppress(OSError, EOFError):  # the one that asked has gone
@@ -134,15 +136,18 @@ def _keep(connection: socket.socket) -> None:
     """Start the run that is asked for, end it if the one that asked ends, and tell how it ended."""
     header, (log, *_), *_ = socket.recv_fds(connection, HEADER_BYTES, 1)
     words, environment, folder = json.loads(_received(connection, int(header)))
+    keeper = os.getpid()
     run = os.fork()
     if run == 0:
+        os.setsid()
+        end_with_parent(keeper)
+        _send(connection, os.getpid())  # not before: whoever knows it may end the whole session
         connection.close()
         _become(words, environment, folder, log)
     handle = os.pidfd_open(run)
-    _send(connection, run)
     ready, _, _ = select.select([connection.fileno(), handle], [], [])
     if connection.fileno() in ready:
-        with suppress(ProcessLookupError):
+        with suppress(ProcessLookupError):  # no session yet: the run ends with this process
             os.killpg(run, signal.SIGKILL)
         return
     _, status = os.waitpid(run, 0)
@@ -151,8 +156,6 @@ def _keep(connection: socket.socket) -> None:
 
 def _become(words: list[str], environment: dict[str, str], folder: str, log: int) -> NoReturn:
     """Be the script that `words` starts, as if this process had been started for it."""
-    os.setsid()
-    end_with_parent()
     os.dup2(log, 1)
     os.dup2(log, 2)
     os.close(log)

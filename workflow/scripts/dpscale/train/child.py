@@ -22,9 +22,10 @@ def run_in_child(work: Callable[[], None]) -> str | None:
     sys.stdout.flush()
     sys.stderr.flush()
     reader, writer = os.pipe()
+    parent = os.getpid()
     child = os.fork()
     if child == 0:
-        end_with_parent()
+        end_with_parent(parent)
         _work_and_exit(work, writer)
     os.close(writer)
     with os.fdopen(reader, encoding="utf-8") as pipe:

@@ -1,13 +1,13 @@
 """The ledger (Q6): every collective of construction, first and steady iterations, by its bytes.
 
-An untimed pass. Observers see each collective as it is issued; the kernel's counters of the
+An untimed pass. An observer sees each collective as it is issued; the kernel's counters of the
 network interfaces see the bytes.
 """
 
 from typing import Any
 
 from dpscale.plan import Spec
-from dpscale.train.collectives import OUTSIDE, Observer, observers
+from dpscale.train.collectives import OUTSIDE, Observer, unobservable
 from dpscale.train.counted import count_steps
 from dpscale.train.data import Batch, Dataset, build_loader
 from dpscale.train.measurement import Measurement
@@ -20,23 +20,13 @@ Rows = list[dict[str, Any]]
 def measure_ledger(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
     """Collectives and interface bytes of construction, first, rebuild and steady iterations.
 
-    Hooks are tried first, then the profiler. Raises RuntimeError when several workers trained and
-    neither saw an all-reduce.
+    Unavailable where torch lets nobody see them. Raises RuntimeError when several workers trained
+    and no all-reduce was seen.
     """
-    for observer in observers():
-        wire = _observe(observer, spec, dataset, place)
-        unseen = all(row["purpose"] != "gradient bucket" for row in observer.rows)
-        if not place.agree(unseen):
-            return Measurement(fields={"collectives": observer.rows, "wire": wire})
-    raise RuntimeError(
-        f"{spec.run}: {spec.workers} workers trained and no all-reduce was seen; neither hooks nor "
-        f"the profiler report the collectives of {spec.hardware.backend}"
-    )
-
-
-def _observe(observer: Observer, spec: Spec, dataset: Dataset, place: Place) -> Rows:
-    """Trains through the phases under an observer; returns the rows of interface bytes."""
+    if reason := unobservable():
+        return Measurement(status="unavailable", message=reason)
     assert spec.steady_steps is not None
+    observer = Observer()
     batch, steps_per_epoch = _batch(spec, dataset, place)
     phases = [("first", 1), ("rebuild", 1), ("steady", spec.steady_steps)]
     meter = Meter(spec.run, "phase", len(phases) + 1, shown=place.leads)
@@ -51,7 +41,8 @@ def _observe(observer: Observer, spec: Spec, dataset: Dataset, place: Place) -> 
             wire += count_steps(observer, replica, batch, phase, range(done, done + steps))
             done += steps
             meter.step(note=phase)
-    return wire
+    observer.require_buckets(observer.rows, spec.run)
+    return Measurement(fields={"collectives": observer.rows, "wire": wire})
 
 
 def _batch(spec: Spec, dataset: Dataset, place: Place) -> tuple[Batch, int]:

@@ -83,16 +83,7 @@ class AllReduce:
         for _ in range(self.in_a_row):
             allreduce_all(self._buffers)
         clock.mark()
-        return slowest(float(clock.intervals()[0]) / self.in_a_row, self._place)
-
-
-def slowest(seconds: float, place: Place) -> float:
-    """The largest of all workers' seconds, on every worker."""
-    if place.workers == 1:
-        return seconds
-    longest = torch.tensor([seconds], dtype=torch.float64, device=place.device)
-    dist.all_reduce(longest, op=dist.ReduceOp.MAX)
-    return float(longest.item())
+        return max(self._place.share(float(clock.intervals()[0]) / self.in_a_row))
 
 
 def payload_times(

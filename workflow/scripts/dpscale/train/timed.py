@@ -63,7 +63,7 @@ def measure_timed(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
         "utilisation_frac": mean_of_known(place.gather(busy)),
     }
     if place.workers > 1:
-        counted = count_arms(spec, arms, ready, place)
+        counted = count_arms(spec, arms, ready)
         fields |= counted | {"buckets": buckets, "spans": span_rows(arms, ready, place)}
     return Measurement(steps=gather_steps(log, place), fields=fields)
 

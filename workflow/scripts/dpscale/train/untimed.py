@@ -8,7 +8,7 @@ from torch.nn.parallel import DistributedDataParallel
 from dpscale.plan import Spec
 from dpscale.train.arms import Arms, Ready
 from dpscale.train.clock import PHASES, make_clock
-from dpscale.train.collectives import Observer, observers
+from dpscale.train.collectives import Observer
 from dpscale.train.counted import count_steps
 from dpscale.train.loop import Epoch, train_epoch
 from dpscale.train.sync import HOOKS, Silent
@@ -79,27 +79,13 @@ def span_rows(arms: Arms, ready: Ready, place: Place) -> Rows:
     return [row for of_rank in place.gather(rows) for row in of_rank]
 
 
-def count_arms(spec: Spec, arms: Arms, ready: Ready, place: Place) -> dict[str, Rows]:
+def count_arms(spec: Spec, arms: Arms, ready: Ready) -> dict[str, Rows]:
     """The collectives and the interface bytes of a few steps of each arm, as record fields.
 
-    Raises RuntimeError when several workers train with DDP and no observer sees an all-reduce.
+    Without the collectives where torch lets nobody see them. Raises RuntimeError when several
+    workers train with DDP and no all-reduce is seen.
     """
-    for observer in observers():
-        wire = _count(observer, arms, ready)
-        unseen = not any(
-            row["purpose"] == "gradient bucket" and row["timed_arm"] == "without_loading"
-            for row in observer.rows
-        )
-        if not place.agree(unseen):
-            return {"collectives": observer.rows, "wire": wire}
-    raise RuntimeError(
-        f"{spec.run}: {spec.workers} workers trained and no all-reduce was seen; neither hooks nor "
-        f"the profiler report the collectives of {spec.hardware.backend}"
-    )
-
-
-def _count(observer: Observer, arms: Arms, ready: Ready) -> Rows:
-    wire: Rows = []
+    observer, wire = Observer(), Rows()
     with observer.watching():
         for arm in (name for name in COUNTED_ARMS if name in arms.by_name):
             seen = len(observer.rows)
@@ -110,4 +96,6 @@ def _count(observer: Observer, arms: Arms, ready: Ready) -> Rows:
             wire += [row | {"timed_arm": arm} for row in counted]
             for row in observer.rows[seen:]:
                 row["timed_arm"] = arm
-    return wire
+    plain = [row for row in observer.rows if row["timed_arm"] == "without_loading"]
+    observer.require_buckets(plain, spec.run)
+    return {"collectives": observer.rows, "wire": wire}

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any, cast
 
 import torch
@@ -64,11 +65,16 @@ class Place:
 
     def agree(self, value: bool) -> bool:
         """True on every worker where it is true on any."""
-        if self.workers == 1:
-            return value
-        flag = torch.tensor([float(value)], device=self.device)
-        dist.all_reduce(flag, op=dist.ReduceOp.MAX)
-        return bool(flag.item())
+        return any(self.share(value))
+
+
+def backends(hardware: HardwareConfig) -> str:
+    """What carries tensors between workers, in the words of init_process_group.
+
+    NCCL carries those of GPUs alone: objects, flags and barriers lie in host memory and go over
+    gloo beside it, so that they cost the device neither memory nor time.
+    """
+    return "cpu:gloo,cuda:nccl" if hardware.backend == "nccl" else hardware.backend
 
 
 @contextmanager
@@ -95,7 +101,7 @@ def join_launched(hardware: HardwareConfig) -> Iterator[Place]:
     local_size = int(os.environ.get("LOCAL_WORLD_SIZE", 1))
     device = open_device(hardware, int(os.environ.get("LOCAL_RANK", 0)))
     if workers > 1:
-        dist.init_process_group(hardware.backend, timeout=COLLECTIVE_TIMEOUT)
+        dist.init_process_group(backends(hardware), timeout=COLLECTIVE_TIMEOUT)
     with heartbeat(rank, workers):
         yield Place(rank, workers, workers // local_size, device)
     if dist.is_initialized():  # after an error peers may be stuck in a collective: just leave
@@ -142,7 +148,8 @@ class Replica:
 def join_group_of_one(spec: Spec) -> None:
     """A process group of this worker alone, where there is none: DDP needs one."""
     if not dist.is_initialized():
-        dist.init_process_group(spec.hardware.backend, store=dist.HashStore(), rank=0, world_size=1)
+        store = dist.HashStore()
+        dist.init_process_group(backends(spec.hardware), store=store, rank=0, world_size=1)
 
 
 def build_replica(
@@ -181,8 +188,12 @@ def build_replica(
 
 def _compiled(model: nn.Module, module: nn.Module, mode: str) -> nn.Module:
     """The model whose calls run compiled; those of `module`, which is evaluated, do not."""
+    # torch keeps compiled graphs by the code of the network's class and the compiler: with a
+    # compiler of its own no replica runs what was compiled for another one, whose graphs DDP split.
+    modes = torch._inductor.list_mode_options(mode, dynamic=False)
+    compiler = partial(torch._inductor.compile, options=modes)
     # Every step has the same shape: code for any batch would be slower, and a graph for each.
-    options: dict[str, Any] = {"mode": mode, "dynamic": False}
+    options: dict[str, Any] = {"backend": compiler, "dynamic": False}
     if model is module:
         return cast(nn.Module, torch.compile(module, **options))
     model.compile(**options)  # in place: it stays the DDP that others ask for its log

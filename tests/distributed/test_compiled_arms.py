@@ -1,0 +1,71 @@
+"""Compiled arms of one process are each what they would be alone, whichever is compiled first."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from dpscale.config.sections import ModelConfig
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "workflow/scripts"
+# Counts the operators of each graph that is handed to the compiler, and runs the graph as it is.
+COUNTED = """
+import json, os, sys
+from pathlib import Path
+import torch, torch._inductor
+from dpscale.plan import Spec
+from dpscale.train.clock import HostClock
+from dpscale.train.data import build_loader, load_dataset
+from dpscale.train.loop import train_epoch
+from dpscale.train.sync import AllReduce, Solo
+from dpscale.train.worker import build_replica, join_workers
+
+graphs = []
+def count(graph, inputs, options=None):
+    graphs.append(sum(node.op.startswith("call") for node in graph.graph.nodes))
+    return graph.forward
+torch._inductor.compile = count
+
+spec = Spec.model_validate_json(Path(sys.argv[1]).read_bytes())
+with join_workers(spec) as place:
+    dataset = load_dataset(spec.data)
+    loader = build_loader(dataset.train, dataset, loader="resident", batch=2, workers=2,
+                          rank=place.rank, seed=0, augment=False, device=place.device)
+    batch = next(loader.batches(0))
+    found = []
+    for name in sys.argv[2:]:
+        sync = {"ddp": AllReduce, "solo": Solo}[name]()
+        replica = build_replica(spec, dataset, place, seed=0, steps_per_epoch=1, sync=sync)
+        graphs.clear()
+        for _ in range(2):
+            train_epoch(replica, [batch], HostClock())
+        found.append(list(graphs))
+if place.leads:
+    print(json.dumps(found))
+sys.stdout.flush()
+os._exit(0)
+"""
+
+
+def test_no_arm_runs_a_graph_that_was_compiled_for_another(launcher: Any, tmp_path: Path) -> None:
+    spec = launcher.spec(
+        workers=2, per_worker_batch=2, model=ModelConfig(name="resnet18_cifar"),
+        training={"compile": True},
+    )  # fmt: skip
+    (tmp_path / "spec.json").write_text(spec.model_dump_json())
+    (tmp_path / "counted.py").write_text(COUNTED)
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    ended = subprocess.run(
+        [*launch, str(tmp_path / "counted.py"), str(tmp_path / "spec.json"), "ddp", "solo", "ddp"],
+        capture_output=True, text=True, check=False, timeout=180,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(SCRIPTS)},
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    graphs = json.loads(next(row for row in ended.stdout.splitlines() if row.startswith("[")))
+    first, solo, second = graphs
+    # DDP's buckets cut the network in three; a bare one is whole.
+    assert len(first) == 3
+    assert solo == [sum(first)]
+    assert second == first
