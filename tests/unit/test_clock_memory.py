@@ -9,6 +9,7 @@ import torch
 
 from dpscale.train.child import run_in_child
 from dpscale.train.clock import PHASES, HostClock, phase_columns
+from dpscale.train.device import mean_within
 from dpscale.train.memory import PeakMemory, is_out_of_memory, memory_budget
 
 
@@ -91,3 +92,11 @@ def test_an_error_in_a_child_is_raised_in_the_parent() -> None:
 
     with pytest.raises(RuntimeError, match="ValueError: no such batch"):
         run_in_child(fail)
+
+
+def test_utilisation_is_of_the_samples_that_lie_within() -> None:
+    # Stamps in microseconds, percent since the stamp before: of 100 to 600 two lie within.
+    samples = [(50, 90), (150, 80), (350, 20), (650, 70), (450, 50)]
+    assert mean_within(samples, 100, 600) == pytest.approx((200 * 0.2 + 100 * 0.5) / 300)
+    assert mean_within(samples, 160, 340) is None
+    assert mean_within([], 0, 100) is None

@@ -1,6 +1,7 @@
 """Stacked training equals training one at a time."""
 
 import copy
+import itertools
 
 import pytest
 import torch
@@ -8,9 +9,9 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from dpscale.config.sections import DataConfig
-from dpscale.train.data import build_loader, load_dataset
+from dpscale.train.data import Loader, build_loader, load_dataset
 from dpscale.train.models import build_model
-from dpscale.train.stacked import Stack, stacked_batches
+from dpscale.train.stacked import Stack, dealt
 
 CPU = torch.device("cpu")
 LEARNERS, STEPS = 3, 5
@@ -24,18 +25,24 @@ def networks(name: str) -> list[nn.Module]:
 
 @pytest.fixture(scope="module")
 def batches() -> list[tuple[torch.Tensor, torch.Tensor]]:
+    batches = itertools.islice(loader(16 * LEARNERS).batches(1), STEPS)
+    return [dealt(batch, LEARNERS) for batch in batches]
+
+
+def loader(batch: int, workers: int = 1, rank: int = 0) -> Loader:
     dataset = load_dataset(DataConfig())
-    loaders = [
-        build_loader(
-            dataset.train, dataset, loader="resident", batch=16, workers=LEARNERS, rank=rank,
-            seed=0, augment=False, device=CPU,
-        )
-        for rank in range(LEARNERS)
-    ]  # fmt: skip
-    found = [batch for batch, _ in zip(stacked_batches(loaders, 1), range(STEPS), strict=False)]
-    first = next(loaders[2].batches(1))
-    assert torch.equal(found[0][0][2], first[0])
-    return found
+    return build_loader(
+        dataset.train, dataset, loader="resident", batch=batch, workers=workers, rank=rank,
+        seed=0, augment=False, device=CPU,
+    )  # fmt: skip
+
+
+def test_each_learner_is_dealt_what_a_sampler_would_give_it(batches):
+    for learner in range(LEARNERS):
+        alone = loader(16, LEARNERS, learner).batches(1)
+        for (images, labels), (all_images, all_labels) in zip(alone, batches, strict=False):
+            assert torch.equal(all_images[learner], images)
+            assert torch.equal(all_labels[learner], labels)
 
 
 @pytest.mark.parametrize("name", ["mlp", "resnet_8x8"])

@@ -22,7 +22,7 @@ from dpscale.config.steps_to_goal import Budget, NoiseScale, SearchOptimizer, Se
 # Raised by hand when what a run measures changes: every record of the kind becomes stale.
 MEASUREMENT_VERSIONS = {
     "timed": 2, "training": 2, "ledger": 2, "link": 1,
-    "search": 2, "scaled": 1, "averaging": 1, "learners": 1, "local": 2,
+    "search": 2, "scaled": 1, "averaging": 2, "learners": 1, "local": 2,
 }  # fmt: skip
 
 # Q1 finds the largest batch without DDP, which keeps a second copy of the gradients and buffers.

@@ -3,10 +3,16 @@
 import os
 import threading
 import time
+from collections.abc import Iterable
+from itertools import pairwise
 
 import torch
 
 from dpscale.config.sections import HardwareConfig, TrainingConfig
+
+Sample = tuple[int, int]  # Unix time in microseconds, percent of the time since the sample before
+LONGEST_SAMPLE_US = 2_000_000  # NVML's are of 1/6 to 1 s
+POLL_S = 2.0  # NVML keeps a hundred samples or so
 
 
 def available_devices(hardware: HardwareConfig) -> int:
@@ -68,18 +74,19 @@ class Utilisation:
     """Share of the time, between enter and exit, in which the device worked.
 
     A CPU: processor time of this process over wall time and threads. A GPU: mean of NVML's
-    utilisation (share of time with a kernel running; not efficiency), sampled four times a second;
-    None where NVML cannot be read.
+    utilisation (share of time with a kernel running; not efficiency) over its samples that lie
+    within; None where there is none, as in a time shorter than a sample, or NVML cannot be read.
     """
 
     def __init__(self, device: torch.device, threads: int) -> None:
         self.device, self.threads = device, threads
         self.frac: float | None = None
-        self._samples: list[float] = []
+        self._samples: set[Sample] = set()
         self._stop = threading.Event()
 
     def __enter__(self) -> "Utilisation":
         self._thread = threading.Thread(target=self._sample, daemon=True)
+        self._began_us = time.time_ns() // 1000
         if self.device.type == "cuda":
             self._thread.start()
         self._wall, self._cpu = time.perf_counter(), time.process_time()
@@ -88,16 +95,49 @@ class Utilisation:
     def __exit__(self, *_: object) -> None:
         wall_s = time.perf_counter() - self._wall
         if self.device.type == "cuda":
+            ended_us = time.time_ns() // 1000
             self._stop.set()
             self._thread.join()
-            self.frac = sum(self._samples) / len(self._samples) if self._samples else None
+            self.frac = mean_within(self._samples, self._began_us, ended_us)
         elif wall_s > 0:
             # Helper threads of the backend count as work too: the share is capped at one.
             self.frac = min(1.0, (time.process_time() - self._cpu) / (wall_s * self.threads))
 
     def _sample(self) -> None:
-        while not self._stop.wait(0.25):
+        """Gather NVML's samples now and then, since it keeps the last ones alone, and at the end.
+
+        From a sample before the begin on, which tells where the first one within begins.
+        """
+        since_us, over = self._began_us - LONGEST_SAMPLE_US, False
+        while not over:
+            over = self._stop.wait(POLL_S)
             try:
-                self._samples.append(torch.cuda.utilization(self.device) / 100)
+                self._samples |= _utilisation_samples(self.device, since_us)
             except Exception:  # NVML is optional: without it utilisation is unknown
                 return
+
+
+def mean_within(samples: Iterable[Sample], began_us: int, ended_us: int) -> float | None:
+    """Mean utilisation, a fraction, of the samples that lie between two times; None without one.
+
+    A sample tells of the time since the one before it.
+    """
+    within = [
+        (later_us - earlier_us, percent)
+        for (earlier_us, _), (later_us, percent) in pairwise(sorted(samples))
+        if began_us <= earlier_us and later_us <= ended_us
+    ]
+    total_us = sum(length_us for length_us, _ in within)
+    return sum(us * percent for us, percent in within) / total_us / 100 if within else None
+
+
+def _utilisation_samples(device: torch.device, since_us: int) -> set[Sample]:
+    """NVML's samples after a time. Raises NVML's errors, and ImportError without its bindings."""
+    import pynvml
+
+    pynvml.nvmlInit()
+    uuid = f"GPU-{torch.cuda.get_device_properties(device).uuid}"
+    handle = pynvml.nvmlDeviceGetHandleByUUID(uuid)
+    kind = pynvml.NVML_GPU_UTILIZATION_SAMPLES
+    _, samples = pynvml.nvmlDeviceGetSamples(handle, kind, since_us)
+    return {(sample.timeStamp, sample.sampleValue.uiVal) for sample in samples}

@@ -50,15 +50,23 @@ class Meter:
         self._parts += parts
 
     def watched(
-        self, batches: Iterable[Batch], losses: list[Tensor], *, steps: int, samples: int
+        self,
+        batches: Iterable[Batch],
+        losses: list[Tensor],
+        *,
+        steps: int,
+        samples: int,
+        timed: bool = False,
     ) -> Iterator[Batch]:
         """The batches of one unit, between which steps are told of: a look at the clock a step.
 
-        losses: gets the loss of each step; steps: of the unit; samples: of a step, all workers'.
+        losses: gets the loss of each step; steps: of the unit; samples: of a step, all workers';
+        timed: the unit is, so that nothing is told within it, which may wait for a shared disk.
         """
         self._unit_steps = steps
         supply = iter(batches)  # at once, as without a meter: its clock has not started
-        return self._watched(supply, losses, steps, samples) if self._shown else supply
+        told = self._shown and not timed
+        return self._watched(supply, losses, steps, samples) if told else supply
 
     def _watched(
         self, supply: Iterator[Batch], losses: list[Tensor], steps: int, samples: int

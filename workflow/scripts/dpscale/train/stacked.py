@@ -7,7 +7,7 @@ alone, so the gradient of the sum of the losses holds each learner's own gradien
 optimiser of torch then updates the learners as if each had one of its own.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy, deepcopy
 
 import torch
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 from torch.nn.functional import cross_entropy
 
-from dpscale.train.data import Batch, Loader
+from dpscale.train.data import Batch
 from dpscale.train.models.plain import Plain
 
 IN_A_ROW = (nn.Flatten, nn.Linear, nn.ReLU)  # layers whose rows are known to `_in_a_row`
@@ -144,8 +144,13 @@ def _right(logits: Tensor, labels: Tensor) -> Tensor:
     return logits.max(2).indices == labels  # argmax does not vectorise over strided logits
 
 
-def stacked_batches(loaders: Sequence[Loader], epoch: int) -> Iterator[Batch]:
-    """Batches [k, b, ...] of an epoch: entry i is what worker i of k would load."""
-    for parts in zip(*(loader.batches(epoch) for loader in loaders), strict=True):
-        images, labels = zip(*parts, strict=True)
-        yield torch.stack(images), torch.stack(labels)
+def dealt(batch: Batch, learners: int) -> Batch:
+    """A batch of all learners, [k·b, ...], as [k, b, ...]: views of it.
+
+    Learner i has every k-th sample from the i-th on, those that a sampler would deal to it.
+    """
+    images, labels = batch
+    each = len(labels) // learners
+    return images.view(each, learners, *images.shape[1:]).transpose(0, 1), (
+        labels.view(each, learners).T
+    )

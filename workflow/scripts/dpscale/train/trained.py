@@ -12,6 +12,7 @@ import numpy as np
 from torch import Tensor
 
 from dpscale.plan import Spec
+from dpscale.plan.assignment import STUDY as ASSIGNMENT
 from dpscale.processes import age_s
 from dpscale.train.clock import make_clock
 from dpscale.train.data import Dataset, Loader, build_loader
@@ -44,8 +45,9 @@ def measure_trained(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
             lr = replica.optimizer.param_groups[0]["lr"]
             losses: list[Tensor] = []
             batches = meter.watched(
-                loader.batches(number), losses, steps=len(loader), samples=global_batch
-            )
+                loader.batches(number), losses, steps=len(loader), samples=global_batch,
+                timed=spec.study == ASSIGNMENT,
+            )  # fmt: skip
             place.wait()  # nobody's evaluation counts as somebody else's training
             startup_s = startup_s or age_s()
             with Utilisation(place.device, spec.hardware.threads_per_worker) as utilisation:

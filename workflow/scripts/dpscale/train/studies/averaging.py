@@ -14,12 +14,12 @@ from torch import Tensor, nn
 
 from dpscale.config.model_averaging import AveragingArm, AveragingProtocol
 from dpscale.plan import Spec
-from dpscale.train.data import Batch, Dataset
+from dpscale.train.data import Batch, Dataset, Loader, build_loader
 from dpscale.train.evaluate import evaluate
 from dpscale.train.measurement import Measurement
 from dpscale.train.network import seeded_network
 from dpscale.train.progress import Meter
-from dpscale.train.studies.averaging_data import batches_of, loaders_of
+from dpscale.train.stacked import dealt
 from dpscale.train.studies.averaging_learners import Trainee, build_trainee
 from dpscale.train.worker import Place
 
@@ -60,8 +60,8 @@ class Trial:
         self.arm, self.status, self.evaluations = arm, "complete", list[dict[str, Any]]()
         self._number, self._seed = number, seed
         self._spec, self._dataset, self._place = spec, dataset, place
-        self._loaders = loaders_of(arm, seed, spec, dataset, place)
-        self._steps_per_epoch = len(self._loaders[0])
+        self._loader = _loader(arm, seed, spec, dataset, place)
+        self._steps_per_epoch = len(self._loader)
         self.stops = _stops(self._steps_per_epoch, spec.averaging.evaluations_per_epoch)
         self._warm_up()
         self._trainee = self._fresh()
@@ -79,7 +79,7 @@ class Trial:
         done = self._step % self._steps_per_epoch
         if done == 0:
             self._epoch += 1
-            self._supply = batches_of(self.arm, self._loaders, self._epoch)
+            self._supply = self._batches(self._epoch)
         count = next(stop for stop in self.stops if stop > done) - done
         self._place.wait()
         start, losses = time.perf_counter(), list[Tensor]()
@@ -143,6 +143,14 @@ class Trial:
             row |= _accuracies(network, self._dataset, self._place)
         self.evaluations.append(row)
 
+    def _batches(self, epoch: int) -> Iterator[Batch]:
+        """The batches of an epoch: of learners [learners, b, ...], of one model [b, ...]."""
+        batches = self._loader.batches(epoch)
+        if self.arm.algorithm == "sgd":
+            return batches
+        own = self.arm.learners // self._place.workers
+        return (dealt(batch, own) for batch in batches)
+
     def _fresh(self) -> Trainee:
         network = seeded_network(self._spec, self._dataset, self._seed)
         return build_trainee(
@@ -150,9 +158,18 @@ class Trial:
         )
 
     def _warm_up(self) -> None:
-        trainee, supply = self._fresh(), batches_of(self.arm, self._loaders, 0)
+        trainee, supply = self._fresh(), self._batches(0)
         for _ in range(min(WARMUP_STEPS, self._steps_per_epoch)):
             trainee.train(next(supply))
+
+
+def _loader(arm: AveragingArm, seed: int, spec: Spec, dataset: Dataset, place: Place) -> Loader:
+    """One loader for all that this process trains, so that loading costs every arm alike."""
+    return build_loader(
+        dataset.train, dataset, loader="resident", batch=arm.learners * arm.batch // place.workers,
+        workers=place.workers, rank=place.rank, seed=seed, augment=spec.data.augment,
+        device=place.device,
+    )  # fmt: skip
 
 
 def _accuracies(network: nn.Module, dataset: Dataset, place: Place) -> dict[str, float | None]:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 from torch.nn.utils import vector_to_parameters
 
-from dpscale.train.stacked import Stack
+from dpscale.train.stacked import Stack, dealt
 from dpscale.train.studies.local_averages import (
     averages_after,
     flat,
@@ -109,11 +109,7 @@ class StackedTeam:
         local = is_local(self.steps, self._local_from)
         if local and isinstance(self._stack, EqualStack):
             self._separate()
-        each = len(labels) // self._learners
-        losses, _ = self._stack.backward(
-            images.view(each, self._learners, *images.shape[1:]).transpose(0, 1),
-            labels.view(each, self._learners).T,
-        )
+        losses, _ = self._stack.backward(*dealt((images, labels), self._learners))
         if not local:
             self._average_gradients()
         for group in self._optimizer.param_groups:
