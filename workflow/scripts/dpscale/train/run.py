@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from pkgutil import resolve_name
@@ -18,7 +17,12 @@ from dpscale.provenance import now, provenance
 from dpscale.records import Record, write_record, write_steps
 from dpscale.train.child import run_in_child
 from dpscale.train.data import BatchExceedsDatasetError, Dataset, load_dataset
-from dpscale.train.device import available_devices, device_model
+from dpscale.train.device import (
+    available_devices,
+    device_model,
+    most_shared,
+    visible_units,
+)
 from dpscale.train.interfaces import machine_id
 from dpscale.train.measurement import Measurement
 from dpscale.train.memory import is_out_of_memory, memory_budget
@@ -147,15 +151,17 @@ class _Frame:
     def describe(self, dataset: Dataset, place: Place) -> None:
         """Notes the sizes of dataset and model, and how the workers share the devices."""
         model = network_on_paper(self._spec, dataset)
-        # Nodes that share a kernel (containers, network namespaces) share its devices too.
-        machines, names = zip(*place.share((machine_id(), node_name())), strict=True)
-        most = max(Counter(machines).values())
-        devices = available_devices(self._spec.hardware)
+        hardware = self._spec.hardware
+        own = ((machine_id(), visible_units(hardware)), node_name())
+        seen, names = zip(*place.share(own), strict=True)
+        workers, devices = most_shared(
+            seen, 1 if hardware.device == "cuda" else hardware.threads_per_worker
+        )
         self._fields = {
             "nodes": place.nodes,
             "rank_nodes": list(names),
-            "oversubscribed": most > devices,
-            "workers_per_machine": most,
+            "oversubscribed": workers > devices,
+            "workers_per_machine": workers,
             "devices_per_machine": devices,
             "train_samples": len(dataset.train),
             "test_samples": len(dataset.test),
