@@ -54,8 +54,9 @@ def measure_of(spec: Spec) -> Callable[[Spec, Dataset, Place], Measurement]:
 def run(spec: Spec, *, record: Path, steps: Path) -> None:
     """Does a run on this worker; rank 0 writes its record and its steps.
 
-    Out of memory, a loss that is not finite, a batch beyond the dataset and missing devices are
-    outcomes: they are recorded. Every other failure raises, and leaves no record.
+    Out of memory, a loss that is not finite, a batch beyond the dataset and missing devices (not in
+    a job of Slurm that asked for them) are outcomes: they are recorded. Every other failure raises,
+    and leaves no record.
     """
     frame = _Frame(spec, record, steps)
     if missing := _missing_devices(spec):
@@ -124,19 +125,27 @@ def _measure(
 
 
 def _missing_devices(spec: Spec) -> str | None:
-    """Why this node cannot hold the run's workers, or None."""
+    """Why this machine cannot hold the run's workers, or None.
+
+    Raises RuntimeError where a job of Slurm lacks GPUs that it asked for: other nodes have them.
+    """
     devices = available_devices(spec.hardware)
     asked = spec.scatter_devices or int(os.environ.get("LOCAL_WORLD_SIZE", 1))
     if spec.study == "data_parallel" and spec.hardware.device == "cpu":
         return "DataParallel splits a batch over GPUs, and hardware.device is cpu"
+    shared = spec.hardware.allow_oversubscription and not spec.scatter_devices
+    if devices >= asked or (devices and shared):
+        return None
+    if spec.hardware.device == "cuda" and (job := os.environ.get("SLURM_JOB_ID")):
+        raise RuntimeError(
+            f"{node_name()} shows {devices} CUDA devices of the {asked} asked for in job {job}"
+        )
     if devices == 0:
         return "no CUDA device on this machine; set hardware.device: cpu"
-    if asked > devices and not (spec.hardware.allow_oversubscription and not spec.scatter_devices):
-        return (
-            f"{asked} workers and {devices} devices on this machine; "
-            "hardware.allow_oversubscription: true shares them"
-        )
-    return None
+    return (
+        f"{asked} workers and {devices} devices on this machine; "
+        "hardware.allow_oversubscription: true shares them"
+    )
 
 
 class _Frame:
