@@ -111,7 +111,8 @@ def test_the_newest_provenance_is_that_of_the_run_that_finished_last(tmp_path: P
 
 def test_provenance_names_what_changes_a_timing() -> None:
     facts = provenance(device="CPU core", devices=2, backend="gloo")
-    for part in ("CPU core", f"x{os.cpu_count()}", "gloo", facts["host"], f"torch {facts['versions']['torch']}"):
+    torch = f"torch {facts['versions']['torch']}"
+    for part in ("CPU core", f"x{os.cpu_count()}", "gloo", facts["host"], torch):
         assert part in facts["fingerprint"]
 
 
