@@ -44,6 +44,10 @@ class Plan(dict):
 
 
 PLAN = Plan(planned_runs(CONFIG))
+# What the search of the boundary runs, one batch after the other in one job: no run of the plan.
+PROBE = (
+    sweep_probe(CONFIG, 1, run="boundary", study="boundary") if CONFIG.sweep else None
+)
 # Everything but the report's title block and other people's tables, which concern no run.
 CONFIG_JSON = CONFIG.model_dump_json(exclude={"report", "audit"})
 NEVER = "(?!)"  # matches no run: the study is left out of the configuration

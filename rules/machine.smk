@@ -10,7 +10,7 @@ from dpscale.attempts import (
     nodes_to_avoid,
     time_factor,
 )
-from dpscale.launch import slurm, warm
+from dpscale.launch import cpus_per_node, devices_per_node, slurm, warm
 from dpscale.launch.leftovers import remove_stale_lock, take_over
 from dpscale.launch.supervise import WORKFLOW
 from dpscale.processes import identity
@@ -57,9 +57,25 @@ def of_profile(name, otherwise):
     return value
 
 
+# A word with a hyphen is refused by Snakemake's plugin for Slurm, when a job is submitted.
+GPU_NAME = of_profile("gpu_name", "gpu")
+TAKEN = r"[a-zA-Z0-9_]+(:[a-zA-Z0-9_.]+)?"
+if CONFIG.hardware.device == "cuda" and not re.fullmatch(TAKEN, GPU_NAME):
+    sys.exit(
+        f"profile: default-resources: gpu_name = {GPU_NAME!r}: give a name as gpu or gpu:a100, of "
+        "letters, digits and _ alone; where the model has a hyphen, give gpu, and let constraint "
+        "choose the model"
+    )
+
+
+def spec_of(wildcards):
+    """The spec of a job: of its run, or of the probes in the search of the boundary."""
+    return PLAN[wildcards.run] if "run" in wildcards.keys() else PROBE
+
+
 def attempts_at(wildcards, attempt):
     """How the earlier attempts of this call at a run ended."""
-    folder = Path(RESULTS, "attempts", wildcards.run)
+    folder = Path(RESULTS, "attempts", spec_of(wildcards).run)
     return History(folder).read() if attempt > 1 else []
 
 
@@ -83,27 +99,21 @@ def workers_of(wildcards):
 
 
 def nodes_of(wildcards, attempt):
-    return 1 if given_up(wildcards, attempt) else PLAN[wildcards.run].nodes
+    return 1 if given_up(wildcards, attempt) else spec_of(wildcards).nodes
 
 
 def devices_of(wildcards, attempt):
-    """Workers of a run on each of its nodes, or the devices that its one process takes."""
-    spec = PLAN[wildcards.run]
-    if given_up(wildcards, attempt):
-        return 1
-    return spec.scatter_devices or -(-spec.workers // spec.nodes)
+    return 1 if given_up(wildcards, attempt) else devices_per_node(spec_of(wildcards))
 
 
-def cpus(workers):
-    """CPUs on a node for so many workers and their loading processes."""
-    hardware, data = CONFIG.hardware, CONFIG.data
-    return workers * (hardware.threads_per_worker + data.loader_workers)
+def cpus_of(wildcards, attempt):
+    return 1 if given_up(wildcards, attempt) else cpus_per_node(spec_of(wildcards))
 
 
-def gres(devices):
+def gres(wildcards, attempt):
     """Slurm's words for the GPUs of one node; none where the workers compute on CPUs."""
-    name = of_profile("gpu_name", "gpu")
-    return f"{name}:{devices}" if CONFIG.hardware.device == "cuda" else ""
+    on_gpus = CONFIG.hardware.device == "cuda"
+    return f"{GPU_NAME}:{devices_of(wildcards, attempt)}" if on_gpus else ""
 
 
 def memory_mb(wildcards, attempt):
@@ -141,8 +151,8 @@ WORKERS = dict(
     tasks=nodes_of,  # an agent each; it starts the node's workers
     mpi=lambda wildcards, attempt: "srun" if nodes_of(wildcards, attempt) > 1 else "",
     tasks_per_gpu=0,
-    cpus_per_task=lambda wildcards, attempt: cpus(devices_of(wildcards, attempt)),
-    gres=lambda wildcards, attempt: gres(devices_of(wildcards, attempt)),
+    cpus_per_task=cpus_of,
+    gres=gres,
     mem_mb=memory_mb,
     runtime=minutes,
 )

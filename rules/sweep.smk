@@ -1,11 +1,5 @@
 # Q1: one worker, growing batch, each in a process of its own; then the boundary between them.
 
-PROBE_JSON = (
-    sweep_probe(CONFIG, 1, run="boundary", study="boundary").model_dump_json()
-    if CONFIG.sweep
-    else ""
-)
-
 
 use rule scaling_run as sweep_run with:
     wildcard_constraints:
@@ -24,20 +18,20 @@ rule boundary:
         f"{RESULTS}/logs/boundary.log",
     priority: 30
     resources:
+        **WORKERS,
         machine=whole_machine,
-        slurm_extra=lambda _: EXCLUSIVE,
-        tasks_per_gpu=0,
-        cpus_per_task=cpus(1),
-        gres=gres(1),
+        slurm_extra=exclusive,
     params:
-        probe=lambda _: PROBE_JSON,
+        probe=lambda _: PROBE.model_dump_json(),
         resolution=CONFIG.sweep.resolution_frac if CONFIG.sweep else 0,
         confirmations=CONFIG.sweep.confirmations if CONFIG.sweep else 0,
         runs=f"{RESULTS}/runs",
         sweep=runs_of("sweep"),
+        history=f"{RESULTS}/attempts/boundary",
     message:
         "Q1: bisecting between the last batch that fits and the first that does not"
     shell:
         "python workflow/scripts/find_boundary.py {params.probe:q} --resolution {params.resolution} "
         "--confirmations {params.confirmations} --runs {params.runs:q} --sweep {params.sweep} "
-        "--output {output:q} > {log:q} 2>&1"
+        "--output {output:q} --log {log:q} "
+        "--history {params.history:q} --attempt {resources.attempt}"

@@ -36,6 +36,32 @@ def attempt(number: int = 1, cause: Cause | None = None, node: str = "n1") -> At
         (1, "RuntimeError: [pair.cc:547] Connection closed by peer [10.0.0.2]:4", Cause.NETWORK),
         (1, "DistBackendError: NCCL error: remote process exited", Cause.NETWORK),
         (1, "ValueError: unknown model", Cause.ERROR),
+        (1, "run.py: rank 0 on n1: RuntimeError: ended by SIGKILL", Cause.KILLED),
+        (1, "AcceleratorError: CUDA error: uncorrectable ECC error encountered", Cause.DEVICE),
+        (1, "CUDA error: CUDA-capable device(s) is/are busy or unavailable", Cause.DEVICE),
+        (1, "CUDA error: all CUDA-capable devices are busy or unavailable", Cause.DEVICE),
+        (1, "RuntimeError: CUDA error: no CUDA-capable device is detected", Cause.DEVICE),
+        (1, "RuntimeError: No CUDA GPUs are available", Cause.DEVICE),
+        (1, "CUDA error: uncorrectable NVLink error detected during the execution", Cause.DEVICE),
+        (1, "Invalid access of peer GPU memory over nvlink or a hardware error", Cause.DEVICE),
+        (
+            1,
+            "DistBackendError: NCCL error: Cuda failure 214 'uncorrectable ECC error encountered'",
+            Cause.DEVICE,
+        ),
+        (
+            1,
+            "Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized",
+            Cause.DEVICE,
+        ),
+        (1, "CUDA error: unknown error", Cause.DEVICE),
+        (1, "NVMLError_GpuIsLost: GPU is lost", Cause.DEVICE),
+        (1, "NVMLError_ResetRequired: GPU requires restart", Cause.DEVICE),
+        (1, "RuntimeError: n2 shows 1 CUDA devices of the 4 asked for in job 7", Cause.DEVICE),
+        (1, "CUDA error: an illegal memory access was encountered", Cause.ERROR),
+        (1, "CUDA error: device-side assert triggered", Cause.ERROR),
+        (1, "CUDA error: unspecified launch failure", Cause.ERROR),
+        (1, "CUDA error: invalid device ordinal", Cause.ERROR),
     ],
 )
 def test_a_cause_follows_from_signal_and_message(exitcode, message, cause):
@@ -49,6 +75,7 @@ def test_a_cause_follows_from_signal_and_message(exitcode, message, cause):
         ([Cause.KILLED, Cause.ERROR, Cause.SILENT], Cause.SILENT),
         ([Cause.NETWORK, Cause.DISK], Cause.DISK),
         ([Cause.CANCELLED, Cause.ERROR], Cause.ERROR),
+        ([Cause.NETWORK, Cause.SILENT, Cause.DEVICE], Cause.DEVICE),
     ],
 )
 def test_the_root_is_what_the_other_ends_follow_from(causes, first):
@@ -61,6 +88,8 @@ def test_the_root_is_what_the_other_ends_follow_from(causes, first):
 def test_a_failure_names_rank_node_and_cause():
     assert Failure(cause=Cause.KILLED, node="n2", rank=3).described() == "rank 3 on n2: killed"
     assert Failure(cause=Cause.TIME, node="n2", message="late").described() == "n2: late"
+    lost = Failure(cause=Cause.SILENT, node="", rank=3)
+    assert lost.described() == "rank 3 on an unknown node: silent"
 
 
 @pytest.mark.parametrize("cause", list(Cause))
@@ -81,9 +110,14 @@ def test_memory_and_time_double_with_each_attempt_that_lacked_them():
     assert (memory_factor(attempts), time_factor(attempts)) == (4, 2)
 
 
-def test_nodes_that_fell_silent_are_avoided():
-    attempts = [attempt(1, Cause.SILENT, "n2"), attempt(2, Cause.KILLED, "n3")]
-    assert nodes_to_avoid(attempts) == ["n2"]
+def test_nodes_that_fell_silent_or_lack_a_device_are_avoided():
+    attempts = [attempt(1, Cause.SILENT, "n2"), attempt(2, Cause.KILLED, "n3"),
+                attempt(3, Cause.DEVICE, "n1")]  # fmt: skip
+    assert nodes_to_avoid(attempts) == ["n1", "n2"]
+
+
+def test_a_node_without_a_name_is_no_node_to_avoid():
+    assert nodes_to_avoid([attempt(1, Cause.SILENT, "")]) == []
 
 
 def test_a_history_keeps_the_attempts_of_one_call(tmp_path):

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from dpscale.config import load_config
-from dpscale.launch import LaunchError, command, leftovers, slurm, torchrun_arguments
+from dpscale.launch import (
+    LaunchError,
+    command,
+    cpus_per_node,
+    leftovers,
+    slurm,
+    torchrun_arguments,
+)
 from dpscale.launch.interface import interface_towards
 from dpscale.plan.spec import Spec, build_spec
 from dpscale.processes import born
@@ -50,11 +57,34 @@ def test_workers_of_one_node_share_one_agent_in_and_outside_a_job():
 
 
 def test_each_node_of_a_job_gets_one_agent():
-    environment = {"SLURM_JOB_ID": "7", "SLURM_CPUS_PER_TASK": "6"}
-    words = command(spec(4, 2), Path("spec.json"), Path("attempts"), environment)
+    # All that the plugin's job step leaves of Slurm's variables, as to its size.
+    words = command(spec(4, 2), Path("spec.json"), Path("attempts"), {"SLURM_JOB_ID": "7"})
     assert words[:5] == ["srun", "--nodes=2", "--ntasks=2", "--ntasks-per-node=1",
-                         "--cpus-per-task=6"]  # fmt: skip
+                         "--cpus-per-task=2"]  # fmt: skip
     assert "--kill-on-bad-exit=1" in words
+
+
+def changed(made: Spec, section: str, **values: object) -> Spec:
+    return made.model_copy(update={section: getattr(made, section).model_copy(update=values)})
+
+
+def test_a_node_gets_cores_for_the_threads_and_loading_processes_of_its_workers():
+    two = changed(spec(4, 2), "hardware", threads_per_worker=3)
+    assert cpus_per_node(two) == 2 * 3
+    assert cpus_per_node(changed(two, "data", loader_workers=2)) == 2 * (3 + 2)
+    assert cpus_per_node(spec(1)) == 1
+    assert cpus_per_node(spec(4)) == 4
+
+
+def test_loading_processes_take_no_cores_where_images_stay_on_the_device():
+    loads = changed(spec(2), "data", loader_workers=2)
+    assert cpus_per_node(loads) == 6
+    assert cpus_per_node(changed(loads, "data", loader="resident")) == 2
+    assert cpus_per_node(loads.model_copy(update={"kind": "scaled"})) == 2
+
+
+def test_one_process_on_several_devices_counts_as_so_many_workers():
+    assert cpus_per_node(spec(1).model_copy(update={"scatter_devices": 4})) == 4
 
 
 def test_several_nodes_without_slurm_are_refused_with_a_way_out():

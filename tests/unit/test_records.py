@@ -1,6 +1,8 @@
 """Records are whole or absent, and become tidy tables that keep every planned run."""
 
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -109,5 +111,34 @@ def test_the_newest_provenance_is_that_of_the_run_that_finished_last(tmp_path: P
 
 def test_provenance_names_what_changes_a_timing() -> None:
     facts = provenance(device="CPU core", devices=2, backend="gloo")
-    for part in ("2 x CPU core", "gloo", facts["host"], f"torch {facts['versions']['torch']}"):
+    torch = f"torch {facts['versions']['torch']}"
+    for part in ("CPU core", f"x{os.cpu_count()}", "gloo", facts["host"], torch):
         assert part in facts["fingerprint"]
+
+
+def test_jobs_that_see_different_shares_of_a_machine_have_one_fingerprint(bound: None) -> None:
+    one, four = (provenance(device="A100", devices=seen, backend="nccl") for seen in (1, 4))
+    assert one["fingerprint"] == four["fingerprint"]
+    assert (one["devices"], four["devices"]) == (1, 4)
+    assert one["cpu"].endswith(f"x{os.cpu_count()}")
+
+
+def test_clusters_and_devices_have_fingerprints_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fingerprint(device: str) -> Any:
+        return provenance(device=device, devices=1, backend="nccl")["fingerprint"]
+
+    here = fingerprint("A100 (driver 1)")
+    assert fingerprint("A100 (driver 2)") != here
+    monkeypatch.setenv("SLURM_CLUSTER_NAME", "another")
+    assert fingerprint("A100 (driver 1)") != here
+
+
+@pytest.fixture
+def bound() -> Iterator[None]:
+    """This process bound to one core, as by Slurm."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    yield
+    os.sched_setaffinity(0, allowed)

@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from builders import derived_lab, full_lab
+from dpscale.attempts import History, memory_factor
 from dpscale.config import read_config
 from dpscale.errors import one_line
+from dpscale.launch import supervise
 from dpscale.plan import planned_runs
 from dpscale.records import Record, write_record
 from dpscale.reporting.answer import dump_answers
@@ -188,6 +190,12 @@ def test_the_report_names_what_it_cannot_use(results, last_line, damage, given, 
     assert not (results / "report.out").exists()
 
 
+def of_search(folder: Path) -> list[object]:
+    given = {"--resolution": 0.1, "--runs": folder, "--sweep": "a", "--output": "out.json",
+             "--log": folder / "log", "--history": folder / "attempts"}  # fmt: skip
+    return [word for pair in given.items() for word in pair]
+
+
 @pytest.mark.parametrize(
     ("content", "words"), [(None, "record.json"), ('{"run": "a', "record.json JSON")]
 )
@@ -195,7 +203,7 @@ def test_find_boundary_names_the_record_that_it_cannot_read(tmp_path, last_line,
     if content:
         (tmp_path / "a").mkdir()
         (tmp_path / "a/record.json").write_text(content)
-    arguments = ("--resolution", 0.1, "--runs", tmp_path, "--sweep", "a", "--output", "out.json")
+    arguments = of_search(tmp_path)
     line = last_line("find_boundary.py", json.dumps(LARGEST), *arguments)
     said(line, f"{tmp_path}/a/ {words} again")
     said(last_line("find_boundary.py", '{"run": "a"', *arguments), "PROBE JSON")
@@ -205,9 +213,24 @@ def test_find_boundary_names_the_key_that_a_record_lacks(tmp_path, last_line):
     record = Record(run="a", status="complete", spec={}, provenance={}, started_at="",
                     finished_at="", wall_s=1.0)  # fmt: skip
     write_record(tmp_path / "a/record.json", record)
-    arguments = ("--resolution", 0.1, "--runs", tmp_path, "--sweep", "a", "--output", "out.json")
+    arguments = of_search(tmp_path)
     line = last_line("find_boundary.py", json.dumps(LARGEST), *arguments)
     said(line, "a/record.json per_worker_batch")
+
+
+def test_a_probe_that_is_killed_asks_for_more_memory(tmp_path, last_line, monkeypatch):
+    fitted = Record(run="a", status="complete", spec={"per_worker_batch": 8}, train_samples=64,
+                    provenance={"fingerprint": "here"}, started_at="", finished_at="",
+                    wall_s=1.0)  # fmt: skip
+    write_record(tmp_path / "a/record.json", fitted)
+    dies = [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"]
+    monkeypatch.setattr(sys.modules[supervise.__module__], "command", lambda *_: dies)
+    probe = json.dumps(LARGEST | {"per_worker_batch": 1})
+    history = History(tmp_path / "attempts")
+    for number in (1, 2):
+        line = last_line("find_boundary.py", probe, *of_search(tmp_path), "--attempt", number)
+        said(line, "boundary-b64-1 record")
+        assert memory_factor(history.read()) == 2**number
 
 
 @pytest.mark.parametrize(

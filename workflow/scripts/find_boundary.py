@@ -2,28 +2,30 @@
 
 Every probe is a run in a fresh process, with its own spec and record under RUNS; a probe whose
 record is there already (an interrupted search) is not run again. Writes boundary.json with the
-largest batch that fits, the smallest that failed and the names of the probes.
+largest batch that fits, the smallest that failed and the names of the probes. A probe that ends
+without a record ends the search, and how is in HISTORY, as of an attempt at a run.
 """
 
 import argparse
 import json
-import os
-import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+from dpscale.attempts import History
 from dpscale.errors import one_line
+from dpscale.launch import supervise
 from dpscale.plan import Spec
 from dpscale.plan.boundary import bounds, next_probe
 from dpscale.records import read_record, write_text
 from dpscale.records.storage import about
 
 FITS = {"complete": True, "out_of_memory": False}
-RUN = Path(__file__).with_name("run.py")
+Start = Callable[[Spec, Path], int]  # runs a spec, given its file; 0: it has a record
 
 
-def probe(spec: Spec, folder: Path, machine: str) -> str:
+def probe(spec: Spec, folder: Path, machine: str, start: Start) -> str:
     """Status of a probe: from its record if of the same spec and machine, else by running it."""
     record = folder / "record.json"
     earlier = read_record(record) if record.exists() else None
@@ -34,22 +36,21 @@ def probe(spec: Spec, folder: Path, machine: str) -> str:
     ):
         record.unlink(missing_ok=True)
         write_text(folder / "spec.json", spec.model_dump_json())
-        command = [sys.executable, RUN, folder / "spec.json"]
-        ended = subprocess.run(command, check=False, env=environment(spec))
-        if ended.returncode:
-            sys.exit(f"find_boundary.py: {spec.run} ended with status {ended.returncode}")
+        if start(spec, folder / "spec.json"):
+            sys.exit(f"find_boundary.py: {spec.run} has no record, so the search ends here")
     return read_record(record).status
 
 
-def environment(spec: Spec) -> dict[str, str]:
-    """The environment of a probe: as many compute threads as a worker has."""
-    return os.environ | {"OMP_NUM_THREADS": str(spec.hardware.threads_per_worker)}
-
-
 def search(
-    template: Spec, resolution_frac: float, confirmations: int, runs: Path, sweep: list[str]
+    template: Spec,
+    resolution_frac: float,
+    confirmations: int,
+    runs: Path,
+    sweep: list[str],
+    start: Start,
+    log: IO[str],
 ) -> dict[str, Any]:
-    """The settled boundary, as boundary.json holds it."""
+    """The settled boundary, as boundary.json holds it; `log` gets a line a probe."""
     records = [read_record(runs / run / "record.json") for run in sweep]
     outcomes: dict[int, list[bool]] = {}
     for run, record in zip(sweep, records, strict=True):
@@ -72,8 +73,8 @@ def search(
     ):  # fmt: skip
         run = f"boundary-b{batch}-{len(outcomes.get(batch, [])) + 1}"
         spec = template.model_copy(update={"run": run, "per_worker_batch": batch})
-        status = probe(spec, runs / run, machine)
-        print(f"batch {batch}: {status.replace('_', ' ')}", file=sys.stderr, flush=True)
+        status = probe(spec, runs / run, machine, start)
+        print(f"batch {batch}: {status.replace('_', ' ')}", file=log, flush=True)
         if status not in FITS:
             sys.exit(f"find_boundary.py: {run}: {status}: see {runs / run / 'record.json'}")
         outcomes.setdefault(batch, []).append(FITS[status])
@@ -92,10 +93,22 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, required=True, help="folder with a folder a run")
     parser.add_argument("--sweep", nargs="+", required=True, help="runs of the sweep")
     parser.add_argument("--output", type=Path, required=True, help="boundary.json")
+    parser.add_argument("--log", type=Path, required=True, help="what the probes print")
+    parser.add_argument("--history", type=Path, required=True, help="folder of the attempts")
+    parser.add_argument("--attempt", type=int, default=1, help="which attempt at it this is")
     given = parser.parse_args()
     with about("PROBE"):
         template = Spec.model_validate_json(given.probe)
-    found = search(template, given.resolution, given.confirmations, given.runs, given.sweep)
+    given.log.parent.mkdir(parents=True, exist_ok=True)
+    with given.log.open("w", encoding="utf-8") as log:
+
+        def start(spec: Spec, path: Path) -> int:
+            history = History(given.history)
+            return supervise(spec, path, history=history, number=given.attempt, log=log)
+
+        found = search(
+            template, given.resolution, given.confirmations, given.runs, given.sweep, start, log
+        )
     write_text(given.output, json.dumps(found, indent=1))
 
 

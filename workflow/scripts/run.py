@@ -58,7 +58,8 @@ if __name__ == "__main__":
     except Exception as error:
         if not isinstance(error, OSError | ValueError | RuntimeError):  # a slip of the program
             traceback.print_exc()
-        print(f"{WHO}: {type(error).__name__}: {error}", file=sys.stderr)
+        # One line, for the last one tells why it ended: CUDA's errors go on with advice.
+        print(f"{WHO}: {type(error).__name__}: {' '.join(str(error).split())}", file=sys.stderr)
         status = 1
     sys.stdout.flush()
     sys.stderr.flush()

@@ -22,15 +22,14 @@ def now() -> str:
 def provenance(*, device: str, devices: int, backend: str) -> dict[str, Any]:
     """Machine, versions, commit and fingerprint of a run.
 
-    device: model of the device; devices: how many of it the machine offers. Runs with equal
-    `fingerprint` may be combined in one table; it holds what changes a timing on this machine.
+    device: model of the device; devices: how many of it this process sees. Runs with equal
+    `fingerprint` may be combined in one table; it holds what changes a timing on this machine. What
+    a process sees of a machine is no part of it: a job of Slurm sees what it asked for.
     """
     host = os.environ.get("SLURM_CLUSTER_NAME") or socket.gethostname()
     versions = {name: _version(name) for name in PACKAGES}
     cpu = f"{cpu_model()} x{os.cpu_count()}"
-    fingerprint = " | ".join(
-        [f"{devices} x {device}", cpu, f"torch {versions['torch']}", backend, host]
-    )
+    fingerprint = " | ".join([device, cpu, f"torch {versions['torch']}", backend, host])
     return {
         "fingerprint": fingerprint,
         "host": host,

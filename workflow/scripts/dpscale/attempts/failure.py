@@ -13,6 +13,7 @@ class Cause(StrEnum):
 
     DISK = "disk"  # no space left, or a quota
     MEMORY = "memory"  # an allocation failed on the host
+    DEVICE = "device"  # a device of the node is broken, busy or not there
     SILENT = "silent"  # a worker stopped answering
     KILLED = "killed"  # by SIGKILL, as the kernel does when memory is short
     CRASHED = "crashed"  # by another signal
@@ -26,6 +27,15 @@ class Cause(StrEnum):
 SIGNS = {
     Cause.DISK: r"No space left on device|Disk quota exceeded",
     Cause.MEMORY: r"MemoryError|[Cc]an(?:'|no)t allocate memory|std::bad_alloc",
+    Cause.KILLED: r"ended by SIGKILL",  # a worker's child
+    # Words of CUDA, NVML and torch for what another node or another moment would mend; an illegal
+    # access or an assert of a kernel is an error of the program.
+    Cause.DEVICE: r"uncorrectable (?:ECC|NVLink) error|or a hardware error|CUDA-capable device"
+    r"|No CUDA GPUs are available|Found no NVIDIA driver|CUDA devices? of the \d+ asked for"
+    r"|exclusive-thread device already in use|CUDA error: unknown error"
+    r"|GPU is lost|GPU requires re(?:start|set)|fallen off the bus"
+    r"|system not yet initialized|unsupported display driver"
+    r"|version mismatch|Driver Not Loaded",
     Cause.NETWORK: r"Connection (?:closed|reset|refused)|[Bb]roken pipe|Timed out waiting"
     r"|timeout caused|[Ss]ocket|Dist(?:Network|Store)Error|failed to connect|remote process exited"
     r"|NCCL",
@@ -39,13 +49,14 @@ class Failure(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     cause: Cause
-    node: str
+    node: str  # as Slurm names it; empty where it is unknown
     rank: int | None = None
     message: str = ""
 
     def described(self) -> str:
         """One line that names worker, node and cause."""
-        who = f"rank {self.rank} on {self.node}" if self.rank is not None else self.node
+        node = self.node or "an unknown node"
+        who = f"rank {self.rank} on {node}" if self.rank is not None else node
         return f"{who}: {self.message or self.cause.value}"
 
 

@@ -7,7 +7,7 @@ from dpscale.attempts.history import Attempt
 
 # The same would happen again, whatever the job asks for.
 HOPELESS = (Cause.DISK, Cause.ERROR, Cause.CRASHED)
-ELSEWHERE = (Cause.SILENT, Cause.NETWORK)
+ELSEWHERE = (Cause.DEVICE, Cause.SILENT, Cause.NETWORK)
 MORE_MEMORY = (Cause.MEMORY, Cause.KILLED)
 GROWTH = 2
 
@@ -29,8 +29,9 @@ def time_factor(attempts: Sequence[Attempt]) -> int:
 
 
 def nodes_to_avoid(attempts: Sequence[Attempt]) -> list[str]:
-    """Return the nodes whose workers fell silent or could not be reached."""
-    return sorted({one.node for one in _failures(attempts) if one.cause in ELSEWHERE})
+    """Return the nodes whose workers fell silent, could not be reached or lack a device."""
+    nodes = {one.node for one in _failures(attempts) if one.cause in ELSEWHERE}
+    return sorted(nodes - {""})  # a node without a name would be an option without a value
 
 
 def _failures(attempts: Sequence[Attempt]) -> list[Failure]:

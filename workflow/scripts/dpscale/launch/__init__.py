@@ -2,6 +2,10 @@
 
 from dpscale.launch import leftovers, warm
 from dpscale.launch.command import LaunchError, command, torchrun_arguments
+from dpscale.launch.node import cpus_per_node, devices_per_node
 from dpscale.launch.supervise import supervise
 
-__all__ = ["LaunchError", "command", "leftovers", "supervise", "torchrun_arguments", "warm"]
+__all__ = [
+    "LaunchError", "command", "cpus_per_node", "devices_per_node", "leftovers", "supervise",
+    "torchrun_arguments", "warm",
+]  # fmt: skip

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dpscale.launch import slurm
+from dpscale.launch.node import cpus_per_node
 from dpscale.plan import Spec
 
 SCRIPTS = Path(__file__).resolve().parents[2]
@@ -37,7 +38,8 @@ def command(spec: Spec, path: Path, history: Path, environment: Mapping[str, str
         )
     return [
         "srun", f"--nodes={spec.nodes}", f"--ntasks={spec.nodes}", "--ntasks-per-node=1",
-        f"--cpus-per-task={environment.get('SLURM_CPUS_PER_TASK', '1')}",
+        # Said explicitly, it is exact: all that the one task, the agent, and its workers get.
+        f"--cpus-per-task={cpus_per_node(spec)}",
         "--kill-on-bad-exit=1", "--label", *agent,
     ]  # fmt: skip
 

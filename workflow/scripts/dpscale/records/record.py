@@ -27,9 +27,11 @@ class Record(BaseModel):
     rank_nodes: list[str] = Field([], description="The node of each rank.")
     oversubscribed: bool | None = None
     workers_per_machine: int | None = Field(
-        None, description="Workers on the machine that holds most of them."
+        None, description="Workers on the machine where a device has most of them."
     )
-    devices_per_machine: int | None = Field(None, description="Devices of that machine.")
+    devices_per_machine: int | None = Field(
+        None, description="Devices of that machine that its workers see together."
+    )
     train_samples: int | None = None
     test_samples: int | None = None
     parameters: int | None = Field(None, description="Trainable parameters X.")

@@ -182,20 +182,25 @@ def _machine(runs: pd.DataFrame, provenance: dict[str, Any]) -> list[tuple[str, 
     """Name and value of what describes the machine; from the runs where nothing else does."""
     names = {
         "device": "Device",
-        "devices": "Devices",
+        "devices": "Devices seen by a run",
         "cpu": "Processor",
         "backend": "Backend",
         "host": "Host",
         "system": "System",
     }
     if provenance:
+        # A job sees the devices that it asked for: the run that saw most tells most.
+        facts = provenance | {"devices": _most_devices(runs) or provenance.get("devices")}
         return [
-            (title, str(provenance[key]))
-            for key, title in names.items()
-            if provenance.get(key) is not None
+            (title, str(facts[key])) for key, title in names.items() if facts.get(key) is not None
         ]
     prints = sorted({str(text) for text in runs.fingerprint.dropna()})
     return [("Machine", text) for text in prints]
+
+
+def _most_devices(runs: pd.DataFrame) -> int | None:
+    seen = runs.get("devices_per_machine", pd.Series(dtype=float)).dropna()
+    return int(seen.max()) if len(seen) else None
 
 
 def _versions(provenance: dict[str, Any]) -> list[tuple[str, str]]:

@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import torch
@@ -16,10 +16,40 @@ POLL_S = 2.0  # NVML keeps a hundred samples or so
 
 
 def available_devices(hardware: HardwareConfig) -> int:
-    """Devices on this node: CUDA devices, or CPU cores over the threads of a worker."""
+    """Devices that this process sees: CUDA devices, or CPU cores over the threads of a worker.
+
+    In a job of Slurm those are the ones that the job asked for, not those of the machine.
+    """
     if hardware.device == "cuda":
         return torch.cuda.device_count()
     return max(1, len(os.sched_getaffinity(0)) // hardware.threads_per_worker)
+
+
+def visible_units(hardware: HardwareConfig) -> list[str]:
+    """What this process sees of the machine, by names that are the same in every process there.
+
+    CUDA devices, whose numbers start at zero in each job, or CPU cores.
+    """
+    if hardware.device == "cpu":
+        return [str(core) for core in sorted(os.sched_getaffinity(0))]
+    seen = range(torch.cuda.device_count())
+    return [str(torch.cuda.get_device_properties(index).uuid) for index in seen]
+
+
+def most_shared(
+    seen: Sequence[tuple[str, Sequence[str]]], units_per_device: int
+) -> tuple[int, int]:
+    """Workers and devices of the machine where a device has most workers, then of most workers.
+
+    seen: of each worker its machine and what it sees of it. A machine offers what all its workers
+    see together: nodes that share a kernel may be given the same cores or different ones.
+    """
+    machines: dict[str, tuple[int, set[str]]] = {}
+    for machine, units in seen:
+        workers, known = machines.get(machine, (0, set()))
+        machines[machine] = (workers + 1, known | set(units))
+    shares = [(count, max(1, len(units) // units_per_device)) for count, units in machines.values()]
+    return max(shares, key=lambda share: (share[0] / share[1], share[0]))
 
 
 def open_device(hardware: HardwareConfig, local_rank: int) -> torch.device:

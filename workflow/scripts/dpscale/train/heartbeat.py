@@ -22,9 +22,6 @@ from dpscale.processes import node_name
 
 SILENCE_S = float(os.environ.get("DPSCALE_SILENCE_S", 60))
 DONE = "done"
-_NO_STORE = Failure(
-    cause=Cause.SILENT, node=os.environ.get("MASTER_ADDR", ""), message="does not answer"
-)
 
 
 class SilentWorkerError(RuntimeError):
@@ -36,15 +33,16 @@ class SilentWorkerError(RuntimeError):
 
 
 @contextmanager
-def heartbeat(rank: int, workers: int) -> Iterator[None]:
+def heartbeat(rank: int, workers: int, first_node: str) -> Iterator[None]:
     """While the block runs, send this worker's beats and end it when its neighbour falls silent.
 
-    Does nothing for a worker alone or outside torchrun.
+    first_node: name of the node of rank 0, which holds the store. Does nothing for a worker alone
+    or outside torchrun.
     """
     if workers == 1 or "MASTER_ADDR" not in os.environ:
         yield
         return
-    beats = _Beats(rank, workers)
+    beats = _Beats(rank, workers, first_node)
     beats.start()
     try:
         yield
@@ -53,9 +51,10 @@ def heartbeat(rank: int, workers: int) -> Iterator[None]:
 
 
 class _Beats(threading.Thread):
-    def __init__(self, rank: int, workers: int) -> None:
+    def __init__(self, rank: int, workers: int, first_node: str) -> None:
         super().__init__(name="heartbeat", daemon=True)
         self._rank, self._watched = rank, (rank + 1) % workers
+        self._no_store = Failure(cause=Cause.SILENT, node=first_node, message="does not answer")
         self._over = threading.Event()
         self._store: TCPStore | None = None
         self._seen: tuple[str, float] = ("", time.monotonic())
@@ -70,7 +69,7 @@ class _Beats(threading.Thread):
                 self._end(error)
             except RuntimeError:  # the store's: its node is gone, or only busy
                 if time.monotonic() - self._seen[1] > SILENCE_S and not self._over.is_set():
-                    self._end(SilentWorkerError(_NO_STORE))
+                    self._end(SilentWorkerError(self._no_store))
 
     def stop(self) -> None:
         """Tell the watcher that silence is right from now on."""
@@ -96,7 +95,7 @@ class _Beats(threading.Thread):
         last, since = self._seen
         silent_s = time.monotonic() - since
         if beat in (last, DONE) and beat != DONE and silent_s > SILENCE_S:
-            _, node, process = beat.split() if beat else ("", "an unknown node", "unknown")
+            _, node, process = beat.split() if beat else ("", "", "unknown")
             message = (
                 f"process {process} has not answered for {silent_s:.0f} s; it was stopped, hangs, "
                 "or its node is gone"

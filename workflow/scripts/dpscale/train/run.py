@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from pkgutil import resolve_name
@@ -18,7 +17,12 @@ from dpscale.provenance import now, provenance
 from dpscale.records import Record, write_record, write_steps
 from dpscale.train.child import run_in_child
 from dpscale.train.data import BatchExceedsDatasetError, Dataset, load_dataset
-from dpscale.train.device import available_devices, device_model
+from dpscale.train.device import (
+    available_devices,
+    device_model,
+    most_shared,
+    visible_units,
+)
 from dpscale.train.interfaces import machine_id
 from dpscale.train.measurement import Measurement
 from dpscale.train.memory import is_out_of_memory, memory_budget
@@ -50,8 +54,9 @@ def measure_of(spec: Spec) -> Callable[[Spec, Dataset, Place], Measurement]:
 def run(spec: Spec, *, record: Path, steps: Path) -> None:
     """Does a run on this worker; rank 0 writes its record and its steps.
 
-    Out of memory, a loss that is not finite, a batch beyond the dataset and missing devices are
-    outcomes: they are recorded. Every other failure raises, and leaves no record.
+    Out of memory, a loss that is not finite, a batch beyond the dataset and missing devices (not in
+    a job of Slurm that asked for them) are outcomes: they are recorded. Every other failure raises,
+    and leaves no record.
     """
     frame = _Frame(spec, record, steps)
     if missing := _missing_devices(spec):
@@ -120,19 +125,27 @@ def _measure(
 
 
 def _missing_devices(spec: Spec) -> str | None:
-    """Why this node cannot hold the run's workers, or None."""
+    """Why this machine cannot hold the run's workers, or None.
+
+    Raises RuntimeError where a job of Slurm lacks GPUs that it asked for: other nodes have them.
+    """
     devices = available_devices(spec.hardware)
     asked = spec.scatter_devices or int(os.environ.get("LOCAL_WORLD_SIZE", 1))
     if spec.study == "data_parallel" and spec.hardware.device == "cpu":
         return "DataParallel splits a batch over GPUs, and hardware.device is cpu"
+    shared = spec.hardware.allow_oversubscription and not spec.scatter_devices
+    if devices >= asked or (devices and shared):
+        return None
+    if spec.hardware.device == "cuda" and (job := os.environ.get("SLURM_JOB_ID")):
+        raise RuntimeError(
+            f"{node_name()} shows {devices} CUDA devices of the {asked} asked for in job {job}"
+        )
     if devices == 0:
         return "no CUDA device on this machine; set hardware.device: cpu"
-    if asked > devices and not (spec.hardware.allow_oversubscription and not spec.scatter_devices):
-        return (
-            f"{asked} workers and {devices} devices on this machine; "
-            "hardware.allow_oversubscription: true shares them"
-        )
-    return None
+    return (
+        f"{asked} workers and {devices} devices on this machine; "
+        "hardware.allow_oversubscription: true shares them"
+    )
 
 
 class _Frame:
@@ -147,15 +160,17 @@ class _Frame:
     def describe(self, dataset: Dataset, place: Place) -> None:
         """Notes the sizes of dataset and model, and how the workers share the devices."""
         model = network_on_paper(self._spec, dataset)
-        # Nodes that share a kernel (containers, network namespaces) share its devices too.
-        machines, names = zip(*place.share((machine_id(), node_name())), strict=True)
-        most = max(Counter(machines).values())
-        devices = available_devices(self._spec.hardware)
+        hardware = self._spec.hardware
+        own = ((machine_id(), visible_units(hardware)), node_name())
+        seen, names = zip(*place.share(own), strict=True)
+        workers, devices = most_shared(
+            seen, 1 if hardware.device == "cuda" else hardware.threads_per_worker
+        )
         self._fields = {
             "nodes": place.nodes,
             "rank_nodes": list(names),
-            "oversubscribed": most > devices,
-            "workers_per_machine": most,
+            "oversubscribed": workers > devices,
+            "workers_per_machine": workers,
             "devices_per_machine": devices,
             "train_samples": len(dataset.train),
             "test_samples": len(dataset.test),

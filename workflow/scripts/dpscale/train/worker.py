@@ -16,6 +16,7 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from dpscale.config.sections import HardwareConfig
 from dpscale.plan import Spec
+from dpscale.processes import node_name
 from dpscale.train.data import Batch, Dataset
 from dpscale.train.device import open_device, set_float32_precision, synchronise
 from dpscale.train.heartbeat import heartbeat
@@ -102,10 +103,18 @@ def join_launched(hardware: HardwareConfig) -> Iterator[Place]:
     device = open_device(hardware, int(os.environ.get("LOCAL_RANK", 0)))
     if workers > 1:
         dist.init_process_group(backends(hardware), timeout=COLLECTIVE_TIMEOUT)
-    with heartbeat(rank, workers):
+    with heartbeat(rank, workers, _first_node(workers)):
         yield Place(rank, workers, workers // local_size, device)
     if dist.is_initialized():  # after an error peers may be stuck in a collective: just leave
         dist.destroy_process_group()
+
+
+def _first_node(workers: int) -> str:
+    """The node of rank 0, as Slurm names it."""
+    names: list[Any] = [node_name()] * workers
+    if workers > 1:
+        dist.all_gather_object(names, node_name())
+    return str(names[0])
 
 
 @dataclass

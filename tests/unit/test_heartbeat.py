@@ -1,0 +1,31 @@
+"""A worker whose peers fall silent names the node as Slurm does."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+from dpscale.attempts import Cause, History
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "workflow/scripts"
+# A worker of two in a block that does not end by itself.
+WAITS = """
+import time
+from dpscale.train.heartbeat import heartbeat
+with heartbeat(1, 2, "node-1"):
+    time.sleep(60)
+"""
+
+
+def test_the_node_of_the_first_rank_is_named_when_it_does_not_answer(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:  # a port where nobody answers
+        port = server.getsockname()[1]
+    variables = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "DPSCALE_SILENCE_S": "0.5",
+                 "DPSCALE_HISTORY": str(tmp_path), "PYTHONPATH": str(SCRIPTS)}  # fmt: skip
+    ended = subprocess.run(
+        [sys.executable, "-c", WAITS], env=os.environ | variables, timeout=50, check=False
+    )
+    assert ended.returncode == 1
+    (failure,) = History(tmp_path).noted()
+    assert (failure.cause, failure.node) == (Cause.SILENT, "node-1")
