@@ -29,8 +29,13 @@ def command(spec: Spec, path: Path, history: Path, environment: Mapping[str, str
         sys.executable, str(SCRIPTS / "agent.py"), "--nodes", str(spec.nodes),
         "--workers", str(spec.workers), "--history", str(history), str(path),
     ]  # fmt: skip
+    return on_nodes(spec, agent, environment)
+
+
+def on_nodes(spec: Spec, words: list[str], environment: Mapping[str, str]) -> list[str]:
+    """Return the command that runs `words` once on each node of a spec; raises as `command`."""
     if spec.nodes == 1:
-        return agent
+        return words
     if "SLURM_JOB_ID" not in environment:
         raise LaunchError(
             f"{spec.run} is planned on {spec.nodes} nodes, and this is no job of Slurm; use "
@@ -40,7 +45,7 @@ def command(spec: Spec, path: Path, history: Path, environment: Mapping[str, str
         "srun", f"--nodes={spec.nodes}", f"--ntasks={spec.nodes}", "--ntasks-per-node=1",
         # Said explicitly, it is exact: all that the one task, the agent, and its workers get.
         f"--cpus-per-task={cpus_per_node(spec)}",
-        "--kill-on-bad-exit=1", "--label", *agent,
+        "--kill-on-bad-exit=1", "--label", *words,
     ]  # fmt: skip
 
 

@@ -7,6 +7,7 @@ exactly the runs stale whose spec it changes.
 from dpscale.config.root import Config
 from dpscale.plan.assignment import assignment
 from dpscale.plan.batch_sweep import sweep, sweep_probe
+from dpscale.plan.check import check_spec, needs_check
 from dpscale.plan.communication import compression, link_rows, links
 from dpscale.plan.local_sgd import local_sgd
 from dpscale.plan.lr_scaling import lr_scaling
@@ -16,7 +17,9 @@ from dpscale.plan.steps_to_goal import steps_to_goal
 from dpscale.plan.trainings import large_batch, replicas
 from dpscale.plan.workers import data_parallel, ledger, scaling
 
-__all__ = ["Spec", "link_rows", "planned_runs", "resolve", "sweep_probe"]
+__all__ = [
+    "Spec", "check_spec", "link_rows", "needs_check", "planned_runs", "resolve", "sweep_probe",
+]  # fmt: skip
 
 
 def planned_runs(config: Config) -> dict[str, Spec]:

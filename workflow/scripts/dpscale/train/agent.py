@@ -18,7 +18,9 @@ def start_workers(arguments: Sequence[str]) -> Failure | None:
         torchrun.run(torchrun.parse_args(list(arguments)))
     except ChildFailedError as error:
         print(error, file=sys.stderr, flush=True)  # torchrun's own account of every worker
-        return root([_failure(rank, one, node) for rank, one in error.failures.items()])
+        failed = [_failure(rank, one, node) for rank, one in error.failures.items()]
+        # torchrun ends the peers of a failed worker by SIGTERM, and may list them as failed too.
+        return root([one for one in failed if one.cause != Cause.CANCELLED] or failed)
     except SignalException as error:
         return Failure(cause=Cause.CANCELLED, node=node, message=f"told to end ({error.sigval})")
     except Exception as error:  # the rendezvous: another node did not come, or went

@@ -78,12 +78,12 @@ def set_float32_precision(training: TrainingConfig) -> None:
 def device_model(hardware: HardwareConfig) -> str:
     """Model of the device; of a GPU with its driver and CUDA version."""
     if hardware.device == "cuda" and torch.cuda.is_available():
-        driver = _driver() or "unknown"
+        driver = driver_version() or "unknown"
         return f"{torch.cuda.get_device_name()} (driver {driver}, CUDA {torch.version.cuda})"
     return "CPU core" if hardware.threads_per_worker == 1 else "group of CPU cores"
 
 
-def _driver() -> str | None:
+def driver_version() -> str | None:
     """Version of NVIDIA's driver; None where NVML cannot be read."""
     try:
         import pynvml

@@ -1,0 +1,113 @@
+"""Checks the machine before the first run: GPUs, driver, cores, memory, disk, compiler, network.
+
+On each node of the widest planned run it looks at what a worker gets there; then the workers of all
+nodes exchange a message. Prints a line for each node, and one for each thing that is wrong, with
+what to do; the exit status is 1 where something is wrong. On a cluster it has to run in a job:
+`snakemake --profile slurm` begins with it.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from dpscale.attempts import Failure, History
+from dpscale.config import ConfigError, read_config
+from dpscale.errors import one_line
+from dpscale.launch.check import NodeFacts, group_finding, node_findings, shared_cores
+from dpscale.launch.command import on_nodes
+from dpscale.plan import Spec, check_spec, planned_runs
+from dpscale.records import write_text
+from dpscale.records.storage import about
+
+SCRIPTS = Path(__file__).parent
+NODE_S, GROUP_S, GRACE_S = 180, 120, 30
+
+
+def main() -> int:
+    """Read the command line, and check; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    wanted = parser.add_mutually_exclusive_group(required=True)
+    wanted.add_argument("--configfile", type=Path, help="the configuration, a YAML file")
+    wanted.add_argument("--spec", help="spec of the check, as JSON (the workflow's rule)")
+    wanted.add_argument("--on-node", type=Path, metavar="FOLDER", help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path,
+                        help="of what is found; default: results/<name>/check")  # fmt: skip
+    given = parser.parse_args()
+    if given.on_node:
+        look_at_node(given.on_node)
+        return 0
+    if given.spec:
+        with about("--spec"):
+            spec = Spec.model_validate_json(given.spec)
+        folder = given.folder or Path("results/check")
+    else:
+        config = read_config(given.configfile)
+        spec = check_spec(config, planned_runs(config))
+        folder = given.folder or Path("results", config.name, "check")
+    found = check(spec, folder)
+    for line in found:
+        print(f"check_machine.py: {line}", file=sys.stderr)
+    if not found:
+        print(f"check_machine.py: {spec.workers} workers can train here")
+    return 1 if found else 0
+
+
+def check(spec: Spec, folder: Path) -> list[str]:
+    """A line for each thing that is wrong; says what is there, and leaves it in the folder."""
+    for earlier in [*folder.glob("node-*.json"), folder / "record.json"]:
+        earlier.unlink(missing_ok=True)
+    path = folder / "spec.json"
+    write_text(path, spec.model_dump_json())
+    words = [sys.executable, str(SCRIPTS / "check_machine.py"), "--on-node", str(folder)]
+    with suppress(subprocess.TimeoutExpired):  # a node that did not answer in time is missing
+        subprocess.run(on_nodes(spec, words, os.environ), timeout=NODE_S, check=False)
+    texts = [path.read_bytes() for path in sorted(folder.glob("node-*.json"))]
+    nodes = [NodeFacts.model_validate_json(text) for text in texts]
+    for node in nodes:
+        print(f"check_machine.py: {node.described()}", flush=True)
+        if note := shared_cores(spec, node):
+            print(f"check_machine.py: {note}", flush=True)
+    found = node_findings(spec, nodes)
+    if not found:
+        found += exchange(spec, path)
+    return found
+
+
+def look_at_node(folder: Path) -> None:
+    """Leave the facts of this node in the folder."""
+    from dpscale.train.check import node_facts  # not above: torch takes seconds
+
+    spec = Spec.model_validate_json((folder / "spec.json").read_bytes())
+    places = [folder.parent, Path(spec.data.root), Path(tempfile.gettempdir())]
+    facts = node_facts(spec, places)
+    write_text(folder / f"node-{facts.node}.json", facts.model_dump_json(indent=1))
+
+
+def exchange(spec: Spec, path: Path) -> list[str]:
+    """Have the workers exchange messages, started as those of a run; a line where they do not."""
+    log, history = path.with_name("log.txt"), path.with_name("attempts")
+    launch = subprocess.Popen(
+        [sys.executable, str(SCRIPTS / "launch.py"), str(path), "--log", str(log),
+         "--history", str(history)], stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        if launch.wait(GROUP_S) == 0:
+            return []
+        failure: Failure | None = History(history).read()[-1].failure
+    except subprocess.TimeoutExpired:
+        launch.terminate()
+        launch.wait(GRACE_S)
+        failure = None
+    return [group_finding(spec, failure, log)]
+
+
+if __name__ == "__main__":
+    with one_line("check_machine.py"):
+        try:
+            sys.exit(main())
+        except ConfigError as error:
+            sys.exit(str(error))

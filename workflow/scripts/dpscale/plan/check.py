@@ -1,0 +1,32 @@
+"""The check of the machine: the widest run of the plan, with next to nothing to do."""
+
+from collections.abc import Mapping
+
+from dpscale.config.root import Config
+from dpscale.config.sections import DataConfig, ModelConfig
+from dpscale.plan.spec import Messages, Spec, build_spec
+
+RUN = "check"
+MESSAGE_BYTES = 25 * 2**20  # as much as DDP sends in one bucket
+
+
+def check_spec(config: Config, plan: Mapping[str, Spec]) -> Spec:
+    """Return a link run of the workers of the widest planned run, which needs no dataset.
+
+    It has the configuration's hardware and training, and the folder of the data.
+    """
+    widest = max(plan.values(), key=lambda spec: (spec.nodes, spec.workers))
+    data = DataConfig(
+        dataset="synthetic", root=config.data.root, loader="resident", samples=1, image_size=8,
+        channels=1, classes=2,
+    )  # fmt: skip
+    return build_spec(
+        config, "link", run=RUN, study=RUN, workers=widest.workers, nodes=widest.nodes,
+        per_worker_batch=1, data=data, model=ModelConfig(name="softmax"),
+        messages=Messages(bytes=(MESSAGE_BYTES,), repeats=5, budget_s=5.0),
+    )  # fmt: skip
+
+
+def needs_check(spec: Spec) -> bool:
+    """Return whether there is something to check: GPUs, or nodes that have to meet."""
+    return spec.hardware.device == "cuda" or spec.nodes > 1
