@@ -27,6 +27,7 @@ use rule scaling_run as training_run with:
 rule large_batch_run:
     input:
         dataset=f"{RESULTS}/dataset.json",
+        checked=CHECKED,
         boundary=lambda wildcards: (
             f"{RESULTS}/boundary.json" if wildcards.run in LARGEST else []
         ),

@@ -16,7 +16,7 @@ from snakemake.settings.types import ExecMode
 
 from dpscale.config import ConfigError, load_config
 from dpscale.config.datasets import DOWNLOADED
-from dpscale.plan import planned_runs, sweep_probe
+from dpscale.plan import check_spec, needs_check, planned_runs, sweep_probe
 from dpscale.plan.names import pattern_of
 
 # A configuration given on the command line stands alone: nothing of the default leaks into it.
@@ -44,10 +44,13 @@ class Plan(dict):
 
 
 PLAN = Plan(planned_runs(CONFIG))
-# What the search of the boundary runs, one batch after the other in one job: no run of the plan.
-PROBE = (
-    sweep_probe(CONFIG, 1, run="boundary", study="boundary") if CONFIG.sweep else None
-)
+# Jobs that are no run of the plan: the search of the boundary runs probes of one spec, and the
+# check of the machine an exchange of messages.
+JOBS = Plan(PLAN)
+if CONFIG.sweep:
+    JOBS["boundary"] = sweep_probe(CONFIG, 1, run="boundary", study="boundary")
+if PLAN and needs_check(check := check_spec(CONFIG, PLAN)):
+    JOBS["check"] = check
 # Everything but the report's title block and other people's tables, which concern no run.
 CONFIG_JSON = CONFIG.model_dump_json(exclude={"report", "audit"})
 NEVER = "(?!)"  # matches no run: the study is left out of the configuration

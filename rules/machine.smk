@@ -68,14 +68,9 @@ if CONFIG.hardware.device == "cuda" and not re.fullmatch(TAKEN, GPU_NAME):
     )
 
 
-def spec_of(wildcards):
-    """The spec of a job: of its run, or of the probes in the search of the boundary."""
-    return PLAN[wildcards.run] if "run" in wildcards.keys() else PROBE
-
-
 def attempts_at(wildcards, attempt):
     """How the earlier attempts of this call at a run ended."""
-    folder = Path(RESULTS, "attempts", spec_of(wildcards).run)
+    folder = Path(RESULTS, "attempts", wildcards.run)
     return History(folder).read() if attempt > 1 else []
 
 
@@ -99,15 +94,15 @@ def workers_of(wildcards):
 
 
 def nodes_of(wildcards, attempt):
-    return 1 if given_up(wildcards, attempt) else spec_of(wildcards).nodes
+    return 1 if given_up(wildcards, attempt) else JOBS[wildcards.run].nodes
 
 
 def devices_of(wildcards, attempt):
-    return 1 if given_up(wildcards, attempt) else devices_per_node(spec_of(wildcards))
+    return 1 if given_up(wildcards, attempt) else devices_per_node(JOBS[wildcards.run])
 
 
 def cpus_of(wildcards, attempt):
-    return 1 if given_up(wildcards, attempt) else cpus_per_node(spec_of(wildcards))
+    return 1 if given_up(wildcards, attempt) else cpus_per_node(JOBS[wildcards.run])
 
 
 def gres(wildcards, attempt):
@@ -156,3 +151,30 @@ WORKERS = dict(
     mem_mb=memory_mb,
     runtime=minutes,
 )
+
+
+# Of the machine nothing is measured here, so that no run is stale for it (ancient).
+CHECKED = [ancient(f"{RESULTS}/check.json")] if "check" in JOBS else []
+
+
+# The first job where there are GPUs or several nodes: what is wrong is said before hours are spent.
+rule check_machine:
+    output:
+        f"{RESULTS}/{{run}}.json",
+    log:
+        f"{RESULTS}/logs/{{run}}.log",
+    wildcard_constraints:
+        run="check" if CHECKED else NEVER,
+    priority: 100
+    retries: 0
+    resources:
+        **WORKERS,
+        machine=whole_machine,
+    params:
+        spec=lambda wildcards: JOBS[wildcards.run].model_dump_json(),
+        folder=f"{RESULTS}/check",
+    message:
+        "Checking devices, driver, cores, memory, disk and network"
+    shell:
+        "python workflow/scripts/check_machine.py --spec {params.spec:q} "
+        "--folder {params.folder:q} --output {output:q} 2>&1 | tee {log:q}"

@@ -4,6 +4,7 @@
 rule scaling_run:
     input:
         dataset=f"{RESULTS}/dataset.json",
+        checked=CHECKED,
     output:
         spec=f"{RUN}/spec.json",
         record=f"{RUN}/record.json",

@@ -13,21 +13,23 @@ rule boundary:
     input:
         records=expand(f"{RUN}/record.json", run=runs_of("sweep")),
     output:
-        f"{RESULTS}/boundary.json",
+        f"{RESULTS}/{{run}}.json",
     log:
-        f"{RESULTS}/logs/boundary.log",
+        f"{RESULTS}/logs/{{run}}.log",
+    wildcard_constraints:
+        run="boundary" if CONFIG.sweep else NEVER,
     priority: 30
     resources:
         **WORKERS,
         machine=whole_machine,
         slurm_extra=exclusive,
     params:
-        probe=lambda _: PROBE.model_dump_json(),
+        probe=lambda wildcards: JOBS[wildcards.run].model_dump_json(),
         resolution=CONFIG.sweep.resolution_frac if CONFIG.sweep else 0,
         confirmations=CONFIG.sweep.confirmations if CONFIG.sweep else 0,
         runs=f"{RESULTS}/runs",
         sweep=runs_of("sweep"),
-        history=f"{RESULTS}/attempts/boundary",
+        history=f"{RESULTS}/attempts/{{run}}",
     message:
         "Q1: bisecting between the last batch that fits and the first that does not"
     shell:

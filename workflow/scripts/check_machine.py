@@ -7,6 +7,7 @@ what to do; the exit status is 1 where something is wrong. On a cluster it has t
 """
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -36,6 +37,7 @@ def main() -> int:
     wanted.add_argument("--on-node", type=Path, metavar="FOLDER", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path,
                         help="of what is found; default: results/<name>/check")  # fmt: skip
+    parser.add_argument("--output", type=Path, help="JSON file of the nodes, where all is well")
     given = parser.parse_args()
     if given.on_node:
         look_at_node(given.on_node)
@@ -53,6 +55,9 @@ def main() -> int:
         print(f"check_machine.py: {line}", file=sys.stderr)
     if not found:
         print(f"check_machine.py: {spec.workers} workers can train here")
+        if given.output:
+            nodes = {node.node: node.model_dump() for node in facts_in(folder)}
+            write_text(given.output, json.dumps(nodes, indent=1))
     return 1 if found else 0
 
 
@@ -65,8 +70,7 @@ def check(spec: Spec, folder: Path) -> list[str]:
     words = [sys.executable, str(SCRIPTS / "check_machine.py"), "--on-node", str(folder)]
     with suppress(subprocess.TimeoutExpired):  # a node that did not answer in time is missing
         subprocess.run(on_nodes(spec, words, os.environ), timeout=NODE_S, check=False)
-    texts = [path.read_bytes() for path in sorted(folder.glob("node-*.json"))]
-    nodes = [NodeFacts.model_validate_json(text) for text in texts]
+    nodes = facts_in(folder)
     for node in nodes:
         print(f"check_machine.py: {node.described()}", flush=True)
         if note := shared_cores(spec, node):
@@ -75,6 +79,12 @@ def check(spec: Spec, folder: Path) -> list[str]:
     if not found:
         found += exchange(spec, path)
     return found
+
+
+def facts_in(folder: Path) -> list[NodeFacts]:
+    """What the nodes left in a folder."""
+    texts = [path.read_bytes() for path in sorted(folder.glob("node-*.json"))]
+    return [NodeFacts.model_validate_json(text) for text in texts]
 
 
 def look_at_node(folder: Path) -> None:
