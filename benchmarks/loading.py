@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "workflow/scripts"), str(ROOT / "benchmarks")]
 
 import torch  # noqa: E402
-from loop import spec_of  # noqa: E402
+from loop_worker import spec_of  # noqa: E402
 from PIL import Image  # noqa: E402
 from ratios import Ratio, compare, interleaved, machine, told  # noqa: E402
 from torch.utils.data import DataLoader  # noqa: E402
@@ -121,8 +121,6 @@ def against_training(rounds: int) -> list[Ratio]:
     found = []
     for batch in Q1_BATCHES:
         spec = spec_of("resnet_8x8", batch, 1)
-        timing = spec.timing.model_copy(update={"arms": ("without_loading",), "min_steps": 1})
-        spec = spec.model_copy(update={"timing": timing})
         with join_workers(spec) as place:
             dataset = load_dataset(spec.data)
             ready = ready_batches(spec, dataset, place)
