@@ -147,7 +147,7 @@ def main() -> None:
     parser.add_argument("--smoke", action="store_true",
                         help="least sizes, to see that all works; prints a table")  # fmt: skip
     parser.add_argument("--output", type=Path, metavar="DIR",
-                        help="folder of results.json (default: benchmarks; with --smoke: none)")  # fmt: skip
+                        help="folder of results.json (default: benchmarks/, or none)")  # fmt: skip
     given = parser.parse_args()
     if absent := missing() if "loop" in given.only else []:
         said = f"{' and '.join(PEERS[name] for name in absent)} not installed"
