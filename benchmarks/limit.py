@@ -24,6 +24,7 @@ import os
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 ROOT = Path(__file__).resolve().parents[1]
@@ -77,11 +78,15 @@ def at_largest(bench: Bench, first: int) -> list[Ratio]:
 
 
 def run(
-    device: str = "auto", rounds: int = 5, batches: tuple[int, ...] = BATCHES, largest: bool = True
+    device: str = "auto",
+    rounds: int = 5,
+    batches: tuple[int, ...] = BATCHES,
+    largest: bool = True,
+    **scale: Any,
 ) -> list[Ratio]:
     """All ratios, printed with the table behind them; `largest` concerns GPUs alone."""
     kind = device if device != "auto" else ("cuda" if torch.cuda.is_available() else "cpu")
-    bench = Bench(kind, rounds)
+    bench = Bench(kind, rounds, **scale)
     tell_head(bench)
     found: list[Ratio] = []
     try:

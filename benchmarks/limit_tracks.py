@@ -3,7 +3,7 @@
 import gc
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,8 +60,11 @@ class Reading(NamedTuple):
 class Bench:
     """Both tracks on one device."""
 
-    def __init__(self, kind: str, rounds: int) -> None:
-        self.kind, self.scale, self.rounds = kind, SCALES[kind], rounds
+    def __init__(
+        self, kind: str, rounds: int, network: str | None = None, peak_repeats: int = 8
+    ) -> None:
+        self.kind, self.rounds = kind, rounds
+        self.scale = replace(SCALES[kind], network=network or SCALES[kind].network)
         hardware = HardwareConfig(
             device=kind,
             backend="nccl" if kind == "cuda" else "gloo",
@@ -69,7 +72,10 @@ class Bench:
         )
         self.hardware = hardware
         self.place = Place(0, 1, 1, open_device(hardware, 0))
-        self.peaks = {name: peak_flops_per_s(self.place.device, name) for name in ("fp32", "bf16")}
+        self.peaks = {
+            name: peak_flops_per_s(self.place.device, name, peak_repeats)
+            for name in ("fp32", "bf16")
+        }
         spec = self.spec("lab", 1)
         dataset = load_dataset(spec.data)
         self.sample_flops = training_flops_per_sample(

@@ -13,7 +13,7 @@ import itertools
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "workflow/scripts"), str(ROOT / "benchmarks")]
 
 import torch  # noqa: E402
-from loop import spec_of  # noqa: E402
+from loop_worker import spec_of  # noqa: E402
 from PIL import Image  # noqa: E402
 from ratios import Ratio, compare, interleaved, machine, told  # noqa: E402
 from torch.utils.data import DataLoader  # noqa: E402
@@ -34,7 +34,8 @@ from dpscale.train.timed import ready_batches  # noqa: E402
 from dpscale.train.worker import join_workers  # noqa: E402
 
 CPU = torch.device("cpu")
-BATCH, SAMPLES = 128, 4096
+BATCH, SAMPLES = 128, 4096  # of an epoch of images
+PROCESSES = (0, 1, 2)
 Q1_BATCHES = (32, 128, 512)
 
 
@@ -60,11 +61,11 @@ class PilImages(torch.utils.data.Dataset):
         return self._transform(Image.fromarray(self._arrays[index])), self._labels[index]
 
 
-def cifar_shaped() -> Dataset:
+def cifar_shaped(samples: int) -> Dataset:
     """Random images under CIFAR-10's name, so that they are augmented as those are."""
     from dataclasses import replace
 
-    data = DataConfig(dataset="synthetic", channels=3, image_size=32, classes=10, samples=SAMPLES)
+    data = DataConfig(dataset="synthetic", channels=3, image_size=32, classes=10, samples=samples)
     return replace(load_dataset(data), name="cifar10")
 
 
@@ -91,38 +92,36 @@ def our_loader(dataset: Dataset, kind: str, processes: int, *, batch: int, augme
     return rate(lambda: loader.batches(next(numbers)), len(loader) * batch)
 
 
-def against_torchvision(rounds: int) -> list[Ratio]:
+def against_torchvision(rounds: int, samples: int, processes: Sequence[int]) -> list[Ratio]:
     """Ratios of our loaders to the peer with as many processes."""
-    dataset = cifar_shaped()
+    dataset = cifar_shaped(samples)
     measures = {"resident": our_loader(dataset, "resident", 0, batch=BATCH, augment=True)}
-    for processes in (0, 1, 2):
+    for number in processes:
         peer = DataLoader(
-            PilImages(dataset), BATCH, shuffle=True, drop_last=True, num_workers=processes,
-            persistent_workers=processes > 0,
+            PilImages(dataset), BATCH, shuffle=True, drop_last=True, num_workers=number,
+            persistent_workers=number > 0,
         )  # fmt: skip
-        measures[f"torchvision, {processes}"] = rate(lambda peer=peer: peer, len(peer) * BATCH)
-        measures[f"dataloader, {processes}"] = our_loader(
-            dataset, "dataloader", processes, batch=BATCH, augment=True
+        measures[f"torchvision, {number}"] = rate(lambda peer=peer: peer, len(peer) * BATCH)
+        measures[f"dataloader, {number}"] = our_loader(
+            dataset, "dataloader", number, batch=BATCH, augment=True
         )
     for measure in measures.values():  # processes start, files are read
         measure()
     rates = interleaved(measures, rounds)
     found = []
-    for processes in (0, 1, 2):
-        title = f"torchvision, {processes} processes"
-        peer = rates[f"torchvision, {processes}"]
-        for name, case in (("resident", "resident"), (f"dataloader, {processes}", "dataloader")):
+    for number in processes:
+        title = f"torchvision, {number} processes"
+        peer = rates[f"torchvision, {number}"]
+        for name, case in (("resident", "resident"), (f"dataloader, {number}", "dataloader")):
             found.append(compared(case, title, rates[name], peer))
     return found
 
 
-def against_training(rounds: int) -> list[Ratio]:
+def against_training(rounds: int, batches: Sequence[int]) -> list[Ratio]:
     """Ratios of our loaders to what the network of Q1 trains, digits, each batch size."""
     found = []
-    for batch in Q1_BATCHES:
+    for batch in batches:
         spec = spec_of("resnet_8x8", batch, 1)
-        timing = spec.timing.model_copy(update={"arms": ("without_loading",), "min_steps": 1})
-        spec = spec.model_copy(update={"timing": timing})
         with join_workers(spec) as place:
             dataset = load_dataset(spec.data)
             ready = ready_batches(spec, dataset, place)
@@ -149,9 +148,18 @@ def compared(case: str, peer_name: str, ours: list[float], peer: list[float]) ->
     return one
 
 
-def run(rounds: int = 15) -> list[Ratio]:
+def run(
+    rounds: int = 15,
+    samples: int = SAMPLES,
+    processes: Sequence[int] = PROCESSES,
+    batches: Sequence[int] = Q1_BATCHES,
+) -> list[Ratio]:
     """All ratios, printed."""
-    return [*against_torchvision(rounds), *against_training(max(5, rounds // 2))]
+    training_rounds = min(rounds, max(5, rounds // 2))
+    return [
+        *against_torchvision(rounds, samples, processes),
+        *against_training(training_rounds, batches),
+    ]
 
 
 if __name__ == "__main__":

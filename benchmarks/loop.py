@@ -16,7 +16,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -28,18 +29,24 @@ CASES = (("mlp", 32), ("resnet_8x8", 8), ("resnet_8x8", 32), ("resnet_8x8", 128)
 WORKERS = (1, 2)
 WORKER = Path(__file__).with_name("loop_worker.py")
 PEERS = {"bare": "bare loop", "lightning_trainer": "Lightning", "accelerated": "Accelerate"}
+PACKAGES = {"lightning_trainer": "lightning", "accelerated": "accelerate"}
 
 Reading = tuple[float, float]  # samples/s of all workers; CPU seconds of a step of one
 Rates = dict[str, tuple[list[Reading], list[Reading]]]  # by peer: ours and the peer's, by round
+Cases = Sequence[tuple[str, int]]  # network and batch size
 
 
-def launch(workers: int, rounds: int, slow_frac: float) -> Iterator[Rates]:
+def missing() -> list[str]:
+    """The peers whose package is not installed."""
+    return [peer for peer, package in PACKAGES.items() if find_spec(package) is None]
+
+
+def launch(workers: int, cases: Cases, options: Sequence[str]) -> Iterator[Rates]:
     """The rates of each case in turn, measured in processes of their own."""
     command = [sys.executable]
     if workers > 1:
         command += ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={workers}"]
-    command += [str(WORKER), json.dumps(CASES), "--rounds", str(rounds)]
-    command += ["--slow-frac", str(slow_frac)]
+    command += [str(WORKER), json.dumps(cases), *options]
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(
             command, env=os.environ | {"OMP_NUM_THREADS": "1"}, stdout=subprocess.PIPE,
@@ -58,16 +65,22 @@ def instrumentation(case: str, mine: list[Reading], bare: list[Reading]) -> Rati
                  None, "", "us", None, None, None)  # fmt: skip
 
 
-def run(rounds: int = 12, slow_frac: float = 0.0) -> list[Ratio]:
-    """Ratios of all cases, printed as they come."""
+def run(
+    rounds: int = 12,
+    slow_frac: float = 0.0,
+    cases: Cases = CASES,
+    peers: Sequence[str] = tuple(PEERS),
+) -> list[Ratio]:
+    """Ratios of all cases, printed as they come; the bare loop is always among the peers."""
     found = []
+    options = ["--rounds", str(rounds), "--slow-frac", str(slow_frac), "--peers", *peers]
     for workers in WORKERS:
-        every = launch(workers, rounds, slow_frac)
-        for (model, batch), rates in zip(CASES, every, strict=True):
+        every = launch(workers, cases, options)
+        for (model, batch), rates in zip(cases, every, strict=True):
             case = f"{model}, b = {batch}, N = {workers}"
-            for name, title in PEERS.items():
+            for name in peers:
                 mine, theirs = ([rate for rate, _ in series] for series in rates[name])
-                one = compare("loop", case, title, "samples/s", mine, theirs)
+                one = compare("loop", case, PEERS[name], "samples/s", mine, theirs)
                 found.append(one)
                 print(told(one, ours=mine, peer=theirs), flush=True)
             found.append(instrumentation(case, *rates["bare"]))

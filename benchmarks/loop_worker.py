@@ -1,6 +1,6 @@
 """One of the workers of loop.py, which launches it: prints a line of rates for each case.
 
-python benchmarks/loop_worker.py '[["mlp", 32]]' [--rounds 12] [--slow-frac 0.05]
+python benchmarks/loop_worker.py '[["mlp", 32]]' [--rounds 12] [--slow-frac 0.05] [--peers bare]
 """
 
 import argparse
@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -77,7 +77,9 @@ def delayed(batches: Iterable[Batch], delay_s: float) -> Iterator[Batch]:
         yield batch
 
 
-def measure(place: Place, model: str, batch: int, rounds: int, slow_frac: float) -> Rates:
+def measure(
+    place: Place, model: str, batch: int, rounds: int, slow_frac: float, peers: Sequence[str]
+) -> Rates:
     """What ours and each peer gave in each round."""
     workers = place.workers
     spec = spec_of(model, batch, workers)
@@ -90,7 +92,7 @@ def measure(place: Place, model: str, batch: int, rounds: int, slow_frac: float)
     own = arm.replica
     bare = import_module("peers.bare").build(own.model, own.optimizer, ready.batches, 1)
     loops = {"ours": ours(arm, ready, slow_frac), "bare": bare}
-    for name in [name for name in PEERS if name not in loops]:  # in the same order on every rank
+    for name in [name for name in peers if name not in loops]:  # in the same order on every rank
         replica = build_replica(
             spec, dataset, place, seed=0, steps_per_epoch=len(ready), sync=Solo()
         )
@@ -142,12 +144,13 @@ def main() -> None:
     parser.add_argument("cases", type=json.loads, help="models and batch sizes, as JSON")
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--slow-frac", type=float, default=0.0)
+    parser.add_argument("--peers", nargs="+", choices=PEERS, default=list(PEERS))
     given = parser.parse_args()
     model, batch = given.cases[0]
     with join_workers(spec_of(model, batch, int(os.environ.get("WORLD_SIZE", 1)))) as place:
         stay_on_a_core(place.rank)
         for model, batch in given.cases:
-            rates = measure(place, model, batch, given.rounds, given.slow_frac)
+            rates = measure(place, model, batch, given.rounds, given.slow_frac, given.peers)
             if place.leads:
                 print(json.dumps(rates), flush=True)
     os._exit(0)  # Lightning's own atexit hooks wait for each other

@@ -1,21 +1,24 @@
 """Runs all benchmarks, one after another, and writes what they found.
 
-    python benchmarks/run.py [--only loop stacked_trials] [--quick] [--output DIR]
+    python benchmarks/run.py [--only loop stacked_trials] [--smoke] [--output DIR]
 
 The ratios go to results.json, beside this file unless --output says where, and as a table with the
-date and the machine into README.md, between two markers; with --only or --quick the README stays
-as it is. A benchmark that fails is named, and the others run all the same.
+date and the machine into README.md, between two markers; with --only the README stays as it is. A
+benchmark that fails is named, and the others run all the same.
+
+--smoke is no measurement: every benchmark at its least size, two at a time on the CPU, to see that
+all of it works. A peer that is not installed is left out, and the table is printed and kept nowhere
+(results.json only where --output says).
 """
 
 import argparse
 import importlib
-import importlib.util
 import json
 import os
 import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
@@ -26,21 +29,21 @@ ROOT = Path(__file__).resolve().parents[1]
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(ROOT / "workflow/scripts"), str(HERE)]
 
+from loop import PEERS, missing  # noqa: E402
 from ratios import Ratio, machine  # noqa: E402
-from readme import replace_table  # noqa: E402
+from readme import replace_table, table  # noqa: E402
 
 from dpscale.records.storage import write_text  # noqa: E402
-
-PEERS = ("lightning", "accelerate")
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A module of this folder whose `run` takes these options; `quick`: those of a first look."""
+    """A module of this folder whose `run` takes these options; `smoke`: those of the least
+    size at which all of its code runs."""
 
     name: str
     options: dict[str, Any] = field(default_factory=dict)
-    quick: dict[str, Any] = field(default_factory=dict)
+    smoke: dict[str, Any] = field(default_factory=dict)
 
     @property
     def written(self) -> bool:
@@ -50,15 +53,43 @@ class Benchmark:
 
 # In this order; the options keep all of them together below ten minutes on 2 cores.
 BENCHMARKS = (
-    Benchmark("loop", {"rounds": 10}, {"rounds": 3}),
-    Benchmark("loading", {"rounds": 6}, {"rounds": 3}),
-    Benchmark("limit", {"rounds": 3}, {"rounds": 2}),
-    Benchmark("orchestration"),
-    Benchmark("workflow_scale", {"counts": (60, 1000, 10000)}, {"counts": (60, 300)}),
+    Benchmark(
+        "loop",
+        {"rounds": 10},
+        {
+            "rounds": 1,
+            "cases": (("mlp", 32), ("resnet_8x8", 8)),
+            "peers": [name for name in PEERS if name not in missing()],
+        },
+    ),
+    Benchmark(
+        "loading",
+        {"rounds": 6},
+        {"rounds": 1, "samples": 256, "processes": (0, 1), "batches": (512,)},
+    ),
+    Benchmark(
+        "limit",
+        {"rounds": 3},
+        # One batch size compiled and with DDP beside it, one without either.
+        {"device": "cpu", "rounds": 1, "batches": (32, 128), "network": "mlp", "peak_repeats": 1},
+    ),
+    Benchmark(
+        "orchestration",
+        {},
+        {
+            "config": "config/smoke.yaml",
+            "targets": ("results/smoke/runs/scaling-n1-b32/record.json",),
+        },
+    ),
+    Benchmark(
+        "workflow_scale",
+        {"counts": (60, 1000, 10000)},
+        {"counts": (1,), "rounds": 1, "workers": (1,)},
+    ),
     Benchmark(
         "stacked_trials",
         {"rounds": 2, "trials": 80, "models": ("mlp",)},
-        {"rounds": 1, "trials": 8},
+        {"rounds": 1, "trials": 2, "models": ("mlp",), "batches": (256, 512)},
     ),
 )
 
@@ -75,51 +106,64 @@ def apart(benchmark: str, options: dict[str, Any]) -> list[Ratio]:
         return pool.submit(measured, benchmark, options).result()
 
 
-def run_all(benchmarks: Sequence[Benchmark], *, quick: bool) -> tuple[list[Ratio], list[str]]:
-    """All ratios, and the names of the benchmarks that failed; says how far it is."""
-    found: list[Ratio] = []
-    failed: list[str] = []
-    for number, one in enumerate(benchmarks, start=1):
-        print(f"== {number} of {len(benchmarks)}: {one.name}", flush=True)
-        start_s = time.perf_counter()
-        try:
-            found += apart(one.name, one.quick if quick else one.options)
-        except Exception as error:  # whatever it is, the others are still wanted
-            failed.append(one.name)
-            print(f"{one.name} failed: {type(error).__name__}: {error}", file=sys.stderr)
-        print(f"== {one.name}: {time.perf_counter() - start_s:.0f} s", flush=True)
-    return found, failed
+def tried(one: Benchmark, options: dict[str, Any]) -> list[Ratio] | None:
+    """The ratios of a benchmark, None where it failed; says which it is, and how long it took."""
+    print(f"== {one.name}", flush=True)
+    start_s = time.perf_counter()
+    found = None
+    try:
+        found = apart(one.name, options)
+    except Exception as error:  # whatever it is, the others are still wanted
+        print(f"{one.name} failed: {type(error).__name__}: {error}", file=sys.stderr)
+    print(f"== {one.name}: {time.perf_counter() - start_s:.0f} s", flush=True)
+    return found
 
 
-def lacking() -> list[str]:
-    """The peers that are not installed."""
-    return [name for name in PEERS if importlib.util.find_spec(name) is None]
+def run_all(benchmarks: Sequence[Benchmark], *, smoke: bool) -> tuple[list[Ratio], list[str]]:
+    """All ratios, and the names of the benchmarks that failed."""
+    options = [one.smoke if smoke else one.options for one in benchmarks]
+    with ThreadPoolExecutor(2 if smoke else 1) as threads:
+        results = list(threads.map(tried, benchmarks, options))
+    failed = [one.name for one, found in zip(benchmarks, results, strict=True) if found is None]
+    return [ratio for found in results if found for ratio in found], failed
+
+
+def write(found: list[Ratio], output: Path | None, *, readme: bool) -> None:
+    """Write results.json, and the table into the README."""
+    rows = json.dumps([ratio.row() for ratio in found], indent=1, allow_nan=False)
+    write_text((output or HERE) / "results.json", rows + "\n")
+    if readme:
+        path = ROOT / "README.md"
+        date = time.strftime("%Y-%m-%d")
+        write_text(path, replace_table(path.read_text("utf-8"), found, machine(), date))
 
 
 def main() -> None:
-    """Read the command line, run the benchmarks, and write both files."""
+    """Read the command line, run the benchmarks, and write what they found."""
     known = [one.name for one in BENCHMARKS if one.written]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", choices=known, default=known, metavar="NAME",
                         help=f"of {', '.join(known)} (default: all)")  # fmt: skip
-    parser.add_argument("--quick", action="store_true", help="few rounds, to see that it works")
-    parser.add_argument("--output", type=Path, default=HERE, metavar="DIR",
-                        help="folder of results.json")  # fmt: skip
+    parser.add_argument("--smoke", action="store_true",
+                        help="least sizes, to see that all works; prints a table")  # fmt: skip
+    parser.add_argument("--output", type=Path, metavar="DIR",
+                        help="folder of results.json (default: benchmarks/, or none)")  # fmt: skip
     given = parser.parse_args()
-    if "loop" in given.only and (absent := lacking()):
-        sys.exit(
-            f"{' and '.join(absent)} not installed: make bench, "
-            "or pip install -r envs/requirements-bench.txt -c envs/constraints.txt"
-        )
+    if absent := missing() if "loop" in given.only else []:
+        said = f"{' and '.join(PEERS[name] for name in absent)} not installed"
+        if not given.smoke:
+            sys.exit(
+                f"{said}: make bench, or "
+                "pip install -r envs/requirements-bench.txt -c envs/constraints.txt"
+            )
+        print(f"{said}: left out", flush=True)
     print(machine(), flush=True)
     chosen = [one for one in BENCHMARKS if one.name in given.only]
-    found, failed = run_all(chosen, quick=given.quick)
-    rows = [ratio.row() for ratio in found]
-    write_text(given.output / "results.json", json.dumps(rows, indent=1, allow_nan=False) + "\n")
-    if given.only == known and not given.quick:
-        readme = ROOT / "README.md"
-        text = replace_table(readme.read_text("utf-8"), found, machine(), time.strftime("%Y-%m-%d"))
-        write_text(readme, text)
+    found, failed = run_all(chosen, smoke=given.smoke)
+    if given.smoke and given.output is None:
+        print(table(found, machine(), time.strftime("%Y-%m-%d")))
+    else:
+        write(found, given.output, readme=given.only == known and not given.smoke)
     if failed:
         sys.exit(f"{len(failed)} of {len(chosen)} benchmarks failed: {', '.join(failed)}")
 

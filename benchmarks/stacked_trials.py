@@ -34,12 +34,16 @@ NO_STACKS = 1  # stacked_samples
 Results = dict[tuple[Any, ...], tuple[Any, ...]]  # of a trial: how it ended, by what it was
 
 
-def spec(model: str, trials: int, *, stacked: bool) -> Spec:
-    """The run of the default configuration with so many trials at each batch size."""
+def spec(model: str, trials: int, batches: Sequence[int] | None, *, stacked: bool) -> Spec:
+    """The run of the default configuration with so many trials at each of these batch sizes."""
     plan = planned_runs(read_config(ROOT / "config/config.yaml"))
     run = plan[f"steps_to_goal-{model}-{OPTIMIZER}"]
     assert run.search is not None
-    changed = {"trials": trials} | ({} if stacked else {"stacked_samples": NO_STACKS})
+    changed = {
+        "trials": trials,
+        "batch_sizes": tuple(batches or run.search.batch_sizes),
+        "stacked_samples": run.search.stacked_samples if stacked else NO_STACKS,
+    }
     return run.model_copy(update={"search": run.search.model_copy(update=changed)})
 
 
@@ -88,9 +92,9 @@ def same(stacked: Results, apart: Results) -> str:
     )
 
 
-def compared(model: str, rounds: int, trials: int) -> Ratio:
+def compared(model: str, rounds: int, trials: int, batches: Sequence[int] | None) -> Ratio:
     """The ratio of the seconds of both ways for a network, printed."""
-    stacked, apart = (Search(spec(model, trials, stacked=kind)) for kind in (True, False))
+    stacked, apart = (Search(spec(model, trials, batches, stacked=kind)) for kind in (True, False))
     times = interleaved({"stacked": stacked.seconds, "apart": apart.seconds}, rounds)
     case = f"search of S1, {model}, {trials} trials"
     one = compare("stacked_trials", case, "one at a time", "s", times["stacked"], times["apart"],
@@ -100,10 +104,15 @@ def compared(model: str, rounds: int, trials: int) -> Ratio:
     return one
 
 
-def run(rounds: int = 3, trials: int = 16, models: Sequence[str] = MODELS) -> list[Ratio]:
-    """The ratios of the seconds of both ways, printed, a network each."""
+def run(
+    rounds: int = 3,
+    trials: int = 16,
+    models: Sequence[str] = MODELS,
+    batches: Sequence[int] | None = None,
+) -> list[Ratio]:
+    """The ratios of the seconds of both ways, printed, a network each; no batches: all."""
     torch.set_num_threads(1)
-    return [compared(model, rounds, trials) for model in models]
+    return [compared(model, rounds, trials, batches) for model in models]
 
 
 if __name__ == "__main__":

@@ -40,22 +40,22 @@ IDLE_GOAL_S = 5.0  # at the smallest number of runs
 STEPS = ("gather", "derive", "draw", "answer", "render_html", "render_pdf")  # rules, in order
 
 
-def config(runs: int) -> dict[str, Any]:
+def config(runs: int, workers: Sequence[int]) -> dict[str, Any]:
     """A configuration of about so many timed runs."""
-    batches = list(range(1, runs // len(WORKERS) + 1))
+    batches = list(range(1, runs // len(workers) + 1))
     return {
         "name": "scale",
         "hardware": {"allow_oversubscription": True},
         "data": {"dataset": "synthetic", "channels": 1, "image_size": 8, "classes": 10,
                  "samples": 100_000},
-        "scaling": {"workers": list(WORKERS), "per_worker_batches": batches, "strong": False},
+        "scaling": {"workers": list(workers), "per_worker_batches": batches, "strong": False},
         **dict.fromkeys(STUDIES),
     }  # fmt: skip
 
 
-def measured_once(folder: Path) -> dict[int, Path]:
+def measured_once(folder: Path, workers: Sequence[int]) -> dict[int, Path]:
     """Folders of one measured run for each number of workers."""
-    raw = config(len(WORKERS)) | {"name": "once"}
+    raw = config(len(workers), workers) | {"name": "once"}
     raw["data"] |= {"samples": 64, "root": str(folder / "data")}
     raw["scaling"] |= {"per_worker_batches": [8]}
     found = {}
@@ -122,16 +122,18 @@ def exponent(seconds: dict[int, float]) -> float | None:
     return math.log(seconds[large] / seconds[small]) / math.log(large / small)
 
 
-def measure(counts: Sequence[int], rounds: int) -> dict[str, dict[int, float]]:
+def measure(
+    counts: Sequence[int], rounds: int, workers: Sequence[int]
+) -> dict[str, dict[int, float]]:
     """Seconds by step and number of runs, printed."""
     table: dict[str, dict[int, float]] = {}
     with tempfile.TemporaryDirectory() as scratch:
-        templates = measured_once(Path(scratch))
+        templates = measured_once(Path(scratch), workers)
         folders, whole = {}, {}
         for count in counts:
             folder = Path(scratch) / f"of{count}"
             folder.mkdir()
-            planned = fill(folder, config(count), templates)
+            planned = fill(folder, config(count, workers), templates)
             folders[planned], whole[planned] = folder, analysed(folder)
         again = {str(n): partial(call, folder) for n, folder in folders.items()}
         idle = interleaved(again, rounds)
@@ -154,9 +156,13 @@ def ratio(
     return Ratio("workflow_scale", case, ours, goal, goal_name, unit, share, None, None)
 
 
-def run(counts: Sequence[int] = (60, 1000, 10000), rounds: int = 2) -> list[Ratio]:
+def run(
+    counts: Sequence[int] = (60, 1000, 10000),
+    rounds: int = 2,
+    workers: Sequence[int] = WORKERS,
+) -> list[Ratio]:
     """Nothing to do beside its goal, and the growth of each step beside a linear one."""
-    table = measure(counts, rounds)
+    table = measure(counts, rounds, workers)
     smallest, largest = min(table[IDLE]), max(table[IDLE])
     found = [ratio(f"{IDLE}, {smallest} runs", table[IDLE][smallest],
                    goal=IDLE_GOAL_S, goal_name="goal")]  # fmt: skip

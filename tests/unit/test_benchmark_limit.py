@@ -67,7 +67,7 @@ def test_the_largest_batch_is_found_to_a_sixteenth_of_one_beyond(true_limit: int
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.setattr(
-        limit_tracks, "peak_flops_per_s", lambda device, name: {"fp32": 2e12}.get(name, 1e12)
+        limit_tracks, "peak_flops_per_s", lambda _, name, *__: {"fp32": 2e12}.get(name, 1e12)
     )
     monkeypatch.setitem(
         limit_tracks.SCALES,
