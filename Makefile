@@ -1,5 +1,6 @@
 # make report   install what it needs, measure, and render results/laptop/report.{html,pdf}
 # make test     install what it needs and run the tests; some of them: TESTS=tests/unit
+# make test-gpu install what it needs and run the tests of real GPUs: benchmarks/gpu.json
 # make bench    install the peers and run the benchmarks: benchmarks/results.json, README.md
 # make lint     format and type checks, as in continuous integration
 # make smoke    every part in about 2 minutes: results/smoke/
@@ -9,7 +10,7 @@
 VENV ?= .venv
 PYTHON ?= python3
 CONFIG ?= config/config.yaml
-TESTS ?= tests/unit tests/report tests/distributed tests/network tests/slurm tests/workflow
+TESTS ?= tests/unit tests/report tests/distributed tests/network tests/rehearsal tests/slurm tests/workflow
 PYTEST_OPTIONS ?=
 BENCH_OPTIONS ?=
 
@@ -30,7 +31,7 @@ ALONE = $(filter-out $(TOGETHER),$(TESTS))
 OR_NONE := status=$$?; test $$status -eq 0 -o $$status -eq 5
 
 .DELETE_ON_ERROR:
-.PHONY: help report smoke test bench lint clean
+.PHONY: help report smoke test test-gpu bench lint clean
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
 
@@ -47,6 +48,9 @@ test: $(TEST_STAMP)
 	@sh envs/install_pango.sh
 	@$(if $(SIDE_BY_SIDE),$(PYTEST) --numprocesses auto --dist loadfile $(SIDE_BY_SIDE); $(OR_NONE))
 	@$(if $(ALONE),$(PYTEST) $(ALONE); $(OR_NONE))
+
+test-gpu: $(TEST_STAMP)
+	@python -m pytest -m gpu tests/gpu
 
 bench: $(BENCH_STAMP)
 	@sh envs/install_pango.sh

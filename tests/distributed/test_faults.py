@@ -227,6 +227,20 @@ def test_a_warm_start_is_a_process_of_the_same_environment_and_leaves_the_same_r
     assert losses[0].equals(losses[1])
 
 
+def test_a_warm_run_leads_a_session_by_the_time_its_number_is_known(
+    server: dict[str, str], tmp_path: Path
+) -> None:
+    script = tmp_path / "sleeps.py"
+    script.write_text("import time; time.sleep(60)")
+    with (tmp_path / "log").open("w") as log:
+        for _ in range(5):
+            run = warm.start([str(script)], log=log, environment=os.environ | server)
+            assert run is not None
+            assert os.getsid(run.pid) == run.pid
+            os.killpg(run.pid, signal.SIGKILL)
+            assert run.wait(10) == -signal.SIGKILL
+
+
 def test_runs_start_cold_once_the_server_is_gone_and_end_with_it(
     make_run: Any, tmp_path: Path
 ) -> None:

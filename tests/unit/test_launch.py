@@ -19,7 +19,7 @@ from dpscale.launch import (
 )
 from dpscale.launch.interface import interface_towards
 from dpscale.plan.spec import Spec, build_spec
-from dpscale.processes import born
+from dpscale.processes import born, end_with_parent, identity, lives
 
 STEP = {"SLURM_JOB_ID": "20007", "SLURM_NODEID": "1", "SLURM_JOB_NODELIST": "n[1-2]"}
 
@@ -144,6 +144,26 @@ def test_a_process_is_known_by_its_number_and_its_birth():
     ended = subprocess.Popen(["true"])
     ended.wait()
     assert born(ended.pid) is None
+
+
+def test_an_identity_is_of_one_process_alone():
+    own = identity(os.getpid())
+    assert lives(own)
+    assert not lives(f"{os.getpid()} {(born(os.getpid()) or 0) - 1}")
+    ended = subprocess.Popen(["true"])
+    known = identity(ended.pid)
+    ended.wait()
+    assert not lives(known)
+
+
+def test_a_process_whose_parent_died_before_it_asked_ends_at_once():
+    not_the_parent = os.getppid()
+    child = os.fork()
+    if child == 0:
+        end_with_parent(not_the_parent)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 1
 
 
 def lock(folder: Path, process: int, host: str = "") -> Path:

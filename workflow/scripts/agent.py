@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dpscale.attempts import HISTORY, History
 from dpscale.errors import one_line
-from dpscale.launch import torchrun_arguments
+from dpscale.launch import may_fork, torchrun_arguments
 from dpscale.launch.interface import use_route
 from dpscale.plan import Spec
 from dpscale.processes import AGENT, end_with_parent
@@ -35,23 +35,14 @@ def main() -> None:
         os.environ[HISTORY] = str(arguments.history)
     with about(arguments.spec):
         spec = Spec.model_validate_json(arguments.spec.read_bytes())
-    failure = start_workers([*words, *_way_to_start(spec), RUN, str(arguments.spec)])
+    if may_fork(spec):
+        measure_of(spec)  # imports what all workers need, torch above all, once
+        words += IN_FORKS
+    failure = start_workers([*words, RUN, str(arguments.spec)])
     if failure:
         if arguments.history:
             History(arguments.history).note(failure)
         sys.exit(f"agent.py: {failure.described()}")
-
-
-def _way_to_start(spec: Spec) -> list[str]:
-    """Torchrun's options: on CPUs workers are forks of this process, else processes of their own.
-
-    What all workers need, torch above all, is then imported once. On a GPU that is not to be had:
-    torchrun itself asks torch for GPUs, and none can be used in a fork of a process that did.
-    """
-    if spec.hardware.device == "cuda":
-        return []
-    measure_of(spec)  # imports it
-    return IN_FORKS
 
 
 if __name__ == "__main__":

@@ -55,7 +55,8 @@ def identity(process: int) -> str:
 def lives(known: str) -> bool:
     """Return whether the process that `identity` described still runs on this machine."""
     process, _, since = known.partition(" ")
-    return str(born(process)) == since
+    began = born(process)
+    return began is not None and str(began) == since
 
 
 def age_s() -> float | None:

@@ -1,11 +1,11 @@
 """Starts a run's workers, on this machine or on the nodes of a Slurm job, and sees them end."""
 
 from dpscale.launch import leftovers, warm
-from dpscale.launch.command import LaunchError, command, torchrun_arguments
+from dpscale.launch.command import LaunchError, command, may_fork, torchrun_arguments
 from dpscale.launch.node import cpus_per_node, devices_per_node
 from dpscale.launch.supervise import supervise
 
 __all__ = [
-    "LaunchError", "command", "cpus_per_node", "devices_per_node", "leftovers", "supervise",
-    "torchrun_arguments", "warm",
+    "LaunchError", "command", "cpus_per_node", "devices_per_node", "leftovers", "may_fork",
+    "supervise", "torchrun_arguments", "warm",
 ]  # fmt: skip

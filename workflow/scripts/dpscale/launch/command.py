@@ -49,6 +49,14 @@ def on_nodes(spec: Spec, words: list[str], environment: Mapping[str, str]) -> li
     ]  # fmt: skip
 
 
+def may_fork(spec: Spec) -> bool:
+    """Return whether workers may be forks of a process that has torch at hand.
+
+    Not on a GPU: torchrun asks torch for GPUs, and none can be used in a fork of who did.
+    """
+    return spec.hardware.device == "cpu"
+
+
 def torchrun_arguments(nodes: int, workers: int, environment: Mapping[str, str]) -> list[str]:
     """Return torchrun's arguments for this node's share of the workers.
 

@@ -14,7 +14,7 @@ from typing import IO
 
 from dpscale.attempts import HISTORY, Attempt, Cause, Failure, History, cause_of, hopeless, root
 from dpscale.launch import slurm, warm
-from dpscale.launch.command import command
+from dpscale.launch.command import command, may_fork
 from dpscale.plan import Spec
 from dpscale.plan.assignment import STUDY as ASSIGNMENT
 from dpscale.processes import born, end_with_parent, lives, node_name
@@ -80,13 +80,9 @@ def _failure(spec: Spec, words: list[str], history: History, log: IO[str]) -> Fa
 
 
 def _start(spec: Spec, words: list[str], log: IO[str], environment: dict[str, str]) -> Process:
-    """Start the workers: warm, unless their start or the memory of their process is measured.
-
-    Never warm on a GPU: a process that has asked torch for GPUs leaves none to its forks.
-    """
+    """Start the workers: warm, unless their start or the memory of their process is measured."""
     measured = spec.study == ASSIGNMENT or spec.memory_budget_bytes is not None
-    cold = measured or spec.hardware.device == "cuda"
-    if not cold and words[0] == sys.executable:
+    if may_fork(spec) and not measured and words[0] == sys.executable:
         child = warm.start(words[1:], log=log, environment=environment)
         if child:
             return child

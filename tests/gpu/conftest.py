@@ -1,0 +1,94 @@
+"""Tests on real GPUs (`make test-gpu`); what they measured is written to benchmarks/gpu.json."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from dpscale.config import load_config
+from dpscale.config.sections import HardwareConfig
+from dpscale.plan import Spec
+from dpscale.plan.spec import build_spec
+from dpscale.records import Record, read_record
+from dpscale.train.device import device_model
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "benchmarks/gpu.json"
+STUDIES = ("sweep", "scaling", "large_batch", "replicas", "ledger", "data_parallel")
+IMAGES = {"dataset": "synthetic", "channels": 3, "image_size": 32, "classes": 10, "samples": 8192}
+Measured = Callable[..., None]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.gpu)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def device() -> torch.device:
+    if not torch.cuda.is_available():
+        pytest.skip("no GPU here")
+    return torch.device("cuda", 0)
+
+
+@pytest.fixture(scope="session")
+def measured(device: torch.device) -> Iterator[Measured]:
+    """Notes a number that was measured; all of them are written at the end."""
+    rows: list[dict[str, Any]] = []
+
+    def note(case: str, value: float, unit: str) -> None:
+        rows.append({"case": case, "value": value, "unit": unit})
+        print(f"{case}: {value:.4g} {unit}")
+
+    yield note
+    head = {
+        "device": device_model(HardwareConfig(device="cuda", backend="nccl")),
+        "torch": torch.__version__,
+        "date": time.strftime("%Y-%m-%d"),
+    }
+    RESULTS.write_text(json.dumps(head | {"rows": rows}, indent=1) + "\n", encoding="utf-8")
+
+
+class Runs:
+    """Specs, and runs of them in processes of their own, as the workflow starts them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def spec(self, run: str, **given: Any) -> Spec:
+        """A timed spec of one worker with ResNet-18 on images of CIFAR-10's shape."""
+        hardware = {"device": "cuda", "backend": "nccl"} | given.pop("hardware", {})
+        config = load_config({
+            "name": "test", "hardware": hardware, "model": {"name": "resnet18_cifar"},
+            "data": IMAGES | {"root": str(self.folder / "data")} | given.pop("data", {}),
+            "training": given.pop("training", {}),
+        } | dict.fromkeys(STUDIES))  # fmt: skip
+        fields = {"study": "test", "workers": 1, "per_worker_batch": 128} | given
+        return build_spec(config, fields.pop("kind", "timed"), run=run, **fields)
+
+    def launch(self, spec: Spec) -> Record:
+        """The record of a run that launch.py started; its log where it has none."""
+        path = self.folder / "runs" / spec.run / "spec.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(spec.model_dump_json())
+        log = path.with_name("log")
+        words = [str(ROOT / "workflow/scripts/launch.py"), str(path), "--log", str(log)]
+        ended = subprocess.run(
+            [sys.executable, *words, "--history", str(path.with_name("attempts"))],
+            env=os.environ | {"OMP_NUM_THREADS": "4"}, timeout=240, check=False,
+        )  # fmt: skip
+        assert ended.returncode == 0, log.read_text()[-4000:]
+        return read_record(path.with_name("record.json"))
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    return Runs(tmp_path_factory.mktemp("gpu"))

@@ -1,0 +1,197 @@
+"""Every kind of run on N = 1, 2 and 4 GPUs with NCCL, through the workflow, on doubles of GPUs.
+
+The doubles compute nothing: losses, accuracies and times mean nothing. What they do not have is
+left out: torch's DataParallel (several devices of one process in NCCL), torch.compile and CUDA
+graphs on a GPU, cuDNN, NVML's samples of utilisation. tests/gpu has these, on real GPUs.
+"""
+
+import json
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from doubles import Doubles
+
+from dpscale.attempts import History
+from dpscale.config import load_config, read_config
+from dpscale.plan import planned_runs
+from dpscale.plan.spec import Messages, build_spec
+from dpscale.records import Record, read_record
+
+ROOT = Path(__file__).resolve().parents[2]
+COPIED = ("Snakefile", "rules", "workflow", "config", "profiles", "envs")
+CONFIG = Path(__file__).with_name("gpus.yaml")
+PLAN = planned_runs(read_config(CONFIG))
+TIMED = ["scaling-n2-b64", "scaling-n4-b64"]
+# A run of a double may diverge: what its kernels would have written is what was there before.
+ENDED_WELL = {"complete", "diverged"}
+
+
+class Lab:
+    """What the workflow measured on the doubles."""
+
+    def __init__(self, folder: Path, output: str) -> None:
+        self.results, self.output = folder / "results/rehearsal", output
+
+    def record(self, run: str) -> Record:
+        return read_record(self.results / "runs" / run / "record.json")
+
+    def steps(self, run: str) -> pd.DataFrame:
+        return pd.read_parquet(self.results / "runs" / run / "steps.parquet")
+
+
+@pytest.fixture(scope="module")
+def lab(doubles: Doubles, tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    folder = tmp_path_factory.mktemp("checkout")
+    for name in COPIED:
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, folder / name)
+    workflow = doubles.start(
+        sys.executable, "-m", "snakemake", "results/rehearsal/tables/runs.parquet",
+        "--configfile", str(CONFIG), folder=folder,
+    )  # fmt: skip
+    output, _ = workflow.communicate(timeout=900)
+    assert workflow.returncode == 0, output[-6000:]
+    return Lab(folder, output)
+
+
+@pytest.mark.parametrize("run", [run for run in PLAN if not run.startswith("sweep")])
+def test_every_run_ends_with_its_record_on_the_devices_that_it_asked_for(
+    lab: Lab, run: str
+) -> None:
+    record = lab.record(run)
+    assert record.status in ENDED_WELL, record.message
+    assert "Rehearsal A100" in record.provenance["fingerprint"]
+    assert record.provenance["backend"] == "nccl"
+    assert record.oversubscribed is False
+
+
+def test_the_machine_is_checked_before_anything_runs(lab: Lab) -> None:
+    (node,) = json.loads((lab.results / "check.json").read_text()).values()
+    assert [device["name"] for device in node["devices"]] == ["Rehearsal A100"] * 4
+    assert lab.output.index("Checking devices") < lab.output.index("timing")
+
+
+@pytest.mark.parametrize("run", TIMED)
+def test_all_arms_of_several_workers_are_timed_and_counted(lab: Lab, run: str) -> None:
+    record, spec = lab.record(run), PLAN[run]
+    assert spec.timing is not None
+    assert set(lab.steps(run)["arm"]) == set(spec.timing.arms)
+    assert sum(row["bytes"] for row in record.buckets) == record.payload_bytes
+    assert {row["rank"] for row in record.spans} == set(range(spec.workers))
+    calls = pd.DataFrame(record.collectives)
+    sent = calls[calls["purpose"] == "gradient bucket"].groupby(["timed_arm", "iteration"])
+    assert dict(sent["bytes"].sum().loc["without_loading"]) == dict.fromkeys(
+        range(3), record.payload_bytes
+    )
+
+
+def test_hooks_send_fewer_bytes(lab: Lab) -> None:
+    record = lab.record("compression-n2")
+    calls = pd.DataFrame(record.collectives)
+    first = calls[(calls["purpose"] == "gradient bucket") & (calls["iteration"] == 0)]
+    sent = first.groupby("timed_arm")["bytes"].sum()
+    assert sent["fp16"] == sent["bf16"] == sent["without_loading"] / 2
+
+
+@pytest.mark.parametrize("workers", [2, 4])
+def test_the_ledger_names_every_collective_of_nccl_by_its_purpose(lab: Lab, workers: int) -> None:
+    record = lab.record(f"ledger-n{workers}")
+    calls = pd.DataFrame(record.collectives).query("phase == 'steady' and iteration == 3")
+    by_purpose = calls.groupby("purpose")["bytes"].sum()
+    assert by_purpose["gradient bucket"] == record.payload_bytes
+    assert by_purpose["buffers"] == record.buffer_bytes
+
+
+def test_replicas_of_all_workers_are_compared(lab: Lab) -> None:
+    rows = pd.DataFrame(lab.record("replicas-baseline-n2-b64").replicas)
+    assert set(rows["rank"]) == {0, 1}
+
+
+def test_the_boundary_lies_where_the_allocator_ends(lab: Lab) -> None:
+    sweep = {run: lab.record(run) for run in PLAN if run.startswith("sweep")}
+    assert [record.status for record in sweep.values()] == ["complete", "out_of_memory"]
+    small, large = sweep.values()
+    assert "CUDA out of memory" in str(large.message)
+    assert small.peak_memory_bytes is not None
+    boundary = json.loads((lab.results / "boundary.json").read_text())
+    assert boundary["largest_fit_batch"] == small.spec["per_worker_batch"]
+    assert boundary["smallest_failed_batch"] == large.spec["per_worker_batch"]
+
+
+def launched(folder: Path, **fields: Any) -> tuple[list[str], Path]:
+    """The words that launch a spec in a folder, and the file of its record."""
+    config = load_config(
+        {
+            "name": "rehearsal",
+            "hardware": {"device": "cuda", "backend": "nccl"},
+            "data": {"root": str(folder / "data")},
+        }
+        | dict.fromkeys(("sweep", "scaling", "large_batch", "replicas", "ledger", "data_parallel"))
+    )
+    spec = build_spec(config, **{"run": "rehearsed", "study": "test"} | fields)
+    path = folder / "spec.json"
+    path.write_text(spec.model_dump_json())
+    launch = str(ROOT / "workflow/scripts/launch.py")
+    words = [sys.executable, launch, str(path), "--log", str(folder / "log")]
+    return [*words, "--history", str(folder / "attempts")], folder / "record.json"
+
+
+LINK = {
+    "kind": "link", "workers": 4, "per_worker_batch": 32,
+    "messages": Messages(bytes=(2**20,), repeats=5, budget_s=60.0),
+}  # fmt: skip
+
+
+def test_a_fault_of_nccl_ends_all_workers_at_once_and_is_tried_again(
+    doubles: Doubles, tmp_path: Path
+) -> None:
+    words, record = launched(tmp_path, **LINK)
+    began_s = time.monotonic()
+    faults = {"FAKEGPU_NCCL_FAULT_RANK": "1", "FAKEGPU_NCCL_FAULT_SEQNO": "3"}
+    ended = doubles.start(*words, folder=tmp_path, **faults)
+    output, _ = ended.communicate(timeout=120)
+    assert "NCCL" in output.splitlines()[-1]
+    assert not record.exists()
+    (attempt,) = History(tmp_path / "attempts").read()
+    assert attempt.failure is not None
+    assert attempt.failure.cause == "network"
+    # Peers that wait in NCCL end by the SIGTERM of their agent, not 30 s later by a SIGKILL.
+    assert "forcefully exiting" not in (tmp_path / "log").read_text()
+    assert time.monotonic() - began_s < 100
+
+
+def test_a_worker_without_device_memory_is_a_result_and_ends_its_peers(
+    doubles: Doubles, tmp_path: Path
+) -> None:
+    from dpscale.plan.spec import Timing
+
+    timing = Timing(arms=("without_loading",), repeats=1, min_steps=1, warmup_steps=1)
+    data = {"repeats": 100, "validation_frac": 0.1}
+    words, record = launched(
+        tmp_path, kind="timed", workers=2, per_worker_batch=60_000, timing=timing
+    )
+    spec = json.loads((tmp_path / "spec.json").read_text())
+    (tmp_path / "spec.json").write_text(json.dumps(spec | {"data": spec["data"] | data}))
+    ended = doubles.start(*words, folder=tmp_path)
+    output, _ = ended.communicate(timeout=120)
+    assert ended.returncode == 0, output
+    assert read_record(record).status == "out_of_memory"
+
+
+def test_workers_of_two_nodes_meet_over_two_agents(doubles: Doubles, tmp_path: Path) -> None:
+    _, record = launched(tmp_path, **LINK)
+    torchrun = [
+        sys.executable, "-m", "torch.distributed.run", "--nnodes=2", "--nproc-per-node=2",
+        "--master-addr=127.0.0.1", "--master-port=29517",
+    ]  # fmt: skip
+    run = [str(ROOT / "workflow/scripts/run.py"), str(tmp_path / "spec.json")]
+    agents = " & ".join(" ".join([*torchrun, f"--node-rank={rank}", *run]) for rank in (0, 1))
+    both = doubles.start("sh", "-c", f"{agents}; wait", folder=tmp_path, gpus=2, nodes=2)
+    output, _ = both.communicate(timeout=120)
+    assert read_record(record).status == "complete", output
+    assert read_record(record).nodes == 2

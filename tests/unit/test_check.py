@@ -1,0 +1,114 @@
+"""The check of the machine says each thing that is wrong, where, and what to do; nothing else."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpscale.attempts import Cause, Failure
+from dpscale.config import load_config
+from dpscale.launch.check import (
+    Device,
+    NodeFacts,
+    group_finding,
+    memory_bytes,
+    node_findings,
+    shared_cores,
+)
+from dpscale.plan import Spec, check_spec, needs_check, planned_runs
+
+GB = 10**9
+GPU = Device(name="A100", free_bytes=80 * GB, total_bytes=80 * GB)
+STUDIES = ("sweep", "large_batch", "replicas", "ledger", "data_parallel")
+
+
+def spec(workers: int = 8, *, device: str = "cuda", share: int = 4, **training: Any) -> Spec:
+    config = load_config({
+        "name": "test", "training": training,
+        "hardware": {"device": device, "backend": "nccl" if device == "cuda" else "gloo",
+                     "workers_per_node": share, "threads_per_worker": 2},
+        "scaling": {"workers": sorted({1, workers}), "per_worker_batches": [32]},
+    } | dict.fromkeys(STUDIES))  # fmt: skip
+    return check_spec(config, planned_runs(config))
+
+
+def node(name: str = "n1", **given: Any) -> NodeFacts:
+    facts: dict[str, Any] = {
+        "node": name, "devices": (GPU,) * 4, "driver": "580.1", "torch": "2.14.1", "cuda": "13.0",
+        "cores": 8, "memory_bytes": 100 * GB, "free_bytes": {"results": 50 * GB},
+    }  # fmt: skip
+    return NodeFacts(**facts | given)
+
+
+def test_the_check_is_of_the_widest_run_and_needs_no_dataset() -> None:
+    widest = spec()
+    assert (widest.workers, widest.nodes, widest.kind) == (8, 2, "link")
+    assert widest.data.dataset == "synthetic"
+
+
+def test_gpus_or_several_nodes_are_checked_and_one_cpu_node_is_not() -> None:
+    assert needs_check(spec(1))
+    assert needs_check(spec(8, device="cpu"))
+    assert not needs_check(spec(4, device="cpu"))
+
+
+def test_nothing_is_said_where_all_is_well() -> None:
+    assert node_findings(spec(), [node("n1"), node("n2")]) == []
+    assert shared_cores(spec(), node()) is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"devices": (GPU,) * 2}, "2 GPUs of the 4 asked for are visible; see gpu_name"),
+        ({"device_error": "driver too old", "driver": "470.82"},
+         "CUDA does not start: driver too old (torch 2.14.1 for CUDA 13.0, driver 470.82)"),
+        ({"cuda": None}, "torch 2.14.1 is built without CUDA"),
+        # Four workers of 2 GB.
+        ({"memory_bytes": 7 * GB}, "7.0 GB of memory for 4 workers, which take 8.0 GB"),
+        ({"compile_error": "no gcc"}, "nothing compiles here: no gcc; install a C compiler"),
+        ({"free_bytes": {"data": GB // 2}}, "0.5 GB free in data; free some space"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_of_the_node_with_what_to_do(wrong: dict, said: str) -> None:
+    (line,) = node_findings(spec(), [node("n1"), node("n2", **wrong)])
+    assert line.startswith("n2: ")
+    assert said in line
+    assert ";" in line
+
+
+def test_shared_devices_need_one() -> None:
+    shared = spec(4)
+    hardware = shared.hardware.model_copy(update={"allow_oversubscription": True})
+    shared = shared.model_copy(update={"hardware": hardware})
+    assert node_findings(shared, [node(devices=(GPU,))]) == []
+    assert len(node_findings(shared, [node(devices=())])) == 1
+
+
+def test_a_node_that_does_not_answer_is_missed() -> None:
+    (line,) = node_findings(spec(), [node("n1")])
+    assert line.startswith("1 of 2 nodes answered (n1)")
+
+
+def test_workers_that_share_cores_are_noted_and_wrong_is_nothing() -> None:
+    assert node_findings(spec(), [node(cores=2), node("n2")]) == []
+    assert "2 cores for 4 workers of 2 threads" in str(shared_cores(spec(), node(cores=2)))
+
+
+def test_workers_that_do_not_meet_are_told_of_ports_and_a_fault_of_nccl_of_its_log() -> None:
+    log = Path("log.txt")
+    late = group_finding(spec(), None, log)
+    assert "8 workers did not exchange a message over NCCL in time" in late
+    assert "GLOO_SOCKET_IFNAME" in late
+    one = Failure(cause=Cause.NETWORK, node="n1", rank=1, message="NCCL error")
+    assert group_finding(spec(4), one, log) == (
+        "4 workers did not exchange a message over NCCL: rank 1 on n1: NCCL error; repeat it with "
+        "NCCL_DEBUG=INFO; see log.txt"
+    )
+
+
+def test_the_memory_of_this_process_is_no_more_than_the_machine_has() -> None:
+    total_kb = Path("/proc/meminfo").read_text().split("MemTotal:")[1].split()[0]
+    found = memory_bytes()
+    assert found is not None
+    assert 0 < found <= int(total_kb) * 1024
