@@ -8,6 +8,7 @@ from dpscale.derive.columns import Columns, as_table, flags, floats, integers, t
 from dpscale.derive.searches import of_role, search_runs
 
 POWER = 4  # budgets are powers of it, of steps or of samples
+CURVE = ["step", "error_frac", "trial", "steps_to_goal", "global_batch"]
 COLUMNS: Columns = (
     texts("model optimizer kind")
     | floats("budget epochs")
@@ -19,9 +20,12 @@ COLUMNS: Columns = (
 
 
 def _best(curves: pd.DataFrame, steps: int) -> tuple[float, int]:
-    """The least error of all trials, each where it stands after so many steps, and their number."""
+    """The least error of all trials, each where it stands after so many steps, and their number.
+
+    curves: in the order of the steps.
+    """
     before = curves[curves["step"] <= steps]
-    last = before.sort_values("step").groupby("trial")["error_frac"].last()
+    last = before[~before["trial"].duplicated(keep="last")]["error_frac"]
     return float(last.min()), len(last)
 
 
@@ -36,7 +40,7 @@ def _budgets(largest: int) -> list[int]:
 def _run_rows(
     own: dict[str, Any], curves: pd.DataFrame, goal: float, train_samples: int
 ) -> list[dict[str, Any]]:
-    """curves: step, error_frac and the trial with its steps_to_goal, of a run's search."""
+    """curves: the columns CURVE of a run's search, in the order of the steps."""
     rows = []
     most = curves.groupby("global_batch")["step"].max()
     samples = int((most * most.index).max())
@@ -80,5 +84,6 @@ def budget(
             continue
         curves = curves.assign(error_frac=1 - curves["validation_accuracy_frac"])
         curves["global_batch"] = curves["global_batch"].astype(int)
+        curves = curves[CURVE].sort_values("step")
         rows += _run_rows(own, curves, goals[name], int(run["train_samples"]))
     return as_table(rows, COLUMNS)
