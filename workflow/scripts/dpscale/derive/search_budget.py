@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from dpscale.derive.columns import Columns, as_table, flags, floats, integers, texts
@@ -24,9 +25,10 @@ def _best(curves: pd.DataFrame, steps: int) -> tuple[float, int]:
 
     curves: in the order of the steps.
     """
-    before = curves[curves["step"] <= steps]
-    last = before[~before["trial"].duplicated(keep="last")]["error_frac"]
-    return float(last.min()), len(last)
+    count = int(np.searchsorted(curves["step"], steps, side="right"))
+    latest_first = curves.iloc[:count][::-1]
+    _, last = np.unique(latest_first["trial"], return_index=True)
+    return float(latest_first["error_frac"].to_numpy()[last].min()), len(last)
 
 
 def _budgets(largest: int) -> list[int]:
@@ -44,17 +46,18 @@ def _run_rows(
     rows = []
     most = curves.groupby("global_batch")["step"].max()
     samples = int((most * most.index).max())
+    by_batch = {int(str(batch)): frame for batch, frame in curves.groupby("global_batch")}
     for kind, budgets in (("steps", _budgets(int(most.max()))), ("epochs", _budgets(samples))):
         for budget in budgets:
-            for batch, of_batch in curves.groupby("global_batch"):
-                steps = budget if kind == "steps" else budget // int(str(batch))
+            for batch, of_batch in by_batch.items():
+                steps = budget if kind == "steps" else budget // batch
                 if steps < 1:
                     continue
                 error, count = _best(of_batch, steps)
                 reached = bool((of_batch["steps_to_goal"] <= steps).any())
-                epochs = steps * int(str(batch)) / train_samples
+                epochs = steps * batch / train_samples
                 rows.append(own | {
-                    "kind": kind, "global_batch": int(str(batch)), "steps": steps,
+                    "kind": kind, "global_batch": batch, "steps": steps,
                     "budget": budget if kind == "steps" else budget / train_samples,
                     "epochs": epochs, "trials": count, "validation_error_frac": error,
                     "goal_error_frac": goal, "reached": reached,
