@@ -1,10 +1,10 @@
-"""Starts runs as the rules do, and hands their records to the tests."""
+"""Starts runs as the rules do, or by hand, and hands their records to the tests."""
 
 import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,11 +12,13 @@ import pandas as pd
 import pytest
 
 from dpscale.config import load_config
+from dpscale.launch import warm
 from dpscale.plan import Spec
 from dpscale.plan.spec import build_spec
 from dpscale.records import Record, read_record
 
-RUN_SCRIPT = Path(__file__).resolve().parents[2] / "workflow/scripts/run.py"
+SCRIPTS = Path(__file__).resolve().parents[2] / "workflow/scripts"
+RUN_SCRIPT = SCRIPTS / "run.py"
 STUDIES = ("sweep", "scaling", "large_batch", "replicas", "ledger", "data_parallel")
 CONFIG: dict[str, Any] = {"name": "test", "hardware": {"allow_oversubscription": True}}
 CONFIG |= dict.fromkeys(STUDIES)  # the tests make their own specs
@@ -32,8 +34,8 @@ class Result(NamedTuple):
 class Launcher:
     """Builds specs, and runs them in processes of their own."""
 
-    def __init__(self, folder: Path, data_root: Path) -> None:
-        self.folder, self.data_root = folder, data_root
+    def __init__(self, folder: Path, data_root: Path, server: dict[str, str]) -> None:
+        self.folder, self.data_root, self.server = folder, data_root, server
 
     def spec(
         self, kind: str = "training", data: dict[str, Any] | None = None, **fields: Any
@@ -53,7 +55,7 @@ class Launcher:
     def start(
         self, spec: Spec, started: int | None = None, timeout_s: float = 300
     ) -> subprocess.CompletedProcess[str]:
-        """Launch a spec with `started` workers (its own number by default)."""
+        """Launch a spec by hand with `started` workers (its own number by default)."""
         workers = started or spec.workers
         path = self._write(spec)
         launch = [sys.executable]
@@ -87,9 +89,16 @@ class Launcher:
         return [(agent.returncode, text) for agent, text in zip(agents, errors, strict=True)]
 
     def run(self, spec: Spec, timeout_s: float = 300) -> Result:
-        """Launch a spec that must end well."""
-        ended = self.start(spec, timeout_s=timeout_s)
-        assert ended.returncode == 0, ended.stderr[-3000:]
+        """Launch a spec that must end well, as the workflow does: warm, seconds less."""
+        path = self._write(spec)
+        log = path.with_name("run.log")
+        ended = subprocess.run(
+            [sys.executable, str(SCRIPTS / "launch.py"), str(path), "--log", str(log),
+             "--history", str(path.with_name("attempts"))],
+            capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"} | self.server,
+            timeout=timeout_s, check=False,
+        )  # fmt: skip
+        assert ended.returncode == 0, ended.stderr + log.read_text()[-3000:]
         return self.result(spec)
 
     def result(self, spec: Spec) -> Result:
@@ -104,9 +113,21 @@ def data_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("data")
 
 
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """What the environment of warm starts has."""
+    folder = tmp_path_factory.mktemp("warm")
+    socket_path, process = warm.start_server(SCRIPTS / "warm.py", str(folder), threads=1)
+    yield {warm.SOCKET: socket_path}
+    process.kill()
+    process.wait()
+
+
 @pytest.fixture(scope="module")
-def launcher(tmp_path_factory: pytest.TempPathFactory, data_root: Path) -> Launcher:
-    return Launcher(tmp_path_factory.mktemp("runs"), data_root)
+def launcher(
+    tmp_path_factory: pytest.TempPathFactory, data_root: Path, server: dict[str, str]
+) -> Launcher:
+    return Launcher(tmp_path_factory.mktemp("runs"), data_root, server)
 
 
 @pytest.fixture(scope="module")

@@ -111,13 +111,19 @@ if os.environ.get("RANK") == "1":
 
 
 def test_a_sleep_in_one_rank_is_the_stragglers_and_not_the_wires(
-    launcher: Any, launched: Launched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    launcher: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arms = timing("without_loading", *DIRECT)
-    even = launched("even", kind="timed", workers=2, timing=arms, **PLAIN).steps
+    def steps_of(run: str) -> pd.DataFrame:
+        arms = timing("without_loading", *DIRECT)
+        spec = launcher.spec(run=run, kind="timed", workers=2, timing=arms, **PLAIN)
+        ended = launcher.start(spec)  # a process of its own for each rank, which reads PYTHONPATH
+        assert ended.returncode == 0, ended.stderr[-3000:]
+        return launcher.result(spec).steps
+
+    even = steps_of("even")
     (tmp_path / "sitecustomize.py").write_text(SLEEPY, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    slow = launched("slow", kind="timed", workers=2, timing=arms, **PLAIN).steps
+    slow = steps_of("slow")
 
     def straggling_s(steps: pd.DataFrame) -> float:
         own = steps[steps["arm"] == "reference"].groupby(["repeat", "step"])["step_s"]

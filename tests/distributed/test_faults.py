@@ -67,16 +67,6 @@ class Run:
         return {path.name for path in self.folder.iterdir()} - {"attempts", "run.log", "spec.json"}
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """What the environment of warm starts has."""
-    folder = tmp_path_factory.mktemp("warm")
-    socket_path, process = warm.start_server(WARM_SCRIPT, str(folder), threads=1)
-    yield {warm.SOCKET: socket_path}
-    process.kill()
-    process.wait()
-
-
 @pytest.fixture
 def make_run(
     request: pytest.FixtureRequest, launcher: Any, tmp_path: Path

@@ -52,8 +52,10 @@ def test_running_statistics_drift_apart_only_without_broadcast(launched: Launche
         result = launched(run, broadcast_buffers=broadcast, **REPLICAS)
         return max(row["buffer_difference_frac"] for row in result.record.replicas)
 
-    # With broadcast the ranks differ only by the update of the last forward pass.
-    assert drift("no_broadcast", False) > 2 * drift("broadcast", True)
+    # With broadcast the ranks differ only by the update of the last forward pass. Without, by
+    # those of all passes: 1 / sqrt(m (2 - m)) = 2.3 times as much for independent batches and
+    # m = 0.1, and how much for these depends on the rounding of the processor.
+    assert drift("no_broadcast", False) > drift("broadcast", True)
 
 
 def test_training_loss_does_not_depend_on_the_broadcast_of_buffers(launched: Launched) -> None:

@@ -1,6 +1,6 @@
 """Small valid tidy tables for tests: whole labs whose numbers can be worked out by hand.
 
-`full_lab()` returns every tidy table, `derived_lab()` every derived one. One worker's epoch of
+`full_lab()` returns every tidy table, `derived_lab()` the derived ones. One worker's epoch of
 TRAIN_SAMPLES samples takes `one_worker_epoch_s(b)` seconds without loading and LOADING_FACTOR
 times that with it; N workers take `two_worker_factor ** log2(N)` times as long. The repeats'
 offsets are symmetric, so every median is exact.
@@ -21,6 +21,7 @@ import local_sgd_builders
 import lr_scaling_builders
 import model_averaging_builders
 import steps_to_goal_builders
+from dpscale.derive.tables import Derived
 from dpscale.records.tidy import SCHEMAS
 
 Rows = list[dict[str, Any]]
@@ -326,7 +327,14 @@ def full_lab(
     arms that split a step, the link runs and the compression run too. two_nodes: the assignment
     ran on two nodes as well.
     """
-    runs, steps = _timed(two_worker_factor, np.random.default_rng(seed), noise)
+    tables = _full_lab(two_worker_factor, seed, noise, direct, two_nodes)
+    copies = {name: frame.copy() for name, frame in tables.items()}
+    return without_runs(copies, not_run) if not_run else copies
+
+
+@functools.cache
+def _full_lab(factor: float, seed: int, noise: float, direct: bool, two_nodes: bool) -> Tables:
+    runs, steps = _timed(factor, np.random.default_rng(seed), noise)
     training, epochs, training_steps = _training()
     ledger = [run_row(f"ledger-n{n}", kind="ledger", study="ledger", workers=n) for n in (2, 4)]
     missing = run_row("data_parallel-n2", study="data_parallel", workers=2,
@@ -336,10 +344,10 @@ def full_lab(
     made |= {"runs": runs + training + ledger + [missing], "epochs": epochs}
     made["steps"] = steps + training_steps
     if direct:
-        for rows in (_direct(runs, two_worker_factor), _link_and_hooks(two_worker_factor)):
+        for rows in (_direct(runs, factor), _link_and_hooks(factor)):
             for name, added in rows.items():
                 made[name] += added
-    for name, added in _assignment(two_worker_factor, two_nodes).items():
+    for name, added in _assignment(factor, two_nodes).items():
         made[name] += added
     averaging = model_averaging_builders.study_rows()
     averaging["runs"] = [run_row(**row) for row in averaging["runs"]]
@@ -362,8 +370,7 @@ def full_lab(
     searched["runs"] = [run_row(**row) for row in searched["runs"]]
     for name, added in searched.items():
         made[name] += added
-    tables = {name: table(name, rows) for name, rows in made.items()}
-    return without_runs(tables, not_run) if not_run else tables
+    return {name: table(name, rows) for name, rows in made.items()}
 
 
 def without_runs(tables: Tables, names: Sequence[str]) -> Tables:
@@ -381,14 +388,11 @@ def without_runs(tables: Tables, names: Sequence[str]) -> Tables:
 
 
 @functools.cache
-def _derived_lab(options: tuple[tuple[str, Any], ...]) -> Tables:
-    from dpscale.derive.tables import derive_all
-
-    return derive_all(full_lab(**dict(options)))
+def _derived_lab(options: tuple[tuple[str, Any], ...]) -> Derived:
+    return Derived(full_lab(**dict(options)))
 
 
-def derived_lab(**options: Any) -> Tables:
-    """Return every derived table of `full_lab(**options)`, a copy, by table name."""
+def derived_lab(**options: Any) -> Derived:
+    """Return the derived tables of `full_lab(**options)`, each made when a test reads it."""
     options["not_run"] = tuple(options.get("not_run", ()))
-    made = _derived_lab(tuple(sorted(options.items())))
-    return {name: frame.copy() for name, frame in made.items()}
+    return _derived_lab(tuple(sorted(options.items())))

@@ -1,7 +1,7 @@
 """What a figure shows, and faults of its labels that people would see: cut off, or overlapping."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 import pandas as pd
@@ -11,16 +11,15 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from dpscale.figures import FIGURES, style
+from lazy import Lazy
 
-Tables = dict[str, pd.DataFrame]
+Tables = Mapping[str, pd.DataFrame]
 OVERLAP_PX = 1.0
 
 
-def as_read(tables: Tables) -> Tables:
+def as_read(tables: Tables) -> Lazy[pd.DataFrame]:
     """Return the tables as they come back from CSV files."""
-    return {
-        name: pd.read_csv(io.StringIO(table.to_csv(index=False))) for name, table in tables.items()
-    }
+    return Lazy(tables, lambda name: pd.read_csv(io.StringIO(tables[name].to_csv(index=False))))
 
 
 def draw(name: str, tables: Tables) -> tuple[Figure, pd.DataFrame]:

@@ -1,8 +1,6 @@
 """All answers together: complete, typed, withheld where a result is missing, written as JSON."""
 
 import json
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,16 +8,16 @@ from typing import Any
 import pytest
 
 from builders import Tables, derived_lab, empty_lab, full_lab
-from dpscale.derive.tables import derive_all
+from dpscale.derive.tables import Derived
 from dpscale.reporting.answer import Answer, Value, dump_answers, load_answers
 from dpscale.reporting.answers import answer_all, chosen, findings
+from script_calls import Ended, call
 
 IDS = [
     *("Q1", "Q2", "Q3.1", "Q3.2", "Q4.1", "Q4.2", "Q5", "Q6", "Q7"),
     *("H1", "H2", "H3", "H4", "H5", "H6"),
     *("S1", "S2", "S3", "S4"),
 ]
-SCRIPT = Path(__file__).parents[2] / "workflow" / "scripts" / "answer.py"
 
 
 @cache
@@ -153,7 +151,7 @@ def test_a_run_that_is_missing_withholds_just_the_conclusions_that_need_it(run, 
 def test_a_failed_run_withholds_as_a_missing_one_does():
     tidy = full_lab(not_run=["scaling-n4-b128"])
     tidy["runs"].loc[tidy["runs"]["run"] == "scaling-n4-b128", "status"] = "failed"
-    found = answer_all(derive_all(tidy), tidy)
+    found = answer_all(Derived(tidy), tidy)
     assert found[1].missing == ["scaling, N = 4, b = 128: failed"]
 
 
@@ -166,7 +164,7 @@ def test_values_of_a_missing_cell_are_null_and_those_of_others_stay():
 
 def test_without_any_run_every_conclusion_is_withheld_and_every_value_null():
     tidy = empty_lab()
-    found = answer_all(derive_all(tidy), tidy)
+    found = answer_all(Derived(tidy), tidy)
     assert [one.id for one in found] == IDS
     assert all(one.missing for one in found)
     assert all(value.value is None for one in found for value in one.values.values())
@@ -210,7 +208,7 @@ def test_a_study_that_the_configuration_leaves_out_is_said_to_be_left_out():
         name: frame[~frame["run"].isin(gone)] if "run" in frame else frame
         for name, frame in tidy.items()
     }
-    found = {one.id: one for one in answer_all(derive_all(tidy), tidy)}
+    found = {one.id: one for one in answer_all(Derived(tidy), tidy)}
     assert {name for name in IDS if found[name].missing} == {"Q4.1", "Q4.2"}
     assert "the study large_batch is left out of the configuration" in found["Q4.1"].sentence
     assert "once this result exists" not in " ".join(found["Q4.2"].paragraphs)
@@ -224,34 +222,21 @@ def test_a_subject_that_the_configuration_leaves_out_has_no_finding():
         name: frame[frame["run"].isin(names)] if "run" in frame else frame
         for name, frame in tidy.items()
     }
-    derived = derive_all(tidy)
+    derived = Derived(tidy)
     found = chosen(answer_all(derived, tidy), derived)
     assert [one.question for one in found] == ["H3", "H6"]
 
 
 def test_findings_of_a_subject_without_results_say_so():
     tidy = empty_lab()
-    derived = derive_all(tidy)
+    derived = Derived(tidy)
     found = findings(answer_all(derived, tidy), derived)
     assert found[1] == "No finding on accuracy: Q4.1, Q4.2 and H6 lack results."
 
 
-def run_script(folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [
-            sys.executable,
-            str(SCRIPT),
-            "--tables",
-            str(folder),
-            "--derived",
-            str(folder),
-            "--output",
-            str(folder / "answers.json"),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def run_script(folder: Path) -> Ended:
+    given = ("--tables", folder, "--derived", folder, "--output", folder / "answers.json")
+    return call("answer", *given)
 
 
 def test_the_script_writes_the_same_answers_from_files(tmp_path):

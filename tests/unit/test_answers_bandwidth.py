@@ -3,8 +3,6 @@
 import pytest
 
 from answer_checks import answers, around, edited, lab, of_factor, text_of
-from builders import derived_lab, full_lab
-from dpscale.reporting.answers import answer_all
 
 
 def test_bandwidth_is_bytes_of_the_epoch_over_its_communication_time():
@@ -148,8 +146,7 @@ def test_a_link_without_a_fit_says_why():
 
 @pytest.mark.parametrize("run", ["link-n2", "compression-n2"])
 def test_a_planned_link_or_compression_run_without_a_result_withholds_the_conclusion(run):
-    options = {"not_run": (run,)}
-    found = {one.id: one for one in answer_all(derived_lab(**options), full_lab(**options))}
+    found = answers(*lab(not_run=(run,)))
     assert len(found["Q3.2"].missing) == 1
     assert found["Q3.2"].missing[0].endswith("not run yet")
     assert found["Q3.1"].missing == []

@@ -5,11 +5,10 @@ from functools import cache
 import pytest
 
 import lr_scaling_builders as study
-from answer_checks import table_of, text_of
+from answer_checks import answers, table_of, text_of
 from builders import full_lab, run_row, table
-from dpscale.derive.tables import derive_all
+from dpscale.derive.tables import Derived
 from dpscale.reporting.answer import Answer
-from dpscale.reporting.answers import answer_all
 
 FLAT = (2.1, 2.3, 2.2)
 
@@ -20,7 +19,7 @@ def answered(*changed: tuple[study.Way, study.Errors]) -> Answer:
     tidy = {name: frame.iloc[:0] for name, frame in full_lab().items()}
     rows = study.rows(run_row, study.ERRORS | dict(changed))
     tidy |= {name: table(name, made) for name, made in rows.items()}
-    return next(one for one in answer_all(derive_all(tidy), tidy) if one.id == "S2")
+    return answers(Derived(tidy), tidy)["S2"]
 
 
 def test_the_sentence_names_what_kept_the_error_what_lost_it_and_the_elbow() -> None:

@@ -5,11 +5,10 @@ from functools import cache
 import pytest
 
 import steps_to_goal_builders as planted
-from answer_checks import table_of, text_of
+from answer_checks import answers, table_of, text_of
 from builders import empty_lab, run_row, table
-from dpscale.derive.tables import derive_all
+from dpscale.derive.tables import Derived
 from dpscale.reporting.answer import Answer
-from dpscale.reporting.answers import answer_all
 
 CURVES = {("mlp", "sgd"): 40.0, ("mlp", "nesterov"): 120.0}
 
@@ -20,7 +19,7 @@ def built(nesterov: float = 120.0, sgd: float = 40.0, slope: float = 1.0, lr: fl
     rows = planted.rows({("mlp", "sgd"): sgd, ("mlp", "nesterov"): nesterov}, slope=slope, lr=lr)
     rows["runs"] = [run_row(**row, status=status) for row in rows["runs"]]
     tidy = empty_lab() | {name: table(name, own) for name, own in rows.items()}
-    return next(one for one in answer_all(derive_all(tidy), tidy) if one.id == "S1")
+    return answers(Derived(tidy), tidy)["S1"]
 
 
 def test_perfect_scaling_and_its_end_are_told_with_their_interval():

@@ -2,8 +2,7 @@
 
 from answer_checks import answers, edited, edited_where, lab, table_of, text_of
 from builders import full_lab
-from dpscale.derive.tables import derive_all
-from dpscale.reporting.answers import answer_all
+from dpscale.derive.tables import Derived
 
 NOTHING = dict.fromkeys(
     ("step_s", "exposed_step_s", "speedup_ratio", "efficiency_frac"), float("nan")
@@ -101,6 +100,6 @@ def test_a_lab_without_link_runs_has_no_prediction_and_says_so():
         name: frame[~frame["run"].isin(gone)] if "run" in frame else frame
         for name, frame in tidy.items()
     }
-    found = {one.id: one for one in answer_all(derive_all(tidy), tidy)}
+    found = answers(Derived(tidy), tidy)
     assert found["Q3.2"].missing == []
     assert "is not predicted: the link has no fit at N = 2" in text_of(found["Q3.2"])

@@ -5,7 +5,7 @@ import pytest
 
 from builders import derived_lab, full_lab
 from dpscale.derive.formulas import full_run_seconds, share_margin, workers_of_steps
-from dpscale.derive.tables import derive_all
+from dpscale.derive.tables import Derived
 
 
 def row(table: str, *, lab: dict[str, pd.DataFrame] | None = None, **cell) -> pd.Series:
@@ -161,7 +161,7 @@ def mnist_lab(accuracy: float, epochs: int = 40) -> dict[str, pd.DataFrame]:
     last = of_assignment & (curve["epoch"] == epochs)
     shift = 0.0001 * (curve["seed"] - 1)
     curve.loc[last, "test_accuracy_frac"] = (accuracy + shift)[last]
-    return derive_all(tidy | {"runs": runs, "epochs": curve})
+    return Derived(tidy | {"runs": runs, "epochs": curve})
 
 
 def verdict(lab: dict[str, pd.DataFrame], quantity: str, **cell) -> tuple[str, object]:
@@ -218,7 +218,7 @@ def test_full_batches_agree_with_the_published_steps_that_have_a_fraction():
         train_samples=tidy["runs"]["train_samples"].mask(own, 60_000),
         dataset=tidy["runs"]["dataset"].mask(own, "mnist"),
     )
-    made = row("assignment_published", lab=derive_all(tidy | {"runs": runs}), quantity="steps",
+    made = row("assignment_published", lab=Derived(tidy | {"runs": runs}), quantity="steps",
                nodes=1)  # fmt: skip
     assert (made["published"], made["measured"]) == (18_750, 18_720)
     assert made["verdict"] == "agrees"

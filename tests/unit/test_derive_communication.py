@@ -34,7 +34,7 @@ def test_computation_and_communication_add_up_to_the_epoch():
     table = derived_lab()["communication"].dropna(subset="subtraction_s")
     assert len(table) == 9
     total = table["compute_s"] + table["subtraction_s"]
-    assert list(total) == pytest.approx(list(table["epoch_s"]), rel=1e-15)
+    assert list(total) == pytest.approx(list(table["epoch_s"]), rel=1e-12)
 
 
 def test_interval_of_the_subtraction_spans_the_differences_of_the_extremes_of_three():

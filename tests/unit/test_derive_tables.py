@@ -1,7 +1,6 @@
 """The registry, the column types, the guard of one machine, and the script."""
 
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -9,9 +8,9 @@ import pytest
 
 from builders import derived_lab, empty_lab, full_lab, run_row, table
 from dpscale.derive.same_machine import MixedMachinesError, require_same_machine
-from dpscale.derive.tables import COLUMNS, DERIVED, TIDY, derive_all, derived_inputs, in_order
+from dpscale.derive.tables import COLUMNS, DERIVED, TIDY, Derived, derived_inputs, in_order
+from script_calls import call
 
-SCRIPT = Path(__file__).resolve().parents[2] / "workflow" / "scripts" / "derive.py"
 FIXED = {
     "sweep": "per_worker_batch status epoch_s epoch_s_low epoch_s_high samples_per_s "
     "peak_memory_bytes utilisation_frac repeats",
@@ -27,10 +26,7 @@ FIXED = {
 }
 
 
-def derive(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run the script."""
-    command = [sys.executable, str(SCRIPT), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+derive = partial(call, "derive")
 
 
 def written(lab: dict[str, pd.DataFrame], folder: Path) -> Path:
@@ -49,7 +45,7 @@ def test_fixed_columns_come_first_and_in_their_order(name):
 
 @pytest.mark.parametrize("name", DERIVED)
 def test_tables_of_no_runs_have_no_rows_and_the_columns_of_full_ones(name):
-    empty = derive_all(empty_lab())[name]
+    empty = Derived(empty_lab())[name]
     assert empty.empty
     assert dict(empty.dtypes.astype(str)) == COLUMNS[name]
     assert dict(derived_lab()[name].dtypes.astype(str)) == COLUMNS[name]

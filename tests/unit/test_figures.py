@@ -7,23 +7,24 @@ import pytest
 from matplotlib.figure import Figure
 
 from builders import derived_lab, full_lab, without_runs
-from dpscale.derive.tables import derive_all
+from dpscale.derive.tables import Derived
 from dpscale.figures import FIGURES, batch_sweep, draw_figure, ledger, speedup, style
 from figure_checks import as_read, axes_texts, label_faults
+from lazy import Lazy
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(scope="module")
-def lab() -> dict[str, pd.DataFrame]:
+def lab() -> Derived:
     return derived_lab()
 
 
 @pytest.fixture(scope="module")
-def unmeasured() -> dict[str, pd.DataFrame]:
+def unmeasured() -> Lazy[pd.DataFrame]:
     """The tables of a lab that is planned and not run, as they come back from CSV files."""
     full = full_lab()
-    return as_read(derive_all(without_runs(full, full["runs"].run.tolist())))
+    return as_read(Derived(without_runs(full, full["runs"].run.tolist())))
 
 
 def sweep(
@@ -56,7 +57,7 @@ def test_no_label_is_cut_off_or_covers_another(name, lab):
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_of_nothing_says_so(name, lab):
-    _, drawn = draw_figure(name, {source: table.iloc[:0] for source, table in lab.items()})
+    _, drawn = draw_figure(name, Lazy(lab, lambda source: lab[source].iloc[:0]))
     assert "nothing measured yet" in FIGURES[name].alt(drawn)
 
 

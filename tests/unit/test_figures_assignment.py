@@ -1,19 +1,19 @@
 """The figures of the cluster-training assignment: what they draw, and what they leave out."""
 
-import pandas as pd
 import pytest
 
 from builders import derived_lab
+from dpscale.derive.tables import Derived
 from figure_checks import bars, draw, label_faults, points
 
 
-def lab(**options) -> dict[str, pd.DataFrame]:
+def lab(**options) -> Derived:
     return derived_lab(**options)
 
 
-def judged(quantity: str, **cell) -> dict[str, pd.DataFrame]:
+def judged(quantity: str, **cell) -> Derived:
     """The lab's tables with one published figure made comparable."""
-    tables = dict(lab())
+    tables = lab()
     rows = tables["assignment_published"]
     chosen = rows["quantity"] == quantity
     for column, value in cell.items():
@@ -48,7 +48,7 @@ def test_efficiencies_are_drawn_as_the_table_has_them():
     ],
 )
 def test_published_figures_are_drawn_only_where_they_can_be_compared(figure, quantity, cell):
-    def diamonds(tables: dict[str, pd.DataFrame]) -> int:
+    def diamonds(tables: Derived) -> int:
         drawn, _ = draw(figure, tables)
         return sum(line.get_marker() == "D" and line.get_fillstyle() == "none"
                    for axes in drawn.axes for line in axes.lines)  # fmt: skip
@@ -73,10 +73,8 @@ def test_the_parts_of_an_epoch_fill_its_bar():
 
 
 def test_a_part_below_zero_is_drawn_left_of_zero():
-    tables = dict(lab())
-    rows = tables["assignment_split"]
-    tables["assignment_split"] = rows.assign(overhead_frac=-0.1)
-    figure, _ = draw("assignment_split", tables)
+    rows = lab()["assignment_split"].assign(overhead_frac=-0.1)
+    figure, _ = draw("assignment_split", lab() | {"assignment_split": rows})
     assert any(start + width < 0 or (start <= 0 and width < 0)
                for start, width in bars(figure.axes[0]))  # fmt: skip
 

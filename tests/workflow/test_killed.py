@@ -7,7 +7,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from checkouts import CONFIG, COPIED, ROOT, command, snakemake
+from checkouts import CONFIG, COPIED, ROOT, WITHOUT_SLURM, command, snakemake
 
 TARGET = "results/smoke/runs/scaling-n2-b32/record.json"
 
@@ -20,7 +20,7 @@ def test_the_call_after_a_kill_needs_no_unlock_and_meets_no_worker_of_the_killed
         copy(ROOT / name, tmp_path / name)
     killed = subprocess.Popen(
         [*command(), TARGET, "--configfile", CONFIG], cwd=tmp_path, start_new_session=True,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env=WITHOUT_SLURM, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     log = tmp_path / "results/smoke/logs/scaling-n2-b32.log"
     end = time.monotonic() + 120

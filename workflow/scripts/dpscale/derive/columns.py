@@ -35,8 +35,13 @@ def known(value: Any) -> Any:
 
 def as_table(rows: Iterable[Mapping[str, Any]], columns: Columns) -> pd.DataFrame:
     """Return the rows as a table of exactly these columns and types; what a row lacks is null."""
-    named = [{name: known(value) for name, value in row.items()} for row in rows]
-    frame = pd.DataFrame(named, columns=list(columns), dtype=object)
-    # Float64 on the way, since a column of objects with None does not turn into float64 itself
-    nullable = {name: kind.replace("float64", "Float64") for name, kind in columns.items()}
-    return frame.astype(nullable).astype(columns)
+    named = list(rows)
+    return pd.DataFrame(
+        {name: _column([known(row.get(name)) for row in named], columns[name]) for name in columns}
+    )
+
+
+def _column(values: list[Any], kind: str) -> pd.Series:
+    """Return the values as a column; None is null."""
+    # Float64 on the way, since objects with None do not turn into float64 themselves
+    return pd.Series(values, dtype=kind.replace("float64", "Float64")).astype(kind)

@@ -89,7 +89,7 @@ def critical_batch(steps: dict[int, float]) -> Fit:
     b_crit = float(np.exp(points.log_b_crit))
     if points.open_ended(b_crit):
         return Fit("no bend")
-    ends = [_interval(points, which) for which in (0, 1)]
+    ends = _intervals(points)
     known = [None if points.open_ended(end) else end for end in ends[0]]
     return Fit(
         "complete",
@@ -98,14 +98,16 @@ def critical_batch(steps: dict[int, float]) -> Fit:
     )  # fmt: skip
 
 
-def _interval(points: Points, which: int) -> tuple[float, float]:
+def _intervals(points: Points) -> list[tuple[float, float]]:
+    """Return the intervals of B_crit and of S_min, of the same resamples."""
     interval = stats.bootstrap(
         (points.residuals,),
-        lambda drawn, axis: points.solve(points.fitted + drawn)[which],
+        lambda drawn, axis: np.stack(points.solve(points.fitted + drawn)),
         n_resamples=RESAMPLES, confidence_level=CONFIDENCE, method="percentile",
         vectorized=True, batch=500, rng=np.random.default_rng(SEED),
     ).confidence_interval  # fmt: skip
-    return float(np.exp(interval.low)), float(np.exp(interval.high))
+    ends = np.exp([interval.low, interval.high])
+    return [(float(low), float(high)) for low, high in ends.T]
 
 
 def b_crit_ratio(steps: dict[int, float], base: dict[int, float]) -> tuple[float, float, float]:

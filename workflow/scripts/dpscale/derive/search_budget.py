@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from dpscale.derive.columns import Columns, as_table, flags, floats, integers, texts
 from dpscale.derive.searches import of_role, search_runs
 
 POWER = 4  # budgets are powers of it, of steps or of samples
+CURVE = ["step", "error_frac", "trial", "steps_to_goal", "global_batch"]
 COLUMNS: Columns = (
     texts("model optimizer kind")
     | floats("budget epochs")
@@ -19,10 +21,14 @@ COLUMNS: Columns = (
 
 
 def _best(curves: pd.DataFrame, steps: int) -> tuple[float, int]:
-    """The least error of all trials, each where it stands after so many steps, and their number."""
-    before = curves[curves["step"] <= steps]
-    last = before.sort_values("step").groupby("trial")["error_frac"].last()
-    return float(last.min()), len(last)
+    """The least error of all trials, each where it stands after so many steps, and their number.
+
+    curves: in the order of the steps.
+    """
+    count = int(np.searchsorted(curves["step"], steps, side="right"))
+    latest_first = curves.iloc[:count][::-1]
+    _, last = np.unique(latest_first["trial"], return_index=True)
+    return float(latest_first["error_frac"].to_numpy()[last].min()), len(last)
 
 
 def _budgets(largest: int) -> list[int]:
@@ -36,21 +42,22 @@ def _budgets(largest: int) -> list[int]:
 def _run_rows(
     own: dict[str, Any], curves: pd.DataFrame, goal: float, train_samples: int
 ) -> list[dict[str, Any]]:
-    """curves: step, error_frac and the trial with its steps_to_goal, of a run's search."""
+    """curves: the columns CURVE of a run's search, in the order of the steps."""
     rows = []
     most = curves.groupby("global_batch")["step"].max()
     samples = int((most * most.index).max())
+    by_batch = {int(str(batch)): frame for batch, frame in curves.groupby("global_batch")}
     for kind, budgets in (("steps", _budgets(int(most.max()))), ("epochs", _budgets(samples))):
         for budget in budgets:
-            for batch, of_batch in curves.groupby("global_batch"):
-                steps = budget if kind == "steps" else budget // int(str(batch))
+            for batch, of_batch in by_batch.items():
+                steps = budget if kind == "steps" else budget // batch
                 if steps < 1:
                     continue
                 error, count = _best(of_batch, steps)
                 reached = bool((of_batch["steps_to_goal"] <= steps).any())
-                epochs = steps * int(str(batch)) / train_samples
+                epochs = steps * batch / train_samples
                 rows.append(own | {
-                    "kind": kind, "global_batch": int(str(batch)), "steps": steps,
+                    "kind": kind, "global_batch": batch, "steps": steps,
                     "budget": budget if kind == "steps" else budget / train_samples,
                     "epochs": epochs, "trials": count, "validation_error_frac": error,
                     "goal_error_frac": goal, "reached": reached,
@@ -80,5 +87,6 @@ def budget(
             continue
         curves = curves.assign(error_frac=1 - curves["validation_accuracy_frac"])
         curves["global_batch"] = curves["global_batch"].astype(int)
+        curves = curves[CURVE].sort_values("step")
         rows += _run_rows(own, curves, goals[name], int(run["train_samples"]))
     return as_table(rows, COLUMNS)

@@ -1,6 +1,7 @@
 """Medians with 95% bootstrap intervals, and what an interval lets one say."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -47,9 +48,17 @@ def _estimate(
 
     paired: value i of one sample belongs to value i of the other, and both are drawn together.
     """
-    count = min(len(sample) for sample in samples)
+    return _of_values(statistic, paired, *(tuple(map(float, sample)) for sample in samples))
+
+
+@cache  # the seed is fixed, and many tables ask for the same median
+def _of_values(
+    statistic: Callable[..., np.ndarray], paired: bool, *values: tuple[float, ...]
+) -> Estimate:
+    count = min(map(len, values))
     if count == 0:
         return UNKNOWN
+    samples = [np.array(sample) for sample in values]
     value = float(statistic(*samples, axis=-1))
     if count < 2:
         return Estimate(value, None, None, count)

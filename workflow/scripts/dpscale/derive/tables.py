@@ -1,6 +1,6 @@
 """The registry of derived tables: what makes each, from which tables, with which columns."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from graphlib import TopologicalSorter
 
 import pandas as pd
@@ -195,10 +195,35 @@ def in_order(names: Iterable[str]) -> list[str]:
     return [name for name in TopologicalSorter(graph).static_order() if name in asked]
 
 
-def derive_all(tidy: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Return every derived table, keyed by name, of these tidy tables (all of TIDY)."""
-    made: dict[str, pd.DataFrame] = {}
-    for name in in_order(DERIVED):
-        function, inputs = DERIVED[name]
-        made[name] = function(*[tidy[given] if given in TIDY else made[given] for given in inputs])
-    return made
+class Derived(Mapping[str, pd.DataFrame]):
+    """The derived tables of some tidy tables (all of TIDY), each made when it is first read.
+
+    What a reader is given is a copy: to change it changes no other table.
+    """
+
+    def __init__(self, tidy: Mapping[str, pd.DataFrame]) -> None:
+        self._tidy = {name: tidy[name].copy() for name in TIDY}
+        self._made: dict[str, pd.DataFrame] = {}
+        self._instead: dict[str, pd.DataFrame] = {}
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        return (self._instead[name] if name in self._instead else self._make(name)).copy()
+
+    def __or__(self, instead: Mapping[str, pd.DataFrame]) -> "Derived":
+        """Return these tables with some replaced; the others are made as if none were."""
+        changed = Derived(self._tidy)
+        changed._made, changed._instead = self._made, {**self._instead, **instead}
+        return changed
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(DERIVED)
+
+    def __len__(self) -> int:
+        return len(DERIVED)
+
+    def _make(self, name: str) -> pd.DataFrame:
+        if name not in self._made:
+            function, inputs = DERIVED[name]
+            given = [self._tidy[one] if one in TIDY else self._make(one) for one in inputs]
+            self._made[name] = function(*given)
+        return self._made[name]

@@ -78,19 +78,20 @@ def _planned(inputs: Inputs) -> set[str]:
     return {study for row in inputs.tidy_rows("runs") for study in str(row["study"]).split("+")}
 
 
+def answer_one(question: str, inputs: Inputs) -> Answer:
+    """Return the answer to a question.
+
+    Where its tables lack a result it says so and names the cells, or the study where the
+    configuration leaves it out.
+    """
+    found, study = QUESTIONS[question](inputs), STUDIES[question]
+    left_out = found.missing and study not in _planned(inputs)
+    return prose.left_out(found, study) if left_out else found
+
+
 def answer_all(
     derived: Mapping[str, pd.DataFrame], tidy: Mapping[str, pd.DataFrame]
 ) -> list[Answer]:
-    """Return the answers to all questions in order, from tables keyed by name.
-
-    A question whose tables lack a result gets an answer that says so and names the cells, or
-    the study where the configuration leaves it out.
-    """
+    """Return the answers to all questions in order, from tables keyed by name."""
     inputs = Inputs(derived, tidy)
-    planned, found = _planned(inputs), [answer(inputs) for answer in QUESTIONS.values()]
-    return [
-        prose.left_out(one, STUDIES[one.id])
-        if one.missing and STUDIES[one.id] not in planned
-        else one
-        for one in found
-    ]
+    return [answer_one(question, inputs) for question in QUESTIONS]
