@@ -15,6 +15,7 @@ from worker_processes import workers_of
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("Snakefile", "rules", "workflow", "config", "profiles", "slurm", "report", "envs")
 BIN = Path(sys.executable).parent
+IMPATIENT = Path(__file__).with_name("impatient.py")
 
 
 class Workflow:
@@ -40,7 +41,7 @@ class Workflow:
             "PATH": f"{BIN}:{os.environ['PATH']}", "HOME": os.environ["HOME"], **environment,
         }  # fmt: skip
         call = self.cluster.start(
-            str(BIN / "snakemake"), *arguments, "--profile", "slurm", "--configfile", self.config,
+            sys.executable, str(IMPATIENT), *arguments, "--profile", "slurm", "--configfile", self.config,
             "--slurm-init-seconds-before-status-checks", "3",
             cwd=self.folder, env=variables, stdout=log, stderr=log,
         )  # fmt: skip
