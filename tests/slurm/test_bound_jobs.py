@@ -7,8 +7,8 @@ from typing import Any
 
 from workflow import Workflow
 
-# run.py of these runs: each rank says what it sees, and the first one leaves what makes a run whole.
-TELL = '''
+# run.py of these runs: each rank says what it sees; the first one leaves what makes a run whole.
+TELL = """
 import json, os, sys
 from pathlib import Path
 
@@ -22,7 +22,7 @@ seen = {
 if rank == "0":
     (folder / "steps.parquet").touch()
     (folder / "record.json").touch()
-'''
+"""
 STUDIES = ("sweep", "scaling", "communication", "large_batch", "ledger", "data_parallel")
 RUN = "replicas-baseline-n2-b16"
 CONFIG: dict[str, Any] = {

@@ -41,7 +41,8 @@ class Workflow:
             "PATH": f"{BIN}:{os.environ['PATH']}", "HOME": os.environ["HOME"], **environment,
         }  # fmt: skip
         call = self.cluster.start(
-            sys.executable, str(IMPATIENT), *arguments, "--profile", "slurm", "--configfile", self.config,
+            sys.executable, str(IMPATIENT), *arguments,
+            "--profile", "slurm", "--configfile", self.config,
             "--slurm-init-seconds-before-status-checks", "3",
             cwd=self.folder, env=variables, stdout=log, stderr=log,
         )  # fmt: skip
