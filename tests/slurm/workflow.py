@@ -32,6 +32,7 @@ class Workflow:
         self.config = config if isinstance(config, str) else "config/own.json"
         if not isinstance(config, str):
             (folder / self.config).write_text(json.dumps(config))
+        self.before: tuple[str, ...] = ()  # words of a command that runs snakemake
         self._calls: list[subprocess.Popen[str]] = []
 
     def start(self, *arguments: str, **environment: str) -> "subprocess.Popen[str]":
@@ -41,7 +42,7 @@ class Workflow:
             "PATH": f"{BIN}:{os.environ['PATH']}", "HOME": os.environ["HOME"], **environment,
         }  # fmt: skip
         call = self.cluster.start(
-            sys.executable, str(IMPATIENT), *arguments,
+            *self.before, sys.executable, str(IMPATIENT), *arguments,
             "--profile", "slurm", "--configfile", self.config,
             "--slurm-init-seconds-before-status-checks", "3",
             cwd=self.folder, env=variables, stdout=log, stderr=log,
