@@ -89,6 +89,13 @@ def test_hostile_cells_and_captions_are_escaped(make_report):
     assert "script" not in Page(text).tags
 
 
+def test_the_machine_has_as_many_devices_as_the_run_that_saw_most(make_report, tmp_path):
+    (tmp_path / "provenance.json").write_text('{"device": "A100", "devices": 1}', encoding="utf-8")
+    assert ("Devices seen by a run", "1") in make_report().machine
+    runs = runs_table().assign(devices_per_machine=[1, 4, None])
+    assert ("Devices seen by a run", "4") in make_report(runs=runs).machine
+
+
 def test_a_missing_answer_is_an_error_that_names_it(make_report):
     with pytest.raises(MissingAnswerError, match=r"no answer to Q3\.1, Q7"):
         make_report(answers=[a for a in lab_answers() if a.id not in ("Q3.1", "Q7")])

@@ -23,7 +23,7 @@ from namespaces import join, kill_inside, lacking, make_switch, remove, run
 TOOLS = {"slurmctld": "slurm-wlm", "slurmd": "slurm-wlm", "munged": "munge", "ip": "iproute2"}
 NETWORK = "10.78.0"
 LOGIN = f"{NETWORK}.254"
-CPUS, MEMORY_MB = 2, 4000
+CPUS, GPUS, MEMORY_MB = 2, 2, 4000
 UP_S = 60
 CONFIG = """
 ClusterName=testcluster
@@ -40,10 +40,11 @@ SlurmdPidFile={folder}/slurmd-%n.pid
 SlurmctldLogFile={folder}/slurmctld.log
 SlurmdLogFile={folder}/slurmd-%n.log
 ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
+TaskPlugin=task/affinity
 MpiDefault=none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
+GresTypes=gpu
 SlurmdParameters=config_overrides
 AccountingStorageType=accounting_storage/none
 JobAcctGatherType=jobacct_gather/none
@@ -51,10 +52,11 @@ PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 ReturnToService=2
 SlurmdTimeout=20
+SchedulerParameters=batch_sched_delay=0,sched_interval=2
 KillWait=10
 MinJobAge=600
 NodeName=n[1-{nodes}] NodeAddr={network}.[1-{nodes}] CPUs={cpus} Boards=1 SocketsPerBoard=1 \
-CoresPerSocket={cpus} ThreadsPerCore=1 RealMemory={memory} State=UNKNOWN
+CoresPerSocket={cpus} ThreadsPerCore=1 RealMemory={memory} Gres=gpu:{gpus} State=UNKNOWN
 PartitionName=work Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1
 PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=10
 """
@@ -80,7 +82,11 @@ def missing() -> str | None:
 
 
 class Cluster:
-    """Nodes n1, n2, ... of 2 CPUs each, up while the block runs; nothing is left of them after."""
+    """Nodes n1, n2, ..., up while the block runs; nothing is left of them after.
+
+    Each has 2 CPUs, to which it binds what runs on it, and 2 GPUs that are device files alone. They
+    are the same CPUs on all nodes, those of the machine.
+    """
 
     def __init__(self, nodes: int = 2) -> None:
         self.nodes = [f"n{number}" for number in range(1, nodes + 1)]
@@ -185,17 +191,21 @@ class Cluster:
             join(switch, self._namespace(node), port=node, interface="eth0", address=address)
 
     def _configure(self) -> None:
-        """Write slurm.conf and hosts, which each node sees in its /etc."""
+        """Write slurm.conf, gres.conf and hosts, which each node sees in its /etc."""
         text = CONFIG.format(
             folder=self.folder, login=LOGIN, network=NETWORK, nodes=len(self.nodes), cpus=CPUS,
-            memory=MEMORY_MB, port=20_000 + os.getpid() % 10_000,
+            gpus=GPUS, memory=MEMORY_MB, port=20_000 + os.getpid() % 10_000,
         )  # fmt: skip
         hosts = ["127.0.0.1 localhost", f"{LOGIN} login"]
         hosts += [f"{NETWORK}.{number} {node}" for number, node in enumerate(self.nodes, start=1)]
         Path("/etc/slurm").mkdir(exist_ok=True)
-        for folder in ("etc", "state", *(f"spool-{node}" for node in self.nodes)):
+        for folder in ("etc", "dev", "state", *(f"spool-{node}" for node in self.nodes)):
             (self.folder / folder).mkdir()
         (self.folder / "etc/slurm.conf").write_text(text)
+        for number in range(GPUS):  # a device file each, whatever the device
+            (self.folder / f"dev/gpu{number}").symlink_to("/dev/null")
+        gpus = f"AutoDetect=off\nName=gpu File={self.folder}/dev/gpu[0-{GPUS - 1}]\n"
+        (self.folder / "etc/gres.conf").write_text(gpus)
         (self.folder / "hosts").write_text("\n".join(hosts) + "\n")
 
     def _start_daemons(self) -> None:

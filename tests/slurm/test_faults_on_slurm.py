@@ -46,9 +46,11 @@ def assert_done_at_attempt(workflow: Workflow, number: int) -> None:
     assert "Nothing to be done" in workflow.output()
 
 
-def test_a_killed_rank_is_named_and_its_run_made_again(faults: Workflow) -> None:
+def test_a_killed_rank_is_named_and_its_run_made_again(workflow: MakeWorkflow) -> None:
+    faults = workflow(CONFIG | {"replicas": CONFIG["replicas"] | {"epochs": 10}})
     call = faults.start(TARGET)
     ranks = faults.wait_for_workers(RUN, 4)
+    assert [len(os.sched_getaffinity(ranks[rank])) for rank in range(4)] == [2, 2, 2, 2]
     os.kill(ranks[2], signal.SIGKILL)
     assert call.wait(180) == 0
     failure = failure_of(faults)

@@ -15,6 +15,7 @@ from worker_processes import workers_of
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("Snakefile", "rules", "workflow", "config", "profiles", "slurm", "report", "envs")
 BIN = Path(sys.executable).parent
+IMPATIENT = Path(__file__).with_name("impatient.py")
 
 
 class Workflow:
@@ -31,6 +32,7 @@ class Workflow:
         self.config = config if isinstance(config, str) else "config/own.json"
         if not isinstance(config, str):
             (folder / self.config).write_text(json.dumps(config))
+        self.before: tuple[str, ...] = ()  # words of a command that runs snakemake
         self._calls: list[subprocess.Popen[str]] = []
 
     def start(self, *arguments: str, **environment: str) -> "subprocess.Popen[str]":
@@ -40,7 +42,8 @@ class Workflow:
             "PATH": f"{BIN}:{os.environ['PATH']}", "HOME": os.environ["HOME"], **environment,
         }  # fmt: skip
         call = self.cluster.start(
-            str(BIN / "snakemake"), *arguments, "--profile", "slurm", "--configfile", self.config,
+            *self.before, sys.executable, str(IMPATIENT), *arguments,
+            "--profile", "slurm", "--configfile", self.config,
             "--slurm-init-seconds-before-status-checks", "3",
             cwd=self.folder, env=variables, stdout=log, stderr=log,
         )  # fmt: skip

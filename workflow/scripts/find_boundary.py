@@ -103,6 +103,7 @@ def main() -> None:
     with given.log.open("w", encoding="utf-8") as log:
 
         def start(spec: Spec, path: Path) -> int:
+            print(f"{spec.run} begins", file=log, flush=True)  # the last line of one that is killed
             history = History(given.history)
             return supervise(spec, path, history=history, number=given.attempt, log=log)
 

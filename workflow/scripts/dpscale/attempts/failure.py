@@ -35,7 +35,7 @@ SIGNS = {
     r"|exclusive-thread device already in use|CUDA error: unknown error"
     r"|GPU is lost|GPU requires re(?:start|set)|fallen off the bus"
     r"|system not yet initialized|unsupported display driver"
-    r"|version mismatch|Driver Not Loaded",
+    r"|(?:library|RM) version mismatch|Driver Not Loaded",
     Cause.NETWORK: r"Connection (?:closed|reset|refused)|[Bb]roken pipe|Timed out waiting"
     r"|timeout caused|[Ss]ocket|Dist(?:Network|Store)Error|failed to connect|remote process exited"
     r"|NCCL",

@@ -1,0 +1,46 @@
+"""Slurm binds a job to its cores and shows it its GPUs: what the workers of a run find there."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from workflow import Workflow
+
+# run.py of these runs: each rank says what it sees; the first one leaves what makes a run whole.
+TELL = """
+import json, os, sys
+from pathlib import Path
+
+folder, rank = Path(sys.argv[1]).parent, os.environ.get("RANK", "0")
+seen = {
+    "node": os.environ["SLURMD_NODENAME"],
+    "cores": len(os.sched_getaffinity(0)),
+    "gpus": os.environ.get("CUDA_VISIBLE_DEVICES"),
+}
+(folder.parent / f"{folder.name}.{rank}.json").write_text(json.dumps(seen))
+if rank == "0":
+    (folder / "steps.parquet").touch()
+    (folder / "record.json").touch()
+"""
+STUDIES = ("sweep", "scaling", "communication", "large_batch", "ledger", "data_parallel")
+RUN = "replicas-baseline-n2-b16"
+CONFIG: dict[str, Any] = {
+    "name": "bound",
+    "hardware": {"device": "cuda", "backend": "nccl", "workers_per_node": 1},
+    "data": {"loader_workers": 1},  # a core for the worker and one for the process that loads
+    "replicas": {"workers": 2, "per_worker_batch": 16},
+    **dict.fromkeys(STUDIES),
+}
+
+
+def test_workers_see_all_cores_of_their_job_and_the_gpus_that_it_asked_for(
+    workflow: Callable[[dict[str, Any]], Workflow],
+) -> None:
+    lab = workflow(CONFIG)
+    (lab.folder / "workflow/scripts/run.py").write_text(TELL)
+    runs = Path("results/bound/runs")
+    assert lab.call(str(runs / RUN / "record.json")) == 0
+    seen = [json.loads(path.read_text()) for path in sorted((lab.folder / runs).glob("*.json"))]
+    # One of the two GPUs of each node, both of its cores.
+    assert seen == [{"node": node, "cores": 2, "gpus": "0"} for node in ("n1", "n2")]
