@@ -10,7 +10,8 @@
 VENV ?= .venv
 PYTHON ?= python3
 CONFIG ?= config/config.yaml
-TESTS ?= tests/unit tests/report tests/distributed tests/network tests/rehearsal tests/slurm tests/workflow
+TESTS ?= tests/workflow tests/slurm tests/rehearsal tests/distributed tests/unit tests/report \
+	tests/network
 PYTEST_OPTIONS ?=
 BENCH_OPTIONS ?=
 
@@ -23,11 +24,9 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c e
 export PATH := $(if $(filter /%,$(VENV)),,$(CURDIR)/)$(BIN):$(PATH)
 
 PYTEST := OMP_NUM_THREADS=1 python -m pytest $(PYTEST_OPTIONS)
-# Tests that time nothing and start nothing may run side by side; the others want the machine.
-TOGETHER := tests/unit% tests/report%
-SIDE_BY_SIDE = $(filter $(TOGETHER),$(TESTS))
-ALONE = $(filter-out $(TOGETHER),$(TESTS))
-# Options may select tests of one kind alone: none of the other (status 5) is no failure.
+# The longest first, one more at a time than there are cores: many wait for what they started.
+SIDE_BY_SIDE = --numprocesses $$(($$(nproc) + 1)) --dist loadgroup --no-loadscope-reorder
+# TESTS and options may select tests of one kind alone: none of the other (status 5) is no failure.
 OR_NONE := status=$$?; test $$status -eq 0 -o $$status -eq 5
 
 .DELETE_ON_ERROR:
@@ -46,8 +45,8 @@ smoke:
 
 test: $(TEST_STAMP)
 	@sh envs/install_pango.sh
-	@$(if $(SIDE_BY_SIDE),$(PYTEST) --numprocesses auto --dist loadfile $(SIDE_BY_SIDE); $(OR_NONE))
-	@$(if $(ALONE),$(PYTEST) $(ALONE); $(OR_NONE))
+	@$(PYTEST) -m "not alone and not slow and not gpu" $(SIDE_BY_SIDE) $(TESTS); $(OR_NONE)
+	@$(PYTEST) -m "alone and not slow" $(TESTS); $(OR_NONE)
 
 test-gpu: $(TEST_STAMP)
 	@python -m pytest -m gpu tests/gpu

@@ -58,8 +58,16 @@ def test_only_ddp_sends_and_it_sends_the_gradient_exactly(two: Any) -> None:
 
     assert sent("without_loading", "gradient bucket") == COUNTED_STEPS * two.record.payload_bytes
     assert {row["timed_arm"] for row in two.record.collectives} == {"without_loading"}
-    wire = pd.DataFrame(two.record.wire).groupby("timed_arm")["sent_bytes"].sum()
-    predicted = COUNTED_STEPS * (2 * two.record.payload_bytes + two.record.buffer_bytes)
+
+
+@pytest.mark.alone  # the interface is everybody's
+def test_the_wire_carries_what_ddp_sends_and_nothing_of_a_hook_that_does_not(
+    launched: Launched,
+) -> None:
+    few = timing("without_loading", "noop_hook", repeats=1, min_steps=1, direct_steps=1)
+    record = launched("wire", kind="timed", workers=2, per_worker_batch=32, timing=few).record
+    wire = pd.DataFrame(record.wire).groupby("timed_arm")["sent_bytes"].sum()
+    predicted = COUNTED_STEPS * (2 * record.payload_bytes + record.buffer_bytes)
     assert wire["without_loading"] == pytest.approx(predicted, rel=0.05)
     assert wire.get("noop_hook", 0) < 0.05 * predicted  # the barriers around the steps
 
@@ -110,6 +118,7 @@ if os.environ.get("RANK") == "1":
 """
 
 
+@pytest.mark.alone
 def test_a_sleep_in_one_rank_is_the_stragglers_and_not_the_wires(
     launcher: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

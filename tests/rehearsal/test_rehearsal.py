@@ -30,7 +30,7 @@ TIMED = ["scaling-n2-b64", "scaling-n4-b64"]
 SWEEP = [run for run in PLAN if run.startswith("sweep")]
 # One of each kind, on as many devices as it can have; the others differ in settings alone.
 RUNS = [
-    "scaling-n1-b64", *TIMED, "compression-n2", "link-n2", "ledger-n4", "replicas-baseline-n2-b64",
+    "scaling-n1-b64", *TIMED, "compression-n2", "ledger-n4", "replicas-baseline-n2-b64",
     "model_averaging-seed0", "model_averaging-learners-mlp-b16", "local_sgd-noise20-a2-a5",
 ]  # fmt: skip
 # A run of a double may diverge: what its kernels would have written is what was there before.
@@ -82,9 +82,12 @@ def test_every_run_ends_with_its_record_on_the_devices_that_it_asked_for(
     assert record.oversubscribed is False
 
 
-def test_the_machine_is_checked_before_anything_runs(lab: Lab) -> None:
+def test_the_machine_is_checked_before_anything_runs_by_all_reduces_alone(lab: Lab) -> None:
     (node,) = json.loads((lab.results / "check.json").read_text()).values()
     assert [device["name"] for device in node["devices"]] == ["Rehearsal A100"] * 4
+    link = read_record(lab.results / "check/record.json")
+    assert (link.spec["kind"], link.spec["workers"]) == ("link", 4)
+    assert {row["operation"] for row in link.messages} == {"allreduce"}
     assert lab.output.index("Checking devices") < lab.output.index("timing")
 
 

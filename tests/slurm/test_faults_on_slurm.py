@@ -28,7 +28,9 @@ CONFIG: dict[str, Any] = {
 @pytest.fixture
 def faults(workflow: MakeWorkflow) -> Workflow:
     """One run of four workers on two nodes, long enough to break."""
-    return workflow(CONFIG)
+    made = workflow(CONFIG)
+    made.skip_check()
+    return made
 
 
 def failure_of(workflow: Workflow, number: int = 1) -> dict[str, Any]:
@@ -48,6 +50,7 @@ def assert_done_at_attempt(workflow: Workflow, number: int) -> None:
 
 def test_a_killed_rank_is_named_and_its_run_made_again(workflow: MakeWorkflow) -> None:
     faults = workflow(CONFIG | {"replicas": CONFIG["replicas"] | {"epochs": 10}})
+    faults.skip_check()
     call = faults.start(TARGET)
     ranks = faults.wait_for_workers(RUN, 4)
     assert [len(os.sched_getaffinity(ranks[rank])) for rank in range(4)] == [2, 2, 2, 2]

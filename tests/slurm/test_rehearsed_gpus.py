@@ -49,6 +49,7 @@ def test_a_job_that_sees_fewer_gpus_than_it_asked_for_is_tried_on_another_node(
 ) -> None:
     lab = rehearsed(workflow, 1, replicas={"workers": 2, "per_worker_batch": 16})
     run = "replicas-baseline-n2-b16"
+    lab.skip_check()  # the node had both GPUs then
     assert lab.call(f"results/rehearsed/runs/{run}/record.json", "--retries", "1") == 1
     failures = [attempt["failure"] for attempt in lab.attempts(run)]
     assert [failure["cause"] for failure in failures] == ["device", "device"]
@@ -56,3 +57,14 @@ def test_a_job_that_sees_fewer_gpus_than_it_asked_for_is_tried_on_another_node(
     for failure in failures:
         assert "shows 1 CUDA devices of the 2 asked for" in failure["message"]
     assert lab.record(run) is None
+
+
+def test_the_check_of_the_machine_names_what_a_node_lacks_before_anything_runs(
+    workflow: MakeWorkflow,
+) -> None:
+    lab = rehearsed(workflow, 1, replicas={"workers": 2, "per_worker_batch": 16})
+    run = "replicas-baseline-n2-b16"
+    assert lab.call(f"results/rehearsed/runs/{run}/record.json") == 1
+    said = (lab.folder / "results/rehearsed/logs/check.log").read_text()
+    assert "1 GPUs of the 2 asked for are visible; see gpu_name" in said
+    assert lab.attempts(run) == []

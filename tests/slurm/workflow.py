@@ -54,6 +54,12 @@ class Workflow:
         """Call snakemake and wait for its exit status."""
         return self.start(*arguments, **environment).wait(timeout_s)
 
+    def skip_check(self) -> None:
+        """Leave what a check of the machine leaves where all is well, so that none is made."""
+        passed = self.folder / f"results/{self._name()}/check.json"
+        passed.parent.mkdir(parents=True, exist_ok=True)
+        passed.write_text("{}")
+
     def end(self) -> None:
         """End what is left of the calls and of their jobs."""
         for call in self._calls:

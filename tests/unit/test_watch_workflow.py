@@ -1,6 +1,5 @@
 """What the view knows of a workflow as a whole: times, Slurm's queue, and at which cost."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -87,10 +86,8 @@ def test_of_a_thousand_runs_only_what_changed_is_read_again(
     assert len(lab.look().among(State.DONE)) == 1000
     assert sorted(read) == sorted(paths)
     lab.record("scaling-n1-b7", wall_s=61.0)
-    begun = time.monotonic()
     lab.look()
     assert read[1000:] == [tmp_path / "results/made/runs/scaling-n1-b7/record.json"]
-    assert time.monotonic() - begun < 2  # about 0.05 s here
 
 
 def test_the_search_of_the_boundary_is_seen_between_the_sweep_and_its_end(tmp_path: Path) -> None:

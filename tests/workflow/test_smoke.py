@@ -168,7 +168,7 @@ def test_an_edited_formula_runs_no_measurement(checkout: Checkout) -> None:
 
 
 def test_a_run_is_replayed_by_hand_from_its_spec(checkout: Checkout, tmp_path: Path) -> None:
-    spec = checkout.results / "runs/sweep-b64/spec.json"
+    spec = checkout.results / "runs/sweep-b256/spec.json"
     script = checkout.folder / "workflow/scripts/run.py"
     subprocess.run(
         [sys.executable, script, spec, "--output", tmp_path],
