@@ -58,6 +58,13 @@ def test_other_errors_are_not_taken_for_missing_memory() -> None:
     assert is_out_of_memory(torch.cuda.OutOfMemoryError("CUDA out of memory"))
 
 
+def test_memory_of_the_host_is_not_that_of_a_gpu() -> None:
+    for error in (MemoryError(), RuntimeError("[enforce fail] can't allocate memory")):
+        assert is_out_of_memory(error)
+        assert not is_out_of_memory(error, on_cpu=False)
+    assert is_out_of_memory(RuntimeError("CUDA error: out of memory"), on_cpu=False)
+
+
 def test_a_failure_behind_which_an_allocation_failed_is_missing_memory() -> None:
     def capture() -> None:
         try:

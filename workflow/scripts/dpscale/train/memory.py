@@ -7,11 +7,8 @@ from pathlib import Path
 
 import torch
 
-ALLOCATION_SIGNS = (
-    "can't allocate memory",
-    "not enough memory",
-    "Cannot allocate memory",
-    "bad_alloc",
+HOST_SIGNS = ("can't allocate memory", "not enough memory", "Cannot allocate memory", "bad_alloc")
+DEVICE_SIGNS = (
     "out of memory",  # CUDA's and NCCL's own, outside torch's allocator
     "STATUS_ALLOC_FAILED",  # cuBLAS, cuDNN
 )
@@ -63,23 +60,26 @@ class PeakMemory:
         return max(0, _status_bytes("VmHWM") - self._base)
 
 
-def is_out_of_memory(error: BaseException, *, limited: bool = False) -> bool:
-    """Whether an exception says that an allocation failed, on a GPU or on a CPU.
+def is_out_of_memory(error: BaseException, *, on_cpu: bool = True, limited: bool = False) -> bool:
+    """Whether an exception says that an allocation failed where the work is done.
 
-    limited: a memory budget was in force. oneDNN then reports a failed allocation as a primitive
+    on_cpu: that is the host, whose memory concerns no work on a GPU. limited: a memory budget was
+    in force. oneDNN then reports a failed allocation as a primitive
     that it could not create or run, words that without a budget may mean something else. The
     allocation may stand behind the exception: a CUDA graph whose capture it ends fails in turn.
     """
     earlier = error.__cause__ or error.__context__
-    return _is_failed_allocation(error, limited) or (
-        earlier is not None and is_out_of_memory(earlier, limited=limited)
+    return _is_failed_allocation(error, on_cpu, limited) or (
+        earlier is not None and is_out_of_memory(earlier, on_cpu=on_cpu, limited=limited)
     )
 
 
-def _is_failed_allocation(error: BaseException, limited: bool) -> bool:
-    if isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)):
+def _is_failed_allocation(error: BaseException, on_cpu: bool, limited: bool) -> bool:
+    if isinstance(error, torch.cuda.OutOfMemoryError):
         return True
-    signs = ALLOCATION_SIGNS + (PRIMITIVE_SIGNS if limited else ())
+    if isinstance(error, MemoryError):
+        return on_cpu
+    signs = DEVICE_SIGNS + (HOST_SIGNS if on_cpu else ()) + (PRIMITIVE_SIGNS if limited else ())
     text = str(error)
     return isinstance(error, (RuntimeError, OSError)) and any(sign in text for sign in signs)
 

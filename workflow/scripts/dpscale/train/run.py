@@ -113,7 +113,8 @@ def _measure(
     except BatchExceedsDatasetError as error:
         return Measurement(status="exceeds_dataset", message=str(error)), place.leads
     except Exception as error:
-        if is_out_of_memory(error, limited=spec.memory_budget_bytes is not None):
+        on_cpu, limited = place.device.type == "cpu", spec.memory_budget_bytes is not None
+        if is_out_of_memory(error, on_cpu=on_cpu, limited=limited):
             text = " ".join(str(error).split())[:200]
             message = f"rank {place.rank}, batch {spec.per_worker_batch}: {text}"
             return Measurement(status="out_of_memory", message=message), True
