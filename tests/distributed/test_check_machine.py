@@ -1,0 +1,41 @@
+"""The check of the machine, made for real between two workers on this one's cores."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import check_machine
+from dpscale.config import load_config
+from dpscale.plan import Spec, check_spec, planned_runs
+
+STUDIES = ("sweep", "large_batch", "replicas", "ledger", "data_parallel")
+
+
+@pytest.fixture
+def spec() -> Spec:
+    scaling = {"workers": [1, 2], "per_worker_batches": [32]}
+    hardware = {"allow_oversubscription": True}
+    config = load_config(
+        {"name": "test", "hardware": hardware, "scaling": scaling} | dict.fromkeys(STUDIES)
+    )
+    return check_spec(config, planned_runs(config))
+
+
+def test_workers_that_exchange_a_message_can_train(spec: Spec, tmp_path: Path, capfd: Any) -> None:
+    assert check_machine.check(spec, tmp_path) == []
+    (node,) = check_machine.facts_in(tmp_path)
+    said = capfd.readouterr().out
+    assert f"check_machine.py: {node.described()}" in said
+    assert node.cores > 0
+    assert (tmp_path / "record.json").exists()
+
+
+def test_workers_that_do_not_meet_are_one_line_with_the_reason_and_the_log(
+    spec: Spec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "nowhere0")
+    (line,) = check_machine.check(spec, tmp_path)
+    assert line.startswith("2 workers did not exchange a message over gloo: rank ")
+    assert "nowhere0" in line
+    assert line.endswith(f"see {tmp_path / 'log.txt'}")
