@@ -10,6 +10,7 @@ SHARED = ("distributed", "network", "rehearsal", "slurm")
 CHECKOUT = ("test_smoke.py", "test_boundary.py")  # of tests/workflow
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         folder, *_ = item.path.relative_to(HERE).parts
