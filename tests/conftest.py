@@ -1,20 +1,38 @@
-"""Which tests run side by side: those of a file, or of a folder that shares what it starts."""
+"""Which tests run side by side: those of a file, or of files that share what they start."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+try:
+    from xdist.scheduler import LoadScopeScheduling
+except ImportError:  # tests of real GPUs need no more than pytest
+    LoadScopeScheduling = object
+
 HERE = Path(__file__).parent
-# Their files share a cluster, a checkout or a server for the length of the session.
-SHARED = ("distributed", "network", "rehearsal", "slurm")
-CHECKOUT = ("test_smoke.py", "test_boundary.py")  # of tests/workflow
+# Folders and files of which each shares a cluster, a server or a checkout in one session.
+SHARED = ("slurm", "distributed")
+CHECKOUT = ("workflow/test_smoke.py", "workflow/test_boundary.py")
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        folder, *_ = item.path.relative_to(HERE).parts
-        shared = folder in SHARED or item.path.name in CHECKOUT
-        item.add_marker(pytest.mark.xdist_group(folder if shared else str(item.path)))
-        if folder == "network":  # it measures what links carry
+        if item.path.is_relative_to(HERE / "network"):  # it measures what links carry
             item.add_marker(pytest.mark.alone)
+
+
+class ByWhatIsShared(LoadScopeScheduling):  # type: ignore[misc]
+    """Deals out whole files, and those together that share what they start."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.split("::")[0].removeprefix("tests/")
+        folder = file.split("/")[0]
+        if folder in SHARED:
+            return folder
+        return "checkout" if file in CHECKOUT else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    return ByWhatIsShared(config, log)
