@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 import pytest
 
+from dpscale.attempts import History
 from dpscale.config import load_config
-from dpscale.launch import warm
+from dpscale.launch import supervise, warm
 from dpscale.plan import Spec
 from dpscale.plan.spec import build_spec
 from dpscale.records import Record, read_record
@@ -88,17 +89,15 @@ class Launcher:
         errors = [agent.communicate(timeout=300)[1] for agent in agents]
         return [(agent.returncode, text) for agent, text in zip(agents, errors, strict=True)]
 
-    def run(self, spec: Spec, timeout_s: float = 300) -> Result:
-        """Launch a spec that must end well, as the workflow does: warm, seconds less."""
+    def run(self, spec: Spec) -> Result:
+        """Run a spec that must end well as launch.py does, warm: seconds less."""
         path = self._write(spec)
-        log = path.with_name("run.log")
-        ended = subprocess.run(
-            [sys.executable, str(SCRIPTS / "launch.py"), str(path), "--log", str(log),
-             "--history", str(path.with_name("attempts"))],
-            capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"} | self.server,
-            timeout=timeout_s, check=False,
-        )  # fmt: skip
-        assert ended.returncode == 0, ended.stderr + log.read_text()[-3000:]
+        history = History(path.with_name("attempts"))
+        with pytest.MonkeyPatch.context() as patch, path.with_name("run.log").open("w+") as log:
+            patch.setenv(warm.SOCKET, self.server[warm.SOCKET])
+            ended = supervise(spec, path, history=history, number=1, log=log)
+            log.seek(0)
+            assert ended == 0, log.read()[-3000:]
         return self.result(spec)
 
     def result(self, spec: Spec) -> Result:

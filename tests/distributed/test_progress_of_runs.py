@@ -31,7 +31,7 @@ def test_a_training_leaves_its_last_step_as_data(
     # 1,293 images are 40 full batches of 32.
     assert (last.place(), last.step, last.steps) == ("seed 1, epoch 2 of 2", 40, 40)
     assert (last.done_frac, last.left_s) == (1.0, 0.0)
-    lines = [line for line in log.read_text().splitlines() if line.startswith("test: seed")]
-    assert len(lines) == 4
+    lines = [line for line in log.read_text().splitlines() if "step 40 of 40" in line]
+    assert len(lines) == 4  # the last of each epoch; a slow machine says more within
     assert lines[-1].startswith("test: seed 1, epoch 2 of 2, step 40 of 40, loss 0.")
     assert {path.name for path in history.folder.iterdir()} == {"attempt-1.json", "progress.json"}
