@@ -5,6 +5,7 @@ import signal
 import socket
 
 import pandas  # noqa: F401 (each run writes its steps by it)
+
 from dpscale.launch import warm
 from dpscale.train.agent import start_workers  # noqa: F401 (torchrun)
 from dpscale.train.optim import build_optimizer  # noqa: F401 (torch's compiler, sympy)
