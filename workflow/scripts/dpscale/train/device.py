@@ -143,8 +143,8 @@ class Utilisation:
             over = self._stop.wait(POLL_S)
             try:
                 self._samples |= _utilisation_samples(self.device, since_us)
-            except Exception:  # NVML is optional: without it utilisation is unknown
-                return
+            except Exception:  # no NVML, or no sample yet: without any utilisation is unknown
+                continue
 
 
 def mean_within(samples: Iterable[Sample], began_us: int, ended_us: int) -> float | None:
