@@ -65,7 +65,7 @@ def test_nothing_is_said_where_all_is_well() -> None:
          "CUDA does not start: driver too old (torch 2.14.1 for CUDA 13.0, driver 470.82)"),
         ({"cuda": None}, "torch 2.14.1 is built without CUDA"),
         # Four workers of 2 GB.
-        ({"memory_bytes": 7 * GB}, "7.0 GB of memory for 4 workers, which take 8.0 GB"),
+        ({"memory_bytes": 7 * GB}, "7.0 GB of memory for 4 workers, which take about 8.0 GB"),
         ({"compile_error": "no gcc"}, "nothing compiles here: no gcc; install a C compiler"),
         ({"free_bytes": {"data": GB // 2}}, "0.5 GB free in data; free some space"),
     ],

@@ -11,7 +11,8 @@ from dpscale.launch.node import devices_per_node
 from dpscale.plan import Spec
 
 GB = 10**9
-# A process that has imported torch takes 0.3 GB, one with CUDA's libraries loaded 1 to 2 GB.
+# What a worker asks of the host at least: torch and the rest of a run's imports were measured at
+# 0.6 GB resident, of which workers of a node share the libraries; for CUDA's it is an estimate.
 WORKER_BYTES = {"cpu": GB // 2, "cuda": 2 * GB}
 FREE_BYTES = GB  # records, tables and report stay below it by far
 CGROUPS = Path("/sys/fs/cgroup")
@@ -90,7 +91,7 @@ def _of_node(spec: Spec, node: NodeFacts) -> list[str]:
     if node.memory_bytes is not None and node.memory_bytes < needed:
         found.append(
             f"{node.memory_bytes / GB:.1f} GB of memory for {workers} workers, which take "
-            f"{needed / GB:.1f} GB before they train; raise mem_mb in profiles/slurm/config.yaml"
+            f"about {needed / GB:.1f} GB before they train; raise mem_mb in profiles/slurm/config.yaml"
         )
     if node.compile_error:
         found.append(
