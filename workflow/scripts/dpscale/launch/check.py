@@ -90,8 +90,8 @@ def _of_node(spec: Spec, node: NodeFacts) -> list[str]:
     needed = workers * WORKER_BYTES[hardware.device]
     if node.memory_bytes is not None and node.memory_bytes < needed:
         found.append(
-            f"{node.memory_bytes / GB:.1f} GB of memory for {workers} workers, which take "
-            f"about {needed / GB:.1f} GB before they train; raise mem_mb in profiles/slurm/config.yaml"
+            f"{node.memory_bytes / GB:.1f} GB of memory for {workers} workers, which take about "
+            f"{needed / GB:.1f} GB before they train; raise mem_mb in profiles/slurm/config.yaml"
         )
     if node.compile_error:
         found.append(
