@@ -2,14 +2,15 @@
 
 import os
 import socket
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
 import pandas as pd
 import pytest
+from torch.distributed import run as torchrun
 
 from dpscale.attempts import History
 from dpscale.config import load_config
@@ -20,6 +21,7 @@ from dpscale.records import Record, read_record
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "workflow/scripts"
 RUN_SCRIPT = SCRIPTS / "run.py"
+TORCHRUN = [str(torchrun.__file__), "--run-path", "--start-method=fork"]
 STUDIES = ("sweep", "scaling", "large_batch", "replicas", "ledger", "data_parallel")
 CONFIG: dict[str, Any] = {"name": "test", "hardware": {"allow_oversubscription": True}}
 CONFIG |= dict.fromkeys(STUDIES)  # the tests make their own specs
@@ -30,6 +32,13 @@ class Result(NamedTuple):
 
     record: Record
     steps: pd.DataFrame
+
+
+class Ended(NamedTuple):
+    """How a script that was started by hand ended, and what it had printed."""
+
+    status: int
+    log: str
 
 
 class Launcher:
@@ -53,41 +62,51 @@ class Launcher:
         path.write_text(spec.model_dump_json(), encoding="utf-8")
         return path
 
-    def start(
-        self, spec: Spec, started: int | None = None, timeout_s: float = 300
-    ) -> subprocess.CompletedProcess[str]:
-        """Launch a spec by hand with `started` workers (its own number by default)."""
-        workers = started or spec.workers
-        path = self._write(spec)
-        launch = [sys.executable]
-        if workers > 1:
-            launch += ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={workers}"]
-        environment = os.environ | {"OMP_NUM_THREADS": "1"}
-        command = [*launch, str(RUN_SCRIPT), str(path)]
-        return subprocess.run(
-            command, capture_output=True, text=True, env=environment, timeout=timeout_s, check=False
-        )
+    def start(self, spec: Spec, started: int | None = None, through: Sequence[str] = ()) -> Ended:
+        """Launch a spec by hand with `started` workers (its own number by default).
 
-    def start_agents(self, spec: Spec, per_node: int = 1) -> list[tuple[int, str]]:
-        """Launch a spec over torchrun agents of some workers; exit status and errors of each."""
+        through: a script that is given the words of the run, and its own.
+        """
+        words = [*through, str(RUN_SCRIPT), str(self._write(spec))]
+        if (workers := started or spec.workers) == 1:
+            return self._all_ended([words])[0]
+        return self.torchrun(words, workers)
+
+    def torchrun(self, words: list[str], workers: int) -> Ended:
+        """Run a script in the workers of one agent."""
+        return self._all_ended(
+            [[*TORCHRUN, "--standalone", f"--nproc-per-node={workers}", *words]]
+        )[0]
+
+    def start_agents(self, spec: Spec, per_node: int = 1) -> list[Ended]:
+        """Launch a spec over torchrun agents of some workers; how each of them ended."""
         path = self._write(spec)
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
+        agents = spec.workers // per_node
         launch = [
-            sys.executable, "-m", "torch.distributed.run", f"--nnodes={spec.workers // per_node}",
-            f"--nproc-per-node={per_node}", "--master-addr=127.0.0.1", f"--master-port={port}",
+            *TORCHRUN, f"--nnodes={agents}", f"--nproc-per-node={per_node}",
+            "--master-addr=127.0.0.1", f"--master-port={port}",
         ]  # fmt: skip
-        environment = os.environ | {"OMP_NUM_THREADS": "1"}
-        agents = [
-            subprocess.Popen(
-                [*launch, f"--node-rank={rank}", str(RUN_SCRIPT), str(path)],
-                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment,
-            )
-            for rank in range(spec.workers // per_node)
-        ]  # fmt: skip
-        errors = [agent.communicate(timeout=300)[1] for agent in agents]
-        return [(agent.returncode, text) for agent, text in zip(agents, errors, strict=True)]
+        run = [str(RUN_SCRIPT), str(path)]
+        return self._all_ended([[*launch, f"--node-rank={rank}", *run] for rank in range(agents)])
+
+    def _all_ended(self, commands: list[list[str]]) -> list[Ended]:
+        """Start scripts with their words together, warm: seconds less; wait for all of them."""
+        with ExitStack() as logs:
+            started = []
+            for words in commands:
+                log = logs.enter_context(TemporaryFile("w+"))
+                process = warm.start(words, log=log, environment=os.environ | self.server)
+                assert process is not None
+                started.append((process, log))
+            ended = []
+            for process, log in started:
+                status = process.wait(300)
+                log.seek(0)
+                ended.append(Ended(status, log.read()))
+            return ended
 
     def run(self, spec: Spec) -> Result:
         """Run a spec that must end well as launch.py does, warm: seconds less."""

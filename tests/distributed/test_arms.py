@@ -111,28 +111,31 @@ def test_ddp_around_one_worker_is_timed_in_a_group_of_one(launched: Launched) ->
 
 
 SLEEPY = """
-import os, time, torch.nn.functional as functional
-if os.environ.get("RANK") == "1":
-    loss = functional.cross_entropy
-    functional.cross_entropy = lambda *given: (time.sleep(0.05), loss(*given))[1]
+import os, runpy, sys, time
+from dpscale.train import loop
+if os.environ["RANK"] == "1":
+    loss = loop.cross_entropy
+    loop.cross_entropy = lambda *given: (time.sleep(0.05), loss(*given))[1]
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
 @pytest.mark.alone
 def test_a_sleep_in_one_rank_is_the_stragglers_and_not_the_wires(
-    launcher: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    launcher: Any, tmp_path: Path
 ) -> None:
-    def steps_of(run: str) -> pd.DataFrame:
+    def steps_of(run: str, *through: str) -> pd.DataFrame:
         arms = timing("without_loading", *DIRECT)
         spec = launcher.spec(run=run, kind="timed", workers=2, timing=arms, **PLAIN)
-        ended = launcher.start(spec)  # a process of its own for each rank, which reads PYTHONPATH
-        assert ended.returncode == 0, ended.stderr[-3000:]
+        ended = launcher.start(spec, through=through)
+        assert ended.status == 0, ended.log[-3000:]
         return launcher.result(spec).steps
 
     even = steps_of("even")
-    (tmp_path / "sitecustomize.py").write_text(SLEEPY, encoding="utf-8")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    slow = steps_of("slow")
+    sleepy = tmp_path / "sleepy.py"
+    sleepy.write_text(SLEEPY, encoding="utf-8")
+    slow = steps_of("slow", str(sleepy))
 
     def straggling_s(steps: pd.DataFrame) -> float:
         own = steps[steps["arm"] == "reference"].groupby(["repeat", "step"])["step_s"]
@@ -155,7 +158,7 @@ def test_two_agents_leave_the_same_columns_and_two_nodes(launcher: Any, two: Any
         timing=timing("with_loading", "without_loading", *DIRECT),
     )  # fmt: skip
     ended = launcher.start_agents(spec)
-    assert all(code == 0 for code, _ in ended), ended
+    assert [one.status for one in ended] == [0, 0], ended
     record = read_record(launcher.folder / "two_agents/record.json")
     assert record.nodes == 2
     assert two.record.nodes == 1

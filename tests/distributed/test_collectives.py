@@ -1,16 +1,13 @@
 """The observer sees every collective of DDP, with its phase, its purpose and its bytes."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 from dpscale.train.collectives import purpose
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "workflow/scripts"
 OBSERVED = """
-import json, os, sys
+import json
 import torch, torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
@@ -29,25 +26,16 @@ with observer.watching():
         dist.barrier()
 if dist.get_rank() == 0:
     print(json.dumps(observer.rows))
-sys.stdout.flush()
-os._exit(0)
+dist.destroy_process_group()
 """
 
 
-def test_every_collective_of_ddp_is_seen_with_its_bytes(tmp_path: Path) -> None:
+def test_every_collective_of_ddp_is_seen_with_its_bytes(launcher: Any, tmp_path: Path) -> None:
     script = tmp_path / "observed.py"
     script.write_text(OBSERVED, encoding="utf-8")
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(SCRIPTS)}
-    ended = subprocess.run(
-        [*launch, str(script)],
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=120,
-        check=True,
-    )
-    line = next(line for line in ended.stdout.splitlines() if line.startswith("[{"))
+    ended = launcher.torchrun([str(script)], workers=2)
+    assert ended.status == 0, ended.log
+    line = next(line for line in ended.log.splitlines() if line.startswith("[{"))
     keys = ("phase", "operation", "purpose", "dtype", "bytes")
     calls = [tuple(row[key] for key in keys) for row in json.loads(line)]
     # 240 parameters of 4 bytes in one bucket; 20 running statistics and one counter of 8 bytes.

@@ -1,18 +1,14 @@
 """Compiled arms of one process are each what they would be alone, whichever is compiled first."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 from dpscale.config.sections import ModelConfig
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "workflow/scripts"
 # Counts the operators of each graph that is handed to the compiler, and runs the graph as it is.
 COUNTED = """
-import json, os, sys
+import json, sys
 from pathlib import Path
 import torch, torch._inductor
 from dpscale.plan import Spec
@@ -44,8 +40,6 @@ with join_workers(spec) as place:
         found.append(list(graphs))
 if place.leads:
     print(json.dumps(found))
-sys.stdout.flush()
-os._exit(0)
 """
 
 
@@ -56,14 +50,10 @@ def test_no_arm_runs_a_graph_that_was_compiled_for_another(launcher: Any, tmp_pa
     )  # fmt: skip
     (tmp_path / "spec.json").write_text(spec.model_dump_json())
     (tmp_path / "counted.py").write_text(COUNTED)
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    ended = subprocess.run(
-        [*launch, str(tmp_path / "counted.py"), str(tmp_path / "spec.json"), "ddp", "solo", "ddp"],
-        capture_output=True, text=True, check=False, timeout=180,
-        env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(SCRIPTS)},
-    )  # fmt: skip
-    assert ended.returncode == 0, ended.stderr[-3000:]
-    graphs = json.loads(next(row for row in ended.stdout.splitlines() if row.startswith("[")))
+    words = [str(tmp_path / "counted.py"), str(tmp_path / "spec.json"), "ddp", "solo", "ddp"]
+    ended = launcher.torchrun(words, workers=2)
+    assert ended.status == 0, ended.log[-3000:]
+    graphs = json.loads(next(row for row in ended.log.splitlines() if row.startswith("[[")))
     first, solo, second = graphs
     # DDP's buckets cut the network in three; a bare one is whole.
     assert len(first) == 3

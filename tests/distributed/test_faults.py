@@ -72,7 +72,7 @@ def make_run(
     request: pytest.FixtureRequest, launcher: Any, tmp_path: Path
 ) -> Iterator[Callable[..., Run]]:
     made: list[Run] = []
-    warmly = getattr(request, "param", "cold") == "warm"
+    warmly = getattr(request, "param", "warm") == "warm"  # warm: seconds less
     environment = request.getfixturevalue("server") if warmly else {}
 
     def make(folder: Path = tmp_path / "run", **fields: Any) -> Run:
@@ -118,6 +118,7 @@ def await_end(ranks: list[int]) -> None:
     assert [born(rank) for rank in ranks] == [None] * len(ranks)
 
 
+@pytest.mark.parametrize("make_run", ["cold"], indirect=True)  # it reads DPSCALE_SILENCE_S
 def test_a_stopped_rank_is_named_by_the_rank_that_watches_it(make_run: Any) -> None:
     run = make_run()
     run.start(DPSCALE_SILENCE_S="3")
@@ -205,10 +206,10 @@ def test_workers_end_with_the_snakemake_that_asked_for_them(make_run: Any) -> No
 
 
 def test_a_warm_start_is_a_process_of_the_same_environment_and_leaves_the_same_record(
-    make_run: Any, server: dict[str, str], tmp_path: Path
+    make_run: Any, tmp_path: Path
 ) -> None:
     losses = []
-    for name, environment in (("cold", {}), ("warm", server)):
+    for name, environment in (("cold", {warm.SOCKET: ""}), ("warm", {})):
         run = make_run(folder=tmp_path / name, training={"epochs": 2})
         run.start(**environment)
         assert run.errors() == ""

@@ -82,7 +82,7 @@ def test_out_of_memory_on_two_workers_is_recorded_and_ends_them(launcher: Any) -
     record = read_record(launcher.folder / "spent_two/record.json")
     assert record.status == "out_of_memory"
     # The rule takes this record for the result that it is; the exit ends the other workers.
-    assert ended.returncode != 0
+    assert ended.status != 0
 
 
 def test_a_failure_over_an_earlier_record_is_not_taken_for_it(
@@ -91,7 +91,7 @@ def test_a_failure_over_an_earlier_record_is_not_taken_for_it(
     data = {"dataset": "cifar10", "root": str(launcher.folder / "nowhere")}
     launched("beyond", kind="timed", per_worker_batch=2000, timing=TIMING)
     spec = launcher.spec(run="beyond", per_worker_batch=32, data=data)
-    assert launcher.start(spec).returncode != 0
+    assert launcher.start(spec).status != 0
 
 
 def test_more_workers_than_devices_are_unavailable_unless_sharing_is_allowed(
@@ -108,8 +108,8 @@ def test_more_workers_than_devices_are_unavailable_unless_sharing_is_allowed(
 def test_a_launch_with_the_wrong_number_of_workers_says_how_to_start_it(launcher: Any) -> None:
     spec = launcher.spec(run="wrong", workers=2, per_worker_batch=32)
     ended = launcher.start(spec, started=1)
-    assert ended.returncode != 0
-    assert "torchrun --nproc-per-node 2" in ended.stderr.splitlines()[-1]
+    assert ended.status != 0
+    assert "torchrun --nproc-per-node 2" in ended.log.splitlines()[-1]
     assert not (launcher.folder / "wrong/record.json").exists()
 
 
@@ -117,8 +117,8 @@ def test_a_failing_rank_is_named_at_the_end_of_the_log_and_leaves_no_record(laun
     data = {"dataset": "cifar10", "root": str(launcher.folder / "nowhere")}
     spec = launcher.spec(run="failing", workers=2, per_worker_batch=32, data=data)
     ended = launcher.start(spec)
-    assert ended.returncode != 0
-    end = ended.stderr[-4000:]
+    assert ended.status != 0
+    end = ended.log[-4000:]
     assert "fetch_dataset" in end
     assert "rank" in end
     assert not (launcher.folder / "failing/record.json").exists()

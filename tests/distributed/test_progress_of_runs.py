@@ -1,5 +1,6 @@
 """A launched training leaves how far it came: its last step, in the folder of its attempts."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ LAUNCH_SCRIPT = Path(__file__).resolve().parents[2] / "workflow/scripts/launch.p
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_training_leaves_its_last_step_as_data(
-    launcher: Any, tmp_path: Path, workers: int
+    launcher: Any, server: dict[str, str], tmp_path: Path, workers: int
 ) -> None:
     spec = launcher.spec(
         workers=workers, per_worker_batch=32 // workers, seeds=(0, 1), training={"epochs": 2},
@@ -25,7 +26,7 @@ def test_a_training_leaves_its_last_step_as_data(
     path.write_text(spec.model_dump_json())
     history, log = History(tmp_path / "attempts"), tmp_path / "run.log"
     command = [sys.executable, LAUNCH_SCRIPT, path, "--log", log, "--history", history.folder]
-    subprocess.run(command, check=True, timeout=120)
+    subprocess.run(command, check=True, timeout=120, env=os.environ | server)
     last = history.progress()
     assert last is not None
     # 1,293 images are 40 full batches of 32.

@@ -95,7 +95,7 @@ def test_four_workers_on_one_node_and_on_two_train_the_same(launcher: Any) -> No
     one = launcher.run(launcher.spec(run="one_by_four", **fields))
     spec = launcher.spec(run="two_by_two", **fields)
     ended = launcher.start_agents(spec, per_node=2)
-    assert [status for status, _ in ended] == [0, 0], ended
+    assert [one.status for one in ended] == [0, 0], ended
     two = launcher.result(spec)
     assert (one.record.nodes, two.record.nodes) == (1, 2)
     assert two.steps["loss"].tolist() == one.steps["loss"].tolist()

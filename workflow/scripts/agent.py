@@ -12,6 +12,7 @@ from dpscale.launch.interface import use_route
 from dpscale.plan import Spec
 from dpscale.processes import AGENT, end_with_parent
 from dpscale.records.storage import about
+from dpscale.train import import_for_forks
 from dpscale.train.agent import start_workers
 from dpscale.train.run import measure_of
 
@@ -36,7 +37,8 @@ def main() -> None:
     with about(arguments.spec):
         spec = Spec.model_validate_json(arguments.spec.read_bytes())
     if may_fork(spec):
-        measure_of(spec)  # imports what all workers need, torch above all, once
+        measure_of(spec)  # imports what all workers need, once
+        import_for_forks()
         words += IN_FORKS
     failure = start_workers([*words, RUN, str(arguments.spec)])
     if failure:

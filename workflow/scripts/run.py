@@ -11,13 +11,15 @@ import traceback
 from multiprocessing import parent_process
 from pathlib import Path
 
-from torch.distributed.elastic.multiprocessing.errors import record
-
 from dpscale.errors import one_line
 from dpscale.plan import Spec
 from dpscale.processes import AGENT, end_with_parent, node_name, show_as
 from dpscale.records.storage import about
 from dpscale.train.run import run
+
+# isort: split
+# After dpscale.train, which imports torch faster.
+from torch.distributed.elastic.multiprocessing.errors import record
 
 RANK = f"rank {os.environ.get('RANK', '0')}"
 WHO = f"run.py: {RANK} on {node_name()}"

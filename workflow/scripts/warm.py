@@ -7,8 +7,8 @@ import socket
 import pandas  # noqa: F401 (each run writes its steps by it)
 
 from dpscale.launch import warm
+from dpscale.train import import_for_forks
 from dpscale.train.agent import start_workers  # noqa: F401 (torchrun)
-from dpscale.train.optim import build_optimizer  # noqa: F401 (torch's compiler, sympy)
 from dpscale.train.run import run  # noqa: F401
 
 
@@ -18,6 +18,7 @@ def main() -> None:
     parser.add_argument("descriptor", type=int, help="of the socket to listen on")
     arguments = parser.parse_args()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the runs, one by one
+    import_for_forks()
     warm.serve(socket.socket(fileno=arguments.descriptor))
 
 
