@@ -23,6 +23,8 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c e
 # Absolute, and right in a folder with a space in its name.
 export PATH := $(if $(filter /%,$(VENV)),,$(CURDIR)/)$(BIN):$(PATH)
 
+# Hundreds of processes of the tests import the library: it is compiled once.
+unexport PYTHONDONTWRITEBYTECODE
 PYTEST := OMP_NUM_THREADS=1 python -m pytest $(PYTEST_OPTIONS)
 # The longest first, one more at a time than there are cores: many wait for what they started.
 SIDE_BY_SIDE = --numprocesses $$(($$(nproc) + 1)) --dist loadscope --no-loadscope-reorder
@@ -46,7 +48,7 @@ smoke:
 test: $(TEST_STAMP)
 	@sh envs/install_pango.sh
 	@$(PYTEST) -m "not alone and not slow and not gpu" $(SIDE_BY_SIDE) $(TESTS); $(OR_NONE)
-	@$(PYTEST) -m "alone and not slow" $(TESTS); $(OR_NONE)
+	@$(PYTEST) -m "alone and not slow" $(filter-out tests/unit tests/report,$(TESTS)); $(OR_NONE)
 
 test-gpu: $(TEST_STAMP)
 	@python -m pytest -m gpu tests/gpu

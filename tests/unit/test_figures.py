@@ -21,6 +21,12 @@ def lab() -> Derived:
 
 
 @pytest.fixture(scope="module")
+def drawn(lab: Derived) -> Lazy[tuple[str, pd.DataFrame]]:
+    """Each figure of the lab, drawn once: its SVG and what is plotted."""
+    return Lazy(FIGURES, lambda name: draw_figure(name, lab))
+
+
+@pytest.fixture(scope="module")
 def unmeasured() -> Lazy[pd.DataFrame]:
     """The tables of a lab that is planned and not run, as they come back from CSV files."""
     full = full_lab()
@@ -68,13 +74,13 @@ def test_a_figure_of_planned_runs_says_that_nothing_is_measured(name, unmeasured
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_gives_the_same_bytes_twice(name, lab):
-    assert draw_figure(name, lab)[0] == draw_figure(name, lab)[0]
+def test_a_figure_gives_the_same_bytes_twice(name, lab, drawn):
+    assert draw_figure(name, lab)[0] == drawn[name][0]
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_ids_carry_the_name_of_their_figure_and_references_resolve(name, lab):
-    root = ElementTree.fromstring(draw_figure(name, lab)[0])
+def test_ids_carry_the_name_of_their_figure_and_references_resolve(name, drawn):
+    root = ElementTree.fromstring(drawn[name][0])
     ids = {element.get("id") for element in root.iter() if element.get("id")}
     links = {
         value[1:]
