@@ -10,7 +10,7 @@ from dpscale.units import column_format, format_value
 PARTS: dict[str, tuple[str, str, str]] = {
     "computation": ("computation", style.COLOURS[0], ""),
     "load": ("loading", style.COLOURS[1], ""),
-    "copy": ("copy to the device", style.INK, "...."),
+    "copy": ("copy to the device", style.INK, "||||"),
     "sharing": ("sharing the machine", style.COLOURS[2], "----"),
     "stragglers": ("stragglers", style.COLOURS[3], "xxxx"),
     "overhead": ("overhead of DDP", style.INK, "\\\\\\\\"),

@@ -10,7 +10,7 @@ from dpscale.units import column_format, format_value
 PARTS = {
     "epochs_s": ("epochs", style.COLOURS[0], ""),
     "evaluation_s": ("evaluation after each", style.COLOURS[2], "////"),
-    "startup_s": ("start-up, apart", style.INK, "...."),
+    "startup_s": ("start-up, apart", style.INK, "||||"),
 }
 EFFICIENCY = ["efficiency_frac", "efficiency_frac_low", "efficiency_frac_high"]
 
