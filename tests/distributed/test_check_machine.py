@@ -7,13 +7,15 @@ import pytest
 
 import check_machine
 from dpscale.config import load_config
+from dpscale.launch import warm
 from dpscale.plan import Spec, check_spec, planned_runs
 
 STUDIES = ("sweep", "large_batch", "replicas", "ledger", "data_parallel")
 
 
 @pytest.fixture
-def spec() -> Spec:
+def spec(server: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Spec:
+    monkeypatch.setenv(warm.SOCKET, server[warm.SOCKET])  # seconds less
     scaling = {"workers": [1, 2], "per_worker_batches": [32]}
     hardware = {"allow_oversubscription": True}
     config = load_config(
