@@ -20,7 +20,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from multiprocessing import get_context
+from multiprocessing import get_context, set_forkserver_preload
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +94,10 @@ BENCHMARKS = (
 )
 
 
+# What torch's first optimiser imports, seconds of it: the processes are forks of one that has it.
+set_forkserver_preload(["torch._dynamo"])
+
+
 def measured(benchmark: str, options: dict[str, Any]) -> list[Ratio]:
     """The ratios of a benchmark."""
     found: list[Ratio] = importlib.import_module(benchmark).run(**options)
@@ -102,7 +106,7 @@ def measured(benchmark: str, options: dict[str, Any]) -> list[Ratio]:
 
 def apart(benchmark: str, options: dict[str, Any]) -> list[Ratio]:
     """The ratios of a benchmark run in a process of its own: none leaves anything to the next."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(1, mp_context=get_context("forkserver")) as pool:
         return pool.submit(measured, benchmark, options).result()
 
 

@@ -143,10 +143,12 @@ class Rig:
                     sys.executable, "-m", "torch.distributed.run", f"--nnodes={count}",
                     f"--nproc-per-node={per_node}", f"--node-rank={node}",
                     f"--master-addr={self.address(0)}", f"--master-port={port}",
+                    "--run-path", "--start-method=fork",  # of the agent, which has torch at hand
                     str(script), *map(str, arguments),
                 ],
                 shown=shown,
                 OMP_NUM_THREADS="1",
+                PYTHONPATH=str(Path(script).parent),  # as of a script that is started by itself
             )
             for node in range(count)
         ]  # fmt: skip

@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import sys
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any
 
@@ -98,4 +99,6 @@ if __name__ == "__main__":
         status = 1
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(status)  # the backend's threads sometimes abort at exit
+    # The backend's threads sometimes abort at exit; a fork of torchrun has to tell it first.
+    if status or parent_process() is None:
+        os._exit(status)
