@@ -26,6 +26,7 @@ FIGURES = (
 TEMPLATES = sorted(
     f"report/{path.name}" for path in Path(workflow.basedir, "report").glob("*.*")
 )
+QUESTIONS = [path for path in TEMPLATES if not path.endswith((".css", ".html.j2"))]
 BOUNDARY = [f"{RESULTS}/boundary.json"] if CONFIG.sweep else []
 
 
@@ -92,6 +93,7 @@ rule answer:
     input:
         tables=rules.derive.output,
         modules=modules("reporting", "units"),
+        templates=QUESTIONS,
     output:
         answers=f"{RESULTS}/answers.json",
         summary=f"{RESULTS}/summary.json",

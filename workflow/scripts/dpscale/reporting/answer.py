@@ -4,7 +4,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from dpscale.units import UNITS
+from dpscale.reporting.texts import Printed, of_runs
+from dpscale.units import UNITS, format_value
 
 
 class _Frozen(BaseModel):
@@ -27,6 +28,21 @@ class Value(_Frozen):
         if self.unit not in UNITS:
             raise ValueError(f"unit {self.unit!r} is none of {', '.join(UNITS)}")
         return self
+
+    def written(self, text: str) -> str:
+        """Return a text of this number with its runs in it."""
+        return of_runs(text, [] if self.value is None else self.runs)
+
+    @property
+    def bare(self) -> str:
+        """The number with its unit, without its interval."""
+        return self.written(format_value(self.value, self.unit, status=self.status))
+
+    def __str__(self) -> str:
+        """Return the number with its unit and its interval."""
+        return self.written(
+            format_value(self.value, self.unit, low=self.low, high=self.high, status=self.status)
+        )
 
 
 LEFT_OUT = "left out of the configuration"  # the end of the line on a study without a plan
@@ -80,6 +96,9 @@ class Answer(_Frozen):
     question: str
     sentence: str = Field(description="the answer in one sentence, chosen by the data")
     paragraphs: list[str] = Field(default_factory=list)
+    printed: list[list[Printed]] = Field(
+        default_factory=list, description="numbers in the sentence, then in each paragraph"
+    )
     formula: list[str] = Field(default_factory=list, description="displayed formulas, TeX")
     values: dict[str, Value] = Field(default_factory=dict)
     tables: list[Table] = Field(default_factory=list)

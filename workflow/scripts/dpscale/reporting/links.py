@@ -7,6 +7,7 @@ from markupsafe import Markup, escape
 
 from dpscale.reporting.answer import Value
 from dpscale.reporting.sources import Sources
+from dpscale.reporting.texts import PRINTED
 from dpscale.units import format_value, is_null
 
 COMMON = ("count", "flag", "setting")  # a bare 2 or 0.1 in a text could be anything
@@ -63,6 +64,20 @@ def linked(
         return f"{head}{found[1]}</a>"
 
     return Markup(pattern.sub(link, str(text)))
+
+
+def printed(text: Markup, sources: Sources) -> Markup:
+    """Return a text in which each number that was printed with its runs links to them."""
+
+    def link(found: re.Match[str]) -> str:
+        """A number as a link to its runs."""
+        runs = found[1].split()
+        head = Markup('<a class="measured" href="{}" title="{}">').format(
+            sources.href(runs), runs_text(runs)
+        )
+        return f"{head}{found[2]}</a>"
+
+    return Markup(PRINTED.sub(link, str(text)))
 
 
 def reference(text: str) -> Markup:

@@ -6,6 +6,7 @@ from itertools import islice
 
 from markupsafe import Markup
 
+from dpscale.reporting import links, texts
 from dpscale.reporting.answer import Answer
 from dpscale.reporting.formula import as_image, as_mathml, with_formulas
 from dpscale.reporting.links import linked, reference
@@ -39,17 +40,20 @@ def answer_view(answer: Answer, sources: Sources, *, image: bool, first_table: i
     image: formulas as images instead of MathML; first_table: number of its first table.
     """
 
-    def prose(text: str) -> Markup:
+    def prose(text: str, place: int) -> Markup:
         """A text with its formulas set and its measurements linked."""
-        return linked(with_formulas(text, image=image), answer.values.values(), sources)
+        if not answer.printed:
+            return linked(with_formulas(text, image=image), answer.values.values(), sources)
+        with_runs = texts.with_runs(text, answer.printed[place])
+        return links.printed(with_formulas(with_runs, image=image), sources)
 
     drawn = as_image if image else as_mathml
     return AnswerView(
         id=answer.id,
         anchor="answer-" + re.sub(r"[^A-Za-z0-9]+", "-", answer.id),
         question=with_formulas(answer.question, image=image),
-        sentence=prose(answer.sentence),
-        paragraphs=[prose(text) for text in answer.paragraphs],
+        sentence=prose(answer.sentence, 0),
+        paragraphs=[prose(text, place) for place, text in enumerate(answer.paragraphs, start=1)],
         formulas=[drawn(tex, display=True) for tex in answer.formula],
         tables=[
             table_view(table, sources, number=number, image=image)

@@ -4,7 +4,6 @@ from dpscale.reporting.answer import Answer, Column
 from dpscale.reporting.answers import assignment, assignment_published, prose
 from dpscale.reporting.answers.inputs import Inputs, Row
 from dpscale.reporting.answers.measured_table import WORKERS, measured_table
-from dpscale.reporting.answers.q2 import FASTER
 from dpscale.reporting.answers.references import GUSTAFSON, KINGMA
 
 QUESTION = (
@@ -93,7 +92,7 @@ def _clause(inputs: Inputs, row: Row, alone: Row) -> str:
     own = assignment.accuracy(inputs, row)
     word = assignment.HIGHER[prose.compare(own, assignment.accuracy(inputs, alone))]
     return (
-        f"{assignment.who(row)} are {FASTER[prose.against(ratio, 1.0)]} (speed-up "
+        f"{assignment.who(row)} are {prose.FASTER[prose.against(ratio, 1.0)]} (speed-up "
         f"{prose.bare(ratio)}, scaling efficiency {share}) and reach {prose.bare(own)}, {word} "
         "that of one"
     )

@@ -10,8 +10,6 @@ import pandas as pd
 
 from dpscale.reporting.answer import Value
 
-Row = dict[str, Any]
-
 RESULTS = ("complete", "out_of_memory", "diverged", "exceeds_dataset", "unavailable")
 _WHOLE = (
     "workers",
@@ -44,6 +42,55 @@ _WHOLE = (
 )
 
 
+# The unit of a column by the end of its name, the longest first; or by its whole name.
+_ENDS = {
+    "_bytes_per_s": "bytes/s", "samples_per_s": "samples/s", "_bytes": "bytes",
+    "_ratio": "ratio", "_frac": "fraction", "_s": "s",
+}  # fmt: skip
+_NAMES = dict.fromkeys(
+    (
+        "workers", "nodes", "per_worker_batch", "global_batch", "base_batch", "batch", "learners",
+        "local_steps", "elbow_batch", "lost_batch", "largest_batch", "reference_batch",
+        "published_batch", "train_samples", "epochs", "fit_workers",
+    ), "setting",
+) | dict.fromkeys(("steps", "updates", "calls", "rounds", "iterations"), "count")  # fmt: skip
+
+
+def unit_of(column: str) -> str:
+    """Return the unit of a column of derived tables; empty where it holds no number."""
+    ends = (unit for end, unit in _ENDS.items() if column.endswith(end))
+    return _NAMES.get(column) or next(ends, "")
+
+
+class Row(dict[str, Any]):
+    """A row of a table. `row["epoch_s"]` is the number, `row.epoch_s` with its interval, its unit
+    and the runs behind it; a column without a unit in its name is what it holds."""
+
+    def __getattr__(self, column: str) -> Any:
+        if column not in self:
+            raise AttributeError(f"no column {column}")
+        unit = next((unit for end, unit in _ENDS.items() if column.endswith(end)), None)
+        if unit is None or isinstance(self[column], Value):
+            return self[column]
+        return self.value(column, unit)
+
+    def __or__(self, other: Mapping[str, Any]) -> "Row":  # type: ignore[override]
+        """Return the row with some columns more, or others."""
+        return Row({**self, **other})
+
+    @property
+    def runs(self) -> list[str]:
+        """The runs that the row names, its base's too."""
+        named = " ".join(str(self[key]) for key in ("runs", "base_runs") if self.get(key))
+        return list(dict.fromkeys(named.split()))
+
+    def value(self, column: str, unit: str) -> Value:
+        """Return a column as a number with its interval and the runs behind it."""
+        repeats = self.get("repeats")
+        n = self.get("seeds") if repeats is None else repeats
+        return measured(self, column, unit, self.runs, n)
+
+
 def _plain(key: str, value: object) -> object:
     """A Python value of a cell; None where it is null; whole where its column counts things."""
     if isinstance(value, np.generic):
@@ -58,7 +105,7 @@ def _plain(key: str, value: object) -> object:
 def rows_of(frame: pd.DataFrame) -> list[Row]:
     """Return a table's rows as dictionaries of Python values, nulls as None."""
     return [
-        {str(key): _plain(str(key), value) for key, value in row.items()}
+        Row({str(key): _plain(str(key), value) for key, value in row.items()})
         for row in frame.to_dict("records")
     ]
 
@@ -85,10 +132,9 @@ class Inputs:
         """Return the names of the runs whose columns in `runs` have the given values."""
         return [row["run"] for row in self.tidy_rows("runs", **cell)]
 
-    def runs_of(self, row: Row, **cell: object) -> list[str]:
+    def runs_of(self, row: Mapping[str, Any], **cell: object) -> list[str]:
         """Return the runs that a derived row names (its base's too), else those that match."""
-        named = " ".join(str(row[key]) for key in ("runs", "base_runs") if row.get(key))
-        return list(dict.fromkeys(named.split())) or (self.runs(**cell) if cell else [])
+        return Row(row).runs or (self.runs(**cell) if cell else [])
 
     def repeats(self, row: Row, arm: str) -> int | None:
         """Return the number of timed repeats of a row's own runs in an arm; None if unknown."""
@@ -105,7 +151,9 @@ def _matching(frame: pd.DataFrame | None, cell: Mapping[str, object]) -> list[Ro
     return rows_of(frame)
 
 
-def measured(row: Row, column: str, unit: str, runs: list[str], n: int | None = None) -> Value:
+def measured(
+    row: Mapping[str, Any], column: str, unit: str, runs: list[str], n: int | None = None
+) -> Value:
     """Return a row's measurement with its interval (`_low`, `_high`) as a value.
 
     A null has the row's status, or `not measured` when the run is complete.

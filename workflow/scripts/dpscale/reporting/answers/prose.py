@@ -8,6 +8,12 @@ from dpscale.units import format_value
 
 Verdict = Literal["below", "above", "indistinct", "unknown"]
 
+FASTER: dict[Verdict, str] = {  # of some workers, by their speed-up against 1
+    "above": "faster than one",
+    "below": "slower than one",
+    "indistinct": "equal to one within the noise",
+    "unknown": "not comparable with one for want of repeats",
+}
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 

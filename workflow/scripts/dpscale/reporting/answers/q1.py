@@ -57,7 +57,7 @@ def boundary_clause(boundary: Row) -> str:
 
 def answer(inputs: Inputs) -> Answer:
     """Return the answer to Q1."""
-    rows, boundary = inputs.rows("sweep"), (inputs.rows("boundary") or [{}])[0]
+    rows, boundary = inputs.rows("sweep"), (inputs.rows("boundary") or [Row()])[0]
     complete = [row for row in rows if row["status"] == "complete"]
     missing = lacking(rows, {"per_worker_batch": "b"}, "sweep")
     missing += [] if complete or missing else ["sweep: no batch size has a time"]

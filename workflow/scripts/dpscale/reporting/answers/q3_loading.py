@@ -26,7 +26,7 @@ def shorter_with_loading(inputs: Inputs, rows: Sequence[Row]) -> str:
     loaded = {_cell(row): row for row in inputs.rows("scaling", kind="weak")}
     groups: dict[Verdict, list[str]] = {}
     for row in rows:
-        other = loaded.get(_cell(row), {})
+        other = loaded.get(_cell(row), Row())
         with_it, without = (measured(one, "epoch_s", "s", []) for one in (other, row))
         if with_it.value is None or without.value is None or with_it.value >= without.value:
             continue

@@ -2,7 +2,7 @@
 
 from dpscale.reporting.answers import arms, prose
 from dpscale.reporting.answers.arms import Arm
-from dpscale.reporting.answers.inputs import Inputs
+from dpscale.reporting.answers.inputs import Inputs, Row
 from dpscale.units import format_value
 
 STUDY = "large_batch"
@@ -95,7 +95,7 @@ def mechanism(inputs: Inputs, small: Arm, large: Arm) -> str:
 
 def choice(inputs: Inputs, large: Arm) -> str:
     """Return how the large batch relates to the largest that fits, and the limits of the claim."""
-    boundary = (inputs.rows("boundary") or [{}])[0]
+    boundary = (inputs.rows("boundary") or [Row()])[0]
     largest, batch = boundary.get("largest_fit_batch"), large.row["per_worker_batch"]
     text = (
         f"The claim holds for {prose.counted(large.row['workers'], 'worker')}, these epochs "

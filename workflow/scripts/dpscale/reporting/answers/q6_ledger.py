@@ -72,7 +72,7 @@ def phases(own: list[Row]) -> str:
 def payload_of(inputs: Inputs, own: list[Row]) -> str:
     """Return whether one iteration's buckets hold exactly the trainable parameters."""
     gradients = purposes_of(own, "steady").get(GRADIENTS)
-    run = next(iter(inputs.tidy_rows("runs", run=own[0].get("runs"))), {})
+    run = next(iter(inputs.tidy_rows("runs", run=own[0].get("runs"))), Row())
     payload, parameters = run.get("payload_bytes"), run.get("parameters")
     if gradients is None or not payload or not parameters:
         return ""

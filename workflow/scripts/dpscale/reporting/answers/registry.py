@@ -31,7 +31,7 @@ from dpscale.reporting.answers.inputs import Inputs
 
 QUESTIONS: dict[str, Callable[[Inputs], Answer]] = {
     "Q1": q1.answer,
-    "Q2": q2.answer,
+    "Q2": q2.QUESTION,
     "Q3.1": q3_computation.answer,
     "Q3.2": q3_bandwidth.answer,
     "Q4.1": q4_large_batch.answer,

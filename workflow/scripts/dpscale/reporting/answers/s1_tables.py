@@ -109,11 +109,11 @@ def _steps(inputs: Inputs, rows: list[Row]) -> Table:
 def _search(rows: list[Row]) -> Row:
     """Return one search over all its batch sizes: the range of the winners' rates, and counts."""
     rates = [row["lr"] for row in rows if row["lr"] is not None]
-    return {
+    return Row({
         **{name: rows[0][name] for name in ("model", "optimizer", "runs")},
         **{name: sum(int(row[name] or 0) for row in rows) for name in COUNTED},
         "lr_low": min(rates, default=None), "lr_high": max(rates, default=None),
-    }  # fmt: skip
+    })  # fmt: skip
 
 
 def _who(row: Row) -> str:

@@ -1,7 +1,7 @@
 """S4's paragraphs: the protocol, what differs, what it costs, and what was expected."""
 
 from dpscale.reporting.answers import prose, s4_costs, s4_rate
-from dpscale.reporting.answers.inputs import Inputs
+from dpscale.reporting.answers.inputs import Inputs, Row
 from dpscale.reporting.answers.s4_rows import (
     POST_AGAINST_LARGE,
     arm_name,
@@ -82,7 +82,7 @@ def _losses(inputs: Inputs) -> str:
         values = []
         for side in ("minuend", "subtrahend"):
             values.append(
-                value_of(inputs, arm_row(inputs, row, row[side]) or {}, "train_loss", "number")
+                value_of(inputs, arm_row(inputs, row, row[side]) or Row(), "train_loss", "number")
             )
         word = {
             "above": "a higher training loss than the large mini-batch",

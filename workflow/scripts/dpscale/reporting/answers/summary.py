@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from dpscale.reporting.answer import Answer, Value
-from dpscale.reporting.answers import prose, q1_trend, q2
+from dpscale.reporting.answers import prose, q1_trend
 from dpscale.reporting.answers.inputs import Inputs, Row
 from dpscale.reporting.answers.q4_remedies import REMEDIES
 from dpscale.reporting.answers.q7_replicas import costs
@@ -72,7 +72,7 @@ def _clearest(inputs: Inputs, rows: list[Row]) -> Row | None:
     for ideal in (False, True):
         found = []
         for row in rows:
-            ratio, mark = q2.speedup(inputs, row), float(row["workers"]) if ideal else 1.0
+            ratio, mark = row.speedup_ratio, float(row["workers"]) if ideal else 1.0
             if prose.against(ratio, mark) in ("above", "below"):
                 found.append((_doublings(float(ratio.value or 0), mark), row))
         if found:
@@ -82,7 +82,7 @@ def _clearest(inputs: Inputs, rows: list[Row]) -> Row | None:
 
 def _pace(inputs: Inputs, row: Row) -> Effect:
     """How far a speed-up that its interval decides is from 1 and from N, whichever is more."""
-    ratio, workers = q2.speedup(inputs, row), row["workers"]
+    ratio, workers = row.speedup_ratio, row["workers"]
     verdict = prose.against(ratio, 1.0)
     size = float(ratio.value or 0)
     shared = "; these workers share cores or devices" if row.get("oversubscribed") else ""
@@ -90,7 +90,7 @@ def _pace(inputs: Inputs, row: Row) -> Effect:
         max(_doublings(size, 1), _doublings(size, workers)),
         (
             f"Scaling: at b = {row['per_worker_batch']}, {prose.counted(workers, 'worker')} are "
-            f"{q2.FASTER[verdict]}, with a speed-up of {prose.quantity(ratio)}, where "
+            f"{prose.FASTER[verdict]}, with a speed-up of {prose.quantity(ratio)}, where "
             f"{workers}× would be ideal{shared}."
         ),
     )

@@ -1,0 +1,114 @@
+"""A question's facts and its template: strict, with one frame for what is withheld."""
+
+import pandas as pd
+import pytest
+from jinja2 import DictLoader, UndefinedError
+
+from dpscale.reporting import words
+from dpscale.reporting.answer import Value
+from dpscale.reporting.answers.inputs import Inputs, Row
+from dpscale.reporting.question import Facts, Question, table_of
+
+TEMPLATE = """
+{% macro question() %}How   fast?{% endmacro %}
+{% macro tables() %}{{ table("Times.", rows, {"workers": "N", "epoch_s": "Epoch", "pace": ("Pace",
+{"above": "slow"})}) }}{% endmacro %}
+{% macro sentence() %}
+An epoch takes {% for row in rows %}
+{{ row.epoch_s | bare }}{{ loop | comma }}
+{% endfor %} , {{ rows | length | counted("time") }}.
+{% endmacro %}
+{% macro paragraphs() %}
+First.
+
+{% if rows | length > 5 %}
+Never.
+{% endif %}
+
+{{ rows[0].epoch_s }}
+again.
+{% endmacro %}
+"""
+ROWS = [
+    Row(workers=n, epoch_s=float(n), epoch_s_low=n / 2, epoch_s_high=2.0 * n, repeats=5,
+        runs=f"run-{n}", pace="above")
+    for n in (1, 2)
+]  # fmt: skip
+
+
+@pytest.fixture
+def written(monkeypatch):
+    """Makes a question of a template and some facts, and answers it."""
+
+    def answer(facts, template=TEMPLATE):
+        made = words.environment().overlay(
+            loader=DictLoader({"X.j2": template, "withheld.j2": withheld()})
+        )
+        monkeypatch.setattr(words, "environment", lambda: made)
+        return Question("X", lambda _: facts)(Inputs({}, {}))
+
+    return answer
+
+
+def withheld():
+    return (words.TEMPLATES / "withheld.j2").read_text(encoding="utf-8")
+
+
+def test_words_numbers_and_tables_come_from_the_template(written):
+    answer = written(Facts(said={"rows": ROWS}))
+    assert answer.question == "How fast?"
+    assert answer.sentence.replace("\u00a0", " ") == "An epoch takes 1.00 s and 2.00 s, two times."
+    assert [text.replace("\u00a0", " ") for text in answer.paragraphs] == [
+        "First.", "1.00 s (0.50 to 2.00) again.",
+    ]  # fmt: skip
+    assert [[one.runs for one in text] for text in answer.printed] == [
+        [["run-1"], ["run-2"]], [], [["run-1"]],
+    ]  # fmt: skip
+    (table,) = answer.tables
+    assert table.caption == "Times."
+    assert table.rows[1]["epoch_s"] == Value(
+        value=2.0, unit="s", low=1.0, high=4.0, n=5, runs=["run-2"]
+    )
+    assert [row["pace"] for row in table.rows] == ["slow", "slow"]
+
+
+@pytest.mark.parametrize("given", ["rows.nowhere", "rows[0].nowhere", "nowhere"])
+def test_a_column_or_a_fact_that_is_not_there_is_an_error(written, given):
+    template = TEMPLATE.replace("First.", f"{{{{ {given} | counted('time') }}}}")
+    with pytest.raises(UndefinedError, match="nowhere"):
+        written(Facts(said={"rows": ROWS}), template)
+
+
+def test_a_word_that_is_not_in_its_table_is_an_error(written):
+    with pytest.raises(KeyError, match="below"):
+        written(Facts(said={"rows": [ROWS[0] | {"pace": "below"}]}))
+
+
+def test_what_is_missing_withholds_the_words_and_keeps_tables_and_values(written):
+    value = Value(value=1.0, unit="s")
+    answer = written(Facts(["a, N = 2: not run yet"], {"one": value}, {"rows": ROWS}))
+    assert answer.sentence == ("The conclusion is withheld: one result that it needs is missing.")
+    assert answer.paragraphs == [
+        "Missing: a, N = 2: not run yet. The answer appears once this result exists."
+    ]
+    assert len(answer.tables) == 1
+    assert answer.values == {"one": value}
+
+
+def test_nodes_stand_beside_workers_where_there_are_several():
+    rows = [row | {"nodes": row["workers"]} for row in ROWS]
+    columns = {"workers": "N", "epoch_s": "Epoch"}
+    heads = [column.key for column in table_of("", rows, columns).columns]
+    assert heads == ["workers", "nodes", "epoch_s"]
+    assert [one.key for one in table_of("", ROWS, columns).columns] == ["workers", "epoch_s"]
+
+
+def test_columns_of_a_row_are_numbers_with_interval_unit_and_runs():
+    frame = pd.DataFrame({"per_worker_batch": [8], "busbw_bytes_per_s": [2.0], "runs": ["a"],
+                          "base_runs": ["b a"]})  # fmt: skip
+    (row,) = Inputs({"t": frame}, {}).rows("t")
+    assert row["busbw_bytes_per_s"] == 2.0
+    assert row.busbw_bytes_per_s == Value(value=2.0, unit="bytes/s", runs=["a", "b"])
+    assert row.per_worker_batch == 8
+    with pytest.raises(AttributeError, match="nowhere"):
+        row.nowhere  # noqa: B018
