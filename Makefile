@@ -48,7 +48,7 @@ smoke:
 test: $(TEST_STAMP)
 	@sh envs/install_pango.sh
 	@$(PYTEST) -m "not alone and not slow and not gpu" $(SIDE_BY_SIDE) $(TESTS); $(OR_NONE)
-	@$(PYTEST) -m "alone and not slow" $(filter-out tests/unit tests/report,$(TESTS)); $(OR_NONE)
+	@$(PYTEST) -m "alone and not slow" $(TESTS); $(OR_NONE)
 
 test-gpu: $(TEST_STAMP)
 	@python -m pytest -m gpu tests/gpu

@@ -2,9 +2,9 @@
 
 import os
 import socket
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
@@ -21,8 +21,7 @@ from dpscale.records import Record, read_record
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "workflow/scripts"
 RUN_SCRIPT = SCRIPTS / "run.py"
-TORCH = Path(find_spec("torch").origin).parent  # type: ignore[union-attr, arg-type]
-TORCHRUN = [str(TORCH / "distributed/run.py"), "--run-path", "--start-method=fork"]
+TORCHRUN = [str(Path(sys.executable).with_name("torchrun")), "--run-path", "--start-method=fork"]
 STUDIES = ("sweep", "scaling", "large_batch", "replicas", "ledger", "data_parallel")
 CONFIG: dict[str, Any] = {"name": "test", "hardware": {"allow_oversubscription": True}}
 CONFIG |= dict.fromkeys(STUDIES)  # the tests make their own specs

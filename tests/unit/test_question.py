@@ -41,17 +41,11 @@ def written(monkeypatch):
     """Makes a question of a template and some facts, and answers it."""
 
     def answer(facts, template=TEMPLATE):
-        made = words.environment().overlay(
-            loader=DictLoader({"X.j2": template, "withheld.j2": withheld()})
-        )
+        made = words.environment().overlay(loader=DictLoader({"X.j2": template}))
         monkeypatch.setattr(words, "environment", lambda: made)
         return Question("X", lambda _: facts)(Inputs({}, {}))
 
     return answer
-
-
-def withheld():
-    return (words.TEMPLATES / "withheld.j2").read_text(encoding="utf-8")
 
 
 def test_words_numbers_and_tables_come_from_the_template(written):

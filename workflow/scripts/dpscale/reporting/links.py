@@ -55,29 +55,20 @@ def linked(
         r"(?![^<]*</math>)(?![^<]*>)"
     )
 
-    def link(found: re.Match[str]) -> str:
-        """A measurement in the text as a link to its runs."""
-        behind = runs[found[1]]
-        head = Markup('<a class="measured" href="{}" title="{}">').format(
-            sources.href(behind), runs_text(behind)
-        )
-        return f"{head}{found[1]}</a>"
-
-    return Markup(pattern.sub(link, str(text)))
+    return Markup(pattern.sub(lambda found: _link(found[1], runs[found[1]], sources), str(text)))
 
 
 def printed(text: Markup, sources: Sources) -> Markup:
     """Return a text in which each number that was printed with its runs links to them."""
+    return Markup(PRINTED.sub(lambda found: _link(found[2], found[1].split(), sources), str(text)))
 
-    def link(found: re.Match[str]) -> str:
-        """A number as a link to its runs."""
-        runs = found[1].split()
-        head = Markup('<a class="measured" href="{}" title="{}">').format(
-            sources.href(runs), runs_text(runs)
-        )
-        return f"{head}{found[2]}</a>"
 
-    return Markup(PRINTED.sub(link, str(text)))
+def _link(number: str, runs: Sequence[str], sources: Sources) -> str:
+    """A number, which is markup already, as a link to its runs."""
+    head = Markup('<a class="measured" href="{}" title="{}">').format(
+        sources.href(runs), runs_text(runs)
+    )
+    return f"{head}{number}</a>"
 
 
 def reference(text: str) -> Markup:

@@ -6,7 +6,9 @@ from typing import Any
 
 from dpscale.reporting import texts, words
 from dpscale.reporting.answer import Answer, Cell, Column, Table, Value
+from dpscale.reporting.answers import prose
 from dpscale.reporting.answers.inputs import Inputs, Row, unit_of
+from dpscale.reporting.answers.measured_table import placed
 
 # key: title, or title and unit, or title and the words for what the column holds
 Head = str | tuple[str, str] | tuple[str, Mapping[Any, str]]
@@ -43,24 +45,21 @@ class Question:
         """Return the answer; where a result is missing its conclusion is withheld."""
         facts = self.facts(inputs)
         tables: list[Table] = []
-        said = facts.said | {"table": _collector(tables), "missing": facts.missing}
-        own = f"{self.id}.j2"
-        question, _ = words.said(own, said, "question", "tables")
-        frame = "withheld.j2" if facts.missing else own
-        sentence, paragraphs = words.said(frame, said, "sentence", "paragraphs")
-        spoken = [words.one(sentence), *paragraphs]
+        say = words.macros(f"{self.id}.j2", facts.said | {"table": _collector(tables)})
+        say.tables()
+        found: dict[str, Any] = {
+            "id": self.id, "question": words.squeezed(say.question()), "values": facts.values,
+            "tables": tables, "figures": list(self.figures), "formula": list(self.formula),
+        }  # fmt: skip
+        if facts.missing:
+            return prose.withheld(missing=facts.missing, **found)
+        spoken = [words.squeezed(say.sentence()), *words.paragraphs(say.paragraphs())]
         return Answer(
-            id=self.id,
-            question=words.one(question),
             sentence=texts.plain(spoken[0]),
             paragraphs=[texts.plain(text) for text in spoken[1:]],
             printed=[texts.printed(text) for text in spoken],
-            formula=list(self.formula),
-            values=facts.values,
-            tables=tables,
-            figures=list(self.figures),
-            references=[] if facts.missing else list(self.references),
-            missing=facts.missing,
+            references=list(self.references),
+            **found,
         )
 
 
@@ -68,8 +67,9 @@ def _collector(tables: list[Table]) -> Callable[..., str]:
     """What a template calls to show a table of rows; a table of no rows is none."""
 
     def table(caption: str, rows: Sequence[Row], columns: Mapping[str, Head]) -> str:
+        """Keep a table of some columns of the rows, and say nothing in its place."""
         if rows:
-            tables.append(table_of(words.squeezed(caption), rows, columns))
+            tables.append(table_of(caption, rows, columns))
         return ""
 
     return table
@@ -77,35 +77,26 @@ def _collector(tables: list[Table]) -> Callable[..., str]:
 
 def table_of(caption: str, rows: Sequence[Row], columns: Mapping[str, Head]) -> Table:
     """Return a table of some columns of rows: numbers with their runs, words for the rest."""
-    heads = {key: _head(key, head) for key, head in columns.items()}
-    if "workers" in heads and any((row.get("nodes") or 1) > 1 for row in rows):
-        nodes: tuple[str, tuple[Column, Mapping[Any, str]]] = (
-            "nodes",
-            (Column(key="nodes", title="Nodes", unit="setting"), {}),
-        )
-        at = list(heads).index("workers") + 1
-        heads = dict([*list(heads.items())[:at], nodes, *list(heads.items())[at:]])
+    heads = {key: (head, None) if isinstance(head, str) else head for key, head in columns.items()}
+    said = {key: more for key, (_, more) in heads.items() if isinstance(more, Mapping)}
+    given = [
+        Column(key=key, title=title, unit="" if key in said else more or unit_of(key))
+        for key, (title, more) in heads.items()
+    ]
+    shown, runs = placed(given, rows), [row.runs for row in rows]
     return Table(
         caption=caption,
-        columns=[column for column, _ in heads.values()],
-        rows=[{key: _cell(row, column, said) for key, (column, said) in heads.items()}
-              for row in rows],
-        runs=[row.runs for row in rows] if any(row.runs for row in rows) else [],
-    )  # fmt: skip
+        columns=shown,
+        rows=[{one.key: _cell(row, one, said.get(one.key)) for one in shown} for row in rows],
+        runs=runs if any(runs) else [],
+    )
 
 
-def _head(key: str, head: Head) -> tuple[Column, Mapping[Any, str]]:
-    title, more = (head, None) if isinstance(head, str) else head
-    if isinstance(more, Mapping):
-        return Column(key=key, title=title), more
-    return Column(key=key, title=title, unit=unit_of(key) if more is None else more), {}
-
-
-def _cell(row: Row, column: Column, said: Mapping[Any, str]) -> Cell:
-    found = row.get(column.key)
+def _cell(row: Row, column: Column, said: Mapping[Any, str] | None) -> Cell:
+    found: Cell = row.get(column.key)
     if said:
         return said[found]
-    bare = found is not None and not row.runs
-    if isinstance(found, Value) or bare or not column.unit:
+    counted = found is not None and not row.runs  # a name of the row, and of no run
+    if isinstance(found, Value) or counted or not column.unit:
         return found
     return row.value(column.key, column.unit)

@@ -1,7 +1,7 @@
 """What a question's template may use: filters that write numbers, lists and counted things."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -42,33 +42,15 @@ def bare(value: Value) -> str:
     return value.bare
 
 
-def points(value: Value | float) -> str:
-    """Return a difference of two fractions as unsigned percentage points."""
-    if isinstance(value, Value):
-        return value.written(prose.points(float(value.value or 0)))
-    return prose.points(value)
-
-
-def versus(value: Value, other: Value | float) -> prose.Verdict:
-    """Return where a value lies against a number, or against another value, by intervals."""
-    return prose.compare(value, other) if isinstance(other, Value) else prose.against(value, other)
-
-
 FILTERS = {
     "and": prose.join,
     "bare": bare,
-    "batches": prose.batches,
     "by": by,
-    "capitalised": prose.capitalised,
     "comma": comma,
     "counted": prose.counted,
-    "digits": prose.digits,
     "median_of": prose.median_of,
-    "ordinal": prose.ordinal,
-    "points": points,
     "semicolon": semicolon,
-    "span": prose.span,
-    "versus": versus,
+    "against": prose.against,
     "word": prose.number_word,
 }
 
@@ -81,24 +63,15 @@ def environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        extensions=["jinja2.ext.do"],
     )
     made.filters |= FILTERS
+    made.globals["FASTER"] = prose.FASTER
     return made
 
 
-def said(template: str, facts: Mapping[str, Any], *macros: str) -> list[list[str]]:
-    """Return the paragraphs that each of the macros of a template says of the facts.
-
-    A paragraph ends at an empty line; one of which nothing is left is none.
-    """
-    module = environment().get_template(template).make_module(dict(facts))
-    return [_paragraphs(str(getattr(module, macro)())) for macro in macros]
-
-
-def _paragraphs(text: str) -> list[str]:
-    blocks = (squeezed(block) for block in re.split(r"\n\s*\n", text))
-    return [block for block in blocks if block]
+def macros(template: str, facts: Mapping[str, Any]) -> Any:
+    """Return the macros of a template as functions that give what they say of the facts."""
+    return environment().get_template(template).make_module(dict(facts))
 
 
 def squeezed(text: str) -> str:
@@ -106,6 +79,7 @@ def squeezed(text: str) -> str:
     return _BEFORE_A_STOP.sub(r"\1", _SPACE.sub(" ", text)).strip()
 
 
-def one(paragraphs: Sequence[str]) -> str:
-    """Return the paragraphs of a macro that says a sentence as one text."""
-    return squeezed(" ".join(paragraphs))
+def paragraphs(text: str) -> list[str]:
+    """Return the paragraphs of a text of a template, which empty lines part; none is empty."""
+    blocks = (squeezed(block) for block in re.split(r"\n\s*\n", text))
+    return [block for block in blocks if block]

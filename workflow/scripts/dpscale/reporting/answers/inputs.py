@@ -40,38 +40,34 @@ _WHOLE = (
     "largest_batch",
     "published_batch",
 )
-
-
-# The unit of a column by the end of its name, the longest first; or by its whole name.
-_ENDS = {
+_SETTINGS = ("workers", "per_worker_batch", "global_batch", "base_batch")
+# The unit of what a column measures, by the end of its name; the longest first.
+_UNITS = {
     "_bytes_per_s": "bytes/s", "samples_per_s": "samples/s", "_bytes": "bytes",
     "_ratio": "ratio", "_frac": "fraction", "_s": "s",
 }  # fmt: skip
-_NAMES = dict.fromkeys(
-    (
-        "workers", "nodes", "per_worker_batch", "global_batch", "base_batch", "batch", "learners",
-        "local_steps", "elbow_batch", "lost_batch", "largest_batch", "reference_batch",
-        "published_batch", "train_samples", "epochs", "fit_workers",
-    ), "setting",
-) | dict.fromkeys(("steps", "updates", "calls", "rounds", "iterations"), "count")  # fmt: skip
 
 
 def unit_of(column: str) -> str:
-    """Return the unit of a column of derived tables; empty where it holds no number."""
-    ends = (unit for end, unit in _ENDS.items() if column.endswith(end))
-    return _NAMES.get(column) or next(ends, "")
+    """Return the unit of a column of derived tables; empty where its name tells none."""
+    if column in _SETTINGS:
+        return "setting"
+    return next((unit for end, unit in _UNITS.items() if column.endswith(end)), "")
 
 
 class Row(dict[str, Any]):
-    """A row of a table. `row["epoch_s"]` is the number, `row.epoch_s` with its interval, its unit
-    and the runs behind it; a column without a unit in its name is what it holds."""
+    """A row of a table.
+
+    `row["epoch_s"]` is the number, `row.epoch_s` with its interval, its unit and the runs behind
+    it; a column that measures nothing is what it holds either way.
+    """
 
     def __getattr__(self, column: str) -> Any:
         if column not in self:
             raise AttributeError(f"no column {column}")
-        unit = next((unit for end, unit in _ENDS.items() if column.endswith(end)), None)
-        if unit is None or isinstance(self[column], Value):
-            return self[column]
+        unit, found = unit_of(column), self[column]
+        if unit in ("", "setting") or isinstance(found, Value):
+            return found
         return self.value(column, unit)
 
     def __or__(self, other: Mapping[str, Any]) -> "Row":  # type: ignore[override]
