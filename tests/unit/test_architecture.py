@@ -36,7 +36,8 @@ ALLOWED = {
     "derive": {"records", "units", "config", "plan"},
     "audit": {"derive", "records"},
     "figures": {"records", "units", "config", "plan"},
-    "reporting": {"records", "units", "config", "plan"},
+    "reporting": {"records", "units", "config", "plan", "studies"},
+    "studies": {"records", "units", "config", "plan", "reporting", "derive", "figures", "train"},
     "watch": {"launch", "attempts", "records", "plan", "config", "units", "processes"},
 }
 

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from jinja2 import Template
+
 from dpscale.reporting import texts, words
 from dpscale.reporting.answer import Answer, Cell, Column, Table, Value
 from dpscale.reporting.answers import prose
@@ -42,10 +44,17 @@ class Question:
     references: Sequence[str] = ()
 
     def __call__(self, inputs: Inputs) -> Answer:
-        """Return the answer; where a result is missing its conclusion is withheld."""
-        facts = self.facts(inputs)
+        """Return the answer that the tables give."""
+        return self.worded(self.facts(inputs))
+
+    def worded(self, facts: Facts, template: Template | None = None) -> Answer:
+        """Return the facts in words; where a result is missing the conclusion is withheld.
+
+        template: instead of the question's own.
+        """
         tables: list[Table] = []
-        say = words.macros(f"{self.id}.j2", facts.said | {"table": _collector(tables)})
+        given = facts.said | {"table": _collector(tables)}
+        say = words.macros(template or f"{self.id}.j2", given)
         say.tables()
         found: dict[str, Any] = {
             "id": self.id, "question": words.squeezed(say.question()), "values": facts.values,

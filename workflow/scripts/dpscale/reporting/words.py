@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from jinja2.runtime import LoopContext
 
 from dpscale.reporting.answer import Value
@@ -69,7 +69,7 @@ def environment() -> Environment:
     return made
 
 
-def macros(template: str, facts: Mapping[str, Any]) -> Any:
+def macros(template: str | Template, facts: Mapping[str, Any]) -> Any:
     """Return the macros of a template as functions that give what they say of the facts."""
     return environment().get_template(template).make_module(dict(facts))
 

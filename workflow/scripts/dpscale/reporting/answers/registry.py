@@ -1,6 +1,8 @@
 """The questions in the order of the report, and what answers each."""
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
+from importlib.util import find_spec
 
 import pandas as pd
 
@@ -14,7 +16,6 @@ from dpscale.reporting.answers import (
     h6,
     prose,
     q1,
-    q2,
     q3_bandwidth,
     q3_computation,
     q4_large_batch,
@@ -28,10 +29,10 @@ from dpscale.reporting.answers import (
     s4,
 )
 from dpscale.reporting.answers.inputs import Inputs
+from dpscale.studies import ORDER
 
-QUESTIONS: dict[str, Callable[[Inputs], Answer]] = {
+_IN_PYTHON: dict[str, Callable[[Inputs], Answer]] = {
     "Q1": q1.answer,
-    "Q2": q2.QUESTION,
     "Q3.1": q3_computation.answer,
     "Q3.2": q3_bandwidth.answer,
     "Q4.1": q4_large_batch.answer,
@@ -70,6 +71,17 @@ STUDIES = {
     "S2": "lr_scaling",
     "S3": "model_averaging",
     "S4": "local_sgd",
+}
+
+
+_WORDED = {
+    question.id: question
+    for name in ORDER
+    if find_spec(f"dpscale.studies.{name}") and find_spec(f"dpscale.studies.{name}.answers")
+    for question in import_module(f"dpscale.studies.{name}.answers").QUESTIONS
+}
+QUESTIONS: dict[str, Callable[[Inputs], Answer]] = {
+    name: (_IN_PYTHON | _WORDED)[name] for name in STUDIES
 }
 
 

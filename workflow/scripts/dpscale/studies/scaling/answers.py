@@ -61,10 +61,14 @@ def added(inputs: Inputs) -> list[Row]:
     return [rows[n] | {"saved_s": rows[n]["base_epoch_s"] * (1 - 1 / n)} for n in sorted(rows)]
 
 
-QUESTION = Question(
-    "Q2",
-    facts,
-    figures=["speedup"],
-    formula=[r"\text{speed-up} = \frac{T_1}{T_N}, \qquad \text{efficiency} = \frac{T_1}{N \, T_N}"],
-    references=[AMDAHL, GUSTAFSON],
-)
+QUESTIONS = [
+    Question(
+        "Q2",
+        facts,
+        figures=["speedup"],
+        formula=[
+            r"\text{speed-up} = \frac{T_1}{T_N}, \qquad \text{efficiency} = \frac{T_1}{N \, T_N}"
+        ],
+        references=[AMDAHL, GUSTAFSON],
+    )
+]

@@ -1,0 +1,140 @@
+"""Cases of answers as data: tables of a made-up lab with edits, and what the answer then says.
+
+A question's file holds a list of cases. `test_words.py` swaps the entries of each table of words
+in the question's template and expects a case to fail for it.
+"""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from builders import Tables, derived_lab, full_lab
+from dpscale.derive.tables import Derived
+from dpscale.reporting import texts
+from dpscale.reporting.answer import Answer
+from dpscale.reporting.answers import QUESTIONS, answer_one
+from dpscale.reporting.answers.inputs import Inputs
+from dpscale.reporting.question import Facts, Question
+
+Edit = Callable[[pd.DataFrame], pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What an answer says of a lab: each of `says`, none of `never`.
+
+    edits: by derived table. lab: options of builders.full_lab, or what makes its tidy tables.
+    """
+
+    name: str
+    says: Sequence[str] = ()
+    never: Sequence[str] = ()
+    edits: Mapping[str, Edit] = field(default_factory=dict)
+    lab: Mapping[str, Any] | Callable[[], Tables] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.name
+
+    @functools.cached_property
+    def inputs(self) -> Inputs:
+        """The tables that the answer reads."""
+        tidy, derived = _made(self.lab) if callable(self.lab) else _lab(**self.lab)
+        edited = {name: edit(derived[name]) for name, edit in self.edits.items()}
+        return Inputs(derived | edited, tidy)
+
+    @functools.cached_property
+    def _facts(self) -> dict[str, Facts]:
+        return {}
+
+    def facts(self, question: Question) -> Facts:
+        """What the question's Python finds."""
+        if question.id not in self._facts:
+            self._facts[question.id] = question.facts(self.inputs)
+        return self._facts[question.id]
+
+
+def _lab(**options: Any) -> tuple[Tables, Derived]:
+    return full_lab(**options), derived_lab(**options)
+
+
+@functools.cache
+def _made(tidy: Callable[[], Tables]) -> tuple[Tables, Derived]:
+    return tidy(), Derived(tidy())
+
+
+def where(cell: Mapping[str, Any] | None = None, **columns: Any) -> Edit:
+    """Give columns of the rows of a cell (all rows without one) new values.
+
+    A value of the cell may be a list of them; a new value may be a function of the old ones.
+    """
+
+    def edit(rows: pd.DataFrame) -> pd.DataFrame:
+        """The table with the new values."""
+        chosen = _chosen(rows, cell or {})
+        if not chosen.any():
+            raise KeyError(f"no row has {cell}")
+        new = {
+            name: rows[name].mask(chosen, value(rows[name]) if callable(value) else value)
+            for name, value in columns.items()
+        }
+        return rows.assign(**new)
+
+    return edit
+
+
+def only(**cell: Any) -> Edit:
+    """Keep the rows of a cell."""
+    return lambda rows: rows[_chosen(rows, cell)]
+
+
+def without(**cell: Any) -> Edit:
+    """Leave out the rows of a cell."""
+    return lambda rows: rows[~_chosen(rows, cell)]
+
+
+def both(*edits: Edit) -> Edit:
+    """One edit after another."""
+    return lambda rows: functools.reduce(lambda made, edit: edit(made), edits, rows)
+
+
+def around(column: str, value: float, width: float = 0.01) -> dict[str, float]:
+    """A column's value with an interval of a share of it on either side."""
+    low, high = sorted([value * (1 - width), value * (1 + width)])
+    return {column: value, f"{column}_low": low, f"{column}_high": high}
+
+
+def _chosen(rows: pd.DataFrame, cell: Mapping[str, Any]) -> pd.Series:
+    found = pd.Series(True, index=rows.index)
+    for name, value in cell.items():
+        found &= rows[name].isin(value if isinstance(value, list) else [value])
+    return found
+
+
+def text_of(answer: Answer) -> str:
+    """What an answer says, with plain spaces: its tables after its text, row by row."""
+    tables = [
+        " ".join([one.caption, *(str(cell) for row in one.rows for cell in row.values())])
+        for one in answer.tables
+    ]
+    said = texts.plain(" ".join([answer.sentence, *answer.paragraphs, *tables]))
+    return said.replace("\u00a0", " ").replace("\u202f", " ")
+
+
+def failures(case: Case, text: str) -> list[str]:
+    """What a text lacks of a case, and what it says against it."""
+    lacking = [f"does not say: {words}" for words in case.says if words not in text]
+    return lacking + [f"says: {words}" for words in case.never if words in text]
+
+
+def check(question: str, case: Case) -> None:
+    """Fail where the answer to a question is not as the case has it."""
+    found = QUESTIONS[question]
+    if isinstance(found, Question):
+        answer = found.worded(case.facts(found))
+    else:
+        answer = answer_one(question, case.inputs)
+    text = text_of(answer)
+    assert not failures(case, text), text

@@ -1,0 +1,52 @@
+"""Q2: what it says of speed-up and of the other kind of scaling follows the measured cells."""
+
+import pytest
+
+from cases import Case, Edit, around, both, check, only, where
+
+NAN = float("nan")
+STRONG = {"kind": "strong", "workers": [2, 4]}
+
+
+def _strong(ratio: float) -> dict[str, Edit]:
+    return {"scaling": where(STRONG, **around("speedup_ratio", ratio, 0))}
+
+
+CASES = [
+    Case("two faster", says=["two workers are faster than one (speed-up 1.67× at b = 32"]),
+    Case("two equal", lab={"two_worker_factor": 1.0},
+         says=["two workers are equal to one within the noise (speed-up 1.00× at b = 32"]),
+    Case("two slower", lab={"two_worker_factor": 1.5},
+         # T_1 = 5.125 s: half of it saved by two workers; T_2 = 1.5 T_1 adds T_1
+         says=["two workers are slower than one (speed-up 0.667× at b = 32",
+               "2.56 s saved and 5.12 s added at N = 2, b = 32"]),
+    Case("one repeat", edits={"scaling": where(speedup_ratio_low=NAN, speedup_ratio_high=NAN)},
+         says=["not comparable with one for want of repeats",
+               "numbers that too few repeats leave undecided in all six cells", " undecided 2 128"],
+         never=["faster"]),
+    Case("strong worse", edits=_strong(0.5),
+         says=["gives worse numbers in all six cells compared", "is thus paid N times as often"],
+         never=["better numbers", "not distinguishable", "Where it is better"]),
+    Case("strong better", edits=_strong(9.0),
+         says=["gives better numbers in all six cells compared", "Where it is better",
+               "9.00× (9.00 to 9.00) better"],
+         never=["worse numbers", "not distinguishable", "undecided"]),
+    Case("strong as weak in three", edits=_strong(2.78),
+         says=["numbers not distinguishable from these in three",
+               "2.78× (2.78 to 2.78) not distinguishable"]),
+    Case("no strong runs", edits={"scaling": only(kind="weak")},
+         says=["strong scaling was not measured"]),
+    Case("oversubscribed", says=["The runs with N = 4 had more workers than"]),
+    Case("a device each", edits={"scaling": where(oversubscribed=False)},
+         never=["(oversubscribed)"]),
+    Case("one timed repeat", edits={"scaling": where(repeats=1)},
+         says=["A time is that of one timed repeat"], never=["in brackets"]),
+    Case("cells without a time",
+         edits={"scaling": both(where({"workers": 4}, status="out_of_memory", speedup_ratio=NAN))},
+         says=["At N = 4 four cells have no time: their outcome is out of memory."]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_q2_says(case: Case) -> None:
+    check("Q2", case)

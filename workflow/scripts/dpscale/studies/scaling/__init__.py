@@ -1,0 +1,1 @@
+"""Q2: the speed-up of N workers."""
