@@ -9,11 +9,8 @@
 include: "rules/configuration.smk"
 include: "rules/machine.smk"
 include: "rules/data.smk"
-include: "rules/scaling.smk"
+include: "rules/runs.smk"
 include: "rules/sweep.smk"
-include: "rules/communication.smk"
-include: "rules/accuracy.smk"
-include: "rules/studies.smk"
 include: "rules/audit.smk"
 include: "rules/report.smk"
 

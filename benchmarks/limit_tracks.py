@@ -10,11 +10,11 @@ from typing import NamedTuple
 import torch
 from flops import peak_flops_per_s, training_flops_per_sample
 
-from dpscale.config import read_config
 from dpscale.config.sections import DataConfig, HardwareConfig, ModelConfig
 from dpscale.derive.formulas import model_flop_utilisation
 from dpscale.plan import Spec
-from dpscale.plan.spec import build_spec
+from dpscale.plan.spec import TIMED, build_spec
+from dpscale.studies import read_config
 from dpscale.train.clock import make_clock
 from dpscale.train.data import build_loader, load_dataset
 from dpscale.train.device import Utilisation, open_device
@@ -102,7 +102,7 @@ class Bench:
         sections = {"data": data, "training": training, "hardware": self.hardware}
         config = config.model_copy(update=sections | {"model": ModelConfig(name=scale.network)})
         return build_spec(
-            config, "timed", run=track, study="limit", workers=1, per_worker_batch=batch
+            config, TIMED, run=track, study="limit", workers=1, per_worker_batch=batch
         )
 
     def mfu(self, spec: Spec, reading: Reading) -> float:

@@ -20,8 +20,8 @@ from loop import PEERS, Rates, Reading  # noqa: E402
 from peers import Train  # noqa: E402
 from ratios import interleaved  # noqa: E402
 
-from dpscale.config import load_config  # noqa: E402
-from dpscale.plan import Spec, planned_runs  # noqa: E402
+from dpscale.plan import Spec  # noqa: E402
+from dpscale.studies import load_config, planned_runs  # noqa: E402
 from dpscale.train.arms import Ready, Training, build_arms  # noqa: E402
 from dpscale.train.data import Batch, load_dataset  # noqa: E402
 from dpscale.train.sync import Solo  # noqa: E402

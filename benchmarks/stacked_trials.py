@@ -21,11 +21,11 @@ sys.path[:0] = [str(ROOT / "workflow/scripts"), str(ROOT / "benchmarks")]
 import torch  # noqa: E402
 from ratios import Ratio, compare, interleaved, machine, told  # noqa: E402
 
-from dpscale.config.load import read_config  # noqa: E402
-from dpscale.plan import Spec, planned_runs  # noqa: E402
+from dpscale.plan import Spec  # noqa: E402
+from dpscale.studies import planned_runs, read_config  # noqa: E402
+from dpscale.studies.steps_to_goal.measure.search import measure_search  # noqa: E402
 from dpscale.train.data import load_dataset  # noqa: E402
 from dpscale.train.optim import build_optimizer  # noqa: E402, F401 (torch's compiler, sympy)
-from dpscale.train.studies.search import measure_search  # noqa: E402
 from dpscale.train.worker import Place  # noqa: E402
 
 MODELS = ("mlp", "softmax")
@@ -38,13 +38,13 @@ def spec(model: str, trials: int, batches: Sequence[int] | None, *, stacked: boo
     """The run of the default configuration with so many trials at each of these batch sizes."""
     plan = planned_runs(read_config(ROOT / "config/config.yaml"))
     run = plan[f"steps_to_goal-{model}-{OPTIMIZER}"]
-    assert run.search is not None
+    assert run.protocol is not None
     changed = {
         "trials": trials,
-        "batch_sizes": tuple(batches or run.search.batch_sizes),
-        "stacked_samples": run.search.stacked_samples if stacked else NO_STACKS,
+        "batch_sizes": list(batches or run.protocol["batch_sizes"]),
+        "stacked_samples": run.protocol["stacked_samples"] if stacked else NO_STACKS,
     }
-    return run.model_copy(update={"search": run.search.model_copy(update=changed)})
+    return run.model_copy(update={"protocol": run.protocol | changed})
 
 
 def results(rows: list[dict[str, Any]]) -> Results:

@@ -29,8 +29,7 @@ sys.path[:0] = [str(ROOT / "workflow/scripts"), str(ROOT / "benchmarks")]
 from orchestration import jobs_of  # noqa: E402
 from ratios import Ratio, interleaved, machine, spread_frac  # noqa: E402
 
-from dpscale.config import load_config  # noqa: E402
-from dpscale.plan import planned_runs  # noqa: E402
+from dpscale.studies import load_config, planned_runs  # noqa: E402
 
 WORKERS = (1, 2, 4)
 STUDIES = ("sweep", "communication", "large_batch", "replicas", "ledger", "data_parallel")

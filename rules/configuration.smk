@@ -14,10 +14,12 @@ os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PAT
 from snakemake.exceptions import WorkflowError
 from snakemake.settings.types import ExecMode
 
-from dpscale.config import ConfigError, load_config
+from dpscale import studies
+from dpscale.config import ConfigError
 from dpscale.config.datasets import DOWNLOADED
-from dpscale.plan import check_spec, needs_check, planned_runs, sweep_probe
+from dpscale.plan import check_spec, needs_check
 from dpscale.plan.names import pattern_of
+from dpscale.studies.batch_sweep.plan import sweep_probe
 
 # A configuration given on the command line stands alone: nothing of the default leaks into it.
 if not workflow.overwrite_configfiles:
@@ -26,7 +28,7 @@ if not workflow.overwrite_configfiles:
 
 
 try:
-    CONFIG = load_config(config)
+    CONFIG = studies.load_config(config)
 except ConfigError as error:
     sys.exit(str(error))
 
@@ -43,22 +45,18 @@ class Plan(dict):
         )
 
 
-PLAN = Plan(planned_runs(CONFIG))
-# Jobs that are no run of the plan: the search of the boundary runs probes of one spec, and the
-# check of the machine an exchange of messages.
+PLAN = Plan(studies.planned_runs(CONFIG))
+# Jobs that are no run of the plan: the check of the machine exchanges messages, and the search of
+# the boundary (sweep.smk) runs probes of one spec.
 JOBS = Plan(PLAN)
-if CONFIG.sweep:
+SWEEP = [run for run, spec in PLAN.items() if spec.study == "sweep"]
+if SWEEP:
     JOBS["boundary"] = sweep_probe(CONFIG, 1, run="boundary", study="boundary")
 if PLAN and needs_check(check := check_spec(CONFIG, PLAN)):
     JOBS["check"] = check
 # Everything but the report's title block and other people's tables, which concern no run.
 CONFIG_JSON = CONFIG.model_dump_json(exclude={"report", "audit"})
 NEVER = "(?!)"  # matches no run: the study is left out of the configuration
-
-
-def runs_of(*studies):
-    """Names of the planned runs of some studies."""
-    return [name for name, spec in PLAN.items() if spec.study in studies]
 
 
 def only(runs):
@@ -71,10 +69,9 @@ def spec_json(wildcards):
     return PLAN[wildcards.run].model_dump_json()
 
 
-def modules(*folders):
+def modules(*parts):
     """The library modules that an analysis rule uses: an edit of one makes its tables anew."""
-    library = Path("workflow/scripts/dpscale")
-    files = (
-        p for f in folders for p in Path(workflow.basedir, library, f).rglob("*.py")
-    )
+    library = Path(workflow.basedir, "workflow/scripts/dpscale")
+    found = [path for part in parts for path in library.glob(part)]
+    files = [p for path in found for p in ([path] if path.suffix else path.rglob("*.py"))]
     return sorted(str(p.relative_to(workflow.basedir)) for p in files)

@@ -1,28 +1,8 @@
 # From records to the report: tidy tables, derived tables, figures, answers, HTML and PDF.
 
-TABLES = (
-    "runs steps epochs replicas orders collectives wire buckets spans messages trials "
-    "evaluations throughputs searches links"
-).split()
-DERIVED = (
-    "epoch_times sweep boundary scaling communication ddp_at_one link message_times bandwidth "
-    "compression prediction what_if ledger wire accuracy order replicas phases "
-    "assignment assignment_utilisation assignment_split assignment_published "
-    "model_averaging averaging_curves averaging_rates averaging_pairs learners "
-    "published_model_averaging "
-    "lr_scaling lr_scaling_elbow lr_scaling_curves iteration_times published_lr_scaling "
-    "local_sgd local_sgd_curves published_local_sgd local_sgd_times "
-    "scaling_fit steps_to_goal scaling_contrasts scaling_verdicts noise_scale budget"
-).split()
-FIGURES = (
-    "batch_sweep speedup communication step_split bandwidth link_fit what_if compression "
-    "accuracy order ledger replicas "
-    "assignment_utilisation assignment_time assignment_split assignment_accuracy "
-    "model_averaging learners "
-    "lr_scaling warmups iteration_times "
-    "local_sgd local_sgd_curves local_sgd_times "
-    "steps_to_goal budget"
-).split()
+TABLES = list(studies.schemas())
+DERIVED = ["epoch_times", "accuracy", *studies.names("derived")]
+FIGURES = studies.names("figures")
 TEMPLATES = sorted(
     f"report/{path.name}" for path in Path(workflow.basedir, "report").glob("*.*")
 )
@@ -34,7 +14,7 @@ rule gather:
     input:
         records=expand(f"{RUN}/record.json", run=PLAN),
         boundary=BOUNDARY,
-        modules=modules("records"),
+        modules=modules("records", "studies/*/__init__.py"),
     output:
         expand(f"{RESULTS}/tables/{{table}}.parquet", table=TABLES),
         f"{RESULTS}/tables/provenance.json",
@@ -54,7 +34,7 @@ rule gather:
 rule derive:
     input:
         tables=rules.gather.output,
-        modules=modules("derive"),
+        modules=modules("derive", "studies/*/derive*", "studies/*/published.py"),
     output:
         expand(f"{RESULTS}/derived/{{table}}.csv", table=DERIVED),
     resources:
@@ -71,7 +51,7 @@ rule derive:
 rule draw:
     input:
         tables=rules.derive.output,
-        modules=modules("figures", "units"),
+        modules=modules("figures", "units", "studies/*/figures*"),
     output:
         expand(
             f"{RESULTS}/figures/{{figure}}.{{kind}}",
@@ -92,7 +72,7 @@ rule draw:
 rule answer:
     input:
         tables=rules.derive.output,
-        modules=modules("reporting", "units"),
+        modules=modules("reporting", "units", "studies/*/answers*"),
         templates=QUESTIONS,
     output:
         answers=f"{RESULTS}/answers.json",

@@ -1,9 +1,9 @@
 # Q1: one worker, growing batch, each in a process of its own; then the boundary between them.
 
 
-use rule scaling_run as sweep_run with:
+use rule timed_run as sweep_run with:
     wildcard_constraints:
-        run=only(runs_of("sweep")),
+        run=only(SWEEP),
     priority: 30
     message:
         "Q1: timing {wildcards.run} in a fresh process, alone on the machine"
@@ -11,7 +11,7 @@ use rule scaling_run as sweep_run with:
 
 rule boundary:
     input:
-        records=expand(f"{RUN}/record.json", run=runs_of("sweep")),
+        records=expand(f"{RUN}/record.json", run=SWEEP),
     output:
         f"{RESULTS}/{{run}}.json",
     log:
@@ -28,7 +28,7 @@ rule boundary:
         resolution=CONFIG.sweep.resolution_frac if CONFIG.sweep else 0,
         confirmations=CONFIG.sweep.confirmations if CONFIG.sweep else 0,
         runs=f"{RESULTS}/runs",
-        sweep=runs_of("sweep"),
+        sweep=SWEEP,
         history=f"{RESULTS}/attempts/{{run}}",
     message:
         "Q1: bisecting between the last batch that fits and the first that does not"

@@ -1,5 +1,6 @@
 """Which tests run side by side: those of a file, or of files that share what they start."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ except ImportError:  # tests of real GPUs need no more than pytest
 HERE = Path(__file__).parent
 # Folders and files of which each shares a cluster, a server or a checkout in one session.
 SHARED = ("slurm", "distributed")
+WORDS = re.compile(r"test_words\.py::.*\[(.*)\.j2\]")
 CHECKOUT = ("workflow/test_smoke.py", "workflow/test_boundary.py")
 
 
@@ -30,6 +32,8 @@ class ByWhatIsShared(LoadScopeScheduling):  # type: ignore[misc]
         folder = file.split("/")[0]
         if folder in SHARED:
             return folder
+        if own := WORDS.search(nodeid):  # what the cases of the question read is made once
+            return f"answers/test_{own[1].lower().replace('.', '_')}.py"
         return "checkout" if file in CHECKOUT else file
 
 

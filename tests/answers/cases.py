@@ -15,9 +15,9 @@ from builders import Tables, derived_lab, full_lab
 from dpscale.derive.tables import Derived
 from dpscale.reporting import texts
 from dpscale.reporting.answer import Answer
-from dpscale.reporting.answers import QUESTIONS, answer_one
-from dpscale.reporting.answers.inputs import Inputs
+from dpscale.reporting.inputs import Inputs
 from dpscale.reporting.question import Facts, Question
+from dpscale.studies import derived_of, questions
 
 Edit = Callable[[pd.DataFrame], pd.DataFrame]
 
@@ -62,7 +62,7 @@ def _lab(**options: Any) -> tuple[Tables, Derived]:
 
 @functools.cache
 def _made(tidy: Callable[[], Tables]) -> tuple[Tables, Derived]:
-    return tidy(), Derived(tidy())
+    return tidy(), derived_of(tidy())
 
 
 def where(cell: Mapping[str, Any] | None = None, **columns: Any) -> Edit:
@@ -113,14 +113,28 @@ def _chosen(rows: pd.DataFrame, cell: Mapping[str, Any]) -> pd.Series:
     return found
 
 
+def said(question: str, case: Case) -> str:
+    """What the answer to a question says, and the summary of it, with plain spaces."""
+    asked = questions()[question]
+    facts = case.facts(asked)
+    text = text_of(asked.worded(facts))
+    if asked.effect and not facts.missing and (found := asked.effect(case.inputs, facts.values)):
+        text += " " + plain(asked.finding(facts, found))
+    return text
+
+
+def plain(text: str) -> str:
+    """A text without the runs of its numbers, and with plain spaces."""
+    return texts.plain(text).replace("\u00a0", " ").replace("\u202f", " ")
+
+
 def text_of(answer: Answer) -> str:
     """What an answer says, with plain spaces: its tables after its text, row by row."""
     tables = [
         " ".join([one.caption, *(str(cell) for row in one.rows for cell in row.values())])
         for one in answer.tables
     ]
-    said = texts.plain(" ".join([answer.sentence, *answer.paragraphs, *tables]))
-    return said.replace("\u00a0", " ").replace("\u202f", " ")
+    return plain(" ".join([answer.sentence, *answer.paragraphs, *tables]))
 
 
 def failures(case: Case, text: str) -> list[str]:
@@ -131,10 +145,9 @@ def failures(case: Case, text: str) -> list[str]:
 
 def check(question: str, case: Case) -> None:
     """Fail where the answer to a question is not as the case has it."""
-    found = QUESTIONS[question]
-    if isinstance(found, Question):
-        answer = found.worded(case.facts(found))
-    else:
-        answer = answer_one(question, case.inputs)
-    text = text_of(answer)
+    text = said(question, case)
     assert not failures(case, text), text
+    # An empty line where a template says nothing would part a paragraph.
+    found = questions()[question]
+    paragraphs = found.worded(case.facts(found)).paragraphs
+    assert all(one.rstrip().endswith((".", ":", "?")) for one in paragraphs), text

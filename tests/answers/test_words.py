@@ -3,16 +3,17 @@
 import importlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from jinja2 import Template, nodes
+from jinja2 import BaseLoader, Environment, Template, meta, nodes
 
-from cases import Case, failures, text_of
+from cases import Case, failures, said
 from dpscale.reporting import words
-from dpscale.reporting.answers import QUESTIONS
-from dpscale.reporting.question import Question
+from dpscale.studies import questions
 
-WORDED = [name for name, question in QUESTIONS.items() if isinstance(question, Question)]
+LOADER = words.environment().loader
+assert LOADER
 
 
 def cases_of(question: str) -> list[Case]:
@@ -22,20 +23,29 @@ def cases_of(question: str) -> list[Case]:
     return cases
 
 
-def parsed(question: str) -> nodes.Template:
-    source = (Path(words.TEMPLATES) / f"{question}.j2").read_text("utf-8")
-    return words.environment().parse(source)
+def parsed(name: str) -> nodes.Template:
+    return words.environment().parse((Path(words.TEMPLATES) / name).read_text("utf-8"))
 
 
-def compiled(tree: nodes.Template) -> Template:
-    made = words.environment()
-    return Template.from_code(made, made.compile(tree), made.globals.copy())
+class Instead(BaseLoader):
+    """The templates of the report, one of them another."""
+
+    def __init__(self, name: str, tree: nodes.Template) -> None:
+        self._name, self._tree = name, tree
+
+    def load(self, environment: Environment, name: str, globals: Any = None) -> Template:
+        if name == self._name:
+            code = environment.compile(self._tree, name)
+            return Template.from_code(environment, code, dict(environment.globals))
+        return LOADER.load(environment, name, globals)
 
 
 def _heads(tree: nodes.Template) -> set[int]:
     """The heads of tables' columns, which no data choose."""
     calls = [
-        call for call in tree.find_all(nodes.Call) if getattr(call.node, "name", "") == "table"
+        call
+        for call in tree.find_all(nodes.Call)
+        if any(getattr(one, "name", "") == "table" for one in (call.node, *call.args))
     ]
     given = {id(argument) for call in calls for argument in call.args}
     named = {argument.name for call in calls for argument in call.args
@@ -51,31 +61,46 @@ def tables_of_words(tree: nodes.Template) -> Iterator[nodes.Dict]:
             yield found
 
 
-def swapped(question: str) -> Iterator[tuple[str, Template]]:
-    """The template with two neighbouring entries of a table swapped, for each such pair."""
-    sizes = [len(one.items) for one in tables_of_words(parsed(question))]
+def swapped(name: str) -> Iterator[tuple[str, nodes.Template]]:
+    """A template with two neighbouring entries of a table swapped, for each such pair."""
+    sizes = [len(one.items) for one in tables_of_words(parsed(name))]
     for table, size in enumerate(sizes):
         for place in range(size - 1):
-            tree = parsed(question)
+            tree = parsed(name)
             found = list(tables_of_words(tree))[table]
             one, other = found.items[place], found.items[place + 1]
             if one.value == other.value:
                 continue
             one.value, other.value = other.value, one.value
             keys = " and ".join(str(getattr(item.key, "value", "?")) for item in (one, other))
-            yield f"line {found.lineno}: {keys}", compiled(tree)
+            yield f"line {found.lineno}: {keys}", tree
 
 
-@pytest.mark.parametrize("question", WORDED)
-def test_a_swap_of_two_entries_fails_a_case(question: str) -> None:
-    asked = QUESTIONS[question]
-    assert isinstance(asked, Question)
-    survived = [
-        where
-        for where, template in swapped(question)
-        if not any(
-            failures(case, text_of(asked.worded(case.facts(asked), template)))
-            for case in cases_of(question)
-        )
-    ]
-    assert not survived, f"report/{question}.j2: no case notices a swap in {survived}"
+def users() -> dict[str, list[str]]:
+    """The questions by the templates that they use."""
+    used: dict[str, list[str]] = {}
+    for question in questions():
+        imported = meta.find_referenced_templates(parsed(f"{question}.j2"))
+        for name in (f"{question}.j2", *filter(None, imported)):
+            used.setdefault(name, []).append(question)
+    return used
+
+
+USERS = users()
+
+
+def noticed(question: str) -> bool:
+    """Whether a case of the question fails."""
+    return any(failures(case, said(question, case)) for case in cases_of(question))
+
+
+@pytest.mark.parametrize("name", USERS)
+def test_a_swap_of_two_entries_fails_a_case(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    survived = []
+    for where, tree in swapped(name):
+        other = words.environment().overlay(loader=Instead(name, tree))
+        with monkeypatch.context() as patch:
+            patch.setattr(words, "environment", lambda other=other: other)
+            if not any(map(noticed, USERS[name])):
+                survived.append(where)
+    assert not survived, f"report/{name}: no case notices a swap in {survived}"

@@ -13,11 +13,11 @@ import pandas as pd
 import pytest
 
 from dpscale.attempts import History
-from dpscale.config import load_config
 from dpscale.launch import supervise, warm
 from dpscale.plan import Spec
 from dpscale.plan.spec import build_spec
 from dpscale.records import Record, read_record
+from dpscale.studies import kinds, load_config
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "workflow/scripts"
 RUN_SCRIPT = SCRIPTS / "run.py"
@@ -53,7 +53,7 @@ class Launcher:
         config = load_config(CONFIG | {"data": {"root": str(self.data_root)} | (data or {})})
         given = {"run": "test", "study": "test", "workers": 1, "per_worker_batch": 32} | fields
         training = given.pop("training", {})
-        spec = build_spec(config, kind, **given)
+        spec = build_spec(config, kinds()[kind], **given)
         return spec.model_copy(update={"training": spec.training.model_copy(update=training)})
 
     def _write(self, spec: Spec) -> Path:

@@ -10,7 +10,7 @@ import pytest
 from dpscale.config.sections import ModelConfig
 from dpscale.plan.spec import Messages, Timing
 from dpscale.records import read_record
-from dpscale.train.untimed import COUNTED_STEPS
+from dpscale.train.timed import COUNTED_STEPS
 
 Launched = Callable[..., Any]
 DIRECT = ("solo", "reference", "noop_hook", "buckets")

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 import check_machine
-from dpscale.config import load_config
 from dpscale.launch import warm
-from dpscale.plan import Spec, check_spec, planned_runs
+from dpscale.plan import Spec, check_spec
+from dpscale.studies import load_config, planned_runs
 
 STUDIES = ("sweep", "large_batch", "replicas", "ledger", "data_parallel")
 

@@ -9,7 +9,7 @@ import pytest
 
 from dpscale.config.sections import ModelConfig
 from dpscale.plan.spec import Timing
-from dpscale.train.untimed import COUNTED_STEPS
+from dpscale.train.timed import COUNTED_STEPS
 
 ARMS = ("without_loading", "noop_hook", "buckets")
 SETTINGS = {"precision": "bf16", "channels_last": True, "fused": True}

@@ -12,12 +12,12 @@ from torch.multiprocessing.spawn import spawn
 from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DistributedDataParallel
 
-from dpscale.config.local_sgd import LocalArm, LocalProtocol
 from dpscale.config.sections import ModelConfig, TrainingConfig
+from dpscale.studies.local_sgd.config import LocalArm, LocalProtocol
+from dpscale.studies.local_sgd.measure.processes import SeparateTeam
+from dpscale.studies.local_sgd.measure.team import StackedTeam
 from dpscale.train.models import build_model
-from dpscale.train.replicas import compare_to_first, flat_parameters, flat_running_statistics
-from dpscale.train.studies.local_processes import SeparateTeam
-from dpscale.train.studies.local_team import StackedTeam
+from dpscale.train.trained import compare_to_first, flat_parameters, flat_running_statistics
 from dpscale.train.worker import Place
 
 Launched = Callable[..., Any]
@@ -98,8 +98,8 @@ def check(rank: int, port: int) -> None:
             mean = team.mean_network()
             if local_from is not None:
                 # after the final average every replica is the mean of them
-                torch.testing.assert_close(everything(team._module), everything(mean))
-                apart = compare_to_first(team._module, place)
+                torch.testing.assert_close(everything(team._network), everything(mean))
+                apart = compare_to_first(team._network, place)
                 assert apart["parameter_difference_max"] == 0.0, what
                 assert not apart["buffer_difference_frac"], what
             if local_steps == 1:
@@ -145,7 +145,7 @@ def results(launched: Launched, workers: int) -> tuple[dict[str, float], dict[st
     record = launched(
         f"local-n{workers}", kind="local", study="local_sgd", workers=workers, seeds=(0,),
         per_worker_batch=64 // workers, model=ModelConfig(name="mlp"),
-        training={"epochs": 2, "lr": 0.05}, data={"loader": "resident"}, local=protocol(),
+        training={"epochs": 2, "lr": 0.05}, data={"loader": "resident"}, protocol=protocol(),
     ).record  # fmt: skip
     assert record.status == "complete"
     losses = {row["trial"]: row["train_loss"] for row in record.evaluations}

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from dpscale.config.model_averaging import AveragingArm, AveragingProtocol
+from dpscale.studies.model_averaging.config import AveragingArm, AveragingProtocol
 
 Launched = Callable[..., Any]
 
@@ -26,7 +26,7 @@ def curve(launched: Launched, model: str, workers: int, arm: AveragingArm) -> pd
 
     record = launched(
         f"{arm.name}-{model}-{workers}", kind="averaging", workers=workers, per_worker_batch=32,
-        model=ModelConfig(name=model), averaging=protocol(arm), training={"epochs": 1},
+        model=ModelConfig(name=model), protocol=protocol(arm), training={"epochs": 1},
     ).record  # fmt: skip
     assert record.trials[0]["sent_bytes"] == (
         0 if workers == 1 else record.payload_bytes * record.trials[0]["rounds"]

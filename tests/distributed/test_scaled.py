@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from dpscale.config.lr_scaling import ScalingProtocol
 from dpscale.config.sections import ScheduleConfig
+from dpscale.studies.lr_scaling.config import RateProtocol
 
-PROTOCOL = ScalingProtocol(
+PROTOCOL = RateProtocol(
     role="arm", rule="linear", optimizer="sgd", trust_coefficient=0.001, group_batch=16, groups=4,
     reference_groups=2, base_lr=0.02, margin_frac=0.01,
 )  # fmt: skip
@@ -21,7 +21,7 @@ def spec(launcher: Any, workers: int, **changed: Any) -> Any:
     given = FIELDS | changed
     return launcher.spec(
         run=f"scaled_{workers}_{given['arm']}", workers=workers, per_worker_batch=64 // workers,
-        scaled=PROTOCOL, **given,
+        protocol=PROTOCOL, **given,
     )  # fmt: skip
 
 

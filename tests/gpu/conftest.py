@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import torch
 
-from dpscale.config import load_config
 from dpscale.config.sections import HardwareConfig
 from dpscale.plan import Spec
 from dpscale.plan.spec import build_spec
 from dpscale.records import Record, read_record
+from dpscale.studies import kinds, load_config
 from dpscale.train.device import device_model
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,7 +72,7 @@ class Runs:
             "training": given.pop("training", {}),
         } | dict.fromkeys(STUDIES))  # fmt: skip
         fields = {"study": "test", "workers": 1, "per_worker_batch": 128} | given
-        return build_spec(config, fields.pop("kind", "timed"), run=run, **fields)
+        return build_spec(config, kinds()[fields.pop("kind", "timed")], run=run, **fields)
 
     def launch(self, spec: Spec) -> Record:
         """The record of a run that launch.py started; its log where it has none."""

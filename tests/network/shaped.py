@@ -9,8 +9,7 @@ from typing import Any
 import pandas as pd
 from rig import Rig
 
-from dpscale.config import load_config
-from dpscale.plan import planned_runs
+from dpscale.studies import load_config, planned_runs
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "workflow/scripts"
 STUDIES = ("sweep", "large_batch", "replicas", "data_parallel")

@@ -12,12 +12,13 @@ from raw_tcp import tcp_ceiling
 from rig import Rig
 from shaped import SCRIPTS
 
-from dpscale.config import load_config
-from dpscale.config.local_sgd import LocalArm, LocalProtocol
 from dpscale.config.sections import ModelConfig
 from dpscale.derive.formulas import ring_allreduce_seconds
 from dpscale.plan.spec import Spec, build_spec
 from dpscale.records import read_record
+from dpscale.studies import load_config
+from dpscale.studies.local_sgd import LOCAL
+from dpscale.studies.local_sgd.config import LocalArm, LocalProtocol
 
 pytestmark = pytest.mark.slow
 MakeRig = Callable[[int, str], Rig]
@@ -46,9 +47,9 @@ def spec_of(root: Path) -> Spec:
     protocol = LocalProtocol(learners=WORKERS, arms=arms, rate_factors=(1.0,),
                              tuning_seeds=(9,), label_noise_frac=0.0,
                              evaluate_epochs=1)  # fmt: skip
-    return build_spec(config, "local", run="local", study="local_sgd", workers=WORKERS,
+    return build_spec(config, LOCAL, run="local", study="local_sgd", workers=WORKERS,
                       per_worker_batch=BATCH, training=training, seeds=(0, 1),
-                      model=ModelConfig(name="mlp"), local=protocol)  # fmt: skip
+                      model=ModelConfig(name="mlp"), protocol=protocol)  # fmt: skip
 
 
 def epoch_s(rig: Rig, folder: Path, root: Path) -> tuple[dict[int, float], int]:

@@ -17,10 +17,9 @@ import pytest
 from doubles import Doubles
 
 from dpscale.attempts import History
-from dpscale.config import load_config, read_config
-from dpscale.plan import planned_runs
 from dpscale.plan.spec import Messages, build_spec
 from dpscale.records import Record, read_record
+from dpscale.studies import kinds, load_config, planned_runs, read_config
 
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("Snakefile", "rules", "workflow", "config", "profiles", "envs")
@@ -156,7 +155,8 @@ def launched(folder: Path, **fields: Any) -> tuple[list[str], Path]:
         }
         | dict.fromkeys(("sweep", "scaling", "large_batch", "replicas", "ledger", "data_parallel"))
     )
-    spec = build_spec(config, **{"run": "rehearsed", "study": "test"} | fields)
+    kind = kinds()[fields.pop("kind")]
+    spec = build_spec(config, kind, **{"run": "rehearsed", "study": "test"} | fields)
     path = folder / "spec.json"
     path.write_text(spec.model_dump_json())
     launch = str(ROOT / "workflow/scripts/launch.py")

@@ -9,6 +9,7 @@ from made_lab import AUDIT, FIGURES, HEAD, SVG, Maker, lab_answers, runs_table
 
 from dpscale.reporting.answer import Answer, dump_answers
 from dpscale.reporting.report import Report, read_report
+from dpscale.studies import question_ids
 
 
 @pytest.fixture
@@ -30,7 +31,8 @@ def make_report(tmp_path: Path) -> Maker:
             for name in names:
                 (tmp_path / f"{name}.svg").write_text(SVG.format(name=name), encoding="utf-8")
         findings = tmp_path / "summary.json"
-        findings.write_text(json.dumps(summary), encoding="utf-8")
+        said = [{"question": "Q1", "text": text, "printed": []} for text in summary or []]
+        findings.write_text(json.dumps(said), encoding="utf-8")
         tables = [tmp_path / f"audit-{n}.json" for n, _ in enumerate(audits or [AUDIT])]
         for path, content in zip(tables, audits or [AUDIT], strict=True):
             path.write_text(json.dumps(content), encoding="utf-8")
@@ -41,6 +43,7 @@ def make_report(tmp_path: Path) -> Maker:
             head=HEAD if head is None else head,
             summary=findings if summary else None,
             audits=[] if audits == [] else tables,
+            questions=question_ids(),
         )
 
     return make

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from dpscale.reporting import texts
 from dpscale.reporting.answer import LEFT_OUT, Answer, Column, Table, Value
 from dpscale.reporting.report import Report
 
@@ -139,10 +140,12 @@ def timing_table() -> Table:
 
 def answer(identifier: str, *, missing: tuple[str, ...] = (), text: str = TEXT) -> Answer:
     """One answer with a sentence, a formula, a table, a figure and a reference."""
+    spoken = f"Two workers finish an epoch {speedup_value()} as fast as one worker."
     return Answer(
         id=identifier,
         question=f"What does question {identifier} ask about $T_1 / T_N$?",
-        sentence="Two workers finish an epoch 1.23× (1.20 to 1.27) as fast as one worker.",
+        sentence=texts.plain(spoken),
+        printed=[texts.printed(spoken), [], []],
         paragraphs=[text, "That is 61.7% of what two workers could give at the most."],
         formula=[RING, r"S = \frac{T_1}{T_N}"],
         values={

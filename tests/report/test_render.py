@@ -21,7 +21,6 @@ from markupsafe import Markup
 from dpscale.reporting.answer import Answer, Column, Table, Value, dump_answers, load_answers
 from dpscale.reporting.formula import FormulaError, as_image, as_mathml, with_formulas
 from dpscale.reporting.html import write_html
-from dpscale.reporting.links import linked
 from dpscale.reporting.render import render_report
 from dpscale.reporting.report import MissingAnswerError
 from dpscale.reporting.sources import Sources, UnknownRunError
@@ -196,19 +195,6 @@ def test_the_summary_is_what_was_found(make_report):
     report = make_report(summary=["One <finding>.", "Two.", "Three."])
     text = render_report(report, templates=TEMPLATES, medium="html")
     assert "<li>One &lt;finding&gt;.</li>" in text
-
-
-def test_a_number_in_the_summary_links_only_where_its_runs_are_certain():
-    values = [
-        speedup_value(("scaling-n1-b32",)),
-        Value(value=0.5, unit="fraction", runs=["a"]),
-        Value(value=0.5, unit="fraction", runs=["b"]),
-    ]
-    text = linked(Markup("1.23× and 50.0%"), values, sources(), only_certain=True)
-    assert text == (
-        '<a class="measured" href="#run-scaling-n1-b32" title="run scaling-n1-b32">'
-        "1.23×</a> and 50.0%"
-    )
 
 
 def test_a_repeated_figure_is_shown_once_and_pointed_to(html):

@@ -22,7 +22,7 @@ import lr_scaling_builders
 import model_averaging_builders
 import steps_to_goal_builders
 from dpscale.derive.tables import Derived
-from dpscale.records.tidy import SCHEMAS
+from dpscale.studies import derived_of, schemas
 
 Rows = list[dict[str, Any]]
 Tables = dict[str, pd.DataFrame]
@@ -54,7 +54,7 @@ LARGE_BATCH = {  # arm: (per-worker batch, lr, epochs, final training loss, fina
 
 def table(name: str, rows: Iterable[dict[str, Any]] = ()) -> pd.DataFrame:
     """Return the tidy table `name` of the rows given (none: empty), absent columns null."""
-    rows, schema = list(rows), SCHEMAS[name]
+    rows, schema = list(rows), schemas()[name]
     unknown = {key for row in rows for key in row} - set(schema)
     if unknown:
         raise KeyError(f"{name} has no column {sorted(unknown)}")
@@ -63,7 +63,7 @@ def table(name: str, rows: Iterable[dict[str, Any]] = ()) -> pd.DataFrame:
 
 def empty_lab() -> Tables:
     """Return every tidy table with its columns and no row."""
-    return {name: table(name) for name in SCHEMAS}
+    return {name: table(name) for name in schemas()}
 
 
 def run_row(run: str, **given: Any) -> dict[str, Any]:
@@ -145,15 +145,14 @@ def timed_cells(
 
 def communication_of(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return `communication` of runs without spans."""
-    from dpscale.derive.communication import communication
+    from dpscale.studies.communication.derive.arms import communication
 
     return communication(epoch_times, table("spans"), runs)
 
 
 def bandwidth_of(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return `bandwidth` of runs whose link nobody measured."""
-    from dpscale.derive.bandwidth import bandwidth
-    from dpscale.derive.link import link
+    from dpscale.studies.communication.derive.link import bandwidth, link
 
     split = communication_of(epoch_times, runs)
     return bandwidth(split, link(table("messages"), runs), table("links"), runs)
@@ -340,7 +339,7 @@ def _full_lab(factor: float, seed: int, noise: float, direct: bool, two_nodes: b
     missing = run_row("data_parallel-n2", study="data_parallel", workers=2,
                       arm="data_parallel", status="unavailable",
                       message="2 devices asked, 1 found")  # fmt: skip
-    made: dict[str, Rows] = {name: [] for name in SCHEMAS}
+    made: dict[str, Rows] = {name: [] for name in schemas()}
     made |= {"runs": runs + training + ledger + [missing], "epochs": epochs}
     made["steps"] = steps + training_steps
     if direct:
@@ -389,7 +388,7 @@ def without_runs(tables: Tables, names: Sequence[str]) -> Tables:
 
 @functools.cache
 def _derived_lab(options: tuple[tuple[str, Any], ...]) -> Derived:
-    return Derived(full_lab(**dict(options)))
+    return derived_of(full_lab(**dict(options)))
 
 
 def derived_lab(**options: Any) -> Derived:

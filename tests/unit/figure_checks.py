@@ -1,6 +1,5 @@
 """What a figure shows, and faults of its labels that people would see: cut off, or overlapping."""
 
-import io
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
@@ -10,23 +9,23 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from dpscale.figures import FIGURES, style
-from lazy import Lazy
+from dpscale.figures import draw_figure, style
+from dpscale.studies import figures
 
 Tables = Mapping[str, pd.DataFrame]
 OVERLAP_PX = 1.0
 
 
-def as_read(tables: Tables) -> Lazy[pd.DataFrame]:
-    """Return the tables as they come back from CSV files."""
-    return Lazy(tables, lambda name: pd.read_csv(io.StringIO(tables[name].to_csv(index=False))))
-
-
 def draw(name: str, tables: Tables) -> tuple[Figure, pd.DataFrame]:
     """Return a figure of these derived tables, and its frame."""
-    entry = FIGURES[name]
+    entry = figures()[name]
     with style.house_style():
-        return entry.draw(*(tables[source] for source in entry.inputs))
+        return entry.of(tables)
+
+
+def svg_of(name: str, tables: Tables) -> tuple[str, pd.DataFrame]:
+    """Return the SVG text of a figure, and its frame."""
+    return draw_figure(name, figures()[name], tables)
 
 
 def bars(axes: Axes) -> list[tuple[float, float]]:

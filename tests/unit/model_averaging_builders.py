@@ -8,8 +8,8 @@ HIGH from then on. An epoch of an arm takes EPOCH_S seconds, of which throughput
 from collections.abc import Mapping
 from typing import Any
 
-from dpscale.config.model_averaging import AveragingArm, ModelAveragingConfig
-from dpscale.plan.model_averaging import arms, rate_arms
+from dpscale.studies.model_averaging.config import AveragingArm, ModelAveragingConfig
+from dpscale.studies.model_averaging.plan import arms, rate_arms
 
 Rows = list[dict[str, Any]]
 

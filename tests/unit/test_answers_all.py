@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from builders import Tables, derived_lab, empty_lab, full_lab
-from dpscale.derive.tables import Derived
 from dpscale.reporting.answer import Answer, Value, dump_answers, load_answers
-from dpscale.reporting.answers import answer_all, chosen, findings
+from dpscale.reporting.summary import load_highlight
+from dpscale.studies import answer_all, derived_of, summary
 from script_calls import Ended, call
 
 IDS = [
@@ -130,7 +130,7 @@ def test_runs_that_are_missing_withhold_just_the_conclusions_that_need_them(with
 def test_a_failed_run_withholds_as_a_missing_one_does():
     tidy = full_lab(not_run=["scaling-n4-b128"])
     tidy["runs"].loc[tidy["runs"]["run"] == "scaling-n4-b128", "status"] = "failed"
-    found = answer_all(Derived(tidy), tidy)
+    found = answer_all(derived_of(tidy), tidy)
     assert found[1].missing == ["scaling, N = 4, b = 128: failed"]
 
 
@@ -143,14 +143,14 @@ def test_values_of_a_missing_cell_are_null_and_those_of_others_stay():
 
 def test_without_any_run_every_conclusion_is_withheld_and_every_value_null():
     tidy = empty_lab()
-    found = answer_all(Derived(tidy), tidy)
+    found = answer_all(derived_of(tidy), tidy)
     assert [one.id for one in found] == IDS
     assert all(one.missing for one in found)
     assert all(value.value is None for one in found for value in one.values.values())
 
 
 def test_the_findings_are_three_and_come_from_different_subjects():
-    found = chosen(answers(), lab()[0])
+    found = summary(answers(), *lab())
     assert [one.question for one in found] == ["Q1", "Q4.1", "Q7"]
     # 5.125 s against 2.195 s, more than the 1.67 of two workers
     assert found[0].text.endswith("2.20\u00a0s at b = 512, 2.33 times less.")
@@ -165,7 +165,7 @@ def test_the_findings_are_three_and_come_from_different_subjects():
 )
 def test_the_finding_on_speed_turns_to_the_largest_effect(factor, claim):
     options = {"two_worker_factor": factor}
-    assert findings(answers(**options), lab(**options)[0])[0].startswith(claim)
+    assert summary(answers(**options), *lab(**options))[0].text.startswith(claim)
 
 
 def test_the_finding_on_speed_prefers_a_cell_decided_against_one_worker():
@@ -176,7 +176,7 @@ def test_the_finding_on_speed_prefers_a_cell_decided_against_one_worker():
         name = f"speedup_ratio{column}"
         scaling[name] = scaling[name].mask(first, value)
     derived = derived | {"scaling": scaling}
-    found = findings(answer_all(derived, tidy), derived)[0]
+    found = summary(answer_all(derived, tidy), derived, tidy)[0].text
     assert found.startswith("Scaling: at b = 128, two workers are faster than one")
 
 
@@ -187,7 +187,7 @@ def test_a_study_that_the_configuration_leaves_out_is_said_to_be_left_out():
         name: frame[~frame["run"].isin(gone)] if "run" in frame else frame
         for name, frame in tidy.items()
     }
-    found = {one.id: one for one in answer_all(Derived(tidy), tidy)}
+    found = {one.id: one for one in answer_all(derived_of(tidy), tidy)}
     assert {name for name in IDS if found[name].missing} == {"Q4.1", "Q4.2"}
     assert "the study large_batch is left out of the configuration" in found["Q4.1"].sentence
     assert "once this result exists" not in " ".join(found["Q4.2"].paragraphs)
@@ -201,16 +201,16 @@ def test_a_subject_that_the_configuration_leaves_out_has_no_finding():
         name: frame[frame["run"].isin(names)] if "run" in frame else frame
         for name, frame in tidy.items()
     }
-    derived = Derived(tidy)
-    found = chosen(answer_all(derived, tidy), derived)
+    derived = derived_of(tidy)
+    found = summary(answer_all(derived, tidy), derived, tidy)
     assert [one.question for one in found] == ["H3", "H6"]
 
 
 def test_findings_of_a_subject_without_results_say_so():
     tidy = empty_lab()
-    derived = Derived(tidy)
-    found = findings(answer_all(derived, tidy), derived)
-    assert found[1] == "No finding on accuracy: Q4.1, Q4.2 and H6 lack results."
+    derived = derived_of(tidy)
+    found = summary(answer_all(derived, tidy), derived, tidy)
+    assert found[1].text == "No finding on accuracy: Q4.1, Q4.2 and H6 lack results."
 
 
 def run_script(folder: Path) -> Ended:
@@ -227,8 +227,8 @@ def test_the_script_writes_the_same_answers_from_files(tmp_path):
     done = run_script(tmp_path)
     assert done.returncode == 0, done.stderr
     assert load_answers(json.loads((tmp_path / "answers.json").read_text())) == answers()
-    summary = json.loads((tmp_path / "summary.json").read_text())
-    assert summary == findings(answers(), derived)
+    written = json.loads((tmp_path / "summary.json").read_text())
+    assert [load_highlight(one) for one in written] == summary(answers(), derived, tidy)
 
 
 def test_the_script_names_an_input_that_is_missing_in_one_line(tmp_path):

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from dpscale.derive.tables import DERIVED, TIDY
-from dpscale.figures import FIGURES
-from dpscale.records.schemas import SCHEMAS
+from dpscale.derive.tables import CORE
+from dpscale.studies import ORDER, studies
+from dpscale.studies.study import Study
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "workflow/scripts/dpscale"
-# What each part of the library may import of the others.
+# What each part of the library may import of the others: a core, and above it the studies.
 ALLOWED = {
     "config": set(),
     "errors": set(),
@@ -33,12 +33,12 @@ ALLOWED = {
         "processes",
         "launch",
     },
-    "derive": {"records", "units", "config", "plan"},
+    "derive": {"records", "units"},
     "audit": {"derive", "records"},
-    "figures": {"records", "units", "config", "plan"},
-    "reporting": {"records", "units", "config", "plan", "studies"},
-    "studies": {"records", "units", "config", "plan", "reporting", "derive", "figures", "train"},
-    "watch": {"launch", "attempts", "records", "plan", "config", "units", "processes"},
+    "figures": {"records", "units"},
+    "reporting": {"records", "units"},
+    "studies": {"config", "plan", "records", "units", "derive", "figures", "reporting", "train"},
+    "watch": {"studies", "launch", "attempts", "records", "plan", "config", "units", "processes"},
 }
 
 
@@ -66,8 +66,15 @@ def test_imports_run_one_way_and_torch_stays_in_train(path: Path) -> None:
     modules = imported_modules(path)
     others = {name.split(".")[1] for name in modules if name.startswith("dpscale.")} - {part}
     assert others <= ALLOWED[part]
-    if part != "train":
+    own = path.relative_to(LIBRARY).parts
+    in_study = part == "studies" and len(own) > 2
+    measures = part == "train" or (in_study and own[2].removesuffix(".py") == "measure")
+    if not measures:
         assert not {name for name in modules if name.split(".")[0] in ("torch", "torchvision")}
+        assert "train" not in others
+    if in_study:  # a table of another study is an input by its name
+        studies = {name.split(".")[2] for name in modules if name.startswith("dpscale.studies.")}
+        assert studies <= {own[1], "study"}
 
 
 @pytest.mark.parametrize("script", sorted((ROOT / "workflow/scripts").glob("*.py")))
@@ -76,21 +83,20 @@ def test_scripts_never_import_scripts(script: Path) -> None:
     assert not scripts & {name.split(".")[0] for name in imported_modules(script)}
 
 
-def names_in_rule_file(variable: str) -> set[str]:
+@pytest.mark.parametrize("study", studies(), ids=lambda study: study.name)
+def test_a_study_declares_what_its_folder_holds(study: Study) -> None:
+    assert list(study.derived) == list(study.part("derive", "TABLES"))
+    assert list(study.figures) == list(study.part("figures", "FIGURES"))
+    assert list(study.questions) == [one.id for one in study.part("answers", "QUESTIONS")]
+
+
+def test_every_folder_of_a_study_is_in_the_list() -> None:
+    folders = {path.parent.name for path in LIBRARY.glob("studies/*/__init__.py")}
+    assert folders == set(ORDER)
+
+
+def test_tables_of_the_core_are_those_that_the_rules_name() -> None:
     text = (ROOT / "rules/report.smk").read_text(encoding="utf-8")
-    match = re.search(rf"^{variable} = (.*?)(?=^\S*[A-Z_]+ = |^rule )", text, re.S | re.M)
-    assert match, f"rules/report.smk does not define {variable}"
-    words = re.findall(r'"([^"]*)"', match[1])
-    return {name for word in words for name in word.split()}
-
-
-@pytest.mark.parametrize(
-    ("variable", "names"),
-    [("TABLES", set(SCHEMAS)), ("DERIVED", set(DERIVED)), ("FIGURES", set(FIGURES))],
-)
-def test_the_report_rules_name_every_table_and_figure(variable: str, names: set[str]) -> None:
-    assert names_in_rule_file(variable) == names
-
-
-def test_derived_tables_read_the_tidy_tables_that_are_gathered() -> None:
-    assert set(TIDY) == set(SCHEMAS)
+    named = re.search(r"^DERIVED = \[(.*), \*studies", text, re.M)
+    assert named
+    assert set(re.findall(r'"(\w+)"', named[1])) == set(CORE)

@@ -5,9 +5,8 @@ import pytest
 
 from audit_tables import audited, codes, lines
 from dpscale.audit import Given
-from dpscale.audit.cells import number
-from dpscale.audit.columns import found_columns
-from dpscale.audit.scales import ratio_scale, time_scale
+from dpscale.audit.cells import RATIO, TIME, number
+from dpscale.audit.table import found_columns
 
 MARKDOWN = """# Results of 50 000 training images
 
@@ -165,7 +164,7 @@ def test_two_columns_of_one_meaning_are_refused_by_name():
     ],
 )
 def test_a_number_knows_how_far_it_is_rounded(text, value, resolution):
-    cell = number(text, 1.0, time_scale, decimal_comma=False)
+    cell = number(text, 1.0, TIME, decimal_comma=False)
     assert cell.value == value
     assert cell.resolution == pytest.approx(resolution)
 
@@ -179,8 +178,8 @@ def test_a_float_without_decimals_is_no_finer_than_its_column(tmp_path):
 
 
 def test_a_unit_in_the_cell_counts():
-    assert number("350 ms", 1.0, time_scale, decimal_comma=False).value == pytest.approx(0.35)
-    assert number("63%", 1.0, ratio_scale, decimal_comma=False).value == pytest.approx(0.63)
+    assert number("350 ms", 1.0, TIME, decimal_comma=False).value == pytest.approx(0.35)
+    assert number("63%", 1.0, RATIO, decimal_comma=False).value == pytest.approx(0.63)
 
 
 def test_a_rate_without_a_unit_is_in_the_unit_that_most_rows_follow(tmp_path):

@@ -7,12 +7,11 @@ import pytest
 import torch
 from torch.optim import SGD
 
-from dpscale.config.model_averaging import AveragingArm
 from dpscale.config.sections import ScheduleConfig, TrainingConfig
 from dpscale.derive.formulas import averaged_drift_ratio, momentum_drift_ratio
+from dpscale.studies.model_averaging.config import AveragingArm
+from dpscale.studies.model_averaging.measure.trainees import CentralModel, ModelAveraging
 from dpscale.train.models import build_model
-from dpscale.train.studies.averaging_learners import ModelAveraging
-from dpscale.train.studies.central_model import CentralModel
 from dpscale.train.worker import Place
 
 TARGETS = torch.tensor([[0.0], [2.0]])

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from dpscale.attempts import Cause, Failure
-from dpscale.config import load_config
 from dpscale.launch.check import (
     Device,
     NodeFacts,
@@ -15,7 +14,8 @@ from dpscale.launch.check import (
     node_findings,
     shared_cores,
 )
-from dpscale.plan import Spec, check_spec, needs_check, planned_runs
+from dpscale.plan import Spec, check_spec, needs_check
+from dpscale.studies import load_config, planned_runs
 
 GB = 10**9
 GPU = Device(name="A100", free_bytes=80 * GB, total_bytes=80 * GB)

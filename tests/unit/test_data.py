@@ -10,8 +10,7 @@ from PIL import Image
 
 from dpscale.config.sections import DataConfig
 from dpscale.train.data import Dataset, DatasetError, Split, load_dataset
-from dpscale.train.data.dataset import channel_statistics
-from dpscale.train.data.splitting import set_apart
+from dpscale.train.data.dataset import channel_statistics, set_apart
 
 SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 

@@ -5,7 +5,7 @@ import pytest
 
 from builders import derived_lab, full_lab
 from dpscale.derive.formulas import full_run_seconds, share_margin, workers_of_steps
-from dpscale.derive.tables import Derived
+from dpscale.studies import derived_of
 
 
 def row(table: str, *, lab: dict[str, pd.DataFrame] | None = None, **cell) -> pd.Series:
@@ -161,11 +161,11 @@ def mnist_lab(accuracy: float, epochs: int = 40) -> dict[str, pd.DataFrame]:
     last = of_assignment & (curve["epoch"] == epochs)
     shift = 0.0001 * (curve["seed"] - 1)
     curve.loc[last, "test_accuracy_frac"] = (accuracy + shift)[last]
-    return Derived(tidy | {"runs": runs, "epochs": curve})
+    return derived_of(tidy | {"runs": runs, "epochs": curve})
 
 
-def verdict(lab: dict[str, pd.DataFrame], quantity: str, **cell) -> tuple[str, object]:
-    made = row("assignment_published", lab=lab, quantity=quantity, **cell)
+def verdict(lab: dict[str, pd.DataFrame], claim: str, **cell) -> tuple[str, object]:
+    made = row("assignment_published", lab=lab, claim=claim, **cell)
     return made["verdict"], made["reason"]
 
 
@@ -187,9 +187,9 @@ def test_other_epochs_decide_nothing():
 
 def test_other_data_decide_nothing():
     lab = derived_lab()
-    for quantity in ("test_accuracy_frac", "train_s", "steps", "efficiency_frac"):
+    for claim in ("test_accuracy_frac", "train_s", "steps", "efficiency_frac"):
         made = lab["assignment_published"]
-        rows = made[(made["quantity"] == quantity) & (made["nodes"] == 1)]
+        rows = made[(made["claim"] == claim) & (made["nodes"] == 1)]
         assert set(rows["verdict"]) == {"not decidable"}
         assert set(rows["reason"]) == {"other data, digits"}
 
@@ -200,7 +200,7 @@ def test_seconds_of_other_devices_decide_nothing():
 
 
 def test_published_efficiencies_follow_from_the_published_times():
-    made = row("assignment_published", quantity="efficiency_frac", workers=2)
+    made = row("assignment_published", claim="efficiency_frac", workers=2)
     assert made["published"] == pytest.approx(456.15 / (2 * 379.69))
     # 0.802 (0.787 to 0.817) measured
     assert verdict(mnist_lab(0.99), "efficiency_frac", workers=2)[0] == "disagrees"
@@ -218,7 +218,7 @@ def test_full_batches_agree_with_the_published_steps_that_have_a_fraction():
         train_samples=tidy["runs"]["train_samples"].mask(own, 60_000),
         dataset=tidy["runs"]["dataset"].mask(own, "mnist"),
     )
-    made = row("assignment_published", lab=Derived(tidy | {"runs": runs}), quantity="steps",
+    made = row("assignment_published", lab=derived_of(tidy | {"runs": runs}), claim="steps",
                nodes=1)  # fmt: skip
     assert (made["published"], made["measured"]) == (18_750, 18_720)
     assert made["verdict"] == "agrees"

@@ -12,7 +12,7 @@ from builders import (
     full_lab,
     one_worker_epoch_s,
 )
-from dpscale.derive.tables import Derived
+from dpscale.studies import derived_of
 
 CELL = (2, 128)
 
@@ -64,7 +64,7 @@ def test_the_parts_add_up_to_the_subtraction_and_the_epoch(factor):
 
 def test_the_parts_follow_from_a_loop_over_the_steps():
     lab = full_lab()
-    row = cell(Derived(lab)["communication"])
+    row = cell(derived_of(lab)["communication"])
     steps = lab["steps"][lab["steps"]["run"] == "scaling-n2-b128"]
 
     def epoch_s(arm: str, samples: int) -> float:
@@ -84,7 +84,7 @@ def test_the_parts_follow_from_a_loop_over_the_steps():
 def test_a_sleep_in_one_rank_is_the_stragglers_and_leaves_the_bandwidth_alone():
     lab = full_lab()
     arms = ("with_loading", "without_loading", "reference", "noop_hook")
-    before, after = Derived(lab), Derived(slowed(lab, arms=arms, seconds=0.05, rank=0))
+    before, after = derived_of(lab), derived_of(slowed(lab, arms=arms, seconds=0.05, rank=0))
     one, other = cell(before["communication"]), cell(after["communication"])
     # 50 ms more than the mean of two ranks, 25 ms, in each of 10000/256 steps
     more_s = 0.025 * TRAIN_SAMPLES / 256
@@ -98,7 +98,7 @@ def test_a_sleep_in_one_rank_is_the_stragglers_and_leaves_the_bandwidth_alone():
 def test_a_slower_link_raises_the_exposed_time_alone():
     lab = full_lab()
     slow = slowed(lab, arms=("without_loading", "buckets"), seconds=0.1, rank=None)
-    one, other = (cell(Derived(tables)["communication"]) for tables in (lab, slow))
+    one, other = (cell(derived_of(tables)["communication"]) for tables in (lab, slow))
     for part in ("compute_s", "contention_s", "overhead_s", "straggler_s"):
         assert other[part] == one[part]
     assert other["exposed_s"] - one["exposed_s"] == pytest.approx(0.1 * TRAIN_SAMPLES / 256)
@@ -136,7 +136,7 @@ def test_a_configured_rate_of_the_link_comes_before_the_measured_one():
     lab = full_lab()
     own = {"link": "this link", "bytes_per_s": 2e9, "latency_s": None, "source": "", "own": True}
     links = pd.concat([lab["links"], pd.DataFrame([own])], ignore_index=True)
-    row = cell(Derived(lab | {"links": links.astype(dict(lab["links"].dtypes))})["bandwidth"])
+    row = cell(derived_of(lab | {"links": links.astype(dict(lab["links"].dtypes))})["bandwidth"])
     assert (row["link_source"], row["link_bytes_per_s"]) == ("configured", 2e9)
 
 

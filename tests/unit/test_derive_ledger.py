@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from builders import derived_lab, full_lab, run_row, table
-from dpscale.derive.ledger import ledger, wire
+from dpscale.studies.ledger.derive import ledger, wire
 
 
 def call(iteration: int | None, operation: str, size: int, **given) -> dict:

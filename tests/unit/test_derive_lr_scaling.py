@@ -5,16 +5,20 @@ import pytest
 
 import lr_scaling_builders as study
 from builders import run_row, table
-from dpscale.derive.lr_scaling import lr_scaling, standing
-from dpscale.derive.lr_scaling_curves import curves
-from dpscale.derive.lr_scaling_elbow import elbow
-from dpscale.derive.lr_scaling_verdicts import published_lr_scaling
-from dpscale.derive.verdicts import at_least
+from dpscale.derive.columns import as_table
+from dpscale.derive.published import claim_row
+from dpscale.derive.statistics import Estimate
+from dpscale.studies.lr_scaling.derive import (
+    TIME_COLUMNS,
+    curves,
+    elbow,
+    lr_scaling,
+    published_lr_scaling,
+    standing,
+)
 
 Tables = dict[str, pd.DataFrame]
-NO_TIMES = pd.DataFrame(
-    columns=["workers", "per_worker_batch", "oversubscribed", "efficiency_frac"]
-)
+NO_TIMES = as_table([], TIME_COLUMNS)
 
 
 def tidy(**changed: study.Errors) -> Tables:
@@ -110,35 +114,36 @@ def published(tables: Tables) -> pd.DataFrame:
 
 def test_published_comparisons_get_the_verdict_of_the_paired_interval() -> None:
     found = published(tidy())
-    gradual = found.loc["gradual warm-up against none"]
-    assert gradual.published_difference_frac == pytest.approx(-0.011)
-    assert gradual.difference_frac == pytest.approx(-0.02)
+    gradual = found.loc["gradual_none"]
+    assert gradual.published == pytest.approx(-0.011)
+    assert gradual.measured == pytest.approx(-0.02)
     assert gradual.verdict == "agrees"
-    assert found.loc["constant warm-up against none"].verdict == "agrees"
-    assert found.loc["gradual warm-up against the reference batch"].verdict == "agrees"
-    assert found.loc["fixed rate against linear rule"].verdict == "agrees"
+    assert found.loc["constant_none"].verdict == "agrees"
+    assert found.loc["gradual_reference"].verdict == "agrees"
+    assert found.loc["fixed_linear"].verdict == "agrees"
 
 
 def test_verdicts_turn_round_with_the_errors() -> None:
     worse = published(tidy(large=(9.0, 9.2, 9.1)))
-    assert worse.loc["gradual warm-up against none"].verdict == "disagrees"
-    assert worse.loc["gradual warm-up against the reference batch"].verdict == "disagrees"
+    assert worse.loc["gradual_none"].verdict == "disagrees"
+    assert worse.loc["gradual_reference"].verdict == "disagrees"
     noisy = published(tidy(large=(1.0, 9.2, 4.3)))
-    assert noisy.loc["gradual warm-up against none"].verdict == "not decidable"
+    assert noisy.loc["gradual_none"].verdict == "not decidable"
 
 
 def test_the_published_curve_is_set_beside_the_same_multiple_of_the_reference() -> None:
     found = published(tidy()).reset_index().set_index("batch_ratio")
     eight = found.loc[8.0]
     assert (eight.published_batch, eight.global_batch, eight.verdict) == (2048, 256, "agrees")
-    assert eight.published_difference_frac == pytest.approx(-0.0011)
+    assert eight.published == pytest.approx(-0.0011)
     # 32 times: published flat (23.74 against 23.60), here 61% against 2.1%.
     assert (found.loc[32.0].verdict, found.loc[32.0].global_batch) == ("disagrees", 1024)
     assert pd.isna(found.loc[16.0].global_batch)
+    assert found.loc[16.0].reason == "not planned"
 
 
 def test_a_diverged_side_decides_nothing() -> None:
-    found = published(tidy()).loc["constant warm-up against none, gains of one here"]
+    found = published(tidy()).loc["constant_none_unit"]
     assert found.verdict == "not decidable"
 
 
@@ -159,4 +164,6 @@ def test_curves_have_a_row_an_epoch_and_end_where_a_seed_diverged() -> None:
      (0.85, 0.95, "not decidable"), (None, None, "not decidable")],
 )  # fmt: skip
 def test_a_share_is_reached_by_its_whole_interval(low, high, said) -> None:
-    assert at_least(low, high, 0.9) == said
+    measured = Estimate(low, low, high, 3)
+    row = claim_row("efficiency", "at least", published=0.9, measured=measured)
+    assert row["verdict"] == said

@@ -7,9 +7,15 @@ import pytest
 import direct_builders as made
 from builders import derived_lab, full_lab, table
 from dpscale.derive.formulas import device_share, ring_allreduce_seconds
-from dpscale.derive.link import fit_ring, link
-from dpscale.derive.overlap import Observed, Transfer, exposed_seconds, observe, transfer
-from dpscale.derive.tables import Derived
+from dpscale.studies import derived_of
+from dpscale.studies.communication.derive.link import fit_ring, link
+from dpscale.studies.communication.derive.model import (
+    Observed,
+    Transfer,
+    exposed_seconds,
+    observe,
+    transfer,
+)
 
 
 def test_the_ring_takes_a_latency_a_message_and_the_bytes_over_the_rate():
@@ -119,7 +125,7 @@ def model_lab(*, devices: int = 4, extra: float = 1.0) -> dict[str, pd.DataFrame
     runs["devices_per_machine"] = runs["devices_per_machine"].where(
         runs["devices_per_machine"].isna(), devices
     )
-    predicted = Derived(lab)["prediction"].set_index("per_worker_batch")
+    predicted = derived_of(lab)["prediction"].set_index("per_worker_batch")
     steps = lab["steps"].copy()
     for batch, row in predicted.iterrows():
         own = (steps["run"] == f"scaling-n4-b{batch}") & (steps["arm"] == "without_loading")
@@ -151,13 +157,13 @@ def test_the_step_of_four_workers_follows_from_that_of_two_by_hand():
 
 
 def test_workers_that_share_devices_compute_as_many_times_slower():
-    alone = Derived(model_lab(devices=4))["prediction"].set_index("per_worker_batch")
-    shared = Derived(model_lab(devices=2))["prediction"].set_index("per_worker_batch")
+    alone = derived_of(model_lab(devices=4))["prediction"].set_index("per_worker_batch")
+    shared = derived_of(model_lab(devices=2))["prediction"].set_index("per_worker_batch")
     assert list(shared["compute_step_s"]) == pytest.approx(list(2 * alone["compute_step_s"]))
 
 
 def test_a_world_that_behaves_as_the_model_is_predicted_exactly():
-    table = Derived(model_lab())["prediction"]
+    table = derived_of(model_lab())["prediction"]
     assert list(table["error_frac"]) == pytest.approx([0, 0, 0], abs=1e-12)
 
 
@@ -168,24 +174,24 @@ def test_predictions_need_the_arms():
 
 
 def test_what_ifs_are_predicted_where_the_model_was_right_and_refused_where_it_was_not():
-    right = Derived(model_lab())["what_if"]
+    right = derived_of(model_lab())["what_if"]
     named = right[right["link"] != "this link"]
     assert set(named["status"]) == {"predicted"}
     assert sorted(set(named["workers"])) == [2**power for power in range(1, 11)]
     assert set(named["per_worker_batch"]) == {32, 512}
-    wrong = Derived(model_lab(extra=2.0))["what_if"]
+    wrong = derived_of(model_lab(extra=2.0))["what_if"]
     assert set(wrong["status"]) == {"refused"}
     assert wrong["step_s"].isna().all()
     assert set(wrong["note"]) == {"the model missed a measured number of workers by 50%"}
 
 
 def test_a_fit_of_workers_that_share_a_device_carries_nothing():
-    table = Derived(model_lab(devices=1))["what_if"]
+    table = derived_of(model_lab(devices=1))["what_if"]
     assert set(table["note"]) == {"the 2 workers of the fit shared a device"}
 
 
 def test_the_measured_link_is_not_extended_to_pieces_that_it_never_saw():
-    table = Derived(model_lab())["what_if"]
+    table = derived_of(model_lab())["what_if"]
     own = table[(table["link"] == "this link") & (table["variant"] == "none")]
     # mean bucket 2 MB over N; the smallest message gave pieces of 0.5 MB / 2
     refused = own[own["status"] == "refused"]
@@ -194,7 +200,7 @@ def test_the_measured_link_is_not_extended_to_pieces_that_it_never_saw():
 
 
 def test_a_what_if_by_hand():
-    tables = Derived(model_lab())
+    tables = derived_of(model_lab())
     rows = tables["what_if"].query("link == 'slow' and workers == 8 and per_worker_batch == 32")
     by_variant = rows.set_index("variant")
     compute_s = 0.01968 - 0.7 * 0.00328
@@ -212,7 +218,7 @@ def test_a_what_if_by_hand():
 
 
 def test_a_slower_link_never_gives_a_better_speed_up():
-    rows = Derived(model_lab())["what_if"].query("variant == 'none'")
+    rows = derived_of(model_lab())["what_if"].query("variant == 'none'")
     by_link = rows.pivot_table("speedup_ratio", ["per_worker_batch", "workers"], "link")
     assert (by_link["fast"] > by_link["slow"]).all()
 
@@ -226,5 +232,5 @@ def test_batches_beyond_the_dataset_are_marked():
 
 def test_no_named_links_leave_the_measured_one():
     lab = full_lab()
-    tables = Derived(lab | {"links": table("links")})
+    tables = derived_of(lab | {"links": table("links")})
     assert set(tables["what_if"]["link"]) == {"this link"}

@@ -5,12 +5,16 @@ import pytest
 
 import model_averaging_builders as made
 from builders import run_row, table
-from dpscale.derive.averaging_pairs import pairs
-from dpscale.derive.averaging_rates import rates
-from dpscale.derive.averaging_trials import Reached, reached
-from dpscale.derive.learners import chosen_learners, learners
-from dpscale.derive.model_averaging import curves, model_averaging
-from dpscale.derive.published_model_averaging import published
+from dpscale.studies.model_averaging.derive import (
+    averaging_curves,
+    averaging_pairs,
+    averaging_rates,
+    chosen_learners,
+    learners,
+    model_averaging,
+    reached,
+)
+from dpscale.studies.model_averaging.published import published
 
 
 def tidy(**options):
@@ -39,10 +43,10 @@ def curve(*accuracies: float | None) -> pd.DataFrame:
 
 def test_the_target_is_reached_by_a_median_and_not_by_one_lucky_evaluation():
     lucky = curve(0.5, 0.9, 0.6, 0.9, 0.9)
-    assert reached(lucky, 0.9, 1) == Reached(2.0, 20.0)
-    assert reached(lucky, 0.9, 3) == Reached(4.0, 40.0)
+    assert reached(lucky, 0.9, 1) == (2.0, 20.0)
+    assert reached(lucky, 0.9, 3) == (4.0, 40.0)
     assert reached(curve(0.9, 0.9), 0.9, 3) is None
-    assert reached(curve(0.5, None, 0.95, 0.95, 0.95), 0.9, 3) == Reached(5.0, 50.0)
+    assert reached(curve(0.5, None, 0.95, 0.95, 0.95), 0.9, 3) == (5.0, 50.0)
 
 
 def test_times_to_the_target_are_medians_over_seeds():
@@ -71,12 +75,12 @@ def test_a_diverged_seed_makes_the_arm_diverged():
     given = tables["trials"], tables["evaluations"], tables["runs"]
     row = arm(model_averaging(*given), "sgd_large")
     assert (row["status"], row["reached"]) == ("diverged", 2)
-    pair = arm(pairs(*given), "sma_tuned α = 1/k", "sgd_large")
+    pair = arm(averaging_pairs(*given), "sma_tuned α = 1/k", "sgd_large")
     assert pd.isna(pair["epochs_difference_low"])
 
 
 def test_arms_are_compared_seed_by_seed():
-    row = arm(of_trials(pairs), "sma_tuned α = 1/k", "sgd_large")
+    row = arm(of_trials(averaging_pairs), "sma_tuned α = 1/k", "sgd_large")
     # Every seed is an epoch later than the one before in both: the difference has no spread.
     assert (row["epochs_difference"], row["epochs_difference_high"]) == (-2.0, -2.0)
     assert row["seconds_difference"] == pytest.approx(6 * 1.5 - 8 * 1.0)
@@ -84,7 +88,7 @@ def test_arms_are_compared_seed_by_seed():
 
 
 def test_a_target_never_reached_bounds_the_difference_where_that_decides_it():
-    frame = of_trials(pairs)
+    frame = of_trials(averaging_pairs)
     slow = arm(frame, "sma α = 1/k", "sgd_large")
     assert pd.isna(slow["epochs_difference"])
     assert slow["status"] == "incomplete"
@@ -92,12 +96,12 @@ def test_a_target_never_reached_bounds_the_difference_where_that_decides_it():
     neither = arm(frame, "sma α = 0.1", "sma α = 1/k")
     assert pd.isna(neither["epochs_difference_low"])
     # Sooner in seconds is not decided by a short budget: 12 epochs of 0.5 s against 7 to 9 s.
-    fast = arm(of_trials(pairs, averaged_epoch_s=0.5), "sma α = 1/k", "sgd_large")
+    fast = arm(of_trials(averaging_pairs, averaged_epoch_s=0.5), "sma α = 1/k", "sgd_large")
     assert pd.isna(fast["seconds_difference_low"])
 
 
 def test_curves_have_a_row_for_each_arm_and_evaluation():
-    frame = of_trials(curves)
+    frame = of_trials(averaging_curves)
     assert len(frame) == 7 * made.CONFIG.epochs
     row = frame[(frame["arm"] == "sgd_large") & (frame["epoch"] == 8)].iloc[0]
     assert (row["test_accuracy_frac"], row["test_accuracy_frac_low"]) == (made.HIGH, made.LOW)
@@ -105,7 +109,7 @@ def test_curves_have_a_row_for_each_arm_and_evaluation():
 
 
 def test_the_best_rate_is_that_of_the_highest_validation_accuracy():
-    frame = of_trials(rates).set_index(["optimizer", "lr"])
+    frame = of_trials(averaging_rates).set_index(["optimizer", "lr"])
     assert frame.loc[("sgd", 0.02), "best"]
     assert not frame.loc[("sgd", 0.05), "best"]
     assert frame.loc[("sma", 0.2), ["best", "configured"]].all()
@@ -151,7 +155,7 @@ def test_a_model_that_was_not_timed_has_a_row_that_says_so():
 def test_the_published_speed_up_is_judged_by_the_interval(epoch_s, epochs, verdict):
     reached_by = made.REACHED | {"sma_tuned α = 1/k": epochs}
     tables = tidy(reached=reached_by, averaged_epoch_s=epoch_s)
-    found = pairs(tables["trials"], tables["evaluations"], tables["runs"])
+    found = averaging_pairs(tables["trials"], tables["evaluations"], tables["runs"])
     frame = published(found, learners(tables["throughputs"], tables["runs"]))
     row = frame[(frame["arm"] == "sma_tuned α = 1/k") & frame["against"].str.contains("0.02")]
     assert list(row["verdict"]) == [verdict]

@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 
 from builders import derived_lab, empty_lab, full_lab, timed_cells
-from dpscale.derive.scaling import scaling
 from dpscale.derive.statistics import verdict
-from dpscale.derive.tables import Derived
+from dpscale.studies import derived_of
+from dpscale.studies.scaling.derive import scaling
 
 
 def row(frame: pd.DataFrame, kind: str, workers: int, batch: int) -> pd.Series:
@@ -120,7 +120,7 @@ def test_runs_on_other_numbers_of_nodes_are_rows_of_their_own_with_the_same_base
     steps = lab["steps"][lab["steps"]["run"] == "scaling-n2-b128"]
     lab["runs"] = pd.concat([runs, twice], ignore_index=True)
     lab["steps"] = pd.concat([lab["steps"], steps.assign(run="scaling-n2-b128-nodes2")])
-    frame = Derived(lab)["scaling"]
+    frame = derived_of(lab)["scaling"]
     pair = frame.query("kind == 'weak' and workers == 2 and per_worker_batch == 128")
     assert list(pair["nodes"]) == [1, 2]
     assert list(pair["base_runs"]) == ["scaling-n1-b128"] * 2
@@ -141,6 +141,6 @@ def test_the_epoch_is_the_one_with_loading():
 
 
 def test_no_scaling_runs_give_an_empty_table_with_its_columns():
-    lab = Derived(empty_lab())["scaling"]
+    lab = derived_of(empty_lab())["scaling"]
     assert lab.empty
     assert {"kind", "speedup_ratio_high", "oversubscribed"} <= set(lab.columns)

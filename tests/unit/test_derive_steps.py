@@ -6,16 +6,23 @@ import pytest
 
 import steps_to_goal_builders as planted
 from builders import run_row, table
-from dpscale.derive.critical_batch import b_crit_ratio, critical_batch
 from dpscale.derive.formulas import gradient_square, gradient_variance, simple_noise_scale
-from dpscale.derive.noise_scale import noise_scale
-from dpscale.derive.published_steps_to_goal import CLAIMS
-from dpscale.derive.scaling_contrasts import scaling_contrasts
-from dpscale.derive.scaling_fit import scaling_fit
-from dpscale.derive.scaling_verdicts import judge, scaling_verdicts
-from dpscale.derive.search_budget import budget
-from dpscale.derive.searches import censored_median
-from dpscale.derive.steps_to_goal import at_border, steps_to_goal
+from dpscale.derive.published import claim_row
+from dpscale.derive.statistics import Estimate
+from dpscale.studies.steps_to_goal.derive.fit import (
+    b_crit_ratio,
+    critical_batch,
+    goal_contrasts,
+    goal_fit,
+    noise_scale,
+)
+from dpscale.studies.steps_to_goal.derive.searches import (
+    at_border,
+    budget,
+    censored_median,
+    steps_to_goal,
+)
+from dpscale.studies.steps_to_goal.published import CLAIMS, published_steps_to_goal
 
 BATCHES = [2**power for power in range(1, 11)]
 SPACE = {"effective_lr_low": 0.01, "effective_lr_high": 10.0, "momentum_rest_low": 0.01}
@@ -37,15 +44,15 @@ def lab() -> dict[str, pd.DataFrame]:
 
 
 def derived(lab: dict[str, pd.DataFrame]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    fit = scaling_fit(lab["trials"], lab["evaluations"], lab["runs"])
+    fit = goal_fit(lab["trials"], lab["evaluations"], lab["runs"])
     return fit, steps_to_goal(lab["trials"], lab["evaluations"], lab["searches"], fit, lab["runs"])
 
 
 def test_the_fit_finds_s_min_and_b_crit_of_exact_data():
     fit = critical_batch(curve(30.0, 64.0))
     assert fit.status == "complete"
-    assert fit.s_min == pytest.approx(30.0, rel=1e-5)
-    assert fit.b_crit == pytest.approx(64.0, rel=1e-5)
+    assert fit.s_min.value == pytest.approx(30.0, rel=1e-5)
+    assert fit.b_crit.value == pytest.approx(64.0, rel=1e-5)
 
 
 def test_the_fit_recovers_planted_values_from_noisy_data_within_its_intervals():
@@ -54,16 +61,16 @@ def test_the_fit_recovers_planted_values_from_noisy_data_within_its_intervals():
         noise = np.exp(np.random.default_rng(seed).normal(0, 0.1, len(BATCHES)))
         steps = curve(30.0, 64.0)
         fit = critical_batch({b: steps[b] * off for b, off in zip(BATCHES, noise, strict=True)})
-        assert fit.b_crit == pytest.approx(64.0, rel=0.3)
-        assert fit.s_min == pytest.approx(30.0, rel=0.2)
-        covered += fit.b_crit_low <= 64.0 <= fit.b_crit_high
+        assert fit.b_crit.value == pytest.approx(64.0, rel=0.3)
+        assert fit.s_min.value == pytest.approx(30.0, rel=0.2)
+        covered += fit.b_crit.low <= 64.0 <= fit.b_crit.high
     assert covered >= 8
 
 
 def test_a_fit_to_two_batch_sizes_is_refused():
     fit = critical_batch({2: 100.0, 4: 50.0})
     assert fit.status == "too few batch sizes"
-    assert fit.b_crit is None
+    assert fit.b_crit.value is None
 
 
 @pytest.mark.parametrize("steps", [
@@ -71,12 +78,12 @@ def test_a_fit_to_two_batch_sizes_is_refused():
 ])  # fmt: skip
 def test_steps_without_a_bend_give_no_critical_batch(steps):
     assert critical_batch(steps).status == "no bend"
-    assert critical_batch(steps).b_crit is None
+    assert critical_batch(steps).b_crit.value is None
 
 
 def test_the_ratio_of_two_planted_critical_batches_is_found():
-    ratio, low, high = b_crit_ratio(curve(20.0, 128.0), curve(30.0, 32.0))
-    assert (ratio, low, high) == pytest.approx((4.0, 4.0, 4.0), rel=1e-3)
+    ratio = b_crit_ratio(curve(20.0, 128.0), curve(30.0, 32.0))
+    assert ratio[:3] == pytest.approx((4.0, 4.0, 4.0), rel=1e-3)
 
 
 def test_the_regimes_end_at_a_quarter_and_at_four_times_the_critical_batch(lab):
@@ -137,49 +144,53 @@ def test_the_planted_noise_scale_is_found_along_training(lab):
 
 
 def test_momentum_is_set_against_plain_sgd_and_a_network_against_the_first(lab):
-    rows = scaling_contrasts(lab["trials"], lab["runs"])
+    rows = goal_contrasts(lab["trials"], derived(lab)[0])
     assert list(rows.contrast) == ["optimizer", "model"]
     assert rows.b_crit_ratio.tolist() == pytest.approx([3.0, 45 / 40], rel=0.1)
     assert rows.b_crit_ratio_low[0] > 1
 
 
-def verdicts(**options) -> pd.DataFrame:
+def verdicts(claim: str, **options) -> list[str]:
     lab = tidy(**options)
-    return scaling_verdicts(derived(lab)[0], scaling_contrasts(lab["trials"], lab["runs"]))
-
-
-def of(found: pd.DataFrame, claim: str) -> list[str]:
+    fit = derived(lab)[0]
+    found = published_steps_to_goal(fit, goal_contrasts(lab["trials"], fit))
     return found[found.claim == claim].verdict.tolist()
 
 
 def test_the_verdict_on_momentum_turns_round_with_the_data():
-    claim = "momentum extends perfect scaling"
     curves = {("mlp", "sgd"): 40.0, ("mlp", "nesterov"): 120.0}
-    assert of(verdicts(b_crit=curves), claim) == ["agrees"]
-    assert of(verdicts(b_crit=curves | {("mlp", "nesterov"): 10.0}), claim) == ["disagrees"]
-    assert of(verdicts(b_crit=curves | {("mlp", "nesterov"): 40.0}), claim) == ["not decidable"]
+    assert verdicts("extends", b_crit=curves) == ["agrees"]
+    assert verdicts("extends", b_crit=curves | {("mlp", "nesterov"): 10.0}) == ["disagrees"]
+    assert verdicts("extends", b_crit=curves | {("mlp", "nesterov"): 40.0}) == ["not decidable"]
 
 
 def test_the_verdict_on_perfect_scaling_turns_round_with_the_data():
-    claim = "perfect scaling at small batches"
     curves = {("mlp", "sgd"): 100.0}
-    assert of(verdicts(b_crit=curves), claim) == ["agrees"]
-    assert of(verdicts(b_crit=curves, slope=0.6), claim) == ["disagrees"]
+    assert verdicts("small", b_crit=curves) == ["agrees"]
+    assert verdicts("small", b_crit=curves, slope=0.6) == ["disagrees"]
 
 
-def test_steps_that_still_fall_at_the_largest_batch_do_not_refute_a_floor_beyond_it():
-    claim = CLAIMS["maximal data parallelism at large batches"]
-    assert judge(claim, -0.1, 0.05) == "agrees"
-    assert judge(claim, -0.5, -0.3) == "not decidable"
-    assert judge(claim, 0.3, 0.5) == "disagrees"
+@pytest.mark.parametrize(("name", "low", "high", "verdict"), [
+    # steps that still fall at the largest batch do not refute a floor beyond it
+    ("large", -0.1, 0.05, "agrees"), ("large", -0.5, -0.3, "not decidable"),
+    ("large", 0.3, 0.5, "disagrees"),
+    # networks with one critical batch disagree with the claim that they differ
+    ("networks", 0.9, 1.1, "disagrees"), ("networks", 0.7, 1.6, "not decidable"),
+    ("networks", 1.5, 3.0, "agrees"), ("networks", None, 3.0, "not decidable"),
+])  # fmt: skip
+def test_a_claim_is_judged_by_its_rule_and_margin(name, low, high, verdict):
+    claim, measured = CLAIMS[name], Estimate(None, low, high, 0)
+    options = {"published": claim.published, "margin": claim.margin, "measured": measured}
+    assert claim_row(name, claim.rule, **options)["verdict"] == verdict
 
 
-def test_networks_with_one_critical_batch_disagree_with_the_claim_that_they_differ():
-    claim = CLAIMS["networks differ in the largest useful batch"]
-    assert judge(claim, 0.9, 1.1) == "disagrees"
-    assert judge(claim, 0.7, 1.6) == "not decidable"
-    assert judge(claim, 1.5, 3.0) == "agrees"
-    assert judge(claim, None, 3.0) == "not decidable"
+def test_a_claim_that_no_fit_can_decide_says_why():
+    flat = tidy(b_crit={("mlp", "sgd"): 1e7, ("mlp", "nesterov"): 1e7})
+    fit = derived(flat)[0]
+    found = published_steps_to_goal(fit, goal_contrasts(flat["trials"], fit)).set_index("claim")
+    assert found.reason["extends"] == "no bend"
+    assert found.verdict["small"].tolist() == ["agrees", "agrees"]
+    assert found.reason["small"].isna().all()
 
 
 def test_a_budget_takes_each_trial_where_it_stands(lab):

@@ -8,7 +8,8 @@ import pytest
 
 from builders import derived_lab, empty_lab, full_lab, run_row, table
 from dpscale.derive.same_machine import MixedMachinesError, require_same_machine
-from dpscale.derive.tables import COLUMNS, DERIVED, TIDY, Derived, derived_inputs, in_order
+from dpscale.derive.tables import in_order
+from dpscale.studies import derived_of, schemas, tables
 from script_calls import call
 
 FIXED = {
@@ -43,12 +44,12 @@ def test_fixed_columns_come_first_and_in_their_order(name):
     assert list(derived_lab()[name].columns[: len(fixed)]) == fixed
 
 
-@pytest.mark.parametrize("name", DERIVED)
+@pytest.mark.parametrize("name", tables())
 def test_tables_of_no_runs_have_no_rows_and_the_columns_of_full_ones(name):
-    empty = Derived(empty_lab())[name]
+    empty = derived_of(empty_lab())[name]
     assert empty.empty
-    assert dict(empty.dtypes.astype(str)) == COLUMNS[name]
-    assert dict(derived_lab()[name].dtypes.astype(str)) == COLUMNS[name]
+    assert dict(empty.dtypes.astype(str)) == tables()[name].columns
+    assert dict(derived_lab()[name].dtypes.astype(str)) == tables()[name].columns
 
 
 def test_a_plan_of_which_nothing_ran_keeps_every_cell():
@@ -60,14 +61,13 @@ def test_a_plan_of_which_nothing_ran_keeps_every_cell():
 
 
 def test_every_input_is_a_table_that_exists():
-    for _, inputs in DERIVED.values():
-        assert set(inputs) <= set(TIDY) | set(DERIVED)
+    for one in tables().values():
+        assert set(one.inputs) <= set(schemas()) | set(tables())
 
 
 def test_a_table_comes_after_those_it_is_made_from():
-    order = in_order(["bandwidth", "communication", "epoch_times"])
+    order = in_order(["bandwidth", "communication", "epoch_times"], tables(), schemas())
     assert order == ["epoch_times", "communication", "bandwidth"]
-    assert derived_inputs("bandwidth") == ["communication", "link"]
 
 
 def test_runs_of_two_machines_are_refused_naming_both_and_a_run_of_each():
@@ -124,32 +124,35 @@ def test_every_table_refuses_to_combine_a_run_of_another_machine(run, names):
     lab = {name: frame.iloc[:0] for name, frame in full_lab().items()} | {
         "runs": full_lab()["runs"]
     }
-    derived = Derived(lab)
+    derived = derived_of(lab)
     elsewhere = lab["runs"]["run"] == run
     runs = lab["runs"].assign(fingerprint=lab["runs"]["fingerprint"].mask(elsewhere, "other"))
     refused = set()
-    for name, (function, inputs) in DERIVED.items():
-        given = [(lab | {"runs": runs})[one] if one in TIDY else derived[one] for one in inputs]
+    for name, one in tables().items():
+        given = [
+            (lab | {"runs": runs})[source] if source in schemas() else derived[source]
+            for source in one.inputs
+        ]
         try:
-            function(*given)
+            one.make(*given)
         except MixedMachinesError:
             refused.add(name)
     assert refused == names
 
 
 def test_the_script_writes_what_the_functions_return(tmp_path):
-    tables = written(full_lab(), tmp_path / "tables")
-    assert derive("--tables", tables, "--output", tmp_path / "out").returncode == 0
+    folder = written(full_lab(), tmp_path / "tables")
+    assert derive("--tables", folder, "--output", tmp_path / "out").returncode == 0
     for name, expected in derived_lab().items():
-        read = pd.read_csv(tmp_path / "out" / f"{name}.csv", dtype=COLUMNS[name])
+        read = pd.read_csv(tmp_path / "out" / f"{name}.csv", dtype=tables()[name].columns)
         pd.testing.assert_frame_equal(read, expected, check_exact=True)
     assert not list((tmp_path / "out").glob(".*"))
 
 
 def test_the_script_makes_one_table_from_derived_ones_that_are_there(tmp_path):
-    tables, out = written(full_lab(), tmp_path / "tables"), tmp_path / "out"
-    derive("--tables", tables, "--output", out, "epoch_times")
-    assert derive("--tables", tables, "--output", out, "scaling").returncode == 0
+    folder, out = written(full_lab(), tmp_path / "tables"), tmp_path / "out"
+    derive("--tables", folder, "--output", out, "epoch_times")
+    assert derive("--tables", folder, "--output", out, "scaling").returncode == 0
     assert sorted(path.name for path in out.iterdir()) == ["epoch_times.csv", "scaling.csv"]
 
 
@@ -162,16 +165,16 @@ def test_the_script_reads_tables_whose_nulls_made_floats_of_integers(tmp_path):
         )
         for name, frame in lab.items()
     }
-    tables, made = written(plain, tmp_path / "tables"), ["epoch_times", "scaling"]
-    assert derive("--tables", tables, "--output", tmp_path / "out", *made).returncode == 0
+    folder, made = written(plain, tmp_path / "tables"), ["epoch_times", "scaling"]
+    assert derive("--tables", folder, "--output", tmp_path / "out", *made).returncode == 0
     whole, nullable = (tmp_path / "out" / "scaling.csv").read_text(), derived_lab(
         not_run=["scaling-n2-b32"])["scaling"].to_csv(index=False)  # fmt: skip
     assert whole == nullable
 
 
 def test_csv_files_keep_integers_true_false_and_empty_nulls(tmp_path):
-    tables = written(full_lab(not_run=["scaling-n2-b32"]), tmp_path / "tables")
-    derive("--tables", tables, "--output", tmp_path, "epoch_times", "scaling")
+    folder = written(full_lab(not_run=["scaling-n2-b32"]), tmp_path / "tables")
+    derive("--tables", folder, "--output", tmp_path, "epoch_times", "scaling")
     lines = (tmp_path / "scaling.csv").read_text().splitlines()
     assert lines[4].startswith("weak,2,1,32,64,not run yet,,,,,,,,,scaling-n2-b32,0,")
     assert lines[7].split(",")[13] == "True"
@@ -181,8 +184,8 @@ def test_the_script_names_two_machines_without_a_traceback(tmp_path):
     lab = full_lab()
     other = lab["runs"]["run"] == "ledger-n2"
     lab["runs"]["fingerprint"] = lab["runs"]["fingerprint"].mask(other, "cpu B")
-    tables = written(lab, tmp_path / "tables")
-    result = derive("--tables", tables, "--output", tmp_path / "out", "scaling")
+    folder = written(lab, tmp_path / "tables")
+    result = derive("--tables", folder, "--output", tmp_path / "out", "scaling")
     assert result.returncode == 1
     assert "ledger-n2 on cpu B" in result.stderr
     assert "Traceback" not in result.stderr
@@ -193,8 +196,8 @@ def test_the_script_names_two_machines_without_a_traceback(tmp_path):
                            (["scaling"], "no input table")],
 )  # fmt: skip
 def test_the_script_names_what_is_missing(tmp_path, names, message):
-    tables = written(full_lab(), tmp_path / "tables")
-    result = derive("--tables", tables, "--output", tmp_path / "out", *names)
+    folder = written(full_lab(), tmp_path / "tables")
+    result = derive("--tables", folder, "--output", tmp_path / "out", *names)
     assert result.returncode != 0
     assert message in result.stderr
     assert "Traceback" not in result.stderr

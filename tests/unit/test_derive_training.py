@@ -7,8 +7,7 @@ import pytest
 
 from builders import derived_lab, run_row, table
 from dpscale.derive.accuracy import accuracy
-from dpscale.derive.order import order
-from dpscale.derive.replicas import replicas
+from dpscale.studies.replicas.derive import order, replicas
 
 
 def epoch(seed: int, number: int, loss: float, **given) -> dict:

@@ -8,9 +8,8 @@ import pytest
 import torch
 
 from dpscale.attempts import Cause, cause_of
-from dpscale.config import load_config
 from dpscale.config.sections import HardwareConfig
-from dpscale.plan import planned_runs
+from dpscale.studies import load_config, measure_of, planned_runs
 from dpscale.train.device import available_devices, most_shared, visible_units
 from dpscale.train.run import run
 
@@ -73,7 +72,12 @@ def two_of_four(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
 
     def do() -> Path:
-        run(spec, record=tmp_path / "record.json", steps=tmp_path / "steps.parquet")
+        run(
+            spec,
+            measure_of(spec),
+            record=tmp_path / "record.json",
+            steps=tmp_path / "steps.parquet",
+        )
         return tmp_path / "record.json"
 
     return do

@@ -18,8 +18,8 @@ from torchvision.datasets import CIFAR10, MNIST
 import fetch_dataset as script
 from dpscale.config.sections import DataConfig
 from dpscale.train.data import DatasetError, fetch_dataset, load_dataset
+from dpscale.train.data.fetch import UNPACKED_MD5
 from dpscale.train.data.sources import SOURCES, Source
-from dpscale.train.data.verify import UNPACKED_MD5
 
 RAW = "MNIST/raw"
 

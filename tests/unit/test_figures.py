@@ -8,8 +8,12 @@ from matplotlib.figure import Figure
 
 from builders import derived_lab, full_lab, without_runs
 from dpscale.derive.tables import Derived
-from dpscale.figures import FIGURES, batch_sweep, draw_figure, ledger, speedup, style
-from figure_checks import as_read, axes_texts, label_faults
+from dpscale.figures import style
+from dpscale.studies import derived_of, figures
+from dpscale.studies.batch_sweep import figures as batch_sweep
+from dpscale.studies.ledger import figures as ledger
+from dpscale.studies.scaling import figures as speedup
+from figure_checks import axes_texts, label_faults, svg_of
 from lazy import Lazy
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -23,14 +27,14 @@ def lab() -> Derived:
 @pytest.fixture(scope="module")
 def drawn(lab: Derived) -> Lazy[tuple[str, pd.DataFrame]]:
     """Each figure of the lab, drawn once: its SVG and what is plotted."""
-    return Lazy(FIGURES, lambda name: draw_figure(name, lab))
+    return Lazy(figures(), lambda name: svg_of(name, lab))
 
 
 @pytest.fixture(scope="module")
 def unmeasured() -> Lazy[pd.DataFrame]:
     """The tables of a lab that is planned and not run, as they come back from CSV files."""
     full = full_lab()
-    return as_read(Derived(without_runs(full, full["runs"].run.tolist())))
+    return derived_of(without_runs(full, full["runs"].run.tolist()))
 
 
 def sweep(
@@ -53,32 +57,32 @@ BOUNDARY = pd.DataFrame({"memory_budget_bytes": [5e8]})
 NO_BOUNDARY = pd.DataFrame({"memory_budget_bytes": [None]})
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", figures())
 def test_no_label_is_cut_off_or_covers_another(name, lab):
-    entry = FIGURES[name]
+    entry = figures()[name]
     with style.house_style():
-        figure, _ = entry.draw(*(lab[source] for source in entry.inputs))
+        figure, _ = entry.of(lab)
         assert label_faults(figure) == []
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", figures())
 def test_a_figure_of_nothing_says_so(name, lab):
-    _, drawn = draw_figure(name, Lazy(lab, lambda source: lab[source].iloc[:0]))
-    assert "nothing measured yet" in FIGURES[name].alt(drawn)
+    _, drawn = svg_of(name, Lazy(lab, lambda source: lab[source].iloc[:0]))
+    assert "nothing measured yet" in figures()[name].alt(drawn)
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", figures())
 def test_a_figure_of_planned_runs_says_that_nothing_is_measured(name, unmeasured):
-    _, drawn = draw_figure(name, unmeasured)
-    assert "nothing measured yet" in FIGURES[name].alt(drawn)
+    _, drawn = svg_of(name, unmeasured)
+    assert "nothing measured yet" in figures()[name].alt(drawn)
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", figures())
 def test_a_figure_gives_the_same_bytes_twice(name, lab, drawn):
-    assert draw_figure(name, lab)[0] == drawn[name][0]
+    assert svg_of(name, lab)[0] == drawn[name][0]
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", figures())
 def test_ids_carry_the_name_of_their_figure_and_references_resolve(name, drawn):
     root = ElementTree.fromstring(drawn[name][0])
     ids = {element.get("id") for element in root.iter() if element.get("id")}
@@ -93,13 +97,13 @@ def test_ids_carry_the_name_of_their_figure_and_references_resolve(name, drawn):
 
 
 def test_ink_is_the_colour_of_the_page_and_there_is_no_style_or_date(lab):
-    svg, _ = draw_figure("batch_sweep", lab)
+    svg, _ = svg_of("batch_sweep", lab)
     assert "currentColor" in svg
     assert [mark for mark in (style.INK, "<style", "<metadata", "dc:date") if mark in svg] == []
 
 
 def test_an_svg_carries_its_title_caption_and_alternative_text(lab):
-    root = ElementTree.fromstring(draw_figure("speedup", lab)[0])
+    root = ElementTree.fromstring(svg_of("speedup", lab)[0])
     assert root.findtext(f"{SVG}title") == "Speed-up of one epoch, everything included"
     assert root.findtext(f"{SVG}desc", "").startswith("Speed-up over one worker.")
     assert root.get("data-caption", "").startswith("A line per batch size")
@@ -193,8 +197,8 @@ def test_a_ledger_shows_the_largest_number_of_workers_and_gradients_first():
 
 
 def test_the_baseline_is_both_the_set_epoch_and_the_broadcast_arm(lab):
-    assert "with_set_epoch" in set(draw_figure("order", lab)[1].arm)
-    assert "broadcast" in set(draw_figure("replicas", lab)[1].arm)
+    assert "with_set_epoch" in set(svg_of("order", lab)[1].arm)
+    assert "broadcast" in set(svg_of("replicas", lab)[1].arm)
 
 
 def test_labels_are_spread_just_far_enough_and_stay_in_order():

@@ -11,11 +11,11 @@ def lab(**options) -> Derived:
     return derived_lab(**options)
 
 
-def judged(quantity: str, **cell) -> Derived:
+def judged(claim: str, **cell) -> Derived:
     """The lab's tables with one published figure made comparable."""
     tables = lab()
     rows = tables["assignment_published"]
-    chosen = rows["quantity"] == quantity
+    chosen = rows["claim"] == claim
     for column, value in cell.items():
         chosen &= rows[column] == value
     return tables | {
@@ -41,20 +41,20 @@ def test_efficiencies_are_drawn_as_the_table_has_them():
 
 
 @pytest.mark.parametrize(
-    ("figure", "quantity", "cell"),
+    ("figure", "claim", "cell"),
     [
         ("assignment_time", "efficiency_frac", {"workers": 2}),
         ("assignment_utilisation", "utilisation_frac", {"per_worker_batch": 128}),
     ],
 )
-def test_published_figures_are_drawn_only_where_they_can_be_compared(figure, quantity, cell):
+def test_published_figures_are_drawn_only_where_they_can_be_compared(figure, claim, cell):
     def diamonds(tables: Derived) -> int:
         drawn, _ = draw(figure, tables)
         return sum(line.get_marker() == "D" and line.get_fillstyle() == "none"
                    for axes in drawn.axes for line in axes.lines)  # fmt: skip
 
     assert diamonds(lab()) == 0
-    assert diamonds(judged(quantity, **cell)) == 1
+    assert diamonds(judged(claim, **cell)) == 1
 
 
 def test_published_accuracies_stand_beside_the_training_of_the_same_epochs():

@@ -4,15 +4,17 @@ import pandas as pd
 import pytest
 
 from builders import derived_lab
-from dpscale.figures import FIGURES, bandwidth, communication, compression, step_split, style
-from figure_checks import Tables, as_read, axes_texts, bars, draw, label_faults, points
+from dpscale.figures import style
+from dpscale.studies import figures
+from dpscale.studies.communication.figures import epochs, rates
+from figure_checks import Tables, axes_texts, bars, draw, label_faults, points
 
 NAMES = ["communication", "bandwidth", "step_split", "link_fit", "what_if", "compression"]
 
 
 @pytest.fixture(scope="module")
 def lab() -> Tables:
-    return as_read(derived_lab())
+    return derived_lab()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -36,7 +38,7 @@ def test_a_figure_is_drawn_where_columns_are_null(name, end, lab):
     with style.house_style():
         figure, drawn = draw(name, nulled)
         assert label_faults(figure) == []
-    assert FIGURES[name].alt(drawn)
+    assert figures()[name].alt(drawn)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -45,7 +47,7 @@ def test_one_worker_alone_is_no_figure(name, lab):
         source: table[table.workers == 1] if "workers" in table else table.iloc[:0]
         for source, table in lab.items()
     }
-    assert "nothing measured yet" in FIGURES[name].alt(draw(name, alone)[1])
+    assert "nothing measured yet" in figures()[name].alt(draw(name, alone)[1])
 
 
 def communication_rows(*cells: tuple) -> pd.DataFrame:
@@ -57,14 +59,14 @@ def communication_rows(*cells: tuple) -> pd.DataFrame:
 
 
 def test_communication_lies_beside_computation_and_adds_up():
-    figure, _ = communication.draw(
+    figure, _ = epochs.draw_communication(
         communication_rows((2, 1, 32, "complete", 2.0, 0.5, 0.4, 0.6, None, False))
     )
     assert bars(figure.axes[0]) == [(0.0, 2.0), (2.0, 0.5)]
 
 
 def test_a_negative_difference_is_drawn_left_of_zero():
-    figure, _ = communication.draw(
+    figure, _ = epochs.draw_communication(
         communication_rows((2, 1, 32, "complete", 2.0, -0.5, -0.9, 0.1, None, True))
     )
     assert bars(figure.axes[0])[1] == (0.0, -0.5)
@@ -72,14 +74,14 @@ def test_a_negative_difference_is_drawn_left_of_zero():
 
 
 def test_communication_below_noise_says_so():
-    figure, _ = communication.draw(
+    figure, _ = epochs.draw_communication(
         communication_rows((2, 1, 32, "complete", 2.0, 0.1, -0.2, 0.3, None, True))
     )
     assert any("below noise" in text for text in axes_texts(figure))
 
 
 def test_neither_one_worker_nor_a_cell_without_a_result_is_a_bar():
-    _, drawn = communication.draw(
+    _, drawn = epochs.draw_communication(
         communication_rows(
             (1, 1, 32, "complete", 4.0, 0.0, 0.0, 0.0, 0.0, None),
             (2, 1, 32, "failed", None, None, None, None, None, None),
@@ -101,28 +103,28 @@ def split_row(**given: object) -> dict[str, object]:
 
 
 def test_the_parts_of_an_epoch_lie_end_to_end_and_fill_it():
-    figure, drawn = step_split.draw(pd.DataFrame([split_row()]))
+    figure, drawn = epochs.draw_step_split(pd.DataFrame([split_row()]))
     parts = bars(figure.axes[0])
     assert [width for _, width in parts] == pytest.approx([60, 10, 5, 5, 20])
     assert [start for start, _ in parts] == pytest.approx([0, 60, 70, 75, 80])
-    assert drawn[list(step_split.PARTS)].iloc[0].sum() == pytest.approx(1.0)
+    assert drawn[list(epochs.PARTS)].iloc[0].sum() == pytest.approx(1.0)
 
 
 def test_what_communication_takes_alone_is_marked_beside_its_exposed_part():
-    figure, _ = step_split.draw(pd.DataFrame([split_row()]))
+    figure, _ = epochs.draw_step_split(pd.DataFrame([split_row()]))
     assert [x for x, _ in points(figure.axes[1])] == pytest.approx([20, 30, 40])
 
 
 def test_a_part_below_zero_lies_left_of_zero():
     row = split_row(exposed_s=-1.0, contention_s=4.5)
-    figure, _ = step_split.draw(pd.DataFrame([row]))
+    figure, _ = epochs.draw_step_split(pd.DataFrame([row]))
     assert bars(figure.axes[0])[-1] == pytest.approx((0, -10))
     assert figure.axes[0].get_xlim()[0] < -10
 
 
 def test_a_part_whose_interval_covers_zero_is_dotted_and_not_hatched():
     row = split_row(overhead_s_low=-0.1, overhead_s_high=1.0)
-    figure, drawn = step_split.draw(pd.DataFrame([row]))
+    figure, drawn = epochs.draw_step_split(pd.DataFrame([row]))
     overhead, exposed = figure.axes[0].patches[3:5]
     assert (overhead.get_linestyle(), overhead.get_hatch()) == (":", None)
     assert (exposed.get_linestyle(), exposed.get_hatch()) == ("-", "////")
@@ -131,14 +133,16 @@ def test_a_part_whose_interval_covers_zero_is_dotted_and_not_hatched():
 
 def test_the_legend_names_a_part_by_its_hatch_though_a_bar_is_dotted():
     row = split_row(overhead_s_low=-0.1, overhead_s_high=1.0)
-    figure, _ = step_split.draw(pd.DataFrame([row]))
+    figure, _ = epochs.draw_step_split(pd.DataFrame([row]))
     handles = dict(zip(*reversed(figure.axes[0].get_legend_handles_labels()), strict=True))
-    assert handles["overhead of DDP"].get_hatch() == step_split.PARTS["overhead_frac"][2]
-    assert handles[step_split.NOISE].get_linestyle() == ":"
+    assert handles["overhead of DDP"].get_hatch() == epochs.PARTS["overhead_frac"][2]
+    assert handles[epochs.NOISE].get_linestyle() == ":"
 
 
 def test_a_cell_that_was_not_measured_arm_by_arm_is_not_split():
-    _, drawn = step_split.draw(pd.DataFrame([split_row(), split_row(workers=4, overhead_s=None)]))
+    _, drawn = epochs.draw_step_split(
+        pd.DataFrame([split_row(), split_row(workers=4, overhead_s=None)])
+    )
     assert drawn.workers.tolist() == [2]
 
 
@@ -151,13 +155,13 @@ def test_ratios_of_a_hook_are_bars_of_their_own_panels(lab):
 
 def test_hooks_of_several_cells_name_their_cell(lab):
     table = lab["compression"]
-    _, drawn = compression.draw(pd.concat([table, table.assign(workers=4)]))
+    _, drawn = rates.draw_compression(pd.concat([table, table.assign(workers=4)]))
     assert drawn.label.tolist()[:1] == ["bf16, N = 2, b = 32"]
 
 
 def test_a_rate_without_an_upper_bound_is_dotted_to_the_edge(lab):
     rows = lab["bandwidth"].iloc[:1].assign(lab_bytes_per_s_high=None)
-    figure, _ = bandwidth.draw(rows, lab["communication"])
+    figure, _ = rates.draw_bandwidth(rows, lab["communication"])
     segment = figure.axes[0].collections[0].get_segments()[0]
     assert segment[1][0] == pytest.approx(figure.axes[0].get_xlim()[1])
 
@@ -165,6 +169,6 @@ def test_a_rate_without_an_upper_bound_is_dotted_to_the_edge(lab):
 def test_a_rate_that_does_not_exist_has_no_mark_and_says_so(lab):
     nothing = dict.fromkeys(["", "_low", "_high"])
     rows = lab["bandwidth"].assign(**{f"lab_bytes_per_s{end}": None for end in nothing})
-    figure, _ = bandwidth.draw(rows, lab["communication"])
+    figure, _ = rates.draw_bandwidth(rows, lab["communication"])
     assert set(axes_texts(figure)) == {"none above zero"}
     assert len(list(points(figure.axes[0]))) == 2 * len(rows)

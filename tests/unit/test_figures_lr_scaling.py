@@ -4,12 +4,12 @@ import pytest
 
 import lr_scaling_builders as study
 from builders import derived_lab
-from figure_checks import as_read, axes_texts, draw
+from figure_checks import axes_texts, draw
 
 
 @pytest.fixture(scope="module")
 def lab():
-    return as_read(derived_lab())
+    return derived_lab()
 
 
 def test_the_error_figure_has_a_series_a_rule_and_the_chosen_lars(lab):

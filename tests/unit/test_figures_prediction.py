@@ -6,13 +6,14 @@ import math
 import pytest
 
 from builders import derived_lab
-from dpscale.figures import link_fit, log_axes, style, what_if
-from figure_checks import Tables, as_read, axes_texts, draw, points
+from dpscale.figures import log_axes, style
+from dpscale.studies.communication.figures import model
+from figure_checks import Tables, axes_texts, draw, points
 
 
 @pytest.fixture(scope="module")
 def lab() -> Tables:
-    return as_read(derived_lab())
+    return derived_lab()
 
 
 def test_medians_and_the_fitted_line_are_those_of_the_table(lab):
@@ -27,7 +28,7 @@ def test_medians_and_the_fitted_line_are_those_of_the_table(lab):
 def test_a_link_without_a_fit_says_so_and_has_no_line(lab):
     nothing = {"alpha_s": None, "beta_bytes_per_s": None}
     link = lab["link"].assign(**nothing)
-    figure, _ = link_fit.draw(
+    figure, _ = model.draw_link_fit(
         lab["message_times"].assign(fitted_s=float("nan")),
         link,
         lab["prediction"].assign(predicted_step_s=float("nan"), note="the link has no fit"),
@@ -70,9 +71,9 @@ def test_refused_points_are_named_and_not_drawn(lab):
 def test_where_everything_is_refused_the_reason_is_all_there_is(lab):
     nothing = dict.fromkeys(["step_s", "speedup_ratio", "efficiency_frac"], float("nan"))
     refused = lab["what_if"].assign(status="refused", note="the link has no fit", **nothing)
-    figure, drawn = what_if.draw(refused)
+    figure, drawn = model.draw_what_if(refused)
     assert axes_texts(figure) == ["refused: the link has no fit"]
-    assert what_if.alt(drawn) == "Predicted speed-up: refused, the link has no fit."
+    assert model.alt_what_if(drawn) == "Predicted speed-up: refused, the link has no fit."
 
 
 def test_a_logarithmic_axis_has_few_ticks_inside_its_limits():

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import Parameter
 
-from dpscale.train.lars import Lars
+from dpscale.train.optim import Lars
 
 
 def weights(*values: float) -> Parameter:

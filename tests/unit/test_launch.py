@@ -8,18 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from dpscale.config import load_config
-from dpscale.launch import (
-    LaunchError,
-    command,
-    cpus_per_node,
-    leftovers,
-    slurm,
-    torchrun_arguments,
-)
+from dpscale.launch import LaunchError, command, cpus_per_node, leftovers, slurm, torchrun_arguments
 from dpscale.launch.interface import interface_towards
-from dpscale.plan.spec import Spec, build_spec
+from dpscale.plan.spec import TIMED, Spec, build_spec
 from dpscale.processes import born, end_with_parent, identity, lives
+from dpscale.studies import load_config
 
 STEP = {"SLURM_JOB_ID": "20007", "SLURM_NODEID": "1", "SLURM_JOB_NODELIST": "n[1-2]"}
 
@@ -28,7 +21,7 @@ def spec(workers: int, workers_per_node: int | None = None) -> Spec:
     hardware = {"allow_oversubscription": True, "workers_per_node": workers_per_node}
     config = load_config({"name": "t", "hardware": hardware, "scaling": None, "sweep": None,
                           "large_batch": None, "replicas": None, "ledger": None})  # fmt: skip
-    return build_spec(config, "timed", run="a", study="scaling", workers=workers,
+    return build_spec(config, TIMED, run="a", study="scaling", workers=workers,
                       per_worker_batch=8)  # fmt: skip
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from dpscale.config import ConfigError, load_config
-from dpscale.plan import link_rows, planned_runs
-from dpscale.train.interfaces import sent_between
+from dpscale.config import ConfigError
+from dpscale.studies import configured_rows, load_config, planned_runs
+from dpscale.train.counted import sent_between
 from dpscale.train.link import BUCKET_BYTES, ddp_bucket_bytes, message_bytes
 
 
@@ -60,12 +60,12 @@ def test_a_configuration_without_the_study_times_what_the_lab_asks():
         ("with_loading", "without_loading")
     }
     assert not [name for name in plan if name.startswith(("link", "compression"))]
-    assert link_rows(load_config(CONFIG | {"communication": None})) == []
+    assert "links" not in configured_rows(load_config(CONFIG | {"communication": None}))
 
 
 def test_a_known_rate_of_the_link_is_a_row_and_makes_no_run_stale():
     known = load_config(CONFIG | {"communication": {"link_bytes_per_s": 1.25e9}})
-    own = link_rows(known)[0]
+    own = configured_rows(known)["links"][0]
     assert (own["own"], own["bytes_per_s"]) == (True, 1.25e9)
     assert planned_runs(known) == planned_runs(load_config(CONFIG))
 

@@ -9,17 +9,14 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from dpscale.config import load_config
 from dpscale.config.sections import DataConfig, TrainingConfig
-from dpscale.plan import planned_runs
+from dpscale.studies import load_config, planned_runs
+from dpscale.studies.local_sgd.measure.runs import measure_local, with_wrong_labels
+from dpscale.studies.local_sgd.measure.team import StackedTeam, averages_after
 from dpscale.train import progress
 from dpscale.train.data import Split, load_dataset
 from dpscale.train.models import build_model
-from dpscale.train.replicas import flat_parameters
-from dpscale.train.studies.local import measure_local
-from dpscale.train.studies.local_averages import averages_after
-from dpscale.train.studies.local_labels import with_wrong_labels
-from dpscale.train.studies.local_team import StackedTeam
+from dpscale.train.trained import flat_parameters
 from dpscale.train.worker import Place
 
 PLACE = Place(0, 1, 1, torch.device("cpu"))

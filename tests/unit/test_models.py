@@ -4,8 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from dpscale.train.models import build_model, model_names
-from dpscale.train.models.residual import BasicBlock, PaddedShortcut
+from dpscale.train.models import BasicBlock, PaddedShortcut, build_model, model_names
 
 
 def model(name: str, **settings: object) -> nn.Module:

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from dpscale.config import Config, read_config
-from dpscale.plan import planned_runs, resolve
-from dpscale.plan.boundary import bounds, next_probe
+from dpscale.config import Config
+from dpscale.plan import resolve
+from dpscale.studies import planned_runs, read_config
+from dpscale.studies.batch_sweep.boundary import bounds, next_probe
 
 FOLDER = Path(__file__).resolve().parents[2] / "config"
 DEFAULT = read_config(FOLDER / "config.yaml")

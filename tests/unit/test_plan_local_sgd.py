@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 import yaml
 
-from dpscale.config import ConfigError, load_config
-from dpscale.plan import Spec, planned_runs, rate_search
-from dpscale.train.schedule import learning_rate
+from dpscale.config import ConfigError
+from dpscale.plan import Spec
+from dpscale.studies import load_config, planned_runs
+from dpscale.studies.local_sgd.config import LocalProtocol
+from dpscale.studies.local_sgd.measure.runs import best_share, share_beyond
+from dpscale.train.optim import learning_rate
 
 CONFIGS = Path(__file__).parents[2] / "config"
 STUDIES = ("sweep", "scaling", "communication", "large_batch", "replicas", "ledger",
@@ -45,7 +48,7 @@ def test_the_rate_grows_with_the_global_batch_and_warms_up_from_that_of_one_lear
 
 
 def test_post_local_sgd_shares_the_run_of_the_large_batch_and_starts_at_the_first_fall():
-    local = planned()["local_sgd-noise20-a2-a5"].local
+    local = planned()["local_sgd-noise20-a2-a5"].protocol_as(LocalProtocol)
     assert local is not None
     assert [(arm.name, arm.local_steps, arm.local_from_epoch) for arm in local.arms] == [
         ("A2", 1, None), ("A5 H=16", 16, 4), ("A5 H=32", 32, 4),
@@ -95,5 +98,5 @@ def test_the_published_size_plans_sixteen_workers_of_128_at_the_scaled_rate():
     ],
 )
 def test_the_search_goes_on_beyond_an_end_while_the_best_rate_lies_there(scores, chosen, further):
-    assert rate_search.best(scores) == chosen
-    assert rate_search.beyond(scores) == further
+    assert best_share(scores) == chosen
+    assert share_beyond(scores) == further

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from dpscale.config import read_config
-from dpscale.config.model_averaging import AveragingProtocol, ModelAveragingConfig
-from dpscale.plan import planned_runs
-from dpscale.plan.model_averaging import arms
+from dpscale.studies import planned_runs, read_config
+from dpscale.studies.model_averaging.config import AveragingProtocol, ModelAveragingConfig
+from dpscale.studies.model_averaging.plan import arms
 
 FOLDER = Path(__file__).resolve().parents[2] / "config"
 
@@ -41,8 +40,8 @@ def test_each_configuration_plans_a_run_a_seed_and_one_a_cell(name):
     assert kinds.count("averaging") == len(study.seeds) + bool(study.rates)
     assert kinds.count("learners") == len(study.cells)
     trained = next(spec for spec in planned if spec.run == "model_averaging-seed0")
-    assert isinstance(trained.averaging, AveragingProtocol)
-    assert trained.averaging.expected
+    protocol = trained.protocol_as(AveragingProtocol)
+    assert protocol.expected
     assert {0.1, 1 / study.learners} == {
-        arm.alpha for arm in trained.averaging.arms if arm.algorithm == "sma"
+        arm.alpha for arm in protocol.arms if arm.algorithm == "sma"
     }

@@ -2,11 +2,11 @@
 
 import pandas as pd
 import pytest
-from jinja2 import DictLoader, UndefinedError
+from jinja2 import ChoiceLoader, DictLoader, UndefinedError
 
-from dpscale.reporting import words
+from dpscale.reporting import texts, words
 from dpscale.reporting.answer import Value
-from dpscale.reporting.answers.inputs import Inputs, Row
+from dpscale.reporting.inputs import Inputs, Row
 from dpscale.reporting.question import Facts, Question, table_of
 
 TEMPLATE = """
@@ -41,7 +41,8 @@ def written(monkeypatch):
     """Makes a question of a template and some facts, and answers it."""
 
     def answer(facts, template=TEMPLATE):
-        made = words.environment().overlay(loader=DictLoader({"X.j2": template}))
+        made = words.environment()
+        made = made.overlay(loader=ChoiceLoader([DictLoader({"X.j2": template}), made.loader]))
         monkeypatch.setattr(words, "environment", lambda: made)
         return Question("X", lambda _: facts)(Inputs({}, {}))
 
@@ -73,6 +74,15 @@ def test_a_column_or_a_fact_that_is_not_there_is_an_error(written, given):
         written(Facts(said={"rows": ROWS}), template)
 
 
+def test_facts_add_figures_formulas_and_works_to_those_of_the_question():
+    asked = Question("Q3.2", lambda _: Facts(), figures=["a"], formula=["x"], references=["A"])
+    template = words.environment().from_string(TEMPLATE)
+    facts = Facts(said={"rows": ROWS}, figures=["b"], formula=["y"], references=["B"])
+    answer = asked.worded(facts, template)
+    assert (answer.figures, answer.formula) == (["a", "b"], ["x", "y"])
+    assert answer.references == ["A", "B"]
+
+
 def test_a_word_that_is_not_in_its_table_is_an_error(written):
     with pytest.raises(KeyError, match="below"):
         written(Facts(said={"rows": [ROWS[0] | {"pace": "below"}]}))
@@ -97,6 +107,31 @@ def test_nodes_stand_beside_workers_where_there_are_several():
     assert [one.key for one in table_of("", ROWS, columns).columns] == ["workers", "epoch_s"]
 
 
+def test_a_column_has_the_unit_of_its_name_the_given_one_or_none():
+    columns = {"epoch_s": "A", "repeats": ("B", "count"), "latency_s": ("C", ""),
+               "pace": ("D", {"above": "slow"})}  # fmt: skip
+    found = table_of("", [row | {"latency_s": "5 µs"} for row in ROWS], columns)
+    assert [column.unit for column in found.columns] == ["s", "count", "", ""]
+    assert found.rows[0]["latency_s"] == "5 µs"
+
+
+def test_rows_are_grouped_by_one_column_or_by_several():
+    rows = [{"a": 1, "b": 2}, {"a": 2, "b": 2}, {"a": 1, "b": 2, "c": 3}]
+    assert words.by(rows, "a") == [(1, [rows[0], rows[2]]), (2, [rows[1]])]
+    assert words.by(rows, "a", "b") == [((1, 2), [rows[0], rows[2]]), ((2, 2), [rows[1]])]
+
+
+def test_a_spread_is_one_number_of_all_runs_where_both_ends_are_written_alike():
+    one, other = (
+        Value(value=v, unit="number", runs=[run]) for v, run in ((2.0, "a"), (2.001, "b"))
+    )
+    (alike,) = texts.printed(words.spread([other, one]))
+    assert alike.runs == ["a", "b"]
+    further = words.spread([one, Value(value=1.0, unit="number", runs=["c"]), other])
+    assert texts.plain(further) == "1.00 to 2.00"
+    assert [number.runs for number in texts.printed(further)] == [["c"], ["b"]]
+
+
 def test_columns_of_a_row_are_numbers_with_interval_unit_and_runs():
     frame = pd.DataFrame({"per_worker_batch": [8], "busbw_bytes_per_s": [2.0], "runs": ["a"],
                           "base_runs": ["b a"]})  # fmt: skip
@@ -106,3 +141,16 @@ def test_columns_of_a_row_are_numbers_with_interval_unit_and_runs():
     assert row.per_worker_batch == 8
     with pytest.raises(AttributeError, match="nowhere"):
         row.nowhere  # noqa: B018
+
+
+def test_a_macro_of_the_row_words_a_cell():
+    (pace,) = table_of("", ROWS[:1], {"pace": ("Pace", lambda row: f" {row['pace']}\n N ")}).rows
+    assert pace == {"pace": "above N"}
+
+
+def test_a_plain_column_links_to_nothing_and_a_table_of_no_rows_is_none(written):
+    plain = TEMPLATE.replace("}) }}{% endmacro %}", "}, ['epoch_s']) }}{% endmacro %}")
+    (table,) = written(Facts(said={"rows": ROWS}), plain).tables
+    assert [row["epoch_s"] for row in table.rows] == [1.0, 2.0]
+    assert table.runs == [["run-1"], ["run-2"]]
+    assert not written(Facts(["a"], {}, {"rows": []}), plain).tables

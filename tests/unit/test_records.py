@@ -10,12 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpscale.config import read_config
-from dpscale.plan import planned_runs
 from dpscale.provenance import provenance
 from dpscale.records import Record, read_record, write_record, write_steps, write_text
-from dpscale.records.schemas import SCHEMAS
 from dpscale.records.tidy import newest_provenance, tidy_tables
+from dpscale.studies import planned_runs, read_config, schemas
 
 FOLDER = Path(__file__).resolve().parents[2] / "config"
 SPECS = {
@@ -77,7 +75,7 @@ def written(folder: Path, record: Record) -> None:
 
 def test_every_planned_run_is_a_row_and_a_missing_one_says_so(tmp_path: Path) -> None:
     written(tmp_path, make_record(parameters=77_754, payload_bytes=311_016))
-    runs = tidy_tables(SPECS, tmp_path)["runs"].set_index("run")
+    runs = tidy_tables(SPECS, tmp_path, schemas())["runs"].set_index("run")
     assert set(runs.index) == set(SPECS)
     assert runs.loc[RUN, ["status", "parameters"]].tolist() == ["complete", 77_754]
     other = runs.loc["scaling-n2-b32"]
@@ -89,14 +87,14 @@ def test_every_planned_run_is_a_row_and_a_missing_one_says_so(tmp_path: Path) ->
 def test_a_record_of_another_spec_counts_as_not_run(tmp_path: Path) -> None:
     written(tmp_path, make_record())
     planned = {RUN: SPECS[RUN] | {"seeds": [7]}}
-    assert tidy_tables(planned, tmp_path)["runs"]["status"].tolist() == ["not run yet"]
+    assert tidy_tables(planned, tmp_path, schemas())["runs"]["status"].tolist() == ["not run yet"]
 
 
 def test_tidy_tables_have_the_columns_and_types_of_their_schemas(tmp_path: Path) -> None:
     written(tmp_path, make_record(epochs=[{"seed": 0, "epoch": 1, "train_loss": 0.5}]))
-    for name, table in tidy_tables(SPECS, tmp_path).items():
-        assert list(table.columns) == list(SCHEMAS[name])
-    tables = tidy_tables(SPECS, tmp_path)
+    for name, table in tidy_tables(SPECS, tmp_path, schemas()).items():
+        assert list(table.columns) == list(schemas()[name])
+    tables = tidy_tables(SPECS, tmp_path, schemas())
     assert tables["epochs"]["train_loss"].tolist() == [0.5]
     assert tables["steps"]["run"].tolist() == [RUN]
     assert tables["wire"].empty

@@ -3,7 +3,7 @@
 import pytest
 
 from dpscale.config.sections import ScheduleConfig
-from dpscale.train.schedule import learning_rate
+from dpscale.train.optim import learning_rate
 
 
 def rate(step: int, epochs: int = 6, **settings: object) -> float:

@@ -14,13 +14,11 @@ import pytest
 
 from builders import derived_lab, full_lab
 from dpscale.attempts import History, memory_factor
-from dpscale.config import read_config
 from dpscale.errors import one_line
 from dpscale.launch import supervise
-from dpscale.plan import planned_runs
 from dpscale.records import Record, write_record
 from dpscale.reporting.answer import dump_answers
-from dpscale.reporting.answers import answer_all
+from dpscale.studies import answer_all, planned_runs, read_config
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "workflow/scripts"

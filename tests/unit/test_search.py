@@ -8,20 +8,40 @@ import torch
 import yaml
 from torch.nn.functional import cross_entropy
 
-from dpscale.config import load_config
-from dpscale.config.root import Config
-from dpscale.config.steps_to_goal import Budget, NoiseScale, SearchedModel, StepsToGoalConfig
-from dpscale.plan import Spec, planned_runs
+from dpscale.plan import Spec
+from dpscale.studies import config_model, load_config, planned_runs
+from dpscale.studies.steps_to_goal.config import (
+    Budget,
+    NoiseScale,
+    Search,
+    SearchedModel,
+    StepsToGoalConfig,
+)
+from dpscale.studies.steps_to_goal.measure.groups import (
+    LoopGroup,
+    Point,
+    SideBySide,
+    StackedGroup,
+    build_group,
+)
+from dpscale.studies.steps_to_goal.measure.noise import AT_ONCE, gradient_squares
+from dpscale.studies.steps_to_goal.measure.race import (
+    Evaluation,
+    Outcome,
+    Rules,
+    Trial,
+    Validation,
+    race,
+    supply,
+)
+from dpscale.studies.steps_to_goal.measure.search import (
+    choose,
+    draw_points,
+    measure_search,
+    rules,
+)
 from dpscale.train.data import Dataset, Split, load_dataset
 from dpscale.train.network import seeded_network
-from dpscale.train.studies.search import choose, measure_search, rules
-from dpscale.train.studies.search_errors import Validation
-from dpscale.train.studies.search_grouping import SideBySide, build_group
-from dpscale.train.studies.search_groups import LoopGroup, StackedGroup
-from dpscale.train.studies.search_noise import AT_ONCE, gradient_squares
-from dpscale.train.studies.search_points import Point, draw_points
-from dpscale.train.studies.search_race import Evaluation, Outcome, Rules, Trial, race
-from dpscale.train.studies.search_supply import supply
 from dpscale.train.worker import Place
 
 CPU = torch.device("cpu")
@@ -37,7 +57,7 @@ def spec(optimizer: str = "nesterov", **options) -> Spec:
             "budget": Budget(max_steps=60), **options,
         },
     )  # fmt: skip
-    every = planned_runs(Config(name="t", steps_to_goal=study)).values()
+    every = planned_runs(config_model()(name="t", steps_to_goal=study)).values()
     return next(one for one in every if one.kind == "search")
 
 
@@ -153,7 +173,7 @@ def test_the_record_holds_trials_finals_repeats_with_test_errors_and_noise(datas
 
 
 def test_points_fill_the_space_evenly_and_differ_between_batch_sizes():
-    search = spec(trials=64).search
+    search = spec(trials=64).protocol_as(Search)
     points = draw_points(search, 16)
     effective = [math.log(point.lr / (1 - point.momentum)) for point in points]
     low, high = math.log(0.01), math.log(100.0)
@@ -162,7 +182,7 @@ def test_points_fill_the_space_evenly_and_differ_between_batch_sizes():
     assert 30 <= halves <= 34
     assert all(0 <= point.momentum <= 0.99 for point in points)
     assert points == draw_points(search, 16) != draw_points(search, 64)
-    assert {point.momentum for point in draw_points(spec("sgd").search, 16)} == {0.0}
+    assert {point.momentum for point in draw_points(spec("sgd").protocol_as(Search), 16)} == {0.0}
 
 
 def test_the_study_at_its_published_size_loads_and_plans_a_run_a_search():
@@ -174,7 +194,7 @@ def test_the_study_at_its_published_size_loads_and_plans_a_run_a_search():
             "resnet20-momentum",
         )
     ]  # fmt: skip
-    assert {one.search.noise.batch for one in plan.values()} == {512}
+    assert {one.protocol_as(Search).noise.batch for one in plan.values()} == {512}
 
 
 class Scripted:
@@ -229,10 +249,10 @@ def test_steps_are_known_to_the_interval_of_evaluations():
 
 def test_small_batches_are_evaluated_by_samples_and_large_ones_after_each_step():
     own = spec(budget=Budget(max_steps=500, max_epochs=10, evaluation_samples=32))
-    assert rules(own.search, 2, steps_per_epoch=100).interval == 16
-    assert rules(own.search, 64, steps_per_epoch=16).interval == 1
-    assert rules(own.search, 2, steps_per_epoch=100).max_steps == 500
-    assert rules(own.search, 64, steps_per_epoch=16).max_steps == 160
+    assert rules(own.protocol_as(Search), 2, steps_per_epoch=100).interval == 16
+    assert rules(own.protocol_as(Search), 64, steps_per_epoch=16).interval == 1
+    assert rules(own.protocol_as(Search), 2, steps_per_epoch=100).max_steps == 500
+    assert rules(own.protocol_as(Search), 64, steps_per_epoch=16).max_steps == 160
 
 
 def test_the_winner_has_the_lowest_median_and_a_missed_goal_counts_as_slowest():

@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from dpscale.studies.steps_to_goal.measure.race import LOOKS, Validation
 from dpscale.train.data import Dataset, Split
 from dpscale.train.evaluate import EVALUATION_BATCH
-from dpscale.train.studies.search_errors import LOOKS, Validation
 
 CPU = torch.device("cpu")
 

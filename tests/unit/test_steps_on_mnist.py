@@ -8,14 +8,18 @@ import pytest
 import torch
 
 from builders import run_row, table
-from dpscale.config.root import Config
 from dpscale.config.sections import DataConfig
-from dpscale.config.steps_to_goal import Budget, SearchedModel, SearchSpace, StepsToGoalConfig
-from dpscale.derive.scaling_fit import scaling_fit
-from dpscale.derive.searches import batch_medians
-from dpscale.plan import planned_runs
+from dpscale.studies import config_model, planned_runs
+from dpscale.studies.steps_to_goal.config import (
+    Budget,
+    SearchedModel,
+    SearchSpace,
+    StepsToGoalConfig,
+)
+from dpscale.studies.steps_to_goal.derive.fit import goal_fit
+from dpscale.studies.steps_to_goal.derive.searches import batch_medians
+from dpscale.studies.steps_to_goal.measure.search import measure_search
 from dpscale.train.data import load_dataset
-from dpscale.train.studies.search import measure_search
 from dpscale.train.worker import Place
 
 FILES = Path(__file__).resolve().parents[3] / "shared" / "data" / "mnist"
@@ -48,7 +52,7 @@ def mnist(tmp_path: Path) -> DataConfig:
 
 @pytest.mark.slow
 def test_steps_of_an_mlp_to_3_percent_error_show_where_perfect_scaling_ends(mnist):
-    config = Config(name="mnist", data=mnist, steps_to_goal=STUDY)
+    config = config_model()(name="mnist", data=mnist, steps_to_goal=STUDY)
     spec = next(one for one in planned_runs(config).values() if one.kind == "search")
     found = measure_search(spec, load_dataset(spec.data), Place(0, 1, 1, torch.device("cpu")))
     tables = {
@@ -56,7 +60,7 @@ def test_steps_of_an_mlp_to_3_percent_error_show_where_perfect_scaling_ends(mnis
         for name in ("trials", "evaluations")
     }
     run = run_row(spec.run, kind="search", study=spec.study, arm="sgd", model="mlp")
-    fit = scaling_fit(tables["trials"], tables["evaluations"], table("runs", [run])).iloc[0]
+    fit = goal_fit(tables["trials"], tables["evaluations"], table("runs", [run])).iloc[0]
     steps = batch_medians(tables["trials"], spec.run)
     print(steps, fit.to_dict())
     assert set(steps) == set(BATCHES)

@@ -6,23 +6,24 @@ from typing import Any
 import pytest
 import torch
 
-from dpscale.config import ConfigError, load_config
-from dpscale.config.model_averaging import AveragingArm
+from dpscale.config import ConfigError
 from dpscale.config.sections import TrainingConfig
-from dpscale.plan import Spec, planned_runs
-from dpscale.train.data import load_dataset
-from dpscale.train.device import set_float32_precision
-from dpscale.train.models import build_model
-from dpscale.train.replicas import flat_parameters
-from dpscale.train.studies.averaging_learners import (
+from dpscale.plan import Spec
+from dpscale.studies import load_config, planned_runs
+from dpscale.studies.local_sgd.measure.runs import measure_local
+from dpscale.studies.local_sgd.measure.team import StackedTeam
+from dpscale.studies.model_averaging.config import AveragingArm
+from dpscale.studies.model_averaging.measure.trainees import (
     ModelAveraging,
     SynchronousSgd,
     Trainee,
     build_trainee,
 )
-from dpscale.train.studies.local import measure_local
-from dpscale.train.studies.local_team import StackedTeam
-from dpscale.train.studies.search import measure_search
+from dpscale.studies.steps_to_goal.measure.search import measure_search
+from dpscale.train.data import load_dataset
+from dpscale.train.device import set_float32_precision
+from dpscale.train.models import build_model
+from dpscale.train.trained import flat_parameters
 from dpscale.train.worker import Place
 
 PLACE = Place(0, 1, 1, torch.device("cpu"))
@@ -147,8 +148,8 @@ def trainee(kind: type, *, fused: bool) -> Trainee:
 @pytest.mark.parametrize(("kind", "shape"), [(ModelAveraging, (3, 8)), (SynchronousSgd, (24,))])
 def test_fused_trainees_of_model_averaging_end_at_the_same_parameters(kind, shape) -> None:
     one, other = (trainee(kind, fused=fused) for fused in (True, False))
-    assert one._optimizer.param_groups[0]["fused"] is True  # type: ignore[attr-defined]
-    assert other._optimizer.param_groups[0]["fused"] is None  # type: ignore[attr-defined]
+    assert one._optimizer.param_groups[0]["fused"] is True
+    assert other._optimizer.param_groups[0]["fused"] is None
     ends = []
     for each in (one, other):
         for batch in batches(*shape):

@@ -3,12 +3,11 @@
 import pytest
 import torch
 
-from dpscale.config import load_config
 from dpscale.config.sections import DataConfig
-from dpscale.plan import planned_runs
+from dpscale.studies import load_config, planned_runs
+from dpscale.studies.model_averaging.measure.averaging import _stops, measure_averaging
+from dpscale.studies.model_averaging.measure.learners import measure_learners
 from dpscale.train.data import load_dataset
-from dpscale.train.studies.averaging import _stops, measure_averaging
-from dpscale.train.studies.learners import measure_learners
 from dpscale.train.worker import Place
 
 HERE = Place(0, 1, 1, torch.device("cpu"))

@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 from dpscale.attempts import Attempt, Cause, Failure, History, Progress
-from dpscale.config import load_config
 from dpscale.launch import slurm
 from dpscale.launch.leftovers import NOTES, Caller
 from dpscale.launch.slurm import Job
-from dpscale.plan import planned_runs
 from dpscale.processes import born
 from dpscale.records import Record, write_record
+from dpscale.studies import load_config, planned_runs
 from dpscale.watch import Observer
 from dpscale.watch.state import Overview, Run
 

@@ -159,7 +159,7 @@ def test_a_second_call_has_nothing_to_do_and_says_so(checkout: Checkout) -> None
 def test_an_edited_learning_rate_runs_trainings_alone(checkout: Checkout) -> None:
     folder = edited(checkout, CONFIG, "data:\n", "training:\n  lr: 0.05\ndata:\n")
     rules = planned_rules(snakemake(folder, "-n"))
-    assert rules == {"training_run", "large_batch_run"} | ANALYSIS
+    assert rules == {"training_run", "resolved_run"} | ANALYSIS
 
 
 def test_an_edited_formula_runs_no_measurement(checkout: Checkout) -> None:

@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from pkgutil import resolve_name
 
 from dpscale.attempts import HISTORY, History
 from dpscale.errors import one_line
@@ -12,9 +13,9 @@ from dpscale.launch.interface import use_route
 from dpscale.plan import Spec
 from dpscale.processes import AGENT, end_with_parent
 from dpscale.records.storage import about
+from dpscale.studies import measure_of
 from dpscale.train import import_for_forks
 from dpscale.train.agent import start_workers
-from dpscale.train.run import measure_of
 
 RUN = str(Path(__file__).with_name("run.py"))
 IN_FORKS = ["--run-path", "--start-method=fork"]
@@ -37,7 +38,8 @@ def main() -> None:
     with about(arguments.spec):
         spec = Spec.model_validate_json(arguments.spec.read_bytes())
     if may_fork(spec):
-        measure_of(spec)  # imports what all workers need, once
+        for needed in ("dpscale.train.run", measure_of(spec)):  # by all workers: imported once
+            resolve_name(needed)
         import_for_forks()
         words += IN_FORKS
     failure = start_workers([*words, RUN, str(arguments.spec)])

@@ -1,19 +1,17 @@
 """Answer the questions of the lab from tidy and derived tables.
 
 Writes the list of answers (answers.json) and, beside it, the findings that open the report
-(summary.json: a list of texts).
+(summary.json).
 """
 
 import argparse
 import json
 from pathlib import Path
 
-from dpscale.derive.tables import COLUMNS, DERIVED, TIDY
 from dpscale.errors import one_line
-from dpscale.records.schemas import SCHEMAS
 from dpscale.records.storage import read_table, write_text
 from dpscale.reporting.answer import dump_answers
-from dpscale.reporting.answers import answer_all, findings
+from dpscale.studies import answer_all, schemas, summary, tables
 
 
 def write(content: object, path: Path) -> None:
@@ -47,10 +45,17 @@ def main() -> None:
         help="the answers; summary.json is written beside them",
     )
     given = parser.parse_args()
-    tidy = {name: read_table(given.tables / f"{name}.parquet", SCHEMAS[name]) for name in TIDY}
-    derived = {name: read_table(given.derived / f"{name}.csv", COLUMNS[name]) for name in DERIVED}
+    tidy = {
+        name: read_table(given.tables / f"{name}.parquet", columns)
+        for name, columns in schemas().items()
+    }
+    derived = {
+        name: read_table(given.derived / f"{name}.csv", table.columns)
+        for name, table in tables().items()
+    }
     answers = answer_all(derived, tidy)
-    write(findings(answers, derived), given.output.with_name("summary.json"))
+    found = [one.dump() for one in summary(answers, derived, tidy)]
+    write(found, given.output.with_name("summary.json"))
     write(dump_answers(answers), given.output)
 
 

@@ -7,6 +7,7 @@ where the table is consistent, 1 where something is wrong in it, 2 where it cann
 import argparse
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 from dpscale.audit import Given, audit, described, read_table
@@ -38,7 +39,7 @@ def main() -> int:
     facts = Given(given.parameters, given.samples, given.itemsize, given.epochs)
     found = audit(read_table(given.table, given.sheet), facts)
     if given.output:
-        content = {"title": given.title or given.table.name, **found.content()}
+        content = {"title": given.title or given.table.name, **asdict(found)}
         text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
         write_text(given.output, text + "\n")
     print(described(found, given.table.name))

@@ -4,7 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from dpscale.config import ConfigError, read_config
+from dpscale.config import ConfigError
+from dpscale.studies import read_config
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)

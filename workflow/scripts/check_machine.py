@@ -16,13 +16,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from dpscale.attempts import Failure, History
-from dpscale.config import ConfigError, read_config
+from dpscale.config import ConfigError
 from dpscale.errors import one_line
 from dpscale.launch.check import NodeFacts, group_finding, node_findings, shared_cores
 from dpscale.launch.command import on_nodes
-from dpscale.plan import Spec, check_spec, planned_runs
+from dpscale.plan import Spec, check_spec
 from dpscale.records import write_text
 from dpscale.records.storage import about
+from dpscale.studies import planned_runs, read_config
 
 SCRIPTS = Path(__file__).parent
 NODE_S, GROUP_S, GRACE_S = 180, 120, 30

@@ -6,32 +6,33 @@ from pathlib import Path
 import pandas as pd
 
 from dpscale.derive.same_machine import require_same_machine
-from dpscale.derive.tables import COLUMNS, DERIVED, TIDY, in_order
+from dpscale.derive.tables import in_order
 from dpscale.errors import one_line
-from dpscale.records.schemas import SCHEMAS
 from dpscale.records.storage import read_table, write_csv
+from dpscale.studies import schemas as tidy
+from dpscale.studies import tables as derived
 
 
 def read(name: str, tables: Path, output: Path) -> pd.DataFrame:
     """Return an input table: tidy from TABLES, derived from OUTPUT."""
-    if name in TIDY:
-        return read_table(tables / f"{name}.parquet", SCHEMAS[name])
-    return read_table(output / f"{name}.csv", COLUMNS[name])
+    if name in tidy():
+        return read_table(tables / f"{name}.parquet", tidy()[name])
+    return read_table(output / f"{name}.csv", derived()[name].columns)
 
 
 def derive(names: list[str], tables: Path, output: Path) -> None:
     """Make the named derived tables, in the order that they need each other."""
     require_same_machine(read("runs", tables, output))
-    for name in in_order(names):
-        function, inputs = DERIVED[name]
-        made = function(*[read(given, tables, output) for given in inputs])
+    for name in in_order(names, derived(), tidy()):
+        table = derived()[name]
+        made = table.make(*[read(given, tables, output) for given in table.inputs])
         write_csv(output / f"{name}.csv", made)
 
 
 @one_line("derive.py")
 def main() -> None:
     """Read the command line, and derive."""
-    parser = argparse.ArgumentParser(description=__doc__, epilog=f"Tables: {', '.join(DERIVED)}.")
+    parser = argparse.ArgumentParser(description=__doc__, epilog=f"Tables: {', '.join(derived())}.")
     parser.add_argument("--tables", type=Path, required=True, metavar="DIR",
                         help="folder of the tidy tables, NAME.parquet")  # fmt: skip
     parser.add_argument("--output", type=Path, required=True, metavar="DIR",
@@ -39,10 +40,10 @@ def main() -> None:
                         "tables and not named here are read from it")  # fmt: skip
     parser.add_argument("names", nargs="*", metavar="NAME", help="derived table (default: all)")
     given = parser.parse_args()
-    unknown = sorted(set(given.names) - set(DERIVED))
+    unknown = sorted(set(given.names) - set(derived()))
     if unknown:
-        parser.error(f"no derived table {', '.join(unknown)}; there are {', '.join(DERIVED)}")
-    derive(given.names or list(DERIVED), given.tables, given.output)
+        parser.error(f"no derived table {', '.join(unknown)}; there are {', '.join(derived())}")
+    derive(given.names or list(derived()), given.tables, given.output)
 
 
 if __name__ == "__main__":

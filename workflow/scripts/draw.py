@@ -5,24 +5,23 @@ from pathlib import Path
 
 import pandas as pd
 
-from dpscale.derive.tables import COLUMNS
 from dpscale.errors import one_line
-from dpscale.figures import FIGURES, draw_figure
+from dpscale.figures import draw_figure
 from dpscale.records.storage import read_table, write_csv, write_text
+from dpscale.studies import figures as all_figures
+from dpscale.studies import tables
 
 
 def read(name: str, derived: Path) -> pd.DataFrame:
-    """Return a derived table with plain columns, as the figures take them."""
-    path = derived / f"{name}.csv"
-    read_table(path, COLUMNS[name])  # says what is wrong with the file
-    return pd.read_csv(path)
+    """Return a derived table."""
+    return read_table(derived / f"{name}.csv", tables()[name].columns)
 
 
 def draw(*, derived: Path, output: Path, names: list[str]) -> None:
     """Write `<name>.svg` and `<name>.csv` into `output` for each named figure."""
     for name in names:
-        tables = {source: read(source, derived) for source in FIGURES[name].inputs}
-        svg, drawn = draw_figure(name, tables)
+        entry = all_figures()[name]
+        svg, drawn = draw_figure(name, entry, {one: read(one, derived) for one in entry.inputs})
         write_text(output / f"{name}.svg", svg)
         write_csv(output / f"{name}.csv", drawn)
 
@@ -37,12 +36,16 @@ def main() -> None:
         "names",
         nargs="*",
         metavar="NAME",
-        help=f"figures to draw, all by default: {', '.join(FIGURES)}",
+        help=f"figures to draw, all by default: {', '.join(all_figures())}",
     )
     arguments = parser.parse_args()
-    if unknown := set(arguments.names) - set(FIGURES):
+    if unknown := set(arguments.names) - set(all_figures()):
         parser.error(f"no figure is named {', '.join(sorted(unknown))}")
-    draw(derived=arguments.derived, output=arguments.output, names=arguments.names or list(FIGURES))
+    draw(
+        derived=arguments.derived,
+        output=arguments.output,
+        names=arguments.names or list(all_figures()),
+    )
 
 
 if __name__ == "__main__":

@@ -17,9 +17,9 @@ from dpscale.attempts import History
 from dpscale.errors import one_line
 from dpscale.launch import supervise
 from dpscale.plan import Spec
-from dpscale.plan.boundary import bounds, next_probe
 from dpscale.records import read_record, write_text
 from dpscale.records.storage import about
+from dpscale.studies.batch_sweep.boundary import bounds, next_probe
 
 FITS = {"complete": True, "out_of_memory": False}
 Start = Callable[[Spec, Path], int]  # runs a spec, given its file; 0: it has a record

@@ -8,11 +8,10 @@ import argparse
 import json
 from pathlib import Path
 
-from dpscale.config import load_config
 from dpscale.errors import one_line
-from dpscale.plan import link_rows, planned_runs
 from dpscale.records.storage import about, read_json, write_table, write_text
 from dpscale.records.tidy import newest_provenance, tidy_tables
+from dpscale.studies import configured_rows, load_config, planned_runs, schemas
 
 
 @one_line("gather.py")
@@ -35,7 +34,7 @@ def main() -> None:
             raise ValueError(f"{given.boundary}: probes is no list; make the file again")
         for run in probes:
             specs[run] = read_json(given.runs / run / "spec.json")
-    tables = tidy_tables(specs, given.runs, link_rows(config))
+    tables = tidy_tables(specs, given.runs, schemas(), configured_rows(config))
     newest = newest_provenance(specs, given.runs)
     for name, table in tables.items():
         write_table(given.output / f"{name}.parquet", table)

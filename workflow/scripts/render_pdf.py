@@ -5,12 +5,13 @@ import sys
 from dpscale.errors import one_line
 from dpscale.reporting.arguments import read_arguments
 from dpscale.reporting.pdf import MissingLibraryError, write_pdf
+from dpscale.studies import question_ids
 
 
 @one_line("render_pdf.py")
 def main() -> None:
     """Read the command line, and render."""
-    report, templates, output = read_arguments(__doc__)
+    report, templates, output = read_arguments(__doc__, question_ids())
     try:
         write_pdf(report, templates=templates, output=output)
     except MissingLibraryError as error:

@@ -7,6 +7,7 @@ from typing import Any
 from dpscale.errors import one_line
 from dpscale.plan import Spec, resolve
 from dpscale.records.storage import about, read_json
+from dpscale.studies import measure_of
 
 
 def count(path: Path, key: str, *, may_be_null: bool = False) -> Any:
@@ -27,6 +28,7 @@ def main() -> None:
     given = parser.parse_args()
     with about("SPEC"):
         spec = Spec.model_validate_json(given.spec)
+        measure_of(spec)
     largest = None
     if given.boundary:
         largest = count(given.boundary, "largest_fit_batch", may_be_null=True)

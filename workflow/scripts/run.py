@@ -15,6 +15,7 @@ from dpscale.errors import one_line
 from dpscale.plan import Spec
 from dpscale.processes import AGENT, end_with_parent, node_name, show_as
 from dpscale.records.storage import about
+from dpscale.studies import measure_of
 from dpscale.train.run import run
 
 # isort: split
@@ -45,7 +46,8 @@ def main() -> None:
     folder = arguments.output or arguments.spec.parent
     with one_line(WHO):
         spec = read_spec(arguments.spec)
-    run(spec, record=folder / "record.json", steps=folder / "steps.parquet")
+        measure = measure_of(spec)
+    run(spec, measure, record=folder / "record.json", steps=folder / "steps.parquet")
 
 
 if __name__ == "__main__":

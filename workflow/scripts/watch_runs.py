@@ -8,8 +8,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from dpscale.config import ConfigError, read_config
+from dpscale.config import ConfigError
 from dpscale.errors import described, one_line
+from dpscale.studies import read_config
 from dpscale.watch import Observer, find_config, follow, is_live, open_console, show
 
 DEFAULT, CONFIGS = Path("config/config.yaml"), Path("config")

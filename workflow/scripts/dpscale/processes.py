@@ -1,14 +1,17 @@
 """Processes: not outliving the one that started them, their names, the node they run on."""
 
 import ctypes
+import fcntl
 import os
 import signal
 import socket
+import struct
 import time
 from pathlib import Path
 
 # Of linux/prctl.h: PR_SET_PDEATHSIG, PR_SET_NAME.
 _SET_PARENT_DEATH_SIGNAL, _SET_NAME = 1, 15
+_GET_ADDRESS = 0x8915  # SIOCGIFADDR of linux/sockios.h
 AGENT = "DPSCALE_AGENT"  # number of the process that started a node's workers, for them
 
 
@@ -32,6 +35,13 @@ def show_as(name: str) -> None:
 def node_name() -> str:
     """Return what this node is called: by Slurm in a job of it, else by its host name."""
     return os.environ.get("SLURMD_NODENAME") or socket.gethostname()
+
+
+def interface_address(name: str) -> str:
+    """Return the IPv4 address of a network interface; raises OSError where it has none."""
+    request = struct.pack("256s", name.encode()[:15])  # struct ifreq of netdevice(7)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        return socket.inet_ntoa(fcntl.ioctl(probe.fileno(), _GET_ADDRESS, request)[20:24])
 
 
 def born(process: int | str) -> int | None:

@@ -1,8 +1,8 @@
 """The audit of a hand-collected table of timings: what it derives, and what it calls a mistake.
 
 A number in a table stands for every number that is rounded or cut to it (`cells`), and everything
-derived keeps both ends (`interval`). A printed number is right where its span meets the span of
-what the times give; else the nearest known mistake whose span it meets names the reason.
+derived keeps both ends. A printed number is right where its span meets the span of what the times
+give; else the nearest known mistake whose span it meets names the reason.
 
 Conventions. Where a table may follow one of several ways, it is judged by the one that most of
 its numbers follow, in doubt by the first, and says so (`conventions`):
@@ -33,9 +33,8 @@ One slip is one finding: a number that follows from another printed one is not n
   which no step can fill. steps_mismatch: outside epochs*floor(D/(N*b)) to epochs*ceil(D/(N*b)).
 """
 
-from dpscale.audit.facts import Given
-from dpscale.audit.judge import Audit, audit
+from dpscale.audit.conventions import Given
+from dpscale.audit.judge import Audit, audit, described
 from dpscale.audit.table import read_table
-from dpscale.audit.words import described
 
 __all__ = ["Audit", "Given", "audit", "described", "read_table"]

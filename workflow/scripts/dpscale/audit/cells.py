@@ -1,23 +1,100 @@
-"""Numbers as people type them: decimal signs, thousands, units, and how far each is rounded."""
+"""Numbers as people type them: signs, thousands, units, and the span that a rounded one means."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, product
 
-from dpscale.audit.interval import Interval
-
+SLACK = 1e-6  # relative; single precision and the last digit of a double are no difference
 UNKNOWN = {"", "-", "–", "—", "n/a", "na", "none", "null", "?", "unknown", "oom", "out of memory"}
 FEWEST_DIGITS = 3  # no column is taken as rounded to fewer significant digits
 FLOAT_ZERO = 0.1  # a float is written with one decimal at least
 SLIP_DIGITS = 5  # a slip of the hand explains only a number of at least these digits
 LARGEST = 1e18
+_PREFIXES = ("", "k", "m", "g", "t")
+_RATE = re.compile(
+    r"([kKmMgGtT]?)(i?)([Bb]its?|[Bb]ytes?|[Bb])(ps|PS|[\s_]*(?:/|per[\s_]+)[\s_]*s(?:ec|econd)?)?"
+)
 _GAP = re.compile(r"(?<=\d)[\s'’_](?=\d{3}(?!\d))")
 _NUMBER = re.compile(r"([+-]?(?:\d[\d.,]*|[.,]\d+))(?:[eE]([+-]?\d{1,3}))?\s*([^\d\s].*)?")
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")  # 1,024 or 1.024: thousands or decimals
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """All numbers from low to high: what a rounded number, or a formula of some, may stand for."""
+
+    low: float
+    high: float
+
+    @property
+    def middle(self) -> float:
+        """The number half-way."""
+        return (self.low + self.high) / 2
+
+    def meets(self, other: "Interval") -> bool:
+        """Return whether the two have a number in common, but for SLACK."""
+        slack = SLACK * max(abs(self.middle), abs(other.middle))
+        return self.low <= other.high + slack and other.low <= self.high + slack
+
+    def times(self, factor: float) -> "Interval":
+        """Return the span of factor times a number of this one."""
+        return reach(lambda number: factor * number, self)
+
+    def minus(self, other: "Interval") -> "Interval":
+        """Return the span of a number of this one less a number of the other."""
+        return Interval(self.low - other.high, self.high - other.low)
+
+
+def reach(formula: Callable[..., float], *spans: Interval) -> Interval:
+    """Return the span of a formula that is monotone in each of its arguments."""
+    ends = [formula(*corner) for corner in product(*((span.low, span.high) for span in spans))]
+    return Interval(min(ends), max(ends))
+
+
+# A unit that people write beside a number: its size in base units; None where it is none.
+Scale = Callable[[str], float | None]
+RATES = {
+    **{"GB/s": 1e9, "GiB/s": 2.0**30, "Gbit/s": 1e9 / 8},
+    **{"MB/s": 1e6, "MiB/s": 2.0**20, "Mbit/s": 1e6 / 8},
+    **{"kB/s": 1e3, "KiB/s": 2.0**10, "kbit/s": 1e3 / 8},
+    **{"B/s": 1.0, "bit/s": 1 / 8},
+}
+
+
+def _sizes(words: dict[float, str]) -> Scale:
+    units = {word: size for size, text in words.items() for word in text.split()}
+    return lambda text: units.get(text.strip().lower())
+
+
+COUNT = _sizes({1.0: "gpu gpus worker workers images steps"})
+RATIO = _sizes({1.0: "x ×", 0.01: "% percent"})
+TIME = _sizes({
+    1.0: "s sec secs second seconds", 1e-3: "ms msec millisecond milliseconds",
+    1e-6: "us µs μs microseconds", 60.0: "min mins minute minutes", 3600.0: "h hr hour hours",
+})  # fmt: skip
+
+
+def rate(text: str) -> float | None:
+    """Return the bytes per second of a unit of a rate; None where it is none.
+
+    GB is 10^9 bytes and GiB 2^30; b beside a capital prefix (Gb/s), and bps, are bits.
+    """
+    match = _RATE.fullmatch(text.strip())
+    if not match:
+        return None
+    prefix, binary, item, per = match.groups()
+    single_bit = item == "b" and (prefix.isupper() or per == "ps")
+    size = (1024.0 if binary else 1000.0) ** _PREFIXES.index(prefix.lower())
+    return size / 8 if single_bit or item.lower().startswith("bit") else size
+
+
+def rate_name(scale: float) -> str:
+    """Return the unit of a rate of so many bytes per second."""
+    return next((unit for unit, size in RATES.items() if size == scale), f"{scale:g} B/s")
 
 
 @dataclass(frozen=True)
@@ -68,43 +145,37 @@ class Cell:
 
 def with_decimal_comma(texts: Iterable[str], *, semicolons: bool) -> bool:
     """Return whether the comma is the decimal sign of a table with these cells."""
-    numbers = [match[1] for text in texts if (match := _NUMBER.fullmatch(plain(text)))]
+    numbers = [match[1] for text in texts if (match := _NUMBER.fullmatch(_plain(text)))]
     sure = [n for n in numbers if not _GROUPED.fullmatch(n)]
     comma = any(n.rfind(",") > n.rfind(".") and n.count(",") == 1 for n in sure)
     point = any(n.rfind(".") > n.rfind(",") and n.count(".") == 1 for n in sure)
     return not point and (comma or semicolons)
 
 
-def plain(text: str) -> str:
-    """Return a cell's text without mark-up, odd minus signs and gaps between thousands."""
+def _plain(text: str) -> str:
+    """A cell's text without mark-up, odd minus signs and gaps between thousands."""
     return _GAP.sub("", text.strip().strip("*`$ ").replace("−", "-").strip())
 
 
-def is_unknown(text: str) -> bool:
-    """Return whether the cell says that its number is unknown."""
-    return plain(text).lower() in UNKNOWN
-
-
-def number(
-    text: str, scale: float, unit: Callable[[str], float | None], *, decimal_comma: bool
-) -> Cell:
+def number(text: str, scale: float, unit: Scale, *, decimal_comma: bool) -> Cell | None:
     """Return the number in a cell of a column with this scale; a unit in the cell itself counts.
 
-    Raises ValueError where the text is no finite number with or without a known unit.
+    None where the cell says that it is unknown. Raises ValueError where the text is no finite
+    number with or without a known unit.
     """
-    match = _NUMBER.fullmatch(plain(text))
+    if _plain(text).lower() in UNKNOWN:
+        return None
+    match = _NUMBER.fullmatch(_plain(text))
     if not match:
         raise ValueError(f"{text.strip()!r:.40} is no number; leave an unknown cell empty")
     digits, exponent, suffix = match.groups()
-    if suffix:
-        stated = unit(suffix)
-        if stated is None:
-            raise ValueError(f"{text.strip()!r:.40} has the unknown unit {suffix!r:.20}")
-        scale = stated
+    stated = unit(suffix) if suffix else scale
+    if stated is None:
+        raise ValueError(f"{text.strip()!r:.40} has the unknown unit {suffix!r:.20}")
     typed = Decimal(_with_point(digits, decimal_comma=decimal_comma)).scaleb(int(exponent or 0))
     if abs(typed) > LARGEST:
         raise ValueError(f"{text.strip()!r:.40} is too large")
-    return Cell(typed, scale, 10.0 ** int(typed.as_tuple().exponent))
+    return Cell(typed, stated, 10.0 ** int(typed.as_tuple().exponent))
 
 
 def _with_point(digits: str, *, decimal_comma: bool) -> str:
@@ -132,13 +203,11 @@ def rounded_alike(cells: list[Cell]) -> list[Cell]:
     1230.0 beside 617.0 and 46.4 is a number of three digits, and the zero came with the float; the
     zeros of 10.00 and 6.20 were written to be read.
     """
-    shown = [len(cell.typed.normalize().as_tuple().digits) for cell in cells]
-    digits = max([FEWEST_DIGITS, *shown])
+    digits = max([FEWEST_DIGITS, *(len(c.typed.normalize().as_tuple().digits) for c in cells)])
+    last = [10.0 ** (cell.typed.adjusted() + 1 - digits) for cell in cells]
     return [
-        cell
-        if cell.resolution < FLOAT_ZERO
-        else replace(
-            cell, resolution=max(cell.resolution, 10.0 ** (cell.typed.adjusted() + 1 - digits))
-        )
-        for cell in cells
+        replace(cell, resolution=max(cell.resolution, fewest))
+        if cell.resolution >= FLOAT_ZERO
+        else cell
+        for cell, fewest in zip(cells, last, strict=True)
     ]

@@ -1,27 +1,81 @@
-"""Which times a table's speed-ups, computations and communications rest on."""
+"""What a table's numbers rest on: model and dataset, the times, or else a known mistake."""
 
-from collections.abc import Callable, Iterator
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from dpscale.audit.cells import Cell
-from dpscale.audit.table import Row, Table
+from dpscale.audit.cells import Cell, Interval
+from dpscale.audit.table import TIMES, Place, Row, Table
+
+_COUNT = r"(?<![\d.,])(\d{1,3}(?:[ ,.'_\u00a0\u202f]\d{3})+|\d+)(?![\d.])"
+_WORDS = r"(?:\s+(?!thousand|million|billion)[A-Za-z][\w-]*){0,3}?"
+STATED = {  # what stands after a count, or before a colon and a count
+    "parameters": (rf"{_WORDS}\s+param(?:eter)?s", r"param(?:eter)?s"),
+    "samples": (r"\s+(?:train(?:ing)?\s+)?(?:images|samples|examples)", "samples"),
+    "epochs": (r"\s+epochs", "epochs"),
+}
+FACTS = {  # what the lab has, and what it is
+    "parameters": (11_173_962, "trainable parameters (X)"),
+    "samples": (50_000, "training samples (D)"),
+    "itemsize": (4, "bytes a parameter"),
+    "epochs": (1, "epochs a run (for steps)"),
+}
+FEWEST = {"parameters": 100, "samples": 1000}  # fewer are a batch, or something else
+MOST_COMMENTS, MOST_CHARACTERS = 1000, 1000
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the user says; None: the table's comments, or else the lab, decide."""
+
+    parameters: int | None = None
+    samples: int | None = None
+    itemsize: int | None = None
+    epochs: int | None = None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """X parameters of itemsize bytes, D training samples; the steps are those of some epochs."""
+
+    parameters: int
+    samples: int
+    itemsize: int
+    epochs: int
+
+
+def settled(given: Given, table: Table) -> tuple[Facts, list[str]]:
+    """Return the facts, and a line for each that says where it comes from."""
+    values, lines = {}, []
+    text = "\n".join(line[:MOST_CHARACTERS] for line in table.comments[:MOST_COMMENTS])
+    for name, (usual, words) in FACTS.items():
+        found = []
+        if name in STATED:
+            after, before = STATED[name]
+            patterns = rf"{_COUNT}{after}\b", rf"\b{before}\s*[:=]\s*{_COUNT}"
+            found = [count for pattern in patterns for count in re.findall(pattern, text, re.I)]
+        counts = {int(re.sub(r"\D", "", count)) for count in found}
+        stated = [count for count in counts if FEWEST.get(name, 1) <= count < 10**15]
+        values[name] = usual
+        if (option := getattr(given, name)) is not None:
+            values[name], source = option, "as given"
+        elif len(stated) == 1:
+            values[name], source = stated[0], "as a comment of the table says"
+        else:
+            source = "assumed" if name == "epochs" else "as in the lab"
+            source += "; the comments name several" if stated else ""
+        if name != "epochs" or "steps" in table.columns:
+            lines.append(f"{values[name]:,} {words}: {source}")
+    return Facts(**values), lines
+
 
 Pair = tuple[str, str]  # column of one worker's time, column of N workers' time
-SPEEDUP: tuple[Pair, ...] = (
-    ("epoch_s", "epoch_s"),
-    ("nodata_s", "nodata_s"),
-    ("sweep_compute_s", "nodata_s"),
-    ("sweep_compute_s", "epoch_s"),
-    ("epoch_s", "nodata_s"),
-)
-COMMUNICATION: tuple[Pair, ...] = (
-    ("sweep_compute_s", "nodata_s"),
-    ("nodata_s", "nodata_s"),
-    ("sweep_compute_s", "epoch_s"),
-    ("epoch_s", "epoch_s"),
-    ("epoch_s", "nodata_s"),
-)
-WITHOUT_LOADING = ("sweep_compute_s", "nodata_s")
+SWEEP, EPOCH, NODATA = TIMES
+SPEEDUP = ((EPOCH, EPOCH), (NODATA, NODATA), (SWEEP, NODATA), (SWEEP, EPOCH), (EPOCH, NODATA))
+COMMUNICATION = (
+    (SWEEP, NODATA), (NODATA, NODATA), (SWEEP, EPOCH), (EPOCH, EPOCH), (EPOCH, NODATA),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -34,26 +88,11 @@ class Times:
     total_column: str
     same_batch: bool
 
-    def described(self) -> str:
+    @property
+    def way(self) -> str:
         """The convention in words."""
         alike = "b" if self.same_batch else "N*b"
         return f"{self.base_column} of one worker with the same {alike}, and {self.total_column}"
-
-
-Fits = Callable[[Row, Times], int]
-
-
-def base_row(table: Table, row: Row, *, same_batch: bool) -> Row | None:
-    """Return the one-worker row of the same b, or of the same N*b."""
-    return table.rows.get((1, row.per_worker_batch if same_batch else row.global_batch))
-
-
-def _base(table: Table, row: Row, column: str, *, same_batch: bool) -> Cell | None:
-    base = base_row(table, row, same_batch=same_batch)
-    cell = base.cells.get(column) if base else None
-    if cell is None and column == "sweep_compute_s" and same_batch:
-        return row.cells.get(column)  # one device's time by definition, in whichever row
-    return cell
 
 
 def options(table: Table, row: Row, pairs: tuple[Pair, ...]) -> Iterator[Times]:
@@ -62,42 +101,51 @@ def options(table: Table, row: Row, pairs: tuple[Pair, ...]) -> Iterator[Times]:
     Times with and without loading are mixed only where the row gives no two alike.
     """
     for same_batch in (True, False):
-        found = {}
-        for base, total in pairs:
-            cell, measured = _base(table, row, base, same_batch=same_batch), row.cells.get(total)
-            if cell and measured:
-                found[base, total] = Times(cell, measured, base, total, same_batch)
-        for pair, times in found.items():
-            if not _mixed(pair) or all(map(_mixed, found)) or _no_better(row, pair, pairs):
-                yield times
+        base = table.rows.get((1, row.per_worker_batch if same_batch else row.global_batch))
+        bases = dict(base.cells) if base else {}
+        if same_batch and SWEEP in row.cells:
+            bases.setdefault(SWEEP, row.cells[SWEEP])  # one device's by definition, in any row
+        found = [pair for pair in pairs if pair[0] in bases and pair[1] in row.cells]
+        alike = [pair for pair in found if (pair[0] == EPOCH) == (pair[1] == EPOCH)]
+        for pair in found:
+            # A table without nodata_s means its epoch_s for the lab's subtraction.
+            lab = pairs is COMMUNICATION and pair[1] == EPOCH and NODATA not in row.cells
+            if lab or pair in alike or not alike:
+                yield Times(bases[pair[0]], row.cells[pair[1]], *pair, same_batch)
 
 
-def _mixed(pair: Pair) -> bool:
-    return (pair[0] in WITHOUT_LOADING) != (pair[1] in WITHOUT_LOADING)
+def chosen(
+    table: Table, pairs: tuple[Pair, ...], fits: Callable[[Row, Times], int]
+) -> dict[Place, Times]:
+    """Return the times that a row is judged by, for each row that has any.
+
+    Of those that a row can follow, the ones that most numbers of the table do.
+    fits: how many printed numbers of a row follow from some times.
+    """
+    found = {place: list(options(table, row, pairs)) for place, row in table.rows.items()}
+    votes: Counter[str] = Counter()
+    for place, row in table.rows.items():
+        for times in found[place] if row.workers > 1 else ():
+            votes[times.way] += fits(row, times)
+    ways = {place: times for place, times in found.items() if times}
+    return {place: max(w, key=lambda times: votes[times.way]) for place, w in ways.items()}
 
 
-def _no_better(row: Row, pair: Pair, pairs: tuple[Pair, ...]) -> bool:
-    """Whether a table without nodata_s means its epoch_s for the lab's subtraction."""
-    return pairs is COMMUNICATION and pair[1] == "epoch_s" and "nodata_s" not in row.cells
+@dataclass(frozen=True)
+class Guess:
+    """What a mistake would have given; code: its own, where it has one."""
+
+    span: Interval
+    reason: str
+    code: str = ""
 
 
-class Choice:
-    """The convention of a table: of those that a row can follow, the one that most numbers do."""
-
-    def __init__(self, table: Table, pairs: tuple[Pair, ...], fits: Fits) -> None:
-        self._table, self._pairs = table, pairs
-        votes: dict[tuple[bool, Pair], int] = {}
-        for row in table:
-            for times in options(table, row, pairs) if row.workers > 1 else ():
-                way = _way(times)
-                votes[way] = votes.get(way, 0) + fits(row, times)
-        self._votes = votes
-
-    def of(self, row: Row) -> Times | None:
-        """Return the times that a row is judged by; None where it gives none."""
-        found = list(options(self._table, row, self._pairs))
-        return max(found, key=lambda times: self._votes.get(_way(times), 0), default=None)
+def nearest(printed: Interval, guesses: Iterable[Guess]) -> Guess | None:
+    """Return the guess whose span meets the printed number and is nearest to it, if any does."""
+    met = [guess for guess in guesses if guess.span.meets(printed)]
+    return min(met, key=lambda guess: abs(guess.span.middle - printed.middle), default=None)
 
 
-def _way(times: Times) -> tuple[bool, Pair]:
-    return times.same_batch, (times.base_column, times.total_column)
+def shown(number: float, unit: str = "") -> str:
+    """Return a number with six significant digits and its unit."""
+    return f"{number:.6g} {unit}".strip()

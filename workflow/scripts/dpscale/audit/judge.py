@@ -1,19 +1,27 @@
-"""A table judged: what its times give, what is wrong in it, and what was assumed."""
+"""A table judged: what its times give, what is wrong in it and what was assumed, and its text."""
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from dpscale.audit import bandwidths, communication, plausibility, speedups
-from dpscale.audit.conventions import COMMUNICATION, Choice, Times
-from dpscale.audit.derived import derived_row
-from dpscale.audit.facts import Facts, Given, settled
-from dpscale.audit.finding import CODES
-from dpscale.audit.scales import RATES, rate_name
-from dpscale.audit.split import Split, agreeing, split
-from dpscale.audit.table import Row, Table
-from dpscale.audit.traffic import Traffic, traffic
+from dpscale.audit.bandwidths import PRINTED, Traffic, bandwidths
+from dpscale.audit.cells import RATES, rate_name
+from dpscale.audit.communication import COMM, COMPUTE, Split, communication
+from dpscale.audit.conventions import (
+    COMMUNICATION,
+    SPEEDUP,
+    Facts,
+    Given,
+    Times,
+    chosen,
+    settled,
+    shown,
+)
+from dpscale.audit.table import Place, Row, Table
+from dpscale.audit.timings import impossible, speedup_fits, speedups
+from dpscale.derive.formulas import efficiency, speedup
 from dpscale.records.audit import Derived, Finding
+
+UNKNOWN = "–"
 
 
 @dataclass(frozen=True)
@@ -25,87 +33,148 @@ class Audit:
     findings: list[Finding]
     assumptions: list[str]
 
-    def content(self) -> dict[str, Any]:
-        """The audit as plain data for JSON; unknown is None."""
-        return asdict(self)
-
-
-@dataclass(frozen=True)
-class _Judged:
-    """A row with the times that it is judged by."""
-
-    row: Row
-    speedup: Times | None
-    parts: Split | None
-    flow: Traffic
-
 
 def audit(table: Table, given: Given) -> Audit:
     """Return the audit of a table."""
-    facts, stated = settled(given, table.comments, needs_epochs="steps" in table.columns)
+    facts, stated = settled(given, table)
 
     def fits(row: Row, times: Times) -> int:
         """How many printed numbers of a row follow from these times."""
-        parts = split(row, times)
-        return agreeing(row, parts) + bandwidths.follows(row, traffic(row, facts, parts))
+        parts = Split(row, times)
+        agreeing = row.meets(COMPUTE, parts.compute) + row.meets(COMM, parts.comm)
+        return agreeing + Traffic(row, facts, parts).follows()
 
-    speedup_choice, split_choice = speedups.choice(table), Choice(table, COMMUNICATION, fits)
-    rows = []
-    for row in table:
-        times = split_choice.of(row)
-        parts = split(row, times) if times else None
-        rows.append(_Judged(row, speedup_choice.of(row), parts, traffic(row, facts, parts)))
-    factor = _rate_factor(table, rows)
+    fast, split = chosen(table, SPEEDUP, speedup_fits), chosen(table, COMMUNICATION, fits)
+    parts = {place: Split(table.rows[place], times) for place, times in split.items()}
+    flows = {place: Traffic(row, facts, parts.get(place)) for place, row in table.rows.items()}
+    factor = _rate_factor(table, flows)
     return Audit(
         facts,
-        [derived_row(judged.row, judged.speedup, judged.parts, judged.flow) for judged in rows],
-        [finding for judged in rows for finding in _findings(table, judged, facts, factor)],
-        [*stated, *table.remarks, *_assumptions(rows, factor, table)],
+        [_derived(flow, fast.get(place)) for place, flow in flows.items()],
+        list(_findings(table, flows, fast, factor)),
+        [*stated, *table.remarks, *_assumptions(table, fast, split, factor)],
     )
 
 
-def _findings(table: Table, judged: _Judged, facts: Facts, factor: float) -> Iterator[Finding]:
-    row = judged.row
-    fast = list(speedups.findings(table, row, judged.speedup))
-    superlinear = any(finding.code == "superlinear" for finding in fast)
-    found = [
-        *plausibility.findings(row, facts),
-        *fast,
-        *communication.findings(table, row, judged.parts, superlinear=superlinear),
-        *bandwidths.findings(row, judged.flow, factor),
-    ]
-    yield from sorted(found, key=lambda finding: CODES.index(finding.code))
+def _derived(flow: Traffic, times: Times | None) -> Derived:
+    row, parts = flow.row, flow.parts
+    measured = {name: cell.value for name, cell in row.cells.items()}
+    epoch_s, nodata_s = measured.get("epoch_s"), measured.get("nodata_s")
+    ratio = speedup(times.base.value, times.total.value) if times else None
+    return Derived(
+        workers=row.workers,
+        per_worker_batch=row.per_worker_batch,
+        base_s=times.base.value if times else None,
+        epoch_s=times.total.value if times else epoch_s or nodata_s,
+        speedup_ratio=ratio,
+        efficiency_frac=None if ratio is None else efficiency(ratio, row.workers),
+        total_s=parts.times.total.value if parts else nodata_s or epoch_s,
+        compute_s=parts.compute_s if parts else None,
+        comm_s=parts.comm_s if parts else None,
+        iterations=flow.iterations[0],
+        moved_bytes=flow.moved_bytes,
+        bandwidth_bytes_per_s=flow.rate,
+    )
 
 
-def _rate_factor(table: Table, rows: list[_Judged]) -> float:
+def _findings(
+    table: Table, flows: dict[Place, Traffic], fast: dict[Place, Times], factor: float
+) -> Iterator[Finding]:
+    for place, flow in flows.items():
+        yield from impossible(flow.row, flow.facts)
+        found = list(speedups(table, flow.row, fast.get(place)))
+        superlinear = any(finding.code == "superlinear" for finding in found)
+        yield from found
+        yield from communication(table, flow.row, flow.parts, superlinear=superlinear)
+        yield from bandwidths(flow, factor)
+
+
+def _rate_factor(table: Table, flows: dict[Place, Traffic]) -> float:
     """The unit of bandwidths whose header states none, over GB/s: the one that most rows follow."""
-    column = table.columns.get(bandwidths.PRINTED)
+    column = table.columns.get(PRINTED)
     if column is None or column.stated:
         return 1.0
-
-    def followed(scale: float) -> int:
-        """How many bandwidths are right where the unit is this one."""
-        factor = scale / column.scale
-        many = (judged for judged in rows if judged.row.workers > 1)
-        return sum(bandwidths.follows(judged.row, judged.flow, factor) for judged in many)
-
-    return max(RATES.values(), key=followed) / column.scale
+    many = [flow for flow in flows.values() if flow.row.workers > 1]
+    factors = [scale / column.scale for scale in RATES.values()]
+    return max(factors, key=lambda factor: sum(flow.follows(factor) for flow in many))
 
 
-def _assumptions(rows: list[_Judged], factor: float, table: Table) -> Iterator[str]:
+def _assumptions(
+    table: Table, fast: dict[Place, Times], split: dict[Place, Times], factor: float
+) -> Iterator[str]:
     """How the rows were judged, each way once."""
-    many = [judged for judged in rows if judged.row.workers > 1]
-    for words, ways in (
-        ("speed-ups", [judged.speedup for judged in many]),
-        ("computation and communication", [j.parts and j.parts.times for j in many]),
-    ):
-        for way in dict.fromkeys(times.described() for times in ways if times):
+    many = [place for place in table.rows if place[0] > 1]
+    for words, ways in (("speed-ups", fast), ("computation and communication", split)):
+        for way in dict.fromkeys(ways[place].way for place in many if place in ways):
             yield f"{words} rest on {way}"
-        lacking = [j.row for j, times in zip(many, ways, strict=True) if times is None]
-        if lacking:
-            cells = ", ".join(f"({row.workers}, {row.per_worker_batch})" for row in lacking[:6])
+        if lacking := [place for place in many if place not in ways]:
+            cells = ", ".join(map(str, lacking[:6]))
             more = f" and {len(lacking) - 6} more" if len(lacking) > 6 else ""
             yield f"{words} of (N, b) = {cells}{more} are unknown: a time of 1 or of N is missing"
-    if bandwidths.PRINTED in table.columns and factor != 1:
-        unit = rate_name(table.columns[bandwidths.PRINTED].scale * factor)
+    if factor != 1:
+        unit = rate_name(table.columns[PRINTED].scale * factor)
         yield f"bandwidths are in {unit}, the unit that most of the column follows"
+
+
+def described(audit: Audit, name: str) -> str:
+    """Return the audit of the table of this name as text, its tables in Markdown."""
+    rows, count = len(audit.derived), len(audit.findings)
+    lines = [
+        f"{name}: {rows} row{'s' * (rows != 1)}, {count or 'no'} finding{'s' * (count != 1)}",
+        "",
+        "Read and assumed:",
+        *(f"- {line}" for line in audit.assumptions),
+    ]
+    if audit.findings:
+        lines += ["", "Findings:"]
+        lines += [f"{number}. {_said(f)}" for number, f in enumerate(audit.findings, start=1)]
+    for title, head, cells in _tables(audit.derived):
+        lines += ["", title, "", *_markdown(["N", "b", *head], cells)]
+    return "\n".join(lines)
+
+
+def _said(finding: Finding) -> str:
+    printed = "" if finding.printed is None else f", {finding.column} {finding.printed:.12g}"
+    expected = "" if finding.expected is None else f", expected {shown(finding.expected)}"
+    unit = f" {finding.unit}" if finding.unit and (printed or expected) else ""
+    place = f"N = {finding.workers}, b = {finding.per_worker_batch}"
+    return f"{place}: {finding.code}{printed}{expected}{unit}: {finding.reason}"
+
+
+def _tables(derived: list[Derived]) -> Iterator[tuple[str, list[str], list[list[str]]]]:
+    """Title, head and cells of the lab's tables, as the times give them."""
+    many = [row for row in derived if row.workers > 1]
+    yield (
+        "Q2. Speed-up T_1/T_N and parallel efficiency",
+        ["T_1 (s)", "T_N (s)", "Speed-up", "Efficiency"],
+        [_cells(r, r.base_s, r.epoch_s, r.speedup_ratio, r.efficiency_frac) for r in derived],
+    )
+    yield (
+        "Q3.1. Computation T_1/N and communication T_N - T_1/N, per epoch",
+        ["T_N (s)", "Computation (s)", "Communication (s)"],
+        [_cells(r, r.total_s, r.compute_s, r.comm_s) for r in many],
+    )
+    rates = [r.bandwidth_bytes_per_s and r.bandwidth_bytes_per_s / 1e9 for r in many]
+    yield (
+        "Q3.2. Bandwidth 2(N-1)/N X itemsize iterations / communication (GB = 10^9 bytes)",
+        ["Iterations", "Bytes an iteration", "Bandwidth (GB/s)"],
+        [
+            _cells(r, r.iterations, f"{r.moved_bytes:.0f}", rate)
+            for r, rate in zip(many, rates, strict=True)
+        ],
+    )
+
+
+def _cells(row: Derived, *values: float | str | None) -> list[str]:
+    texts = [shown(value) if isinstance(value, float) else value or UNKNOWN for value in values]
+    return [str(row.workers), str(row.per_worker_batch), *texts]
+
+
+def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a Markdown table, its columns flush right."""
+    widths = [max(2, *map(len, column)) for column in zip(head, *rows, strict=True)]
+    lines = [head, [f"{'-' * (width - 1)}:" for width in widths], *rows]
+    return [
+        f"| {' | '.join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))} |"
+        for line in lines
+    ]

@@ -1,6 +1,6 @@
 """The typed configuration: `sections` holds the fields, `checks` what must fit together."""
 
-from dpscale.config.load import ConfigError, load_config, read_config
+from dpscale.config.load import ConfigError
 from dpscale.config.root import Config
 
-__all__ = ["Config", "ConfigError", "load_config", "read_config"]
+__all__ = ["Config", "ConfigError"]

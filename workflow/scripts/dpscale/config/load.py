@@ -4,7 +4,7 @@ import difflib
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -12,12 +12,14 @@ from pydantic import BaseModel, ValidationError
 from dpscale.config.checks import impossible_combinations
 from dpscale.config.root import Config
 
+Model = TypeVar("Model", bound=Config)
+
 
 class ConfigError(ValueError):
     """A configuration that cannot be used; the text has one line a problem."""
 
 
-def read_config(path: Path) -> Config:
+def read_config(path: Path, model: type[Model]) -> Model:
     """The configuration in a YAML file.
 
     Raises ConfigError where the file is missing, no YAML mapping, or not a valid configuration.
@@ -30,25 +32,25 @@ def read_config(path: Path) -> Config:
         raise ConfigError(f"{path}: is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(raw, Mapping):
         raise ConfigError(f"{path}: holds no keys; see config/config.yaml for an example")
-    return load_config(raw)
+    return load_config(raw, model)
 
 
-def load_config(raw: Mapping[str, Any]) -> Config:
+def load_config(raw: Mapping[str, Any], model: type[Model]) -> Model:
     """The typed configuration of a mapping, checked field by field and across sections.
 
     Raises ConfigError whose lines name the dotted key, its value and the nearest valid one.
     """
     try:
         # JSON in strict mode: lists become tuples, and nothing else changes its type.
-        config = Config.model_validate_json(json.dumps(dict(raw), default=str))
+        config = model.model_validate_json(json.dumps(dict(raw), default=str))
     except ValidationError as error:
-        raise ConfigError("\n".join(_lines(error, raw))) from None
-    if findings := list(impossible_combinations(config)):
-        raise ConfigError("\n".join(f"config: {key}: {reason}" for key, reason in findings))
+        raise ConfigError("\n".join(_lines(error, raw, model))) from None
+    if problems := list(impossible_combinations(config)):
+        raise ConfigError("\n".join(f"config: {key}: {reason}" for key, reason in problems))
     return config
 
 
-def _lines(error: ValidationError, raw: Mapping[str, Any]) -> Iterator[str]:
+def _lines(error: ValidationError, raw: Mapping[str, Any], model: type[Config]) -> Iterator[str]:
     problems = error.errors(include_url=False)
     # A misspelt key also leaves its right spelling missing: the misspelling says it all.
     unknown = [problem for problem in problems if problem["type"] == "extra_forbidden"]
@@ -60,7 +62,7 @@ def _lines(error: ValidationError, raw: Mapping[str, Any]) -> Iterator[str]:
         path = [str(part) for part in problem["loc"]]
         key = ".".join(path)
         if problem["type"] == "extra_forbidden":
-            yield f"config: {key}: unknown key; {_nearest_key(path, raw)}"
+            yield f"config: {key}: unknown key; {_nearest_key(path, raw, model)}"
         elif problem["type"] == "missing":
             yield f"config: {key}: missing; add it (see config/schema.json)"
         else:
@@ -90,7 +92,7 @@ def _reason(problem: Any) -> str:
     return message
 
 
-def _nearest_key(path: list[str], raw: Mapping[str, Any]) -> str:
+def _nearest_key(path: list[str], raw: Mapping[str, Any], model: type[Config]) -> str:
     """Words that name the valid dotted key nearest to an unknown one.
 
     A slip in a key of the same section comes first, most likely one that the section lacks; then
@@ -98,7 +100,7 @@ def _nearest_key(path: list[str], raw: Mapping[str, Any]) -> str:
     """
     *places, unknown = path
     section = [name for name in places if not name.isdigit()]  # without positions in a list
-    keys = list(_dotted_keys(Config))
+    keys = list(_dotted_keys(model))
     parent = ".".join(section)
     siblings = [key.rsplit(".", 1)[-1] for key in keys if key.rpartition(".")[0] == parent]
     given: Any = raw

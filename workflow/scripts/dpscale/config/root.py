@@ -1,32 +1,25 @@
-"""The whole configuration: one field a section, and the checks across sections."""
+"""The configuration without the sections of studies, which `dpscale.studies` adds."""
 
-from typing import Annotated
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import Field
 
-from dpscale.config.assignment import AssignmentConfig
 from dpscale.config.audit import AuditConfig
-from dpscale.config.local_sgd import LocalSgdConfig
-from dpscale.config.lr_scaling import LrScalingConfig
-from dpscale.config.model_averaging import ModelAveragingConfig
 from dpscale.config.sections import (
     DataConfig,
     HardwareConfig,
     ModelConfig,
+    ReportConfig,
     Section,
     TrainingConfig,
 )
-from dpscale.config.steps_to_goal import StepsToGoalConfig
-from dpscale.config.studies import (
-    CommunicationConfig,
-    DataParallelConfig,
-    LargeBatchConfig,
-    LedgerConfig,
-    ReplicasConfig,
-    ReportConfig,
-    ScalingConfig,
-    SweepConfig,
-)
+
+Problem = tuple[str, str]
+"""The dotted key of a setting, and what is wrong with it and what to do, as one clause.
+
+Both make a line, `config: KEY: REASON`, so that the reason names the nearest valid value.
+"""
 
 
 class Config(Section):
@@ -40,35 +33,55 @@ class Config(Section):
     data: DataConfig = Field(DataConfig(), description="Dataset and loading.")
     model: ModelConfig = Field(ModelConfig(), description="Network.")
     training: TrainingConfig = Field(TrainingConfig(), description="Optimiser and precision.")
-    sweep: SweepConfig | None = Field(SweepConfig(), description="Q1: batch sweep.")
-    scaling: ScalingConfig | None = Field(ScalingConfig(), description="Q2, Q3: N workers.")
-    communication: CommunicationConfig | None = Field(
-        CommunicationConfig(), description="Q3: communication measured directly; needs scaling."
-    )
-    large_batch: LargeBatchConfig | None = Field(
-        LargeBatchConfig(), description="Q4: large batches and remedies."
-    )
-    replicas: ReplicasConfig | None = Field(
-        ReplicasConfig(), description="Q5, Q7: sampler epoch and buffer broadcast."
-    )
-    ledger: LedgerConfig | None = Field(LedgerConfig(), description="Q6: ledger of collectives.")
-    data_parallel: DataParallelConfig | None = Field(
-        DataParallelConfig(), description="Q5: DataParallel against DDP, several GPUs."
-    )
-    assignment: AssignmentConfig | None = Field(
-        None, description="H1 to H6: the cluster-training assignment."
-    )
-    steps_to_goal: StepsToGoalConfig | None = Field(
-        None,
-        description="S1: steps to a goal error against the batch size.",
-    )
-    lr_scaling: LrScalingConfig | None = Field(
-        None, description="S2: rules that scale the learning rate with the batch, and its warm-up."
-    )
-    model_averaging: ModelAveragingConfig | None = Field(
-        None, description="S3: synchronous model averaging with several learners a device."
-    )
-    local_sgd: LocalSgdConfig | None = Field(None, description="S4: local and post-local SGD.")
     audit: AuditConfig | None = Field(
         AuditConfig(), description="Tables of timings collected by hand, to check."
     )
+
+    def section(self, name: str) -> Any:
+        """Return a study's section; None where the configuration leaves the study out."""
+        return getattr(self, name)
+
+    def sections(self) -> Iterator[tuple[str, "StudySection"]]:
+        """Yield the sections of the studies that are not left out, by name."""
+        for name in type(self).model_fields:
+            if isinstance(section := getattr(self, name), StudySection):
+                yield name, section
+
+
+class Unfollowed(NamedTuple):
+    """A value of a setting of `training` that a study would not follow; key: what asks for it."""
+
+    setting: str
+    value: object
+    why: str
+    key: str = ""
+
+
+# A stack of trainings in one process has no use for these.
+STACKED = (
+    Unfollowed("precision", "bf16", "trains in fp32 or tf32"),
+    Unfollowed("channels_last", True, "keeps no images in channels-last format"),
+    Unfollowed("compile", True, "compiles no network"),
+)
+
+
+class StudySection(Section):
+    """A section that plans runs, and what it asks of the rest of the configuration."""
+
+    of_accuracy: ClassVar[bool] = False  # synthetic images have no meaning to be learnt
+
+    def worker_counts(self) -> Iterator[tuple[str, int]]:
+        """Yield (field, workers) for each number of workers that runs are planned with."""
+        yield from ()
+
+    def batches(self, config: Config) -> Iterator[tuple[str, int, int]]:
+        """Yield (field, workers, batch of each) for steps that the training images must fill."""
+        yield from ()
+
+    def unfollowed(self) -> Sequence[Unfollowed]:
+        """Return the settings of `training` that the study's runs would not follow."""
+        return ()
+
+    def problems(self, config: Config) -> Iterator[Problem]:
+        """Yield what else cannot be combined."""
+        yield from ()

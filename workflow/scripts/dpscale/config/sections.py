@@ -1,13 +1,13 @@
-"""Sections of the configuration that describe one training run.
+"""Sections of the configuration that no study owns, and the types of their fields.
 
 A run's spec (`dpscale.plan`) holds these same sections, so that a spec is as strictly typed as
 the configuration it was planned from.
 """
 
 import os
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 DatasetName = Literal[
     "digits", "cifar10", "cifar100", "mnist", "fashion_mnist", "image_folder", "synthetic"
@@ -25,6 +25,20 @@ ModelName = Literal[
 PositiveInt = Annotated[int, Field(ge=1)]
 PositiveFloat = Annotated[float, Field(gt=0)]
 Fraction = Annotated[float, Field(ge=0, lt=1)]
+Value = TypeVar("Value")
+
+
+def distinct(values: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The values; raises ValueError where one is named twice."""
+    if len(set(values)) < len(values):
+        raise ValueError("name each value once: a repeated one is no repeat of a measurement")
+    return values
+
+
+Workers = Annotated[int, Field(ge=2)]
+Counts = Annotated[tuple[PositiveInt, ...], Field(min_length=1), AfterValidator(distinct)]
+Seed = Annotated[int, Field(ge=0)]
+Seeds = Annotated[tuple[Seed, ...], Field(min_length=1), AfterValidator(distinct)]
 
 
 class Section(BaseModel):
@@ -158,3 +172,12 @@ class TrainingConfig(Section):
     schedule: ScheduleConfig = Field(
         ScheduleConfig(), description="Warm-up and decay of the learning rate."
     )
+
+
+class ReportConfig(Section):
+    """The title block of the report."""
+
+    title: str = Field("Data-parallel training, measured", description="Title of the report.")
+    course: str = Field("High-performance machine learning", description="Name of the course.")
+    institution: str = Field("", description="School or company; empty: left out.")
+    authors: tuple[str, ...] = Field(("Unnamed author",), description="Names of the authors.")

@@ -1,5 +1,6 @@
 """Cells: the planned runs of one (workers, nodes, per-worker batch), taken together."""
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -7,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from dpscale.derive.columns import known
+from dpscale.derive.formulas import iterations_per_epoch
 from dpscale.derive.rows import RowsByKey
 
 CELL = ["workers", "nodes", "per_worker_batch"]
@@ -34,6 +36,16 @@ class Cell(NamedTuple):
     def global_batch(self) -> int:
         """Return N*b."""
         return self.workers * self.per_worker_batch
+
+    @property
+    def iterations(self) -> float:
+        """Return D/(N*b), the iterations of an epoch; NaN where D is unknown."""
+        samples = self.train_samples or math.nan
+        return iterations_per_epoch(samples, self.workers, self.per_worker_batch)
+
+    def columns(self) -> dict[str, Any]:
+        """Return what a row of a table says of the cell, by column."""
+        return self._asdict() | {"global_batch": self.global_batch, "runs": " ".join(self.runs)}
 
 
 def in_study(runs: pd.DataFrame, *studies: str) -> pd.DataFrame:

@@ -18,6 +18,11 @@ def floats(names: str) -> Columns:
     return dict.fromkeys(names.split(), "float64")
 
 
+def intervals(names: str) -> Columns:
+    """Return the type of measurements, named in one string: NAME, NAME_low and NAME_high."""
+    return floats(" ".join(f"{name} {name}_low {name}_high" for name in names.split()))
+
+
 def flags(names: str) -> Columns:
     """Return the type of true/false columns, named in one string, that may hold nulls."""
     return dict.fromkeys(names.split(), "boolean")

@@ -1,12 +1,14 @@
 """Medians with 95% bootstrap intervals, and what an interval lets one say."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import stats
+
+from dpscale.derive.columns import known
 
 RESAMPLES = 9999
 CONFIDENCE = 0.95
@@ -41,7 +43,7 @@ def _difference(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
     return np.median(x, axis=axis) - np.median(y, axis=axis)
 
 
-def _estimate(
+def estimate(
     statistic: Callable[..., np.ndarray], *samples: np.ndarray, paired: bool = False
 ) -> Estimate:
     """Return the statistic of the samples and its percentile bootstrap interval.
@@ -75,7 +77,7 @@ def median(values: Sequence[float] | np.ndarray) -> Estimate:
     The interval is the 95% percentile bootstrap (Efron and Tibshirani, An Introduction to the
     Bootstrap, 1993, chapter 13) with a fixed seed.
     """
-    return _estimate(np.median, finite(values))
+    return estimate(np.median, finite(values))
 
 
 def median_ratio(
@@ -85,14 +87,14 @@ def median_ratio(
 
     No interval when either sample has fewer than 2 values; `repeats` is that of the smaller one.
     """
-    return _estimate(_ratio, finite(numerator), finite(denominator))
+    return estimate(_ratio, finite(numerator), finite(denominator))
 
 
 def median_difference(
     minuend: Sequence[float] | np.ndarray, subtrahend: Sequence[float] | np.ndarray
 ) -> Estimate:
     """Return the difference of two independent samples' medians, as `median_ratio` its ratio."""
-    return _estimate(_difference, finite(minuend), finite(subtrahend))
+    return estimate(_difference, finite(minuend), finite(subtrahend))
 
 
 def paired_median_difference(minuend: pd.Series, subtrahend: pd.Series) -> Estimate:
@@ -112,7 +114,7 @@ def paired_median_ratio(numerator: pd.Series, denominator: pd.Series) -> Estimat
 def _of_rounds(statistic: Callable[..., np.ndarray], x: pd.Series, y: pd.Series) -> Estimate:
     x, y = x.dropna().sort_index(), y.dropna().sort_index()
     paired = x.index.equals(y.index)
-    return _estimate(statistic, x.to_numpy(float), y.to_numpy(float), paired=paired)
+    return estimate(statistic, x.to_numpy(float), y.to_numpy(float), paired=paired)
 
 
 def verdict(low: float | None, high: float | None, reference: float) -> Verdict:
@@ -131,3 +133,12 @@ def interval_columns(name: str, estimate: Estimate) -> dict[str, float | None]:
     """Return a value and its interval as the columns NAME, NAME_low and NAME_high."""
     value, low, high, _ = estimate
     return {name: value, f"{name}_low": low, f"{name}_high": high}
+
+
+def estimate_of(row: Mapping[str, Any] | pd.Series, name: str) -> Estimate:
+    """Return what `interval_columns` made of an estimate, nulls as None; its repeats are not kept.
+
+    row: of a derived table.
+    """
+    value, low, high = (known(row[f"{name}{end}"]) for end in ("", "_low", "_high"))
+    return Estimate(value, low, high, 0)

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from dpscale.units import group_digits, is_null
+from dpscale.units import group_digits
 
 # Distinct on white and on dark ground and for colour-blind eyes; text is always in ink.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
@@ -124,15 +124,19 @@ def spread(positions: Sequence[float], gap: float) -> list[float]:
     return moved
 
 
-def cell_labels(rows: pd.DataFrame) -> list[str]:
-    """Labels of cells by workers and batch, and by nodes where their number differs."""
+def place_labels(rows: pd.DataFrame) -> list[str]:
+    """Labels of rows by workers, and by nodes where their number differs."""
     several = rows.nodes.nunique() > 1
     return [
-        f"N = {row.workers}"
-        + (f" on {row.nodes} nodes" if several and row.nodes > 1 else "")
-        + f", b = {group_digits(row.per_worker_batch)}"
+        f"N = {row.workers}" + (f" on {row.nodes} nodes" if several and row.nodes > 1 else "")
         for row in rows.itertuples()
     ]
+
+
+def cell_labels(rows: pd.DataFrame) -> list[str]:
+    """Labels of cells by place and batch."""
+    cells = zip(place_labels(rows), rows.per_worker_batch, strict=True)
+    return [f"{place}, b = {group_digits(batch)}" for place, batch in cells]
 
 
 def legend_above(figure: Figure, *panels: Axes, columns: int = 3) -> None:
@@ -183,7 +187,7 @@ def margin_column(axes: Axes, texts: Sequence[str], *, head: str = "") -> None:
 
 def interval(axes: Axes, place: float, low: object, high: object, colour: str = INK) -> None:
     """Draw an interval as a horizontal line; none where an end of it is unknown."""
-    if known(low) and known(high):
+    if pd.notna(low) and pd.notna(high):
         axes.hlines(place, low, high, color=colour, linewidth=1.2)  # type: ignore[arg-type]
 
 
@@ -210,9 +214,9 @@ def note(axes: Axes, text: str, *, shared_y: bool = False) -> None:
         axes.set_yticks([])
 
 
-def known(value: object) -> bool:
-    """Return whether a table's cell holds a value (not None, NaN or NA)."""
-    return not is_null(value) and str(value) not in ("<NA>", "NaT")
+def in_words(head: str, parts: Sequence[str]) -> str:
+    """Return what a figure shows as a text in its place, from the words for each of its marks."""
+    return f"{head}. {'; '.join(parts)}." if parts else f"{head}: nothing measured yet."
 
 
 class Part(NamedTuple):

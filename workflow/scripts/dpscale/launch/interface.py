@@ -1,12 +1,10 @@
 """The network interface of this node that leads to another."""
 
-import fcntl
 import os
 import socket
-import struct
+from contextlib import suppress
 
-GET_ADDRESS = 0x8915  # SIOCGIFADDR of linux/sockios.h
-NAME_BYTES, ADDRESS = 256, slice(20, 24)  # of struct ifreq, and the IPv4 address in it
+from dpscale.processes import interface_address
 
 
 def use_route(torchrun_arguments: list[str]) -> None:
@@ -30,12 +28,8 @@ def interface_towards(address: str) -> str | None:
         except OSError:
             return None
         own = probe.getsockname()[0]
-        for _, name in socket.if_nameindex():
-            request = struct.pack(f"{NAME_BYTES}s", name.encode())
-            try:
-                answer = fcntl.ioctl(probe, GET_ADDRESS, request)
-            except OSError:  # an interface without an address
-                continue
-            if socket.inet_ntoa(answer[ADDRESS]) == own:
+    for _, name in socket.if_nameindex():
+        with suppress(OSError):  # an interface without an address
+            if interface_address(name) == own:
                 return name
     return None

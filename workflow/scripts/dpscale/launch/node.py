@@ -3,7 +3,7 @@
 from dpscale.plan import Spec
 
 # Kinds of run that load as the configuration says; the others keep their images on the device.
-LOADING_KINDS = ("timed", "training", "local")
+LOADING_KINDS = ("timed", "training")
 
 
 def devices_per_node(spec: Spec) -> int:

@@ -16,7 +16,6 @@ from dpscale.attempts import HISTORY, Attempt, Cause, Failure, History, cause_of
 from dpscale.launch import slurm, warm
 from dpscale.launch.command import command, may_fork
 from dpscale.plan import Spec
-from dpscale.plan.assignment import STUDY as ASSIGNMENT
 from dpscale.processes import born, end_with_parent, lives, node_name
 
 POLL_S = 0.5
@@ -81,8 +80,7 @@ def _failure(spec: Spec, words: list[str], history: History, log: IO[str]) -> Fa
 
 def _start(spec: Spec, words: list[str], log: IO[str], environment: dict[str, str]) -> Process:
     """Start the workers: warm, unless their start or the memory of their process is measured."""
-    starts = spec.study == ASSIGNMENT and spec.kind == "training"
-    measured = starts or spec.memory_budget_bytes is not None
+    measured = spec.timed_training or spec.memory_budget_bytes is not None
     if may_fork(spec) and not measured and words[0] == sys.executable:
         child = warm.start(words[1:], log=log, environment=environment)
         if child:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from dpscale.config.root import Config
 from dpscale.config.sections import DataConfig, ModelConfig
-from dpscale.plan.spec import Messages, Spec, build_spec
+from dpscale.plan.spec import LINK, Messages, Spec, build_spec
 
 RUN = "check"
 MESSAGE_BYTES = 25 * 2**20  # as much as DDP sends in one bucket
@@ -21,7 +21,7 @@ def check_spec(config: Config, plan: Mapping[str, Spec]) -> Spec:
         channels=1, classes=2,
     )  # fmt: skip
     return build_spec(
-        config, "link", run=RUN, study=RUN, workers=widest.workers, nodes=widest.nodes,
+        config, LINK, run=RUN, study=RUN, workers=widest.workers, nodes=widest.nodes,
         per_worker_batch=1, data=data, model=ModelConfig(name="softmax"),
         messages=Messages(bytes=(MESSAGE_BYTES,), repeats=5, budget_s=5.0),
     )  # fmt: skip

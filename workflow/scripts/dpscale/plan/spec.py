@@ -1,12 +1,10 @@
 """One run as a value: everything that is needed to start it, and to replay it by hand."""
 
-from typing import Any, Literal
+import json
+from typing import Any, Literal, NamedTuple, TypeVar
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from dpscale.config.local_sgd import LocalProtocol
-from dpscale.config.lr_scaling import ScalingProtocol
-from dpscale.config.model_averaging import AveragingProtocol, LearnersProtocol
 from dpscale.config.root import Config
 from dpscale.config.sections import (
     DataConfig,
@@ -17,23 +15,33 @@ from dpscale.config.sections import (
     Section,
     TrainingConfig,
 )
-from dpscale.config.steps_to_goal import Budget, NoiseScale, SearchOptimizer, SearchSpace
 
-# Raised by hand when what a run measures changes: every record of the kind becomes stale.
-MEASUREMENT_VERSIONS = {
-    "timed": 2, "training": 2, "ledger": 2, "link": 1,
-    "search": 2, "scaled": 1, "averaging": 2, "learners": 1, "local": 2,
-}  # fmt: skip
+
+class Kind(NamedTuple):
+    """What a run does.
+
+    version: raised by hand when what is measured changes, which makes every record stale;
+    measure: module and function, imported when a run asks for them; timed: nothing is learnt, so
+    that learning rates do not concern it.
+    """
+
+    name: str
+    version: int
+    measure: str
+    timed: bool = False
+
+
+TIMED = Kind("timed", 2, "dpscale.train.timed:measure_timed", timed=True)
+TRAINING = Kind("training", 2, "dpscale.train.trained:measure_trained")
+LINK = Kind("link", 1, "dpscale.train.link:measure_link", timed=True)
+KINDS = (TIMED, TRAINING, LINK)
 
 # Q1 finds the largest batch without DDP, which keeps a second copy of the gradients and buffers.
 DDP_SHARE = 0.9
 # Timed runs are not there to learn: a rate so small that no network diverges.
 TIMING_LR = 1e-3
 
-Kind = Literal[
-    "timed", "training", "ledger", "link", "search", "scaled", "averaging", "learners", "local"
-]  # fmt: skip
-TIMED_KINDS = ("timed", "ledger", "link", "learners")  # learning rates do not concern them
+Protocol = TypeVar("Protocol", bound=Section)
 TimedArm = Literal[
     "with_loading",
     "without_loading",  # as the spec's workers agree: DDP where there are several
@@ -46,6 +54,9 @@ TimedArm = Literal[
     "bf16",
     "powersgd",
 ]
+
+
+DIRECT_ARMS: tuple[TimedArm, ...] = ("solo", "reference", "noop_hook", "buckets")
 
 
 class Timing(Section):
@@ -75,27 +86,11 @@ class Messages(Section):
     budget_s: float = Field(description="No further repeat after this time, 5 at least.")
 
 
-class Search(Section):
-    """What a search run (S1) looks for, at each of its batch sizes anew."""
-
-    optimizer: SearchOptimizer
-    batch_sizes: tuple[PositiveInt, ...]
-    goal_error_frac: float
-    trials: PositiveInt
-    space: SearchSpace
-    budget: Budget
-    finalists: PositiveInt
-    selection_seeds: tuple[int, ...]
-    stacked_samples: PositiveInt
-    noise: NoiseScale
-    expected: str = Field("", description="The outcome expected, stated before the run.")
-
-
 class Spec(Section):
     """One run. `per_worker_batch` is null until the largest batch that fits is known."""
 
     run: str = Field(description="Readable name of the run; never parsed.")
-    kind: Kind
+    kind: str
     study: str
     arm: str | None = None
     version: int
@@ -114,16 +109,29 @@ class Spec(Section):
     timing: Timing | None = None
     steady_steps: PositiveInt | None = None
     messages: Messages | None = None
-    averaging: AveragingProtocol | LearnersProtocol | None = None
-    scaled: ScalingProtocol | None = None
-    local: LocalProtocol | None = None
     set_epoch: bool = True
     broadcast_buffers: bool = True
     scatter_devices: PositiveInt | None = Field(
         None, description="GPUs that DataParallel splits each batch over, in one process."
     )
     memory_budget_bytes: int | None = None
-    search: Search | None = Field(None, description="The protocol of a search run.")
+    timed_training: bool = Field(
+        False,
+        description="The training is timed, from the start of its workers on: none is forked from "
+        "a warm one, and nothing runs beside them.",
+    )
+    protocol: dict[str, Any] | None = Field(
+        None, description="What the run's study asks of it, a section of the study's own."
+    )
+
+    @field_validator("protocol", mode="before")
+    @classmethod
+    def _as_in_json(cls, value: object) -> object:
+        return value.model_dump(mode="json") if isinstance(value, Section) else value
+
+    def protocol_as(self, model: type[Protocol]) -> Protocol:
+        """Return the protocol as a section of a study."""
+        return model.model_validate_json(json.dumps(self.protocol))
 
 
 def build_spec(config: Config, kind: Kind, **fields: Any) -> Spec:
@@ -134,9 +142,9 @@ def build_spec(config: Config, kind: Kind, **fields: Any) -> Spec:
         "nodes": -(-fields["workers"] // (config.hardware.workers_per_node or fields["workers"])),
         "data": config.data,
         "model": config.model,
-        "training": timing_only(config.training) if kind in TIMED_KINDS else config.training,
+        "training": timing_only(config.training) if kind.timed else config.training,
     }
-    return Spec(**{**shared, "kind": kind, "version": MEASUREMENT_VERSIONS[kind], **fields})
+    return Spec(**{**shared, "kind": kind.name, "version": kind.version, **fields})
 
 
 def timing_only(training: TrainingConfig) -> TrainingConfig:
@@ -168,4 +176,26 @@ def resolve(spec: Spec, *, largest_fit_batch: int | None, train_samples: int) ->
         training = training.model_copy(update={"lr": training.lr * scale})
     return spec.model_copy(
         update={"per_worker_batch": batch, "training": training, "lr_reference_batch": None}
+    )
+
+
+def with_direct_arms(
+    timing: Timing, workers: int, *, repeats: int, steps: int, interval_frac: float, budget_s: float
+) -> Timing:
+    """The timing with the arms that split a step into computation and communication.
+
+    repeats: of each arm at least; more until intervals of differences have the width of
+    `interval_frac` of a step, or `budget_s` is over. One worker has nobody to communicate with:
+    there DDP itself is measured, which needs no further repeats.
+    """
+    if workers == 1:
+        return timing.model_copy(update={"arms": (*timing.arms, "ddp_of_one")})
+    return timing.model_copy(
+        update={
+            "arms": (*timing.arms, *DIRECT_ARMS),
+            "repeats": max(timing.repeats, repeats),
+            "direct_steps": steps,
+            "interval_frac": interval_frac,
+            "budget_s": budget_s,
+        }
     )

@@ -13,7 +13,7 @@ MEASURED = ("complete", "diverged")
 class Record(BaseModel):
     """record.json. Times in seconds, sizes in bytes; null where unknown."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="allow")
 
     run: str
     status: Status
@@ -52,8 +52,8 @@ class Record(BaseModel):
     messages: list[dict[str, Any]] = []
     trials: list[dict[str, Any]] = []
     evaluations: list[dict[str, Any]] = []
-    throughputs: list[dict[str, Any]] = []
-    searches: list[dict[str, Any]] = []
+    # Rows of tables of a study's own.
+    __pydantic_extra__: dict[str, list[dict[str, Any]]]
 
     def is_of(self, spec: Mapping[str, Any]) -> bool:
         """Return whether this is of the planned spec, and not left from an earlier configuration.

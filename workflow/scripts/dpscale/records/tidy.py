@@ -8,49 +8,54 @@ import pandas as pd
 import pyarrow as pa
 
 from dpscale.records.record import Record
-from dpscale.records.schemas import SCHEMAS
 from dpscale.records.storage import read_record, read_steps
 
 NOT_RUN = "not run yet"
-# Tables whose rows lie in the records as they are.
-OF_RECORD = (
-    ["epochs", "replicas", "orders", "collectives", "wire", "buckets", "spans", "messages",
-     "trials", "evaluations", "throughputs", "searches"]
-)  # fmt: skip
-WITHOUT_STEPS = ("ledger", "link", "search", "scaled", "averaging", "learners", "local")
+WITH_STEPS = ("timed", "training")  # kinds of run whose steps are recorded
 
 
 def tidy_tables(
-    specs: Mapping[str, dict[str, Any]], runs: Path, links: Sequence[Mapping[str, Any]] = ()
+    specs: Mapping[str, dict[str, Any]],
+    runs: Path,
+    schemas: Mapping[str, Mapping[str, str]],
+    configured: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
 ) -> dict[str, pd.DataFrame]:
-    """The tidy tables of the runs named in `specs`, by table name, with the columns of SCHEMAS.
+    """The tidy tables of the runs named in `specs`, by table name, with the columns of `schemas`.
 
-    specs: planned spec by run name. runs: folder with a folder a run. links: rows of the table
-    `links`, which come from the configuration. A planned run without a
-    record of its spec is a row of `runs` with status NOT_RUN and nulls.
+    specs: planned spec by run name. runs: folder with a folder a run. configured: rows of tables
+    that come from the configuration, by table. A planned run without a record of its spec is a row
+    of `runs` with status NOT_RUN and nulls.
     Raises ValueError for a file that is no whole record, naming it.
     """
-    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
-    rows["links"] = [dict(link) for link in links]
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in schemas}
+    for name, given in (configured or {}).items():
+        rows[name] = [dict(row) for row in given]
+    of_record = [name for name in schemas if name not in ("runs", "steps")]
     steps: list[pa.Table] = []
     for run, spec in specs.items():
         path = runs / run / "record.json"
         record = read_record(path) if path.exists() else None
         if record is None or not record.is_of(spec):
-            rows["runs"].append(_planned_columns(run, spec) | {"status": NOT_RUN})
+            rows["runs"].append(_planned_columns(run, spec, schemas["runs"]) | {"status": NOT_RUN})
             continue
-        rows["runs"].append(_planned_columns(run, record.spec) | _measured_columns(record))
-        for name in OF_RECORD:
-            rows[name] += [{"run": run} | row for row in getattr(record, name)]
+        rows["runs"].append(
+            _planned_columns(run, record.spec, schemas["runs"]) | _measured_columns(record)
+        )
+        for name in of_record:
+            rows[name] += [{"run": run} | row for row in getattr(record, name, ())]
         own = read_steps(
             path.with_name("steps.parquet"),
-            {name: kind for name, kind in SCHEMAS["steps"].items() if name != "run"},
-            needed=record.status == "complete" and record.spec["kind"] not in WITHOUT_STEPS,
+            {name: kind for name, kind in schemas["steps"].items() if name != "run"},
+            needed=record.status == "complete" and record.spec["kind"] in WITH_STEPS,
         )
         steps.append(own.append_column("run", pa.repeat(run, len(own))))
-    tables = {name: _table(rows[name], name) for name in SCHEMAS if name != "steps"}
+    tables = {
+        name: _typed_table(pd.DataFrame(rows[name]), columns)
+        for name, columns in schemas.items()
+        if name != "steps"
+    }
     joined = pa.concat_tables(steps, promote_options="default").to_pandas() if steps else None
-    return tables | {"steps": _typed_table(pd.DataFrame(joined), "steps")}
+    return tables | {"steps": _typed_table(pd.DataFrame(joined), schemas["steps"])}
 
 
 def newest_provenance(specs: Mapping[str, Any], runs: Path) -> dict[str, Any]:
@@ -61,7 +66,10 @@ def newest_provenance(specs: Mapping[str, Any], runs: Path) -> dict[str, Any]:
     return newest.provenance if newest else {}
 
 
-def _planned_columns(run: str, spec: Mapping[str, Any]) -> dict[str, Any]:
+def _planned_columns(
+    run: str, spec: Mapping[str, Any], schema: Mapping[str, str]
+) -> dict[str, Any]:
+    """What the spec says of a run; a study's protocol last."""
     batch = spec["per_worker_batch"]
     training = spec["training"]
     return {
@@ -78,27 +86,10 @@ def _planned_columns(run: str, spec: Mapping[str, Any]) -> dict[str, Any]:
         "optimizer": training["optimizer"],
         "loader": spec["data"]["loader"],
         "repeated_data": spec["data"]["repeats"] > 1,
-        "expected": _expected(spec),
-        **_scaling_columns(spec),
-    }
-
-
-def _scaling_columns(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """How a run of S2 scales its rate; nothing for any other run."""
-    protocol = spec.get("scaled")
-    if protocol is None:
-        return {}
-    keys = "role rule group_batch groups reference_groups base_lr margin_frac optimizer"
-    return {key: protocol[key] for key in keys.split()} | {
-        "warmup": spec["training"]["schedule"]["warmup"],
+        "warmup": training["schedule"]["warmup"],
         "zero_gamma": spec["model"]["zero_gamma"],
+        **{name: value for name, value in (spec["protocol"] or {}).items() if name in schema},
     }
-
-
-def _expected(spec: Mapping[str, Any]) -> str | None:
-    """The outcome that a study's protocol expects, which stands in the spec before the run."""
-    protocols = [part for part in spec.values() if isinstance(part, dict)]
-    return next((part["expected"] for part in protocols if part.get("expected")), None)
 
 
 def _measured_columns(record: Record) -> dict[str, Any]:
@@ -117,11 +108,6 @@ def _measured_columns(record: Record) -> dict[str, Any]:
     }
 
 
-def _table(rows: list[dict[str, Any]], name: str) -> pd.DataFrame:
-    return _typed_table(pd.DataFrame(rows), name)
-
-
-def _typed_table(table: pd.DataFrame, name: str) -> pd.DataFrame:
+def _typed_table(table: pd.DataFrame, schema: Mapping[str, str]) -> pd.DataFrame:
     """The columns of the schema in its order and types; absent ones are null."""
-    schema = SCHEMAS[name]
-    return table.reindex(columns=list(schema)).astype(schema).reset_index(drop=True)
+    return table.reindex(columns=list(schema)).astype(dict(schema)).reset_index(drop=True)

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from dpscale.records.schemas import SCHEMAS
 from dpscale.records.storage import about, read_json, read_table
 from dpscale.reporting.answer import load_answers
 from dpscale.reporting.report import Report, TitleBlock, read_report
+from dpscale.reporting.summary import load_highlight
 
 
 def title_block(given: str) -> dict[str, Any]:
@@ -29,17 +31,23 @@ def _check(answers: Path, tables: Path, summary: Path | None) -> None:
     for index, item in enumerate(found):
         with about(answers), about(f"answer {item.get('id', index)}"):
             load_answers([item])
-    texts = read_json(summary) if summary else []
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise ValueError(f"{summary}: holds no list of texts; make it again")
+    if summary:
+        listed = read_json(summary)
+        if not isinstance(listed, list):
+            raise ValueError(f"{summary}: holds no list of findings; make it again")
+        with about(summary):
+            [load_highlight(one) for one in listed]
     read_table(tables / "runs.parquet", SCHEMAS["runs"])
     provenance = tables / "provenance.json"
     if provenance.exists() and not isinstance(read_json(provenance), dict):
         raise ValueError(f"{provenance}: holds no JSON object; make it again")
 
 
-def read_arguments(description: str | None) -> tuple[Report, Path, Path]:
-    """Return the report, the folder of templates and the output file that the user named."""
+def read_arguments(description: str | None, questions: Sequence[str]) -> tuple[Report, Path, Path]:
+    """Return the report, the folder of templates and the output file that the user named.
+
+    questions: ids of all questions in the order of the report.
+    """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--answers", type=Path, required=True, help="answers.json")
     parser.add_argument("--tables", type=Path, required=True, help="folder of tidy tables")
@@ -74,5 +82,6 @@ def read_arguments(description: str | None) -> tuple[Report, Path, Path]:
         head=head,
         summary=summary,
         audits=given.audits,
+        questions=questions,
     )
     return report, given.templates, given.output

@@ -16,6 +16,7 @@ FORMULAS = [
     r"\beta = \frac{2(N-1)}{N} \cdot \frac{X \cdot \mathrm{itemsize} \cdot \mathrm{iterations}}"
     r"{T_\mathrm{comm}}",
 ]
+PLACE = [Column(key="workers", title="N"), Column(key="batch", title="b", unit="count")]
 
 
 class _Audit(BaseModel):
@@ -38,10 +39,7 @@ def audit_section(path: Path, number: int) -> Answer:
         sentence=_plain(_sentence(audit)),
         paragraphs=[_plain(f"Read and assumed: {'; '.join(audit.assumptions)}.")],
         formula=FORMULAS if number == 1 else [],
-        tables=[
-            *([_findings(audit.findings)] if audit.findings else []),
-            *_corrected(audit.derived),
-        ],
+        tables=[_findings(audit.findings)] * bool(audit.findings) + _corrected(audit.derived),
     )
 
 
@@ -71,8 +69,7 @@ def _shown(number: float | None, unit: str, digits: int) -> str | None:
 def _findings(findings: list[Finding]) -> Table:
     rows: list[dict[str, Cell]] = [
         {
-            "workers": finding.workers,
-            "batch": finding.per_worker_batch,
+            **_place(finding),
             "code": _words(finding.code),
             "printed": _shown(finding.printed, finding.unit, 12),
             "expected": _shown(finding.expected, finding.unit, 6),
@@ -80,14 +77,9 @@ def _findings(findings: list[Finding]) -> Table:
         }
         for finding in findings
     ]
-    columns = [
-        *_place(),
-        Column(key="code", title="Finding"),
-        Column(key="printed", title="Printed"),
-        Column(key="expected", title="Expected"),
-        Column(key="reason", title="Why"),
-    ]
-    return Table(caption="What cannot be right.", columns=columns, rows=rows)
+    titles = {"code": "Finding", "printed": "Printed", "expected": "Expected", "reason": "Why"}
+    columns = [Column(key=key, title=title) for key, title in titles.items()]
+    return Table(caption="What cannot be right.", columns=[*PLACE, *columns], rows=rows)
 
 
 def _corrected(derived: list[Derived]) -> list[Table]:
@@ -118,17 +110,10 @@ def _corrected(derived: list[Derived]) -> list[Table]:
     ]
 
 
-def _place() -> list[Column]:
-    return [Column(key="workers", title="N"), Column(key="batch", title="b", unit="count")]
+def _place(row: Derived | Finding) -> dict[str, Cell]:
+    return {"workers": row.workers, "batch": row.per_worker_batch}
 
 
 def _table(derived: list[Derived], caption: str, *columns: Column) -> Table:
-    rows: list[dict[str, Cell]] = [
-        {
-            "workers": row.workers,
-            "batch": row.per_worker_batch,
-            **{column.key: getattr(row, column.key) for column in columns},
-        }
-        for row in derived
-    ]
-    return Table(caption=caption, columns=[*_place(), *columns], rows=rows)
+    rows = [_place(row) | {c.key: getattr(row, c.key) for c in columns} for row in derived]
+    return Table(caption=caption, columns=[*PLACE, *columns], rows=rows)

@@ -1,16 +1,12 @@
 """Texts of an answer as markup: measurements link to their runs, references to their DOI."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
-from dpscale.reporting.answer import Value
 from dpscale.reporting.sources import Sources
 from dpscale.reporting.texts import PRINTED
-from dpscale.units import format_value, is_null
-
-COMMON = ("count", "flag", "setting")  # a bare 2 or 0.1 in a text could be anything
 
 
 def runs_text(runs: Sequence[str]) -> str:
@@ -18,44 +14,6 @@ def runs_text(runs: Sequence[str]) -> str:
     if not runs:
         return ""
     return f"run {runs[0]}" if len(runs) == 1 else f"{len(runs)} runs: {', '.join(runs)}"
-
-
-def _wordings(values: Iterable[Value]) -> dict[str, list[tuple[str, ...]]]:
-    """What measurements look like in a text, as markup, and the runs behind each such wording."""
-    behind: dict[str, list[tuple[str, ...]]] = {}
-    for value in values:
-        if value.unit in COMMON or is_null(value.value) or not value.runs:
-            continue
-        plain = format_value(value.value, value.unit)
-        full = format_value(value.value, value.unit, low=value.low, high=value.high)
-        for wording in dict.fromkeys((plain, full)):
-            if not wording.isdigit():
-                behind.setdefault(str(escape(wording)), []).append(tuple(value.runs))
-    return behind
-
-
-def linked(
-    text: Markup, values: Iterable[Value], sources: Sources, *, only_certain: bool = False
-) -> Markup:
-    """Return a text in which each measurement, as dpscale.units writes it, links to its runs.
-
-    Where values with different runs read the same the link leads to all their runs; with
-    `only_certain` there is none.
-    """
-    runs = {
-        wording: list(dict.fromkeys(run for group in groups for run in group))
-        for wording, groups in _wordings(values).items()
-        if wording in text and (not only_certain or len(set(groups)) == 1)
-    }
-    if not runs:
-        return text
-    longest_first = sorted(runs, key=lambda wording: (-len(wording), wording))
-    pattern = re.compile(
-        r"(?<![\w.−])(" + "|".join(map(re.escape, longest_first)) + r")(?![\w])"
-        r"(?![^<]*</math>)(?![^<]*>)"
-    )
-
-    return Markup(pattern.sub(lambda found: _link(found[1], runs[found[1]], sources), str(text)))
 
 
 def printed(text: Markup, sources: Sources) -> Markup:

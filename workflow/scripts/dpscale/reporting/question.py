@@ -1,19 +1,20 @@
 """A question of the lab: the facts that Python finds, and the template that puts them in words."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Template
 
 from dpscale.reporting import texts, words
-from dpscale.reporting.answer import Answer, Cell, Column, Table, Value
-from dpscale.reporting.answers import prose
-from dpscale.reporting.answers.inputs import Inputs, Row, unit_of
-from dpscale.reporting.answers.measured_table import placed
+from dpscale.reporting.answer import LEFT_OUT, Answer, Cell, Column, Table, Value
+from dpscale.reporting.inputs import Inputs, Row, unit_of
 
-# key: title, or title and unit, or title and the words for what the column holds
-Head = str | tuple[str, str] | tuple[str, Mapping[Any, str]]
+# title; with it a unit (empty: none), the words for what the column holds, or a macro of the row
+Said = Mapping[Any, str] | Callable[[Row], object]
+Head = str | tuple[str, str | Said]
+NODES = Column(key="nodes", title="Nodes", unit="setting")
 
 
 @dataclass(frozen=True)
@@ -21,12 +22,26 @@ class Facts:
     """What is known for an answer.
 
     missing: a line for each cell without a result; values: the numbers of answers.json; said: what
-    the template speaks of, by name (where something is missing, what its tables need).
+    the template speaks of, by name (where something is missing, what its tables need); figures,
+    formula, references: what these facts add to those of the question.
     """
 
     missing: list[str] = field(default_factory=list)
     values: dict[str, Value] = field(default_factory=dict)
     said: dict[str, Any] = field(default_factory=dict)
+    figures: Sequence[str] = ()
+    formula: Sequence[str] = ()
+    references: Sequence[str] = ()
+
+
+class Effect(NamedTuple):
+    """What the intervals of an answer decide, for the summary.
+
+    doublings: its size, |log2| of a ratio; said: what the macro `finding` of the template needs.
+    """
+
+    doublings: float
+    said: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -34,7 +49,8 @@ class Question:
     """A question, whose words are in report/<id>.j2: what it asks, the sentence that answers it,
     paragraphs, and tables.
 
-    facts: finds what there is to say; figures: names in figures.FIGURES; formula: TeX.
+    facts: finds what there is to say; figures: names in figures.FIGURES; formula: TeX; subject: of
+    the summary, and effect: what it may say of it.
     """
 
     id: str
@@ -42,10 +58,17 @@ class Question:
     figures: Sequence[str] = ()
     formula: Sequence[str] = ()
     references: Sequence[str] = ()
+    subject: str = ""
+    effect: Callable[[Inputs, Mapping[str, Value]], Effect | None] | None = None
 
     def __call__(self, inputs: Inputs) -> Answer:
         """Return the answer that the tables give."""
         return self.worded(self.facts(inputs))
+
+    def finding(self, facts: Facts, effect: Effect) -> str:
+        """Return what the summary says of an effect, its numbers with their runs."""
+        said = {**facts.said, **effect.said}
+        return words.squeezed(words.macros(f"{self.id}.j2", said).finding())
 
     def worded(self, facts: Facts, template: Template | None = None) -> Answer:
         """Return the facts in words; where a result is missing the conclusion is withheld.
@@ -58,54 +81,104 @@ class Question:
         say.tables()
         found: dict[str, Any] = {
             "id": self.id, "question": words.squeezed(say.question()), "values": facts.values,
-            "tables": tables, "figures": list(self.figures), "formula": list(self.formula),
+            "tables": tables, "figures": [*self.figures, *facts.figures],
+            "formula": [*self.formula, *facts.formula],
         }  # fmt: skip
         if facts.missing:
-            return prose.withheld(missing=facts.missing, **found)
+            return withheld(Answer(sentence="", missing=facts.missing, **found))
         spoken = [words.squeezed(say.sentence()), *words.paragraphs(say.paragraphs())]
         return Answer(
             sentence=texts.plain(spoken[0]),
             paragraphs=[texts.plain(text) for text in spoken[1:]],
             printed=[texts.printed(text) for text in spoken],
-            references=list(self.references),
+            references=[*self.references, *facts.references],
             **found,
         )
+
+
+def withheld(answer: Answer, study: str = "") -> Answer:
+    """Return an answer without its conclusion, which names the cells without a result.
+
+    What was measured stays in its tables and values. study: one that the configuration leaves out.
+    """
+    missing = [f"{study}: {LEFT_OUT}"] if study else answer.missing
+    say = words.macros("withheld.j2", {"missing": missing, "study": study})
+    sentence, (paragraph,) = words.squeezed(say.sentence()), words.paragraphs(say.paragraphs())
+    changes = {"missing": missing, "sentence": sentence, "paragraphs": [paragraph], "printed": []}
+    return answer.model_copy(update=changes)
 
 
 def _collector(tables: list[Table]) -> Callable[..., str]:
     """What a template calls to show a table of rows; a table of no rows is none."""
 
-    def table(caption: str, rows: Sequence[Row], columns: Mapping[str, Head]) -> str:
-        """Keep a table of some columns of the rows, and say nothing in its place."""
+    def table(
+        caption: str,
+        rows: Sequence[Row],
+        columns: Mapping[str, Head],
+        plain: Sequence[str] = (),
+    ) -> str:
+        """Keep a table of some columns of the rows, and say nothing in its place.
+
+        plain: columns of numbers that nothing measured, so that they link to no run.
+        """
         if rows:
-            tables.append(table_of(caption, rows, columns))
+            tables.append(table_of(caption, rows, columns, plain))
         return ""
 
     return table
 
 
-def table_of(caption: str, rows: Sequence[Row], columns: Mapping[str, Head]) -> Table:
+def table_of(
+    caption: str, rows: Sequence[Row], columns: Mapping[str, Head], plain: Sequence[str] = ()
+) -> Table:
     """Return a table of some columns of rows: numbers with their runs, words for the rest."""
     heads = {key: (head, None) if isinstance(head, str) else head for key, head in columns.items()}
-    said = {key: more for key, (_, more) in heads.items() if isinstance(more, Mapping)}
+    units = {key: unit_of(key) if more is None else more for key, (_, more) in heads.items()}
+    said = {key: unit for key, unit in units.items() if not isinstance(unit, str)}
     given = [
-        Column(key=key, title=title, unit="" if key in said else more or unit_of(key))
-        for key, (title, more) in heads.items()
+        Column(key=key, title=title, unit=unit if isinstance(unit := units[key], str) else "")
+        for key, (title, _) in heads.items()
     ]
-    shown, runs = placed(given, rows), [row.runs for row in rows]
+    shown, runs = _placed(given, rows), [row.runs for row in rows]
+
+    def cell(row: Row, column: Column) -> Cell:
+        """A cell of a row."""
+        key = column.key
+        return row[key] if key in plain else _cell(row, column, said.get(key))
+
     return Table(
         caption=caption,
         columns=shown,
-        rows=[{one.key: _cell(row, one, said.get(one.key)) for one in shown} for row in rows],
+        rows=[{column.key: cell(row, column) for column in shown} for row in rows],
         runs=runs if any(runs) else [],
     )
 
 
-def _cell(row: Row, column: Column, said: Mapping[Any, str] | None) -> Cell:
+def _placed(columns: Sequence[Column], rows: Sequence[Row]) -> list[Column]:
+    """Return the columns, with the nodes after the workers where any workers span several.
+
+    Columns that hold the nodes stay as they are.
+    """
+    several = any((row.get("nodes") or 1) > 1 for row in rows)
+    shown = any(column.key == NODES.key for column in columns)
+    after = {"workers"} if several and not shown else set()
+    return [
+        one for column in columns for one in ([column, NODES] if column.key in after else [column])
+    ]
+
+
+def _cell(row: Row, column: Column, said: Said | None) -> Cell:
     found: Cell = row.get(column.key)
-    if said:
+    if isinstance(said, Mapping):
         return said[found]
+    if said:
+        return texts.plain(words.squeezed(str(said(row))))
     counted = found is not None and not row.runs  # a name of the row, and of no run
     if isinstance(found, Value) or counted or not column.unit:
         return found
     return row.value(column.key, column.unit)
+
+
+def doublings(one: float, other: float) -> float:
+    """Return |log2| of a ratio; 0 where an end is none."""
+    return abs(math.log2(one / other)) if one > 0 and other > 0 else 0.0

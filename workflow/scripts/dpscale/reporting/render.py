@@ -7,12 +7,10 @@ from typing import Any, Literal
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from dpscale.reporting.formula import with_formulas
-from dpscale.reporting.links import linked
 from dpscale.reporting.report import Report
 from dpscale.reporting.sources import Sources
 from dpscale.reporting.tables import NOTHING, Shown
-from dpscale.reporting.view import AnswerView, answer_view
+from dpscale.reporting.view import AnswerView, answer_view, said
 from dpscale.units import format_value, status_text
 
 Medium = Literal["html", "pdf"]
@@ -63,7 +61,9 @@ def render_report(report: Report, *, templates: Path, medium: Medium) -> str:
     environment.globals["medium"] = medium
     sources = Sources.of_runs(row["run"] for row in report.runs)
     sections = _sections(report, sources, image=medium == "pdf")
-    summary = [_finding(text, report, sources, medium) for text in report.summary]
+    summary = [
+        said(one.text, one.printed, sources, image=medium == "pdf") for one in report.summary
+    ]
     listed = _listed(report.runs, sources)  # what is linked is known once all else is written
     style = "style.css" if medium == "html" else "print.css"
     return environment.get_template("report.html.j2").render(
@@ -81,11 +81,6 @@ def render_report(report: Report, *, templates: Path, medium: Medium) -> str:
         statuses=[(status.replace("_", " "), count) for status, count in report.statuses.items()],
         style=Markup((templates / style).read_text(encoding="utf-8")),
     )
-
-
-def _finding(text: str, report: Report, sources: Sources, medium: Medium) -> Markup:
-    values = [value for answer in report.answers.values() for value in answer.values.values()]
-    return linked(with_formulas(text, image=medium == "pdf"), values, sources, only_certain=True)
 
 
 def _listed(runs: list[dict[str, Any]], sources: Sources) -> list[dict[str, Any]]:

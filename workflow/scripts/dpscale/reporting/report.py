@@ -13,9 +13,9 @@ from pydantic import BaseModel, ConfigDict
 from dpscale.reporting.answer import Answer, load_answers
 from dpscale.reporting.audits import audit_section
 from dpscale.reporting.pictures import Picture, read_picture
+from dpscale.reporting.summary import Highlight, load_highlight
 from dpscale.units import is_null
 
-SUMMARY = ("Q1", "Q2", "Q4.1")  # whose sentences open the report that is given no findings
 LACKING = ("not run yet", "failed")  # statuses that are no result
 RUN_COLUMNS = (
     "kind",
@@ -52,30 +52,24 @@ class TitleBlock(BaseModel):
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the report: its template prints the answers to its questions, in this order."""
+    """A part of the report: its template prints the answers to its questions, in this order.
+
+    letter: what the ids of its questions begin with.
+    """
 
     number: int
     title: str
     template: str
-    questions: tuple[str, ...]
+    letter: str
+    questions: tuple[str, ...] = ()
 
 
 PARTS = (
-    Part(
-        1,
-        "The data-parallel lab",
-        "part1.html.j2",
-        ("Q1", "Q2", "Q3.1", "Q3.2", "Q4.1", "Q4.2", "Q5", "Q6", "Q7"),
-    ),
-    Part(
-        2,
-        "The cluster-training assignment",
-        "part2.html.j2",
-        ("H1", "H2", "H3", "H4", "H5", "H6"),
-    ),
-    Part(3, "Studies of large batches", "part3.html.j2", ("S1", "S2", "S3", "S4")),
+    Part(1, "The data-parallel lab", "part1.html.j2", "Q"),
+    Part(2, "The cluster-training assignment", "part2.html.j2", "H"),
+    Part(3, "Studies of large batches", "part3.html.j2", "S"),
 )
-AUDITS = Part(4, "Audit of hand-collected tables", "audit.html.j2", ())
+AUDITS = Part(4, "Audit of hand-collected tables", "audit.html.j2", "A")
 
 
 @dataclass(frozen=True)
@@ -90,7 +84,7 @@ class Report:
     versions: list[tuple[str, str]]
     parts: tuple[Part, ...]
     answers: dict[str, Answer]
-    summary: list[str]
+    summary: list[Highlight]
     pictures: dict[str, Picture]
     runs: list[dict[str, Any]]
     statuses: dict[str, int]
@@ -106,21 +100,21 @@ def read_report(
     head: dict[str, Any],
     summary: Path | None = None,
     audits: Sequence[Path] = (),
-    parts: Sequence[Part] = PARTS,
+    questions: Sequence[str],
 ) -> Report:
     """Return the report of one results folder.
 
+    questions: ids of all questions in the order of the report.
+
     tables: folder with runs.parquet and, where there is one, provenance.json (machine, versions
-    and commit of the newest run); summary: a JSON list of the findings that open the report, the
-    sentences of SUMMARY without it; audits: files of hand-collected tables. Raises
-    MissingAnswerError for a question without an answer. A part of which the configuration plans
-    nothing is not in the report.
+    and commit of the newest run); summary: summary.json; audits: files of hand-collected tables.
+    Raises MissingAnswerError for a question without an answer. A part of which the configuration
+    plans nothing is not in the report.
     """
     found = {answer.id: answer for answer in load_answers(json.loads(answers.read_text("utf-8")))}
-    wanted = [question for part in parts for question in part.questions]
-    if absent := [question for question in wanted if question not in found]:
+    if absent := [question for question in questions if question not in found]:
         raise MissingAnswerError(f"{answers} has no answer to {', '.join(absent)}")
-    parts = _planned(parts, found)
+    parts = _planned(questions, found)
     chosen = {question: found[question] for part in parts for question in part.questions}
     audited = {a.id: a for a in (audit_section(p, n) for n, p in enumerate(audits, start=1))}
     names = [name for answer in chosen.values() for name in answer.figures]
@@ -137,7 +131,7 @@ def read_report(
         versions=_versions(provenance),
         parts=(*parts, *([replace(AUDITS, questions=tuple(audited))] if audited else [])),
         answers=chosen | audited,
-        summary=_summary(summary, chosen),
+        summary=_summary(summary),
         pictures={name: read_picture(figures, name) for name in dict.fromkeys(names)},
         runs=_runs(runs),
         statuses={str(name): int(statuses[name]) for name in sorted(statuses.index)},
@@ -146,8 +140,12 @@ def read_report(
     )
 
 
-def _planned(parts: Sequence[Part], found: dict[str, Answer]) -> Sequence[Part]:
+def _planned(questions: Sequence[str], found: dict[str, Answer]) -> Sequence[Part]:
     """The parts of which the configuration plans anything; all of them where it plans nothing."""
+    parts = [
+        replace(part, questions=tuple(one for one in questions if one.startswith(part.letter)))
+        for part in PARTS
+    ]
     planned = [p for p in parts if not all(found[question].left_out for question in p.questions)]
     return planned or parts
 
@@ -158,11 +156,11 @@ def _provenance(tables: Path) -> dict[str, Any]:
     return dict(json.loads(file.read_text("utf-8"))) if file.exists() else {}
 
 
-def _summary(findings: Path | None, answers: dict[str, Answer]) -> list[str]:
-    """The findings that open the report, else the sentences of SUMMARY."""
-    if findings:
-        return list(json.loads(findings.read_text("utf-8")))
-    return [answers[name].sentence for name in SUMMARY if name in answers]
+def _summary(findings: Path | None) -> list[Highlight]:
+    """The findings that open the report."""
+    return (
+        [load_highlight(one) for one in json.loads(findings.read_text("utf-8"))] if findings else []
+    )
 
 
 def _newest(runs: pd.DataFrame) -> str:

@@ -1,6 +1,7 @@
 """Answers as the templates show them: text, links and places, no value left to format."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -9,9 +10,10 @@ from markupsafe import Markup
 from dpscale.reporting import links, texts
 from dpscale.reporting.answer import Answer
 from dpscale.reporting.formula import as_image, as_mathml, with_formulas
-from dpscale.reporting.links import linked, reference
+from dpscale.reporting.links import reference
 from dpscale.reporting.sources import Sources
 from dpscale.reporting.tables import Shown, TableView, shown, table_view
+from dpscale.reporting.texts import Printed
 
 MOST_VALUES = 300  # of an answer
 
@@ -34,26 +36,29 @@ class AnswerView:
     missing: list[str]
 
 
+def said(text: str, printed: Sequence[Printed], sources: Sources, *, image: bool) -> Markup:
+    """Return a text with its formulas set, and its numbers linked to their runs."""
+    return links.printed(with_formulas(texts.with_runs(text, printed), image=image), sources)
+
+
 def answer_view(answer: Answer, sources: Sources, *, image: bool, first_table: int) -> AnswerView:
     """Return an answer ready to print.
 
     image: formulas as images instead of MathML; first_table: number of its first table.
     """
 
-    def prose(text: str, place: int) -> Markup:
-        """A text with its formulas set and its measurements linked."""
-        if not answer.printed:
-            return linked(with_formulas(text, image=image), answer.values.values(), sources)
-        with_runs = texts.with_runs(text, answer.printed[place])
-        return links.printed(with_formulas(with_runs, image=image), sources)
-
+    printed = answer.printed or [[]] * (1 + len(answer.paragraphs))
+    spoken = [
+        said(text, numbers, sources, image=image)
+        for text, numbers in zip([answer.sentence, *answer.paragraphs], printed, strict=True)
+    ]
     drawn = as_image if image else as_mathml
     return AnswerView(
         id=answer.id,
         anchor="answer-" + re.sub(r"[^A-Za-z0-9]+", "-", answer.id),
         question=with_formulas(answer.question, image=image),
-        sentence=prose(answer.sentence, 0),
-        paragraphs=[prose(text, place) for place, text in enumerate(answer.paragraphs, start=1)],
+        sentence=spoken[0],
+        paragraphs=spoken[1:],
         formulas=[drawn(tex, display=True) for tex in answer.formula],
         tables=[
             table_view(table, sources, number=number, image=image)

@@ -1,7 +1,7 @@
 """What a question's template may use: filters that write numbers, lists and counted things."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -9,19 +9,86 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from jinja2.runtime import LoopContext
 
+from dpscale.reporting import intervals, texts
 from dpscale.reporting.answer import Value
-from dpscale.reporting.answers import prose
+from dpscale.units import format_value, group_digits
 
 TEMPLATES = Path(__file__).resolve().parents[4] / "report"
+_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 _SPACE = re.compile(r"[ \t\n]+")  # not the no-break spaces of numbers
 _BEFORE_A_STOP = re.compile(r" ([,;.])")
 
 
-def by(rows: Iterable[Any], key: str) -> list[tuple[Any, list[Any]]]:
-    """Return the values of a column in the order in which they come, with the rows of each."""
+def join(items: Sequence[str], last: str = "and") -> str:
+    """Return items as a list in prose: `a`, `a and b`, `a, b and c`."""
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} {last} {items[-1]}"
+
+
+def number_word(number: int) -> str:
+    """Return a small whole number as a word (`two`), a larger one in digits."""
+    return _WORDS[number] if 0 <= number < len(_WORDS) else str(number)
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun in the right form: `one worker`, `two workers`."""
+    return f"{number_word(number)} {noun if number == 1 else plural or noun + 's'}"
+
+
+def digits(number: int, noun: str) -> str:
+    """Return a number in digits with its noun in the right form: `1 update`, `20 updates`."""
+    return f"{number} {noun if number == 1 else noun + 's'}"
+
+
+def verb(number: int, one: str, many: str) -> str:
+    """Return the form of a verb that agrees with a number of things."""
+    return one if number == 1 else many
+
+
+def capitalised(text: str) -> str:
+    """Return a text with its first letter in upper case."""
+    return text[:1].upper() + text[1:]
+
+
+def ordinal(number: int) -> str:
+    """Return `1st`, `2nd`, `3rd`, `4th`, `11th`."""
+    if number % 100 in (11, 12, 13):
+        return f"{number}th"
+    return f"{number}{_ORDINALS.get(number % 10, 'th')}"
+
+
+def batches(sizes: Sequence[int]) -> str:
+    """Return batch sizes per worker as prose: `b = 32, 128 and 512`."""
+    return f"b = {join([str(size) for size in sizes])}"
+
+
+def cells(pairs: Sequence[tuple[int, int]]) -> str:
+    """Return (workers, batch) cells by workers: `N = 2 with b = 32 and 128, N = 4 with b = 32`."""
+    by_workers: dict[int, list[int]] = {}
+    for workers, batch in pairs:
+        by_workers.setdefault(workers, []).append(batch)
+    return "; ".join(
+        f"N = {workers} with {batches(sizes)}" for workers, sizes in by_workers.items()
+    )
+
+
+def span(numbers: Sequence[int]) -> str:
+    """Return the range of some counts: `5`, or `5 to 8` when they differ."""
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def by(rows: Iterable[Any], *keys: str) -> list[tuple[Any, list[Any]]]:
+    """Return the values of a column in the order in which they come, with the rows of each.
+
+    Of several columns, their values are a tuple.
+    """
     groups: dict[Any, list[Any]] = {}
     for row in rows:
-        groups.setdefault(row[key], []).append(row)
+        found = tuple(row[key] for key in keys)
+        groups.setdefault(found if len(keys) > 1 else found[0], []).append(row)
     return list(groups.items())
 
 
@@ -42,16 +109,55 @@ def bare(value: Value) -> str:
     return value.bare
 
 
+def places(some: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]]) -> str:
+    """Return where something holds: `in all six cells`, or in how many of them and which."""
+    where = [(row["workers"], row["per_worker_batch"]) for row in some]
+    if len(some) < len(every):
+        number, total = number_word(len(some)), number_word(len(every))
+        return f"in {number} of the {total} cells ({cells(where)})"
+    if len(every) == 1:
+        return "in the one cell measured (N = {}, b = {})".format(*where[0])
+    return f"in {'both' if len(every) == 2 else f'all {number_word(len(every))}'} cells"
+
+
+def spread(values: Iterable[Value]) -> str:
+    """Return the range of some values: `1.43×`, of all their runs, or `1.20× to 1.43×`."""
+    ranked = sorted(values, key=lambda value: float(value.value or 0))
+    low, high = ranked[0].bare, ranked[-1].bare
+    if texts.plain(low) != texts.plain(high):
+        return f"{low} to {high}"
+    runs = dict.fromkeys(run for value in ranked for run in value.runs)
+    return texts.of_runs(texts.plain(low), list(runs))
+
+
+def points(value: Value | float) -> str:
+    """Return a difference of two fractions as unsigned percentage points."""
+    number = float(value.value or 0) if isinstance(value, Value) else value
+    text = f"{format_value(abs(100 * number), 'number')} percentage points"
+    return value.written(text) if isinstance(value, Value) else text
+
+
 FILTERS = {
-    "and": prose.join,
+    "against": intervals.against,
+    "and": join,
     "bare": bare,
+    "batches": batches,
     "by": by,
+    "capitalised": capitalised,
     "comma": comma,
-    "counted": prose.counted,
-    "median_of": prose.median_of,
+    "compare": intervals.compare,
+    "counted": counted,
+    "digits": digits,
+    "grouped": group_digits,
+    "in_unit": format_value,
+    "ordinal": ordinal,
+    "places": places,
+    "points": points,
     "semicolon": semicolon,
-    "against": prose.against,
-    "word": prose.number_word,
+    "span": span,
+    "spread": spread,
+    "verb": verb,
+    "word": number_word,
 }
 
 
@@ -65,7 +171,6 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= FILTERS
-    made.globals["FASTER"] = prose.FASTER
     return made
 
 

@@ -100,22 +100,15 @@ class Arms:
         assert spec.timing is not None
         assert spec.timing.direct_steps is not None
         assert spec.per_worker_batch is not None
-        self.by_name["buckets"] = Buckets(
-            make_buffers(sizes, place.device),
-            spec.timing.direct_steps,
-            spec.per_worker_batch,
-            make_clock(place.device),
-        )
+        buffers, clock = make_buffers(sizes, place.device), make_clock(place.device)
+        steps, samples = spec.timing.direct_steps, spec.per_worker_batch
+        self.by_name["buckets"] = Buckets(buffers, steps, samples, clock)
 
 
 def build_arms(
-    spec: Spec,
-    dataset: Dataset,
-    place: Place,
-    *,
-    ready: Ready,
+    spec: Spec, dataset: Dataset, place: Place, *, ready: Ready,
     loaded: Callable[[], Iterable[Batch]] | None,
-) -> Arms:
+) -> Arms:  # fmt: skip
     """The spec's arms, `buckets` left out, which needs steps before it.
 
     ready: an epoch without loading. loaded: gives epochs with loading. Arms that wrap the model

@@ -79,15 +79,9 @@ class Observer:
         operation = call.name.name.lower()
         for dtype, size in sizes.items():
             name = str(dtype).removeprefix("torch.")
-            self.rows.append(
-                {
-                    "phase": self._phase,
-                    "iteration": self._iteration,
-                    "index": len(self.rows),
-                    "operation": operation,
-                    "purpose": purpose(operation, name, self._phase),
-                    "dtype": name,
-                    "calls": 1,
-                    "bytes": size,
-                }
-            )
+            row = {
+                "phase": self._phase, "iteration": self._iteration, "index": len(self.rows),
+                "operation": operation, "purpose": purpose(operation, name, self._phase),
+                "dtype": name, "calls": 1, "bytes": size,
+            }  # fmt: skip
+            self.rows.append(row)

@@ -1,10 +1,12 @@
 """The device of a worker, how many there are, and what the work takes of it."""
 
 import os
+import socket
 import threading
 import time
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from pathlib import Path
 
 import torch
 
@@ -13,6 +15,7 @@ from dpscale.config.sections import HardwareConfig, TrainingConfig
 Sample = tuple[int, int]  # Unix time in microseconds, percent of the time since the sample before
 LONGEST_SAMPLE_US = 2_000_000  # NVML's are of 1/6 to 1 s
 POLL_S = 2.0  # NVML keeps a hundred samples or so
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 def available_devices(hardware: HardwareConfig) -> int:
@@ -23,6 +26,11 @@ def available_devices(hardware: HardwareConfig) -> int:
     if hardware.device == "cuda":
         return torch.cuda.device_count()
     return max(1, len(os.sched_getaffinity(0)) // hardware.threads_per_worker)
+
+
+def machine_id() -> str:
+    """What all processes under one kernel share, in containers and network namespaces too."""
+    return _BOOT_ID.read_text().strip() if _BOOT_ID.exists() else socket.gethostname()
 
 
 def visible_units(hardware: HardwareConfig) -> list[str]:

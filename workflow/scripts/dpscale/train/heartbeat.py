@@ -94,7 +94,7 @@ class _Beats(threading.Thread):
         beat = store.get(key).decode() if store.check([key]) else ""
         last, since = self._seen
         silent_s = time.monotonic() - since
-        if beat in (last, DONE) and beat != DONE and silent_s > SILENCE_S:
+        if beat == last != DONE and silent_s > SILENCE_S:
             _, node, process = beat.split() if beat else ("", "", "unknown")
             message = (
                 f"process {process} has not answered for {silent_s:.0f} s; it was stopped, hangs, "

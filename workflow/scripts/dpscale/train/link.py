@@ -1,7 +1,10 @@
 """The link between workers, alone: all-reduces without training, and raw TCP beside them."""
 
+import os
 import random
+import socket
 import statistics
+import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -13,13 +16,14 @@ import torch.distributed as dist
 from torch import Tensor
 
 from dpscale.plan import Spec
+from dpscale.plan.spec import Messages
+from dpscale.processes import interface_address
 from dpscale.train.clock import make_clock
+from dpscale.train.counted import sent_between, sent_bytes
 from dpscale.train.data import Dataset
-from dpscale.train.interfaces import sent_between, sent_bytes
 from dpscale.train.measurement import Measurement
-from dpscale.train.network import network_on_paper
+from dpscale.train.network import network_on_paper, payload_bytes
 from dpscale.train.progress import Meter
-from dpscale.train.tcp_ring import TcpRing
 from dpscale.train.worker import Place
 
 # DDP's caps: of the bucket that fills first, and of all others (bucket_cap_mb = 25).
@@ -36,22 +40,25 @@ FEWEST_REPEATS = 5
 REPEAT_S = 0.05
 MOST_IN_A_ROW = 100
 COUNTED = 3  # all-reduces over which interface bytes are counted
-Rows = list[dict[str, Any]]
+TCP_TIMEOUT_S = 60.0
+BLOCK_BYTES = 2**20
+# A transfer long enough that its start does not count, and short enough to repeat. It is no shorter
+# than the largest message either: what a switch lets through in a burst would flatter a small one.
+TRANSFER_S = 0.2
+FEWEST_BYTES = 2**18
+MOST_BYTES = 64 * 2**20
 
 
-def ddp_bucket_bytes(payload_bytes: int) -> list[int]:
+def ddp_bucket_bytes(payload: int) -> list[int]:
     """Sizes of the buckets that DDP makes of a payload of whole float32 items; they sum to it.
 
     Raises ValueError for a payload that is not positive or no multiple of 4 bytes.
     """
-    if payload_bytes <= 0 or payload_bytes % ITEM_BYTES:
-        raise ValueError(f"a payload of {payload_bytes} bytes: give a positive multiple of 4")
-    sizes, left = [min(payload_bytes, FIRST_BUCKET_BYTES)], payload_bytes
-    left -= sizes[0]
-    while left:
-        sizes.append(min(left, BUCKET_BYTES))
-        left -= sizes[-1]
-    return sizes
+    if payload <= 0 or payload % ITEM_BYTES:
+        raise ValueError(f"a payload of {payload} bytes: give a positive multiple of 4")
+    first = min(payload, FIRST_BUCKET_BYTES)
+    starts = range(first, payload, BUCKET_BYTES)
+    return [first, *(min(BUCKET_BYTES, payload - start) for start in starts)]
 
 
 def make_buffers(sizes: list[int], device: torch.device) -> list[Tensor]:
@@ -87,13 +94,9 @@ class AllReduce:
 
 
 def payload_times(
-    payload_bytes: int,
-    place: Place,
-    *,
-    repeats: int,
-    budget_s: float,
+    payload: int, place: Place, *, repeats: int, budget_s: float,
     enough: Callable[[list[float]], bool],
-) -> tuple[list[float], float]:
+) -> tuple[list[float], float]:  # fmt: skip
     """Seconds of each all-reduce of a payload in DDP-sized buckets, and its interface bytes.
 
     The bytes of one all-reduce are summed over the workers' network namespaces; rank 0 knows them,
@@ -103,20 +106,19 @@ def payload_times(
     if place.workers == 1:
         before = sent_bytes(place)
         return [0.0], float(sum(sent_between(before, sent_bytes(place)).values()))
-    reduce = AllReduce(make_buffers(ddp_bucket_bytes(payload_bytes), place.device), place)
-    meter = Meter("all-reduce", "repeat", max(repeats, FEWEST_REPEATS), shown=place.leads)
+    reduce = AllReduce(make_buffers(ddp_bucket_bytes(payload), place.device), place)
+    least = max(repeats, FEWEST_REPEATS)
+    meter = Meter("all-reduce", "repeat", least, shown=place.leads)
     times: list[float] = []
     start = time.perf_counter()
     while True:
         spent_s, done = time.perf_counter() - start, len(times)
-        late = spent_s > budget_s and done >= FEWEST_REPEATS
-        wanted = done < max(repeats, FEWEST_REPEATS)
+        late, wanted = spent_s > budget_s and done >= FEWEST_REPEATS, done < least
         if place.agree(place.leads and (late or (not wanted and enough(times)))):
             break
         times.append(reduce.seconds())
-        meter.step(
-            note=f"{times[-1]:.4f} s", left_s=None if wanted else max(0.0, budget_s - spent_s)
-        )
+        left_s = None if wanted else max(0.0, budget_s - spent_s)
+        meter.step(note=f"{times[-1]:.4f} s", left_s=left_s)
     reduce.in_a_row = COUNTED
     before = sent_bytes(place)
     reduce.seconds()
@@ -124,14 +126,14 @@ def payload_times(
     return times, sum(sent.values()) / COUNTED
 
 
-def tcp_rate(payload_bytes: int, place: Place) -> float | None:
+def tcp_rate(payload: int, place: Place) -> float | None:
     """Bytes per second of raw TCP from each worker to the next, median of a few transfers.
 
     None where the backend does not use TCP, and for one worker.
     """
     if place.workers == 1 or dist.get_backend() != "gloo":
         return None
-    with TcpRing(place, largest_message=max(ddp_bucket_bytes(payload_bytes))) as ring:
+    with TcpRing(place, largest_message=max(ddp_bucket_bytes(payload))) as ring:
         return ring.bytes / statistics.median(ring.seconds() for _ in range(FEWEST_REPEATS))
 
 
@@ -140,8 +142,9 @@ def measure_link(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
 
     The rows of `messages`: operation, bytes, repeat, seconds (of the slowest worker).
     """
-    assert spec.messages is not None
-    sizes = list(spec.messages.bytes) or message_bytes(_payload_bytes(spec, dataset))
+    messages = spec.messages
+    assert messages is not None
+    sizes = list(messages.bytes) or message_bytes(payload_bytes(network_on_paper(spec, dataset)))
     operations: dict[tuple[str, int], Callable[[], float]] = {}
     for size in sizes:
         buffers = make_buffers([size], place.device)
@@ -150,36 +153,154 @@ def measure_link(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
         if spec.hardware.backend == "gloo" and place.workers > 1:
             ring = opened.enter_context(TcpRing(place, largest_message=max(sizes)))
             operations["tcp", ring.bytes] = ring.seconds
-        rows = _repeat(spec, operations, place)
+        rows = _repeat(spec, messages, operations, place)
     return Measurement(fields={"messages": rows if place.leads else []})
 
 
-def message_bytes(payload_bytes: int) -> list[int]:
+def message_bytes(payload: int) -> list[int]:
     """Sizes of messages for a model, ascending in equal ratios up to the cap of a bucket."""
-    smallest = min(payload_bytes, int(BUCKET_BYTES * WIDEST_START))
+    smallest = min(payload, int(BUCKET_BYTES * WIDEST_START))
     sizes = np.geomspace(smallest, BUCKET_BYTES, MESSAGE_SIZES)
     return [max(1, round(size / ITEM_BYTES)) * ITEM_BYTES for size in sizes]
 
 
 def _repeat(
-    spec: Spec, operations: dict[tuple[str, int], Callable[[], float]], place: Place
-) -> Rows:
-    assert spec.messages is not None
-    rows: Rows = []
+    spec: Spec, messages: Messages, operations: dict[tuple[str, int], Callable[[], float]],
+    place: Place,
+) -> list[dict[str, Any]]:  # fmt: skip
+    rows: list[dict[str, Any]] = []
     order, start = random.Random(spec.seeds[0]), time.perf_counter()
-    meter = Meter(spec.run, "repeat", spec.messages.repeats, shown=place.leads)
-    for repeat in range(spec.messages.repeats):
-        late = time.perf_counter() - start > spec.messages.budget_s
+    meter = Meter(spec.run, "repeat", messages.repeats, shown=place.leads)
+    for repeat in range(messages.repeats):
+        late = time.perf_counter() - start > messages.budget_s
         if place.agree(place.leads and late and repeat >= FEWEST_REPEATS):
             break
         for name, size in order.sample(list(operations), len(operations)):
             seconds = operations[name, size]()
             rows.append({"operation": name, "bytes": size, "repeat": repeat, "seconds": seconds})
         last = [row["bytes"] / row["seconds"] for row in rows[-len(operations) :]]
-        meter.step(note=f"{np.max(last) / 1e6:.1f} MB/s")
+        meter.step(note=f"{max(last) / 1e6:.1f} MB/s")
     return rows
 
 
-def _payload_bytes(spec: Spec, dataset: Dataset) -> int:
-    model = network_on_paper(spec, dataset)
-    return sum(p.nelement() * p.element_size() for p in model.parameters() if p.requires_grad)
+class TcpRing:
+    """A ring of raw TCP connections between the workers: what the link gives without a library.
+
+    Every worker sends to the next one at the same time, as in a ring all-reduce, over the same
+    interface as the backend: the ceiling of the all-reduce's bus bandwidth. The ring is open for
+    the length of a block; `bytes` is the size of one transfer. Raises ConnectionError that names
+    rank and address where a neighbour cannot be reached: on every worker while the ring is being
+    opened, so that nobody waits for a worker that gave up.
+    """
+
+    def __init__(self, place: Place, *, largest_message: int) -> None:
+        self._place = place
+        self._before = (place.rank - 1) % place.workers
+        self._after = (place.rank + 1) % place.workers
+        self._sockets: list[socket.socket] = []
+        self._unsent: OSError | None = None
+        self._sent_block = memoryview(bytes(BLOCK_BYTES))
+        self._received_block = memoryview(bytearray(BLOCK_BYTES))
+        self.bytes = max(FEWEST_BYTES, min(largest_message, MOST_BYTES))
+
+    def __enter__(self) -> "TcpRing":
+        try:
+            self._listen()
+            self._connect()
+            self._fit_to_the_link()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for opened in self._sockets:
+            opened.close()
+
+    def seconds(self) -> float:
+        """Seconds until every worker has received `bytes`, on every worker."""
+        self._place.wait()
+        start = time.perf_counter()
+        sender = threading.Thread(target=self._send, daemon=True)
+        sender.start()
+        self._receive()
+        own_s = time.perf_counter() - start
+        sender.join()  # no longer than the timeout of its socket
+        if self._unsent:
+            raise self._error(f"sending to rank {self._after}", self._to, self._unsent)
+        return max(self._place.share(own_s))
+
+    def _listen(self) -> None:
+        """Opens a socket on the interface of the backend."""
+        failure = None
+        try:
+            self._listener = socket.create_server((_address(), 0))
+            self._listener.settimeout(TCP_TIMEOUT_S)
+            self._sockets.append(self._listener)
+        except OSError as error:
+            interface = os.environ.get("GLOO_SOCKET_IFNAME", "the address of the host's name")
+            failure = f"rank {self._place.rank}: listening on {interface}: {error}"
+        self._agree(failure)
+
+    def _connect(self) -> None:
+        """Opens a connection to the next worker and takes one from the previous."""
+        addresses = self._place.share(self._listener.getsockname())
+        self._to, self._from = addresses[self._after], addresses[self._before]
+        failure, step, address = None, f"connecting to rank {self._after}", self._to
+        try:
+            self._next = socket.create_connection(self._to, timeout=TCP_TIMEOUT_S)
+            self._sockets.append(self._next)
+            step, address = f"waiting for rank {self._before}", self._from
+            self._previous, _ = self._listener.accept()
+            self._sockets.append(self._previous)
+            self._previous.settimeout(TCP_TIMEOUT_S)
+        except OSError as error:
+            failed = self._error(step, address, error)
+            failure = f"{failed}; name the interface in GLOO_SOCKET_IFNAME"
+        self._agree(failure)
+
+    def _agree(self, failure: str | None) -> None:
+        """Raises on every worker what failed on any."""
+        failures = [one for one in self._place.share(failure) if one]
+        if failures:
+            raise ConnectionError("; ".join(failures))
+
+    def _fit_to_the_link(self) -> None:
+        """A transfer of TRANSFER_S or of the largest message; as large on all as on rank 0."""
+        self.seconds()  # the first one fills the congestion window
+        fitting = int(self.bytes * TRANSFER_S / self.seconds())
+        self.bytes = self._place.share(min(max(fitting, self.bytes), MOST_BYTES))[0]
+
+    def _send(self) -> None:
+        left = self.bytes
+        try:
+            while left:
+                size = min(BLOCK_BYTES, left)
+                self._next.sendall(self._sent_block[:size])
+                left -= size
+        except OSError as error:
+            self._unsent = error
+
+    def _receive(self) -> None:
+        left, of = self.bytes, f"receiving from rank {self._before}"
+        while left:
+            try:
+                received = self._previous.recv_into(self._received_block[: min(BLOCK_BYTES, left)])
+            except OSError as error:
+                raise self._error(of, self._from, error) from None
+            if not received:
+                raise self._error(of, self._from, "it closed the connection")
+            left -= received
+
+    def _error(self, what: str, address: tuple[str, int], why: object) -> ConnectionError:
+        return ConnectionError(f"rank {self._place.rank}: {what} at {address[0]}: {why}")
+
+
+def _address() -> str:
+    """IPv4 address that gloo uses too: that of GLOO_SOCKET_IFNAME, else of the host's name."""
+    if name := os.environ.get("GLOO_SOCKET_IFNAME"):
+        return interface_address(name.split(",")[0])
+    try:
+        return socket.gethostbyname(socket.gethostname())
+    except OSError:
+        return "127.0.0.1"

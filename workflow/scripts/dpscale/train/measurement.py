@@ -30,12 +30,8 @@ class StepLog:
         """Append the steps of an epoch, which is epoch `number` of its repeat."""
         steps = len(epoch.samples)
         constant = {
-            "seed": seed,
-            "arm": arm,
-            "repeat": repeat,
-            "epoch": number,
-            "rank": self._rank,
-        }
+            "seed": seed, "arm": arm, "repeat": repeat, "epoch": number, "rank": self._rank
+        }  # fmt: skip
         self._parts.append(
             {name: np.array([value] * steps, dtype=object) for name, value in constant.items()}
             | {"step": np.arange(steps), "samples": epoch.samples}
@@ -63,8 +59,3 @@ def mean_of_known(values: list[float | None]) -> float | None:
     """Mean of the values that are known; None where there is none."""
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
-
-
-def most_of_known(values: list[int | None]) -> int | None:
-    """Largest of the values that are known; None where there is none."""
-    return max((value for value in values if value is not None), default=None)

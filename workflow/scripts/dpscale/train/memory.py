@@ -1,11 +1,21 @@
-"""Memory of one worker: a budget that really limits it, its peak, and running out of it."""
+"""Memory of one worker: a budget that really limits it, its peak, and running out of it.
 
+Under a budget a failed allocation mostly raises, but some libraries under torch do not check for it
+and crash: the work is done in a child, whose parent has no budget and is there to say so.
+"""
+
+import os
 import resource
-from collections.abc import Iterator
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import torch
+
+from dpscale.processes import end_with_parent
 
 HOST_SIGNS = ("can't allocate memory", "not enough memory", "Cannot allocate memory", "bad_alloc")
 DEVICE_SIGNS = (
@@ -31,6 +41,44 @@ def memory_budget(budget_bytes: int | None) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def run_in_child(work: Callable[[], None]) -> str | None:
+    """Do the work in a forked child and wait for it.
+
+    Returns the name of the signal that ended the child, None where it ended by itself. Raises
+    RuntimeError with the child's own error where the work raised one.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    reader, writer = os.pipe()
+    parent = os.getpid()
+    child = os.fork()
+    if child == 0:
+        end_with_parent(parent)
+        _work_and_exit(work, writer)
+    os.close(writer)
+    with os.fdopen(reader, encoding="utf-8") as pipe:
+        error = pipe.read()
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        return signal.Signals(os.WTERMSIG(status)).name
+    if os.WEXITSTATUS(status):
+        raise RuntimeError(error or f"ended with status {os.WEXITSTATUS(status)}")
+    return None
+
+
+def _work_and_exit(work: Callable[[], None], writer: int) -> None:
+    status = 1
+    try:
+        work()
+        status = 0
+    except Exception as error:
+        traceback.print_exc()
+        os.write(writer, f"{type(error).__name__}: {error}".encode())
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
 
 
 class PeakMemory:
@@ -64,9 +112,9 @@ def is_out_of_memory(error: BaseException, *, on_cpu: bool = True, limited: bool
     """Whether an exception says that an allocation failed where the work is done.
 
     on_cpu: that is the host, whose memory concerns no work on a GPU. limited: a memory budget was
-    in force. oneDNN then reports a failed allocation as a primitive
-    that it could not create or run, words that without a budget may mean something else. The
-    allocation may stand behind the exception: a CUDA graph whose capture it ends fails in turn.
+    in force. oneDNN then reports a failed allocation as a primitive that it could not create or
+    run, words that without a budget may mean something else. The allocation may stand behind the
+    exception: a CUDA graph whose capture it ends fails in turn.
     """
     earlier = error.__cause__ or error.__context__
     return _is_failed_allocation(error, on_cpu, limited) or (

@@ -26,9 +26,11 @@ def network_on_paper(spec: Spec, dataset: Dataset) -> nn.Module:
 def _network(spec: Spec, dataset: Dataset) -> nn.Module:
     channels, height, _ = dataset.image_shape
     return build_model(
-        spec.model.name,
-        in_channels=channels,
-        classes=dataset.classes,
-        image_size=height,
+        spec.model.name, in_channels=channels, classes=dataset.classes, image_size=height,
         zero_gamma=spec.model.zero_gamma,
-    )
+    )  # fmt: skip
+
+
+def payload_bytes(network: nn.Module) -> int:
+    """Bytes of a network's gradient."""
+    return sum(p.nelement() * p.element_size() for p in network.parameters() if p.requires_grad)

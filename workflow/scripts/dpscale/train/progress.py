@@ -50,14 +50,9 @@ class Meter:
         self._parts += parts
 
     def watched(
-        self,
-        batches: Iterable[Batch],
-        losses: list[Tensor],
-        *,
-        steps: int,
-        samples: int,
+        self, batches: Iterable[Batch], losses: list[Tensor], *, steps: int, samples: int,
         timed: bool = False,
-    ) -> Iterator[Batch]:
+    ) -> Iterator[Batch]:  # fmt: skip
         """The batches of one unit, between which steps are told of: a look at the clock a step.
 
         losses: gets the loss of each step; steps: of the unit; samples: of a step, all workers';
@@ -84,14 +79,9 @@ class Meter:
             yield batch
 
     def step(
-        self,
-        *,
-        steps: int | None = None,
-        loss: float | None = None,
-        samples_per_s: float | None = None,
-        note: str = "",
-        left_s: float | None = None,
-    ) -> None:
+        self, *, steps: int | None = None, loss: float | None = None,
+        samples_per_s: float | None = None, note: str = "", left_s: float | None = None,
+    ) -> None:  # fmt: skip
         """One unit of the work is done; a unit beyond the planned ones says what is left at most.
 
         steps: so far in all units, for units whose batches are not `watched`.
@@ -109,16 +99,9 @@ class Meter:
         self._tell(progress, line=planned, last=planned and progress.done_frac == 1)
 
     def _progress(
-        self,
-        *,
-        inside: float = 0.0,
-        step: int | None,
-        steps: int | None,
-        loss: float | None,
-        samples_per_s: float | None,
-        note: str = "",
-        left_s: float | None = None,
-    ) -> Progress:
+        self, *, inside: float = 0.0, step: int | None, steps: int | None, loss: float | None,
+        samples_per_s: float | None, note: str = "", left_s: float | None = None,
+    ) -> Progress:  # fmt: skip
         elapsed_s = time.perf_counter() - self._start
         position = max(self._begun - 1, 0) * self._units + self._done + inside
         total = self._parts * self._units

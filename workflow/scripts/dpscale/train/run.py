@@ -9,50 +9,33 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from dpscale.plan import Spec
 from dpscale.processes import node_name
 from dpscale.provenance import now, provenance
 from dpscale.records import Record, write_record, write_steps
-from dpscale.train.child import run_in_child
 from dpscale.train.data import BatchExceedsDatasetError, Dataset, load_dataset
 from dpscale.train.device import (
     available_devices,
     device_model,
+    machine_id,
     most_shared,
     visible_units,
 )
-from dpscale.train.interfaces import machine_id
 from dpscale.train.measurement import Measurement
-from dpscale.train.memory import is_out_of_memory, memory_budget
-from dpscale.train.network import network_on_paper
+from dpscale.train.memory import is_out_of_memory, memory_budget, run_in_child
+from dpscale.train.network import network_on_paper, payload_bytes
 from dpscale.train.worker import Place, join_workers
 
+Measure = Callable[[Spec, Dataset, Place], Measurement]
 CRASHES_OF_MEMORY = ("SIGSEGV", "SIGABRT", "SIGBUS")
-# By kind of run. Resolved when a run asks for it: every worker waits for what it imports.
-MEASURES = {
-    "timed": "dpscale.train.timed:measure_timed",
-    "training": "dpscale.train.trained:measure_trained",
-    "ledger": "dpscale.train.ledger:measure_ledger",
-    "link": "dpscale.train.link:measure_link",
-    "search": "dpscale.train.studies.search:measure_search",
-    "scaled": "dpscale.train.studies.scaled:measure_scaled",
-    "averaging": "dpscale.train.studies.averaging:measure_averaging",
-    "learners": "dpscale.train.studies.learners:measure_learners",
-    "local": "dpscale.train.studies.local:measure_local",
-}
 STEP_COLUMNS = ("seed", "arm", "repeat", "epoch", "rank", "step", "samples", "step_s", "loss")
 
 
-def measure_of(spec: Spec) -> Callable[[Spec, Dataset, Place], Measurement]:
-    """The measurement that a spec asks for, imported now."""
-    measure: Callable[[Spec, Dataset, Place], Measurement] = resolve_name(MEASURES[spec.kind])
-    return measure
-
-
-def run(spec: Spec, *, record: Path, steps: Path) -> None:
+def run(spec: Spec, measure: str, *, record: Path, steps: Path) -> None:
     """Does a run on this worker; rank 0 writes its record and its steps.
+
+    measure: module and function, resolved here: every worker waits for what it imports.
 
     Out of memory, a loss that is not finite, a batch beyond the dataset and missing devices (not in
     a job of Slurm that asked for them) are outcomes: they are recorded. Every other failure raises,
@@ -64,25 +47,23 @@ def run(spec: Spec, *, record: Path, steps: Path) -> None:
             frame.write(Measurement(status="unavailable", message=missing))
         return
     if spec.memory_budget_bytes is None:
-        _run(spec, frame)
-    elif crash := run_in_child(lambda: _run(spec, frame)):
+        _run(spec, measure, frame)
+    elif crash := run_in_child(lambda: _run(spec, measure, frame)):
         if crash not in CRASHES_OF_MEMORY:
             raise RuntimeError(f"ended by {crash}")
         frame.describe(load_dataset(spec.data), Place(0, 1, 1, torch.device("cpu")))
-        frame.write(
-            Measurement(
-                status="out_of_memory",
-                message=f"batch {spec.per_worker_batch}: {crash} within the memory budget: a "
-                "library under torch did not check an allocation",
-            )
+        message = (
+            f"batch {spec.per_worker_batch}: {crash} within the memory budget: a library under "
+            "torch did not check an allocation"
         )
+        frame.write(Measurement(status="out_of_memory", message=message))
 
 
-def _run(spec: Spec, frame: "_Frame") -> None:
+def _run(spec: Spec, measure: str, frame: "_Frame") -> None:
     with join_workers(spec) as place:
         dataset = load_dataset(spec.data)
         frame.describe(dataset, place)
-        outcome, writes = _measure(spec, dataset, place, frame)
+        outcome, writes = _measure(spec, resolve_name(measure), dataset, place, frame)
         if writes:
             _write(frame, outcome)
         if outcome.status == "out_of_memory" and spec.workers > 1:
@@ -100,13 +81,12 @@ def _write(frame: "_Frame", outcome: Measurement) -> None:
 
 
 def _measure(
-    spec: Spec, dataset: Dataset, place: Place, frame: "_Frame"
+    spec: Spec, measure: Measure, dataset: Dataset, place: Place, frame: "_Frame"
 ) -> tuple[Measurement, bool]:
     """The outcome of the measurement, and whether this worker is the one to write it.
 
     A worker that runs out of memory writes at once, whatever its rank: its peers may hang.
     """
-    measure = measure_of(spec)
     try:
         with memory_budget(spec.memory_budget_bytes):
             return measure(spec, dataset, place), place.leads
@@ -118,9 +98,7 @@ def _measure(
             text = " ".join(str(error).split())[:200]
             message = f"rank {place.rank}, batch {spec.per_worker_batch}: {text}"
             return Measurement(status="out_of_memory", message=message), True
-        if (
-            spec.workers > 1 and frame.recorded()
-        ):  # a peer ran out of memory and took the group with it
+        if spec.workers > 1 and frame.recorded():  # a peer out of memory took the group with it
             return Measurement(), False
         raise
 
@@ -132,7 +110,7 @@ def _missing_devices(spec: Spec) -> str | None:
     """
     devices = available_devices(spec.hardware)
     asked = spec.scatter_devices or int(os.environ.get("LOCAL_WORLD_SIZE", 1))
-    if spec.study == "data_parallel" and spec.hardware.device == "cpu":
+    if spec.scatter_devices and spec.hardware.device == "cpu":
         return "DataParallel splits a batch over GPUs, and hardware.device is cpu"
     shared = spec.hardware.allow_oversubscription and not spec.scatter_devices
     if devices >= asked or (devices and shared):
@@ -160,13 +138,11 @@ class _Frame:
 
     def describe(self, dataset: Dataset, place: Place) -> None:
         """Notes the sizes of dataset and model, and how the workers share the devices."""
-        model = network_on_paper(self._spec, dataset)
-        hardware = self._spec.hardware
+        model, hardware = network_on_paper(self._spec, dataset), self._spec.hardware
         own = ((machine_id(), visible_units(hardware)), node_name())
         seen, names = zip(*place.share(own), strict=True)
-        workers, devices = most_shared(
-            seen, 1 if hardware.device == "cuda" else hardware.threads_per_worker
-        )
+        units_per_device = 1 if hardware.device == "cuda" else hardware.threads_per_worker
+        workers, devices = most_shared(seen, units_per_device)
         self._fields = {
             "nodes": place.nodes,
             "rank_nodes": list(names),
@@ -175,7 +151,9 @@ class _Frame:
             "devices_per_machine": devices,
             "train_samples": len(dataset.train),
             "test_samples": len(dataset.test),
-            **_sizes(model),
+            "parameters": sum(p.nelement() for p in model.parameters() if p.requires_grad),
+            "payload_bytes": payload_bytes(model),
+            "buffer_bytes": sum(b.nelement() * b.element_size() for b in model.buffers()),
         }
 
     def recorded(self) -> bool:
@@ -191,33 +169,17 @@ class _Frame:
         spec = self._spec
         write_steps(self._steps, measurement.steps or {name: np.empty(0) for name in STEP_COLUMNS})
         facts = provenance(
-            device=device_model(spec.hardware),
-            devices=available_devices(spec.hardware),
+            device=device_model(spec.hardware), devices=available_devices(spec.hardware),
             backend=spec.hardware.backend,
-        )
+        )  # fmt: skip
         record = Record(
-            run=spec.run,
-            status=measurement.status,
-            message=measurement.message,
-            spec=spec.model_dump(mode="json"),
-            provenance=facts,
-            started_at=self._started_at,
-            finished_at=now(),
-            wall_s=time.perf_counter() - self._start,
-            **self._fields,
+            run=spec.run, status=measurement.status, message=measurement.message,
+            spec=spec.model_dump(mode="json"), provenance=facts, started_at=self._started_at,
+            finished_at=now(), wall_s=time.perf_counter() - self._start, **self._fields,
             **measurement.fields,
-        )
+        )  # fmt: skip
         write_record(self._record, record)
 
 
 def _stamp(path: Path) -> int | None:
     return path.stat().st_mtime_ns if path.exists() else None
-
-
-def _sizes(model: nn.Module) -> dict[str, int]:
-    trainable = [p for p in model.parameters() if p.requires_grad]
-    return {
-        "parameters": sum(p.nelement() for p in trainable),
-        "payload_bytes": sum(p.nelement() * p.element_size() for p in trainable),
-        "buffer_bytes": sum(b.nelement() * b.element_size() for b in model.buffers()),
-    }

@@ -16,13 +16,15 @@ from torch.func import functional_call, stack_module_state, vmap
 from torch.nn.functional import cross_entropy
 
 from dpscale.train.data import Batch
-from dpscale.train.models.plain import Plain
+from dpscale.train.models import Plain
 
 IN_A_ROW = (nn.Flatten, nn.Linear, nn.ReLU)  # layers whose rows are known to `_in_a_row`
 
 
 class Stack:
     """k networks of one architecture; `parameters` and `buffers` are of shape [k, ...] by name."""
+
+    parameters_dim: int | None = 0  # None: learners share one set of parameters, of shape [...]
 
     def __init__(self, networks: Sequence[nn.Module], device: torch.device) -> None:
         """`networks` are copied; each keeps its own initial values."""
@@ -52,7 +54,8 @@ class Stack:
             result: Tensor = functional_call(self._template, (parameters, buffers), (x,))
             return result
 
-        mapped = vmap(one, in_dims=(0, 0, None if shared else 0), randomness="different")
+        dims = (self.parameters_dim, 0, None if shared else 0)
+        mapped = vmap(one, in_dims=dims, randomness="different")
         result: Tensor = mapped(self.parameters, self.buffers, images)
         return result
 

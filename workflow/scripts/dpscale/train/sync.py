@@ -11,11 +11,8 @@ from typing import Any, Protocol
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.distributed.algorithms.ddp_comm_hooks import (
-    debugging_hooks,
-    default_hooks,
-    powerSGD_hook,
-)
+from torch.distributed.algorithms.ddp_comm_hooks import debugging_hooks, default_hooks
+from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as powersgd
 from torch.nn.parallel import DistributedDataParallel
 
 # PowerSGD reduces plainly until the buckets are rebuilt: its state belongs to buckets.
@@ -50,27 +47,25 @@ class AllReduce:
 
     def wrap(self, module: nn.Module, device: torch.device) -> nn.Module:
         """The module in DistributedDataParallel, with its hook registered."""
-        parameters = inspect.signature(DistributedDataParallel.__init__).parameters
         # torch 2.14 renamed the argument; older versions know the old name alone.
-        name = "forward_sync_buffers" if "forward_sync_buffers" in parameters else None
-        options: dict[str, Any] = {name or "broadcast_buffers": self.broadcast_buffers}
+        known = inspect.signature(DistributedDataParallel.__init__).parameters
+        name = "forward_sync_buffers" if "forward_sync_buffers" in known else "broadcast_buffers"
+        options: dict[str, Any] = {name: self.broadcast_buffers}
         if device.type == "cuda":
             options["device_ids"] = [device.index]
         model = DistributedDataParallel(module, **options)
         if self.hook is not None:
-            model.register_comm_hook(self._state(), self.hook)
+            state = None
+            if self.hook is powersgd.powerSGD_hook:
+                state = powersgd.PowerSGDState(None, start_powerSGD_iter=POWERSGD_START)
+            model.register_comm_hook(state, self.hook)
         return model
-
-    def _state(self) -> Any:
-        if self.hook is not powerSGD_hook.powerSGD_hook:
-            return None
-        return powerSGD_hook.PowerSGDState(None, start_powerSGD_iter=POWERSGD_START)
 
 
 HOOKS: dict[str, Hook] = {
     "fp16": default_hooks.fp16_compress_hook,
     "bf16": default_hooks.bf16_compress_hook,
-    "powersgd": powerSGD_hook.powerSGD_hook,
+    "powersgd": powersgd.powerSGD_hook,
 }
 
 

@@ -8,31 +8,34 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.parallel import DistributedDataParallel
 
 from dpscale.plan import Spec
 from dpscale.plan.spec import Timing
 from dpscale.train.arms import Arm, Arms, Ready, build_arms
-from dpscale.train.data import Batch, Dataset, Loader, build_loader
+from dpscale.train.clock import PHASES, make_clock
+from dpscale.train.collectives import Observer
+from dpscale.train.counted import count_steps
+from dpscale.train.data import Batch, Dataset
 from dpscale.train.device import Utilisation
-from dpscale.train.loop import Epoch
-from dpscale.train.measurement import (
-    Measurement,
-    StepLog,
-    gather_steps,
-    mean_of_known,
-    most_of_known,
-)
+from dpscale.train.loop import Epoch, train_epoch
+from dpscale.train.measurement import Measurement, StepLog, gather_steps, mean_of_known
 from dpscale.train.memory import PeakMemory
 from dpscale.train.progress import Meter
-from dpscale.train.untimed import bucket_rows, count_arms, span_rows
-from dpscale.train.worker import Place
+from dpscale.train.sync import HOOKS, Silent
+from dpscale.train.worker import Place, Replica, build_spec_loader
 
 # Batches held ready in host memory for the arms without loading: few, so that they cost little.
 READY_BATCHES = 8
 READY_BYTES = 512 * 2**20
 # Whose interval decides whether a further repeat is worth its time: differences to this arm.
 BASE_ARM = "without_loading"
-COMPARED_ARMS = ("reference", "noop_hook", "ddp_of_one", "fp16", "bf16", "powersgd")
+COMPARED_ARMS = ("reference", "noop_hook", "ddp_of_one", *HOOKS)
+# Of the passes in which nothing is timed.
+WATCHED_STEPS = 10
+COUNTED_STEPS = 3
+COUNTED_ARMS = ("without_loading", "reference", "noop_hook", *HOOKS)
+Rows = list[dict[str, Any]]
 
 
 def measure_timed(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
@@ -55,11 +58,12 @@ def measure_timed(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
         arms.add_buckets([row["bytes"] for row in buckets], spec, place)
         _warm_up("buckets", arms.by_name["buckets"], timing, place)
     with Utilisation(place.device, spec.hardware.threads_per_worker) as utilisation:
-        log = _time(spec, arms, place)
+        log = _time(spec, timing, arms, place)
     # Workers that stand aside while one of them trains would count as idle devices.
     busy = None if "solo" in arms.by_name else utilisation.frac
+    peaks = [peak for peak in place.gather(memory.bytes()) if peak is not None]
     fields: dict[str, Any] = {
-        "peak_memory_bytes": most_of_known(place.gather(memory.bytes())),
+        "peak_memory_bytes": max(peaks, default=None),
         "utilisation_frac": mean_of_known(place.gather(busy)),
     }
     if place.workers > 1:
@@ -68,10 +72,9 @@ def measure_timed(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
     return Measurement(steps=gather_steps(log, place), fields=fields)
 
 
-def _time(spec: Spec, arms: Arms, place: Place) -> StepLog:
+def _time(spec: Spec, timing: Timing, arms: Arms, place: Place) -> StepLog:
     """The timed part: repeats of all arms, each in random order, until they tell enough."""
-    timing, seed = spec.timing, spec.seeds[0]
-    assert timing is not None
+    seed = spec.seeds[0]
     log, order = StepLog(place.rank), random.Random(seed)
     watch = _Watch(timing, place)
     meter = Meter(spec.run, "repeat", timing.repeats, shown=place.leads)
@@ -86,7 +89,7 @@ def _time(spec: Spec, arms: Arms, place: Place) -> StepLog:
             for number, epoch in enumerate(arms.by_name[name].repeat()):
                 log.add(epoch, seed=seed, arm=name, repeat=repeat, number=number)
                 watch.see(name, repeat, epoch)
-        meter.step(**watch.seen(), left_s=watch.left_s() if further else None)
+        meter.step(**watch.seen, left_s=watch.left_s() if further else None)
     raise AssertionError("unreachable")
 
 
@@ -97,20 +100,17 @@ class _Watch:
         self._timing, self._place = timing, place
         self._start = time.perf_counter()
         self._step_s: dict[str, dict[int, float]] = {}
-        self._seen: dict[str, Any] = {"steps": 0}
+        # Steps so far, and samples per second and loss of BASE_ARM at last.
+        self.seen: dict[str, Any] = {"steps": 0}
 
     def see(self, arm: str, repeat: int, epoch: Epoch) -> None:
         """Note the mean step of an arm in a repeat."""
         self._step_s.setdefault(arm, {})[repeat] = float(epoch.seconds["step_s"].mean())
-        self._seen["steps"] += len(epoch.samples)
+        self.seen["steps"] += len(epoch.samples)
         if arm == BASE_ARM:
             whole = epoch.samples.sum() * self._place.workers
-            self._seen["samples_per_s"] = float(whole / epoch.seconds["step_s"].sum())
-            self._seen["loss"] = float(epoch.losses[-1])
-
-    def seen(self) -> dict[str, Any]:
-        """Steps so far, and samples per second and loss of BASE_ARM at last."""
-        return self._seen
+            self.seen["samples_per_s"] = float(whole / epoch.seconds["step_s"].sum())
+            self.seen["loss"] = float(epoch.losses[-1])
 
     def left_s(self) -> float | None:
         """Seconds that further repeats may take at most."""
@@ -164,36 +164,18 @@ def _loaded(spec: Spec, dataset: Dataset, place: Place) -> Callable[[], Iterable
 
     A resident split would count as memory of training.
     """
-    assert spec.timing is not None
-    if "with_loading" not in spec.timing.arms:
+    if spec.timing is None or "with_loading" not in spec.timing.arms:
         return None
-    loader = _loader(spec, dataset, place, kind=spec.data.loader, device=place.device)
+    loader = build_spec_loader(spec, dataset, place, seed=spec.seeds[0])
     numbers = itertools.count()
     return lambda: loader.batches(next(numbers))
 
 
-def _loader(
-    spec: Spec, dataset: Dataset, place: Place, *, kind: str, device: torch.device
-) -> Loader:
-    assert spec.per_worker_batch is not None
-    return build_loader(
-        dataset.train,
-        dataset,
-        loader=kind,
-        batch=spec.per_worker_batch,
-        workers=spec.workers,
-        rank=place.rank,
-        seed=spec.seeds[0],
-        augment=spec.data.augment,
-        device=device,
-        loader_workers=spec.data.loader_workers,
-    )
-
-
 def ready_batches(spec: Spec, dataset: Dataset, place: Place) -> Ready:
     """This worker's epochs without loading: a few batches in host memory, in turn."""
-    host = torch.device("cpu")
-    loader = _loader(spec, dataset, place, kind="resident", device=host)
+    loader = build_spec_loader(
+        spec, dataset, place, seed=spec.seeds[0], loader="resident", device=torch.device("cpu")
+    )
     first = next(loader.batches(0))
     size = first[0].element_size() * first[0].nelement()
     count = max(1, min(READY_BATCHES, READY_BYTES // size, len(loader)))
@@ -202,3 +184,76 @@ def ready_batches(spec: Spec, dataset: Dataset, place: Place) -> Ready:
         batches = [(images.pin_memory(), labels.pin_memory()) for images, labels in batches]
     most = spec.timing.max_steps if spec.timing else None
     return Ready(batches, min(len(loader), most or len(loader)))
+
+
+def bucket_rows(replica: Replica, silent: Silent, ready: Ready) -> Rows:
+    """DDP's rebuilt buckets in the order in which they fill: bytes, and when they are full.
+
+    ready_frac is that time as a share of the backward pass, the median of some steps.
+    """
+    clock, fracs = make_clock(replica.place.device), []
+    sizes: list[int] = []
+    before_backward = PHASES[: PHASES.index("backward")]
+    for _ in range(WATCHED_STEPS):
+        sizes.clear()
+
+        def full(size: int) -> None:
+            """Note the time at which a bucket of that size is full."""
+            clock.note()
+            sizes.append(size)
+
+        silent.on_bucket = full
+        epoch = train_epoch(replica, ready.of(1), clock)
+        silent.on_bucket = None
+        start_s = sum(epoch.seconds[f"{phase}_s"][0] for phase in before_backward)
+        fracs.append((clock.notes() - start_s) / epoch.seconds["backward_s"][0])
+    ready_frac = np.clip(np.median(fracs, axis=0), 0, 1)
+    return [
+        {"index": index, "bytes": size, "ready_frac": float(frac)}
+        for index, (size, frac) in enumerate(zip(sizes, ready_frac, strict=True))
+    ]
+
+
+def span_rows(arms: Arms, ready: Ready, place: Place) -> Rows:
+    """DDP's own log of single iterations of every rank, on rank 0: span and overlap in seconds.
+
+    The log tells of the iteration before the one that asks. Empty without DDP.
+    """
+    replica = arms.replicas["without_loading"]
+    if not isinstance(replica.model, DistributedDataParallel):
+        return []
+    replica.model._set_ddp_runtime_logging_sample_rate(1)
+    clock, rows = make_clock(place.device), []
+    place.wait()
+    for iteration in range(-2, WATCHED_STEPS):  # the first two tell of unlogged iterations
+        train_epoch(replica, ready.of(1), clock)
+        log = replica.model._get_ddp_logging_data()
+        if iteration >= 0 and log.get("backward_comm_time") is not None:
+            row = {
+                "rank": place.rank, "iteration": iteration,
+                "span_s": log["backward_comm_time"] / 1e9,
+                "overlap_s": log["backward_compute_comm_overlap_time"] / 1e9,
+            }  # fmt: skip
+            rows.append(row)
+    return [row for of_rank in place.gather(rows) for row in of_rank]
+
+
+def count_arms(spec: Spec, arms: Arms, ready: Ready) -> dict[str, Rows]:
+    """The collectives and the interface bytes of a few steps of each arm, as record fields.
+
+    Without the collectives where torch lets nobody see them. Raises RuntimeError when several
+    workers train with DDP and no all-reduce is seen.
+    """
+    observer, wire = Observer(), Rows()
+    with observer.watching():
+        for arm in (name for name in COUNTED_ARMS if name in arms.by_name):
+            seen = len(observer.rows)
+            replica = arms.replicas[arm]
+            steps, batch = range(COUNTED_STEPS), ready.batches[0]
+            counted = count_steps(observer, replica, batch, "steady", steps)
+            wire += [row | {"timed_arm": arm} for row in counted]
+            for row in observer.rows[seen:]:
+                row["timed_arm"] = arm
+    plain = [row for row in observer.rows if row["timed_arm"] == "without_loading"]
+    observer.require_buckets(plain, spec.run)
+    return {"collectives": observer.rows, "wire": wire}

@@ -9,20 +9,20 @@ import time
 from typing import Any
 
 import numpy as np
-from torch import Tensor
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
 
 from dpscale.plan import Spec
-from dpscale.plan.assignment import STUDY as ASSIGNMENT
 from dpscale.processes import age_s
 from dpscale.train.clock import make_clock
-from dpscale.train.data import Dataset, Loader, build_loader
+from dpscale.train.data import Dataset, Loader
 from dpscale.train.device import Utilisation
 from dpscale.train.evaluate import evaluate
 from dpscale.train.loop import Epoch, train_epoch
 from dpscale.train.measurement import Measurement, StepLog, gather_steps, mean_of_known
 from dpscale.train.progress import Meter
-from dpscale.train.replicas import compare_to_first
-from dpscale.train.worker import Place, Replica, build_replica
+from dpscale.train.worker import Place, Replica, build_replica, build_spec_loader
 
 FIRST_INDICES = 8  # of a sample order, enough to see that two orders are one
 ORDERED_EPOCHS = 2
@@ -38,7 +38,7 @@ def measure_trained(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
     meter = Meter(spec.run, "epoch", epochs, parts=len(spec.seeds), shown=place.leads)
     for seed in spec.seeds:
         meter.begin(f"seed {seed}")
-        loader = _loader(spec, dataset, place, seed)
+        loader = build_spec_loader(spec, dataset, place, seed=seed)
         replica = build_replica(spec, dataset, place, seed=seed, steps_per_epoch=len(loader))
         clock, global_batch = make_clock(place.device), loader.batch * place.workers
         for number in range(1, epochs + 1):
@@ -46,7 +46,7 @@ def measure_trained(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
             losses: list[Tensor] = []
             batches = meter.watched(
                 loader.batches(number), losses, steps=len(loader), samples=global_batch,
-                timed=spec.study == ASSIGNMENT,
+                timed=spec.timed_training,
             )  # fmt: skip
             place.wait()  # nobody's evaluation counts as somebody else's training
             startup_s = startup_s or age_s()
@@ -66,10 +66,11 @@ def measure_trained(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
             rows["replicas"] += _replica_rows(replica, key, rows["epochs"][-1], place)
             if number <= ORDERED_EPOCHS:
                 rows["orders"] += _order_rows(loader, key, place)
+            test = rows["epochs"][-1]["test_accuracy_frac"]
             meter.step(
-                **_seen(rows["epochs"][-1]),
-                samples_per_s=len(loader) * global_batch / row["epoch_s"],
-            )
+                loss=row["train_loss"], samples_per_s=len(loader) * global_batch / row["epoch_s"],
+                note="" if test is None else f"test accuracy {test:.1%}",
+            )  # fmt: skip
     return Measurement(
         status="diverged" if diverged else "complete",
         message=f"the loss was not finite for seed {diverged}" if diverged else None,
@@ -78,32 +79,12 @@ def measure_trained(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
     )
 
 
-def _loader(spec: Spec, dataset: Dataset, place: Place, seed: int) -> Loader:
-    assert spec.per_worker_batch is not None
-    return build_loader(
-        dataset.train,
-        dataset,
-        loader=spec.data.loader,
-        batch=spec.per_worker_batch,
-        workers=spec.workers,
-        rank=place.rank,
-        seed=seed,
-        augment=spec.data.augment,
-        device=place.device,
-        loader_workers=spec.data.loader_workers,
-        set_epoch=spec.set_epoch,
-    )
-
-
 def _epoch_row(epoch: Epoch, wall_s: float, place: Place) -> dict[str, Any]:
     """Means over the samples of all workers; only rank 0's row is complete."""
     own = (
-        float((epoch.losses * epoch.samples).sum()),
-        epoch.correct or 0,
-        int(epoch.samples.sum()),
-        float(epoch.seconds["step_s"].sum()),
-        wall_s,
-    )
+        float((epoch.losses * epoch.samples).sum()), epoch.correct or 0, int(epoch.samples.sum()),
+        float(epoch.seconds["step_s"].sum()), wall_s,
+    )  # fmt: skip
     loss, correct, samples, seconds, walls = np.array(place.gather(own) or [own]).T
     total = samples.sum()
     mean_loss = float(loss.sum() / total)
@@ -142,17 +123,47 @@ def _replica_rows(
 
 def _order_rows(loader: Loader, key: dict[str, int], place: Place) -> list[dict[str, Any]]:
     order = loader.order(key["epoch"])
-    own = {
-        "rank": place.rank,
-        "digest": hashlib.sha256(order.numpy().tobytes()).hexdigest(),
-        "first_indices": " ".join(str(int(i)) for i in order[:FIRST_INDICES]),
-    }
+    first = " ".join(str(int(i)) for i in order[:FIRST_INDICES])
+    own = {"rank": place.rank, "digest": digest(order), "first_indices": first}
     return [key | other for other in place.gather(own)]
 
 
-def _seen(row: dict[str, Any]) -> dict[str, Any]:
-    test = row["test_accuracy_frac"]
+def flat_parameters(module: nn.Module) -> Tensor:
+    """All parameters as one float32 vector."""
+    return torch.cat([p.detach().float().reshape(-1) for p in module.parameters()])
+
+
+def flat_running_statistics(module: nn.Module) -> Tensor:
+    """All floating-point buffers (running means and variances) as one vector; may be empty."""
+    buffers = [b.detach().float().reshape(-1) for b in module.buffers() if b.is_floating_point()]
+    return torch.cat(buffers) if buffers else torch.empty(0)
+
+
+def digest(vector: Tensor) -> str:
+    """SHA-256 of a tensor's bytes: equal on two workers where they agree bitwise."""
+    return hashlib.sha256(vector.cpu().numpy().tobytes()).hexdigest()
+
+
+def compare_to_first(module: nn.Module, place: Place) -> dict[str, Any]:
+    """This worker's parameters and running statistics against rank 0's.
+
+    Returns the digests, `parameter_difference_max` (largest absolute difference) and
+    `buffer_difference_frac` (norm of the difference over the norm of rank 0's).
+    """
+    parameters, buffers = flat_parameters(module), flat_running_statistics(module)
+    first_parameters, first_buffers = _of_rank_0(parameters, place), _of_rank_0(buffers, place)
+    norm = first_buffers.norm().item()
     return {
-        "loss": row["train_loss"],
-        "note": "" if test is None else f"test accuracy {test:.1%}",
+        "rank": place.rank,
+        "parameter_digest": digest(parameters),
+        "parameter_difference_max": (parameters - first_parameters).abs().max().item(),
+        "buffer_digest": digest(buffers),
+        "buffer_difference_frac": (buffers - first_buffers).norm().item() / norm if norm else None,
     }
+
+
+def _of_rank_0(vector: Tensor, place: Place) -> Tensor:
+    copy = vector.clone()
+    if place.workers > 1 and len(copy):
+        dist.broadcast(copy, src=0)
+    return copy

@@ -17,7 +17,7 @@ from torch.optim.lr_scheduler import LRScheduler
 from dpscale.config.sections import HardwareConfig
 from dpscale.plan import Spec
 from dpscale.processes import node_name
-from dpscale.train.data import Batch, Dataset
+from dpscale.train.data import Batch, Dataset, Loader, build_loader
 from dpscale.train.device import open_device, set_float32_precision, synchronise
 from dpscale.train.heartbeat import heartbeat
 from dpscale.train.network import seeded_network
@@ -103,18 +103,11 @@ def join_launched(hardware: HardwareConfig) -> Iterator[Place]:
     device = open_device(hardware, int(os.environ.get("LOCAL_RANK", 0)))
     if workers > 1:
         dist.init_process_group(backends(hardware), timeout=COLLECTIVE_TIMEOUT)
-    with heartbeat(rank, workers, _first_node(workers)):
-        yield Place(rank, workers, workers // local_size, device)
+    place = Place(rank, workers, workers // local_size, device)
+    with heartbeat(rank, workers, first_node=place.share(node_name())[0]):
+        yield place
     if dist.is_initialized():  # after an error peers may be stuck in a collective: just leave
         dist.destroy_process_group()
-
-
-def _first_node(workers: int) -> str:
-    """The node of rank 0, as Slurm names it."""
-    names: list[Any] = [node_name()] * workers
-    if workers > 1:
-        dist.all_gather_object(names, node_name())
-    return str(names[0])
 
 
 @dataclass
@@ -161,15 +154,24 @@ def join_group_of_one(spec: Spec) -> None:
         dist.init_process_group(backends(spec.hardware), store=store, rank=0, world_size=1)
 
 
+def build_spec_loader(
+    spec: Spec, dataset: Dataset, place: Place, *, seed: int, loader: str | None = None,
+    device: torch.device | None = None,
+) -> Loader:  # fmt: skip
+    """The loader of this worker's share of the train split, as the spec has it but for these."""
+    assert spec.per_worker_batch is not None
+    return build_loader(
+        dataset.train, dataset, loader=loader or spec.data.loader, batch=spec.per_worker_batch,
+        workers=spec.workers, rank=place.rank, seed=seed, augment=spec.data.augment,
+        device=device or place.device, loader_workers=spec.data.loader_workers,
+        set_epoch=spec.set_epoch,
+    )  # fmt: skip
+
+
 def build_replica(
-    spec: Spec,
-    dataset: Dataset,
-    place: Place,
-    *,
-    seed: int,
-    steps_per_epoch: int,
+    spec: Spec, dataset: Dataset, place: Place, *, seed: int, steps_per_epoch: int,
     sync: Sync | None = None,
-) -> Replica:
+) -> Replica:  # fmt: skip
     """The spec's model with optimiser and schedule, wrapped by `sync` (default: the spec's way).
 
     The same seed gives every worker the same initial parameters.
@@ -184,15 +186,12 @@ def build_replica(
     if training.compile:
         model = _compiled(model, module, training.compile_mode)
     return Replica(
-        place,
-        module,
-        model,
-        optimizer,
-        build_scheduler(optimizer, training, steps_per_epoch),
-        training.channels_last,
-        training.precision == "bf16",
-        training.compile and training.compile_mode != "default",
-    )
+        place, module, model, optimizer,
+        scheduler=build_scheduler(optimizer, training, steps_per_epoch),
+        channels_last=training.channels_last,
+        bf16=training.precision == "bf16",
+        graphs=training.compile and training.compile_mode != "default",
+    )  # fmt: skip
 
 
 def _compiled(model: nn.Module, module: nn.Module, mode: str) -> nn.Module:

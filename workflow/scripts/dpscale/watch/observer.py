@@ -12,8 +12,8 @@ from dpscale.config import Config
 from dpscale.launch import slurm
 from dpscale.launch.leftovers import called_at_s
 from dpscale.launch.slurm import Job
-from dpscale.plan import planned_runs
 from dpscale.processes import born
+from dpscale.studies import planned_runs
 from dpscale.watch.files import UNREADABLE, ResultsFolder
 from dpscale.watch.state import Overview, Run, State
 

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from dpscale.config import Config, ConfigError, read_config
+from dpscale.config import Config, ConfigError
+from dpscale.studies import read_config
 
 SUFFIXES = (".yaml", ".yml", ".json")
 

@@ -1,1 +1,10 @@
 """Q2: the speed-up of N workers."""
+
+from dpscale.studies.study import Study
+
+STUDY = Study(
+    "scaling",
+    derived=("scaling",),
+    figures=("speedup",),
+    questions=("Q2",),
+)

@@ -1,10 +1,14 @@
 """Q2: the speed-up with the batch per worker fixed, and the other kind of scaling."""
 
-from dpscale.reporting.answers import prose
-from dpscale.reporting.answers.inputs import Inputs, Row, lacking
-from dpscale.reporting.answers.q3_subtraction import lab_rows
-from dpscale.reporting.answers.references import AMDAHL, GUSTAFSON
-from dpscale.reporting.question import Facts, Question
+import operator
+from collections.abc import Mapping
+
+from dpscale.reporting import intervals
+from dpscale.reporting.answer import Value
+from dpscale.reporting.inputs import Inputs, Row, lacking
+from dpscale.reporting.question import Effect, Facts, Question, doublings
+from dpscale.reporting.references import AMDAHL, GUSTAFSON
+from dpscale.reporting.words import by
 
 VALUES = ("epoch_s", "speedup_ratio", "efficiency_frac")
 
@@ -14,7 +18,7 @@ def facts(inputs: Inputs) -> Facts:
     rows = inputs.rows("scaling")
     weak = [row for row in rows if row["kind"] == "weak"]
     several = [
-        row | {"pace": prose.against(row.speedup_ratio, 1.0)}
+        row | {"pace": intervals.against(row.speedup_ratio, 1.0)}
         for row in weak
         if row["workers"] > 1 and row["status"] == "complete" and row["speedup_ratio"] is not None
     ]
@@ -28,7 +32,7 @@ def facts(inputs: Inputs) -> Facts:
     said = {"rows": rows, "weak": weak, "pairs": []}
     if not missing:
         said |= {"several": several, "pairs": pairs(rows), "added": added(inputs)}
-    return Facts(missing, values or {"speedup_ratio": prose.nothing("ratio")}, said)
+    return Facts(missing, values or {"speedup_ratio": intervals.nothing("ratio")}, said)
 
 
 def pairs(rows: list[Row]) -> list[Row]:
@@ -45,7 +49,7 @@ def pairs(rows: list[Row]) -> list[Row]:
     )
     return [
         Row(workers=row["workers"], base_batch=row["global_batch"], weak=weak[base],
-            strong=row.speedup_ratio, verdict=prose.compare(row.speedup_ratio, weak[base]))
+            strong=row.speedup_ratio, verdict=intervals.compare(row.speedup_ratio, weak[base]))
         for row in strong
         if (base := (row["workers"], row["global_batch"])) in weak
     ]  # fmt: skip
@@ -53,12 +57,39 @@ def pairs(rows: list[Row]) -> list[Row]:
 
 def added(inputs: Inputs) -> list[Row]:
     """Return what N workers save of an epoch, and what Q3.1 finds added, at each N's least b."""
-    rows = {
-        row["workers"]: row
-        for row in reversed(lab_rows(inputs, "communication"))
-        if row["subtraction_s"] is not None
-    }
-    return [rows[n] | {"saved_s": rows[n]["base_epoch_s"] * (1 - 1 / n)} for n in sorted(rows)]
+    cell = operator.itemgetter("workers", "per_worker_batch")
+    weak = {cell(row) for row in inputs.rows("scaling", kind="weak") if row["workers"] > 1}
+    rows = [row for row in inputs.rows("communication") if row["subtraction_s"] is not None]
+    several = by(sorted((row for row in rows if cell(row) in weak), key=cell), "workers")
+    least = [own[0] for _, own in several]
+    return [row | {"saved_s": row["base_epoch_s"] * (1 - 1 / row["workers"])} for row in least]
+
+
+def effect(inputs: Inputs, _values: Mapping[str, Value]) -> Effect | None:
+    """Return how far the clearest speed-up is from 1 and from N, whichever is more."""
+    rows = [row for row in inputs.rows("scaling", kind="weak") if row["workers"] > 1]
+    chosen = _clearest([row for row in rows if not row["oversubscribed"]] or rows)
+    if chosen is None:
+        return None
+    ratio = float(chosen["speedup_ratio"])
+    size = max(doublings(ratio, 1.0), doublings(ratio, chosen["workers"]))
+    return Effect(size, {"row": chosen, "pace": intervals.against(chosen.speedup_ratio, 1.0)})
+
+
+def _clearest(rows: list[Row]) -> Row | None:
+    """The cell whose speed-up is farthest from 1 by an interval that excludes 1.
+
+    Where no interval does, the cell farthest from N by an interval that excludes N.
+    """
+    for mark in (lambda _: 1.0, lambda row: float(row["workers"])):
+        found = [
+            row
+            for row in rows
+            if intervals.against(row.speedup_ratio, mark(row)) in ("above", "below")
+        ]
+        if found:
+            return max(found, key=lambda row: doublings(row["speedup_ratio"], mark(row)))
+    return None
 
 
 QUESTIONS = [
@@ -70,5 +101,7 @@ QUESTIONS = [
             r"\text{speed-up} = \frac{T_1}{T_N}, \qquad \text{efficiency} = \frac{T_1}{N \, T_N}"
         ],
         references=[AMDAHL, GUSTAFSON],
+        subject="speed",
+        effect=effect,
     )
 ]

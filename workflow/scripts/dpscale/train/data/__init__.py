@@ -3,18 +3,15 @@
 from dpscale.train.data.dataset import Dataset, DatasetError, Split
 from dpscale.train.data.fetch import fetch_dataset
 from dpscale.train.data.load import load_dataset
-from dpscale.train.data.loader import Batch, BatchExceedsDatasetError, Loader
-from dpscale.train.data.loaders import build_loader, evaluation_batches
+from dpscale.train.data.loaders import (
+    Batch,
+    BatchExceedsDatasetError,
+    Loader,
+    build_loader,
+    evaluation_batches,
+)
 
 __all__ = [
-    "Batch",
-    "BatchExceedsDatasetError",
-    "Dataset",
-    "DatasetError",
-    "Loader",
-    "Split",
-    "build_loader",
-    "evaluation_batches",
-    "fetch_dataset",
-    "load_dataset",
-]
+    "Batch", "BatchExceedsDatasetError", "Dataset", "DatasetError", "Loader", "Split",
+    "build_loader", "evaluation_batches", "fetch_dataset", "load_dataset",
+]  # fmt: skip

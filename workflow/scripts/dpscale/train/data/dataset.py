@@ -1,5 +1,6 @@
 """What a dataset is here: three splits of uint8 images, and the statistics to normalise them."""
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -70,3 +71,31 @@ def channel_statistics(images: Tensor) -> tuple[tuple[float, ...], tuple[float, 
     variance = (total_of_squares / pixels - mean.square()).clamp(min=0)
     std = torch.where(variance > 1e-6, variance.sqrt(), torch.ones_like(variance))
     return tuple((mean / 255).tolist()), tuple((std / 255).tolist())
+
+
+def held_out_samples(samples: int, frac: float) -> int:
+    """Samples set apart from `samples`: their share, rounded up."""
+    return math.ceil(samples * frac)
+
+
+def set_apart(split: Split, frac: float, *, seed: int) -> tuple[Split, Split]:
+    """The split without, and the split of, a share of its samples in which each class keeps its.
+
+    The choice depends on `seed` alone; within each part samples keep their first order. Raises
+    DatasetError when the share is too small to hold a sample of each class.
+    """
+    held_out = held_out_samples(len(split), frac)
+    everything = torch.arange(len(split))
+    if held_out == 0:
+        return split, split.select(everything[:0])
+    from sklearn.model_selection import train_test_split
+
+    try:
+        kept, apart = train_test_split(
+            everything.numpy(), test_size=held_out, stratify=split.labels.numpy(), random_state=seed
+        )
+    except ValueError as error:
+        message = f"cannot set {held_out} of {len(split)} training images apart: {error}"
+        raise DatasetError(f"{message} (data.validation_frac)") from error
+    kept_indices, apart_indices = (torch.from_numpy(part).sort().values for part in (kept, apart))
+    return split.select(kept_indices), split.select(apart_indices)

@@ -1,0 +1,81 @@
+"""H3: what it says of accuracy, time and efficiency follows the trainings."""
+
+import pytest
+
+from cases import Case, Edit, around, check, where
+from dpscale.studies import answer_one
+
+NAN = float("nan")
+TWO = {"workers": 2, "rule": "linear"}
+FOUR = {"workers": 4, "rule": "linear"}
+LAB = Case("as made")
+
+
+def _trainings(cell: dict[str, object] | None = None, **columns: object) -> dict[str, Edit]:
+    return {"assignment": where(cell, **columns)}
+
+
+def _accuracy(value: float) -> dict[str, Edit]:
+    return _trainings(TWO, **around("test_accuracy_frac", value, 0.001))
+
+
+CASES = [
+    Case("two faster",
+         says=["One worker trains 4 epochs in 34.0 s (33.7 to 34.3) to a test accuracy of 95.0%",
+               "two workers are faster than one (speed-up 1.60×, scaling efficiency 80.2%)",
+               "with Adam, b = 128 a worker and a rate of 0.001 times N; a number is the median "
+               "over three seeds",
+               "without it the scaling efficiency is 83.3% at N = 2 and 69.4% at N = 4."],
+         never=["oversubscribed", "Without a number"]),
+    Case("two equal", lab={"two_worker_factor": 1.0},
+         says=["two workers are equal to one within the noise (speed-up 1.00×"]),
+    Case("two slower", lab={"two_worker_factor": 1.5},
+         says=["two workers are slower than one (speed-up 0.680×"]),
+    Case("two nodes", lab={"two_nodes": True},
+         says=["two workers on two nodes are faster than one", "83.3% at N = 2 on two nodes"]),
+    Case("higher", edits=_accuracy(0.97), says=["reach 97.0%, higher than that of one"]),
+    Case("as high", edits=_accuracy(0.95), says=["reach 95.0%, not told apart from that of one"]),
+    Case("lower", edits=_accuracy(0.90), says=["reach 90.0%, lower than that of one"]),
+    Case("one seed", edits=_trainings(seeds=1, test_accuracy_frac_low=NAN),
+         says=["reach 94.0%, not comparable, for want of seeds, with that of one",
+               "there is one seed, which gives no interval."],
+         never=["the median over"]),
+    Case("three seeds", says=["interval, which for so few spans the smallest and the largest."]),
+    Case("five seeds", edits=_trainings(seeds=5),
+         says=["the median over five seeds with its 95% bootstrap interval."],
+         never=["which for so few"]),
+    Case("evaluation not known", edits=_trainings(epochs_efficiency_frac=NAN),
+         never=["Every worker evaluates"]),
+    Case("shared cores", edits=_trainings(FOUR, oversubscribed=True),
+         says=["At N = 4 the workers outnumber the devices"]),
+    Case("a training that diverged", edits=_trainings(FOUR, status="diverged"),
+         says=["Without a number, for its outcome, is the linear rule at N = 4 (diverged)."],
+         never=["four workers are"]),
+    Case("published",
+         says=["not named, 11 are not decidable (other data, digits).",
+               "The published figure for the speed-up at N = 2, 0.53, contradicts others: called",
+               " training time 1 1 128 40 456.15 s 340 s (337 to 343) not decidable",
+               " scaling efficiency 4 1 128 40 56% 62.9%", " test accuracy 4 1 128 21 99.2% ("]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_h3_says(case: Case) -> None:
+    check("H3", case)
+
+
+def test_published_figures_are_in_a_table_of_their_own_and_no_value_is_one() -> None:
+    answer = answer_one("H3", LAB.inputs)
+    _, table = answer.tables
+    assert len(table.rows) == 12  # one ratio, three times, two efficiencies, six accuracies
+    printed = [row["published"] for row in table.rows]
+    assert printed[1:4] == ["456.15\u00a0s", "379.69\u00a0s", "203.63\u00a0s"]
+    assert printed[6] == "98.27% (98.01 to 98.53)"
+    assert all(value.runs for value in answer.values.values() if value.value is not None)
+
+
+def test_without_a_number_of_one_worker_every_comparison_is_withheld() -> None:
+    case = Case("no base", edits=_trainings({"workers": 1}, status="diverged"))
+    assert answer_one("H3", case.inputs).missing == [
+        "assignment, one worker, the base of every comparison: diverged"
+    ]

@@ -1,0 +1,70 @@
+"""H4: the losses that it names and what it says against them follow the measured shares."""
+
+import pytest
+
+from cases import Case, Edit, around, both, check, where
+
+SPLIT = "assignment_split"
+LOSSES = {
+    "load": ("loading", "Against loading: more loading processes"),
+    "copy": ("the copy to the device", "Against the copy: pinned memory"),
+    "sharing": ("sharing the machine", "Against sharing: fewer workers than cores"),
+    "stragglers": ("stragglers", "Against stragglers: equal devices"),
+    "overhead": ("the overhead of DDP", "Against the overhead of DDP: a larger batch"),
+    "exposed": ("exposed communication", "compressed gradients, averaging less often"),
+}
+
+
+def of_four(part: str, share: float) -> Edit:
+    """A part of four workers' epoch gets another share."""
+    return where({"workers": 4}, **around(f"{part}_frac", share))
+
+
+CASES = [
+    Case("as measured",
+         says=["At N = 1 computation is 76.0% of an epoch and the largest loss is loading (20.0%); "
+               "at N = 2 computation is",
+               "at N = 4 computation is 51.9% of an epoch and the largest loss is loading (19.7%).",
+               "at N = 1 loading (20.0%) and the copy to the device (4.00%); at N = 2"],
+         never=["not told", "no loss", "oversubscribed", "Without a number"]),
+    *(Case(f"{part} is half",
+           edits={SPLIT: both(of_four("load", 0.3), of_four(part, 0.5))},
+           says=[f"at N = 4 computation is 51.9% of an epoch and the largest loss is {words} "
+                 "(50.0%).",
+                 f"At N = 4: {remedy}" if part != "exposed" else remedy],
+           never=["Against loading"] if part != "load" else ["Against the copy"])
+      for part, (words, remedy) in LOSSES.items()),
+    Case("two alike", edits={SPLIT: of_four("exposed", 0.198)},
+         says=["the largest loss is exposed communication (19.8%) or loading (19.7%), not told "
+               "apart.",
+               "At N = 4: Against exposed communication", "faster link. Against loading"]),
+    Case("across zero",
+         edits={SPLIT: where({"workers": 4}, exposed_frac=0.5, exposed_frac_low=-0.1,
+                             exposed_frac_high=0.9)},
+         says=["exposed communication is not told from zero.",
+               "at N = 4 computation is 51.9% of an epoch and the largest loss is loading"]),
+    Case("two across zero",
+         edits={SPLIT: where({"workers": 4}, exposed_frac_low=-0.1, sharing_frac_low=-0.1)},
+         says=["sharing the machine and exposed communication are not told from zero."]),
+    Case("none above zero", edits={SPLIT: where(**{f"{part}_frac_low": -0.1 for part in LOSSES})},
+         says=["At N = 1 computation is 76.0% of an epoch and no other part is told from zero;",
+               "at N = 1 no loss; at N = 2 no loss; loading, the copy",
+               "At N = 4 nothing but computation is told from zero, so only more"],
+         never=["Against"]),
+    Case("on shared cores", edits={SPLIT: where({"workers": [2, 4]}, oversubscribed=True)},
+         says=["At N = 2 and N = 4 the workers outnumber the devices or cores"]),
+    Case("one without memory", edits={SPLIT: where({"workers": 4}, status="out_of_memory")},
+         says=["Without a number, for its outcome, is N = 4 (out of memory).", "At N = 2: Against"],
+         never=["at N = 4"]),
+    Case("two diverged", edits={SPLIT: where({"workers": [2, 4]}, status="diverged")},
+         says=["for their outcomes, are N = 2 (diverged) and N = 4 (diverged)."]),
+    Case("two nodes", lab={"two_nodes": True},
+         says=["at N = 4 on two nodes computation is 51.9% of an epoch"]),
+    Case("not split", edits={SPLIT: where(computation_frac=float("nan"))},
+         says=["Missing: assignment_split: no number of workers was split."]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_h4_says(case: Case) -> None:
+    check("H4", case)

@@ -1,0 +1,100 @@
+"""H6: the best number of workers, and whether it is told from the others, follow the trainings."""
+
+import pytest
+
+from cases import Case, Edit, around, both, check, where, without
+from dpscale.studies import answer_one
+
+TRAININGS = "assignment"
+PUBLISHED = "assignment_published"
+NAN = float("nan")
+
+
+def of(workers: int, value: float, rule: str = "linear", width: float = 0.001) -> dict[str, Edit]:
+    """Some workers reach another accuracy by a rule."""
+    cell = {"workers": workers, "rule": rule}
+    return {TRAININGS: where(cell, **around("test_accuracy_frac", value, width))}
+
+
+def judged(workers: int, verdict: str, reason: str | None = None) -> Edit:
+    """A published accuracy on two nodes gets a verdict."""
+    cell = {"workers": workers, "nodes": 2, "claim": "test_accuracy_frac"}
+    return where(cell, verdict=verdict, reason=reason)
+
+
+FOUR_BEST = Case("four are best", edits=of(4, 0.99),
+                 says=["the best test accuracy is 99.0%",
+                       "with four workers, higher than with 1 and 2."])  # fmt: skip
+CASES = [
+    Case("as measured",
+         says=["Two nodes were not run; on one node the best test accuracy is 95.0% (94.8 to 95.2),"
+               " with one worker, higher than with 2 and 4.",
+               "hardware.workers_per_node is null", "The best of three numbers of workers",
+               "here the seeds do tell the best from every other.",
+               "the fixed rate at N = 4 reaches most, 96.0% (95.8 to 96.2), higher than the best",
+               "every run here has as many workers", "not named, three are not decidable (not "
+               "measured here). The published figure for the steps at N = 2 on two nodes, 3 120, "
+               "contradicts others: so few steps",
+               "come from 6 workers",
+               "test accuracy 2 2 128 40 99.02% (98.83 to 99.21) not measured not decidable: not "
+               "measured here"],
+         never=["withheld", "not told apart", "Without a number", "contradicts the label"]),
+    FOUR_BEST,
+    Case("two as one", edits=of(2, 0.9505, width=0.01),
+         says=["with two workers, higher than with 4 and not told apart from that with 1.",
+               "left to the noise of the seeds"]),
+    Case("one seed", edits={TRAININGS: where(test_accuracy_frac_low=NAN)},
+         says=["with one worker, not comparable, for want of seeds, with that of 2 and 4."]),
+    *(Case(f"another rule {words}", edits=of(4, value, "fixed"),
+           says=[f"at N = 4 reaches most, {100 * value:.1f}%", f"), {words} the best above."])
+      for value, words in ((0.97, "higher than"), (0.952, "not told apart from"))),
+    Case("linear alone", edits={TRAININGS: without(rule=["sqrt", "fixed", "fixed_batch"])},
+         never=["Of the other rules"]),
+    Case("other rules worse",
+         edits={TRAININGS: where({"rule": ["sqrt", "fixed", "fixed_batch"]},
+                                 **around("test_accuracy_frac", 0.9, 0.001))},
+         says=["the square-root rule at N = 4 reaches most, 90.0%", "lower than the best above"]),
+    Case("other steps", edits={TRAININGS: where({"workers": 2}, steps=78)},
+         says=["The record contradicts the label of N = 2 (2 workers and 78 steps in its record, "
+               "156 expected)."],
+         never=["every run here has"]),
+    Case("other workers", edits={TRAININGS: where({"workers": [2, 4]}, counted_workers=6)},
+         says=["N = 2 (6 workers and 156 steps in its record, 156 expected) and N = 4 (6 workers"]),
+    Case("one number of workers", edits={TRAININGS: where({"workers": [2, 4]}, status="diverged")},
+         says=["with one worker.", "One number of workers has a result",
+               "are the linear rule at N = 2 (diverged) and the linear rule at N = 4 (diverged)."],
+         never=["Of the other rules"]),
+    Case("no accuracy", edits={TRAININGS: where(test_accuracy_frac=NAN)},
+         says=["No training has a test accuracy.", "One number of workers has a result"]),
+    Case("one worker diverged", edits={TRAININGS: where({"workers": 1}, status="diverged")},
+         says=["Missing: assignment, one worker, the base of every comparison: diverged."]),
+    Case("two nodes", lab={"two_nodes": True},
+         says=["On two nodes the best test accuracy is 95.0% (94.8 to 95.2), with two workers on "
+               "two nodes, higher than with 4."],
+         never=["were not run", "Nothing was run"]),
+    Case("two nodes unavailable", lab={"two_nodes": True},
+         edits={TRAININGS: where({"nodes": 2}, status="unavailable", test_accuracy_frac=NAN)},
+         says=["No training on two nodes has a number; on one node the best",
+               "the linear rule at N = 2 on two nodes (unavailable)"]),
+    Case("published of every verdict",
+         edits={PUBLISHED: both(judged(2, "agrees"), judged(6, "disagrees"))},
+         says=["not named, one agrees, one disagrees and one is not decidable (not measured here).",
+               "not measured agrees test"]),
+    Case("published agree", edits={PUBLISHED: both(*(judged(n, "agrees") for n in (2, 6, 8)))},
+         says=["not named, three agree. The published figure"], never=["decidable"]),
+    Case("published contradict", edits={PUBLISHED: judged(2, "contradicts itself", "too high")},
+         says=["the test accuracy at N = 2 on two nodes, 99.02% (98.83 to 99.21), contradicts "
+               "others: too high."]),
+    Case("nothing published", edits={PUBLISHED: without(nodes=2)}, never=["ublished"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_h6_says(case: Case) -> None:
+    check("H6", case)
+
+
+def test_the_best_accuracy_is_a_value() -> None:
+    best = answer_one("H6", FOUR_BEST.inputs).values["best_test_accuracy_frac"]
+    assert best.value == 0.99
+    assert best.runs == ["assignment-linear-n4", "assignment-linear-n1"]

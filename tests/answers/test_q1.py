@@ -1,0 +1,129 @@
+"""Q1: what it says of the epoch's time and of the largest batch follows the measured sweep."""
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from builders import full_lab
+from cases import Case, Edit, check, where
+from dpscale.studies import questions
+
+NAN = float("nan")
+
+
+def _times(*epoch_s: float, **more: Any) -> dict[str, Edit]:
+    """The complete batches take these seconds, each within a hundredth."""
+
+    def edit(sweep: pd.DataFrame) -> pd.DataFrame:
+        times = pd.Series(epoch_s, index=sweep.index[: len(epoch_s)])
+        ends = {"epoch_s_low": times * 0.99, "epoch_s_high": times * 1.01}
+        made = {"epoch_s": times, "samples_per_s": 10_000 / times} | ends | more
+        return sweep.iloc[: len(epoch_s)].assign(**made)
+
+    return {"sweep": edit}
+
+
+def _boundary(**columns: Any) -> dict[str, Edit]:
+    return {"boundary": where(**columns)}
+
+
+def _repeated_data() -> dict[str, pd.DataFrame]:
+    tidy = full_lab()
+    return tidy | {"runs": tidy["runs"].assign(repeated_data=True)}
+
+
+CASES = [
+    Case("falls", edits=_times(9.0, 4.0, 2.0),
+         says=["The time of an epoch falls over the whole sweep, from 9.00 s",
+               "ends before the device is saturated: its last step, from b = 128 to 512, still "
+               "saves 50.0% of the epoch", "The first step saved 55.6%, so the gain shrinks"],
+         never=["is flat", "then rises", "measurably"]),
+    Case("falls faster and faster", edits=_times(9.0, 8.0, 2.0),
+         says=["still saves 75.0%"], never=["The first step", "flattens"]),
+    Case("falls once", edits=_times(9.0, 4.0), says=["still saves 55.6%"], never=["flattens"]),
+    Case("flat at the end", edits=_times(9.0, 2.01, 2.0),
+         says=["and is flat, within the intervals, from b = 128 on",
+               "From b = 128 on the epoch's interval meets that of the fastest size, b = 512",
+               "no further gain or loss shows above the noise"]),
+    Case("rises after its minimum", edits=_times(9.0, 2.0, 3.0),
+         says=["falls from 9.00 s (8.91 to 9.09) at b = 32 to 2.00 s (1.98 to 2.02) at b = 128 "
+               "and then rises to 3.00", "Throughput peaks at b = 128 with 5 000 samples/s",
+               "Of the time saved per epoch, by phase: the backward pass"]),
+    Case("the rise by phase", edits=_times(9.0, 2.0, 3.0, copy_s=[1.0, 0.5, 0.75]),
+         says=["By phase the increase is: the copy to the device 250 ms."]),
+    Case("alike", edits=_times(2.02, 2.01, 2.0),
+         says=["The time of an epoch does not change measurably with the batch size: 2.02",
+               "at b = 32; the launches and updates that b = 512 saves",
+               "The highest throughput seen is 5 000 samples/s, at b = 512."],
+         never=["falls", "rises"]),
+    Case("rises", edits=_times(2.0, 3.0, 4.0, update_s=[0.1, 0.2, 0.4]),
+         says=["The time of an epoch rises with the batch size, from 2.00 s",
+               "The device is busy already at b = 32",
+               "What the epoch gains, by phase: the update 300 ms.",
+               "with 5 000 samples/s, and falls to 2 500 samples/s at b = 512."]),
+    Case("rises in no phase", edits=_times(2.0, 3.0, 4.0), never=["What the epoch gains"]),
+    Case("one batch size", edits=_times(2.0),
+         says=["Only one batch size has a time: the epoch takes 2.00 s",
+               "One batch size alone cannot show"]),
+    Case("one repeat", edits={"sweep": where(repeats=1, epoch_s_low=NAN, epoch_s_high=NAN)},
+         says=["The epoch takes 5.13 s at b = 32 and 2.20 s at b = 512, from too few repeats",
+               "one epoch was timed at each size", "With one repeat at a batch size",
+               "The highest throughput seen is"],
+         never=["1 epochs", "in one process, so the interval"]),
+    Case("two processes a size", edits={"sweep": where(runs="a b")},
+         says=["5 epochs were timed at each size"], never=["Each size ran in one process"]),
+    Case("why it falls",
+         says=["trains the network resnet_8x8, which has 1 000 000 trainable parameters",
+               "exactly $D$ samples (10 000), so", "Each size ran in one process, so the interval",
+               "An epoch makes 312 iterations at b = 32 and 19 at b = 512",
+               "One iteration takes 16.4 ms at b = 32 and 116 ms at b = 512: 16.0 times the "
+               "samples in 6.85 times the time.",
+               "all updates of an epoch take 256 ms at b = 32 and 110 ms at b = 512. Of the time "
+               "saved per epoch, by phase: the backward pass 1.61 s, the forward pass 879 ms, the "
+               "update 146 ms and the copy to the device 146 ms."],
+         never=["were repeated"]),
+    Case("one iteration", edits={"sweep": where({"per_worker_batch": 32}, steps_per_epoch=1)},
+         says=["An epoch makes 1 iteration at b = 32"]),
+    Case("repeated data", lab=_repeated_data, says=["the training images were repeated"]),
+    Case("memory ends it",
+         says=["fits in memory is b = 1280 (b = 1281 does not).",
+               "b = 1280 trained in two fresh processes, and b = 1281 ran out of memory in two "
+               "fresh processes. The memory budget is 572 MiB, and",
+               "Device utilisation is 90.0% at b = 32 and 90.0% at b = 512.", "out of memory"],
+         never=["lies between", "In between", "out_of_memory"]),
+    Case("a wide boundary", edits=_boundary(smallest_failed_batch=1600, memory_budget_bytes=pd.NA),
+         says=["The boundary lies between the two, 25.0% apart. In between, a batch may train in "
+               "one process and fail in another (b = 1281 is the smallest"],
+         never=["memory budget"]),
+    Case("no size failed", edits=_boundary(smallest_failed_batch=pd.NA),
+         says=["the largest batch that fits in memory is b = 1280."], never=["does not)"]),
+    Case("no size fits", edits=_boundary(largest_fit_batch=pd.NA, smallest_failed_batch=32),
+         says=["; no batch of the sweep fits.", "already runs out of memory at b = 32, the"]),
+    Case("the dataset ends it", edits=_boundary(limit="dataset", smallest_failed_batch=pd.NA),
+         says=["every batch up to b = 1280 fits, and the number of training images, not memory, "
+               "ends the sweep", "b = 1280 ran in two fresh processes, and no batch within"],
+         never=["bisected", "would need more images"]),
+    Case("a refused batch",
+         edits={"sweep": where({"per_worker_batch": 2048}, status="exceeds_dataset"),
+                **_boundary(limit="dataset")},
+         says=["b = 2048 would need more images than there are", "exceeds dataset"]),
+    Case("no utilisation", edits={"sweep": where(utilisation_frac=NAN)},
+         says=["Device utilisation was not measured on this machine"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_q1_says(case: Case) -> None:
+    check("Q1", case)
+
+
+def test_the_largest_batch_is_a_value() -> None:
+    assert questions()["Q1"](Case("").inputs).values["largest_fit_batch"].value == 1280
+
+
+def test_numbers_of_two_batch_sizes_lead_to_the_runs_of_both() -> None:
+    answer = questions()["Q1"](Case("").inputs)
+    runs = {answer.paragraphs[1][one.start : one.end]: one.runs for one in answer.printed[2]}
+    assert runs["6.85"] == ["sweep-b32", "sweep-b512"]
+    assert runs["16.4\u00a0ms"] == ["sweep-b32"]

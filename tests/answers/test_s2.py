@@ -1,0 +1,214 @@
+"""S2: what it says of rates and warm-ups follows the errors of the arms."""
+
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+
+import lr_scaling_builders as study
+from builders import Tables, full_lab, run_row, table
+from cases import Case, around, both, check, only, where
+from dpscale.reporting.answer import Answer
+from dpscale.studies import answer_one
+
+NAN = float("nan")
+FLAT = (2.1, 2.3, 2.2)
+LARS = study.Way(64, "fixed", optimizer="lars", searched_lr=2.0)
+NO_WARMUP = study.LARGE._replace(warmup="none")
+UNIT_CONSTANT = study.LARGE._replace(warmup="constant", zero_gamma=False)
+
+
+def trained(*changed: tuple[study.Way, study.Errors]) -> Callable[[], Tables]:
+    """A lab of this study alone, some ways' errors changed."""
+
+    def tidy() -> Tables:
+        """Its tidy tables."""
+        return _of(study.ERRORS | dict(changed))
+
+    return tidy
+
+
+def planned(*ways: study.Way) -> Callable[[], Tables]:
+    """A lab of some ways alone."""
+    return lambda: _of({way: study.ERRORS[way] for way in ways})
+
+
+def _of(errors: dict[study.Way, study.Errors]) -> Tables:
+    empty = {name: frame.iloc[:0] for name, frame in full_lab().items()}
+    rows = study.rows(run_row, errors)
+    return empty | {name: table(name, made) for name, made in rows.items()}
+
+
+BASE = trained()
+CLAIM = {"claim": "gradual_none"}
+CASES = [
+    Case("what kept the error and what lost it", lab=BASE,
+         says=["At kn = 256 the test error of the reference batch (kn = 32, 2.10%) is, to 1.00 "
+               "percentage points, kept by gradual warm-up (2.30%); lost by no warm-up (4.30%), "
+               "constant warm-up (8.30%), the square-root rule (5.10%) and the fixed rate (9.10%);"
+               " the linear rule with gradual warm-up keeps it up to kn = 256 and has lost it at "
+               "kn = 1024.",
+               "in one process, whose loss averages", "With three seeds an interval spans",
+               f"Expected before the run: {study.EXPECTED}"]),
+    Case("warm-ups and gains by their paired differences", lab=BASE,
+         says=["gradual warm-up has a lower test error than no warm-up (by −2.00 (−2.00 to −2.00)",
+               "and a constant warm-up has a higher test error than no warm-up (by 4.00",
+               "With gains of one, against no warm-up: gradual (by −9.10 (−9.10 to −9.10) points).",
+               "at the reference batch a lower test error than a gain of one (by −0.300",
+               "at kn = 256 a lower test error than a gain of one (by −0.700",
+               "the reference's error is kept with gradual warm-up and lost with no warm-up and "
+               "constant warm-up at kn = 256."],
+         never=["constant (by"]),
+    Case("the rules at the largest batch", lab=BASE,
+         says=["At the largest batch, kn = 1024, 32.0× the reference, the test error is 61.0% with "
+               "the linear rule, 31.0% with the square-root rule and 41.0% with the fixed rate. "
+               "An epoch has nine updates there. The linear rule holds",
+               "At kn = 256 the fixed rate loses the error: the rate has to grow"]),
+    Case("LARS and the rates tried", lab=BASE,
+         says=["with the rate 2 chosen on validation data, ends at a test error of 6.10% (6.00 to "
+               "6.20), lower than the 61.0% (60.0 to 62.0) of the linear rule. It does not keep",
+               "0.5, gives a validation error of 1.10%; 1.60% with 0.25, over three seeds each: "
+               "no rate tried can be told to be better.", "LARS, chosen", "LARS, tried",
+               "linear, tried"]),
+    Case("a diverged seed", lab=BASE,
+         says=["The loss was not finite in linear-constant-unit_gamma at kn = 256 (1 of three "
+               "seeds). Such an arm", "lost, diverged", "the reference"],
+         never=["No loss became infinite"]),
+    Case("published results", lab=BASE,
+         says=["Of 12 published results with a counterpart here, ten agree, one disagrees and one "
+               "is not decidable. Against the publication: error at 32 times the reference batch "
+               "(Figure 1). A verdict", "Table 1 23.74% against 24.84%",
+               "none 23.49% −0.110% not planned not decidable"],
+         never=["In the timed runs"]),
+    Case("what each published comparison is of", lab=BASE,
+         says=["ones. gradual warm-up against none Table 1 23.74% against 24.84% −1.10% −2.00%",
+               "agrees constant warm-up against none Table 1 25.88% against 24.84% 1.04% 4.00%",
+               "agrees gradual warm-up against none, gains of one here Table 1 23.74% against "
+               "24.84% −1.10% −9.10%",
+               "agrees constant warm-up against none, gains of one here Table 1 25.88% against "
+               "24.84% 1.04% not measured not decidable",
+               "decidable gradual warm-up against the reference batch Table 1 23.74% against "
+               "23.60% 0.140% 0.200%",
+               "agrees square-root rule against linear Table 2a 26.22% against 23.74% 2.48% 2.80%",
+               "agrees fixed rate against linear rule Table 2a 41.67% against 23.74% 17.9% 6.80%",
+               "agrees zero gamma against unit gamma, reference batch Table 2b 23.60% against "
+               "23.84% −0.240% −0.300%",
+               "agrees zero gamma against unit gamma, large batch Table 2b 23.74% against 24.11% "
+               "−0.370% −0.700%"]),
+    Case("published verdicts turned round", lab=BASE,
+         edits={"published_lr_scaling": both(
+             where(verdict="disagrees"), where(CLAIM, verdict="agrees"),
+             where({"source": "Table 2b"}, verdict="not decidable"))},
+         says=["one agrees, nine disagree and two are not decidable",
+               "fixed rate against linear rule (Table 2a), error at 4 times"]),
+    Case("timed runs",
+         says=["an iteration of two workers with b = 32 takes 24.6 ms (24.1 to 25.1), that of one "
+               "20.5 ms (20.1 to 20.9): an efficiency of 83.3% (80.9 to 85.9), everything",
+               "about 90.0% at 352 GPUs", "keeping such a share: disagrees.",
+               "throughput per worker kept with many workers (Section 5.5)",
+               "Of 13 published results"]),
+    Case("no warm-up needed",
+         lab=trained((study.LARGE, (5.0, 5.2, 5.1)), (NO_WARMUP, FLAT)),
+         says=["kept by no warm-up (2.20%)", "lost by gradual warm-up (5.10%)",
+               "keeps it up to kn = 128 and has lost it at kn = 256"]),
+    Case("nothing decided", lab=trained((study.LARGE, (1.0, 9.0, 2.5))),
+         says=["neither for certain by gradual warm-up (2.50%)",
+               "gradual warm-up has a test error that cannot be told apart from that of no"]),
+    Case("one repeat of a comparison", lab=BASE,
+         edits={"published_lr_scaling": where(CLAIM, measured_low=NAN)},
+         says=["gradual warm-up has no error to compare with that of no warm-up (by −2.00 points"]),
+    Case("no difference of a comparison", lab=BASE,
+         edits={"published_lr_scaling": where(CLAIM, measured=NAN)},
+         says=["no error to compare with that of no warm-up and a constant"]),
+    Case("a rule that never fails", lab=trained((study.Way(64), FLAT)),
+         says=["keeps it up to the largest batch, kn = 1024."]),
+    Case("an elbow at the reference", lab=BASE,
+         edits={"lr_scaling_elbow": where(elbow_batch=32, lost_batch=NAN)},
+         says=["keeps it at no larger batch and beyond nothing is decided."]),
+    Case("no elbow", lab=BASE, edits={"lr_scaling_elbow": where(elbow_batch=NAN)},
+         says=["the linear rule has no elbow for want of results.", "none found"]),
+    Case("gradual warm-up is worst", lab=trained((study.LARGE, (9.0, 9.2, 9.1))),
+         says=["gradual warm-up has a higher test error than no warm-up",
+               "at kn = 256 a higher test error than a gain of one"]),
+    Case("a fixed rate that suffices", lab=trained((study.Way(16, "fixed"), FLAT)),
+         says=["At kn = 256 the fixed rate keeps the error too"], never=["the rate has to grow"]),
+    Case("LARS worse",
+         lab=trained((LARS, (70.0, 72.0, 71.0)),
+                     (LARS._replace(searched_lr=4.0), (80.0, 82.0, 81.0))),
+         says=["higher than the 61.0%"]),
+    Case("LARS as good", lab=BASE,
+         edits={"lr_scaling": where({"optimizer": "lars"}, kept="kept",
+                                    **around("test_error_frac", 0.61))},
+         says=["not to be told apart from the 61.0%", "It keeps the error of the reference batch"]),
+    Case("LARS undecided", lab=BASE,
+         edits={"lr_scaling": where({"optimizer": "lars"}, kept="undecided",
+                                    test_error_frac_low=NAN)},
+         says=["ends at a test error of 6.10%. Its rate was searched"], never=["It keeps"]),
+    Case("a better rate",
+         lab=trained((study.REFERENCE._replace(searched_lr=0.25), (1.2, 1.3, 1.25))),
+         says=["three seeds each: a better one was 0.25.", "linear, chosen"],
+         never=["no rate tried"]),
+    Case("no seed diverged", lab=trained((UNIT_CONSTANT, (20.0, 20.2, 20.1))),
+         says=["No loss became infinite", "warm-up: gradual (by −9.10 (−9.10 to −9.10) points) and "
+               "constant (by"],
+         never=["The loss was not finite"]),
+    Case("the reference diverged", lab=trained((study.REFERENCE, (2.0, None, 2.1))),
+         says=["No error can be kept or lost, since training with the reference batch, kn = 32,"]),
+    Case("an arm diverged", lab=trained((study.LARGE, (2.0, None, 2.1))),
+         says=["lost by gradual warm-up (diverged), no warm-up"]),
+    Case("no rule has an error", lab=BASE,
+         edits={"lr_scaling": where({"global_batch": 1024}, test_error_frac=NAN)},
+         says=["32.0× the reference, no rule has an error. An epoch"]),
+    Case("one seed", lab=BASE, edits={"lr_scaling": where(seeds=1, kept=None)},
+         says=["over one seed with", "With one seed there is no interval", "no interval"]),
+    Case("many seeds, several workers", lab=BASE,
+         edits={"lr_scaling": where(seeds=5, workers=4, expected=" ")},
+         says=["spread over up to four workers with averaged", "paired by seed. An error is kept"],
+         never=["Expected before"]),
+    Case("a plan of one larger batch", lab=planned(study.REFERENCE, study.Way(8)),
+         says=["kept by gradual warm-up (2.20%); the linear rule with gradual warm-up keeps it up "
+               "to the largest batch, kn = 128.", "4.00× the reference, the test error is 2.20%"],
+         never=["LARS", "Zero gamma", "no warm-up", "The rate of the reference batch"]),
+    Case("a plan of the reference alone", lab=planned(study.REFERENCE),
+         says=["Only the reference batch, kn = 32, was trained", "No published result"],
+         never=["At the largest batch", "None"]),
+    Case("no reference", lab=planned(study.LARGE),
+         says=["The conclusion is withheld", "lr_scaling: no run of the reference batch"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_s2_says(case: Case) -> None:
+    check("S2", case)
+
+
+@cache
+def answered() -> Answer:
+    return answer_one("S2", Case("", lab=BASE).inputs)
+
+
+def test_published_and_measured_stand_in_columns_of_their_own() -> None:
+    (made,) = (one for one in answered().tables if "Comparisons of Goyal" in one.caption)
+    first = made.rows[0]
+    assert first["published"] == "23.74% against 24.84%"
+    assert first["published_difference_frac"].value == pytest.approx(-0.011)
+    assert first["published_difference_frac"].runs == []
+    assert set(first["difference_frac"].runs) == {
+        study.name_of(study.LARGE), study.name_of(NO_WARMUP),
+    }  # fmt: skip
+    assert first["verdict"] == "agrees"
+
+
+def test_an_error_links_to_its_own_runs_and_a_difference_to_both() -> None:
+    values = answered().values
+    name = study.name_of(study.LARGE)
+    assert values["test_error_frac_linear_gradual_zero_gamma_kn256"].runs == [name]
+    assert values["difference_frac_gradual_none"].runs == [
+        name, study.name_of(NO_WARMUP),
+    ]  # fmt: skip
+
+
+def test_a_published_comparison_without_an_id_is_an_error() -> None:
+    renamed = {"published_lr_scaling": both(only(kind="claim"), where(CLAIM, claim="another"))}
+    with pytest.raises(KeyError, match="another"):
+        answer_one("S2", Case("", lab=BASE, edits=renamed).inputs)

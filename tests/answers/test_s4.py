@@ -1,0 +1,201 @@
+"""S4: what it says of local SGD follows the differences of the arms, their losses and rounds."""
+
+from collections.abc import Callable
+
+import pandas as pd
+import pytest
+
+import local_sgd_builders
+from builders import Tables, full_lab, run_row, table, without_runs
+from cases import Case, check, only, where, without
+from dpscale.studies import questions
+
+NAN = float("nan")
+NOISY, CLEAN, LARGE = 0.2, 0.0, "A2"
+DIFFERENCE = {"label_noise_frac": NOISY, "claim": "more_local_steps"}
+
+
+def trained(arm: str = LARGE, noise: float = NOISY, accuracy: float = 0.90) -> Tables:
+    """A lab of this study alone, one arm's accuracy changed."""
+    found = local_sgd_builders.ACCURACIES
+    changed = found | {noise: found[noise] | {arm: accuracy}}
+    empty = {name: frame.iloc[:0] for name, frame in full_lab().items()}
+    made = local_sgd_builders.rows(run_row, changed)
+    return empty | {name: table(name, rows) for name, rows in made.items()}
+
+
+def arm(name: str, noise: float, accuracy: float) -> Callable[[], Tables]:
+    return lambda: trained(name, noise, accuracy)
+
+
+def diverged(noise: float) -> Callable[[], Tables]:
+    """A seed of the large mini-batch diverged in a regime."""
+    cell = {"arm": LARGE, "seed": 1, "label_noise_frac": noise}
+    edit = where(cell, status="diverged")
+    return lambda: (tidy := trained()) | {"trials": edit(tidy["trials"])}
+
+
+def high_losses() -> Tables:
+    """The better an arm the higher its loss."""
+    tidy = trained()
+    rows = tidy["evaluations"]
+    return tidy | {"evaluations": rows.assign(train_loss=rows["test_accuracy_frac"])}
+
+
+def unexpected() -> Tables:
+    """Nothing was expected."""
+    tidy = trained()
+    return tidy | {"runs": tidy["runs"].assign(expected=pd.NA)}
+
+
+def rates_tried(*shares: float) -> Callable[[], Tables]:
+    """After a search among these shares of the rate; the results have the share 1."""
+
+    def tidy() -> Tables:
+        """Its tidy tables."""
+        found = trained()
+        tuning = found["trials"][found["trials"]["role"] == "tuning"]
+        more = [tuning.assign(rate_factor=share, trial=100 + number)
+                for number, share in enumerate(shares)]  # fmt: skip
+        return found | {"trials": pd.concat([found["trials"], *more], ignore_index=True)}
+
+    return tidy
+
+
+CASES = [
+    Case("the regimes apart and what is saved", lab=trained,
+         says=["With clean labels post-local SGD cannot be told apart from the large mini-batch "
+               "(+0.00 percentage points, +0.00 to +0.00); with 20% wrong labels post-local SGD is "
+               "more accurate on the test set than the large mini-batch, by +2.00 percentage "
+               "points, +2.00 to +2.00; it makes 22 rounds of communication instead of 40, 1.82× "
+               "fewer.",
+               "labels 20% wrong; training loss", "clean post-local against large",
+               "wrong post-local against large 2.00%", "wrong post-local against small 3.00%",
+               "wrong small against large −1.00%", "wrong more local steps 2.00%",
+               "A5 post-local SGD, H = 16 16 128 16 0.1"],
+         never=["nan", "What that saves in time"]),
+    Case("the protocol", lab=trained,
+         says=["16 learners of b = 8 train resnet_8x8 on digits for four epochs; each",
+               "It averages gradients in every step of the first 2 epochs, up to",
+               "Medians over three seeds with 95% intervals"]),
+    Case("no local steps later", lab=trained, edits={"local_sgd_curves": where(switch_epoch=NAN)},
+         never=["It averages gradients"]),
+    Case("the other comparisons", lab=trained,
+         says=["With clean labels: post-local SGD cannot be told apart from the small mini-batch "
+               "(+0.00 percentage points, +0.00 to +0.00); the small",
+               "With 20% wrong labels: post-local SGD is more accurate than the small mini-batch "
+               "(+3.00 percentage points, +3.00 to +3.00); the small mini-batch is less accurate "
+               "than the large one (−1.00 percentage points, −1.00 to −1.00); post-local SGD of "
+               "the most local steps is more accurate than that of the fewest (+2.00"]),
+    Case("one seed", lab=trained,
+         edits={"published_local_sgd": where(DIFFERENCE, measured_low=NAN,
+                                             measured_high=NAN)},
+         says=["the most local steps cannot be compared with that of the fewest (+2.00 percentage "
+               "points)."]),
+    Case("post-local SGD is worse", lab=arm("A5 H=16", NOISY, 0.85),
+         says=["with 20% wrong labels post-local SGD is less accurate on the test set than the "
+               "large mini-batch, by −5.00 percentage points, −5.00 to −5.00;",  # 85 - 90 %
+               "a higher training loss than the large mini-batch with 20% wrong labels (1.15 (1.14 "
+               "to 1.16) against 1.10 (1.09 to 1.11)).", "disagree"]),
+    Case("a lower loss", lab=arm("A5 H=16", NOISY, 0.96),
+         says=["Post-local SGD has a training loss that cannot be told apart from the large "
+               "mini-batch's with clean labels (1.03 (1.02 to 1.04) against 1.03",
+               "; a lower training loss than the large mini-batch with 20% wrong"]),
+    Case("a diverged seed", lab=diverged(NOISY),
+         says=["with 20% wrong labels post-local SGD cannot be compared with the large mini-batch, "
+               "for want of seeds that did not diverge; it makes",
+               "the small mini-batch cannot be compared with the large one; post-local",
+               "a training loss that cannot be compared with the large mini-batch's with 20% "
+               "wrong labels (1.08 (1.07 to 1.09) against diverged)",
+               "no arm is more accurate than the large mini-batch."],
+         never=["nan", "with 20% wrong labels no arm"]),
+    Case("a diverged seed where rounds are compared", lab=diverged(CLEAN),
+         says=["did not diverge; with 20% wrong labels post-local SGD is more accurate on the test "
+               "set than the large mini-batch, by +2.00 percentage points, +2.00 to +2.00; its "
+               "rounds of communication are not known.",
+               "With 20% wrong labels the most accurate arm",
+               "over a ring: small mini-batch 320 rounds of 2 learners, 1.28 GB; huge"]),
+    Case("the best arms", lab=trained,
+         says=["With clean labels no arm is more accurate than the large mini-batch; with 20% "
+               "wrong labels the most accurate arm is A3, huge mini-batch (95.0% (94.0 to 96.0))."],
+         never=["not told apart here"]),  # there the best arm has the lower loss
+    Case("post-local SGD is best", lab=arm("A5 H=16", CLEAN, 0.98),
+         says=["With clean labels the most accurate arm is A5, post-local SGD, H = 16 (98.0%"]),
+    Case("the best arm has the higher loss", lab=high_losses,
+         says=["huge mini-batch (95.0% (94.0 to 96.0)), which fits its training labels less than "
+               "the large mini-batch, with a loss of 0.950 against 0.900: after equal epochs, "
+               "better generalisation and slower optimisation are not told apart here."]),
+    Case("rounds and bytes", lab=trained,
+         says=["over a ring: small mini-batch 320 rounds of 2 learners, 1.28 GB; large mini-batch "
+               "40 rounds of 16 learners, 300 MB; huge", "learners, 158 MB. Small and large"]),
+    Case("many rounds", lab=trained, edits={"local_sgd": where({"arm": LARGE}, rounds=22_000)},
+         says=["22 rounds of communication instead of 22,000, 1000.00× fewer",
+               "large mini-batch 22,000 rounds of 16"]),
+    Case("unknown rounds", lab=trained, edits={"local_sgd": where(rounds=pd.NA)},
+         says=["its rounds of communication are not known."], never=["over a ring"]),
+    Case("the links",
+         says=["predicts an epoch of 16 workers with b = 32 to take on fast 344 ms with H = 1 and "
+               "340 ms with H = 16; on slow 24.9 s with H = 1 and 1.15 s with H = 16. H = 1 hides",
+               "Predicted, not measured"],
+         never=["on this link"]),
+    Case("one link", edits={"local_sgd_times": only(link="slow", local_steps=[1, 4])},
+         says=["to take on slow 24.9 s with H = 1 and 3.56 s with H = 4. H = 1 hides"]),
+    # both data sets, four comparisons: clean 0 decided; noisy 3 agree and 1 disagrees
+    Case("published verdicts and what was expected", lab=trained,
+         says=["alone. Of 16 comparisons, six agree, two disagree and eight are not decidable.",
+               "Expected before the run: post-local SGD is more accurate with wrong labels."]),
+    Case("one verdict of each", lab=trained,
+         edits={"published_local_sgd": lambda rows: rows[rows["dataset"] == "CIFAR-10"].assign(
+             verdict=["agrees", "disagrees", "not decidable"] + ["agrees"] * 5)},
+         says=["Of 8 comparisons, six agree, one disagrees and one is not decidable."]),
+    Case("nothing expected", lab=unexpected, never=["Expected before"]),
+    Case("no search", lab=rates_tried(), says=["was searched for no arm; post-local"]),
+    Case("a search", lab=rates_tried(0.5, 2.0),
+         says=["and regime with one seed of its own;", "which took 3 of them. None of the chosen "
+               "ones lies at the border. Post-local SGD takes"],
+         never=["a better one may lie"]),
+    Case("the highest rate", lab=rates_tried(0.5),
+         says=["At the border lie those of small mini-batch with clean labels (highest of 2), ",
+               "post-local SGD, H = 16 with clean labels (highest of 2)",
+               "with 20% wrong labels (highest of 2): a better one may lie beyond. Post-local"]),
+    Case("the lowest rate", lab=rates_tried(2.0, 4.0),
+         says=["large mini-batch with 20% wrong labels (lowest of 3)"]),
+    Case("searches of several lengths", lab=rates_tried(0.5, 2.0),
+         edits={"local_sgd": where({"arm": "A3"}, rates_tried=7, rate_place="lowest")},
+         says=["which took 3 to 7 of them. At the border lie those of huge mini-batch with clean "
+               "labels (lowest of 7), huge mini-batch with 20% wrong labels (lowest of 7): a"]),
+    Case("a run is missing", lab=lambda: without_runs(full_lab(), ["local_sgd-noise0-a3"]),
+         says=["one result that it needs is missing. Missing: local_sgd, local_sgd-noise0-a3: not "
+               "run yet. The answer"]),
+    Case("nothing ran", lab=trained, edits={"local_sgd": only(arm="none"),
+                                            "published_local_sgd": only(dataset="none")},
+         says=["Missing: local_sgd: not run yet."]),
+    Case("no post-local arm", lab=trained,
+         edits={"published_local_sgd": without(claim="post_local_against_large")},
+         says=["Missing: local_sgd: no post-local arm beside a large mini-batch."]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_s4_says(case: Case) -> None:
+    check("S4", case)
+
+
+def test_a_difference_leads_to_the_runs_of_both_arms() -> None:
+    answer = questions()["S4"](Case("", lab=trained).inputs)
+    found = answer.values["noise20_post_local_against_small_difference"]
+    assert found.value == pytest.approx(0.03)
+    assert found.runs == ["local_sgd-noise20-a1", "local_sgd-noise20-a2-a5"]
+    printed = {answer.paragraphs[2][one.start : one.end]: one.runs for one in answer.printed[3]}
+    assert printed["+3.00 percentage points, +3.00 to +3.00"] == found.runs
+
+
+def test_a_published_difference_has_no_runs() -> None:
+    answer = questions()["S4"](Case("", lab=trained).inputs)
+    (made,) = (one for one in answer.tables if "Lin et al." in one.caption)
+    assert made.rows[0]["published"] == pytest.approx(0.0032)
+
+
+def test_a_list_of_rates_at_the_border_stays_in_the_paragraph_of_the_protocol() -> None:
+    answer = questions()["S4"](Case("", lab=rates_tried(0.5)).inputs)
+    assert answer.paragraphs[0].endswith("Wrong labels are in the training set alone.")

@@ -1,0 +1,47 @@
+"""S3's figures of a made-up study, and the columns of its tables."""
+
+import functools
+
+import model_averaging_builders as made
+from builders import empty_lab, run_row, table
+from dpscale.studies import derived_of, tables
+from figure_checks import axes_texts, draw, label_faults
+
+TABLES = ["model_averaging", "averaging_curves", "averaging_rates", "averaging_pairs", "learners",
+          "published_model_averaging"]  # fmt: skip
+
+
+@functools.cache
+def lab():
+    rows = made.study_rows()
+    rows["runs"] = [run_row(**row) for row in rows["runs"]]
+    tidy = empty_lab() | {name: table(name, rows[name]) for name in rows}
+    derived = derived_of(tidy)
+    return {name: derived[name] for name in TABLES}
+
+
+def test_the_figures_show_every_arm_and_mark_the_choice():
+    figure, drawn = draw("model_averaging", lab())
+    assert drawn["arm"].nunique() == 7
+    assert label_faults(figure) == []
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert "8 learners, b = 16, γ = 0.2, α = 0.125" in labels
+    figure, drawn = draw("learners", lab())
+    assert label_faults(figure) == []
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [
+        "mlp, b = 16", "mlp, b = 128", "resnet_8x8, b = 16",
+    ]  # fmt: skip
+    ring = [line for line in figure.axes[0].lines if line.get_label() == "chosen"]
+    assert list(ring[0].get_xdata()) == [3]
+
+
+def test_figures_without_results_say_so():
+    empty = {name: table.iloc[:0] for name, table in lab().items()}
+    for name in ("model_averaging", "learners"):
+        figure, _ = draw(name, empty)
+        assert "not measured yet" in axes_texts(figure)
+
+
+def test_the_tables_have_the_registered_columns():
+    for name, frame in lab().items():
+        assert list(frame.columns) == list(tables()[name].columns)

@@ -1,0 +1,152 @@
+"""What times and counts say: steps, batches and loading, and printed speed-ups against T_1/T_N."""
+
+from collections.abc import Iterator
+
+from dpscale.audit.cells import Cell, Interval, reach
+from dpscale.audit.conventions import SPEEDUP, Facts, Guess, Times, nearest, options, shown
+from dpscale.audit.table import Row, Table
+from dpscale.derive import formulas
+from dpscale.derive.formulas import speedup
+from dpscale.records.audit import Finding
+
+SAME_EPOCH_FRAC = 0.01  # ASSUME: the same epoch, timed twice, differs by no more than this
+NOISE_FRAC = 0.03  # ASSUME: epochs of 1 and of N workers, timed by hand, agree to this
+MOST_WORKERS = 1024
+PRINTED = "printed_speedup"
+
+
+def impossible(row: Row, facts: Facts) -> Iterator[Finding]:
+    """Yield what cannot be in a row, whatever is printed beside it."""
+    batch, largest = row.per_worker_batch, facts.samples // row.workers
+    if row.global_batch > facts.samples:
+        held = f"{row.workers} workers of {batch:,} take {row.global_batch:,} samples a step, which"
+        reason = (
+            f"{f'a batch of {batch:,}' if row.workers == 1 else held} is larger than the dataset "
+            f"of {facts.samples:,}: the loader silently hands out no more than {largest:,} a "
+            "worker, and the row is no measurement of this batch"
+        )
+        code, column = "batch_exceeds_dataset", "per_worker_batch"
+        yield Finding(*row.place, code, float(batch), float(largest), reason, column)
+    elif "steps" in row.cells:
+        yield from _steps(row, facts)
+    yield from _loading(row)
+
+
+def _steps(row: Row, facts: Facts) -> Iterator[Finding]:
+    printed = row.cells["steps"].value
+    fewest, expected, most = _possible(row.workers, row.per_worker_batch, facts)
+    if fewest <= printed <= most:
+        return
+    steps = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    reason = f"{facts.epochs} epochs of {facts.samples:,} / {row.global_batch:,} steps are {steps}"
+    if fitting := _fitting(row, facts):
+        reason += f"; {printed:,.0f} fits {fitting} workers"
+    elif printed > 0 and (ratio := printed / expected).is_integer():
+        reason += f"; {printed:,.0f} would be {ratio * facts.epochs:.0f} epochs (--epochs)"
+    yield Finding(*row.place, "steps_mismatch", printed, expected, reason, "steps")
+
+
+def _possible(workers: int, batch: int, facts: Facts) -> tuple[float, ...]:
+    """Steps of a run: without the last partial batch of an epoch, by D/(N*b), and with it."""
+    counts = (
+        formulas.full_steps(facts.samples, workers * batch),
+        formulas.iterations_per_epoch(facts.samples, workers, batch),
+        formulas.loader_steps(facts.samples, workers * batch),
+    )
+    return tuple(formulas.run_steps(count, facts.epochs) for count in counts)
+
+
+def _fitting(row: Row, facts: Facts) -> int | None:
+    """The number of workers whose steps the printed ones are, the nearest of several."""
+    printed, batch = row.cells["steps"].value, row.per_worker_batch
+    fits = {}
+    for workers in range(1, min(MOST_WORKERS, facts.samples // batch) + 1):
+        fewest, exact, most = _possible(workers, batch, facts)
+        if fewest <= printed <= most:
+            fits[workers] = abs(exact - printed)
+    return min(fits, key=fits.__getitem__, default=None)
+
+
+def _loading(row: Row) -> Iterator[Finding]:
+    """An epoch with loading takes at least as long as the same epoch without."""
+    loaded = row.cells.get("epoch_s")
+    for name in ("nodata_s", "sweep_compute_s") if row.workers == 1 else ("nodata_s",):
+        bare = row.cells.get(name)
+        if loaded and bare and loaded.span.high < bare.span.low * (1 - SAME_EPOCH_FRAC):
+            reason = (
+                f"the epoch with loading took {shown(loaded.value, 's')} and the same epoch "
+                f"without {shown(bare.value, 's')} ({name}): loading cannot take less than no "
+                "time, so the two were not measured alike"
+            )
+            code, unit = "loading_faster_than_without", "s" if loaded.scale == 1 else ""
+            expected = bare.value / loaded.scale
+            yield Finding(*row.place, code, loaded.printed, expected, reason, "epoch_s", unit)
+            return
+
+
+def speedup_fits(row: Row, times: Times) -> bool:
+    """Return whether the printed speed-up follows from these times."""
+    return row.meets(PRINTED, _ratio(times.base, times.total))
+
+
+def _ratio(base: Cell, total: Cell) -> Interval:
+    """The span of T_1/T_N."""
+    return reach(speedup, base.span, total.span)
+
+
+def speedups(table: Table, row: Row, times: Times | None) -> Iterator[Finding]:
+    """Yield what is wrong with a row's speed-up itself, and with the printed one."""
+    printed = row.cells.get(PRINTED)
+    reached = _ratio(times.base, times.total) if times else row.span(PRINTED)
+    if row.workers > 1 and reached and reached.low > row.workers * (1 + NOISE_FRAC):
+        source = "the two times give" if times else "the table prints"
+        reason = (
+            f"{source} a speed-up of {shown(reached.middle)} on {row.workers} workers, more than N "
+            f"by over {NOISE_FRAC:.0%}: the two were hardly measured alike (warm-up, caches, "
+            "clocks)"
+        )
+        column, value = (PRINTED, printed.value) if printed else ("epoch_s", None)
+        yield Finding(*row.place, "superlinear", value, float(row.workers), reason, column)
+    if times and printed and not speedup_fits(row, times):
+        base_s, total_s = times.base.value, times.total.value
+        reason = f"T_1/T_N is {shown(base_s)} / {shown(total_s)}"
+        guess = nearest(printed.span, _mistakes(table, row, times)) or Guess(printed.span, reason)
+        code, expected = guess.code or "speedup_mismatch", speedup(base_s, total_s)
+        yield Finding(*row.place, code, printed.value, expected, guess.reason, PRINTED)
+
+
+def _mistakes(table: Table, row: Row, times: Times) -> Iterator[Guess]:
+    right = _ratio(times.base, times.total)
+    for other in options(table, row, SPEEDUP):
+        ratio = _ratio(other.base, other.total)
+        source = "" if other == times else f" from {other.way}"
+        reason = f"it is N*T_1/T_N{source}: multiplied by the number of workers"
+        yield Guess(ratio.times(row.workers), reason, "speedup_times_workers")
+        if other != times:
+            yield Guess(ratio, f"it rests on {other.way}")
+    yield Guess(_ratio(times.total, times.base), "it is T_N/T_1, upside down")
+    share = reach(lambda ratio: formulas.efficiency(ratio, row.workers), right)
+    yield Guess(share, "it is T_1/(N*T_N), the efficiency")
+    gain = right.minus(Interval(1, 1))
+    yield Guess(gain, "it is T_1/T_N - 1, by how much it is faster")
+    yield Guess(right.times(100), "it is in percent, which neither header nor cell says")
+    yield from _other_rows(table, row, times)
+    for name, cell in (("T_N", times.total), ("T_1", times.base)):
+        for text, span in cell.slips():
+            base, total = (times.base.span, span) if name == "T_N" else (span, times.total.span)
+            reason = (
+                f"it follows from {name} = {text}, which is {cell.typed} with a slip of a digit"
+            )
+            yield Guess(reach(speedup, base, total), reason)
+
+
+def _other_rows(table: Table, row: Row, times: Times) -> Iterator[Guess]:
+    """The speed-up with a time of another row."""
+    for other in table.rows.values():
+        workers, batch = other.workers, other.per_worker_batch
+        total = other.cells.get(times.total_column)
+        if workers == 1 and (base := other.cells.get(times.base_column)):
+            yield Guess(_ratio(base, times.total), f"its T_1 is that of batch {batch}")
+        elif total and (workers == row.workers) != (batch == row.per_worker_batch):
+            reason = f"its T_N is that of {workers} workers with batch {batch}"
+            yield Guess(_ratio(times.base, total), reason)

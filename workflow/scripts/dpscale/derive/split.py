@@ -1,0 +1,118 @@
+"""Communication: an epoch's seconds split by subtraction, and by measuring its parts directly."""
+
+from typing import Any
+
+import pandas as pd
+
+from dpscale.derive.cells import Cell, by_arm_and_run, cells, of_rounds, one_worker_bases, rounds_of
+from dpscale.derive.columns import Columns, as_table, flags, floats, integers, texts
+from dpscale.derive.formulas import communication_seconds, compute_seconds
+from dpscale.derive.rows import RowsByKey
+from dpscale.derive.same_machine import require_same_machine
+from dpscale.derive.statistics import (
+    UNKNOWN,
+    Estimate,
+    interval_columns,
+    median,
+    paired_median_difference,
+    verdict,
+)
+
+DIRECT = ("exposed_s", "overhead_s", "contention_s", "span_s", "buckets_s", "straggler_s")
+COLUMNS: Columns = (
+    integers("workers nodes per_worker_batch")
+    | texts("status")
+    | floats("epoch_s compute_s subtraction_s subtraction_s_low subtraction_s_high")
+    | floats("exposed_s overhead_s contention_s span_s base_epoch_s")
+    | flags("below_noise oversubscribed")
+    | texts("runs base_status base_runs")
+    | floats("epoch_s_low epoch_s_high compute_s_low compute_s_high")
+    | floats("buckets_s straggler_s straggler_frac")
+    | floats(" ".join(f"{name}_{end}" for name in DIRECT for end in ("low", "high")))
+    | flags("exposed_below_noise")
+    | integers("repeats")
+)
+DDP = "without_loading"
+
+
+def _of_one(epoch: Estimate) -> dict[str, Estimate]:
+    """Return the parts of one worker: it is its own reference, and has nobody to talk to."""
+    if epoch.value is None:
+        return {"compute_s": UNKNOWN}
+    nothing = Estimate(communication_seconds(epoch.value, epoch.value, 1), 0.0, 0.0, epoch.repeats)
+    return {"compute_s": epoch} | dict.fromkeys(("subtraction_s", *DIRECT), nothing)
+
+
+def _of_several(
+    cell: Cell, base: Cell, epoch: Estimate, times: RowsByKey, spans: RowsByKey
+) -> dict[str, Estimate]:
+    """Return T_1/N and what T_N is more than it, part by part.
+
+    T_1 is of rank 0 alone in the same run, else of the one-worker run.
+    """
+    ddp, noop, solo, buckets = (
+        rounds_of(cell, times, arm) for arm in (DDP, "noop_hook", "solo", "buckets")
+    )
+    copies = of_rounds(cell, times, "reference")
+    one = compute_seconds(solo if len(solo) else rounds_of(base, times, DDP), cell.workers)
+    complete = cell.status == "complete"
+    compute = median(one) if complete else UNKNOWN
+    subtraction = paired_median_difference(ddp, one)
+    if epoch.value is not None and compute.value is not None:
+        # From the same two medians as the columns beside it: the parts add up to the whole.
+        exact = communication_seconds(compute.value * cell.workers, epoch.value, cell.workers)
+        subtraction = subtraction._replace(value=exact)
+    return {
+        "compute_s": compute,
+        "subtraction_s": subtraction,
+        "exposed_s": paired_median_difference(ddp, noop),
+        "overhead_s": paired_median_difference(noop, copies["epoch_s"]),
+        "contention_s": paired_median_difference(copies["epoch_s"], one),
+        # A part of contention: the slowest of the copies against their mean.
+        "straggler_s": paired_median_difference(copies["epoch_s"], copies["rank_mean_epoch_s"]),
+        # From the first bucket's start to the last one's end.
+        "span_s": median(spans.of(*cell.runs if complete else ())["span_s"] * cell.iterations),
+        "buckets_s": median(buckets),
+    }
+
+
+def _covers_zero(estimate: Estimate) -> bool | None:
+    where = verdict(estimate.low, estimate.high, 0.0)
+    return None if where == "unknown" else where == "indistinct"
+
+
+def _row(cell: Cell, base: Cell, times: RowsByKey, spans: RowsByKey) -> dict[str, Any]:
+    epoch = median(rounds_of(cell, times, DDP))
+    row = cell.columns() | {
+        "repeats": epoch.repeats,
+        "base_epoch_s": median(rounds_of(base, times, DDP)).value,
+        "base_status": base.status,
+        "base_runs": " ".join(base.runs),
+    }
+    alone = cell.workers == 1
+    found = _of_one(epoch) if alone else _of_several(cell, base, epoch, times, spans)
+    for name, estimate in {"epoch_s": epoch, **found}.items():
+        row |= interval_columns(name, estimate)
+    if row.get("straggler_s") is not None and epoch.value:
+        row["straggler_frac"] = row["straggler_s"] / epoch.value
+    if not alone:
+        row["below_noise"] = _covers_zero(found["subtraction_s"])
+        row["exposed_below_noise"] = _covers_zero(found["exposed_s"])
+    return row
+
+
+def split_of(planned: pd.DataFrame, epoch_times: pd.DataFrame, spans: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `communication` of these timed runs."""
+    require_same_machine(planned)
+    found = cells(planned)
+    bases = one_worker_bases(found)
+    times = by_arm_and_run(epoch_times)
+    # Of each iteration the rank that waited least: the others' spans hold its delay too.
+    least = spans.groupby(["run", "iteration"])["span_s"].min().reset_index()
+    spans_by_run = RowsByKey(least, "run")
+    rows = [
+        _row(cell, cell if cell.workers == 1 else bases[cell.per_worker_batch], times, spans_by_run)
+        for cell in found
+        if cell.per_worker_batch in bases
+    ]
+    return as_table(rows, COLUMNS)

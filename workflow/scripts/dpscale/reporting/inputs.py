@@ -1,0 +1,159 @@
+"""What the answers read: derived and tidy tables as plain rows, and the runs behind a row."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpscale.reporting.answer import Value
+
+RESULTS = ("complete", "out_of_memory", "diverged", "exceeds_dataset", "unavailable")
+_SETTINGS = ("workers", "per_worker_batch", "global_batch", "base_batch")
+# The unit of what a column measures, by the end of its name; the longest first.
+_UNITS = {
+    "_bytes_per_s": "bytes/s", "samples_per_s": "samples/s", "_bytes": "bytes",
+    "_ratio": "ratio", "_frac": "fraction", "_s": "s",
+}  # fmt: skip
+
+
+def unit_of(column: str) -> str:
+    """Return the unit of a column of derived tables; empty where its name tells none."""
+    if column in _SETTINGS:
+        return "setting"
+    return next((unit for end, unit in _UNITS.items() if column.endswith(end)), "")
+
+
+class Row(dict[str, Any]):
+    """A row of a table.
+
+    `row["epoch_s"]` is the number, `row.epoch_s` with its interval, its unit and the runs behind
+    it; a column that measures nothing is what it holds either way.
+    """
+
+    def __getattr__(self, column: str) -> Any:
+        if column not in self:
+            raise AttributeError(f"no column {column}")
+        unit, found = unit_of(column), self[column]
+        if unit in ("", "setting") or isinstance(found, Value):
+            return found
+        return self.value(column, unit)
+
+    def __or__(self, other: Mapping[str, Any]) -> "Row":  # type: ignore[override]
+        """Return the row with some columns more, or others."""
+        return Row({**self, **other})
+
+    @property
+    def runs(self) -> list[str]:
+        """The runs that the row names, its base's too."""
+        named = " ".join(str(self[key]) for key in ("runs", "base_runs") if self.get(key))
+        return list(dict.fromkeys(named.split()))
+
+    def value(self, column: str, unit: str) -> Value:
+        """Return a column as a number with its interval and the runs behind it."""
+        repeats = self.get("repeats")
+        n = self.get("seeds") if repeats is None else repeats
+        return measured(self, column, unit, self.runs, n)
+
+
+def _plain(value: object) -> object:
+    """A Python value of a cell; None where it is null or not finite."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or value is pd.NA or value is pd.NaT:
+        return None
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def rows_of(frame: pd.DataFrame) -> list[Row]:
+    """Return a table's rows as dictionaries of Python values, nulls as None."""
+    return [
+        Row({str(key): _plain(value) for key, value in row.items()})
+        for row in frame.to_dict("records")
+    ]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The derived tables and the tidy tables of one configuration, by name without ending."""
+
+    derived: Mapping[str, pd.DataFrame]
+    tidy: Mapping[str, pd.DataFrame]
+
+    def rows(self, name: str, **cell: object) -> list[Row]:
+        """Return the rows of a derived table in which each named column has the given value.
+
+        A table that does not exist has no rows.
+        """
+        return _matching(self.derived.get(name), cell)
+
+    def tidy_rows(self, name: str, **cell: object) -> list[Row]:
+        """Return the rows of a tidy table in which each named column has the given value."""
+        return _matching(self.tidy.get(name), cell)
+
+    def runs(self, **cell: object) -> list[str]:
+        """Return the names of the runs whose columns in `runs` have the given values."""
+        return [row["run"] for row in self.tidy_rows("runs", **cell)]
+
+    def runs_of(self, row: Mapping[str, Any], **cell: object) -> list[str]:
+        """Return the runs that a derived row names (its base's too), else those that match."""
+        return Row(row).runs or (self.runs(**cell) if cell else [])
+
+    def repeats(self, row: Row, arm: str) -> int | None:
+        """Return the number of timed repeats of a row's own runs in an arm; None if unknown."""
+        own = set(str(row.get("runs") or "").split())
+        times = self.rows("epoch_times", arm=arm)
+        return sum(time["run"] in own for time in times) or None
+
+
+def _matching(frame: pd.DataFrame | None, cell: Mapping[str, object]) -> list[Row]:
+    if frame is None or not set(cell) <= set(frame.columns):
+        return []
+    for key, value in cell.items():
+        frame = frame[frame[key] == value]
+    return rows_of(frame)
+
+
+def measured(
+    row: Mapping[str, Any], column: str, unit: str, runs: list[str], n: int | None = None
+) -> Value:
+    """Return a row's measurement with its interval (`_low`, `_high`) as a value.
+
+    A null has the row's status, or `not measured` when the run is complete.
+    """
+    value = row.get(column)
+    status = row.get("status")
+    why = "not measured" if status in (None, "complete") else status
+    return Value(
+        value=value,
+        unit=unit,
+        low=row.get(f"{column}_low"),
+        high=row.get(f"{column}_high"),
+        n=n,
+        runs=runs,
+        status=why if value is None else None,
+    )
+
+
+def has_result(row: Row) -> bool:
+    """Return whether a row's status is a result (out of memory is one, a failed run is not)."""
+    return row.get("status") in RESULTS
+
+
+def lacking(rows: Iterable[Row], names: Mapping[str, str], study: str) -> list[str]:
+    """Return one line for each row without a result: the study, the cell, and its status.
+
+    `names` maps the columns that identify a cell to the letters used for them.
+    """
+    lines = []
+    for row in rows:
+        if not has_result(row):
+            cell = ", ".join(
+                f"{letter} = {row[key]}"
+                for key, letter in names.items()
+                if row.get(key) is not None
+            )
+            lines.append(f"{study}, {cell}: {row.get('status') or 'not run yet'}")
+    return list(dict.fromkeys(lines))

@@ -1,0 +1,361 @@
+"""H1 to H6: the cluster-training assignment."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from dpscale.reporting import intervals
+from dpscale.reporting.answer import Value
+from dpscale.reporting.inputs import Inputs, Row, lacking, unit_of
+from dpscale.reporting.question import Facts, Question
+from dpscale.reporting.references import (
+    GOYAL,
+    GUSTAFSON,
+    KINGMA,
+    KRIZHEVSKY,
+    LI,
+    MALLADI,
+    NVML,
+    PASZKE,
+)
+from dpscale.reporting.words import by
+from dpscale.studies.assignment.derive import LOSSES
+from dpscale.studies.assignment.plan import LINEAR, STUDY
+from dpscale.units import group_digits
+from dpscale.units.text import SPACE
+
+CELL = {"rule": "rule", "workers": "N", "nodes": "nodes", "per_worker_batch": "b"}
+RULES = (LINEAR, "sqrt", "fixed", "fixed_batch")
+
+
+def _trainings(inputs: Inputs) -> tuple[list[Row], list[Row], list[str]]:
+    """Return the trainings by nodes, workers and rule, those of the linear rule, and what lacks.
+
+    That is a line for each training without a result, and for one worker's that has no number.
+    """
+    rows = sorted(
+        inputs.rows(STUDY),
+        key=lambda row: (row["nodes"], row["workers"], RULES.index(row["rule"])),
+    )
+    linear = [row for row in rows if row["rule"] == LINEAR]
+    missing = lacking(rows, CELL, STUDY)
+    status = next((row["status"] for row in linear if row["workers"] == 1), "not run yet")
+    if not missing and status != "complete":
+        missing = [f"{STUDY}, one worker, the base of every comparison: {status}"]
+    return rows, linear, missing
+
+
+def _complete(rows: Iterable[Row]) -> list[Row]:
+    return [row for row in rows if row["status"] == "complete"]
+
+
+def _values(rows: Sequence[Row], columns: Sequence[str]) -> dict[str, Value]:
+    """Return some columns of all rows by name: `train_s_n2`, `train_s_n2_on2`, `lr_n4_sqrt`.
+
+    A column whose name tells no unit counts something. One `nothing` where there is no row.
+    """
+    units = {column: unit_of(column) or "count" for column in columns}
+    units |= {"lr": "setting"} if "lr" in units else {}
+    found: dict[str, Value] = {}
+    for row in rows:
+        nodes, rule = row["nodes"] or 1, row.get("rule", LINEAR)
+        place = f"n{row['workers']}" + (f"_on{nodes}" if nodes > 1 else "")
+        place += "" if rule == LINEAR else f"_{rule}"
+        found |= {f"{column}_{place}": row.value(column, unit) for column, unit in units.items()}
+    return found or {columns[0]: intervals.nothing(units[columns[0]])}
+
+
+def _published(inputs: Inputs, *claims: str, nodes: int | None = None) -> list[Row]:
+    """Return the published figures of some columns (on so many nodes) beside this machine's.
+
+    published: as it was printed; measured: a Value.
+    """
+    return [
+        _beside(row)
+        for row in inputs.rows("assignment_published")
+        if row["claim"] in claims and nodes in (None, row["nodes"])
+    ]
+
+
+def _beside(row: Row) -> Row:
+    unit = {"steps": "count", "speedup_ratio": "number"}.get(row["claim"], unit_of(row["claim"]))
+    here = row.value("measured", unit)
+    if here.low == here.high:  # a count
+        here = here.model_copy(update={"low": None, "high": None})
+    printed = _printed(unit, *(float(row[f"published{end}"]) for end in ("", "_low", "_high")))
+    return row | {"batch": row["per_worker_batch"], "published": printed, "measured": here}
+
+
+def _printed(unit: str, number: float, low: float, high: float) -> str:
+    """A published number with the digits that it was published with, and its interval."""
+    if unit == "count":
+        return group_digits(number)
+    if unit != "fraction":
+        return f"{number:.6g}" + (f"{SPACE}{unit}" if unit == "s" else "")
+    between = f" ({100 * low:.4g} to {100 * high:.4g})" if low < high else ""
+    return f"{100 * number:.4g}%{between}"
+
+
+# H1: how busy one worker's device is at each batch size, and what would raise it.
+
+UTILISATION = ("utilisation_frac", "load_frac", "compute_frac", "samples_per_s")
+NEARLY_ALL = 0.95  # of the time; what is left is less than any remedy would show
+CROWDED = 0.1  # of the time: computing without a core, more than the clocks' granularity
+
+
+def facts_h1(inputs: Inputs) -> Facts:
+    """Return the batches of one worker, how the largest compares, and what the device awaits."""
+    table = "assignment_utilisation"
+    rows = inputs.rows(table)
+    found = [
+        row | {"idle_frac": 1 - row["utilisation_frac"]}
+        for row in _complete(rows)
+        if row["utilisation_frac"] is not None
+    ]
+    missing = lacking(rows, {"per_worker_batch": "b"}, table)
+    missing += [] if found or missing else [f"{table}: no batch size has a utilisation"]
+    values = {
+        f"{column}_b{row['per_worker_batch']}": getattr(row, column)
+        for row in rows
+        for column in UTILISATION
+    } or {"utilisation_frac": intervals.nothing("fraction")}
+    if missing:
+        return Facts(missing, values, {"rows": rows, "published": []})
+    published = _published(inputs, "utilisation_frac")
+    return Facts([], values, {"rows": rows, "published": published, **_compared(found)})
+
+
+def _compared(rows: list[Row]) -> dict[str, Any]:
+    """Return the smallest and the largest batch, their verdicts, and what the first awaits."""
+    first, last, crowd = rows[0], rows[-1], [row for row in rows if _crowded(row)]
+    verdict: str = intervals.compare(last.utilisation_frac, first.utilisation_frac)
+    if first in crowd or last in crowd:
+        verdict = "crowded"
+    return {
+        "first": first, "last": last, "crowd": crowd, "cpu": _on_cpu(first),
+        "verdict": verdict if len(rows) > 1 else "alone",
+        "pace": intervals.compare(last.samples_per_s, first.samples_per_s),
+        "awaits": _awaits(first), "nearly_all": Value(value=NEARLY_ALL, unit="fraction"),
+    }  # fmt: skip
+
+
+def _on_cpu(row: Row) -> bool:
+    return "cpu" in str(row["device"]).lower()
+
+
+def _crowded(row: Row) -> bool:
+    """Return whether other programs had the core while this worker computed.
+
+    One core that computes takes processor time all the while. Of several cores some may rest.
+    """
+    alone = row["device"] == "CPU core" and row["compute_frac"] is not None
+    return alone and bool(row["compute_frac"] - row["utilisation_frac"] > CROWDED)
+
+
+def _awaits(row: Row) -> str:
+    """Return what an idle device waits for: `nothing`, the `cores`, the `loader` or `launches`."""
+    if intervals.against(row.utilisation_frac, NEARLY_ALL) == "above":
+        return "nothing"
+    if _on_cpu(row):
+        return "cores"
+    return "loader" if (row["load_frac"] or 0) > row["idle_frac"] / 2 else "launches"
+
+
+# H2: the steps of a run, and the seconds of a full one.
+
+STEPS = ("steps", "planned_steps", "full_run_steps", "full_run_s", "startup_s")
+
+
+def facts_h2(inputs: Inputs) -> Facts:
+    """Return the trainings, and those whose counted steps are not those computed."""
+    _, linear, missing = _trainings(inputs)
+    said: dict[str, Any] = {"rows": linear, "published": []}
+    if not missing:
+        found = _complete(linear)
+        wrong = [row for row in found if row["steps"] != row["planned_steps"]]
+        published = _published(inputs, "steps", nodes=1)
+        said |= {"found": found, "wrong": wrong, "published": published}
+    return Facts(missing, _values(linear, STEPS), said)
+
+
+# H3: test accuracy, training time and scaling efficiency for each number of workers.
+
+EFFICIENCY = ("test_accuracy_frac", "train_s", "evaluation_s", "startup_s", "speedup_ratio",
+              "efficiency_frac", "epochs_efficiency_frac")  # fmt: skip
+QUOTED = ("train_s", "speedup_ratio", "efficiency_frac", "test_accuracy_frac")
+
+
+def facts_h3(inputs: Inputs) -> Facts:
+    """Return the training of one worker, and those of several with pace and accuracy against it."""
+    _, linear, missing = _trainings(inputs)
+    said: dict[str, Any] = {"rows": linear, "published": []}
+    if not missing:
+        alone, *several = _complete(linear)
+        one = alone.test_accuracy_frac
+        several = [
+            row
+            | {"pace": intervals.against(row.speedup_ratio, 1.0)}
+            | {"accuracy": intervals.compare(row.test_accuracy_frac, one)}
+            for row in several
+        ]
+        published = _published(inputs, *QUOTED, nodes=1)
+        said |= {"alone": alone, "several": several, "published": published}
+    return Facts(missing, _values(linear, EFFICIENCY), said)
+
+
+# H4: the bottlenecks, from measured shares of an epoch.
+
+SHARES = ("computation_frac", *(f"{part}_frac" for part in LOSSES), "epoch_s")
+
+
+def facts_h4(inputs: Inputs) -> Facts:
+    """Return the numbers of workers with the parts of their epoch that cost time."""
+    table = "assignment_split"
+    rows = sorted(inputs.rows(table), key=lambda row: (row["nodes"] or 1, row["workers"]))
+    split = [row | _losses(row) for row in _complete(rows) if row["computation_frac"] is not None]
+    missing = lacking(rows, {"workers": "N", "nodes": "nodes"}, table)
+    missing += [] if split or missing else [f"{table}: no number of workers was split"]
+    return Facts(missing, _values(rows, SHARES), {"rows": rows, "split": split})
+
+
+def _losses(row: Row) -> dict[str, Any]:
+    """Return the parts beside computation whose intervals are above zero, the largest first.
+
+    leading: the largest and those that it is not told from; hidden: the parts of several workers
+    that are not told from zero.
+    """
+    parts = [Row(part=part, share=row.value(f"{part}_frac", "fraction")) for part in LOSSES]
+    shown = [one for one in parts if intervals.against(one.share, 0.0) == "above"]
+    shown.sort(key=lambda one: -one.share.value)
+    return {
+        "losses": shown,
+        "leading": [
+            one for one in shown if intervals.compare(one.share, shown[0].share) != "below"
+        ],
+        "hidden": [one for one in parts if one not in shown and row["workers"] > 1],
+    }
+
+
+# H5: the global batch and the rate when workers are added, and how accuracy is kept.
+
+SETTINGS = ("test_accuracy_frac", "global_batch", "lr", "steps")
+STANDING = {"above": "kept", "indistinct": "kept", "below": "lost", "unknown": "undecided"}
+
+
+def facts_h5(inputs: Inputs) -> Facts:
+    """Return the trainings against that of one worker, and the places where rules were tried."""
+    rows, _, missing = _trainings(inputs)
+    values = _values(rows, SETTINGS)
+    if missing:
+        return Facts(missing, values, {"rows": rows, "judged": False})
+    base = _complete(rows)[0]
+    rows = [row | {"against": _against(row, base)} for row in rows]
+    rows = [row | {"standing": STANDING.get(row["against"])} for row in rows]
+    several = [row for row in rows if row["workers"] > 1]
+    tried = [_complete(own) for _, own in by(several, "nodes", "workers") if len(own) > 1]
+    places = [own for own in tried if own]
+    group = places[-1] if places else _complete(several)[-1:]
+    said = {"rows": rows, "judged": True, "base": base, "places": places, "group": group}
+    return Facts([], values, said)
+
+
+def _against(row: Row, base: Row) -> str:
+    """Where an accuracy lies against that of one worker; the outcome of one that has none."""
+    if row["runs"] == base["runs"]:
+        return "base"
+    if row["status"] != "complete":
+        return str(row["status"])
+    return intervals.compare(row.test_accuracy_frac, base.test_accuracy_frac)
+
+
+# H6: the best test accuracy over the numbers of workers, on two nodes where they were run.
+
+COUNTS = ("test_accuracy_frac", "steps", "counted_workers")
+
+
+def facts_h6(inputs: Inputs) -> Facts:
+    """Return the numbers of workers against the best, the other rules and published figures."""
+    every, linear, missing = _trainings(inputs)
+    values = _values(linear, COUNTS)
+    if missing:
+        return Facts(missing, values, {"rows": linear, "published": []})
+    found = _complete(linear)
+    tried = [row for row in found if row["nodes"] > 1] or found
+    known = [row for row in tried if row["test_accuracy_frac"] is not None]
+    ranked = sorted(known, key=lambda row: -float(row["test_accuracy_frac"]))
+    best = ranked[0].test_accuracy_frac if ranked else intervals.nothing("fraction")
+    others = [row for row in _complete(every) if row["rule"] != LINEAR]
+    rivals = [row for row in others if ranked and row["nodes"] == ranked[0]["nodes"]]
+    ranked = [row | {"verdict": intervals.compare(row.test_accuracy_frac, best)} for row in ranked]
+    mislabelled = [
+        row
+        for row in found
+        if row["counted_workers"] != row["workers"] or row["steps"] != row["planned_steps"]
+    ]
+    said = {
+        "rows": linear, "ranked": ranked, "mislabelled": mislabelled,
+        "rival": max(rivals, key=lambda row: row["test_accuracy_frac"] or 0.0, default=None),
+        "published": _published(inputs, "test_accuracy_frac", "steps", nodes=2),
+    }  # fmt: skip
+    return Facts([], values | {"best_test_accuracy_frac": best}, said)
+
+
+QUESTIONS = [
+    Question(
+        "H1",
+        facts_h1,
+        figures=["assignment_utilisation"],
+        formula=[r"u = \frac{\text{time in which the device works}}{\text{wall time}}"],
+        references=[NVML],
+    ),
+    Question(
+        "H2",
+        facts_h2,
+        figures=["assignment_time"],
+        formula=[
+            r"\text{steps} = \text{epochs} \cdot \left\lfloor \frac{D}{B} \right\rfloor, \qquad "
+            r"B = N b"
+        ],
+        references=[PASZKE],
+    ),
+    Question(
+        "H3",
+        facts_h3,
+        figures=["assignment_time", "assignment_accuracy"],
+        formula=[
+            r"\text{speed-up} = \frac{T_1}{T_N}, \qquad "
+            r"\text{scaling efficiency} = \frac{T_1}{N \, T_N}"
+        ],
+        references=[KINGMA, GUSTAFSON],
+        subject="speed",
+    ),
+    Question(
+        "H4",
+        facts_h4,
+        figures=["assignment_split"],
+        formula=[
+            r"T_N = T_{\text{load}} + T_{\text{copy}} + T_{\text{sharing}} + "
+            r"T_{\text{stragglers}} + T_{\text{overhead}} + T_{\text{exposed}} + T_{\text{compute}}"
+        ],
+        references=[LI],
+    ),
+    Question(
+        "H5",
+        facts_h5,
+        figures=["assignment_accuracy"],
+        formula=[
+            r"B = N b, \qquad \eta_{\text{linear}} = N \eta_1, \qquad "
+            r"\eta_{\text{square root}} = \sqrt{N} \, \eta_1, \qquad \eta_{\text{fixed}} = \eta_1"
+        ],
+        references=[GOYAL, KRIZHEVSKY, MALLADI, KINGMA],
+    ),
+    Question(
+        "H6",
+        facts_h6,
+        figures=["assignment_accuracy"],
+        formula=[
+            r"N \le \left\lfloor \frac{D}{b \cdot \text{steps} / \text{epochs}} \right\rfloor"
+        ],
+        references=[KINGMA, GOYAL],
+        subject="accuracy",
+    ),
+]

@@ -1,0 +1,269 @@
+"""H1 to H6, derived: every training, one worker's utilisation, and where an epoch goes."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpscale.derive.cells import Cell, by_arm_and_run, cells, in_study, rounds_of
+from dpscale.derive.columns import (
+    Columns,
+    as_table,
+    flags,
+    floats,
+    integers,
+    intervals,
+    known,
+    texts,
+)
+from dpscale.derive.epoch_times import steps_of_full_batches
+from dpscale.derive.formulas import (
+    efficiency,
+    epoch_seconds,
+    full_run_seconds,
+    full_steps,
+    run_steps,
+)
+from dpscale.derive.rows import RowsByKey
+from dpscale.derive.same_machine import require_same_machine
+from dpscale.derive.split import split_of
+from dpscale.derive.statistics import Estimate, estimate_of, interval_columns, median, median_ratio
+from dpscale.derive.tables import Table
+from dpscale.studies.assignment import published
+from dpscale.studies.assignment.plan import LARGER_BATCH, LINEAR, SPLIT_STUDY, STUDY
+from dpscale.studies.assignment.published import FULL_EPOCHS
+
+TRAINING_COLUMNS: Columns = (
+    integers("workers nodes per_worker_batch")
+    | texts("rule")
+    | integers("epochs steps seeds")
+    | intervals("test_accuracy_frac train_s evaluation_s speedup_ratio efficiency_frac")
+    | intervals("full_run_s epochs_efficiency_frac")
+    | floats("startup_s lr")
+    | integers("global_batch train_samples test_samples planned_steps counted_workers")
+    | integers("full_run_epochs full_run_steps")
+    | flags("oversubscribed")
+    | texts("status message dataset model optimizer runs base_status base_runs")
+)
+
+
+def trainings(epochs: pd.DataFrame, steps: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return one row a training of the assignment: medians over its seeds, 95% intervals.
+
+    train_s is what a user waits for once it trains: the wall time of all epochs, loading included,
+    of the slowest worker, and of it evaluation_s for the evaluation after each; startup_s, not in
+    it, from the start of the processes to the first step. steps and counted_workers are counted in
+    the recorded steps, planned_steps is epochs * floor(D/B). full_run_s scales train_s to
+    FULL_EPOCHS. Speed-up and efficiency are those of train_s against one worker with the linear
+    rule, epochs_efficiency_frac that without the evaluations, which every worker makes whole. A run
+    without a record is a row with its status and nulls. Raises MixedMachinesError for runs of
+    different machines.
+    """
+    planned = in_study(runs, STUDY)
+    require_same_machine(planned)
+    trained = planned[planned["arm"] != LARGER_BATCH]
+    bases = trained[(trained["arm"] == LINEAR) & (trained["workers"] == 1)]
+    base = bases.iloc[0] if len(bases) else None
+    rows = []
+    for _, run in trained.iterrows():
+        row = _planned(run)
+        if base is not None:
+            row |= {"base_runs": base["run"], "base_status": base["status"]}
+        if run["status"] == "complete":
+            row |= _counted(steps[steps["run"] == run["run"]]) | _timed(run, base, epochs)
+        rows.append(row)
+    return as_table(rows, TRAINING_COLUMNS)
+
+
+def _planned(run: pd.Series) -> dict[str, Any]:
+    """Return what a run was planned to do: B, D and the steps of full batches."""
+    samples = known(run["train_samples"])
+    an_epoch = full_steps(int(samples), int(run["global_batch"])) if samples else None
+    return {
+        **{name: run[name] for name in TRAINING_COLUMNS if name in run.index and name != "seeds"},
+        "rule": run["arm"],  # `runs` has a rule of its own, that of S2
+        "runs": run["run"],
+        "planned_steps": an_epoch and run_steps(an_epoch, int(run["epochs"])),
+        "full_run_epochs": FULL_EPOCHS,
+        "full_run_steps": an_epoch and run_steps(an_epoch, FULL_EPOCHS),
+    }
+
+
+def _counted(steps: pd.DataFrame) -> dict[str, int | None]:
+    """Return the steps that one seed's training made and the workers that made them."""
+    one = steps[steps["seed"] == steps["seed"].min()]
+    made = one[["epoch", "step"]].drop_duplicates()
+    return {"steps": len(made) or None, "counted_workers": one["rank"].nunique() or None}
+
+
+def _seeds(run: str, epochs: pd.DataFrame) -> pd.DataFrame:
+    """Return train_s, of it epochs_s and evaluation_s, and the last accuracy of each seed."""
+    own = epochs[epochs["run"] == run].sort_values(["seed", "epoch"]).groupby("seed")
+    sums = own[["wall_s", "evaluation_s"]].sum(min_count=1)
+    return sums.assign(
+        train_s=sums["wall_s"] + sums["evaluation_s"],
+        epochs_s=sums["wall_s"],
+        test_accuracy_frac=own["test_accuracy_frac"].last(),
+    ).astype(float)
+
+
+def _timed(run: pd.Series, base: pd.Series | None, epochs: pd.DataFrame) -> dict[str, Any]:
+    """Return accuracy and times over the seeds, T_1/T_N and T_1/(N T_N) against the base."""
+    own, workers = _seeds(run["run"], epochs), int(run["workers"])
+    own["full_run_s"] = full_run_seconds(own["train_s"], int(run["epochs"]), FULL_EPOCHS)
+    row: dict[str, Any] = {"seeds": len(own)}
+    for name in ("test_accuracy_frac", "train_s", "evaluation_s", "full_run_s"):
+        row |= interval_columns(name, median(own[name].to_numpy()))
+    if base is None or base["status"] != "complete" or base["epochs"] != run["epochs"]:
+        return row
+    ones, alone = _seeds(base["run"], epochs), run["run"] == base["run"]
+    for name, share in (("train_s", "efficiency_frac"), ("epochs_s", "epochs_efficiency_frac")):
+        ratio = median_ratio(ones[name].to_numpy(), own[name].to_numpy())
+        if alone:
+            ratio = Estimate(1.0, 1.0, 1.0, len(own))
+        value, low, high = (None if end is None else efficiency(end, workers) for end in ratio[:3])
+        row |= interval_columns(share, Estimate(value, low, high, ratio.repeats))
+        if name == "train_s":
+            row |= interval_columns("speedup_ratio", ratio)
+    return row
+
+
+UTILISATION = "utilisation_frac samples_per_s load_frac compute_frac"
+COMPUTE = ["forward_s", "backward_s", "update_s"]
+UTILISATION_COLUMNS: Columns = (
+    integers("per_worker_batch")
+    | texts("status")
+    | intervals(UTILISATION)
+    | integers("repeats")
+    | texts("device dataset runs message")
+)
+
+
+def utilisation(epochs: pd.DataFrame, steps: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return one row a batch of one worker, ascending: its utilisation while it trains.
+
+    utilisation_frac: on a GPU NVML's share of time with a kernel running, on a CPU processor time
+    over wall time and threads, loading in this process included. load_frac: share of the wall time
+    in which the device waits for the loader; compute_frac: that of forward pass, backward pass and
+    update, an idle device between two kernels included. Medians over epochs and seeds, the first
+    epoch left out.
+    Raises MixedMachinesError for runs of different machines.
+    """
+    planned = in_study(runs, STUDY)
+    alone = planned[(planned["workers"] == 1) & planned["arm"].isin([LINEAR, LARGER_BATCH])]
+    require_same_machine(alone)
+    rows = []
+    for _, run in alone.sort_values("per_worker_batch").iterrows():
+        row = {name: run[name] for name in ("per_worker_batch", "status", "device", "dataset")}
+        row |= {"runs": run["run"], "message": run["message"]}
+        if run["status"] == "complete":
+            own = _warm_epochs(run["run"], epochs, steps)
+            row["repeats"] = len(own)
+            for name in UTILISATION.split():
+                row |= interval_columns(name, median(own[name].to_numpy(float, na_value=np.nan)))
+        rows.append(row)
+    return as_table(rows, UTILISATION_COLUMNS)
+
+
+def _warm_epochs(run: str, epochs: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
+    """Return the measures of each epoch but the first of each seed, which warms up."""
+    keys, measured = ["seed", "epoch"], ["samples", "load_s", *COMPUTE]
+    sums = steps[steps["run"] == run].groupby(keys)[measured].sum(min_count=1)
+    own = epochs[(epochs["run"] == run) & (epochs["epoch"] > 1)].set_index(keys).join(sums)
+    return own.assign(
+        samples_per_s=own["samples"] / own["wall_s"],
+        load_frac=own["load_s"] / own["wall_s"],
+        compute_frac=own[COMPUTE].sum(axis=1) / own["wall_s"],
+    )
+
+
+# Where time goes beside computation; `computation` is the rest of the epoch.
+LOSSES = ("load", "copy", "sharing", "stragglers", "overhead", "exposed")
+PARTS = (*LOSSES, "computation")
+DIRECT = {"stragglers": "straggler_s", "overhead": "overhead_s", "exposed": "exposed_s"}
+ARM = "with_loading"
+SPLIT_COLUMNS: Columns = (
+    integers("workers nodes per_worker_batch")
+    | texts("status")
+    | intervals("epoch_s")
+    | floats(" ".join(f"{part}_{unit}" for unit in ("s", "frac") for part in PARTS))
+    | floats(" ".join(f"{part}_frac_{end}" for part in LOSSES for end in ("low", "high")))
+    | flags("oversubscribed")
+    | integers("repeats")
+    | texts("runs message")
+)
+
+
+def split(
+    epoch_times: pd.DataFrame, spans: pd.DataFrame, steps: pd.DataFrame, runs: pd.DataFrame
+) -> pd.DataFrame:
+    """Return the parts of an epoch of D samples with loading, a row for each (workers, nodes).
+
+    load and copy are phases of the steps with loading; exposed (communication that computation
+    does not hide), overhead (of DDP), stragglers (the slowest copy against the mean one) and
+    sharing (the rest of what copies side by side cost each other) are differences of arms without
+    loading; computation is the rest, so that the parts add up to epoch_s. Shares are of epoch_s.
+    Raises MixedMachinesError for runs of different machines.
+    """
+    planned = in_study(runs, SPLIT_STUDY)
+    arms = split_of(planned, epoch_times, spans)
+    times, full = by_arm_and_run(epoch_times), steps_of_full_batches(steps, planned)
+    rows = []
+    for cell in cells(planned):
+        same = (arms["workers"] == cell.workers) & (arms["nodes"] == cell.nodes)
+        rows.append(_split_row(cell, arms[same], times, full))
+    return as_table(rows, SPLIT_COLUMNS)
+
+
+def _split_row(
+    cell: Cell, arms: pd.DataFrame, times: RowsByKey, steps: pd.DataFrame
+) -> dict[str, Any]:
+    epoch = median(rounds_of(cell, times, ARM))
+    row = cell._asdict() | {"runs": " ".join(cell.runs), "repeats": epoch.repeats}
+    row |= interval_columns("epoch_s", epoch)
+    if not epoch.value:
+        return row
+    parts = _loading(cell, steps) | (_direct(arms.iloc[0]) if len(arms) else {})
+    seconds = [part.value for part in parts.values() if part.value is not None]
+    if len(seconds) == len(LOSSES):
+        parts["computation"] = Estimate(epoch.value - sum(seconds), None, None, 0)
+    for part, estimate in parts.items():
+        row[f"{part}_s"] = estimate.value
+        for end, value in zip(("", "_low", "_high"), estimate[:3], strict=True):
+            row[f"{part}_frac{end}"] = None if value is None else value / epoch.value
+    return row
+
+
+def _loading(cell: Cell, steps: pd.DataFrame) -> dict[str, Estimate]:
+    """Return the seconds of loading and copying in an epoch of D samples, medians of repeats.
+
+    The mean over ranks: a rank that waits for another's loading does so in its backward pass.
+    """
+    own = steps[steps["run"].isin(cell.runs) & (steps["arm"] == ARM)].groupby(["run", "repeat"])
+    ranks, samples = own["rank"].nunique(), own["samples"].sum()
+    found = {}
+    for part in ("load", "copy"):
+        mean_s = own[f"{part}_s"].sum() / ranks
+        whole = epoch_seconds(mean_s, samples, cell.train_samples or np.nan)
+        found[part] = median(whole.to_numpy(float))
+    return found
+
+
+def _direct(arms: pd.Series) -> dict[str, Estimate]:
+    """Return the parts that the arms measured; sharing is contention less the stragglers."""
+    found = {part: estimate_of(arms, column) for part, column in DIRECT.items()}
+    contention = (arms[f"contention_s{end}"] for end in ("", "_low", "_high"))
+    value, low, high = (known(end - arms["straggler_s"]) for end in contention)
+    return found | {"sharing": Estimate(value, low, high, 0)}
+
+
+TABLES = {
+    "assignment": Table(trainings, ["epochs", "steps", "runs"], TRAINING_COLUMNS),
+    "assignment_utilisation": Table(utilisation, ["epochs", "steps", "runs"], UTILISATION_COLUMNS),
+    "assignment_split": Table(split, ["epoch_times", "spans", "steps", "runs"], SPLIT_COLUMNS),
+    "assignment_published": Table(
+        published.beside_published,
+        ["assignment", "accuracy", "assignment_utilisation"],
+        published.COLUMNS,
+    ),
+}

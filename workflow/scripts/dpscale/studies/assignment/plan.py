@@ -1,0 +1,108 @@
+"""H1 to H6: trainings on N workers by several rules, and timed runs that split their steps."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from dpscale.config.root import Config
+from dpscale.config.sections import TrainingConfig
+from dpscale.plan.spec import (
+    TIMED,
+    TRAINING,
+    Spec,
+    Timing,
+    build_spec,
+    timing_only,
+    with_direct_arms,
+)
+from dpscale.studies.assignment.config import AssignmentConfig
+
+STUDY = "assignment"
+SPLIT_STUDY = "assignment_split"
+LINEAR = "linear"
+LARGER_BATCH = "larger_batch"  # one worker, to see its utilisation
+WARMUP_STEPS = 10
+
+Placement = tuple[int, int]  # workers, nodes
+
+
+def runs(config: Config, study: AssignmentConfig) -> Iterator[Spec]:
+    """The trainings of every rule, those with larger batches, and the timed runs."""
+    found = _placements(config, study)
+    for placement in found:
+        yield _by_rule(config, study, LINEAR, placement)
+    for nodes in (1, 2):
+        most = max((one for one in found if one[1] == nodes), default=(1, 1))
+        for rule in study.other_rules if most[0] > 1 else ():
+            if rule != "fixed_batch" or study.per_worker_batch % most[0] == 0:
+                yield _by_rule(config, study, rule, most)
+    for batch in study.larger_batches:
+        yield _trained(
+            config, study, run=f"assignment-batch-b{batch}", arm=LARGER_BATCH, workers=1,
+            per_worker_batch=batch, epochs=study.batch_epochs,
+            lr=study.base_lr * batch / study.per_worker_batch,
+        )  # fmt: skip
+    for placement in found:
+        yield _split(config, study, placement)
+
+
+def _placements(config: Config, study: AssignmentConfig) -> list[Placement]:
+    """The (workers, nodes) of the assignment: those of `workers`, then those on two nodes."""
+    share = config.hardware.workers_per_node
+    one = [(workers, -(-workers // (share or workers))) for workers in sorted(study.workers)]
+    two = [(workers, 2) for workers in sorted(study.two_node_workers)] if share else []
+    return list(dict.fromkeys([*one, *two]))
+
+
+def _name(kind: str, placement: Placement) -> str:
+    workers, nodes = placement
+    return f"assignment-{kind}-n{workers}" + (f"-on{nodes}" if nodes > 1 else "")
+
+
+def _of_study(config: Config, study: AssignmentConfig) -> tuple[Config, TrainingConfig]:
+    """The configuration with the study's network, and its training but for rate and epochs."""
+    model = config.model
+    if study.model is not None:
+        model = model.model_copy(update={"name": study.model, "zero_gamma": False})
+    own = {"optimizer": study.optimizer, "weight_decay": 0.0}
+    return config.model_copy(update={"model": model}), config.training.model_copy(update=own)
+
+
+def _trained(
+    config: Config, study: AssignmentConfig, *, lr: float, epochs: int, **fields: Any
+) -> Spec:
+    own, training = _of_study(config, study)
+    training = training.model_copy(update={"lr": lr, "epochs": epochs})
+    return build_spec(own, TRAINING, study=STUDY, timed_training=True, training=training, **fields)
+
+
+def _by_rule(config: Config, study: AssignmentConfig, rule: str, placement: Placement) -> Spec:
+    workers, nodes = placement
+    share = workers if rule == "fixed_batch" else 1
+    factor = {LINEAR: float(workers), "sqrt": math.sqrt(workers)}.get(rule, 1.0)
+    return _trained(
+        config, study, run=_name(rule, placement), arm=rule, workers=workers, nodes=nodes,
+        per_worker_batch=study.per_worker_batch // share, seeds=study.seeds,
+        epochs=study.epochs, lr=study.base_lr * factor,
+    )  # fmt: skip
+
+
+def _split(config: Config, study: AssignmentConfig, placement: Placement) -> Spec:
+    workers, nodes = placement
+    own, training = _of_study(config, study)
+    timing = Timing(
+        arms=("with_loading", "without_loading"), repeats=study.repeats, min_steps=study.steps,
+        warmup_steps=WARMUP_STEPS,
+    )  # fmt: skip
+    if workers > 1:
+        timing = with_direct_arms(
+            timing, workers, repeats=study.repeats, steps=study.steps,
+            interval_frac=study.interval_frac, budget_s=study.budget_s,
+        )  # fmt: skip
+    return build_spec(
+        own, TIMED, run=_name("split", placement), study=SPLIT_STUDY, workers=workers, nodes=nodes,
+        per_worker_batch=study.per_worker_batch, training=timing_only(training), timing=timing,
+    )  # fmt: skip
+
+
+PLANS = {"assignment": runs}

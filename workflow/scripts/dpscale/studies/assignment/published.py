@@ -1,0 +1,186 @@
+"""A published answer to the cluster-training assignment, and this machine's results beside it.
+
+The figures are those that the assignment's own description gives beside its questions, a student's
+answer on GPUs of a cluster; neither its code nor the model of its GPUs is known. They are quoted,
+never measured here. MNIST, a small CNN, Adam, b = 128 a worker. The times are of 40 epochs.
+"""
+
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from dpscale.derive.columns import Columns, as_table, integers, known
+from dpscale.derive.formulas import (
+    efficiency,
+    full_steps,
+    iterations_per_epoch,
+    loader_steps,
+    run_steps,
+    share_margin,
+    speedup,
+    workers_of_steps,
+)
+from dpscale.derive.published import CLAIM_COLUMNS, claim_row
+from dpscale.derive.statistics import estimate_of
+from dpscale.studies.assignment.plan import LINEAR, STUDY
+from dpscale.units import group_digits
+
+SOURCE = "a published answer to the same assignment, on GPUs of a cluster"
+DATASET = "mnist"
+TRAIN_SAMPLES, TEST_SAMPLES = 60_000, 10_000
+FULL_EPOCHS = 40
+BATCH = 128  # per worker
+
+
+class Training(NamedTuple):
+    """What a figure was published of."""
+
+    workers: int
+    nodes: int
+    epochs: int
+
+
+ALONE, TWO, FOUR = (Training(workers, 1, FULL_EPOCHS) for workers in (1, 2, 4))
+ON_TWO_NODES = Training(2, 2, FULL_EPOCHS)
+TRAIN_S = {ALONE: 456.15, TWO: 379.69, FOUR: 203.63}
+SPEEDUP = {training: speedup(TRAIN_S[ALONE], train_s) for training, train_s in TRAIN_S.items()}
+ACCURACY = {
+    ALONE: 0.9827, TWO: 0.9862, FOUR: 0.9903,
+    Training(1, 1, 21): 0.9854, Training(2, 1, 21): 0.9922, Training(4, 1, 21): 0.9920,
+    ON_TWO_NODES: 0.9902, Training(6, 2, 40): 0.9905, Training(8, 2, 40): 0.9879,
+}  # fmt: skip
+UTILISATION = {128: 0.20, 1024: 0.54}  # per-worker batch: share of time, in whole percent
+UTILISATION_ROUNDING = 0.005
+LABELLED_STEPS = 3120  # of ON_TWO_NODES
+CALLED_FASTER = 0.53  # of TWO against ALONE: "times faster"
+
+# A claim's id is the column that it speaks of.
+COLUMNS: Columns = CLAIM_COLUMNS | integers("workers nodes per_worker_batch epochs")
+CONTRADICTS = "contradicts itself"  # where another published figure says otherwise
+
+Row = dict[str, Any]
+
+
+def beside_published(
+    assignment: pd.DataFrame, accuracy: pd.DataFrame, utilisation: pd.DataFrame
+) -> pd.DataFrame:
+    """Return one row a published figure: utilisations, steps, times, ratios, accuracies.
+
+    Efficiencies follow from the published times; an accuracy has the 95% interval of a share
+    counted on its test images. The verdict agrees when the intervals meet; not decidable, with
+    the reason, where data, batch, epochs or devices differ or nothing was measured, and for
+    seconds, since the published hardware is not known; contradicts itself where another published
+    figure says otherwise. No row where the assignment is not planned.
+    """
+    linear = assignment[assignment["rule"] == LINEAR]
+    if linear.empty:
+        return as_table([], COLUMNS)
+    curve = accuracy[(accuracy["study"] == STUDY) & (accuracy["arm"] == LINEAR)]
+    own = {one: _first(linear, workers=one.workers, nodes=one.nodes) for one in ACCURACY}
+    rows = [_utilisation(batch, utilisation) for batch in UTILISATION]
+    rows += [_steps(own[ALONE]), *_contradicted()]
+    rows += [_seconds(one, own[one]) for one in TRAIN_S]
+    rows += [_efficiency(one, own[one]) for one in (TWO, FOUR)]
+    rows += [_accuracy(one, own[one], curve) for one in ACCURACY]
+    return as_table(rows, COLUMNS)
+
+
+def _first(table: pd.DataFrame, **cell: Any) -> Row | None:
+    """Return the first complete row of a table with these values, or None."""
+    found = table[table["status"] == "complete"]
+    for column, value in cell.items():
+        found = found[found[column] == value]
+    return found.iloc[0].to_dict() if len(found) else None
+
+
+def _otherwise(here: Row | None, batch: int = BATCH) -> str | None:
+    """Return how this machine's training differs from the published one, None where it does not."""
+    if here is None:
+        return "not measured here"
+    if here["dataset"] != DATASET:
+        return f"other data, {here['dataset']}"
+    own = here["per_worker_batch"]
+    return None if own == batch else f"another batch, b = {own}"
+
+
+def _claim(
+    claim: str,
+    quoted: Training,
+    published: float,
+    here: Row | None,
+    reason: str | None,
+    column: str = "",
+    **more: Any,
+) -> Row:
+    """Return a claim beside a column (the claim's own) of this machine's row."""
+    measured = None if here is None else estimate_of(here, column or claim)
+    if reason is None and (measured is None or measured.low is None):
+        reason = "no interval of this machine's value"
+    of = {"per_worker_batch": BATCH, **quoted._asdict(), **more}
+    of["runs"] = None if here is None else here["runs"]
+    return claim_row(claim, "interval", published=published, source=SOURCE, measured=measured,
+                     reason=reason, **of)  # fmt: skip
+
+
+def _utilisation(batch: int, measured: pd.DataFrame) -> Row:
+    """Return the row of a utilisation; its interval is the rounding of the printed percent."""
+    here = _first(measured, per_worker_batch=batch)
+    reason = _otherwise(here, batch)
+    if here is not None and reason is None:
+        cpu = str(here["device"]).startswith(("CPU", "cpu", "group of CPU"))
+        reason = "another device, no GPU" if cpu else None
+    return _claim("utilisation_frac", ALONE, UTILISATION[batch], here, reason,
+                  around=UTILISATION_ROUNDING, per_worker_batch=batch, epochs=None)  # fmt: skip
+
+
+def _steps(here: Row | None) -> Row:
+    """Return the row of the steps of a full run: between those with and without a last batch."""
+    steps = run_steps(iterations_per_epoch(TRAIN_SAMPLES, 1, BATCH), FULL_EPOCHS)
+    least = run_steps(full_steps(TRAIN_SAMPLES, BATCH), FULL_EPOCHS)
+    most = run_steps(loader_steps(TRAIN_SAMPLES, BATCH), FULL_EPOCHS)
+    if here is not None:
+        counted = here["full_run_steps"]
+        here = here | dict.fromkeys(("steps", "steps_low", "steps_high"), counted)
+    row = _claim("steps", ALONE, steps, here, _otherwise(here), around=steps - least)
+    return row | {
+        "published_high": most
+    }  # a kept batch is not as far above D/B as a dropped one below
+
+
+def _contradicted() -> list[Row]:
+    """Return the rows of a label and of a ratio that other published figures contradict."""
+    makers = workers_of_steps(TRAIN_SAMPLES, BATCH, LABELLED_STEPS, FULL_EPOCHS)
+    label = (
+        f"so few steps of b = {BATCH} in {FULL_EPOCHS} epochs of "
+        f"{group_digits(TRAIN_SAMPLES)} images come from {makers} workers"
+    )
+    ratio = f"called times faster; the ratio of the published times is {SPEEDUP[TWO]:.2f}"
+    rows = [
+        _claim("steps", ON_TWO_NODES, LABELLED_STEPS, None, label),
+        _claim("speedup_ratio", TWO, CALLED_FASTER, None, ratio),
+    ]
+    return [row | {"verdict": CONTRADICTS} for row in rows]
+
+
+def _seconds(quoted: Training, here: Row | None) -> Row:
+    """Return the row of a training time; seconds of other hardware say nothing of each other."""
+    reason = _otherwise(here) or "seconds of other devices, which are not named"
+    return _claim("train_s", quoted, TRAIN_S[quoted], here, reason, "full_run_s")
+
+
+def _efficiency(quoted: Training, here: Row | None) -> Row:
+    reason = _otherwise(here)
+    if here is not None and known(here["oversubscribed"]):
+        reason = reason or "these workers share devices"
+    published = efficiency(SPEEDUP[quoted], quoted.workers)
+    return _claim("efficiency_frac", quoted, published, here, reason)
+
+
+def _accuracy(quoted: Training, here: Row | None, curve: pd.DataFrame) -> Row:
+    reason, at = _otherwise(here), None
+    if here is not None and reason is None:
+        at = _first(curve, workers=quoted.workers, nodes=quoted.nodes, epoch=quoted.epochs)
+        reason = f"{here['epochs']} epochs here" if at is None else None
+    published = ACCURACY[quoted]
+    around = share_margin(published, TEST_SAMPLES)
+    return _claim("test_accuracy_frac", quoted, published, at, reason, around=around)

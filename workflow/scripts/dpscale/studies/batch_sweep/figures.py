@@ -1,0 +1,161 @@
+"""Throughput and peak memory of one device against the batch size."""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dpscale.figures import style
+from dpscale.figures.registry import FigureEntry
+from dpscale.units import column_format, format_value, status_text
+
+
+def draw(sweep: pd.DataFrame, boundary: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Return the figure of the batch sweep and a frame of what it shows, a row per batch size."""
+    drawn = _drawn(sweep, boundary)
+    figure, (upper, lower) = style.panels(2, 1, height_in=4.6)
+    complete = drawn[drawn.status == "complete"]
+    for axes in (upper, lower):
+        _batch_axis(axes, drawn.per_worker_batch.tolist())
+    if complete.empty:
+        style.note(upper, "no batch size measured yet")
+        style.note(lower, "no peak memory measured yet")
+        return figure, drawn
+    _throughput(upper, complete)
+    _memory(lower, complete)
+    _limits(upper, drawn)
+    return figure, drawn
+
+
+def alt(drawn: pd.DataFrame) -> str:
+    """Return the figure in words."""
+    complete = drawn[drawn.status == "complete"]
+    if complete.empty:
+        return "Batch sweep: nothing measured yet."
+    points = "; ".join(
+        f"{row.per_worker_batch}: {format_value(row.samples_per_s, 'samples/s')}"
+        for row in complete.itertuples()
+    )
+    ends = "; ".join(
+        f"{row.per_worker_batch}: {status_text(row.status)}"
+        for row in drawn[drawn.status != "complete"].itertuples()
+    )
+    return f"Throughput by batch size: {points}." + (f" Not measured: {ends}." if ends else "")
+
+
+def _drawn(sweep: pd.DataFrame, boundary: pd.DataFrame) -> pd.DataFrame:
+    drawn = sweep[["per_worker_batch", "status", "samples_per_s", "peak_memory_bytes"]].copy()
+    # Throughput is D / epoch_s: the interval of the time gives that of the rate, turned round.
+    drawn["samples_per_s_low"] = sweep.samples_per_s * sweep.epoch_s / sweep.epoch_s_high
+    drawn["samples_per_s_high"] = sweep.samples_per_s * sweep.epoch_s / sweep.epoch_s_low
+    drawn["knee"] = drawn.per_worker_batch == knee(sweep)
+    budget = boundary.memory_budget_bytes.dropna()
+    drawn["memory_budget_bytes"] = float(budget.iloc[0]) if len(budget) else None
+    return drawn.sort_values("per_worker_batch", ignore_index=True)
+
+
+def knee(sweep: pd.DataFrame) -> int | None:
+    """Return the smallest batch whose epoch time the intervals cannot tell from the fastest one;
+    None without intervals. Takes per_worker_batch, status, epoch_s and its interval."""
+    rows = sweep[
+        (sweep.status == "complete") & sweep.epoch_s_low.notna() & sweep.epoch_s_high.notna()
+    ]
+    if rows.empty:
+        return None
+    fastest = rows.loc[rows.epoch_s.astype(float).idxmin()]
+    return int(rows.per_worker_batch[rows.epoch_s_low <= fastest.epoch_s_high].min())
+
+
+def _batch_axis(axes: Axes, batches: list[int]) -> None:
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(batches, [f"{batch:,}".replace(",", "\u202f") for batch in batches])
+    axes.minorticks_off()
+    axes.set_xlabel("batch size (samples, log scale)")
+    if batches:
+        axes.set_xlim(min(batches) / 1.6, max(batches) * 1.6)
+
+
+def _throughput(axes: Axes, complete: pd.DataFrame) -> None:
+    x = complete.per_worker_batch
+    axes.plot(x, complete.samples_per_s, color=style.COLOURS[0], marker="o")
+    axes.fill_between(
+        x,
+        complete.samples_per_s_low.astype(float),
+        complete.samples_per_s_high.astype(float),
+        color=style.COLOURS[0],
+        alpha=0.22,
+        linewidth=0,
+    )
+    top = max(complete.samples_per_s.max(), complete.samples_per_s_high.max())
+    axes.set_ylim(0, top * 1.25)
+    axes.set(title="Throughput", ylabel="samples/s")
+    for row in complete[complete.knee].itertuples():
+        axes.axvline(row.per_worker_batch, color=style.INK, linestyle=":", linewidth=1)
+        rightmost = row.per_worker_batch == x.max()
+        axes.annotate(
+            "knee: as fast as the best",
+            (row.per_worker_batch, top * 1.22),
+            xytext=(-4 if rightmost else 4, 0),
+            textcoords="offset points",
+            ha="right" if rightmost else "left",
+            va="top",
+        )
+
+
+def _limits(axes: Axes, drawn: pd.DataFrame) -> None:
+    for row in drawn[drawn.status != "complete"].itertuples():
+        axes.plot(
+            [row.per_worker_batch],
+            [0],
+            marker="x",
+            markersize=8,
+            markeredgewidth=2,
+            color=style.COLOURS[1],
+            linestyle="none",
+            clip_on=False,
+        )
+        axes.annotate(
+            status_text(row.status),
+            (row.per_worker_batch, 0),
+            xytext=(0, 8),
+            textcoords="offset points",
+            ha="right",
+        )
+
+
+def _memory(axes: Axes, complete: pd.DataFrame) -> None:
+    axes.set_title("Peak memory")
+    budget = complete.memory_budget_bytes.iloc[0]
+    values = [*complete.peak_memory_bytes.dropna(), *([budget] if pd.notna(budget) else [])]
+    if complete.peak_memory_bytes.isna().all():
+        return style.note(axes, "peak memory not known")
+    scale = column_format(values, "bytes_binary").scale
+    axes.plot(
+        complete.per_worker_batch,
+        complete.peak_memory_bytes / scale.factor,
+        color=style.COLOURS[2],
+        marker="s",
+    )
+    if pd.notna(budget):
+        axes.axhline(budget / scale.factor, color=style.INK, linestyle="--", linewidth=1)
+        axes.annotate(
+            "budget",
+            (0.01, budget / scale.factor),
+            xytext=(0, 3),
+            va="bottom",
+            xycoords=("axes fraction", "data"),
+            textcoords="offset points",
+        )
+    axes.set_ylim(0, max(values) / scale.factor * 1.2)
+    axes.set_ylabel(scale.symbol)
+
+
+FIGURES = {
+    "batch_sweep": FigureEntry(
+        draw,
+        ("sweep", "boundary"),
+        "Throughput and memory against the batch size",
+        "Full batches on one device, without data loading; the band is the 95% interval, and × "
+        "a batch size that could not be run.",
+        alt,
+    ),
+}

@@ -1,0 +1,95 @@
+"""Section of the configuration for Q3: communication measured directly, and links to predict."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, field_validator
+
+from dpscale.config.root import StudySection
+from dpscale.config.sections import PositiveFloat, PositiveInt, Section, distinct
+
+Hook = Literal["fp16", "bf16", "powersgd"]
+
+
+class LinkConfig(Section):
+    """A link that the report asks "what if" about; nothing is measured on it."""
+
+    name: Annotated[str, Field(min_length=1, max_length=40)] = Field(
+        description="Name of the link in the report."
+    )
+    bytes_per_s: PositiveFloat = Field(
+        description="Rate of one worker's link in one direction, bytes per second."
+    )
+    latency_s: Annotated[float, Field(ge=0)] = Field(
+        description="Time of one message without its bytes, seconds."
+    )
+    source: str = Field("", description="Where rate and latency come from.")
+
+
+NAMED_LINKS = (
+    LinkConfig(
+        name="NVLink in one node",
+        bytes_per_s=450e9,
+        latency_s=5e-6,
+        source="NVLink 4, 900 GB/s in both directions together (NVIDIA H100 data sheet)",
+    ),
+    LinkConfig(
+        name="100 Gbit/s between nodes",
+        bytes_per_s=12.5e9,
+        latency_s=10e-6,
+        source="the line rate of a 100 Gbit/s adapter; its latency is assumed",
+    ),
+    LinkConfig(
+        name="1 Gbit/s across the internet",
+        bytes_per_s=125e6,
+        latency_s=20e-3,
+        source="the line rate; a one-way latency of 20 ms is assumed",
+    ),
+)
+
+
+class CommunicationConfig(StudySection):
+    """Q3: communication measured directly, beside the lab's subtraction."""
+
+    repeats: Annotated[int, Field(ge=5)] = Field(
+        5, description="Repeats of each arm at least; more until the interval is narrow enough."
+    )
+    steps: PositiveInt = Field(20, description="Steps of an arm in one repeat.")
+    interval_frac: PositiveFloat = Field(
+        0.05,
+        description="Narrow enough: 95% intervals of differences between arms, as a share of "
+        "the step.",
+    )
+    budget_s: PositiveFloat = Field(
+        20.0, description="Seconds after which a run starts no further repeat."
+    )
+    hooks: Annotated[tuple[Hook, ...], AfterValidator(distinct)] = Field(
+        ("fp16", "bf16", "powersgd"),
+        description="Compression of gradients to measure, at the fewest workers.",
+    )
+    link_bytes_per_s: PositiveFloat | None = Field(
+        None,
+        description="Known rate of the link between workers in one direction, bytes per second; "
+        "null: what raw TCP reaches is measured (gloo).",
+    )
+    links: tuple[LinkConfig, ...] = Field(
+        NAMED_LINKS, description="Links to predict speed-ups on, up to 1,024 workers."
+    )
+
+    @field_validator("links")
+    @classmethod
+    def _named_once(cls, links: tuple[LinkConfig, ...]) -> tuple[LinkConfig, ...]:
+        names = [link.name for link in links]
+        if len(set(names)) < len(names):
+            raise ValueError("give each link a name of its own")
+        return links
+
+
+SECTIONS = {
+    "communication": (
+        CommunicationConfig | None,
+        Field(
+            CommunicationConfig(),
+            description="Q3: communication measured directly; needs scaling.",
+        ),
+    ),
+}

@@ -1,0 +1,26 @@
+"""The derived tables of the study."""
+
+from dpscale.derive.split import COLUMNS
+from dpscale.derive.tables import Table
+from dpscale.studies.communication.derive import arms, link, prediction
+
+MODEL = ["communication", "phases", "buckets", "runs"]  # of a step
+TABLES = {
+    "communication": Table(arms.communication, ["epoch_times", "spans", "runs"], COLUMNS),
+    "ddp_at_one": Table(arms.ddp_at_one, ["epoch_times", "runs"], arms.DDP_AT_ONE_COLUMNS),
+    "link": Table(link.link, ["messages", "runs"], link.LINK_COLUMNS),
+    "message_times": Table(link.message_times, ["messages", "link", "runs"], link.TIMES_COLUMNS),
+    "bandwidth": Table(
+        link.bandwidth, ["communication", "link", "links", "runs"], link.BANDWIDTH_COLUMNS
+    ),
+    "compression": Table(
+        arms.compression, ["epoch_times", "collectives", "wire", "runs"], arms.COMPRESSION_COLUMNS
+    ),
+    "prediction": Table(prediction.prediction, [*MODEL, "link"], prediction.PREDICTION_COLUMNS),
+    "what_if": Table(
+        prediction.what_if,
+        [*MODEL, "link", "prediction", "compression", "links"],
+        prediction.WHAT_IF_COLUMNS,
+    ),
+    "phases": Table(arms.phases, ["steps", "runs"], arms.PHASE_COLUMNS),
+}

@@ -1,0 +1,178 @@
+"""Arms of timed runs: an epoch's split, its phases, DDP around one worker, compressed gradients."""
+
+import math
+from typing import Any
+
+import pandas as pd
+
+from dpscale.derive.cells import Cell, by_arm_and_run, cells, in_study, rounds_of
+from dpscale.derive.columns import Columns, as_table, floats, integers, texts
+from dpscale.derive.epoch_times import steps_of_full_batches
+from dpscale.derive.formulas import epoch_seconds
+from dpscale.derive.rows import RowsByKey
+from dpscale.derive.same_machine import require_same_machine
+from dpscale.derive.split import DDP, split_of
+from dpscale.derive.statistics import interval_columns, median, paired_median_ratio
+
+DDP_AT_ONE_COLUMNS: Columns = (
+    integers("per_worker_batch")
+    | texts("status")
+    | floats("bare_epoch_s ddp_epoch_s overhead_frac overhead_frac_low overhead_frac_high")
+    | integers("repeats")
+    | texts("runs")
+)
+COMPRESSION_COLUMNS: Columns = (
+    integers("workers nodes per_worker_batch")
+    | texts("hook status")
+    | floats("step_s step_s_low step_s_high base_step_s")
+    | floats("step_ratio step_ratio_low step_ratio_high")
+    | floats("payload_bytes base_payload_bytes bytes_ratio")
+    | floats("interface_bytes base_interface_bytes interface_ratio")
+    | texts("runs")
+)
+PHASE_COLUMNS: Columns = (
+    texts("run study arm")
+    | integers("workers per_worker_batch")
+    | texts("phase")
+    | floats("epoch_s share_frac")
+    | integers("nodes repeats")
+    | texts("kind status")
+)
+PHASES = ["load", "copy", "forward", "backward", "update"]
+OF_RUN = ["run", "kind", "study", "arm", "workers", "nodes", "per_worker_batch"]
+
+
+def communication(
+    epoch_times: pd.DataFrame, spans: pd.DataFrame, runs: pd.DataFrame
+) -> pd.DataFrame:
+    """Return the split of an epoch of each (workers, nodes, b) whose b one worker ran too.
+
+    Seconds of an epoch of D samples without loading. compute_s = T_1/N, subtraction_s = T_N -
+    T_1/N, with T_1 of rank 0 alone in the same run (arm solo), else of the one-worker run of the
+    same b. exposed_s = T_N - T_noop, overhead_s = T_noop - T_reference, contention_s =
+    T_reference - T_1/N: they add up to the subtraction. straggler_s, a part of contention, is the
+    slowest copy against the mean copy; span_s is DDP's own log; buckets_s the all-reduce alone.
+    Medians of the repeats with paired bootstrap intervals; null where an arm was not measured.
+    below_noise and exposed_below_noise: the interval covers 0; null without one. One worker's row
+    is zero but for its computation. Raises MixedMachinesError for runs of different machines.
+    """
+    return split_of(in_study(runs, "scaling"), epoch_times, spans)
+
+
+def ddp_at_one(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return one worker's epoch with and without DDP; overhead_frac = with / without - 1.
+
+    Seconds of an epoch of D samples without loading, medians of interleaved repeats; null where
+    DDP at one worker was not measured. Raises MixedMachinesError for runs of different machines.
+    """
+    planned = in_study(runs, "scaling")
+    require_same_machine(planned)
+    times = by_arm_and_run(epoch_times)
+    rows = []
+    for cell in cells(planned[planned["workers"] == 1]):
+        bare, wrapped = (rounds_of(cell, times, arm) for arm in (DDP, "ddp_of_one"))
+        ratio = interval_columns("overhead_frac", paired_median_ratio(wrapped, bare))
+        over = {name: None if bound is None else bound - 1 for name, bound in ratio.items()}
+        epochs = {"bare_epoch_s": median(bare).value, "ddp_epoch_s": median(wrapped).value}
+        rows.append(cell.columns() | epochs | over | {"repeats": len(wrapped) or None})
+    return as_table(rows, DDP_AT_ONE_COLUMNS)
+
+
+def _iteration_bytes(
+    cell: Cell, arm: str, collectives: pd.DataFrame, wire: pd.DataFrame
+) -> tuple[float, float]:
+    """Return the gradients' bytes of a counted iteration of an arm, and those of all interfaces.
+
+    NaN where they were not counted.
+    """
+    reduced, sent = (
+        table[table["run"].isin(cell.runs) & (table["timed_arm"] == arm)]
+        for table in (collectives, wire)
+    )
+    gradients = reduced[reduced["purpose"] == "gradient bucket"].groupby(["run", "iteration"])
+    by_run = sent.groupby("run").agg({"sent_bytes": "sum", "iterations": "first"}).astype(float)
+    interfaces = by_run["sent_bytes"].sum(min_count=1) / by_run["iterations"].sum(min_count=1)
+    return gradients["bytes"].sum().astype(float).mean(), interfaces
+
+
+def _hook_row(
+    cell: Cell, hook: str, times: RowsByKey, collectives: pd.DataFrame, wire: pd.DataFrame
+) -> dict[str, Any]:
+    own, base = (rounds_of(cell, times, arm) for arm in (hook, DDP))
+    payload, sent = _iteration_bytes(cell, hook, collectives, wire)
+    base_payload, base_sent = _iteration_bytes(cell, DDP, collectives, wire)
+    return {
+        **cell.columns(),
+        **interval_columns("step_s", median(own / cell.iterations)),
+        **interval_columns("step_ratio", paired_median_ratio(own, base)),
+        "hook": hook,
+        "base_step_s": median(base / cell.iterations).value,
+        "payload_bytes": payload,
+        "base_payload_bytes": base_payload,
+        "bytes_ratio": payload / base_payload if base_payload else None,
+        "interface_bytes": sent,
+        "base_interface_bytes": base_sent,
+        "interface_ratio": sent / base_sent if base_sent else None,
+    }
+
+
+def compression(
+    epoch_times: pd.DataFrame, collectives: pd.DataFrame, wire: pd.DataFrame, runs: pd.DataFrame
+) -> pd.DataFrame:
+    """Return step time and bytes of each compression hook beside those of plain DDP.
+
+    Step seconds are medians, step_ratio = hook / plain of the same rounds; payload_bytes are those
+    of the gradients of one worker in one counted step, interface_bytes those of all workers
+    together. A run without a record is one row with its status. Null where unknown.
+    Raises MixedMachinesError for runs of different machines.
+    """
+    planned = in_study(runs, "compression")
+    require_same_machine(planned)
+    times = by_arm_and_run(epoch_times)
+    rows = []
+    for cell in cells(planned):
+        arms = epoch_times.loc[epoch_times["run"].isin(cell.runs), "arm"].dropna()
+        hooks = sorted(set(arms) - {DDP}) if cell.status == "complete" else []
+        rows += [_hook_row(cell, hook, times, collectives, wire) for hook in hooks]
+        if not hooks:
+            rows.append(cell.columns() | {"payload_bytes": None})
+    return as_table(rows, COMPRESSION_COLUMNS)
+
+
+def _phases_of_repeats(steps: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return seconds per epoch of D samples of each phase, a row for each repeat of a run's arm.
+
+    The mean over ranks; a repeat of a training run is one epoch of one seed.
+    """
+    full = steps_of_full_batches(steps, runs)
+    full = full[full["forward_s"].notna()]  # an arm that does not train has no phases
+    keys = [*OF_RUN, "train_samples", "seed", "repeat", "epoch"]
+    by_repeat = full.groupby(keys, dropna=False, sort=False)
+    sums = by_repeat[["samples", "step_s", *(f"{phase}_s" for phase in PHASES)]].sum()
+    sums = sums.rename(columns=lambda name: name.removesuffix("_s"))
+    sums["other"] = sums["step"] - sums[PHASES].sum(axis=1)
+    train_samples = sums.index.get_level_values("train_samples").astype(float)
+    mean_s = sums[[*PHASES, "other"]].div(by_repeat["rank"].nunique(), axis=0)
+    return mean_s.apply(epoch_seconds, args=(sums["samples"], train_samples)).astype(float)
+
+
+def phases(steps: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the seconds of each phase of an epoch of D samples, and its share of all phases.
+
+    One row for each (run, arm, phase): the mean over ranks, the median over repeats. "other" is
+    what of a step no phase covers. A run without a record is one row with its status and nulls;
+    probes of the memory boundary are left out.
+    Raises MixedMachinesError for runs of different machines.
+    """
+    planned = runs[runs["kind"].isin(["timed", "training"]) & (runs["study"] != "boundary")]
+    require_same_machine(planned)
+    by_run = _phases_of_repeats(steps, planned).groupby(OF_RUN, dropna=False, sort=False)
+    medians = by_run.median()
+    rows = planned.loc[planned["status"] != "complete", [*OF_RUN, "status"]].to_dict("records")
+    found = []
+    for key, seconds, count in zip(medians.index, medians.to_numpy(), by_run.size(), strict=True):
+        whole = dict(zip(OF_RUN, key, strict=True)) | {"status": "complete", "repeats": count}
+        shares = seconds / (seconds.sum() or math.nan)
+        for phase, phase_s, share in zip(medians, seconds, shares, strict=True):
+            found.append(whole | {"phase": phase, "epoch_s": phase_s, "share_frac": share})
+    return as_table([*found, *rows], PHASE_COLUMNS)

@@ -1,0 +1,237 @@
+"""The link: latency and bandwidth of the ring model, raw TCP, and what rate communication had."""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import nnls
+
+from dpscale.derive.cells import in_study
+from dpscale.derive.columns import Columns, as_table, floats, integers, known, texts
+from dpscale.derive.formulas import bandwidth as bytes_per_second
+from dpscale.derive.formulas import (
+    level_message_bytes,
+    ring_allreduce_bytes,
+    ring_allreduce_seconds,
+)
+from dpscale.derive.same_machine import require_same_machine
+from dpscale.derive.statistics import CONFIDENCE, SEED, interval_columns, median
+from dpscale.studies.communication.derive.model import with_cells
+
+TIMES_COLUMNS: Columns = (
+    integers("workers nodes")
+    | texts("operation")
+    | integers("bytes")
+    | floats("seconds seconds_low seconds_high rate_bytes_per_s fitted_s")
+    | integers("repeats")
+    | texts("status runs")
+)
+LINK_COLUMNS: Columns = (
+    integers("workers nodes")
+    | floats("alpha_s alpha_s_low alpha_s_high")
+    | floats("beta_bytes_per_s beta_bytes_per_s_low beta_bytes_per_s_high residual_frac")
+    | integers("smallest_bytes largest_bytes messages")
+    | floats("tcp_bytes_per_s tcp_bytes_per_s_low tcp_bytes_per_s_high")
+    | texts("status note runs")
+    | floats("level_bytes level_bytes_low level_bytes_high")
+)
+BANDWIDTH_COLUMNS: Columns = (
+    integers("workers nodes per_worker_batch")
+    | floats("iterations")
+    | integers("payload_bytes")
+    | floats("moved_bytes lab_bytes_per_s busbw_bytes_per_s link_bytes_per_s")
+    | floats("lab_bytes_per_s_low lab_bytes_per_s_high")
+    | texts("status note runs")
+    | floats("busbw_bytes_per_s_low busbw_bytes_per_s_high busbw_of_link_frac")
+    | texts("link_source link_runs")
+)
+FEWEST_SIZES = 2  # two unknowns
+FIT_RESAMPLES = 999  # each is a fit of its own
+
+
+class Fit(NamedTuple):
+    """Latency in seconds and inverse rate in seconds per byte of the ring model."""
+
+    alpha_s: float
+    inverse_beta: float
+
+    @property
+    def beta_bytes_per_s(self) -> float:
+        """Return the rate; NaN where the times do not grow with the bytes."""
+        return 1 / self.inverse_beta if self.inverse_beta > 0 else math.nan
+
+    def columns(self, workers: int) -> dict[str, float]:
+        """Return what the fit says of the link, by column."""
+        return {
+            "alpha_s": self.alpha_s,
+            "beta_bytes_per_s": self.beta_bytes_per_s,
+            "level_bytes": level_message_bytes(workers, self.alpha_s, self.beta_bytes_per_s),
+        }
+
+
+def fit_ring(seconds: Mapping[int, float], workers: int) -> Fit:
+    """Return the latency and the inverse rate, neither below 0, that fit the times best.
+
+    seconds: time of an all-reduce by its bytes. Least squares of the relative deviations, so that
+    each size counts alike (Lawson and Hanson, Solving Least Squares Problems, 1974, chapter 23).
+    """
+    times = np.array(list(seconds.values()))
+    moved = np.array([ring_allreduce_bytes(float(size), workers) for size in seconds])
+    terms = np.column_stack([np.full(len(times), 2.0 * (workers - 1)), moved])
+    # Both columns to the same magnitude: bytes are many and seconds few.
+    scale = np.abs(terms).max(axis=0)
+    solution, _ = nnls(terms / scale / times[:, None], np.ones(len(times)))
+    alpha_s, inverse_beta = solution / scale
+    return Fit(float(alpha_s), float(inverse_beta))
+
+
+def _fit_columns(samples: Mapping[int, np.ndarray], workers: int) -> dict[str, Any]:
+    """Return the fit's columns; nulls and a note where there is nothing to fit.
+
+    samples: seconds of every repeat, by the bytes of the message; for the intervals they are drawn
+    anew, size by size.
+    """
+    if len(samples) < FEWEST_SIZES:
+        return {"note": f"{len(samples)} sizes of message; a fit needs {FEWEST_SIZES}"}
+    medians = {size: float(np.median(times)) for size, times in samples.items()}
+    fit = fit_ring(medians, workers)
+    beta = fit.beta_bytes_per_s
+    columns: dict[str, Any] = {
+        "smallest_bytes": min(samples),
+        "largest_bytes": max(samples),
+        "messages": sum(map(len, samples.values())),
+    }
+    if math.isnan(beta):
+        return columns | {"note": "the times do not grow with the bytes: no rate follows"}
+    columns["residual_frac"] = max(
+        abs(ring_allreduce_seconds(float(size), workers, fit.alpha_s, beta) / seconds - 1)
+        for size, seconds in medians.items()
+    )
+    rng = np.random.default_rng(SEED)
+    drawn = [np.median(rng.choice(times, (FIT_RESAMPLES, len(times))), axis=1)
+             for times in samples.values()]  # fmt: skip
+    again = [fit_ring(dict(zip(samples, times, strict=True)), workers).columns(workers)
+             for times in zip(*drawn, strict=True)]  # fmt: skip
+    tail = (1 - CONFIDENCE) / 2
+    for name, value in fit.columns(workers).items():
+        # Where a resample has no rate there is no interval.
+        low, high = np.quantile([one[name] for one in again], [tail, 1 - tail])
+        columns |= {name: value, f"{name}_low": low, f"{name}_high": high}
+    return columns
+
+
+def _link_runs(
+    messages: pd.DataFrame, runs: pd.DataFrame
+) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+    """Yield the columns of each link run, and its messages."""
+    planned = in_study(runs, "link")
+    require_same_machine(planned)
+    for run in planned.sort_values(["workers", "nodes", "run"]).to_dict("records"):
+        whole = {name: run[name] for name in ("workers", "nodes", "status")} | {"runs": run["run"]}
+        yield whole, messages[messages["run"] == run["run"]]
+
+
+def link(messages: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return latency alpha_s and rate beta_bytes_per_s of each link run, and the rate of raw TCP.
+
+    Fitted to the medians of its all-reduces (`formulas.ring_allreduce_seconds`) with bootstrap
+    intervals; residual_frac is the largest relative deviation of a median from the fit. Null with
+    a note where no fit is possible. Raises MixedMachinesError for runs of different machines.
+    """
+    rows = []
+    for whole, own in _link_runs(messages, runs):
+        tcp, reduced = (own[own["operation"] == name] for name in ("tcp", "allreduce"))
+        samples = {int(size): group.to_numpy(float)
+                   for size, group in reduced.groupby("bytes")["seconds"]}  # fmt: skip
+        fit = _fit_columns(samples, whole["workers"]) if whole["status"] == "complete" else {}
+        rate = median((tcp["bytes"] / tcp["seconds"]).astype(float))
+        rows.append(whole | fit | interval_columns("tcp_bytes_per_s", rate))
+    return as_table(rows, LINK_COLUMNS)
+
+
+def message_times(messages: pd.DataFrame, link: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the median seconds of each operation and size of each link run.
+
+    rate_bytes_per_s: of an all-reduce the bus bandwidth 2(N-1)/N * bytes / seconds, of raw TCP
+    bytes / seconds; fitted_s: what the fit of the same run gives for an all-reduce.
+    Raises MixedMachinesError for runs of different machines.
+    """
+    fits = link.set_index("runs")[["alpha_s", "beta_bytes_per_s"]]
+    rows = []
+    for whole, own in _link_runs(messages, runs):
+        if own.empty:
+            rows.append(whole)
+        workers, (alpha_s, beta) = whole["workers"], fits.loc[whole["runs"]]
+        for (operation, size), seconds in own.groupby(["operation", "bytes"])["seconds"]:
+            time = median(seconds)
+            row = {"operation": operation, "bytes": size, "repeats": time.repeats}
+            moved = float(size)
+            if operation == "allreduce":
+                moved = ring_allreduce_bytes(moved, workers)
+                row["fitted_s"] = ring_allreduce_seconds(float(size), workers, alpha_s, beta)
+            row["rate_bytes_per_s"] = moved / time.value if time.value else None
+            rows.append(whole | row | interval_columns("seconds", time))
+    return as_table(rows, TIMES_COLUMNS)
+
+
+def _note(row: Mapping[str, Any]) -> str | None:
+    """Return why the lab's bandwidth or a bound of it is unknown, or None."""
+    time, low, high = (known(row[f"subtraction_s{end}"]) for end in ("", "_low", "_high"))
+    if row["status"] != "complete":
+        return None
+    if time is None:
+        return f"the one-worker run of this batch: {row['base_status']}"
+    if time <= 0:
+        return "communication by subtraction is not above zero"
+    if low is None or high is None:
+        return "fewer than 2 repeats: no interval"
+    return "communication is below the noise: no upper bound" if low <= 0 else None
+
+
+def _link_rate(
+    row: Mapping[str, Any], link: pd.DataFrame, links: pd.DataFrame
+) -> dict[str, float | str]:
+    """Return the link's rate, where it is from and which runs: configured, else raw TCP's."""
+    own = links.loc[links["own"], "bytes_per_s"].dropna()
+    if len(own):
+        return {"link_bytes_per_s": own.iloc[0], "link_source": "configured"}
+    alike = link["workers"] == row["workers"]
+    if known(row["nodes"]) is not None:
+        alike &= link["nodes"] == row["nodes"]
+    measured = link[alike & link["tcp_bytes_per_s"].notna()]
+    if measured.empty:
+        return {}
+    rate, run = measured[["tcp_bytes_per_s", "runs"]].iloc[0]
+    return {"link_bytes_per_s": rate, "link_source": "tcp", "link_runs": run}
+
+
+def bandwidth(
+    communication: pd.DataFrame, link: pd.DataFrame, links: pd.DataFrame, runs: pd.DataFrame
+) -> pd.DataFrame:
+    """Return the bytes per second behind each row of `communication` with several workers.
+
+    lab_bytes_per_s = 2(N-1)/N * S * iterations / subtraction_s, with iterations = D/(N*b), the
+    scale of the epoch of D samples whose seconds these are; busbw_bytes_per_s the same over
+    buckets_s, the all-reduce of the same buckets alone. Null where the time is not above zero,
+    for the lab's with the reason in `note`; an upper bound is null where the time's lower bound is
+    not above zero. link_bytes_per_s is the configured rate of the link, else what raw TCP reached
+    with as many workers (link_source). Raises MixedMachinesError for runs of different machines.
+    """
+    require_same_machine(in_study(runs, "scaling"))
+    rows = []
+    for row, cell in with_cells(communication, runs):
+        moved = ring_allreduce_bytes(float(cell.payload_bytes or math.nan), cell.workers)
+        found = cell.columns() | {"iterations": cell.iterations, "moved_bytes": moved}
+        for name, column in (("lab", "subtraction_s"), ("busbw", "buckets_s")):
+            # The longest time is the lowest rate.
+            times = pd.Series([row[column], row[f"{column}_high"], row[f"{column}_low"]])
+            usable = times.where((times > 0) & (row[column] > 0))
+            ends = (f"{name}_bytes_per_s{end}" for end in ("", "_low", "_high"))
+            rates = bytes_per_second(moved, cell.iterations, usable)
+            found |= dict(zip(ends, rates, strict=True))
+        found |= _link_rate(row, link, links) | {"note": _note(row)}
+        of_link = found["busbw_bytes_per_s"] / found.get("link_bytes_per_s", math.nan)
+        rows.append(found | {"busbw_of_link_frac": of_link})
+    return as_table(rows, BANDWIDTH_COLUMNS)

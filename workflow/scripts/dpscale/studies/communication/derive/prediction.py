@@ -1,0 +1,223 @@
+"""Predictions of the ring model: steps of numbers of workers, and links, that no fit has seen."""
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from dpscale.derive.cells import Cell, in_study
+from dpscale.derive.columns import Columns, as_table, flags, floats, integers, texts
+from dpscale.derive.formulas import efficiency
+from dpscale.derive.same_machine import require_same_machine
+from dpscale.studies.communication.derive.model import (
+    Observed,
+    Ring,
+    StepModel,
+    exposed_seconds,
+    share_of,
+    step_models,
+    with_cells,
+)
+from dpscale.units import format_value
+
+PREDICTION_COLUMNS: Columns = (
+    integers("workers nodes per_worker_batch fit_workers fit_nodes")
+    | floats("compute_step_s communication_step_s exposed_step_s predicted_step_s")
+    | floats("measured_step_s measured_step_s_low measured_step_s_high error_frac overlap_frac")
+    | floats("stretch_ratio")
+    | texts("status note runs")
+)
+WHAT_IF_COLUMNS: Columns = (
+    texts("link")
+    | floats("bytes_per_s latency_s")
+    | integers("per_worker_batch")
+    | texts("variant")
+    | integers("workers")
+    | floats("step_s exposed_step_s speedup_ratio efficiency_frac")
+    | texts("status note")
+    | integers("global_batch")
+    | flags("exceeds_dataset")
+    | texts("runs")
+)
+WORKERS = tuple(2**power for power in range(1, 11))  # to 1,024
+LOCAL_STEPS = (4, 16)
+# A model that misses a measured number of workers by more than this says nothing about others.
+LARGEST_ERROR = 0.25
+
+
+def fitted_ring(link: pd.DataFrame, workers: int) -> Ring | None:
+    """Return the fit of `link` for this number of workers, or None."""
+    fits = link[(link["workers"] == workers) & link["beta_bytes_per_s"].notna()]
+    columns = fits[["alpha_s", "beta_bytes_per_s", "smallest_bytes"]].astype(float)
+    return Ring(*columns.iloc[0]) if len(fits) else None
+
+
+def _prediction_row(
+    row: dict[str, Any], cell: Cell, fit: StepModel | None, link: pd.DataFrame, runs: pd.DataFrame
+) -> dict[str, Any]:
+    """Return the row of a cell that no fit has seen, from the model of fewer workers.
+
+    Workers that share devices compute slower by as many as there are on one. Within one machine
+    the link's bandwidth is that of its memory and devices, and shared alike; a network between
+    nodes is not.
+    """
+    whole = cell.columns() | {
+        f"measured_step_s{end}": row[f"epoch_s{end}"] / cell.iterations
+        for end in ("", "_low", "_high")
+    }
+    if fit is None:
+        return whole | {"note": "no smaller number of workers was measured arm by arm"}
+    whole |= {"fit_workers": fit.cell.workers, "fit_nodes": fit.cell.nodes}
+    ring = fitted_ring(link, fit.cell.workers)
+    if ring is None:
+        return whole | {"note": f"the link has no fit at N = {fit.cell.workers}"}
+    observed = fit.observed(ring)
+    slower = share_of(runs, cell) / fit.share
+    if fit.cell.nodes == 1:
+        ring = ring._replace(beta_bytes_per_s=ring.beta_bytes_per_s / slower)
+    ideal = fit.transfer(ring, cell.workers, slower=slower)
+    compute_s, exposed_s = fit.compute_s * slower, exposed_seconds(ideal, observed)
+    return whole | {
+        "compute_step_s": compute_s,
+        "communication_step_s": ideal.total_s,
+        "exposed_step_s": exposed_s,
+        "predicted_step_s": compute_s + exposed_s,
+        "error_frac": (compute_s + exposed_s) / whole["measured_step_s"] - 1,
+        **observed._asdict(),
+    }
+
+
+def prediction(
+    communication: pd.DataFrame, phases: pd.DataFrame, buckets: pd.DataFrame, runs: pd.DataFrame,
+    link: pd.DataFrame,
+) -> pd.DataFrame:  # fmt: skip
+    """Return predicted and measured step seconds of each number of workers beyond the smallest.
+
+    The smallest N >= 2 of each b that was measured arm by arm gives computation, bucket times and
+    overlap, the link run of the same N latency and rate; larger N are not fitted, only scored:
+    error_frac = predicted / measured - 1. Null with a note where something is lacking.
+    Raises MixedMachinesError for runs of different machines.
+    """
+    require_same_machine(in_study(runs, "scaling", "link"))
+    models = step_models(communication, phases, buckets, runs)
+    several = communication[communication["workers"] > 1]
+    seen = several.groupby("per_worker_batch")["workers"].min().to_dict()
+    seen |= {batch: fit.cell.workers for batch, fit in models.items()}
+    rows = [
+        _prediction_row(row, cell, models.get(cell.per_worker_batch), link, runs)
+        for row, cell in with_cells(several.sort_values("per_worker_batch", kind="stable"), runs)
+        if cell.workers > seen[cell.per_worker_batch]
+    ]
+    return as_table(rows, PREDICTION_COLUMNS)
+
+
+class Variant(NamedTuple):
+    """A way to exchange gradients, or parameters (their average every so many steps)."""
+
+    name: str
+    bytes_ratio: float = 1.0
+    extra_s: float = 0.0  # of a step
+    every: int = 1
+
+
+def _variants(compression: pd.DataFrame) -> list[Variant]:
+    """Return gradients as they are, by each hook that was measured, and averaged parameters."""
+    timed = compression.dropna(subset=["bytes_ratio", "step_s", "base_step_s"])
+    hooks = [
+        Variant(row.hook, row.bytes_ratio, max(0.0, row.step_s - row.base_step_s))
+        for row in timed.itertuples()
+    ]
+    local = [Variant(f"local_{every}", every=every) for every in LOCAL_STEPS]
+    return [Variant("none"), *hooks, *local]
+
+
+def _refusal(scores: pd.Series, fit: StepModel, own: Ring | None) -> str | None:
+    """Return why nothing is predicted at all, or None."""
+    if own is None:
+        return f"the link has no fit at N = {fit.cell.workers}"
+    if scores.empty:
+        return "no prediction could be scored on a measured number of workers"
+    if fit.share > 1:
+        return f"the {fit.cell.workers} workers of the fit shared a device"
+    worst = float(scores.abs().max())
+    if worst > LARGEST_ERROR:
+        return f"the model missed a measured number of workers by {worst:.0%}"
+    return None
+
+
+def _beyond_the_fit(fit: StepModel, ring: Ring, workers: int) -> str | None:
+    """Return why the fitted latency and rate do not reach to the messages of so many workers.
+
+    A ring sends an N-th of a bucket at a time; the fit has seen no smaller piece than its
+    smallest message gave.
+    """
+    piece = sum(fit.bucket_bytes) / len(fit.bucket_bytes) / workers
+    least = ring.smallest_bytes / fit.cell.workers
+    if piece >= least:
+        return None
+    given, seen = (format_value(size, "bytes") for size in (piece, least))
+    return f"pieces of {given} are below the fit's smallest, {seen}"
+
+
+def _predicted(
+    fit: StepModel, variant: Variant, workers: int, ring: Ring, observed: Observed
+) -> dict[str, Any]:
+    """Return the step and what of it waits; an average of parameters is hidden by nothing."""
+    if variant.every > 1:
+        exposed_s = ring.seconds(sum(fit.bucket_bytes), workers) / variant.every
+    else:
+        ideal = fit.transfer(ring, workers, bytes_ratio=variant.bytes_ratio)
+        exposed_s = exposed_seconds(ideal, observed)
+    step_s = fit.compute_s + variant.extra_s + exposed_s
+    ratio = workers * fit.solo_s / step_s
+    return {
+        "status": "predicted", "step_s": step_s, "exposed_step_s": exposed_s,
+        "speedup_ratio": ratio, "efficiency_frac": efficiency(ratio, workers),
+    }  # fmt: skip
+
+
+def _what_if_rows(
+    fit: StepModel, own: Ring | None, links: pd.DataFrame, variants: list[Variant],
+    scores: pd.Series,
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    refusal = _refusal(scores, fit, own)
+    observed = fit.observed(own) if own else Observed(1.0, 1.0)
+    named = links[~links["own"]].itertuples()
+    rings = [(row.link, Ring(row.latency_s, row.bytes_per_s)) for row in named]
+    for link, ring in [("this link", own), *rings] if own else rings:
+        for workers in WORKERS:
+            why = refusal or _beyond_the_fit(fit, ring, workers)
+            batch = workers * fit.cell.per_worker_batch
+            whole = fit.cell.columns() | {
+                "link": link, "bytes_per_s": ring.beta_bytes_per_s, "latency_s": ring.alpha_s,
+                "workers": workers, "global_batch": batch, "runs": fit.cell.runs[0],
+                "exceeds_dataset": batch > (fit.cell.train_samples or math.inf),
+            }  # fmt: skip
+            for variant in variants:
+                yield whole | {"variant": variant.name} | (
+                    {"status": "refused", "note": why} if why
+                    else _predicted(fit, variant, workers, ring, observed)
+                )  # fmt: skip
+
+
+def what_if(
+    communication: pd.DataFrame, phases: pd.DataFrame, buckets: pd.DataFrame, runs: pd.DataFrame,
+    link: pd.DataFrame, prediction: pd.DataFrame, compression: pd.DataFrame, links: pd.DataFrame,
+) -> pd.DataFrame:  # fmt: skip
+    """Return the predicted step, speed-up and efficiency of 2 to 1,024 workers, a device each.
+
+    For the smallest and the largest b, on each named link and on the measured one; speedup_ratio
+    is N times the step of one worker alone over the step of N. Variants: gradients as they are
+    (none), compressed (with the bytes and the extra time that were measured), parameters averaged
+    every 4 or 16 steps. status "refused" with the reason in `note`, and nulls, where the fit cannot
+    carry it. Raises MixedMachinesError for runs of different machines.
+    """
+    require_same_machine(in_study(runs, "scaling", "link", "compression"))
+    models = step_models(communication, phases, buckets, runs)
+    rows: list[dict[str, Any]] = []
+    for batch in sorted({min(models), max(models)}) if models else ():
+        own = fitted_ring(link, models[batch].cell.workers)
+        scores = prediction.loc[prediction["per_worker_batch"] == batch, "error_frac"].dropna()
+        rows += _what_if_rows(models[batch], own, links, _variants(compression), scores)
+    return as_table(rows, WHAT_IF_COLUMNS)

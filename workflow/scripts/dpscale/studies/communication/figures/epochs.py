@@ -1,0 +1,188 @@
+"""One epoch: computation and communication by subtraction, and arm by arm."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dpscale.figures import style
+from dpscale.units import column_format, format_value
+
+CELL = ["workers", "nodes", "per_worker_batch"]
+SUBTRACTED = [
+    *CELL, "compute_s", "subtraction_s", "subtraction_s_low", "subtraction_s_high", "exposed_s",
+    "below_noise",
+]  # fmt: skip
+# column: label, colour, hatch ("": filled). In the order in which they are stacked.
+PARTS: dict[str, tuple[str, str, str]] = {
+    "compute_frac": ("computation of one alone", style.COLOURS[0], ""),
+    "sharing_frac": ("contention", style.COLOURS[2], "----"),
+    "straggler_frac": ("stragglers", style.COLOURS[3], "xxxx"),
+    "overhead_frac": ("overhead of DDP", style.INK, "\\\\\\\\"),
+    "exposed_frac": ("exposed communication", style.COLOURS[1], "////"),
+}
+# Communication itself, hidden or not. column: label, marker, colour, place across the row.
+WHOLE: dict[str, tuple[str, str, str, float]] = {
+    "exposed_frac": ("its exposed part", "o", style.COLOURS[1], -0.2),
+    "buckets_frac": ("the buckets alone", "s", style.COLOURS[2], 0.0),
+    "span_frac": ("span in DDP's log", "D", style.COLOURS[3], 0.2),
+}
+NOISE = "dotted: may be zero"  # its interval covers zero
+
+
+def draw_communication(communication: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Return the figure of stacked bars and a frame of what it shows, a row per bar."""
+    drawn = _subtracted(communication)
+    figure, (axes,) = style.panels(1, 1, height_in=max(1.9, 0.95 + 0.36 * len(drawn)))
+    if drawn.empty:
+        style.note(axes, "not measured yet")
+        return figure, drawn
+    form = column_format([*drawn.compute_s, *drawn.subtraction_s], "s")
+    times = drawn.filter(regex="_s(_low|_high)?$").astype(float) / form.scale.factor
+    compute, rest = times.compute_s, times.subtraction_s
+    # A negative difference is shown as what it is: left of zero, not as a shorter bar.
+    start = compute.where(rest >= 0, 0.0)
+    low, high = start + times.subtraction_s_low, start + times.subtraction_s_high
+    axes.barh(times.index, compute, height=0.56, color=style.COLOURS[0],
+              label="computation $T_1/N$")  # fmt: skip
+    axes.barh(
+        times.index, rest, left=start, height=0.56, color="none", edgecolor=style.COLOURS[1],
+        hatch="////", label="communication, by subtraction",
+    )  # fmt: skip
+    for place in times.index:
+        style.interval(axes, place, low[place], high[place])
+    if times.exposed_s.notna().any():
+        axes.plot(
+            compute + times.exposed_s, times.index, marker="D", color=style.COLOURS[3],
+            linestyle="none", label="exposed, measured directly",
+        )  # fmt: skip
+    style.categories(axes, drawn.label.tolist())
+    axes.axvline(0, color=style.INK, linewidth=0.8)
+    axes.set_xlabel(f"{form.symbol} per epoch, without data loading")
+    ends = np.fmax(compute + rest.clip(lower=0), high)
+    texts = column_format(drawn.subtraction_s.tolist(), "s", scale=form.scale)
+    for row in drawn.itertuples():
+        noise = ", below noise" if row.below_noise else ""
+        text = f"{texts.text(row.subtraction_s)} {texts.symbol}{noise}"
+        style.right_of(axes, text, ends[row.Index], row.Index)
+    axes.set_xlim(1.08 * min(0.0, rest.min(), *low[rest < 0].dropna()), 1.3 * ends.max())
+    style.legend_above(figure, axes)
+    return figure, drawn
+
+
+def alt_communication(drawn: pd.DataFrame) -> str:
+    """Return the figure in words."""
+    parts = [
+        f"{row.label}: computation {format_value(row.compute_s, 's')}, communication "
+        f"{format_value(row.subtraction_s, 's')}"
+        for row in drawn.itertuples()
+    ]
+    return style.in_words("Time of one epoch", parts)
+
+
+def _subtracted(communication: pd.DataFrame) -> pd.DataFrame:
+    several = (communication.status == "complete") & (communication.workers > 1)
+    rows = communication[several & communication.subtraction_s.notna()]
+    rows = rows[SUBTRACTED].sort_values(["workers", "per_worker_batch"], ignore_index=True)
+    rows.insert(0, "label", style.cell_labels(rows))
+    return rows
+
+
+def draw_step_split(communication: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Return the figure of stacked bars and a frame of what it shows, a row per bar."""
+    drawn = _split(communication)
+    height_in = max(2.2, 1.4 + 0.3 * len(drawn))
+    figure, (bars, marks) = style.panels(1, 2, height_in=height_in, sharey=True, widths=[2.1, 1])
+    bars.set_title("The epoch, arm by arm")
+    marks.set_title("Communication alone")
+    if drawn.empty:
+        style.note(bars, "not measured yet, or not arm by arm")
+        style.note(marks, "not measured yet")
+        return figure, drawn
+    for place, row in drawn.iterrows():
+        # A part that is not told from zero is dotted.
+        style.stacked_bar(bars, place, [
+            style.Part(100 * row[name], colour, hatch,
+                       row.get(name.replace("_frac", "_below_noise"), False))
+            for name, (_, colour, hatch) in PARTS.items()
+        ])  # fmt: skip
+        if row["workers"] > 1:
+            _marks(marks, place, row)
+    style.categories(bars, drawn.label.tolist())
+    form = column_format(drawn.epoch_s.tolist(), "s")
+    style.margin_column(bars, [f"{form.text(value)} {form.symbol}" for value in drawn.epoch_s])
+    for axes in (bars, marks):
+        axes.axvline(0, color=style.INK, linewidth=0.8)
+    bars.set_xlabel("% of the epoch without data loading")
+    low, high = bars.get_xlim()
+    bars.set_xlim(min(low, 0.0), high if high > 105 else 100.0)
+    marks.set_xlabel("% of the epoch")
+    marks.margins(x=0.08)
+    marks.grid(axis="y", visible=False)
+    marks.tick_params(axis="y", left=False)
+    _keys(bars, noise=drawn[["overhead_below_noise", "exposed_below_noise"]].any(axis=None))
+    style.legend_above(figure, bars, marks)
+    return figure, drawn
+
+
+def alt_step_split(drawn: pd.DataFrame) -> str:
+    """Return the figure in words."""
+    labels = {name: label for name, (label, *_) in (WHOLE | PARTS).items()}
+    parts = [
+        f"{row['label']}: {format_value(row['epoch_s'], 's')}, of it "
+        + ", ".join(
+            f"{label} {format_value(row[name], 'fraction')}"
+            for name, label in labels.items()
+            if pd.notna(row[name])
+        )
+        for row in drawn.to_dict("records")
+    ]
+    return style.in_words("Where an epoch goes", parts)
+
+
+def _keys(axes: Axes, *, noise: bool) -> None:
+    """Entries of the legend: a part may be drawn in two ways, and is named as the usual one."""
+    for label, colour, hatch in PARTS.values():
+        ground = "none" if hatch else colour
+        axes.fill([], [], facecolor=ground, edgecolor=colour, hatch=hatch, label=label)
+    if noise:
+        axes.fill([], [], facecolor="none", edgecolor=style.INK, linestyle=":", label=NOISE)
+
+
+def _marks(axes: Axes, place: int, row: pd.Series) -> None:
+    """How long communication takes by itself, with intervals, each mark on a line of its own."""
+    for name, (label, marker, colour, shift) in WHOLE.items():
+        if pd.notna(row[name]):
+            height, value = place + shift, 100 * row[name]
+            low, high = 100 * row[f"{name}_low"], 100 * row[f"{name}_high"]
+            style.interval(axes, height, low, high, colour)
+            axes.plot(value, height, marker=marker, color=colour, linestyle="none", label=label)
+
+
+def _split(communication: pd.DataFrame) -> pd.DataFrame:
+    """Shares of the epoch; one worker only beside several that were measured arm by arm."""
+    measured = communication[["compute_s", "exposed_s", "overhead_s", "contention_s"]].notna()
+    rows = communication[(communication.status == "complete") & measured.all(axis=1)]
+    rows = rows if (rows.workers > 1).any() else rows[:0]
+    rows = rows.sort_values(CELL, ignore_index=True)
+    # One worker has nobody to talk to: its zeros are no measurement.
+    alone = rows.workers == 1
+    shares = _shares(rows)
+    marks = [column for column in shares if column not in PARTS]
+    shares[marks] = shares[marks].mask(alone)
+    for name in ("overhead", "exposed"):
+        low, high = (rows[f"{name}_s_{end}"] for end in ("low", "high"))
+        shares[f"{name}_below_noise"] = (low <= 0) & (high >= 0) & ~alone
+    labels = style.cell_labels(rows)
+    return rows[CELL].assign(label=labels, epoch_s=rows.epoch_s.astype(float)).join(shares)
+
+
+def _shares(rows: pd.DataFrame) -> pd.DataFrame:
+    """Every part and its interval as a share of the epoch; contention without its stragglers."""
+    straggler_s = rows.straggler_s.fillna(0.0)
+    seconds = {"straggler_frac": straggler_s, "sharing_frac": rows.contention_s - straggler_s}
+    seconds |= {f"{name}_frac": rows[f"{name}_s"] for name in ("compute", "overhead")}
+    for column in WHOLE:
+        name = column.removesuffix("_frac")
+        seconds |= {f"{column}{end}": rows[f"{name}_s{end}"] for end in ("", "_low", "_high")}
+    return pd.DataFrame(seconds).div(rows.epoch_s.astype(float), axis=0)

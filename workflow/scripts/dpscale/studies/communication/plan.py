@@ -1,0 +1,69 @@
+"""Q3: runs that measure communication directly: arms, the link alone, compressed gradients."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from dpscale.config import Config
+from dpscale.plan.spec import LINK, TIMED, Messages, Spec, Timing, build_spec
+from dpscale.studies.communication.config import CommunicationConfig
+
+LINK_REPEATS = 10
+LINK_BUDGET_S = 20.0
+
+
+def runs(config: Config, communication: CommunicationConfig) -> Iterator[Spec]:
+    """The link alone for each number of workers, and compressed gradients at the fewest.
+
+    The arms that split a step are in the timed runs of the study `scaling`; without it there is
+    nothing to compare with.
+    """
+    scaling = config.section("scaling")
+    counts = sorted(workers for workers in scaling.workers if workers > 1) if scaling else []
+    for workers in counts:  # all-reduces of several sizes, and raw TCP
+        yield build_spec(
+            config,
+            LINK,
+            run=f"link-n{workers}",
+            study="link",
+            workers=workers,
+            per_worker_batch=min(scaling.per_worker_batches),
+            messages=Messages(bytes=(), repeats=LINK_REPEATS, budget_s=LINK_BUDGET_S),
+        )
+    if communication.hooks and counts:  # DDP with compressed gradients against DDP without
+        yield build_spec(
+            config,
+            TIMED,
+            run=f"compression-n{counts[0]}",
+            study="compression",
+            workers=counts[0],
+            per_worker_batch=min(scaling.per_worker_batches),
+            timing=Timing(
+                arms=("without_loading", *communication.hooks),
+                repeats=communication.repeats,
+                min_steps=communication.steps,
+                warmup_steps=scaling.warmup_steps,
+                max_steps=communication.steps,
+                direct_steps=communication.steps,
+                interval_frac=communication.interval_frac,
+                budget_s=communication.budget_s,
+            ),
+        )
+
+
+def links(communication: CommunicationConfig) -> list[dict[str, Any]]:
+    """The links that the configuration names: the machine's own, where its rate is known, first."""
+    named = [link.model_dump() for link in communication.links]
+    rows = [{"link": link.pop("name"), **link, "own": False} for link in named]
+    if communication.link_bytes_per_s is None:
+        return rows
+    own = {
+        "link": "this link",
+        "bytes_per_s": communication.link_bytes_per_s,
+        "source": "communication.link_bytes_per_s",
+        "own": True,
+    }
+    return [own, *rows]
+
+
+PLANS = {"communication": runs}
+CONFIGURED = {"links": ("communication", links)}  # rows of tidy tables that no run measures

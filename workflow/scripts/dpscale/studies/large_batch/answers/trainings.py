@@ -1,0 +1,58 @@
+"""The trainings of the study: the epoch that is compared, and each arm after some epoch."""
+
+from collections.abc import Iterable
+
+from dpscale.reporting import arms
+from dpscale.reporting.answer import Value
+from dpscale.reporting.inputs import Inputs, Row
+from dpscale.reporting.question import doublings
+
+STUDY = "large_batch"
+EPOCH = 5
+
+
+def compared_epoch(inputs: Inputs) -> int:
+    """Return the epoch that is compared: the 5th, or the last that small and large both plan."""
+    rows = inputs.rows("accuracy", study=STUDY)
+    planned = [row["epochs"] for row in rows if row["arm"] in ("small", "large")]
+    return min([EPOCH, *(epochs for epochs in planned if epochs is not None)])
+
+
+def after(inputs: Inputs, arm: str, epoch: int | None = None) -> Row | None:
+    """Return an arm after an epoch, or after its last one; None where it has no such epoch.
+
+    `updates` are those that one training made for it; None where unknown.
+    """
+    rows = arms.history(inputs, STUDY, arm)
+    found = [row for row in rows if epoch in (None, row["epoch"])][-1:]
+    return found[0] | {"updates": _updates(inputs, found[0])} if found else None
+
+
+def _updates(inputs: Inputs, row: Row) -> int | None:
+    steps = inputs.tidy["steps"]
+    own = steps[steps["run"].isin(row.runs)]
+    an_epoch = own[(own["epoch"] == own["epoch"].min()) & (own["seed"] == own["seed"].min())]
+    return int(an_epoch["step"].nunique()) * int(row["epoch"]) or None
+
+
+def shown(row: Row) -> Row:
+    """Return a training as a table has it: the arm is `small_left` where seeds of it diverged."""
+    return row if arms.whole(row) else row | {"arm": f"{row['arm']}_left"}
+
+
+def diverged(inputs: Inputs, names: Iterable[str], epoch: int) -> list[str]:
+    """Return the arms that diverged for some seeds while others finished the epoch."""
+    lost = [name for name in names if arms.outcome(inputs, STUDY, name) == "diverged"]
+    return [name for name in lost if left(inputs, name, epoch)]
+
+
+def left(inputs: Inputs, arm: str, epoch: int) -> int:
+    """Return the seeds of an arm that have a finite training loss after an epoch."""
+    runs = inputs.runs(study=STUDY, arm=arm)
+    rows = inputs.tidy_rows("epochs", epoch=epoch)
+    return sum(row["run"] in runs and row["train_loss"] is not None for row in rows)
+
+
+def error_doublings(one: Value, other: Value) -> float:
+    """Return the doublings between the test errors of two accuracies."""
+    return doublings(1 - float(one.value or 0), 1 - float(other.value or 0))

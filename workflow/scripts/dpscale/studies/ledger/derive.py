@@ -1,0 +1,133 @@
+"""What is passed on the network: the collectives of a run, and the bytes that left its hosts."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+
+from dpscale.derive.cells import first_known, in_study
+from dpscale.derive.columns import Columns, as_table, floats, integers, known, texts
+from dpscale.derive.formulas import (
+    allgather_wire_bytes,
+    allreduce_wire_bytes,
+    broadcast_wire_bytes,
+    step_wire_bytes,
+)
+from dpscale.derive.same_machine import require_same_machine
+from dpscale.derive.tables import Table
+
+LEDGER_COLUMNS: Columns = (
+    integers("workers")
+    | texts("phase operation purpose")
+    | integers("calls bytes nodes iterations_seen")
+    | texts("status runs dtype")
+)
+WIRE_COLUMNS: Columns = (
+    integers("workers")
+    | integers("predicted_bytes ledger_bytes")
+    | floats("interface_bytes")
+    | integers("nodes payload_bytes buffer_bytes iterations")
+    | texts("interface status note runs")
+    | integers("gradient_bytes")
+)
+PHASES = ["construction", "first", "rebuild", "steady"]
+WIRE_COST: dict[str, Callable[[float, float], float]] = {
+    "allreduce": allreduce_wire_bytes,
+    "broadcast": broadcast_wire_bytes,
+    "allgather": allgather_wire_bytes,
+    "barrier": lambda _payload, _workers: 0.0,
+}
+
+
+def _planned(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the ledger's runs by workers, after the check that one machine made them."""
+    planned = in_study(runs, "ledger")
+    require_same_machine(planned)
+    return planned.sort_values(["workers", "nodes", "run"])
+
+
+def _one_steady_iteration(calls: pd.DataFrame) -> pd.DataFrame:
+    """Return a run's calls with only the first of its steady iterations."""
+    steady = calls["phase"] == "steady"
+    first = calls.loc[steady, "iteration"].min()
+    return calls[~steady | (calls["iteration"] == first).fillna(False).astype(bool)]
+
+
+def ledger(collectives: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return calls and bytes by (workers, phase, operation, purpose, dtype), in order.
+
+    bytes are logical payload on rank 0, summed over the calls; `steady` is one steady iteration
+    (the first of iterations_seen). A run without a record is a row with its status and nulls.
+    Raises MixedMachinesError for runs of different machines.
+    """
+    rows: list[dict[str, Any]] = []
+    for _, run in _planned(runs).iterrows():
+        whole = {"workers": run["workers"], "nodes": run["nodes"], "status": run["status"],
+                 "runs": run["run"]}  # fmt: skip
+        calls = collectives[collectives["run"] == run["run"]]
+        if calls.empty:
+            rows.append(whole)
+        seen = calls.groupby("phase")["iteration"].nunique()
+        one = _one_steady_iteration(calls).sort_values("index")
+        for phase in [*PHASES, *sorted(set(one["phase"]) - set(PHASES))]:
+            of_phase = one[one["phase"] == phase]
+            for (operation, purpose, dtype), group in of_phase.groupby(
+                ["operation", "purpose", "dtype"], sort=False, dropna=False
+            ):
+                rows.append(whole | {
+                    "phase": phase, "operation": operation, "purpose": purpose, "dtype": dtype,
+                    "calls": group["calls"].sum(), "bytes": group["bytes"].sum(),
+                    "iterations_seen": seen[phase] or None,
+                })  # fmt: skip
+    return as_table(rows, LEDGER_COLUMNS)
+
+
+def _ledger_wire_bytes(calls: pd.DataFrame, workers: int) -> tuple[float | None, str | None]:
+    """Return the bytes that these calls send in all, or None and which operation has no rule."""
+    names = calls["operation"].str.lower().str.replace("_", "")
+    unknown = sorted(set(names) - set(WIRE_COST))
+    if unknown:
+        return None, f"no wire cost is known for {', '.join(unknown)}"
+    if calls.empty:
+        return None, "no steady iteration in the ledger"
+    sizes = calls["bytes"].astype(float)
+    return sum(WIRE_COST[name](size, workers)
+               for name, size in zip(names, sizes, strict=True)), None  # fmt: skip
+
+
+def wire(wire: pd.DataFrame, collectives: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return, for each ledger run, the bytes all workers send in one steady iteration.
+
+    gradient_bytes = 2(N-1)*S; predicted_bytes adds (N-1)*buffers; ledger_bytes = the ledger's
+    calls at their ring cost; interface_bytes = what the network interfaces counted, per iteration.
+    Null where unknown, with the reason in `note`. Raises MixedMachinesError for runs of different
+    machines.
+    """
+    rows = []
+    for _, run in _planned(runs).iterrows():
+        workers = int(run["workers"])
+        calls = _one_steady_iteration(collectives[collectives["run"] == run["run"]])
+        steady = calls[calls["phase"] == "steady"]
+        counted = wire[(wire["run"] == run["run"]) & (wire["phase"] == "steady")]
+        iterations = known(first_known(counted["iterations"]))
+        payload, buffers = known(run["payload_bytes"]), known(run["buffer_bytes"])
+        predicted = None
+        if payload is not None and buffers is not None:
+            predicted = step_wire_bytes(payload, buffers, workers)
+        from_ledger, note = _ledger_wire_bytes(steady, workers)
+        rows.append({
+            "workers": workers, "predicted_bytes": predicted, "ledger_bytes": from_ledger,
+            "gradient_bytes": None if payload is None else allreduce_wire_bytes(payload, workers),
+            "interface_bytes": counted["sent_bytes"].sum() / iterations if iterations else None,
+            "nodes": run["nodes"], "payload_bytes": payload, "buffer_bytes": buffers,
+            "iterations": iterations, "interface": " ".join(counted["interface"].dropna()) or None,
+            "status": run["status"], "note": note if run["status"] == "complete" else None,
+            "runs": run["run"],
+        })  # fmt: skip
+    return as_table(rows, WIRE_COLUMNS)
+
+
+TABLES = {
+    "ledger": Table(ledger, ["collectives", "runs"], LEDGER_COLUMNS),
+    "wire": Table(wire, ["wire", "collectives", "runs"], WIRE_COLUMNS),
+}

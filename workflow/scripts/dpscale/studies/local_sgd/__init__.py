@@ -1,0 +1,15 @@
+"""S4: local and post-local SGD."""
+
+from dpscale.plan.spec import Kind
+from dpscale.records.schemas import FLOAT, INT, typed
+from dpscale.studies.study import Study
+
+LOCAL = Kind("local", 2, "dpscale.studies.local_sgd.measure.runs:measure_local")
+STUDY = Study(
+    "local_sgd",
+    kinds=(LOCAL,),
+    tidy={"trials": typed("label_noise_frac rate_factor", FLOAT) | typed("local_from_step", INT)},
+    derived=("local_sgd", "local_sgd_curves", "published_local_sgd", "local_sgd_times"),
+    figures=("local_sgd", "local_sgd_curves", "local_sgd_times"),
+    questions=("S4",),
+)

@@ -1,0 +1,253 @@
+"""S4: loss, accuracy and communication of the arms, beside published differences, and the time
+that local steps save."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpscale.derive.cells import in_study
+from dpscale.derive.columns import Columns, as_table, floats, integers, known, texts
+from dpscale.derive.formulas import iterations_per_epoch, ring_allreduce_bytes
+from dpscale.derive.published import CLAIM_COLUMNS, claim_row
+from dpscale.derive.same_machine import require_same_machine
+from dpscale.derive.statistics import (
+    UNKNOWN,
+    Estimate,
+    interval_columns,
+    median,
+    paired_median_difference,
+)
+from dpscale.derive.tables import Table
+from dpscale.studies.local_sgd.published import ACCURACIES, CLAIMS, LOCAL_STEPS, SOURCE
+
+STUDY = "local_sgd"
+LARGE = "A2"  # the arm that the others are set against
+TITLES = {
+    "A1": "small mini-batch", "A2": "large mini-batch", "A3": "huge mini-batch",
+    "A4": "local SGD", "A5": "post-local SGD",
+}  # fmt: skip
+TRIAL, ARM = ["run", "trial"], ["label_noise_frac", "arm"]
+MEASURES = ["train_loss", "train_accuracy_frac", "validation_accuracy_frac", "test_accuracy_frac"]
+INTERVALS = " ".join(f"{name} {name}_low {name}_high" for name in MEASURES)
+COLUMNS: Columns = (
+    floats("label_noise_frac") | texts("arm title")
+    | integers("workers per_worker_batch global_batch local_steps local_from_step")
+    | texts("status") | floats("lr rate_factor") | integers("rates_tried") | texts("rate_place")
+    | integers("epochs steps rounds") | floats("sent_bytes") | integers("seeds")
+    | floats(f"{INTERVALS} over_large_frac over_large_frac_low over_large_frac_high")
+    | texts("runs message")
+)  # fmt: skip
+CURVE_COLUMNS: Columns = (
+    floats("label_noise_frac") | texts("arm title") | floats("epoch switch_epoch")
+    | integers("seeds") | floats(INTERVALS) | texts("runs")
+)  # fmt: skip
+PUBLISHED_COLUMNS: Columns = (
+    CLAIM_COLUMNS | floats("label_noise_frac") | texts("dataset minuend subtrahend")
+    | integers("seeds")
+)  # fmt: skip
+TIME_COLUMNS: Columns = (
+    texts("link") | floats("bytes_per_s latency_s")
+    | integers("workers per_worker_batch local_steps")
+    | floats("epoch_s communication_epoch_s synchronous_epoch_s speedup_ratio")
+    | texts("status note runs")
+)  # fmt: skip
+WHAT_IF_STEPS = {"none": 1, "local_4": 4, "local_16": 16}  # variant of `what_if`: local steps
+
+
+def title(arm: str) -> str:
+    """Return what an arm is called: `post-local SGD, H = 16` of `A5 H=16`."""
+    name, _, steps = arm.partition(" H=")
+    return TITLES[name] + (f", H = {steps}" if steps else "")
+
+
+def _results(trials: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the trials of S4 that are results: those that chose a rate are not."""
+    own = in_study(runs, STUDY)["run"]
+    return trials[trials["run"].isin(own) & (trials["role"] == "result")]
+
+
+def _ends(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the results with the measures of their last evaluation."""
+    last = evaluations.sort_values("step").groupby(TRIAL).tail(1)
+    return _results(trials, runs).merge(last[[*TRIAL, *MEASURES]], how="left", on=TRIAL)
+
+
+def _difference(ends: pd.DataFrame, noise: float, arm: str, other: str) -> Estimate:
+    """Return by how much an arm's test accuracy is above another's: medians, paired by seed.
+
+    Unknown where a seed of either diverged: an arm is not praised for its others.
+    """
+    regime = ends[(ends["label_noise_frac"] == noise) & ends["arm"].isin([arm, other])]
+    if (regime["status"] == "diverged").any():
+        return UNKNOWN
+    by_seed = regime.pivot(index="seed", columns="arm", values="test_accuracy_frac")
+    by_seed = by_seed.reindex(columns=[arm, other])
+    return paired_median_difference(by_seed[arm], by_seed[other])
+
+
+def _estimates(rows: pd.DataFrame) -> dict[str, Any]:
+    """Return medians and intervals of the measures; null where any value is unknown."""
+    found: dict[str, Any] = {}
+    for name in MEASURES:
+        whole = np.isfinite(rows[name]).all()
+        found |= interval_columns(name, median(rows[name].to_numpy()) if whole else UNKNOWN)
+    return found
+
+
+def _search(tried: pd.Series, chosen: float) -> dict[str, Any]:
+    """Return how many shares of the rate were tried, and where the chosen one lies among them."""
+    shares = sorted(set(tried))
+    if len(shares) < 2:
+        return {"rates_tried": 0}
+    place = {shares[0]: "lowest", shares[-1]: "highest"}.get(chosen, "inside")
+    return {"rates_tried": len(shares), "rate_place": place}
+
+
+def _arm(run: dict[str, Any], ended: pd.DataFrame) -> dict[str, Any]:
+    """Return the row of an arm in a regime, all of whose results are of one run."""
+    first = ended.iloc[0].to_dict()
+    row = first | {
+        "title": title(first["arm"]), "workers": first["learners"],
+        "per_worker_batch": first["per_learner_batch"], "epochs": run["epochs"],
+        "seeds": len(ended), "runs": run["run"],
+    }  # fmt: skip
+    if diverged := (ended["status"] == "diverged").sum():
+        nothing = dict.fromkeys(["steps", "rounds", "sent_bytes", *MEASURES])
+        message = f"{diverged} of {len(ended)} seeds diverged"
+        return row | nothing | {"status": "diverged", "message": message}
+    payload = known(run["payload_bytes"])
+    sent = payload and first["rounds"] * ring_allreduce_bytes(float(payload), row["workers"])
+    return row | {"sent_bytes": sent} | _estimates(ended)
+
+
+def local_sgd(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each (regime, arm): medians over seeds after the last epoch.
+
+    sent_bytes: of one worker, `formulas.ring_allreduce_bytes` of the parameters times the rounds
+    that the training counted; over_large_frac: above the test accuracy of the large mini-batch, a
+    difference of medians paired by seed; rates_tried: by the run that chose this arm's rate, and
+    rate_place: where it lies among them, "lowest", "highest" or "inside". A run without a result
+    is one row with its status; an arm of which any seed diverged has no numbers. Raises
+    MixedMachinesError for runs of different machines.
+    """
+    planned = in_study(runs, STUDY)
+    require_same_machine(planned)
+    ends = _ends(trials, evaluations, runs)
+    rows = []
+    for run in planned.to_dict("records"):
+        own = ends[ends["run"] == run["run"]]
+        if own.empty:
+            rows.append({"arm": run["arm"], "status": run["status"], "runs": run["run"],
+                         "message": run["message"]})  # fmt: skip
+        tuning = trials[(trials["run"] == run["run"]) & (trials["role"] == "tuning")]
+        for (noise, arm), ended in own.groupby(ARM):
+            row = _arm(run, ended)
+            row |= _search(tuning["rate_factor"], row["rate_factor"])
+            if arm != LARGE:
+                row |= interval_columns("over_large_frac", _difference(ends, noise, arm, LARGE))
+            rows.append(row)
+    return as_table(rows, COLUMNS).sort_values(ARM, ignore_index=True, kind="stable")
+
+
+def local_sgd_curves(
+    trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame
+) -> pd.DataFrame:
+    """Return the curves of the arms: medians over the seeds that did not diverge, by epoch.
+
+    switch_epoch: when local steps begin; null without any.
+    """
+    chosen = _results(trials, runs)
+    whole = chosen.loc[chosen["status"] == "complete", [*TRIAL, *ARM, "local_from_step"]]
+    joined = evaluations.merge(whole, on=TRIAL)
+    rows = []
+    for (noise, arm, epoch), group in joined.groupby([*ARM, "epoch"]):
+        first = group.iloc[0]
+        rows.append(_estimates(group) | {
+            "label_noise_frac": noise, "arm": arm, "title": title(arm), "epoch": epoch,
+            "seeds": len(group), "runs": " ".join(group["run"].unique()),
+            "switch_epoch": first["local_from_step"] / (first["step"] / epoch),
+        })  # fmt: skip
+    return as_table(rows, CURVE_COLUMNS)
+
+
+def measured_arms(arms: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Return by claim the two arms that stand for what it compares, where both were trained.
+
+    Post-local SGD is the arm with the H of the publication, else that of the fewest local steps;
+    more local steps are those of the arms of most and of fewest.
+    """
+    post_local = {int(arm.partition(" H=")[2]): arm for arm in arms if arm.startswith("A5")}
+    fewest, most = (post_local.get(end(post_local, default=0), "") for end in (min, max))
+    usual = post_local.get(LOCAL_STEPS, fewest)
+    pairs = {
+        "post_local_against_large": (usual, LARGE),
+        "post_local_against_small": (usual, "A1"),
+        "small_against_large": ("A1", LARGE),
+        "more_local_steps": (most, fewest),
+    }
+    return {claim: pair for claim, pair in pairs.items() if len({*pair} & {*arms}) == 2}
+
+
+def published_local_sgd(
+    trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame
+) -> pd.DataFrame:
+    """Return the claims on two arms' test accuracy in each regime, of each published data set.
+
+    measured: the difference of medians paired by seed; minuend, subtrahend: the arms. A verdict
+    concerns the direction alone, since network and data differ.
+    """
+    ends = _ends(trials, evaluations, runs)
+    rows = []
+    for noise, trained in ends.groupby("label_noise_frac"):
+        for claim, (one, other) in measured_arms(list(trained["arm"].unique())).items():
+            found = _difference(ends, noise, one, other)
+            own = trained.loc[trained["arm"].isin([one, other]), "run"].unique()
+            first, second = CLAIMS[claim]
+            rows += [
+                claim_row(
+                    claim, "sign", published=accuracies[first] - accuracies[second], source=SOURCE,
+                    measured=found, dataset=dataset, label_noise_frac=noise, minuend=one,
+                    subtrahend=other, seeds=found.repeats, runs=" ".join(own),
+                )
+                for dataset, accuracies in ACCURACIES.items()
+            ]  # fmt: skip
+    return as_table(rows, PUBLISHED_COLUMNS)
+
+
+def local_sgd_times(
+    what_if: pd.DataFrame, trials: pd.DataFrame, runs: pd.DataFrame
+) -> pd.DataFrame:
+    """Return the predicted epoch of as many workers as the study has, for H = 1, 4 and 16.
+
+    From the steps of `what_if`: the measured computation of Part 1 and a ring of the link's latency
+    and rate. H = 1 is DDP, which hides part of the transfer; averages of parameters hide nothing.
+    speedup_ratio: over H = 1 on the same link. Refused with the reason as there.
+    """
+    chosen, cell = _results(trials, runs), ["link", "per_worker_batch"]
+    if chosen.empty:
+        return as_table([], TIME_COLUMNS)
+    of_size = what_if["workers"] == chosen["learners"].max()
+    own = what_if[of_size & what_if["variant"].isin(list(WHAT_IF_STEPS))]
+    base_s = own[own["variant"] == "none"].set_index(cell)["step_s"].rename("base_s")
+    own = own.join(base_s, on=cell)
+    samples = own["runs"].map(runs.set_index("run")["train_samples"])
+    iterations = iterations_per_epoch(samples, own["workers"], own["per_worker_batch"])
+    made = own.assign(
+        local_steps=own["variant"].map(WHAT_IF_STEPS),
+        epoch_s=own["step_s"] * iterations,
+        communication_epoch_s=own["exposed_step_s"] * iterations,
+        synchronous_epoch_s=own["base_s"] * iterations,
+        speedup_ratio=own["base_s"] / own["step_s"],
+    )
+    return as_table(made.to_dict("records"), TIME_COLUMNS)
+
+
+OF_TRIALS = ["trials", "evaluations", "runs"]
+TABLES = {
+    "local_sgd": Table(local_sgd, OF_TRIALS, COLUMNS),
+    "local_sgd_curves": Table(local_sgd_curves, OF_TRIALS, CURVE_COLUMNS),
+    "published_local_sgd": Table(published_local_sgd, OF_TRIALS, PUBLISHED_COLUMNS),
+    "local_sgd_times": Table(local_sgd_times, ["what_if", "trials", "runs"], TIME_COLUMNS),
+}

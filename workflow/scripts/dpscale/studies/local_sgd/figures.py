@@ -1,0 +1,201 @@
+"""S4: the arms after their last epoch, their curves, and the predicted time of local steps."""
+
+from itertools import product
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dpscale.figures import log_axes, style
+from dpscale.figures.registry import FigureEntry
+from dpscale.units import column_format, format_value, group_digits
+
+ARM = ["label_noise_frac", "arm", "title"]
+ACCURACY = ["test_accuracy_frac", "test_accuracy_frac_low", "test_accuracy_frac_high"]
+ARM_COLUMNS = [*ARM, *ACCURACY, "rounds", "sent_bytes", "seeds"]
+CURVES = {"train_loss": "training loss", "test_accuracy_frac": "test accuracy (%)"}
+CURVE_COLUMNS = [*ARM, "epoch", "switch_epoch", *CURVES]
+TIME_COLUMNS = ["link", "workers", "per_worker_batch", "local_steps", "epoch_s"]
+
+
+def draw_arms(local_sgd: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Return the arms and a frame of what it shows: a row per regime and arm."""
+    drawn = _known(local_sgd, "test_accuracy_frac", ARM_COLUMNS)
+    if drawn.empty:
+        return _remark("not measured yet"), drawn
+    regimes = sorted(drawn.label_noise_frac.unique())
+    names = dict(sorted(zip(drawn.arm, drawn.title, strict=True)))
+    arms = list(names)
+    height_in = max(2.2, 1.1 + 0.34 * len(arms))
+    figure, grid = style.panels(1, len(regimes) + 1, sharey=True, height_in=height_in)
+    for axes, regime in zip(grid, regimes, strict=False):
+        axes.set_title(_regime(regime))
+        _accuracies(axes, drawn[drawn.label_noise_frac == regime], arms)
+    grid[-1].set_title("Sent by a worker")
+    _bytes(grid[-1], drawn[drawn.label_noise_frac == regimes[0]], arms)
+    short = [name.replace(" mini-batch", "").replace(" SGD", "") for name in names.values()]
+    labels = [f"{arm[:2]} {name}" for arm, name in zip(arms, short, strict=True)]
+    style.categories(grid[0], labels, grid=True)
+    return figure, drawn
+
+
+def _known(table: pd.DataFrame, measured: str, columns: list[str]) -> pd.DataFrame:
+    """The columns of the rows in which something was measured."""
+    return table.loc[table[measured].notna(), columns].reset_index(drop=True)
+
+
+def _remark(text: str, panels: int = 1) -> Figure:
+    """A figure with nothing but a remark."""
+    figure, grid = style.panels(1, panels, height_in=1.8)
+    for axes in grid:
+        style.note(axes, text)
+    return figure
+
+
+def _regime(noise_frac: float) -> str:
+    return f"{noise_frac:.0%} wrong labels" if noise_frac else "Clean labels"
+
+
+def _accuracies(axes: Axes, rows: pd.DataFrame, arms: list[str]) -> None:
+    for index, row in enumerate(rows.itertuples()):
+        place, colour = arms.index(row.arm), style.colour_of(index)
+        middle, low, high = (100 * getattr(row, name) for name in ACCURACY)
+        axes.plot(middle, place, marker=style.marker_of(index), markersize=5.5, color=colour,
+                  linestyle="none")  # fmt: skip
+        style.interval(axes, place, low, high, colour)
+    axes.set_xlabel("test accuracy (%)")
+    axes.locator_params(axis="x", nbins=4)
+
+
+def _bytes(axes: Axes, rows: pd.DataFrame, arms: list[str]) -> None:
+    form = column_format(list(rows.sent_bytes), "bytes")
+    sizes = rows.sent_bytes / form.scale.factor
+    places = [arms.index(arm) for arm in rows.arm]
+    colours = [style.colour_of(index) for index in range(len(rows))]
+    axes.barh(places, sizes, height=0.5, color=colours)
+    for place, size, rounds in zip(places, sizes, rows.rounds, strict=True):
+        style.right_of(axes, f"{rounds:,.0f}", size, place)
+    axes.set(xlim=(0, 1.4 * max(sizes.max(), 1e-9)), xlabel=f"{form.symbol}; number: rounds")
+    axes.locator_params(axis="x", nbins=4)
+
+
+def alt_arms(drawn: pd.DataFrame) -> str:
+    """Return the arms in words."""
+    if drawn.empty:
+        return "Local SGD: nothing measured yet."
+    parts = [
+        f"{_regime(row.label_noise_frac).lower()}, {row.title}: test accuracy "
+        f"{format_value(row.test_accuracy_frac, 'fraction')}, sent "
+        f"{format_value(row.sent_bytes, 'bytes')}"
+        for row in drawn.itertuples()
+    ]
+    return "; ".join(parts) + "."
+
+
+def draw_curves(local_sgd_curves: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Return the curves and a frame of what they show: a row per regime, arm and evaluation."""
+    drawn = _known(local_sgd_curves, "train_loss", CURVE_COLUMNS)
+    if drawn.empty:
+        return _remark("not measured yet", panels=len(CURVES)), drawn
+    regimes = sorted(drawn.label_noise_frac.unique())
+    figure, grid = style.panels(len(regimes), len(CURVES), height_in=0.6 + 2.3 * len(regimes))
+    for axes, (regime, name) in zip(grid, product(regimes, CURVES), strict=True):
+        _curves(axes, drawn[drawn.label_noise_frac == regime], name)
+        axes.set(title=_regime(regime), xlabel="epoch", ylabel=CURVES[name])
+    style.legend_above(figure, *grid)
+    return figure, drawn
+
+
+def _curves(axes: Axes, rows: pd.DataFrame, name: str) -> None:
+    scale = 100 if name.endswith("_frac") else 1
+    for index, ((arm, title), line) in enumerate(rows.groupby(["arm", "title"])):
+        axes.plot(
+            line.epoch, scale * line[name], color=style.colour_of(index),
+            linestyle=style.dash_of(index), marker=style.marker_of(index), markersize=3,
+            label=f"{arm[:2]} {title}",
+        )  # fmt: skip
+    for switch in rows.switch_epoch[rows.switch_epoch > 0].unique():
+        axes.axvline(
+            switch, color=style.INK, linestyle=":", linewidth=1, label="A5: local steps begin"
+        )
+    if name == "train_loss":
+        log_axes.log_ticks(axes.yaxis, rows[name].min() / 1.3, rows[name].max() * 1.3, "number")
+    style.whole_numbers(axes)
+
+
+def alt_curves(drawn: pd.DataFrame) -> str:
+    """Return the ends of the curves in words."""
+    if drawn.empty:
+        return "Curves of local SGD: nothing measured yet."
+    parts = [
+        f"{_regime(row.label_noise_frac).lower()}, {row.title}, epoch {row.epoch:g}: training "
+        f"loss {format_value(row.train_loss, 'number')}, test accuracy "
+        f"{format_value(row.test_accuracy_frac, 'fraction')}"
+        for row in drawn.groupby(["label_noise_frac", "arm"]).tail(1).itertuples()
+    ]
+    return "; ".join(parts) + "."
+
+
+def draw_times(local_sgd_times: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Return the predicted times and a frame of what is shown: a row per link, batch and H."""
+    drawn = _known(local_sgd_times, "epoch_s", TIME_COLUMNS)
+    if drawn.empty:
+        reasons = local_sgd_times.note.dropna()
+        text = f"refused: {reasons.iloc[0]}" if len(reasons) else "not measured yet"
+        return _remark(text), drawn
+    figure, grid = style.panels(1, drawn.per_worker_batch.nunique(), height_in=2.8)
+    low, high = drawn.epoch_s.min() / 1.3, drawn.epoch_s.max() * 1.3
+    for axes, (batch, rows) in zip(grid, drawn.groupby("per_worker_batch"), strict=True):
+        _times(axes, rows)
+        log_axes.log_ticks(axes.yaxis, low, high, "s")
+        title = f"N = {int(rows.workers.iloc[0])}, b = {group_digits(int(batch))}"
+        axes.set(title=title, xlabel="local steps H between averages")
+    grid[0].set_ylabel("epoch, predicted (log scale)")
+    style.legend_above(figure, *grid)
+    return figure, drawn
+
+
+def _times(axes: Axes, rows: pd.DataFrame) -> None:
+    for index, (link, line) in enumerate(rows.groupby("link", sort=False)):
+        axes.plot(
+            line.local_steps, line.epoch_s, color=style.colour_of(index),
+            marker=style.marker_of(index), linestyle=style.dash_of(index), label=link,
+        )  # fmt: skip
+    axes.set_xscale("log", base=2)
+    steps = sorted(set(rows.local_steps.astype(int)))
+    axes.set_xticks(steps, [str(every) for every in steps])
+    axes.minorticks_off()
+
+
+def alt_times(drawn: pd.DataFrame) -> str:
+    """Return the predicted times in words."""
+    if drawn.empty:
+        return "Time of an epoch against local steps: nothing measured yet."
+    parts = [
+        f"{row.link}, b = {row.per_worker_batch:g}, H = {row.local_steps:g}: "
+        f"{format_value(row.epoch_s, 's')}"
+        for row in drawn.itertuples()
+    ]
+    return "Predicted time of an epoch. " + "; ".join(parts) + "."
+
+
+FIGURES = {
+    "local_sgd": FigureEntry(
+        draw_arms, ("local_sgd",), "Mini-batch, local and post-local SGD",
+        "Test accuracy after the last epoch, median over the seeds with its 95% interval, and what "
+        "a worker sends in a ring all-reduce in all rounds of a training.",
+        alt_arms,
+    ),
+    "local_sgd_curves": FigureEntry(
+        draw_curves, ("local_sgd_curves",), "Curves of mini-batch, local and post-local SGD",
+        "Medians over the seeds, of the mean of all learners; the dotted line is where post-local "
+        "SGD begins its local steps, at the first fall of the rate.",
+        alt_curves,
+    ),
+    "local_sgd_times": FigureEntry(
+        draw_times, ("local_sgd_times",), "Time of an epoch against the local steps",
+        "Predicted, not measured: this machine's computation, a device for each worker, and the "
+        "links that the configuration names.",
+        alt_times,
+    ),
+}  # fmt: skip

@@ -1,0 +1,25 @@
+"""S2: the learning rate and the warm-up of a large batch."""
+
+from dpscale.plan.spec import Kind
+from dpscale.records.schemas import FLOAT, INT, TEXT, typed
+from dpscale.studies.study import Study
+
+SCALED = Kind("scaled", 1, "dpscale.studies.lr_scaling.measure:measure_scaled")
+STUDY = Study(
+    "lr_scaling",
+    kinds=(SCALED,),
+    tidy={
+        "runs": typed("role rule", TEXT)
+        | typed("group_batch groups reference_groups", INT)
+        | typed("base_lr margin_frac", FLOAT)
+    },
+    derived=(
+        "lr_scaling",
+        "lr_scaling_elbow",
+        "lr_scaling_curves",
+        "iteration_times",
+        "published_lr_scaling",
+    ),
+    figures=("lr_scaling", "warmups", "iteration_times"),
+    questions=("S2",),
+)

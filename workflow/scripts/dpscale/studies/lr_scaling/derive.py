@@ -1,0 +1,332 @@
+"""S2: errors against the global batch by rule and warm-up, and the published ones beside them."""
+
+from itertools import takewhile
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpscale.derive.cells import first_known, in_study
+from dpscale.derive.columns import Columns, as_table, flags, floats, integers, known, texts
+from dpscale.derive.published import CLAIM_COLUMNS, claim_row
+from dpscale.derive.rows import RowsByKey
+from dpscale.derive.same_machine import require_same_machine
+from dpscale.derive.statistics import (
+    UNKNOWN,
+    Estimate,
+    interval_columns,
+    median,
+    paired_median_difference,
+)
+from dpscale.derive.tables import Table
+from dpscale.studies.lr_scaling import published
+
+Row = dict[str, Any]
+STUDY = "lr_scaling"
+ENDS = ("", "_low", "_high")
+ERRORS = ["test_error_frac", "validation_error_frac", "train_loss"]
+WAY_COLUMNS = texts("arm role rule warmup") | flags("zero_gamma") | texts("optimizer")
+ARM_COLUMNS: Columns = (
+    WAY_COLUMNS
+    | integers("global_batch groups")
+    | floats("lr")
+    | texts("status")
+    | floats(" ".join(f"{name}{end}" for name in [*ERRORS, "difference_frac"] for end in ENDS))
+    | texts("kept runs")
+    | integers("seeds diverged_seeds epochs steps group_batch reference_groups workers")
+    | integers("train_samples")
+    | floats("base_lr margin_frac")
+    | flags("reference large chosen")
+    | texts("base_runs message expected")
+)
+ELBOW_COLUMNS: Columns = (
+    texts("rule")
+    | integers("reference_batch elbow_batch lost_batch largest_batch")
+    | floats("elbow_ratio margin_frac")
+    | texts("status runs base_runs")
+)
+CURVE_ERRORS = ["train_error_frac", "validation_error_frac"]
+CURVE_COLUMNS: Columns = (
+    WAY_COLUMNS
+    | integers("global_batch epoch seeds")
+    | floats(" ".join(f"{name}{end}" for name in CURVE_ERRORS for end in ENDS))
+    | floats("lr")
+    | texts("runs")
+    | flags("large")
+)
+TIME_COLUMNS: Columns = (
+    integers("workers nodes per_worker_batch global_batch")
+    | texts("status")
+    | floats("iteration_s iteration_s_low iteration_s_high")
+    | floats("epoch_s epoch_s_low epoch_s_high")
+    | floats("efficiency_frac efficiency_frac_low efficiency_frac_high")
+    | flags("oversubscribed")
+    | texts("runs")
+    | integers("repeats")
+    | texts("base_runs")
+)
+PUBLISHED_COLUMNS: Columns = (
+    CLAIM_COLUMNS
+    | texts("kind")
+    | integers("published_batch global_batch")
+    | floats("batch_ratio published_frac published_other_frac")
+)
+
+
+def lr_scaling(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each planned run of S2: its median errors over seeds, last epoch.
+
+    Errors are fractions, train_loss the mean over the last epoch's samples. difference_frac is
+    the test error less that of the reference batch, resampled in pairs of one seed; kept says
+    what it means against margin_frac (`standing`). chosen marks, among the rates tried at one
+    batch, the one of the least median validation error; large marks the batch at which most ways
+    to train are compared, the smallest of several. A run of which a seed diverged has no error: a
+    median of the others would praise it. Raises MixedMachinesError for runs of different machines.
+    """
+    planned = in_study(runs, STUDY)
+    require_same_machine(planned)
+    base = _reference(planned)
+    final = _ends(trials, evaluations)
+    rows = [
+        _arm(run, final.of(run["run"]), final.of(base))
+        | {"reference": run["run"] == base, "base_runs": base}
+        for run in planned.to_dict("records")
+    ]
+    made = as_table(rows, ARM_COLUMNS)
+    larger = made[(made["role"] == "arm") & (made["groups"] != made["reference_groups"])]
+    made["large"] = made["global_batch"].eq(larger["global_batch"].mode().min()).fillna(False)
+    tried = made[(made["groups"] == made["reference_groups"]) | (made["role"] == "search")]
+    for _, rivals in tried.groupby(["optimizer", "global_batch", "zero_gamma"]):
+        errors = rivals["validation_error_frac"]
+        if (rivals["role"] == "search").any() and errors.notna().all():
+            made.loc[rivals.index, "chosen"] = rivals.index == errors.idxmin()
+    return made
+
+
+def _reference(planned: pd.DataFrame) -> str | None:
+    """The run of the reference batch as Goyal et al. train it: zero gamma, no search."""
+    at_base = planned["groups"] == planned["reference_groups"]
+    own = planned[at_base & (planned["role"] == "arm") & planned["zero_gamma"]]
+    return next(iter(own["run"]), None)
+
+
+def _ends(trials: pd.DataFrame, evaluations: pd.DataFrame) -> RowsByKey:
+    """The end of each seed's training by run: null errors and steps where it diverged."""
+    last = evaluations.sort_values("step").groupby(["run", "trial"]).last()
+    found = trials[["run", "trial", "steps"]].join(last, on=["run", "trial"])
+    whole = trials["status"] == "complete"
+    for split in ("test", "validation"):
+        found[f"{split}_error_frac"] = 1 - found[f"{split}_accuracy_frac"]
+    ends = found[[*ERRORS, "steps"]].where(whole).assign(run=trials["run"], diverged=~whole)
+    return RowsByKey(ends.set_index(trials["seed"]), "run")
+
+
+def _arm(run: Row, own: pd.DataFrame, base: pd.DataFrame) -> Row:
+    diverged = int(own["diverged"].sum())
+    apart = difference(own["test_error_frac"], base["test_error_frac"])
+    row = run | {
+        "status": "diverged" if run["status"] == "complete" and diverged else run["status"],
+        "kept": standing(apart.low, apart.high, run["margin_frac"]),
+        "steps": own["steps"].max(), "diverged_seeds": diverged, "runs": run["run"],
+    }  # fmt: skip
+    for name in ERRORS:
+        row |= interval_columns(name, median(own[name]) if own[name].notna().all() else UNKNOWN)
+    return row | interval_columns("difference_frac", apart)
+
+
+def difference(values: pd.Series, others: pd.Series) -> Estimate:
+    """Return the difference of two medians over seeds; unknown where a seed of either diverged."""
+    whole = values.notna().all() and others.notna().all()
+    return paired_median_difference(values, others) if whole else UNKNOWN
+
+
+def standing(low: float | None, high: float | None, margin: float) -> str | None:
+    """Return what the interval of a difference to the reference's error means.
+
+    "kept" where it ends at or below the margin, "lost" where it begins above it, else "undecided";
+    None without an interval.
+    """
+    if low is None or high is None:
+        return None
+    if high <= margin:
+        return "kept"
+    return "lost" if low > margin else "undecided"
+
+
+def elbow(lr_scaling: pd.DataFrame) -> pd.DataFrame:
+    """Return for each rule the elbow of the error against the batch.
+
+    A rule's series are its SGD runs with gradual warm-up and zero gamma, and the reference.
+    elbow_batch is the largest batch up to which every one kept the reference's error (the
+    reference itself, where the next did not); lost_batch the smallest that lost it, null where
+    none did; elbow_ratio is the elbow over the reference batch. Null without the reference.
+    status: "complete", else that of the first run of the series that has no error.
+    """
+    base = _base(lr_scaling)
+    if base is None:
+        return as_table([], ELBOW_COLUMNS)
+    larger = _gradual(lr_scaling[lr_scaling["global_batch"] > base["global_batch"]])
+    by_rule = larger.sort_values("global_batch", kind="stable").groupby("rule", sort=False)
+    rows = [_elbow(series.to_dict("records"), base) for _, series in by_rule]
+    return as_table(rows, ELBOW_COLUMNS)
+
+
+def _base(lr_scaling: pd.DataFrame) -> Row | None:
+    """The row of the reference batch."""
+    return next(iter(lr_scaling[lr_scaling["reference"]].to_dict("records")), None)
+
+
+def _gradual(rows: pd.DataFrame) -> pd.DataFrame:
+    """The runs by which a rule is judged."""
+    trained = (rows["role"] == "arm") & (rows["optimizer"] == "sgd")
+    return rows[trained & (rows["warmup"] == "gradual") & rows["zero_gamma"]]
+
+
+def _elbow(series: list[Row], base: Row) -> Row:
+    reference = base["global_batch"]
+    kept = [row["global_batch"] for row in takewhile(lambda row: row["kept"] == "kept", series)]
+    lost = [row["global_batch"] for row in series
+            if row["kept"] == "lost" or row["status"] == "diverged"]  # fmt: skip
+    without = [row["status"] for row in series if row["status"] not in ("complete", "diverged")]
+    row = {
+        "rule": series[0]["rule"], "reference_batch": reference,
+        "largest_batch": series[-1]["global_batch"], "margin_frac": base["margin_frac"],
+        "status": [*without, base["status"]][0], "runs": " ".join(row["runs"] for row in series),
+        "base_runs": base["runs"],
+    }  # fmt: skip
+    if without or known(base["test_error_frac"]) is None:
+        return row
+    found, lost_batch = max([reference, *kept]), min(lost, default=None)
+    return row | {"elbow_batch": found, "elbow_ratio": found / reference, "lost_batch": lost_batch}
+
+
+def curves(
+    lr_scaling: pd.DataFrame, trials: pd.DataFrame, evaluations: pd.DataFrame
+) -> pd.DataFrame:
+    """Return a row for each epoch of each run of S2 that has any.
+
+    train_error_frac is of the epoch's samples while the model learns, validation_error_frac of
+    the epoch's end, both medians over seeds, null from the epoch on in which a seed diverged.
+    """
+    seeds = trials["run"].value_counts()
+    by_run = RowsByKey(evaluations, "run")
+    rows = []
+    for arm in lr_scaling.to_dict("records"):
+        for epoch, own in by_run.of(arm["runs"]).groupby("epoch"):
+            row = arm | {"epoch": epoch, "seeds": seeds[arm["runs"]], "lr": own["lr"].iloc[0]}
+            for name in CURVE_ERRORS:
+                errors = 1 - own[name.replace("error", "accuracy")]
+                whole = len(own) == row["seeds"] and errors.notna().all()
+                row |= interval_columns(name, median(errors) if whole else UNKNOWN)
+            rows.append(row)
+    return as_table(rows, CURVE_COLUMNS)
+
+
+def iteration_times(scaling: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the weak rows of `scaling` with the seconds of one iteration of N workers.
+
+    As figure 7 of Goyal et al. (2017, arXiv:1706.02677), from the timed runs of Q2. An epoch of D
+    samples has D/(N b) full iterations, so an iteration takes epoch_s N b / D; efficiency_frac is
+    that of one worker over that of N, loading and communication included.
+    """
+    samples = first_known(in_study(runs, "scaling")["train_samples"]) or np.nan
+    weak = scaling[scaling["kind"] == "weak"]
+    times = {f"iteration_s{end}": weak[f"epoch_s{end}"] * weak["global_batch"] / samples
+             for end in ENDS}  # fmt: skip
+    return as_table(weak.assign(**times).to_dict("records"), TIME_COLUMNS)
+
+
+def published_lr_scaling(
+    lr_scaling: pd.DataFrame,
+    iteration_times: pd.DataFrame,
+    trials: pd.DataFrame,
+    evaluations: pd.DataFrame,
+) -> pd.DataFrame:
+    """Return a row for each published result with what was measured of it here, and the verdict.
+
+    Model, data and size are others than the published ones, so that directions are compared,
+    never sizes. kind "claim": errors of two arms and their difference. kind "curve": the error of
+    a batch less that of the reference, set beside the batch here that is as many times its
+    reference; up to FLAT_UP_TO the publication says "no difference", beyond it "more". kind
+    "efficiency": throughput against workers. Fractions. No rows where no reference is planned.
+    """
+    base = _base(lr_scaling)
+    if base is None:
+        return as_table([], PUBLISHED_COLUMNS)
+    ways = {
+        published.Way(row["rule"], row["warmup"], row["zero_gamma"], not row["large"]): row
+        for row in lr_scaling.to_dict("records")
+        if row["role"] == "arm" and row["optimizer"] == "sgd"
+        and (row["large"] or row["groups"] == row["reference_groups"])
+    }  # fmt: skip
+    linear = _gradual(lr_scaling[lr_scaling["rule"] == "linear"]).to_dict("records")
+    by_ratio = {row["global_batch"] / base["global_batch"]: row for row in linear}
+    final, margin = _ends(trials, evaluations), base["margin_frac"]
+    rows = []
+    for claim in published.CLAIMS:
+        arm, other = ways.get(claim.arm), ways.get(claim.other)
+        own = _against(arm, other, final) if arm and other else None
+        of_claim = {"claim": claim.id, "kind": "claim", "source": claim.source}
+        percents = (claim.percent, claim.other_percent)
+        rows.append(_errors(of_claim, percents, own, margin if claim.same else None))
+    for batch, percent in published.CURVE_PERCENT.items():
+        ratio = batch / published.REFERENCE_BATCH
+        of_point = {
+            "claim": f"error_{batch}", "kind": "curve", "source": "Figure 1",
+            "published_batch": batch, "batch_ratio": ratio,
+        }  # fmt: skip
+        percents = (percent, published.REFERENCE_PERCENT)
+        same = margin if batch <= published.FLAT_UP_TO else None
+        rows.append(_errors(of_point, percents, by_ratio.get(ratio), same))
+    return as_table([*rows, _efficiency(iteration_times)], PUBLISHED_COLUMNS)
+
+
+def _against(arm: Row, other: Row, final: RowsByKey) -> Row:
+    """The arm with the difference of its error to that of another."""
+    errors = (final.of(row["runs"])["test_error_frac"] for row in (arm, other))
+    apart = interval_columns("difference_frac", difference(*errors))
+    return arm | apart | {"base_runs": other["runs"]}
+
+
+def _errors(
+    named: Row, percents: tuple[float, float], own: Row | None, margin: float | None
+) -> Row:
+    """The claim on two errors; margin: of one that they are the same."""
+    one, other = (percent / 100 for percent in percents)
+    return claim_row(
+        rule="sign" if margin is None else "none", published=(percents[0] - percents[1]) / 100,
+        published_frac=one, published_other_frac=other, margin=margin,
+        **named, **_measured(own, "difference_frac"),
+    )  # fmt: skip
+
+
+def _efficiency(times: pd.DataFrame) -> Row:
+    """The most workers that had a device each, at the smallest batch per worker."""
+    own_devices = ~times["oversubscribed"] & times["efficiency_frac"].notna()
+    several = times[own_devices & (times["workers"] > 1)]
+    cells = several.sort_values(["workers", "per_worker_batch"], ascending=[False, True])
+    cell = next(iter(cells.to_dict("records")), None)
+    return claim_row(
+        "efficiency", "at least", source="Section 5.5", kind="efficiency",
+        published=published.EFFICIENCY_FRAC, **_measured(cell, "efficiency_frac", "not measured"),
+    )  # fmt: skip
+
+
+def _measured(own: Row | None, column: str, otherwise: str = "not planned") -> Row:
+    """What `claim_row` is told of the row that a claim is set beside; otherwise: why of none."""
+    if own is None:
+        return {"reason": otherwise}
+    value, low, high = (own[f"{column}{end}"] for end in ENDS)
+    named = {name: own[name] for name in ("global_batch", "runs", "base_runs")}
+    return {"measured": Estimate(value, low, high, 0), **named}
+
+
+TABLES = {
+    STUDY: Table(lr_scaling, ["trials", "evaluations", "runs"], ARM_COLUMNS),
+    "lr_scaling_elbow": Table(elbow, [STUDY], ELBOW_COLUMNS),
+    "lr_scaling_curves": Table(curves, [STUDY, "trials", "evaluations"], CURVE_COLUMNS),
+    "iteration_times": Table(iteration_times, ["scaling", "runs"], TIME_COLUMNS),
+    "published_lr_scaling": Table(
+        published_lr_scaling, [STUDY, "iteration_times", "trials", "evaluations"], PUBLISHED_COLUMNS
+    ),
+}

@@ -1,0 +1,270 @@
+"""Errors against the batch by rule, warm-ups epoch by epoch, and times of an iteration."""
+
+from itertools import product
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dpscale.figures import log_axes, style
+from dpscale.figures.registry import FigureEntry
+from dpscale.units import format_value, group_digits
+
+LINES = {"linear": "linear rule", "sqrt": "square-root rule", "fixed": "fixed rate", "lars": "LARS"}
+APART = 1.05  # from series to series at one batch, so that intervals do not hide each other
+ENDS = ("", "_low", "_high")
+WARMUPS = {"none": "no warm-up", "constant": "constant warm-up", "gradual": "gradual warm-up"}
+CURVES = {"train_error_frac": "training error (%)", "validation_error_frac": "validation error (%)"}
+GAMMAS = {True: "Zero gamma", False: "Unit gamma"}
+TIMES = {"iteration_s": "One iteration", "epoch_s": "One epoch"}
+
+
+def draw_errors(
+    lr_scaling: pd.DataFrame, lr_scaling_elbow: pd.DataFrame, published_lr_scaling: pd.DataFrame
+) -> tuple[Figure, pd.DataFrame]:
+    """Return the figure of the test errors and a frame of what it shows, a row per point."""
+    drawn = _errors(lr_scaling, lr_scaling_elbow)
+    figure, (left, right) = style.panels(1, 2, height_in=3.5, widths=(3, 2))
+    left.set_title("Measured here")
+    right.set_title("Published (ResNet-50)")
+    if drawn.empty:
+        style.note(left, "not measured yet")
+    else:
+        _measured(left, drawn)
+    curve = published_lr_scaling[published_lr_scaling.kind == "curve"]
+    right.plot(curve.published_batch, 100 * curve.published_frac, color=style.INK, marker="o")
+    for error in curve.published_frac[curve.batch_ratio == 1]:
+        right.axhline(100 * error, color=style.INK, linestyle="--", linewidth=1)
+    _doublings(right, curve.published_batch.iloc[1::3], "minibatch kn (log scale)")
+    right.set_ylabel("validation error (%)")
+    style.legend_above(figure, left, columns=4)
+    return figure, drawn
+
+
+def alt_errors(drawn: pd.DataFrame) -> str:
+    """Return the figure of the test errors in words."""
+    if drawn.empty:
+        return "Error against the batch: nothing measured yet."
+    parts = []
+    for series, own in drawn.groupby("series", sort=False):
+        points = [
+            f"kn = {row.global_batch} "
+            + ("diverged" if row.status == "diverged" else _said(row.test_error_frac))
+            for row in own.itertuples()
+        ]
+        elbow = own.elbow_batch.iloc[0]
+        points += [f"elbow {elbow}"] if pd.notna(elbow) else []
+        parts.append(f"{LINES[series]}: {', '.join(points)}")
+    return "Test error against the global batch. " + "; ".join(parts) + "."
+
+
+def _said(error: float) -> str:
+    return format_value(error, "fraction") if pd.notna(error) else "none, diverged"
+
+
+def _errors(lr_scaling: pd.DataFrame, elbows: pd.DataFrame) -> pd.DataFrame:
+    """The reference, the arms of the rules, and the best run of LARS."""
+    rows = lr_scaling[lr_scaling.status.isin(["complete", "diverged"])]
+    arms, lars = rows.role == "arm", rows.optimizer == "lars"
+    rules = arms & ~lars & rows.zero_gamma & (rows.warmup == "gradual")
+    rows = rows[rules | (lars & (rows.chosen | arms)) | rows.reference]
+    series = rows.optimizer.where(rows.optimizer == "lars", rows.rule)
+    elbow = series.map(elbows.set_index("rule").elbow_batch.get)
+    rows = rows.assign(series=series, elbow_batch=elbow, place=series.map(list(LINES).index))
+    errors = [f"test_error_frac{end}" for end in ENDS]
+    columns = ["series", "global_batch", "status", "reference", "margin_frac", "lr", *errors]
+    rows = rows.sort_values(["place", "global_batch"], ignore_index=True)
+    return rows[[*columns, "elbow_batch"]]
+
+
+def _measured(axes: Axes, drawn: pd.DataFrame) -> None:
+    known = drawn[drawn.test_error_frac > 0]
+    low = float(known.test_error_frac.min()) / 2.5 if len(known) else 0.01
+    top = 1.25
+    base = drawn[drawn.reference]
+    for index, (series, own) in enumerate(drawn.groupby("series", sort=False)):
+        if series in ("sqrt", "fixed"):
+            own = pd.concat([base, own])  # every rule gives the reference the same rate
+        _line(axes, own.sort_values("global_batch"), index, LINES[series], low)
+    log_axes.log_ticks(axes.yaxis, low, top, "fraction")
+    _reference(axes, base)
+    _elbow(axes, drawn, top)
+    batches = drawn.global_batch.drop_duplicates().sort_values()
+    _doublings(axes, batches, "global batch kn (log scale)")
+    axes.set_xlim(batches.iloc[0] / 1.3, batches.iloc[-1] * 1.3)
+    axes.set_ylabel("test error (log scale)")
+
+
+def _line(axes: Axes, own: pd.DataFrame, index: int, label: str, floor: float) -> None:
+    colour, marker = style.colour_of(index), style.marker_of(index)
+    whole = own[own.test_error_frac.notna()]
+    places = whole.global_batch.astype(float) * APART ** (index - 1)
+    heights = whole.test_error_frac.clip(lower=floor)
+    low = whole.test_error_frac_low.clip(lower=floor)
+    axes.plot(places, heights, color=colour, marker=marker, label=label)
+    axes.vlines(places, low, whole.test_error_frac_high, color=colour, linewidth=1)
+    for batch in own[own.status == "diverged"].global_batch:
+        axes.plot([batch], [1.0], marker="x", color=colour, markersize=7, linestyle="none")
+
+
+def _reference(axes: Axes, base: pd.DataFrame) -> None:
+    """The reference's error, and the margin within which another one counts as kept."""
+    for row in base[base.test_error_frac.notna()].itertuples():
+        error, within = row.test_error_frac, row.test_error_frac + row.margin_frac
+        axes.axhline(error, color=style.INK, linestyle="--", linewidth=1, label="reference")
+        axes.axhspan(error, within, color=style.INK, alpha=0.12, linewidth=0, label="its margin")
+
+
+def _elbow(axes: Axes, drawn: pd.DataFrame, top: float) -> None:
+    linear = drawn[drawn.series == "linear"].elbow_batch.dropna()
+    if linear.empty:
+        return
+    elbow = int(linear.iloc[0])
+    axes.axvline(elbow, color=style.INK, linestyle=":", linewidth=1)
+    axes.annotate(
+        "elbow of the\nlinear rule", (elbow, top), xytext=(-4, -2), textcoords="offset points",
+        ha="right" if elbow > drawn.global_batch.min() else "left", va="top", fontsize=7.5,
+    )  # fmt: skip
+
+
+def _doublings(axes: Axes, ticks: pd.Series, label: str) -> None:
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(ticks, [group_digits(tick) for tick in ticks])
+    axes.minorticks_off()
+    axes.set_xlabel(label)
+
+
+def draw_warmups(lr_scaling_curves: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Return the figure of the warm-ups and a frame of what it shows, a row per epoch of an arm."""
+    drawn = _warmups(lr_scaling_curves)
+    gammas = [gamma for gamma in GAMMAS if (drawn.zero_gamma == gamma).any()] or [True]
+    figure, grid = style.panels(2, len(gammas), height_in=4.8, sharey=True)
+    for axes, (error, gamma) in zip(grid, product(CURVES, gammas), strict=True):
+        if drawn.empty:
+            style.note(axes, "not measured yet")
+            continue
+        _curves(axes, drawn[drawn.zero_gamma == gamma], error)
+        if error == "train_error_frac":
+            axes.set_title(GAMMAS[gamma])
+        else:
+            axes.set_xlabel("epoch")
+        if gamma == gammas[0]:
+            axes.set_ylabel(CURVES[error])
+    style.legend_above(figure, *grid)
+    return figure, drawn
+
+
+def alt_warmups(drawn: pd.DataFrame) -> str:
+    """Return the figure of the warm-ups in words."""
+    if drawn.empty:
+        return "Curves of the warm-ups: nothing measured yet."
+    last = drawn[drawn.epoch == drawn.groupby("runs").epoch.transform("max")]
+    parts = [
+        f"{GAMMAS[row.zero_gamma].lower()}, {WARMUPS[row.warmup]}: after epoch {row.epoch} "
+        f"training error {_said(row.train_error_frac)}, validation error "
+        f"{_said(row.validation_error_frac)}"
+        for row in last.itertuples()
+    ]
+    return f"Errors at kn = {drawn.global_batch.iloc[0]}. " + "; ".join(parts) + "."
+
+
+def _warmups(curves: pd.DataFrame) -> pd.DataFrame:
+    """The SGD runs of the linear rule at the batch where the warm-ups are compared."""
+    arms = (curves.role == "arm") & (curves.rule == "linear") & (curves.optimizer == "sgd")
+    rows = curves[arms & curves.large]
+    rows = rows.assign(place=rows.warmup.map(list(WARMUPS).index)).sort_values(
+        ["zero_gamma", "place", "epoch"], ascending=[False, True, True], ignore_index=True
+    )
+    errors = [f"{name}{end}" for name in CURVES for end in ENDS]
+    return rows[["warmup", "zero_gamma", "global_batch", "epoch", *errors, "runs"]]
+
+
+def _curves(axes: Axes, shown: pd.DataFrame, error: str) -> None:
+    for warmup, own in shown.groupby("warmup", sort=False):
+        index = list(WARMUPS).index(warmup)
+        own = own[own[error].notna()]
+        axes.plot(
+            own.epoch, 100 * own[error], color=style.colour_of(index),
+            marker=style.marker_of(index), markersize=3, label=WARMUPS[warmup],
+        )  # fmt: skip
+        axes.fill_between(
+            own.epoch.astype(float), 100 * own[f"{error}_low"], 100 * own[f"{error}_high"],
+            color=style.colour_of(index), alpha=0.15, linewidth=0,
+        )  # fmt: skip
+    axes.set_ylim(0, 100)
+    style.whole_numbers(axes)
+
+
+def draw_times(iteration_times: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Return the figure of the times and a frame of what it shows, a row per workers and batch."""
+    known = iteration_times.iteration_s.notna() & (iteration_times.status == "complete")
+    names = [f"{time}{end}" for time in TIMES for end in ENDS]
+    drawn = iteration_times[known].sort_values(["per_worker_batch", "workers"], ignore_index=True)
+    drawn = drawn[["per_worker_batch", "workers", "nodes", *names, "oversubscribed"]]
+    figure, grid = style.panels(1, 2, height_in=3.3)
+    for axes, (time, title) in zip(grid, TIMES.items(), strict=True):
+        axes.set_title(title)
+        if drawn.empty:
+            style.note(axes, "not measured yet")
+        else:
+            _times(axes, drawn, time)
+    style.legend_above(figure, grid[0], columns=4)
+    return figure, drawn
+
+
+def alt_times(drawn: pd.DataFrame) -> str:
+    """Return the figure of the times in words."""
+    if drawn.empty:
+        return "Times of an iteration and an epoch: nothing measured yet."
+    parts = [
+        f"N = {row.workers}, b = {row.per_worker_batch}: "
+        f"{format_value(row.iteration_s, 's')} an iteration, "
+        f"{format_value(row.epoch_s, 's')} an epoch"
+        + (" (oversubscribed)" if row.oversubscribed else "")
+        for row in drawn.itertuples()
+    ]
+    return "Times against workers. " + "; ".join(parts) + "."
+
+
+def _times(axes: Axes, drawn: pd.DataFrame, time: str) -> None:
+    for index, (batch, own) in enumerate(drawn.groupby("per_worker_batch")):
+        colour = style.colour_of(index)
+        axes.plot(own.workers, own[time], color=colour, linestyle=style.dash_of(index),
+                  label=f"b = {batch}")  # fmt: skip
+        for over, part in own.groupby("oversubscribed"):
+            axes.plot(part.workers, part[time], color=colour, marker=style.marker_of(index),
+                      linestyle="none", fillstyle="none" if over else "full")  # fmt: skip
+        axes.vlines(own.workers, own[f"{time}_low"], own[f"{time}_high"], color=colour, linewidth=1)
+    values = drawn[[f"{time}{end}" for end in ENDS]]
+    low, high = float(values.min().min()), float(values.max().max())
+    log_axes.log_ticks(axes.yaxis, low / 1.4, high * 1.4, "s")
+    _doublings(axes, drawn.workers.drop_duplicates().sort_values(), "workers N (log scale)")
+    axes.set_ylabel("time (log scale)")
+
+
+FIGURES = {
+    "lr_scaling": FigureEntry(
+        draw_errors,
+        ("lr_scaling", "lr_scaling_elbow", "published_lr_scaling"),
+        "Error against the global batch, by the rule of the learning rate",
+        "Median over the seeds with 95% intervals, gradual warm-up and zero gamma; × where a seed "
+        "diverged. On the right figure 1 of Goyal et al. (2017), which was not measured here.",
+        alt_errors,
+    ),
+    "warmups": FigureEntry(
+        draw_warmups,
+        ("lr_scaling_curves",),
+        "Warm-ups at the large batch, epoch by epoch",
+        "Median over the seeds and its 95% interval; a line ends where a seed diverged. Training "
+        "errors are of an epoch's samples while the model learns.",
+        alt_warmups,
+    ),
+    "iteration_times": FigureEntry(
+        draw_times,
+        ("iteration_times",),
+        "Time of an iteration and of an epoch against workers",
+        "Each worker has b samples of its own, loading included, 95% intervals; hollow points had "
+        "more workers than devices.",
+        alt_times,
+    ),
+}

@@ -1,0 +1,134 @@
+"""S3: what several learners on a device gain, averaged synchronously."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+
+from dpscale.reporting import intervals
+from dpscale.reporting.answer import Value
+from dpscale.reporting.inputs import Inputs, Row, has_result
+from dpscale.reporting.question import Facts, Question
+from dpscale.reporting.references import CROSSBOW, GOYAL, SUTSKEVER
+from dpscale.reporting.words import by
+
+STUDY = "model_averaging"
+SMALL, LARGE, LINEAR = "sgd_small", "sgd_large", "sgd_large_linear"
+UNITS = {
+    "epochs_to_target": "number", "seconds_to_target": "s", "final_test_accuracy_frac": "fraction",
+    "final_train_loss": "number",
+}  # fmt: skip
+DIFFERENCES = {"epochs": "epochs_difference", "seconds": "seconds_difference",
+               "accuracy": "accuracy_difference_frac"}  # fmt: skip
+CLOSE_FRAC = 0.1  # two effective rates that differ by less are called nearly the same
+Pairs = Mapping[tuple[str, str], Row]
+
+
+def facts(inputs: Inputs) -> Facts:
+    """Return the arms and how they stand to SGD, the learners chosen, the rates and the claims."""
+    runs = inputs.tidy_rows("runs", study=STUDY)
+    missing = [f"{STUDY}, {run['run']}: {run['status']}" for run in runs if not has_result(run)]
+    missing += [] if runs else [f"{STUDY}: not run yet"]
+    pairs = {(row["arm"], row["against"]): decided(row) for row in inputs.rows("averaging_pairs")}
+    arms = {row["arm"]: row for row in inputs.rows("model_averaging")}
+    arms = {name: row | beside_sgd(row, arms, pairs) for name, row in arms.items()}
+    averaged = [row for row in arms.values() if row["optimizer"] == "sma"]
+    same = [row for row in averaged if SMALL in arms and row["lr"] == arms[SMALL]["lr"]]
+    own = [row for row in averaged if row not in same]
+    timed = [row for row in inputs.rows("learners") if row["samples_per_s"] is not None]
+    tuned = [settled(rows) for _, rows in by((row for row in timed if row["stacked"]), "runs")]
+    said = {
+        "runs": runs, "arms": arms, "averaged": averaged, "same": same, "own": own,
+        "comparable": bool(averaged) and {SMALL, LARGE, LINEAR} <= set(arms),
+        "alphas": [pairs[names] | {"first": first, "second": second}
+                   for rows in (same, own) for first, second in pairwise(rows)
+                   if (names := (second["arm"], first["arm"])) in pairs],
+        "timed": [row | {"gain_frac": None if row["gain_frac"] is None else row.gain_frac}
+                  for row in timed],
+        "tuned": tuned, "claims": inputs.rows("published_model_averaging"),
+        "rates": preferred(inputs.rows("averaging_rates")),
+    }  # fmt: skip
+    return Facts(missing, values(arms, pairs, tuned), said)
+
+
+def decided(pair: Row) -> Row:
+    """Return two arms with where the intervals of their differences lie.
+
+    An interval may stand without a value, as a bound.
+    """
+    for name, column in DIFFERENCES.items():
+        bound = pair.value(column, "number").model_copy(update={"value": 0.0})
+        pair = pair | {name: intervals.against(bound, 0.0)}
+    return pair
+
+
+def beside_sgd(row: Row, arms: Mapping[str, Row], pairs: Pairs) -> Row:
+    """Return an arm's effective rate, and how it stands to the arms of SGD.
+
+    `close`: the rate is nearly that of SGD with the large batch.
+    """
+    unknown = Row(epochs="unknown", seconds="unknown")
+    rate = row["effective_lr"]
+    return Row(
+        effective_lr=Value(value=rate, unit="number", runs=row.runs),
+        close=LARGE in arms and abs(rate / arms[LARGE]["effective_lr"] - 1) <= CLOSE_FRAC,
+        against={name: pairs.get((row["arm"], name), unknown) for name in (SMALL, LARGE, LINEAR)},
+    )
+
+
+def settled(rows: Sequence[Row]) -> Row:
+    """Return the number of learners that the rule chose, the next one, and any that is faster."""
+    row = next(row for row in rows if row["chosen"])
+    best = max(rows, key=lambda one: (one["samples_per_s"], -one["learners"]))
+    more = best["samples_per_s"] / row["samples_per_s"] - 1
+    return row | {
+        "next": [one for one in rows if one["learners"] == row["learners"] + 1],
+        "faster": [best | {"more_frac": more}] if best["learners"] > row["learners"] else [],
+    }
+
+
+def preferred(rates: Sequence[Row]) -> list[Row]:
+    """Return the rate of each algorithm that validation data prefer, with the one in use."""
+    found = []
+    for _, tried in by(rates, "optimizer"):
+        for best in [row for row in tried if row["best"]][:1]:
+            score, used = best["validation_mean_frac"], [row for row in tried if row["configured"]]
+            found.append(best | {"tried": tried, "used": [
+                row | {"gap_frac": score - row["validation_mean_frac"], "base_runs": best["runs"]}
+                for row in used[:1] if row["validation_mean_frac"] is not None
+            ]})  # fmt: skip
+    return found
+
+
+def values(arms: Mapping[str, Row], pairs: Pairs, tuned: Iterable[Row]) -> dict[str, Value]:
+    """Return what was measured of each arm, its seconds beside those of large batches, and the
+    chosen number of learners with its throughput for each model and batch."""
+    found: dict[str, Value] = {}
+    for arm, row in arms.items():
+        key = re.sub(r"[^a-z0-9]+", "_", arm.replace("α", "alpha").lower()).strip("_")
+        found |= {f"{name}_{key}": row.value(name, unit) for name, unit in UNITS.items()}
+        found[f"reached_seeds_{key}"] = row.value("reached", "count")
+        for other in (LARGE, LINEAR):
+            if row["optimizer"] == "sma" and (arm, other) in pairs:
+                found[f"seconds_ratio_{key}_against_{other}"] = pairs[arm, other].seconds_ratio
+    for row in tuned:
+        cell = f"{row['model']}_b{row['per_learner_batch']}"
+        found[f"chosen_learners_{cell}"] = row.value("learners", "count")
+        found[f"samples_per_s_{cell}"] = row.samples_per_s
+        found[f"against_one_ratio_{cell}"] = row.against_one_ratio
+    return found
+
+
+QUESTIONS = [
+    Question(
+        "S3",
+        facts,
+        figures=["model_averaging", "learners"],
+        formula=[
+            r"c_j = \alpha \, (w_j - z), \qquad w_j \leftarrow w_j - \gamma \nabla \ell(w_j) - c_j,"
+            r" \qquad z \leftarrow z + \sum_{j=1}^{k} c_j + \mu \, (z - z_{\text{previous}})",
+            r"v_{\text{averaged}} = \frac{\gamma}{1 + (1 - \mu) / k} \, g, \qquad "
+            r"v_{\text{SGD}} = \frac{\gamma}{1 - \mu} \, g",
+        ],
+        references=[CROSSBOW, GOYAL, SUTSKEVER],
+    )
+]

@@ -1,0 +1,141 @@
+"""Section of the configuration that describes the study S3, and the protocols of its runs.
+
+A run's spec holds one of the protocols: all that the run needs of the section, and nothing more.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator, Field
+
+from dpscale.config.root import STACKED, Config, Problem, StudySection, Unfollowed
+from dpscale.config.sections import ModelName, PositiveFloat, PositiveInt, Section, Seeds, distinct
+
+Alpha = Literal["1/k"] | Annotated[float, Field(gt=0, le=1)]
+Alphas = Annotated[tuple[Alpha, ...], Field(min_length=1), AfterValidator(distinct)]
+Momentum = Annotated[float, Field(ge=0, lt=1)]
+Share = Annotated[float, Field(gt=0, lt=1)]
+Algorithm = Literal["sgd", "sma"]
+
+
+class AveragingArm(Section):
+    """One way to train on the same samples: synchronous SGD, or model averaging."""
+
+    name: str = Field(description="Name of the arm.")
+    role: Literal["arm", "rate"] = Field("arm", description="A result, or a rate on trial.")
+    algorithm: Algorithm
+    learners: PositiveInt = Field(description="Models in training; 1 for synchronous SGD.")
+    batch: PositiveInt = Field(description="Samples of one step of one learner.")
+    lr: PositiveFloat
+    alpha: float | None = Field(None, description="Weight of a correction; null: none is made.")
+    tau: PositiveInt | None = Field(None, description="Steps from one averaging to the next.")
+
+
+class AveragingProtocol(Section):
+    """A run of kind `averaging`: its arms, trained in turn, and how they are judged."""
+
+    expected: str
+    arms: tuple[AveragingArm, ...]
+    evaluations_per_epoch: PositiveInt
+    target_accuracy_frac: Share
+    median_of: PositiveInt
+
+
+class LearnersProtocol(Section):
+    """A run of kind `learners`: throughput against the number of learners on one device."""
+
+    max_learners: PositiveInt
+    threshold_frac: float
+    repeats: PositiveInt
+    repeat_s: PositiveFloat
+
+
+class LearnersCell(Section):
+    """A model and a batch whose number of learners is tuned."""
+
+    model: ModelName = Field(description="Network.")
+    batch: PositiveInt = Field(description="Batch of one learner.")
+
+
+class ModelAveragingConfig(StudySection):
+    """S3: synchronous model averaging with several learners a device."""
+
+    of_accuracy: ClassVar[bool] = True
+
+    expected: str = Field("", description="The outcome expected, stated before the run.")
+    model: ModelName = Field("mlp", description="Network of the trainings.")
+    workers: PositiveInt = Field(1, description="Processes that the learners are spread over.")
+    learners: Annotated[int, Field(ge=2)] = Field(8, description="Number of learners k.")
+    per_learner_batch: PositiveInt = Field(16, description="Small batch b of one learner.")
+    lr: PositiveFloat = Field(
+        0.02, description="Rate of synchronous SGD with the small batch; every arm has it too."
+    )
+    averaging_lr: PositiveFloat = Field(
+        0.2, description="Rate of the model averaging whose rate was chosen for itself."
+    )
+    rates: tuple[PositiveFloat, ...] = Field(
+        (), description="Rates tried on validation data, to judge lr; empty: none."
+    )
+    averaging_rates: tuple[PositiveFloat, ...] = Field(
+        (), description="Rates tried on validation data, to judge averaging_lr; empty: none."
+    )
+    rate_seeds: Seeds = Field((100, 101), description="Seeds of the trainings that try rates.")
+    rate_epochs: PositiveInt = Field(10, description="Epochs of the trainings that try rates.")
+    momentum: Momentum = Field(
+        0.9, description="Momentum of synchronous SGD, and of the central model."
+    )
+    weight_decay: Annotated[float, Field(ge=0)] = Field(1e-4, description="Weight decay.")
+    alphas: Alphas = Field(("1/k", 0.1), description="Weights of the corrections.")
+    tau: PositiveInt = Field(1, description="Steps from one averaging to the next.")
+    epochs: PositiveInt = Field(30, description="Epochs of each training.")
+    decay_epochs: tuple[PositiveInt, ...] = Field(
+        (), description="Epochs at which the rate drops and model averaging restarts."
+    )
+    decay_factor: Share = Field(0.1, description="Factor of each drop.")
+    seeds: Seeds = Field((0, 1, 2), description="Seeds of the repeated trainings.")
+    evaluations_per_epoch: PositiveInt = Field(1, description="Evaluations of an epoch.")
+    target_accuracy_frac: Share = Field(0.95, description="Test accuracy to be reached.")
+    median_of: PositiveInt = Field(
+        5, description="The target counts as reached by the median of so many last evaluations."
+    )
+    cells: tuple[LearnersCell, ...] = Field(
+        (), description="Models and batches whose number of learners is tuned; empty: none."
+    )
+    max_learners: Annotated[int, Field(ge=2)] = Field(
+        8, description="Most learners on a device that the tuning tries."
+    )
+    threshold_frac: Annotated[float, Field(ge=0)] = Field(
+        0.05, description="A further learner must raise throughput by this share."
+    )
+    repeats: Annotated[int, Field(ge=3)] = Field(5, description="Timed repeats of each number.")
+    repeat_s: PositiveFloat = Field(0.1, description="Least length of a repeat, seconds.")
+
+    def worker_counts(self) -> Iterator[tuple[str, int]]:
+        """Yield the number of processes."""
+        yield "workers", self.workers
+
+    def batches(self, config: Config) -> Iterator[tuple[str, int, int]]:
+        """Yield the batch of all learners."""
+        yield "per_learner_batch", self.learners, self.per_learner_batch
+
+    def unfollowed(self) -> Sequence[Unfollowed]:
+        """Return what a stack of trainings, which the study makes, has no use for."""
+        return (*STACKED, Unfollowed("nesterov", True, "trains by SGD without Nesterov's form"))
+
+    def problems(self, config: Config) -> Iterator[Problem]:
+        """Learners that the workers cannot share evenly."""
+        for key in ("learners", "per_learner_batch"):
+            if (count := getattr(self, key)) % self.workers:
+                yield (
+                    f"model_averaging.{key}",
+                    f"{count} cannot be dealt out to {self.workers} workers; the nearest valid is "
+                    f"{max(count // self.workers, 1) * self.workers}",
+                )
+
+
+SECTIONS = {
+    "model_averaging": (
+        ModelAveragingConfig | None,
+        Field(None, description="S3: synchronous model averaging with several learners a device."),
+    ),
+}

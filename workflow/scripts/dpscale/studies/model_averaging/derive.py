@@ -1,0 +1,343 @@
+"""S3: when each arm reached its target, arms against each other, rates tried, and learners."""
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from dpscale.derive.columns import Columns, as_table, flags, floats, integers, texts
+from dpscale.derive.formulas import averaged_drift_ratio, momentum_drift_ratio
+from dpscale.derive.same_machine import require_same_machine
+from dpscale.derive.statistics import (
+    UNKNOWN,
+    Estimate,
+    interval_columns,
+    median,
+    paired_median_difference,
+    paired_median_ratio,
+)
+from dpscale.derive.tables import Table
+from dpscale.studies.model_averaging import published
+
+Row = dict[str, Any]
+
+
+def _intervals(*names: str) -> Columns:
+    return floats(" ".join(f"{name} {name}_low {name}_high" for name in names))
+
+
+MEASURES = ["epochs_to_target", "seconds_to_target", "final_test_accuracy_frac", "final_train_loss"]
+# Whole training of a seed, which a target that was not reached lies beyond.
+BUDGETS = {"epochs_to_target": "epochs", "seconds_to_target": "wall_s"}
+ARM_COLUMNS: Columns = (
+    texts("arm optimizer model") | integers("learners per_learner_batch global_batch")
+    | floats("lr momentum alpha") | integers("tau") | floats("target_accuracy_frac")
+    | integers("median_of") | texts("status") | integers("seeds reached") | _intervals(*MEASURES)
+    | floats("epochs train_s effective_lr") | texts("label") | integers("rounds sent_bytes")
+    | texts("runs")
+)  # fmt: skip
+CURVE_COLUMNS: Columns = (
+    texts("arm optimizer label") | floats("epoch seconds") | integers("seeds")
+    | _intervals("test_accuracy_frac") | floats("target_accuracy_frac lr") | integers("median_of")
+    | texts("runs")
+)  # fmt: skip
+RATE_COLUMNS: Columns = (
+    texts("optimizer") | integers("learners global_batch seeds") | floats("lr") | texts("status")
+    | floats("validation_mean_frac") | flags("best at_border configured") | floats("epochs")
+    | texts("runs")
+)  # fmt: skip
+PAIR_COLUMNS: Columns = (
+    texts("arm against status label against_label") | integers("seeds both_reached")
+    | _intervals("epochs_difference", "seconds_difference", "accuracy_difference_frac")
+    | _intervals("seconds_ratio") | texts("runs")
+)  # fmt: skip
+LEARNER_COLUMNS: Columns = (
+    texts("model") | integers("per_learner_batch learners") | flags("stacked") | texts("status")
+    | _intervals("samples_per_s", "gain_frac", "against_one_ratio", "against_plain_ratio")
+    | flags("chosen") | floats("threshold_frac") | integers("repeats") | texts("runs message")
+)  # fmt: skip
+
+
+class End(NamedTuple):
+    """What a training came to.
+
+    goal: "complete" where the target was reached, "incomplete" where not, or "diverged"; times to
+    the target are null unless it was reached; epochs: of the whole training.
+    """
+
+    goal: str
+    epochs_to_target: float
+    seconds_to_target: float
+    final_test_accuracy_frac: float
+    final_train_loss: float
+    validation_mean_frac: float
+    epochs: float
+
+
+def reached(curve: pd.DataFrame, target: float, median_of: int) -> tuple[float, float] | None:
+    """Return at which epoch and after how many seconds the median of the last `median_of` test
+    accuracies first reaches the target.
+
+    curve: evaluations of one trial in their order; target: a fraction. One lucky evaluation is
+    not enough. None where the target is never reached, or the curve is shorter than the median.
+    """
+    # A median of values of which one is not a number is none either, and reaches nothing.
+    medians = curve["test_accuracy_frac"].astype(float).rolling(median_of).median()
+    points = curve.loc[medians >= target, ["epoch", "wall_s"]].itertuples(index=False, name=None)
+    return next(points, None)
+
+
+def averaging_trials(
+    trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame, role: str = "arm"
+) -> pd.DataFrame:
+    """Return one row for each training of the study in a role: its trial, how it ended (`End`),
+    and `tau` and `label`, the arm in words.
+
+    Raises MixedMachinesError for runs of different machines.
+    """
+    own = runs[runs["kind"] == "averaging"]
+    require_same_machine(own)
+    chosen = trials[trials["run"].isin(own["run"]) & (trials["role"] == role)]
+    curves = dict(list(evaluations.sort_values("step").groupby(["run", "trial"])))
+    ends = [_end(trial, curves[trial["run"], trial["trial"]]) for _, trial in chosen.iterrows()]
+    found = chosen.rename(columns={"local_steps": "tau"}).reset_index(drop=True)
+    found["label"] = [_label(trial) for _, trial in found.iterrows()]
+    return found.join(pd.DataFrame(ends, columns=End._fields))
+
+
+def _label(arm: Mapping[str, Any]) -> str:
+    """What trains, on which batches, at which rate."""
+    if arm["optimizer"] == "sgd":
+        return f"SGD, B = {arm['global_batch']}, γ = {arm['lr']:g}"
+    return (
+        f"{arm['learners']} learners, b = {arm['per_learner_batch']}, γ = {arm['lr']:g}, "
+        f"α = {arm['alpha']:g}"
+    )
+
+
+def _end(trial: pd.Series, curve: pd.DataFrame) -> End:
+    found = reached(curve, trial["target_accuracy_frac"], trial["median_of"])
+    goal = "complete" if found else "incomplete"
+    if trial["status"] == "diverged":
+        goal, found = "diverged", None
+    last = curve.iloc[-1]
+    return End(
+        goal, *(found or (np.nan, np.nan)), last["test_accuracy_frac"], last["train_loss"],
+        curve["validation_accuracy_frac"].mean(skipna=False), last["epoch"],
+    )  # fmt: skip
+
+
+def _worst(statuses: pd.Series) -> str:
+    """Return what the worst of some trainings came to."""
+    return next((one for one in ("diverged", "incomplete") if one in set(statuses)), "complete")
+
+
+def _over_seeds(values: pd.Series) -> Estimate:
+    """Return the median over seeds, unknown when a seed has no value.
+
+    The seeds that reached a target are no fair sample of all.
+    """
+    return UNKNOWN if values.isna().any() else median(values.to_numpy(float))
+
+
+def _effective_lr(arm: pd.Series) -> float:
+    """Return the rate of plain SGD that would go as far along a gradient that stays the same."""
+    if arm["optimizer"] == "sgd":
+        return float(arm["lr"] * momentum_drift_ratio(arm["momentum"]))
+    return float(arm["lr"] * averaged_drift_ratio(arm["learners"], arm["momentum"]))
+
+
+def model_averaging(
+    trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame
+) -> pd.DataFrame:
+    """Return one row for each arm: settings, status, and medians over seeds with intervals.
+
+    status: "complete" where every seed reached the target, "incomplete" where fewer did (how
+    many: `reached`), "diverged" where a seed did. Times to the target are null unless all
+    reached it. effective_lr: see `_effective_lr`. `train_s` is the median of the whole training,
+    `sent_bytes` those that one process handed to all-reduces.
+    Raises MixedMachinesError for runs of different machines.
+    """
+    rows = []
+    for _, own in averaging_trials(trials, evaluations, runs).groupby("arm", sort=False):
+        first = own.iloc[0]
+        row = first.to_dict() | {
+            "status": _worst(own["goal"]), "seeds": len(own), "runs": " ".join(own["run"]),
+            "reached": (own["goal"] == "complete").sum(), "train_s": own["wall_s"].median(),
+            "effective_lr": _effective_lr(first),
+        }  # fmt: skip
+        row |= {name: own[name].max() for name in ("epochs", "rounds", "sent_bytes")}
+        for name in MEASURES:
+            row |= interval_columns(name, _over_seeds(own[name]))
+        rows.append(row)
+    return as_table(rows, ARM_COLUMNS)
+
+
+def averaging_curves(
+    trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame
+) -> pd.DataFrame:
+    """Return test accuracy of each arm at each evaluation: median and interval over the seeds.
+
+    `seconds` is the median over seeds of the time in training so far, `lr` the arm's.
+    """
+    found = averaging_trials(trials, evaluations, runs)
+    kept = ["run", "trial", "arm", "optimizer", "label", "lr", "target_accuracy_frac", "median_of"]
+    points = found[kept].merge(evaluations.drop(columns="lr"), on=["run", "trial"])
+    rows = []
+    for _, arm in points.groupby("arm", sort=False):
+        for _, own in arm.groupby("epoch"):
+            row = own.iloc[0].to_dict() | {"seeds": len(own), "runs": " ".join(own["run"])}
+            row["seconds"] = own["wall_s"].median()
+            accuracy = _over_seeds(own["test_accuracy_frac"])
+            rows.append(row | interval_columns("test_accuracy_frac", accuracy))
+    return as_table(rows, CURVE_COLUMNS)
+
+
+def averaging_rates(
+    trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame
+) -> pd.DataFrame:
+    """Return the rates tried on validation data: which is best, and which the arms were given.
+
+    The best has the highest validation accuracy, mean over evaluations and seeds: a rate that
+    learns early counts for more than one that ends well. `at_border`: no rate beyond it was tried.
+    """
+    key = ["optimizer", "global_batch", "lr"]
+    used = set(averaging_trials(trials, evaluations, runs)[key].itertuples(index=False, name=None))
+    tried = averaging_trials(trials, evaluations, runs, role="rate")
+    found = tried.groupby(key, as_index=False).agg(
+        learners=("learners", "first"), seeds=("seed", "size"), status=("status", _worst),
+        validation_mean_frac=("validation_mean_frac", "mean"), epochs=("epochs", "max"),
+        runs=("run", lambda names: " ".join(dict.fromkeys(names))),
+    )  # fmt: skip
+    scores = found["validation_mean_frac"].where(found["status"] == "complete")
+    found["validation_mean_frac"] = scores
+    alike = found.groupby(key[:2])
+    found["best"] = scores == alike["validation_mean_frac"].transform("max")
+    ends = [alike["lr"].transform(end) for end in ("min", "max")]
+    found["at_border"] = (found["lr"] == ends[0]) | (found["lr"] == ends[1])
+    found["configured"] = [rate in used for rate in found[key].itertuples(index=False, name=None)]
+    return as_table(found.to_dict("records"), RATE_COLUMNS)
+
+
+def averaging_pairs(
+    trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame
+) -> pd.DataFrame:
+    """Return one row for each two arms: the later one in the table against the earlier.
+
+    Differences are of medians, arm minus `against`, resampled by seed; the ratio is the other's
+    seconds to the target over the arm's, above 1 where the arm is faster. status: "complete"
+    where every seed of both reached the target.
+    """
+    found = averaging_trials(trials, evaluations, runs)
+    arms = [own.set_index("seed") for _, own in found.groupby("arm", sort=False)]
+    return as_table([_pair(own, other) for other, own in combinations(arms, 2)], PAIR_COLUMNS)
+
+
+def _pair(own: pd.DataFrame, other: pd.DataFrame) -> Row:
+    reached = own["goal"].eq("complete") & other["goal"].eq("complete")
+    one, base = own.iloc[0], other.iloc[0]
+    row: Row = {
+        "arm": one["arm"], "label": one["label"], "against": base["arm"],
+        "against_label": base["label"], "seeds": len(own), "both_reached": reached.sum(),
+        "status": "complete" if reached.all() else "incomplete",
+        "runs": " ".join(dict.fromkeys([*own["run"], *other["run"]])),
+    }  # fmt: skip
+    if "diverged" in {*own["goal"], *other["goal"]}:
+        return row
+    name = "final_test_accuracy_frac"
+    row |= interval_columns("epochs_difference", _later(own, other, "epochs_to_target"))
+    row |= interval_columns("seconds_difference", _later(own, other, "seconds_to_target"))
+    accuracy = paired_median_difference(own[name], other[name])
+    row |= interval_columns("accuracy_difference_frac", accuracy)
+    if reached.all():
+        ratio = paired_median_ratio(other["seconds_to_target"], own["seconds_to_target"])
+        row |= interval_columns("seconds_ratio", ratio)
+    return row
+
+
+def _later(own: pd.DataFrame, other: pd.DataFrame, column: str) -> Estimate:
+    """Return how much later an arm reaches its target than another, paired by seed.
+
+    own, other: trials, none of which diverged; column: a key of BUDGETS. Where a seed never
+    reached the target there is no value; but the target lies beyond its whole training, which
+    bounds the difference: the interval is of the bounds where it decides which arm is sooner.
+    """
+    missed, other_missed = own[column].isna().any(), other[column].isna().any()
+    if missed and other_missed:
+        return UNKNOWN
+    least, other_least = (one[column].fillna(one[BUDGETS[column]]) for one in (own, other))
+    bound = paired_median_difference(least, other_least)
+    if not missed and not other_missed:
+        return bound
+    decided = (bound.low or 0) > 0 if missed else (bound.high or 0) < 0
+    return bound._replace(value=None) if decided else UNKNOWN
+
+
+def chosen_learners(rates: Mapping[int, float], threshold_frac: float) -> int:
+    """Return the number of learners that tuning by throughput settles on.
+
+    A learner is added while it raises throughput by more than the threshold, and taken back at
+    the first failure (Koliousis et al. 2019, section 4.3). rates: throughput by number, from 1 on.
+    """
+    learners = 1
+    while learners + 1 in rates and rates[learners + 1] / rates[learners] - 1 > threshold_frac:
+        learners += 1
+    return learners
+
+
+def learners(throughputs: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each (model, batch) and number of learners; one without, if not timed.
+
+    gain_frac: throughput over that of one learner fewer, minus 1; against_one_ratio: over one
+    stacked learner; against_plain_ratio: over the network trained by itself, which is the row
+    that is not `stacked`. Repeats of one round are resampled together.
+    Raises MixedMachinesError for runs of different machines.
+    """
+    timed = runs[runs["kind"] == "learners"]
+    require_same_machine(timed)
+    rows: list[Row] = []
+    for _, run in timed.iterrows():
+        key = run.to_dict() | {"runs": run["run"], "per_learner_batch": run["per_worker_batch"]}
+        own = throughputs[throughputs["run"] == run["run"]]
+        rows += [key] if own.empty else [key | row for row in _of_cell(own)]
+    return as_table(rows, LEARNER_COLUMNS)
+
+
+def _of_cell(own: pd.DataFrame) -> list[Row]:
+    """Return the row of the network by itself, and one for each number of stacked learners."""
+    speeds = own.assign(speed=own["samples"] / own["seconds"]).set_index("repeat")
+    rates = {key: group["speed"] for key, group in speeds.groupby(["stacked", "learners"])}
+    plain, one = rates[False, 1], rates[True, 1]
+    threshold = own["threshold_frac"].iloc[0]
+    medians = {count: rate.median() for (stacked, count), rate in rates.items() if stacked}
+    chosen = chosen_learners(medians, threshold)
+    rows: list[Row] = []
+    for (stacked, count), rate in rates.items():
+        speed, fewer = median(rate), rates.get((stacked, count - 1))
+        row = {
+            "stacked": stacked, "learners": count, "repeats": speed.repeats,
+            "chosen": count == chosen if stacked else None, "threshold_frac": threshold,
+        }  # fmt: skip
+        row |= interval_columns("samples_per_s", speed)
+        row |= interval_columns("against_one_ratio", paired_median_ratio(rate, one))
+        row |= interval_columns("against_plain_ratio", paired_median_ratio(rate, plain))
+        if fewer is not None:
+            gain = interval_columns("gain_frac", paired_median_ratio(rate, fewer))
+            row |= {name: None if ratio is None else ratio - 1 for name, ratio in gain.items()}
+        rows.append(row)
+    return rows
+
+
+_TRIALS = ["trials", "evaluations", "runs"]
+TABLES = {
+    "model_averaging": Table(model_averaging, _TRIALS, ARM_COLUMNS),
+    "averaging_curves": Table(averaging_curves, _TRIALS, CURVE_COLUMNS),
+    "averaging_rates": Table(averaging_rates, _TRIALS, RATE_COLUMNS),
+    "averaging_pairs": Table(averaging_pairs, _TRIALS, PAIR_COLUMNS),
+    "learners": Table(learners, ["throughputs", "runs"], LEARNER_COLUMNS),
+    "published_model_averaging": Table(
+        published.published, ["averaging_pairs", "learners"], published.COLUMNS
+    ),
+}

@@ -1,0 +1,92 @@
+"""S3: throughput against the number of learners that train side by side on one device."""
+
+import itertools
+import random
+import time
+from copy import deepcopy
+from typing import Any
+
+import torch
+from torch import nn
+
+from dpscale.plan import Spec
+from dpscale.studies.model_averaging.config import Algorithm, AveragingArm, LearnersProtocol
+from dpscale.studies.model_averaging.measure.trainees import build_trainee
+from dpscale.train.data import Batch, Dataset, build_loader
+from dpscale.train.device import synchronise
+from dpscale.train.measurement import Measurement
+from dpscale.train.network import seeded_network
+from dpscale.train.progress import Meter
+from dpscale.train.worker import Place
+
+WARMUP_STEPS = 5
+READY_BATCHES = 8  # of each learner, on the device: loading is not what is timed
+
+
+def measure_learners(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
+    """Times 1 to `max_learners` learners, interleaved in random order in every repeat.
+
+    A step is the gradients of all learners, their updates and one averaging. Plain SGD of one
+    network, unstacked and without averaging, is timed among them: what a stack costs by itself.
+    A repeat takes about `repeat_s` seconds.
+    """
+    protocol = spec.protocol_as(LearnersProtocol)
+    assert spec.per_worker_batch is not None
+    loader = build_loader(
+        dataset.train, dataset, loader="resident", batch=spec.per_worker_batch, workers=1, rank=0,
+        seed=spec.seeds[0], augment=False, device=place.device,
+    )  # fmt: skip
+    ready = list(itertools.islice(loader.batches(0), READY_BATCHES))
+    network = seeded_network(spec, dataset, spec.seeds[0])
+    timed = [_Timed(k, network, ready, spec, place) for k in range(protocol.max_learners + 1)]
+    order, rows = random.Random(spec.seeds[0]), list[dict[str, Any]]()
+    meter = Meter(spec.run, "repeat", protocol.repeats, shown=place.leads)
+    for repeat in range(protocol.repeats):
+        for one in order.sample(timed, len(timed)):
+            samples, seconds = one.repeat(protocol.repeat_s)
+            rows.append({
+                "learners": one.learners, "per_learner_batch": spec.per_worker_batch,
+                "stacked": one.stacked, "repeat": repeat, "samples": samples, "seconds": seconds,
+                "threshold_frac": protocol.threshold_frac,
+            })  # fmt: skip
+        meter.step(samples_per_s=rows[-1]["samples"] / rows[-1]["seconds"])
+    return Measurement(fields={"throughputs": rows})
+
+
+class _Timed:
+    """So many stacked learners, or with 0 one plain network; warm, their batches at hand."""
+
+    def __init__(
+        self, stacked: int, network: nn.Module, ready: list[Batch], spec: Spec, place: Place
+    ) -> None:
+        self.stacked, self.learners, batch = stacked > 0, max(stacked, 1), len(ready[0][1])
+        algorithm: Algorithm = "sma" if self.stacked else "sgd"
+        arm = AveragingArm(
+            name=algorithm, algorithm=algorithm, learners=self.learners, tau=1,
+            batch=batch, lr=spec.training.lr, alpha=1 / self.learners,
+        )  # fmt: skip
+        self._trainee = build_trainee(deepcopy(network), arm, spec.training, place, 1)
+        self._batches = itertools.cycle(_stacked(ready, stacked) if stacked else ready)
+        self._samples, self._device = self.learners * batch, place.device
+        self._train(WARMUP_STEPS)
+        self._step_s = self._train(WARMUP_STEPS) / WARMUP_STEPS
+
+    def repeat(self, least_s: float) -> tuple[int, float]:
+        """(samples, seconds) of steps that take about `least_s`."""
+        steps = max(WARMUP_STEPS, round(least_s / self._step_s))
+        return steps * self._samples, self._train(steps)
+
+    def _train(self, steps: int) -> float:
+        synchronise(self._device)
+        start = time.perf_counter()
+        for _ in range(steps):
+            self._trainee.train(next(self._batches))
+        synchronise(self._device)
+        return time.perf_counter() - start
+
+
+def _stacked(ready: list[Batch], learners: int) -> list[Batch]:
+    """Batches [learners, b, ...]: each learner begins with another of the batches at hand."""
+    images, labels = (torch.stack(parts) for parts in zip(*ready, strict=True))
+    turns = [(torch.arange(learners) + start) % len(ready) for start in range(len(ready))]
+    return [(images[turn], labels[turn]) for turn in turns]

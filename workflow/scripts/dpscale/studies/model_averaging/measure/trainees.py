@@ -1,0 +1,206 @@
+"""What trains in an arm of S3: k learners around a central model, or one model by SGD."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+from torch.optim import SGD, Optimizer
+
+from dpscale.config.sections import TrainingConfig
+from dpscale.studies.model_averaging.config import AveragingArm
+from dpscale.train.data import Batch
+from dpscale.train.device import set_float32_precision
+from dpscale.train.optim import build_scheduler
+from dpscale.train.stacked import Stack
+from dpscale.train.sync import AllReduce
+from dpscale.train.worker import Place
+
+
+class CentralModel:
+    """The model z, one tensor a parameter, kept by every process alike; z is what is evaluated.
+
+    Koliousis et al., CROSSBOW: Scaling Deep Learning with Small Batch Sizes on Multi-GPU Servers,
+    VLDB 2019, section 3, algorithm 1. In an iteration each learner j corrects its own step,
+    w_j <- w_j - γ g_j - c_j with c_j = α (w_j - z), and z moves by all corrections and its own
+    momentum, z <- z + Σ c_j + μ (z - z_previous). Both use w_j and z as they were before.
+    """
+
+    def __init__(
+        self, replicas: Iterable[Tensor], *, alpha: float, momentum: float, tau: int = 1,
+        workers: int = 1,
+    ) -> None:  # fmt: skip
+        """`replicas`: each parameter of this process's learners, of shape [learners, ...].
+
+        All learners of all processes start at one point, which is the first z.
+        """
+        self.replicas = list(replicas)
+        self.values = [replica[0].detach().clone() for replica in self.replicas]
+        self._previous = self.values
+        self._alpha, self._momentum, self._tau, self._workers = alpha, momentum, tau, workers
+        self._iterations = 0
+        self.rounds = 0  # averagings so far
+
+    @torch.no_grad()
+    def step(self, optimizer: Optimizer) -> None:
+        """One iteration: the learners' gradient steps and, every τ of them, their averaging."""
+        self._iterations += 1
+        if self._iterations % self._tau:
+            optimizer.step()
+            return
+        corrections = [
+            (replica - value).mul_(self._alpha)
+            for replica, value in zip(self.replicas, self.values, strict=True)
+        ]
+        optimizer.step()
+        for replica, correction in zip(self.replicas, corrections, strict=True):
+            replica.sub_(correction)
+        moves = summed([correction.sum(0) for correction in corrections], self._workers)
+        self._previous, self.values = self.values, [
+            value + move + self._momentum * (value - previous)
+            for value, move, previous in zip(self.values, moves, self._previous, strict=True)
+        ]  # fmt: skip
+        self.rounds += 1
+
+    @torch.no_grad()
+    def restart(self) -> None:
+        """All learners go back to z, and z forgets its momentum: done when the rate drops."""
+        for replica, value in zip(self.replicas, self.values, strict=True):
+            replica.copy_(value.expand_as(replica))
+        self._previous = self.values
+        self._iterations = 0
+
+
+def summed(addends: Sequence[Tensor], workers: int) -> list[Tensor]:
+    """Sums over all processes of the default group, sent as one message."""
+    if workers == 1 or not addends:
+        return list(addends)
+    flat = torch.cat([addend.reshape(-1) for addend in addends])
+    dist.all_reduce(flat)
+    parts = flat.split([addend.numel() for addend in addends])
+    return [part.view_as(addend) for part, addend in zip(parts, addends, strict=True)]
+
+
+class Trainee(ABC):
+    """Something that learns from batches, and a network to evaluate.
+
+    rounds: exchanges so far, of gradients or of corrections.
+    """
+
+    def __init__(
+        self, network: nn.Module, parameters: Iterable[Tensor], momentum: float, arm: AveragingArm,
+        training: TrainingConfig, place: Place, steps_per_epoch: int,
+    ) -> None:  # fmt: skip
+        """`parameters` of the optimiser, a plain SGD without `momentum`."""
+        self._optimizer = SGD(
+            parameters, lr=arm.lr, momentum=momentum, weight_decay=training.weight_decay,
+            fused=training.fused or None,
+        )  # fmt: skip
+        self._scheduler = build_scheduler(self._optimizer, training, steps_per_epoch)
+        self._network, self._workers = network, place.workers
+        self.rounds = 0
+
+    @property
+    def sent_bytes(self) -> int:
+        """Bytes handed to all-reduces by this process so far."""
+        payload = sum(value.nbytes for value in self._network.parameters())
+        return payload * self.rounds if self._workers > 1 else 0
+
+    @abstractmethod
+    def train(self, batch: Batch) -> Tensor:
+        """One step; the mean loss of this process before it, on the device."""
+
+    def evaluated(self) -> nn.Module:
+        """The network as it stands; called by all processes together."""
+        return self._network
+
+    def lr(self) -> float:
+        """The rate of the next step."""
+        return float(self._optimizer.param_groups[0]["lr"])
+
+    def _schedule(self) -> None:
+        if self._scheduler is not None:
+            self._scheduler.step()
+
+
+class SynchronousSgd(Trainee):
+    """One model and one batch, its gradient averaged over the processes that share the batch."""
+
+    def __init__(
+        self, network: nn.Module, arm: AveragingArm, training: TrainingConfig, place: Place,
+        steps_per_epoch: int,
+    ) -> None:  # fmt: skip
+        network = network.to(place.device)
+        self._model = AllReduce().wrap(network, place.device) if place.workers > 1 else network
+        super().__init__(
+            network, network.parameters(), training.momentum, arm, training, place, steps_per_epoch
+        )
+
+    def train(self, batch: Batch) -> Tensor:
+        """One step of SGD; the loss before it."""
+        images, labels = batch
+        self._model.train()
+        self._optimizer.zero_grad(set_to_none=True)
+        loss = cross_entropy(self._model(images), labels)
+        loss.backward()
+        self._optimizer.step()
+        self._schedule()
+        self.rounds += 1
+        return loss.detach()
+
+
+class ModelAveraging(Trainee):
+    """This process's learners, stacked, and the central model that all processes agree on."""
+
+    def __init__(
+        self, network: nn.Module, arm: AveragingArm, training: TrainingConfig, place: Place,
+        steps_per_epoch: int,
+    ) -> None:  # fmt: skip
+        assert arm.alpha is not None
+        assert arm.tau is not None
+        network, own = network.to(place.device), arm.learners // place.workers
+        self._all_learners = arm.learners
+        self._stack = Stack([network] * own, place.device)
+        values = list(self._stack.parameters.values())
+        self._central = CentralModel(
+            values, alpha=arm.alpha, momentum=training.momentum, tau=arm.tau, workers=place.workers
+        )
+        super().__init__(network, values, 0.0, arm, training, place, steps_per_epoch)
+
+    def train(self, batch: Batch) -> Tensor:
+        """One iteration of all learners on images [learners, b, ...]; their mean loss before it."""
+        losses, _ = self._stack.backward(*batch)
+        self._central.step(self._optimizer)
+        self.rounds, before = self._central.rounds, self.lr()
+        self._schedule()
+        if self.lr() < before:
+            self._central.restart()
+        return losses.mean()
+
+    @torch.no_grad()
+    def evaluated(self) -> nn.Module:
+        """The central model, with running statistics averaged over all learners.
+
+        Batch norm of each learner sees its own batches alone, and z none at all. Counters of
+        batches are alike everywhere, and no mean of integers is needed.
+        """
+        buffers = self._stack.buffers
+        means = [name for name, value in buffers.items() if value.is_floating_point()]
+        sums = summed([buffers[name].sum(0) for name in means], self._workers)
+        state = {name: value[0] for name, value in buffers.items()}
+        state |= {name: total / self._all_learners for name, total in zip(means, sums, strict=True)}
+        state |= dict(zip(self._stack.parameters, self._central.values, strict=True))
+        self._network.load_state_dict(state)
+        return self._network
+
+
+def build_trainee(
+    network: nn.Module, arm: AveragingArm, training: TrainingConfig, place: Place, steps: int
+) -> Trainee:
+    """What the arm trains; steps: of an epoch."""
+    set_float32_precision(training)
+    if arm.algorithm == "sma":
+        return ModelAveraging(network, arm, training, place, steps)
+    return SynchronousSgd(network, arm, training, place, steps)

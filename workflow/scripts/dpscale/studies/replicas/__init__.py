@@ -1,0 +1,10 @@
+"""Q5 and Q7: the order of samples, and what makes the workers agree."""
+
+from dpscale.studies.study import Study
+
+STUDY = Study(
+    "replicas",
+    derived=("order", "replicas"),
+    figures=("order", "replicas"),
+    questions=("Q5", "Q7"),
+)

@@ -1,0 +1,68 @@
+"""Q5: whether later epochs repeat the first one's order, and what that does to the training."""
+
+from dpscale.reporting import arms, intervals
+from dpscale.reporting.inputs import Inputs, Row, has_result
+from dpscale.reporting.question import Facts
+from dpscale.studies.replicas.answers import timing
+
+STUDY = "replicas"
+ARMS = {"with_set_epoch": "baseline", "without_set_epoch": "without_set_epoch"}
+COUNTS = ("compared", "repeated")
+
+
+def facts(inputs: Inputs) -> Facts:
+    """Return the orders and the curves of both trainings, and the times of both wrappers."""
+    orders = {arm: _order(inputs, arm) for arm in ARMS}
+    curves = {arm: arms.history(inputs, STUDY, run) for arm, run in ARMS.items()}
+    timed = timing.timed(inputs)
+    missing = arms.missing(inputs, STUDY, list(ARMS.values())) or [
+        f"{STUDY}, {ARMS[arm]}: no order of a later epoch"
+        for arm, order in orders.items()
+        if not order.compared.value
+    ]
+    missing += [
+        f"data_parallel, {row['wrapper']}: {row['status']}" for row in timed if not has_result(row)
+    ]
+    values = {f"orders_{count}_{arm}": orders[arm][count] for arm in ARMS for count in COUNTS}
+    values |= {
+        f"{column}_{arm}": rows[-1][column] if rows else intervals.nothing(unit)
+        for arm, rows in curves.items()
+        for column, unit in arms.MEASURES.items()
+    }
+    values |= {f"{row['arm']}_epoch_s": row.epoch_s for row in timed}
+    said = orders | {
+        "drawn": _drawn(inputs),
+        "pairs": [_pair(*epoch) for epoch in zip(*curves.values(), strict=False)],
+        "ends": [rows[-1] for rows in curves.values() if rows],
+        "timed": timed,
+    }
+    return Facts(missing, values, said)
+
+
+def _order(inputs: Inputs, arm: str) -> Row:
+    """How many orders of later epochs there are, and how many of them are the first again."""
+    rows = inputs.rows("order", arm=arm)
+    later = [row for row in rows if (row["epoch"] or 0) > 1 and row["same_as_first"] is not None]
+    compared, repeated = len(later), sum(bool(row["same_as_first"]) for row in later)
+    counts = Row(
+        runs=" ".join(sorted({run for row in later for run in row.runs})),
+        status="not run yet",
+        seeds=compared or None,
+        compared=compared or None,
+        repeated=repeated if later else None,
+    )
+    repeats = "every" if repeated == compared else "some" if repeated else "no"
+    return Row(repeats=repeats, **{count: counts.value(count, "count") for count in COUNTS})
+
+
+def _drawn(inputs: Inputs) -> list[Row]:
+    """The first samples of worker 0 in each epoch of the first seed."""
+    rows = [row for row in inputs.rows("order", rank=0) if row["digest"] is not None]
+    first = min((row["seed"] for row in rows), default=None)
+    return [row for row in rows if row["seed"] == first]
+
+
+def _pair(given: Row, absent: Row) -> Row:
+    """The losses with and without set_epoch after an epoch, and where that without it lies."""
+    one, other = given.train_loss, absent.train_loss
+    return Row(epoch=given["epoch"], given=one, absent=other, verdict=intervals.compare(other, one))

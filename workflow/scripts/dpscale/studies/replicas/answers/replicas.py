@@ -1,0 +1,142 @@
+"""Q7: the workers' replicas and losses with and without the broadcast of buffers."""
+
+import math
+from collections.abc import Mapping
+
+import pandas as pd
+
+from dpscale.reporting import arms, intervals
+from dpscale.reporting.answer import Value
+from dpscale.reporting.inputs import Inputs, Row
+from dpscale.reporting.question import Effect, Facts, doublings
+
+STUDY = "replicas"
+ARMS = {"no_broadcast": "no_broadcast", "broadcast": "baseline"}  # table's name: run's name
+DRIFT, SPREAD = "buffer_difference_frac_max", "test_accuracy_spread_frac"
+COLUMNS = {"parameter_difference_max": "number", DRIFT: "fraction", SPREAD: "fraction"}
+
+
+def facts(inputs: Inputs) -> Facts:
+    """Return how far the replicas of both arms are apart, and whether that matters."""
+    both = {arm: _replicas(inputs, arm) for arm in ARMS}
+    off, on = both.values()
+    losses = _losses(inputs, off.runs + on.runs)
+    missing = arms.missing(inputs, STUDY, list(ARMS.values())) or [
+        f"{STUDY}, {ARMS[arm]}: no replica was compared"
+        for arm, found in both.items()
+        if not found["ends"]
+    ]
+    values = {
+        f"{column}_{arm}": found[column]
+        for arm, found in both.items()
+        for column in ("parameters_identical", *COLUMNS)
+    }
+    values |= {f"losses_{count}": losses[count] for count in ("compared", "equal")}
+    said = {
+        "off": off,
+        "on": on,
+        "losses": losses,
+        "evaluation": _evaluation(off, on),
+        "drifts": intervals.compare(off.drifts, on.drifts),
+        "larger_in": _larger_in(off["epochs"], on["epochs"]),
+        "images": [
+            row | {"one_frac": 1 / row["test_samples"]}
+            for row in inputs.tidy_rows("runs", study=STUDY, arm=ARMS["no_broadcast"])
+            if row["test_samples"]
+        ],
+    }
+    return Facts(missing, values, said)
+
+
+def _replicas(inputs: Inputs, arm: str) -> Row:
+    """An arm's replicas after each seed's last epoch, and the largest difference of them."""
+    found = [row for row in inputs.rows("replicas", arm=arm) if row["epoch"] is not None]
+    rows = sorted(found, key=lambda row: row["epoch"])
+    runs = sorted({run for row in rows for run in row.runs})
+    flags = [row["parameters_identical"] for row in rows]  # after every epoch
+    identical = None if not flags or None in flags else all(flags)
+    ends = list({row["seed"]: row for row in rows}.values())
+    known = {name: [row[name] for row in ends if row[name] is not None] for name in COLUMNS}
+    largest = {
+        name: _value(max(known[name], default=None), unit, runs, len(known[name]))
+        for name, unit in COLUMNS.items()
+    }
+    seeds = {"low": min(known[DRIFT], default=None), "high": max(known[DRIFT], default=None)}
+    return Row(
+        largest,
+        runs=" ".join(runs),
+        epochs=rows,
+        ends=ends,
+        drifts=largest[DRIFT].model_copy(update=seeds),
+        parameters_identical=_value(identical, "flag", runs, len(rows)),
+    )
+
+
+def _value(value: float | None, unit: str, runs: list[str], n: int | None = None) -> Value:
+    status = "not run yet" if value is None else None
+    return Value(value=value, unit=unit, runs=runs, n=n or None, status=status)
+
+
+def _losses(inputs: Inputs, runs: list[str]) -> Row:
+    """How many losses of both arms' steps agree, by worker and seed, and the largest gap."""
+    step = ["seed", "epoch", "step", "rank"]
+    steps = inputs.tidy.get("steps", pd.DataFrame(columns=["run", *step, "loss"]))
+    off, on = (
+        steps[steps["run"].isin(inputs.runs(study=STUDY, arm=arm))][[*step, "loss"]]
+        for arm in ARMS.values()
+    )
+    both = off.merge(on, on=step, suffixes=("", "_other")).dropna()
+    gaps = (both["loss"] - both["loss_other"]).abs().astype(float)
+    compared, equal = len(both) or None, int((gaps == 0).sum())
+    return Row(
+        compared=_value(compared, "count", runs),
+        equal=_value(equal if compared else None, "count", runs, compared),
+        unequal=_value(len(both) - equal, "count", runs),
+        gap=_value(gaps.max() if compared else None, "number", runs),
+    )
+
+
+def _evaluation(off: Row, on: Row) -> str:
+    """Whether gradients are enough for the evaluation."""
+    spread, with_it = off[SPREAD].value, on[SPREAD].value
+    if None in (spread, with_it):
+        return "unmeasured"
+    if costs(off[SPREAD], on[SPREAD]):
+        return "no"
+    return "unshown" if off[DRIFT].value or spread else "yes"
+
+
+def _larger_in(off: list[Row], on: list[Row]) -> str:
+    """Whether each seed's accuracy spreads further without the broadcast: every, some, or one."""
+    without, with_it = (
+        {row["seed"]: getattr(row, SPREAD) for row in rows if row[SPREAD] is not None}
+        for rows in (off, on)
+    )
+    larger = [costs(without[seed], with_it[seed]) for seed in without.keys() & with_it.keys()]
+    return "one" if len(larger) < 2 else "every" if all(larger) else "some"
+
+
+def costs(without: Value, with_it: Value) -> bool:
+    """Return whether the test accuracy spreads further over the workers without the broadcast.
+
+    By more than rounding; compared are the largest over the seeds, as everywhere in this answer.
+    """
+    if without.value is None or with_it.value is None:
+        return False
+    same = math.isclose(without.value, with_it.value, rel_tol=1e-9, abs_tol=1e-12)
+    return without.value > with_it.value and not same
+
+
+def effect(inputs: Inputs, values: Mapping[str, Value]) -> Effect | None:
+    """Return how far the test errors of the workers are apart without the broadcast."""
+    spread, with_it = (values[f"{SPREAD}_{arm}"] for arm in ARMS)
+    rows = [
+        row
+        for row in inputs.rows("replicas", arm="no_broadcast")
+        if row["test_accuracy_frac_min"] is not None
+    ]
+    if not costs(spread, with_it) or not rows:
+        return None
+    worst = max(rows, key=lambda row: row[SPREAD])
+    errors = (1 - worst[f"test_accuracy_frac_{end}"] for end in ("min", "max"))
+    return Effect(doublings(*errors), {"spread": spread, "with_it": with_it})

@@ -1,0 +1,99 @@
+"""The order of samples in each epoch, and whether the workers' replicas stay the same."""
+
+from typing import Any
+
+import pandas as pd
+
+from dpscale.derive.cells import in_study
+from dpscale.derive.columns import Columns, as_table, flags, floats, integers, texts
+from dpscale.derive.same_machine import require_same_machine
+from dpscale.derive.tables import Table
+
+ORDER_COLUMNS: Columns = (
+    texts("arm")
+    | integers("seed epoch rank")
+    | texts("digest")
+    | flags("same_as_first")
+    | texts("first_indices")
+    | integers("workers")
+    | texts("status runs")
+)
+# The baseline serves two questions: it tells the sampler the epoch, and broadcasts the buffers.
+ORDER_ARMS = {"baseline": "with_set_epoch", "without_set_epoch": "without_set_epoch"}
+
+
+def order(orders: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the digest of each epoch's index order and whether it is that of the first epoch.
+
+    One row for each (arm, seed, epoch, rank), compared within its run, seed and rank; an arm
+    without a record is one row with its status and nulls.
+    Raises MixedMachinesError for runs of different machines.
+    """
+    planned = in_study(runs, "replicas")
+    planned = planned[planned["arm"].isin(ORDER_ARMS)]
+    require_same_machine(planned)
+    own = planned[["run", "arm", "workers", "status"]].assign(arm=planned["arm"].map(ORDER_ARMS))
+    joined = own.merge(orders, on="run", how="left")
+    first = joined.sort_values("epoch").drop_duplicates(["run", "seed", "rank"])
+    of_first = first[["run", "seed", "rank", "digest"]].rename(columns={"digest": "first_digest"})
+    joined = joined.merge(of_first, on=["run", "seed", "rank"], how="left")
+    same = (joined["digest"] == joined["first_digest"]).astype("boolean")
+    joined["same_as_first"] = same.mask(joined["digest"].isna())
+    joined = joined.rename(columns={"run": "runs"})
+    ordered = joined.sort_values(["arm", "seed", "epoch", "rank"])
+    return as_table(ordered[list(ORDER_COLUMNS)].to_dict("records"), ORDER_COLUMNS)
+
+
+REPLICAS_COLUMNS: Columns = (
+    texts("arm")
+    | integers("seed epoch workers")
+    | flags("parameters_identical")
+    | floats("parameter_difference_max buffer_difference_frac_max")
+    | floats("test_accuracy_frac_min test_accuracy_frac_max test_accuracy_spread_frac")
+    | texts("status runs")
+)
+REPLICAS_ARMS = {"baseline": "broadcast", "no_broadcast": "no_broadcast"}
+
+
+def _across_ranks(group: pd.DataFrame) -> dict[str, Any]:
+    lowest, highest = group["test_accuracy_frac"].min(), group["test_accuracy_frac"].max()
+    digests = group["parameter_digest"]
+    return {
+        "parameters_identical": None if digests.isna().any() else digests.nunique() == 1,
+        "parameter_difference_max": group["parameter_difference_max"].max(),
+        "buffer_difference_frac_max": group["buffer_difference_frac"].max(),
+        "test_accuracy_frac_min": lowest,
+        "test_accuracy_frac_max": highest,
+        "test_accuracy_spread_frac": highest - lowest,
+    }
+
+
+def replicas(replicas: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return, for each (arm, seed, epoch), how far apart the ranks' replicas are.
+
+    parameters_identical compares digests of every rank's parameters (bitwise); buffers differ by
+    norm(rank - rank 0) / norm(rank 0), the largest of the ranks; test_accuracy_spread_frac is the
+    difference between the best and the worst rank's statistics. An arm without a record is one
+    row with its status and nulls. Raises MixedMachinesError for runs of different machines.
+    """
+    planned = in_study(runs, "replicas")
+    planned = planned[planned["arm"].isin(REPLICAS_ARMS)]
+    require_same_machine(planned)
+    rows: list[dict[str, Any]] = []
+    for _, run in planned.iterrows():
+        whole = {
+            "arm": REPLICAS_ARMS[run["arm"]], "workers": run["workers"],
+            "status": run["status"], "runs": run["run"],
+        }  # fmt: skip
+        own = replicas[replicas["run"] == run["run"]]
+        if own.empty:
+            rows.append(whole)
+        for (seed, epoch), group in own.groupby(["seed", "epoch"]):
+            rows.append(whole | {"seed": seed, "epoch": epoch} | _across_ranks(group))
+    return as_table(rows, REPLICAS_COLUMNS)
+
+
+TABLES = {
+    "order": Table(order, ["orders", "runs"], ORDER_COLUMNS),
+    "replicas": Table(replicas, ["replicas", "runs"], REPLICAS_COLUMNS),
+}

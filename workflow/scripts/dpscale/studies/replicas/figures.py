@@ -1,0 +1,236 @@
+"""What the sampler's epoch number does, and how far the workers' running statistics drift."""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dpscale.figures import style
+from dpscale.figures.registry import FigureEntry
+from dpscale.units import format_value
+
+SAMPLERS = {"with_set_epoch": "with set_epoch", "without_set_epoch": "without set_epoch"}
+BASELINE = "with_set_epoch"  # what the baseline is here
+EPOCHS_SHOWN = 3
+
+
+def draw_order(accuracy: pd.DataFrame, order: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Return the figure and a frame of what it shows: panel, arm, epoch, position, value."""
+    drawn = pd.concat([_losses(accuracy), _positions(order)], ignore_index=True)
+    figure, grid = style.panels(1, 3, height_in=2.9, widths=[1.5, 1, 1])
+    _loss_panel(grid[0], drawn[drawn.panel == "loss"])
+    for axes, (arm, label) in zip(grid[1:], SAMPLERS.items(), strict=True):
+        axes.set_title(label)
+        _order_panel(axes, drawn[(drawn.panel == "order") & (drawn.arm == arm)])
+    return figure, drawn
+
+
+def alt_order(drawn: pd.DataFrame) -> str:
+    """Return the figure in words."""
+    if drawn.empty:
+        return "Sample order: nothing measured yet."
+    losses = drawn[drawn.panel == "loss"]
+    ends = [
+        f"{SAMPLERS[str(arm)]}: training loss {format_value(line.iloc[-1].value, 'number')} "
+        f"after epoch {int(line.iloc[-1].epoch)}"
+        for arm, line in losses.groupby("arm")
+    ]
+    orders = drawn[drawn.panel == "order"]
+    kinds = [
+        f"{SAMPLERS[str(arm)]}: {_different(points)} different orders in "
+        f"{points.epoch.nunique()} epochs"
+        for arm, points in orders.groupby("arm")
+    ]
+    return "; ".join(ends + kinds) + "."
+
+
+def _different(points: pd.DataFrame) -> int:
+    return len({tuple(line.value) for _, line in points.groupby("epoch")})
+
+
+def _losses(accuracy: pd.DataFrame) -> pd.DataFrame:
+    rows = accuracy[(accuracy.study == "replicas") & accuracy.train_loss.notna()]
+    rows = rows.assign(arm=rows.arm.replace("baseline", BASELINE))
+    rows = rows[
+        (rows.study != "large_batch") & rows.arm.isin(list(SAMPLERS)) & rows.train_loss.notna()
+    ]
+    return pd.DataFrame(
+        {
+            "panel": "loss",
+            "arm": rows.arm,
+            "epoch": rows.epoch,
+            "position": None,
+            "value": rows.train_loss,
+            "low": rows.train_loss_low,
+            "high": rows.train_loss_high,
+        }
+    )
+
+
+def _positions(order: pd.DataFrame) -> pd.DataFrame:
+    rows = order[(order.epoch <= EPOCHS_SHOWN) & order.first_indices.notna()]
+    if len(rows):
+        rows = rows[(rows.seed == rows.seed.min()) & (rows["rank"] == rows["rank"].min())]
+    points = [
+        {
+            "panel": "order",
+            "arm": row.arm,
+            "epoch": row.epoch,
+            "position": place,
+            "value": float(index),
+            "low": None,
+            "high": None,
+        }
+        for row in rows.itertuples()
+        for place, index in enumerate(str(row.first_indices).split(), start=1)
+    ]
+    return pd.DataFrame(
+        points, columns=["panel", "arm", "epoch", "position", "value", "low", "high"]
+    )
+
+
+def _loss_panel(axes: Axes, points: pd.DataFrame) -> None:
+    axes.set_title("Training loss")
+    if points.empty:
+        return style.note(axes, "not measured yet")
+    for index, (arm, label) in enumerate(SAMPLERS.items()):
+        line = points[points.arm == arm].sort_values("epoch")
+        axes.plot(
+            line.epoch,
+            line.value,
+            color=style.colour_of(index),
+            label=label,
+            marker=style.marker_of(index),
+        )
+        axes.fill_between(
+            line.epoch.astype(float),
+            line.low.astype(float),
+            line.high.astype(float),
+            color=style.colour_of(index),
+            alpha=0.2,
+            linewidth=0,
+        )
+    axes.set(xlabel="epoch", ylim=(0, None))
+    style.whole_numbers(axes)
+    axes.legend(loc="best")
+
+
+def _order_panel(axes: Axes, points: pd.DataFrame) -> None:
+    if points.empty:
+        return style.note(axes, "not measured yet")
+    for index, (epoch, line) in enumerate(points.groupby("epoch")):
+        # Larger markers below smaller ones: identical orders stay visible as nested marks.
+        axes.plot(
+            line.position,
+            line.value,
+            color=style.colour_of(index),
+            linewidth=0.9,
+            marker=style.marker_of(index),
+            markersize=8 - 2 * index,
+            fillstyle="none",
+            label=f"epoch {int(epoch)}",
+        )
+    axes.set(xlabel="position in the epoch", ylabel="sample index")
+    axes.set_ylim(0, axes.get_ylim()[1] * 1.45)
+    style.whole_numbers(axes)
+    axes.legend(loc="upper right", fontsize=7, labelspacing=0.2)
+
+
+BUFFERS = {"broadcast": "buffers broadcast", "no_broadcast": "gradients only"}
+COLUMNS = ["arm", "seed", "epoch", "workers", "buffer_difference_frac_max",
+           "test_accuracy_frac_min", "test_accuracy_frac_max"]  # fmt: skip
+
+
+def draw_replicas(replicas: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Return the figure and a frame of what it shows, a row per arm, seed and epoch."""
+    drawn = replicas[replicas.epoch.notna()][COLUMNS]
+    drawn = drawn.sort_values(["arm", "seed", "epoch"], ignore_index=True)
+    figure, (left, right) = style.panels(1, 2, height_in=3.0)
+    left.set_title("Running statistics, largest difference")
+    right.set_title("Test accuracy, range over the ranks")
+    if drawn.empty:
+        style.note(left, "not measured yet")
+        style.note(right, "not measured yet")
+        return figure, drawn
+    for index, arm in enumerate(BUFFERS):
+        rows = drawn[drawn.arm == arm]
+        _drift(left, rows, index)
+        _accuracy(right, rows, index)
+    left.set(xlabel="epoch", ylabel="% of rank 0's norm", ylim=(0, None))
+    right.set(xlabel="epoch", ylabel="accuracy (%)")
+    for axes in (left, right):
+        style.whole_numbers(axes)
+    style.legend_above(figure, left)
+    return figure, drawn
+
+
+def alt_replicas(drawn: pd.DataFrame) -> str:
+    """Return the figure in words."""
+    if drawn.empty:
+        return "Replicas: nothing measured yet."
+    last = drawn[drawn.epoch == drawn.epoch.max()]
+    parts = []
+    for arm, rows in last.groupby("arm"):
+        drift, low, high = (
+            format_value(float(value), "fraction")
+            for value in (
+                rows.buffer_difference_frac_max.max(),
+                rows.test_accuracy_frac_min.min(),
+                rows.test_accuracy_frac_max.max(),
+            )
+        )
+        parts.append(
+            f"{BUFFERS[str(arm)]}: running statistics differ by up to {drift}, test "
+            f"accuracy between {low} and {high}"
+        )
+    return f"After epoch {last.epoch.iloc[0]}, all seeds. " + "; ".join(parts) + "."
+
+
+def _drift(axes: Axes, rows: pd.DataFrame, index: int) -> None:
+    for place, (_, line) in enumerate(rows.groupby("seed")):
+        axes.plot(
+            line.epoch,
+            100 * line.buffer_difference_frac_max,
+            color=style.colour_of(index),
+            marker=style.marker_of(index),
+            linewidth=1.2,
+            label=list(BUFFERS.values())[index] if place == 0 else None,
+        )
+
+
+def _accuracy(axes: Axes, rows: pd.DataFrame, index: int) -> None:
+    """A vertical range per seed, the arms side by side at each epoch."""
+    seeds = sorted(rows.seed.unique())
+    for place, seed in enumerate(seeds):
+        line = rows[rows.seed == seed]
+        x = line.epoch + (index - 0.5) * 0.36 + (place - (len(seeds) - 1) / 2) * 0.09
+        low, high = 100 * line.test_accuracy_frac_min, 100 * line.test_accuracy_frac_max
+        axes.vlines(x, low, high, color=style.colour_of(index), linewidth=2)
+        for end in (low, high):
+            axes.plot(
+                x,
+                end,
+                marker=style.marker_of(index),
+                markersize=2.6,
+                linestyle="none",
+                color=style.colour_of(index),
+            )
+
+
+FIGURES = {
+    "order": FigureEntry(
+        draw_order,
+        ("accuracy", "order"),
+        "What the sampler's epoch number does",
+        "Training loss with its interval over seeds, and the first samples that rank 0 sees in "
+        "each epoch; where the orders are the same the marks lie on each other.",
+        alt_order,
+    ),
+    "replicas": FigureEntry(
+        draw_replicas,
+        ("replicas",),
+        "Workers that share gradients, with and without buffers",
+        "A line, and a range over the ranks, for each seed; every rank evaluates the whole test "
+        "set with its own running statistics.",
+        alt_replicas,
+    ),
+}

@@ -1,0 +1,59 @@
+"""Q5 and Q7: trainings whose replicas are compared, and DataParallel against DDP."""
+
+from collections.abc import Iterator
+
+from dpscale.config import Config
+from dpscale.plan.spec import TIMED, TRAINING, Spec, Timing, build_spec
+from dpscale.studies.replicas.config import DataParallelConfig, ReplicasConfig
+
+
+def replicas(config: Config, study: ReplicasConfig) -> Iterator[Spec]:
+    """Q5 and Q7: the usual training, one without set_epoch, one without buffer broadcast."""
+    arms: dict[str, dict[str, bool]] = {
+        "baseline": {},
+        "without_set_epoch": {"set_epoch": False},
+        "no_broadcast": {"broadcast_buffers": False},
+    }
+    for arm, fields in arms.items():
+        yield build_spec(
+            config,
+            TRAINING,
+            run=f"replicas-{arm}-n{study.workers}-b{study.per_worker_batch}",
+            study="replicas",
+            arm=arm,
+            workers=study.workers,
+            per_worker_batch=study.per_worker_batch,
+            seeds=study.seeds,
+            training=config.training.model_copy(update={"epochs": study.epochs}),
+            **fields,
+        )
+
+
+def data_parallel(config: Config, study: DataParallelConfig) -> Iterator[Spec]:
+    """DataParallel and DDP on the same GPUs; without GPUs the one run that says why not."""
+    arms = {"data_parallel": 1}
+    if config.hardware.device == "cuda":
+        arms["distributed"] = study.devices
+    for arm, workers in arms.items():
+        timing = Timing(
+            arms=("without_loading",),
+            repeats=study.repeats,
+            min_steps=10,
+            warmup_steps=10,
+        )
+        # DataParallel is one process that splits a global batch over the devices.
+        batch = study.per_worker_batch * (study.devices if workers == 1 else 1)
+        yield build_spec(
+            config,
+            TIMED,
+            run=f"data_parallel-{arm}-{study.devices}devices",
+            study="data_parallel",
+            arm=arm,
+            workers=workers,
+            per_worker_batch=batch,
+            timing=timing,
+            scatter_devices=study.devices if workers == 1 else None,
+        )
+
+
+PLANS = {"replicas": replicas, "data_parallel": data_parallel}

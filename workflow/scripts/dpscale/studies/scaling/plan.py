@@ -1,0 +1,44 @@
+"""Q2: timed runs of N workers."""
+
+from collections.abc import Iterator
+
+from dpscale.config import Config
+from dpscale.plan.spec import TIMED, Spec, Timing, build_spec, with_direct_arms
+from dpscale.studies.scaling.config import ScalingConfig
+
+
+def cells(scaling: ScalingConfig) -> list[tuple[int, int]]:
+    """The (workers, per-worker batch) cells of the weak and the strong table, each once."""
+    weak = {(n, b) for n in scaling.workers for b in scaling.per_worker_batches}
+    strong = {(n, b // n) for n, b in weak if b % n == 0} if scaling.strong else set()
+    return sorted(weak | strong)
+
+
+def runs(config: Config, scaling: ScalingConfig) -> Iterator[Spec]:
+    """Q2 and Q3: each cell of `cells`, its arms interleaved in one run."""
+    direct = config.section("communication")
+    for workers, batch in cells(scaling):
+        weak = workers in scaling.workers and batch in scaling.per_worker_batches
+        timing = Timing(
+            arms=("with_loading", "without_loading"),
+            repeats=scaling.repeats,
+            min_steps=scaling.min_steps,
+            warmup_steps=scaling.warmup_steps,
+        )
+        if weak and direct:
+            timing = with_direct_arms(
+                timing, workers, repeats=direct.repeats, steps=direct.steps,
+                interval_frac=direct.interval_frac, budget_s=direct.budget_s,
+            )  # fmt: skip
+        yield build_spec(
+            config,
+            TIMED,
+            run=f"scaling-n{workers}-b{batch}",
+            study="scaling",
+            workers=workers,
+            per_worker_batch=batch,
+            timing=timing,
+        )
+
+
+PLANS = {"scaling": runs}

@@ -1,0 +1,212 @@
+"""What the searches found: their winners' steps to the goal, and errors at equal budgets."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpscale.derive.columns import Columns, as_table, flags, floats, integers, known, texts
+from dpscale.derive.formulas import log_slope
+from dpscale.derive.same_machine import require_same_machine
+from dpscale.derive.statistics import Estimate, interval_columns, median
+
+BEYOND = 1e6  # stands for "not reached" inside a median, as a multiple of the largest number
+BORDER_SHARE = 0.1  # of a logarithmic range, at each end: as near as that is on the border
+# Regimes by the slope d log S / d log B of the fit, which is -B_crit/(B + B_crit): perfect where
+# doubling the batch cuts the steps nearly in half, maximal where it hardly helps.
+PERFECT_SLOPE, MAXIMAL_SLOPE = -0.8, -0.2
+BUDGETS = [4**power for power in range(32)]  # of steps or of samples
+OUTCOMES = ("complete", "incomplete", "infeasible")
+
+STEPS_COLUMNS: Columns = (
+    texts("model optimizer")
+    | integers("global_batch")
+    | texts("status")
+    | floats("steps_to_goal steps_to_goal_low steps_to_goal_high")
+    | integers("repeats repeats_reached")
+    | floats("perfect_scaling_steps samples_to_goal epochs_to_goal")
+    | texts("regime")
+    | floats("lr momentum effective_lr")
+    | flags("at_border")
+    | integers("trials complete_trials incomplete_trials infeasible_trials")
+    | floats("search_steps test_error_frac test_error_frac_low test_error_frac_high")
+    | floats("goal_error_frac")
+    | integers("step_resolution")
+    | texts("runs")
+)
+BUDGET_COLUMNS: Columns = (
+    texts("model optimizer kind")
+    | floats("budget epochs")
+    | integers("steps global_batch trials")
+    | floats("validation_error_frac goal_error_frac")
+    | flags("reached")
+    | texts("status runs")
+)
+
+
+def search_rows(runs: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return of each search what its rows share, and the size of its training split.
+
+    Raises MixedMachinesError for runs of different machines.
+    """
+    searches = runs[runs["kind"] == "search"]
+    require_same_machine(searches)
+    return [
+        {"model": run.model, "optimizer": run.arm, "status": run.status, "runs": run.run,
+         "train_samples": run.train_samples}
+        for run in searches.itertuples()
+    ]  # fmt: skip
+
+
+def of_role(trials: pd.DataFrame, run: str, role: str) -> pd.DataFrame:
+    """Return the trials of a run that play a role: search, final or repeat."""
+    return trials[(trials["run"] == run) & (trials["role"] == role)]
+
+
+def censored_median(values: pd.Series) -> Estimate:
+    """Return the median of steps where null means more than could be waited for.
+
+    With less than half of them null the median is known all the same; so is its interval but for
+    an end that falls on the nulls, which is null.
+    """
+    steps = values.to_numpy(dtype=float, na_value=np.inf)
+    top = steps[np.isfinite(steps)].max(initial=0)
+    value, low, high, _ = median(np.minimum(steps, (top or 1) * BEYOND))
+    value, low, high = (None if end is None or end > top else end for end in (value, low, high))
+    return Estimate(value, low, high, len(steps))
+
+
+def batch_medians(trials: pd.DataFrame, run: str) -> dict[int, float]:
+    """Return the median steps to the goal of a run's repeats by batch size, the known ones."""
+    repeats = of_role(trials, run, "repeat").groupby("global_batch")["steps_to_goal"]
+    medians = {int(known(batch)): censored_median(steps).value for batch, steps in repeats}
+    return {batch: steps for batch, steps in medians.items() if steps is not None}
+
+
+def at_border(lr: float, momentum: float, space: dict[str, Any]) -> bool:
+    """Return whether a point lies in the outer tenth of the search space, on logarithmic axes.
+
+    The end of the space at no momentum is none of it: there is nothing beyond.
+    """
+    low, high = np.log([space["effective_lr_low"], space["effective_lr_high"]])
+    place = (np.log(lr / (1 - momentum)) - low) / (high - low)
+    outside = place < BORDER_SHARE or place > 1 - BORDER_SHARE
+    if momentum > 0:
+        outside |= np.log(1 - momentum) < np.log(space["momentum_rest_low"]) * (1 - BORDER_SHARE)
+    return bool(outside)
+
+
+def _regime(b_crit: float | None, batch: int) -> str | None:
+    if b_crit is None:
+        return None
+    slope = log_slope(b_crit, float(batch))
+    if slope <= PERFECT_SLOPE:
+        return "perfect scaling"
+    return "diminishing returns" if slope < MAXIMAL_SLOPE else "maximal data parallelism"
+
+
+def _of_repeats(
+    repeats: pd.DataFrame, evaluations: pd.DataFrame, protocol: dict[str, Any], samples: int
+) -> dict[str, Any]:
+    """What the repeats of the winner at one batch size say; samples: of an epoch."""
+    if repeats.empty:
+        return {"status": "incomplete"}
+    steps = censored_median(repeats["steps_to_goal"])
+    tests = evaluations[evaluations["trial"].isin(repeats["trial"])]["test_accuracy_frac"]
+    batch, lr, momentum = repeats[["global_batch", "lr", "momentum"]].iloc[0]
+    seen = None if steps.value is None else steps.value * batch
+    return {
+        "status": "incomplete" if seen is None else "complete",
+        **interval_columns("steps_to_goal", steps),
+        "repeats": len(repeats), "repeats_reached": repeats["steps_to_goal"].notna().sum(),
+        "samples_to_goal": seen, "epochs_to_goal": seen and seen / samples,
+        "lr": lr, "momentum": momentum, "effective_lr": lr / (1 - momentum),
+        "at_border": at_border(lr, momentum, protocol),
+        **interval_columns("test_error_frac", median(1 - tests.to_numpy(dtype=float))),
+    }  # fmt: skip
+
+
+def steps_to_goal(
+    trials: pd.DataFrame, evaluations: pd.DataFrame, searches: pd.DataFrame,
+    goal_fit: pd.DataFrame, runs: pd.DataFrame,
+) -> pd.DataFrame:  # fmt: skip
+    """Return one row for each (model, optimiser, batch size).
+
+    steps_to_goal: median over the winner's repeats; status incomplete and null where half of them
+    or more, or every trial of the search, ended before the goal. perfect_scaling_steps: those of
+    the smallest batch that reached it, divided by the growth of the batch. search_steps: fewest
+    steps in the search, which flatter its winner. A run without a record is one row with its
+    status. Raises MixedMachinesError for runs of different machines.
+    """
+    b_crits = dict(zip(goal_fit["runs"], goal_fit["b_crit"], strict=True))
+    protocols = {row["run"]: row for row in searches.to_dict("records")}
+    rows: list[dict[str, Any]] = []
+    for own in search_rows(runs):
+        run, protocol = own["runs"], protocols.get(own["runs"])
+        if own["status"] != "complete" or protocol is None:
+            rows.append(own)
+            continue
+        curves = evaluations[evaluations["run"] == run]
+        for batch, of_batch in trials[trials["run"] == run].groupby("global_batch"):
+            searched = of_batch[of_batch["role"] == "search"]
+            ended = searched["status"].value_counts()
+            repeats = of_batch[of_batch["role"] == "repeat"]
+            rows.append({
+                **own, "global_batch": batch, "goal_error_frac": protocol["goal_error_frac"],
+                "step_resolution": max(1, protocol["evaluation_samples"] // batch),
+                "regime": _regime(known(b_crits.get(run)), batch),
+                "trials": len(searched), "search_steps": searched["steps_to_goal"].min(),
+                **{f"{outcome}_trials": ended.get(outcome, 0) for outcome in OUTCOMES},
+                **_of_repeats(repeats, curves, protocol, own["train_samples"]),
+            })  # fmt: skip
+    table = as_table(rows, STEPS_COLUMNS)
+    first = table.groupby("runs")["samples_to_goal"].transform("first")
+    return table.assign(perfect_scaling_steps=(first / table["global_batch"]).astype("float64"))
+
+
+def _at_budgets(curves: pd.DataFrame, samples: int) -> Iterator[dict[str, Any]]:
+    """Of each budget and batch size the best error, of all trials where they stand after it.
+
+    curves: the evaluations of a search's trials in the order of the steps; samples: of an epoch.
+    """
+    by_batch = curves.groupby("global_batch")
+    most = by_batch["step"].max()
+    for kind, largest in (("steps", most.max()), ("epochs", (most * most.index).max())):
+        for size in (one for one in BUDGETS if one <= largest):
+            for batch, own in by_batch:
+                steps = size if kind == "steps" else size // batch
+                if steps < 1:
+                    continue
+                latest = own[own["step"] <= steps].drop_duplicates("trial", keep="last")
+                yield {
+                    "kind": kind, "global_batch": batch, "steps": steps,
+                    "budget": size if kind == "steps" else size / samples,
+                    "epochs": steps * batch / samples, "trials": len(latest),
+                    "validation_error_frac": (1 - latest["validation_accuracy_frac"]).min(),
+                    "reached": (own["steps_to_goal"] <= steps).any(),
+                }  # fmt: skip
+
+
+def budget(
+    trials: pd.DataFrame, evaluations: pd.DataFrame, searches: pd.DataFrame, runs: pd.DataFrame
+) -> pd.DataFrame:
+    """Return one row for each (model, optimiser, kind and size of the budget, batch size).
+
+    kind `steps`: `budget` counts steps; `epochs`: passes over the training samples.
+    validation_error_frac: of the best trial of the search, chosen at that budget. Trials stop at
+    the goal, so an error is at most known to be below it (`reached`).
+    """
+    goals = dict(zip(searches["run"], searches["goal_error_frac"], strict=True))
+    rows: list[dict[str, Any]] = []
+    for own in search_rows(runs):
+        run = own["runs"]
+        searched = of_role(trials, run, "search")[["trial", "global_batch", "steps_to_goal"]]
+        curves = evaluations[evaluations["run"] == run].dropna(subset="validation_accuracy_frac")
+        curves = curves.merge(searched, on="trial").sort_values("step")
+        if own["status"] != "complete" or curves.empty or run not in goals:
+            rows.append(own)
+            continue
+        own["goal_error_frac"] = goals[run]
+        rows += [own | row for row in _at_budgets(curves, own["train_samples"])]
+    return as_table(rows, BUDGET_COLUMNS)

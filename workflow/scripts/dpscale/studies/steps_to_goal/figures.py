@@ -1,0 +1,188 @@
+"""Steps to the goal against the batch size, and errors at the same budget."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dpscale.figures import log_axes, style
+from dpscale.figures.registry import FigureEntry
+from dpscale.units import format_value
+
+NAMES = {"sgd": "plain SGD", "momentum": "momentum", "nesterov": "Nesterov"}
+KEY = ["model", "optimizer"]
+STEPS = ["steps_to_goal", "steps_to_goal_low", "steps_to_goal_high"]
+FIT = ["s_min", "b_crit", "b_crit_low", "b_crit_high", "perfect_end", "maximal_start"]
+BUDGETS = {"epochs": "Equal epochs", "steps": "Equal steps"}
+MOST_BUDGETS = 4
+MOST_TICKS = 6
+
+
+def draw_steps(steps_to_goal: pd.DataFrame, goal_fit: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Return the figure, a panel for each network and optimiser, and a frame of what it shows."""
+    shown = [*KEY, "global_batch", *STEPS, "perfect_scaling_steps", "regime"]
+    known = steps_to_goal.loc[steps_to_goal.steps_to_goal.notna(), shown]
+    drawn = known.merge(goal_fit[[*KEY, *FIT]], on=KEY, how="left").astype({"global_batch": int})
+    drawn["fitted_steps"] = drawn.s_min * (1 + drawn.b_crit / drawn.global_batch)
+    models = list(drawn.groupby("model", sort=False))
+    columns = max((own.optimizer.nunique() for _, own in models), default=1)
+    rows = max(1, len(models))
+    figure, grid = style.panels(rows, columns, height_in=0.6 + 2.3 * rows)
+    if drawn.empty:
+        style.note(grid[0], "not measured yet")
+        return figure, drawn
+    for row, (model, of_model) in enumerate(models):
+        free = iter(grid[row * columns : (row + 1) * columns])
+        for optimizer, own in of_model.groupby("optimizer", sort=False):
+            axes = next(free)
+            axes.set_title(f"{model}, {NAMES[str(optimizer)]}")
+            _steps_panel(axes, own, of_model)
+        for axes in free:
+            axes.set_visible(False)
+        grid[row * columns].set_ylabel("steps to the goal")
+    style.legend_above(figure, *grid, columns=4)
+    return figure, drawn
+
+
+def _steps_panel(axes: Axes, own: pd.DataFrame, of_model: pd.DataFrame) -> None:
+    batches, first, blue = own.global_batch, own.iloc[0], style.colour_of(0)
+    axes.plot(
+        batches, own.perfect_scaling_steps, color=style.INK, linestyle="--", linewidth=0.9,
+        label="perfect scaling",
+    )  # fmt: skip
+    if pd.notna(first.b_crit):
+        curve = np.geomspace(batches.min(), batches.max(), 60)
+        fitted = first.s_min * (1 + first.b_crit / curve)
+        axes.plot(curve, fitted, color=style.colour_of(1), linewidth=1.3, label="fit")
+        for end in (first.perfect_end, first.maximal_start):
+            axes.axvline(
+                end, color=style.INK, linestyle=":", linewidth=0.9, label="ends of the regimes"
+            )
+    axes.plot(
+        batches, own.steps_to_goal, color=blue, marker=style.marker_of(0), linestyle="none",
+        label="measured",
+    )  # fmt: skip
+    axes.vlines(batches, own.steps_to_goal_low, own.steps_to_goal_high, color=blue, linewidth=1.2)
+    shown = of_model[STEPS]
+    log_axes.log_ticks(axes.yaxis, shown.min().min() / 2, shown.max().max() * 1.4, "count")
+    _batch_axis(axes, sorted(of_model.global_batch.unique()))
+
+
+def alt_steps(drawn: pd.DataFrame) -> str:
+    """Return the figure of the steps in words."""
+    if drawn.empty:
+        return "Steps to the goal: nothing measured yet."
+    parts = []
+    for (model, optimizer), own in drawn.groupby(KEY, sort=False):
+        first, last = own.iloc[0], own.iloc[-1]
+        bend = format_value(first.b_crit, "count") if pd.notna(first.b_crit) else "unknown"
+        parts.append(
+            f"{model} with {NAMES[optimizer]}: "
+            f"{format_value(first.steps_to_goal, 'count')} steps at B = {first.global_batch}, "
+            f"{format_value(last.steps_to_goal, 'count')} at B = {last.global_batch}, "
+            f"critical batch size {bend}"
+        )
+    return "Steps to the goal. " + "; ".join(parts) + "."
+
+
+def draw_budget(budget: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Return the figure, a row for each network, and a frame of what it shows."""
+    drawn = _telling(budget)
+    models = list(drawn.groupby("model", sort=False))
+    rows = max(1, len(models))
+    figure, grid = style.panels(rows, 2, height_in=0.6 + 2.6 * rows)
+    if drawn.empty:
+        for axes in grid:
+            style.note(axes, "not measured yet")
+    for row, (model, of_model) in enumerate(models):
+        for axes, (kind, title) in zip(grid[2 * row : 2 * row + 2], BUDGETS.items(), strict=True):
+            own = of_model[of_model.kind == kind]
+            axes.set_title(f"{title}: {model}, {NAMES[of_model.optimizer.iloc[0]]}")
+            if own.empty:
+                style.note(axes, "no budget that only some batch sizes meet")
+            else:
+                _budget_panel(axes, own, kind)
+        grid[2 * row].set_ylabel("validation error (%), log scale")
+    return figure, drawn
+
+
+def _telling(budget: pd.DataFrame) -> pd.DataFrame:
+    """The first optimiser of each network, at budgets that tell its batch sizes apart."""
+    shown = [*KEY, "kind", "budget", "global_batch", "validation_error_frac", "goal_error_frac"]
+    rows = budget.loc[budget.validation_error_frac.notna(), [*shown, "reached"]]
+    rows = rows.astype({"global_batch": int})
+    rows = rows[rows.optimizer == rows.groupby("model").optimizer.transform("first")]
+    reached = rows.groupby(["model", "kind", "budget"]).reached
+    rows = rows[reached.transform("any") & ~reached.transform("all")]
+    rank = rows.groupby(["model", "kind"]).budget.rank(method="dense", ascending=False)
+    return rows[rank <= MOST_BUDGETS].reset_index(drop=True)
+
+
+def _budget_panel(axes: Axes, own: pd.DataFrame, kind: str) -> None:
+    for index, (size, line) in enumerate(own.groupby("budget")):
+        colour, marker = style.colour_of(index), style.marker_of(index)
+        errors = 100 * line.validation_error_frac.where(~line.reached, line.goal_error_frac)
+        axes.plot(line.global_batch, errors, color=colour, label=_budget_name(size, kind))
+        for chosen, face in ((~line.reached, colour), (line.reached, "none")):
+            axes.plot(
+                line.global_batch[chosen], errors[chosen], color=colour, marker=marker,
+                linestyle="none", markerfacecolor=face,
+            )  # fmt: skip
+    goal = 100 * own.goal_error_frac.iloc[0]
+    axes.axhline(goal, color=style.INK, linestyle="--", linewidth=0.9, label="goal")
+    axes.set_yscale("log")
+    low, high = goal / 1.4, 100.0
+    axes.set_ylim(low, high * (high / low) ** 0.35)  # the top is the legend's
+    ticks = [tick for tick in (1, 2, 5, 10, 20, 50, 100) if low <= tick <= high]
+    axes.set_yticks(ticks, [str(tick) for tick in ticks])
+    _batch_axis(axes, sorted(own.global_batch.unique()))
+    axes.legend(loc="upper left", ncols=2, fontsize=7.5)
+
+
+def alt_budget(drawn: pd.DataFrame) -> str:
+    """Return the figure of the budgets in words."""
+    if drawn.empty:
+        return "Error at equal budgets: nothing measured yet."
+    parts = []
+    for (model, kind, size), own in drawn.groupby(["model", "kind", "budget"], sort=False):
+        batches = own[own.reached].global_batch
+        parts.append(
+            f"{model}, {_budget_name(size, kind)}: the goal reached with "
+            f"B = {batches.min()} to {batches.max()}"
+        )
+    return "Best validation error at equal budgets. " + "; ".join(parts) + "."
+
+
+def _budget_name(size: float, kind: str) -> str:
+    text = format_value(size, "count" if kind == "steps" else "number")
+    return f"{text} {kind if size != 1 else kind[:-1]}"
+
+
+def _batch_axis(axes: Axes, batches: list[int]) -> None:
+    """Make the horizontal axis one of batch sizes, each a step to the right."""
+    axes.set_xscale("log", base=2)
+    ticks = batches[:: -(-len(batches) // MOST_TICKS)]
+    axes.set_xticks(ticks, [str(batch) for batch in ticks])
+    axes.minorticks_off()
+    axes.set(xlim=(batches[0] / 1.5, batches[-1] * 1.5), xlabel="batch size B")
+
+
+FIGURES = {
+    "steps_to_goal": FigureEntry(
+        draw_steps,
+        ("steps_to_goal", "goal_fit"),
+        "Steps to the goal error against the batch size",
+        "Medians of the winner's repeats with 95% intervals, both axes logarithmic. Perfect "
+        "scaling starts at the smallest batch; between the dotted lines lie diminishing returns, "
+        "to the left perfect scaling, to the right maximal data parallelism.",
+        alt_steps,
+    ),
+    "budget": FigureEntry(
+        draw_budget,
+        ("budget",),
+        "The same budget, read in epochs and in steps",
+        "Error of the best trial of each batch size's search. Hollow: that trial reached the goal "
+        "within the budget and stopped there.",
+        alt_budget,
+    ),
+}

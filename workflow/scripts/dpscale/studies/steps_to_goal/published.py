@@ -1,0 +1,68 @@
+"""What was published on steps to a goal against the batch size, beside what was measured.
+
+Shallue, Lee, Antognini, Sohl-Dickstein, Frostig and Dahl, Measuring the Effects of Data
+Parallelism on Neural Network Training, JMLR 20(112), 2019, arXiv:1811.03600; McCandlish, Kaplan,
+Amodei et al., An Empirical Model of Large-Batch Training, 2018, arXiv:1812.06162. The sizes depend
+on network, data and goal, and are not compared; the claims are.
+"""
+
+from typing import Literal, NamedTuple
+
+import pandas as pd
+
+from dpscale.derive.columns import Columns, as_table, texts
+from dpscale.derive.published import CLAIM_COLUMNS, Rule, claim_row
+from dpscale.derive.statistics import estimate_of
+
+KEYS = ("model", "optimizer", "other_model", "other_optimizer")
+COLUMNS: Columns = texts(" ".join(KEYS)) | CLAIM_COLUMNS
+
+
+class Claim(NamedTuple):
+    """A published claim: of each fit, or of each contrast of a kind; of which column, and what."""
+
+    of: Literal["fit", "optimizer", "model"]
+    column: str
+    rule: Rule
+    published: float
+    margin: float | None
+    source: str
+
+
+CLAIMS = {
+    "small": Claim("fit", "small_slope", "near", -1.0, 0.2, "Shallue et al. 2019, section 4.1"),
+    "large": Claim("fit", "large_slope", "up to", 0.0, 0.2, "Shallue et al. 2019, section 4.1"),
+    "extends": Claim(
+        "optimizer", "b_crit_ratio", "above", 1.0, None, "Shallue et al. 2019, section 4.4"
+    ),
+    "matches": Claim(
+        "optimizer", "small_steps_ratio", "magnitude", 1.0, 1.5, "Shallue et al. 2019, section 4.4"
+    ),
+    "networks": Claim(
+        "model", "b_crit_ratio", "apart", 1.0, 1.25, "Shallue et al. 2019, section 4.3"
+    ),
+    "noise": Claim(
+        "fit", "noise_over_b_crit", "magnitude", 1.0, 10.0, "McCandlish et al. 2018, section 3"
+    ),
+}
+
+
+def published_steps_to_goal(goal_fit: pd.DataFrame, goal_contrasts: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each (claim, search or pair of searches): measured, published, verdict.
+
+    reason: the status of a fit or contrast that is not complete, where it leaves no interval.
+    """
+    fits = goal_fit.assign(contrast="fit").to_dict("records")
+    rows = []
+    for name, claim in CLAIMS.items():
+        for row in [*fits, *goal_contrasts.to_dict("records")]:
+            if row["contrast"] != claim.of:
+                continue
+            measured = estimate_of(row, claim.column)
+            unknown = row["status"] != "complete" and None in measured
+            rows.append(claim_row(
+                name, claim.rule, published=claim.published, margin=claim.margin,
+                source=claim.source, measured=measured, reason=row["status"] if unknown else None,
+                runs=row["runs"], **{key: row[key] for key in KEYS if key in row},
+            ))  # fmt: skip
+    return as_table(rows, COLUMNS)

@@ -1,1 +1,0 @@
-"""Trainings of the studies of large batches, one module a kind of run."""
