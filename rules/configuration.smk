@@ -73,5 +73,7 @@ def modules(*parts):
     """The library modules that an analysis rule uses: an edit of one makes its tables anew."""
     library = Path(workflow.basedir, "workflow/scripts/dpscale")
     found = [path for part in parts for path in library.glob(part)]
-    files = [p for path in found for p in ([path] if path.suffix else path.rglob("*.py"))]
+    files = [
+        p for path in found for p in ([path] if path.suffix else path.rglob("*.py"))
+    ]
     return sorted(str(p.relative_to(workflow.basedir)) for p in files)

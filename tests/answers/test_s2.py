@@ -203,7 +203,7 @@ def test_an_error_links_to_its_own_runs_and_a_difference_to_both() -> None:
     values = answered().values
     name = study.name_of(study.LARGE)
     assert values["test_error_frac_linear_gradual_zero_gamma_kn256"].runs == [name]
-    assert values["difference_frac_gradual_none"].runs == [
+    assert values["difference_frac_gradual_warm_up_against_none"].runs == [
         name, study.name_of(NO_WARMUP),
     ]  # fmt: skip
 

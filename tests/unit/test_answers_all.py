@@ -10,14 +10,10 @@ import pytest
 from builders import Tables, derived_lab, empty_lab, full_lab
 from dpscale.reporting.answer import Answer, Value, dump_answers, load_answers
 from dpscale.reporting.summary import load_highlight
-from dpscale.studies import answer_all, derived_of, summary
+from dpscale.studies import answer_all, derived_of, question_ids, summary
 from script_calls import Ended, call
 
-IDS = [
-    *("Q1", "Q2", "Q3.1", "Q3.2", "Q4.1", "Q4.2", "Q5", "Q6", "Q7"),
-    *("H1", "H2", "H3", "H4", "H5", "H6"),
-    *("S1", "S2", "S3", "S4"),
-]
+IDS = question_ids()
 
 
 @cache
@@ -51,10 +47,11 @@ def test_all_questions_are_answered_in_the_order_of_the_lab():
 
 
 @pytest.mark.parametrize("question", IDS)
-def test_every_answer_has_prose_a_formula_a_table_a_figure_and_a_reference(question):
+def test_every_answer_has_prose_and_a_table(question):
     one = answer(question)
-    assert len(one.paragraphs) >= 3
-    assert min(map(len, [one.formula, one.tables, one.figures, one.references])) >= 1
+    assert one.sentence
+    assert one.paragraphs
+    assert one.tables
     assert one.missing == []
 
 

@@ -12,12 +12,9 @@ import pytest
 from checkouts import CONFIG, Checkout, records, snakemake
 
 from dpscale.records import read_record
+from dpscale.studies import question_ids
 
-QUESTIONS = [
-    *("Q1", "Q2", "Q3.1", "Q3.2", "Q4.1", "Q4.2", "Q5", "Q6", "Q7"),
-    *("H1", "H2", "H3", "H4", "H5", "H6"),
-    *("S1", "S2", "S3", "S4"),
-]
+QUESTIONS = question_ids()
 ANALYSIS = {"gather", "derive", "draw", "answer", "render_html", "render_pdf", "all"}
 EPOCH = 646  # images that 0.55 of 1,437 leave to train on
 SPLIT = ["exposed_s", "overhead_s", "contention_s"]

@@ -83,15 +83,12 @@ class Inputs:
     tidy: Mapping[str, pd.DataFrame]
 
     def rows(self, name: str, **cell: object) -> list[Row]:
-        """Return the rows of a derived table in which each named column has the given value.
-
-        A table that does not exist has no rows.
-        """
-        return _matching(self.derived.get(name), cell)
+        """Return the rows of a derived table in which each named column has the given value."""
+        return _matching(self.derived, name, cell)
 
     def tidy_rows(self, name: str, **cell: object) -> list[Row]:
         """Return the rows of a tidy table in which each named column has the given value."""
-        return _matching(self.tidy.get(name), cell)
+        return _matching(self.tidy, name, cell)
 
     def runs(self, **cell: object) -> list[str]:
         """Return the names of the runs whose columns in `runs` have the given values."""
@@ -108,9 +105,12 @@ class Inputs:
         return sum(time["run"] in own for time in times) or None
 
 
-def _matching(frame: pd.DataFrame | None, cell: Mapping[str, object]) -> list[Row]:
-    if frame is None or not set(cell) <= set(frame.columns):
-        return []
+def _matching(
+    tables: Mapping[str, pd.DataFrame], name: str, cell: Mapping[str, object]
+) -> list[Row]:
+    if name not in list(tables):  # `in` alone would make the table, and hide what fails there
+        raise KeyError(f"no table is named {name}; there are {', '.join(tables)}")
+    frame = tables[name]
     for key, value in cell.items():
         frame = frame[frame[key] == value]
     return rows_of(frame)

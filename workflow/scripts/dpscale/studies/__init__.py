@@ -136,6 +136,8 @@ def questions() -> dict[str, "Question"]:
     """Return the questions by id, in the order of the report."""
     asked = chain.from_iterable(one.part("answers", "QUESTIONS") for one in studies())
     by_id = {question.id: question for question in asked}
+    if absent := [name for name in question_ids() if name not in by_id]:
+        raise KeyError(f"declared and in no answers.QUESTIONS: {', '.join(absent)}")
     return {name: by_id[name] for name in question_ids()}
 
 
@@ -161,9 +163,10 @@ def answer_one(question: str, inputs: "Inputs") -> "Answer":
 
     found = questions()[question](inputs)
     study = next(one for one in studies() if question in one.questions)
-    needed = study.runs or study.name
+    needed = study.runs or (study.name,)
     planned = {row["study"] for row in inputs.tidy_rows("runs")}
-    return withheld(found, needed) if found.missing and needed not in planned else found
+    left_out = found.missing and planned.isdisjoint(needed)
+    return withheld(found, " or ".join(needed)) if left_out else found
 
 
 def answer_all(

@@ -17,8 +17,9 @@ class Study:
     its own (a list of its records each); derived, figures, questions: names of what the folder's
     `derive.TABLES`, `figures.FIGURES` and `answers.QUESTIONS` hold. `config.SECTIONS` and
     `plan.PLANS` are by section of the configuration, `plan.CONFIGURED` by tidy table: the section
-    that gives its rows, and the function that makes them. runs: what its questions cannot be
-    answered without, by the study in a run's spec; empty: the study's own name.
+    that gives its rows, and the function that makes them. runs: the studies (as runs name them)
+    of which a configuration has to plan one, or its questions are left out; a study without runs of
+    its own names those that it reads.
     """
 
     name: str
@@ -27,7 +28,7 @@ class Study:
     derived: tuple[str, ...] = ()
     figures: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
-    runs: str = ""
+    runs: tuple[str, ...] = ()
 
     def part(self, part: str, name: str) -> Any:
         """Return what a module of the folder holds under a name; nothing where there is none."""

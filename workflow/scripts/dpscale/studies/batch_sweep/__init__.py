@@ -7,5 +7,5 @@ STUDY = Study(
     derived=("sweep", "boundary"),
     figures=("batch_sweep",),
     questions=("Q1",),
-    runs="sweep",
+    runs=("sweep",),
 )

@@ -17,5 +17,5 @@ STUDY = Study(
     ),
     figures=("communication", "step_split", "link_fit", "what_if", "compression", "bandwidth"),
     questions=("Q3.1", "Q3.2"),
-    runs="scaling",
+    runs=("scaling",),
 )
