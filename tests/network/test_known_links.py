@@ -40,7 +40,11 @@ def check(rig: Rig, found: dict[str, Any], workers: int, payload_bytes: int) -> 
     assert found["busbw_bytes_per_s"] == pytest.approx(moved / found["allreduce_s"])
     assert found["busbw_bytes_per_s_low"] <= found["busbw_bytes_per_s"]
     assert found["interface_bytes"] == pytest.approx(2 * (workers - 1) * payload_bytes, rel=0.01)
-    assert found["busbw_bytes_per_s"] == pytest.approx(tcp_ceiling(rig), rel=0.05)
+    # A busy machine holds up some repeats and speeds up none, so the fast end of the interval has
+    # to reach the rate, and the slow end may lie anywhere.
+    ceiling = tcp_ceiling(rig)
+    assert found["busbw_bytes_per_s_high"] == pytest.approx(ceiling, rel=0.05)
+    assert found["busbw_bytes_per_s"] <= 1.05 * ceiling
 
 
 @pytest.mark.parametrize(
