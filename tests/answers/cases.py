@@ -128,6 +128,11 @@ def plain(text: str) -> str:
     return texts.plain(text).replace("\u00a0", " ").replace("\u202f", " ")
 
 
+def figures(answer: Answer) -> list[str]:
+    """Names of the figures that an answer shows."""
+    return [figure.name for figure in answer.figures]
+
+
 def text_of(answer: Answer) -> str:
     """What an answer says, with plain spaces: its tables after its text, row by row."""
     tables = [
@@ -145,6 +150,7 @@ def failures(case: Case, text: str) -> list[str]:
 
 def check(question: str, case: Case) -> None:
     """Fail where the answer to a question is not as the case has it."""
+    assert case.says or case.never, f"the case {case.name!r} cannot fail"
     text = said(question, case)
     assert not failures(case, text), text
     # An empty line where a template says nothing would part a paragraph.

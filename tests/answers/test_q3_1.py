@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from builders import derived_lab
-from cases import Case, Edit, around, check, only, where
+from cases import Case, Edit, around, check, figures, only, where
 from dpscale.reporting.answer import Answer, Table, Value
 from dpscale.studies import answer_one
 
@@ -226,7 +226,7 @@ def test_the_subtraction_is_a_value_and_has_no_share_where_it_is_negative() -> N
 
 def test_without_the_arms_there_is_one_table_and_one_figure() -> None:
     answer = _answer(direct=False)
-    assert (answer.missing, answer.figures, len(answer.tables)) == ([], ["communication"], 1)
+    assert (answer.missing, figures(answer), len(answer.tables)) == ([], ["communication"], 1)
 
 
 def test_four_estimates_and_the_split_stand_in_tables_of_every_cell() -> None:
@@ -236,7 +236,7 @@ def test_four_estimates_and_the_split_stand_in_tables_of_every_cell() -> None:
         "subtraction_s", "exposed_s", "span_s", "buckets_s"]  # fmt: skip
     assert [len(table.rows) for table in (estimates, split)] == [6, 6]
     assert all(estimates.runs)
-    assert answer.figures == ["communication", "step_split"]
+    assert figures(answer) == ["communication", "step_split"]
     assert len(_table(answer, "than the fit has seen").rows) == 3
 
 

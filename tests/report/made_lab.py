@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from dpscale.reporting import texts
-from dpscale.reporting.answer import LEFT_OUT, Answer, Column, Table, Value
+from dpscale.reporting.answer import LEFT_OUT, Answer, Column, Figure, Table, Value
 from dpscale.reporting.report import Report
 from dpscale.studies import question_ids
 
@@ -21,7 +21,7 @@ HEAD = {
 }
 SVG = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="100" height="40" viewBox="0 0 100 40" '
-    'role="img" data-caption="A caption."><title>A title</title><desc>Words of {name}</desc>'
+    'role="img"><desc>Words of {name}</desc>'
     '<path id="{name}-a" d="M0 0L100 40" stroke="currentColor"/></svg>'
 )
 RING = r"t \ge \frac{2(N-1)}{N} \cdot \frac{X \cdot \mathrm{itemsize}}{\beta}"
@@ -151,7 +151,10 @@ def answer(identifier: str, *, missing: tuple[str, ...] = (), text: str = TEXT) 
             "efficiency_n2_b32": Value(value=0.617, unit="fraction", runs=["scaling-n2-b32"]),
         },
         tables=[timing_table()],
-        figures=FIGURES.get(identifier, []),
+        figures=[
+            Figure(name=name, title="A title", caption="A caption.")
+            for name in FIGURES.get(identifier, [])
+        ],
         references=[
             "P. Patarasuk and X. Yuan, Bandwidth optimal all-reduce algorithms, J. "
             "Parallel Distrib. Comput. 69 (2009) 117-124, doi:10.1016/j.jpdc.2008.09.002."

@@ -18,7 +18,15 @@ from made_lab import (
 )
 from markupsafe import Markup
 
-from dpscale.reporting.answer import Answer, Column, Table, Value, dump_answers, load_answers
+from dpscale.reporting.answer import (
+    Answer,
+    Column,
+    Figure,
+    Table,
+    Value,
+    dump_answers,
+    load_answers,
+)
 from dpscale.reporting.formula import FormulaError, as_image, as_mathml, with_formulas
 from dpscale.reporting.html import write_html
 from dpscale.reporting.render import render_report
@@ -108,7 +116,9 @@ def test_a_name_that_a_template_does_not_get_is_an_error(make_report, tmp_path):
 
 
 def test_a_missing_figure_is_an_error(make_report):
-    changed = answer("Q1").model_copy(update={"figures": ["nowhere"]})
+    changed = answer("Q1").model_copy(
+        update={"figures": [Figure(name="nowhere", title="T", caption="C.")]}
+    )
     with pytest.raises(FileNotFoundError, match=r"nowhere\.svg"):
         make_report(answers=[changed, *lab_answers()[1:]])
 

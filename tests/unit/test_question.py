@@ -5,7 +5,7 @@ import pytest
 from jinja2 import ChoiceLoader, DictLoader, UndefinedError
 
 from dpscale.reporting import texts, words
-from dpscale.reporting.answer import Value
+from dpscale.reporting.answer import Figure, Value
 from dpscale.reporting.inputs import Inputs, Row
 from dpscale.reporting.question import Facts, Question, table_of
 
@@ -13,6 +13,7 @@ TEMPLATE = """
 {% macro question() %}How   fast?{% endmacro %}
 {% macro tables() %}{{ table("Times.", rows, {"workers": "N", "epoch_s": "Epoch", "pace": ("Pace",
 {"above": "slow"})}) }}{% endmacro %}
+{% macro figures() %}{{ figure("a", "Times", "Of an epoch.") }}{% endmacro %}
 {% macro sentence() %}
 An epoch takes {% for row in rows %}
 {{ row.epoch_s | bare }}{{ loop | comma }}
@@ -40,11 +41,11 @@ ROWS = [
 def written(monkeypatch):
     """Makes a question of a template and some facts, and answers it."""
 
-    def answer(facts, template=TEMPLATE):
+    def answer(facts, template=TEMPLATE, **of_the_question):
         made = words.environment()
         made = made.overlay(loader=ChoiceLoader([DictLoader({"X.j2": template}), made.loader]))
         monkeypatch.setattr(words, "environment", lambda: made)
-        return Question("X", lambda _: facts)(Inputs({}, {}))
+        return Question("X", lambda _: facts, **of_the_question)(Inputs({}, {}))
 
     return answer
 
@@ -65,6 +66,7 @@ def test_words_numbers_and_tables_come_from_the_template(written):
         value=2.0, unit="s", low=1.0, high=4.0, n=5, runs=["run-2"]
     )
     assert [row["pace"] for row in table.rows] == ["slow", "slow"]
+    assert answer.figures == [Figure(name="a", title="Times", caption="Of an epoch.")]
 
 
 @pytest.mark.parametrize("given", ["rows.nowhere", "rows[0].nowhere", "nowhere"])
@@ -74,12 +76,10 @@ def test_a_column_or_a_fact_that_is_not_there_is_an_error(written, given):
         written(Facts(said={"rows": ROWS}), template)
 
 
-def test_facts_add_figures_formulas_and_works_to_those_of_the_question():
-    asked = Question("Q3.2", lambda _: Facts(), figures=["a"], formula=["x"], references=["A"])
-    template = words.environment().from_string(TEMPLATE)
-    facts = Facts(said={"rows": ROWS}, figures=["b"], formula=["y"], references=["B"])
-    answer = asked.worded(facts, template)
-    assert (answer.figures, answer.formula) == (["a", "b"], ["x", "y"])
+def test_facts_add_formulas_and_works_to_those_of_the_question(written):
+    facts = Facts(said={"rows": ROWS}, formula=["y"], references=["B"])
+    answer = written(facts, formula=["x"], references=["A"])
+    assert answer.formula == ["x", "y"]
     assert answer.references == ["A", "B"]
 
 

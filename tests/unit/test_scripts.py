@@ -22,10 +22,7 @@ from dpscale.studies import answer_all, planned_runs, read_config
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "workflow/scripts"
-SVG = (
-    '<svg xmlns="http://www.w3.org/2000/svg" data-caption="A caption."><title>A title</title>'
-    "<desc>Words</desc></svg>\n"
-)
+SVG = '<svg xmlns="http://www.w3.org/2000/svg"><desc>Words</desc></svg>\n'
 CONFIG = read_config(ROOT / "config/config.yaml")
 LARGEST = next(
     spec.model_dump(mode="json")
@@ -48,7 +45,7 @@ def whole(tmp_path_factory) -> Path:
         table.to_csv(folder / f"derived/{name}.csv", index=False)
     answers = answer_all(derived_lab(), full_lab())
     (folder / "answers.json").write_text(json.dumps(dump_answers(answers)), encoding="utf-8")
-    for name in {name for answer in answers for name in answer.figures}:
+    for name in {figure.name for answer in answers for figure in answer.figures}:
         (folder / f"figures/{name}.svg").write_text(SVG, encoding="utf-8")
     return folder
 

@@ -1,8 +1,10 @@
-"""A figure: what draws it, from which derived tables, and its words."""
+"""A figure: what draws it, from which derived tables, and what it says to who cannot see it.
+
+Its title and caption stand in the template of its question."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import escape
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -13,12 +15,11 @@ from dpscale.figures.svg import to_svg
 
 @dataclass(frozen=True)
 class FigureEntry:
-    """A figure: `draw` takes the derived tables named in `inputs`, in that order."""
+    """A figure: `draw` takes the derived tables named in `inputs`, in that order; `alt` says what
+    its frame shows."""
 
     draw: Callable[..., tuple[Figure, pd.DataFrame]]
     inputs: tuple[str, ...]
-    title: str
-    caption: str
     alt: Callable[[pd.DataFrame], str]
 
     def of(self, tables: Mapping[str, pd.DataFrame]) -> tuple[Figure, pd.DataFrame]:
@@ -44,11 +45,10 @@ def draw_figure(
 ) -> tuple[str, pd.DataFrame]:
     """Return the SVG text of a figure and the frame of exactly what it shows.
 
-    The SVG names itself: `<title>`, `<desc>` (alternative text) and `data-caption`.
+    The SVG's `<desc>` is its alternative text.
     """
     with house_style():
         figure, drawn = entry.of(tables)
         svg = to_svg(figure, name)
     head, rest = svg.split(">", 1)
-    words = f"<title>{escape(entry.title)}</title><desc>{escape(entry.alt(drawn))}</desc>"
-    return f'{head} role="img" data-caption={quoteattr(entry.caption)}>{words}{rest}', drawn
+    return f'{head} role="img"><desc>{escape(entry.alt(drawn))}</desc>{rest}', drawn

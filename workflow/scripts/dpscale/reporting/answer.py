@@ -85,6 +85,14 @@ class Table(_Frozen):
         return self
 
 
+class Figure(_Frozen):
+    """A figure of the report: its name in a study's `FIGURES`, and its words."""
+
+    name: str
+    title: str
+    caption: str
+
+
 class Answer(_Frozen):
     """One question of the report and its answer.
 
@@ -102,7 +110,7 @@ class Answer(_Frozen):
     formula: list[str] = Field(default_factory=list, description="displayed formulas, TeX")
     values: dict[str, Value] = Field(default_factory=dict)
     tables: list[Table] = Field(default_factory=list)
-    figures: list[str] = Field(default_factory=list, description="names in figures.FIGURES")
+    figures: list[Figure] = Field(default_factory=list)
     references: list[str] = Field(default_factory=list, description="plain text, DOI included")
     missing: list[str] = Field(default_factory=list, description="cells that lack a result")
 

@@ -5,10 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from jinja2 import Template
-
 from dpscale.reporting import texts, words
-from dpscale.reporting.answer import LEFT_OUT, Answer, Cell, Column, Table, Value
+from dpscale.reporting.answer import LEFT_OUT, Answer, Cell, Column, Figure, Table, Value
 from dpscale.reporting.inputs import Inputs, Row, unit_of
 
 # title; with it a unit (empty: none), the words for what the column holds, or a macro of the row
@@ -22,14 +20,13 @@ class Facts:
     """What is known for an answer.
 
     missing: a line for each cell without a result; values: the numbers of answers.json; said: what
-    the template speaks of, by name (where something is missing, what its tables need); figures,
+    the template speaks of, by name (where something is missing, what its tables and figures need);
     formula, references: what these facts add to those of the question.
     """
 
     missing: list[str] = field(default_factory=list)
     values: dict[str, Value] = field(default_factory=dict)
     said: dict[str, Any] = field(default_factory=dict)
-    figures: Sequence[str] = ()
     formula: Sequence[str] = ()
     references: Sequence[str] = ()
 
@@ -47,15 +44,14 @@ class Effect(NamedTuple):
 @dataclass(frozen=True)
 class Question:
     """A question, whose words are in report/<id>.j2: what it asks, the sentence that answers it,
-    paragraphs, and tables.
+    paragraphs, tables and figures.
 
-    facts: finds what there is to say; figures: names in figures.FIGURES; formula: TeX; subject: of
-    the summary, and effect: what it may say of it.
+    facts: finds what there is to say; formula: TeX; subject: of the summary, and effect: what it
+    may say of it.
     """
 
     id: str
     facts: Callable[[Inputs], Facts]
-    figures: Sequence[str] = ()
     formula: Sequence[str] = ()
     references: Sequence[str] = ()
     subject: str = ""
@@ -70,19 +66,17 @@ class Question:
         said = {**facts.said, **effect.said}
         return words.squeezed(words.macros(f"{self.id}.j2", said).finding())
 
-    def worded(self, facts: Facts, template: Template | None = None) -> Answer:
-        """Return the facts in words; where a result is missing the conclusion is withheld.
-
-        template: instead of the question's own.
-        """
+    def worded(self, facts: Facts) -> Answer:
+        """Return the facts in words; where a result is missing the conclusion is withheld."""
         tables: list[Table] = []
-        given = facts.said | {"table": _collector(tables)}
-        say = words.macros(template or f"{self.id}.j2", given)
+        figures: list[Figure] = []
+        shows = {"table": _tables_into(tables), "figure": _figures_into(figures)}
+        say = words.macros(f"{self.id}.j2", facts.said | shows)
         say.tables()
+        say.figures()
         found: dict[str, Any] = {
             "id": self.id, "question": words.squeezed(say.question()), "values": facts.values,
-            "tables": tables, "figures": [*self.figures, *facts.figures],
-            "formula": [*self.formula, *facts.formula],
+            "tables": tables, "figures": figures, "formula": [*self.formula, *facts.formula],
         }  # fmt: skip
         if facts.missing:
             return withheld(Answer(sentence="", missing=facts.missing, **found))
@@ -108,7 +102,18 @@ def withheld(answer: Answer, study: str = "") -> Answer:
     return answer.model_copy(update=changes)
 
 
-def _collector(tables: list[Table]) -> Callable[..., str]:
+def _figures_into(figures: list[Figure]) -> Callable[..., str]:
+    """What a template calls to show a figure."""
+
+    def figure(name: str, title: str, caption: str) -> str:
+        """Keep a figure, and say nothing in its place."""
+        figures.append(Figure(name=name, title=title, caption=caption))
+        return ""
+
+    return figure
+
+
+def _tables_into(tables: list[Table]) -> Callable[..., str]:
     """What a template calls to show a table of rows; a table of no rows is none."""
 
     def table(

@@ -103,7 +103,7 @@ def _sections(report: Report, sources: Sources, *, image: bool) -> dict[str, Ans
 
 def _first_places(sections: dict[str, AnswerView]) -> dict[str, int]:
     """Number of each figure, in the order in which the report first shows them."""
-    names = dict.fromkeys(name for section in sections.values() for name in section.figures)
+    names = dict.fromkeys(one.name for section in sections.values() for one in section.figures)
     return {name: number for number, name in enumerate(names, start=1)}
 
 
@@ -111,8 +111,8 @@ def _first_use(sections: dict[str, AnswerView]) -> dict[str, str]:
     """The section that shows a figure; the others point to it."""
     places: dict[str, str] = {}
     for section in sections.values():
-        for name in section.figures:
-            places.setdefault(name, section.id)
+        for figure in section.figures:
+            places.setdefault(figure.name, section.id)
     return places
 
 

@@ -117,7 +117,7 @@ def read_report(
     parts = _planned(questions, found)
     chosen = {question: found[question] for part in parts for question in part.questions}
     audited = {a.id: a for a in (audit_section(p, n) for n, p in enumerate(audits, start=1))}
-    names = [name for answer in chosen.values() for name in answer.figures]
+    names = [figure.name for answer in chosen.values() for figure in answer.figures]
     runs = pd.read_parquet(tables / "runs.parquet")
     finished_at = _newest(runs)
     provenance = _provenance(tables)

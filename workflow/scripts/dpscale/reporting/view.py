@@ -8,7 +8,7 @@ from itertools import islice
 from markupsafe import Markup
 
 from dpscale.reporting import links, texts
-from dpscale.reporting.answer import Answer
+from dpscale.reporting.answer import Answer, Figure
 from dpscale.reporting.formula import as_image, as_mathml, with_formulas
 from dpscale.reporting.links import reference
 from dpscale.reporting.sources import Sources
@@ -29,7 +29,7 @@ class AnswerView:
     paragraphs: list[Markup]
     formulas: list[Markup]
     tables: list[TableView]
-    figures: list[str]
+    figures: list[Figure]
     values: list[tuple[str, Shown]]
     more_values: int
     references: list[Markup]

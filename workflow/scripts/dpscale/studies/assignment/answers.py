@@ -303,14 +303,12 @@ QUESTIONS = [
     Question(
         "H1",
         facts_h1,
-        figures=["assignment_utilisation"],
         formula=[r"u = \frac{\text{time in which the device works}}{\text{wall time}}"],
         references=[NVML],
     ),
     Question(
         "H2",
         facts_h2,
-        figures=["assignment_time"],
         formula=[
             r"\text{steps} = \text{epochs} \cdot \left\lfloor \frac{D}{B} \right\rfloor, \qquad "
             r"B = N b"
@@ -320,7 +318,6 @@ QUESTIONS = [
     Question(
         "H3",
         facts_h3,
-        figures=["assignment_time", "assignment_accuracy"],
         formula=[
             r"\text{speed-up} = \frac{T_1}{T_N}, \qquad "
             r"\text{scaling efficiency} = \frac{T_1}{N \, T_N}"
@@ -331,7 +328,6 @@ QUESTIONS = [
     Question(
         "H4",
         facts_h4,
-        figures=["assignment_split"],
         formula=[
             r"T_N = T_{\text{load}} + T_{\text{copy}} + T_{\text{sharing}} + "
             r"T_{\text{stragglers}} + T_{\text{overhead}} + T_{\text{exposed}} + T_{\text{compute}}"
@@ -341,7 +337,6 @@ QUESTIONS = [
     Question(
         "H5",
         facts_h5,
-        figures=["assignment_accuracy"],
         formula=[
             r"B = N b, \qquad \eta_{\text{linear}} = N \eta_1, \qquad "
             r"\eta_{\text{square root}} = \sqrt{N} \, \eta_1, \qquad \eta_{\text{fixed}} = \eta_1"
@@ -351,7 +346,6 @@ QUESTIONS = [
     Question(
         "H6",
         facts_h6,
-        figures=["assignment_accuracy"],
         formula=[
             r"N \le \left\lfloor \frac{D}{b \cdot \text{steps} / \text{epochs}} \right\rfloor"
         ],

@@ -285,34 +285,11 @@ def alt_accuracy(drawn: pd.DataFrame) -> str:
 
 FIGURES = {
     "assignment_utilisation": FigureEntry(
-        draw_utilisation,
-        ("assignment_utilisation", "assignment_published"),
-        "Utilisation of one worker's device against the batch size",
-        "While it trains, loading included, with 95% intervals; utilisation is the share of time "
-        "in which the device works, not how well it works.",
-        alt_utilisation,
+        draw_utilisation, ("assignment_utilisation", "assignment_published"), alt_utilisation
     ),
-    "assignment_time": FigureEntry(
-        draw_time,
-        ("assignment", "assignment_published"),
-        "Training time and scaling efficiency",
-        "Medians over the seeds, and 95% intervals of the efficiency; hollow points had more "
-        "workers than devices, and the dashed line is an efficiency of 100%.",
-        alt_time,
-    ),
-    "assignment_split": FigureEntry(
-        draw_split,
-        ("assignment_split",),
-        "Where an epoch goes on N workers",
-        "Shares of the epoch given beside each bar; a part below zero is noise and drawn left of "
-        "zero.",
-        alt_split,
-    ),
+    "assignment_time": FigureEntry(draw_time, ("assignment", "assignment_published"), alt_time),
+    "assignment_split": FigureEntry(draw_split, ("assignment_split",), alt_split),
     "assignment_accuracy": FigureEntry(
-        draw_accuracy,
-        ("assignment", "assignment_published"),
-        "Test accuracy by workers and by rule for the rate",
-        "After the last epoch, median over the seeds with its 95% interval.",
-        alt_accuracy,
+        draw_accuracy, ("assignment", "assignment_published"), alt_accuracy
     ),
 }

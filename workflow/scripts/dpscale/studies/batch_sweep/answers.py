@@ -141,7 +141,6 @@ QUESTIONS = [
     Question(
         "Q1",
         facts,
-        figures=["batch_sweep"],
         formula=[
             r"T = D \, \frac{\sum_i t_i}{\sum_i n_i}, \qquad \text{throughput} = \frac{D}{T}",
         ],

@@ -150,12 +150,5 @@ def _memory(axes: Axes, complete: pd.DataFrame) -> None:
 
 
 FIGURES = {
-    "batch_sweep": FigureEntry(
-        draw,
-        ("sweep", "boundary"),
-        "Throughput and memory against the batch size",
-        "Full batches on one device, without data loading; the band is the 95% interval, and × "
-        "a batch size that could not be run.",
-        alt,
-    ),
+    "batch_sweep": FigureEntry(draw, ("sweep", "boundary"), alt),
 }

@@ -106,11 +106,5 @@ def _panel(axes: Axes, shown: pd.DataFrame, arms: list[str]) -> None:
 
 
 FIGURES = {
-    "accuracy": FigureEntry(
-        draw,
-        ("accuracy",),
-        "Accuracy with a small and a large batch",
-        "Median over the seeds, and its 95% interval where there are several seeds.",
-        alt,
-    ),
+    "accuracy": FigureEntry(draw, ("accuracy",), alt),
 }

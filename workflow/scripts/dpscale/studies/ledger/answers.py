@@ -100,7 +100,6 @@ QUESTIONS = [
     Question(
         "Q6",
         facts,
-        figures=["ledger"],
         formula=[
             r"\text{bytes of the gradients per iteration} = 2 (N - 1) \, S",
             r"\text{bytes of all workers per iteration} = "

@@ -93,11 +93,5 @@ def _drawn(ledger: pd.DataFrame) -> pd.DataFrame:
 
 
 FIGURES = {
-    "ledger": FigureEntry(
-        draw,
-        ("ledger",),
-        "What is handed to the network, by purpose",
-        "Logical payload of the collectives of one rank, for the largest number of workers.",
-        alt,
-    ),
+    "ledger": FigureEntry(draw, ("ledger",), alt),
 }

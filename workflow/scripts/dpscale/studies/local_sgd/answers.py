@@ -100,7 +100,6 @@ QUESTIONS = [
     Question(
         "S4",
         facts,
-        figures=["local_sgd", "local_sgd_curves", "local_sgd_times"],
         formula=[
             r"w_k^{t+h+1} = w_k^{t+h} - \gamma \nabla \ell_k(w_k^{t+h}),\ 0 \le h < H, "
             r"\qquad w^{t+H} = \frac{1}{K} \sum_{k=1}^{K} w_k^{t+H}",

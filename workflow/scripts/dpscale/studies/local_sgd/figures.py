@@ -180,22 +180,7 @@ def alt_times(drawn: pd.DataFrame) -> str:
 
 
 FIGURES = {
-    "local_sgd": FigureEntry(
-        draw_arms, ("local_sgd",), "Mini-batch, local and post-local SGD",
-        "Test accuracy after the last epoch, median over the seeds with its 95% interval, and what "
-        "a worker sends in a ring all-reduce in all rounds of a training.",
-        alt_arms,
-    ),
-    "local_sgd_curves": FigureEntry(
-        draw_curves, ("local_sgd_curves",), "Curves of mini-batch, local and post-local SGD",
-        "Medians over the seeds, of the mean of all learners; the dotted line is where post-local "
-        "SGD begins its local steps, at the first fall of the rate.",
-        alt_curves,
-    ),
-    "local_sgd_times": FigureEntry(
-        draw_times, ("local_sgd_times",), "Time of an epoch against the local steps",
-        "Predicted, not measured: this machine's computation, a device for each worker, and the "
-        "links that the configuration names.",
-        alt_times,
-    ),
+    "local_sgd": FigureEntry(draw_arms, ("local_sgd",), alt_arms),
+    "local_sgd_curves": FigureEntry(draw_curves, ("local_sgd_curves",), alt_curves),
+    "local_sgd_times": FigureEntry(draw_times, ("local_sgd_times",), alt_times),
 }  # fmt: skip

@@ -129,7 +129,6 @@ QUESTIONS = [
     Question(
         "S2",
         facts,
-        figures=["lr_scaling", "warmups", "iteration_times"],
         formula=[
             r"\eta_{kn} = \eta \cdot \frac{k}{k_0} \;\text{(linear)}, \qquad "
             r"\eta_{kn} = \eta \sqrt{\frac{k}{k_0}} \;\text{(square root)}, \qquad "

@@ -244,27 +244,8 @@ def _times(axes: Axes, drawn: pd.DataFrame, time: str) -> None:
 
 FIGURES = {
     "lr_scaling": FigureEntry(
-        draw_errors,
-        ("lr_scaling", "lr_scaling_elbow", "published_lr_scaling"),
-        "Error against the global batch, by the rule of the learning rate",
-        "Median over the seeds with 95% intervals, gradual warm-up and zero gamma; × where a seed "
-        "diverged. On the right figure 1 of Goyal et al. (2017), which was not measured here.",
-        alt_errors,
+        draw_errors, ("lr_scaling", "lr_scaling_elbow", "published_lr_scaling"), alt_errors
     ),
-    "warmups": FigureEntry(
-        draw_warmups,
-        ("lr_scaling_curves",),
-        "Warm-ups at the large batch, epoch by epoch",
-        "Median over the seeds and its 95% interval; a line ends where a seed diverged. Training "
-        "errors are of an epoch's samples while the model learns.",
-        alt_warmups,
-    ),
-    "iteration_times": FigureEntry(
-        draw_times,
-        ("iteration_times",),
-        "Time of an iteration and of an epoch against workers",
-        "Each worker has b samples of its own, loading included, 95% intervals; hollow points had "
-        "more workers than devices.",
-        alt_times,
-    ),
+    "warmups": FigureEntry(draw_warmups, ("lr_scaling_curves",), alt_warmups),
+    "iteration_times": FigureEntry(draw_times, ("iteration_times",), alt_times),
 }

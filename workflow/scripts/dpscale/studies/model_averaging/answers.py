@@ -122,7 +122,6 @@ QUESTIONS = [
     Question(
         "S3",
         facts,
-        figures=["model_averaging", "learners"],
         formula=[
             r"c_j = \alpha \, (w_j - z), \qquad w_j \leftarrow w_j - \gamma \nabla \ell(w_j) - c_j,"
             r" \qquad z \leftarrow z + \sum_{j=1}^{k} c_j + \mu \, (z - z_{\text{previous}})",

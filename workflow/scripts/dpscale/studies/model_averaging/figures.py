@@ -145,20 +145,7 @@ def _throughputs(axes: Axes, own: pd.DataFrame) -> None:
 
 FIGURES = {
     "model_averaging": FigureEntry(
-        draw_curves,
-        ("averaging_curves", "model_averaging"),
-        "Model averaging against synchronous SGD",
-        "Median over the seeds with its 95% interval. The dotted line is the target, and a point "
-        "on it the median time to it, drawn where every seed reaches it and full for SGD. Seconds "
-        "are of training alone, all arms in turn in one process.",
-        alt_curves,
+        draw_curves, ("averaging_curves", "model_averaging"), alt_curves
     ),
-    "learners": FigureEntry(
-        draw_learners,
-        ("learners",),
-        "Throughput against the number of learners on one device",
-        "Medians with 95% intervals; a ring marks the number that adding learners, and stepping "
-        "back at the first that gains too little, settles on. Dashed: one network by itself.",
-        alt_learners,
-    ),
+    "learners": FigureEntry(draw_learners, ("learners",), alt_learners),
 }

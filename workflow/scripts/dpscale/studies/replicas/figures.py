@@ -217,20 +217,6 @@ def _accuracy(axes: Axes, rows: pd.DataFrame, index: int) -> None:
 
 
 FIGURES = {
-    "order": FigureEntry(
-        draw_order,
-        ("accuracy", "order"),
-        "What the sampler's epoch number does",
-        "Training loss with its interval over seeds, and the first samples that rank 0 sees in "
-        "each epoch; where the orders are the same the marks lie on each other.",
-        alt_order,
-    ),
-    "replicas": FigureEntry(
-        draw_replicas,
-        ("replicas",),
-        "Workers that share gradients, with and without buffers",
-        "A line, and a range over the ranks, for each seed; every rank evaluates the whole test "
-        "set with its own running statistics.",
-        alt_replicas,
-    ),
+    "order": FigureEntry(draw_order, ("accuracy", "order"), alt_order),
+    "replicas": FigureEntry(draw_replicas, ("replicas",), alt_replicas),
 }

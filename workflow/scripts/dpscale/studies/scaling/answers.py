@@ -96,7 +96,6 @@ QUESTIONS = [
     Question(
         "Q2",
         facts,
-        figures=["speedup"],
         formula=[
             r"\text{speed-up} = \frac{T_1}{T_N}, \qquad \text{efficiency} = \frac{T_1}{N \, T_N}"
         ],

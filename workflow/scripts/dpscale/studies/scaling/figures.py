@@ -110,12 +110,5 @@ def _line(axes: Axes, line: pd.DataFrame, index: int) -> None:
 
 
 FIGURES = {
-    "speedup": FigureEntry(
-        draw,
-        ("scaling",),
-        "Speed-up of one epoch, everything included",
-        "A line per batch size with 95% intervals; hollow points had more workers than devices, "
-        "and the dashed line is a speed-up equal to the number of workers.",
-        alt,
-    ),
+    "speedup": FigureEntry(draw, ("scaling",), alt),
 }

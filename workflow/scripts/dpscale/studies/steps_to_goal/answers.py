@@ -144,7 +144,6 @@ QUESTIONS = [
     Question(
         "S1",
         facts,
-        figures=["steps_to_goal", "budget"],
         formula=[
             r"S(B) = S_{\min} \left( 1 + \frac{B_{\text{crit}}}{B} \right)",
             r"B_{\text{simple}} = \frac{\operatorname{tr} \Sigma}{|G|^2}",

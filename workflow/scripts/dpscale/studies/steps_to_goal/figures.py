@@ -168,21 +168,6 @@ def _batch_axis(axes: Axes, batches: list[int]) -> None:
 
 
 FIGURES = {
-    "steps_to_goal": FigureEntry(
-        draw_steps,
-        ("steps_to_goal", "goal_fit"),
-        "Steps to the goal error against the batch size",
-        "Medians of the winner's repeats with 95% intervals, both axes logarithmic. Perfect "
-        "scaling starts at the smallest batch; between the dotted lines lie diminishing returns, "
-        "to the left perfect scaling, to the right maximal data parallelism.",
-        alt_steps,
-    ),
-    "budget": FigureEntry(
-        draw_budget,
-        ("budget",),
-        "The same budget, read in epochs and in steps",
-        "Error of the best trial of each batch size's search. Hollow: that trial reached the goal "
-        "within the budget and stopped there.",
-        alt_budget,
-    ),
+    "steps_to_goal": FigureEntry(draw_steps, ("steps_to_goal", "goal_fit"), alt_steps),
+    "budget": FigureEntry(draw_budget, ("budget",), alt_budget),
 }

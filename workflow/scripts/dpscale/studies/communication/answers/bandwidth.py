@@ -26,7 +26,6 @@ def facts(inputs: Inputs) -> Facts:
     missing += lacking(inputs.rows("compression"), NAMES, "compression")
     missing += [] if usable or missing else ["bandwidth: no cell has a communication time"]
     fits, hooks, outlook = fits_of(inputs, usable), hooks_of(inputs), what_if.said(inputs)
-    figures = {"link_fit": fits, "compression": hooks, "what_if": outlook["predicted"]}
     values = _values(rows, fits, hooks) | what_if.values(inputs)
     others = ("busbw_bytes_per_s", "link_bytes_per_s")
     return Facts(
@@ -35,7 +34,6 @@ def facts(inputs: Inputs) -> Facts:
         {"rows": rows, "usable": usable, "changes": changes(usable), "fits": fits, "hooks": hooks,
          "rates": [row for row in rows if any(row[name].value for name in others)],
          "links": inputs.rows("link"), **outlook},
-        figures=[name for name, shown in figures.items() if shown],
         formula=LINK_FORMULA if fits else [],
         references=[*([THAKUR] if fits else []), *([VOGELS] if hooks else [])],
     )  # fmt: skip
@@ -171,7 +169,6 @@ def _values(rows: list[Row], fits: list[Row], hooks: list[Row]) -> dict[str, Val
 QUESTION = Question(
     "Q3.2",
     facts,
-    figures=["bandwidth"],
     formula=[
         r"t_{\text{all-reduce}} \ge \frac{2 (N - 1)}{N} \cdot \frac{X \cdot \text{itemsize}}{\beta}"
         r" = \frac{2 (N - 1)}{N} \cdot \frac{S}{\beta}",

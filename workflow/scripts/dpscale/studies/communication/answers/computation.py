@@ -82,7 +82,6 @@ def facts(inputs: Inputs) -> Facts:
         missing,
         _values(rows, scored) or {"subtraction_s": intervals.nothing("s")},
         said,
-        figures=["step_split"] if direct else [],
         formula=[*(DIRECT_FORMULA if direct else []), *(STEP_FORMULA if scored else [])],
     )
 
@@ -203,7 +202,6 @@ def _values(rows: list[Row], scored: list[Row]) -> dict[str, Value]:
 QUESTION = Question(
     "Q3.1",
     facts,
-    figures=["communication"],
     formula=[
         r"T_{\text{compute}} = \frac{T_1}{N}, \qquad "
         r"T_{\text{communication}} = T_N - \frac{T_1}{N}"

@@ -62,7 +62,6 @@ def effect(_inputs: Inputs, values: Mapping[str, Value]) -> Effect | None:
 QUESTION = Question(
     "Q4.1",
     facts,
-    figures=["accuracy"],
     formula=[r"B = N b, \qquad \text{updates} = \text{epochs} \cdot \frac{D}{B}"],
     references=[KESKAR, GOYAL],
     subject="accuracy",

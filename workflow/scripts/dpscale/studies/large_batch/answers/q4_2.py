@@ -99,7 +99,6 @@ def effect(_inputs: Inputs, values: Mapping[str, Value]) -> Effect | None:
 QUESTION = Question(
     "Q4.2",
     facts,
-    figures=["accuracy"],
     formula=[
         r"\eta_{\text{large}} = \eta_{\text{small}} \cdot "
         r"\frac{B_{\text{large}}}{B_{\text{small}}}"

@@ -8,7 +8,6 @@ QUESTIONS = [
     Question(
         "Q5",
         orders.facts,
-        figures=["order"],
         formula=[r"\text{order of epoch } e = \text{permutation}(\text{seed} + e)"],
         references=[LI, PASZKE],
         subject="agreement of the workers",
@@ -16,7 +15,6 @@ QUESTIONS = [
     Question(
         "Q7",
         replicas.facts,
-        figures=["replicas"],
         formula=[
             r"\text{drift of worker } r = \frac{\lVert s_r - s_0 \rVert}{\lVert s_0 \rVert}, "
             r"\qquad s = \text{running statistics}"
