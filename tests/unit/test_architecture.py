@@ -90,6 +90,15 @@ def test_a_study_declares_what_its_folder_holds(study: Study) -> None:
     assert list(study.questions) == [one.id for one in study.part("answers", "QUESTIONS")]
 
 
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [("config", "SECTIONS"), ("plan", "PLANS"), ("derive", "TABLES"), ("figures", "FIGURES")],
+)
+def test_no_two_studies_use_a_name(part: str, name: str) -> None:
+    names = [one for study in studies() for one in study.part(part, name)]
+    assert sorted(names) == sorted(set(names))
+
+
 def test_every_folder_of_a_study_is_in_the_list() -> None:
     folders = {path.parent.name for path in LIBRARY.glob("studies/*/__init__.py")}
     assert folders == set(ORDER)

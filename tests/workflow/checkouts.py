@@ -1,6 +1,7 @@
 """Calls of snakemake in a copy of the repository, and what an interrupted call left there."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,18 @@ CONFIG = "config/smoke.yaml"
 # Snakemake's Slurm plugin asks Slurm for its settings at every start, which takes 9 s where a
 # slurm.conf names a controller that is away. An empty slurm.conf is refused at once.
 WITHOUT_SLURM = os.environ | {"SLURM_CONF": os.devnull}
+
+
+def copied(folder: Path) -> Path:
+    """The repository in a folder, without its history and results."""
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(source, folder / name, ignore=ignored, symlinks=True)
+        else:
+            shutil.copy(source, folder / name)
+    return folder
 
 
 class Checkout(NamedTuple):

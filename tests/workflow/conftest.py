@@ -1,21 +1,12 @@
 """A copy of the repository in which the smoke configuration was interrupted, resumed and run."""
 
-import shutil
-
 import pytest
-from checkouts import COPIED, ROOT, Checkout, interrupt_after_records, records, snakemake
+from checkouts import Checkout, copied, interrupt_after_records, records, snakemake
 
 
 @pytest.fixture(scope="session")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    folder = tmp_path_factory.mktemp("checkout")
-    for name in COPIED:
-        source = ROOT / name
-        if source.is_dir():
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(source, folder / name, ignore=ignored, symlinks=True)
-        else:
-            shutil.copy(source, folder / name)
+    folder = copied(tmp_path_factory.mktemp("checkout"))
     interrupt_after_records(folder, 2)
     before = records(folder)
     runs = folder / "results/smoke/runs"

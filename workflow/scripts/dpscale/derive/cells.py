@@ -49,9 +49,8 @@ class Cell(NamedTuple):
 
 
 def in_study(runs: pd.DataFrame, *studies: str) -> pd.DataFrame:
-    """Return the rows of `runs` of any of these studies; a run may belong to "one+another"."""
-    belongs = [not set(str(study).split("+")).isdisjoint(studies) for study in runs["study"]]
-    return runs[np.array(belongs, dtype=bool)]
+    """Return the rows of `runs` of any of these studies."""
+    return runs[runs["study"].isin(studies)]
 
 
 def combined_status(statuses: Iterable[str]) -> str:

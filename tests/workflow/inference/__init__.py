@@ -1,0 +1,14 @@
+"""S9: how fast a trained network would answer, by the batch size."""
+
+from dpscale.plan.spec import Kind
+from dpscale.studies.study import Study
+
+INFERENCE = Kind("inference", 1, "dpscale.studies.inference.measure:measure_inference", timed=True)
+STUDY = Study(
+    "inference",
+    kinds=(INFERENCE,),
+    tidy={"passes": {"run": "str", "repeat": "Int64", "forward_s": "float64"}},
+    derived=("inference",),
+    figures=("inference",),
+    questions=("S9",),
+)

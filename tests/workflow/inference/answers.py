@@ -1,0 +1,20 @@
+"""S9: how fast a trained network would answer, by the batch size."""
+
+from dpscale.reporting import intervals
+from dpscale.reporting.inputs import Inputs, lacking
+from dpscale.reporting.question import Facts, Question
+
+
+def facts(inputs: Inputs) -> Facts:
+    """Return the rates, and whether the largest batch takes longer than the smallest."""
+    rows = inputs.rows("inference")
+    missing = lacking(rows, {"batch": "b"}, "inference")
+    values = {f"forward_s_b{row['batch']}": row.forward_s for row in rows}
+    said = {"rows": rows}
+    if rows and not missing:
+        longer = intervals.compare(rows[-1].forward_s, rows[0].forward_s)
+        said |= {"fastest": max(rows, key=lambda row: row["samples_per_s"]), "longer": longer}
+    return Facts(missing, values or {"forward_s": intervals.nothing("s")}, said)
+
+
+QUESTIONS = [Question("S9", facts, formula=[r"\text{rate} = \frac{b}{t}"])]

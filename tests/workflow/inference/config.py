@@ -1,0 +1,18 @@
+"""Section of the configuration for S9."""
+
+from pydantic import Field
+
+from dpscale.config.root import StudySection
+from dpscale.config.sections import Counts, PositiveInt
+
+
+class InferenceConfig(StudySection):
+    """S9: forward passes of one worker."""
+
+    batches_per_pass: Counts = Field((1, 8, 64), description="Batch sizes of a forward pass.")
+    repeats: PositiveInt = Field(5, description="Timed passes of each batch size.")
+
+
+SECTIONS = {
+    "inference": (InferenceConfig | None, Field(InferenceConfig(), description="S9: inference.")),
+}

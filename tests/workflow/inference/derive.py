@@ -1,0 +1,32 @@
+"""S9: seconds of a forward pass and samples per second, by the batch size."""
+
+import pandas as pd
+
+from dpscale.derive.cells import in_study
+from dpscale.derive.columns import as_table, floats, integers, intervals, texts
+from dpscale.derive.same_machine import require_same_machine
+from dpscale.derive.statistics import interval_columns, median
+from dpscale.derive.tables import Table
+
+COLUMNS = (
+    integers("batch") | texts("status") | intervals("forward_s") | floats("samples_per_s")
+    | integers("repeats") | texts("runs")
+)  # fmt: skip
+
+
+def inference(runs: pd.DataFrame, passes: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each batch size, of medians over its passes."""
+    planned = in_study(runs, "inference")
+    require_same_machine(planned)
+    rows = []
+    for run in planned.sort_values("per_worker_batch").itertuples():
+        found = median(passes[passes.run == run.run].forward_s)
+        rate = run.per_worker_batch / found.value if found.value else None
+        rows.append(
+            {"batch": run.per_worker_batch, "status": run.status, "samples_per_s": rate,
+             **interval_columns("forward_s", found), "repeats": found.repeats, "runs": run.run}
+        )  # fmt: skip
+    return as_table(rows, COLUMNS)
+
+
+TABLES = {"inference": Table(inference, ["runs", "passes"], COLUMNS)}

@@ -1,0 +1,24 @@
+"""S9: samples per second against the batch size."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from dpscale.figures import style
+from dpscale.figures.registry import FigureEntry
+
+
+def draw(inference: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Return the figure of the rates, and a frame of what it shows."""
+    drawn = inference.loc[inference.samples_per_s.notna(), ["batch", "samples_per_s"]]
+    figure, (axes,) = style.panels(1, 1, height_in=2.4)
+    axes.plot(drawn.batch, drawn.samples_per_s, marker="o", color=style.colour_of(0))
+    axes.set(xscale="log", yscale="log", xlabel="batch", ylabel="samples/s")
+    return figure, drawn
+
+
+def alt(drawn: pd.DataFrame) -> str:
+    """Return the figure in words."""
+    return f"Samples per second against the batch size, {len(drawn)} points."
+
+
+FIGURES = {"inference": FigureEntry(draw, ("inference",), alt)}

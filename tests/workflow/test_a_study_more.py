@@ -1,0 +1,83 @@
+"""A study is a folder and a template: one more needs no change but its line in ORDER."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from checkouts import copied, snakemake
+
+from dpscale.config import Config
+from dpscale.studies import config_model, question_ids
+
+STUDY = Path(__file__).with_name("inference")  # the example of CONTRIBUTING
+CONFIG = "config/inference.yaml"
+OTHERS = [name for name in config_model().model_fields if name not in Config.model_fields]
+RESULTS = "results/inference"
+
+
+def configured(folder: Path, batches: str) -> None:
+    """Write the configuration: the new study alone."""
+    lines = ["name: inference", f"inference: {{batches_per_pass: {batches}}}", "audit: null"]
+    text = "\n".join([*lines, *(f"{name}: null" for name in OTHERS)])
+    (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the repository with one study more, and its results."""
+    folder = copied(tmp_path_factory.mktemp("study"))
+    studies = folder / "workflow/scripts/dpscale/studies"
+    shutil.copytree(STUDY, studies / "inference", ignore=shutil.ignore_patterns("*.j2", "__pyc*"))
+    shutil.copy(STUDY / "S9.j2", folder / "report")
+    order = studies / "__init__.py"
+    last = '    "local_sgd",\n'
+    text = order.read_text(encoding="utf-8")
+    assert last in text
+    order.write_text(text.replace(last, f'{last}    "inference",\n'), encoding="utf-8")
+    configured(folder, "[1, 64]")
+    ended = snakemake(folder, config=CONFIG)
+    assert ended.returncode == 0, ended.stderr[-4000:]
+    return folder
+
+
+def test_it_is_planned_run_and_derived(checkout: Path) -> None:
+    derived = pd.read_csv(checkout / RESULTS / "derived/inference.csv")
+    assert derived["batch"].tolist() == [1, 64]
+    assert derived["status"].tolist() == ["complete"] * 2
+    assert derived["repeats"].tolist() == [5, 5]
+    for row in derived.itertuples():
+        record = json.loads((checkout / RESULTS / f"runs/{row.runs}/record.json").read_text())
+        times = sorted(one["forward_s"] for one in record["passes"])
+        assert row.forward_s == pytest.approx(times[2], rel=1e-9)
+        assert row.samples_per_s == pytest.approx(row.batch / times[2], rel=1e-9)
+
+
+def test_it_is_drawn_and_answered_in_the_report(checkout: Path) -> None:
+    answers = json.loads((checkout / RESULTS / "answers.json").read_text(encoding="utf-8"))
+    assert [one["id"] for one in answers] == [*question_ids(), "S9"]
+    last = answers[-1]
+    assert last["sentence"].startswith("The most samples a second")
+    assert last["values"]["forward_s_b64"]["runs"] == ["inference-b64"]
+    html = (checkout / RESULTS / "report.html").read_text(encoding="utf-8")
+    assert 'id="figure-inference"' in html
+    assert 'id="answer-S9"' in html
+
+
+def test_a_batch_more_is_a_run_more(checkout: Path) -> None:
+    configured(checkout, "[1, 8, 64]")
+    planned = snakemake(checkout, "-n", config=CONFIG)
+    configured(checkout, "[1, 64]")
+    assert planned.returncode == 0, planned.stderr
+    text = planned.stdout + planned.stderr
+    assert "inference-b8" in text
+    assert "inference-b1/" not in text
+
+
+def test_a_wrong_setting_of_it_names_the_key(checkout: Path) -> None:
+    configured(checkout, "[0]")
+    ended = snakemake(checkout, "-n", config=CONFIG)
+    configured(checkout, "[1, 64]")
+    assert ended.returncode != 0
+    assert "config: inference.batches_per_pass" in ended.stderr
