@@ -10,6 +10,8 @@ from dpscale.config.sections import (
     DataConfig,
     HardwareConfig,
     ModelConfig,
+    PositiveFloat,
+    PositiveInt,
     ReportConfig,
     Section,
     TrainingConfig,
@@ -85,3 +87,20 @@ class StudySection(Section):
     def problems(self, config: Config) -> Iterator[Problem]:
         """Yield what else cannot be combined."""
         yield from ()
+
+
+class ArmsSection(StudySection):
+    """A section that plans runs whose arms split a step, until their differences are known."""
+
+    repeats: Annotated[int, Field(ge=5)] = Field(
+        5, description="Repeats of each arm at least; more until the interval is narrow enough."
+    )
+    steps: PositiveInt = Field(20, description="Steps of an arm in one repeat.")
+    interval_frac: PositiveFloat = Field(
+        0.05,
+        description="Narrow enough: 95% intervals of differences between arms, as a share of "
+        "the step.",
+    )
+    budget_s: PositiveFloat = Field(
+        20.0, description="Seconds after which a run starts no further repeat."
+    )

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import Field, field_validator
 
-from dpscale.config.root import Config
+from dpscale.config.root import ArmsSection, Config
 from dpscale.config.sections import (
     DataConfig,
     HardwareConfig,
@@ -179,23 +179,20 @@ def resolve(spec: Spec, *, largest_fit_batch: int | None, train_samples: int) ->
     )
 
 
-def with_direct_arms(
-    timing: Timing, workers: int, *, repeats: int, steps: int, interval_frac: float, budget_s: float
-) -> Timing:
+def with_direct_arms(timing: Timing, workers: int, asked: ArmsSection) -> Timing:
     """The timing with the arms that split a step into computation and communication.
 
-    repeats: of each arm at least; more until intervals of differences have the width of
-    `interval_frac` of a step, or `budget_s` is over. One worker has nobody to communicate with:
-    there DDP itself is measured, which needs no further repeats.
+    One worker has nobody to communicate with: there DDP itself is measured, which needs no further
+    repeats.
     """
     if workers == 1:
         return timing.model_copy(update={"arms": (*timing.arms, "ddp_of_one")})
     return timing.model_copy(
         update={
             "arms": (*timing.arms, *DIRECT_ARMS),
-            "repeats": max(timing.repeats, repeats),
-            "direct_steps": steps,
-            "interval_frac": interval_frac,
-            "budget_s": budget_s,
+            "repeats": max(timing.repeats, asked.repeats),
+            "direct_steps": asked.steps,
+            "interval_frac": asked.interval_frac,
+            "budget_s": asked.budget_s,
         }
     )

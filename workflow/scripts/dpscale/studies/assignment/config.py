@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from dpscale.config.root import Config, Problem, StudySection
+from dpscale.config.root import ArmsSection, Config, Problem
 from dpscale.config.sections import (
     Counts,
     ModelName,
@@ -19,7 +19,7 @@ from dpscale.config.sections import (
 Rule = Literal["sqrt", "fixed", "fixed_batch"]
 
 
-class AssignmentConfig(StudySection):
+class AssignmentConfig(ArmsSection):
     """H1 to H6: one training on N workers, its accuracy, its time and where the time goes."""
 
     of_accuracy: ClassVar[bool] = True
@@ -51,18 +51,6 @@ class AssignmentConfig(StudySection):
         description="H5: further rules to try at the most workers. sqrt: the rate times the root "
         "of N; fixed: the rate of one worker; fixed_batch: its rate and its global batch, b/N a "
         "worker.",
-    )
-    repeats: Annotated[int, Field(ge=5)] = Field(
-        5, description="H4: repeats of each timed arm at least."
-    )
-    steps: PositiveInt = Field(20, description="H4: steps of an arm in one repeat.")
-    interval_frac: PositiveFloat = Field(
-        0.05,
-        description="H4: repeat until 95% intervals of differences between arms are this share "
-        "of the step.",
-    )
-    budget_s: PositiveFloat = Field(
-        20.0, description="H4: seconds after which a timed run starts no further repeat."
     )
 
     def worker_counts(self) -> Iterator[tuple[str, int]]:

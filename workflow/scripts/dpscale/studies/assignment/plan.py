@@ -95,10 +95,7 @@ def _split(config: Config, study: AssignmentConfig, placement: Placement) -> Spe
         warmup_steps=WARMUP_STEPS,
     )  # fmt: skip
     if workers > 1:
-        timing = with_direct_arms(
-            timing, workers, repeats=study.repeats, steps=study.steps,
-            interval_frac=study.interval_frac, budget_s=study.budget_s,
-        )  # fmt: skip
+        timing = with_direct_arms(timing, workers, study)
     return build_spec(
         own, TIMED, run=_name("split", placement), study=SPLIT_STUDY, workers=workers, nodes=nodes,
         per_worker_batch=study.per_worker_batch, training=timing_only(training), timing=timing,

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, field_validator
 
-from dpscale.config.root import StudySection
-from dpscale.config.sections import PositiveFloat, PositiveInt, Section, distinct
+from dpscale.config.root import ArmsSection
+from dpscale.config.sections import PositiveFloat, Section, distinct
 
 Hook = Literal["fp16", "bf16", "powersgd"]
 
@@ -47,21 +47,9 @@ NAMED_LINKS = (
 )
 
 
-class CommunicationConfig(StudySection):
+class CommunicationConfig(ArmsSection):
     """Q3: communication measured directly, beside the lab's subtraction."""
 
-    repeats: Annotated[int, Field(ge=5)] = Field(
-        5, description="Repeats of each arm at least; more until the interval is narrow enough."
-    )
-    steps: PositiveInt = Field(20, description="Steps of an arm in one repeat.")
-    interval_frac: PositiveFloat = Field(
-        0.05,
-        description="Narrow enough: 95% intervals of differences between arms, as a share of "
-        "the step.",
-    )
-    budget_s: PositiveFloat = Field(
-        20.0, description="Seconds after which a run starts no further repeat."
-    )
     hooks: Annotated[tuple[Hook, ...], AfterValidator(distinct)] = Field(
         ("fp16", "bf16", "powersgd"),
         description="Compression of gradients to measure, at the fewest workers.",

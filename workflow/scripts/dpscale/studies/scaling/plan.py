@@ -26,10 +26,7 @@ def runs(config: Config, scaling: ScalingConfig) -> Iterator[Spec]:
             warmup_steps=scaling.warmup_steps,
         )
         if weak and direct:
-            timing = with_direct_arms(
-                timing, workers, repeats=direct.repeats, steps=direct.steps,
-                interval_frac=direct.interval_frac, budget_s=direct.budget_s,
-            )  # fmt: skip
+            timing = with_direct_arms(timing, workers, direct)
         yield build_spec(
             config,
             TIMED,
