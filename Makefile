@@ -10,8 +10,7 @@
 VENV ?= .venv
 PYTHON ?= python3
 CONFIG ?= config/config.yaml
-TESTS ?= tests/workflow tests/distributed tests/slurm tests/rehearsal tests/unit tests/report \
-	tests/network
+TESTS ?= tests
 PYTEST_OPTIONS ?=
 BENCH_OPTIONS ?=
 
@@ -26,7 +25,7 @@ export PATH := $(if $(filter /%,$(VENV)),,$(CURDIR)/)$(BIN):$(PATH)
 # Hundreds of processes of the tests import the library: it is compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := OMP_NUM_THREADS=1 python -m pytest $(PYTEST_OPTIONS)
-# The longest first, one more at a time than there are cores: many wait for what they started.
+# One more at a time than there are cores: many wait for what they started.
 SIDE_BY_SIDE = --numprocesses $$(($$(env -u OMP_NUM_THREADS nproc) + 1)) --dist loadscope --no-loadscope-reorder
 # TESTS and options may select tests of one kind alone: none of the other (status 5) is no failure.
 OR_NONE := status=$$?; test $$status -eq 0 -o $$status -eq 5

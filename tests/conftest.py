@@ -1,4 +1,5 @@
-"""Which tests run side by side: those of a file, or of files that share what they start."""
+"""The order of the tests, and which run side by side: those of a file, or of files that share
+what they start."""
 
 import re
 from pathlib import Path
@@ -16,9 +17,16 @@ HERE = Path(__file__).parent
 SHARED = ("slurm", "distributed")
 WORDS = re.compile(r"test_words\.py::.*\[(.*)\.j2\]")
 CHECKOUT = ("workflow/test_smoke.py", "workflow/test_boundary.py")
+LONGEST_FIRST = ("workflow", "distributed", "slurm", "rehearsal", "answers")
+
+
+def _place(item: pytest.Item) -> int:
+    folder = item.path.relative_to(HERE).parts[0]
+    return LONGEST_FIRST.index(folder) if folder in LONGEST_FIRST else len(LONGEST_FIRST)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=_place)
     for item in items:
         if item.path.is_relative_to(HERE / "network"):  # it measures what links carry
             item.add_marker(pytest.mark.alone)
