@@ -130,12 +130,24 @@ def test_a_node_whose_daemon_dies_is_survived(faults: Workflow, cluster: Cluster
     cluster.wait_until(lambda: cluster.states() <= {"idle", "alloc", "mix"}, 60)
 
 
+def limits(cluster: Cluster) -> list[str]:
+    """Time limits of the jobs in the queue."""
+    return cluster.run("squeue", "--noheader", "--format=%l").stdout.split()
+
+
 @pytest.mark.slow
-def test_a_run_cut_off_by_its_time_limit_gets_twice_the_time(faults: Workflow) -> None:
-    limit = ["--set-resources", "training_run:runtime=1"]
-    call = faults.start(TARGET, *limit, DPSCALE_SILENCE_S="200")
+def test_a_run_cut_off_by_its_time_limit_gets_twice_the_time(
+    faults: Workflow, cluster: Cluster
+) -> None:
+    profile = faults.folder / "slurm/config.yaml"
+    text = profile.read_text(encoding="utf-8")
+    assert "runtime: 60" in text
+    profile.write_text(text.replace("runtime: 60", "runtime: 1"), encoding="utf-8")
+    call = faults.start(TARGET, DPSCALE_SILENCE_S="200")
     ranks = faults.wait_for_workers(RUN, 4)
+    assert limits(cluster) == ["1:00"]
     os.kill(ranks[0], signal.SIGSTOP)  # nobody notices before the limit does
+    cluster.wait_until(lambda: limits(cluster) == ["2:00"], 200)
     assert call.wait(400) == 0
     failure = failure_of(faults)
     assert (failure["cause"], failure["rank"]) == ("time", None)
