@@ -30,11 +30,6 @@ def test_a_cell_is_oversubscribed_when_any_of_its_runs_was():
     assert cells(runs)[0].oversubscribed is True
 
 
-def test_a_run_may_belong_to_two_studies():
-    runs = runs_table([{"run": "a", "study": "sweep+scaling"}, {"run": "b", "study": "sweep"}])
-    assert list(in_study(runs, "scaling")["run"]) == ["a"]
-
-
 def test_no_study_is_no_row_rather_than_an_error():
     runs = pd.DataFrame({"run": ["a"], "study": [None]})
     assert in_study(runs, "scaling").empty

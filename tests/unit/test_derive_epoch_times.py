@@ -20,11 +20,14 @@ def runs_of(**given):
     return table("runs", [run_row("r", **(shape | given))])
 
 
-def test_a_step_takes_as_long_as_its_slowest_rank():
+def test_a_repeat_takes_the_longest_sum_of_a_ranks_steps():
     steps = steps_table([step(0, 0, 10, 1.0), step(1, 0, 10, 1.5),
                          step(0, 1, 10, 2.0), step(1, 1, 10, 1.0)])  # fmt: skip
-    # (1.5 + 2.0) s for 40 of 100 samples
-    assert list(epoch_times(steps, runs_of())["epoch_s"]) == [pytest.approx(8.75)]
+    # Rank 0: 1.0 + 2.0 s, rank 1: 1.5 + 1.0 s, for 40 of 100 samples. The sum of the slowest of
+    # each step, 1.5 + 2.0 s, is no time that passed.
+    found = epoch_times(steps, runs_of())
+    assert list(found["epoch_s"]) == [pytest.approx(7.5)]
+    assert list(found["rank_mean_epoch_s"]) == [pytest.approx(6.875)]
 
 
 def test_partial_batches_are_left_out_of_time_and_samples():

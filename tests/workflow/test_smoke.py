@@ -104,11 +104,10 @@ def seconds_by_hand(checkout: Checkout, run: str, arm: str, samples: int) -> flo
     steps = steps[steps["arm"] == arm]  # further repeats have no loading
     for repeat in sorted(set(steps["repeat"])):
         rows = steps[steps["repeat"] == repeat]
-        slowest = {}
+        elapsed: dict[int, float] = {}
         for row in rows.itertuples():
-            key = (row.epoch, row.step)
-            slowest[key] = max(slowest.get(key, 0.0), row.step_s)
-        times.append(sum(slowest.values()) * samples / rows["samples"].sum())
+            elapsed[row.rank] = elapsed.get(row.rank, 0.0) + row.step_s
+        times.append(max(elapsed.values()) * samples / rows["samples"].sum())
     return float(np.median(times))
 
 

@@ -32,9 +32,10 @@ def steps_of_full_batches(steps: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFra
 
 
 def epoch_times(steps: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """Return epoch_s of every (run, arm, repeat): D * sum of the steps' seconds / their samples.
+    """Return epoch_s of every (run, arm, repeat): D * elapsed seconds of its steps / their samples.
 
-    A step takes as long as its slowest rank; rank_mean_epoch_s takes the mean over ranks instead.
+    A rank's steps tile its time, so a repeat takes the longest sum over the steps of a rank (never
+    the sum of each step's slowest rank, which is longer); rank_mean_epoch_s is of the mean sum.
     Only full-batch steps of complete timed runs count.
     Raises MixedMachinesError for runs of different machines.
     """
@@ -42,14 +43,18 @@ def epoch_times(steps: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     require_same_machine(timed)
     full = steps_of_full_batches(steps, timed)
     keys = ["run", "study", "arm", "workers", "nodes", "per_worker_batch", "train_samples"]
-    by_step = full.groupby([*keys, "repeat", "epoch", "seed", "step"], dropna=False, sort=False)
-    steps_whole = by_step.agg(
-        epoch_s=("step_s", "max"),
-        rank_mean_epoch_s=("step_s", "mean"),
-        samples=("samples", "sum"),
-    ).reset_index()
-    by_repeat = steps_whole.groupby([*keys, "repeat"], dropna=False, sort=False)
-    sums = by_repeat[["epoch_s", "rank_mean_epoch_s", "samples"]].sum().reset_index()
+    repeat = [*keys, "repeat"]
+    by_rank = full.groupby([*repeat, "rank"], dropna=False, sort=False)
+    of_rank = by_rank[["step_s", "samples"]].sum().reset_index()
+    sums = (
+        of_rank.groupby(repeat, dropna=False, sort=False)
+        .agg(
+            epoch_s=("step_s", "max"),
+            rank_mean_epoch_s=("step_s", "mean"),
+            samples=("samples", "sum"),
+        )
+        .reset_index()
+    )
     for column in ("epoch_s", "rank_mean_epoch_s"):
         sums[column] = epoch_seconds(sums[column], sums["samples"], sums["train_samples"])
     return as_table(sums.to_dict("records"), COLUMNS)
