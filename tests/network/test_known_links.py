@@ -33,29 +33,31 @@ def measured(rig: Rig, output: Path, payload_bytes: int, **options: Any) -> dict
     return json.loads(output.read_text(encoding="utf-8"))
 
 
-def check(rig: Rig, found: dict[str, Any], workers: int, payload_bytes: int) -> None:
+def check(found: dict[str, Any], workers: int, payload_bytes: int) -> None:
     assert set(found) == KEYS
     assert (found["workers"], found["payload_bytes"]) == (workers, payload_bytes)
     moved = 2 * (workers - 1) / workers * payload_bytes
     assert found["busbw_bytes_per_s"] == pytest.approx(moved / found["allreduce_s"])
     assert found["busbw_bytes_per_s_low"] <= found["busbw_bytes_per_s"]
     assert found["interface_bytes"] == pytest.approx(2 * (workers - 1) * payload_bytes, rel=0.01)
-    # A busy machine holds up some repeats and speeds up none, so the fast end of the interval has
-    # to reach the rate, and the slow end may lie anywhere.
-    ceiling = tcp_ceiling(rig)
-    assert found["busbw_bytes_per_s_high"] == pytest.approx(ceiling, rel=0.05)
-    assert found["busbw_bytes_per_s"] <= 1.05 * ceiling
 
 
 @pytest.mark.parametrize(
-    ("nodes", "rate", "payload_bytes"), [(2, "1gbit", 40_000_000), (3, "200mbit", 8_000_000)]
+    ("nodes", "rate", "bytes_per_s", "payload_bytes"),
+    [(2, "1gbit", 125e6, 40_000_000), (3, "200mbit", 25e6, 8_000_000)],
 )
-def test_the_bus_bandwidth_is_what_tcp_carries(
-    make_rig: MakeRig, tmp_path: Path, nodes: int, rate: str, payload_bytes: int
+def test_the_bus_bandwidth_is_that_of_the_link(
+    make_rig: MakeRig, tmp_path: Path, nodes: int, rate: str, bytes_per_s: float, payload_bytes: int
 ) -> None:
-    rig = make_rig(nodes, rate)
-    found = measured(rig, tmp_path / "link.json", payload_bytes, repeats=5, budget_s=3)
-    check(rig, found, nodes, payload_bytes)
+    rig, fastest = make_rig(nodes, rate), 0.0
+    for _ in range(3):  # a busy machine holds up some measurements and speeds up none
+        found = measured(rig, tmp_path / "link.json", payload_bytes, repeats=5, budget_s=3)
+        check(found, nodes, payload_bytes)
+        fastest = max(fastest, found["busbw_bytes_per_s_high"])
+        if fastest > 0.85 * bytes_per_s:
+            break
+    # Frames and their headers take 5% of the line, and rounds of the ring some more.
+    assert 0.85 * bytes_per_s < fastest < 1.02 * bytes_per_s
 
 
 def test_one_worker_communicates_nothing(make_rig: MakeRig, tmp_path: Path) -> None:
@@ -194,5 +196,7 @@ def test_the_bus_bandwidth_over_the_whole_range(
     payload_bytes = 44_695_848
     rig = make_rig(nodes, rate)
     found = measured(rig, tmp_path / "link.json", payload_bytes, repeats=5)
-    print(f"N={nodes} {rate}: {found['busbw_bytes_per_s'] / tcp_ceiling(rig):.3f} of TCP")
-    check(rig, found, nodes, payload_bytes)
+    share = found["busbw_bytes_per_s_high"] / tcp_ceiling(rig)
+    print(f"N={nodes} {rate}: {share:.3f} of TCP")
+    check(found, nodes, payload_bytes)
+    assert share == pytest.approx(1, rel=0.05)
