@@ -17,6 +17,7 @@ from dpscale.units import group_digits
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 MARKERS = ("o", "s", "^", "D")
 DASHES = ("-", "--", ":")
+UNMEASURED = "not measured yet"
 INK = "#0a0b0c"  # stands for the page's text colour: written to the SVG as currentColor
 WIDTH_IN = 6.6
 FOOTNOTE_LETTERS = 115  # in a line of the page's width
@@ -203,7 +204,7 @@ def whole_numbers(axes: Axes) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(nbins="auto", integer=True, steps=[1, 2, 5, 10]))
 
 
-def note(axes: Axes, text: str, *, shared_y: bool = False) -> None:
+def note(axes: Axes, text: str = UNMEASURED, *, shared_y: bool = False) -> None:
     """Write a remark in the middle of a panel that has nothing else to show.
 
     shared_y: another panel, that shows something, has the same vertical axis.

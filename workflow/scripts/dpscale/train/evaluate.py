@@ -12,13 +12,13 @@ EVALUATION_BATCH = 512
 @torch.no_grad()
 def evaluate(
     model: nn.Module, split: Split, dataset: Dataset, device: torch.device
-) -> tuple[float, float] | None:
-    """(mean loss, accuracy as a fraction) over all samples of a split; None for an empty one.
+) -> tuple[float, float] | tuple[None, None]:
+    """(mean loss, accuracy as a fraction) over all samples of a split; None each of an empty one.
 
     The model is in evaluation mode meanwhile: batch norm uses its running statistics.
     """
     if len(split) == 0:
-        return None
+        return None, None
     was_training = model.training
     model.eval()
     loss, correct = 0.0, 0

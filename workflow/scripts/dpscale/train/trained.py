@@ -99,14 +99,14 @@ def _epoch_row(epoch: Epoch, wall_s: float, place: Place) -> dict[str, Any]:
 def _evaluation(replica: Replica, dataset: Dataset, place: Place) -> dict[str, Any]:
     """Accuracies of this worker's replica; the time is that of the slowest worker."""
     device, began_s = place.device, time.perf_counter()
-    validation = evaluate(replica.module, dataset.validation, dataset, device)
-    test = evaluate(replica.module, dataset.test, dataset, device)
+    _, validation_accuracy_frac = evaluate(replica.module, dataset.validation, dataset, device)
+    test_loss, test_accuracy_frac = evaluate(replica.module, dataset.test, dataset, device)
     own_s = time.perf_counter() - began_s
     return {
         "evaluation_s": max(place.gather(own_s) or [own_s]),
-        "validation_accuracy_frac": validation[1] if validation else None,
-        "test_loss": test[0] if test else None,
-        "test_accuracy_frac": test[1] if test else None,
+        "validation_accuracy_frac": validation_accuracy_frac,
+        "test_loss": test_loss,
+        "test_accuracy_frac": test_accuracy_frac,
     }
 
 

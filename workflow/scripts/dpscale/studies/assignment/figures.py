@@ -12,7 +12,6 @@ from dpscale.units import column_format, format_value, group_digits
 
 MEASURED = "measured"
 PUBLISHED = "published, other devices"
-UNMEASURED = "not measured yet"
 
 
 def _comparable(published: pd.DataFrame, claim: str) -> pd.DataFrame:
@@ -50,7 +49,7 @@ def draw_utilisation(
     rates.set_title("Samples a second")
     if own.empty:
         for axes in (shares, rates):
-            style.note(axes, UNMEASURED)
+            style.note(axes)
         return figure, drawn
     batches = own.per_worker_batch.tolist()
     for name, (label, marker, colour) in BUSY.items():
@@ -121,8 +120,8 @@ def draw_time(assignment: pd.DataFrame, published: pd.DataFrame) -> tuple[Figure
     times.set_title("One training, as a user waits for it")
     shares.set_title("Scaling efficiency")
     if drawn.empty:
-        style.note(times, UNMEASURED, shared_y=True)
-        style.note(shares, UNMEASURED)
+        style.note(times, shared_y=True)
+        style.note(shares)
         return figure, drawn
     left = pd.Series(0.0, index=drawn.index)
     for name, (label, colour, hatch) in TIMES.items():
@@ -195,7 +194,7 @@ def draw_split(split: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     drawn = rows[["workers", "nodes", "label", "epoch_s", *SHARES]]
     figure, (axes,) = style.panels(1, 1, height_in=max(1.9, 1.35 + 0.34 * len(drawn)))
     if drawn.empty:
-        style.note(axes, UNMEASURED)
+        style.note(axes)
         return figure, drawn
     looks = [(colour, hatch) for _, colour, hatch in PARTS.values()]
     for place, shares in enumerate((100 * drawn[SHARES]).to_numpy()):
@@ -241,7 +240,7 @@ def draw_accuracy(assignment: pd.DataFrame, published: pd.DataFrame) -> tuple[Fi
     labels = list(dict.fromkeys(drawn.label))
     figure, (axes,) = style.panels(1, 1, height_in=max(1.9, 1.1 + 0.27 * len(labels)))
     if drawn.empty:
-        style.note(axes, UNMEASURED)
+        style.note(axes)
         return figure, drawn
     for index, (rule, words) in enumerate(RULES.items()):
         colour, marker = style.colour_of(index), style.marker_of(index)

@@ -32,7 +32,7 @@ def draw(accuracy: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         1, max(len(moments), 1), sharey=True, height_in=max(2.0, 1.15 + 0.38 * len(arms))
     )
     if not moments:
-        style.note(grid[0], "not measured yet")
+        style.note(grid[0])
         return figure, drawn
     for axes, moment in zip(grid, moments, strict=True):
         shown = drawn[drawn.moment == moment]

@@ -22,7 +22,7 @@ def draw_arms(local_sgd: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the arms and a frame of what it shows: a row per regime and arm."""
     drawn = _known(local_sgd, "test_accuracy_frac", ARM_COLUMNS)
     if drawn.empty:
-        return _remark("not measured yet"), drawn
+        return _remark(), drawn
     regimes = sorted(drawn.label_noise_frac.unique())
     names = dict(sorted(zip(drawn.arm, drawn.title, strict=True)))
     arms = list(names)
@@ -44,7 +44,7 @@ def _known(table: pd.DataFrame, measured: str, columns: list[str]) -> pd.DataFra
     return table.loc[table[measured].notna(), columns].reset_index(drop=True)
 
 
-def _remark(text: str, panels: int = 1) -> Figure:
+def _remark(text: str = style.UNMEASURED, panels: int = 1) -> Figure:
     """A figure with nothing but a remark."""
     figure, grid = style.panels(1, panels, height_in=1.8)
     for axes in grid:
@@ -96,7 +96,7 @@ def draw_curves(local_sgd_curves: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the curves and a frame of what they show: a row per regime, arm and evaluation."""
     drawn = _known(local_sgd_curves, "train_loss", CURVE_COLUMNS)
     if drawn.empty:
-        return _remark("not measured yet", panels=len(CURVES)), drawn
+        return _remark(panels=len(CURVES)), drawn
     regimes = sorted(drawn.label_noise_frac.unique())
     figure, grid = style.panels(len(regimes), len(CURVES), height_in=0.6 + 2.3 * len(regimes))
     for axes, (regime, name) in zip(grid, product(regimes, CURVES), strict=True):
@@ -141,7 +141,7 @@ def draw_times(local_sgd_times: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     drawn = _known(local_sgd_times, "epoch_s", TIME_COLUMNS)
     if drawn.empty:
         reasons = local_sgd_times.note.dropna()
-        text = f"refused: {reasons.iloc[0]}" if len(reasons) else "not measured yet"
+        text = f"refused: {reasons.iloc[0]}" if len(reasons) else style.UNMEASURED
         return _remark(text), drawn
     figure, grid = style.panels(1, drawn.per_worker_batch.nunique(), height_in=2.8)
     low, high = drawn.epoch_s.min() / 1.3, drawn.epoch_s.max() * 1.3

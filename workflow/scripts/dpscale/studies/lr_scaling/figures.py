@@ -28,7 +28,7 @@ def draw_errors(
     left.set_title("Measured here")
     right.set_title("Published (ResNet-50)")
     if drawn.empty:
-        style.note(left, "not measured yet")
+        style.note(left)
     else:
         _measured(left, drawn)
     curve = published_lr_scaling[published_lr_scaling.kind == "curve"]
@@ -141,7 +141,7 @@ def draw_warmups(lr_scaling_curves: pd.DataFrame) -> tuple[Figure, pd.DataFrame]
     figure, grid = style.panels(2, len(gammas), height_in=4.8, sharey=True)
     for axes, (error, gamma) in zip(grid, product(CURVES, gammas), strict=True):
         if drawn.empty:
-            style.note(axes, "not measured yet")
+            style.note(axes)
             continue
         _curves(axes, drawn[drawn.zero_gamma == gamma], error)
         if error == "train_error_frac":
@@ -205,7 +205,7 @@ def draw_times(iteration_times: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     for axes, (time, title) in zip(grid, TIMES.items(), strict=True):
         axes.set_title(title)
         if drawn.empty:
-            style.note(axes, "not measured yet")
+            style.note(axes)
         else:
             _times(axes, drawn, time)
     style.legend_above(figure, grid[0], columns=4)

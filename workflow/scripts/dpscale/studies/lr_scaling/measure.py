@@ -127,13 +127,13 @@ def _seen(epoch: Epoch, place: Place) -> Row:
 
 def _evaluation(replica: Replica, dataset: Dataset, *, last: bool) -> Row:
     """Validation after every epoch; the test set is looked at once, after the last one."""
-    device, nothing = replica.place.device, (None, None)
-    loss, accuracy = evaluate(replica.module, dataset.validation, dataset, device) or nothing
-    test = evaluate(replica.module, dataset.test, dataset, device) if last else None
+    device = replica.place.device
+    loss, accuracy = evaluate(replica.module, dataset.validation, dataset, device)
+    test = evaluate(replica.module, dataset.test, dataset, device) if last else (None, None)
     return {
         "validation_loss": loss if loss is not None and np.isfinite(loss) else None,
         "validation_accuracy_frac": accuracy,
-        "test_accuracy_frac": test[1] if test else None,
+        "test_accuracy_frac": test[1],
     }
 
 

@@ -37,8 +37,8 @@ def draw_curves(
     left.set_title("Against epochs")
     right.set_title("Against seconds of training")
     if drawn.empty:
-        style.note(left, "not measured yet")
-        style.note(right, "not measured yet", shared_y=True)
+        style.note(left)
+        style.note(right, shared_y=True)
         return figure, drawn
     for axes, column in ((left, "epoch"), (right, "seconds")):
         _arms(axes, drawn, column)
@@ -95,7 +95,7 @@ def draw_learners(learners: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     width = min(IN_A_ROW, max(1, len(cells)))
     figure, grid = style.panels(rows, width, height_in=0.6 + 2.2 * rows)
     if not cells:
-        style.note(grid[0], "not measured yet")
+        style.note(grid[0])
         return figure, drawn
     for axes, ((model, batch), own) in zip(grid, cells, strict=False):
         axes.set_title(f"{model}, b = {batch}")

@@ -91,7 +91,7 @@ def _positions(order: pd.DataFrame) -> pd.DataFrame:
 def _loss_panel(axes: Axes, points: pd.DataFrame) -> None:
     axes.set_title("Training loss")
     if points.empty:
-        return style.note(axes, "not measured yet")
+        return style.note(axes)
     for index, (arm, label) in enumerate(SAMPLERS.items()):
         line = points[points.arm == arm].sort_values("epoch")
         axes.plot(
@@ -116,7 +116,7 @@ def _loss_panel(axes: Axes, points: pd.DataFrame) -> None:
 
 def _order_panel(axes: Axes, points: pd.DataFrame) -> None:
     if points.empty:
-        return style.note(axes, "not measured yet")
+        return style.note(axes)
     for index, (epoch, line) in enumerate(points.groupby("epoch")):
         # Larger markers below smaller ones: identical orders stay visible as nested marks.
         axes.plot(
@@ -148,8 +148,8 @@ def draw_replicas(replicas: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     left.set_title("Running statistics, largest difference")
     right.set_title("Test accuracy, range over the ranks")
     if drawn.empty:
-        style.note(left, "not measured yet")
-        style.note(right, "not measured yet")
+        style.note(left)
+        style.note(right)
         return figure, drawn
     for index, arm in enumerate(BUFFERS):
         rows = drawn[drawn.arm == arm]

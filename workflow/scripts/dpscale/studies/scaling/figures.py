@@ -22,7 +22,7 @@ def draw(scaling: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         axes.set_title(title)
         points = drawn[drawn.kind == kind]
         if points.empty:
-            style.note(axes, "not measured yet", shared_y=len(drawn) > 0)
+            style.note(axes, shared_y=len(drawn) > 0)
             continue
         _panel(axes, points, letter, low=_bottom(drawn), top=_top(drawn))
     grid[0].set_ylabel("speed-up $T_1 / T_N$ (log scale)")

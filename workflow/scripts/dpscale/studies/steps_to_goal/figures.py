@@ -29,7 +29,7 @@ def draw_steps(steps_to_goal: pd.DataFrame, goal_fit: pd.DataFrame) -> tuple[Fig
     rows = max(1, len(models))
     figure, grid = style.panels(rows, columns, height_in=0.6 + 2.3 * rows)
     if drawn.empty:
-        style.note(grid[0], "not measured yet")
+        style.note(grid[0])
         return figure, drawn
     for row, (model, of_model) in enumerate(models):
         free = iter(grid[row * columns : (row + 1) * columns])
@@ -93,7 +93,7 @@ def draw_budget(budget: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     figure, grid = style.panels(rows, 2, height_in=0.6 + 2.6 * rows)
     if drawn.empty:
         for axes in grid:
-            style.note(axes, "not measured yet")
+            style.note(axes)
     for row, (model, of_model) in enumerate(models):
         for axes, (kind, title) in zip(grid[2 * row : 2 * row + 2], BUDGETS.items(), strict=True):
             own = of_model[of_model.kind == kind]

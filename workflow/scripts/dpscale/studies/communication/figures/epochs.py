@@ -35,7 +35,7 @@ def draw_communication(communication: pd.DataFrame) -> tuple[Figure, pd.DataFram
     drawn = _subtracted(communication)
     figure, (axes,) = style.panels(1, 1, height_in=max(1.9, 0.95 + 0.36 * len(drawn)))
     if drawn.empty:
-        style.note(axes, "not measured yet")
+        style.note(axes)
         return figure, drawn
     form = column_format([*drawn.compute_s, *drawn.subtraction_s], "s")
     times = drawn.filter(regex="_s(_low|_high)?$").astype(float) / form.scale.factor
@@ -97,7 +97,7 @@ def draw_step_split(communication: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     marks.set_title("Communication alone")
     if drawn.empty:
         style.note(bars, "not measured yet, or not arm by arm")
-        style.note(marks, "not measured yet")
+        style.note(marks)
         return figure, drawn
     for place, row in drawn.iterrows():
         # A part that is not told from zero is dotted.

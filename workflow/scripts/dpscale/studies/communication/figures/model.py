@@ -44,7 +44,7 @@ def draw_link_fit(
     left.set_title("All-reduce of one message")
     right.set_title("Step of workers not in the fit")
     if messages.empty:
-        style.note(left, "not measured yet")
+        style.note(left)
     else:
         _fits(left, messages)
     if steps.empty:
@@ -186,7 +186,7 @@ def draw_what_if(what_if: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     figure, panels = style.panels(max(len(shown), 1), 1, height_in=height_in)
     if not shown:
         panels[0].set_title("Predicted speed-up")
-        style.note(panels[0], _reason(drawn, "refused: ") or "not measured yet")
+        style.note(panels[0], _reason(drawn, "refused: ") or style.UNMEASURED)
         return figure, drawn
     low, top = min(0.8, 0.85 * points.speedup_ratio.min()), 1.3 * points.workers.max()
     workers = sorted(int(count) for count in points.workers.unique())

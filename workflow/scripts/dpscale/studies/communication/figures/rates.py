@@ -92,7 +92,7 @@ def draw_compression(compression: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     right.set_title("Time of a step")
     if drawn.empty:
         for axes in (left, right):
-            style.note(axes, "not measured yet")
+            style.note(axes)
         return figure, drawn
     _bars(left, drawn[BYTES], style.COLOURS[0], "")
     _bars(right, drawn[TIMES], style.COLOURS[1], "////")

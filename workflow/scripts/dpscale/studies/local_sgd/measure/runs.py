@@ -196,7 +196,7 @@ def _evaluation(network: nn.Module, dataset: Dataset, place: Place) -> dict[str,
     """Loss and accuracies of the mean of the learners; of training on the labels it learns from,
     without augmentation."""
     found = {
-        name: evaluate(network, getattr(dataset, name), dataset, place.device) or (None, None)
+        name: evaluate(network, getattr(dataset, name), dataset, place.device)
         for name in ("train", "validation", "test")
     }
     accuracies = {f"{name}_accuracy_frac": accuracy for name, (_, accuracy) in found.items()}

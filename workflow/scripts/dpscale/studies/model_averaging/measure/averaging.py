@@ -128,7 +128,7 @@ class Trial:
         }  # fmt: skip
         if self._place.leads and finite:
             validation, test = (
-                evaluate(network, split, self._dataset, self._place.device) or (None, None)
+                evaluate(network, split, self._dataset, self._place.device)
                 for split in (self._dataset.validation, self._dataset.test)
             )
             row |= {"validation_loss": validation[0], "validation_accuracy_frac": validation[1],
