@@ -13,7 +13,8 @@ def _trainings(cell: dict[str, object] | None = None, **columns: object) -> dict
 
 CASES = [
     Case("steps and seconds",
-         says=["A full run of 40 epochs makes 3 120 steps in 340 s (337 to 343) with one worker,",
+         says=["A full run of 40 epochs, scaled from runs of 4, makes 3 120 steps in 340 s "
+               "(337 to 343) with one worker,",
                "the 16 images left over, drawn anew in each epoch, are dropped (drop-last)",
                "are as many as computed, for every number of workers",
                "Runs of 4 epochs were trained, and their time is scaled by 40/4",
@@ -25,7 +26,8 @@ CASES = [
          says=["not as many as computed: 78 instead of 156 at N = 2."],
          never=["are as many as computed"]),
     Case("a full run trained", edits=_trainings(epochs=40),
-         says=["A full run was trained, so nothing is scaled."], never=["Runs of"]),
+         says=["A full run of 40 epochs makes", "A full run was trained, so nothing is scaled."],
+         never=["Runs of", "scaled from"]),
     Case("a start-up not known", edits=_trainings({"workers": 2}, startup_s=NAN),
          never=["The start-up,"]),
     Case("a training that diverged",
@@ -37,8 +39,11 @@ CASES = [
                "12.0 s for N = 1, N = 2, N = 4, N = 2 on two nodes and N = 4 on two nodes"]),
     Case("published",
          says=["The published 18 750 steps are", "makes 18 720, and one that keeps it 18 760.",
-               "not named, one is not decidable (other data, digits).",
-               " steps 1 1 128 40 18 750 3 120 not decidable: other data, digits"]),
+               "Published, and not judged here (other data, digits): steps 18 750 at N = 1."]),
+    Case("published and so here",
+         edits={"assignment_published": where({"claim": "steps"}, verdict="agrees", reason=None)},
+         says=["not named, one agrees.", " steps 1 1 128 40 18 750 3 120 agrees"],
+         never=["not judged"]),
     Case("published steps contradicted",
          edits={"assignment_published": where({"claim": "steps"}, verdict="contradicts itself")},
          says=["The published figure for the steps at N = 1, 18 750, contradicts others: other"],

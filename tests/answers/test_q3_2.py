@@ -17,6 +17,10 @@ NO_FIT = "the times do not grow with the bytes: no rate follows"
 UNKNOWN_LINK = {"link_bytes_per_s": NAN, "link_source": None, "busbw_of_link_frac": NAN}
 
 
+def _rates(batch: int, rate: float) -> Edit:
+    return where({"per_worker_batch": batch}, **around("lab_bytes_per_s", rate))
+
+
 def _no_interval(column: str) -> dict[str, float]:
     return {f"{column}_low": NAN, f"{column}_high": NAN}
 
@@ -43,7 +47,7 @@ def _without_link_runs() -> Tables:
 
 AS_MEASURED = Case(
     "as measured",
-    says=["give ranges from 121 MB/s (114 to 128) at N = 4, b = 512 to 1.22 GB/s",
+    says=["give ranges from 121 MB/s (113 to 130) at N = 4, b = 512 to 1.22 GB/s",
           "; the same buckets reduced alone reach from 152 MB/s at N = 4, b = 512 to 1.52 GB/s at",
           "b = 32, 9.48% to 95.3% of the link's rate.",
           "$S$ is 4 000 000 B in every iteration, of which the busiest worker sends 4 000 000 B at "
@@ -58,13 +62,15 @@ AS_MEASURED = Case(
           "fp16 halves the bytes of the gradients as counted, and its step is slower here",
           "PowerSGD sends 10.0% of the gradients' bytes as counted, and its step is not told",
           "two tables of it are predicted, not measured",
+          "$\\kappa$ = 1.00× as long as alone at b = 32 and $\\kappa$ = 5.81× as long as alone at "
+          "b = 512, and all averages with it; that stretch is this machine's and not",
           "At b = 512, at least 50% of the ideal speed-up is predicted on this link up to N = 8 "
-          "(76.0% at N = 8) and on fast up to N = 512 (47.2% at N = 1 024); less on slow "
-          "(0.0236% at N = 1 024) at every N. On slow some numbers",
+          "(76.0% at N = 8) and on fast up to N = 1 024 (80.5% at N = 1 024); less on slow "
+          "(0.137% at N = 1 024) at every N. On slow some numbers",
           "than the training set from N = 512 on at b = 32 and from N = 32 on at b = 512: there,",
           "No prediction is made on this link from N = 16 on at b = 32 (pieces of",
-          "bf16 gradients (3.18%), fp16 gradients (3.18%), PowerSGD (3.30%), averaging every 4 "
-          "steps (55.3%) and averaging every 16 steps (80.2%) raise it.",
+          "bf16 gradients (15.9%), fp16 gradients (15.9%), PowerSGD (16.4%), averaging every 4 "
+          "steps (41.2%) and averaging every 16 steps (71.3%) raise it.",
           "on slow at N = 8, b = 512. gradients as they are",
           "1.60 GB/s (1.58 to 1.62) raw TCP"],
     never=["Where it", "not told from zero", "on latency than on bytes"],
@@ -82,7 +88,7 @@ NEGATIVE = Case(
 )  # fmt: skip
 BELOW_NOISE = Case(
     "a time below the noise", lab={"two_worker_factor": 0.5, "noise": 0.05, "direct": False},
-    says=["No bandwidth follows where the communication time is below the noise"],
+    says=["No bandwidth follows where the communication time is not told from zero"],
 )  # fmt: skip
 WITHOUT_A_FIT = Case(
     "a link without a fit",
@@ -115,21 +121,25 @@ CASES = [
     Case("one cell negative",
          edits={"communication": where({"workers": 2, "per_worker_batch": 32},
                                        **around("subtraction_s", -1.0))},
-         says=["to 831 MB/s (764 to 912) at N = 4, b = 32; no bandwidth follows where the "
+         says=["to 831 MB/s (770 to 903) at N = 4, b = 32; no bandwidth follows where the "
                "communication time is negative (N = 2 with b = 32); the same"]),
     Case("one cell", edits={"bandwidth": only(workers=2, per_worker_batch=32)},
-         says=["time give is 1.22 GB/s (1.09 to 1.43) at N = 2, b = 32; the same buckets reduced "
+         says=["time give is 1.22 GB/s (1.07 to 1.42) at N = 2, b = 32; the same buckets reduced "
                "alone reach 1.52 GB/s at N = 2, b = 32, 95.3% of the link's rate.",
                "is below it in the one cell measured (N = 2, b = 32)"],
          never=["Every iteration moves the same bytes"]),
     Case("two cells", edits={"bandwidth": only(workers=2, per_worker_batch=[32, 128])},
          says=["is below it in both cells: "]),
     Case("level", edits={"bandwidth": where(**around("lab_bytes_per_s", 1e9))},
-         says=["at N = 2, from b = 32 to 512, it does not change beyond its intervals;"]),
+         says=["at N = 2, from b = 32 to 512, it is at no two b told apart;"]),
     Case("rising", lab={"direct": False},
-         edits={"bandwidth": where({"per_worker_batch": 512}, **around("lab_bytes_per_s", 9e9))},
+         edits={"bandwidth": both(_rates(128, 5e9), _rates(512, 9e9))},
          says=["at N = 2, from b = 32 to 512, it rises;", "Where it rises, a larger part"],
          never=["Where it falls"]),
+    Case("up and down", lab={"direct": False},
+         edits={"bandwidth": _rates(512, 9e9)},
+         says=["at N = 2, from b = 32 to 512, it goes up and down;"],
+         never=["Where it falls", "Where it rises"]),
     Case("rates of one repeat", edits={"bandwidth": where(**_no_interval("lab_bytes_per_s"))},
          says=["from b = 32 to 512, it has no two-sided interval",
                "bandwidth has no two-sided interval to be compared with it in all six cells."]),
@@ -144,12 +154,12 @@ CASES = [
     Case("below, without a part", edits=_apart(1e5, {"overhead_s": NAN}),
          says=["The lab's bandwidth is below it in all six cells."]),
     Case("agrees", edits=_apart(1e9, SPLIT),
-         says=["The lab's bandwidth agrees with it within the intervals in all six cells."]),
+         says=["The lab's bandwidth is not told apart from it in all six cells."]),
     Case("agrees at N = 2",
          edits=_apart(1e9, SPLIT) | {"bandwidth": both(
              _apart(1e9, SPLIT)["bandwidth"],
              where({"workers": 4}, **around("lab_bytes_per_s", 1e5)))},
-         says=["agrees with it within the intervals in three of the six cells (N = 2 with b = 32, "
+         says=["is not told apart from it in three of the six cells (N = 2 with b = 32, "
                "128 and 512); it is below it in three of the six cells (N = 4 with b = 32, 128"]),
     Case("buckets below the link", edits=_of_link(0.8e9, 0.5),
          says=["The buckets alone stay below it in all six cells, at 50.0% of it. An all-reduce",
@@ -160,7 +170,7 @@ CASES = [
                "200% of the link's rate."],
          never=["An all-reduce also adds"]),
     Case("buckets as the link", edits=_of_link(1.6e9, 1.0),
-         says=["The buckets alone reach it within the intervals in all six cells. ",
+         says=["The buckets alone are not told apart from it in all six cells. ",
                "100% of the link's rate."]),
     Case("buckets of one repeat",
          edits={"bandwidth": where(**_no_interval("busbw_bytes_per_s"))},
@@ -172,7 +182,7 @@ CASES = [
     Case("two kinds of buckets",
          edits={"bandwidth": both(_of_link(0.8e9, 0.5)["bandwidth"],
                                   where({"workers": 4}, **around("busbw_bytes_per_s", 1.6e9)))},
-         says=["50.0% of it; the buckets alone reach it within the intervals in three of the six"]),
+         says=["50.0% of it; the buckets alone are not told apart from it in three of the six"]),
     Case("an unknown link", edits={"bandwidth": where(**UNKNOWN_LINK)},
          says=["The rate of the link is not measured, so that comparison is left out"],
          never=["of the link's rate"]),
@@ -184,7 +194,7 @@ CASES = [
     Case("fit above TCP", edits={"link": where(**around("beta_bytes_per_s", 9e9))},
          says=["The fitted bandwidth is above what raw TCP gives at N = 2 and 4."]),
     Case("fit as TCP", edits={"link": where(**around("beta_bytes_per_s", 1.6e9))},
-         says=["is equal to what raw TCP gives within the intervals at N = 2 and 4."]),
+         says=["is not told apart from what raw TCP gives at N = 2 and 4."]),
     Case("fit of one repeat", edits={"link": where(**_no_interval("beta_bytes_per_s"))},
          says=["is not comparable with raw TCP for want of repeats at N = 2 and 4."]),
     Case("two kinds of fit",
@@ -236,7 +246,7 @@ CASES = [
     Case("no variant gains", edits={"what_if": where(efficiency_frac=0.5)},
          never=["Fewer bytes matter most"]),
     Case("no compressed variants", edits={"what_if": without(variant=["fp16", "bf16"])},
-         says=["for gradients as they are: PowerSGD (3.30%), averaging every 4"]),
+         says=["for gradients as they are: PowerSGD (16.4%), averaging every 4"]),
     *(Case(f"{run} not run", lab={"not_run": (run,)},
            says=["withheld: one result that it needs is missing", ": not run yet"])
       for run in ("link-n2", "compression-n2")),
@@ -264,7 +274,7 @@ def test_bandwidth_is_bytes_of_the_epoch_over_its_communication_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("case", "reason"), [(NEGATIVE, "negative"), (BELOW_NOISE, "below the noise")], ids=str
+    ("case", "reason"), [(NEGATIVE, "negative"), (BELOW_NOISE, "not told from zero")], ids=str
 )
 def test_what_is_no_time_gives_no_bandwidth(case: Case, reason: str) -> None:
     value = answer(case).values["lab_bytes_per_s_n2_b32"]

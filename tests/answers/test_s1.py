@@ -15,15 +15,25 @@ from dpscale.studies import answer_one
 NAN = float("nan")
 
 
+Curves = dict[tuple[str, str], float]
+
+
 def searched(status: str = "complete", momentum: str = "nesterov", other: float = 120.0,
-             sgd: float = 40.0, **how: float) -> Callable[[], Tables]:  # fmt: skip
-    """A lab of two searches: plain SGD and one with momentum, of these critical batch sizes."""
+             sgd: float = 40.0, every: Curves | None = None,
+             **how: float) -> Callable[[], Tables]:  # fmt: skip
+    """A lab of two searches: plain SGD and one with momentum, of these critical batch sizes.
+
+    every: those of other searches instead.
+    """
 
     def tidy() -> Tables:
         """Its tidy tables."""
-        rows = planted.rows({("mlp", "sgd"): sgd, ("mlp", momentum): other}, **how)
-        rows["runs"] = [run_row(**row, status=status) for row in rows["runs"]]
-        return empty_lab() | {name: table(name, own) for name, own in rows.items()}
+        curves = every or {("mlp", "sgd"): sgd, ("mlp", momentum): other}
+        made = planted.rows(curves, **how)
+        if status != "complete":  # nothing was measured
+            made = {"runs": made["runs"]}
+        made["runs"] = [run_row(**row, status=status) for row in made["runs"]]
+        return empty_lab() | {name: table(name, own) for name, own in made.items()}
 
     return tidy
 
@@ -33,36 +43,55 @@ SGD, NESTEROV = {"optimizer": "sgd"}, {"optimizer": "nesterov"}
 SMALL = {"claim": "small"}
 LARGE = {"claim": "large"}
 NOISE = {"claim": "noise"}
+EVERY = {(model, optimizer): 40.0 for model in ("mlp", "softmax")
+         for optimizer in ("sgd", "momentum", "nesterov")}  # fmt: skip
 CASES = [
     Case("perfect scaling and its end",
-         says=["For mlp with plain SGD steps to the goal fall in proportion to the batch size up "
-               "to about B = 10.0 (9.7 to 10.4), a quarter of the critical batch size 40.1 (38.7 "
-               "to 41.7); Nesterov momentum (3.01× (2.83 to 3.18) the critical batch) extends "
-               "perfect scaling.",
+         says=["For mlp with plain SGD steps to the goal fall in proportion to the batch size at "
+               "the smallest ones (slope −0.874 (−0.907 to −0.840), −1 within 0.2); the fit puts "
+               "the end of perfect scaling at about B = 10.0 (9.6 to 10.5), 1/4 of the critical "
+               "batch size 40.1 (38.4 to 42.0), at which steps are twice the least; with Nesterov "
+               "momentum (3.01× (2.81 to 3.21)) it is larger.",
                "Momentum: mlp with Nesterov momentum has a larger critical batch size than plain "
-               "SGD, 3.01× (2.83 to 3.18) as large. At the smallest batch it needs, as far as the "
-               "intervals tell, more steps than plain SGD for mlp with Nesterov momentum.",
-               "Between networks: softmax with plain SGD has a larger critical batch size than "
-               "mlp, 1.13× (1.07 to 1.19) as large. Networks also"]),
+               "SGD, 3.01× (2.81 to 3.21) as large. At the smallest batch it needs more steps "
+               "than plain SGD for mlp with Nesterov momentum (2.904× (2.904 to 2.907)).",
+               "Between networks: softmax with plain SGD has, within a factor of 1.25, the "
+               "critical batch size of mlp, 1.13× (1.06 to 1.20) as large. Networks also"],
+         never=["none was found"]),
     Case("the protocol",
          says=["3 quasi-random points", "from 0.01 to 30 and, with momentum, $1-\\mu$ from 0.01 to",
                "(4.00% for mlp and 4.00% for softmax), when", "4000 steps, 400 epochs, or 3 times",
-               "once 2 trials are there", "are 5 repeats of the winner", "every 16 steps"]),
+               "once 2 trials are there", "are 5 repeats of the winner", "every 16 steps",
+               "median steps with 95% interval"]),
+    Case("the regimes",
+         says=["At $B_{\\text{crit}}$, the critical batch size, steps are twice the least",
+               "perfect scaling up to a slope of −0.8 ($B = B_{\\text{crit}}/4$), maximal data "
+               "parallelism from −0.2 ($B = 4 B_{\\text{crit}}$), and"]),
     Case("the slopes of both ends",
          says=["alone: over the four smallest batch sizes the slope is −1 within 0.2, perfect "
                "scaling, for mlp with plain SGD, mlp with Nesterov momentum and softmax with "
-               "plain SGD. Over the four largest the slope is 0 within 0.2, hardly a gain from a "
-               "larger batch, for mlp with plain SGD and softmax with plain SGD. Over the four "
-               "largest the slope is not decided to be 0 within 0.2 or not for mlp with Nesterov"]),
+               "plain SGD. Over the four largest batch sizes the slope is 0 within 0.2, hardly a "
+               "gain from a larger batch, for mlp with plain SGD and softmax with plain SGD. Over "
+               "the four largest batch sizes the slope is not 0 within 0.2, and may be at batches "
+               "larger than were measured, for mlp with Nesterov momentum."]),
     Case("the noise scale and equal budgets",
-         says=["at B = 32, from", "is within a factor of ten for mlp with plain SGD, mlp with "
-               "Nesterov momentum and softmax with plain SGD.",
-               "at equal epochs the smallest batch has the lower error in 20 of 21 comparisons "
-               "and at equal steps the largest batch has the lower error in 16 of 16 comparisons,",
-               "So whether large batches look good"]),
+         says=["The gradient noise scale is the batch size at which the noise of a gradient is as "
+               "large as the gradient, both squared. It was measured along the repeats of one "
+               "winner, at B = 32,",
+               "fits, is within a factor of 10 for mlp with plain SGD, mlp with Nesterov momentum "
+               "and softmax with plain SGD.",
+               "at equal epochs the smallest batch more often has the lower error in 3 of 3 "
+               "searches, which chance could give too; at equal steps the largest batch more often "
+               "has the lower error in 3 of 3 searches, which chance could give too. The smallest"],
+         never=["So whether large batches"]),
+    Case("equal budgets of six searches", lab=searched(every=EVERY),
+         says=["at equal epochs the smallest batch more often has the lower error in 6 of 6 "
+               "searches; at equal steps the largest batch more often has the lower error in 6 of "
+               "6 searches. The", "So whether large batches look good or bad depends on"],
+         never=["which chance could give too"]),
     Case("the searches",
          says=["Of 90 trials 33.3% reached the goal before the search ended, 33.3% were incomplete "
-               "and 33.3% infeasible", "No winner lies in the outer tenth"],
+               "and 33.3% infeasible", "No winner lies in the outer 10% of the search space. "],
          never=["Repeats that did not reach", "Without a median"]),
     Case("beside what was published",
          says=["2018) stands beside what was measured. Of the measurements of “perfect scaling at "
@@ -70,76 +99,118 @@ CASES = [
                "large batches”, two agree and one is not decidable. Of the measurements of "
                "“momentum extends",
                "order of magnitude”, three agree. Sizes are",
-               "mlp, plain SGD −0.874 (−0.909 to −0.838) slope −1 Shallue",
-               "mlp, plain SGD −0.115 (−0.155 to −0.090) slope 0 Shallue",
-               "mlp, Nesterov momentum over plain SGD 3.01 (2.83 to 3.18) ratio above 1 Shallue",
+               "Each verdict rests on a 95% interval: of 12 that have one about 0.6 may be wrong",
+               "mlp, plain SGD −0.874 (−0.907 to −0.840) slope −1 within 0.2 Shallue",
+               "mlp, plain SGD −0.122 (−0.155 to −0.090) slope 0 within 0.2 in the end Shallue",
+               "mlp, Nesterov momentum over plain SGD 3.01 (2.81 to 3.21) ratio above 1 Shallue",
                "plain SGD at small batches mlp, Nesterov momentum over plain SGD 2.904 (2.904 to "
-               "2.907) ratio 1 Shallue",
-               "largest useful batch softmax, plain SGD over mlp 1.13 (1.07 to 1.19) ratio other "
-               "than 1 Shallue",
-               "mlp, plain SGD 1.25 (1.20 to 1.29) ratio within a factor of 10 McCandlish"]),
+               "2.907) ratio 1 within a factor of 1.5 Shallue",
+               "largest useful batch softmax, plain SGD over mlp 1.13 (1.06 to 1.20) ratio not 1 "
+               "within a factor of 1.25 Shallue",
+               "mlp, plain SGD 1.25 (1.19 to 1.30) ratio 1 within a factor of 10 McCandlish"]),
     Case("what was expected beside what came out",
-         says=["Expected before the run: “That steps fall as 1/B at first.” What came out: For"]),
+         says=["Expected before the run: “That steps fall as 1/B at first.” What came out, for the "
+               "reader to set beside it: For mlp"]),
     Case("steps that do not fall in proportion", lab=searched(slope=0.6),
          says=["do not fall in proportion to the batch size even at the smallest ones (slope "
-               "−0.467 (−0.502 to −0.429)); the fitted critical batch size is 11.0 ("]),
+               "−0.466 (−0.497 to −0.435), not −1 within 0.2); the fitted critical batch size, at "
+               "which steps are twice the least, is 11.0 (7.3 to 16.2); with Nesterov momentum "
+               "(1.77× (0.95 to 3.30)) it is not told apart from that."],
+         never=["the fit puts the end of perfect scaling"]),
     Case("steps that are not decided to fall in proportion", lab=BASE,
          edits={"published_steps_to_goal": where(SMALL | SGD, verdict="not decidable")},
-         says=["the fit puts the end of perfect scaling at B = 10.0 (9.7 to 10.4), a quarter of",
-               "decided by the measured slope, −0.874 (−0.909 to −0.838); Nesterov",
+         says=["it is not decided whether steps to the goal fall in proportion to the batch size "
+               "at the smallest ones (slope −0.874 (−0.907 to −0.840), beside −1 within 0.2); the "
+               "fit puts the end of perfect scaling at about B = 10.0 (9.6 to 10.5), 1/4 of",
                "the slope is not decided to be −1 within 0.2 or not for mlp with plain SGD. Over "
                "the four smallest batch sizes the slope is −1 within 0.2"]),
     Case("slopes unlike the published ones", lab=BASE,
          edits={"published_steps_to_goal": where(LARGE, verdict="disagrees")},
-         says=["Over the four largest the slope is not 0 within 0.2 for mlp with plain SGD and"]),
+         says=["Over the four largest batch sizes the slope is not 0 within 0.2 for mlp with plain "
+               "SGD and"]),
+    Case("slopes of too few batch sizes", lab=BASE,
+         edits={"goal_fit": where(small_slope=NAN),
+                "published_steps_to_goal": where(SMALL, verdict="not decidable")},
+         says=["at the smallest ones (no slope could be measured); the fit puts"]),
+    Case("an end of perfect scaling below the batch sizes", lab=searched(sgd=6.0),
+         edits={"published_steps_to_goal": where(SMALL, verdict="agrees")},
+         says=["the fit puts the end of perfect scaling below the smallest batch size, B = 2, 1/4 "
+               "of the critical batch size 6.08", " below B = 2 24."],
+         never=["about B ="]),
+    Case("maximal data parallelism beyond the batch sizes", lab=searched(other=400.0),
+         says=[" beyond B = 1024 50.0"]),
     Case("momentum shortens it", lab=searched(other=10.0),
-         says=["the critical batch) shortens perfect scaling.",
+         says=["with Nesterov momentum (0.251× (0.235 to 0.267)) it is smaller.",
                "has a smaller critical batch size than plain SGD", "fewer steps than plain SGD"],
-         never=["extends perfect scaling."]),
+         never=["it is larger"]),
     Case("momentum makes no difference", lab=searched(other=40.0, momentum="momentum"),
-         says=["; momentum (1.00×", "is not shown to extend it.",
-               "a critical batch size that cannot be told apart from that of plain SGD, 1.00×",
-               "as many steps as plain SGD for mlp with momentum"]),
+         says=["; with momentum (1.00× (0.94 to 1.06)) it is not told apart from that.",
+               "a critical batch size not told apart from that of plain SGD, 1.00×",
+               "At the smallest batch it needs as many steps, within a factor of 1.5, as plain SGD "
+               "for mlp with momentum (1.00×"]),
+    *(Case(f"steps at the smallest batch whose ratio is {low} to {high}", lab=BASE,
+           edits={"goal_contrasts": where(small_steps_ratio_low=low, small_steps_ratio_high=high),
+                  "published_steps_to_goal": where({"claim": "matches"}, verdict=verdict)},
+           says=[f"At the smallest batch it needs {words} plain SGD for mlp with"])
+      for low, high, verdict, words in [
+          (0.6, 4.0, "not decidable", "a number of steps not told apart from that of"),
+          (1.2, 1.4, "agrees", "as many steps, within a factor of 1.5, as"),
+          (1.3, 1.8, "not decidable", "more steps than"),
+          (0.2, 0.3, "disagrees", "fewer steps than"),
+      ]),
+    Case("networks", edits={"published_steps_to_goal": where({"claim": "networks"},
+                                                             verdict="agrees")},
+         says=["softmax with plain SGD has a larger critical batch size than mlp, 1.13×"]),
     Case("no bend", lab=searched(sgd=1e7, other=1e7),
          says=["No end of perfect scaling can be given for any network and optimiser: no bend.",
-               "No fit shows a bend", "has no critical batch size to compare with plain SGD."],
+               "No fit shows a bend among its batch sizes",
+               "mlp with Nesterov momentum cannot be compared by critical batch size with plain "
+               "SGD (no bend)."],
          never=["noise scale was measured", "as large"]),
-    Case("no bend with momentum", lab=BASE,
-         edits={"goal_contrasts": where(b_crit_ratio=NAN, small_steps_ratio=NAN)},
-         says=["; Nesterov momentum is not decided."], never=["At the smallest batch it needs"]),
-    Case("no bend with plain SGD", lab=BASE, edits={"goal_fit": where(SGD, b_crit=NAN)},
-         says=["For mlp with Nesterov momentum steps"]),
+    Case("no bend with momentum", lab=searched(other=1e7),
+         says=["twice the least; with Nesterov momentum none was found (no bend)."],
+         never=["as large."]),
+    Case("no bend with plain SGD", lab=searched(sgd=1e7),
+         says=["For mlp with Nesterov momentum steps",
+               "; with plain SGD none was found (no bend)."]),
     Case("steps of one repeat", lab=BASE,
-         edits={"goal_contrasts": where(small_steps_ratio_low=NAN)},
-         says=["as many steps as plain SGD"]),
+         edits={"goal_contrasts": where(small_steps_ratio_low=NAN),
+                "published_steps_to_goal": where({"claim": "matches"}, verdict="not decidable")},
+         says=["a number of steps not told apart, for want of an interval, from that of plain"]),
+    Case("steps without a ratio", lab=BASE,
+         edits={"goal_contrasts": where(small_steps_ratio=NAN)}, never=["At the smallest batch"]),
     Case("several kinds of momentum",
          edits={"goal_contrasts": where({"contrast": "model"}, contrast="optimizer",
                                            model="mlp", **around("b_crit_ratio", 0.5))},
-         says=["extends perfect scaling; plain SGD (0.500× (0.495 to 0.505) the critical batch) "
-               "shortens perfect scaling."]),
-    *(Case(f"two kinds of momentum {verdict}",
+         says=["it is larger; with plain SGD (0.500× (0.495 to 0.505)) it is smaller."]),
+    *(Case(f"two kinds of momentum: {verdict}",
            edits={"goal_contrasts": where(contrast="optimizer", model="mlp", **ratio)},
-           says=[f"the critical batch) {verdict}."])
-      for verdict, ratio in [
-          ("extend perfect scaling", around("b_crit_ratio", 3.0)),
-          ("shorten perfect scaling", around("b_crit_ratio", 0.5)),
-          ("are not shown to extend it", around("b_crit_ratio", 1.0)),
-          ("are not decided", {"b_crit_ratio_low": NAN}),
+           says=[f"with Nesterov momentum ({shown}) and plain SGD ({other}) it is {verdict}."])
+      for verdict, ratio, shown, other in [
+          ("larger", around("b_crit_ratio", 3.0), *["3.00× (2.97 to 3.03)"] * 2),
+          ("smaller", around("b_crit_ratio", 0.5), *["0.500× (0.495 to 0.505)"] * 2),
+          ("not told apart from that", around("b_crit_ratio", 1.0), *["1.00× (0.99 to 1.01)"] * 2),
+          ("not told apart from that for want of an interval", {"b_crit_ratio_low": NAN},
+           "3.01×", "1.13×"),
       ]),
+    Case("critical batch sizes without an interval", lab=BASE,
+         edits={"goal_contrasts": where(b_crit_ratio_low=NAN)},
+         says=["has a critical batch size not told apart, for want of an interval, from that of "
+               "plain SGD, 3.01× as large."]),
     Case("one network", lab=BASE, never=["Between networks", "softmax"]),
     Case("the noise scale off and undecided",
          edits={"published_steps_to_goal": both(where(NOISE | SGD, verdict="disagrees"),
                                          where(NOISE | NESTEROV, verdict="not decidable"))},
-         says=["more than a factor of ten off for mlp with plain SGD and softmax with plain SGD; "
-               "not decided to be within a factor of ten or not for mlp with Nesterov momentum."]),
-    Case("the same end at both budgets",
+         says=["more than a factor of 10 off for mlp with plain SGD and softmax with plain SGD; "
+               "not decided to be within a factor of 10 or not for mlp with Nesterov momentum."]),
+    Case("the same end at both budgets", lab=searched(every=EVERY),
          edits={"budget": where({"kind": "steps"}, validation_error_frac=lambda error: -error)},
-         says=["at equal steps the smallest batch has the lower error in 16 of 16"],
+         says=["at equal steps the smallest batch more often has the lower error in 6 of 6"],
          never=["So whether large batches"]),
     Case("no budget", edits={"budget": only(kind="none")}, never=["The same searches read"]),
     Case("a winner on the border of the search space", lab=BASE,
          edits={"steps_to_goal": where(SGD | {"global_batch": 2}, at_border=True)},
-         says=["One winner of 20 lies in the outer tenth of the search space (mlp with plain SGD "
+         says=["One winner of 20 lies in the outer 10% of the search space (mlp with plain SGD "
                "at B = 2): there a wider space might do better."],
          never=["No winner lies"]),
     Case("all winners there", lab=searched(lr=29.0),
@@ -152,11 +223,15 @@ CASES = [
                "Nesterov momentum at B = 4. Without a median, and left out of the fit: mlp with "
                "plain SGD at B = 2 and mlp with Nesterov momentum at B = 2."]),
     Case("no contrasts", lab=BASE, edits={"goal_contrasts": without()},
-         never=["Momentum:", "extends perfect scaling."]),
+         never=["Momentum:", "it is larger"]),
     Case("a search that did not run", lab=searched("not run yet"),
          says=["The conclusion is withheld",
                "steps_to_goal, network = mlp, optimiser = sgd: not run yet; "
                "steps_to_goal, network = mlp, optimiser = nesterov: not run yet."]),
+    Case("searches out of memory", lab=searched("out_of_memory"),
+         says=["No end of perfect scaling can be given for any network and optimiser: out of "
+               "memory."],
+         never=["out_of_memory"]),
 ]  # fmt: skip
 
 

@@ -223,6 +223,20 @@ def test_the_same_report_is_the_same_page(make_report, tmp_path):
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "ends"),
+    [(0.0598, 0.0602, "0.0598 to 0.0602"), (0.06, 0.06, ""), (0.05, 0.07, "0.05 to 0.07")],
+)
+def test_the_ends_of_an_interval_print_apart(low, high, ends):
+    cells = [Value(value=0.06, unit="number", low=low, high=high), Value(value=1.2, unit="number")]
+    table = Table(
+        caption="T.",
+        columns=[Column(key="loss", title="Loss", unit="number")],
+        rows=[{"loss": cell} for cell in cells],
+    )
+    assert table_view(table, sources(), number=1, image=False).rows[0][0].interval == ends
+
+
 def test_a_column_has_one_scale_and_its_cells_link_to_the_runs_of_their_row():
     view = table_view(timing_table(), sources(), number=1, image=False)
     assert (view.columns[2].symbol, view.rows[0][2], view.rows[3][2]) == (

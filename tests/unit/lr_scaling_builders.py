@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 Rows = list[dict[str, Any]]
 Errors = tuple[float | None, ...]
 EPOCHS, GROUP_BATCH, REFERENCE_GROUPS, BASE_LR, MARGIN_FRAC = 4, 16, 2, 0.5, 0.01
+TEST_SAMPLES = 100_000  # so that the seeds decide
 EXPECTED = "The linear rule keeps the error."
 
 
@@ -73,6 +74,7 @@ def _run(way: Way, run_row: Callable[..., dict[str, Any]], seeds: int) -> dict[s
     name = name_of(way)
     return run_row(
         name, kind="scaled", study="lr_scaling", workers=1, seeds=seeds, epochs=EPOCHS,
+        test_samples=TEST_SAMPLES,
         arm=name.removeprefix("lr_scaling-").rpartition("-")[0],
         per_worker_batch=way.groups * GROUP_BATCH, lr=way.searched_lr or BASE_LR * factor,
         role="search" if way.searched_lr else "arm", rule=way.rule, warmup=way.warmup,

@@ -21,7 +21,7 @@ REACHED: dict[str, int | None] = {  # epoch of the first seed; None: never
     "sma α = 0.1": None, "sma_tuned α = 1/k": 5, "sma_tuned α = 0.1": 6,
 }  # fmt: skip
 EPOCH_S = {"sgd_small": 3.0, "sgd_large": 1.0, "sgd_large_linear": 1.0}
-AVERAGED_EPOCH_S = 1.5
+AVERAGED_EPOCH_S = 1.75
 RATE_ACCURACIES = {0.01: 0.90, 0.02: 0.94, 0.05: 0.92, 0.1: 0.80, 0.2: 0.90, 0.5: 0.85}
 SPEEDS = {1: 1000.0, 2: 1500.0, 3: 1800.0, 4: 1850.0, 5: 2200.0}  # 3 is chosen, 5 is best
 PLAIN = 1200.0

@@ -169,34 +169,32 @@ def verdict(lab: dict[str, pd.DataFrame], claim: str, **cell) -> tuple[str, obje
     return made["verdict"], made["reason"]
 
 
-def test_an_accuracy_within_the_interval_of_a_published_one_agrees():
-    # 0.9827 +- 0.0026 of 10,000 images
-    found = verdict(mnist_lab(0.983), "test_accuracy_frac", workers=1, epochs=40)
-    assert found[0] == "agrees"
+@pytest.mark.parametrize(("accuracy", "said"), [
+    # 0.9827 +- 0.0026 published, +- 0.0026 measured on as many images: one point is the margin
+    (0.983, "agrees"), (0.992, "not decidable"), (0.96, "disagrees"),
+])  # fmt: skip
+def test_an_accuracy_is_judged_by_its_whole_interval_and_the_published_one(accuracy, said):
+    found = verdict(mnist_lab(accuracy), "test_accuracy_frac", workers=1, epochs=40)
+    assert found[0] == said
 
 
-def test_an_accuracy_beyond_it_disagrees():
-    found = verdict(mnist_lab(0.992), "test_accuracy_frac", workers=1, epochs=40)
-    assert found[0] == "disagrees"
-
-
-def test_other_epochs_decide_nothing():
+def test_other_epochs_are_not_judged():
     found = verdict(mnist_lab(0.99, epochs=30), "test_accuracy_frac", workers=1, epochs=40)
-    assert found == ("not decidable", "30 epochs here")
+    assert found == ("not judged", "30 epochs here")
 
 
-def test_other_data_decide_nothing():
+def test_other_data_are_not_judged():
     lab = derived_lab()
     for claim in ("test_accuracy_frac", "train_s", "steps", "efficiency_frac"):
         made = lab["assignment_published"]
         rows = made[(made["claim"] == claim) & (made["nodes"] == 1)]
-        assert set(rows["verdict"]) == {"not decidable"}
+        assert set(rows["verdict"]) == {"not judged"}
         assert set(rows["reason"]) == {"other data, digits"}
 
 
-def test_seconds_of_other_devices_decide_nothing():
+def test_seconds_of_other_devices_are_not_judged():
     found = verdict(mnist_lab(0.99), "train_s", workers=2)
-    assert found == ("not decidable", "seconds of other devices, which are not named")
+    assert found == ("not judged", "seconds of other devices, which are not named")
 
 
 def test_published_efficiencies_follow_from_the_published_times():
@@ -206,9 +204,22 @@ def test_published_efficiencies_follow_from_the_published_times():
     assert verdict(mnist_lab(0.99), "efficiency_frac", workers=2)[0] == "disagrees"
 
 
-def test_utilisation_on_another_device_than_a_gpu_decides_nothing():
+def test_speeds_of_another_device_than_a_gpu_is_not_judged():
     assert verdict(mnist_lab(0.99), "utilisation_frac", per_worker_batch=128)[0] == "disagrees"
-    assert verdict(derived_lab(), "utilisation_frac", per_worker_batch=128)[0] == "not decidable"
+    tidy = full_lab()
+    mnist = tidy["runs"].assign(dataset="mnist", device="CPU core")
+    for claim, cell in (("utilisation_frac", {"per_worker_batch": 128}),
+                        ("efficiency_frac", {"workers": 2})):  # fmt: skip
+        assert verdict(derived_of(tidy | {"runs": mnist}), claim, **cell) == (
+            "not judged", "measured on CPU cores, published on GPUs",
+        )  # fmt: skip
+
+
+def test_an_efficiency_of_workers_that_share_devices_is_not_judged():
+    tidy = full_lab()
+    shared = tidy["runs"].assign(dataset="mnist", device="NVIDIA made-up", oversubscribed=True)
+    found = verdict(derived_of(tidy | {"runs": shared}), "efficiency_frac", workers=2)
+    assert found == ("not judged", "workers share devices here")
 
 
 def test_full_batches_agree_with_the_published_steps_that_have_a_fraction():

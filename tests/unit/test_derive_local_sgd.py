@@ -19,7 +19,10 @@ from dpscale.studies.local_sgd.derive import (
 
 @pytest.fixture(scope="module")
 def tidy():
-    return {name: table(name, made) for name, made in local_sgd_builders.rows(run_row).items()}
+    clean = {"A1": 0.94, "A2": 0.97, "A5 H=16": 0.99, "A5 H=32": 0.99, "A3": 0.9, "A4 H=4": 0.96}
+    accuracies = local_sgd_builders.ACCURACIES | {0.0: clean}
+    rows = local_sgd_builders.rows(run_row, accuracies)
+    return {name: table(name, made) for name, made in rows.items()}
 
 
 def row_of(frame: pd.DataFrame, **cell: Any) -> pd.Series:
@@ -33,13 +36,15 @@ def test_an_arm_has_its_last_epoch_its_rounds_and_the_bytes_of_a_ring(tidy):
     rows = local_sgd(tidy["trials"], tidy["evaluations"], tidy["runs"])
     arm = row_of(rows, label_noise_frac=0.2, arm="A5 H=16")
     assert arm["test_accuracy_frac"] == pytest.approx(0.92)
-    assert (arm["test_accuracy_frac_low"], arm["test_accuracy_frac_high"]) == (0.91, 0.93)
+    # 91, 92 and 93%: 2.48 points; 92% of 2,000 images: 1.27 points below and 1.11 above
+    ends = arm["test_accuracy_frac_low"], arm["test_accuracy_frac_high"]
+    assert ends == pytest.approx((0.8921, 0.9472), abs=5e-4)
     assert arm["train_loss"] == pytest.approx(2 - 0.92)
     assert (arm["rounds"], arm["seeds"], arm["global_batch"]) == (22, 3, 128)
     assert arm["sent_bytes"] == 22 * 2 * 15 / 16 * 4_000_000
-    # 0.92 against 0.90 at every seed, although the seeds' spreads overlap
+    # 0.92 against 0.90 at every seed: the test set's error alone is left, about 1.8 points
     over = [arm[f"over_large_frac{end}"] for end in ("", "_low", "_high")]
-    assert over == pytest.approx([0.02, 0.02, 0.02])
+    assert over == pytest.approx([0.02, 0.0024, 0.0377], abs=2e-4)
     assert len(rows) == 12  # the trials that chose a rate are no arm of their own
 
 
@@ -57,21 +62,23 @@ def test_a_diverged_seed_takes_the_numbers_of_its_arm_and_decides_nothing(tidy):
     assert rows.loc[rows["label_noise_frac"] == 0.0, "over_large_frac"].notna().sum() == 5
 
 
-def test_differences_are_paired_by_seed_and_judged_by_their_direction(tidy):
+def test_a_difference_is_judged_once_by_its_direction_and_only_where_labels_are_right(tidy):
     rows = published_local_sgd(tidy["trials"], tidy["evaluations"], tidy["runs"])
-    noisy = rows[(rows["label_noise_frac"] == 0.2) & (rows["dataset"] == "CIFAR-10")]
-    verdicts = noisy.set_index("claim")["verdict"].to_dict()
-    assert verdicts == {
-        "post_local_against_large": "agrees",  # 92 - 90 %, published 92.80 - 92.48
+    clean = rows[rows["label_noise_frac"] == 0.0].set_index("claim")
+    assert clean["verdict"].to_dict() == {
+        "post_local_against_large": "agrees",  # 99 - 97 %, published 92.80 - 92.48
         "post_local_against_small": "agrees",
-        "small_against_large": "disagrees",  # 89 - 90 %, published 92.63 - 92.48
-        "more_local_steps": "agrees",
+        "small_against_large": "disagrees",  # 94 - 97 %, published 92.63 - 92.48
+        "more_local_steps": "not decidable",
     }
-    first = row_of(noisy, claim="post_local_against_large")
+    first = clean.loc["post_local_against_large"]
     assert first["measured"] == pytest.approx(0.02)
-    assert first["published"] == pytest.approx(0.0032)
-    clean = rows[rows["label_noise_frac"] == 0.0]
-    assert set(clean["verdict"]) == {"not decidable"}
+    ends = first["published_low"], first["published_high"]  # CIFAR-10 and CIFAR-100
+    assert ends == pytest.approx((0.0032, 0.0107))
+    noisy = rows[rows["label_noise_frac"] == 0.2]
+    assert set(noisy["verdict"]) == {"not judged"}
+    assert set(noisy["reason"]) == {"published without wrong labels"}
+    assert len(rows) == 8
 
 
 def test_the_arm_with_the_published_local_steps_stands_for_post_local_sgd():
@@ -102,7 +109,8 @@ def test_the_time_of_an_epoch_is_that_of_the_steps_predicted_for_as_many_workers
             "workers": 16, "status": "predicted", "runs": "scaling-n2-b32"}  # fmt: skip
     steps = {"none": 0.050, "local_4": 0.020, "local_16": 0.011, "bf16": 0.03}
     what_if = pd.DataFrame([cell | {"variant": name, "step_s": step_s, "note": None,
-                                    "exposed_step_s": step_s - 0.01}
+                                    "exposed_step_s": step_s - 0.01, "stretch_ratio": 3.0,
+                             "overlap_frac": 0.0}
                             for name, step_s in steps.items()])  # fmt: skip
     what_if = pd.concat([what_if, what_if.assign(workers=8)])
     runs = pd.concat([tidy["runs"], table("runs", [run_row("scaling-n2-b32", workers=2)])])
@@ -111,3 +119,4 @@ def test_the_time_of_an_epoch_is_that_of_the_steps_predicted_for_as_many_workers
     # 10,000 samples in batches of 16 times 32
     assert rows.loc[16, "epoch_s"] == pytest.approx(0.011 * 10_000 / 512)
     assert rows.loc[4, "speedup_ratio"] == pytest.approx(2.5)
+    assert (rows["stretch_ratio"] == 3).all()

@@ -1,17 +1,23 @@
 """The ring model: its fit, the overlap of buckets, predictions of unseen N, and what-ifs."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import direct_builders as made
 from builders import derived_lab, full_lab, table
 from dpscale.derive.formulas import device_share, ring_allreduce_seconds
 from dpscale.studies import derived_of
+from dpscale.studies.communication.derive import prediction
 from dpscale.studies.communication.derive.link import fit_ring, link
 from dpscale.studies.communication.derive.model import (
     Observed,
     Transfer,
+    averaging_seconds,
     exposed_seconds,
     observe,
     transfer,
@@ -118,6 +124,41 @@ def test_a_transfer_that_behaves_as_observed_is_exposed_as_measured(exposed_s):
     assert exposed_seconds(ideal, observe(ideal, exposed_s)) == pytest.approx(exposed_s)
 
 
+WAITED = st.floats(1e-6, 1e3)
+
+
+@settings(deadline=None, derandomize=True)
+@given(WAITED, st.floats(0, 1), WAITED, st.integers(2, 1000))
+def test_waiting_falls_with_the_local_steps_by_no_more_than_the_traffic(
+    total_s, exposed_frac, measured_s, every
+):
+    ideal = Transfer(total_s, exposed_frac * total_s)
+    observed = observe(ideal, measured_s)
+    waiting_s = averaging_seconds(ideal, observed, every)
+    assert waiting_s * every >= exposed_seconds(ideal, observed) * (1 - 1e-9)
+    assert waiting_s * every == pytest.approx(observed.stretch_ratio * total_s)
+
+
+def stretched_lab() -> dict[str, pd.DataFrame]:
+    """Return a lab whose messages take longer beside training than alone."""
+    lab = full_lab(noise=0.0)
+    messages = lab["messages"].assign(seconds=lab["messages"]["seconds"] / 20)
+    return lab | {"messages": messages}
+
+
+def test_a_stretch_holds_for_every_number_of_local_steps_and_on_no_other_link(monkeypatch):
+    monkeypatch.setattr(prediction, "LARGEST_ERROR", math.inf)
+    table = derived_of(stretched_lab())["what_if"].dropna(subset="step_s")
+    assert (table.loc[table["link"] != "this link", "stretch_ratio"] == 1).all()
+    own = table[table["link"] == "this link"]
+    assert (own["stretch_ratio"] > 1).all()
+    assert len(own)
+    cell = ["link", "workers", "per_worker_batch"]
+    waiting = table.pivot_table("exposed_step_s", cell, "variant")
+    for every in prediction.LOCAL_STEPS:
+        assert (waiting[f"local_{every}"] * every >= waiting["none"] * (1 - 1e-9)).all()
+
+
 def model_lab(*, devices: int = 4, extra: float = 1.0) -> dict[str, pd.DataFrame]:
     """Return a lab whose N = 4 cells behave as the model says from N = 2, times `extra`."""
     lab = full_lab(noise=0.0)
@@ -204,8 +245,8 @@ def test_a_what_if_by_hand():
     rows = tables["what_if"].query("link == 'slow' and workers == 8 and per_worker_batch == 32")
     by_variant = rows.set_index("variant")
     compute_s = 0.01968 - 0.7 * 0.00328
-    # local SGD: 14 messages of 20 ms and 14/8 of 4 MB at 125 MB/s, every 4 steps
-    whole_s = 14 * 0.02 + 1.75 * 4e6 / 1.25e8
+    # local SGD: two buckets, each 14 messages of 20 ms, 14/8 of 4 MB at 125 MB/s, every 4 steps
+    whole_s = 2 * 14 * 0.02 + 1.75 * 4e6 / 1.25e8
     assert by_variant.loc["local_4", "step_s"] == pytest.approx(compute_s + whole_s / 4)
     ratio = 8 * 0.0164 / (compute_s + whole_s / 4)
     assert by_variant.loc["local_4", "speedup_ratio"] == pytest.approx(ratio)

@@ -3,19 +3,48 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from dpscale.derive.statistics import median, median_difference, median_ratio, verdict
+from dpscale.derive.statistics import (
+    Estimate,
+    median,
+    median_ratio,
+    on_images,
+    paired_median_difference,
+    paired_median_ratio,
+    verdict,
+)
+
+SAMPLES = 1000
+# Values of a known median, 1: of times with 3% of noise, of skewed ones, and of ones with outliers.
+DRAWN = {
+    "normal": lambda rng, size: 1 + 0.03 * rng.standard_normal(size),
+    "lognormal": lambda rng, size: np.exp(0.5 * rng.standard_normal(size)),
+    "heavy-tailed": lambda rng, size: np.exp(0.03 * rng.standard_t(2, size)),
+}
 
 
 def test_median_of_an_odd_number_of_repeats_is_the_middle_one():
     assert median([3.0, 1.0, 2.0]).value == 2.0
 
 
-def test_interval_of_three_repeats_spans_their_range():
-    # A resample of 3 is all-lowest in median with probability 7/27 (two or three of the lowest),
-    # far above 2.5%: both percentiles are the extremes.
-    assert median([3.0, 1.0, 2.0])[1:] == (1.0, 3.0, 3)
+def test_interval_of_few_repeats_is_students_t_about_their_mean():
+    # Mean 1, deviation 2, t with 2 degrees of freedom 4.3027: 4.3027 * 2 / sqrt(3) = 4.9683.
+    estimate = median([3.0, 1.0, -1.0])
+    assert estimate[1:] == (pytest.approx(1 - 4.9683, abs=1e-4), pytest.approx(5.9683, abs=1e-4), 3)
+
+
+def test_interval_of_values_above_zero_is_that_of_their_logarithms():
+    # Logarithms 0, 1 and 2: 1 +- 2.4842.
+    low, high = median(np.exp([2.0, 0.0, 1.0]))[1:3]
+    assert (math.log(low), math.log(high)) == pytest.approx((-1.4842, 3.4842), abs=1e-4)
+
+
+@pytest.mark.parametrize(("count", "ends"), [(6, (1, 6)), (8, (1, 8)), (9, (2, 8)), (12, (3, 10))])
+def test_interval_of_more_repeats_is_two_of_them(count, ends):
+    # At 9, the chance that 1 or 0 of them lie below the median is 10/512: 1.95% at either end.
+    assert median([float(n) for n in range(1, count + 1)])[1:3] == pytest.approx(ends)
 
 
 def test_equal_repeats_give_an_interval_of_no_width():
@@ -34,38 +63,104 @@ def test_values_that_are_not_finite_are_not_repeats():
     assert median([2.0, math.nan, math.inf]) == (2.0, None, None, 1)
 
 
-def test_a_second_estimate_of_the_same_values_is_the_same():
-    values = np.random.default_rng(3).normal(size=20)
-    assert median(values) == median(values)
+def test_an_interval_holds_its_value():
+    # The t interval of the pairs' differences alone would be 0.75 +- 0.35.
+    x = pd.Series([1.0, 2.0, 3.0, 4.0, 5.0, 9.0, 9.0])
+    y = pd.Series([1.0, 2.0, 3.0, 0.0, 5.0, 9.0, 9.0])
+    value, low, high, _ = paired_median_difference(x, y)
+    assert value == 1.0
+    assert low <= value <= high
 
 
-def test_interval_covers_the_true_median_in_about_95_of_100_samples():
-    rng = np.random.default_rng(1)
-    estimates = [median(rng.normal(size=15)) for _ in range(200)]
-    covered = sum(one.low <= 0.0 <= one.high for one in estimates)
-    assert 178 <= covered <= 200
+@pytest.mark.parametrize("count", [3, 5, 6, 10])
+@pytest.mark.parametrize("drawn", DRAWN.values(), ids=DRAWN)
+def test_interval_covers_the_true_median_in_95_of_100_samples(drawn, count):
+    estimates = [median(drawn(np.random.default_rng(n), count)) for n in range(SAMPLES)]
+    assert np.mean([one.low <= 1 <= one.high for one in estimates]) >= 0.93
+
+
+@pytest.mark.parametrize("count", [3, 5, 6, 10])
+@pytest.mark.parametrize("drawn", DRAWN.values(), ids=DRAWN)
+def test_interval_of_a_ratio_of_independent_medians_covers_it(drawn, count):
+    rng = np.random.default_rng(count)
+    estimates = [median_ratio(2 * drawn(rng, count), drawn(rng, count)) for _ in range(SAMPLES)]
+    assert np.mean([one.low <= 2 <= one.high for one in estimates]) >= 0.93
+
+
+@pytest.mark.parametrize("count", [3, 5, 6, 10])
+@pytest.mark.parametrize("drawn", DRAWN.values(), ids=DRAWN)
+@pytest.mark.parametrize(
+    ("of", "nothing"), [(paired_median_difference, 0.0), (paired_median_ratio, 1.0)]
+)
+def test_pairs_without_an_effect_are_told_apart_in_5_of_100_samples(of, nothing, drawn, count):
+    rng = np.random.default_rng(count)
+    found = []
+    for _ in range(SAMPLES):
+        shared = drawn(rng, count)  # what disturbs both of a pair
+        x, y = (pd.Series(shared * drawn(rng, count)) for _ in range(2))
+        found.append(of(x, y))
+    assert np.mean([one.low <= nothing <= one.high for one in found]) >= 0.93
 
 
 def test_ratio_is_of_the_medians():
-    assert median_ratio([9.0, 6.0, 3.0], [2.0, 2.0, 2.0])[:3] == (3.0, 1.5, 4.5)
+    assert median_ratio([9.0, 6.0, 3.0], [2.0, 2.0, 2.0]).value == 3.0
 
 
-def test_difference_is_of_the_medians():
-    assert median_difference([9.0, 6.0, 3.0], [2.0, 2.0, 2.0])[:3] == (4.0, 1.0, 7.0)
+def test_independent_samples_have_the_interval_of_welch():
+    # Logarithms 0, 1, 2 and 0, 0, 0: mean 1, error 1/sqrt(3), 2 degrees of freedom: 1 +- 2.4842.
+    value, low, high, _ = median_ratio(np.exp([0.0, 1.0, 2.0]), [1.0, 1.0, 1.0])
+    assert math.log(value) == pytest.approx(1.0)
+    assert (math.log(low), math.log(high)) == pytest.approx((-1.4842, 3.4842), abs=1e-4)
 
 
-def test_two_samples_are_resampled_independently():
-    # Paired resampling of a sample against itself would give an interval of no width.
-    low, high = median_ratio([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])[1:3]
-    assert (low, high) == (pytest.approx(1 / 3), pytest.approx(3.0))
+def test_samples_without_shared_labels_are_independent():
+    x, y = pd.Series([1.0, 2.0, 3.0]), pd.Series([1.0, 2.0, 3.0], index=[3, 4, 5])
+    assert paired_median_difference(x, x)[1:3] == (0.0, 0.0)
+    # Variances 1/3 and 1/3, 4 degrees of freedom: 2.7764 * sqrt(2/3) = 2.2670.
+    assert paired_median_difference(x, y)[1:3] == pytest.approx((-2.2670, 2.2670), abs=1e-4)
+
+
+def test_an_accuracy_has_the_error_of_its_test_set_too():
+    # 352 of 360 right, by scipy.stats.binomtest(352, 360).proportion_ci(method="wilson"):
+    share, wilson = 352 / 360, (0.956769, 0.988698)
+    found = on_images(median([share] * 3), 360, share)
+    assert found[1:3] == pytest.approx(wilson, abs=1e-6)
+    # What the seeds scatter is added in squares, and so are the errors of two accuracies.
+    below, above = share - wilson[0], wilson[1] - share
+    spread = on_images(Estimate(share, share - 0.01, share + 0.01, 3), 360, share)
+    assert share - spread.low == pytest.approx(math.hypot(0.01, below), abs=1e-6)
+    both = on_images(Estimate(0.0, 0.0, 0.0, 3), 360, share, share)
+    assert both[1:3] == pytest.approx(
+        (-math.hypot(below, above), math.hypot(below, above)), abs=1e-6
+    )
+
+
+def test_all_images_right_is_no_certainty_and_an_unknown_interval_stays_unknown():
+    # scipy.stats.binomtest(360, 360).proportion_ci(method="wilson")
+    assert on_images(median([1.0] * 3), 360, 1.0)[1:3] == pytest.approx((0.989442, 1.0), abs=1e-6)
+    assert on_images(median([1.0]), 360, 1.0) == (1.0, None, None, 1)
+
+
+def test_verdicts_on_the_same_arm_twice_are_wrong_in_5_of_100_labs():
+    rng, found = np.random.default_rng(7), []
+    for _ in range(SAMPLES):
+        x, y = (pd.Series(rng.binomial(360, 0.98, 3) / 360) for _ in range(2))
+        gap = on_images(paired_median_difference(x, y), 360, x.median(), y.median())
+        found.append(verdict(gap.low, gap.high, 0.0))
+    assert np.mean([one == "indistinct" for one in found]) >= 0.95
 
 
 def test_ratio_with_a_single_base_has_no_interval():
     assert median_ratio([6.0], [2.0, 3.0, 4.0]) == (2.0, None, None, 1)
 
 
+def test_a_ratio_to_nothing_is_unknown_and_one_of_nothing_has_no_interval():
+    assert median_ratio([1.0, 2.0], [0.0, 0.0]).value is None
+    assert median_ratio([0.0, 0.0], [1.0, 2.0]) == (0.0, None, None, 2)
+
+
 def test_difference_with_an_empty_sample_is_unknown():
-    assert median_difference([1.0, 2.0], []).value is None
+    assert paired_median_difference(pd.Series([1.0, 2.0]), pd.Series(dtype=float)).value is None
 
 
 @pytest.mark.parametrize(

@@ -110,8 +110,8 @@ def test_a_run_that_measured_nothing_does_not_count_as_a_machine():
         ("link-n2", {"link", "message_times", "prediction", "what_if"}),
         ("compression-n2", {"epoch_times", "what_if", "phases"}),
         ("ledger-n2", {"ledger", "wire"}),
-        ("large_batch-small", {"accuracy", "phases"}),
-        ("replicas-baseline", {"accuracy", "order", "replicas", "phases"}),
+        ("large_batch-small", {"accuracy", "large_batch", "phases"}),
+        ("replicas-baseline", {"accuracy", "order", "replicas", "set_epoch", "spreads", "phases"}),
         (
             "model_averaging-seed1",
             {"model_averaging", "averaging_curves", "averaging_rates", "averaging_pairs"},

@@ -2,12 +2,13 @@
 
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from builders import derived_lab, run_row, table
-from dpscale.derive.accuracy import accuracy
-from dpscale.studies.replicas.derive import order, replicas
+from dpscale.derive.accuracy import Pair, accuracy, differences
+from dpscale.studies.replicas.derive import order, replicas, spreads
 
 
 def epoch(seed: int, number: int, loss: float, **given) -> dict:
@@ -26,13 +27,79 @@ def test_a_curve_is_the_median_over_seeds_with_its_interval():
     rows = [epoch(0, 1, 1.0), epoch(1, 1, 3.0), epoch(2, 1, 2.0)]
     made = accuracy(table("epochs", rows), runs_of()).iloc[0]
     columns = ["train_loss", "train_loss_low", "train_loss_high", "seeds"]
-    assert list(made[columns]) == [2.0, 1.0, 3.0, 3]
+    # Logarithms 0, 0.6931 and 1.0986: mean 0.59725, deviation 0.55553, times 4.303 / sqrt(3).
+    assert list(made[columns]) == pytest.approx([2.0, 0.4571, 7.2233, 3], abs=1e-3)
 
 
 def test_one_seed_has_no_interval():
     made = accuracy(table("epochs", [epoch(0, 1, 1.0)]), runs_of()).iloc[0]
     assert made["train_loss"] == 1.0
     assert pd.isna(made["train_loss_low"])
+
+
+def test_a_test_accuracy_has_the_error_of_its_images_and_a_training_accuracy_has_none():
+    rows = [epoch(seed, 1, 1.0, test_accuracy_frac=0.5) for seed in range(3)]
+    made = accuracy(table("epochs", rows), runs_of(test_samples=100)).iloc[0]
+    assert (made["train_accuracy_frac_low"], made["train_accuracy_frac_high"]) == (0.5, 0.5)
+    # Wilson, 50 of 100: 0.4038 to 0.5962.
+    ends = made[["test_accuracy_frac_low", "test_accuracy_frac_high"]].tolist()
+    assert ends == pytest.approx([0.4038, 0.5962], abs=1e-4)
+
+
+def two_arms(one: list[float], other: list[float], **given) -> pd.DataFrame:
+    """Return the difference of two arms whose seeds have these losses, and an accuracy of half."""
+    shape = {"kind": "training", "study": "s", "seeds": len(one), "test_samples": 100}
+    runs = table("runs", [run_row("r", arm="a", **(shape | given)), run_row("q", arm="b", **shape)])
+    rows = [epoch(seed, 1, loss, run=run, test_accuracy_frac=0.5)
+            for run, losses in (("r", one), ("q", other)) for seed, loss in enumerate(losses)
+            ]  # fmt: skip
+    return differences([Pair("a", "b")], table("epochs", rows), runs)
+
+
+def test_a_difference_of_arms_is_that_of_the_runs_of_one_seed():
+    made = two_arms([1.0, 5.0, 3.0], [0.9, 4.9, 2.9]).iloc[0]  # far apart, and alike by seed
+    columns = [f"train_loss_difference{end}" for end in ("", "_low", "_high")]
+    assert made[columns].tolist() == pytest.approx([0.1, 0.1, 0.1])
+    assert (made["runs"], made["base_runs"], made["seeds"]) == ("r", "q", 3)
+
+
+def test_a_difference_of_test_accuracies_has_the_error_of_both_test_sets():
+    made = two_arms([1.0, 1.0, 1.0], [1.0, 1.0, 1.0]).iloc[0]
+    # Newcombe's method 10, 50 of 100 against 50 of 100: 0.0962 * sqrt(2).
+    assert made["test_accuracy_difference_frac_high"] == pytest.approx(0.1360, abs=1e-4)
+    assert made["train_loss_difference_high"] == 0
+
+
+def test_an_arm_twice_is_told_apart_in_at_most_5_of_100_pairs():
+    rng, pairs, seeds, images = np.random.default_rng(1), 400, range(3), 360
+    shape = {"kind": "training", "study": "s", "seeds": len(seeds), "test_samples": images}
+    arms = [f"{number}{arm}" for number in range(pairs) for arm in "ab"]
+    rows = [
+        epoch(seed, 1, rng.lognormal(0, 0.1), run=arm,
+              test_accuracy_frac=rng.binomial(images, 0.95) / images)
+        for arm in arms
+        for seed in seeds
+    ]  # fmt: skip
+    found = differences(
+        [Pair(one, other) for one, other in zip(arms[::2], arms[1::2], strict=True)],
+        table("epochs", rows),
+        table("runs", [run_row(arm, arm=arm, **shape) for arm in arms]),
+    )
+    for measure in ("train_loss_difference", "test_accuracy_difference_frac"):
+        apart = (found[f"{measure}_low"] > 0) | (found[f"{measure}_high"] < 0)
+        assert len(found) == pairs
+        assert apart.mean() <= 0.05, measure
+
+
+def test_an_arm_that_diverged_has_no_difference():
+    made = two_arms([1.0, 2.0], [1.0, 2.0], status="diverged").iloc[0]
+    assert made["status"] == "diverged"
+    assert pd.isna(made["train_loss_difference"])
+
+
+def test_two_arms_of_which_one_is_not_planned_have_no_row():
+    runs = table("runs", [run_row("r", study="s", arm="a", kind="training")])
+    assert differences([Pair("a", "b")], table("epochs"), runs).empty
 
 
 def test_every_epoch_of_every_arm_is_a_row():
@@ -111,6 +178,28 @@ def test_replicas_report_the_worst_rank():
     assert (made["parameter_difference_max"], made["buffer_difference_frac_max"]) == (0.5, 0.5)
     columns = ["test_accuracy_frac_min", "test_accuracy_frac_max", "test_accuracy_spread_frac"]
     assert list(made[columns]) == [0.25, 0.75, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("off", "on", "verdict"),
+    [
+        ([1, 2, 0], [1, 1, 1], "indistinct"),  # of 100 images: noise
+        ([2, 2, 2], [1, 1, 1], "indistinct"),  # one image is all that the set resolves
+        ([9, 10, 9], [0, 0, 0], "above"),
+        ([0, 0, 0], [9, 10, 9], "below"),
+        ([9], [0], "unknown"),
+    ],
+)
+def test_a_spread_is_larger_where_its_interval_lies_beyond_one_image(off, on, verdict):
+    shape = {"kind": "training", "study": "replicas", "test_samples": 100}
+    runs = table("runs", [run_row("f", arm="no_broadcast", **shape),
+                          run_row("n", arm="baseline", **shape)])  # fmt: skip
+    rows = [replica(rank, "p", 0.0, 0.9 - rank * images / 100) | {"run": run, "seed": seed}
+            for run, counts in (("f", off), ("n", on)) for seed, images in enumerate(counts)
+            for rank in (0, 1)]  # fmt: skip
+    made = spreads(table("replicas", rows), runs).iloc[0]
+    assert made["verdict"] == verdict
+    assert (made["seeds"], made["runs"], made["base_runs"]) == (len(off), "f", "n")
 
 
 def test_one_rank_with_other_parameters_makes_them_not_identical():

@@ -34,7 +34,8 @@ class Lab:
         scaling = {"workers": [1, 2], "per_worker_batches": BATCHES, "strong": False}
         given: dict[str, Any] = {"name": "made", "scaling": scaling}
         given |= {"hardware": {"allow_oversubscription": True}, **dict.fromkeys(STUDIES)} | fields
-        self.config, self.root = load_config(given), root
+        # One launch, so that a cell is a run.
+        self.config, self.root = load_config(given).model_copy(update={"launches": 1}), root
         self.results = root / "results/made"
         self.specs = planned_runs(self.config)
         self.observer = Observer(self.config, self.results)

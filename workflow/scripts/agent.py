@@ -15,7 +15,7 @@ from dpscale.processes import AGENT, end_with_parent
 from dpscale.records.storage import about
 from dpscale.studies import measure_of
 from dpscale.train import import_for_forks
-from dpscale.train.agent import start_workers
+from dpscale.train.agent import begin_together, start_workers
 
 RUN = str(Path(__file__).with_name("run.py"))
 IN_FORKS = ["--run-path", "--start-method=fork"]
@@ -41,6 +41,7 @@ def main() -> None:
         for needed in ("dpscale.train.run", measure_of(spec)):  # by all workers: imported once
             resolve_name(needed)
         import_for_forks()
+        begin_together(arguments.workers // arguments.nodes)
         words += IN_FORKS
     failure = start_workers([*words, RUN, str(arguments.spec)])
     if failure:

@@ -2,7 +2,9 @@
 
 A number in a table stands for every number that is rounded or cut to it (`cells`), and everything
 derived keeps both ends. A printed number is right where its span meets the span of what the times
-give; else the nearest known mistake whose span it meets names the reason.
+give; else the nearest known mistake whose span it meets names the reason, or else the one that it
+misses by least, where that is less than 2% and less than it misses what is right ("nearly", with
+both numbers).
 
 Conventions. Where a table may follow one of several ways, it is judged by the one that most of
 its numbers follow, in doubt by the first, and says so (`conventions`):

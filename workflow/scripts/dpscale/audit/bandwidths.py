@@ -1,12 +1,12 @@
 """Printed bandwidths against 2(N-1)/N*X*itemsize*iterations / communication time."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from dpscale.audit.cells import RATES, Interval, rate_name, reach
+from dpscale.audit.cells import RATES, Cell, Interval, rate_name, reach
 from dpscale.audit.communication import COMM, COMPUTE, Split
-from dpscale.audit.conventions import Facts, Guess, nearest, shown
+from dpscale.audit.conventions import Facts, Guess, nearest, nearly, shown
 from dpscale.audit.table import Row
 from dpscale.derive import formulas
 from dpscale.records.audit import Finding
@@ -98,13 +98,14 @@ def bandwidths(flow: Traffic, factor: float) -> Iterator[Finding]:
     cell = flow.row.cells.get(PRINTED)
     if cell is None:
         return
-    row, scale, printed = flow.row, cell.scale * factor, cell.span.times(factor)
+    cell = replace(cell, scale=cell.scale * factor)
+    row, scale, printed = flow.row, cell.scale, cell.span
     right = not flow.comms or flow.follows(factor)
     guess = None
     if row.workers == 1 and not printed.low <= 0 <= printed.high:
         guess = Guess(printed, "one worker sends nothing")
     elif row.workers > 1 and not right:
-        guess = _explained(printed, flow, scale)
+        guess = _explained(cell, flow)
     elif row.workers > 1 and printed.low > FASTEST_BYTES_PER_S:
         reason = (
             f"beyond {FASTEST_BYTES_PER_S / 1e9:.0f} GB/s, one direction of NVLink 5: no link "
@@ -117,10 +118,12 @@ def bandwidths(flow: Traffic, factor: float) -> Iterator[Finding]:
         yield Finding(*row.place, code, cell.printed, expected, guess.reason, PRINTED, unit)
 
 
-def _explained(printed: Interval, flow: Traffic, scale: float) -> Guess:
-    """The mistake behind a wrong bandwidth; scale: bytes per second of the column's unit."""
-    if named := nearest(printed, _named(flow, scale)):
-        return named
+def _explained(cell: Cell, flow: Traffic) -> Guess:
+    """The mistake behind a wrong bandwidth, which the printed number meets, or else nearly so."""
+    printed, scale = cell.span, cell.scale
+    named, others = list(_named(flow, scale)), list(_mistakes(flow))
+    if met := nearest(cell, named):
+        return met
     right = shown(flow.rate / scale, rate_name(scale)) if flow.rate else ""
     if flow.rate and printed.low >= max(PCIE_BYTES_PER_S, FAR_OFF * flow.rate):
         most = f"{PCIE_BYTES_PER_S / 1e9:.0f} GB/s is all that PCIe 5.0 x16 moves in one direction"
@@ -131,7 +134,8 @@ def _explained(printed: Interval, flow: Traffic, scale: float) -> Guess:
             f"{shown(flow.moved_bytes)} bytes an iteration, {shown(flow.iterations[0])} iterations "
             f"and {shown(flow.comm_s, 's')} give {right}"
         )
-    return nearest(printed, _mistakes(flow)) or Guess(printed, reason)
+    near = nearest(cell, others) or nearly(cell, [*named, *others], flow.rates(flow.moved_bytes))
+    return near or Guess(printed, reason)
 
 
 def _named(flow: Traffic, scale: float) -> Iterator[Guess]:

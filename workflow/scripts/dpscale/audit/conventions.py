@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dpscale.audit.cells import Cell, Interval
 from dpscale.audit.table import TIMES, Place, Row, Table
@@ -22,6 +22,7 @@ FACTS = {  # what the lab has, and what it is
     "epochs": (1, "epochs a run (for steps)"),
 }
 FEWEST = {"parameters": 100, "samples": 1000}  # fewer are a batch, or something else
+NEARLY = 0.02  # ASSUME: no other mistake comes so near by chance
 MOST_COMMENTS, MOST_CHARACTERS = 1000, 1000
 
 
@@ -140,10 +141,34 @@ class Guess:
     code: str = ""
 
 
-def nearest(printed: Interval, guesses: Iterable[Guess]) -> Guess | None:
+def nearest(cell: Cell, guesses: Iterable[Guess]) -> Guess | None:
     """Return the guess whose span meets the printed number and is nearest to it, if any does."""
-    met = [guess for guess in guesses if guess.span.meets(printed)]
-    return min(met, key=lambda guess: abs(guess.span.middle - printed.middle), default=None)
+    met = [guess for guess in guesses if guess.span.meets(cell.span)]
+    return min(met, key=lambda guess: _miss(cell, guess.span), default=None)
+
+
+def nearly(cell: Cell, guesses: Iterable[Guess], right: Iterable[Interval]) -> Guess | None:
+    """Return the guess that the printed number misses by least, if by less than NEARLY of itself.
+
+    Its reason says so, with both numbers: some digits got lost, or something was counted a little
+    otherwise. right: what the number should be; it explains the number better where it is nearer.
+    """
+    rights = list(right)
+    most = min([NEARLY * abs(cell.value), *(_miss(cell, span) for span in rights)])
+    close = [
+        guess
+        for guess in guesses
+        if _miss(cell, guess.span) < most and not any(map(guess.span.meets, rights))
+    ]
+    if not close:
+        return None
+    guess = min(close, key=lambda guess: _miss(cell, guess.span))
+    reason = f"nearly ({cell.printed:.4g} printed, {guess.span.middle / cell.scale:.4g} by this): "
+    return replace(guess, reason=reason + guess.reason)
+
+
+def _miss(cell: Cell, span: Interval) -> float:
+    return abs(span.middle - cell.span.middle)
 
 
 def shown(number: float, unit: str = "") -> str:

@@ -35,6 +35,11 @@ class Config(Section):
     data: DataConfig = Field(DataConfig(), description="Dataset and loading.")
     model: ModelConfig = Field(ModelConfig(), description="Network.")
     training: TrainingConfig = Field(TrainingConfig(), description="Optimiser and precision.")
+    launches: Annotated[int, Field(ge=3)] = Field(
+        5,
+        description="Launches that each timed cell is measured in, in processes of its own: "
+        "intervals are over them.",
+    )
     audit: AuditConfig | None = Field(
         AuditConfig(), description="Tables of timings collected by hand, to check."
     )
@@ -92,8 +97,10 @@ class StudySection(Section):
 class ArmsSection(StudySection):
     """A section that plans runs whose arms split a step, until their differences are known."""
 
-    repeats: Annotated[int, Field(ge=5)] = Field(
-        5, description="Repeats of each arm at least; more until the interval is narrow enough."
+    repeats: PositiveInt = Field(
+        1,
+        description="Repeats of each arm in a launch at least; from 2 on more until the "
+        "interval is narrow enough.",
     )
     steps: PositiveInt = Field(20, description="Steps of an arm in one repeat.")
     interval_frac: PositiveFloat = Field(
@@ -102,5 +109,5 @@ class ArmsSection(StudySection):
         "the step.",
     )
     budget_s: PositiveFloat = Field(
-        20.0, description="Seconds after which a run starts no further repeat."
+        20.0, description="Seconds after which a launch starts no further repeat."
     )

@@ -1,16 +1,37 @@
-"""Accuracy: the curves of every training arm, median and interval over seeds."""
+"""Accuracy: the curves of every training arm over seeds, and how far two arms are apart.
 
-from typing import Any
+An accuracy on test images carries their sampling beside the seeds; a loss, and an accuracy on the
+images that a model was trained with, are of all images there are.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from dpscale.derive.cells import combined_status, first_known
-from dpscale.derive.columns import Columns, as_table, floats, integers, known, texts
+from dpscale.derive.columns import (
+    Columns,
+    as_table,
+    floats,
+    integers,
+    intervals,
+    known,
+    texts,
+)
 from dpscale.derive.same_machine import require_same_machine
-from dpscale.derive.statistics import UNKNOWN, Estimate, median
+from dpscale.derive.statistics import (
+    UNKNOWN,
+    Estimate,
+    interval_columns,
+    median,
+    on_images,
+    paired_median_difference,
+)
 
-MEASURES = ["train_loss", "train_accuracy_frac", "validation_accuracy_frac", "test_accuracy_frac"]
+TEST = "test_accuracy_frac"
+MEASURES = ["train_loss", "train_accuracy_frac", "validation_accuracy_frac", TEST]
 COLUMNS: Columns = (
     texts("study arm")
     | integers("workers per_worker_batch global_batch")
@@ -26,21 +47,26 @@ COLUMNS: Columns = (
 ARM = ["study", "arm", "workers", "nodes", "per_worker_batch", "global_batch", "lr", "epochs"]
 
 
-def _over_seeds(values: pd.Series) -> Estimate:
-    """Return the median over seeds; unknown when any seed's value is not finite.
+def _finite(values: pd.Series) -> bool:
+    """Return whether every seed has a value.
 
     A median of the seeds that did not diverge would praise an arm for its luckiest seeds.
     """
-    array = values.to_numpy(dtype=float, na_value=np.nan)
-    return median(array) if np.isfinite(array).all() else UNKNOWN
+    return bool(np.isfinite(values.to_numpy(dtype=float, na_value=np.nan)).all())
 
 
-def _epoch_row(epoch: int, group: pd.DataFrame) -> dict[str, Any]:
+def _over_seeds(values: pd.Series, images: int | None) -> Estimate:
+    """Return the median over seeds, of an accuracy on so many images; unknown without a seed's."""
+    found = median(values.to_numpy(dtype=float)) if _finite(values) else UNKNOWN
+    return on_images(found, images, found.value)
+
+
+def _epoch_row(epoch: int, group: pd.DataFrame, test_images: int | None) -> dict[str, Any]:
     seeds = len(group[["run", "seed"]].drop_duplicates())
     row: dict[str, Any] = {"epoch": epoch, "seeds": seeds}
     for name in MEASURES:
-        estimate = _over_seeds(group[name])
-        row |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+        estimate = _over_seeds(group[name], test_images if name == TEST else None)
+        row |= interval_columns(name, estimate)
     return row | {"epoch_s": median(group["epoch_s"].to_numpy(dtype=float, na_value=np.nan)).value}
 
 
@@ -67,10 +93,77 @@ def accuracy(epochs: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
             "message": " ".join(group["message"].dropna().unique()) or None,
             "runs": " ".join(group["run"]),
         }
+        images = first_known(group["test_samples"])
         curves = epochs[epochs["run"].isin(group["run"])]
         if curves.empty:
             rows.append(arm)
         for epoch, of_epoch in curves.groupby("epoch"):
             names = " ".join(of_epoch["run"].unique())
-            rows.append(arm | _epoch_row(int(known(epoch)), of_epoch) | {"runs": names})
+            row = _epoch_row(int(known(epoch)), of_epoch, images)
+            rows.append(arm | row | {"runs": names})
     return as_table(rows, COLUMNS)
+
+
+COMPARED = {
+    "train_loss": "train_loss_difference",
+    "train_accuracy_frac": "train_accuracy_difference_frac",
+    TEST: "test_accuracy_difference_frac",
+}
+DIFFERENCES: Columns = (
+    texts("arm base")
+    | integers("epoch base_epoch seeds")
+    | intervals(" ".join(COMPARED.values()))
+    | texts("status runs base_runs")
+)
+
+
+class Pair(NamedTuple):
+    """Two arms to compare, each after an epoch (None: after its last one)."""
+
+    arm: str
+    base: str
+    epoch: int | None = None
+    base_epoch: int | None = None
+
+
+def differences(pairs: Iterable[Pair], epochs: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each pair: arm less base, medians over seeds, paired by seed.
+
+    runs: of one study; a pair of which it plans an arm not at all has no row. Without a finite
+    value of every seed of both, and where an arm did not come to its end, a difference is null.
+    """
+    rows = []
+    for pair in pairs:
+        one, other = (runs[runs["arm"] == arm] for arm in (pair.arm, pair.base))
+        if len(one) and len(other):
+            row = pair._asdict() | {
+                "runs": " ".join(one["run"]),
+                "base_runs": " ".join(other["run"]),
+            }
+            lost = [
+                end for end in map(_status, (one["status"], other["status"])) if end != "complete"
+            ]
+            row["status"] = lost[0] if lost else "complete"
+            ends = _after(epochs, one, pair.epoch), _after(epochs, other, pair.base_epoch)
+            images = first_known(one["test_samples"])
+            rows.append(row | ({} if lost else _apart(*ends, images)))
+    return as_table(rows, DIFFERENCES)
+
+
+def _after(epochs: pd.DataFrame, runs: pd.DataFrame, epoch: int | None) -> pd.DataFrame:
+    """Return each seed of some runs after an epoch, or after the last one."""
+    own = epochs[epochs["run"].isin(runs["run"])]
+    return own[own["epoch"] == (own["epoch"].max() if epoch is None else epoch)].set_index("seed")
+
+
+def _apart(one: pd.DataFrame, other: pd.DataFrame, test_images: int | None) -> dict[str, Any]:
+    """Return what one arm's seeds have more than those of another, and after which epochs."""
+    row: dict[str, Any] = {"seeds": min(len(one), len(other))}
+    row |= {"epoch": one["epoch"].max(), "base_epoch": other["epoch"].max()}
+    for name, column in COMPARED.items():
+        x, y = one[name], other[name]
+        found = paired_median_difference(x, y) if _finite(x) and _finite(y) else UNKNOWN
+        if name == TEST and found.value is not None:
+            found = on_images(found, test_images, float(x.median()), float(y.median()))
+        row |= interval_columns(column, found)
+    return row

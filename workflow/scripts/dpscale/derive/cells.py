@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from dpscale.derive.columns import known
@@ -108,19 +107,28 @@ def by_arm_and_run(epoch_times: pd.DataFrame) -> RowsByKey:
 
 
 def rounds_of(cell: Cell | None, times: RowsByKey, arm: str) -> pd.Series:
-    """Return the epoch seconds of every repeat of the cell's complete runs in one arm.
-
-    Labelled by (run, repeat): equal labels of two arms are of the same round.
-    """
+    """Return the epoch seconds of a cell in one arm, a value for each launch; see `of_rounds`."""
     return of_rounds(cell, times, arm)["epoch_s"]
 
 
 def of_rounds(cell: Cell | None, times: RowsByKey, arm: str) -> pd.DataFrame:
-    """Return the rows of a cell's complete runs in one arm, of `by_arm_and_run`."""
+    """Return the times of a cell's complete runs in one arm, of `by_arm_and_run`.
+
+    Each run is a launch, in processes of its own, and gives the median of its repeats: what differs
+    between launches does not show in the repeats of one (Kalibera and Jones, Rigorous Benchmarking
+    in Reasonable Time, ISMM 2013). Labelled by the run, so that equal labels of two arms are of the
+    same launch. Of a single launch its repeats, labelled by (run, repeat).
+    """
     complete = cell is not None and cell.status == "complete"
-    return times.of(*((arm, run) for run in cell.runs)) if cell and complete else times.of()
+    rows = times.of(*((arm, run) for run in cell.runs)) if cell and complete else times.of()
+    by_launch = rows[["epoch_s", "rank_mean_epoch_s"]].groupby(level="run")
+    return by_launch.median() if by_launch.ngroups > 1 else rows
 
 
-def repeats_of(cell: Cell | None, times: RowsByKey, arm: str) -> np.ndarray:
-    """Return the epoch seconds of every repeat of the cell's complete runs in one arm."""
-    return rounds_of(cell, times, arm).to_numpy(dtype=float)
+def launches_of(cell: Cell, times: RowsByKey, arm: str) -> dict[str, float | None]:
+    """Return the launches of a cell in one arm, and what lies between the extreme ones."""
+    launches = rounds_of(cell, times, arm)
+    several = not isinstance(launches.index, pd.MultiIndex)
+    width = (launches.max() - launches.min()) / launches.median() if several else None
+    return {"launches": len(launches) if several else int(not launches.empty),
+            "launch_spread_frac": width}  # fmt: skip

@@ -10,21 +10,23 @@ from dpscale.derive.columns import Columns, floats, known, texts
 from dpscale.derive.statistics import Estimate
 
 Agreement = Literal["agrees", "disagrees", "not decidable"]
-UNDECIDED: Final = "not decidable"
-# What a claim says of a number, whose 95% interval decides whether it holds.
+Judgement = Agreement | Literal["not judged"]
+UNDECIDED: Final = "not decidable"  # the measured interval covers both outcomes, or is unknown
+NOT_JUDGED: Final = "not judged"  # nothing of the same kind was measured, for a reason
+# What a claim says of a number. It agrees where the whole 95% interval says so.
 Rule = Literal[
     "sign",  # it lies on the published side of 0: sizes at lab scale are not those published
     "none",  # it is 0, to a margin stated before the run
-    "interval",  # it is the published number: the two intervals meet
+    "near",  # it is the published number, to a margin
+    "range",  # it is in the published range
+    "up to",  # near the published number, but what is wholly below decides nothing
     "at least",  # it reaches the published number
     "above",  # it is above the published number, a ratio
-    "near",  # it is the published number, to a margin
-    "up to",  # so too, but what is wholly below decides nothing
     "magnitude",  # it is the published number, to a factor
     "apart",  # it is not the published number, to a factor
 ]
 
-# claim: its id in the table; reason: why nothing is decided, where no interval says so.
+# claim: its id in the table; reason: why it is not judged.
 CLAIM_COLUMNS: Columns = (
     texts("claim source rule")
     | floats("published published_low published_high margin")
@@ -38,7 +40,7 @@ def claim_row(
     rule: Rule,
     *,
     published: float,
-    around: float = 0.0,
+    ends: tuple[float, float] | None = None,
     source: str = "",
     margin: float | None = None,
     measured: Estimate | None = None,
@@ -47,59 +49,77 @@ def claim_row(
 ) -> dict[str, Any]:
     """Return a claim as a row, with its verdict.
 
-    around: half the interval of the published number; margin: of the rule, where it has one;
-    measured: None where it has no counterpart here; reason: why it is not to be judged; more:
-    further columns.
+    ends: of the published range, or of the published number's interval; margin: of the rule, where
+    it has one; measured: None where it has no counterpart here; reason: why it is not judged, such
+    as `other_devices`; more: further columns.
     """
     low, high = (known(end) for end in (measured.low, measured.high)) if measured else (None, None)
+    least, most = ends or (published, published)
     row = {
         "claim": claim, "source": source, "rule": rule, "published": published,
-        "published_low": published - around, "published_high": published + around,
+        "published_low": least, "published_high": most,
         "margin": margin, "measured": measured and measured.value, "measured_low": low,
         "measured_high": high, "reason": reason, **more,
     }  # fmt: skip
-    if reason is not None or low is None or high is None:
+    if reason is not None:
+        return row | {"verdict": NOT_JUDGED}
+    if low is None or high is None:
         return row | {"verdict": UNDECIDED}
-    return row | {"verdict": judge(rule, low, high, published, around, margin)}
+    return row | {"verdict": judge(rule, low, high, (least, most), margin or 0.0)}
+
+
+def other_devices(device: Any, oversubscribed: Any) -> str | None:
+    """Return why a speed measured on such devices is not of the kind published: of a GPU a worker.
+
+    device: as in the table `runs`, null where it is not known. None where it is of that kind.
+    """
+    if known(device) is not None and "cpu" in str(device).lower():
+        return "measured on CPU cores, published on GPUs"
+    return "workers share devices here" if known(oversubscribed) else None
 
 
 def judge(
-    rule: Rule, low: float, high: float, published: float, around: float, margin: float | None
+    rule: Rule, low: float, high: float, published: tuple[float, float], margin: float
 ) -> Agreement:
-    """Return what a measured interval says of a claim; one that covers both outcomes, nothing."""
-    if rule == "interval":
-        return "agrees" if low <= published + around and high >= published - around else "disagrees"
-    if rule == "sign":
-        return _beyond(low, high, 0.0, above=published > 0)
-    if rule == "at least":
-        return (
-            UNDECIDED if low < published <= high else "agrees" if low >= published else "disagrees"
-        )
-    bound = 0.0 if margin is None else margin
-    if rule in ("none", "near", "up to"):
-        middle = 0.0 if rule == "none" else published
-        found = _within(low - middle, high - middle, bound)
-        short = rule == "up to" and high < published  # a larger batch than here may get there
-        return UNDECIDED if found == "disagrees" and short else found
+    """Return what a measured interval says of a claim; one that covers both outcomes, nothing.
+
+    published: the ends of `claim_row`; a number published with an interval may be anywhere in it.
+    """
+    least, most = published
+    match rule:
+        case "sign":
+            return _beyond(low, high, 0.0) if least > 0 else _beyond(-high, -low, 0.0)
+        case "none":
+            return _within(low, high, -margin, margin)
+        case "range":
+            return _within(low, high, least, most)
+        case "near" | "up to":
+            found = _within(low - most, high - least, -margin, margin)
+            short = rule == "up to" and high < least  # a larger batch than here may get there
+            return UNDECIDED if found == "disagrees" and short else found
+        case "at least":
+            return "agrees" if low >= most else "disagrees" if high < least else UNDECIDED
     if low <= 0:  # no ratio
         return UNDECIDED
     if rule == "above":
-        return _beyond(low, high, published, above=True)
-    same = _within(math.log(low / published), math.log(high / published), math.log(bound))
-    if rule == "magnitude":
-        return same
-    if same == "agrees":
-        return "disagrees"
-    return UNDECIDED if low <= published <= high else "agrees"
+        return _beyond(low, high, most)
+    factor = math.log(margin)
+    same = _within(math.log(low / most), math.log(high / least), -factor, factor)
+    return same if rule == "magnitude" else _OPPOSITE[same]
 
 
-def _beyond(low: float, high: float, mark: float, *, above: bool) -> Agreement:
+_OPPOSITE: dict[Agreement, Agreement] = {
+    "agrees": "disagrees", "disagrees": "agrees", UNDECIDED: UNDECIDED,
+}  # fmt: skip
+
+
+def _beyond(low: float, high: float, mark: float) -> Agreement:
     if low <= mark <= high:
         return UNDECIDED
-    return "agrees" if (low > mark) == above else "disagrees"
+    return "agrees" if low > mark else "disagrees"
 
 
-def _within(low: float, high: float, margin: float) -> Agreement:
-    if -margin <= low and high <= margin:
+def _within(low: float, high: float, least: float, most: float) -> Agreement:
+    if least <= low and high <= most:
         return "agrees"
-    return "disagrees" if low > margin or high < -margin else UNDECIDED
+    return "disagrees" if low > most or high < least else UNDECIDED

@@ -4,7 +4,15 @@ from typing import Any
 
 import pandas as pd
 
-from dpscale.derive.cells import Cell, by_arm_and_run, cells, of_rounds, one_worker_bases, rounds_of
+from dpscale.derive.cells import (
+    Cell,
+    by_arm_and_run,
+    cells,
+    launches_of,
+    of_rounds,
+    one_worker_bases,
+    rounds_of,
+)
 from dpscale.derive.columns import Columns, as_table, flags, floats, integers, texts
 from dpscale.derive.formulas import communication_seconds, compute_seconds
 from dpscale.derive.rows import RowsByKey
@@ -30,7 +38,8 @@ COLUMNS: Columns = (
     | floats("buckets_s straggler_s straggler_frac")
     | floats(" ".join(f"{name}_{end}" for name in DIRECT for end in ("low", "high")))
     | flags("exposed_below_noise")
-    | integers("repeats")
+    | integers("repeats launches")
+    | floats("launch_spread_frac")
 )
 DDP = "without_loading"
 
@@ -85,12 +94,16 @@ def _row(cell: Cell, base: Cell, times: RowsByKey, spans: RowsByKey) -> dict[str
     epoch = median(rounds_of(cell, times, DDP))
     row = cell.columns() | {
         "repeats": epoch.repeats,
-        "base_epoch_s": median(rounds_of(base, times, DDP)).value,
         "base_status": base.status,
         "base_runs": " ".join(base.runs),
+        **launches_of(cell, times, DDP),
     }
     alone = cell.workers == 1
     found = _of_one(epoch) if alone else _of_several(cell, base, epoch, times, spans)
+    # T_1 as the parts beside it have it.
+    computed = found["compute_s"].value
+    base_s = median(rounds_of(base, times, DDP)).value
+    row["base_epoch_s"] = base_s if computed is None else computed * cell.workers
     for name, estimate in {"epoch_s": epoch, **found}.items():
         row |= interval_columns(name, estimate)
     if row.get("straggler_s") is not None and epoch.value:

@@ -1,6 +1,7 @@
 """One run as a value: everything that is needed to start it, and to replay it by hand."""
 
 import json
+from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import Field, field_validator
@@ -31,7 +32,7 @@ class Kind(NamedTuple):
     timed: bool = False
 
 
-TIMED = Kind("timed", 2, "dpscale.train.timed:measure_timed", timed=True)
+TIMED = Kind("timed", 3, "dpscale.train.timed:measure_timed", timed=True)
 TRAINING = Kind("training", 2, "dpscale.train.trained:measure_trained")
 LINK = Kind("link", 1, "dpscale.train.link:measure_link", timed=True)
 KINDS = (TIMED, TRAINING, LINK)
@@ -145,6 +146,13 @@ def build_spec(config: Config, kind: Kind, **fields: Any) -> Spec:
         "training": timing_only(config.training) if kind.timed else config.training,
     }
     return Spec(**{**shared, "kind": kind.name, "version": kind.version, **fields})
+
+
+def launches(config: Config, spec: Spec) -> Iterator[Spec]:
+    """The spec once for each launch that a timed cell is measured in."""
+    yield spec
+    for number in range(2, config.launches + 1):
+        yield spec.model_copy(update={"run": f"{spec.run}-launch{number}"})
 
 
 def timing_only(training: TrainingConfig) -> TrainingConfig:

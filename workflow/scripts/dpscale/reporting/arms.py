@@ -4,6 +4,7 @@
 the other columns are those of the table.
 """
 
+from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import RESULTS, Inputs, Row
 
 MEASURES = {
@@ -11,6 +12,12 @@ MEASURES = {
     "train_accuracy_frac": "fraction",
     "test_accuracy_frac": "fraction",
 }
+DIFFERENCES = {  # of two arms: its column and its unit, by the measure
+    "train_loss": ("train_loss_difference", "number"),
+    "train_accuracy_frac": ("train_accuracy_difference_frac", "points"),
+    "test_accuracy_frac": ("test_accuracy_difference_frac", "points"),
+}
+LEARNT = 0.9995  # of the training images: prints as 100%
 
 
 def history(inputs: Inputs, study: str, arm: str) -> list[Row]:
@@ -30,6 +37,18 @@ def _over_seeds(row: Row) -> Row:
         none = {"low": None, "high": None}
         values = {name: value.model_copy(update=none) for name, value in values.items()}
     return row | values
+
+
+def apart(row: Row | None) -> dict[str, Value]:
+    """Return a row of differences as values by measure; without a row they are not measured."""
+    found = row or Row(status="not run yet")
+    return {name: found.value(*column) for name, column in DIFFERENCES.items()}
+
+
+def all_learnt(rows: list[Row]) -> bool:
+    """Return whether every arm fits all its training images, so that none can stand out by it."""
+    accuracies = [row["train_accuracy_frac"].value for row in rows]
+    return bool(rows) and all((accuracy or 0.0) >= LEARNT for accuracy in accuracies)
 
 
 def whole(row: Row) -> bool:

@@ -1,5 +1,7 @@
 """What intervals say of values: below, above, not told apart, or unknown."""
 
+from collections.abc import Sequence
+from itertools import combinations
 from typing import Literal
 
 from dpscale.reporting.answer import Value
@@ -28,6 +30,15 @@ def compare(value: Value, other: Value) -> Verdict:
     if high < other_low:
         return "below"
     return "above" if low > other_high else "indistinct"
+
+
+def moves(values: Sequence[Value]) -> set[Verdict]:
+    """Return how later values lie to earlier ones, over all pairs that are told apart.
+
+    Of a whole series, not of its ends: {"below"} where it only falls, both where it does both;
+    `unknown` is among them where a value has no interval.
+    """
+    return {compare(later, one) for one, later in combinations(values, 2)} - {"indistinct"}
 
 
 def nothing(unit: str) -> Value:

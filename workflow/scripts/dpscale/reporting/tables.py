@@ -1,7 +1,7 @@
 """Tables as the templates show them: text, intervals and links, no value left to format."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
@@ -10,6 +10,7 @@ from dpscale.reporting.formula import with_formulas
 from dpscale.reporting.links import runs_text
 from dpscale.reporting.sources import Sources
 from dpscale.units import (
+    MOST_DECIMALS,
     ColumnFormat,
     column_format,
     format_value,
@@ -102,17 +103,25 @@ def _cell(
             return Shown(
                 unit.text(None, status=cell.status), "", sources.href(behind), runs_text(behind)
             )
-        ends = (
-            ""
-            if is_null(cell.low) or is_null(cell.high)
-            else (f"{unit.text(cell.low)} to {unit.text(cell.high)}")
-        )
+        unit, ends = _with_ends(cell, unit)
         return Shown(unit.text(cell.value), ends, sources.href(behind), runs_text(behind))
     if cell is None or is_null(cell):
         return NOTHING
     text = form.text(cell) if form else group_digits(cell, 0 if float(cell).is_integer() else 3)
     measured = form is not None and form.unit not in SETTINGS
     return Shown(text, "", sources.href(runs), runs_text(runs)) if measured and runs else text
+
+
+def _with_ends(cell: Value, form: ColumnFormat) -> tuple[ColumnFormat, str]:
+    """The interval of a value as text, and the format, with decimals that part its ends.
+
+    No text where there is no interval, or one of no width.
+    """
+    if is_null(cell.low) or is_null(cell.high) or cell.low == cell.high:
+        return form, ""
+    while form.text(cell.low) == form.text(cell.high) and form.decimals < MOST_DECIMALS:
+        form = replace(form, decimals=form.decimals + 1)
+    return form, f"{form.text(cell.low)} to {form.text(cell.high)}"
 
 
 def _form(column: Column, cells: Sequence[Cell]) -> ColumnFormat | None:

@@ -1,5 +1,6 @@
 """One node's share of a run: torchrun, and which of its workers ended first and why."""
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -27,6 +28,34 @@ def start_workers(arguments: Sequence[str]) -> Failure | None:
         message = f"{type(error).__name__}: {error}"
         return Failure(cause=cause_of(1, message), node=node, message=message)
     return None
+
+
+def begin_together(forks: int) -> None:
+    """Let the next so many forks of this process begin once all of them exist.
+
+    A fork keeps for ever a lock that another thread of its parent holds at that moment. The thread
+    of torchrun's store asks the resolver of the C library for the name of each worker that
+    connects, and a worker that was forked meanwhile never resolved a name: it hung, one time in
+    some hundred runs of four workers. So none connects while another is being forked.
+    """
+    left = forks
+    begin, hold = os.pipe()
+
+    def in_parent() -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            os.close(hold)
+
+    def in_fork() -> None:
+        nonlocal left
+        if left > 0:  # not a fork of a fork
+            left = 0
+            os.close(hold)
+            os.read(begin, 1)
+            os.close(begin)
+
+    os.register_at_fork(after_in_parent=in_parent, after_in_child=in_fork)
 
 
 def _failure(rank: int, failure: ProcessFailure, node: str) -> Failure:

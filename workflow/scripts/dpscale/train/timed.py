@@ -12,7 +12,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from dpscale.plan import Spec
 from dpscale.plan.spec import Timing
-from dpscale.train.arms import Arm, Arms, Ready, build_arms
+from dpscale.train.arms import Arms, Ready, build_arms
 from dpscale.train.clock import PHASES, make_clock
 from dpscale.train.collectives import Observer
 from dpscale.train.counted import count_steps
@@ -51,12 +51,11 @@ def measure_timed(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
     memory = PeakMemory(place.device)
     ready = ready_batches(spec, dataset, place)
     arms = build_arms(spec, dataset, place, ready=ready, loaded=_loaded(spec, dataset, place))
-    for name, arm in arms.by_name.items():
-        _warm_up(name, arm, timing, place)
+    _warm_up(arms, ready, timing, place)
     buckets = bucket_rows(arms.replicas["noop_hook"], arms.silent, ready) if arms.silent else []
     if "buckets" in timing.arms:
         arms.add_buckets([row["bytes"] for row in buckets], spec, place)
-        _warm_up("buckets", arms.by_name["buckets"], timing, place)
+        list(arms.by_name["buckets"].repeat())
     with Utilisation(place.device, spec.hardware.threads_per_worker) as utilisation:
         log = _time(spec, timing, arms, place)
     # Workers that stand aside while one of them trains would count as idle devices.
@@ -75,7 +74,8 @@ def measure_timed(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
 def _time(spec: Spec, timing: Timing, arms: Arms, place: Place) -> StepLog:
     """The timed part: repeats of all arms, each in random order, until they tell enough."""
     seed = spec.seeds[0]
-    log, order = StepLog(place.rank), random.Random(seed)
+    # Of each launch another order, the same on all workers.
+    log, order = StepLog(place.rank), random.Random(f"{spec.run} {seed}")
     watch = _Watch(timing, place)
     meter = Meter(spec.run, "repeat", timing.repeats, shown=place.leads)
     for repeat in itertools.count():
@@ -145,18 +145,19 @@ class _Watch:
         return max(widths)
 
 
-def _warm_up(name: str, arm: Arm, timing: Timing, place: Place) -> None:
-    """Whole repeats that reach the steps of the warm-up; at large batches these are few steps."""
-    place.wait()
-    steps = done = 0
-    while steps < timing.warmup_steps or not done:
-        epochs = list(arm.repeat())
-        if not epochs:  # stands aside
-            return
-        done += 1
-        steps += sum(len(epoch.samples) for epoch in epochs)
-        if name == "with_loading":  # its processes have started, and the network is warm
-            return
+def _warm_up(arms: Arms, ready: Ready, timing: Timing, place: Place) -> None:
+    """Steps of each replica, whatever arms it has: of the plain one at least an epoch.
+
+    A repeat with loading does it for the plain one, and starts the processes that load.
+    """
+    clock = make_clock(place.device)
+    for name, replica in arms.replicas.items():
+        place.wait()
+        if name == BASE_ARM and "with_loading" in arms.by_name:
+            list(arms.by_name["with_loading"].repeat())
+            continue
+        least = len(ready) if name == BASE_ARM else 1
+        train_epoch(replica, ready.of(max(timing.warmup_steps, least)), clock)
 
 
 def _loaded(spec: Spec, dataset: Dataset, place: Place) -> Callable[[], Iterable[Batch]] | None:

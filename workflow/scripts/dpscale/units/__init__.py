@@ -2,9 +2,10 @@
 
 from dpscale.units.columns import ColumnFormat, column_format
 from dpscale.units.scales import UNITS, Scale, Unit
-from dpscale.units.text import format_value, group_digits, is_null, status_text
+from dpscale.units.text import MOST_DECIMALS, format_value, group_digits, is_null, status_text
 
 __all__ = [
+    "MOST_DECIMALS",
     "UNITS",
     "ColumnFormat",
     "Scale",

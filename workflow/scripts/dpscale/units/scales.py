@@ -40,6 +40,7 @@ UNITS: dict[str, Unit] = {
     "bytes/s": Unit(_scales(["B/s", "kB/s", "MB/s", "GB/s", "TB/s"], 1e3)),
     "samples/s": Unit((Scale("samples/s"),)),
     "fraction": Unit((Scale("%", 0.01),)),
+    "points": Unit((Scale("percentage points", 0.01),)),  # a difference of two fractions
     "ratio": Unit((Scale("×"),)),
     "number": Unit((Scale(""),)),
     "count": Unit((Scale(""),), "count"),

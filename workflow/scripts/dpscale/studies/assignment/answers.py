@@ -10,6 +10,7 @@ from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import (
     GOYAL,
     GUSTAFSON,
+    HOFFER,
     KINGMA,
     KRIZHEVSKY,
     LI,
@@ -125,17 +126,28 @@ def facts_h1(inputs: Inputs) -> Facts:
 
 
 def _compared(rows: list[Row]) -> dict[str, Any]:
-    """Return the smallest and the largest batch, their verdicts, and what the first awaits."""
+    """Return the smallest and the largest batch, their verdicts, and what the first awaits.
+
+    outside: batches between them with a utilisation above both, or below both.
+    """
     first, last, crowd = rows[0], rows[-1], [row for row in rows if _crowded(row)]
     verdict: str = intervals.compare(last.utilisation_frac, first.utilisation_frac)
     if first in crowd or last in crowd:
         verdict = "crowded"
+    between = [row | {"side": _beyond(row, first, last)} for row in rows[1:-1]]
     return {
+        "outside": [row for row in between if row["side"]], "found": rows,
         "first": first, "last": last, "crowd": crowd, "cpu": _on_cpu(first),
         "verdict": verdict if len(rows) > 1 else "alone",
         "pace": intervals.compare(last.samples_per_s, first.samples_per_s),
         "awaits": _awaits(first), "nearly_all": Value(value=NEARLY_ALL, unit="fraction"),
     }  # fmt: skip
+
+
+def _beyond(row: Row, *ends: Row) -> str | None:
+    """Return whether a utilisation is above each of others, or below each; None for neither."""
+    sides = {intervals.compare(row.utilisation_frac, end.utilisation_frac) for end in ends}
+    return sides.pop() if sides in ({"above"}, {"below"}) else None
 
 
 def _on_cpu(row: Row) -> bool:
@@ -190,11 +202,10 @@ def facts_h3(inputs: Inputs) -> Facts:
     said: dict[str, Any] = {"rows": linear, "published": []}
     if not missing:
         alone, *several = _complete(linear)
-        one = alone.test_accuracy_frac
         several = [
             row
             | {"pace": intervals.against(row.speedup_ratio, 1.0)}
-            | {"accuracy": intervals.compare(row.test_accuracy_frac, one)}
+            | {"accuracy": intervals.against(row.test_accuracy_difference_frac, 0.0)}
             for row in several
         ]
         published = _published(inputs, *QUOTED, nodes=1)
@@ -214,7 +225,11 @@ def facts_h4(inputs: Inputs) -> Facts:
     split = [row | _losses(row) for row in _complete(rows) if row["computation_frac"] is not None]
     missing = lacking(rows, {"workers": "N", "nodes": "nodes"}, table)
     missing += [] if split or missing else [f"{table}: no number of workers was split"]
-    return Facts(missing, _values(rows, SHARES), {"rows": rows, "split": split})
+    hooks = [
+        row | {"verdict": intervals.against(row.step_ratio, 1.0)}
+        for row in inputs.rows("compression", status="complete")
+    ]
+    return Facts(missing, _values(rows, SHARES), {"rows": rows, "split": split, "hooks": hooks})
 
 
 def _losses(row: Row) -> dict[str, Any]:
@@ -238,7 +253,7 @@ def _losses(row: Row) -> dict[str, Any]:
 # H5: the global batch and the rate when workers are added, and how accuracy is kept.
 
 SETTINGS = ("test_accuracy_frac", "global_batch", "lr", "steps")
-STANDING = {"above": "kept", "indistinct": "kept", "below": "lost", "unknown": "undecided"}
+STANDING = ("above", "below", "indistinct", "unknown")
 
 
 def facts_h5(inputs: Inputs) -> Facts:
@@ -249,13 +264,14 @@ def facts_h5(inputs: Inputs) -> Facts:
         return Facts(missing, values, {"rows": rows, "judged": False})
     base = _complete(rows)[0]
     rows = [row | {"against": _against(row, base)} for row in rows]
-    rows = [row | {"standing": STANDING.get(row["against"])} for row in rows]
     several = [row for row in rows if row["workers"] > 1]
     tried = [_complete(own) for _, own in by(several, "nodes", "workers") if len(own) > 1]
     places = [own for own in tried if own]
     group = places[-1] if places else _complete(several)[-1:]
+    group = [row for row in group if row["against"] in STANDING]
+    compared = [row for row in rows if row["against"] in STANDING[:3]]
     said = {"rows": rows, "judged": True, "base": base, "places": places, "group": group}
-    return Facts([], values, said)
+    return Facts([], values, said | {"compared": compared})
 
 
 def _against(row: Row, base: Row) -> str:
@@ -341,7 +357,7 @@ QUESTIONS = [
             r"B = N b, \qquad \eta_{\text{linear}} = N \eta_1, \qquad "
             r"\eta_{\text{square root}} = \sqrt{N} \, \eta_1, \qquad \eta_{\text{fixed}} = \eta_1"
         ],
-        references=[GOYAL, KRIZHEVSKY, MALLADI, KINGMA],
+        references=[GOYAL, KRIZHEVSKY, MALLADI, KINGMA, HOFFER],
     ),
     Question(
         "H6",

@@ -27,7 +27,15 @@ from dpscale.derive.formulas import (
 from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.split import split_of
-from dpscale.derive.statistics import Estimate, estimate_of, interval_columns, median, median_ratio
+from dpscale.derive.statistics import (
+    Estimate,
+    estimate_of,
+    interval_columns,
+    median,
+    median_ratio,
+    on_images,
+    paired_median_difference,
+)
 from dpscale.derive.tables import Table
 from dpscale.studies.assignment import published
 from dpscale.studies.assignment.plan import LARGER_BATCH, LINEAR, SPLIT_STUDY, STUDY
@@ -38,12 +46,12 @@ TRAINING_COLUMNS: Columns = (
     | texts("rule")
     | integers("epochs steps seeds")
     | intervals("test_accuracy_frac train_s evaluation_s speedup_ratio efficiency_frac")
-    | intervals("full_run_s epochs_efficiency_frac")
+    | intervals("full_run_s epochs_efficiency_frac test_accuracy_difference_frac")
     | floats("startup_s lr")
     | integers("global_batch train_samples test_samples planned_steps counted_workers")
     | integers("full_run_epochs full_run_steps")
     | flags("oversubscribed")
-    | texts("status message dataset model optimizer runs base_status base_runs")
+    | texts("status message dataset model optimizer device runs base_status base_runs")
 )
 
 
@@ -52,7 +60,9 @@ def trainings(epochs: pd.DataFrame, steps: pd.DataFrame, runs: pd.DataFrame) -> 
 
     train_s is what a user waits for once it trains: the wall time of all epochs, loading included,
     of the slowest worker, and of it evaluation_s for the evaluation after each; startup_s, not in
-    it, from the start of the processes to the first step. steps and counted_workers are counted in
+    it, from the start of the processes to the first step. Accuracies hold the sampling of the test
+    images; test_accuracy_difference_frac is less that of one worker with the linear rule, paired by
+    seed. steps and counted_workers are counted in
     the recorded steps, planned_steps is epochs * floor(D/B). full_run_s scales train_s to
     FULL_EPOCHS. Speed-up and efficiency are those of train_s against one worker with the linear
     rule, epochs_efficiency_frac that without the evaluations, which every worker makes whole. A run
@@ -110,13 +120,23 @@ def _seeds(run: str, epochs: pd.DataFrame) -> pd.DataFrame:
 def _timed(run: pd.Series, base: pd.Series | None, epochs: pd.DataFrame) -> dict[str, Any]:
     """Return accuracy and times over the seeds, T_1/T_N and T_1/(N T_N) against the base."""
     own, workers = _seeds(run["run"], epochs), int(run["workers"])
+    images = known(run["test_samples"])
     own["full_run_s"] = full_run_seconds(own["train_s"], int(run["epochs"]), FULL_EPOCHS)
     row: dict[str, Any] = {"seeds": len(own)}
-    for name in ("test_accuracy_frac", "train_s", "evaluation_s", "full_run_s"):
+    for name in ("train_s", "evaluation_s", "full_run_s"):
         row |= interval_columns(name, median(own[name].to_numpy()))
+    reached = own["test_accuracy_frac"]
+    row |= interval_columns(
+        "test_accuracy_frac", on_images(median(reached), images, reached.median())
+    )
     if base is None or base["status"] != "complete" or base["epochs"] != run["epochs"]:
         return row
     ones, alone = _seeds(base["run"], epochs), run["run"] == base["run"]
+    if not alone:
+        against = ones["test_accuracy_frac"]
+        apart = paired_median_difference(reached, against)
+        apart = on_images(apart, images, reached.median(), against.median())
+        row |= interval_columns("test_accuracy_difference_frac", apart)
     for name, share in (("train_s", "efficiency_frac"), ("epochs_s", "epochs_efficiency_frac")):
         ratio = median_ratio(ones[name].to_numpy(), own[name].to_numpy())
         if alone:
@@ -160,7 +180,10 @@ def utilisation(epochs: pd.DataFrame, steps: pd.DataFrame, runs: pd.DataFrame) -
             own = _warm_epochs(run["run"], epochs, steps)
             row["repeats"] = len(own)
             for name in UTILISATION.split():
-                row |= interval_columns(name, median(own[name].to_numpy(float, na_value=np.nan)))
+                found = median(own[name].to_numpy(float, na_value=np.nan))
+                if name.endswith("_frac") and found.high is not None:  # no share is above all
+                    found = found._replace(high=max(found.value or 0, min(found.high, 1.0)))
+                row |= interval_columns(name, found)
         rows.append(row)
     return as_table(rows, UTILISATION_COLUMNS)
 
@@ -235,7 +258,7 @@ def _split_row(
 
 
 def _loading(cell: Cell, steps: pd.DataFrame) -> dict[str, Estimate]:
-    """Return the seconds of loading and copying in an epoch of D samples, medians of repeats.
+    """Return the seconds of loading and copying in an epoch of D samples, medians over launches.
 
     The mean over ranks: a rank that waits for another's loading does so in its backward pass.
     """
@@ -244,8 +267,9 @@ def _loading(cell: Cell, steps: pd.DataFrame) -> dict[str, Estimate]:
     found = {}
     for part in ("load", "copy"):
         mean_s = own[f"{part}_s"].sum() / ranks
-        whole = epoch_seconds(mean_s, samples, cell.train_samples or np.nan)
-        found[part] = median(whole.to_numpy(float))
+        whole = epoch_seconds(mean_s, samples, cell.train_samples or np.nan).astype(float)
+        by_launch = whole.groupby(level="run").median()
+        found[part] = median(by_launch if len(by_launch) > 1 else whole)
     return found
 
 

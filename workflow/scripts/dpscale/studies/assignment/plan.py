@@ -12,6 +12,7 @@ from dpscale.plan.spec import (
     Spec,
     Timing,
     build_spec,
+    launches,
     timing_only,
     with_direct_arms,
 )
@@ -43,7 +44,7 @@ def runs(config: Config, study: AssignmentConfig) -> Iterator[Spec]:
             lr=study.base_lr * batch / study.per_worker_batch,
         )  # fmt: skip
     for placement in found:
-        yield _split(config, study, placement)
+        yield from _split(config, study, placement)
 
 
 def _placements(config: Config, study: AssignmentConfig) -> list[Placement]:
@@ -87,7 +88,7 @@ def _by_rule(config: Config, study: AssignmentConfig, rule: str, placement: Plac
     )  # fmt: skip
 
 
-def _split(config: Config, study: AssignmentConfig, placement: Placement) -> Spec:
+def _split(config: Config, study: AssignmentConfig, placement: Placement) -> Iterator[Spec]:
     workers, nodes = placement
     own, training = _of_study(config, study)
     timing = Timing(
@@ -96,10 +97,11 @@ def _split(config: Config, study: AssignmentConfig, placement: Placement) -> Spe
     )  # fmt: skip
     if workers > 1:
         timing = with_direct_arms(timing, workers, study)
-    return build_spec(
+    spec = build_spec(
         own, TIMED, run=_name("split", placement), study=SPLIT_STUDY, workers=workers, nodes=nodes,
         per_worker_batch=study.per_worker_batch, training=timing_only(training), timing=timing,
     )  # fmt: skip
+    yield from launches(config, spec)
 
 
 PLANS = {"assignment": runs}

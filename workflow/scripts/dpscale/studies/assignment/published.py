@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from dpscale.derive.columns import Columns, as_table, integers, known
+from dpscale.derive.columns import Columns, as_table, integers
 from dpscale.derive.formulas import (
     efficiency,
     full_steps,
@@ -20,7 +20,7 @@ from dpscale.derive.formulas import (
     speedup,
     workers_of_steps,
 )
-from dpscale.derive.published import CLAIM_COLUMNS, claim_row
+from dpscale.derive.published import CLAIM_COLUMNS, claim_row, other_devices
 from dpscale.derive.statistics import estimate_of
 from dpscale.studies.assignment.plan import LINEAR, STUDY
 from dpscale.units import group_digits
@@ -53,6 +53,8 @@ UTILISATION = {128: 0.20, 1024: 0.54}  # per-worker batch: share of time, in who
 UTILISATION_ROUNDING = 0.005
 LABELLED_STEPS = 3120  # of ON_TWO_NODES
 CALLED_FASTER = 0.53  # of TWO against ALONE: "times faster"
+# How near to a published share a measured one has to be, to agree.
+MARGIN_FRAC = {"utilisation_frac": 0.05, "efficiency_frac": 0.05, "test_accuracy_frac": 0.01}
 
 # A claim's id is the column that it speaks of.
 COLUMNS: Columns = CLAIM_COLUMNS | integers("workers nodes per_worker_batch epochs")
@@ -67,10 +69,11 @@ def beside_published(
     """Return one row a published figure: utilisations, steps, times, ratios, accuracies.
 
     Efficiencies follow from the published times; an accuracy has the 95% interval of a share
-    counted on its test images. The verdict agrees when the intervals meet; not decidable, with
-    the reason, where data, batch, epochs or devices differ or nothing was measured, and for
-    seconds, since the published hardware is not known; contradicts itself where another published
-    figure says otherwise. No row where the assignment is not planned.
+    counted on its test images. A share agrees within MARGIN_FRAC, steps where they lie between
+    those of loaders that drop and that keep the last batch. Not judged, with the reason, where
+    data, batch, epochs or devices differ or nothing was measured, and for seconds, since the
+    published hardware is not known; contradicts itself where another published figure says
+    otherwise. No row where the assignment is not planned.
     """
     linear = assignment[assignment["rule"] == LINEAR]
     if linear.empty:
@@ -114,23 +117,28 @@ def _claim(
 ) -> Row:
     """Return a claim beside a column (the claim's own) of this machine's row."""
     measured = None if here is None else estimate_of(here, column or claim)
-    if reason is None and (measured is None or measured.low is None):
-        reason = "no interval of this machine's value"
-    of = {"per_worker_batch": BATCH, **quoted._asdict(), **more}
-    of["runs"] = None if here is None else here["runs"]
-    return claim_row(claim, "interval", published=published, source=SOURCE, measured=measured,
-                     reason=reason, **of)  # fmt: skip
+    of: Row = {"per_worker_batch": BATCH, "margin": MARGIN_FRAC.get(claim), **quoted._asdict()}
+    of |= {"runs": None if here is None else here["runs"], **more}
+    return claim_row(claim, "range" if claim == "steps" else "near", published=published,
+                     source=SOURCE, measured=measured, reason=reason, **of)  # fmt: skip
 
 
 def _utilisation(batch: int, measured: pd.DataFrame) -> Row:
     """Return the row of a utilisation; its interval is the rounding of the printed percent."""
     here = _first(measured, per_worker_batch=batch)
-    reason = _otherwise(here, batch)
-    if here is not None and reason is None:
-        cpu = str(here["device"]).startswith(("CPU", "cpu", "group of CPU"))
-        reason = "another device, no GPU" if cpu else None
+    reason = _otherwise(here, batch) or _devices(here)
     return _claim("utilisation_frac", ALONE, UTILISATION[batch], here, reason,
-                  around=UTILISATION_ROUNDING, per_worker_batch=batch, epochs=None)  # fmt: skip
+                  ends=_around(UTILISATION[batch], UTILISATION_ROUNDING),
+                  per_worker_batch=batch, epochs=None)  # fmt: skip
+
+
+def _devices(here: Row | None) -> str | None:
+    """Return how this machine's devices differ from the published ones."""
+    return other_devices(here["device"], here.get("oversubscribed")) if here else None
+
+
+def _around(number: float, half: float) -> tuple[float, float]:
+    return number - half, number + half
 
 
 def _steps(here: Row | None) -> Row:
@@ -141,10 +149,7 @@ def _steps(here: Row | None) -> Row:
     if here is not None:
         counted = here["full_run_steps"]
         here = here | dict.fromkeys(("steps", "steps_low", "steps_high"), counted)
-    row = _claim("steps", ALONE, steps, here, _otherwise(here), around=steps - least)
-    return row | {
-        "published_high": most
-    }  # a kept batch is not as far above D/B as a dropped one below
+    return _claim("steps", ALONE, steps, here, _otherwise(here), ends=(least, most))
 
 
 def _contradicted() -> list[Row]:
@@ -169,10 +174,8 @@ def _seconds(quoted: Training, here: Row | None) -> Row:
 
 
 def _efficiency(quoted: Training, here: Row | None) -> Row:
-    reason = _otherwise(here)
-    if here is not None and known(here["oversubscribed"]):
-        reason = reason or "these workers share devices"
     published = efficiency(SPEEDUP[quoted], quoted.workers)
+    reason = _otherwise(here) or _devices(here)
     return _claim("efficiency_frac", quoted, published, here, reason)
 
 
@@ -182,5 +185,5 @@ def _accuracy(quoted: Training, here: Row | None, curve: pd.DataFrame) -> Row:
         at = _first(curve, workers=quoted.workers, nodes=quoted.nodes, epoch=quoted.epochs)
         reason = f"{here['epochs']} epochs here" if at is None else None
     published = ACCURACY[quoted]
-    around = share_margin(published, TEST_SAMPLES)
-    return _claim("test_accuracy_frac", quoted, published, at, reason, around=around)
+    ends = _around(published, share_margin(published, TEST_SAMPLES))
+    return _claim("test_accuracy_frac", quoted, published, at, reason, ends=ends)

@@ -48,42 +48,65 @@ def facts(inputs: Inputs) -> Facts:
 def trend(rows: Sequence[Row]) -> Row:
     """Return how the epoch's time changes over complete rows, in ascending batch size.
 
-    `best` is the fastest batch, `knee` the smallest one whose interval meets that of the fastest.
+    Of every two batch sizes, not of the ends alone: a larger one that takes less time is a fall,
+    one that takes more a rise. `best` is the batch whose interval ends lowest, so that it is told
+    apart from every one that is told apart from any faster; `start` and `finish` are the first and
+    the last that it is told apart from, `knee` the one from which on it is told apart from none;
+    `last_step` sets the last batch against the one before.
     """
     first, last = rows[0], rows[-1]
-    best = min(rows, key=lambda row: row["epoch_s"])
-    verdicts = ["indistinct" if row is best else intervals.compare(row.epoch_s, best.epoch_s)
-                for row in rows]  # fmt: skip
-    knee = rows[verdicts.index("indistinct")]
+    known = [row for row in rows if row.epoch_s.high is not None]
+    best = min(known or rows, key=lambda row: row.epoch_s.high or row["epoch_s"])
+    slower = [row for row in rows if _against(row, best) == "above"]
+    start, finish = (slower[0], slower[-1]) if slower else (first, last)
+    after = rows.index(max(slower, key=rows.index)) + 1 if slower else 0
+    knee = rows[min(after, rows.index(best))] if slower else first
+    by_time = sorted(rows, key=lambda row: row["epoch_s"])
+    return Row(
+        first=first, start=start, knee=knee, best=best, finish=finish, last=last,
+        least=by_time[0], slowest=by_time[-1], shape=_shape(rows, best, knee),
+        last_step=_against(last, rows[-2]) if rows[1:] else None,
+    )  # fmt: skip
+
+
+def _against(row: Row, other: Row) -> str:
+    return intervals.compare(row.epoch_s, other.epoch_s)
+
+
+def _shape(rows: Sequence[Row], best: Row, knee: Row) -> str:
+    times, turn = [row.epoch_s for row in rows], rows.index(best)
+    moves = intervals.moves(times)
     if len(rows) < 2:
-        shape = "single"
-    elif "unknown" in verdicts:
-        shape = "unknown"
-    elif knee is first:
-        shape = "rises" if verdicts[-1] == "above" else "same"
-    elif verdicts[-1] == "above":
-        shape = "falls then rises"
-    else:
-        shape = "falls" if knee is last else "falls then flat"
-    return Row(shape=shape, first=first, knee=knee, best=best, last=last)
+        return "single"
+    if "unknown" in moves:
+        return "unknown"
+    if moves == {"above", "below"}:
+        before, after = intervals.moves(times[: turn + 1]), intervals.moves(times[turn:])
+        return "falls then rises" if (before, after) == ({"below"}, {"above"}) else "mixed"
+    if moves == {"below"}:
+        return "falls" if knee is rows[-1] else "falls then flat"
+    return "rises" if moves else "same"
 
 
 def explained(found: Row, rows: Sequence[Row]) -> dict[str, Any]:
     """Return the trend with what an iteration takes, and what moves the time of an epoch."""
+    shape = found["shape"]
+    ends = (
+        found["start" if shape.startswith("falls") else "first"], found["best"],
+        found["finish" if shape.endswith("rises") else "last"],
+    )  # fmt: skip
     first, best, last = (
-        row | {"iteration_s": row["epoch_s"] / row["steps_per_epoch"]}
-        for row in (found["first"], found["best"], found["last"])
+        row | {"iteration_s": row["epoch_s"] / row["steps_per_epoch"]} for row in ends
     )
     end = last if best == first else best
     growth = end["per_worker_batch"] / first["per_worker_batch"]
-    ends = _runs(first, end)
+    behind = _runs(first, end)
     return {
-        "one_process": all(len(row.runs) == 1 for row in rows),
         "found": found | {"first": first, "best": best, "last": last},
         "end": end,
         "growth": Value(value=growth, unit="number"),
         "longer": Value(value=end["epoch_s"] / first["epoch_s"] * growth, unit="number",
-                        runs=ends.split()),
+                        runs=behind.split()),
         "saved": moved(first, best),
         "gained": moved(last, best),
         "steps": [Row(saved_frac=1 - row["epoch_s"] / before["epoch_s"], runs=_runs(before, row))
@@ -128,7 +151,7 @@ def effect(inputs: Inputs, _values: Mapping[str, Value]) -> Effect | None:
     found = trend([row for row in inputs.rows("sweep") if row["status"] == "complete"])
     if not found["shape"].startswith("falls"):
         return None
-    first, best = found["first"], found["best"]
+    first, best = found["start"], found["best"]
     ratio = Value(
         value=first["epoch_s"] / best["epoch_s"], unit="number", runs=[*first.runs, *best.runs]
     )

@@ -24,8 +24,8 @@ class SweepConfig(StudySection):
         description="Memory that training may add to a worker's process on a CPU, "
         "for example 256 MiB; an allocation beyond it fails. null: the device's own memory.",
     )
-    repeats: Annotated[int, Field(ge=1)] = Field(
-        3, description="Timed epochs at each batch, after one epoch of warm-up."
+    repeats: PositiveInt = Field(
+        1, description="Timed epochs at each batch in a launch, after one epoch of warm-up."
     )
     resolution_frac: Annotated[float, Field(gt=0, lt=1)] = Field(
         0.05, description="Bisection of the boundary stops at this relative width."

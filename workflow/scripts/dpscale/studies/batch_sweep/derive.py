@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from dpscale.derive.cells import Cell, by_arm_and_run, cells, in_study, repeats_of
+from dpscale.derive.cells import Cell, by_arm_and_run, cells, in_study, launches_of, rounds_of
 from dpscale.derive.columns import Columns, as_table, flags, floats, integers, known, texts
 from dpscale.derive.epoch_times import steps_of_full_batches
 from dpscale.derive.formulas import epoch_seconds, full_steps, samples_per_second
@@ -25,6 +25,8 @@ SWEEP_COLUMNS: Columns = (
     | integers("train_samples memory_budget_bytes")
     | flags("repeated_data")
     | texts("message runs")
+    | integers("launches")
+    | floats("launch_spread_frac")
 )
 BOUNDARY_COLUMNS: Columns = (
     integers("largest_fit_batch smallest_failed_batch first_failure_batch")
@@ -62,7 +64,7 @@ def _largest(column: pd.Series) -> int | None:
 
 def _row(cell: Cell, runs: pd.DataFrame, times: RowsByKey, phases: pd.DataFrame) -> dict[str, Any]:
     own = runs[runs["run"].isin(cell.runs)]
-    time = median(repeats_of(cell, times, ARM))
+    time = median(rounds_of(cell, times, ARM))
     samples, batch = cell.train_samples, cell.per_worker_batch
     rate = samples_per_second(samples, time.value) if samples and time.value else None
     parts = phases[phases["run"].isin(cell.runs)]
@@ -83,6 +85,7 @@ def _row(cell: Cell, runs: pd.DataFrame, times: RowsByKey, phases: pd.DataFrame)
         "repeated_data": own["repeated_data"].astype("boolean").any() if len(own) else None,
         "message": " ".join(own["message"].dropna().unique()) or None,
         "runs": " ".join(cell.runs),
+        **launches_of(cell, times, ARM),
     } | _phase_seconds(parts, time.value)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from dpscale.config.datasets import train_samples
 from dpscale.config.root import Config
-from dpscale.plan.spec import TIMED, Spec, Timing, build_spec
+from dpscale.plan.spec import TIMED, Spec, Timing, build_spec, launches
 from dpscale.studies.batch_sweep.config import SweepConfig
 
 
@@ -53,9 +53,11 @@ def runs(config: Config, sweep: SweepConfig) -> Iterator[Spec]:
     samples = sweep_samples(config, sweep)
     # One batch beyond the dataset is planned too: its record says `exceeds_dataset`.
     while True:
-        yield sweep_probe(config, batch, run=f"sweep-b{batch}", study="sweep")
+        probe = sweep_probe(config, batch, run=f"sweep-b{batch}", study="sweep")
         if batch > samples:
+            yield probe
             return
+        yield from launches(config, probe)
         batch *= sweep.factor
 
 

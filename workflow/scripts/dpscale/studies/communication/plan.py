@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dpscale.config import Config
-from dpscale.plan.spec import LINK, TIMED, Messages, Spec, Timing, build_spec
+from dpscale.plan.spec import LINK, TIMED, Messages, Spec, Timing, build_spec, launches
 from dpscale.studies.communication.config import CommunicationConfig
 
 LINK_REPEATS = 10
@@ -30,7 +30,7 @@ def runs(config: Config, communication: CommunicationConfig) -> Iterator[Spec]:
             messages=Messages(bytes=(), repeats=LINK_REPEATS, budget_s=LINK_BUDGET_S),
         )
     if communication.hooks and counts:  # DDP with compressed gradients against DDP without
-        yield build_spec(
+        spec = build_spec(
             config,
             TIMED,
             run=f"compression-n{counts[0]}",
@@ -48,6 +48,7 @@ def runs(config: Config, communication: CommunicationConfig) -> Iterator[Spec]:
                 budget_s=communication.budget_s,
             ),
         )
+        yield from launches(config, spec)
 
 
 def links(communication: CommunicationConfig) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ from dpscale.studies.study import Study
 
 STUDY = Study(
     "large_batch",
+    derived=("large_batch",),
     figures=("accuracy",),
     questions=("Q4.1", "Q4.2"),
 )

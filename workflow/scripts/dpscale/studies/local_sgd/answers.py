@@ -11,7 +11,9 @@ from dpscale.reporting.words import by
 
 STUDY = "local_sgd"
 LARGE = "post_local_against_large"
-DATASET = "CIFAR-10"  # each comparison once: the measured side is the same for every data set
+AGAINST = "A2"  # the large mini-batch
+APART = ("above", "below")
+LEARNED_FRAC = 0.999  # of the training labels, from where on training tells no arms apart
 MEASURES = {
     "train_loss": "number", "train_accuracy_frac": "fraction", "test_accuracy_frac": "fraction",
     "rounds": "count", "sent_bytes": "bytes",
@@ -23,7 +25,7 @@ def facts(inputs: Inputs) -> Facts:
     planned, published = inputs.rows(STUDY), inputs.rows(f"published_{STUDY}")
     rows = [row | {"loss": row.value("train_loss", "number")}
             for row in planned if row["label_noise_frac"] is not None]  # fmt: skip
-    differences = compared(rows, [row for row in published if row["dataset"] == DATASET])
+    differences = compared(rows, published)
     large = [row for row in differences if row["claim"] == LARGE]
     missing = [f"{STUDY}, {row['runs']}: {row['status'] or 'not run yet'}"
                for row in planned if not has_result(row)]  # fmt: skip
@@ -35,42 +37,64 @@ def facts(inputs: Inputs) -> Facts:
     said: dict[str, Any] = {"arms": rows, "published": published, "times": times}
     if not missing:
         others = [row for row in differences if row["claim"] != LARGE]
-        said |= {"large": large, "others": others, "saved": saved(large[0])}
+        said |= {"large": large, "others": others, "learned_frac": LEARNED_FRAC}
+        said |= {"comparisons": decidable(rows, differences)}
+        said |= {"failed": [row for row in planned if row["label_noise_frac"] is None]}
         said |= protocol(inputs, rows)
     return Facts(missing, values(rows, differences), said)
 
 
 def compared(rows: list[Row], claims: list[Row]) -> list[Row]:
-    """Return each difference of two arms, on which side of zero it lies, and the arms.
+    """Return each difference of two arms, on which side of zero it lies, the arms, and `regime`.
 
-    It is null where a seed of them diverged. best: the most accurate of the regime's arms that are
-    more accurate than the large mini-batch.
+    It is null where a seed of them diverged. apart: whether any two arms of its regime are told
+    apart.
     """
     arms = {(row["label_noise_frac"], row["arm"]): row for row in rows}
-    better = [row for row in rows if intervals.against(row.over_large_frac, 0.0) == "above"]
-    best = {noise: max(own, key=lambda row: float(row["test_accuracy_frac"]))
-            for noise, own in by(better, "label_noise_frac")}  # fmt: skip
-    return [row | {
-        "difference": (found := (row | {"status": "diverged"}).value("measured", "fraction")),
-        "side": intervals.against(found, 0.0),
-        "one": arms[row["label_noise_frac"], row["minuend"]],
-        "other": arms[row["label_noise_frac"], row["subtrahend"]],
-        "best": best.get(row["label_noise_frac"]),
-    } for row in claims]  # fmt: skip
+    regimes = {noise: regime(own) for noise, own in by(rows, "label_noise_frac")}
+    found = []
+    for row in claims:
+        noise = row["label_noise_frac"]
+        one, other = (arms.get((noise, row[end])) for end in ("minuend", "subtrahend"))
+        if one is None or other is None:
+            continue
+        difference = (row | {"status": "diverged"}).value("measured", "fraction")
+        side = intervals.against(difference, 0.0)
+        found.append(row | regimes[noise] | {
+            "difference": difference, "side": side, "one": one, "other": other,
+        })  # fmt: skip
+    apart = {row["label_noise_frac"] for row in found if row["side"] in APART}
+    return [row | {"apart": row["apart"] or row["label_noise_frac"] in apart} for row in found]
 
 
-def saved(row: Row) -> Value | None:
-    """Return how many times fewer rounds the first of two arms makes; None where unknown."""
-    one, other = row["one"], row["other"]
-    if not (one["rounds"] and other["rounds"]):
-        return None
-    runs = list(dict.fromkeys(one.runs + other.runs))
-    return Value(value=other["rounds"] / one["rounds"], unit="ratio", runs=runs)
+def regime(rows: list[Row]) -> dict[str, Any]:
+    """Return what holds of the arms of one regime.
+
+    best: of the arms told apart from the large mini-batch as more accurate that of the highest
+    median; apart: whether any is told apart from it; learned: whether all have learned their
+    training labels.
+    """
+    sides = [intervals.against(row.over_large_frac, 0.0) for row in rows]
+    better = [row for row, side in zip(rows, sides, strict=True) if side == "above"]
+    return {
+        "best": max(better, key=lambda row: float(row["test_accuracy_frac"] or 0), default=None),
+        "apart": any(side in APART for side in sides),
+        "learned": all((row["train_accuracy_frac"] or 0) >= LEARNED_FRAC for row in rows),
+    }
+
+
+def decidable(rows: list[Row], differences: list[Row]) -> int:
+    """Return how many differences of two arms have an interval, each counted once."""
+    pairs = {(row["label_noise_frac"], row["minuend"], row["subtrahend"])
+             for row in differences if row["side"] != "unknown"}  # fmt: skip
+    pairs |= {(row["label_noise_frac"], row["arm"], AGAINST) for row in rows
+              if intervals.against(row.over_large_frac, 0.0) != "unknown"}  # fmt: skip
+    return len(pairs)
 
 
 def protocol(inputs: Inputs, rows: list[Row]) -> dict[str, Any]:
     """Return what was trained, when local steps begin, and how the rates were chosen."""
-    base = next(row for row in rows if row["arm"] == "A2")
+    base = next(row for row in rows if row["arm"] == AGAINST)
     curves = inputs.rows(f"{STUDY}_curves")
     trials = inputs.tidy_rows("trials", role="tuning")
     runs = inputs.tidy_rows("runs", study=STUDY)

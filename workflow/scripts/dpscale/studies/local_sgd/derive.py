@@ -17,10 +17,11 @@ from dpscale.derive.statistics import (
     Estimate,
     interval_columns,
     median,
+    on_images,
     paired_median_difference,
 )
 from dpscale.derive.tables import Table
-from dpscale.studies.local_sgd.published import ACCURACIES, CLAIMS, LOCAL_STEPS, SOURCE
+from dpscale.studies.local_sgd.published import LOCAL_STEPS, NO_NOISE, SOURCE, published_ends
 
 STUDY = "local_sgd"
 LARGE = "A2"  # the arm that the others are set against
@@ -44,13 +45,13 @@ CURVE_COLUMNS: Columns = (
     | integers("seeds") | floats(INTERVALS) | texts("runs")
 )  # fmt: skip
 PUBLISHED_COLUMNS: Columns = (
-    CLAIM_COLUMNS | floats("label_noise_frac") | texts("dataset minuend subtrahend")
-    | integers("seeds")
+    CLAIM_COLUMNS | floats("label_noise_frac") | texts("minuend subtrahend") | integers("seeds")
 )  # fmt: skip
 TIME_COLUMNS: Columns = (
     texts("link") | floats("bytes_per_s latency_s")
     | integers("workers per_worker_batch local_steps")
     | floats("epoch_s communication_epoch_s synchronous_epoch_s speedup_ratio")
+    | floats("overlap_frac stretch_ratio")
     | texts("status note runs")
 )  # fmt: skip
 WHAT_IF_STEPS = {"none": 1, "local_4": 4, "local_16": 16}  # variant of `what_if`: local steps
@@ -63,9 +64,13 @@ def title(arm: str) -> str:
 
 
 def _results(trials: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the trials of S4 that are results: those that chose a rate are not."""
-    own = in_study(runs, STUDY)["run"]
-    return trials[trials["run"].isin(own) & (trials["role"] == "result")]
+    """Return the trials of S4 that are results: those that chose a rate are not.
+
+    images: of their test set.
+    """
+    own = in_study(runs, STUDY).set_index("run")["test_samples"]
+    found = trials[trials["run"].isin(own.index) & (trials["role"] == "result")]
+    return found.assign(images=found["run"].map(own))
 
 
 def _ends(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
@@ -77,22 +82,27 @@ def _ends(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame) -
 def _difference(ends: pd.DataFrame, noise: float, arm: str, other: str) -> Estimate:
     """Return by how much an arm's test accuracy is above another's: medians, paired by seed.
 
-    Unknown where a seed of either diverged: an arm is not praised for its others.
+    With the error of the test set. Unknown where a seed of either diverged: an arm is not praised
+    for its others.
     """
     regime = ends[(ends["label_noise_frac"] == noise) & ends["arm"].isin([arm, other])]
     if (regime["status"] == "diverged").any():
         return UNKNOWN
     by_seed = regime.pivot(index="seed", columns="arm", values="test_accuracy_frac")
     by_seed = by_seed.reindex(columns=[arm, other])
-    return paired_median_difference(by_seed[arm], by_seed[other])
+    found = paired_median_difference(by_seed[arm], by_seed[other])
+    images = known(regime["images"].max())
+    return on_images(found, images, by_seed[arm].median(), by_seed[other].median())
 
 
 def _estimates(rows: pd.DataFrame) -> dict[str, Any]:
     """Return medians and intervals of the measures; null where any value is unknown."""
     found: dict[str, Any] = {}
     for name in MEASURES:
-        whole = np.isfinite(rows[name]).all()
-        found |= interval_columns(name, median(rows[name].to_numpy()) if whole else UNKNOWN)
+        one = median(rows[name].to_numpy()) if np.isfinite(rows[name]).all() else UNKNOWN
+        if name == "test_accuracy_frac":
+            one = on_images(one, known(rows["images"].max()), one.value)
+        found |= interval_columns(name, one)
     return found
 
 
@@ -159,7 +169,8 @@ def local_sgd_curves(
     switch_epoch: when local steps begin; null without any.
     """
     chosen = _results(trials, runs)
-    whole = chosen.loc[chosen["status"] == "complete", [*TRIAL, *ARM, "local_from_step"]]
+    kept = [*TRIAL, *ARM, "local_from_step", "images"]
+    whole = chosen.loc[chosen["status"] == "complete", kept]
     joined = evaluations.merge(whole, on=TRIAL)
     rows = []
     for (noise, arm, epoch), group in joined.groupby([*ARM, "epoch"]):
@@ -193,10 +204,11 @@ def measured_arms(arms: Sequence[str]) -> dict[str, tuple[str, str]]:
 def published_local_sgd(
     trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame
 ) -> pd.DataFrame:
-    """Return the claims on two arms' test accuracy in each regime, of each published data set.
+    """Return the claims on two arms' test accuracy in each regime.
 
-    measured: the difference of medians paired by seed; minuend, subtrahend: the arms. A verdict
-    concerns the direction alone, since network and data differ.
+    measured: the difference of medians paired by seed; minuend, subtrahend: the arms; published:
+    from the smallest to the largest of the published data sets. A verdict concerns the direction
+    alone, since network and data differ; regimes that were not published have none.
     """
     ends = _ends(trials, evaluations, runs)
     rows = []
@@ -204,15 +216,12 @@ def published_local_sgd(
         for claim, (one, other) in measured_arms(list(trained["arm"].unique())).items():
             found = _difference(ends, noise, one, other)
             own = trained.loc[trained["arm"].isin([one, other]), "run"].unique()
-            first, second = CLAIMS[claim]
-            rows += [
-                claim_row(
-                    claim, "sign", published=accuracies[first] - accuracies[second], source=SOURCE,
-                    measured=found, dataset=dataset, label_noise_frac=noise, minuend=one,
-                    subtrahend=other, seeds=found.repeats, runs=" ".join(own),
-                )
-                for dataset, accuracies in ACCURACIES.items()
-            ]  # fmt: skip
+            given = published_ends(claim)
+            rows.append(claim_row(
+                claim, "sign", published=given[0], ends=given, source=SOURCE, measured=found,
+                reason=NO_NOISE if noise else None, label_noise_frac=noise, minuend=one,
+                subtrahend=other, seeds=found.repeats, runs=" ".join(own),
+            ))  # fmt: skip
     return as_table(rows, PUBLISHED_COLUMNS)
 
 
@@ -222,7 +231,8 @@ def local_sgd_times(
     """Return the predicted epoch of as many workers as the study has, for H = 1, 4 and 16.
 
     From the steps of `what_if`: the measured computation of Part 1 and a ring of the link's latency
-    and rate. H = 1 is DDP, which hides part of the transfer; averages of parameters hide nothing.
+    and rate. H = 1 is DDP, which hides overlap_frac of what could be hidden; averages of parameters
+    hide nothing. stretch_ratio: of every transfer, fitted on this link, 1 on others.
     speedup_ratio: over H = 1 on the same link. Refused with the reason as there.
     """
     chosen, cell = _results(trials, runs), ["link", "per_worker_batch"]

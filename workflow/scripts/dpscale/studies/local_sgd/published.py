@@ -13,6 +13,7 @@ ACCURACIES = {
     "CIFAR-10": {"small": 0.9263, "large": 0.9248, POST_LOCAL: 0.9280, MORE_STEPS: 0.9302},
     "CIFAR-100": {"small": 0.6884, "large": 0.6817, POST_LOCAL: 0.6924, MORE_STEPS: 0.6938},
 }
+NO_NOISE = "published without wrong labels"  # why other regimes are not judged
 # claim: the first of two is more accurate than the second
 CLAIMS = {
     "post_local_against_large": (POST_LOCAL, "large"),
@@ -20,3 +21,10 @@ CLAIMS = {
     "small_against_large": ("small", "large"),
     "more_local_steps": (MORE_STEPS, POST_LOCAL),
 }
+
+
+def published_ends(claim: str) -> tuple[float, float]:
+    """Return the smallest and the largest published difference of a claim over the data sets."""
+    one, other = CLAIMS[claim]
+    found = [accuracies[one] - accuracies[other] for accuracies in ACCURACIES.values()]
+    return min(found), max(found)

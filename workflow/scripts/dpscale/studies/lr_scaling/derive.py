@@ -1,5 +1,6 @@
 """S2: errors against the global batch by rule and warm-up, and the published ones beside them."""
 
+from collections.abc import Iterator
 from itertools import takewhile
 from typing import Any
 
@@ -8,14 +9,16 @@ import pandas as pd
 
 from dpscale.derive.cells import first_known, in_study
 from dpscale.derive.columns import Columns, as_table, flags, floats, integers, known, texts
-from dpscale.derive.published import CLAIM_COLUMNS, claim_row
+from dpscale.derive.published import CLAIM_COLUMNS, claim_row, other_devices
 from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import (
     UNKNOWN,
     Estimate,
+    estimate_of,
     interval_columns,
     median,
+    on_images,
     paired_median_difference,
 )
 from dpscale.derive.tables import Table
@@ -34,7 +37,7 @@ ARM_COLUMNS: Columns = (
     | floats(" ".join(f"{name}{end}" for name in [*ERRORS, "difference_frac"] for end in ENDS))
     | texts("kept runs")
     | integers("seeds diverged_seeds epochs steps group_batch reference_groups workers")
-    | integers("train_samples")
+    | integers("train_samples test_samples")
     | floats("base_lr margin_frac")
     | flags("reference large chosen")
     | texts("base_runs message expected")
@@ -61,7 +64,7 @@ TIME_COLUMNS: Columns = (
     | floats("epoch_s epoch_s_low epoch_s_high")
     | floats("efficiency_frac efficiency_frac_low efficiency_frac_high")
     | flags("oversubscribed")
-    | texts("runs")
+    | texts("device runs")
     | integers("repeats")
     | texts("base_runs")
 )
@@ -77,11 +80,13 @@ def lr_scaling(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFra
     """Return one row for each planned run of S2: its median errors over seeds, last epoch.
 
     Errors are fractions, train_loss the mean over the last epoch's samples. difference_frac is
-    the test error less that of the reference batch, resampled in pairs of one seed; kept says
-    what it means against margin_frac (`standing`). chosen marks, among the rates tried at one
-    batch, the one of the least median validation error; large marks the batch at which most ways
-    to train are compared, the smallest of several. A run of which a seed diverged has no error: a
-    median of the others would praise it. Raises MixedMachinesError for runs of different machines.
+    the test error less that of the reference batch, in pairs of one seed; kept says what it means
+    against margin_frac (`standing`). Intervals of test errors hold the sampling of the test images,
+    those of validation errors the seeds alone: how many images those are is not recorded. chosen
+    marks, among the rates tried at one batch, the one of the least median validation error; large
+    marks the batch at which most ways to train are compared, the smallest of several. A run of
+    which a seed diverged has no error: a median of the others would praise it.
+    Raises MixedMachinesError for runs of different machines.
     """
     planned = in_study(runs, STUDY)
     require_same_machine(planned)
@@ -122,34 +127,43 @@ def _ends(trials: pd.DataFrame, evaluations: pd.DataFrame) -> RowsByKey:
 
 
 def _arm(run: Row, own: pd.DataFrame, base: pd.DataFrame) -> Row:
-    diverged = int(own["diverged"].sum())
-    apart = difference(own["test_error_frac"], base["test_error_frac"])
+    diverged, images = int(own["diverged"].sum()), known(run["test_samples"])
+    others = base["test_error_frac"]
+    apart = difference(own["test_error_frac"], others, None if base is own else images)
     row = run | {
         "status": "diverged" if run["status"] == "complete" and diverged else run["status"],
         "kept": standing(apart.low, apart.high, run["margin_frac"]),
         "steps": own["steps"].max(), "diverged_seeds": diverged, "runs": run["run"],
     }  # fmt: skip
     for name in ERRORS:
-        row |= interval_columns(name, median(own[name]) if own[name].notna().all() else UNKNOWN)
+        found = median(own[name]) if own[name].notna().all() else UNKNOWN
+        if name == "test_error_frac":
+            found = on_images(found, images, found.value)
+        row |= interval_columns(name, found)
     return row | interval_columns("difference_frac", apart)
 
 
-def difference(values: pd.Series, others: pd.Series) -> Estimate:
-    """Return the difference of two medians over seeds; unknown where a seed of either diverged."""
-    whole = values.notna().all() and others.notna().all()
-    return paired_median_difference(values, others) if whole else UNKNOWN
+def difference(values: pd.Series, others: pd.Series, images: int | None) -> Estimate:
+    """Return the difference of two median errors over seeds, on so many test images.
+
+    Unknown where a seed of either diverged.
+    """
+    if values.isna().any() or others.isna().any():
+        return UNKNOWN
+    apart = paired_median_difference(values, others)
+    return on_images(apart, images, values.median(), others.median())
 
 
 def standing(low: float | None, high: float | None, margin: float) -> str | None:
     """Return what the interval of a difference to the reference's error means.
 
-    "kept" where it ends at or below the margin, "lost" where it begins above it, else "undecided";
-    None without an interval.
+    "kept" where it lies within the margin, "kept or lowered" where it ends there and begins below,
+    "lost" where it begins above, else "undecided"; None without an interval.
     """
     if low is None or high is None:
         return None
     if high <= margin:
-        return "kept"
+        return "kept" if low >= -margin else "kept or lowered"
     return "lost" if low > margin else "undecided"
 
 
@@ -184,7 +198,7 @@ def _gradual(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _elbow(series: list[Row], base: Row) -> Row:
     reference = base["global_batch"]
-    kept = [row["global_batch"] for row in takewhile(lambda row: row["kept"] == "kept", series)]
+    kept = [row["global_batch"] for row in takewhile(_held, series)]
     lost = [row["global_batch"] for row in series
             if row["kept"] == "lost" or row["status"] == "diverged"]  # fmt: skip
     without = [row["status"] for row in series if row["status"] not in ("complete", "diverged")]
@@ -198,6 +212,10 @@ def _elbow(series: list[Row], base: Row) -> Row:
         return row
     found, lost_batch = max([reference, *kept]), min(lost, default=None)
     return row | {"elbow_batch": found, "elbow_ratio": found / reference, "lost_batch": lost_batch}
+
+
+def _held(row: Row) -> bool:
+    return row["kept"] in ("kept", "kept or lowered")
 
 
 def curves(
@@ -229,11 +247,13 @@ def iteration_times(scaling: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     samples has D/(N b) full iterations, so an iteration takes epoch_s N b / D; efficiency_frac is
     that of one worker over that of N, loading and communication included.
     """
-    samples = first_known(in_study(runs, "scaling")["train_samples"]) or np.nan
+    timed = in_study(runs, "scaling")
+    samples = first_known(timed["train_samples"]) or np.nan
     weak = scaling[scaling["kind"] == "weak"]
     times = {f"iteration_s{end}": weak[f"epoch_s{end}"] * weak["global_batch"] / samples
              for end in ENDS}  # fmt: skip
-    return as_table(weak.assign(**times).to_dict("records"), TIME_COLUMNS)
+    weak = weak.assign(**times, device=first_known(timed["device"]))
+    return as_table(weak.to_dict("records"), TIME_COLUMNS)
 
 
 def published_lr_scaling(
@@ -248,7 +268,9 @@ def published_lr_scaling(
     never sizes. kind "claim": errors of two arms and their difference. kind "curve": the error of
     a batch less that of the reference, set beside the batch here that is as many times its
     reference; up to FLAT_UP_TO the publication says "no difference", beyond it "more". kind
-    "efficiency": throughput against workers. Fractions. No rows where no reference is planned.
+    "efficiency": throughput against workers. Fractions. A claim is not judged where nothing of its
+    kind was measured, nor by a measurement that another claim was judged by. No rows where no
+    reference is planned.
     """
     base = _base(lr_scaling)
     if base is None:
@@ -260,32 +282,49 @@ def published_lr_scaling(
         and (row["large"] or row["groups"] == row["reference_groups"])
     }  # fmt: skip
     linear = _gradual(lr_scaling[lr_scaling["rule"] == "linear"]).to_dict("records")
-    by_ratio = {row["global_batch"] / base["global_batch"]: row for row in linear}
-    final, margin = _ends(trials, evaluations), base["margin_frac"]
-    rows = []
+    margin = base["margin_frac"]
+    results = [
+        *_claims(ways, _ends(trials, evaluations), margin),
+        *_curve({row["global_batch"] / base["global_batch"]: row for row in linear}, margin),
+    ]
+    rows, measured = [], set()
+    for named, percents, own, same in results:
+        pair = own and (own["runs"], own["base_runs"])
+        reason = named["reason"] or ("judged above" if pair in measured else None)
+        measured |= {pair} if pair and not reason else set()
+        rows.append(_errors(named | {"reason": reason}, percents, own, same))
+    return as_table([*rows, _efficiency(iteration_times)], PUBLISHED_COLUMNS)
+
+
+# A result's columns, its two errors in percent, the arm beside it, and the margin of "the same".
+Result = tuple[Row, tuple[float, float], Row | None, float | None]
+
+
+def _claims(ways: dict[published.Way, Row], final: RowsByKey, margin: float) -> Iterator[Result]:
     for claim in published.CLAIMS:
         arm, other = ways.get(claim.arm), ways.get(claim.other)
         own = _against(arm, other, final) if arm and other else None
-        of_claim = {"claim": claim.id, "kind": "claim", "source": claim.source}
-        percents = (claim.percent, claim.other_percent)
-        rows.append(_errors(of_claim, percents, own, margin if claim.same else None))
+        reason = None if claim.arm.zero_gamma else "gains of one here, zero in the publication"
+        named = {"claim": claim.id, "kind": "claim", "source": claim.source, "reason": reason}
+        yield named, (claim.percent, claim.other_percent), own, margin if claim.same else None
+
+
+def _curve(by_ratio: dict[float, Row], margin: float) -> Iterator[Result]:
     for batch, percent in published.CURVE_PERCENT.items():
         ratio = batch / published.REFERENCE_BATCH
-        of_point = {
-            "claim": f"error_{batch}", "kind": "curve", "source": "Figure 1",
+        named = {
+            "claim": f"error_{batch}", "kind": "curve", "source": "Figure 1", "reason": None,
             "published_batch": batch, "batch_ratio": ratio,
         }  # fmt: skip
-        percents = (percent, published.REFERENCE_PERCENT)
         same = margin if batch <= published.FLAT_UP_TO else None
-        rows.append(_errors(of_point, percents, by_ratio.get(ratio), same))
-    return as_table([*rows, _efficiency(iteration_times)], PUBLISHED_COLUMNS)
+        yield named, (percent, published.REFERENCE_PERCENT), by_ratio.get(ratio), same
 
 
 def _against(arm: Row, other: Row, final: RowsByKey) -> Row:
     """The arm with the difference of its error to that of another."""
-    errors = (final.of(row["runs"])["test_error_frac"] for row in (arm, other))
-    apart = interval_columns("difference_frac", difference(*errors))
-    return arm | apart | {"base_runs": other["runs"]}
+    own, others = (final.of(row["runs"])["test_error_frac"] for row in (arm, other))
+    apart = difference(own, others, known(arm["test_samples"]))
+    return arm | interval_columns("difference_frac", apart) | {"base_runs": other["runs"]}
 
 
 def _errors(
@@ -296,7 +335,7 @@ def _errors(
     return claim_row(
         rule="sign" if margin is None else "none", published=(percents[0] - percents[1]) / 100,
         published_frac=one, published_other_frac=other, margin=margin,
-        **named, **_measured(own, "difference_frac"),
+        **named | _measured(own, "difference_frac", "not planned"),
     )  # fmt: skip
 
 
@@ -306,19 +345,27 @@ def _efficiency(times: pd.DataFrame) -> Row:
     several = times[own_devices & (times["workers"] > 1)]
     cells = several.sort_values(["workers", "per_worker_batch"], ascending=[False, True])
     cell = next(iter(cells.to_dict("records")), None)
+    measured = _measured(cell, "efficiency_frac", "not measured")
     return claim_row(
         "efficiency", "at least", source="Section 5.5", kind="efficiency",
-        published=published.EFFICIENCY_FRAC, **_measured(cell, "efficiency_frac", "not measured"),
+        published=published.EFFICIENCY_FRAC,
+        **measured | ({"reason": _unlike(cell)} if cell else {}),
     )  # fmt: skip
 
 
-def _measured(own: Row | None, column: str, otherwise: str = "not planned") -> Row:
+def _unlike(cell: Row) -> str | None:
+    """How the workers of a cell are not those of the published share."""
+    fewer = cell["workers"] < published.EFFICIENT_WORKERS
+    here = f"{cell['workers']} workers here, {published.EFFICIENT_WORKERS} published"
+    return other_devices(cell["device"], cell["oversubscribed"]) or (here if fewer else None)
+
+
+def _measured(own: Row | None, column: str, otherwise: str) -> Row:
     """What `claim_row` is told of the row that a claim is set beside; otherwise: why of none."""
     if own is None:
         return {"reason": otherwise}
-    value, low, high = (own[f"{column}{end}"] for end in ENDS)
     named = {name: own[name] for name in ("global_batch", "runs", "base_runs")}
-    return {"measured": Estimate(value, low, high, 0), **named}
+    return {"measured": estimate_of(own, column), **named}
 
 
 TABLES = {

@@ -14,7 +14,7 @@ CURVE_PERCENT = {
 }  # fmt: skip
 REFERENCE_PERCENT = CURVE_PERCENT[REFERENCE_BATCH]
 FLAT_UP_TO = 8192  # section 5.2: "no loss of accuracy up to 8k"
-EFFICIENCY_FRAC = 0.90  # section 5.5: 352 GPUs against 8
+EFFICIENCY_FRAC, EFFICIENT_WORKERS = 0.90, 352  # section 5.5: GPUs, against 8
 
 
 class Way(NamedTuple):

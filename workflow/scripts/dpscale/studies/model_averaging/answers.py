@@ -19,7 +19,8 @@ UNITS = {
 }  # fmt: skip
 DIFFERENCES = {"epochs": "epochs_difference", "seconds": "seconds_difference",
                "accuracy": "accuracy_difference_frac"}  # fmt: skip
-CLOSE_FRAC = 0.1  # two effective rates that differ by less are called nearly the same
+ORDERS = ("epochs", "seconds")
+CLOSE_FRAC = 0.1  # two effective rates that differ by less say little of the length of steps
 Pairs = Mapping[tuple[str, str], Row]
 
 
@@ -34,10 +35,15 @@ def facts(inputs: Inputs) -> Facts:
     averaged = [row for row in arms.values() if row["optimizer"] == "sma"]
     same = [row for row in averaged if SMALL in arms and row["lr"] == arms[SMALL]["lr"]]
     own = [row for row in averaged if row not in same]
+    beside = [row["against"][name] | {"rate": name} for row in averaged
+              for name in (SMALL, LARGE, LINEAR) if (row["arm"], name) in pairs]  # fmt: skip
     timed = [row for row in inputs.rows("learners") if row["samples_per_s"] is not None]
-    tuned = [settled(rows) for _, rows in by((row for row in timed if row["stacked"]), "runs")]
+    stacks = by((row for row in timed if row["stacked"]), "runs")
+    tuned = [settled(rows) for _, rows in stacks if any(row["chosen"] for row in rows)]
     said = {
         "runs": runs, "arms": arms, "averaged": averaged, "same": same, "own": own,
+        "close_frac": CLOSE_FRAC, "first": next(iter([*own, *same]), None), "beside": beside,
+        "judged_orders": sum(row[name] != "unknown" for row in beside for name in ORDERS),
         "comparable": bool(averaged) and {SMALL, LARGE, LINEAR} <= set(arms),
         "alphas": [pairs[names] | {"first": first, "second": second}
                    for rows in (same, own) for first, second in pairwise(rows)
@@ -64,7 +70,7 @@ def decided(pair: Row) -> Row:
 def beside_sgd(row: Row, arms: Mapping[str, Row], pairs: Pairs) -> Row:
     """Return an arm's effective rate, and how it stands to the arms of SGD.
 
-    `close`: the rate is nearly that of SGD with the large batch.
+    `close`: the rate is that of SGD with the large batch to CLOSE_FRAC.
     """
     unknown = Row(epochs="unknown", seconds="unknown")
     rate = row["effective_lr"]

@@ -107,7 +107,7 @@ class ModelAveragingConfig(StudySection):
     threshold_frac: Annotated[float, Field(ge=0)] = Field(
         0.05, description="A further learner must raise throughput by this share."
     )
-    repeats: Annotated[int, Field(ge=3)] = Field(5, description="Timed repeats of each number.")
+    repeats: PositiveInt = Field(1, description="Timed repeats of each number in a launch.")
     repeat_s: PositiveFloat = Field(0.1, description="Least length of a repeat, seconds.")
 
     def worker_counts(self) -> Iterator[tuple[str, int]]:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from dpscale.derive.columns import Columns, as_table, flags, floats, integers, texts
+from dpscale.derive.cells import combined_status
+from dpscale.derive.columns import Columns, as_table, flags, floats, integers, known, texts
 from dpscale.derive.formulas import averaged_drift_ratio, momentum_drift_ratio
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import (
@@ -15,6 +16,7 @@ from dpscale.derive.statistics import (
     Estimate,
     interval_columns,
     median,
+    on_images,
     paired_median_difference,
     paired_median_ratio,
 )
@@ -28,7 +30,8 @@ def _intervals(*names: str) -> Columns:
     return floats(" ".join(f"{name} {name}_low {name}_high" for name in names))
 
 
-MEASURES = ["epochs_to_target", "seconds_to_target", "final_test_accuracy_frac", "final_train_loss"]
+FINAL = "final_test_accuracy_frac"
+MEASURES = ["epochs_to_target", "seconds_to_target", FINAL, "final_train_loss"]
 # Whole training of a seed, which a target that was not reached lies beyond.
 BUDGETS = {"epochs_to_target": "epochs", "seconds_to_target": "wall_s"}
 ARM_COLUMNS: Columns = (
@@ -93,7 +96,7 @@ def averaging_trials(
     trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame, role: str = "arm"
 ) -> pd.DataFrame:
     """Return one row for each training of the study in a role: its trial, how it ended (`End`),
-    and `tau` and `label`, the arm in words.
+    and `tau`, `label`, the arm in words, and `images`, those of its test set.
 
     Raises MixedMachinesError for runs of different machines.
     """
@@ -101,9 +104,12 @@ def averaging_trials(
     require_same_machine(own)
     chosen = trials[trials["run"].isin(own["run"]) & (trials["role"] == role)]
     curves = dict(list(evaluations.sort_values("step").groupby(["run", "trial"])))
-    ends = [_end(trial, curves[trial["run"], trial["trial"]]) for _, trial in chosen.iterrows()]
+    none = evaluations.iloc[:0]
+    ends = [_end(trial, curves.get((trial["run"], trial["trial"]), none))
+            for _, trial in chosen.iterrows()]  # fmt: skip
     found = chosen.rename(columns={"local_steps": "tau"}).reset_index(drop=True)
     found["label"] = [_label(trial) for _, trial in found.iterrows()]
+    found["images"] = found["run"].map(own.set_index("run")["test_samples"])
     return found.join(pd.DataFrame(ends, columns=End._fields))
 
 
@@ -122,7 +128,8 @@ def _end(trial: pd.Series, curve: pd.DataFrame) -> End:
     goal = "complete" if found else "incomplete"
     if trial["status"] == "diverged":
         goal, found = "diverged", None
-    last = curve.iloc[-1]
+    # A training may diverge before its first evaluation.
+    last = curve.iloc[-1] if len(curve) else pd.Series(np.nan, curve.columns)
     return End(
         goal, *(found or (np.nan, np.nan)), last["test_accuracy_frac"], last["train_loss"],
         curve["validation_accuracy_frac"].mean(skipna=False), last["epoch"],
@@ -140,6 +147,12 @@ def _over_seeds(values: pd.Series) -> Estimate:
     The seeds that reached a target are no fair sample of all.
     """
     return UNKNOWN if values.isna().any() else median(values.to_numpy(float))
+
+
+def _accuracy(trials: pd.DataFrame, column: str) -> Estimate:
+    """Return the median accuracy over seeds, with the error of the test set."""
+    found = _over_seeds(trials[column])
+    return on_images(found, known(trials["images"].iloc[0]), found.value)
 
 
 def _effective_lr(arm: pd.Series) -> float:
@@ -170,7 +183,8 @@ def model_averaging(
         }  # fmt: skip
         row |= {name: own[name].max() for name in ("epochs", "rounds", "sent_bytes")}
         for name in MEASURES:
-            row |= interval_columns(name, _over_seeds(own[name]))
+            found = _accuracy(own, name) if name == FINAL else _over_seeds(own[name])
+            row |= interval_columns(name, found)
         rows.append(row)
     return as_table(rows, ARM_COLUMNS)
 
@@ -183,14 +197,15 @@ def averaging_curves(
     `seconds` is the median over seeds of the time in training so far, `lr` the arm's.
     """
     found = averaging_trials(trials, evaluations, runs)
-    kept = ["run", "trial", "arm", "optimizer", "label", "lr", "target_accuracy_frac", "median_of"]
+    kept = ["run", "trial", "arm", "optimizer", "label", "lr", "target_accuracy_frac", "median_of",
+            "images"]  # fmt: skip
     points = found[kept].merge(evaluations.drop(columns="lr"), on=["run", "trial"])
     rows = []
     for _, arm in points.groupby("arm", sort=False):
         for _, own in arm.groupby("epoch"):
             row = own.iloc[0].to_dict() | {"seeds": len(own), "runs": " ".join(own["run"])}
             row["seconds"] = own["wall_s"].median()
-            accuracy = _over_seeds(own["test_accuracy_frac"])
+            accuracy = _accuracy(own, "test_accuracy_frac")
             rows.append(row | interval_columns("test_accuracy_frac", accuracy))
     return as_table(rows, CURVE_COLUMNS)
 
@@ -226,9 +241,9 @@ def averaging_pairs(
 ) -> pd.DataFrame:
     """Return one row for each two arms: the later one in the table against the earlier.
 
-    Differences are of medians, arm minus `against`, resampled by seed; the ratio is the other's
-    seconds to the target over the arm's, above 1 where the arm is faster. status: "complete"
-    where every seed of both reached the target.
+    Differences are of medians, arm minus `against`, paired by seed; that of accuracies holds the
+    error of the test set. The ratio is the other's seconds to the target over the arm's, above 1
+    where the arm is faster. status: "complete" where every seed of both reached the target.
     """
     found = averaging_trials(trials, evaluations, runs)
     arms = [own.set_index("seed") for _, own in found.groupby("arm", sort=False)]
@@ -246,10 +261,11 @@ def _pair(own: pd.DataFrame, other: pd.DataFrame) -> Row:
     }  # fmt: skip
     if "diverged" in {*own["goal"], *other["goal"]}:
         return row
-    name = "final_test_accuracy_frac"
     row |= interval_columns("epochs_difference", _later(own, other, "epochs_to_target"))
     row |= interval_columns("seconds_difference", _later(own, other, "seconds_to_target"))
-    accuracy = paired_median_difference(own[name], other[name])
+    shares = own[FINAL].median(), other[FINAL].median()
+    accuracy = paired_median_difference(own[FINAL], other[FINAL])
+    accuracy = on_images(accuracy, known(one["images"]), *shares)
     row |= interval_columns("accuracy_difference_frac", accuracy)
     if reached.all():
         ratio = paired_median_ratio(other["seconds_to_target"], own["seconds_to_target"])
@@ -292,23 +308,34 @@ def learners(throughputs: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 
     gain_frac: throughput over that of one learner fewer, minus 1; against_one_ratio: over one
     stacked learner; against_plain_ratio: over the network trained by itself, which is the row
-    that is not `stacked`. Repeats of one round are resampled together.
+    that is not `stacked`. Medians over launches, each the median of its repeats, and paired by
+    launch; of a single launch its repeats are.
     Raises MixedMachinesError for runs of different machines.
     """
     timed = runs[runs["kind"] == "learners"]
     require_same_machine(timed)
     rows: list[Row] = []
-    for _, run in timed.iterrows():
-        key = run.to_dict() | {"runs": run["run"], "per_learner_batch": run["per_worker_batch"]}
-        own = throughputs[throughputs["run"] == run["run"]]
+    for _, launches in timed.groupby(["model", "per_worker_batch"], sort=False):
+        status = combined_status(launches["status"])
+        alike = launches[launches["status"] == status]
+        first = alike.iloc[0].to_dict()
+        key = first | {
+            "runs": " ".join(alike["run"]),
+            "per_learner_batch": first["per_worker_batch"],
+        }
+        own = throughputs[throughputs["run"].isin(alike["run"])]
         rows += [key] if own.empty else [key | row for row in _of_cell(own)]
     return as_table(rows, LEARNER_COLUMNS)
 
 
 def _of_cell(own: pd.DataFrame) -> list[Row]:
     """Return the row of the network by itself, and one for each number of stacked learners."""
-    speeds = own.assign(speed=own["samples"] / own["seconds"]).set_index("repeat")
-    rates = {key: group["speed"] for key, group in speeds.groupby(["stacked", "learners"])}
+    speeds = own.assign(speed=own["samples"] / own["seconds"])
+    unit = "run" if own["run"].nunique() > 1 else "repeat"
+    rates = {
+        key: group.groupby(unit)["speed"].median()
+        for key, group in speeds.groupby(["stacked", "learners"])
+    }
     plain, one = rates[False, 1], rates[True, 1]
     threshold = own["threshold_frac"].iloc[0]
     medians = {count: rate.median() for (stacked, count), rate in rates.items() if stacked}
@@ -338,6 +365,6 @@ TABLES = {
     "averaging_pairs": Table(averaging_pairs, _TRIALS, PAIR_COLUMNS),
     "learners": Table(learners, ["throughputs", "runs"], LEARNER_COLUMNS),
     "published_model_averaging": Table(
-        published.published, ["averaging_pairs", "learners"], published.COLUMNS
+        published.published, ["averaging_pairs", "learners", "runs"], published.COLUMNS
     ),
 }

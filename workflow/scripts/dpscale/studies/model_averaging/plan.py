@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from dpscale.config.root import Config
 from dpscale.config.sections import ScheduleConfig
-from dpscale.plan.spec import Spec, build_spec
+from dpscale.plan.spec import Spec, build_spec, launches
 from dpscale.studies.model_averaging import AVERAGING, LEARNERS
 from dpscale.studies.model_averaging.config import (
     AveragingArm,
@@ -28,7 +28,7 @@ def runs(config: Config, study: ModelAveragingConfig) -> Iterator[Spec]:
     if tried := rate_arms(study):
         yield _training(config, study, "rates", tried, study.rate_seeds, study.rate_epochs)
     for cell in study.cells:
-        yield _learners(config, study, cell)
+        yield from launches(config, _learners(config, study, cell))
 
 
 def arms(study: ModelAveragingConfig) -> list[AveragingArm]:

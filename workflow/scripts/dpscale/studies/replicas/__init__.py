@@ -4,7 +4,7 @@ from dpscale.studies.study import Study
 
 STUDY = Study(
     "replicas",
-    derived=("order", "replicas"),
+    derived=("order", "set_epoch", "replicas", "spreads"),
     figures=("order", "replicas"),
     questions=("Q5", "Q7"),
 )

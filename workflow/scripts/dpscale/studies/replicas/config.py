@@ -33,7 +33,7 @@ class DataParallelConfig(StudySection):
 
     devices: Workers = Field(2, description="GPUs that take part.")
     per_worker_batch: PositiveInt = Field(32, description="Batch per GPU.")
-    repeats: Annotated[int, Field(ge=5)] = Field(5, description="Timed repeats.")
+    repeats: PositiveInt = Field(1, description="Timed repeats in each launch.")
 
     def problems(self, config: Config) -> Iterator[Problem]:
         """A compiled network, which the threads of DataParallel cannot have."""

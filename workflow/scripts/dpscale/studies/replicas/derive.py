@@ -4,9 +4,11 @@ from typing import Any
 
 import pandas as pd
 
-from dpscale.derive.cells import in_study
-from dpscale.derive.columns import Columns, as_table, flags, floats, integers, texts
+from dpscale.derive.accuracy import DIFFERENCES, Pair, differences
+from dpscale.derive.cells import first_known, in_study
+from dpscale.derive.columns import Columns, as_table, flags, floats, integers, intervals, texts
 from dpscale.derive.same_machine import require_same_machine
+from dpscale.derive.statistics import interval_columns, paired_median_difference, verdict
 from dpscale.derive.tables import Table
 
 ORDER_COLUMNS: Columns = (
@@ -42,6 +44,19 @@ def order(orders: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     joined = joined.rename(columns={"run": "runs"})
     ordered = joined.sort_values(["arm", "seed", "epoch", "rank"])
     return as_table(ordered[list(ORDER_COLUMNS)].to_dict("records"), ORDER_COLUMNS)
+
+
+def set_epoch(epochs: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return how far the training without set_epoch is from the one with it, a row an epoch.
+
+    Raises MixedMachinesError for runs of different machines.
+    """
+    planned = in_study(runs, "replicas")
+    planned = planned[planned["arm"].isin(ORDER_ARMS)]
+    require_same_machine(planned)
+    trained = sorted(set(epochs[epochs["run"].isin(planned["run"])]["epoch"]))
+    pairs = [Pair("without_set_epoch", "baseline", epoch, epoch) for epoch in trained]
+    return differences(pairs, epochs, planned)
 
 
 REPLICAS_COLUMNS: Columns = (
@@ -93,7 +108,53 @@ def replicas(replicas: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     return as_table(rows, REPLICAS_COLUMNS)
 
 
+SPREADS_COLUMNS: Columns = (
+    integers("seeds test_samples")
+    | floats("one_image_frac")
+    | intervals("spread_difference_frac")
+    | texts("verdict status runs base_runs")
+)
+SPREAD = "test_accuracy_spread_frac"
+ROUNDING = 1e-9  # of a difference of two fractions
+
+
+def spreads(by_rank: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return by how much more the test accuracy spreads over the ranks without the broadcast.
+
+    One row, after the last epoch, paired by seed; none where an arm has no spread. verdict: above
+    or below where the interval lies beyond one test image, which is all that the set resolves.
+    """
+    ends = replicas(by_rank, runs).dropna(subset=["epoch", SPREAD]).sort_values("epoch")
+    ends = ends.drop_duplicates(["arm", "seed"], keep="last")
+    off, on = (ends[ends["arm"] == arm] for arm in ("no_broadcast", "broadcast"))
+    if off.empty or on.empty:
+        return as_table([], SPREADS_COLUMNS)
+    both = in_study(runs, "replicas")
+    images = first_known(both[both["arm"] == "no_broadcast"]["test_samples"])
+    apart = paired_median_difference(*(own.set_index("seed")[SPREAD] for own in (off, on)))
+    row = {
+        "seeds": apart.repeats, "test_samples": images,
+        "one_image_frac": 1 / images if images else None,
+        "verdict": _resolved(apart.low, apart.high, 1 / images if images else 0.0),
+        "status": "complete",
+        "runs": " ".join(dict.fromkeys(off["runs"])),
+        "base_runs": " ".join(dict.fromkeys(on["runs"])),
+    }  # fmt: skip
+    return as_table([row | interval_columns("spread_difference_frac", apart)], SPREADS_COLUMNS)
+
+
+def _resolved(low: float | None, high: float | None, image: float) -> str:
+    """Where an interval lies of which less than an image on either side of zero says nothing."""
+    beyond = image * (1 + ROUNDING)
+    if verdict(low, high, beyond) == "above":
+        return "above"
+    found = verdict(low, high, -beyond)
+    return "indistinct" if found == "above" else found
+
+
 TABLES = {
     "order": Table(order, ["orders", "runs"], ORDER_COLUMNS),
+    "set_epoch": Table(set_epoch, ["epochs", "runs"], DIFFERENCES),
     "replicas": Table(replicas, ["replicas", "runs"], REPLICAS_COLUMNS),
+    "spreads": Table(spreads, ["replicas", "runs"], SPREADS_COLUMNS),
 }

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from dpscale.config import Config
-from dpscale.plan.spec import TIMED, TRAINING, Spec, Timing, build_spec
+from dpscale.plan.spec import TIMED, TRAINING, Spec, Timing, build_spec, launches
 from dpscale.studies.replicas.config import DataParallelConfig, ReplicasConfig
 
 
@@ -43,7 +43,7 @@ def data_parallel(config: Config, study: DataParallelConfig) -> Iterator[Spec]:
         )
         # DataParallel is one process that splits a global batch over the devices.
         batch = study.per_worker_batch * (study.devices if workers == 1 else 1)
-        yield build_spec(
+        spec = build_spec(
             config,
             TIMED,
             run=f"data_parallel-{arm}-{study.devices}devices",
@@ -54,6 +54,7 @@ def data_parallel(config: Config, study: DataParallelConfig) -> Iterator[Spec]:
             timing=timing,
             scatter_devices=study.devices if workers == 1 else None,
         )
+        yield from launches(config, spec) if config.hardware.device == "cuda" else [spec]
 
 
 PLANS = {"replicas": replicas, "data_parallel": data_parallel}

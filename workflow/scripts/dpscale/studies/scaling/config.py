@@ -19,12 +19,13 @@ class ScalingConfig(StudySection):
     strong: bool = Field(
         True, description="Measure the fixed global batch too (b = B/N for each B above)."
     )
-    repeats: Annotated[int, Field(ge=5)] = Field(5, description="Timed repeats of each cell.")
+    repeats: PositiveInt = Field(1, description="Timed repeats of a cell in each launch.")
     min_steps: PositiveInt = Field(
         10, description="Steps of a repeat at least; short epochs are run several times."
     )
     warmup_steps: Annotated[int, Field(ge=10)] = Field(
-        10, description="Steps before the first timed one, at least one epoch."
+        10,
+        description="Steps of each arm before the first timed one; of plain DDP at least an epoch.",
     )
 
     def worker_counts(self) -> Iterator[tuple[str, int]]:

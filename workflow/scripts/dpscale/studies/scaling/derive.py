@@ -4,7 +4,15 @@ from typing import Any
 
 import pandas as pd
 
-from dpscale.derive.cells import Cell, by_arm_and_run, cells, in_study, one_worker_bases, repeats_of
+from dpscale.derive.cells import (
+    Cell,
+    by_arm_and_run,
+    cells,
+    in_study,
+    launches_of,
+    one_worker_bases,
+    rounds_of,
+)
 from dpscale.derive.columns import Columns, as_table, flags, floats, integers, texts
 from dpscale.derive.formulas import efficiency
 from dpscale.derive.rows import RowsByKey
@@ -23,20 +31,22 @@ COLUMNS: Columns = (
     | integers("repeats")
     | floats("efficiency_frac_low efficiency_frac_high")
     | texts("base_status base_runs")
+    | integers("launches")
+    | floats("launch_spread_frac")
 )
 ARM = "with_loading"
 
 
 def _speedup(cell: Cell, base: Cell | None, times: RowsByKey) -> Estimate:
     """Return T_1/T_N of the cell against its base; the base against itself is exactly 1."""
-    of_cell, of_base = (repeats_of(one, times, ARM) for one in (cell, base))
+    of_cell, of_base = (rounds_of(one, times, ARM) for one in (cell, base))
     if cell == base and len(of_cell):
         return Estimate(1.0, 1.0, 1.0, len(of_cell))
     return median_ratio(of_base, of_cell) if len(of_cell) and len(of_base) else UNKNOWN
 
 
 def _row(kind: str, cell: Cell, base: Cell | None, times: RowsByKey) -> dict[str, Any]:
-    time = median(repeats_of(cell, times, ARM))
+    time = median(rounds_of(cell, times, ARM))
     ratio = _speedup(cell, base, times)
     share = [None if bound is None else efficiency(bound, cell.workers) for bound in ratio[:3]]
     return {
@@ -60,6 +70,7 @@ def _row(kind: str, cell: Cell, base: Cell | None, times: RowsByKey) -> dict[str
         "efficiency_frac_high": share[2],
         "base_status": base.status if base else None,
         "base_runs": " ".join(base.runs) if base else None,
+        **launches_of(cell, times, ARM),
     }
 
 

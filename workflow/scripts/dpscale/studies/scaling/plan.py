@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from dpscale.config import Config
-from dpscale.plan.spec import TIMED, Spec, Timing, build_spec, with_direct_arms
+from dpscale.plan.spec import TIMED, Spec, Timing, build_spec, launches, with_direct_arms
 from dpscale.studies.scaling.config import ScalingConfig
 
 
@@ -27,7 +27,7 @@ def runs(config: Config, scaling: ScalingConfig) -> Iterator[Spec]:
         )
         if weak and direct:
             timing = with_direct_arms(timing, workers, direct)
-        yield build_spec(
+        spec = build_spec(
             config,
             TIMED,
             run=f"scaling-n{workers}-b{batch}",
@@ -36,6 +36,7 @@ def runs(config: Config, scaling: ScalingConfig) -> Iterator[Spec]:
             per_worker_batch=batch,
             timing=timing,
         )
+        yield from launches(config, spec)
 
 
 PLANS = {"scaling": runs}

@@ -5,6 +5,7 @@ from dpscale.records.schemas import FLOAT, INT, TEXT, typed
 from dpscale.studies.study import Study
 
 SEARCH = Kind("search", 2, "dpscale.studies.steps_to_goal.measure.search:measure_search")
+NO_BEND, TOO_FEW = "no bend", "too few batch sizes"  # statuses of a fit
 STUDY = Study(
     "steps_to_goal",
     kinds=(SEARCH,),

@@ -3,17 +3,28 @@
 from collections.abc import Sequence
 from typing import Any
 
+from dpscale.derive.statistics import CONFIDENCE
 from dpscale.reporting import intervals
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, lacking
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import BOUSQUET, MCCANDLISH, SHALLUE
 from dpscale.reporting.words import by
+from dpscale.studies.steps_to_goal.derive import fit
+from dpscale.studies.steps_to_goal.derive import searches as derived
+from dpscale.studies.steps_to_goal.published import CLAIMS
 
 STUDY = "steps_to_goal"
 OUTCOMES = ("complete", "incomplete", "infeasible")
 COUNTED = ("at_border", *(f"{outcome}_trials" for outcome in OUTCOMES), "repeats_reached")
-FITTED = ("s_min", "b_crit", "perfect_end", "maximal_start", "noise_scale")
+FITTED = ("s_min", "b_crit", "perfect_end", "maximal_start", "noise_scale", "small_slope")
+COMPARED = {"optimizer": "extends", "model": "networks"}  # the claim on B_crit by contrast
+SAME = (("matches", "agrees"), ("networks", "disagrees"))  # verdicts that a ratio is 1, to a margin
+RULES = {
+    "factor": derived.REGIME_FACTOR, "perfect": derived.PERFECT_SLOPE,
+    "maximal": derived.MAXIMAL_SLOPE, "ends": fit.END_BATCHES,
+    "border_percent": 100 * derived.BORDER_SHARE, "confidence": CONFIDENCE,
+}  # fmt: skip
 
 
 def facts(inputs: Inputs) -> Facts:
@@ -23,15 +34,13 @@ def facts(inputs: Inputs) -> Facts:
     without = [row for row in every if row["global_batch"] is None]
     missing = lacking(without, {"model": "network", "optimizer": "optimiser"}, STUDY)
     missing += [] if every else [f"{STUDY}: not run yet"]
-    fits, contrasts = inputs.rows("goal_fit"), inputs.rows("goal_contrasts")
-    verdicts = [row | {"status": row["reason"]} for row in inputs.rows("published_steps_to_goal")]
-    for row in contrasts:
-        steps = intervals.against(row.small_steps_ratio, 1)
-        row["steps"] = "indistinct" if steps == "unknown" else steps
-        row["kind"] = intervals.against(row.b_crit_ratio, 1)
+    fits = [fitted(row) for row in inputs.rows("goal_fit")]
+    verdicts = [judged(row) for row in inputs.rows("published_steps_to_goal")]
+    contrasts = [compared(row, verdicts) for row in inputs.rows("goal_contrasts")]
     said: dict[str, Any] = {
         "rows": rows, "fits": fits, "verdicts": verdicts, "searches": searches(rows),
         "batches": {model: batches(own) for model, own in by(rows, "model")},
+        "rules": RULES, "claims": CLAIMS,
     }  # fmt: skip
     if not missing:
         bent = bends(fits, verdicts)
@@ -41,6 +50,51 @@ def facts(inputs: Inputs) -> Facts:
             "budgets": budgets(inputs), "given": inputs.tidy_rows("searches"),
         }  # fmt: skip
     return Facts(missing, values(rows, fits, contrasts), said)
+
+
+def fitted(row: Row) -> Row:
+    """Return a fit with its values; an end of a regime says on which side of the batches it is."""
+    sides = {
+        "perfect_end": f"below B = {row['smallest_batch']}",
+        "maximal_start": f"beyond B = {row['largest_batch']}",
+    }
+    found = {column: row.value(column, "number") for column in FITTED}
+    if row["b_crit"] is not None:
+        found |= {
+            column: found[column].model_copy(update={"status": side})
+            for column, side in sides.items()
+            if row[column] is None
+        }
+    return row | found
+
+
+def judged(row: Row) -> Row:
+    """Return a verdict, and what it found: `short` for a slope that falls all the way.
+
+    Such a slope is not near the published one, and may be at larger batches than were measured.
+    """
+    high, undecided = row["measured_high"], row["verdict"] == "not decidable"
+    short = undecided and row["claim"] == "large" and high is not None
+    short = short and high < row["published"] - row["margin"]
+    return row | {"status": row["reason"], "found": "short" if short else row["verdict"]}
+
+
+def compared(row: Row, verdicts: list[Row]) -> Row:
+    """Return a contrast with what its ratios say, of B_crit (`kind`) and of `steps`."""
+    keys = ("model", "optimizer", "other_model", "other_optimizer")
+    found = {one["claim"]: one["verdict"] for one in verdicts
+             if all(one[key] == row[key] for key in keys)}  # fmt: skip
+
+    def says(ratio: Value, claim: str) -> str:
+        """Where a ratio lies, or `same` where the claim's verdict has it within its margin."""
+        if ratio.value is None:
+            return "none"
+        return "same" if (claim, found.get(claim)) in SAME else intervals.against(ratio, 1)
+
+    return row | {
+        "kind": says(row.b_crit_ratio, COMPARED[row["contrast"]]),
+        "steps": says(row.small_steps_ratio, "matches"),
+    }
 
 
 def batches(rows: list[Row]) -> list[Row]:
@@ -75,30 +129,43 @@ def bends(fits: list[Row], verdicts: list[Row]) -> list[Row]:
     return [
         row | {name: decided[name, row["model"], row["optimizer"]] for name in ("small", "noise")}
         for row in fits
-        if row["b_crit"] is not None
+        if row["b_crit"].value is not None
     ]
 
 
 def budgets(inputs: Inputs) -> list[Row]:
-    """Return by kind of budget which end of the batch sizes more often has the lower error."""
-    found, error = [], "validation_error_frac"
+    """Return by kind of budget in how many searches which end of the batches has lower errors.
+
+    A search counts once, by most of its budgets: they share its trials.
+    """
+    found = []
     for kind in ("epochs", "steps"):
         rows = [row for row in inputs.rows("budget", kind=kind) if row["budget"]]
         rows.sort(key=lambda row: row["global_batch"])
-        pairs = [
-            (own[0], own[-1]) for _, own in by(rows, "model", "optimizer", "budget")
-            if own[0][error] != own[-1][error]
-            and not (own[0]["reached"] and own[-1]["reached"])
-        ]  # fmt: skip
-        small = sum(one[error] < other[error] for one, other in pairs)
-        if pairs:
-            runs = runs_of([row for pair in pairs for row in pair])
+        votes = [(vote(own), own) for _, own in by(rows, "model", "optimizer")]
+        small, cast = sum(one > 0 for one, _ in votes), sum(one != 0 for one, _ in votes)
+        if cast:
+            runs = runs_of([row for one, own in votes if one for row in own])
+            wins = max(small, cast - small)
             found.append(Row(
-                kind=kind, end="small" if 2 * small >= len(pairs) else "large",
-                wins=Value(value=max(small, len(pairs) - small), unit="count", runs=runs),
-                of=Value(value=len(pairs), unit="count", runs=runs),
+                kind=kind, end="small" if small == wins else "large",
+                chance=not derived.told_apart(wins, cast),
+                wins=Value(value=wins, unit="count", runs=runs),
+                of=Value(value=cast, unit="count", runs=runs),
             ))  # fmt: skip
     return found
+
+
+def vote(rows: list[Row]) -> int:
+    """Return by how many more budgets of a search its smallest batch has the lower error.
+
+    Negative where the largest has it more often. Budgets that both reach the goal in tell nothing.
+    rows: of one search, in the order of the batch sizes.
+    """
+    pairs = [(own[0], own[-1]) for _, own in by(rows, "budget")]
+    gains = [other["validation_error_frac"] - one["validation_error_frac"] for one, other in pairs
+             if not (one["reached"] and other["reached"])]  # fmt: skip
+    return sum((gain > 0) - (gain < 0) for gain in gains)
 
 
 def outcomes(rows: list[Row]) -> dict[str, Any]:
@@ -133,7 +200,7 @@ def values(rows: list[Row], fits: list[Row], contrasts: list[Row]) -> dict[str, 
         found[f"test_error_frac_{place}"] = row.test_error_frac
     for row in fits:
         for column in FITTED:
-            found[f"{column}_{row['model']}_{row['optimizer']}"] = row.value(column, "number")
+            found[f"{column}_{row['model']}_{row['optimizer']}"] = row[column]
     for row in contrasts:
         base = row["other_optimizer"] if row["contrast"] == "optimizer" else row["other_model"]
         found[f"b_crit_ratio_{row['model']}_{row['optimizer']}_over_{base}"] = row.b_crit_ratio

@@ -54,7 +54,7 @@ def _steps_panel(axes: Axes, own: pd.DataFrame, of_model: pd.DataFrame) -> None:
         curve = np.geomspace(batches.min(), batches.max(), 60)
         fitted = first.s_min * (1 + first.b_crit / curve)
         axes.plot(curve, fitted, color=style.colour_of(1), linewidth=1.3, label="fit")
-        for end in (first.perfect_end, first.maximal_start):
+        for end in first[["perfect_end", "maximal_start"]].dropna():
             axes.axvline(
                 end, color=style.INK, linestyle=":", linewidth=0.9, label="ends of the regimes"
             )
@@ -75,7 +75,7 @@ def alt_steps(drawn: pd.DataFrame) -> str:
     parts = []
     for (model, optimizer), own in drawn.groupby(KEY, sort=False):
         first, last = own.iloc[0], own.iloc[-1]
-        bend = format_value(first.b_crit, "count") if pd.notna(first.b_crit) else "unknown"
+        bend = format_value(first.b_crit, "count") if pd.notna(first.b_crit) else "not found"
         parts.append(
             f"{model} with {NAMES[optimizer]}: "
             f"{format_value(first.steps_to_goal, 'count')} steps at B = {first.global_batch}, "

@@ -13,6 +13,8 @@ import pandas as pd
 from dpscale.derive.columns import Columns, as_table, texts
 from dpscale.derive.published import CLAIM_COLUMNS, Rule, claim_row
 from dpscale.derive.statistics import estimate_of
+from dpscale.studies.steps_to_goal import NO_BEND, TOO_FEW
+from dpscale.units import status_text
 
 KEYS = ("model", "optimizer", "other_model", "other_optimizer")
 COLUMNS: Columns = texts(" ".join(KEYS)) | CLAIM_COLUMNS
@@ -50,7 +52,7 @@ CLAIMS = {
 def published_steps_to_goal(goal_fit: pd.DataFrame, goal_contrasts: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each (claim, search or pair of searches): measured, published, verdict.
 
-    reason: the status of a fit or contrast that is not complete, where it leaves no interval.
+    reason: why there is no fit or no run, where that leaves no interval; a slope needs no fit.
     """
     fits = goal_fit.assign(contrast="fit").to_dict("records")
     rows = []
@@ -59,10 +61,12 @@ def published_steps_to_goal(goal_fit: pd.DataFrame, goal_contrasts: pd.DataFrame
             if row["contrast"] != claim.of:
                 continue
             measured = estimate_of(row, claim.column)
-            unknown = row["status"] != "complete" and None in measured
-            rows.append(claim_row(
+            without_fit = row["status"] in (NO_BEND, TOO_FEW) and "b_crit" not in claim.column
+            unknown = row["status"] != "complete" and None in measured and not without_fit
+            found = claim_row(
                 name, claim.rule, published=claim.published, margin=claim.margin,
-                source=claim.source, measured=measured, reason=row["status"] if unknown else None,
-                runs=row["runs"], **{key: row[key] for key in KEYS if key in row},
-            ))  # fmt: skip
+                source=claim.source, measured=measured, runs=row["runs"],
+                **{key: row[key] for key in KEYS if key in row},
+            )  # fmt: skip
+            rows.append(found | {"reason": status_text(row["status"]) if unknown else None})
     return as_table(rows, COLUMNS)

@@ -94,14 +94,20 @@ def _cause(row: Row) -> str | None:
 
 
 def changes(usable: list[Row]) -> list[Row]:
-    """Return how the lab's rate at each N goes from the least b to the largest."""
+    """Return how the lab's rate at each N goes from the least b to the largest, all b counted."""
     decided = [row for row in usable if not row["no_rate"]]
     return [
         Row(workers=workers, first=own[0]["per_worker_batch"], last=own[-1]["per_worker_batch"],
-            verdict=intervals.compare(own[-1].lab_bytes_per_s, own[0].lab_bytes_per_s))
+            verdict=_direction(intervals.moves([row.lab_bytes_per_s for row in own])))
         for workers, own in by(decided, "workers")
         if len(own) > 1
     ]  # fmt: skip
+
+
+def _direction(moves: set[intervals.Verdict]) -> str:
+    if "unknown" in moves or len(moves) == 1:
+        return "unknown" if "unknown" in moves else next(iter(moves))
+    return "both" if moves else "indistinct"
 
 
 def fits_of(inputs: Inputs, rates: list[Row]) -> list[Row]:

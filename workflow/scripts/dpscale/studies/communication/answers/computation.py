@@ -18,7 +18,7 @@ CLOSE_FRAC = 0.15  # of the measured step
 # Why seconds are no time that a share or a rate follows from, by where they lie against zero.
 NO_TIME = {
     "below": "negative",
-    "indistinct": "below the noise",
+    "indistinct": "not told from zero",
     "unknown": "not told from zero for want of repeats",
 }
 DIRECT_FORMULA = [
@@ -61,7 +61,7 @@ def missing_cells(rows: list[Row]) -> list[str]:
 
 def facts(inputs: Inputs) -> Facts:
     """Return the cells by subtraction, those measured arm by arm, and the predicted steps."""
-    rows = [_with_shares(row) for row in cells(inputs, "communication")]
+    rows = [_with_shares(_with_one_worker(row)) for row in cells(inputs, "communication")]
     complete = [_with_verdicts(row) for row in rows if row["subtraction_s"] is not None]
     direct = [row for row in complete if row["exposed_s"] is not None]
     planned = cells(inputs, "prediction")
@@ -86,6 +86,15 @@ def facts(inputs: Inputs) -> Facts:
     )
 
 
+def _with_one_worker(row: Row) -> Row:
+    """The row with the interval of T_1, which is N times that of T_1/N."""
+    ends = {end: row[f"compute_s{end}"] for end in ("_low", "_high")}
+    return row | {
+        f"base_epoch_s{end}": None if part is None else part * row["workers"]
+        for end, part in ends.items()
+    }
+
+
 def _with_shares(row: Row) -> Row:
     shares = {part: share(row, part) for part in PARTS}
     return row | {"of_epoch": row | shares, "share": shares["subtraction_s"]}
@@ -94,7 +103,7 @@ def _with_shares(row: Row) -> Row:
 def _with_verdicts(row: Row) -> Row:
     """The row with what its intervals say: of T_N against T_1, and of its parts."""
     return row | {
-        "pace": intervals.against(row.subtraction_s, row["compute_s"] * (row["workers"] - 1)),
+        "pace": intervals.compare(row.epoch_s, row.base_epoch_s),
         "subtraction": intervals.against(row.subtraction_s, 0.0),
         "exposed": intervals.against(row.exposed_s, 0.0),
         "contention": intervals.compare(row.contention_s, row.exposed_s),
@@ -150,7 +159,7 @@ def shorter_with_loading(inputs: Inputs, rows: list[Row]) -> list[Row]:
     return [
         row | {"loaded": epoch, "verdict": intervals.compare(epoch, row.epoch_s)}
         for row, epoch in both
-        if epoch and epoch.value < row["epoch_s"]
+        if epoch and epoch.value < (row["epoch_s"] or 0.0)
     ]
 
 

@@ -52,7 +52,8 @@ def communication(
     same b. exposed_s = T_N - T_noop, overhead_s = T_noop - T_reference, contention_s =
     T_reference - T_1/N: they add up to the subtraction. straggler_s, a part of contention, is the
     slowest copy against the mean copy; span_s is DDP's own log; buckets_s the all-reduce alone.
-    Medians of the repeats with paired bootstrap intervals; null where an arm was not measured.
+    base_epoch_s is that T_1. Medians over launches with their 95% intervals, of differences paired
+    by launch; null where an arm was not measured. launch_spread_frac: of T_N.
     below_noise and exposed_below_noise: the interval covers 0; null without one. One worker's row
     is zero but for its computation. Raises MixedMachinesError for runs of different machines.
     """

@@ -187,7 +187,7 @@ def _note(row: Mapping[str, Any]) -> str | None:
         return "communication by subtraction is not above zero"
     if low is None or high is None:
         return "fewer than 2 repeats: no interval"
-    return "communication is below the noise: no upper bound" if low <= 0 else None
+    return "communication is not told from zero: no upper bound" if low <= 0 else None
 
 
 def _link_rate(

@@ -69,6 +69,15 @@ def exposed_seconds(ideal: Transfer, observed: Observed) -> float:
     return observed.stretch_ratio * ideal.total_s - observed.overlap_frac * ideal.hidden_s
 
 
+def averaging_seconds(ideal: Transfer, observed: Observed, every: int) -> float:
+    """Return the seconds of a step that wait where parameters are averaged every so many steps.
+
+    An average goes in the buckets of the gradients, stretched as they are, and nothing hides it: so
+    waiting falls by no more than the traffic.
+    """
+    return observed.stretch_ratio * ideal.total_s / every
+
+
 class Ring(NamedTuple):
     """A link of known latency and rate; of a fitted one, the smallest message that the fit saw."""
 

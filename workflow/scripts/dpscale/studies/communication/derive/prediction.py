@@ -14,6 +14,7 @@ from dpscale.studies.communication.derive.model import (
     Observed,
     Ring,
     StepModel,
+    averaging_seconds,
     exposed_seconds,
     share_of,
     step_models,
@@ -34,7 +35,7 @@ WHAT_IF_COLUMNS: Columns = (
     | integers("per_worker_batch")
     | texts("variant")
     | integers("workers")
-    | floats("step_s exposed_step_s speedup_ratio efficiency_frac")
+    | floats("step_s exposed_step_s speedup_ratio efficiency_frac overlap_frac stretch_ratio")
     | texts("status note")
     | integers("global_batch")
     | flags("exceeds_dataset")
@@ -164,16 +165,17 @@ def _predicted(
     fit: StepModel, variant: Variant, workers: int, ring: Ring, observed: Observed
 ) -> dict[str, Any]:
     """Return the step and what of it waits; an average of parameters is hidden by nothing."""
+    ideal = fit.transfer(ring, workers, bytes_ratio=variant.bytes_ratio)
     if variant.every > 1:
-        exposed_s = ring.seconds(sum(fit.bucket_bytes), workers) / variant.every
+        exposed_s = averaging_seconds(ideal, observed, variant.every)
     else:
-        ideal = fit.transfer(ring, workers, bytes_ratio=variant.bytes_ratio)
         exposed_s = exposed_seconds(ideal, observed)
     step_s = fit.compute_s + variant.extra_s + exposed_s
     ratio = workers * fit.solo_s / step_s
     return {
         "status": "predicted", "step_s": step_s, "exposed_step_s": exposed_s,
         "speedup_ratio": ratio, "efficiency_frac": efficiency(ratio, workers),
+        **observed._asdict(),
     }  # fmt: skip
 
 
@@ -186,6 +188,8 @@ def _what_if_rows(
     named = links[~links["own"]].itertuples()
     rings = [(row.link, Ring(row.latency_s, row.bytes_per_s)) for row in named]
     for link, ring in [("this link", own), *rings] if own else rings:
+        # What stretches a transfer here (contention) is of this machine, not of another link.
+        behaved = observed if ring is own else observed._replace(stretch_ratio=1.0)
         for workers in WORKERS:
             why = refusal or _beyond_the_fit(fit, ring, workers)
             batch = workers * fit.cell.per_worker_batch
@@ -197,7 +201,7 @@ def _what_if_rows(
             for variant in variants:
                 yield whole | {"variant": variant.name} | (
                     {"status": "refused", "note": why} if why
-                    else _predicted(fit, variant, workers, ring, observed)
+                    else _predicted(fit, variant, workers, ring, behaved)
                 )  # fmt: skip
 
 
@@ -210,8 +214,9 @@ def what_if(
     For the smallest and the largest b, on each named link and on the measured one; speedup_ratio
     is N times the step of one worker alone over the step of N. Variants: gradients as they are
     (none), compressed (with the bytes and the extra time that were measured), parameters averaged
-    every 4 or 16 steps. status "refused" with the reason in `note`, and nulls, where the fit cannot
-    carry it. Raises MixedMachinesError for runs of different machines.
+    every 4 or 16 steps. A stretch fitted here holds on the measured link alone. status "refused"
+    with the reason in `note`, and nulls, where the fit cannot carry it. Raises MixedMachinesError
+    for runs of different machines.
     """
     require_same_machine(in_study(runs, "scaling", "link", "compression"))
     models = step_models(communication, phases, buckets, runs)

@@ -8,24 +8,28 @@ from dpscale.reporting.inputs import Inputs, Row
 from dpscale.reporting.question import Effect, Facts, Question
 from dpscale.reporting.references import GOYAL, KESKAR
 from dpscale.studies.large_batch.answers import trainings
-from dpscale.studies.large_batch.answers.trainings import STUDY, error_doublings
+from dpscale.studies.large_batch.answers.trainings import error_doublings
+from dpscale.studies.large_batch.derive import EPOCH, STUDY
 
 NAMES = ("small", "large")
 
 
 def facts(inputs: Inputs) -> Facts:
     """Return both trainings after the epoch compared, and each measure with a verdict."""
-    epoch = trainings.compared_epoch(inputs)
+    epoch = trainings.epoch_of(inputs)
     outcomes = {name: arms.outcome(inputs, STUDY, name) for name in NAMES}
     found = {name: row for name in NAMES if (row := trainings.after(inputs, name, epoch))}
     small, large = (found.get(name) for name in NAMES)
-    runs = inputs.tidy_rows("runs", study=STUDY, arm="large")
+    row = trainings.apart(inputs, "large", "small")
+    apart = arms.apart(row)
     said = {
         "rows": [trainings.shown(row) for row in found.values()], "small": small, "large": large,
-        "measures": compared(small, large) if small and large else [], "outcomes": outcomes,
-        "epoch": epoch, "asked_epoch": trainings.EPOCH, "boundary": inputs.rows("boundary"),
+        "apart": [row] if row and row["status"] == "complete" else [],
+        "measures": compared(small, large, apart) if small and large else [],
+        "outcomes": outcomes, "all_learnt": arms.all_learnt(list(found.values())),
+        "epoch": epoch, "asked_epoch": EPOCH, "boundary": inputs.rows("boundary"),
         "lost": trainings.diverged(inputs, NAMES, epoch),
-        "seeds": sum(run["seeds"] or 0 for run in runs),  # those that diverged included
+        **trainings.sampled(inputs),
     }  # fmt: skip
     values = {
         f"{name}_{column}": found[name][column]
@@ -34,13 +38,14 @@ def facts(inputs: Inputs) -> Facts:
         for name in NAMES
         for column, unit in arms.MEASURES.items()
     }
+    values |= {f"difference_{name}": value for name, value in apart.items()}
     values |= {f"{name}_updates": row.value("updates", "count") for name, row in found.items()}
     return Facts(arms.missing(inputs, STUDY, list(NAMES)), values, said)
 
 
-def compared(small: Row, large: Row) -> list[Row]:
+def compared(small: Row, large: Row, apart: Mapping[str, Value]) -> list[Row]:
     """Return the measures with a verdict on the large batch against the small one."""
-    verdicts = {name: intervals.compare(large[name], small[name]) for name in arms.MEASURES}
+    verdicts = {name: intervals.against(value, 0.0) for name, value in apart.items()}
     return [
         Row(measure=name, small=small[name], large=large[name], verdict=verdict,
             kind="decided" if verdict in ("above", "below") else verdict)
@@ -51,18 +56,21 @@ def compared(small: Row, large: Row) -> list[Row]:
 def effect(_inputs: Inputs, values: Mapping[str, Value]) -> Effect | None:
     """Return how far the test errors of the two batches are apart."""
     small, large = (values[f"{name}_test_accuracy_frac"] for name in NAMES)
-    verdict = intervals.compare(large, small)
-    if verdict not in ("above", "below"):
+    difference = values["difference_test_accuracy_frac"]
+    verdict = intervals.against(difference, 0.0)
+    if verdict not in ("above", "below") or None in (small.value, large.value):
         return None
-    return Effect(
-        error_doublings(large, small), {"small": small, "large": large, "verdict": verdict}
-    )
+    said = {"small": small, "large": large, "difference": difference, "verdict": verdict}
+    return Effect(error_doublings(large, small), said)
 
 
 QUESTION = Question(
     "Q4.1",
     facts,
-    formula=[r"B = N b, \qquad \text{updates} = \text{epochs} \cdot \frac{D}{B}"],
+    formula=[
+        r"B = N b, \qquad "
+        r"\text{updates} = \text{epochs} \cdot \left\lfloor \frac{D}{B} \right\rfloor"
+    ],
     references=[KESKAR, GOYAL],
     subject="accuracy",
     effect=effect,

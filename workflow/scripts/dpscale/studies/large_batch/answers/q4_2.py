@@ -9,10 +9,8 @@ from dpscale.reporting.inputs import Inputs, Row
 from dpscale.reporting.question import Effect, Facts, Question
 from dpscale.reporting.references import GOYAL, HOFFER, YOU
 from dpscale.studies.large_batch.answers import trainings
-from dpscale.studies.large_batch.answers.trainings import STUDY, error_doublings
-
-ADDED_TO = {"warmup": "linear_scaling", "zero_gamma": "warmup"}
-REMEDIES = ("linear_scaling", "warmup", "zero_gamma", "more_epochs")
+from dpscale.studies.large_batch.answers.trainings import error_doublings
+from dpscale.studies.large_batch.derive import ADDED_TO, REMEDIES, STUDY
 
 
 def facts(inputs: Inputs) -> Facts:
@@ -21,54 +19,60 @@ def facts(inputs: Inputs) -> Facts:
     names = [name for name in dict.fromkeys(planned) if name in REMEDIES]
     missing = arms.missing(inputs, STUDY, ["small", "large", *names])
     missing += [] if names else [f"{STUDY}: no remedy has a run"]
-    epoch = trainings.compared_epoch(inputs)
+    epoch = trainings.epoch_of(inputs)
     small, large = (trainings.after(inputs, name, epoch) for name in ("small", "large"))
     last = {name: row for name in names if (row := trainings.after(inputs, name))}
-    tried = [judged(row, small, large) for row in last.values() if arms.whole(row)]
+    tried = [judged(inputs, row) for row in last.values() if arms.whole(row)]
     failed = [
         Row(arm=name, status=arms.outcome(inputs, STUDY, name))
         for name in names
         if name not in last or not arms.whole(last[name])
     ]
     base = [trainings.shown(row) | {"verdict": row["arm"]} for row in (small, large) if row]
-    said: dict[str, Any] = {"rows": [*base, *tried]}
+    against = [verdict for row in tried for verdict in row["against"]]
+    said: dict[str, Any] = {"rows": [*base, *tried], "against": against}
     if not missing:
+        whole = [row for row in (small, large) if row and arms.whole(row)]
         said |= {
-            "names": names, "tried": tried, "failed": failed, "added": added(tried),
-            "small": small if small and arms.whole(small) else None,
-            "large": large if large and arms.whole(large) else None, "epoch": epoch,
+            "names": names, "tried": tried, "failed": failed, "epoch": epoch,
+            "added": [one for one in against if one["base"] in ADDED_TO.values()],
+            "small": small if small in whole else None,
+            "large": large if large in whole else None,
             "plan": inputs.rows("accuracy", study=STUDY, arm="large")[0],
             "left": trainings.left(inputs, "large", epoch),
             "lost": trainings.diverged(inputs, ["small", "large", *names], epoch),
+            "all_learnt": arms.all_learnt([*whole, *tried]), **trainings.sampled(inputs),
         }  # fmt: skip
     return Facts(missing, _values([large] if large else [], tried, failed), said)
 
 
-def judged(row: Row, small: Row | None, large: Row | None) -> Row:
-    """Return a remedy with its verdicts; `unknown` where there is nothing to compare it with."""
-    compared = {
-        "verdict": ("test_accuracy_frac", large),
-        "loss_verdict": ("train_loss", large),
-        "to_small": ("test_accuracy_frac", small),
-    }
-    return row | {
-        name: intervals.compare(row[measure], other[measure]) if other else "unknown"
-        for name, (measure, other) in compared.items()
-    }
+def judged(inputs: Inputs, row: Row) -> Row:
+    """Return a remedy with its verdicts: against the large batch, the small one, what it mends.
 
-
-def added(tried: list[Row]) -> list[Row]:
-    """Return the remedies that are added to another one, with a verdict on what they add."""
-    accuracy = {row["arm"]: row["test_accuracy_frac"] for row in tried}
-    return [
-        Row(arm=name, base=base, verdict=intervals.compare(accuracy[name], accuracy[base]))
-        for name, base in ADDED_TO.items()
-        if name in accuracy and base in accuracy
+    against: a row for each of these that it was compared with.
+    """
+    bases = ["large", "small", *filter(None, [ADDED_TO.get(row["arm"])])]
+    against = [
+        found
+        | {name: intervals.against(value, 0.0) for name, value in arms.apart(found).items()}
+        | {"verdict": intervals.against(arms.apart(found)["test_accuracy_frac"], 0.0)}
+        for base in bases
+        if (found := trainings.apart(inputs, row["arm"], base)) and found["status"] == "complete"
     ]
+    by_base = {one["base"]: one for one in against}
+    large, small = by_base.get("large", Row()), by_base.get("small", Row())
+    return row | {
+        "against": against,
+        "difference": arms.apart(by_base.get("large"))["test_accuracy_frac"],
+        "verdict": large.get("verdict", "unknown"),
+        "loss_verdict": large.get("train_loss", "unknown"),
+        "to_small": small.get("verdict", "unknown"),
+    }
 
 
 def _values(base: list[Row], tried: list[Row], failed: list[Row]) -> dict[str, Value]:
     found = {f"{row['arm']}_{name}": row[name] for row in base + tried for name in arms.MEASURES}
+    found |= {f"{row['arm']}_test_accuracy_difference": row["difference"] for row in tried}
     found |= {
         f"{row['arm']}_test_accuracy_frac": Value(value=None, unit="fraction", status=row["status"])
         for row in failed
@@ -78,22 +82,19 @@ def _values(base: list[Row], tried: list[Row], failed: list[Row]) -> dict[str, V
 
 def effect(_inputs: Inputs, values: Mapping[str, Value]) -> Effect | None:
     """Return how much less test error the best remedy leaves."""
-    accuracy = {
-        name.removesuffix("_test_accuracy_frac"): value
-        for name, value in values.items()
-        if name.endswith("_test_accuracy_frac")
-    }
-    large = accuracy.pop("large", None)
-    accuracy.pop("small", None)
+    large = values.get("large_test_accuracy_frac")
     found = [
-        (error_doublings(value, large), arm)
-        for arm, value in accuracy.items()
-        if large and intervals.compare(value, large) == "above"
+        (error_doublings(values[f"{arm}_test_accuracy_frac"], large), arm)
+        for arm in REMEDIES
+        if large and (apart := values.get(f"{arm}_test_accuracy_difference"))
+        if intervals.against(apart, 0.0) == "above"
     ]
     if not found:
         return None
     size, arm = max(found)
-    return Effect(size, {"arm": arm, "large": large, "remedied": accuracy[arm]})
+    remedied, difference = (values[f"{arm}_test_accuracy{end}"] for end in ("_frac", "_difference"))
+    said = {"arm": arm, "large": large, "remedied": remedied, "difference": difference}
+    return Effect(size, said)
 
 
 QUESTION = Question(

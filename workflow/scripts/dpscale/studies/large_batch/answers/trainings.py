@@ -2,20 +2,24 @@
 
 from collections.abc import Iterable
 
+from dpscale.derive.cells import first_known
 from dpscale.reporting import arms
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row
 from dpscale.reporting.question import doublings
-
-STUDY = "large_batch"
-EPOCH = 5
+from dpscale.studies.large_batch.derive import STUDY, compared_epoch
 
 
-def compared_epoch(inputs: Inputs) -> int:
-    """Return the epoch that is compared: the 5th, or the last that small and large both plan."""
+def epoch_of(inputs: Inputs) -> int:
+    """Return the epoch that is compared."""
     rows = inputs.rows("accuracy", study=STUDY)
-    planned = [row["epochs"] for row in rows if row["arm"] in ("small", "large")]
-    return min([EPOCH, *(epochs for epochs in planned if epochs is not None)])
+    return compared_epoch(row["epochs"] for row in rows if row["arm"] in ("small", "large"))
+
+
+def apart(inputs: Inputs, arm: str, base: str) -> Row | None:
+    """Return how far one arm is from another, as the table has it; None where it has not."""
+    found = inputs.rows(STUDY, arm=arm, base=base)
+    return found[0] if found else None
 
 
 def after(inputs: Inputs, arm: str, epoch: int | None = None) -> Row | None:
@@ -33,6 +37,13 @@ def _updates(inputs: Inputs, row: Row) -> int | None:
     own = steps[steps["run"].isin(row.runs)]
     an_epoch = own[(own["epoch"] == own["epoch"].min()) & (own["seed"] == own["seed"].min())]
     return int(an_epoch["step"].nunique()) * int(row["epoch"]) or None
+
+
+def sampled(inputs: Inputs) -> dict[str, int | None]:
+    """Return what an interval rests on: the seeds, those that diverged too, and the test images."""
+    runs = inputs.tidy_rows("runs", study=STUDY, arm="large")
+    images = first_known(run["test_samples"] for run in runs)
+    return {"seeds": sum(run["seeds"] or 0 for run in runs), "test_samples": images}
 
 
 def shown(row: Row) -> Row:

@@ -1,6 +1,10 @@
 """Q5: whether later epochs repeat the first one's order, and what that does to the training."""
 
+from collections.abc import Mapping
+
+from dpscale.derive.cells import first_known
 from dpscale.reporting import arms, intervals
+from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, has_result
 from dpscale.reporting.question import Facts
 from dpscale.studies.replicas.answers import timing
@@ -32,9 +36,13 @@ def facts(inputs: Inputs) -> Facts:
     values |= {f"{row['arm']}_epoch_s": row.epoch_s for row in timed}
     said = orders | {
         "drawn": _drawn(inputs),
-        "pairs": [_pair(*epoch) for epoch in zip(*curves.values(), strict=False)],
+        "pairs": _pairs(inputs, curves),
         "ends": [rows[-1] for rows in curves.values() if rows],
+        "images": first_known(
+            run["test_samples"] for run in inputs.tidy_rows("runs", study=STUDY, arm="baseline")
+        ),
         "timed": timed,
+        "compared": timing.compared(inputs),
     }
     return Facts(missing, values, said)
 
@@ -62,7 +70,23 @@ def _drawn(inputs: Inputs) -> list[Row]:
     return [row for row in rows if row["seed"] == first]
 
 
-def _pair(given: Row, absent: Row) -> Row:
-    """The losses with and without set_epoch after an epoch, and where that without it lies."""
-    one, other = given.train_loss, absent.train_loss
-    return Row(epoch=given["epoch"], given=one, absent=other, verdict=intervals.compare(other, one))
+def _pairs(inputs: Inputs, curves: Mapping[str, list[Row]]) -> list[Row]:
+    """Where loss and accuracy without set_epoch lie beside those with it, by epoch of both.
+
+    `unknown` where the table of differences has none.
+    """
+    apart = {row["epoch"]: row for row in inputs.rows("set_epoch")}
+    given, absent = ({row["epoch"]: row for row in rows} for rows in curves.values())
+    return [
+        _pair(epoch, given[epoch], absent[epoch], arms.apart(apart.get(epoch)))
+        for epoch in sorted(given.keys() & absent.keys())
+    ]
+
+
+def _pair(epoch: int, given: Row, absent: Row, apart: Mapping[str, Value]) -> Row:
+    """Both trainings after an epoch, and what the one without set_epoch has more."""
+    loss, test = apart["train_loss"], apart["test_accuracy_frac"]
+    return Row(
+        epoch=epoch, given=given.train_loss, absent=absent.train_loss, loss=loss, test=test,
+        verdict=intervals.against(loss, 0.0), of_test=intervals.against(test, 0.0),
+    )  # fmt: skip

@@ -1,6 +1,5 @@
 """Q7: the workers' replicas and losses with and without the broadcast of buffers."""
 
-import math
 from collections.abc import Mapping
 
 import pandas as pd
@@ -21,6 +20,7 @@ def facts(inputs: Inputs) -> Facts:
     both = {arm: _replicas(inputs, arm) for arm in ARMS}
     off, on = both.values()
     losses = _losses(inputs, off.runs + on.runs)
+    spreads = _spreads(inputs)
     missing = arms.missing(inputs, STUDY, list(ARMS.values())) or [
         f"{STUDY}, {ARMS[arm]}: no replica was compared"
         for arm, found in both.items()
@@ -32,18 +32,14 @@ def facts(inputs: Inputs) -> Facts:
         for column in ("parameters_identical", *COLUMNS)
     }
     values |= {f"losses_{count}": losses[count] for count in ("compared", "equal")}
+    values[f"{SPREAD}_difference"] = spreads["apart"]
     said = {
         "off": off,
         "on": on,
         "losses": losses,
-        "evaluation": _evaluation(off, on),
+        "evaluation": _evaluation(off[DRIFT].value),
         "drifts": intervals.compare(off.drifts, on.drifts),
-        "larger_in": _larger_in(off["epochs"], on["epochs"]),
-        "images": [
-            row | {"one_frac": 1 / row["test_samples"]}
-            for row in inputs.tidy_rows("runs", study=STUDY, arm=ARMS["no_broadcast"])
-            if row["test_samples"]
-        ],
+        "spreads": spreads,
     }
     return Facts(missing, values, said)
 
@@ -96,47 +92,34 @@ def _losses(inputs: Inputs, runs: list[str]) -> Row:
     )
 
 
-def _evaluation(off: Row, on: Row) -> str:
-    """Whether gradients are enough for the evaluation."""
-    spread, with_it = off[SPREAD].value, on[SPREAD].value
-    if None in (spread, with_it):
-        return "unmeasured"
-    if costs(off[SPREAD], on[SPREAD]):
-        return "no"
-    return "unshown" if off[DRIFT].value or spread else "yes"
+def _spreads(inputs: Inputs) -> Row:
+    """Return by how much more the accuracy spreads over the workers without the broadcast.
 
-
-def _larger_in(off: list[Row], on: list[Row]) -> str:
-    """Whether each seed's accuracy spreads further without the broadcast: every, some, or one."""
-    without, with_it = (
-        {row["seed"]: getattr(row, SPREAD) for row in rows if row[SPREAD] is not None}
-        for rows in (off, on)
-    )
-    larger = [costs(without[seed], with_it[seed]) for seed in without.keys() & with_it.keys()]
-    return "one" if len(larger) < 2 else "every" if all(larger) else "some"
-
-
-def costs(without: Value, with_it: Value) -> bool:
-    """Return whether the test accuracy spreads further over the workers without the broadcast.
-
-    By more than rounding; compared are the largest over the seeds, as everywhere in this answer.
+    The verdict of the table; `unmeasured` where an arm has no spread.
     """
-    if without.value is None or with_it.value is None:
-        return False
-    same = math.isclose(without.value, with_it.value, rel_tol=1e-9, abs_tol=1e-12)
-    return without.value > with_it.value and not same
+    found = inputs.rows("spreads")
+    row = found[0] if found else Row(status="not run yet", verdict="unmeasured")
+    image = row.get("one_image_frac")
+    return row | {"apart": row.value("spread_difference_frac", "points"), "image": image}
+
+
+def _evaluation(drift: float | None) -> str:
+    """Whether gradients alone leave the workers one model to evaluate: statistics included."""
+    if drift is None:
+        return "unmeasured"
+    return "no" if drift else "yes"
 
 
 def effect(inputs: Inputs, values: Mapping[str, Value]) -> Effect | None:
     """Return how far the test errors of the workers are apart without the broadcast."""
-    spread, with_it = (values[f"{SPREAD}_{arm}"] for arm in ARMS)
     rows = [
         row
         for row in inputs.rows("replicas", arm="no_broadcast")
-        if row["test_accuracy_frac_min"] is not None
+        if row["test_accuracy_frac_min"] is not None and row[SPREAD] is not None
     ]
-    if not costs(spread, with_it) or not rows:
+    if _spreads(inputs)["verdict"] != "above" or not rows:
         return None
     worst = max(rows, key=lambda row: row[SPREAD])
     errors = (1 - worst[f"test_accuracy_frac_{end}"] for end in ("min", "max"))
-    return Effect(doublings(*errors), {"spread": spread, "with_it": with_it})
+    said = {"drift": values[f"{DRIFT}_no_broadcast"], "apart": values[f"{SPREAD}_difference"]}
+    return Effect(doublings(*errors), said)

@@ -3,40 +3,42 @@
 Also contrasts of two searches, and the gradient noise scale along the repeats of a winner.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import stats
-from scipy.optimize import elementwise
 
 from dpscale.derive.columns import Columns, as_table, floats, integers, intervals, known, texts
 from dpscale.derive.formulas import gradient_square, gradient_variance, simple_noise_scale
 from dpscale.derive.statistics import (
     CONFIDENCE,
-    SEED,
+    TAIL,
     UNKNOWN,
     Estimate,
-    estimate,
+    estimate_of,
     interval_columns,
     median,
     paired_median_ratio,
 )
-from dpscale.studies.steps_to_goal.derive.searches import batch_medians, of_role, search_rows
+from dpscale.studies.steps_to_goal import NO_BEND, TOO_FEW
+from dpscale.studies.steps_to_goal.derive.searches import (
+    REGIME_FACTOR,
+    batch_medians,
+    of_role,
+    search_rows,
+)
 
 FEWEST_BATCHES = 3
-RESAMPLES = 1999
-# B_crit is looked for up to this factor beyond the batch sizes; at its ends the data show no bend.
-REACH = 64.0
-GRID = 65
-REGIME_FACTOR = 4.0  # both slopes that part the regimes lie at this factor from B_crit
+FEWEST_FOR_INTERVALS = 5
+GRID = 4001  # values of B_crit that are tried
 END_BATCHES = 4  # whose slope is measured without a fit, at each end of the batch sizes
 
 FIT_COLUMNS: Columns = (
     texts("model optimizer status")
-    | integers("batch_sizes")
+    | integers("batch_sizes smallest_batch largest_batch")
     | intervals("s_min b_crit perfect_end maximal_start small_slope large_slope noise_scale")
     | integers("noise_batch")
     | intervals("noise_over_b_crit")
@@ -67,137 +69,100 @@ class Fit(NamedTuple):
     b_crit: Estimate = UNKNOWN
 
 
-class Curve:
-    """Logarithms of steps against batch sizes with their fit, whose residuals are resampled."""
-
-    def __init__(self, steps: dict[int, float]) -> None:
-        """steps: by batch size, at least FEWEST_BATCHES of them."""
-        self.batches = np.array(sorted(steps), dtype=float)
-        self.low, self.high = self.batches[0] / REACH, self.batches[-1] * REACH
-        log_steps = np.log([steps[int(batch)] for batch in self.batches])
-        self.log_b_crit, self.log_s_min = self.solve(log_steps)
-        self.fitted = self.log_s_min + self._shape(self.log_b_crit)
-        # A fit of two parameters leaves residuals smaller than the errors by this factor.
-        count = len(self.batches)
-        residuals = (log_steps - self.fitted) * np.sqrt(count / (count - 2))
-        self.residuals = residuals - residuals.mean()
-
-    def solve(self, log_steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return log B_crit and log S_min of the least squares in log S; log_steps [..., batches].
-
-        At each B_crit the best log S_min is a mean, so that one unknown remains.
-        """
-        rows = np.atleast_2d(log_steps)
-        grid = np.linspace(np.log(self.low), np.log(self.high), GRID)
-        losses = self._loss(grid[None, :], *(rows[:, [i]] for i in range(rows.shape[1])))
-        middle = losses.argmin(axis=1).clip(1, GRID - 2)
-        bracket = tuple(grid[middle + side] for side in (-1, 0, 1))
-        found = elementwise.find_minimum(self._loss, bracket, args=tuple(rows.T))
-        # Without a valid bracket the least lies at an end of the grid.
-        ends = np.where(losses.argmin(axis=1) > 0, grid[-1], grid[0])
-        log_b_crit = np.where(found.success, found.x, ends)
-        log_s_min = (rows - self._shape(log_b_crit)).mean(axis=1)
-        shape = np.shape(log_steps)[:-1]
-        return log_b_crit.reshape(shape), log_s_min.reshape(shape)
-
-    def _shape(self, log_b_crit: np.ndarray) -> np.ndarray:
-        return np.log1p(np.exp(log_b_crit)[..., None] / self.batches)
-
-    def _loss(self, log_b_crit: np.ndarray, *log_steps: np.ndarray) -> np.ndarray:
-        differences = np.stack(np.broadcast_arrays(*log_steps), axis=-1) - self._shape(log_b_crit)
-        return differences.var(axis=-1)
-
-    def open_ended(self, b_crit: float) -> bool:
-        """Return whether a B_crit lies at the end of where it was looked for."""
-        return not self.low * 1.01 < b_crit < self.high / 1.01
-
-
 def critical_batch(steps: dict[int, float]) -> Fit:
-    """Return the fit to steps by batch size, with intervals by resampled residuals.
+    """Return the fit to steps by batch size: least squares in log S, since errors are relative.
 
-    Least squares in log S (errors are relative). The bootstrap resamples the residuals of the
-    batch sizes (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, section 9.4), so
-    that misfit and the luck of each search widen the interval. Status: complete; "too few batch
-    sizes"; "no bend" where any B_crit beyond the batch sizes fits as well. An end of an interval
-    without a bend is null.
+    B_crit is looked for between the smallest and the largest batch size: of others a fit says
+    nothing. An interval holds what an F test at 5% does not tell from the best fit (Bates and
+    Watts, Nonlinear Regression Analysis, 1988, chapter 6); an end that the batch sizes do not
+    bound is null, and so are both of fewer than FEWEST_FOR_INTERVALS of them. Status: complete;
+    TOO_FEW; NO_BEND where a line without one, S proportional to 1/B or constant, is not told from
+    the fit, or where the best B_crit lies at an end of the batch sizes.
     """
-    if len(steps) < FEWEST_BATCHES:
-        return Fit("too few batch sizes")
-    curve = Curve(steps)
-    b_crit = float(np.exp(curve.log_b_crit))
-    if curve.open_ended(b_crit):
-        return Fit("no bend")
-    ends = _interval(
-        lambda drawn, axis: np.stack(curve.solve(curve.fitted + drawn)), curve.residuals
+    count = len(steps)
+    if count < FEWEST_BATCHES:
+        return Fit(TOO_FEW)
+    log_batches = np.log(sorted(steps))
+    log_steps = np.log([steps[batch] for batch in sorted(steps)])
+    tried = np.linspace(log_batches[0], log_batches[-1], GRID)  # logarithms of B_crit
+    # At each B_crit the best log S_min is a mean, so that one unknown remains.
+    rest = log_steps - np.log1p(np.exp(tried[:, None] - log_batches))
+    log_s_min, loss = rest.mean(axis=1), rest.var(axis=1)
+    best = loss.argmin()
+    most = loss[best] * (1 + stats.f.ppf(CONFIDENCE, 1, count - 2) / (count - 2))
+    straight = min((log_steps + log_batches).var(), log_steps.var())
+    if best in (0, GRID - 1) or straight <= most:
+        return Fit(NO_BEND)
+    as_good = np.flatnonzero(loss <= most)
+    slack = np.sqrt(most - loss[as_good])  # of log S_min, at each of these B_crit
+    s_ends = (log_s_min[as_good] - slack).min(), (log_s_min[as_good] + slack).max()
+    bounded = np.array([as_good[0] > 0, as_good[-1] < GRID - 1]) & (count >= FEWEST_FOR_INTERVALS)
+    # The larger B_crit, the smaller S_min: what leaves one open upwards leaves the other downwards.
+    return Fit(
+        "complete",
+        _estimate(log_s_min[best], s_ends, bounded[::-1], count),
+        _estimate(tried[best], tried[as_good[[0, -1]]], bounded, count),
     )
-    low, high = (None if curve.open_ended(end[0]) else float(end[0]) for end in ends)
-    s_low, s_high = (float(end[1]) for end in ends)
-    s_min = Estimate(float(np.exp(curve.log_s_min)), s_low, s_high, len(steps))
-    return Fit("complete", s_min, Estimate(b_crit, low, high, len(steps)))
 
 
-def b_crit_ratio(steps: dict[int, float], base: dict[int, float]) -> Estimate:
-    """Return B_crit of one curve over that of another, with its 95% interval.
+def _estimate(log_value: float, log_ends: Iterable[float], bounded: Any, count: int) -> Estimate:
+    """The value of a logarithm and its interval, of which only bounded ends are known."""
+    low, high = (float(np.exp(end)) if ends else None
+                 for end, ends in zip(log_ends, bounded, strict=True))  # fmt: skip
+    return Estimate(float(np.exp(log_value)), low, high, count)
 
-    Both curves must have a fit; their residuals are resampled apart.
+
+def ratio(one: Estimate, base: Estimate) -> Estimate:
+    """Return the ratio of two independent estimates with its 95% interval.
+
+    Made of both intervals (Zou and Donner, Statistics in Medicine 27, 2008), in logarithms.
     """
-    one, other = Curve(steps), Curve(base)
-
-    def log_ratio(drawn: np.ndarray, drawn_base: np.ndarray, axis: int) -> np.ndarray:
-        """The logarithm of the ratio for drawn residuals of both curves."""
-        return one.solve(one.fitted + drawn)[0] - other.solve(other.fitted + drawn_base)[0]
-
-    low, high = _interval(log_ratio, one.residuals, other.residuals)
-    ratio = np.exp(one.log_b_crit - other.log_b_crit)
-    return Estimate(float(ratio), float(low), float(high), min(len(steps), len(base)))
-
-
-def _interval(
-    log_statistic: Callable[..., np.ndarray], *residuals: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The ends of the 95% interval of a statistic of resampled residuals."""
-    found = stats.bootstrap(
-        residuals, log_statistic, n_resamples=RESAMPLES, confidence_level=CONFIDENCE,
-        method="percentile", vectorized=True, batch=500, rng=np.random.default_rng(SEED),
-    ).confidence_interval  # fmt: skip
-    return np.exp(found.low), np.exp(found.high)
+    repeats = min(one.repeats, base.repeats)
+    if one.value is None or base.value is None:
+        return UNKNOWN
+    if None in (*one, *base):
+        return Estimate(one.value / base.value, None, None, repeats)
+    x, x_low, x_high, y, y_low, y_high = np.log(np.array([*one[:3], *base[:3]], dtype=float))
+    ends = x - y - np.hypot(x - x_low, y_high - y), x - y + np.hypot(x_high - x, y - y_low)
+    return _estimate(x - y, ends, (True, True), repeats)
 
 
 def _slope(steps: dict[int, np.ndarray]) -> Estimate:
-    """d log S / d log B of a line through the medians of some batch sizes, repeats resampled."""
-    if len(steps) < END_BATCHES or min(map(len, steps.values())) < 2:
+    """d log S / d log B of a line through all repeats of some batch sizes, by least squares."""
+    sizes = [len(own) for own in steps.values()]
+    if len(steps) < END_BATCHES or min(sizes) < 2:
         return UNKNOWN
-    logs = np.log(list(steps))
-    weights = (logs - logs.mean()) / ((logs - logs.mean()) ** 2).sum()
-
-    def slope(*samples: np.ndarray, axis: int) -> np.ndarray:
-        """The least-squares slope through the medians of these samples."""
-        medians = [np.log(np.median(sample, axis=axis)) for sample in samples]
-        return np.tensordot(weights, np.stack(medians), axes=1)
-
-    return estimate(slope, *steps.values())
+    batches = np.repeat(list(steps), sizes)
+    line = stats.linregress(np.log(batches), np.log(np.concatenate(list(steps.values()))))
+    half = stats.t.ppf(1 - TAIL, len(batches) - 2) * line.stderr
+    return Estimate(line.slope, line.slope - half, line.slope + half, min(sizes))
 
 
 def _slopes(trials: pd.DataFrame, run: str) -> dict[str, float | None]:
-    """The slopes over the four smallest and the four largest batch sizes of a run.
+    """The slopes over the END_BATCHES smallest and as many largest batch sizes of a run.
 
-    Of the repeats that reached the goal; the others have no steps to it.
+    Of batch sizes with which every repeat reached the goal: without the slow ones a median is too
+    low. Null where both ends would share a batch size, which would then count twice.
     """
-    reached = of_role(trials, run, "repeat").dropna(subset="steps_to_goal")
+    repeats = of_role(trials, run, "repeat").groupby("global_batch")["steps_to_goal"]
     steps = [(int(known(batch)), own.to_numpy(dtype=float))
-             for batch, own in reached.groupby("global_batch")["steps_to_goal"]]  # fmt: skip
-    small, large = (_slope(dict(end)) for end in (steps[:END_BATCHES], steps[-END_BATCHES:]))
-    return interval_columns("small_slope", small) | interval_columns("large_slope", large)
+             for batch, own in repeats if own.notna().all()]  # fmt: skip
+    apart = len(steps) >= 2 * END_BATCHES
+    ends = {"small_slope": steps[:END_BATCHES], "large_slope": steps[-END_BATCHES:]}
+    found: dict[str, float | None] = {}
+    for name, end in ends.items():
+        found |= interval_columns(name, _slope(dict(end)) if apart else UNKNOWN)
+    return found
 
 
 def goal_fit(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each (model, optimiser): the fit S = S_min(1 + B_crit/B).
 
     S are the medians of the repeats; batch sizes that the goal was not reached with are left out.
-    perfect_end and maximal_start: the batch sizes where the fit's slope is -0.8 and -0.2;
-    small_slope and large_slope are measured without it. noise_over_b_crit: its ends are of both
-    intervals apart. Status: the run's, or the fit's (`critical_batch`). Raises MixedMachinesError
-    for runs of different machines.
+    perfect_end and maximal_start: the batch sizes where the fit's slope is PERFECT_SLOPE and
+    MAXIMAL_SLOPE, null beyond the measured ones; small_slope and large_slope are measured without
+    it. noise_over_b_crit: its ends are of both intervals apart. Status: the run's, or the fit's
+    (`critical_batch`). Raises MixedMachinesError for runs of different machines.
     """
     rows = []
     for own in search_rows(runs):
@@ -208,15 +173,20 @@ def goal_fit(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame
             fit = critical_batch(steps)
             own |= {
                 "status": fit.status, "batch_sizes": len(steps), **_slopes(trials, run),
+                "smallest_batch": min(steps, default=None),
+                "largest_batch": max(steps, default=None),
                 **interval_columns("s_min", fit.s_min), **interval_columns("b_crit", fit.b_crit),
                 **interval_columns("noise_scale", along_training(points)),
                 "noise_batch": points["global_batch"].max(),
             }  # fmt: skip
         rows.append(own)
     table = as_table(rows, FIT_COLUMNS)
+    low, high = (table[f"{end}_batch"].astype("float64") for end in ("smallest", "largest"))
     for end, other in (("", ""), ("_low", "_high"), ("_high", "_low")):
-        table[f"perfect_end{end}"] = table[f"b_crit{end}"] / REGIME_FACTOR
-        table[f"maximal_start{end}"] = table[f"b_crit{end}"] * REGIME_FACTOR
+        for name, factor in (("perfect_end", 1 / REGIME_FACTOR), ("maximal_start", REGIME_FACTOR)):
+            batch = table[f"b_crit{end}"] * factor
+            known_end = batch.between(low, high) & (table[name].notna() | (end == ""))
+            table[f"{name}{end}"] = batch.where(known_end)
         table[f"noise_over_b_crit{end}"] = table[f"noise_scale{end}"] / table[f"b_crit{other}"]
     return table
 
@@ -245,10 +215,8 @@ def goal_contrasts(trials: pd.DataFrame, goal_fit: pd.DataFrame) -> pd.DataFrame
             "other_model": base["model"], "other_optimizer": base["optimizer"], "status": status,
             "runs": f"{one['runs']} {base['runs']}", **_small_steps(trials, one, base),
         }  # fmt: skip
-        if status == "complete":
-            steps = (batch_medians(trials, search["runs"]) for search in (one, base))
-            row |= interval_columns("b_crit_ratio", b_crit_ratio(*steps))
-        rows.append(row)
+        b_crits = (estimate_of(search, "b_crit") for search in (one, base))
+        rows.append(row | interval_columns("b_crit_ratio", ratio(*b_crits)))
     return as_table(rows, CONTRAST_COLUMNS)
 
 

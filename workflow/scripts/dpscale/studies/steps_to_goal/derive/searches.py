@@ -5,17 +5,27 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from dpscale.derive.columns import Columns, as_table, flags, floats, integers, known, texts
 from dpscale.derive.formulas import log_slope
 from dpscale.derive.same_machine import require_same_machine
-from dpscale.derive.statistics import Estimate, interval_columns, median
+from dpscale.derive.statistics import (
+    CONFIDENCE,
+    ORDERED,
+    Estimate,
+    Interval,
+    interval,
+    interval_columns,
+    median,
+)
 
-BEYOND = 1e6  # stands for "not reached" inside a median, as a multiple of the largest number
+FEWEST_CENSORED = 5  # [least, largest] of so many values covers their median in 94 of 100
 BORDER_SHARE = 0.1  # of a logarithmic range, at each end: as near as that is on the border
-# Regimes by the slope d log S / d log B of the fit, which is -B_crit/(B + B_crit): perfect where
-# doubling the batch cuts the steps nearly in half, maximal where it hardly helps.
-PERFECT_SLOPE, MAXIMAL_SLOPE = -0.8, -0.2
+# Regimes part at this factor below and above B_crit: up to there doubling the batch cuts the steps
+# nearly in half, from there on it hardly helps.
+REGIME_FACTOR = 4.0
+PERFECT_SLOPE, MAXIMAL_SLOPE = log_slope(REGIME_FACTOR, 1.0), log_slope(1.0, REGIME_FACTOR)
 BUDGETS = [4**power for power in range(32)]  # of steps or of samples
 OUTCOMES = ("complete", "incomplete", "infeasible")
 
@@ -67,14 +77,21 @@ def of_role(trials: pd.DataFrame, run: str, role: str) -> pd.DataFrame:
 def censored_median(values: pd.Series) -> Estimate:
     """Return the median of steps where null means more than could be waited for.
 
-    With less than half of them null the median is known all the same; so is its interval but for
-    an end that falls on the nulls, which is null.
+    With less than half of them null the median is known all the same. Its interval then has two
+    of the values as its ends, from FEWEST_CENSORED values on; an end that is a null is null.
     """
-    steps = values.to_numpy(dtype=float, na_value=np.inf)
-    top = steps[np.isfinite(steps)].max(initial=0)
-    value, low, high, _ = median(np.minimum(steps, (top or 1) * BEYOND))
-    value, low, high = (None if end is None or end > top else end for end in (value, low, high))
+    steps = np.sort(values.to_numpy(dtype=float, na_value=np.inf))
+    if np.isfinite(steps).all():
+        return median(steps)
+    ends: Interval = None, None
+    if len(steps) >= FEWEST_CENSORED:
+        ends = interval(steps) if len(steps) >= ORDERED else (steps[0], steps[-1])
+    value, low, high = (_finite(end) for end in (np.median(steps), *ends))
     return Estimate(value, low, high, len(steps))
+
+
+def _finite(end: float | None) -> float | None:
+    return None if end is None or np.isinf(end) else float(end)
 
 
 def batch_medians(trials: pd.DataFrame, run: str) -> dict[int, float]:
@@ -186,6 +203,14 @@ def _at_budgets(curves: pd.DataFrame, samples: int) -> Iterator[dict[str, Any]]:
                     "validation_error_frac": (1 - latest["validation_accuracy_frac"]).min(),
                     "reached": (own["steps_to_goal"] <= steps).any(),
                 }  # fmt: skip
+
+
+def told_apart(wins: int, of: int) -> bool:
+    """Return whether chance would seldom give so many wins: the two-sided sign test at 5%.
+
+    Conover, Practical Nonparametric Statistics, 1999, section 3.4.
+    """
+    return bool(stats.binomtest(wins, of).pvalue < 1 - CONFIDENCE)
 
 
 def budget(

@@ -1,0 +1,157 @@
+"""Q3.1 by chance: whatever the arms took, what it says follows from their intervals."""
+
+import re
+from collections import Counter
+
+import pandas as pd
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders import derived_lab, full_lab
+from cases import plain
+from dpscale.reporting.inputs import Inputs
+from properties import BY_CHANCE, asked, edited, ends, lies, measured, side
+
+LAB, TIDY = derived_lab(), full_lab()
+COLUMNS = {"epoch_s": (0.5, 9.0), "compute_s": (0.2, 3.0), "subtraction_s": (-1.0, 3.0),
+           "exposed_s": (-1.0, 3.0), "overhead_s": (-1.0, 1.0), "contention_s": (-1.0, 3.0),
+           "span_s": (0.1, 3.0), "buckets_s": (0.1, 3.0), "straggler_s": (-0.1, 1.0)}  # fmt: skip
+PACES = {
+    "above": "slower than one",
+    "below": "faster than one",
+    "indistinct": "not told apart from one",
+    "unknown": "not comparable with one for want of repeats",
+}
+LONGER = {
+    "above": "is longer than",
+    "below": "is shorter than",
+    "indistinct": "is not told apart from",
+    "unknown": "has too few repeats to be compared with",
+}
+NAMES = {
+    "subtraction_s": "the subtraction",
+    "exposed_s": "the exposed time",
+    "span_s": "the span",
+    "buckets_s": "the all-reduce alone",
+}
+CONTRASTS = [("subtraction_s", "exposed_s"), ("exposed_s", "buckets_s"), ("exposed_s", "span_s"),
+             ("span_s", "buckets_s")]  # fmt: skip
+SCORES = {
+    "close": "within 15% of the measured step",
+    "off": "off by more than 15%",
+    "open": "not decided to be within 15% or not",
+}
+WORDS = ["none", "one", "two", "three", "four", "five", "six"]
+BATCHES = r"b\W=\W(\d+(?:,\W\d+)*(?:\Wand\W\d+)?)"
+
+
+@st.composite
+def splits(draw: st.DrawFn) -> dict[str, pd.DataFrame]:
+    """The split of an epoch and the predicted steps, with values by chance."""
+    rows, changed = LAB["communication"], {}
+    for place in range(len(rows)):
+        if rows["workers"].iloc[place] > 1:
+            changed[place] = {"oversubscribed": draw(st.booleans())}
+            for column, ends in COLUMNS.items():
+                changed[place] |= draw(measured(column, *ends))
+    steps = {place: draw(measured("measured_step_s", 0.5, 2.0)) | {"predicted_step_s": 1.0}
+             for place in range(len(LAB["prediction"]))}  # fmt: skip
+    predicted = edited(LAB["prediction"], steps)
+    errors = predicted["predicted_step_s"] / predicted["measured_step_s"] - 1
+    return {"communication": edited(rows, changed),
+            "prediction": predicted.assign(error_frac=errors)}  # fmt: skip
+
+
+def told_at(words: str, text: str) -> list[int]:
+    """The batch sizes that stand behind these words, wherever they stand."""
+    found = re.findall(re.escape(words) + r" at " + BATCHES, text)
+    return [int(batch) for one in found for batch in re.findall(r"\d+", one)]
+
+
+def check_pace_and_subtraction(clause: str, own: pd.DataFrame) -> None:
+    paces, _, given_s = clause.partition("the subtraction gives")
+    for verdict, words in PACES.items():
+        shown = [
+            row["per_worker_batch"]
+            for _, row in own.iterrows()
+            if lies(ends(row, "epoch_s"), ends(row, "compute_s", row["workers"])) == verdict
+        ]
+        assert told_at(words, paces) == shown, (verdict, clause)
+    sides = [side(row.subtraction_s_low, row.subtraction_s_high) for row in own.itertuples()]
+    shares = [
+        f"({value:.3g}"
+        for value, where in zip(100 * own["subtraction_s"] / own["epoch_s"], sides, strict=True)
+        if where == "above"
+    ]
+    assert given_s.count("of the epoch)") == len(shares)
+    assert ("which is not a time" in given_s) == (sides.count("below") == 1)
+    assert ("which are not times" in given_s) == (sides.count("below") > 1)
+    assert ("too few repeats" in given_s) == ("unknown" in sides)
+    across = [b for b, where in zip(own["per_worker_batch"], sides, strict=True)
+              if where == "indistinct"]  # fmt: skip
+    assert told_at("not told from zero", given_s) == across
+
+
+def contrasts(text: str) -> dict[tuple[str, str, str], str]:
+    """In which cells each of two estimates is said to be longer or not, by both and the verdict."""
+    subjects = "|".join(name.capitalize() for name in NAMES.values())
+    found, subject = {}, ""
+    said = (
+        rf"({subjects}|it) ({'|'.join(LONGER.values())}) ({'|'.join(NAMES.values())}) in ([a-z ]+)"
+    )
+    for name, relation, other, cells in re.findall(said, text):
+        subject = subject if name == "it" else name
+        found[subject.lower(), other, relation] = cells.strip()
+    return found
+
+
+def check_counts(text: str, table: pd.DataFrame) -> None:
+    """Each pair of estimates: in how many cells which is longer."""
+    expected = {}
+    for one, other in CONTRASTS:
+        both = table[table[one].notna() & table[other].notna()]
+        counted = Counter(lies(ends(row, one), ends(row, other)) for _, row in both.iterrows())
+        every = {1: "the one cell measured", 2: "both cells"}.get(
+            len(both), f"all {WORDS[len(both)]} cells"
+        )
+        for verdict, count in counted.items():
+            some = f"{WORDS[count]} of the {WORDS[len(both)]} cells"
+            cells = every if count == len(both) else some
+            expected[NAMES[one], NAMES[other], LONGER[verdict]] = cells
+    assert contrasts(text) == expected
+
+
+def check_scores(text: str, predicted: pd.DataFrame) -> None:
+    known = predicted[predicted["error_frac"].notna()]
+    scores = []
+    for row in known.itertuples():
+        errors = [1 / end - 1 for end in (row.measured_step_s_low, row.measured_step_s_high)]
+        within = [abs(error) <= 0.15 for error in errors]
+        off = max(errors) < -0.15 or min(errors) > 0.15
+        scores.append("open" if any(pd.isna(errors)) else
+                      "close" if all(within) else "off" if off else "open")  # fmt: skip
+    for score, words in SCORES.items():
+        assert (f" {words} in " in text) == (score in scores), (score, text)
+
+
+@BY_CHANCE
+@given(splits())
+def test_what_q3_1_says_follows_from_the_intervals(made: dict[str, pd.DataFrame]) -> None:
+    table = made["communication"]
+    table = table[(table["workers"] > 1) & table["subtraction_s"].notna()]
+    answer, text = asked("Q3.1", Inputs({**LAB, **made}, TIDY))
+    assert bool(answer.missing) == table.empty
+    if table.empty:
+        return
+    lab, _, direct = plain(answer.sentence).partition("measured directly")
+    clauses = [one for one in lab.split(";") if "workers" in one]
+    for clause, (_, own) in zip(clauses, table.groupby("workers"), strict=True):
+        check_pace_and_subtraction(clause, own)
+    arms = table[table["exposed_s"].notna()]
+    sides = [side(row.exposed_s_low, row.exposed_s_high) for row in arms.itertuples()]
+    assert ("of the epoch" in direct) == ("above" in sides)
+    assert ("comes out negative" in direct) == ("below" in sides)
+    assert ("not told from zero" in direct) == ("indistinct" in sides)
+    if not arms.empty:
+        check_counts(text, arms)
+        check_scores(text, made["prediction"])
