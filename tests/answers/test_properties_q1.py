@@ -67,9 +67,7 @@ def test_the_shape_is_that_of_all_batch_sizes(sweep: pd.DataFrame) -> None:
     told = [shape for shape, words in SHAPES.items() if words in sentence]
     assert told == [shown(sweep)], sentence
     turns = re.findall(r"(falls|rises)[a-z ,]* from .*? at b = (\d+) to .*? at b = (\d+)", sentence)
-    turns += re.findall(
-        r"falls from .*? at b = (\d+).*? then (rises) to .*? at b = (\d+)", sentence
-    )
+    turns += re.findall(r" at b = (\d+) and then (rises) to .*? at b = (\d+)", sentence)
     ends = sweep.set_index("per_worker_batch")[["epoch_s_low", "epoch_s_high"]]
     for turn in turns:
         move = next(word for word in turn if not word.isdigit())

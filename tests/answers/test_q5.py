@@ -9,6 +9,7 @@ import pytest
 from builders import Tables, full_lab, runs_table
 from cases import Case, Edit, both, check, only, where, without
 from dpscale.studies import answer_one
+from dpscale.studies.replicas.derive import wrappers
 from trained import trained
 
 NAN = float("nan")
@@ -35,8 +36,10 @@ def _runs(*arms: str) -> Tables:
 
 def _times(**seconds: list[float]) -> dict[str, Edit]:
     """Epoch times by arm, one a repeat."""
-    rows = [{"run": arm, "epoch_s": one} for arm, own in seconds.items() for one in own]
-    return {"epoch_times": lambda _: pd.DataFrame(rows)}
+    rows = [{"run": arm, "arm": "without_loading", "repeat": number, "epoch_s": one,
+             "rank_mean_epoch_s": one}
+            for arm, own in seconds.items() for number, one in enumerate(own)]  # fmt: skip
+    return {"wrappers": lambda _: wrappers(pd.DataFrame(rows), BOTH()["runs"])}
 
 
 BOTH = functools.partial(_runs, "data_parallel", "distributed")
@@ -120,7 +123,7 @@ CASES = [
          edits=_times(data_parallel=[3.0, 2.0, 2.5], distributed=[1.0, 1.0, 1.25]),
          says=["takes 2.50 s (1.49 to 4.08) with DataParallel and 1.00 s (0.78 to 1.48) with "
                "DistributedDataParallel: DistributedDataParallel is faster (a ratio of 2.50× (1.51 "
-               "to 3.47)). Times are medians over the repeats of one launch."]),
+               "to 3.47)). Each time is the median of 3 repeats in one launch, and"]),
     Case("DataParallel faster", lab=BOTH,
          edits=_times(data_parallel=[1.0, 1.0], distributed=[2.0, 2.0]),
          says=["with DistributedDataParallel: DataParallel is faster (a"]),

@@ -21,14 +21,7 @@ from dpscale.derive.columns import (
     texts,
 )
 from dpscale.derive.same_machine import require_same_machine
-from dpscale.derive.statistics import (
-    UNKNOWN,
-    Estimate,
-    interval_columns,
-    median,
-    on_images,
-    paired_median_difference,
-)
+from dpscale.derive.statistics import interval_columns, median, over_seeds, seeds_apart
 
 TEST = "test_accuracy_frac"
 MEASURES = ["train_loss", "train_accuracy_frac", "validation_accuracy_frac", TEST]
@@ -38,7 +31,7 @@ COLUMNS: Columns = (
     | texts("status")
     | floats("lr")
     | integers("epochs epoch seeds")
-    | floats(" ".join(f"{name} {name}_low {name}_high" for name in MEASURES))
+    | intervals(" ".join(MEASURES))
     | floats("epoch_s")
     | texts("runs")
     | integers("nodes train_samples")
@@ -47,25 +40,11 @@ COLUMNS: Columns = (
 ARM = ["study", "arm", "workers", "nodes", "per_worker_batch", "global_batch", "lr", "epochs"]
 
 
-def _finite(values: pd.Series) -> bool:
-    """Return whether every seed has a value.
-
-    A median of the seeds that did not diverge would praise an arm for its luckiest seeds.
-    """
-    return bool(np.isfinite(values.to_numpy(dtype=float, na_value=np.nan)).all())
-
-
-def _over_seeds(values: pd.Series, images: int | None) -> Estimate:
-    """Return the median over seeds, of an accuracy on so many images; unknown without a seed's."""
-    found = median(values.to_numpy(dtype=float)) if _finite(values) else UNKNOWN
-    return on_images(found, images, found.value)
-
-
 def _epoch_row(epoch: int, group: pd.DataFrame, test_images: int | None) -> dict[str, Any]:
     seeds = len(group[["run", "seed"]].drop_duplicates())
     row: dict[str, Any] = {"epoch": epoch, "seeds": seeds}
     for name in MEASURES:
-        estimate = _over_seeds(group[name], test_images if name == TEST else None)
+        estimate = over_seeds(group[name], test_images if name == TEST else None)
         row |= interval_columns(name, estimate)
     return row | {"epoch_s": median(group["epoch_s"].to_numpy(dtype=float, na_value=np.nan)).value}
 
@@ -161,9 +140,7 @@ def _apart(one: pd.DataFrame, other: pd.DataFrame, test_images: int | None) -> d
     row: dict[str, Any] = {"seeds": min(len(one), len(other))}
     row |= {"epoch": one["epoch"].max(), "base_epoch": other["epoch"].max()}
     for name, column in COMPARED.items():
-        x, y = one[name], other[name]
-        found = paired_median_difference(x, y) if _finite(x) and _finite(y) else UNKNOWN
-        if name == TEST and found.value is not None:
-            found = on_images(found, test_images, float(x.median()), float(y.median()))
+        images = test_images if name == TEST else None
+        found = seeds_apart(one[name], other[name], images)
         row |= interval_columns(column, found)
     return row

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import pandas as pd
 
@@ -10,6 +10,7 @@ from dpscale.derive.columns import known
 from dpscale.derive.formulas import iterations_per_epoch
 from dpscale.derive.rows import RowsByKey
 
+Repeats = TypeVar("Repeats", pd.Series, pd.DataFrame)
 CELL = ["workers", "nodes", "per_worker_batch"]
 
 # What a cell without a complete run is called, the most telling outcome first.
@@ -121,8 +122,13 @@ def of_rounds(cell: Cell | None, times: RowsByKey, arm: str) -> pd.DataFrame:
     """
     complete = cell is not None and cell.status == "complete"
     rows = times.of(*((arm, run) for run in cell.runs)) if cell and complete else times.of()
-    by_launch = rows[["epoch_s", "rank_mean_epoch_s"]].groupby(level="run")
-    return by_launch.median() if by_launch.ngroups > 1 else rows
+    return over_launches(rows[["epoch_s", "rank_mean_epoch_s"]])
+
+
+def over_launches(repeats: Repeats) -> Repeats:
+    """Return each launch's median of repeats labelled by (run, repeat); of a single launch them."""
+    by_launch = repeats.groupby(level="run")
+    return by_launch.median() if by_launch.ngroups > 1 else repeats
 
 
 def launches_of(cell: Cell, times: RowsByKey, arm: str) -> dict[str, float | None]:

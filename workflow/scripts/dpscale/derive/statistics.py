@@ -90,10 +90,14 @@ def median(values: Sequence[float] | np.ndarray) -> Estimate:
     if not len(known_values):
         return UNKNOWN
     positive = known_values.min() > 0
-    low, high = interval(np.log(known_values) if positive else known_values)
-    if positive and low is not None and high is not None:
-        low, high = float(np.exp(low)), float(np.exp(high))
-    return _estimate(float(np.median(known_values)), (low, high), len(known_values))
+    ends = _exp(interval(np.log(known_values))) if positive else interval(known_values)
+    return _estimate(float(np.median(known_values)), ends, len(known_values))
+
+
+def _exp(ends: Interval) -> Interval:
+    """An interval of logarithms as one of what they are of."""
+    low, high = (None if end is None else float(np.exp(end)) for end in ends)
+    return low, high
 
 
 def median_ratio(
@@ -116,11 +120,7 @@ def _ratio(
     value = float(np.median(x) / np.median(y))
     if min(x.min(), y.min()) <= 0:
         return Estimate(value, None, None, repeats)
-    low, high = of_difference(np.log(x), np.log(y))
-    ends = (
-        (None, None) if low is None or high is None else (float(np.exp(low)), float(np.exp(high)))
-    )
-    return _estimate(value, ends, repeats)
+    return _estimate(value, _exp(of_difference(np.log(x), np.log(y))), repeats)
 
 
 def _paired(x: np.ndarray, y: np.ndarray) -> Interval:
@@ -145,6 +145,28 @@ def paired_median_ratio(numerator: pd.Series, denominator: pd.Series) -> Estimat
     """Return the ratio of the medians of two series, as `paired_median_difference` theirs."""
     x, y = _labelled(numerator), _labelled(denominator)
     return _ratio(x.to_numpy(float), y.to_numpy(float), _of(x, y))
+
+
+def over_seeds(values: pd.Series, images: float | None = None) -> Estimate:
+    """Return the median over seeds; unknown unless every seed has a finite value.
+
+    A median of the seeds that did not diverge would praise an arm for its luckiest ones. images:
+    of an accuracy or an error on so many test images, whose sampling its interval then holds too.
+    """
+    found = median(values.to_numpy(float)) if _finite(values) else UNKNOWN
+    return on_images(found, images, found.value)
+
+
+def seeds_apart(values: pd.Series, others: pd.Series, images: float | None = None) -> Estimate:
+    """Return the difference of two medians over seeds, paired by seed, as `over_seeds` theirs."""
+    if not (_finite(values) and _finite(others)):
+        return UNKNOWN
+    found = paired_median_difference(values.astype(float), others.astype(float))
+    return on_images(found, images, values.median(), others.median())
+
+
+def _finite(values: pd.Series) -> bool:
+    return bool(np.isfinite(values.to_numpy(float, na_value=np.nan)).all())
 
 
 def on_images(

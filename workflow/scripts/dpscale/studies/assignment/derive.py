@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpscale.derive.cells import Cell, by_arm_and_run, cells, in_study, rounds_of
+from dpscale.derive.cells import Cell, by_arm_and_run, cells, in_study, over_launches, rounds_of
 from dpscale.derive.columns import (
     Columns,
     as_table,
@@ -33,8 +33,8 @@ from dpscale.derive.statistics import (
     interval_columns,
     median,
     median_ratio,
-    on_images,
-    paired_median_difference,
+    over_seeds,
+    seeds_apart,
 )
 from dpscale.derive.tables import Table
 from dpscale.studies.assignment import published
@@ -126,16 +126,12 @@ def _timed(run: pd.Series, base: pd.Series | None, epochs: pd.DataFrame) -> dict
     for name in ("train_s", "evaluation_s", "full_run_s"):
         row |= interval_columns(name, median(own[name].to_numpy()))
     reached = own["test_accuracy_frac"]
-    row |= interval_columns(
-        "test_accuracy_frac", on_images(median(reached), images, reached.median())
-    )
+    row |= interval_columns("test_accuracy_frac", over_seeds(reached, images))
     if base is None or base["status"] != "complete" or base["epochs"] != run["epochs"]:
         return row
     ones, alone = _seeds(base["run"], epochs), run["run"] == base["run"]
     if not alone:
-        against = ones["test_accuracy_frac"]
-        apart = paired_median_difference(reached, against)
-        apart = on_images(apart, images, reached.median(), against.median())
+        apart = seeds_apart(reached, ones["test_accuracy_frac"], images)
         row |= interval_columns("test_accuracy_difference_frac", apart)
     for name, share in (("train_s", "efficiency_frac"), ("epochs_s", "epochs_efficiency_frac")):
         ratio = median_ratio(ones[name].to_numpy(), own[name].to_numpy())
@@ -268,8 +264,7 @@ def _loading(cell: Cell, steps: pd.DataFrame) -> dict[str, Estimate]:
     for part in ("load", "copy"):
         mean_s = own[f"{part}_s"].sum() / ranks
         whole = epoch_seconds(mean_s, samples, cell.train_samples or np.nan).astype(float)
-        by_launch = whole.groupby(level="run").median()
-        found[part] = median(by_launch if len(by_launch) > 1 else whole)
+        found[part] = median(over_launches(whole))
     return found
 
 

@@ -59,8 +59,7 @@ def trend(rows: Sequence[Row]) -> Row:
     best = min(known or rows, key=lambda row: row.epoch_s.high or row["epoch_s"])
     slower = [row for row in rows if _against(row, best) == "above"]
     start, finish = (slower[0], slower[-1]) if slower else (first, last)
-    after = rows.index(max(slower, key=rows.index)) + 1 if slower else 0
-    knee = rows[min(after, rows.index(best))] if slower else first
+    knee = rows[min(rows.index(finish) + 1, rows.index(best))] if slower else first
     by_time = sorted(rows, key=lambda row: row["epoch_s"])
     return Row(
         first=first, start=start, knee=knee, best=best, finish=finish, last=last,

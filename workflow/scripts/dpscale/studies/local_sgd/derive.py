@@ -4,11 +4,11 @@ that local steps save."""
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
+from dpscale.derive.accuracy import MEASURES, TEST
 from dpscale.derive.cells import in_study
-from dpscale.derive.columns import Columns, as_table, floats, integers, known, texts
+from dpscale.derive.columns import Columns, as_table, floats, integers, intervals, known, texts
 from dpscale.derive.formulas import iterations_per_epoch, ring_allreduce_bytes
 from dpscale.derive.published import CLAIM_COLUMNS, claim_row
 from dpscale.derive.same_machine import require_same_machine
@@ -16,9 +16,8 @@ from dpscale.derive.statistics import (
     UNKNOWN,
     Estimate,
     interval_columns,
-    median,
-    on_images,
-    paired_median_difference,
+    over_seeds,
+    seeds_apart,
 )
 from dpscale.derive.tables import Table
 from dpscale.studies.local_sgd.published import LOCAL_STEPS, NO_NOISE, SOURCE, published_ends
@@ -30,19 +29,17 @@ TITLES = {
     "A4": "local SGD", "A5": "post-local SGD",
 }  # fmt: skip
 TRIAL, ARM = ["run", "trial"], ["label_noise_frac", "arm"]
-MEASURES = ["train_loss", "train_accuracy_frac", "validation_accuracy_frac", "test_accuracy_frac"]
-INTERVALS = " ".join(f"{name} {name}_low {name}_high" for name in MEASURES)
 COLUMNS: Columns = (
     floats("label_noise_frac") | texts("arm title")
     | integers("workers per_worker_batch global_batch local_steps local_from_step")
     | texts("status") | floats("lr rate_factor") | integers("rates_tried") | texts("rate_place")
     | integers("epochs steps rounds") | floats("sent_bytes") | integers("seeds")
-    | floats(f"{INTERVALS} over_large_frac over_large_frac_low over_large_frac_high")
+    | intervals(f"{' '.join(MEASURES)} over_large_frac")
     | texts("runs message")
 )  # fmt: skip
 CURVE_COLUMNS: Columns = (
     floats("label_noise_frac") | texts("arm title") | floats("epoch switch_epoch")
-    | integers("seeds") | floats(INTERVALS) | texts("runs")
+    | integers("seeds") | intervals(" ".join(MEASURES)) | texts("runs")
 )  # fmt: skip
 PUBLISHED_COLUMNS: Columns = (
     CLAIM_COLUMNS | floats("label_noise_frac") | texts("minuend subtrahend") | integers("seeds")
@@ -88,21 +85,17 @@ def _difference(ends: pd.DataFrame, noise: float, arm: str, other: str) -> Estim
     regime = ends[(ends["label_noise_frac"] == noise) & ends["arm"].isin([arm, other])]
     if (regime["status"] == "diverged").any():
         return UNKNOWN
-    by_seed = regime.pivot(index="seed", columns="arm", values="test_accuracy_frac")
+    by_seed = regime.pivot(index="seed", columns="arm", values=TEST)
     by_seed = by_seed.reindex(columns=[arm, other])
-    found = paired_median_difference(by_seed[arm], by_seed[other])
-    images = known(regime["images"].max())
-    return on_images(found, images, by_seed[arm].median(), by_seed[other].median())
+    return seeds_apart(by_seed[arm], by_seed[other], known(regime["images"].max()))
 
 
 def _estimates(rows: pd.DataFrame) -> dict[str, Any]:
     """Return medians and intervals of the measures; null where any value is unknown."""
     found: dict[str, Any] = {}
     for name in MEASURES:
-        one = median(rows[name].to_numpy()) if np.isfinite(rows[name]).all() else UNKNOWN
-        if name == "test_accuracy_frac":
-            one = on_images(one, known(rows["images"].max()), one.value)
-        found |= interval_columns(name, one)
+        images = known(rows["images"].max()) if name == TEST else None
+        found |= interval_columns(name, over_seeds(rows[name], images))
     return found
 
 

@@ -8,18 +8,25 @@ import numpy as np
 import pandas as pd
 
 from dpscale.derive.cells import first_known, in_study
-from dpscale.derive.columns import Columns, as_table, flags, floats, integers, known, texts
+from dpscale.derive.columns import (
+    Columns,
+    as_table,
+    flags,
+    floats,
+    integers,
+    intervals,
+    known,
+    texts,
+)
 from dpscale.derive.published import CLAIM_COLUMNS, claim_row, other_devices
 from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import (
     UNKNOWN,
-    Estimate,
     estimate_of,
     interval_columns,
-    median,
-    on_images,
-    paired_median_difference,
+    over_seeds,
+    seeds_apart,
 )
 from dpscale.derive.tables import Table
 from dpscale.studies.lr_scaling import published
@@ -34,7 +41,7 @@ ARM_COLUMNS: Columns = (
     | integers("global_batch groups")
     | floats("lr")
     | texts("status")
-    | floats(" ".join(f"{name}{end}" for name in [*ERRORS, "difference_frac"] for end in ENDS))
+    | intervals(" ".join([*ERRORS, "difference_frac"]))
     | texts("kept runs")
     | integers("seeds diverged_seeds epochs steps group_batch reference_groups workers")
     | integers("train_samples test_samples")
@@ -52,7 +59,7 @@ CURVE_ERRORS = ["train_error_frac", "validation_error_frac"]
 CURVE_COLUMNS: Columns = (
     WAY_COLUMNS
     | integers("global_batch epoch seeds")
-    | floats(" ".join(f"{name}{end}" for name in CURVE_ERRORS for end in ENDS))
+    | intervals(" ".join(CURVE_ERRORS))
     | floats("lr")
     | texts("runs")
     | flags("large")
@@ -60,9 +67,7 @@ CURVE_COLUMNS: Columns = (
 TIME_COLUMNS: Columns = (
     integers("workers nodes per_worker_batch global_batch")
     | texts("status")
-    | floats("iteration_s iteration_s_low iteration_s_high")
-    | floats("epoch_s epoch_s_low epoch_s_high")
-    | floats("efficiency_frac efficiency_frac_low efficiency_frac_high")
+    | intervals("iteration_s epoch_s efficiency_frac")
     | flags("oversubscribed")
     | texts("device runs")
     | integers("repeats")
@@ -129,29 +134,16 @@ def _ends(trials: pd.DataFrame, evaluations: pd.DataFrame) -> RowsByKey:
 def _arm(run: Row, own: pd.DataFrame, base: pd.DataFrame) -> Row:
     diverged, images = int(own["diverged"].sum()), known(run["test_samples"])
     others = base["test_error_frac"]
-    apart = difference(own["test_error_frac"], others, None if base is own else images)
+    apart = seeds_apart(own["test_error_frac"], others, None if base is own else images)
     row = run | {
         "status": "diverged" if run["status"] == "complete" and diverged else run["status"],
         "kept": standing(apart.low, apart.high, run["margin_frac"]),
         "steps": own["steps"].max(), "diverged_seeds": diverged, "runs": run["run"],
     }  # fmt: skip
     for name in ERRORS:
-        found = median(own[name]) if own[name].notna().all() else UNKNOWN
-        if name == "test_error_frac":
-            found = on_images(found, images, found.value)
+        found = over_seeds(own[name], images if name == "test_error_frac" else None)
         row |= interval_columns(name, found)
     return row | interval_columns("difference_frac", apart)
-
-
-def difference(values: pd.Series, others: pd.Series, images: int | None) -> Estimate:
-    """Return the difference of two median errors over seeds, on so many test images.
-
-    Unknown where a seed of either diverged.
-    """
-    if values.isna().any() or others.isna().any():
-        return UNKNOWN
-    apart = paired_median_difference(values, others)
-    return on_images(apart, images, values.median(), others.median())
 
 
 def standing(low: float | None, high: float | None, margin: float) -> str | None:
@@ -234,8 +226,8 @@ def curves(
             row = arm | {"epoch": epoch, "seeds": seeds[arm["runs"]], "lr": own["lr"].iloc[0]}
             for name in CURVE_ERRORS:
                 errors = 1 - own[name.replace("error", "accuracy")]
-                whole = len(own) == row["seeds"] and errors.notna().all()
-                row |= interval_columns(name, median(errors) if whole else UNKNOWN)
+                whole = len(own) == row["seeds"]
+                row |= interval_columns(name, over_seeds(errors) if whole else UNKNOWN)
             rows.append(row)
     return as_table(rows, CURVE_COLUMNS)
 
@@ -323,7 +315,7 @@ def _curve(by_ratio: dict[float, Row], margin: float) -> Iterator[Result]:
 def _against(arm: Row, other: Row, final: RowsByKey) -> Row:
     """The arm with the difference of its error to that of another."""
     own, others = (final.of(row["runs"])["test_error_frac"] for row in (arm, other))
-    apart = difference(own, others, known(arm["test_samples"]))
+    apart = seeds_apart(own, others, known(arm["test_samples"]))
     return arm | interval_columns("difference_frac", apart) | {"base_runs": other["runs"]}
 
 

@@ -7,8 +7,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from dpscale.derive.cells import combined_status
-from dpscale.derive.columns import Columns, as_table, flags, floats, integers, known, texts
+from dpscale.derive.cells import combined_status, over_launches
+from dpscale.derive.columns import (
+    Columns,
+    as_table,
+    flags,
+    floats,
+    integers,
+    intervals,
+    known,
+    texts,
+)
 from dpscale.derive.formulas import averaged_drift_ratio, momentum_drift_ratio
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import (
@@ -16,18 +25,15 @@ from dpscale.derive.statistics import (
     Estimate,
     interval_columns,
     median,
-    on_images,
+    over_seeds,
     paired_median_difference,
     paired_median_ratio,
+    seeds_apart,
 )
 from dpscale.derive.tables import Table
 from dpscale.studies.model_averaging import published
 
 Row = dict[str, Any]
-
-
-def _intervals(*names: str) -> Columns:
-    return floats(" ".join(f"{name} {name}_low {name}_high" for name in names))
 
 
 FINAL = "final_test_accuracy_frac"
@@ -37,13 +43,13 @@ BUDGETS = {"epochs_to_target": "epochs", "seconds_to_target": "wall_s"}
 ARM_COLUMNS: Columns = (
     texts("arm optimizer model") | integers("learners per_learner_batch global_batch")
     | floats("lr momentum alpha") | integers("tau") | floats("target_accuracy_frac")
-    | integers("median_of") | texts("status") | integers("seeds reached") | _intervals(*MEASURES)
-    | floats("epochs train_s effective_lr") | texts("label") | integers("rounds sent_bytes")
-    | texts("runs")
+    | integers("median_of") | texts("status") | integers("seeds reached")
+    | intervals(" ".join(MEASURES)) | floats("epochs train_s effective_lr") | texts("label")
+    | integers("rounds sent_bytes") | texts("runs")
 )  # fmt: skip
 CURVE_COLUMNS: Columns = (
     texts("arm optimizer label") | floats("epoch seconds") | integers("seeds")
-    | _intervals("test_accuracy_frac") | floats("target_accuracy_frac lr") | integers("median_of")
+    | intervals("test_accuracy_frac") | floats("target_accuracy_frac lr") | integers("median_of")
     | texts("runs")
 )  # fmt: skip
 RATE_COLUMNS: Columns = (
@@ -53,12 +59,12 @@ RATE_COLUMNS: Columns = (
 )  # fmt: skip
 PAIR_COLUMNS: Columns = (
     texts("arm against status label against_label") | integers("seeds both_reached")
-    | _intervals("epochs_difference", "seconds_difference", "accuracy_difference_frac")
-    | _intervals("seconds_ratio") | texts("runs")
+    | intervals("epochs_difference seconds_difference accuracy_difference_frac")
+    | intervals("seconds_ratio") | texts("runs")
 )  # fmt: skip
 LEARNER_COLUMNS: Columns = (
     texts("model") | integers("per_learner_batch learners") | flags("stacked") | texts("status")
-    | _intervals("samples_per_s", "gain_frac", "against_one_ratio", "against_plain_ratio")
+    | intervals("samples_per_s gain_frac against_one_ratio against_plain_ratio")
     | flags("chosen") | floats("threshold_frac") | integers("repeats") | texts("runs message")
 )  # fmt: skip
 
@@ -141,20 +147,6 @@ def _worst(statuses: pd.Series) -> str:
     return next((one for one in ("diverged", "incomplete") if one in set(statuses)), "complete")
 
 
-def _over_seeds(values: pd.Series) -> Estimate:
-    """Return the median over seeds, unknown when a seed has no value.
-
-    The seeds that reached a target are no fair sample of all.
-    """
-    return UNKNOWN if values.isna().any() else median(values.to_numpy(float))
-
-
-def _accuracy(trials: pd.DataFrame, column: str) -> Estimate:
-    """Return the median accuracy over seeds, with the error of the test set."""
-    found = _over_seeds(trials[column])
-    return on_images(found, known(trials["images"].iloc[0]), found.value)
-
-
 def _effective_lr(arm: pd.Series) -> float:
     """Return the rate of plain SGD that would go as far along a gradient that stays the same."""
     if arm["optimizer"] == "sgd":
@@ -183,8 +175,9 @@ def model_averaging(
         }  # fmt: skip
         row |= {name: own[name].max() for name in ("epochs", "rounds", "sent_bytes")}
         for name in MEASURES:
-            found = _accuracy(own, name) if name == FINAL else _over_seeds(own[name])
-            row |= interval_columns(name, found)
+            # The seeds that reached a target are no fair sample of all.
+            images = known(first["images"]) if name == FINAL else None
+            row |= interval_columns(name, over_seeds(own[name], images))
         rows.append(row)
     return as_table(rows, ARM_COLUMNS)
 
@@ -205,7 +198,7 @@ def averaging_curves(
         for _, own in arm.groupby("epoch"):
             row = own.iloc[0].to_dict() | {"seeds": len(own), "runs": " ".join(own["run"])}
             row["seconds"] = own["wall_s"].median()
-            accuracy = _accuracy(own, "test_accuracy_frac")
+            accuracy = over_seeds(own["test_accuracy_frac"], known(row["images"]))
             rows.append(row | interval_columns("test_accuracy_frac", accuracy))
     return as_table(rows, CURVE_COLUMNS)
 
@@ -263,9 +256,7 @@ def _pair(own: pd.DataFrame, other: pd.DataFrame) -> Row:
         return row
     row |= interval_columns("epochs_difference", _later(own, other, "epochs_to_target"))
     row |= interval_columns("seconds_difference", _later(own, other, "seconds_to_target"))
-    shares = own[FINAL].median(), other[FINAL].median()
-    accuracy = paired_median_difference(own[FINAL], other[FINAL])
-    accuracy = on_images(accuracy, known(one["images"]), *shares)
+    accuracy = seeds_apart(own[FINAL], other[FINAL], known(one["images"]))
     row |= interval_columns("accuracy_difference_frac", accuracy)
     if reached.all():
         ratio = paired_median_ratio(other["seconds_to_target"], own["seconds_to_target"])
@@ -331,9 +322,8 @@ def learners(throughputs: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 def _of_cell(own: pd.DataFrame) -> list[Row]:
     """Return the row of the network by itself, and one for each number of stacked learners."""
     speeds = own.assign(speed=own["samples"] / own["seconds"])
-    unit = "run" if own["run"].nunique() > 1 else "repeat"
     rates = {
-        key: group.groupby(unit)["speed"].median()
+        key: over_launches(group.set_index(["run", "repeat"])["speed"])
         for key, group in speeds.groupby(["stacked", "learners"])
     }
     plain, one = rates[False, 1], rates[True, 1]

@@ -5,10 +5,24 @@ from typing import Any
 import pandas as pd
 
 from dpscale.derive.accuracy import DIFFERENCES, Pair, differences
-from dpscale.derive.cells import first_known, in_study
+from dpscale.derive.cells import (
+    by_arm_and_run,
+    cells,
+    first_known,
+    in_study,
+    launches_of,
+    rounds_of,
+)
 from dpscale.derive.columns import Columns, as_table, flags, floats, integers, intervals, texts
 from dpscale.derive.same_machine import require_same_machine
-from dpscale.derive.statistics import interval_columns, paired_median_difference, verdict
+from dpscale.derive.split import DDP
+from dpscale.derive.statistics import (
+    interval_columns,
+    median,
+    median_ratio,
+    paired_median_difference,
+    verdict,
+)
 from dpscale.derive.tables import Table
 
 ORDER_COLUMNS: Columns = (
@@ -152,9 +166,47 @@ def _resolved(low: float | None, high: float | None, image: float) -> str:
     return "indistinct" if found == "above" else found
 
 
+WRAPPERS_COLUMNS: Columns = (
+    texts("arm")
+    | integers("workers global_batch")
+    | intervals("epoch_s slower_ratio")
+    | integers("repeats launches")
+    | floats("launch_spread_frac")
+    | texts("status message runs base_runs")
+)
+WRAPPERS = ("data_parallel", "distributed")
+
+
+def wrappers(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the epoch of D samples without loading with DataParallel and with DDP, a row each.
+
+    Medians over launches. slower_ratio: DataParallel's over that of DistributedDataParallel, in
+    its row, null where either has no time. Raises MixedMachinesError for runs of different
+    machines.
+    """
+    planned = in_study(runs, "data_parallel")
+    require_same_machine(planned)
+    times = by_arm_and_run(epoch_times)
+    found = {arm: own[0] for arm in WRAPPERS if (own := cells(planned[planned["arm"] == arm]))}
+    epochs = {arm: rounds_of(cell, times, DDP) for arm, cell in found.items()}
+    rows = []
+    for arm, cell in found.items():
+        of_arm = planned[planned["run"].isin(cell.runs)]
+        row = cell.columns() | {"arm": arm, "message": first_known(of_arm["message"])}
+        epoch = median(epochs[arm])
+        row |= {"repeats": epoch.repeats, **launches_of(cell, times, DDP)}
+        row |= interval_columns("epoch_s", epoch)
+        if arm == WRAPPERS[0] and len(found) == len(WRAPPERS):
+            row |= interval_columns("slower_ratio", median_ratio(*epochs.values()))
+            row["base_runs"] = " ".join(found[WRAPPERS[1]].runs)
+        rows.append(row)
+    return as_table(rows, WRAPPERS_COLUMNS)
+
+
 TABLES = {
     "order": Table(order, ["orders", "runs"], ORDER_COLUMNS),
     "set_epoch": Table(set_epoch, ["epochs", "runs"], DIFFERENCES),
     "replicas": Table(replicas, ["replicas", "runs"], REPLICAS_COLUMNS),
     "spreads": Table(spreads, ["replicas", "runs"], SPREADS_COLUMNS),
+    "wrappers": Table(wrappers, ["epoch_times", "runs"], WRAPPERS_COLUMNS),
 }

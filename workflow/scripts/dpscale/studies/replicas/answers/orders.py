@@ -7,10 +7,10 @@ from dpscale.reporting import arms, intervals
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, has_result
 from dpscale.reporting.question import Facts
-from dpscale.studies.replicas.answers import timing
 
 STUDY = "replicas"
 ARMS = {"with_set_epoch": "baseline", "without_set_epoch": "without_set_epoch"}
+WRAPPERS = {"data_parallel": "DataParallel", "distributed": "DistributedDataParallel"}
 COUNTS = ("compared", "repeated")
 
 
@@ -18,7 +18,7 @@ def facts(inputs: Inputs) -> Facts:
     """Return the orders and the curves of both trainings, and the times of both wrappers."""
     orders = {arm: _order(inputs, arm) for arm in ARMS}
     curves = {arm: arms.history(inputs, STUDY, run) for arm, run in ARMS.items()}
-    timed = timing.timed(inputs)
+    timed = timed_wrappers(inputs)
     missing = arms.missing(inputs, STUDY, list(ARMS.values())) or [
         f"{STUDY}, {ARMS[arm]}: no order of a later epoch"
         for arm, order in orders.items()
@@ -42,9 +42,20 @@ def facts(inputs: Inputs) -> Facts:
             run["test_samples"] for run in inputs.tidy_rows("runs", study=STUDY, arm="baseline")
         ),
         "timed": timed,
-        "compared": timing.compared(inputs),
+        "compared": [row for row in timed if row["slower_ratio"] is not None],
     }
     return Facts(missing, values, said)
+
+
+def timed_wrappers(inputs: Inputs) -> list[Row]:
+    """Return the rows of both wrappers, with their outcome and which of them is faster."""
+    return [
+        row | {
+            "wrapper": WRAPPERS[row["arm"]], "outcome": row["status"].replace("_", " "),
+            "verdict": intervals.against(row.slower_ratio, 1.0),
+        }
+        for row in inputs.rows("wrappers")
+    ]  # fmt: skip
 
 
 def _order(inputs: Inputs, arm: str) -> Row:
