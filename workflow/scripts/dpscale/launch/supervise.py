@@ -79,9 +79,8 @@ def _failure(spec: Spec, words: list[str], history: History, log: IO[str]) -> Fa
 
 
 def _start(spec: Spec, words: list[str], log: IO[str], environment: dict[str, str]) -> Process:
-    """Start the workers: warm, unless their start or the memory of their process is measured."""
-    measured = spec.timed_training or spec.memory_budget_bytes is not None
-    if may_fork(spec) and not measured and words[0] == sys.executable:
+    """Start the workers: warm, unless their start is measured."""
+    if may_fork(spec) and not spec.timed_training and words[0] == sys.executable:
         child = warm.start(words[1:], log=log, environment=environment)
         if child:
             return child
