@@ -70,10 +70,9 @@ def lies(one: Sequence[float], other: Sequence[float]) -> str:
     return "above" if one[0] > other[1] else "below" if one[1] < other[0] else "indistinct"
 
 
-def ends(row: Mapping[str, float] | pd.Series, column: str, times: float = 1.0) -> list[float]:
-    """The interval of a column, as it is or some times as large."""
-    found = pd.Series([row[f"{column}_low"], row[f"{column}_high"]], dtype=float)
-    return list(found * times)
+def ends(row: Mapping[str, float] | pd.Series, column: str) -> list[float]:
+    """The interval of a column."""
+    return [float(row[f"{column}{end}"]) for end in ("_low", "_high")]
 
 
 def side_of(row: Mapping[str, float], column: str) -> str:

@@ -13,7 +13,7 @@ from dpscale.reporting.inputs import Inputs
 from properties import BY_CHANCE, asked, edited, ends, lies, measured, side
 
 LAB, TIDY = derived_lab(), full_lab()
-COLUMNS = {"epoch_s": (0.5, 9.0), "compute_s": (0.2, 3.0), "subtraction_s": (-1.0, 3.0),
+COLUMNS = {"epoch_s": (0.5, 9.0), "base_epoch_s": (0.5, 9.0), "subtraction_s": (-1.0, 3.0),
            "exposed_s": (-1.0, 3.0), "overhead_s": (-1.0, 1.0), "contention_s": (-1.0, 3.0),
            "span_s": (0.1, 3.0), "buckets_s": (0.1, 3.0), "straggler_s": (-0.1, 1.0)}  # fmt: skip
 PACES = {
@@ -74,7 +74,7 @@ def check_pace_and_subtraction(clause: str, own: pd.DataFrame) -> None:
         shown = [
             row["per_worker_batch"]
             for _, row in own.iterrows()
-            if lies(ends(row, "epoch_s"), ends(row, "compute_s", row["workers"])) == verdict
+            if lies(ends(row, "epoch_s"), ends(row, "base_epoch_s")) == verdict
         ]
         assert told_at(words, paces) == shown, (verdict, clause)
     sides = [side(row.subtraction_s_low, row.subtraction_s_high) for row in own.itertuples()]

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from dpscale.audit.cells import RATES, Cell, Interval, rate_name, reach
 from dpscale.audit.communication import COMM, COMPUTE, Split
-from dpscale.audit.conventions import Facts, Guess, nearest, nearly, shown
+from dpscale.audit.conventions import Facts, Guess, likeliest, nearest, shown
 from dpscale.audit.table import Row
 from dpscale.derive import formulas
 from dpscale.records.audit import Finding
@@ -134,7 +134,7 @@ def _explained(cell: Cell, flow: Traffic) -> Guess:
             f"{shown(flow.moved_bytes)} bytes an iteration, {shown(flow.iterations[0])} iterations "
             f"and {shown(flow.comm_s, 's')} give {right}"
         )
-    near = nearest(cell, others) or nearly(cell, [*named, *others], flow.rates(flow.moved_bytes))
+    near = likeliest(cell, [*named, *others], flow.rates(flow.moved_bytes))
     return near or Guess(printed, reason)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dpscale.audit.cells import Cell, Interval, reach
-from dpscale.audit.conventions import COMMUNICATION, Guess, Times, nearest, nearly, options, shown
+from dpscale.audit.conventions import COMMUNICATION, Guess, Times, likeliest, options, shown
 from dpscale.audit.table import TIMES, Row, Table
 from dpscale.audit.timings import NOISE_FRAC
 from dpscale.derive.formulas import communication_seconds, compute_seconds
@@ -146,9 +146,7 @@ def _negative(row: Row, parts: Split) -> Finding:
 def _compute_reason(table: Table, row: Row, parts: Split) -> str:
     times = parts.times
     guesses = list(_compute_mistakes(table, row, parts))
-    met = nearest(row.cells[COMPUTE], guesses) or nearly(
-        row.cells[COMPUTE], guesses, [parts.compute]
-    )
+    met = likeliest(row.cells[COMPUTE], guesses, [parts.compute])
     reason = met.reason if met else f"T_1/N = {shown(times.base.value)} / {row.workers}"
     if row.meets(COMPUTE, parts.rest(COMM)):
         reason += (
@@ -164,7 +162,7 @@ def _comm_reason(table: Table, row: Row, parts: Split) -> str:
         if span.meets(parts.comm):
             return f"it is {text} with a slip of a digit"
     guesses = list(_comm_mistakes(table, row, parts))
-    met = nearest(printed, guesses) or nearly(printed, guesses, [parts.comm])
+    met = likeliest(printed, guesses, [parts.comm])
     given = f"T_N - T_1/N = {shown(times.total.value)} - {shown(times.base.value)} / {row.workers}"
     return met.reason if met else given
 

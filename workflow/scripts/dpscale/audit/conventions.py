@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dpscale.audit.cells import Cell, Interval
@@ -147,13 +147,20 @@ def nearest(cell: Cell, guesses: Iterable[Guess]) -> Guess | None:
     return min(met, key=lambda guess: _miss(cell, guess.span), default=None)
 
 
-def nearly(cell: Cell, guesses: Iterable[Guess], right: Iterable[Interval]) -> Guess | None:
-    """Return the guess that the printed number misses by least, if by less than NEARLY of itself.
+def likeliest(cell: Cell, guesses: Sequence[Guess], rights: Sequence[Interval]) -> Guess | None:
+    """Return the guess that meets the printed number, else one that it misses by under NEARLY.
+
+    rights: what the number should be.
+    """
+    return nearest(cell, guesses) or _nearly(cell, guesses, rights)
+
+
+def _nearly(cell: Cell, guesses: Sequence[Guess], rights: Sequence[Interval]) -> Guess | None:
+    """The guess that the printed number misses by least, if by less than NEARLY of itself.
 
     Its reason says so, with both numbers: some digits got lost, or something was counted a little
-    otherwise. right: what the number should be; it explains the number better where it is nearer.
+    otherwise. What is right explains the number better where it is nearer.
     """
-    rights = list(right)
     most = min([NEARLY * abs(cell.value), *(_miss(cell, span) for span in rights)])
     close = [
         guess

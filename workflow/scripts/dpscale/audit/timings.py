@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from dpscale.audit.cells import Cell, Interval, reach
-from dpscale.audit.conventions import SPEEDUP, Facts, Guess, Times, nearest, nearly, options, shown
+from dpscale.audit.conventions import SPEEDUP, Facts, Guess, Times, likeliest, options, shown
 from dpscale.audit.table import Row, Table
 from dpscale.derive import formulas
 from dpscale.derive.formulas import speedup
@@ -111,9 +111,7 @@ def speedups(table: Table, row: Row, times: Times | None) -> Iterator[Finding]:
         base_s, total_s = times.base.value, times.total.value
         reason = f"T_1/T_N is {shown(base_s)} / {shown(total_s)}"
         guesses = list(_mistakes(table, row, times))
-        found = nearest(printed, guesses) or nearly(
-            printed, guesses, [_ratio(times.base, times.total)]
-        )
+        found = likeliest(printed, guesses, [_ratio(times.base, times.total)])
         guess = found or Guess(printed.span, reason)
         code, expected = guess.code or "speedup_mismatch", speedup(base_s, total_s)
         yield Finding(*row.place, code, printed.value, expected, guess.reason, PRINTED)

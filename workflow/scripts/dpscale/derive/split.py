@@ -39,7 +39,7 @@ COLUMNS: Columns = (
     | floats(" ".join(f"{name}_{end}" for name in DIRECT for end in ("low", "high")))
     | flags("exposed_below_noise")
     | integers("repeats launches")
-    | floats("launch_spread_frac")
+    | floats("launch_spread_frac base_epoch_s_low base_epoch_s_high")
 )
 DDP = "without_loading"
 
@@ -47,15 +47,16 @@ DDP = "without_loading"
 def _of_one(epoch: Estimate) -> dict[str, Estimate]:
     """Return the parts of one worker: it is its own reference, and has nobody to talk to."""
     if epoch.value is None:
-        return {"compute_s": UNKNOWN}
+        return {"compute_s": UNKNOWN, "base_epoch_s": UNKNOWN}
     nothing = Estimate(communication_seconds(epoch.value, epoch.value, 1), 0.0, 0.0, epoch.repeats)
-    return {"compute_s": epoch} | dict.fromkeys(("subtraction_s", *DIRECT), nothing)
+    own = dict.fromkeys(("base_epoch_s", "compute_s"), epoch)
+    return own | dict.fromkeys(("subtraction_s", *DIRECT), nothing)
 
 
 def _of_several(
     cell: Cell, base: Cell, epoch: Estimate, times: RowsByKey, spans: RowsByKey
 ) -> dict[str, Estimate]:
-    """Return T_1/N and what T_N is more than it, part by part.
+    """Return T_1, T_1/N and what T_N is more than it, part by part.
 
     T_1 is of rank 0 alone in the same run, else of the one-worker run.
     """
@@ -63,7 +64,8 @@ def _of_several(
         rounds_of(cell, times, arm) for arm in (DDP, "noop_hook", "solo", "buckets")
     )
     copies = of_rounds(cell, times, "reference")
-    one = compute_seconds(solo if len(solo) else rounds_of(base, times, DDP), cell.workers)
+    base_epoch = solo if len(solo) else rounds_of(base, times, DDP)
+    one = compute_seconds(base_epoch, cell.workers)
     complete = cell.status == "complete"
     compute = median(one) if complete else UNKNOWN
     subtraction = paired_median_difference(ddp, one)
@@ -72,6 +74,7 @@ def _of_several(
         exact = communication_seconds(compute.value * cell.workers, epoch.value, cell.workers)
         subtraction = subtraction._replace(value=exact)
     return {
+        "base_epoch_s": median(base_epoch),
         "compute_s": compute,
         "subtraction_s": subtraction,
         "exposed_s": paired_median_difference(ddp, noop),
@@ -100,10 +103,6 @@ def _row(cell: Cell, base: Cell, times: RowsByKey, spans: RowsByKey) -> dict[str
     }
     alone = cell.workers == 1
     found = _of_one(epoch) if alone else _of_several(cell, base, epoch, times, spans)
-    # T_1 as the parts beside it have it.
-    computed = found["compute_s"].value
-    base_s = median(rounds_of(base, times, DDP)).value
-    row["base_epoch_s"] = base_s if computed is None else computed * cell.workers
     for name, estimate in {"epoch_s": epoch, **found}.items():
         row |= interval_columns(name, estimate)
     if row.get("straggler_s") is not None and epoch.value:

@@ -42,12 +42,14 @@ def begin_together(forks: int) -> None:
     begin, hold = os.pipe()
 
     def in_parent() -> None:
+        """Let them begin after the last."""
         nonlocal left
         left -= 1
         if left == 0:
             os.close(hold)
 
     def in_fork() -> None:
+        """Wait for the other end of the pipe to be closed by all."""
         nonlocal left
         if left > 0:  # not a fork of a fork
             left = 0

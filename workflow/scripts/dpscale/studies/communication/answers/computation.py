@@ -61,7 +61,7 @@ def missing_cells(rows: list[Row]) -> list[str]:
 
 def facts(inputs: Inputs) -> Facts:
     """Return the cells by subtraction, those measured arm by arm, and the predicted steps."""
-    rows = [_with_shares(_with_one_worker(row)) for row in cells(inputs, "communication")]
+    rows = [_with_shares(row) for row in cells(inputs, "communication")]
     complete = [_with_verdicts(row) for row in rows if row["subtraction_s"] is not None]
     direct = [row for row in complete if row["exposed_s"] is not None]
     planned = cells(inputs, "prediction")
@@ -84,15 +84,6 @@ def facts(inputs: Inputs) -> Facts:
         said,
         formula=[*(DIRECT_FORMULA if direct else []), *(STEP_FORMULA if scored else [])],
     )
-
-
-def _with_one_worker(row: Row) -> Row:
-    """The row with the interval of T_1, which is N times that of T_1/N."""
-    ends = {end: row[f"compute_s{end}"] for end in ("_low", "_high")}
-    return row | {
-        f"base_epoch_s{end}": None if part is None else part * row["workers"]
-        for end, part in ends.items()
-    }
 
 
 def _with_shares(row: Row) -> Row:
