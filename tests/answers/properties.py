@@ -72,7 +72,7 @@ def lies(one: Sequence[float], other: Sequence[float]) -> str:
 
 def ends(row: Mapping[str, float] | pd.Series, column: str) -> list[float]:
     """The interval of a column."""
-    return [float(row[f"{column}{end}"]) for end in ("_low", "_high")]
+    return list(pd.Series([row[f"{column}_low"], row[f"{column}_high"]], dtype=float))
 
 
 def side_of(row: Mapping[str, float], column: str) -> str:
