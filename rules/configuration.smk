@@ -19,6 +19,7 @@ from dpscale.config import ConfigError
 from dpscale.config.datasets import DOWNLOADED
 from dpscale.plan import check_spec, needs_check
 from dpscale.plan.names import pattern_of
+from dpscale.plan.spec import own_file
 from dpscale.studies.batch_sweep.plan import sweep_probe
 
 # A configuration given on the command line stands alone: nothing of the default leaks into it.
@@ -28,7 +29,12 @@ if not workflow.overwrite_configfiles:
 
 
 try:
-    CONFIG = studies.load_config(config)
+    CONFIG = studies.load_config(
+        config,
+        folder=(
+            Path(workflow.configfiles[-1]).parent if workflow.configfiles else Path()
+        ),
+    )
 except ConfigError as error:
     sys.exit(str(error))
 

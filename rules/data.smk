@@ -36,8 +36,12 @@ rule prepare_dataset:
         data=lambda _: CONFIG.data.model_dump_json(
             exclude={"loader", "loader_workers", "augment"}
         ),
+        own=lambda _: (
+            ["--own", own.model_dump_json()] if (own := own_file(CONFIG)) else []
+        ),
     message:
-        "Splitting the dataset and keeping it ready"
+        "Splitting the dataset and keeping it ready, or trying own.file on a few samples"
     shell:
-        "python workflow/scripts/prepare_dataset.py {params.data:q} --output {output:q} "
+        "python workflow/scripts/prepare_dataset.py {params.data:q} {params.own:q} "
+        "--output {output:q} "
         "2> {log:q}"

@@ -52,7 +52,7 @@ class Case:
     def facts(self, question: Question) -> Facts:
         """What the question's Python finds."""
         if question.id not in self._facts:
-            self._facts[question.id] = question.facts(self.inputs)
+            self._facts[question.id] = question.found(self.inputs)
         return self._facts[question.id]
 
 

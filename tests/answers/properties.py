@@ -92,7 +92,7 @@ def failing(tables: Tables, names: list[str]) -> Iterator[tuple[str, Tables]]:
 def asked(question: str, inputs: Inputs) -> tuple[Answer, str]:
     """The answer and its text, after a look that nothing in it is empty or broken."""
     known = questions()[question]
-    facts = known.facts(inputs)
+    facts = known.found(inputs)
     answer = known.worded(facts)
     text = plain(" ".join([answer.sentence, *answer.paragraphs]))
     assert answer.sentence, question

@@ -28,10 +28,10 @@ def _unknown_parameters() -> dict[str, pd.DataFrame]:
 CASES = [
     Case("gradients and buffers",
          says=["No: with N = 4 a steady iteration passes 4 000 000 B of gradients and besides them "
-               "40 000 B of batch-norm buffers, 0.990% of its bytes; construction and the first "
+               "40 000 B of buffers, 0.990% of its bytes; construction and the first "
                "iterations also pass parameters, a shape check and the rebuilt bucket layout.",
                "At construction, 4 000 000 B of parameters and 480 B of a shape check; in the "
-               "first iteration, 40 000 B of batch-norm buffers and 4 000 000 B of gradients; in "
+               "first iteration, 40 000 B of buffers and 4 000 000 B of gradients; in "
                "the second iteration, which rebuilds the buckets, 248 B of the rebuilt bucket "
                "layout and 4 000 000 B of gradients; in a steady iteration, 40 000 B of",
                "construction makes the replicas start equal; the bucket layout is rebuilt",

@@ -51,6 +51,8 @@ def test_every_collective_of_ddp_is_seen_with_its_bytes(launcher: Any, tmp_path:
 
 def test_purposes_follow_from_operation_type_and_phase() -> None:
     assert purpose("allreduce", "float32", "steady") == "gradient bucket"
+    assert purpose("allreduce", "int32", "steady") == "used parameters"
     assert purpose("broadcast", "int32", "rebuild") == "bucket rebuild"
+    assert purpose("broadcast", "int32", "steady") == "buffers"
     assert purpose("broadcast", "float32", "steady") == "buffers"
     assert purpose("broadcast", "float32", "construction").startswith("parameters")

@@ -125,4 +125,4 @@ def test_the_names_are_those_of_the_configuration() -> None:
 
     from dpscale.config.sections import ModelName
 
-    assert set(model_names()) == set(get_args(ModelName))
+    assert {*model_names(), "own"} == set(get_args(ModelName))

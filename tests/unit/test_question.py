@@ -30,6 +30,7 @@ Never.
 again.
 {% endmacro %}
 """
+NOTHING_RUN = {"runs": pd.DataFrame(), "epochs": pd.DataFrame()}
 ROWS = [
     Row(workers=n, epoch_s=float(n), epoch_s_low=n / 2, epoch_s_high=2.0 * n, repeats=5,
         runs=f"run-{n}", pace="above")
@@ -45,7 +46,7 @@ def written(monkeypatch):
         made = words.environment()
         made = made.overlay(loader=ChoiceLoader([DictLoader({"X.j2": template}), made.loader]))
         monkeypatch.setattr(words, "environment", lambda: made)
-        return Question("X", lambda _: facts, **of_the_question)(Inputs({}, {}))
+        return Question("X", lambda _: facts, **of_the_question)(Inputs({}, NOTHING_RUN))
 
     return answer
 

@@ -7,11 +7,13 @@ from dpscale.config.datasets import train_samples
 from dpscale.config.root import Config, Problem
 from dpscale.config.sections import TrainingConfig
 
+OWN_KEYS = (("data", "dataset"), ("model", "name"))  # whose place a user's own file takes
 RESIDUAL_MODELS = ("resnet18_cifar", "resnet18", "resnet20", "resnet_8x8")
 
 
 def impossible_combinations(config: Config) -> Iterator[Problem]:
     """Yield (dotted key, reason with the nearest valid value) for each impossible combination."""
+    yield from _own(config)
     yield from _data(config)
     yield from _hardware(config)
     yield from _training(config)
@@ -29,6 +31,27 @@ def impossible_combinations(config: Config) -> Iterator[Problem]:
 def has_residual_blocks(config: Config) -> bool:
     """Return whether the configured network has residual blocks."""
     return config.model.name in RESIDUAL_MODELS
+
+
+def _own(config: Config) -> Iterator[Problem]:
+    own = config.own
+    for place, key in OWN_KEYS:
+        given = getattr(getattr(config, place), key)
+        if own and given != "own":
+            yield f"{place}.{key}", f"own.file takes the place of {given}; leave one of them out"
+        if not own and given == "own":
+            yield f"{place}.{key}", "there is no own.file; name the file, or a built-in one here"
+    if own is None:
+        return
+    if not Path(own.file).is_file():
+        yield "own.file", f"there is no file {own.file}; it lies beside the configuration"
+    if config.data.loader == "resident":
+        yield "data.loader", "your own dataset is loaded as it loads; set it to dataloader"
+    if config.data.augment:
+        yield "data.augment", "your own dataset augments its samples itself; set it to false"
+    for name, section in config.sections():
+        if section.built_in:
+            yield name, f"{section.built_in}, which own.file is not; set it to null"
 
 
 def _data(config: Config) -> Iterator[Problem]:

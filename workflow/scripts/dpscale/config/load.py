@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_args
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from dpscale.config.checks import impossible_combinations
+from dpscale.config.checks import OWN_KEYS, impossible_combinations
 from dpscale.config.root import Config
 
 Model = TypeVar("Model", bound=Config)
@@ -32,22 +32,35 @@ def read_config(path: Path, model: type[Model]) -> Model:
         raise ConfigError(f"{path}: is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(raw, Mapping):
         raise ConfigError(f"{path}: holds no keys; see config/config.yaml for an example")
-    return load_config(raw, model)
+    return load_config(raw, model, folder=path.parent)
 
 
-def load_config(raw: Mapping[str, Any], model: type[Model]) -> Model:
+def load_config(raw: Mapping[str, Any], model: type[Model], *, folder: Path = Path()) -> Model:
     """The typed configuration of a mapping, checked field by field and across sections.
 
-    Raises ConfigError whose lines name the dotted key, its value and the nearest valid one.
+    folder: that of the configuration, beside which a user's own file lies. Raises ConfigError
+    whose lines name the dotted key, its value and the nearest valid one.
     """
     try:
         # JSON in strict mode: lists become tuples, and nothing else changes its type.
-        config = model.model_validate_json(json.dumps(dict(raw), default=str))
+        config = model.model_validate_json(json.dumps(_with_own(raw, folder), default=str))
     except ValidationError as error:
         raise ConfigError("\n".join(_lines(error, raw, model))) from None
     if problems := list(impossible_combinations(config)):
         raise ConfigError("\n".join(f"config: {key}: {reason}" for key, reason in problems))
     return config
+
+
+def _with_own(raw: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The mapping with a user's own file in the places of network and dataset that it takes."""
+    own, given = raw.get("own"), dict(raw)
+    if not isinstance(own, Mapping) or not isinstance(own.get("file"), str):
+        return given
+    given["own"] = {**own, "file": str((folder / Path(own["file"]).expanduser()).resolve())}
+    for section, key in OWN_KEYS:
+        if isinstance(held := given.get(section, {}), Mapping):
+            given[section] = {key: "own", **held}
+    return given
 
 
 def _lines(error: ValidationError, raw: Mapping[str, Any], model: type[Config]) -> Iterator[str]:

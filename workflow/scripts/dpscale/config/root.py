@@ -10,6 +10,7 @@ from dpscale.config.sections import (
     DataConfig,
     HardwareConfig,
     ModelConfig,
+    OwnConfig,
     PositiveFloat,
     PositiveInt,
     ReportConfig,
@@ -34,6 +35,9 @@ class Config(Section):
     hardware: HardwareConfig = Field(HardwareConfig(), description="Devices of the workers.")
     data: DataConfig = Field(DataConfig(), description="Dataset and loading.")
     model: ModelConfig = Field(ModelConfig(), description="Network.")
+    own: OwnConfig | None = Field(
+        None, description="A training of your own: network, dataset, loss; null: built-in ones."
+    )
     training: TrainingConfig = Field(TrainingConfig(), description="Optimiser and precision.")
     launches: Annotated[int, Field(ge=3)] = Field(
         5,
@@ -76,6 +80,7 @@ class StudySection(Section):
     """A section that plans runs, and what it asks of the rest of the configuration."""
 
     of_accuracy: ClassVar[bool] = False  # synthetic images have no meaning to be learnt
+    built_in: ClassVar[str] = ""  # why it cannot train a user's own network
 
     def worker_counts(self) -> Iterator[tuple[str, int]]:
         """Yield (field, workers) for each number of workers that runs are planned with."""

@@ -7,10 +7,10 @@ the configuration it was planned from.
 import os
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 DatasetName = Literal[
-    "digits", "cifar10", "cifar100", "mnist", "fashion_mnist", "image_folder", "synthetic"
+    "digits", "cifar10", "cifar100", "mnist", "fashion_mnist", "image_folder", "synthetic", "own"
 ]
 ModelName = Literal[
     "resnet18_cifar",
@@ -20,6 +20,7 @@ ModelName = Literal[
     "mlp",
     "softmax",
     "mnist_cnn",
+    "own",
 ]
 
 PositiveInt = Annotated[int, Field(ge=1)]
@@ -83,7 +84,9 @@ class DataConfig(Section):
     def _expanded(cls, value: str) -> str:
         return os.path.expanduser(value)
 
-    dataset: DatasetName = Field("digits", description="Name of the dataset.")
+    dataset: DatasetName = Field(
+        "digits", description="Name of the dataset; own: that of own.file."
+    )
     root: Annotated[str, Field(pattern=r"^[^{}<>\n]+$")] = Field(
         "data", description="Folder that holds the datasets; no braces and no < or > in its name."
     )
@@ -119,9 +122,21 @@ class DataConfig(Section):
 class ModelConfig(Section):
     """The network."""
 
-    name: ModelName = Field("resnet_8x8", description="Name of the network.")
+    name: ModelName = Field("resnet_8x8", description="Name of the network; own: that of own.file.")
     zero_gamma: bool = Field(
         False, description="Start the last batch-norm gain of each residual block at zero."
+    )
+
+
+class OwnConfig(Section):
+    """A training of the user's, in place of the built-in networks and datasets."""
+
+    file: str = Field(
+        description="Python file with model, dataset and perhaps loss, correct, optimizer; beside "
+        "the configuration, or an absolute path."
+    )
+    arguments: dict[str, JsonValue] = Field(
+        {}, description="Passed to each function of the file that names them."
     )
 
 

@@ -22,7 +22,7 @@ def check_spec(config: Config, plan: Mapping[str, Spec]) -> Spec:
     )  # fmt: skip
     return build_spec(
         config, LINK, run=RUN, study=RUN, workers=widest.workers, nodes=widest.nodes,
-        per_worker_batch=1, data=data, model=ModelConfig(name="softmax"),
+        per_worker_batch=1, data=data, model=ModelConfig(name="softmax"), own=None,
         messages=Messages(bytes=(MESSAGE_BYTES,), repeats=5, budget_s=5.0),
     )  # fmt: skip
 

@@ -1,7 +1,10 @@
 """One run as a value: everything that is needed to start it, and to replay it by hand."""
 
+import hashlib
 import json
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import Field, field_validator
@@ -11,6 +14,7 @@ from dpscale.config.sections import (
     DataConfig,
     HardwareConfig,
     ModelConfig,
+    OwnConfig,
     PositiveInt,
     ScheduleConfig,
     Section,
@@ -87,6 +91,12 @@ class Messages(Section):
     budget_s: float = Field(description="No further repeat after this time, 5 at least.")
 
 
+class OwnFile(OwnConfig):
+    """A user's file as it was when the run was planned."""
+
+    digest: str = Field(description="SHA-256 of its content: an edit makes the run stale.")
+
+
 class Spec(Section):
     """One run. `per_worker_batch` is null until the largest batch that fits is known."""
 
@@ -107,6 +117,7 @@ class Spec(Section):
     data: DataConfig
     model: ModelConfig
     training: TrainingConfig
+    own: OwnFile | None = None
     timing: Timing | None = None
     steady_steps: PositiveInt | None = None
     messages: Messages | None = None
@@ -143,9 +154,25 @@ def build_spec(config: Config, kind: Kind, **fields: Any) -> Spec:
         "nodes": -(-fields["workers"] // (config.hardware.workers_per_node or fields["workers"])),
         "data": config.data,
         "model": config.model,
+        "own": own_file(config),
         "training": timing_only(config.training) if kind.timed else config.training,
     }
     return Spec(**{**shared, "kind": kind.name, "version": kind.version, **fields})
+
+
+def own_file(config: Config) -> OwnFile | None:
+    """Return the configuration's file as it is now; None where it trains what is built in."""
+    if config.own is None:
+        return None
+    return _digested(config.own.model_dump_json(), Path(config.own.file).stat().st_mtime_ns)
+
+
+@cache
+def _digested(own: str, _changed_ns: int) -> OwnFile:
+    """Read once for all runs of a plan."""
+    given = OwnConfig.model_validate_json(own)
+    digest = hashlib.sha256(Path(given.file).read_bytes()).hexdigest()
+    return OwnFile(**dict(given), digest=digest)
 
 
 def launches(config: Config, spec: Spec) -> Iterator[Spec]:

@@ -34,6 +34,9 @@ class Record(BaseModel):
     )
     train_samples: int | None = None
     test_samples: int | None = None
+    task: dict[str, str] = Field(
+        {}, description="Of a user's own file: model, dataset, optimizer and sample, by name."
+    )
     parameters: int | None = Field(None, description="Trainable parameters X.")
     payload_bytes: int | None = Field(None, description="Bytes of one gradient S.")
     buffer_bytes: int | None = Field(None, description="Bytes of the buffers that DDP sends.")

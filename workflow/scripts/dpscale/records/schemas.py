@@ -25,7 +25,8 @@ SCHEMAS: dict[str, dict[str, str]] = {
     | typed("startup_s", FLOAT)
     | typed("expected", TEXT)
     | typed("warmup", TEXT)
-    | typed("zero_gamma", BOOL),
+    | typed("zero_gamma", BOOL)
+    | typed("sample", TEXT),
     "steps": typed("run", TEXT)
     | typed("seed", INT)
     | typed("arm", TEXT)

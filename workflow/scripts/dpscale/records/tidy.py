@@ -86,6 +86,7 @@ def _planned_columns(
         "optimizer": training["optimizer"],
         "loader": spec["data"]["loader"],
         "repeated_data": spec["data"]["repeats"] > 1,
+        "sample": "sample" if spec.get("own") else "image",
         "warmup": training["schedule"]["warmup"],
         "zero_gamma": spec["model"]["zero_gamma"],
         **{name: value for name, value in (spec["protocol"] or {}).items() if name in schema},
@@ -105,6 +106,7 @@ def _measured_columns(record: Record) -> dict[str, Any]:
         "nodes": record.nodes or record.spec["nodes"],
         **{key: machine[key] for key in ("device", "fingerprint", "host", "commit")},
         "versions": ", ".join([f"Python {machine['python']}", *versions]),
+        **record.task,
     }
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from dpscale.reporting import texts, words
@@ -13,6 +13,9 @@ from dpscale.reporting.inputs import Inputs, Row, unit_of
 Said = Mapping[Any, str] | Callable[[Row], object]
 Head = str | tuple[str, str | Said]
 NODES = Column(key="nodes", title="Nodes", unit="setting")
+
+
+NOT_COUNTED = "accuracy: the training counts no right answers; give own.file a function correct"
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Question:
     paragraphs, tables and figures.
 
     facts: finds what there is to say; formula: TeX; subject: of the summary, and effect: what it
-    may say of it.
+    may say of it; of_accuracy: without right answers to count there is nothing to conclude.
     """
 
     id: str
@@ -56,10 +59,17 @@ class Question:
     references: Sequence[str] = ()
     subject: str = ""
     effect: Callable[[Inputs, Mapping[str, Value]], Effect | None] | None = None
+    of_accuracy: bool = False
 
     def __call__(self, inputs: Inputs) -> Answer:
         """Return the answer that the tables give."""
-        return self.worded(self.facts(inputs))
+        return self.worded(self.found(inputs))
+
+    def found(self, inputs: Inputs) -> Facts:
+        """Return the facts with what any template may have to know of what was trained."""
+        found, task = self.facts(inputs), _task_of(inputs)
+        missing = found.missing or [NOT_COUNTED] * (self.of_accuracy and not task["accuracies"])
+        return replace(found, missing=missing, said=found.said | task)
 
     def finding(self, facts: Facts, effect: Effect) -> str:
         """Return what the summary says of an effect, its numbers with their runs."""
@@ -88,6 +98,20 @@ class Question:
             references=[*self.references, *facts.references],
             **found,
         )
+
+
+def _task_of(inputs: Inputs) -> dict[str, Any]:
+    """What was trained.
+
+    sample: the word for one; accuracies: whether right answers were counted, as far as is known.
+    """
+    # Of a run without a record the word is not known: "sample".
+    words = {row.get("sample") or "image" for row in inputs.tidy_rows("runs")} - {"sample"}
+    epochs = [row for row in inputs.tidy_rows("epochs") if row["train_loss"] is not None]
+    return {
+        "sample": words.pop() if len(words) == 1 else "sample",
+        "accuracies": not epochs or any(row["train_accuracy_frac"] is not None for row in epochs),
+    }
 
 
 def withheld(answer: Answer, study: str = "") -> Answer:

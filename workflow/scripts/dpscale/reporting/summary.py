@@ -63,7 +63,7 @@ def _of_subject(
     ]
     if decided:
         _, name, effect = max(decided, key=lambda one: one[:2])
-        text = questions[name].finding(questions[name].facts(inputs), effect)
+        text = questions[name].finding(questions[name].found(inputs), effect)
         return Highlight(name, texts.plain(text), texts.printed(text))
     if given:
         # One that might have had an effect says most of the subject.

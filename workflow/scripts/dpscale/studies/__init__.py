@@ -58,9 +58,9 @@ def config_model() -> type[Config]:
     return create_model("Config", __base__=Config, **_parts("config", "SECTIONS"))
 
 
-def load_config(raw: Mapping[str, Any]) -> Config:
+def load_config(raw: Mapping[str, Any], *, folder: Path = Path()) -> Config:
     """Return the configuration of a mapping; see `config.load`."""
-    return load(raw, config_model())
+    return load(raw, config_model(), folder=folder)
 
 
 def read_config(path: Path) -> Config:

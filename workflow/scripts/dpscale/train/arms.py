@@ -14,7 +14,7 @@ from torch import Tensor
 
 from dpscale.plan import Spec
 from dpscale.train.clock import COLUMNS, Clock, make_clock
-from dpscale.train.data import Batch, Dataset
+from dpscale.train.data import Batch, Task
 from dpscale.train.link import allreduce_all, make_buffers
 from dpscale.train.loop import Epoch, train_epoch
 from dpscale.train.sync import HOOKS, AllReduce, Silent, Solo, Sync
@@ -106,7 +106,7 @@ class Arms:
 
 
 def build_arms(
-    spec: Spec, dataset: Dataset, place: Place, *, ready: Ready,
+    spec: Spec, task: Task, place: Place, *, ready: Ready,
     loaded: Callable[[], Iterable[Batch]] | None,
 ) -> Arms:  # fmt: skip
     """The spec's arms, `buckets` left out, which needs steps before it.
@@ -125,7 +125,7 @@ def build_arms(
             if isinstance(sync, Silent):
                 arms.silent = sync
             arms.replicas[key] = build_replica(
-                spec, dataset, place, seed=spec.seeds[0], steps_per_epoch=len(ready), sync=sync
+                spec, task, place, seed=spec.seeds[0], steps_per_epoch=len(ready), sync=sync
             )
         replica = arms.replicas[key]
         if name in ("with_loading", "without_loading", "ddp_of_one"):

@@ -14,19 +14,20 @@ import torch.distributed as dist
 
 OUTSIDE = "outside"  # phase of what the observer itself and the bookkeeping send
 _HOOK_ID = 1
-# Bucket layout is agreed on in int32; counters of batch norm are int64, statistics float.
+# Bucket layout, and which parameters a step used, are agreed on in int32; counters of batch norm
+# are int64, statistics float.
 _LAYOUT_DTYPE = "int32"
 
 
 def purpose(operation: str, dtype: str, phase: str) -> str:
     """What DDP sends a collective for, from its kind, its type and when it is sent."""
     if operation == "allreduce":
-        return "gradient bucket"
+        return "used parameters" if dtype == _LAYOUT_DTYPE else "gradient bucket"
     if phase == "construction":
         if operation == "broadcast" and dtype.startswith(("float", "bfloat")):
             return "parameters and buffers at construction"
         return "shape check" if operation == "allgather" else "shapes and counters at construction"
-    return "bucket rebuild" if dtype == _LAYOUT_DTYPE else "buffers"
+    return "bucket rebuild" if dtype == _LAYOUT_DTYPE and phase != "steady" else "buffers"
 
 
 def unobservable() -> str | None:

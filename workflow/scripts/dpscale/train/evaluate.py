@@ -1,30 +1,35 @@
 """Accuracy and loss of a model on a split it does not train on."""
 
+from collections.abc import Sized
+
 import torch
 from torch import nn
-from torch.nn.functional import cross_entropy
 
-from dpscale.train.data import Dataset, Split, evaluation_batches
+from dpscale.train.data import Task, evaluation_batches, samples_of
 
 EVALUATION_BATCH = 512
 
 
 @torch.no_grad()
 def evaluate(
-    model: nn.Module, split: Split, dataset: Dataset, device: torch.device
-) -> tuple[float, float] | tuple[None, None]:
+    model: nn.Module, split: Sized, task: Task, device: torch.device, *, batch: int | None = None
+) -> tuple[float | None, float | None]:
     """(mean loss, accuracy as a fraction) over all samples of a split; None each of an empty one.
 
-    The model is in evaluation mode meanwhile: batch norm uses its running statistics.
+    The accuracy of a task without right answers is None too. batch: samples at a time; of built-in
+    images EVALUATION_BATCH. The model is in evaluation mode meanwhile: batch norm uses its running
+    statistics.
     """
     if len(split) == 0:
         return None, None
     was_training = model.training
     model.eval()
-    loss, correct = 0.0, 0
-    for images, labels in evaluation_batches(split, dataset, EVALUATION_BATCH, device):
-        logits = model(images)
-        loss += cross_entropy(logits, labels, reduction="sum").item()
-        correct += int((logits.argmax(1) == labels).sum())
+    loss, right, counted = 0.0, 0.0, 0.0
+    for inputs, targets in evaluation_batches(split, task, batch or EVALUATION_BATCH, device):
+        outputs = model(inputs)
+        loss += task.loss(outputs, targets).item() * samples_of((inputs, targets))
+        if task.counts_correct:
+            found, of = task.correct(outputs, targets)
+            right, counted = right + float(found), counted + float(of)
     model.train(was_training)
-    return loss / len(split), correct / len(split)
+    return loss / len(split), right / counted if counted else None

@@ -20,7 +20,7 @@ from dpscale.plan.spec import Messages
 from dpscale.processes import interface_address
 from dpscale.train.clock import make_clock
 from dpscale.train.counted import sent_between, sent_bytes
-from dpscale.train.data import Dataset
+from dpscale.train.data import Task
 from dpscale.train.measurement import Measurement
 from dpscale.train.network import network_on_paper, payload_bytes
 from dpscale.train.progress import Meter
@@ -137,14 +137,14 @@ def tcp_rate(payload: int, place: Place) -> float | None:
         return ring.bytes / statistics.median(ring.seconds() for _ in range(FEWEST_REPEATS))
 
 
-def measure_link(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
+def measure_link(spec: Spec, task: Task, place: Place) -> Measurement:
     """Times all-reduces of several sizes and, with gloo, raw TCP, interleaved in random order.
 
     The rows of `messages`: operation, bytes, repeat, seconds (of the slowest worker).
     """
     messages = spec.messages
     assert messages is not None
-    sizes = list(messages.bytes) or message_bytes(payload_bytes(network_on_paper(spec, dataset)))
+    sizes = list(messages.bytes) or message_bytes(payload_bytes(network_on_paper(spec, task)))
     operations: dict[tuple[str, int], Callable[[], float]] = {}
     for size in sizes:
         buffers = make_buffers([size], place.device)

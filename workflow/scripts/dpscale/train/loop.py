@@ -10,10 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy
 
 from dpscale.train.clock import Clock, phase_columns
-from dpscale.train.data import Batch
+from dpscale.train.data import Batch, samples_of
 from dpscale.train.worker import Replica
 
 
@@ -24,7 +23,7 @@ class Epoch:
     seconds: dict[str, np.ndarray]  # clock.COLUMNS, each of shape (steps,)
     losses: np.ndarray  # mean loss of each step, shape (steps,)
     samples: np.ndarray  # of this worker in each step, shape (steps,)
-    correct: int | None  # right predictions before each update; None where not counted
+    correct: tuple[float, float] | None  # right answers before each update, of so many counted
 
 
 def train_epoch(
@@ -41,6 +40,7 @@ def train_epoch(
     """
     # Looked up once: at a step of 100 us everything that stands between two operators counts.
     model, optimizer, scheduler = replica.model, replica.optimizer, replica.scheduler
+    task, count_correct = replica.task, count_correct and replica.task.counts_correct
     precision, copied, mark = replica.precision(), replica.copied, clock.mark
     losses = [] if losses is None else losses
     samples, correct = [], []
@@ -49,15 +49,15 @@ def train_epoch(
     clock.start()
     while (batch := next(supply, None)) is not None:
         mark()  # load
-        images, labels = copied(batch)
+        inputs, targets = copied(batch)
         mark()  # copy
         replica.begin_step()
         optimizer.zero_grad(set_to_none=True)
         with precision:
-            logits = model(images)
-            # Outside the compiled network: the next replay of its graph overwrites the logits,
+            outputs = model(inputs)
+            # Outside the compiled network: the next replay of its graph overwrites the outputs,
             # but not the loss, which is read after the epoch.
-            loss = cross_entropy(logits, labels)
+            loss = task.loss(outputs, targets)
         mark()  # forward
         loss.backward()
         mark()  # backward, with the all-reduce that it hides
@@ -65,14 +65,20 @@ def train_epoch(
         if scheduler is not None:
             scheduler.step()
         if count_correct:
-            correct.append((logits.detach().argmax(1) == labels).sum())
+            with torch.no_grad():
+                correct.append(task.correct(outputs, targets))
         mark()  # update
         losses.append(loss.detach())
-        samples.append(labels.size(0))
+        samples.append(samples_of(batch))
     seconds = phase_columns(clock.intervals())
     return Epoch(
         seconds,
         torch.stack(losses).float().cpu().numpy() if losses else np.empty(0, np.float32),
         np.array(samples),
-        int(torch.stack(correct).sum()) if correct else None,
+        (_total(one for one, _ in correct), _total(of for _, of in correct)) if correct else None,
     )
+
+
+def _total(counts: Iterable[Tensor | float]) -> float:
+    """The sum of some counts, of which those on a device are fetched once."""
+    return float(torch.stack([torch.as_tensor(count).double() for count in counts]).sum())

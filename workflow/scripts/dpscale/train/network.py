@@ -1,34 +1,28 @@
-"""A run's network: the spec's model in the shape that its dataset asks for."""
+"""A run's network, and the bytes of its gradient."""
 
 import torch
 from torch import nn
 
 from dpscale.plan import Spec
-from dpscale.train.data import Dataset
-from dpscale.train.models import build_model
+from dpscale.train.data import Task
 
 
-def seeded_network(spec: Spec, dataset: Dataset, seed: int) -> nn.Module:
+def seeded_network(spec: Spec, task: Task, seed: int) -> nn.Module:
     """The network on the CPU, with initial values that depend on the seed alone.
 
     Seeds torch's global generator.
     """
     torch.manual_seed(seed)
-    return _network(spec, dataset)
+    return task.network(spec.model)
 
 
-def network_on_paper(spec: Spec, dataset: Dataset) -> nn.Module:
-    """The network without memory for its values: shapes and sizes (torch's meta device)."""
-    with torch.device("meta"):
-        return _network(spec, dataset)
+def network_on_paper(spec: Spec, task: Task) -> nn.Module:
+    """The network for its shapes and sizes, without memory for its values (torch's meta device).
 
-
-def _network(spec: Spec, dataset: Dataset) -> nn.Module:
-    channels, height, _ = dataset.image_shape
-    return build_model(
-        spec.model.name, in_channels=channels, classes=dataset.classes, image_size=height,
-        zero_gamma=spec.model.zero_gamma,
-    )  # fmt: skip
+    A user's own, which may compute with the values that it begins with, has memory.
+    """
+    with torch.device("cpu" if spec.own else "meta"):
+        return task.network(spec.model)
 
 
 def payload_bytes(network: nn.Module) -> int:

@@ -14,7 +14,7 @@ from dpscale.plan import Spec
 from dpscale.processes import node_name
 from dpscale.provenance import now, provenance
 from dpscale.records import Record, write_record, write_steps
-from dpscale.train.data import BatchExceedsDatasetError, Dataset, load_dataset
+from dpscale.train.data import BatchExceedsDatasetError, Task, load_task
 from dpscale.train.device import (
     available_devices,
     device_model,
@@ -27,7 +27,7 @@ from dpscale.train.memory import is_out_of_memory, memory_budget, run_in_child
 from dpscale.train.network import network_on_paper, payload_bytes
 from dpscale.train.worker import Place, join_workers
 
-Measure = Callable[[Spec, Dataset, Place], Measurement]
+Measure = Callable[[Spec, Task, Place], Measurement]
 CRASHES_OF_MEMORY = ("SIGSEGV", "SIGABRT", "SIGBUS")
 STEP_COLUMNS = ("seed", "arm", "repeat", "epoch", "rank", "step", "samples", "step_s", "loss")
 
@@ -51,7 +51,7 @@ def run(spec: Spec, measure: str, *, record: Path, steps: Path) -> None:
     elif crash := run_in_child(lambda: _run(spec, measure, frame)):
         if crash not in CRASHES_OF_MEMORY:
             raise RuntimeError(f"ended by {crash}")
-        frame.describe(load_dataset(spec.data), Place(0, 1, 1, torch.device("cpu")))
+        frame.describe(load_task(spec), Place(0, 1, 1, torch.device("cpu")))
         message = (
             f"batch {spec.per_worker_batch}: {crash} within the memory budget: a library under "
             "torch did not check an allocation"
@@ -61,9 +61,9 @@ def run(spec: Spec, measure: str, *, record: Path, steps: Path) -> None:
 
 def _run(spec: Spec, measure: str, frame: "_Frame") -> None:
     with join_workers(spec) as place:
-        dataset = load_dataset(spec.data)
-        frame.describe(dataset, place)
-        outcome, writes = _measure(spec, resolve_name(measure), dataset, place, frame)
+        task = load_task(spec)
+        frame.describe(task, place)
+        outcome, writes = _measure(spec, resolve_name(measure), task, place, frame)
         if writes:
             _write(frame, outcome)
         if outcome.status == "out_of_memory" and spec.workers > 1:
@@ -81,7 +81,7 @@ def _write(frame: "_Frame", outcome: Measurement) -> None:
 
 
 def _measure(
-    spec: Spec, measure: Measure, dataset: Dataset, place: Place, frame: "_Frame"
+    spec: Spec, measure: Measure, task: Task, place: Place, frame: "_Frame"
 ) -> tuple[Measurement, bool]:
     """The outcome of the measurement, and whether this worker is the one to write it.
 
@@ -89,7 +89,7 @@ def _measure(
     """
     try:
         with memory_budget(spec.memory_budget_bytes):
-            return measure(spec, dataset, place), place.leads
+            return measure(spec, task, place), place.leads
     except BatchExceedsDatasetError as error:
         return Measurement(status="exceeds_dataset", message=str(error)), place.leads
     except Exception as error:
@@ -136,9 +136,9 @@ class _Frame:
         self._started_at, self._start = now(), time.perf_counter()
         self._fields: dict[str, Any] = {}
 
-    def describe(self, dataset: Dataset, place: Place) -> None:
+    def describe(self, task: Task, place: Place) -> None:
         """Notes the sizes of dataset and model, and how the workers share the devices."""
-        model, hardware = network_on_paper(self._spec, dataset), self._spec.hardware
+        model, hardware = network_on_paper(self._spec, task), self._spec.hardware
         own = ((machine_id(), visible_units(hardware)), node_name())
         seen, names = zip(*place.share(own), strict=True)
         units_per_device = 1 if hardware.device == "cuda" else hardware.threads_per_worker
@@ -149,8 +149,9 @@ class _Frame:
             "oversubscribed": workers > devices,
             "workers_per_machine": workers,
             "devices_per_machine": devices,
-            "train_samples": len(dataset.train),
-            "test_samples": len(dataset.test),
+            "task": task.described(),
+            "train_samples": len(task.train),
+            "test_samples": len(task.test),
             "parameters": sum(p.nelement() for p in model.parameters() if p.requires_grad),
             "payload_bytes": payload_bytes(model),
             "buffer_bytes": sum(b.nelement() * b.element_size() for b in model.buffers()),

@@ -15,6 +15,8 @@ from torch.distributed.algorithms.ddp_comm_hooks import debugging_hooks, default
 from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as powersgd
 from torch.nn.parallel import DistributedDataParallel
 
+from dpscale.train.data import Task
+
 # PowerSGD reduces plainly until the buckets are rebuilt: its state belongs to buckets.
 POWERSGD_START = 5
 Hook = Callable[[Any, Any], Any]  # state, torch.distributed.GradBucket -> Future[Tensor]
@@ -23,14 +25,14 @@ Hook = Callable[[Any, Any], Any]  # state, torch.distributed.GradBucket -> Futur
 class Sync(Protocol):
     """A way to keep replicas together."""
 
-    def wrap(self, module: nn.Module, device: torch.device) -> nn.Module:
-        """The module to train, which exchanges what has to be exchanged."""
+    def wrap(self, module: nn.Module, device: torch.device, task: Task | None = None) -> nn.Module:
+        """The module to train on the task, which exchanges what has to be exchanged."""
 
 
 class Solo:
     """One worker: nothing to agree on, and no wrapper in the way."""
 
-    def wrap(self, module: nn.Module, device: torch.device) -> nn.Module:
+    def wrap(self, module: nn.Module, device: torch.device, task: Task | None = None) -> nn.Module:
         """The module itself."""
         return module
 
@@ -45,12 +47,16 @@ class AllReduce:
     def __init__(self, *, broadcast_buffers: bool = True, hook: Hook | None = None) -> None:
         self.broadcast_buffers, self.hook = broadcast_buffers, hook
 
-    def wrap(self, module: nn.Module, device: torch.device) -> nn.Module:
+    def wrap(self, module: nn.Module, device: torch.device, task: Task | None = None) -> nn.Module:
         """The module in DistributedDataParallel, with its hook registered."""
         # torch 2.14 renamed the argument; older versions know the old name alone.
         known = inspect.signature(DistributedDataParallel.__init__).parameters
         name = "forward_sync_buffers" if "forward_sync_buffers" in known else "broadcast_buffers"
-        options: dict[str, Any] = {name: self.broadcast_buffers}
+        options: dict[str, Any] = {
+            name: self.broadcast_buffers,
+            # Else it would wait for their gradients for ever.
+            "find_unused_parameters": task is not None and task.find_unused_parameters,
+        }  # fmt: skip
         if device.type == "cuda":
             options["device_ids"] = [device.index]
         model = DistributedDataParallel(module, **options)
@@ -91,6 +97,6 @@ class Scatter:
     def __init__(self, devices: int) -> None:
         self.devices = devices
 
-    def wrap(self, module: nn.Module, device: torch.device) -> nn.Module:
+    def wrap(self, module: nn.Module, device: torch.device, task: Task | None = None) -> nn.Module:
         """The module in DataParallel over the first devices."""
         return nn.DataParallel(module, device_ids=list(range(self.devices)))

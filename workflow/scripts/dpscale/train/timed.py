@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from dpscale.plan import Spec
 from dpscale.plan.spec import Timing
@@ -16,7 +18,7 @@ from dpscale.train.arms import Arms, Ready, build_arms
 from dpscale.train.clock import PHASES, make_clock
 from dpscale.train.collectives import Observer
 from dpscale.train.counted import count_steps
-from dpscale.train.data import Batch, Dataset
+from dpscale.train.data import Batch, Task
 from dpscale.train.device import Utilisation
 from dpscale.train.loop import Epoch, train_epoch
 from dpscale.train.measurement import Measurement, StepLog, gather_steps, mean_of_known
@@ -38,7 +40,7 @@ COUNTED_ARMS = ("without_loading", "reference", "noop_hook", *HOOKS)
 Rows = list[dict[str, Any]]
 
 
-def measure_timed(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
+def measure_timed(spec: Spec, task: Task, place: Place) -> Measurement:
     """Times the spec's arms after a warm-up that is not recorded.
 
     A repeat of an arm with or without loading is as many epochs of full batches as reach
@@ -49,8 +51,8 @@ def measure_timed(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
     timing = spec.timing
     assert timing is not None
     memory = PeakMemory(place.device)
-    ready = ready_batches(spec, dataset, place)
-    arms = build_arms(spec, dataset, place, ready=ready, loaded=_loaded(spec, dataset, place))
+    ready = ready_batches(spec, task, place)
+    arms = build_arms(spec, task, place, ready=ready, loaded=_loaded(spec, task, place))
     _warm_up(arms, ready, timing, place)
     buckets = bucket_rows(arms.replicas["noop_hook"], arms.silent, ready) if arms.silent else []
     if "buckets" in timing.arms:
@@ -160,29 +162,29 @@ def _warm_up(arms: Arms, ready: Ready, timing: Timing, place: Place) -> None:
         train_epoch(replica, ready.of(max(timing.warmup_steps, least)), clock)
 
 
-def _loaded(spec: Spec, dataset: Dataset, place: Place) -> Callable[[], Iterable[Batch]] | None:
+def _loaded(spec: Spec, task: Task, place: Place) -> Callable[[], Iterable[Batch]] | None:
     """Gives an epoch with loading at each call; None where no arm asks for it.
 
     A resident split would count as memory of training.
     """
     if spec.timing is None or "with_loading" not in spec.timing.arms:
         return None
-    loader = build_spec_loader(spec, dataset, place, seed=spec.seeds[0])
+    loader = build_spec_loader(spec, task, place, seed=spec.seeds[0])
     numbers = itertools.count()
     return lambda: loader.batches(next(numbers))
 
 
-def ready_batches(spec: Spec, dataset: Dataset, place: Place) -> Ready:
+def ready_batches(spec: Spec, task: Task, place: Place) -> Ready:
     """This worker's epochs without loading: a few batches in host memory, in turn."""
     loader = build_spec_loader(
-        spec, dataset, place, seed=spec.seeds[0], loader="resident", device=torch.device("cpu")
+        spec, task, place, seed=spec.seeds[0], loader="resident", device=torch.device("cpu")
     )
-    first = next(loader.batches(0))
-    size = first[0].element_size() * first[0].nelement()
+    leaves = tree_leaves(next(loader.batches(0)))
+    size = sum(leaf.nbytes for leaf in leaves if isinstance(leaf, Tensor))
     count = max(1, min(READY_BATCHES, READY_BYTES // size, len(loader)))
     batches = list(itertools.islice(loader.batches(0), count))
     if place.device.type == "cuda":
-        batches = [(images.pin_memory(), labels.pin_memory()) for images, labels in batches]
+        batches = tree_map_only(Tensor, Tensor.pin_memory, batches)
     most = spec.timing.max_steps if spec.timing else None
     return Ready(batches, min(len(loader), most or len(loader)))
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from dpscale.plan import Spec
 from dpscale.processes import age_s
 from dpscale.train.clock import make_clock
-from dpscale.train.data import Dataset, Loader
+from dpscale.train.data import Loader, Task
 from dpscale.train.device import Utilisation
 from dpscale.train.evaluate import evaluate
 from dpscale.train.loop import Epoch, train_epoch
@@ -28,7 +28,7 @@ FIRST_INDICES = 8  # of a sample order, enough to see that two orders are one
 ORDERED_EPOCHS = 2
 
 
-def measure_trained(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
+def measure_trained(spec: Spec, task: Task, place: Place) -> Measurement:
     """Trains once a seed; a loss that is not finite ends that seed and makes it `diverged`."""
     log = StepLog(place.rank)
     rows: dict[str, list[dict[str, Any]]] = {"epochs": [], "replicas": [], "orders": []}
@@ -38,8 +38,8 @@ def measure_trained(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
     meter = Meter(spec.run, "epoch", epochs, parts=len(spec.seeds), shown=place.leads)
     for seed in spec.seeds:
         meter.begin(f"seed {seed}")
-        loader = build_spec_loader(spec, dataset, place, seed=seed)
-        replica = build_replica(spec, dataset, place, seed=seed, steps_per_epoch=len(loader))
+        loader = build_spec_loader(spec, task, place, seed=seed)
+        replica = build_replica(spec, task, place, seed=seed, steps_per_epoch=len(loader))
         clock, global_batch = make_clock(place.device), loader.batch * place.workers
         for number in range(1, epochs + 1):
             lr = replica.optimizer.param_groups[0]["lr"]
@@ -62,7 +62,7 @@ def measure_trained(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
                 rows["epochs"].append(row)
                 diverged.append(seed)
                 break
-            rows["epochs"].append(row | _evaluation(replica, dataset, place))
+            rows["epochs"].append(row | _evaluation(replica, spec, place))
             rows["replicas"] += _replica_rows(replica, key, rows["epochs"][-1], place)
             if number <= ORDERED_EPOCHS:
                 rows["orders"] += _order_rows(loader, key, place)
@@ -82,25 +82,29 @@ def measure_trained(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
 def _epoch_row(epoch: Epoch, wall_s: float, place: Place) -> dict[str, Any]:
     """Means over the samples of all workers; only rank 0's row is complete."""
     own = (
-        float((epoch.losses * epoch.samples).sum()), epoch.correct or 0, int(epoch.samples.sum()),
-        float(epoch.seconds["step_s"].sum()), wall_s,
+        float((epoch.losses * epoch.samples).sum()), int(epoch.samples.sum()),
+        *(epoch.correct or (0, 0)), float(epoch.seconds["step_s"].sum()), wall_s,
     )  # fmt: skip
-    loss, correct, samples, seconds, walls = np.array(place.gather(own) or [own]).T
+    loss, samples, right, counted, seconds, walls = np.array(place.gather(own) or [own]).T
     total = samples.sum()
     mean_loss = float(loss.sum() / total)
     return {
         "train_loss": mean_loss if np.isfinite(mean_loss) else None,
-        "train_accuracy_frac": float(correct.sum() / total),
+        "train_accuracy_frac": float(right.sum() / counted.sum()) if counted.sum() else None,
         "epoch_s": float(seconds.max()),
         "wall_s": float(walls.max()),
     }
 
 
-def _evaluation(replica: Replica, dataset: Dataset, place: Place) -> dict[str, Any]:
+def _evaluation(replica: Replica, spec: Spec, place: Place) -> dict[str, Any]:
     """Accuracies of this worker's replica; the time is that of the slowest worker."""
-    device, began_s = place.device, time.perf_counter()
-    _, validation_accuracy_frac = evaluate(replica.module, dataset.validation, dataset, device)
-    test_loss, test_accuracy_frac = evaluate(replica.module, dataset.test, dataset, device)
+    task, began_s = replica.task, time.perf_counter()
+    # Of a user's own task nobody knows how many more samples than a batch fit in memory.
+    batch = spec.per_worker_batch if spec.own else None
+    (_, validation_accuracy_frac), (test_loss, test_accuracy_frac) = (
+        evaluate(replica.module, split, task, place.device, batch=batch)
+        for split in (task.validation, task.test)
+    )
     own_s = time.perf_counter() - began_s
     return {
         "evaluation_s": max(place.gather(own_s) or [own_s]),
@@ -134,9 +138,13 @@ def flat_parameters(module: nn.Module) -> Tensor:
 
 
 def flat_running_statistics(module: nn.Module) -> Tensor:
-    """All floating-point buffers (running means and variances) as one vector; may be empty."""
+    """All floating-point buffers (running means and variances) as one vector; may be empty.
+
+    Entries that are not finite, such as those of a mask, are 0 in it.
+    """
     buffers = [b.detach().float().reshape(-1) for b in module.buffers() if b.is_floating_point()]
-    return torch.cat(buffers) if buffers else torch.empty(0)
+    together = torch.cat(buffers) if buffers else torch.empty(0)
+    return together.nan_to_num(0.0, 0.0, 0.0)
 
 
 def digest(vector: Tensor) -> str:
@@ -148,17 +156,22 @@ def compare_to_first(module: nn.Module, place: Place) -> dict[str, Any]:
     """This worker's parameters and running statistics against rank 0's.
 
     Returns the digests, `parameter_difference_max` (largest absolute difference) and
-    `buffer_difference_frac` (norm of the difference over the norm of rank 0's).
+    `buffer_difference_frac` (norm of the difference over the norm of rank 0's, null where that is
+    0 and the difference is not).
     """
     parameters, buffers = flat_parameters(module), flat_running_statistics(module)
     first_parameters, first_buffers = _of_rank_0(parameters, place), _of_rank_0(buffers, place)
-    norm = first_buffers.norm().item()
+    apart, norm = (buffers - first_buffers).norm().item(), first_buffers.norm().item()
     return {
         "rank": place.rank,
         "parameter_digest": digest(parameters),
         "parameter_difference_max": (parameters - first_parameters).abs().max().item(),
         "buffer_digest": digest(buffers),
-        "buffer_difference_frac": (buffers - first_buffers).norm().item() / norm if norm else None,
+        "buffer_difference_frac": apart / norm
+        if norm
+        else 0.0
+        if len(buffers) and not apart
+        else None,
     }
 
 

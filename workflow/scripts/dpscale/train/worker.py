@@ -10,14 +10,15 @@ from typing import Any, cast
 
 import torch
 import torch.distributed as dist
-from torch import nn
+from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
+from torch.utils._pytree import tree_map_only
 
 from dpscale.config.sections import HardwareConfig
 from dpscale.plan import Spec
 from dpscale.processes import node_name
-from dpscale.train.data import Batch, Dataset, Loader, build_loader
+from dpscale.train.data import Batch, Loader, Task, build_loader
 from dpscale.train.device import open_device, set_float32_precision, synchronise
 from dpscale.train.heartbeat import heartbeat
 from dpscale.train.network import seeded_network
@@ -119,6 +120,7 @@ class Replica:
     model: nn.Module
     optimizer: Optimizer
     scheduler: LRScheduler | None  # None: the rate never moves
+    task: Task
     channels_last: bool
     bf16: bool
     graphs: bool  # the network is replayed from CUDA graphs
@@ -131,14 +133,16 @@ class Replica:
 
     def copied(self, batch: Batch) -> Batch:
         """The batch on the replica's device and in its layout; itself where that is so already."""
-        images, labels = batch
+        inputs, targets = batch
         device = self.place.device
         if device.type == "cpu" and not self.channels_last:
             return batch
+        if not (isinstance(inputs, Tensor) and isinstance(targets, Tensor)):
+            return tree_map_only(Tensor, lambda one: one.to(device, non_blocking=True), batch)
         layout = torch.channels_last if self.channels_last else torch.preserve_format
         return (
-            images.to(device, non_blocking=True, memory_format=layout),
-            labels.to(device, non_blocking=True),
+            inputs.to(device, non_blocking=True, memory_format=layout),
+            targets.to(device, non_blocking=True),
         )
 
     def begin_step(self) -> None:
@@ -155,13 +159,13 @@ def join_group_of_one(spec: Spec) -> None:
 
 
 def build_spec_loader(
-    spec: Spec, dataset: Dataset, place: Place, *, seed: int, loader: str | None = None,
+    spec: Spec, task: Task, place: Place, *, seed: int, loader: str | None = None,
     device: torch.device | None = None,
 ) -> Loader:  # fmt: skip
     """The loader of this worker's share of the train split, as the spec has it but for these."""
     assert spec.per_worker_batch is not None
     return build_loader(
-        dataset.train, dataset, loader=loader or spec.data.loader, batch=spec.per_worker_batch,
+        task.train, task, loader=loader or spec.data.loader, batch=spec.per_worker_batch,
         workers=spec.workers, rank=place.rank, seed=seed, augment=spec.data.augment,
         device=device or place.device, loader_workers=spec.data.loader_workers,
         set_epoch=spec.set_epoch,
@@ -169,25 +173,27 @@ def build_spec_loader(
 
 
 def build_replica(
-    spec: Spec, dataset: Dataset, place: Place, *, seed: int, steps_per_epoch: int,
+    spec: Spec, task: Task, place: Place, *, seed: int, steps_per_epoch: int,
     sync: Sync | None = None,
 ) -> Replica:  # fmt: skip
-    """The spec's model with optimiser and schedule, wrapped by `sync` (default: the spec's way).
+    """The task's network with optimiser and schedule, wrapped by `sync` (default: the spec's way).
 
     The same seed gives every worker the same initial parameters.
     """
     training = spec.training
-    module = seeded_network(spec, dataset, seed).to(place.device)
+    module = seeded_network(spec, task, seed).to(place.device)
     if training.channels_last:
         module = module.to(memory_format=torch.channels_last)
     set_float32_precision(training)
-    optimizer = build_optimizer(module, training)
-    model = (sync or spec_sync(spec)).wrap(module, place.device)
+    trainable = [value for value in module.parameters() if value.requires_grad]
+    optimizer = task.optimizer(trainable, training.lr) or build_optimizer(module, training)
+    model = (sync or spec_sync(spec)).wrap(module, place.device, task)
     if training.compile:
         model = _compiled(model, module, training.compile_mode)
     return Replica(
         place, module, model, optimizer,
         scheduler=build_scheduler(optimizer, training, steps_per_epoch),
+        task=task,
         channels_last=training.channels_last,
         bf16=training.precision == "bf16",
         graphs=training.compile and training.compile_mode != "default",

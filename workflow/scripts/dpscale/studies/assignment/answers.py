@@ -353,6 +353,7 @@ QUESTIONS = [
     Question(
         "H5",
         facts_h5,
+        of_accuracy=True,
         formula=[
             r"B = N b, \qquad \eta_{\text{linear}} = N \eta_1, \qquad "
             r"\eta_{\text{square root}} = \sqrt{N} \, \eta_1, \qquad \eta_{\text{fixed}} = \eta_1"
@@ -362,6 +363,7 @@ QUESTIONS = [
     Question(
         "H6",
         facts_h6,
+        of_accuracy=True,
         formula=[
             r"N \le \left\lfloor \frac{D}{b \cdot \text{steps} / \text{epochs}} \right\rfloor"
         ],

@@ -63,7 +63,7 @@ def _name(kind: str, placement: Placement) -> str:
 def _of_study(config: Config, study: AssignmentConfig) -> tuple[Config, TrainingConfig]:
     """The configuration with the study's network, and its training but for rate and epochs."""
     model = config.model
-    if study.model is not None:
+    if study.model is not None and config.own is None:
         model = model.model_copy(update={"name": study.model, "zero_gamma": False})
     own = {"optimizer": study.optimizer, "weight_decay": 0.0}
     return config.model_copy(update={"model": model}), config.training.model_copy(update=own)

@@ -9,7 +9,7 @@ from typing import Any
 from dpscale.plan import Spec
 from dpscale.train.collectives import OUTSIDE, Observer, unobservable
 from dpscale.train.counted import count_steps
-from dpscale.train.data import Batch, Dataset, build_loader
+from dpscale.train.data import Batch, Task, build_loader
 from dpscale.train.measurement import Measurement
 from dpscale.train.progress import Meter
 from dpscale.train.worker import Place, build_replica
@@ -17,7 +17,7 @@ from dpscale.train.worker import Place, build_replica
 Rows = list[dict[str, Any]]
 
 
-def measure_ledger(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
+def measure_ledger(spec: Spec, task: Task, place: Place) -> Measurement:
     """Collectives and interface bytes of construction, first, rebuild and steady iterations.
 
     Unavailable where torch lets nobody see them. Raises RuntimeError when several workers trained
@@ -27,13 +27,13 @@ def measure_ledger(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
         return Measurement(status="unavailable", message=reason)
     assert spec.steady_steps is not None
     observer = Observer()
-    batch, steps_per_epoch = _batch(spec, dataset, place)
+    batch, steps_per_epoch = _batch(spec, task, place)
     phases = [("first", 1), ("rebuild", 1), ("steady", spec.steady_steps)]
     meter = Meter(spec.run, "phase", len(phases) + 1, shown=place.leads)
     wire: Rows = []
     with observer.watching():
         observer.start("construction")
-        replica = build_replica(spec, dataset, place, seed=0, steps_per_epoch=steps_per_epoch)
+        replica = build_replica(spec, task, place, seed=0, steps_per_epoch=steps_per_epoch)
         observer.start(OUTSIDE)
         meter.step(note="construction")
         done = 0
@@ -45,12 +45,12 @@ def measure_ledger(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
     return Measurement(fields={"collectives": observer.rows, "wire": wire})
 
 
-def _batch(spec: Spec, dataset: Dataset, place: Place) -> tuple[Batch, int]:
+def _batch(spec: Spec, task: Task, place: Place) -> tuple[Batch, int]:
     """One batch of this worker, and the steps that an epoch would have."""
     assert spec.per_worker_batch is not None
     loader = build_loader(
-        dataset.train,
-        dataset,
+        task.train,
+        task,
         loader="resident",
         batch=spec.per_worker_batch,
         workers=spec.workers,

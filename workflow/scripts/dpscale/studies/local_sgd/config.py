@@ -56,6 +56,7 @@ class LocalSgdConfig(StudySection):
     """S4: local and post-local SGD."""
 
     of_accuracy: ClassVar[bool] = True
+    built_in: ClassVar[str] = "trains stacks of built-in networks"
 
     expected: str = Field("", description="The outcome expected, stated before the run.")
     model: ModelName = Field("mlp", description="Network of this study.")

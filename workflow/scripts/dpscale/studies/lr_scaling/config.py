@@ -35,6 +35,7 @@ class LrScalingConfig(StudySection):
     """S2: rules that scale the learning rate with the batch, and its warm-up."""
 
     of_accuracy: ClassVar[bool] = True
+    built_in: ClassVar[str] = "groups the batch norm of built-in residual networks"
 
     workers: PositiveInt = Field(
         1, description="Workers that share the groups of a batch, at most one a group."

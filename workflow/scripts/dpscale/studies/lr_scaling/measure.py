@@ -120,7 +120,9 @@ def _optimizer(module: nn.Module, spec: Spec) -> Optimizer:
 
 def _seen(epoch: Epoch, place: Place) -> Row:
     """Means over all samples that the workers saw in an epoch; on rank 0 alone of all of them."""
-    own = float((epoch.losses * epoch.samples).sum()), epoch.correct, int(epoch.samples.sum())
+    assert epoch.correct is not None
+    right, _ = epoch.correct
+    own = float((epoch.losses * epoch.samples).sum()), right, int(epoch.samples.sum())
     loss, correct, samples = np.array(place.gather(own) or [own]).sum(axis=0)
     return {"train_loss": float(loss / samples), "train_accuracy_frac": float(correct / samples)}
 

@@ -61,6 +61,7 @@ class ModelAveragingConfig(StudySection):
     """S3: synchronous model averaging with several learners a device."""
 
     of_accuracy: ClassVar[bool] = True
+    built_in: ClassVar[str] = "trains stacks of built-in networks"
 
     expected: str = Field("", description="The outcome expected, stated before the run.")
     model: ModelName = Field("mlp", description="Network of the trainings.")

@@ -97,6 +97,7 @@ class StepsToGoalConfig(StudySection):
     """S1: steps to a goal error against the batch size, metaparameters searched anew at each."""
 
     of_accuracy: ClassVar[bool] = True
+    built_in: ClassVar[str] = "trains stacks of built-in networks on images in memory"
 
     expected: str = Field("", description="The outcome expected, stated before the run.")
     models: Annotated[tuple[SearchedModel, ...], Field(min_length=1)] = Field(

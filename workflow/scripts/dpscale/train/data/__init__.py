@@ -1,17 +1,18 @@
-"""Datasets as whole uint8 tensors, and the loaders that make batches of them."""
+"""What a run trains: built-in images as whole uint8 tensors or a user's own, and their loaders."""
 
 from dpscale.train.data.dataset import Dataset, DatasetError, Split
 from dpscale.train.data.fetch import fetch_dataset
-from dpscale.train.data.load import load_dataset
+from dpscale.train.data.load import load_dataset, load_task
 from dpscale.train.data.loaders import (
-    Batch,
     BatchExceedsDatasetError,
     Loader,
     build_loader,
     evaluation_batches,
 )
+from dpscale.train.data.task import Batch, Task, samples_of
 
 __all__ = [
     "Batch", "BatchExceedsDatasetError", "Dataset", "DatasetError", "Loader", "Split",
-    "build_loader", "evaluation_batches", "fetch_dataset", "load_dataset",
+    "Task", "build_loader", "evaluation_batches", "fetch_dataset", "load_dataset", "load_task",
+    "samples_of",
 ]  # fmt: skip

@@ -4,7 +4,11 @@ import math
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+
+from dpscale.config.sections import ModelConfig
+from dpscale.train.data.task import Task
+from dpscale.train.models import build_model
 
 _CHUNK_IMAGES = 4096
 
@@ -35,8 +39,8 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Dataset:
-    """Splits of one dataset; mean and std per channel, in units of 0..1, of the train split."""
+class Dataset(Task):
+    """Images and their classes; mean and std per channel, in units of 0..1, of the train split."""
 
     name: str
     train: Split
@@ -51,6 +55,14 @@ class Dataset:
         """Channels, height and width of every image."""
         channels, height, width = self.train.images.shape[1:]
         return channels, height, width
+
+    def network(self, model: ModelConfig) -> nn.Module:
+        """The network of that name, in the shape that the images ask for."""
+        channels, height, _ = self.image_shape
+        return build_model(
+            model.name, in_channels=channels, classes=self.classes, image_size=height,
+            zero_gamma=model.zero_gamma,
+        )  # fmt: skip
 
 
 def channel_statistics(images: Tensor) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -16,14 +16,22 @@ import numpy as np
 import torch
 
 from dpscale.config.sections import DataConfig
+from dpscale.plan import Spec
 from dpscale.records.storage import whole
 from dpscale.train.data.dataset import Dataset, DatasetError, Split, channel_statistics, set_apart
+from dpscale.train.data.own import load_own
 from dpscale.train.data.sources import make_synthetic, read_digits, read_image_folder, read_source
+from dpscale.train.data.task import Task
 
 _FORMAT = 1  # raised when reading or splitting a dataset changes
 _SPLITS, _PARTS = ("train", "validation", "test"), ("images", "labels")
 # Never kept ready: an image folder is the user's and may change without its name changing.
 _READ_ANEW = ("image_folder", "synthetic")
+
+
+def load_task(spec: Spec) -> Task:
+    """What the spec trains; raises DatasetError where its samples or its file cannot be used."""
+    return load_own(spec.own, repeats=spec.data.repeats) if spec.own else load_dataset(spec.data)
 
 
 def load_dataset(data: DataConfig, *, split_seed: int = 0) -> Dataset:

@@ -1,12 +1,13 @@
 """Which samples a worker sees, in which order, and the two loaders that make batches of them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_map_only
 from torch.utils.data import DataLoader, DistributedSampler
 
 from dpscale.train.data.augmentation import (
@@ -17,8 +18,7 @@ from dpscale.train.data.augmentation import (
     sample_transform,
 )
 from dpscale.train.data.dataset import Dataset, DatasetError, Split
-
-Batch = tuple[Tensor, Tensor]
+from dpscale.train.data.task import Batch, Task
 
 
 class BatchExceedsDatasetError(ValueError):
@@ -34,13 +34,13 @@ class Loader(ABC):
     """
 
     def __init__(
-        self, split: Split, *, batch: int, workers: int, rank: int, seed: int, set_epoch: bool
+        self, split: Sized, *, batch: int, workers: int, rank: int, seed: int, set_epoch: bool
     ) -> None:
         self.batch = batch
         self._rank, self._seed, self._set_epoch = rank, seed, set_epoch
-        # torch deals out by length alone; labels have the length of the split.
+        # torch deals out by length alone.
         self.sampler: DistributedSampler = DistributedSampler(
-            split.labels,  # type: ignore[arg-type]
+            range(len(split)),  # type: ignore[arg-type]
             num_replicas=workers,
             rank=rank,
             shuffle=True,
@@ -64,7 +64,8 @@ class Loader(ABC):
 
     @abstractmethod
     def batches(self, epoch: int) -> Iterator[Batch]:
-        """Normalised float32 images [batch, channels, height, width] and int64 labels [batch]."""
+        """Inputs and targets; of images normalised float32 [batch, channels, height, width] and
+        int64 [batch]."""
 
     def tell_epoch(self, epoch: int) -> None:
         """Passes the epoch on to the sampler, unless this loader is one that never does."""
@@ -94,22 +95,23 @@ class SplitSamples(torch.utils.data.Dataset):
 
 
 class PerSampleLoader(Loader):
-    """torch's DataLoader over samples transformed one at a time; batches in (pinned) host memory.
+    """torch's DataLoader over samples made one at a time; batches in (pinned) host memory.
 
-    `loader_workers`: its processes; `sampling`: batch, workers, rank, seed, set_epoch of Loader.
+    draws: making a sample may take random numbers; loader_workers: its processes; sampling: batch,
+    workers, rank, seed, set_epoch of Loader.
     """
 
     def __init__(
-        self, split: Split, *, normalise: Normalise, transform: Callable | None,
-        loader_workers: int, pin_memory: bool, **sampling: Any,
+        self, samples: torch.utils.data.Dataset, *, draws: bool, loader_workers: int,
+        pin_memory: bool, **sampling: Any,
     ) -> None:  # fmt: skip
-        super().__init__(split, **sampling)
-        self._draws_here = transform is not None and loader_workers == 0
+        super().__init__(samples, **sampling)  # type: ignore[arg-type]
+        self._draws_here = draws and loader_workers == 0
         # Worker processes seed themselves from this generator: it must differ between ranks,
         # and it keeps the DataLoader from drawing on the generator of the training.
         self._generator = torch.Generator().manual_seed(self.augmentation_seed(0))
         self._loader: DataLoader = DataLoader(
-            SplitSamples(split, transform, normalise),
+            samples,
             batch_size=self.batch,
             sampler=self.sampler,
             num_workers=loader_workers,
@@ -173,44 +175,48 @@ class ResidentLoader(Loader):
 
 
 def build_loader(
-    split: Split, dataset: Dataset, *, loader: str, batch: int, workers: int, rank: int, seed: int,
+    split: Any, task: Task, *, loader: str, batch: int, workers: int, rank: int, seed: int,
     augment: bool, device: torch.device, loader_workers: int = 0, set_epoch: bool = True,
 ) -> Loader:  # fmt: skip
-    """The loader of worker `rank` of `workers` over `split`, with per-worker batch `batch`.
+    """The loader of worker `rank` of `workers` over a split of a task, with `batch` samples each.
 
     `loader` is "dataloader" (torch's DataLoader, one sample at a time, in host memory) or
     "resident" (whole batches on `device`). Both give the same samples in the same order, and
-    crops and flips of the same distribution. Raises BatchExceedsDatasetError when a worker has
-    no full batch, DatasetError when `loader` has no such name.
+    crops and flips of the same distribution. Samples of a user's own are always made by a
+    DataLoader, as their dataset makes them. Raises BatchExceedsDatasetError when a worker has no
+    full batch, DatasetError when `loader` has no such name.
     """
-    augmentation = AUGMENTATIONS[dataset.name] if augment else None
-    sampling = {
+    sampling: dict[str, Any] = {
         "batch": batch, "workers": workers, "rank": rank, "seed": seed, "set_epoch": set_epoch
     }  # fmt: skip
+    by_sample = {"loader_workers": loader_workers, "pin_memory": device.type == "cuda"} | sampling
+    if not isinstance(task, Dataset):
+        return PerSampleLoader(split, draws=True, **by_sample)
+    augmentation = AUGMENTATIONS[task.name] if augment else None
     if loader == "resident":
-        normalise = Normalise(dataset.mean, dataset.std, device)
+        normalise = Normalise(task.mean, task.std, device)
         return ResidentLoader(
             split, normalise=normalise, augmentation=augmentation, device=device, **sampling
         )
     if loader == "dataloader":
-        size = dataset.image_shape[1:]
+        size = task.image_shape[1:]
         transform = sample_transform(augmentation, size) if augmentation else None
-        return PerSampleLoader(
-            split, normalise=Normalise(dataset.mean, dataset.std, torch.device("cpu")),
-            transform=transform, loader_workers=loader_workers, pin_memory=device.type == "cuda",
-            **sampling,
-        )  # fmt: skip
+        normalise = Normalise(task.mean, task.std, torch.device("cpu"))
+        samples = SplitSamples(split, transform, normalise)
+        return PerSampleLoader(samples, draws=transform is not None, **by_sample)
     raise DatasetError(f"data.loader: {loader!r} is not one of dataloader, resident")
 
 
-def evaluation_batches(
-    split: Split, dataset: Dataset, batch: int, device: torch.device
-) -> Iterator[Batch]:
+def evaluation_batches(split: Any, task: Task, batch: int, device: torch.device) -> Iterator[Batch]:
     """Every sample of `split` once, in order, as batches on `device`; the last may be smaller.
 
     Images are normalised by the train split's statistics and never augmented.
     """
-    normalise = Normalise(dataset.mean, dataset.std, device)
+    if not isinstance(task, Dataset):
+        for one in DataLoader(split, batch_size=batch):
+            yield tree_map_only(Tensor, lambda value: value.to(device), one)
+        return
+    normalise = Normalise(task.mean, task.std, device)
     for start in range(0, len(split), batch):
         images, labels = split.images[start : start + batch], split.labels[start : start + batch]
         yield normalise(images.to(device)), labels.to(device)

@@ -107,4 +107,5 @@ QUESTION = Question(
     references=[GOYAL, HOFFER, YOU],
     subject="accuracy",
     effect=effect,
+    of_accuracy=True,
 )

@@ -1,0 +1,207 @@
+"""A user's own training: its configuration, its plan, and the line that each mistake gets."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from dpscale.config import ConfigError
+from dpscale.plan.spec import own_file
+from dpscale.studies import load_config, planned_runs
+from dpscale.train.data.own import OwnTask, OwnTrainingError, load_own
+
+FILE = Path(__file__).parents[1] / "own_training.py"
+STUDIES = ("sweep", "large_batch", "replicas", "data_parallel", "scaling", "ledger")
+GOOD = """\
+import torch
+from torch import nn
+from torch.utils.data import TensorDataset
+
+def model(width=4):
+    return nn.Linear(width, 3)
+
+def dataset(split, width=4):
+    return TensorDataset(torch.randn(8, width), torch.randint(0, 3, (8,)))
+"""
+
+
+def raw(file: Path, **fields: Any) -> dict[str, Any]:
+    own = {"file": str(file), "arguments": fields.pop("arguments", {})}
+    return {"name": "own", "own": own} | dict.fromkeys(STUDIES) | fields
+
+
+def task(file: Path, **arguments: Any) -> OwnTask:
+    own = own_file(load_config(raw(file, arguments=arguments)))
+    assert own is not None
+    return load_own(own)
+
+
+def written(folder: Path, text: str) -> Path:
+    file = folder / "mine.py"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def line_of(folder: Path, text: str, **arguments: Any) -> str:
+    with pytest.raises(OwnTrainingError) as caught:
+        task(written(folder, text), **arguments).checked()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_file_without_loss_and_optimizer_is_a_classification(tmp_path: Path) -> None:
+    made = task(written(tmp_path, GOOD), width=6).checked()
+    assert (len(made.train), len(made.validation), len(made.test)) == (8, 8, 8)
+    logits, labels = torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([0])
+    assert made.loss(logits, labels) == pytest.approx(0.4076, abs=1e-4)  # ln(1 + 1/e + 1/e^2)
+    assert not made.counts_correct
+    assert made.optimizer(list(nn.Linear(1, 1).parameters()), 0.1) is None
+    assert made.network().in_features == 6
+    assert made.described() == {"model": "Linear", "dataset": "mine.py", "sample": "sample"}
+
+
+def test_every_process_gets_the_same_samples_and_keeps_its_random_numbers(tmp_path: Path) -> None:
+    state = torch.get_rng_state()
+    one, other = (task(written(tmp_path, GOOD)).train for _ in range(2))
+    assert torch.equal(one.tensors[0], other.tensors[0])
+    assert torch.equal(state, torch.get_rng_state())
+
+
+def test_parameters_without_a_gradient_are_found() -> None:
+    made = task(FILE).checked()
+    assert made.find_unused_parameters
+    found = {"model": "Pairs", "dataset": "own_training.py", "sample": "pair"}
+    assert made.described() == found | {"optimizer": "RMSprop"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("import torch\n", "import torc\n",
+         "mine.py: cannot be imported: ModuleNotFoundError: No module named 'torc' (line 1)"),
+        ("def model(width=4):", "def model(width=4)",
+         "mine.py: cannot be imported: SyntaxError: expected ':' (mine.py, line 5)"),
+        ("def model", "def network", "mine.py: there is no function model(); add it"),
+        ("def dataset", "def data", "mine.py: there is no function dataset(split); add it"),
+        ("model(width=4)", "model(width)",
+         "mine.py: model asks for own.arguments.width; give it"),
+        ("return nn.Linear(width, 3)", "return [nn.Linear(width, 3)]",
+         "mine.py: model: returned an object of type list, not a torch.nn.Module"),
+        ("return nn.Linear(width, 3)", "return nn.Linear(width / 2, 3)",
+         "mine.py: model: TypeError: empty(): argument 'size' failed to unpack the object"),
+        ("return nn.Linear(width, 3)", "return nn.Linear(width, 3).requires_grad_(False)",
+         "mine.py: loss: does not depend on any trainable parameter"),
+        ("return nn.Linear(width, 3)", "return nn.Linear(width + 1, 3)",
+         "mine.py: model: RuntimeError: mat1 and mat2 shapes cannot be multiplied"),
+        ("return TensorDataset", "return iter", "mine.py: dataset: TypeError: "),
+        ("TensorDataset(torch.randn(8, width), torch.randint(0, 3, (8,)))", "iter(())",
+         "mine.py: dataset: of 'train' returned an object of type tuple_iterator, which has no "
+         "length or no items"),
+        ("TensorDataset(torch.randn(8, width), torch.randint(0, 3, (8,)))", "[]",
+         "mine.py: dataset: of 'train' has no samples"),
+        (", torch.randint(0, 3, (8,))", "",
+         "mine.py: dataset: an item is an object of type tuple, not (input, target)"),
+        ("TensorDataset(torch.randn(8, width), torch.randint(0, 3, (8,)))",
+         "[(object(), 0)] * 8", "mine.py: dataset: TypeError: default_collate: "),
+        ("TensorDataset(torch.randn(8, width), torch.randint(0, 3, (8,)))",
+         "[('text', 0)] * 8", "mine.py: dataset: inputs are no tensors with a row for each sample"),
+    ],
+)  # fmt: skip
+def test_a_mistake_gets_a_line_that_names_file_and_function(
+    tmp_path: Path, old: str, new: str, line: str
+) -> None:
+    assert GOOD.count(old) == 1
+    assert line_of(tmp_path, GOOD.replace(old, new)).startswith(line)
+
+
+@pytest.mark.parametrize(
+    ("function", "line"),
+    [
+        ("def loss(outputs, targets): return outputs",
+         "loss: returned a tensor of shape [2, 3], not a tensor without dimensions"),
+        ("def loss(outputs, targets): return 1.0",
+         "loss: returned an object of type float, not a tensor without dimensions"),
+        ("def loss(outputs): return outputs.sum()", "loss: TypeError: loss() takes 1 positional"),
+        ("def correct(outputs, targets): return 1",
+         "correct: returned an object of type int, not (right, counted)"),
+        ("def correct(outputs, targets): return 3, 2", "correct: counts 3 right of 2"),
+        ("def optimizer(parameters, lr): return lr",
+         "optimizer: returned an object of type float, not a torch.optim.Optimizer"),
+        ("SAMPLE = 'two words'", "SAMPLE is 'two words', and should be one word"),
+        ("loss = 3", "there is no function loss(outputs, targets); add it"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_what_may_be_given_gets_its_line(
+    tmp_path: Path, function: str, line: str
+) -> None:
+    assert line_of(tmp_path, f"{GOOD}\n\n{function}\n").startswith(f"mine.py: {line}")
+
+
+def test_an_argument_that_no_function_names_is_refused(tmp_path: Path) -> None:
+    assert line_of(tmp_path, GOOD, wdth=4) == (
+        "own.arguments.wdth: no function of mine.py names it; leave it out"
+    )
+
+
+def test_a_file_that_changed_since_the_plan_is_refused(tmp_path: Path) -> None:
+    file = written(tmp_path, GOOD)
+    own = own_file(load_config(raw(file)))
+    assert own is not None
+    file.write_text(GOOD + "\n", encoding="utf-8")
+    with pytest.raises(OwnTrainingError, match=r"mine.py changed since the runs were planned"):
+        load_own(own)
+
+
+def test_an_edit_of_the_file_makes_its_runs_stale_and_no_others(tmp_path: Path) -> None:
+    file = written(tmp_path, GOOD)
+    config = raw(file, ledger={"workers": [2], "per_worker_batch": 4})
+    before = planned_runs(load_config(config))
+    assert planned_runs(load_config(config)) == before
+    file.write_text(GOOD + "\n", encoding="utf-8")
+    after = planned_runs(load_config(config))
+    assert before.keys() == after.keys()
+    assert all(before[run] != after[run] for run in before)
+    other = {"name": "own", **dict.fromkeys(STUDIES), "ledger": config["ledger"]}
+    assert planned_runs(load_config(other)) == planned_runs(load_config(other))
+    assert all(spec.own is None for spec in planned_runs(load_config(other)).values())
+
+
+def test_a_relative_path_begins_beside_the_configuration(tmp_path: Path) -> None:
+    file = written(tmp_path, GOOD)
+    config = load_config(raw(Path("mine.py")), folder=tmp_path)
+    assert config.own is not None
+    assert config.own.file == str(file)
+    assert (config.model.name, config.data.dataset) == ("own", "own")
+
+
+@pytest.mark.parametrize(
+    ("fields", "line"),
+    [
+        ({"model": {"name": "mlp"}},
+         "config: model.name: own.file takes the place of mlp; leave one of them out"),
+        ({"data": {"dataset": "digits"}},
+         "config: data.dataset: own.file takes the place of digits; leave one of them out"),
+        ({"data": {"loader": "resident"}},
+         "config: data.loader: your own dataset is loaded as it loads; set it to dataloader"),
+        ({"data": {"augment": True}},
+         "config: data.augment: your own dataset augments its samples itself; set it to false"),
+    ],
+)  # fmt: skip
+def test_what_the_file_takes_the_place_of_is_refused_beside_it(
+    tmp_path: Path, fields: dict[str, Any], line: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config(raw(written(tmp_path, GOOD), **fields))
+    assert str(caught.value) == line
+
+
+def test_a_missing_file_and_a_study_of_built_in_networks_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"own.file: there is no file .*mine.py"):
+        load_config(raw(tmp_path / "mine.py"))
+    with pytest.raises(ConfigError, match=r"model.name: there is no own.file"):
+        load_config({"name": "x", "model": {"name": "own"}} | dict.fromkeys(STUDIES))
+    local = {"expected": "x", "model": "mlp", "workers": 2, "per_worker_batch": 2}
+    with pytest.raises(ConfigError, match=r"local_sgd: trains stacks of built-in networks, which"):
+        load_config(raw(written(tmp_path, GOOD), local_sgd=local))

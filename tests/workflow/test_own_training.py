@@ -1,0 +1,92 @@
+"""The example of a training of one's own, from its file to the report."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from checkouts import ROOT, copied, snakemake
+
+EXAMPLE = "examples/language_model"
+CONFIG = f"{EXAMPLE}/config.yaml"
+RESULTS = "results/language_model"
+
+
+def checkout(folder: Path) -> Path:
+    """A copy of the repository with its examples and the documents that one trains on."""
+    copied(folder)
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    for document in ROOT.glob("*.md"):
+        shutil.copy(document, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example's ledger and one of its trainings."""
+    folder = checkout(tmp_path_factory.mktemp("own"))
+    runs = [f"{RESULTS}/runs/{run}/record.json" for run in ("ledger-n2", "large_batch-small-n2")]
+    ended = snakemake(folder, *runs, config=CONFIG)
+    assert ended.returncode == 0, ended.stderr[-4000:]
+    return folder
+
+
+def test_a_transformer_is_trained_and_sends_what_its_parameters_weigh(trained: Path) -> None:
+    ledger, training = (
+        json.loads((trained / RESULTS / f"runs/{run}/record.json").read_text())
+        for run in ("ledger-n2", "large_batch-small-n2")
+    )
+    # Tied: 256 x 64 once. Positions 64 x 64; a layer of width w has 12 w^2 + 13 w; two gains.
+    parameters = 256 * 64 + 64 * 64 + 2 * (12 * 64**2 + 13 * 64) + 2 * 64
+    assert (ledger["parameters"], ledger["payload_bytes"]) == (parameters, 4 * parameters)
+    calls = pd.DataFrame(ledger["collectives"])
+    sent = calls[(calls["phase"] == "steady") & (calls["purpose"] == "gradient bucket")]
+    assert set(sent.groupby("iteration")["bytes"].sum()) == {4 * parameters}
+    first = training["epochs"][0]
+    assert training["epochs"][-1]["test_loss"] < first["test_loss"] < 5.5  # ln 256 = 5.545
+    assert first["test_accuracy_frac"] > 0.1
+    assert training["task"] == {
+        "model": "Transformer", "dataset": "language_model.py", "optimizer": "AdamW",
+        "sample": "sequence",
+    }  # fmt: skip
+
+
+def test_an_edit_of_the_file_makes_its_runs_anew(trained: Path) -> None:
+    target = f"{RESULTS}/runs/ledger-n2/record.json"
+    fresh = snakemake(trained, "-n", target, config=CONFIG)
+    assert "Nothing to be done" in fresh.stdout + fresh.stderr
+    file = trained / EXAMPLE / "language_model.py"
+    file.write_text(file.read_text(encoding="utf-8") + "\n# edited\n", encoding="utf-8")
+    stale = snakemake(trained, "-n", target, config=CONFIG)
+    assert "training_run" in stale.stdout + stale.stderr
+
+
+def test_a_wrong_file_is_named_before_anything_is_measured(tmp_path: Path) -> None:
+    folder = checkout(tmp_path)
+    file = folder / EXAMPLE / "language_model.py"
+    wrong = file.read_text(encoding="utf-8").replace("outputs.flatten(0, 1)", "outputs")
+    file.write_text(wrong, encoding="utf-8")
+    ended = snakemake(folder, config=CONFIG)
+    log = (folder / RESULTS / "logs/prepare_dataset.log").read_text(encoding="utf-8")
+    assert ended.returncode != 0
+    assert "prepare_dataset.py: language_model.py: loss: " in log
+    assert "language_model.py: loss: " in ended.stderr + ended.stdout
+    assert not list((folder / RESULTS).glob("runs/*/record.json"))
+
+
+@pytest.mark.slow
+def test_the_report_answers_for_the_transformer(tmp_path: Path) -> None:
+    folder = checkout(tmp_path)
+    ended = snakemake(folder, config=CONFIG)
+    assert ended.returncode == 0, ended.stderr[-4000:]
+    answers = {
+        one["id"]: one for one in json.loads((folder / RESULTS / "answers.json").read_text())
+    }
+    asked = ("Q1", "Q2", "Q3.1", "Q3.2", "Q4.1", "Q4.2", "Q5", "Q6", "Q7")
+    assert not any(answers[name]["missing"] for name in asked)
+    said = " ".join(text for name in asked for text in answers[name]["paragraphs"])
+    assert "trains the network Transformer" in said
+    assert "sequences" in said
+    assert "image" not in said
+    assert (folder / RESULTS / "report.pdf").stat().st_size > 0

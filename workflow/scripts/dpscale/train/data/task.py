@@ -1,0 +1,58 @@
+"""What a run trains, apart from how: samples, network, loss, and what counts as a right answer."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sized
+from typing import Any
+
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+from torch.optim import Optimizer
+from torch.utils._pytree import tree_leaves
+
+from dpscale.config.sections import ModelConfig
+
+Batch = tuple[Any, Any]
+"""Inputs and targets, each a tensor or a nest of them; the first dimension counts samples."""
+Counted = tuple[Tensor | float, Tensor | float]
+
+
+def samples_of(batch: Batch) -> int:
+    """Samples of a batch."""
+    inputs, _ = batch
+    first: Tensor = inputs if isinstance(inputs, Tensor) else tree_leaves(inputs)[0]
+    return first.size(0)
+
+
+class Task(ABC):
+    """A training, built in or a user's own.
+
+    `train`, `validation` and `test` are its samples; the last two may be empty.
+    """
+
+    name: str
+    sample = "image"  # what the report calls one
+    train: Sized
+    validation: Sized
+    test: Sized
+    counts_correct = True  # else accuracy has no meaning
+    find_unused_parameters = False  # some parameters get no gradient in a step
+
+    @abstractmethod
+    def network(self, model: ModelConfig) -> nn.Module:
+        """The network, with initial values from torch's global generator."""
+
+    def loss(self, outputs: Any, targets: Any) -> Tensor:
+        """Mean loss of a batch, without dimensions; cross-entropy of logits [n, classes, ...]."""
+        return cross_entropy(outputs, targets)
+
+    def correct(self, outputs: Any, targets: Any) -> Counted:
+        """Right answers, and how many were counted: labels whose logit is the largest."""
+        return (outputs.argmax(1) == targets).sum(), targets.numel()
+
+    def optimizer(self, parameters: list[nn.Parameter], lr: float) -> Optimizer | None:
+        """An optimiser of its own; None for the configuration's."""
+        return None
+
+    def described(self) -> dict[str, str]:
+        """What a record says of it, in place of what the configuration says."""
+        return {}
