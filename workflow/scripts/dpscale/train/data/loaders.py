@@ -213,7 +213,8 @@ def evaluation_batches(split: Any, task: Task, batch: int, device: torch.device)
     Images are normalised by the train split's statistics and never augmented.
     """
     if not isinstance(task, Dataset):
-        for one in DataLoader(split, batch_size=batch):
+        # Its own generator, for it draws from one even where it shuffles nothing.
+        for one in DataLoader(split, batch_size=batch, generator=torch.Generator()):
             yield tree_map_only(Tensor, lambda value: value.to(device), one)
         return
     normalise = Normalise(task.mean, task.std, device)

@@ -105,7 +105,12 @@ class OwnTask(Task):
         if unused := set(self._own.arguments) - used:
             key = f"own.arguments.{min(unused)}"
             raise OwnTrainingError(f"{key}: no function of {self.name} names it; leave it out")
-        network = self._tried()
+        network = self._tried().eval()
+        for split in SPLITS[1:]:
+            if len(getattr(self, split)):
+                inputs, targets = self._batch(split)
+                with self._about(f"model, on {split!r}"), torch.no_grad():
+                    self.loss(network(inputs), targets)
         trainable = [value for value in network.parameters() if value.requires_grad]
         _require(bool(trainable), f"{self.name}: model: no parameter can be trained")
         self.optimizer(trainable, 1e-3)
@@ -115,7 +120,7 @@ class OwnTask(Task):
         """A network with the gradients of a few training samples."""
         with torch.random.fork_rng(devices=[]):
             network = self.network()
-            inputs, targets = self._batch()
+            inputs, targets = self._batch("train")
             with self._about("model"):
                 outputs = network(inputs)
             with self._about("loss"):
@@ -133,16 +138,21 @@ class OwnTask(Task):
                     _require(0 <= right <= of, f"counts {right:g} right of {of:g}")
         return network
 
-    def _batch(self) -> Batch:
+    def _batch(self, split: str) -> Batch:
+        """The first samples of a split that has some."""
         with self._about("dataset"):
-            few: Any = Subset(cast(Any, self.train), range(min(TRIED, len(self.train))))
+            samples = getattr(self, split)
+            few: Any = Subset(samples, range(min(TRIED, len(samples))))
             batch = next(iter(DataLoader(few, batch_size=TRIED)))
             pair = isinstance(batch, tuple | list) and len(batch) == 2
-            _require(pair, f"an item is {_kind(few[0])}, not (input, target)")
+            _require(pair, f"an item of {split!r} is {_kind(few[0])}, not (input, target)")
             for part, what in zip(batch, ("inputs", "targets"), strict=True):
                 leaves = [leaf for leaf in tree_leaves(part) if isinstance(leaf, Tensor)]
                 counts = {leaf.shape[0] if leaf.ndim else None for leaf in leaves}
-                _require(counts == {len(few)}, f"{what} are no tensors with a row for each sample")
+                _require(
+                    counts == {len(few)},
+                    f"{what} of {split!r} are no tensors with a row for each sample",
+                )
         return cast(Batch, batch)
 
     def _known_functions(self) -> dict[str, partial[Any]]:
