@@ -112,10 +112,10 @@ def test_ddp_around_one_worker_is_timed_in_a_group_of_one(launched: Launched) ->
 
 SLEEPY = """
 import os, runpy, sys, time
-from dpscale.train import loop
+from dpscale.train.data import task
 if os.environ["RANK"] == "1":
-    loss = loop.cross_entropy
-    loop.cross_entropy = lambda *given: (time.sleep(0.05), loss(*given))[1]
+    loss = task.cross_entropy
+    task.cross_entropy = lambda *given: (time.sleep(0.05), loss(*given))[1]
 sys.argv = sys.argv[1:]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
