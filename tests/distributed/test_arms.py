@@ -51,6 +51,7 @@ def test_the_buckets_hold_the_gradient_and_fill_during_the_backward_pass(two: An
     assert 0 < ready[-1] <= 1
 
 
+@pytest.mark.ledger
 def test_only_ddp_sends_and_it_sends_the_gradient_exactly(two: Any) -> None:
     def sent(arm: str, purpose: str) -> int:
         rows = [row for row in two.record.collectives if row["timed_arm"] == arm]
@@ -79,6 +80,7 @@ def test_spans_come_from_every_rank(two: Any) -> None:
     assert (spans["overlap_s"] <= spans["span_s"]).all()
 
 
+@pytest.mark.ledger
 def test_sixteen_bit_hooks_halve_the_bytes_and_powersgd_sends_fewer(launched: Launched) -> None:
     record = launched(
         "hooks", kind="timed", workers=2, per_worker_batch=32,

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from dpscale.train.collectives import purpose
 
 OBSERVED = """
@@ -30,6 +32,7 @@ dist.destroy_process_group()
 """
 
 
+@pytest.mark.ledger
 def test_every_collective_of_ddp_is_seen_with_its_bytes(launcher: Any, tmp_path: Path) -> None:
     script = tmp_path / "observed.py"
     script.write_text(OBSERVED, encoding="utf-8")

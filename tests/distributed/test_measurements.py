@@ -30,6 +30,7 @@ def test_a_repeat_is_as_many_whole_epochs_as_reach_the_steps(launched: Callable[
     assert (steps["step_s"] > 0).all()
 
 
+@pytest.mark.ledger
 @pytest.mark.alone  # the interface is everybody's
 def test_resnet18_sends_four_bytes_a_parameter(launched: Callable[..., Any]) -> None:
     record = launched(

@@ -39,6 +39,7 @@ def test_two_workers_of_8_train_as_one_of_16(launched: Launched, own: dict[str, 
     assert len({row["parameter_digest"] for row in two.record.replicas if row["epoch"] == 3}) == 1
 
 
+@pytest.mark.ledger
 def test_a_steady_iteration_sends_four_bytes_a_trainable_parameter(
     launched: Launched, own: dict[str, Any]
 ) -> None:
