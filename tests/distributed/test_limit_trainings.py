@@ -19,6 +19,7 @@ Launched = Callable[..., Any]
 @pytest.mark.skipif(
     not (shutil.which("c++") or shutil.which("g++")), reason="torch.compile needs a C++ compiler"
 )
+@pytest.mark.ledger
 def test_compiled_arms_time_count_and_log_as_others(launched: Launched) -> None:
     result = launched(
         "compiled", kind="timed", workers=2, per_worker_batch=32, model=ModelConfig(name="mlp"),
