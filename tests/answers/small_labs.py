@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from builders import Tables, full_lab
 from dpscale.reporting.inputs import Inputs
 from dpscale.studies import derived_of
-from properties import asked, failing
+from properties import asked, failing, nulled
 
 SHARES = st.floats(0.02, 0.98)
 
@@ -42,3 +42,12 @@ def no_failure_is_an_error(question: str, tidy: Tables) -> None:
     """Each run in each status, one at a time and all together, is answered."""
     for _, tables in failing(tidy, list(tidy["runs"]["run"])):
         asked(question, inputs(tables))
+
+
+def nulls_are_no_error(
+    data: st.DataObject, question: str, tidy: Tables, columns: Mapping[str, Sequence[str]]
+) -> None:
+    """Nulls by chance in these columns of derived tables, and rows left out, are answered."""
+    made = inputs(tidy).derived
+    edits = {name: data.draw(nulled(made[name], own)) for name, own in columns.items()}
+    asked(question, inputs(tidy, edits))

@@ -2,13 +2,12 @@
 
 from typing import Any
 
-import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
 import small_labs
 from cases import plain
-from properties import QUICK, asked, nulled
+from properties import QUICK, asked
 from small_labs import SHARES, inputs
 
 STUDY = small_labs.study("assignment-linear", "assignment-sqrt", "assignment-fixed", epochs=[4],
@@ -37,9 +36,8 @@ def test_the_best_on_two_nodes_has_the_most_and_is_told_from_what_its_interval_e
 @QUICK
 @given(st.data())
 def test_any_nulls_and_missing_rows(data):
-    columns = [*VALUES, "steps", "counted_workers"]
-    rows: pd.DataFrame = data.draw(nulled(inputs(STUDY).derived["assignment"], columns))
-    asked("H6", inputs(STUDY, {"assignment": rows}))
+    columns = {"assignment": [*VALUES, "steps", "counted_workers"]}
+    small_labs.nulls_are_no_error(data, "H6", STUDY, columns)
 
 
 def test_no_failure_of_a_run_is_an_error():

@@ -10,7 +10,7 @@ from torch import nn
 from dpscale.config import ConfigError
 from dpscale.plan.spec import own_file
 from dpscale.studies import load_config, planned_runs
-from dpscale.train.data.own import OwnTask, OwnTrainingError, load_own
+from dpscale.train.data.own import OwnTask, OwnTrainingError
 
 FILE = Path(__file__).parents[1] / "own_training.py"
 STUDIES = ("sweep", "large_batch", "replicas", "data_parallel", "scaling", "ledger")
@@ -35,7 +35,7 @@ def raw(file: Path, **fields: Any) -> dict[str, Any]:
 def task(file: Path, **arguments: Any) -> OwnTask:
     own = own_file(load_config(raw(file, arguments=arguments)))
     assert own is not None
-    return load_own(own)
+    return OwnTask(own)
 
 
 def written(folder: Path, text: str) -> Path:
@@ -59,7 +59,11 @@ def test_a_file_without_loss_and_optimizer_is_a_classification(tmp_path: Path) -
     assert not made.counts_correct
     assert made.optimizer(list(nn.Linear(1, 1).parameters()), 0.1) is None
     assert made.network().in_features == 6
-    assert made.described() == {"model": "Linear", "dataset": "mine.py", "sample": "sample"}
+    assert made.described(made.network()) == {
+        "model": "Linear",
+        "dataset": "mine.py",
+        "sample": "sample",
+    }
 
 
 def test_every_process_gets_the_same_samples_and_keeps_its_random_numbers(tmp_path: Path) -> None:
@@ -73,7 +77,7 @@ def test_parameters_without_a_gradient_are_found() -> None:
     made = task(FILE).checked()
     assert made.find_unused_parameters
     found = {"model": "Pairs", "dataset": "own_training.py", "sample": "pair"}
-    assert made.described() == found | {"optimizer": "RMSprop"}
+    assert made.described(made.network()) == found | {"optimizer": "RMSprop"}
 
 
 @pytest.mark.parametrize(
@@ -157,7 +161,7 @@ def test_a_file_that_changed_since_the_plan_is_refused(tmp_path: Path) -> None:
     assert own is not None
     file.write_text(GOOD + "\n", encoding="utf-8")
     with pytest.raises(OwnTrainingError, match=r"mine.py changed since the runs were planned"):
-        load_own(own)
+        OwnTask(own)
 
 
 def test_an_edit_of_the_file_makes_its_runs_stale_and_no_others(tmp_path: Path) -> None:

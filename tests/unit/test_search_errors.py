@@ -8,7 +8,7 @@ from torch import Tensor
 
 from dpscale.studies.steps_to_goal.measure.race import LOOKS, Validation
 from dpscale.train.data import Dataset, Split
-from dpscale.train.evaluate import EVALUATION_BATCH
+from dpscale.train.data.task import EVALUATION_BATCH
 
 CPU = torch.device("cpu")
 

@@ -15,7 +15,7 @@ from dpscale.plan.spec import OwnFile
 from dpscale.records import write_text
 from dpscale.records.storage import about
 from dpscale.train.data import Dataset, DatasetError, Task, load_dataset
-from dpscale.train.data.own import load_own
+from dpscale.train.data.own import OwnTask
 
 
 @one_line("prepare_dataset.py")
@@ -31,7 +31,7 @@ def main() -> None:
     with about("OWN"):
         own = OwnFile.model_validate_json(given.own) if given.own else None
     try:
-        task: Task = load_own(own).checked() if own else load_dataset(data)
+        task: Task = OwnTask(own).checked() if own else load_dataset(data)
     except DatasetError as error:
         sys.exit(f"prepare_dataset.py: {error}")
     facts: dict[str, Any] = {

@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -164,15 +163,8 @@ def own_file(config: Config) -> OwnFile | None:
     """Return the configuration's file as it is now; None where it trains what is built in."""
     if config.own is None:
         return None
-    return _digested(config.own.model_dump_json(), Path(config.own.file).stat().st_mtime_ns)
-
-
-@cache
-def _digested(own: str, _changed_ns: int) -> OwnFile:
-    """Read once for all runs of a plan."""
-    given = OwnConfig.model_validate_json(own)
-    digest = hashlib.sha256(Path(given.file).read_bytes()).hexdigest()
-    return OwnFile(**dict(given), digest=digest)
+    digest = hashlib.sha256(Path(config.own.file).read_bytes()).hexdigest()
+    return OwnFile(**dict(config.own), digest=digest)
 
 
 def launches(config: Config, spec: Spec) -> Iterator[Spec]:

@@ -7,25 +7,23 @@ from torch import nn
 
 from dpscale.train.data import Task, evaluation_batches, samples_of
 
-EVALUATION_BATCH = 512
-
 
 @torch.no_grad()
 def evaluate(
-    model: nn.Module, split: Sized, task: Task, device: torch.device, *, batch: int | None = None
+    model: nn.Module, split: Sized, task: Task, device: torch.device, *, batch: int = 1
 ) -> tuple[float | None, float | None]:
     """(mean loss, accuracy as a fraction) over all samples of a split; None each of an empty one.
 
-    The accuracy of a task without right answers is None too. batch: samples at a time; of built-in
-    images EVALUATION_BATCH. The model is in evaluation mode meanwhile: batch norm uses its running
-    statistics.
+    The accuracy of a task without right answers is None too. batch: samples at a time of a task
+    that does not say how many. The model is in evaluation mode meanwhile: batch norm uses its
+    running statistics.
     """
     if len(split) == 0:
         return None, None
     was_training = model.training
     model.eval()
     loss, right, counted = 0.0, 0.0, 0.0
-    for inputs, targets in evaluation_batches(split, task, batch or EVALUATION_BATCH, device):
+    for inputs, targets in evaluation_batches(split, task, task.evaluation_batch or batch, device):
         outputs = model(inputs)
         loss += task.loss(outputs, targets).item() * samples_of((inputs, targets))
         if task.counts_correct:

@@ -70,9 +70,8 @@ def train_epoch(
         mark()  # update
         losses.append(loss.detach())
         samples.append(samples_of(batch))
-    seconds = phase_columns(clock.intervals())
     return Epoch(
-        seconds,
+        phase_columns(clock.intervals()),
         torch.stack(losses).float().cpu().numpy() if losses else np.empty(0, np.float32),
         np.array(samples),
         (_total(one for one, _ in correct), _total(of for _, of in correct)) if correct else None,

@@ -17,11 +17,8 @@ def seeded_network(spec: Spec, task: Task, seed: int) -> nn.Module:
 
 
 def network_on_paper(spec: Spec, task: Task) -> nn.Module:
-    """The network for its shapes and sizes, without memory for its values (torch's meta device).
-
-    A user's own, which may compute with the values that it begins with, has memory.
-    """
-    with torch.device("cpu" if spec.own else "meta"):
+    """The network for its shapes and sizes alone, without memory for values where it can be."""
+    with torch.device(task.paper):
         return task.network(spec.model)
 
 

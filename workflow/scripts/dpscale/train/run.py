@@ -149,7 +149,7 @@ class _Frame:
             "oversubscribed": workers > devices,
             "workers_per_machine": workers,
             "devices_per_machine": devices,
-            "task": task.described(),
+            "task": task.described(model),
             "train_samples": len(task.train),
             "test_samples": len(task.test),
             "parameters": sum(p.nelement() for p in model.parameters() if p.requires_grad),

@@ -99,10 +99,8 @@ def _epoch_row(epoch: Epoch, wall_s: float, place: Place) -> dict[str, Any]:
 def _evaluation(replica: Replica, spec: Spec, place: Place) -> dict[str, Any]:
     """Accuracies of this worker's replica; the time is that of the slowest worker."""
     task, began_s = replica.task, time.perf_counter()
-    # Of a user's own task nobody knows how many more samples than a batch fit in memory.
-    batch = spec.per_worker_batch if spec.own else None
     (_, validation_accuracy_frac), (test_loss, test_accuracy_frac) = (
-        evaluate(replica.module, split, task, place.device, batch=batch)
+        evaluate(replica.module, split, task, place.device, batch=spec.per_worker_batch or 1)
         for split in (task.validation, task.test)
     )
     own_s = time.perf_counter() - began_s

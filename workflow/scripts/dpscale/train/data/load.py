@@ -19,7 +19,7 @@ from dpscale.config.sections import DataConfig
 from dpscale.plan import Spec
 from dpscale.records.storage import whole
 from dpscale.train.data.dataset import Dataset, DatasetError, Split, channel_statistics, set_apart
-from dpscale.train.data.own import load_own
+from dpscale.train.data.own import OwnTask
 from dpscale.train.data.sources import make_synthetic, read_digits, read_image_folder, read_source
 from dpscale.train.data.task import Task
 
@@ -31,7 +31,7 @@ _READ_ANEW = ("image_folder", "synthetic")
 
 def load_task(spec: Spec) -> Task:
     """What the spec trains; raises DatasetError where its samples or its file cannot be used."""
-    return load_own(spec.own, repeats=spec.data.repeats) if spec.own else load_dataset(spec.data)
+    return OwnTask(spec.own, repeats=spec.data.repeats) if spec.own else load_dataset(spec.data)
 
 
 def load_dataset(data: DataConfig, *, split_seed: int = 0) -> Dataset:

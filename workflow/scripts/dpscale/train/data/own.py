@@ -39,6 +39,7 @@ VARIABLE = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 SPLITS = ("train", "validation", "test")
 MODULE = "dpscale_own_training"  # under this name other processes find the file's classes
 TRIED = 2  # samples that the check trains on
+ANY_LR = 1e-3  # of an optimiser that is made and makes no step
 
 
 class OwnTrainingError(DatasetError):
@@ -46,7 +47,10 @@ class OwnTrainingError(DatasetError):
 
 
 class OwnTask(Task):
-    """What a user's file trains; its functions are called as the file has them."""
+    """What a user's file trains; raises OwnTrainingError where it is no training."""
+
+    evaluation_batch = None  # nobody knows how many more than a batch fit in memory
+    paper = "cpu"  # it may compute with the values that it begins with
 
     def __init__(self, own: OwnFile, *, repeats: int = 1) -> None:
         self._own, self._file = own, Path(own.file)
@@ -91,11 +95,10 @@ class OwnTask(Task):
         network = self._tried()
         return any(value.grad is None for value in network.parameters() if value.requires_grad)
 
-    def described(self) -> dict[str, str]:
+    def described(self, network: nn.Module) -> dict[str, str]:
         """Names of the network's class, the file and the optimiser's class, and of a sample."""
-        network = self.network()
         found = {"model": type(network).__name__, "dataset": self.name, "sample": self.sample}
-        if optimizer := self.optimizer(list(network.parameters()), 1e-3):
+        if optimizer := self.optimizer(list(network.parameters()), ANY_LR):
             found["optimizer"] = type(optimizer).__name__
         return found
 
@@ -113,7 +116,7 @@ class OwnTask(Task):
                     self.loss(network(inputs), targets)
         trainable = [value for value in network.parameters() if value.requires_grad]
         _require(bool(trainable), f"{self.name}: model: no parameter can be trained")
-        self.optimizer(trainable, 1e-3)
+        self.optimizer(trainable, ANY_LR)
         return self
 
     def _tried(self) -> nn.Module:
@@ -197,11 +200,6 @@ class OwnTask(Task):
             own = isinstance(error, OwnTrainingError)
             reason = str(error) if own else _told(error, self._file)
             raise OwnTrainingError(f"{self._file.name}: {function}: {reason}") from error
-
-
-def load_own(own: OwnFile, *, repeats: int = 1) -> OwnTask:
-    """The task of a user's file; raises OwnTrainingError where it is none."""
-    return OwnTask(own, repeats=repeats)
 
 
 def _imported(file: Path, digest: str) -> ModuleType:

@@ -14,6 +14,7 @@ from dpscale.config.sections import ModelConfig
 Batch = tuple[Any, Any]
 """Inputs and targets, each a tensor or a nest of them; the first dimension counts samples."""
 Counted = tuple[Tensor | float, Tensor | float]
+EVALUATION_BATCH = 512
 
 
 def samples_of(batch: Batch) -> int:
@@ -36,6 +37,10 @@ class Task(ABC):
     test: Sized
     counts_correct = True  # else accuracy has no meaning
     find_unused_parameters = False  # some parameters get no gradient in a step
+    evaluation_batch: int | None = (
+        EVALUATION_BATCH  # samples at a time; None: as many as a worker trains on
+    )
+    paper = "meta"  # torch device of a network of which nothing but shapes and sizes is wanted
 
     @abstractmethod
     def network(self, model: ModelConfig) -> nn.Module:
@@ -53,6 +58,6 @@ class Task(ABC):
         """An optimiser of its own; None for the configuration's."""
         return None
 
-    def described(self) -> dict[str, str]:
+    def described(self, network: nn.Module) -> dict[str, str]:
         """What a record says of it, in place of what the configuration says."""
         return {}

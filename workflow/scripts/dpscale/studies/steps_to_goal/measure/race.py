@@ -16,7 +16,7 @@ from torch import Tensor
 from dpscale.studies.steps_to_goal.measure.groups import Group, Point
 from dpscale.train.data import Batch, Dataset, Loader, Split, build_loader, evaluation_batches
 from dpscale.train.data.augmentation import Normalise
-from dpscale.train.evaluate import EVALUATION_BATCH
+from dpscale.train.data.task import EVALUATION_BATCH
 
 # Samples after which an evaluation looks whose share is already beyond the one in question.
 LOOKS = (32, 64, 128)
