@@ -21,6 +21,7 @@ import local_sgd_builders
 import lr_scaling_builders
 import model_averaging_builders
 import steps_to_goal_builders
+import strategies_builders
 from dpscale.derive.tables import Derived
 from dpscale.studies import derived_of, schemas
 
@@ -355,6 +356,8 @@ def _full_lab(factor: float, seed: int, noise: float, direct: bool, two_nodes: b
     for name, added in lr_scaling_builders.rows(run_row).items():
         made[name] += added
     for name, added in local_sgd_builders.rows(run_row).items():
+        made[name] += added
+    for name, added in strategies_builders.rows(run_row, step_rows).items():
         made[name] += added
     for run in training:
         if run["study"] == "replicas":

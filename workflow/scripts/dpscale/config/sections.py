@@ -7,7 +7,17 @@ the configuration it was planned from.
 import os
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ByteSize,
+    ConfigDict,
+    Field,
+    JsonValue,
+    PlainSerializer,
+    field_validator,
+)
 
 DatasetName = Literal[
     "digits", "cifar10", "cifar100", "mnist", "fashion_mnist", "image_folder", "synthetic", "own"
@@ -18,6 +28,7 @@ ModelName = Literal[
     "resnet20",
     "resnet_8x8",
     "mlp",
+    "mlp_4x512",
     "softmax",
     "mnist_cnn",
     "own",
@@ -36,6 +47,17 @@ def distinct(values: tuple[Value, ...]) -> tuple[Value, ...]:
     return values
 
 
+def _with_its_unit(value: object) -> object:
+    if value is None or (isinstance(value, str) and not value.strip().isdigit()):
+        return value
+    raise ValueError("give a size with its unit, for example 256 MiB")
+
+
+MemorySize = Annotated[
+    ByteSize | None,
+    BeforeValidator(_with_its_unit),
+    PlainSerializer(lambda value: None if value is None else f"{int(value)} B"),
+]
 Workers = Annotated[int, Field(ge=2)]
 Counts = Annotated[tuple[PositiveInt, ...], Field(min_length=1), AfterValidator(distinct)]
 Seed = Annotated[int, Field(ge=0)]

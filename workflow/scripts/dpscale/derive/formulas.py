@@ -42,6 +42,29 @@ def allgather_wire_bytes(payload_bytes: Number, workers: Number) -> Number:
     return workers * (workers - 1) * payload_bytes
 
 
+def reduce_scatter_wire_bytes(payload_bytes: Number, workers: Number) -> Number:
+    """Return (N-1)*S: bytes sent in a ring reduce-scatter of S bytes, half of an all-reduce.
+
+    Patarasuk and Yuan 2009, section 3.
+    """
+    return (workers - 1) * payload_bytes
+
+
+def zero1_wire_bytes(payload_bytes: Number, workers: Number) -> Number:
+    """Return 3(N-1)*S: gradients all-reduced, and updated parameters broadcast by who has them."""
+    updated = broadcast_wire_bytes(payload_bytes, workers)
+    return allreduce_wire_bytes(payload_bytes, workers) + updated
+
+
+def sharded_wire_bytes(payload_bytes: Number, workers: Number, gathers: int) -> Number:
+    """Return (gathers+1)(N-1)*S: parameters gathered so many times, gradients reduce-scattered.
+
+    Rajbhandari et al., ZeRO (SC 2020), section 7.2.2: 3 S a worker with two gathers.
+    """
+    gathered = gathers * allgather_wire_bytes(payload_bytes / workers, workers)
+    return gathered + reduce_scatter_wire_bytes(payload_bytes, workers)
+
+
 def step_wire_bytes(payload_bytes: Number, buffer_bytes: Number, workers: Number) -> Number:
     """Return 2(N-1)*S + (N-1)*buffers: bytes all workers send in one steady DDP iteration."""
     gradients = allreduce_wire_bytes(payload_bytes, workers)

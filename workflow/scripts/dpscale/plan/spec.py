@@ -57,6 +57,10 @@ TimedArm = Literal[
     "fp16",  # DDP with gradients compressed on the way
     "bf16",
     "powersgd",
+    "accumulation",  # DDP whose batch comes in micro-batches
+    "zero1",  # DDP with the optimiser's state sharded
+    "fsdp",  # parameters, gradients and optimiser's state sharded, gathered twice a step
+    "fsdp_kept",  # the same, gathered once a step
 ]
 
 
@@ -124,6 +128,9 @@ class Spec(Section):
     broadcast_buffers: bool = True
     scatter_devices: PositiveInt | None = Field(
         None, description="GPUs that DataParallel splits each batch over, in one process."
+    )
+    micro_batches: PositiveInt | None = Field(
+        None, description="Parts of a worker's batch where gradients are accumulated."
     )
     memory_budget_bytes: int | None = None
     timed_training: bool = Field(

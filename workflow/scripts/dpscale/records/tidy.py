@@ -85,6 +85,7 @@ def _planned_columns(
         "model": spec["model"]["name"],
         "optimizer": training["optimizer"],
         "loader": spec["data"]["loader"],
+        "backend": spec["hardware"]["backend"],
         "repeated_data": spec["data"]["repeats"] > 1,
         "sample": "sample" if spec.get("own") else "image",
         "warmup": training["schedule"]["warmup"],

@@ -14,6 +14,10 @@ LI = (
     "S. Li et al., PyTorch Distributed: Experiences on Accelerating Data Parallel Training, "
     "Proc. VLDB Endow. 13 (2020) 3005–3018, doi:10.14778/3415478.3415530."
 )
+RAJBHANDARI = (
+    "S. Rajbhandari, J. Rasley, O. Ruwase and Y. He, ZeRO: Memory Optimizations Toward Training "
+    "Trillion Parameter Models, SC 2020, arXiv:1910.02054."
+)
 GOYAL = (
     "P. Goyal et al., Accurate, Large Minibatch SGD: Training ImageNet in 1 Hour, 2017, "
     "arXiv:1706.02677."

@@ -68,6 +68,7 @@ PARTS = (
     Part(1, "The data-parallel lab", "part1.html.j2", "Q"),
     Part(2, "The cluster-training assignment", "part2.html.j2", "H"),
     Part(3, "Studies of large batches", "part3.html.j2", "S"),
+    Part(5, "An engineer's questions", "part5.html.j2", "E"),
 )
 AUDITS = Part(4, "Audit of hand-collected tables", "audit.html.j2", "A")
 
@@ -117,6 +118,7 @@ def read_report(
     parts = _planned(questions, found)
     chosen = {question: found[question] for part in parts for question in part.questions}
     audited = {a.id: a for a in (audit_section(p, n) for n, p in enumerate(audits, start=1))}
+    parts = [*parts, *([replace(AUDITS, questions=tuple(audited))] if audited else [])]
     names = [figure.name for answer in chosen.values() for figure in answer.figures]
     runs = pd.read_parquet(tables / "runs.parquet")
     finished_at = _newest(runs)
@@ -129,7 +131,7 @@ def read_report(
         commit=provenance.get("commit"),
         machine=_machine(runs, provenance),
         versions=_versions(provenance),
-        parts=(*parts, *([replace(AUDITS, questions=tuple(audited))] if audited else [])),
+        parts=tuple(sorted(parts, key=lambda part: part.number)),
         answers=chosen | audited,
         summary=_summary(summary),
         pictures={name: read_picture(figures, name) for name in dict.fromkeys(names)},

@@ -39,6 +39,7 @@ ORDER = (
     "lr_scaling",
     "model_averaging",
     "local_sgd",
+    "strategies",
 )
 
 

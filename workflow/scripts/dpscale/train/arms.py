@@ -17,7 +17,7 @@ from dpscale.train.clock import COLUMNS, Clock, make_clock
 from dpscale.train.data import Batch, Task
 from dpscale.train.link import allreduce_all, make_buffers
 from dpscale.train.loop import Epoch, train_epoch
-from dpscale.train.sync import HOOKS, AllReduce, Silent, Solo, Sync
+from dpscale.train.sync import HOOKS, WAYS, AllReduce, Silent, Solo, Sync
 from dpscale.train.worker import Place, Replica, build_replica, join_group_of_one, spec_sync
 
 
@@ -148,6 +148,9 @@ def _sync(arm: str, spec: Spec) -> tuple[str, Sync]:
     if arm == "ddp_of_one":
         join_group_of_one(spec)
         return arm, AllReduce()
+    if arm in WAYS:
+        assert spec.micro_batches is not None
+        return arm, WAYS[arm](spec.micro_batches)
     if arm in HOOKS:
         return arm, AllReduce(broadcast_buffers=spec.broadcast_buffers, hook=HOOKS[arm])
     return "without_loading", spec_sync(spec)

@@ -23,6 +23,10 @@ def purpose(operation: str, dtype: str, phase: str) -> str:
     """What DDP sends a collective for, from its kind, its type and when it is sent."""
     if operation == "allreduce":
         return "used parameters" if dtype == _LAYOUT_DTYPE else "gradient bucket"
+    if operation == "reduce_scatter":
+        return "gradients, a part for each"
+    if operation == "allgather" and phase != "construction":
+        return "parameters, a part of each"
     if phase == "construction":
         if operation == "broadcast" and dtype.startswith(("float", "bfloat")):
             return "parameters and buffers at construction"

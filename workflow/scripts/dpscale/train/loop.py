@@ -6,10 +6,12 @@ happen outside. It never waits for the device; losses stay there until the epoch
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_map_only
 
 from dpscale.train.clock import Clock, phase_columns
 from dpscale.train.data import Batch, samples_of
@@ -42,6 +44,7 @@ def train_epoch(
     model, optimizer, scheduler = replica.model, replica.optimizer, replica.scheduler
     task, count_correct = replica.task, count_correct and replica.task.counts_correct
     precision, copied, mark = replica.precision(), replica.copied, clock.mark
+    parts = replica.micro_batches
     losses = [] if losses is None else losses
     samples, correct = [], []
     replica.model.train()
@@ -53,11 +56,15 @@ def train_epoch(
         mark()  # copy
         replica.begin_step()
         optimizer.zero_grad(set_to_none=True)
+        if parts > 1:
+            (inputs, targets), earlier = _all_but_last(replica, (inputs, targets))
         with precision:
             outputs = model(inputs)
             # Outside the compiled network: the next replay of its graph overwrites the outputs,
             # but not the loss, which is read after the epoch.
             loss = task.loss(outputs, targets)
+        if parts > 1:
+            loss = loss / parts + earlier
         mark()  # forward
         loss.backward()
         mark()  # backward, with the all-reduce that it hides
@@ -76,6 +83,36 @@ def train_epoch(
         np.array(samples),
         (_total(one for one, _ in correct), _total(of for _, of in correct)) if correct else None,
     )
+
+
+def _all_but_last(replica: Replica, batch: Batch) -> tuple[Batch, Tensor]:
+    """Trains on all micro-batches of a batch but the last, without sending what they give.
+
+    Returns the last, and the loss of the others as their part of the batch's mean.
+    """
+    *earlier, last = micro_batches(batch, replica.micro_batches)
+    total = torch.zeros((), device=replica.place.device)
+    with replica.model.no_sync():  # type: ignore[operator]
+        for inputs, targets in earlier:
+            with replica.precision():
+                loss = replica.task.loss(replica.model(inputs), targets) / replica.micro_batches
+            loss.backward()
+            total += loss.detach()
+    return last, total
+
+
+def micro_batches(batch: Batch, parts: int) -> list[Batch]:
+    """A batch in so many equal parts; raises ValueError where it does not divide."""
+    samples = samples_of(batch)
+    if samples % parts:
+        raise ValueError(f"a batch of {samples} does not divide into {parts} micro-batches")
+    size = samples // parts
+
+    def part(start: int) -> Batch:
+        """The micro-batch that begins with a sample."""
+        return cast(Batch, tree_map_only(Tensor, lambda one: one[start : start + size], batch))
+
+    return [part(start) for start in range(0, samples, size)]
 
 
 def _total(counts: Iterable[Tensor | float]) -> float:

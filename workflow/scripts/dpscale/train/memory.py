@@ -4,13 +4,15 @@ Under a budget a failed allocation mostly raises, but some libraries under torch
 and crash: the work is done in a child, whose parent has no budget and is there to say so.
 """
 
+import ctypes
+import gc
 import os
 import resource
 import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import torch
@@ -24,6 +26,7 @@ DEVICE_SIGNS = (
 )
 PRIMITIVE_SIGNS = ("could not create a", "could not execute a primitive")
 _STATUS = Path("/proc/self/status")
+_MMAP_THRESHOLD = -3  # M_MMAP_THRESHOLD of malloc.h: larger blocks are mappings of their own
 
 
 @contextmanager
@@ -90,14 +93,19 @@ class PeakMemory:
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
-        if device.type == "cuda":
-            torch.cuda.reset_peak_memory_stats(device)
-        else:
-            try:
-                Path("/proc/self/clear_refs").write_text("5")  # start the peak anew
-            except OSError:
-                return
+        if self.again() and device.type == "cpu":
             self._base = _status_bytes("VmRSS")
+
+    def again(self) -> bool:
+        """Starts the peak anew, above the memory at construction; whether the system can."""
+        if self.device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(self.device)
+            return True
+        try:
+            Path("/proc/self/clear_refs").write_text("5")
+        except OSError:
+            return False
+        return True
 
     def bytes(self) -> int | None:
         """Peak since construction."""
@@ -106,6 +114,20 @@ class PeakMemory:
         if not hasattr(self, "_base"):
             return None
         return max(0, _status_bytes("VmHWM") - self._base)
+
+
+def give_back_what_is_freed() -> None:
+    """Gives memory back to the system, now and whenever a tensor is freed, which takes time.
+
+    Else the resident set holds what the C library keeps ready for later tensors.
+    """
+    gc.collect()
+    if torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
+    with suppress(OSError, AttributeError):  # another C library
+        library = ctypes.CDLL(None)
+        library.mallopt(_MMAP_THRESHOLD, 64 * 2**10)
+        library.malloc_trim(0)
 
 
 def is_out_of_memory(error: BaseException, *, on_cpu: bool = True, limited: bool = False) -> bool:

@@ -7,6 +7,7 @@ pixels.
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain, pairwise
 
 from torch import Tensor, nn
 from torch.nn.functional import pad, relu
@@ -24,18 +25,15 @@ class Plain(nn.Module):
 
 
 class Mlp(Plain):
-    """One hidden layer over the flattened pixels."""
+    """Hidden layers over the flattened pixels."""
 
     def __init__(
-        self, *, in_channels: int, classes: int, image_size: int, hidden_units: int = 128
+        self, *, in_channels: int, classes: int, image_size: int, hidden_units: Sequence[int]
     ) -> None:
         super().__init__()
-        self.layers = nn.Sequential(
-            nn.Flatten(),
-            nn.Linear(in_channels * image_size * image_size, hidden_units),
-            nn.ReLU(inplace=True),
-            nn.Linear(hidden_units, classes),
-        )
+        units = [in_channels * image_size * image_size, *hidden_units]
+        hidden = [[nn.Linear(*ends), nn.ReLU(inplace=True)] for ends in pairwise(units)]
+        self.layers = nn.Sequential(nn.Flatten(), *chain(*hidden), nn.Linear(units[-1], classes))
 
 
 class Softmax(Plain):
@@ -170,7 +168,12 @@ _RESIDUAL: dict[str, Callable] = {
     "resnet20": _small((16, 32, 64), 3, "A"),
     "resnet_8x8": _small((16, 32, 64), 1, "B"),
 }
-_PLAIN: dict[str, Callable] = {"mlp": Mlp, "softmax": Softmax, "mnist_cnn": MnistCnn}
+_PLAIN: dict[str, Callable] = {
+    "mlp": partial(Mlp, hidden_units=[128]),
+    "mlp_4x512": partial(Mlp, hidden_units=[512] * 4),
+    "softmax": Softmax,
+    "mnist_cnn": MnistCnn,
+}
 
 
 def model_names() -> tuple[str, ...]:
@@ -186,9 +189,10 @@ def build_model(
     resnet18_cifar: ResNet-18 with a 3x3 stem and no pooling (11,173,962 parameters for 10
     classes of colour images); resnet18: torchvision's; resnet20: He et al.'s for CIFAR with
     shortcuts of option A (269,722 parameters); resnet_8x8: three residual blocks for tiny
-    images; mlp; softmax, a linear classifier; mnist_cnn. `zero_gamma` starts the last batch-norm
-    gain of each residual block at 0 (Goyal et al. 2017, section 5.1). Raises ValueError naming
-    the key when the name is unknown or the network has no residual block to start so.
+    images; mlp, of a hidden layer of 128 units; mlp_4x512, of four of 512; softmax, a linear
+    classifier; mnist_cnn. `zero_gamma` starts the last batch-norm gain of each residual block at 0
+    (Goyal et al. 2017, section 5.1). Raises ValueError naming the key when the name is unknown or
+    the network has no residual block to start so.
     """
     shape = {"in_channels": in_channels, "classes": classes, "image_size": image_size}
     if name in _RESIDUAL:

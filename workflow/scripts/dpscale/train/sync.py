@@ -5,15 +5,18 @@ parameters.
 """
 
 import inspect
-from collections.abc import Callable
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch import nn
+from torch import Tensor, nn
 from torch.distributed.algorithms.ddp_comm_hooks import debugging_hooks, default_hooks
 from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as powersgd
 from torch.nn.parallel import DistributedDataParallel
+from torch.optim import Optimizer
 
 from dpscale.train.data import Task
 
@@ -22,14 +25,21 @@ POWERSGD_START = 5
 Hook = Callable[[Any, Any], Any]  # state, torch.distributed.GradBucket -> Future[Tensor]
 
 
-class Sync(Protocol):
-    """A way to keep replicas together."""
+class Sync(ABC):
+    """A way to keep replicas together; micro_batches: parts of a batch, one after another."""
 
+    micro_batches = 1
+
+    @abstractmethod
     def wrap(self, module: nn.Module, device: torch.device, task: Task | None = None) -> nn.Module:
         """The module to train on the task, which exchanges what has to be exchanged."""
 
+    def shared(self, optimizer: Optimizer) -> Optimizer:
+        """The optimiser to step, in place of one over all parameters of the wrapped module."""
+        return optimizer
 
-class Solo:
+
+class Solo(Sync):
     """One worker: nothing to agree on, and no wrapper in the way."""
 
     def wrap(self, module: nn.Module, device: torch.device, task: Task | None = None) -> nn.Module:
@@ -37,7 +47,7 @@ class Solo:
         return module
 
 
-class AllReduce:
+class AllReduce(Sync):
     """Gradients averaged in every step by DistributedDataParallel.
 
     broadcast_buffers: rank 0's buffers (running statistics) are sent before each forward pass;
@@ -91,7 +101,92 @@ class Silent(AllReduce):
         return debugging_hooks.noop_hook(state, bucket)
 
 
-class Scatter:
+class Accumulated(AllReduce):
+    """DistributedDataParallel that sends the gradients of all micro-batches of a step at once."""
+
+    def __init__(self, micro_batches: int) -> None:
+        super().__init__(broadcast_buffers=False)
+        self.micro_batches = micro_batches
+
+
+class ShardedOptimizer(AllReduce):
+    """ZeRO-1: each worker updates a part of the parameters, and sends them to the others.
+
+    Rajbhandari et al., ZeRO (SC 2020), section 5.1, as torch's ZeroRedundancyOptimizer does it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(broadcast_buffers=False)
+
+    def shared(self, optimizer: Optimizer) -> Optimizer:
+        """One of the same kind and settings that keeps the state of this worker's part alone."""
+        # Seconds to import, which most workers need not wait for.
+        from torch.distributed.optim import ZeroRedundancyOptimizer
+
+        known = inspect.signature(type(optimizer)).parameters
+        settings = {name: value for name, value in optimizer.defaults.items() if name in known}
+        groups = [dict(group) for group in optimizer.param_groups]
+        return ZeroRedundancyOptimizer(groups, type(optimizer), **settings)
+
+
+class FullyShard(Sync):
+    """FSDP2: of parameters, gradients and optimiser state each worker keeps its part (ZeRO-3).
+
+    reshard: what was gathered for the forward pass is dropped after it and gathered again for the
+    backward pass; else it is kept until then. Rajbhandari et al., ZeRO (SC 2020), section 5.3.
+    """
+
+    def __init__(self, *, reshard: bool) -> None:
+        self.reshard = reshard
+
+    def wrap(self, module: nn.Module, device: torch.device, task: Task | None = None) -> nn.Module:
+        """The module itself, sharded unit by unit."""
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.fsdp import fully_shard
+
+        mesh = init_device_mesh(device.type, (dist.get_world_size(),))
+        whole = {one for one in module.parameters() if one.ndim == 0}  # which nothing can cut
+        for one in whole:
+            one.register_post_accumulate_grad_hook(_average)
+        for unit in [*units(module), module]:
+            fully_shard(unit, mesh=mesh, reshard_after_forward=self.reshard, ignored_params=whole)
+        return module
+
+
+def _average(parameter: Tensor) -> None:
+    """Make the gradient of a parameter the mean over the workers."""
+    assert parameter.grad is not None
+    dist.all_reduce(parameter.grad)
+    parameter.grad /= dist.get_world_size()
+
+
+def units(network: nn.Module) -> list[nn.Module]:
+    """What is gathered at a time: elements of a network's lists of layers that have parameters.
+
+    The rest is gathered with the whole: it may be used from outside its own forward pass, as
+    parameters are that several layers have in common.
+    """
+    uses = _uses(network)
+
+    def within(module: nn.Module) -> Iterator[nn.Module]:
+        """The units of a part of the network."""
+        listed = isinstance(module, nn.Sequential | nn.ModuleList)
+        for child in module.children():
+            own = _uses(child)
+            if listed and own and all(uses[one] == count for one, count in own.items()):
+                yield child
+            else:
+                yield from within(child)
+
+    return list(within(network))
+
+
+def _uses(module: nn.Module) -> Counter[int]:
+    """How many layers have a parameter, by its identity."""
+    return Counter(id(one) for _, one in module.named_parameters(remove_duplicate=False))
+
+
+class Scatter(Sync):
     """torch's DataParallel: one process that splits each batch over several GPUs."""
 
     def __init__(self, devices: int) -> None:
@@ -100,3 +195,12 @@ class Scatter:
     def wrap(self, module: nn.Module, device: torch.device, task: Task | None = None) -> nn.Module:
         """The module in DataParallel over the first devices."""
         return nn.DataParallel(module, device_ids=list(range(self.devices)))
+
+
+# Ways to share a training that E1 sets beside DistributedDataParallel, of so many micro-batches.
+WAYS: dict[str, Callable[[int], Sync]] = {
+    "accumulation": Accumulated,
+    "zero1": lambda _: ShardedOptimizer(),
+    "fsdp": lambda _: FullyShard(reshard=True),
+    "fsdp_kept": lambda _: FullyShard(reshard=False),
+}

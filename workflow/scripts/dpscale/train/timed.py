@@ -24,7 +24,7 @@ from dpscale.train.loop import Epoch, train_epoch
 from dpscale.train.measurement import Measurement, StepLog, gather_steps, mean_of_known
 from dpscale.train.memory import PeakMemory
 from dpscale.train.progress import Meter
-from dpscale.train.sync import HOOKS, Silent
+from dpscale.train.sync import HOOKS, WAYS, Silent
 from dpscale.train.worker import Place, Replica, build_spec_loader
 
 # Batches held ready in host memory for the arms without loading: few, so that they cost little.
@@ -32,11 +32,11 @@ READY_BATCHES = 8
 READY_BYTES = 512 * 2**20
 # Whose interval decides whether a further repeat is worth its time: differences to this arm.
 BASE_ARM = "without_loading"
-COMPARED_ARMS = ("reference", "noop_hook", "ddp_of_one", *HOOKS)
+COMPARED_ARMS = ("reference", "noop_hook", "ddp_of_one", *HOOKS, *WAYS)
 # Of the passes in which nothing is timed.
 WATCHED_STEPS = 10
 COUNTED_STEPS = 3
-COUNTED_ARMS = ("without_loading", "reference", "noop_hook", *HOOKS)
+COUNTED_ARMS = ("without_loading", "reference", "noop_hook", *HOOKS, *WAYS)
 Rows = list[dict[str, Any]]
 
 
@@ -257,6 +257,8 @@ def count_arms(spec: Spec, arms: Arms, ready: Ready) -> dict[str, Rows]:
             wire += [row | {"timed_arm": arm} for row in counted]
             for row in observer.rows[seen:]:
                 row["timed_arm"] = arm
+                if arm == "zero1" and row["operation"] == "broadcast":
+                    row["purpose"] = "updated parameters"
     plain = [row for row in observer.rows if row["timed_arm"] == "without_loading"]
     observer.require_buckets(plain, spec.run)
     return {"collectives": observer.rows, "wire": wire}

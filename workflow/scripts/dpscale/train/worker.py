@@ -124,6 +124,7 @@ class Replica:
     channels_last: bool
     bf16: bool
     graphs: bool  # the network is replayed from CUDA graphs
+    micro_batches: int = 1  # parts of a batch, of whose gradients the sum is shared
 
     def precision(self) -> AbstractContextManager[Any]:
         """The context of a forward pass: bfloat16 autocast, or nothing."""
@@ -185,18 +186,21 @@ def build_replica(
     if training.channels_last:
         module = module.to(memory_format=torch.channels_last)
     set_float32_precision(training)
+    sync = sync or spec_sync(spec)
+    model = sync.wrap(module, place.device, task)
+    # After it: to shard a module gives it other parameters.
     trainable = [value for value in module.parameters() if value.requires_grad]
     optimizer = task.optimizer(trainable, training.lr) or build_optimizer(module, training)
-    model = (sync or spec_sync(spec)).wrap(module, place.device, task)
     if training.compile:
         model = _compiled(model, module, training.compile_mode)
     return Replica(
-        place, module, model, optimizer,
+        place, module, model, sync.shared(optimizer),
         scheduler=build_scheduler(optimizer, training, steps_per_epoch),
         task=task,
         channels_last=training.channels_last,
         bf16=training.precision == "bf16",
         graphs=training.compile and training.compile_mode != "default",
+        micro_batches=sync.micro_batches,
     )  # fmt: skip
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Annotated
 
-from pydantic import ByteSize, Field, field_serializer, field_validator
+from pydantic import Field
 
 from dpscale.config.root import Config, Problem, StudySection
-from dpscale.config.sections import PositiveInt
+from dpscale.config.sections import MemorySize, PositiveInt
 
 
 class SweepConfig(StudySection):
@@ -19,7 +19,7 @@ class SweepConfig(StudySection):
         description="Training images repeated this many times, so that a small dataset "
         "lets the sweep reach the memory boundary; for timing only.",
     )
-    memory_budget: ByteSize | None = Field(
+    memory_budget: MemorySize = Field(
         None,
         description="Memory that training may add to a worker's process on a CPU, "
         "for example 256 MiB; an allocation beyond it fails. null: the device's own memory.",
@@ -33,17 +33,6 @@ class SweepConfig(StudySection):
     confirmations: Annotated[int, Field(ge=0)] = Field(
         2, description="Fresh processes that confirm each side of the boundary."
     )
-
-    @field_validator("memory_budget", mode="before")
-    @classmethod
-    def _needs_a_unit(cls, value: object) -> object:
-        if value is None or (isinstance(value, str) and not value.strip().isdigit()):
-            return value
-        raise ValueError("give a size with its unit, for example 256 MiB")
-
-    @field_serializer("memory_budget")
-    def _with_its_unit(self, value: ByteSize | None) -> str | None:
-        return None if value is None else f"{int(value)} B"
 
     def batches(self, config: Config) -> Iterator[tuple[str, int, int]]:
         """Only the first batch must fit: the sweep itself stops at the dataset."""

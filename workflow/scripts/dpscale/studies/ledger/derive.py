@@ -1,20 +1,15 @@
 """What is passed on the network: the collectives of a run, and the bytes that left its hosts."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
 
-from dpscale.derive.cells import first_known, in_study
+from dpscale.derive.cells import in_study
 from dpscale.derive.columns import Columns, as_table, floats, integers, known, texts
-from dpscale.derive.formulas import (
-    allgather_wire_bytes,
-    allreduce_wire_bytes,
-    broadcast_wire_bytes,
-    step_wire_bytes,
-)
+from dpscale.derive.formulas import allreduce_wire_bytes, step_wire_bytes
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.tables import Table
+from dpscale.derive.wire import interface_bytes, ledger_bytes, one_steady_iteration
 
 LEDGER_COLUMNS: Columns = (
     integers("workers")
@@ -31,12 +26,6 @@ WIRE_COLUMNS: Columns = (
     | integers("gradient_bytes")
 )
 PHASES = ["construction", "first", "rebuild", "steady"]
-WIRE_COST: dict[str, Callable[[float, float], float]] = {
-    "allreduce": allreduce_wire_bytes,
-    "broadcast": broadcast_wire_bytes,
-    "allgather": allgather_wire_bytes,
-    "barrier": lambda _payload, _workers: 0.0,
-}
 
 
 def _planned(runs: pd.DataFrame) -> pd.DataFrame:
@@ -44,13 +33,6 @@ def _planned(runs: pd.DataFrame) -> pd.DataFrame:
     planned = in_study(runs, "ledger")
     require_same_machine(planned)
     return planned.sort_values(["workers", "nodes", "run"])
-
-
-def _one_steady_iteration(calls: pd.DataFrame) -> pd.DataFrame:
-    """Return a run's calls with only the first of its steady iterations."""
-    steady = calls["phase"] == "steady"
-    first = calls.loc[steady, "iteration"].min()
-    return calls[~steady | (calls["iteration"] == first).fillna(False).astype(bool)]
 
 
 def ledger(collectives: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
@@ -68,7 +50,7 @@ def ledger(collectives: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
         if calls.empty:
             rows.append(whole)
         seen = calls.groupby("phase")["iteration"].nunique()
-        one = _one_steady_iteration(calls).sort_values("index")
+        one = one_steady_iteration(calls).sort_values("index")
         for phase in [*PHASES, *sorted(set(one["phase"]) - set(PHASES))]:
             of_phase = one[one["phase"] == phase]
             for (operation, purpose, dtype), group in of_phase.groupby(
@@ -82,19 +64,6 @@ def ledger(collectives: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     return as_table(rows, LEDGER_COLUMNS)
 
 
-def _ledger_wire_bytes(calls: pd.DataFrame, workers: int) -> tuple[float | None, str | None]:
-    """Return the bytes that these calls send in all, or None and which operation has no rule."""
-    names = calls["operation"].str.lower().str.replace("_", "")
-    unknown = sorted(set(names) - set(WIRE_COST))
-    if unknown:
-        return None, f"no wire cost is known for {', '.join(unknown)}"
-    if calls.empty:
-        return None, "no steady iteration in the ledger"
-    sizes = calls["bytes"].astype(float)
-    return sum(WIRE_COST[name](size, workers)
-               for name, size in zip(names, sizes, strict=True)), None  # fmt: skip
-
-
 def wire(wire: pd.DataFrame, collectives: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return, for each ledger run, the bytes all workers send in one steady iteration.
 
@@ -106,21 +75,18 @@ def wire(wire: pd.DataFrame, collectives: pd.DataFrame, runs: pd.DataFrame) -> p
     rows = []
     for _, run in _planned(runs).iterrows():
         workers = int(run["workers"])
-        calls = _one_steady_iteration(collectives[collectives["run"] == run["run"]])
-        steady = calls[calls["phase"] == "steady"]
-        counted = wire[(wire["run"] == run["run"]) & (wire["phase"] == "steady")]
-        iterations = known(first_known(counted["iterations"]))
+        calls = collectives[collectives["run"] == run["run"]]
+        counted = interface_bytes(wire[wire["run"] == run["run"]])
         payload, buffers = known(run["payload_bytes"]), known(run["buffer_bytes"])
         predicted = None
         if payload is not None and buffers is not None:
             predicted = step_wire_bytes(payload, buffers, workers)
-        from_ledger, note = _ledger_wire_bytes(steady, workers)
+        from_ledger, note = ledger_bytes(calls, workers, known(run["backend"]))
         rows.append({
             "workers": workers, "predicted_bytes": predicted, "ledger_bytes": from_ledger,
             "gradient_bytes": None if payload is None else allreduce_wire_bytes(payload, workers),
-            "interface_bytes": counted["sent_bytes"].sum() / iterations if iterations else None,
+            **counted,
             "nodes": run["nodes"], "payload_bytes": payload, "buffer_bytes": buffers,
-            "iterations": iterations, "interface": " ".join(counted["interface"].dropna()) or None,
             "status": run["status"], "note": note if run["status"] == "complete" else None,
             "runs": run["run"],
         })  # fmt: skip

@@ -1,0 +1,24 @@
+"""E1: ways of sharing a training, at the same global batch."""
+
+from dpscale.plan.spec import Kind
+from dpscale.records.schemas import FLOAT, INT, TEXT, typed
+from dpscale.studies.study import Study
+
+SHARING = Kind("sharing", 1, "dpscale.studies.strategies.measure:measure_sharing", timed=True)
+STUDY = Study(
+    "strategies",
+    kinds=(SHARING,),
+    tidy={
+        "sharing_losses": typed("way", TEXT)
+        | typed("step", INT)
+        | typed("loss parameter_gap_frac", FLOAT),
+        "sharing_memory": typed("way", TEXT)
+        | typed("rank parameter_bytes gradient_bytes state_bytes activation_bytes", INT)
+        | typed("peak_bytes", INT),
+        "sharing_batches": typed("way", TEXT) | typed("per_worker_batch", INT)
+        | typed("peak_bytes budget_bytes", INT),
+    },
+    derived=("strategies", "strategy_needs"),
+    figures=("strategies", "strategy_memory"),
+    questions=("E1",),
+)  # fmt: skip

@@ -1,0 +1,135 @@
+"""E1: which way of sharing is fastest, which fits the most, what each costs and sends."""
+
+from itertools import chain
+from typing import Any
+
+from dpscale.reporting import intervals
+from dpscale.reporting.answer import Value
+from dpscale.reporting.inputs import Inputs, Row, lacking
+from dpscale.reporting.question import Facts, Question
+from dpscale.reporting.references import LI, PATARASUK, RAJBHANDARI
+from dpscale.reporting.words import by
+
+# Pages are resident a moment sooner or later: peaks this near to each other are not ranked.
+PEAK_NOISE_FRAC = 0.05
+# Rounding in another order; what computes something else is farther off.
+SAME_FRAC = 1e-3
+AGREES_FRAC = 0.02  # of bytes: the rest is headers
+TIMES = {"step_s": "s", "to_ddp_ratio": "ratio", "ledger_bytes": "bytes_exact",
+         "interface_bytes": "bytes_exact"}  # fmt: skip
+NEEDS = {"peak_bytes": "bytes", "fits_batch": "count", "loss_gap_frac": "fraction",
+         "parameter_gap_frac": "fraction"}  # fmt: skip
+
+
+def facts(inputs: Inputs) -> Facts:
+    """Return the times, bytes and memory of the ways, and which is best at what for each N."""
+    rows, needs = inputs.rows("strategies"), inputs.rows("strategy_needs")
+    missing = lacking(rows, {"workers": "N"}, "strategies")
+    missing += lacking(needs, {"workers": "N"}, "strategies, memory")
+    measured = [row for row in needs if row["way"]]
+    timed = {workers: own for workers, own in by(rows, "workers")
+             if all(row["step_s"] is not None for row in own)}  # fmt: skip
+    if not (missing or (timed and measured)):
+        missing = ["strategies: no number of workers has the time and the memory of all ways"]
+    values = {f"{column}_{row['way']}_n{row['workers']}": row.value(column, unit)
+              for found, units in ((rows, TIMES), (measured, NEEDS))
+              for row in found for column, unit in units.items()}  # fmt: skip
+    said: dict[str, Any] = {"rows": rows, "needs": measured}
+    if not missing:
+        cells = [standing(own, [row for row in measured if row["workers"] == workers])
+                 for workers, own in timed.items()]  # fmt: skip
+        said |= {"cells": cells, "last": cells[-1], "bytes": sent(inputs, rows),
+                 "same": agreement(measured)}  # fmt: skip
+    return Facts(missing, values or {"step_s": intervals.nothing("s")}, said)
+
+
+def standing(times: list[Row], needs: list[Row]) -> Row:
+    """Return which ways are best at one N: in time, in memory, and in the batch that fits.
+
+    Each with those that it is not told from; `needs` may be empty.
+    """
+    fastest = min(times, key=lambda row: float(row["step_s"]))
+    found = Row(
+        workers=fastest["workers"], per_worker_batch=fastest["per_worker_batch"], times=times,
+        fastest=fastest, ddp=times[0],
+        as_fast=[row for row in times if row["to_fastest"] in ("indistinct", "unknown")],
+        compared=[row for row in times if row["to_ddp"]],
+        least=None, fitting=None,
+    )  # fmt: skip
+    peaks = [row for row in needs if row["peak_bytes"]]
+    if peaks:
+        least = min(peaks, key=lambda row: int(row["peak_bytes"]))
+        near = (1 + PEAK_NOISE_FRAC) * least["peak_bytes"]
+        as_little = [row for row in peaks if row is not least and row["peak_bytes"] <= near]
+        found |= {"least": least, "as_little": as_little, "ddp_needs": peaks[0],
+                  "cost": next(row for row in times if row["way"] == least["way"])}  # fmt: skip
+    tried = [row for row in needs if row["fits_batch"]]
+    if tried:
+        most = max(tried, key=lambda row: int(row["fits_batch"]))
+        # Between what fits and what does not, any batch may be the largest.
+        as_much = [row for row in tried if row is not most and not _fits_less(row, most)]
+        budget = most.value("budget_bytes", "bytes_binary")
+        found |= {"fitting": most, "budget": budget, "as_much": as_much, "tried": tried}
+    return found
+
+
+def _fits_less(row: Row, other: Row) -> bool:
+    """Whether all that may be the largest batch of one way fits another with room."""
+    return row["fails_batch"] is not None and row["fails_batch"] <= other["fits_batch"]
+
+
+def sent(inputs: Inputs, rows: list[Row]) -> Row:
+    """Return where the ledger's bytes differ from the formula, and the widest gap to interfaces."""
+    known = [row for row in rows if row["ledger_bytes"] and row["predicted_bytes"]]
+    gaps = [row | {"above_frac": row["ledger_bytes"] / row["predicted_bytes"] - 1} for row in known]
+    counted = [
+        abs(row["interface_bytes"] / row["ledger_bytes"] - 1)
+        for row in known
+        if row["interface_bytes"]
+    ]
+    widest = max(counted, default=None)
+    backends = {row["backend"] for row in inputs.tidy_rows("runs", study="strategies")}
+    return Row(
+        known=known,
+        more=[row for row in gaps if abs(row["above_frac"]) > AGREES_FRAC],
+        gloo=backends == {"gloo"},
+        widest=None if widest is None else _part(widest, "fraction", rows),
+        agree=widest is not None and widest <= AGREES_FRAC,
+    )
+
+
+def agreement(needs: list[Row]) -> Row:
+    """Return the ways that compute something else than DDP, and the largest gaps of the others."""
+    others = [row for row in needs if row["way"] != "ddp"]
+    # Losses that are no numbers have no gap: a training that diverged agrees with nothing.
+    apart = [row for row in others
+             if row["loss_gap_frac"] is None or row["loss_gap_frac"] > SAME_FRAC]  # fmt: skip
+    alike = [row for row in others if row not in apart]
+    gaps = [gap for row in alike if (gap := row["parameter_gap_frac"]) is not None]
+    return Row(
+        apart=apart,
+        alike=alike,
+        steps=needs[0]["first_steps"],
+        loss=_part(max((row["loss_gap_frac"] for row in alike), default=0.0), "number", alike),
+        parameters=[_part(max(gaps), "number", alike)] if gaps else [],
+    )
+
+
+def _part(size: float, unit: str, rows: list[Row]) -> Value:
+    """A share that is the largest of some rows."""
+    return Value(
+        value=size, unit=unit, runs=list(dict.fromkeys(chain(*(row.runs for row in rows))))
+    )
+
+
+QUESTIONS = [
+    Question(
+        "E1",
+        facts,
+        formula=[
+            r"\text{bytes of all workers per step} = 2 (N - 1) \, S \quad\text{(DDP)}, \qquad "
+            r"3 (N - 1) \, S \quad\text{(ZeRO-1, FSDP2)}",
+        ],
+        references=[RAJBHANDARI, LI, PATARASUK],
+    )
+]

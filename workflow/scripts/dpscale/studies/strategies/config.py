@@ -1,0 +1,87 @@
+"""Section of the configuration for E1: ways of sharing a training."""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from dpscale.config.root import ArmsSection, Config, Problem, Unfollowed
+from dpscale.config.sections import (
+    Fraction,
+    MemorySize,
+    ModelName,
+    PositiveInt,
+    Section,
+    Workers,
+    distinct,
+)
+
+
+class StrategiesConfig(ArmsSection):
+    """E1: DDP, gradient accumulation, ZeRO-1 and FSDP2 at the same global batch."""
+
+    workers: Annotated[tuple[Workers, ...], Field(min_length=1), AfterValidator(distinct)] = Field(
+        (2, 4), description="Numbers of workers N."
+    )
+    per_worker_batch: PositiveInt = Field(32, description="Batch per worker, in every way.")
+    micro_batches: Annotated[int, Field(ge=2)] = Field(
+        4, description="Parts of a worker's batch where gradients are accumulated."
+    )
+    model: ModelName | None = Field(
+        None, description="Network; null: that of the configuration, or of own.file."
+    )
+    optimizer: Literal["sgd", "adam"] = Field(
+        "adam", description="Optimiser, whose state is what ZeRO-1 shards; own.file may have one."
+    )
+    first_steps: PositiveInt = Field(
+        5, description="Steps from the same start whose losses and parameters are compared."
+    )
+    memory_budget: MemorySize = Field(
+        None,
+        description="Memory of a worker that the largest batch has to fit, for example 32 MiB. "
+        "null: four fifths of a GPU's; on a CPU the largest batch is not searched.",
+    )
+    resolution_frac: Annotated[Fraction, Field(gt=0)] = Field(
+        0.05, description="The search for the largest batch ends at this relative width."
+    )
+
+    def worker_counts(self) -> Iterator[tuple[str, int]]:
+        """Yield the numbers of workers."""
+        for workers in self.workers:
+            yield "workers", workers
+
+    def batches(self, config: Config) -> Iterator[tuple[str, int, int]]:
+        """Yield the batch on the most workers."""
+        yield "per_worker_batch", max(self.workers), self.per_worker_batch
+
+    def unfollowed(self) -> Sequence[Unfollowed]:
+        """Return what would not be followed: the ways differ in what they leave to a compiler."""
+        return (Unfollowed("compile", True, "compiles no network"),)
+
+    def problems(self, config: Config) -> Iterator[Problem]:
+        """Yield a batch that does not divide, and a network beside a user's own."""
+        if self.per_worker_batch % self.micro_batches:
+            nearest = max(1, round(self.per_worker_batch / self.micro_batches)) * self.micro_batches
+            yield (
+                "strategies.per_worker_batch",
+                f"{self.per_worker_batch} does not divide into {self.micro_batches} "
+                f"micro_batches; the nearest valid is {nearest}",
+            )
+        if config.own and self.model:
+            yield "strategies.model", f"own.file takes the place of {self.model}; leave it out"
+
+
+class SharingProtocol(Section):
+    """What a run compares of the ways beside their times."""
+
+    first_steps: PositiveInt = Field(description="Steps from the same start.")
+    memory_budget_bytes: PositiveInt | None = Field(description="Memory of a worker.")
+    resolution_frac: float = Field(description="Relative width at which the search ends.")
+
+
+SECTIONS = {
+    "strategies": (
+        StrategiesConfig | None,
+        Field(None, description="E1: ways of sharing a training."),
+    ),
+}

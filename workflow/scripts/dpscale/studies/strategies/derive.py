@@ -1,0 +1,205 @@
+"""E1: the time, the bytes and the memory of each way of sharing a training."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pandas as pd
+
+from dpscale.derive.cells import (
+    Cell,
+    by_arm_and_run,
+    cells,
+    first_known,
+    in_study,
+    launches_of,
+    rounds_of,
+)
+from dpscale.derive.columns import Columns, as_table, flags, floats, integers, intervals, texts
+from dpscale.derive.formulas import allreduce_wire_bytes, sharded_wire_bytes, zero1_wire_bytes
+from dpscale.derive.rows import RowsByKey
+from dpscale.derive.same_machine import require_same_machine
+from dpscale.derive.split import DDP
+from dpscale.derive.statistics import interval_columns, median, paired_median_ratio, verdict
+from dpscale.derive.tables import Table
+from dpscale.derive.wire import interface_bytes, ledger_bytes
+
+# The ways in the order of the report, by the arm that times each.
+ARMS = {
+    "ddp": DDP,
+    "accumulation": "accumulation",
+    "zero1": "zero1",
+    "fsdp": "fsdp",
+    "fsdp_kept": "fsdp_kept",
+}
+# Bytes that all N workers send in a step of S bytes of gradients, by a ring.
+PREDICTED: dict[str, Callable[[float, float], float]] = {
+    "ddp": allreduce_wire_bytes,
+    "accumulation": allreduce_wire_bytes,
+    "zero1": zero1_wire_bytes,
+    "fsdp": partial(sharded_wire_bytes, gathers=2),
+    "fsdp_kept": partial(sharded_wire_bytes, gathers=1),
+}
+
+COLUMNS: Columns = (
+    integers("workers nodes per_worker_batch global_batch")
+    | texts("way")
+    | intervals("step_s to_ddp_ratio to_fastest_ratio")
+    | texts("to_ddp to_fastest")
+    | integers("repeats launches")
+    | floats("launch_spread_frac")
+    | integers("payload_bytes predicted_bytes ledger_bytes")
+    | floats("interface_bytes")
+    | flags("oversubscribed")
+    | texts("status runs")
+)
+
+
+def strategies(
+    epoch_times: pd.DataFrame, collectives: pd.DataFrame, wire: pd.DataFrame, runs: pd.DataFrame
+) -> pd.DataFrame:
+    """Return, for each N and way, the seconds of a step and the bytes that all workers send in it.
+
+    step_s: the median over launches; to_ddp_ratio and to_fastest_ratio: over that of DDP, and of
+    the way with the least median, launch by launch, with the verdicts of their intervals against 1
+    (for the way itself 1, and no verdict). predicted_bytes: by the formula of the way;
+    ledger_bytes: of its collectives, as the backend sends them; interface_bytes: as counted.
+    Raises MixedMachinesError for runs of different machines.
+    """
+    planned = in_study(runs, "strategies")
+    planned = planned[planned["kind"] == "timed"]
+    require_same_machine(planned)
+    times = by_arm_and_run(epoch_times)
+    rows = []
+    for cell in cells(planned):
+        backend = first_known(planned[planned["run"].isin(cell.runs)]["backend"])
+        steps = {way: rounds_of(cell, times, arm) / cell.iterations for way, arm in ARMS.items()}
+        for way, arm in ARMS.items():
+            first = [table[table["run"] == cell.runs[0]] for table in (collectives, wire)]
+            calls, counted = (table[table["timed_arm"] == arm] for table in first)
+            rows.append(
+                cell.columns()
+                | {"way": way}
+                | _times(way, steps, cell, times)
+                | _bytes(way, cell, calls, counted, backend)
+            )
+    return as_table(rows, COLUMNS)
+
+
+def _times(way: str, steps: dict[str, pd.Series], cell: Cell, times: RowsByKey) -> dict[str, Any]:
+    """The seconds of a step, and how many times those of DDP and of the fastest way they are."""
+    medians = {name: median(own) for name, own in steps.items()}
+    known = [name for name, found in medians.items() if found.value is not None]
+    fastest = min(known, key=lambda name: medians[name].value or 0.0, default=way)
+    row: dict[str, Any] = {"repeats": medians[way].repeats, **launches_of(cell, times, ARMS[way])}
+    row |= interval_columns("step_s", medians[way])
+    for name, other in (("to_ddp", "ddp"), ("to_fastest", fastest)):
+        if way == other:
+            row[f"{name}_ratio"] = None if medians[way].value is None else 1.0
+        else:
+            ratio = paired_median_ratio(steps[way], steps[other])
+            row |= interval_columns(f"{name}_ratio", ratio)
+            row[name] = verdict(ratio.low, ratio.high, 1.0)
+    return row
+
+
+def _bytes(
+    way: str, cell: Cell, calls: pd.DataFrame, counted: pd.DataFrame, backend: str | None
+) -> dict[str, Any]:
+    """The bytes of a step of all workers: by formula, by the ledger and by the interfaces."""
+    payload = cell.payload_bytes
+    return {
+        "predicted_bytes": None if payload is None else PREDICTED[way](payload, cell.workers),
+        "ledger_bytes": ledger_bytes(calls, cell.workers, backend)[0],
+        "interface_bytes": interface_bytes(counted)["interface_bytes"],
+    }
+
+
+NEEDS_COLUMNS: Columns = (
+    integers("workers nodes per_worker_batch")
+    | texts("way")
+    | integers("peak_bytes parameter_bytes gradient_bytes state_bytes activation_bytes")
+    | integers("fits_batch fails_batch budget_bytes")
+    | integers("first_steps")
+    | floats("loss_gap_frac parameter_gap_frac")
+    | texts("status message runs")
+)
+PARTS = ("parameter_bytes", "gradient_bytes", "state_bytes", "activation_bytes")
+
+
+def strategy_needs(
+    sharing_memory: pd.DataFrame,
+    sharing_batches: pd.DataFrame,
+    sharing_losses: pd.DataFrame,
+    runs: pd.DataFrame,
+) -> pd.DataFrame:
+    """Return, for each N and way, the memory of a worker, and whether it computes what DDP does.
+
+    peak_bytes and its parts: of the worker with the most. fits_batch: the largest batch of a worker
+    tried that stays within budget_bytes and below all that do not, of which fails_batch is the
+    least. loss_gap_frac: the largest difference of a loss to that of DDP, over it;
+    parameter_gap_frac: of a parameter after the steps, over the largest. A run without a record is
+    a row with its status and nulls. Raises MixedMachinesError for runs of different machines.
+    """
+    planned = in_study(runs, "strategies")
+    planned = planned[planned["kind"] == "sharing"]
+    require_same_machine(planned)
+    rows: list[dict[str, Any]] = []
+    for _, run in planned.sort_values("workers").iterrows():
+        whole = {name: run[name] for name in ("workers", "nodes", "per_worker_batch")}
+        whole |= {name: run[name] for name in ("status", "message")} | {"runs": run["run"]}
+        memory, batches, losses = (
+            table[table["run"] == run["run"]]
+            for table in (sharing_memory, sharing_batches, sharing_losses)
+        )
+        if memory.empty:
+            rows.append(whole)
+            continue
+        ddp = losses[losses["way"] == "ddp"].set_index("step")["loss"]
+        for way in ARMS:
+            of_way = [table[table["way"] == way] for table in (memory, batches, losses)]
+            rows.append(
+                whole | {"way": way} | _memory(of_way[0]) | _batches(of_way[1])
+                | _agreement(of_way[2], ddp)
+            )  # fmt: skip
+    return as_table(rows, NEEDS_COLUMNS)
+
+
+def _memory(ranks: pd.DataFrame) -> dict[str, Any]:
+    """The memory of the worker with the highest peak."""
+    if ranks.empty:
+        return {}
+    return dict(ranks.sort_values("peak_bytes").iloc[-1][["peak_bytes", *PARTS]])
+
+
+def _batches(probes: pd.DataFrame) -> dict[str, Any]:
+    """Between which batches the budget ends; see `search.boundary`."""
+    over = probes[probes["peak_bytes"] > probes["budget_bytes"]]["per_worker_batch"]
+    fails = over.min() if len(over) else None
+    tried = probes["per_worker_batch"]
+    within = tried if fails is None else tried[tried < fails]
+    return {
+        "fits_batch": within.max() if len(within) else None,
+        "fails_batch": fails,
+        "budget_bytes": first_known(probes["budget_bytes"]),
+    }
+
+
+def _agreement(own: pd.DataFrame, ddp: pd.Series) -> dict[str, Any]:
+    """The largest gap to DDP of a loss, and of a parameter after the last step."""
+    losses = own.set_index("step")["loss"]
+    return {
+        "first_steps": len(losses),
+        "loss_gap_frac": ((losses - ddp).abs() / ddp.abs()).max(),
+        "parameter_gap_frac": first_known(own["parameter_gap_frac"]),
+    }
+
+
+TABLES = {
+    "strategies": Table(strategies, ["epoch_times", "collectives", "wire", "runs"], COLUMNS),
+    "strategy_needs": Table(
+        strategy_needs,
+        ["sharing_memory", "sharing_batches", "sharing_losses", "runs"],
+        NEEDS_COLUMNS,
+    ),
+}

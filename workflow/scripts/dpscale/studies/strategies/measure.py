@@ -1,0 +1,201 @@
+"""What ways of sharing a training need and give, apart from their time (E1).
+
+One process group, in which each way begins from the same parameters: losses of the first steps and
+the parameters after them, memory at its peak, and the largest batch that stays within a budget.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.graph import saved_tensors_hooks
+from torch.utils._pytree import tree_map_only
+
+from dpscale.plan import Spec
+from dpscale.studies.strategies.config import SharingProtocol
+from dpscale.studies.strategies.search import probe_batches
+from dpscale.train.arms import Ready
+from dpscale.train.clock import make_clock
+from dpscale.train.data import Batch, Task, samples_of
+from dpscale.train.loop import train_epoch
+from dpscale.train.measurement import Measurement
+from dpscale.train.memory import PeakMemory, give_back_what_is_freed
+from dpscale.train.progress import Meter
+from dpscale.train.sync import WAYS, AllReduce, Sync
+from dpscale.train.timed import ready_batches
+from dpscale.train.worker import Place, Replica, build_replica
+
+Rows = list[dict[str, Any]]
+DDP = "ddp"
+SETTLED_STEPS = 2  # after which gradients, buckets and optimiser's state exist
+MOST_GROWTH = 2**10  # of the batch; beyond it memory is no limit
+GPU_SHARE = 0.8  # of a GPU's memory, so that the search itself does not run out of it
+
+
+def measure_sharing(spec: Spec, task: Task, place: Place) -> Measurement:
+    """Losses, parameters, memory and batches of each way; rows of the study's tidy tables."""
+    asked, ready = spec.protocol_as(SharingProtocol), ready_batches(spec, task, place)
+    meter = Meter(spec.run, "way", 2 * (1 + len(WAYS)), shown=place.leads)
+    give_back_what_is_freed()  # from now on
+    losses: Rows = []
+    start: list[Tensor] = []
+    for name, sync in _ways(spec):
+        losses += _first_steps(name, sync, spec, task, place, ready.of(asked.first_steps), start)
+        meter.step(note=name)
+    memory: Rows = []
+    batches: Rows = []
+    for name, sync in _ways(spec):
+        way = _Memory(spec, task, place, sync, ready.batches[0])
+        memory += [{"way": name, "rank": rank, **row} for rank, row in way.by_rank()]
+        batches += [{"way": name, **row} for row in way.batches(asked)]
+        del way  # before the memory without the next one is read
+        meter.step(note=name)
+    fields = {"sharing_losses": losses, "sharing_memory": memory, "sharing_batches": batches}
+    return Measurement(fields=fields)
+
+
+def _ways(spec: Spec) -> Iterator[tuple[str, Sync]]:
+    """DDP, then the others; each made when its turn has come."""
+    assert spec.micro_batches is not None
+    yield DDP, AllReduce(broadcast_buffers=False)
+    for name, make in WAYS.items():
+        yield name, make(spec.micro_batches)
+
+
+def _replica(spec: Spec, task: Task, place: Place, sync: Sync) -> Replica:
+    """A replica that begins as all others do."""
+    return build_replica(spec, task, place, seed=spec.seeds[0], steps_per_epoch=1, sync=sync)
+
+
+def _first_steps(
+    name: str, sync: Sync, spec: Spec, task: Task, place: Place, ready: Ready, start: list[Tensor]
+) -> Rows:
+    """Mean losses over the workers of each step, and how far the parameters are from those of DDP.
+
+    start: filled with DDP's parameters, which come first. On rank 0; empty elsewhere.
+    """
+    replica = _replica(spec, task, place, sync)
+    losses = train_epoch(replica, ready, make_clock(place.device)).losses
+    whole = [whole_tensor(one).cpu() for one in replica.module.parameters()]
+    if not start:
+        start += whole
+    largest = max(float(one.abs().max()) for one in start)
+    apart = max(
+        float((one - other).abs().max()) for one, other in zip(whole, start, strict=True)
+    )  # NaN where a training diverged
+    means = [sum(of_step) / place.workers for of_step in zip(*place.gather(losses), strict=True)]
+    rows: Rows = [
+        {"way": name, "step": step, "loss": float(loss)} for step, loss in enumerate(means)
+    ]
+    for row in rows[-1:]:
+        row["parameter_gap_frac"] = apart / largest if largest else None
+    return rows
+
+
+def whole_tensor(value: Tensor) -> Tensor:
+    """A parameter as a plain tensor; of a sharded one all workers have to ask together."""
+    found: Tensor = value.full_tensor() if hasattr(value, "full_tensor") else value
+    return found.detach()
+
+
+def local_bytes(value: Any) -> int:
+    """Bytes of a tensor, or of this worker's part of it; 0 for anything else."""
+    if not isinstance(value, Tensor):
+        return 0
+    return int((value.to_local() if hasattr(value, "to_local") else value).nbytes)
+
+
+class _Memory:
+    """A way in training, and the memory of a worker that it takes."""
+
+    def __init__(self, spec: Spec, task: Task, place: Place, sync: Sync, batch: Batch) -> None:
+        self._place, self._some = place, batch
+        give_back_what_is_freed()  # by the ways before
+        self._peak = PeakMemory(place.device)
+        self._replica = _replica(spec, task, place, sync)
+        self._train(self._some, SETTLED_STEPS)
+        self._first_peak = self._peak.bytes()
+        self._saved = self._saved_bytes()
+
+    def _train(self, batch: Batch, steps: int = 1) -> None:
+        train_epoch(self._replica, [batch] * steps, make_clock(self._place.device))
+
+    def by_rank(self) -> list[tuple[int, dict[str, int | None]]]:
+        """Bytes of each worker: what it holds after a step, saves in one, and has at its peak.
+
+        On rank 0; empty elsewhere.
+        """
+        optimizer: Any = self._replica.optimizer
+        # ZeroRedundancyOptimizer has one of its part within.
+        states = getattr(optimizer, "optim", optimizer).state.values()
+        parameters = list(self._replica.module.parameters())
+        own = {
+            "parameter_bytes": sum(map(local_bytes, parameters)),
+            "gradient_bytes": sum(local_bytes(one.grad) for one in parameters),
+            "state_bytes": sum(local_bytes(one) for state in states for one in state.values()),
+            "activation_bytes": self._saved,
+            "peak_bytes": self._first_peak,
+        }
+        return list(enumerate(self._place.gather(own)))
+
+    def _saved_bytes(self) -> int:
+        """Bytes of what a forward pass saves for the backward pass, parameters apart."""
+        saved: dict[int, int] = {}
+
+        def keep(one: Tensor) -> Tensor:
+            """Note the memory of a tensor that is saved."""
+            # As they are now: sharded parameters are gathered for each pass.
+            held = {each.untyped_storage().data_ptr() for each in _plain_parameters(self._replica)}
+            memory = one.untyped_storage()
+            if memory.data_ptr() not in held:
+                saved[memory.data_ptr()] = memory.nbytes()
+            return one
+
+        with saved_tensors_hooks(keep, lambda one: one):
+            self._train(self._some)
+        return sum(saved.values())
+
+    def batches(self, asked: SharingProtocol) -> Rows:
+        """The largest peak of all workers at each batch of a search; none where nothing limits."""
+        budget = _budget_bytes(asked.memory_budget_bytes, self._place.device)
+        if budget is None or self._first_peak is None:
+            return []
+        first = samples_of(self._some)
+        per_sample = max(self._place.share(self._saved)) / first
+        peaks = probe_batches(
+            self._peak_of, budget, first=first, per_sample=per_sample,
+            multiple=self._replica.micro_batches, most=first * MOST_GROWTH,
+            resolution_frac=asked.resolution_frac,
+        )  # fmt: skip
+        return [
+            {"per_worker_batch": batch, "peak_bytes": peak, "budget_bytes": budget}
+            for batch, peak in sorted(peaks.items())
+        ]
+
+    def _peak_of(self, batch: int) -> int:
+        """The largest peak of all workers with so many samples each, the same on all of them."""
+        self._peak.again()
+        self._train(repeated(self._some, batch))
+        return max(self._place.share(self._peak.bytes() or 0))
+
+
+def _plain_parameters(replica: Replica) -> Iterator[Tensor]:
+    """The parameters in the form that computes now; those that are sharded now have no memory."""
+    for one in replica.module.parameters():
+        if not hasattr(one, "to_local"):
+            yield one
+
+
+def repeated(batch: Batch, samples: int) -> Batch:
+    """A batch of so many samples: those of another one, in turn."""
+    of = torch.arange(samples) % samples_of(batch)
+    return tree_map_only(Tensor, lambda one: one[of.to(one.device)], batch)
+
+
+def _budget_bytes(asked: int | None, device: torch.device) -> int | None:
+    """The memory that a batch has to fit; None on a CPU where none is asked for."""
+    if device.type == "cpu":
+        return asked
+    whole = int(GPU_SHARE * torch.cuda.get_device_properties(device).total_memory)
+    return min(whole, asked or whole)

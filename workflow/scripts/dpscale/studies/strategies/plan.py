@@ -1,0 +1,63 @@
+"""E1: timed runs in which all ways take turns, and a run that looks into each of them."""
+
+from collections.abc import Iterator
+
+from dpscale.config.root import Config
+from dpscale.plan.spec import TIMED, Spec, Timing, build_spec, launches, timing_only
+from dpscale.studies.strategies import SHARING
+from dpscale.studies.strategies.config import SharingProtocol, StrategiesConfig
+
+WARMUP_STEPS = 3
+
+
+def runs(config: Config, asked: StrategiesConfig) -> Iterator[Spec]:
+    """For each N the launches in which the ways are timed, and the run that compares the rest."""
+    model = config.model
+    if asked.model:
+        model = model.model_copy(update={"name": asked.model, "zero_gamma": False})
+    for workers in asked.workers:
+        shared = {
+            "study": "strategies",
+            "workers": workers,
+            "per_worker_batch": asked.per_worker_batch,
+            "micro_batches": asked.micro_batches,
+            "broadcast_buffers": False,  # which no other way does
+            "model": model,
+            "training": timing_only(config.training).model_copy(
+                update={"optimizer": asked.optimizer, "nesterov": False}
+            ),
+            "data": config.data.model_copy(
+                update={"loader": "resident", "augment": False, "loader_workers": 0}
+            ),
+        }
+        timed = build_spec(
+            config,
+            TIMED,
+            run=f"strategies-n{workers}",
+            timing=Timing(
+                arms=("without_loading", "accumulation", "zero1", "fsdp", "fsdp_kept"),
+                repeats=asked.repeats,
+                min_steps=asked.steps,
+                warmup_steps=WARMUP_STEPS,
+                max_steps=asked.steps,
+                direct_steps=asked.steps,
+                interval_frac=asked.interval_frac,
+                budget_s=asked.budget_s,
+            ),
+            **shared,
+        )
+        yield from launches(config, timed)
+        yield build_spec(
+            config,
+            SHARING,
+            run=f"strategies-memory-n{workers}",
+            protocol=SharingProtocol(
+                first_steps=asked.first_steps,
+                memory_budget_bytes=asked.memory_budget,
+                resolution_frac=asked.resolution_frac,
+            ),
+            **shared,
+        )
+
+
+PLANS = {"strategies": runs}
