@@ -27,8 +27,7 @@ def facts(inputs: Inputs) -> Facts:
     missing = lacking(rows, {"workers": "N"}, "strategies")
     missing += lacking(needs, {"workers": "N"}, "strategies, memory")
     measured = [row for row in needs if row["way"]]
-    timed = {workers: own for workers, own in by(rows, "workers")
-             if all(row["step_s"] is not None for row in own)}  # fmt: skip
+    timed = {workers: own for workers, own in by(rows, "workers") if _whole(own)}
     if not (missing or (timed and measured)):
         missing = ["strategies: no number of workers has the time and the memory of all ways"]
     values = {f"{column}_{row['way']}_n{row['workers']}": row.value(column, unit)
@@ -43,33 +42,51 @@ def facts(inputs: Inputs) -> Facts:
     return Facts(missing, values or {"step_s": intervals.nothing("s")}, said)
 
 
+def _whole(times: list[Row]) -> bool:
+    """Whether the time of every way is known, DDP's first."""
+    return times[0]["way"] == "ddp" and all(row["step_s"] is not None for row in times)
+
+
 def standing(times: list[Row], needs: list[Row]) -> Row:
     """Return which ways are best at one N: in time, in memory, and in the batch that fits.
 
-    Each with those that it is not told from; `needs` may be empty.
+    Each with those that it is not told from; None where DDP's own need is not known.
     """
     fastest = min(times, key=lambda row: float(row["step_s"]))
     found = Row(
-        workers=fastest["workers"], per_worker_batch=fastest["per_worker_batch"], times=times,
-        fastest=fastest, ddp=times[0],
+        workers=fastest["workers"],
+        per_worker_batch=fastest["per_worker_batch"],
+        fastest=fastest,
         as_fast=[row for row in times if row["to_fastest"] in ("indistinct", "unknown")],
         compared=[row for row in times if row["to_ddp"]],
-        least=None, fitting=None,
-    )  # fmt: skip
-    peaks = [row for row in needs if row["peak_bytes"]]
-    if peaks:
-        least = min(peaks, key=lambda row: int(row["peak_bytes"]))
+        least=None,
+        as_little=[],
+        fitting=None,
+    )
+    step = {row["way"]: row for row in times}
+    peaks = {row["way"]: row for row in needs if row["peak_bytes"] and row["way"] in step}
+    if "ddp" in peaks:
+        least = min(peaks.values(), key=lambda row: int(row["peak_bytes"]))
         near = (1 + PEAK_NOISE_FRAC) * least["peak_bytes"]
-        as_little = [row for row in peaks if row is not least and row["peak_bytes"] <= near]
-        found |= {"least": least, "as_little": as_little, "ddp_needs": peaks[0],
-                  "cost": next(row for row in times if row["way"] == least["way"])}  # fmt: skip
-    tried = [row for row in needs if row["fits_batch"]]
-    if tried:
-        most = max(tried, key=lambda row: int(row["fits_batch"]))
+        found |= {
+            "least": least,
+            "as_little": [
+                row for row in peaks.values() if row is not least and row["peak_bytes"] <= near
+            ],
+            "ddp_needs": peaks["ddp"],
+            "cost": step[least["way"]],
+        }
+    tried = {row["way"]: row for row in needs if row["fits_batch"]}
+    if "ddp" in tried:
+        most = max(tried.values(), key=lambda row: int(row["fits_batch"]))
         # Between what fits and what does not, any batch may be the largest.
-        as_much = [row for row in tried if row is not most and not _fits_less(row, most)]
-        budget = most.value("budget_bytes", "bytes_binary")
-        found |= {"fitting": most, "budget": budget, "as_much": as_much, "tried": tried}
+        others = [row for row in tried.values() if row is not most and not _fits_less(row, most)]
+        found |= {
+            "fitting": most,
+            "as_much": others,
+            "ddp_fits": tried["ddp"],
+            "budget": most.value("budget_bytes", "bytes_binary"),
+        }
     return found
 
 

@@ -1,0 +1,155 @@
+"""E1: what it says of the ways of sharing follows their times, bytes, memory and losses."""
+
+from collections.abc import Callable
+
+import pandas as pd
+import pytest
+
+import strategies_builders
+from builders import Tables, empty_lab, run_row, step_rows, table, without_runs
+from cases import Case, check, where
+from dpscale.reporting.inputs import Inputs
+from dpscale.studies import answer_one, derived_of
+from strategies_builders import STEP_S, S
+
+NAN = float("nan")
+
+
+def lab(**options: object) -> Tables:
+    """The study alone."""
+    rows = strategies_builders.rows(run_row, step_rows, **options)  # type: ignore[arg-type]
+    return empty_lab() | {name: table(name, own) for name, own in rows.items()}
+
+
+def with_steps(**seconds: float) -> Callable[[], Tables]:
+    """The study where some ways take other times."""
+    return lambda: lab(step_s=STEP_S | seconds)
+
+
+def through_nccl() -> Tables:
+    """GPUs: no interface of the kernel sees what NCCL sends."""
+    made = lab(backend="nccl")
+    return made | {"wire": made["wire"].iloc[:0]}
+
+
+def ratio(way: str, low: float, high: float, **verdicts: str) -> dict:
+    """The way's ratio to DDP with four workers."""
+    columns = {"to_ddp_ratio": (low + high) / 2, "to_ddp_ratio_low": low, "to_ddp_ratio_high": high}
+    return {"strategies": where({"workers": 4, "way": way}, **columns, **verdicts)}
+
+
+CASES = [
+    Case("DDP is fastest and FSDP2 needs least", lab=lab,
+         says=["With four workers of b = 32 DDP is the fastest, with a step of 20.0 ms",
+               "FSDP2 needs the least memory, 12.0 MB a worker where DDP needs 24.0 MB, for a step "
+               "that takes 3.0000× (3.0000 to 3.0000) that of DDP.",
+               "Within 30.5 MiB a worker gradient accumulation fits the largest batch, "
+               "b = 2 300 (DDP: 700).",
+               "With two workers gradient accumulation (1.4000×", "take longer for a step than DDP",
+               "share a device",
+               "differs from the formula for FSDP2 (by 33.3% with N = 2 and 33.3% with N = 4) and "
+               "FSDP2 without resharding (by 50.0% with N = 2",
+               "gloo's reduce-scatter is an all-reduce",
+               "count what the ledger says, to 0.400%: headers",
+               "gradient accumulation, ZeRO-1, FSDP2 and FSDP2 without resharding compute what DDP "
+               "does: losses of the first three steps are at most 4.44 × 10⁻⁷ of themselves apart, "
+               "parameters after them 2.00 × 10⁻⁷ of the largest"],
+         never=["something else", "not told", "unknown"]),
+    Case("another way is fastest", lab=with_steps(zero1=0.005),
+         says=["ZeRO-1 is the fastest, with a step of 10.0 ms",
+               "ZeRO-1 (0.50000× (0.50000 to 0.50000)) takes less time for a step than DDP"]),
+    Case("the fastest is not told apart",
+         lab=lab, edits={"strategies": where({"way": ["zero1", "accumulation"]},
+                                             to_fastest="indistinct", to_ddp="indistinct")},
+         says=["the least median step is that of DDP, 20.0 ms (19.0 to 21.0), from which gradient "
+               "accumulation and ZeRO-1 are not told apart",
+               "are not told apart from DDP"],
+         never=["is the fastest"]),
+    Case("the fastest is not known for want of launches",
+         lab=lab, edits={"strategies": where({"way": "zero1"}, to_fastest="unknown",
+                                             to_ddp="unknown")},
+         says=["from which ZeRO-1 is not told apart", "is not compared with DDP, for want"]),
+    Case("what needs the least is faster too", lab=with_steps(fsdp=0.005),
+         says=["where DDP needs 24.0 MB, and its step takes 0.50000×"]),
+    Case("what needs the least is as fast", lab=lab,
+         edits={"strategies": where({"way": "fsdp"}, to_ddp="indistinct")},
+         says=["and its step is not told apart from that of DDP."]),
+    Case("what needs the least is not compared", lab=lab,
+         edits={"strategies": where({"way": "fsdp"}, to_ddp="unknown")},
+         says=["and too few launches compare its step with that of DDP."]),
+    Case("DDP needs the least", lab=lab,
+         edits={"strategy_needs": where({"way": "ddp"}, peak_bytes=S)},
+         says=["No way needs less memory at its peak than DDP, 4.00 MB a worker."],
+         never=["where DDP needs"]),
+    Case("peaks within the noise are not ranked", lab=lab,
+         edits={"strategy_needs": where({"way": "fsdp_kept"}, peak_bytes=round(3.1 * S))},
+         says=["The peak of FSDP2 is not told from that of FSDP2 without resharding"]),
+    Case("peaks beyond the noise are ranked", lab=lab,
+         edits={"strategy_needs": where({"way": "fsdp_kept"}, peak_bytes=round(3.2 * S))},
+         never=["The peak of FSDP2 is not told"]),
+    Case("no peak is known", lab=lab,
+         edits={"strategy_needs": where(peak_bytes=pd.NA, fits_batch=pd.NA)},
+         says=["The memory of the workers is not known."], never=["fits the largest"]),
+    Case("no batch was searched", lab=lab, edits={"strategy_needs": where(fits_batch=pd.NA)},
+         says=["FSDP2 needs the least memory"], never=["fits the largest"]),
+    Case("two ways may fit the same batch", lab=lab,
+         edits={"strategy_needs": where({"way": "fsdp"}, fails_batch=2_340)},
+         says=["b = 2 300 (DDP: 700), not told from that of FSDP2."]),
+    Case("a way of which every batch fits", lab=lab,
+         edits={"strategy_needs": where({"way": "fsdp"}, fits_batch=9_000, fails_batch=pd.NA)},
+         says=["FSDP2 fits the largest batch, b = 9 000 (DDP: 700)."]),
+    Case("DDP fits the most", lab=lab,
+         edits={"strategy_needs": where({"way": "ddp"}, fits_batch=9_000, fails_batch=9_050)},
+         says=["DDP fits the largest batch, b = 9 000."], never=["(DDP:"]),
+    Case("through NCCL the formula holds", lab=through_nccl,
+         says=["The ledger is what the formula says for every way.",
+               "do not see these messages, so they confirm nothing"],
+         never=["gloo", "headers"]),
+    Case("another backend sends more than the formula", lab=lambda: lab(backend="nccl"),
+         edits={"strategies": where({"way": "fsdp"}, ledger_bytes=lambda old: 2 * old)},
+         says=["The ledger differs from the formula for FSDP2 (by 100%"], never=["gloo"]),
+    Case("something else was sent", lab=lab,
+         edits={"strategies": where({"way": "ddp"}, interface_bytes=lambda old: 1.5 * old)},
+         says=["count up to 50.6% otherwise than the ledger says"], never=["headers"]),
+    Case("nothing was observed", lab=lab,
+         edits={"strategies": where(ledger_bytes=pd.NA)},
+         says=["What the ways send was not observed."], never=["differs from the formula"]),
+    Case("a way computes something else", lab=lab,
+         edits={"strategy_needs": where({"way": "accumulation", "workers": 4},
+                                        loss_gap_frac=0.02)},
+         says=["gradient accumulation computes something else: losses of the first three steps "
+               "differ by up to 2.00% with N = 4", "as batch norm does"]),
+    Case("a training that diverged agrees with nothing", lab=lab,
+         edits={"strategy_needs": where({"way": "zero1"}, loss_gap_frac=NAN)},
+         says=["ZeRO-1 computes something else"], never=["nan", "None"]),
+    Case("all others compute something else", lab=lab,
+         edits={"strategy_needs": where({"way": ["accumulation", "zero1", "fsdp", "fsdp_kept"]},
+                                        loss_gap_frac=0.5)},
+         says=["FSDP2 and FSDP2 without resharding compute something else"],
+         never=["what DDP does"]),
+    Case("nobody shares a device", lab=lab,
+         edits={"strategies": where(oversubscribed=False)}, never=["share a device"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_it_says(case: Case) -> None:
+    check("E1", case)
+
+
+def test_a_run_that_is_missing_withholds_it_and_is_named() -> None:
+    for run, names in (("strategies-n4", []), ("strategies-memory-n4", ["memory"])):
+        tidy = without_runs(lab(), [run, *(f"{run}-launch{n}" for n in (2, 3) if not names)])
+        answer = answer_one("E1", Inputs(derived_of(tidy), tidy))
+        assert any("N = 4" in one and "not run yet" in one for one in answer.missing), run
+        assert answer.values["step_s_ddp_n2"].value == pytest.approx(0.010)
+
+
+def test_out_of_memory_of_one_n_leaves_the_other() -> None:
+    tidy = lab()
+    runs, gone = tidy["runs"], tidy["runs"]["run"].str.startswith("strategies-n4")
+    tidy["runs"] = runs.assign(status=runs["status"].mask(gone, "out_of_memory"))
+    tidy["steps"] = tidy["steps"][~tidy["steps"]["run"].str.startswith("strategies-n4")]
+    answer = answer_one("E1", Inputs(derived_of(tidy), tidy))
+    assert not answer.missing
+    assert "two workers" in answer.sentence
