@@ -68,7 +68,7 @@ def test_a_run_with_an_arm_of_its_own_keeps_it():
 
 def test_training_runs_have_no_timed_epoch():
     assert set(derived_lab(direct=False)["epoch_times"]["study"]) == {
-        "sweep", "scaling", "assignment_split",
+        "sweep", "scaling", "assignment_split", "strategies",
     }  # fmt: skip
 
 
@@ -103,7 +103,7 @@ def test_phases_are_medians_over_repeats():
 
 def test_shares_of_the_phases_add_up_to_one():
     made = derived_lab(direct=False)["phases"].dropna(subset="phase")
-    made = made[~made["run"].str.startswith("assignment")]
+    made = made[~made["run"].str.startswith(("assignment", "strategies"))]
     totals = made.groupby(["run", "arm"])["share_frac"].sum()
     assert len(totals) == 3 + 2 * 13 + 9  # sweep, both arms of scaling, training
     assert list(totals) == pytest.approx([1.0] * len(totals))

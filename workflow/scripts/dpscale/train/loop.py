@@ -5,8 +5,9 @@ happen outside. It never waits for the device; losses stay there until the epoch
 """
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -41,10 +42,9 @@ def train_epoch(
     losses: an empty list to put the loss of each step into, for one who looks on.
     """
     # Looked up once: at a step of 100 us everything that stands between two operators counts.
-    model, optimizer, scheduler = replica.model, replica.optimizer, replica.scheduler
+    optimizer, scheduler = replica.optimizer, replica.scheduler
     task, count_correct = replica.task, count_correct and replica.task.counts_correct
     precision, copied, mark = replica.precision(), replica.copied, clock.mark
-    parts = replica.micro_batches
     losses = [] if losses is None else losses
     samples, correct = [], []
     replica.model.train()
@@ -56,15 +56,7 @@ def train_epoch(
         mark()  # copy
         replica.begin_step()
         optimizer.zero_grad(set_to_none=True)
-        if parts > 1:
-            (inputs, targets), earlier = _all_but_last(replica, (inputs, targets))
-        with precision:
-            outputs = model(inputs)
-            # Outside the compiled network: the next replay of its graph overwrites the outputs,
-            # but not the loss, which is read after the epoch.
-            loss = task.loss(outputs, targets)
-        if parts > 1:
-            loss = loss / parts + earlier
+        outputs, loss = _forward(replica, (inputs, targets), precision)
         mark()  # forward
         loss.backward()
         mark()  # backward, with the all-reduce that it hides
@@ -77,12 +69,35 @@ def train_epoch(
         mark()  # update
         losses.append(loss.detach())
         samples.append(samples_of(batch))
+    seconds = phase_columns(clock.intervals())
+    if replica.micro_batches > 1:  # forward and backward passes take turns
+        seconds |= dict.fromkeys(("forward_s", "backward_s"), np.full(len(samples), np.nan))
     return Epoch(
-        phase_columns(clock.intervals()),
+        seconds,
         torch.stack(losses).float().cpu().numpy() if losses else np.empty(0, np.float32),
         np.array(samples),
         (_total(one for one, _ in correct), _total(of for _, of in correct)) if correct else None,
     )
+
+
+def _forward(
+    replica: Replica, batch: Batch, precision: AbstractContextManager[Any]
+) -> tuple[Any, Tensor]:
+    """Outputs and loss of a batch.
+
+    Of micro-batches the outputs of the last, and the loss of all: the others have been through
+    their backward pass.
+    """
+    parts = replica.micro_batches
+    if parts > 1:
+        batch, earlier = _all_but_last(replica, batch)
+    inputs, targets = batch
+    with precision:
+        outputs = replica.model(inputs)
+        # Outside the compiled network: the next replay of its graph overwrites the outputs, but
+        # not the loss, which is read after the epoch.
+        loss = replica.task.loss(outputs, targets)
+    return outputs, loss if parts == 1 else loss / parts + earlier
 
 
 def _all_but_last(replica: Replica, batch: Batch) -> tuple[Batch, Tensor]:
