@@ -1,6 +1,7 @@
 # The dataset: downloaded once where it has to be, then split and kept ready for the runs.
 
 DATA_MARKER = f"{CONFIG.data.root}/{CONFIG.data.dataset}.json"
+STACKED = ["--stacked"] if any(one.stacks for _, one in CONFIG.sections()) else []
 NEEDS_DOWNLOAD = CONFIG.data.dataset in DOWNLOADED
 
 
@@ -37,7 +38,9 @@ rule prepare_dataset:
             exclude={"loader", "loader_workers", "augment"}
         ),
         own=lambda _: (
-            ["--own", own.model_dump_json()] if (own := own_file(CONFIG)) else []
+            ["--own", own.model_dump_json(), *STACKED]
+            if (own := own_file(CONFIG))
+            else []
         ),
     message:
         "Splitting the dataset and keeping it ready, or trying own.file on a few samples"

@@ -14,7 +14,7 @@ from dpscale.studies import derived_of, questions
 def inputs() -> Inputs:
     """The made-up lab, its accuracies never counted."""
     tidy = dict(full_lab())
-    for name in ("epochs", "replicas"):
+    for name in ("epochs", "replicas", "evaluations"):
         wanted = [column for column in tidy[name] if "accuracy" in column]
         tidy[name] = tidy[name].assign(**dict.fromkeys(wanted, float("nan")))
     derived: Derived = derived_of(tidy)
@@ -29,7 +29,7 @@ def test_q4_1_compares_losses_alone(inputs: Inputs) -> None:
     assert "right answers are not counted" in plain(answer.paragraphs[0])
 
 
-@pytest.mark.parametrize("question", ["Q4.2", "H5", "H6"])
+@pytest.mark.parametrize("question", ["Q4.2", "H5", "H6", "S3", "S4"])
 def test_a_question_of_accuracy_says_why_it_has_no_answer(inputs: Inputs, question: str) -> None:
     answer = questions()[question](inputs)
     assert any("counts no right answers; give own.file" in line for line in answer.missing)

@@ -12,10 +12,11 @@ from torch.multiprocessing.spawn import spawn
 from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DistributedDataParallel
 
-from dpscale.config.sections import ModelConfig, TrainingConfig
+from dpscale.config.sections import DataConfig, ModelConfig, TrainingConfig
 from dpscale.studies.local_sgd.config import LocalArm, LocalProtocol
 from dpscale.studies.local_sgd.measure.processes import SeparateTeam
 from dpscale.studies.local_sgd.measure.team import StackedTeam
+from dpscale.train.data import load_dataset
 from dpscale.train.models import build_model
 from dpscale.train.trained import compare_to_first, flat_parameters, flat_running_statistics
 from dpscale.train.worker import Place
@@ -45,10 +46,10 @@ def everything(module: torch.nn.Module) -> torch.Tensor:
 
 def separate(rank: int, name: str, local_from: int | None, local_steps: int,
              training: TrainingConfig = TRAINING) -> SeparateTeam:  # fmt: skip
-    team = SeparateTeam(network(name), Place(rank, RANKS, 1, CPU), training,
-                        local_steps=local_steps, local_from=local_from)  # fmt: skip
+    team = SeparateTeam(network(name), load_dataset(DataConfig()), Place(rank, RANKS, 1, CPU),
+                        training, local_steps=local_steps, local_from=local_from)  # fmt: skip
     for images, labels in batches():
-        team.step(images[rank::RANKS].contiguous(), labels[rank::RANKS])
+        team.step((images[rank::RANKS].contiguous(), labels[rank::RANKS]))
     team.finish()
     return team
 
@@ -56,10 +57,11 @@ def separate(rank: int, name: str, local_from: int | None, local_steps: int,
 def stacked(rank: int, name: str, ranks: int, options: dict[str, Any]) -> StackedTeam:
     learners = 4 // ranks
     team = StackedTeam(
-        network(name), Place(rank, ranks, 1, CPU), TRAINING, learners=learners, **options
-    )
+        network(name), load_dataset(DataConfig()), Place(rank, ranks, 1, CPU), TRAINING,
+        learners=learners, **options
+    )  # fmt: skip
     for images, labels in batches():
-        team.step(images[rank::ranks].contiguous(), labels[rank::ranks])
+        team.step((images[rank::ranks].contiguous(), labels[rank::ranks]))
     team.finish()
     return team
 
@@ -104,10 +106,12 @@ def check(rank: int, port: int) -> None:
                 assert not apart["buffer_difference_frac"], what
             if local_steps == 1:
                 close(flat_parameters(mean), plain[name], (*what, "against DDP"))
-            alone = StackedTeam(network(name), Place(0, 1, 1, CPU), TRAINING, learners=RANKS,
-                                local_steps=local_steps, local_from=local_from)  # fmt: skip
-            for images, labels in batches():
-                alone.step(images, labels)
+            alone = StackedTeam(
+                network(name), load_dataset(DataConfig()), Place(0, 1, 1, CPU), TRAINING,
+                learners=RANKS, local_steps=local_steps, local_from=local_from,
+            )  # fmt: skip
+            for batch in batches():
+                alone.step(batch)
             alone.finish()
             assert alone.rounds == rounds, what
             close(everything(mean), everything(alone.mean_network()), (*what, "stacked"))

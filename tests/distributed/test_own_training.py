@@ -10,6 +10,8 @@ import pytest
 from dpscale.config.sections import ModelConfig
 from dpscale.plan.spec import Timing, own_file
 from dpscale.studies import load_config
+from dpscale.studies.local_sgd.config import LocalArm, LocalProtocol
+from dpscale.studies.model_averaging.config import AveragingArm, AveragingProtocol
 
 FILE = Path(__file__).parents[1] / "own_training.py"
 STUDIES = ("sweep", "scaling", "large_batch", "replicas", "ledger", "data_parallel")
@@ -57,3 +59,37 @@ def test_all_arms_are_timed(launched: Launched, own: dict[str, Any]) -> None:
     assert set(result.steps["arm"]) == set(arms)
     assert sum(row["bytes"] for row in result.record.buckets) == 4 * PARAMETERS
     assert result.record.train_samples == 64
+
+
+def test_local_sgd_trains_it_stacked_and_with_a_worker_each(
+    launched: Launched, own: dict[str, Any]
+) -> None:
+    arms = (LocalArm(name="A2"), LocalArm(name="A5 H=2", local_steps=2, local_from_epoch=1))
+    protocol = LocalProtocol(
+        expected="", learners=2, arms=arms, rate_factors=(1.0,), rate_extensions=0,
+        tuning_seeds=(100,), label_noise_frac=0.0, evaluate_epochs=1,
+    )  # fmt: skip
+    fields = {"kind": "local", "training": {"epochs": 3, "lr": 0.05, "momentum": 0.9},
+              "protocol": protocol} | own  # fmt: skip
+    one = launched("own_stacked", workers=1, per_worker_batch=8, **fields)
+    two = launched("own_separate", workers=2, per_worker_batch=4, **fields)
+    losses = [[row["train_loss"] for row in result.record.evaluations] for result in (one, two)]
+    assert losses[1] == pytest.approx(losses[0], rel=1e-3)
+    assert losses[0][2] < losses[0][0]
+    assert {row["status"] for row in two.record.trials} == {"complete"}
+    assert {row["test_accuracy_frac"] for row in one.record.evaluations} == {None}
+
+
+def test_model_averaging_trains_it(launched: Launched, own: dict[str, Any]) -> None:
+    arms = tuple(
+        AveragingArm(name=name, algorithm=name, learners=learners, batch=4, lr=0.05, alpha=0.5,
+                     tau=1)
+        for name, learners in (("sgd", 1), ("sma", 2))
+    )  # fmt: skip
+    protocol = AveragingProtocol(expected="", arms=arms, evaluations_per_epoch=1,
+                                 target_accuracy_frac=0.9, median_of=1)  # fmt: skip
+    result = launched("own_averaging", kind="averaging", per_worker_batch=4, protocol=protocol,
+                      training={"epochs": 3, "momentum": 0.9}, **own)  # fmt: skip
+    for trial in (0, 1):
+        losses = [row["train_loss"] for row in result.record.evaluations if row["trial"] == trial]
+        assert losses[-1] < losses[0]

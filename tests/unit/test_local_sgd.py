@@ -1,5 +1,6 @@
 """Local SGD of stacked learners: what it equals, what it counts, and when it averages."""
 
+from dataclasses import replace
 from itertools import count
 from types import SimpleNamespace
 from typing import Any
@@ -14,11 +15,12 @@ from dpscale.studies import load_config, planned_runs
 from dpscale.studies.local_sgd.measure.runs import measure_local, with_wrong_labels
 from dpscale.studies.local_sgd.measure.team import StackedTeam, averages_after
 from dpscale.train import progress
-from dpscale.train.data import Split, load_dataset
+from dpscale.train.data import Dataset, Split, load_dataset
 from dpscale.train.models import build_model
 from dpscale.train.trained import flat_parameters
 from dpscale.train.worker import Place
 
+TASK = load_dataset(DataConfig())
 PLACE = Place(0, 1, 1, torch.device("cpu"))
 TRAINING = TrainingConfig(lr=0.05, momentum=0.9, nesterov=True, weight_decay=1e-3)
 LEARNERS, EACH, STEPS = 4, 6, 7
@@ -38,10 +40,10 @@ def batches() -> list[tuple[torch.Tensor, torch.Tensor]]:
 
 def trained(batches: Any, *, name: str = "mlp", learners: int = LEARNERS, local_steps: int = 1,
             local_from: int | None = None) -> StackedTeam:  # fmt: skip
-    team = StackedTeam(network(name), PLACE, TRAINING, learners=learners,
+    team = StackedTeam(network(name), TASK, PLACE, TRAINING, learners=learners,
                        local_steps=local_steps, local_from=local_from)  # fmt: skip
-    for images, labels in batches:
-        team.step(images, labels)
+    for batch in batches:
+        team.step(batch)
     team.finish()
     return team
 
@@ -131,34 +133,36 @@ def test_all_learners_are_equal_after_the_final_average(batches, local_from):
 
 
 def test_an_evaluation_between_averages_changes_nothing(batches):
-    teams = [StackedTeam(network("resnet_8x8"), PLACE, TRAINING, learners=2, local_steps=4,
+    teams = [StackedTeam(network("resnet_8x8"), TASK, PLACE, TRAINING, learners=2, local_steps=4,
                          local_from=0) for _ in range(2)]  # fmt: skip
-    for images, labels in batches[:3]:
+    for batch in batches[:3]:
         for team in teams:
-            team.step(images, labels)
+            team.step(batch)
         teams[0].mean_network()
     assert_equal(*teams)
 
 
-def split_of(samples: int) -> Split:
+def task_of(samples: int) -> Dataset:
     labels = torch.arange(samples) % 10
-    return Split(torch.zeros(samples, 1, 2, 2, dtype=torch.uint8), labels)
+    return replace(TASK, train=Split(torch.zeros(samples, 1, 2, 2, dtype=torch.uint8), labels))
 
 
 def test_exactly_the_share_of_labels_is_wrong_and_the_seed_decides_which():
-    clean = split_of(1000)
-    noisy = with_wrong_labels(clean, 0.2, 10, seed=1)
-    assert int((noisy.labels != clean.labels).sum()) == 200
-    assert noisy.labels.min() == 0
-    assert noisy.labels.max() == 9
-    assert torch.equal(noisy.labels, with_wrong_labels(clean, 0.2, 10, seed=1).labels)
-    assert not torch.equal(noisy.labels, with_wrong_labels(clean, 0.2, 10, seed=2).labels)
-    assert torch.equal(clean.labels, split_of(1000).labels)  # the given split is left alone
+    clean = task_of(1000)
+    noisy, again, other = (
+        with_wrong_labels(clean, 0.2, seed=seed).train.labels for seed in (1, 1, 2)
+    )
+    assert int((noisy != clean.train.labels).sum()) == 200
+    assert noisy.min() == 0
+    assert noisy.max() == 9
+    assert torch.equal(noisy, again)
+    assert not torch.equal(noisy, other)
+    assert torch.equal(clean.train.labels, task_of(1000).train.labels)  # it is left alone
 
 
 def test_without_noise_no_label_changes():
-    clean = split_of(50)
-    assert with_wrong_labels(clean, 0.0, 10, seed=1) is clean
+    clean = task_of(50)
+    assert with_wrong_labels(clean, 0.0, seed=1) is clean
 
 
 def test_a_search_of_the_rate_that_goes_on_still_estimates_what_is_left(monkeypatch, capsys):

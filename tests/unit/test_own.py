@@ -207,11 +207,68 @@ def test_what_the_file_takes_the_place_of_is_refused_beside_it(
     assert str(caught.value) == line
 
 
-def test_a_missing_file_and_a_study_of_built_in_networks_are_refused(tmp_path: Path) -> None:
+def test_a_missing_file_and_studies_of_built_in_networks_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"own.file: there is no file .*mine.py"):
         load_config(raw(tmp_path / "mine.py"))
     with pytest.raises(ConfigError, match=r"model.name: there is no own.file"):
         load_config({"name": "x", "model": {"name": "own"}} | dict.fromkeys(STUDIES))
-    local = {"expected": "x", "model": "mlp", "workers": 2, "per_worker_batch": 2}
-    with pytest.raises(ConfigError, match=r"local_sgd: trains stacks of built-in networks, which"):
-        load_config(raw(written(tmp_path, GOOD), local_sgd=local))
+    scaled = {"group_batch": 2, "groups": [2], "expected": "x"}
+    with pytest.raises(ConfigError, match=r"lr_scaling: groups the batch norm of built-in"):
+        load_config(raw(written(tmp_path, GOOD), lr_scaling=scaled))
+
+
+LOCAL = {"model": None, "workers": 2, "per_worker_batch": 2, "label_noise_fracs": [0.0],
+         "augment": False}  # fmt: skip
+AVERAGING = {"model": None, "learners": 2}
+
+
+@pytest.mark.parametrize(
+    ("section", "fields", "line"),
+    [
+        ("local_sgd", LOCAL | {"model": "mlp"},
+         "config: local_sgd.model: own.file takes the place of mlp; set it to null"),
+        ("local_sgd", LOCAL | {"label_noise_fracs": [0.0, 0.2]},
+         "config: local_sgd.label_noise_fracs: nobody knows what a wrong target of own.file is; "
+         "the nearest valid is [0.0]"),
+        ("local_sgd", LOCAL | {"augment": True},
+         "config: local_sgd.augment: your own dataset augments its samples; set it to false"),
+        ("model_averaging", AVERAGING | {"model": "mlp"},
+         "config: model_averaging.model: own.file takes the place of mlp; set it to null"),
+        ("model_averaging", AVERAGING | {"cells": [{"model": "mlp", "batch": 8}]},
+         "config: model_averaging.cells: own.file takes the place of mlp; set it to null"),
+        ("strategies", {"model": "mlp"},
+         "config: strategies.model: own.file takes the place of mlp; set it to null"),
+    ],
+)  # fmt: skip
+def test_studies_take_the_network_of_the_file(
+    tmp_path: Path, section: str, fields: dict[str, Any], line: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config(raw(written(tmp_path, GOOD), **{section: fields}))
+    assert str(caught.value) == line
+    right = {"local_sgd": LOCAL, "model_averaging": AVERAGING, "strategies": {}}[section]
+    planned = planned_runs(load_config(raw(written(tmp_path, GOOD), **{section: right})))
+    assert {spec.model.name for spec in planned.values()} == {"own"}
+
+
+UNSTACKABLE = """
+class Branching(nn.Linear):
+    def forward(self, x):
+        y = super().forward(x)
+        return y if float(y.sum()) > 0 else -y
+
+def model(width=4):
+    return Branching(width, 3)
+"""
+
+
+def test_a_network_that_cannot_be_stacked_is_refused_where_studies_stack(tmp_path: Path) -> None:
+    made = task(written(tmp_path, GOOD + UNSTACKABLE))
+    made.checked()
+    with pytest.raises(OwnTrainingError) as caught:
+        made.checked(stacked=True)
+    text = str(caught.value)
+    assert text.startswith("mine.py: model and loss cannot be stacked by torch.func.vmap (")
+    assert "model_averaging and local_sgd, have to be null" in text
+    assert "(line " in text
+    task(written(tmp_path, GOOD)).checked(stacked=True)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from dpscale.config import ConfigError
-from dpscale.config.sections import TrainingConfig
+from dpscale.config.sections import DataConfig, TrainingConfig
 from dpscale.plan import Spec
 from dpscale.studies import load_config, planned_runs
 from dpscale.studies.local_sgd.measure.runs import measure_local
@@ -142,7 +142,7 @@ def trainee(kind: type, *, fused: bool) -> Trainee:
         name="one", algorithm=algorithm, learners=3, batch=8, lr=0.05, alpha=0.3, tau=2
     )
     training = TrainingConfig(momentum=0.9, weight_decay=1e-3, fused=fused)
-    return build_trainee(network(), arm, training, PLACE, 7)
+    return build_trainee(network(), load_dataset(DataConfig()), arm, training, PLACE, 7)
 
 
 @pytest.mark.parametrize(("kind", "shape"), [(ModelAveraging, (3, 8)), (SynchronousSgd, (24,))])
@@ -163,9 +163,10 @@ def test_a_fused_team_of_post_local_sgd_ends_at_the_same_parameters(momentum) ->
     ends = []
     for fused in (True, False):
         training = TrainingConfig(lr=0.05, momentum=momentum, weight_decay=1e-3, fused=fused)
-        team = StackedTeam(network(), PLACE, training, learners=4, local_steps=2, local_from=3)
-        for images, labels in batches(24):
-            team.step(images, labels)
+        team = StackedTeam(network(), load_dataset(DataConfig()), PLACE, training, learners=4,
+                           local_steps=2, local_from=3)  # fmt: skip
+        for batch in batches(24):
+            team.step(batch)
             assert team._optimizer.param_groups[0]["fused"] is (fused or None)
         team.finish()
         ends.append(flat_parameters(team.mean_network()))

@@ -108,6 +108,12 @@ def _training(config: Config) -> Iterator[Problem]:
         )
 
 
+def one_network(config: Config, key: str, name: str | None) -> Iterator[Problem]:
+    """A study's own network beside a user's, which has one; null is the configuration's or that."""
+    if config.own and name is not None:
+        yield key, f"own.file takes the place of {name}; set it to null"
+
+
 def without_momentum(section: str) -> str:
     """Return why Nesterov's form cannot be had without momentum."""
     return f"is a form of momentum, and {section}.momentum is 0; set one or the other"

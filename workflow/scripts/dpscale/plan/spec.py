@@ -174,6 +174,13 @@ def own_file(config: Config) -> OwnFile | None:
     return OwnFile(**dict(config.own), digest=digest)
 
 
+def network_of(config: Config, name: str | None) -> ModelConfig:
+    """Return the network that a study names, or the configuration's where it names none."""
+    if name is None:
+        return config.model
+    return config.model.model_copy(update={"name": name, "zero_gamma": False})
+
+
 def launches(config: Config, spec: Spec) -> Iterator[Spec]:
     """The spec once for each launch that a timed cell is measured in."""
     yield spec

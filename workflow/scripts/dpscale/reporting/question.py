@@ -107,10 +107,13 @@ def _task_of(inputs: Inputs) -> dict[str, Any]:
     """
     # Of a run without a record the word is not known: "sample".
     words = {row.get("sample") or "image" for row in inputs.tidy_rows("runs")} - {"sample"}
-    epochs = [row for row in inputs.tidy_rows("epochs") if row["train_loss"] is not None]
+    ends = [*inputs.tidy_rows("epochs"), *inputs.tidy_rows("evaluations")]
+    learnt = [row for row in ends if row["train_loss"] is not None]
+    counted = any(row[f"{split}_accuracy_frac"] is not None
+                  for row in learnt for split in ("train", "validation", "test"))  # fmt: skip
     return {
         "sample": words.pop() if len(words) == 1 else "sample",
-        "accuracies": not epochs or any(row["train_accuracy_frac"] is not None for row in epochs),
+        "accuracies": counted or not learnt,
     }
 
 

@@ -7,15 +7,17 @@ alone, so the gradient of the sum of the losses holds each learner's own gradien
 optimiser of torch then updates the learners as if each had one of its own.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from copy import copy, deepcopy
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
-from torch.nn.functional import cross_entropy
+from torch.utils._pytree import tree_map_only
 
-from dpscale.train.data import Batch
+from dpscale.train.data import Batch, Task, samples_of
+from dpscale.train.data.task import cross_entropies
 from dpscale.train.models import Plain
 
 IN_A_ROW = (nn.Flatten, nn.Linear, nn.ReLU)  # layers whose rows are known to `_in_a_row`
@@ -26,12 +28,16 @@ class Stack:
 
     parameters_dim: int | None = 0  # None: learners share one set of parameters, of shape [...]
 
-    def __init__(self, networks: Sequence[nn.Module], device: torch.device) -> None:
-        """`networks` are copied; each keeps its own initial values."""
+    def __init__(
+        self, networks: Sequence[nn.Module], device: torch.device, task: Task | None = None
+    ) -> None:
+        """`networks` are copied, each with its own initial values; task: None, labelled images."""
         self._template = deepcopy(networks[0]).to(device)
+        self._losses = task.losses if task else cross_entropies
         parameters, buffers = stack_module_state([network.to(device) for network in networks])
         self.parameters: dict[str, Tensor] = {
-            name: value.detach().clone().requires_grad_() for name, value in parameters.items()
+            name: value.detach().clone().requires_grad_(value.requires_grad)
+            for name, value in parameters.items()
         }
         self.buffers: dict[str, Tensor] = {
             name: value.detach().clone() for name, value in buffers.items()
@@ -39,30 +45,29 @@ class Stack:
         self.learners = len(networks)
         self._row = _row(self._template)
 
-    def logits(self, images: Tensor, *, training: bool, shared: bool) -> Tensor:
-        """Logits [k, b, classes] of images [k, b, ...]; of [b, ...] where all share them.
+    def outputs(self, inputs: Any, *, training: bool, shared: bool) -> Any:
+        """Outputs [k, b, ...] of inputs [k, b, ...]; of [b, ...] where all share them.
 
-        In training batch norm uses and updates each learner's own statistics.
+        Both are tensors or nests of them. In training batch norm uses and updates each learner's
+        own statistics.
         """
         if self._row is not None:
-            return self._in_a_row(self._row, images, shared=shared)
+            return self._in_a_row(self._row, inputs, shared=shared)
         if self._template.training != training:  # it goes through all modules
             self._template.train(training)
 
-        def one(parameters: dict[str, Tensor], buffers: dict[str, Tensor], x: Tensor) -> Tensor:
-            """Logits of one learner."""
-            result: Tensor = functional_call(self._template, (parameters, buffers), (x,))
-            return result
+        def one(parameters: dict[str, Tensor], buffers: dict[str, Tensor], x: Any) -> Any:
+            """Outputs of one learner."""
+            return functional_call(self._template, (parameters, buffers), (x,))
 
         dims = (self.parameters_dim, 0, None if shared else 0)
         mapped = vmap(one, in_dims=dims, randomness="different")
-        result: Tensor = mapped(self.parameters, self.buffers, images)
-        return result
+        return mapped(self.parameters, self.buffers, inputs)
 
     def _in_a_row(
         self, layers: Sequence[tuple[str, nn.Module]], images: Tensor, *, shared: bool
     ) -> Tensor:
-        """`logits` of layers in a row, which are the same in training and evaluation.
+        """`outputs` of layers in a row, which are the same in training and evaluation.
 
         Activations are [k, features, b]: matrix products are fastest in that order.
         """
@@ -77,43 +82,31 @@ class Stack:
                 x = layer(x)
         return x.transpose(1, 2)
 
-    def backward(
-        self, images: Tensor, labels: Tensor, *, shared: bool = False
-    ) -> tuple[Tensor, Tensor]:
-        """Losses [k] and right predictions [k] of a batch; leaves the gradients in `parameters`.
+    def backward(self, inputs: Any, targets: Any, *, shared: bool = False) -> Tensor:
+        """Losses [k] of a batch; leaves the gradients in `parameters`.
 
-        images [k, b, ...] and labels [k, b]; without the k where all learners share the batch.
+        inputs [k, b, ...] and targets [k, b, ...]; without the k where all learners share them.
         """
         for value in self.parameters.values():
             value.grad = None
-        logits = self.logits(images, training=True, shared=shared)
-        labels = labels.expand(self.learners, -1) if shared else labels
-        losses = _losses(logits, labels)
+        outputs = self.outputs(inputs, training=True, shared=shared)
+        losses = self._losses(outputs, targets.expand(self.learners, -1) if shared else targets)
         losses.sum().backward()
-        return losses.detach(), _right(logits.detach(), labels).sum(1)
-
-    @torch.no_grad()
-    def evaluate(self, batches: Iterable[Batch]) -> tuple[Tensor, Tensor]:
-        """Mean losses [k] and accuracies [k], on the CPU, over batches that all learners share."""
-        losses, correct, samples = torch.zeros(self.learners), torch.zeros(self.learners), 0
-        for images, labels in batches:
-            logits = self.logits(images, training=False, shared=True)
-            every = labels.expand(self.learners, -1)
-            losses += (_losses(logits, every) * len(labels)).cpu()
-            correct += _right(logits, every).sum(1).cpu()
-            samples += len(labels)
-        return losses / samples, correct / samples
+        return losses.detach()
 
     @torch.no_grad()
     def right(self, images: Tensor, labels: Tensor, learners: Sequence[int]) -> Tensor:
         """Whether each prediction [k, b] of these learners is right, for images that all share."""
         some = self if len(learners) == self.learners else self._only(learners)
-        return _right(some.logits(images, training=False, shared=True), labels)
+        return _right(some.outputs(images, training=False, shared=True), labels)
 
     def keep(self, learners: Sequence[int]) -> None:
         """Goes on with these learners alone, in this order."""
         kept = self._only(learners)
-        self.parameters = {name: value.requires_grad_() for name, value in kept.parameters.items()}
+        self.parameters = {
+            name: value.requires_grad_(self.parameters[name].requires_grad)
+            for name, value in kept.parameters.items()
+        }
         self.buffers, self.learners = kept.buffers, kept.learners
 
     def _only(self, learners: Sequence[int]) -> "Stack":
@@ -136,12 +129,6 @@ def _row(network: nn.Module) -> list[tuple[str, nn.Module]] | None:
     return layers if all(type(layer) in IN_A_ROW for _, layer in layers) else None
 
 
-def _losses(logits: Tensor, labels: Tensor) -> Tensor:
-    """Mean cross entropy of each learner [k] of logits [k, b, classes] and labels [k, b]."""
-    apart = cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
-    return apart.view(labels.shape).mean(1)
-
-
 def _right(logits: Tensor, labels: Tensor) -> Tensor:
     """Whether each prediction [k, b] of logits [k, b, classes] is right."""
     return logits.max(2).indices == labels  # argmax does not vectorise over strided logits
@@ -152,8 +139,7 @@ def dealt(batch: Batch, learners: int) -> Batch:
 
     Learner i has every k-th sample from the i-th on, those that a sampler would deal to it.
     """
-    images, labels = batch
-    each = len(labels) // learners
-    return images.view(each, learners, *images.shape[1:]).transpose(0, 1), (
-        labels.view(each, learners).T
-    )
+    each = samples_of(batch) // learners
+    return cast(Batch, tree_map_only(
+        Tensor, lambda one: one.unflatten(0, (each, learners)).transpose(0, 1), batch
+    ))  # fmt: skip

@@ -13,12 +13,11 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
-from torch.utils._pytree import tree_map_only
 
 from dpscale.config.sections import HardwareConfig
 from dpscale.plan import Spec
 from dpscale.processes import node_name
-from dpscale.train.data import Batch, Loader, Task, build_loader
+from dpscale.train.data import Batch, Loader, Task, build_loader, on_device
 from dpscale.train.device import open_device, set_float32_precision, synchronise
 from dpscale.train.heartbeat import heartbeat
 from dpscale.train.network import seeded_network
@@ -139,7 +138,7 @@ class Replica:
         if device.type == "cpu" and not self.channels_last:
             return batch
         if not (isinstance(inputs, Tensor) and isinstance(targets, Tensor)):
-            return tree_map_only(Tensor, lambda one: one.to(device, non_blocking=True), batch)
+            return on_device(batch, device)
         layout = torch.channels_last if self.channels_last else torch.preserve_format
         return (
             inputs.to(device, non_blocking=True, memory_format=layout),

@@ -130,5 +130,6 @@ QUESTIONS = [
             r"\text{sent} = \text{rounds} \cdot \frac{2(K-1)}{K} S",
         ],
         references=[LIN, GOYAL, ZHANG, PATARASUK],
+        of_accuracy=True,
     )
 ]

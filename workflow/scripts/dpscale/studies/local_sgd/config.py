@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field, field_validator
 
-from dpscale.config.checks import without_momentum
+from dpscale.config.checks import one_network, without_momentum
 from dpscale.config.datasets import train_samples
 from dpscale.config.root import STACKED, Config, Problem, StudySection, Unfollowed
 from dpscale.config.sections import (
@@ -56,10 +56,10 @@ class LocalSgdConfig(StudySection):
     """S4: local and post-local SGD."""
 
     of_accuracy: ClassVar[bool] = True
-    built_in: ClassVar[str] = "trains stacks of built-in networks"
+    stacks: ClassVar[bool] = True
 
     expected: str = Field("", description="The outcome expected, stated before the run.")
-    model: ModelName = Field("mlp", description="Network of this study.")
+    model: ModelName | None = Field("mlp", description="Network; null: that of the configuration.")
     workers: Workers = Field(16, description="Learners K of the large batch and of local SGD.")
     processes: PositiveInt = Field(
         1, description="Processes that the learners are spread over; 1 stacks all on one device."
@@ -119,6 +119,14 @@ class LocalSgdConfig(StudySection):
     def problems(self, config: Config) -> Iterator[Problem]:
         """Rates that never fall, learners unevenly spread, and batches beyond the dataset."""
         samples = train_samples(config.data)
+        yield from one_network(config, "local_sgd.model", self.model)
+        if config.own and any(self.label_noise_fracs):
+            yield (
+                "local_sgd.label_noise_fracs",
+                "nobody knows what a wrong target of own.file is; the nearest valid is [0.0]",
+            )
+        if config.own and self.augment:
+            yield "local_sgd.augment", "your own dataset augments its samples; set it to false"
         if self.nesterov and not self.momentum:
             yield "local_sgd.nesterov", without_momentum("local_sgd")
         if self.decay_epochs[-1] >= self.epochs:

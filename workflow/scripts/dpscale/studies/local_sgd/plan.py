@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from dpscale.config.root import Config
 from dpscale.config.sections import ScheduleConfig
-from dpscale.plan.spec import Spec, build_spec
+from dpscale.plan.spec import Spec, build_spec, network_of
 from dpscale.studies.local_sgd import LOCAL
 from dpscale.studies.local_sgd.config import LocalArm, LocalProtocol, LocalSgdConfig
 
@@ -63,7 +63,7 @@ def _spec(
         config, LOCAL, run=run, study="local_sgd", arm="+".join(arm.name for arm in arms),
         workers=processes, per_worker_batch=batch * learners // processes, seeds=study.seeds,
         data=config.data.model_copy(update=data),
-        model=config.model.model_copy(update={"name": study.model, "zero_gamma": False}),
+        model=network_of(config, study.model),
         training=config.training.model_copy(update=training), protocol=protocol,
     )  # fmt: skip
 

@@ -135,5 +135,6 @@ QUESTIONS = [
             r"v_{\text{SGD}} = \frac{\gamma}{1 - \mu} \, g",
         ],
         references=[CROSSBOW, GOYAL, SUTSKEVER],
+        of_accuracy=True,
     )
 ]

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
+from dpscale.config.checks import one_network
 from dpscale.config.root import STACKED, Config, Problem, StudySection, Unfollowed
 from dpscale.config.sections import ModelName, PositiveFloat, PositiveInt, Section, Seeds, distinct
 
@@ -53,7 +54,7 @@ class LearnersProtocol(Section):
 class LearnersCell(Section):
     """A model and a batch whose number of learners is tuned."""
 
-    model: ModelName = Field(description="Network.")
+    model: ModelName | None = Field(description="Network; null: that of the configuration.")
     batch: PositiveInt = Field(description="Batch of one learner.")
 
 
@@ -61,10 +62,12 @@ class ModelAveragingConfig(StudySection):
     """S3: synchronous model averaging with several learners a device."""
 
     of_accuracy: ClassVar[bool] = True
-    built_in: ClassVar[str] = "trains stacks of built-in networks"
+    stacks: ClassVar[bool] = True
 
     expected: str = Field("", description="The outcome expected, stated before the run.")
-    model: ModelName = Field("mlp", description="Network of the trainings.")
+    model: ModelName | None = Field(
+        "mlp", description="Network of the trainings; null: that of the configuration."
+    )
     workers: PositiveInt = Field(1, description="Processes that the learners are spread over.")
     learners: Annotated[int, Field(ge=2)] = Field(8, description="Number of learners k.")
     per_learner_batch: PositiveInt = Field(16, description="Small batch b of one learner.")
@@ -124,7 +127,10 @@ class ModelAveragingConfig(StudySection):
         return (*STACKED, Unfollowed("nesterov", True, "trains by SGD without Nesterov's form"))
 
     def problems(self, config: Config) -> Iterator[Problem]:
-        """Learners that the workers cannot share evenly."""
+        """Learners that the workers cannot share evenly, and networks beside a user's own."""
+        yield from one_network(config, "model_averaging.model", self.model)
+        for cell in self.cells:
+            yield from one_network(config, "model_averaging.cells", cell.model)
         for key in ("learners", "per_learner_batch"):
             if (count := getattr(self, key)) % self.workers:
                 yield (

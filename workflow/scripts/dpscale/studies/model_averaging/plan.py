@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from dpscale.config.root import Config
 from dpscale.config.sections import ScheduleConfig
-from dpscale.plan.spec import Spec, build_spec, launches
+from dpscale.plan.spec import Spec, build_spec, launches, network_of
 from dpscale.studies.model_averaging import AVERAGING, LEARNERS
 from dpscale.studies.model_averaging.config import (
     AveragingArm,
@@ -90,7 +90,7 @@ def _training(
         per_worker_batch=study.per_learner_batch,
         seeds=seeds,
         data=config.data.model_copy(update={"loader": "resident", "loader_workers": 0}),
-        model=config.model.model_copy(update={"name": study.model}),
+        model=network_of(config, study.model),
         training=config.training.model_copy(update=training),
         protocol=AveragingProtocol(
             expected=study.expected, arms=tuple(arms), median_of=study.median_of,
@@ -105,12 +105,12 @@ def _learners(config: Config, study: ModelAveragingConfig, cell: LearnersCell) -
     return build_spec(
         config,
         LEARNERS,
-        run=f"{STUDY}-learners-{cell.model}-b{cell.batch}",
+        run=f"{STUDY}-learners-{cell.model or config.model.name}-b{cell.batch}",
         study=STUDY,
         workers=1,
         per_worker_batch=cell.batch,
         data=config.data.model_copy(update=resident),
-        model=config.model.model_copy(update={"name": cell.model, "zero_gamma": False}),
+        model=network_of(config, cell.model),
         protocol=LearnersProtocol(
             max_learners=study.max_learners, threshold_frac=study.threshold_frac,
             repeats=study.repeats, repeat_s=study.repeat_s,

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from dpscale.config.checks import one_network
 from dpscale.config.root import ArmsSection, Config, Problem, Unfollowed
 from dpscale.config.sections import (
     Fraction,
@@ -27,9 +28,7 @@ class StrategiesConfig(ArmsSection):
     micro_batches: Annotated[int, Field(ge=2)] = Field(
         4, description="Parts of a worker's batch where gradients are accumulated."
     )
-    model: ModelName | None = Field(
-        None, description="Network; null: that of the configuration, or of own.file."
-    )
+    model: ModelName | None = Field(None, description="Network; null: that of the configuration.")
     optimizer: Literal["sgd", "adam"] = Field(
         "adam", description="Optimiser, whose state is what ZeRO-1 shards; own.file may have one."
     )
@@ -67,8 +66,7 @@ class StrategiesConfig(ArmsSection):
                 f"{self.per_worker_batch} does not divide into {self.micro_batches} "
                 f"micro_batches; the nearest valid is {nearest}",
             )
-        if config.own and self.model:
-            yield "strategies.model", f"own.file takes the place of {self.model}; leave it out"
+        yield from one_network(config, "strategies.model", self.model)
 
 
 class SharingProtocol(Section):

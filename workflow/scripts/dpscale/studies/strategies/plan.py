@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from dpscale.config.root import Config
-from dpscale.plan.spec import TIMED, Spec, Timing, build_spec, launches, timing_only
+from dpscale.plan.spec import TIMED, Spec, Timing, build_spec, launches, network_of, timing_only
 from dpscale.studies.strategies import SHARING
 from dpscale.studies.strategies.config import SharingProtocol, StrategiesConfig
 
@@ -12,9 +12,6 @@ WARMUP_STEPS = 3
 
 def runs(config: Config, asked: StrategiesConfig) -> Iterator[Spec]:
     """For each N the launches in which the ways are timed, and the run that compares the rest."""
-    model = config.model
-    if asked.model:
-        model = model.model_copy(update={"name": asked.model, "zero_gamma": False})
     for workers in asked.workers:
         shared = {
             "study": "strategies",
@@ -22,7 +19,7 @@ def runs(config: Config, asked: StrategiesConfig) -> Iterator[Spec]:
             "per_worker_batch": asked.per_worker_batch,
             "micro_batches": asked.micro_batches,
             "broadcast_buffers": False,  # which no other way does
-            "model": model,
+            "model": network_of(config, asked.model),
             "training": timing_only(config.training).model_copy(
                 update={"optimizer": asked.optimizer, "nesterov": False}
             ),

@@ -20,8 +20,9 @@ from typing import Any, cast
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.func import vmap
 from torch.optim import Optimizer
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map_only
 from torch.utils.data import ConcatDataset, DataLoader, Subset
 
 from dpscale.config.sections import ModelConfig
@@ -74,6 +75,10 @@ class OwnTask(Task):
         own = self._functions.get("loss", super().loss)
         return cast(Tensor, own(outputs, targets))
 
+    def losses(self, outputs: Any, targets: Any) -> Tensor:
+        """`loss` of each of k networks."""
+        return cast(Tensor, vmap(self.loss, randomness="different")(outputs, targets))
+
     def correct(self, outputs: Any, targets: Any) -> Counted:
         """What the file's `correct` returns."""
         return cast(Counted, self._functions["correct"](outputs, targets))
@@ -102,8 +107,11 @@ class OwnTask(Task):
             found["optimizer"] = type(optimizer).__name__
         return found
 
-    def checked(self) -> "OwnTask":
-        """The task, after each function was used once on a few samples; raises OwnTrainingError."""
+    def checked(self, *, stacked: bool = False) -> "OwnTask":
+        """The task, after each function was used once on a few samples; raises OwnTrainingError.
+
+        stacked: networks are to be trained as one, by torch.func.vmap.
+        """
         used = {name for function in self._functions.values() for name in function.keywords}
         if unused := set(self._own.arguments) - used:
             key = f"own.arguments.{min(unused)}"
@@ -117,7 +125,21 @@ class OwnTask(Task):
         trainable = [value for value in network.parameters() if value.requires_grad]
         _require(bool(trainable), f"{self.name}: model: no parameter can be trained")
         self.optimizer(trainable, ANY_LR)
+        if stacked:
+            self._try_stacked()
         return self
+
+    def _try_stacked(self) -> None:
+        """Train two networks as one on the samples of both."""
+        from dpscale.train.stacked import Stack, dealt
+
+        networks = [self.network() for _ in range(2)]
+        # What is dealt to two learners has to be even.
+        batch = tree_map_only(Tensor, lambda one: torch.cat([one, one]), self._batch("train"))
+        with self._about("model and loss cannot be stacked by torch.func.vmap (the studies that "
+                         "train several networks as one, model_averaging and local_sgd, have to "
+                         "be null)"):  # fmt: skip
+            Stack(networks, torch.device("cpu"), self).backward(*dealt(batch, 2))
 
     def _tried(self) -> nn.Module:
         """A network with the gradients of a few training samples."""

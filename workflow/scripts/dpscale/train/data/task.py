@@ -2,12 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sized
-from typing import Any
+from typing import Any, cast
 
+import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.optim import Optimizer
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from dpscale.config.sections import ModelConfig
 
@@ -22,6 +23,18 @@ def samples_of(batch: Batch) -> int:
     inputs, _ = batch
     first: Tensor = inputs if isinstance(inputs, Tensor) else tree_leaves(inputs)[0]
     return first.size(0)
+
+
+def on_device(batch: Batch, device: torch.device) -> Batch:
+    """The batch with its tensors on a device; those that are there already stay as they are."""
+    moved = tree_map_only(Tensor, lambda one: one.to(device, non_blocking=True), batch)
+    return cast(Batch, moved)
+
+
+def cross_entropies(logits: Tensor, labels: Tensor) -> Tensor:
+    """Mean cross-entropy [k] of each of k networks, of logits [k, b, classes] and labels [k, b]."""
+    apart = cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
+    return apart.view(labels.shape).mean(1)
 
 
 class Task(ABC):
@@ -49,6 +62,10 @@ class Task(ABC):
     def loss(self, outputs: Any, targets: Any) -> Tensor:
         """Mean loss of a batch, without dimensions; cross-entropy of logits [n, classes, ...]."""
         return cross_entropy(outputs, targets)
+
+    def losses(self, outputs: Any, targets: Any) -> Tensor:
+        """Mean losses [k] of k networks, from outputs and targets with a first dimension of k."""
+        return cross_entropies(outputs, targets)
 
     def correct(self, outputs: Any, targets: Any) -> Counted:
         """Right answers, and how many were counted: labels whose logit is the largest."""

@@ -18,12 +18,12 @@ from torch.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook import (
 )
 from torch.distributed.algorithms.model_averaging.averagers import PeriodicModelAverager
 from torch.distributed.optim import PostLocalSGDOptimizer
-from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DistributedDataParallel
 from torch.nn.utils import vector_to_parameters
 from torch.optim import Optimizer
 
 from dpscale.studies.local_sgd.measure.team import Team, mean_of_workers, running_statistics
+from dpscale.train.data import Batch
 from dpscale.train.optim import build_optimizer
 from dpscale.train.sync import AllReduce
 
@@ -34,7 +34,8 @@ class SeparateTeam(Team):
     """One learner on this worker, one on each other."""
 
     def _begin(self) -> Optimizer:
-        model = AllReduce(broadcast_buffers=False).wrap(self._network, self.device)
+        sync = AllReduce(broadcast_buffers=False)
+        model = sync.wrap(self._network, self.device, self._task)
         assert isinstance(model, DistributedDataParallel)
         self._model = model
         start = NEVER if self._local_from is None else self._local_from
@@ -63,10 +64,11 @@ class SeparateTeam(Team):
         self._to_mean(running_statistics(network.buffers()))
         return network
 
-    def _backward(self, images: Tensor, labels: Tensor, *, local: bool) -> Tensor:
+    def _backward(self, batch: Batch, *, local: bool) -> Tensor:
         self._model.train()
         self._optimizer.zero_grad()
-        loss = cross_entropy(self._model(images), labels)
+        inputs, targets = batch
+        loss = self._task.loss(self._model(inputs), targets)
         loss.backward()
         return loss.detach()
 

@@ -18,7 +18,7 @@ from torch import nn
 from dpscale.plan import Spec
 from dpscale.studies.local_sgd.config import LocalArm, LocalProtocol
 from dpscale.studies.local_sgd.measure.team import StackedTeam, Team
-from dpscale.train.data import Dataset, Loader, Split, build_loader
+from dpscale.train.data import Dataset, DatasetError, Loader, Split, Task, build_loader, on_device
 from dpscale.train.device import set_float32_precision, synchronise
 from dpscale.train.evaluate import evaluate
 from dpscale.train.measurement import Measurement
@@ -34,14 +34,14 @@ class _Run:
 
     spec: Spec
     protocol: LocalProtocol
-    dataset: Dataset
+    task: Task
     place: Place
     meter: Meter
     trials: list[dict[str, Any]] = field(default_factory=list)
     evaluations: list[dict[str, Any]] = field(default_factory=list)
 
 
-def measure_local(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
+def measure_local(spec: Spec, task: Task, place: Place) -> Measurement:
     """The trials of a run: those that choose the rate (role "tuning"), and the results.
 
     A loss that is not finite ends a trial as "diverged"; the run itself is complete.
@@ -49,10 +49,15 @@ def measure_local(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
     protocol = spec.protocol_as(LocalProtocol)
     set_float32_precision(spec.training)
     tuned = len(protocol.rate_factors) > 1
+    if tuned and len(task.validation) == 0:
+        raise DatasetError(
+            f"{task.name}: dataset: there are no samples of 'validation' to choose the rate by; "
+            "give some, or local_sgd.rate_factors a single value"
+        )
     trainings = len(protocol.rate_factors) * len(protocol.tuning_seeds) if tuned else 0
     trainings += len(protocol.arms) * len(spec.seeds)
     meter = Meter(spec.run, "epoch", spec.training.epochs, parts=trainings, shown=place.leads)
-    run = _Run(spec, protocol, dataset, place, meter)
+    run = _Run(spec, protocol, task, place, meter)
     factor = _chosen_factor(run) if tuned else protocol.rate_factors[0]
     for arm in protocol.arms:
         for seed in spec.seeds:
@@ -105,24 +110,21 @@ def _train(run: _Run, arm: LocalArm, seed: int, factor: float, *, role: str) -> 
     assert spec.per_worker_batch is not None
     tried = f", trying {factor:g} times the rate" if role == "tuning" else ""
     run.meter.begin(f"{arm.name}, seed {seed}{tried}")
-    noisy = with_wrong_labels(
-        run.dataset.train, protocol.label_noise_frac, run.dataset.classes,
-        seed=1000 + seed,  # its own, so that labels and batches are drawn apart
-    )  # fmt: skip
-    dataset = replace(run.dataset, train=noisy)
+    # A seed of its own, so that labels and batches are drawn apart.
+    task = with_wrong_labels(run.task, protocol.label_noise_frac, seed=1000 + seed)
     # Batches of all learners of this worker at once: `Team.step` deals them out.
     loader = build_loader(
-        noisy, dataset, loader=spec.data.loader, batch=spec.per_worker_batch,
+        task.train, task, loader=spec.data.loader, batch=spec.per_worker_batch,
         workers=spec.workers, rank=place.rank, seed=seed, augment=spec.data.augment,
         device=place.device, loader_workers=spec.data.loader_workers,
     )  # fmt: skip
     first, global_batch = arm.local_from_epoch, spec.per_worker_batch * spec.workers
     local_from = None if first is None else first * len(loader)
     team = _team_of(place.workers, protocol.learners)(
-        seeded_network(spec, dataset, seed), place, spec.training, local_steps=arm.local_steps,
+        seeded_network(spec, task, seed), task, place, spec.training, local_steps=arm.local_steps,
         local_from=local_from, learners=protocol.learners // place.workers,
     )  # fmt: skip
-    status, accuracy, wall_s = _learn(run, team, loader, dataset, spec.training.lr * factor)
+    status, accuracy, wall_s = _learn(run, team, loader, task, spec.training.lr * factor)
     run.trials.append({
         "trial": len(run.trials), "seed": seed, "role": role, "arm": arm.name,
         "model": spec.model.name, "status": status,
@@ -137,18 +139,18 @@ def _train(run: _Run, arm: LocalArm, seed: int, factor: float, *, role: str) -> 
 
 
 def _learn(
-    run: _Run, team: Team, loader: Loader, dataset: Dataset, lr: float
+    run: _Run, team: Team, loader: Loader, task: Task, lr: float
 ) -> tuple[str, float | None, float]:
     """All epochs; returns status, validation accuracy at the end, and seconds of training."""
     training, row, wall_s = run.spec.training, {}, 0.0
     for epoch in range(1, training.epochs + 1):
         start, losses, ends = time.perf_counter(), [], epoch == training.epochs
-        for images, labels in loader.batches(epoch):
+        for batch in loader.batches(epoch):
             team.lr = learning_rate(
                 team.steps, base_lr=lr, schedule=training.schedule, steps_per_epoch=len(loader),
                 epochs=training.epochs,
             )  # fmt: skip
-            losses.append(team.step(images.to(team.device), labels.to(team.device)))
+            losses.append(team.step(on_device(batch, team.device)))
         if ends:
             team.finish()
         synchronise(team.device)
@@ -157,29 +159,31 @@ def _learn(
         if run.place.agree(not math.isfinite(loss)):
             return "diverged", None, wall_s
         if ends or epoch % run.protocol.evaluate_epochs == 0:
-            row = _evaluation(team.mean_network(), dataset, run.place)
+            row = _evaluation(team.mean_network(), task, run)
             key = {"trial": len(run.trials), "step": team.steps, "epoch": epoch, "wall_s": wall_s}
             run.evaluations.append(key | row | {"lr": team.lr})
         run.meter.step(loss=loss)
     return "complete", row["validation_accuracy_frac"], wall_s
 
 
-def with_wrong_labels(split: Split, frac: float, classes: int, *, seed: int) -> Split:
-    """The split with exactly a share `frac` of its labels (rounded) replaced by another class.
+def with_wrong_labels(task: Task, frac: float, *, seed: int) -> Task:
+    """The task with a share `frac` of its training labels (rounded) replaced by another class.
 
     Samples and classes are drawn uniformly; the choice depends on `seed` alone. Zhang et al.,
     Understanding Deep Learning Requires Rethinking Generalization (ICLR 2017), section 2.1, draw
     from all classes; here the right one is left out, so that the share is exact.
     """
-    wrong = round(frac * len(split))
+    wrong = round(frac * len(task.train))
     if wrong == 0:
-        return split
+        return task
+    assert isinstance(task, Dataset)  # no configuration asks for it of a user's own
+    split = task.train
     generator = torch.Generator().manual_seed(seed)
     chosen = torch.randperm(len(split), generator=generator)[:wrong]
-    shift = torch.randint(1, classes, (wrong,), generator=generator)
+    shift = torch.randint(1, task.classes, (wrong,), generator=generator)
     labels = split.labels.clone()
-    labels[chosen] = (labels[chosen] + shift) % classes
-    return Split(split.images, labels)
+    labels[chosen] = (labels[chosen] + shift) % task.classes
+    return replace(task, train=Split(split.images, labels))
 
 
 def _team_of(workers: int, learners: int) -> type[Team]:
@@ -192,11 +196,12 @@ def _team_of(workers: int, learners: int) -> type[Team]:
     return StackedTeam
 
 
-def _evaluation(network: nn.Module, dataset: Dataset, place: Place) -> dict[str, Any]:
+def _evaluation(network: nn.Module, task: Task, run: _Run) -> dict[str, Any]:
     """Loss and accuracies of the mean of the learners; of training on the labels it learns from,
     without augmentation."""
+    batch = run.spec.per_worker_batch or 1
     found = {
-        name: evaluate(network, getattr(dataset, name), dataset, place.device)
+        name: evaluate(network, getattr(task, name), task, run.place.device, batch=batch)
         for name in ("train", "validation", "test")
     }
     accuracies = {f"{name}_accuracy_frac": accuracy for name, (_, accuracy) in found.items()}

@@ -11,6 +11,7 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from torch.optim import SGD, Optimizer
 
 from dpscale.config.sections import TrainingConfig
+from dpscale.train.data import Batch, Task
 from dpscale.train.stacked import Stack, dealt
 from dpscale.train.worker import Place
 
@@ -48,10 +49,11 @@ class Team(ABC):
     """
 
     def __init__(
-        self, network: nn.Module, place: Place, training: TrainingConfig, *, local_steps: int,
-        local_from: int | None, learners: int = 1,
+        self, network: nn.Module, task: Task, place: Place, training: TrainingConfig, *,
+        local_steps: int, local_from: int | None, learners: int = 1,
     ) -> None:  # fmt: skip
         """local_from: number of the first local step; None for none."""
+        self._task = task
         self._network, self._place, self._training = network.to(place.device), place, training
         self._local_steps, self._local_from = local_steps, local_from
         self._learners, self._several = learners, learners * place.workers > 1
@@ -59,14 +61,14 @@ class Team(ABC):
         self.device, self.lr, self.steps, self.rounds = place.device, training.lr, 0, 0
         self._optimizer = self._begin()
 
-    def step(self, images: Tensor, labels: Tensor) -> Tensor:
+    def step(self, batch: Batch) -> Tensor:
         """One step of every learner on this worker; returns their mean loss.
 
-        images [b, ...] and labels [b] of all learners of this worker: learner i of l takes every
+        The batch has the samples of all learners of this worker: learner i of l takes every
         l-th from the i-th on, which makes it worker rank + i * workers of K as Loader deals out.
         """
         local = self._local_from is not None and self.steps >= self._local_from
-        loss = self._backward(images, labels, local=local)
+        loss = self._backward(batch, local=local)
         for group in self._optimizer.param_groups:
             group["lr"] = self.lr
         self._optimizer.step()
@@ -90,7 +92,7 @@ class Team(ABC):
         """Make the learners of the network; returns what updates them."""
 
     @abstractmethod
-    def _backward(self, images: Tensor, labels: Tensor, *, local: bool) -> Tensor:
+    def _backward(self, batch: Batch, *, local: bool) -> Tensor:
         """Make the gradients of a step, averaged if it is not local; returns the mean loss."""
 
     @abstractmethod
@@ -111,11 +113,11 @@ class EqualStack(Stack):
 
     parameters_dim = None
 
-    def __init__(self, network: nn.Module, learners: int, device: torch.device) -> None:
-        super().__init__([network] * learners, device)
+    def __init__(self, network: nn.Module, learners: int, device: torch.device, task: Task) -> None:
+        super().__init__([network] * learners, device, task)
         self._row = None  # whose matrix products are of parameters of each learner
         self.parameters = {
-            name: value[0].detach().clone().requires_grad_()
+            name: value[0].detach().clone().requires_grad_(value.requires_grad)
             for name, value in self.parameters.items()
         }
 
@@ -124,7 +126,7 @@ class StackedTeam(Team):
     """A stack of learners on each worker; momentum is each one's own from the first local step."""
 
     def _begin(self) -> Optimizer:
-        self._stack: Stack = EqualStack(self._network, self._learners, self.device)
+        self._stack: Stack = EqualStack(self._network, self._learners, self.device, self._task)
         return self._sgd()
 
     def mean_network(self) -> nn.Module:
@@ -144,10 +146,10 @@ class StackedTeam(Team):
             fused=training.fused or None,
         )  # fmt: skip
 
-    def _backward(self, images: Tensor, labels: Tensor, *, local: bool) -> Tensor:
+    def _backward(self, batch: Batch, *, local: bool) -> Tensor:
         if local and isinstance(self._stack, EqualStack):
             self._separate()
-        losses, _ = self._stack.backward(*dealt((images, labels), self._learners))
+        losses = self._stack.backward(*dealt(batch, self._learners))
         if self._several and not local:
             values = self._stack.parameters.values()
             gradients = [value.grad for value in values if value.grad is not None]
@@ -158,7 +160,7 @@ class StackedTeam(Team):
     def _separate(self) -> None:
         """Give each learner parameters and a momentum of its own, equal to the shared ones."""
         shared, momentum = self._stack, self._optimizer.state
-        self._stack = Stack([self._network] * self._learners, self.device)
+        self._stack = Stack([self._network] * self._learners, self.device, self._task)
         self._stack.buffers = shared.buffers
         self._optimizer = self._sgd()
         for name, value in self._stack.parameters.items():

@@ -15,7 +15,7 @@ from torch import Tensor
 from dpscale.plan import Spec
 from dpscale.studies.model_averaging.config import AveragingArm, AveragingProtocol
 from dpscale.studies.model_averaging.measure.trainees import Trainee, build_trainee
-from dpscale.train.data import Batch, Dataset, build_loader
+from dpscale.train.data import Batch, Task, build_loader, on_device
 from dpscale.train.evaluate import evaluate
 from dpscale.train.measurement import Measurement
 from dpscale.train.network import seeded_network
@@ -26,12 +26,12 @@ from dpscale.train.worker import Place
 WARMUP_STEPS = 3  # of a trainee that is thrown away: the first steps build what later ones reuse
 
 
-def measure_averaging(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
+def measure_averaging(spec: Spec, task: Task, place: Place) -> Measurement:
     """The trials of a run; a loss that is not finite ends that trial and makes it `diverged`."""
     protocol = spec.protocol_as(AveragingProtocol)
     planned = [(arm, seed) for seed in spec.seeds for arm in protocol.arms]
     trials = [
-        Trial(number, arm, seed, spec, dataset, place) for number, (arm, seed) in enumerate(planned)
+        Trial(number, arm, seed, spec, task, place) for number, (arm, seed) in enumerate(planned)
     ]
     rounds = max(len(trial.stops) for trial in trials) * spec.training.epochs
     meter = Meter(spec.run, "evaluation", rounds, shown=place.leads)
@@ -53,14 +53,14 @@ class Trial:
     """One arm in training from one evaluation to the next."""
 
     def __init__(
-        self, number: int, arm: AveragingArm, seed: int, spec: Spec, dataset: Dataset, place: Place
+        self, number: int, arm: AveragingArm, seed: int, spec: Spec, task: Task, place: Place
     ) -> None:
         self.arm, self.status, self.evaluations = arm, "complete", list[dict[str, Any]]()
         self._number, self._seed = number, seed
-        self._spec, self._dataset, self._place = spec, dataset, place
+        self._spec, self._task, self._place = spec, task, place
         # One loader for all that this process trains, so that loading costs every arm alike.
         self._loader = build_loader(
-            dataset.train, dataset, loader="resident", workers=place.workers, rank=place.rank,
+            task.train, task, loader="resident", workers=place.workers, rank=place.rank,
             batch=arm.learners * arm.batch // place.workers, seed=seed, augment=spec.data.augment,
             device=place.device,
         )  # fmt: skip
@@ -128,8 +128,8 @@ class Trial:
         }  # fmt: skip
         if self._place.leads and finite:
             validation, test = (
-                evaluate(network, split, self._dataset, self._place.device)
-                for split in (self._dataset.validation, self._dataset.test)
+                evaluate(network, split, self._task, self._place.device, batch=self.arm.batch)
+                for split in (self._task.validation, self._task.test)
             )
             row |= {"validation_loss": validation[0], "validation_accuracy_frac": validation[1],
                     "test_accuracy_frac": test[1]}  # fmt: skip
@@ -137,16 +137,18 @@ class Trial:
 
     def _batches(self, epoch: int) -> Iterator[Batch]:
         """The batches of an epoch: of learners [learners, b, ...], of one model [b, ...]."""
-        batches = self._loader.batches(epoch)
+        device = self._place.device
+        batches = (on_device(batch, device) for batch in self._loader.batches(epoch))
         if self.arm.algorithm == "sgd":
             return batches
         own = self.arm.learners // self._place.workers
         return (dealt(batch, own) for batch in batches)
 
     def _fresh(self) -> Trainee:
-        network = seeded_network(self._spec, self._dataset, self._seed)
-        steps = self._steps_per_epoch
-        return build_trainee(network, self.arm, self._spec.training, self._place, steps)
+        network = seeded_network(self._spec, self._task, self._seed)
+        return build_trainee(
+            network, self._task, self.arm, self._spec.training, self._place, self._steps_per_epoch
+        )
 
 
 def _stops(steps: int, evaluations: int) -> list[int]:

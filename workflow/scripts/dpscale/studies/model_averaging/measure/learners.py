@@ -6,13 +6,13 @@ import time
 from copy import deepcopy
 from typing import Any
 
-import torch
 from torch import nn
+from torch.utils.data import default_collate
 
 from dpscale.plan import Spec
 from dpscale.studies.model_averaging.config import Algorithm, AveragingArm, LearnersProtocol
 from dpscale.studies.model_averaging.measure.trainees import build_trainee
-from dpscale.train.data import Batch, Dataset, build_loader
+from dpscale.train.data import Batch, Task, build_loader, on_device, samples_of
 from dpscale.train.device import synchronise
 from dpscale.train.measurement import Measurement
 from dpscale.train.network import seeded_network
@@ -23,7 +23,7 @@ WARMUP_STEPS = 5
 READY_BATCHES = 8  # of each learner, on the device: loading is not what is timed
 
 
-def measure_learners(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
+def measure_learners(spec: Spec, task: Task, place: Place) -> Measurement:
     """Times 1 to `max_learners` learners, interleaved in random order in every repeat.
 
     A step is the gradients of all learners, their updates and one averaging. Plain SGD of one
@@ -33,12 +33,13 @@ def measure_learners(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
     protocol = spec.protocol_as(LearnersProtocol)
     assert spec.per_worker_batch is not None
     loader = build_loader(
-        dataset.train, dataset, loader="resident", batch=spec.per_worker_batch, workers=1, rank=0,
+        task.train, task, loader="resident", batch=spec.per_worker_batch, workers=1, rank=0,
         seed=spec.seeds[0], augment=False, device=place.device,
     )  # fmt: skip
-    ready = list(itertools.islice(loader.batches(0), READY_BATCHES))
-    network = seeded_network(spec, dataset, spec.seeds[0])
-    timed = [_Timed(k, network, ready, spec, place) for k in range(protocol.max_learners + 1)]
+    some = itertools.islice(loader.batches(0), READY_BATCHES)
+    ready = [on_device(batch, place.device) for batch in some]
+    network = seeded_network(spec, task, spec.seeds[0])
+    timed = [_Timed(k, network, task, ready, spec, place) for k in range(protocol.max_learners + 1)]
     order, rows = random.Random(spec.seeds[0]), list[dict[str, Any]]()
     meter = Meter(spec.run, "repeat", protocol.repeats, shown=place.leads)
     for repeat in range(protocol.repeats):
@@ -57,15 +58,16 @@ class _Timed:
     """So many stacked learners, or with 0 one plain network; warm, their batches at hand."""
 
     def __init__(
-        self, stacked: int, network: nn.Module, ready: list[Batch], spec: Spec, place: Place
-    ) -> None:
-        self.stacked, self.learners, batch = stacked > 0, max(stacked, 1), len(ready[0][1])
+        self, stacked: int, network: nn.Module, task: Task, ready: list[Batch], spec: Spec,
+        place: Place,
+    ) -> None:  # fmt: skip
+        self.stacked, self.learners, batch = stacked > 0, max(stacked, 1), samples_of(ready[0])
         algorithm: Algorithm = "sma" if self.stacked else "sgd"
         arm = AveragingArm(
             name=algorithm, algorithm=algorithm, learners=self.learners, tau=1,
             batch=batch, lr=spec.training.lr, alpha=1 / self.learners,
         )  # fmt: skip
-        self._trainee = build_trainee(deepcopy(network), arm, spec.training, place, 1)
+        self._trainee = build_trainee(deepcopy(network), task, arm, spec.training, place, 1)
         self._batches = itertools.cycle(_stacked(ready, stacked) if stacked else ready)
         self._samples, self._device = self.learners * batch, place.device
         self._train(WARMUP_STEPS)
@@ -87,6 +89,5 @@ class _Timed:
 
 def _stacked(ready: list[Batch], learners: int) -> list[Batch]:
     """Batches [learners, b, ...]: each learner begins with another of the batches at hand."""
-    images, labels = (torch.stack(parts) for parts in zip(*ready, strict=True))
-    turns = [(torch.arange(learners) + start) % len(ready) for start in range(len(ready))]
-    return [(images[turn], labels[turn]) for turn in turns]
+    turns = [[(one + start) % len(ready) for one in range(learners)] for start in range(len(ready))]
+    return [default_collate([ready[place] for place in turn]) for turn in turns]

@@ -2,20 +2,20 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 from torch.optim import SGD, Optimizer
 
 from dpscale.config.sections import TrainingConfig
 from dpscale.studies.model_averaging.config import AveragingArm
-from dpscale.train.data import Batch
+from dpscale.train.data import Batch, Task
 from dpscale.train.device import set_float32_precision
 from dpscale.train.optim import build_scheduler
 from dpscale.train.stacked import Stack
-from dpscale.train.sync import AllReduce
+from dpscale.train.sync import AllReduce, Solo
 from dpscale.train.worker import Place
 
 
@@ -129,21 +129,22 @@ class SynchronousSgd(Trainee):
     """One model and one batch, its gradient averaged over the processes that share the batch."""
 
     def __init__(
-        self, network: nn.Module, arm: AveragingArm, training: TrainingConfig, place: Place,
-        steps_per_epoch: int,
+        self, network: nn.Module, task: Task, arm: AveragingArm, training: TrainingConfig,
+        place: Place, steps_per_epoch: int,
     ) -> None:  # fmt: skip
-        network = network.to(place.device)
-        self._model = AllReduce().wrap(network, place.device) if place.workers > 1 else network
+        self._task, network = task, network.to(place.device)
+        sync = AllReduce() if place.workers > 1 else Solo()
+        self._model = sync.wrap(network, place.device, task)
         super().__init__(
             network, network.parameters(), training.momentum, arm, training, place, steps_per_epoch
         )
 
     def train(self, batch: Batch) -> Tensor:
         """One step of SGD; the loss before it."""
-        images, labels = batch
+        inputs, targets = batch
         self._model.train()
         self._optimizer.zero_grad(set_to_none=True)
-        loss = cross_entropy(self._model(images), labels)
+        loss = self._task.loss(self._model(inputs), targets)
         loss.backward()
         self._optimizer.step()
         self._schedule()
@@ -155,14 +156,14 @@ class ModelAveraging(Trainee):
     """This process's learners, stacked, and the central model that all processes agree on."""
 
     def __init__(
-        self, network: nn.Module, arm: AveragingArm, training: TrainingConfig, place: Place,
-        steps_per_epoch: int,
+        self, network: nn.Module, task: Task, arm: AveragingArm, training: TrainingConfig,
+        place: Place, steps_per_epoch: int,
     ) -> None:  # fmt: skip
         assert arm.alpha is not None
         assert arm.tau is not None
         network, own = network.to(place.device), arm.learners // place.workers
         self._all_learners = arm.learners
-        self._stack = Stack([network] * own, place.device)
+        self._stack = Stack([network] * own, place.device, task)
         values = list(self._stack.parameters.values())
         self._central = CentralModel(
             values, alpha=arm.alpha, momentum=training.momentum, tau=arm.tau, workers=place.workers
@@ -170,8 +171,8 @@ class ModelAveraging(Trainee):
         super().__init__(network, values, 0.0, arm, training, place, steps_per_epoch)
 
     def train(self, batch: Batch) -> Tensor:
-        """One iteration of all learners on images [learners, b, ...]; their mean loss before it."""
-        losses, _ = self._stack.backward(*batch)
+        """One iteration of all learners on inputs [learners, b, ...]; their mean loss before it."""
+        losses = self._stack.backward(*batch)
         self._central.step(self._optimizer)
         self.rounds, before = self._central.rounds, self.lr()
         self._schedule()
@@ -192,15 +193,16 @@ class ModelAveraging(Trainee):
         state = {name: value[0] for name, value in buffers.items()}
         state |= {name: total / self._all_learners for name, total in zip(means, sums, strict=True)}
         state |= dict(zip(self._stack.parameters, self._central.values, strict=True))
-        self._network.load_state_dict(state)
+        for name, value in chain(self._network.named_parameters(), self._network.named_buffers()):
+            value.copy_(state[name])
         return self._network
 
 
 def build_trainee(
-    network: nn.Module, arm: AveragingArm, training: TrainingConfig, place: Place, steps: int
-) -> Trainee:
+    network: nn.Module, task: Task, arm: AveragingArm, training: TrainingConfig, place: Place,
+    steps: int,
+) -> Trainee:  # fmt: skip
     """What the arm trains; steps: of an epoch."""
     set_float32_precision(training)
-    if arm.algorithm == "sma":
-        return ModelAveraging(network, arm, training, place, steps)
-    return SynchronousSgd(network, arm, training, place, steps)
+    kind = ModelAveraging if arm.algorithm == "sma" else SynchronousSgd
+    return kind(network, task, arm, training, place, steps)

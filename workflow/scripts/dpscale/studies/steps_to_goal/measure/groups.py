@@ -95,7 +95,7 @@ class StackedGroup:
 
     def step(self, images: Tensor, labels: Tensor, *, shared: bool) -> Tensor:
         """One update of each, all in one pass."""
-        losses, _ = self._stack.backward(images, labels, shared=shared)
+        losses = self._stack.backward(images, labels, shared=shared)
         self._update()
         return losses.cpu()
 
