@@ -84,7 +84,7 @@ def test_the_report_answers_for_the_transformer(tmp_path: Path) -> None:
     answers = {
         one["id"]: one for one in json.loads((folder / RESULTS / "answers.json").read_text())
     }
-    asked = ("Q1", "Q2", "Q3.1", "Q3.2", "Q4.1", "Q4.2", "Q5", "Q6", "Q7")
+    asked = ("Q1", "Q2", "Q3.1", "Q3.2", "Q4.1", "Q4.2", "Q5", "Q6", "Q7", "E1")
     assert not any(answers[name]["missing"] for name in asked)
     said = " ".join(text for name in asked for text in answers[name]["paragraphs"])
     assert "trains the network Transformer" in said
