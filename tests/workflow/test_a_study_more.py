@@ -37,7 +37,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert last in text
     order.write_text(text.replace(last, f'{last}    "inference",\n'), encoding="utf-8")
     configured(folder, "[1, 64]")
-    ended = snakemake(folder, config=CONFIG)
+    ended = snakemake(folder, f"{RESULTS}/report.html", config=CONFIG)
     assert ended.returncode == 0, ended.stderr[-4000:]
     return folder
 

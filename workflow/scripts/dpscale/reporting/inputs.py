@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -84,11 +85,11 @@ class Inputs:
 
     def rows(self, name: str, **cell: object) -> list[Row]:
         """Return the rows of a derived table in which each named column has the given value."""
-        return _matching(self.derived, name, cell)
+        return self._matching(self.derived, name, cell)
 
     def tidy_rows(self, name: str, **cell: object) -> list[Row]:
         """Return the rows of a tidy table in which each named column has the given value."""
-        return _matching(self.tidy, name, cell)
+        return self._matching(self.tidy, name, cell)
 
     def runs(self, **cell: object) -> list[str]:
         """Return the names of the runs whose columns in `runs` have the given values."""
@@ -104,16 +105,21 @@ class Inputs:
         times = self.rows("epoch_times", arm=arm)
         return sum(time["run"] in own for time in times) or None
 
+    def _matching(
+        self, tables: Mapping[str, pd.DataFrame], name: str, cell: Mapping[str, object]
+    ) -> list[Row]:
+        if name not in list(tables):  # `in` alone would make the table, and hide what fails there
+            raise KeyError(f"no table is named {name}; there are {', '.join(tables)}")
+        if (read := (tables is self.tidy, name)) not in self._read:
+            self._read[read] = rows_of(tables[name])
+        return [
+            row for row in self._read[read] if all(row[key] == one for key, one in cell.items())
+        ]
 
-def _matching(
-    tables: Mapping[str, pd.DataFrame], name: str, cell: Mapping[str, object]
-) -> list[Row]:
-    if name not in list(tables):  # `in` alone would make the table, and hide what fails there
-        raise KeyError(f"no table is named {name}; there are {', '.join(tables)}")
-    frame = tables[name]
-    for key, value in cell.items():
-        frame = frame[frame[key] == value]
-    return rows_of(frame)
+    @cached_property
+    def _read(self) -> dict[tuple[bool, str], list[Row]]:
+        """Rows of the tables that were asked for, which all who ask share."""
+        return {}
 
 
 def measured(

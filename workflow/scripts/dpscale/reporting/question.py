@@ -106,11 +106,10 @@ def _task_of(inputs: Inputs) -> dict[str, Any]:
     sample: the word for one; accuracies: whether right answers were counted, as far as is known.
     """
     # Of a run without a record the word is not known: "sample".
-    words = {row.get("sample") or "image" for row in inputs.tidy_rows("runs")} - {"sample"}
-    ends = [*inputs.tidy_rows("epochs"), *inputs.tidy_rows("evaluations")]
-    learnt = [row for row in ends if row["train_loss"] is not None]
-    counted = any(row[f"{split}_accuracy_frac"] is not None
-                  for row in learnt for split in ("train", "validation", "test"))  # fmt: skip
+    words = set(inputs.tidy["runs"]["sample"].fillna("image")) - {"sample"}
+    known = [inputs.tidy[name].notna() for name in ("epochs", "evaluations")]
+    learnt = any(table["train_loss"].any() for table in known)
+    counted = any(table.filter(like="accuracy").any(axis=None) for table in known)
     return {
         "sample": words.pop() if len(words) == 1 else "sample",
         "accuracies": counted or not learnt,

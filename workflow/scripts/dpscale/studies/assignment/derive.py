@@ -74,13 +74,16 @@ def trainings(epochs: pd.DataFrame, steps: pd.DataFrame, runs: pd.DataFrame) -> 
     trained = planned[planned["arm"] != LARGER_BATCH]
     bases = trained[(trained["arm"] == LINEAR) & (trained["workers"] == 1)]
     base = bases.iloc[0] if len(bases) else None
+    by_run, ends = RowsByKey(steps, "run"), RowsByKey(epochs, "run")
+    ones = None if base is None else _seeds(ends.of(base["run"]))
     rows = []
     for _, run in trained.iterrows():
         row = _planned(run)
         if base is not None:
             row |= {"base_runs": base["run"], "base_status": base["status"]}
         if run["status"] == "complete":
-            row |= _counted(steps[steps["run"] == run["run"]]) | _timed(run, base, epochs)
+            row |= _counted(by_run.of(run["run"]))
+            row |= _timed(run, _seeds(ends.of(run["run"])), base, ones)
         rows.append(row)
     return as_table(rows, TRAINING_COLUMNS)
 
@@ -106,9 +109,9 @@ def _counted(steps: pd.DataFrame) -> dict[str, int | None]:
     return {"steps": len(made) or None, "counted_workers": one["rank"].nunique() or None}
 
 
-def _seeds(run: str, epochs: pd.DataFrame) -> pd.DataFrame:
+def _seeds(epochs: pd.DataFrame) -> pd.DataFrame:
     """Return train_s, of it epochs_s and evaluation_s, and the last accuracy of each seed."""
-    own = epochs[epochs["run"] == run].sort_values(["seed", "epoch"]).groupby("seed")
+    own = epochs.sort_values(["seed", "epoch"]).groupby("seed")
     sums = own[["wall_s", "evaluation_s"]].sum(min_count=1)
     return sums.assign(
         train_s=sums["wall_s"] + sums["evaluation_s"],
@@ -117,19 +120,22 @@ def _seeds(run: str, epochs: pd.DataFrame) -> pd.DataFrame:
     ).astype(float)
 
 
-def _timed(run: pd.Series, base: pd.Series | None, epochs: pd.DataFrame) -> dict[str, Any]:
-    """Return accuracy and times over the seeds, T_1/T_N and T_1/(N T_N) against the base."""
-    own, workers = _seeds(run["run"], epochs), int(run["workers"])
-    images = known(run["test_samples"])
+def _timed(
+    run: pd.Series, own: pd.DataFrame, base: pd.Series | None, ones: pd.DataFrame | None
+) -> dict[str, Any]:
+    """Return accuracy and times over the seeds, T_1/T_N and T_1/(N T_N) against the base's."""
+    workers, images = int(run["workers"]), known(run["test_samples"])
     own["full_run_s"] = full_run_seconds(own["train_s"], int(run["epochs"]), FULL_EPOCHS)
     row: dict[str, Any] = {"seeds": len(own)}
     for name in ("train_s", "evaluation_s", "full_run_s"):
         row |= interval_columns(name, median(own[name].to_numpy()))
     reached = own["test_accuracy_frac"]
     row |= interval_columns("test_accuracy_frac", over_seeds(reached, images))
-    if base is None or base["status"] != "complete" or base["epochs"] != run["epochs"]:
+    if base is None or ones is None or base["status"] != "complete":
         return row
-    ones, alone = _seeds(base["run"], epochs), run["run"] == base["run"]
+    if base["epochs"] != run["epochs"]:
+        return row
+    alone = run["run"] == base["run"]
     if not alone:
         apart = seeds_apart(reached, ones["test_accuracy_frac"], images)
         row |= interval_columns("test_accuracy_difference_frac", apart)
