@@ -1,7 +1,7 @@
 # The dataset: downloaded once where it has to be, then split and kept ready for the runs.
 
 DATA_MARKER = f"{CONFIG.data.root}/{CONFIG.data.dataset}.json"
-STACKED = ["--stacked"] if any(one.stacks for _, one in CONFIG.sections()) else []
+TRIES = sorted({one.tries for _, one in CONFIG.sections() if one.tries})
 NEEDS_DOWNLOAD = CONFIG.data.dataset in DOWNLOADED
 
 
@@ -38,7 +38,7 @@ rule prepare_dataset:
             exclude={"loader", "loader_workers", "augment"}
         ),
         own=lambda _: (
-            ["--own", own.model_dump_json(), *STACKED]
+            ["--own", own.model_dump_json(), "--try", *TRIES]
             if (own := own_file(CONFIG))
             else []
         ),

@@ -26,6 +26,12 @@ def with_steps(**seconds: float) -> Callable[[], Tables]:
     return lambda: lab(step_s=STEP_S | seconds)
 
 
+def with_precision(precision: str) -> Tables:
+    """The study in another precision."""
+    made = lab()
+    return made | {"runs": made["runs"].assign(precision=precision)}
+
+
 def through_nccl() -> Tables:
     """GPUs: no interface of the kernel sees what NCCL sends."""
     made = lab(backend="nccl")
@@ -97,7 +103,7 @@ CASES = [
          says=["b = 2 300 (DDP: 700), not told from that of FSDP2."]),
     Case("a way of which every batch fits", lab=lab,
          edits={"strategy_needs": where({"way": "fsdp"}, fits_batch=9_000, fails_batch=pd.NA)},
-         says=["FSDP2 fits the largest batch, b = 9 000 (DDP: 700)."]),
+         says=["FSDP2 fits a batch of at least b = 9 000 (DDP: 700)."]),
     Case("DDP fits the most", lab=lab,
          edits={"strategy_needs": where({"way": "ddp"}, fits_batch=9_000, fails_batch=9_050)},
          says=["DDP fits the largest batch, b = 9 000."], never=["(DDP:"]),
@@ -110,18 +116,58 @@ CASES = [
          says=["The ledger differs from the formula for FSDP2 (by 100%"], never=["gloo"]),
     Case("something else was sent", lab=lab,
          edits={"strategies": where({"way": "ddp"}, interface_bytes=lambda old: 1.5 * old)},
-         says=["count up to 50.6% otherwise than the ledger says"], never=["headers"]),
+         says=["count up to 50.6% more: something else was sent"], never=["headers"]),
     Case("nothing was observed", lab=lab,
          edits={"strategies": where(ledger_bytes=pd.NA)},
-         says=["What the ways send was not observed."], never=["differs from the formula"]),
+         says=["The collectives could not be observed.",
+               "count what the formula of this backend says, to 0.400%: headers"],
+         never=["differs from the formula"]),
+    Case("some of it was observed", lab=through_nccl,
+         edits={"strategies": where({"way": "fsdp"}, ledger_bytes=pd.NA)},
+         says=["The ledger is what the formula says for what was seen."]),
+    Case("interfaces count less", lab=lab,
+         edits={"strategies": where({"way": "ddp"}, interface_bytes=lambda old: 0.5 * old)},
+         says=["count up to 49.8% less: a part went another way"], never=["headers"]),
+    Case("frozen parameters are gathered too", lab=lab,
+         edits={"strategies": where({"way": "fsdp"}, ledger_bytes=lambda old: (1.2 * old).round())},
+         says=["for FSDP2 without resharding (by 50.0% with N = 2 and 50.0% with N = 4): gloo's",
+               "for FSDP2 (by 60.0% with N = 2 and 60.0% with N = 4): parameters that are not "
+               "trained are gathered too"]),
+    Case("DDP fits nothing", lab=lab,
+         edits={"strategy_needs": where({"way": "ddp"}, fits_batch=pd.NA, fails_batch=4)},
+         says=["gradient accumulation fits the largest batch, b = 2 300 (DDP: none)."]),
+    Case("sharding saves nothing to speak of", lab=lab,
+         edits={"strategy_needs": where({"way": "ddp"}, peak_bytes=round(3.1 * S))},
+         says=["No way needs noticeably less memory at its peak than DDP, 12.4 MB a worker."],
+         never=["needs the least", "The peak of"]),
+    Case("one N ran out of memory", lab=lab,
+         edits={"strategies": where({"workers": 4}, status="out_of_memory", step_s=NAN,
+                                    to_ddp=None)},
+         says=["With two workers of b = 32 DDP is the fastest",
+               "With four workers there are no times (out of memory)."]),
+    Case("the look into the ways ran out of memory", lab=lab,
+         edits={"strategy_needs": lambda rows: rows.iloc[[0, 5]].assign(
+             status="out_of_memory", way=None, peak_bytes=pd.NA)},
+         says=["The memory of the workers is not known.",
+               "What a worker of 4 holds is not known (out of memory)."],
+         never=["compute what DDP does", "something else"]),
+    Case("bfloat16 rounds by more", lab=lambda: with_precision("bf16"),
+         edits={"strategy_needs": where({"way": "accumulation"}, loss_gap_frac=0.02,
+                                        parameter_gap_frac=0.03)},
+         says=["compute what DDP does", "0.0200 of themselves apart"], never=["something else"]),
+    Case("parameters tell what losses do not", lab=lab,
+         edits={"strategy_needs": where({"way": "zero1"}, parameter_gap_frac=0.5)},
+         says=["ZeRO-1 computes something else than DDP: ZeRO-1 with N = 2 has losses",
+               "parameters that differ by 50.0% of the largest"], never=["batch norm"]),
     Case("a way computes something else", lab=lab,
          edits={"strategy_needs": where({"way": "accumulation", "workers": 4},
                                         loss_gap_frac=0.02)},
-         says=["gradient accumulation computes something else: losses of the first three steps "
-               "differ by up to 2.00% with N = 4", "as batch norm does"]),
+         says=["Gradient accumulation computes something else than DDP: gradient accumulation with "
+               "N = 4 has losses of the first three steps that differ by up to 2.00%",
+               "what DDP does with N = 2 and 4", "as batch norm does"]),
     Case("a training that diverged agrees with nothing", lab=lab,
          edits={"strategy_needs": where({"way": "zero1"}, loss_gap_frac=NAN)},
-         says=["ZeRO-1 computes something else"], never=["nan", "None"]),
+         says=["ZeRO-1 computes something else", "that are no numbers"], never=["nan", "None"]),
     Case("all others compute something else", lab=lab,
          edits={"strategy_needs": where({"way": ["accumulation", "zero1", "fsdp", "fsdp_kept"]},
                                         loss_gap_frac=0.5)},

@@ -7,10 +7,11 @@ import pytest
 import torch
 from torch.optim import SGD
 
-from dpscale.config.sections import ScheduleConfig, TrainingConfig
+from dpscale.config.sections import DataConfig, ScheduleConfig, TrainingConfig
 from dpscale.derive.formulas import averaged_drift_ratio, momentum_drift_ratio
 from dpscale.studies.model_averaging.config import AveragingArm
 from dpscale.studies.model_averaging.measure.trainees import CentralModel, ModelAveraging
+from dpscale.train.data import load_dataset
 from dpscale.train.models import build_model
 from dpscale.train.worker import Place
 
@@ -90,7 +91,8 @@ def averaging(model: str, decay_epochs: tuple[int, ...] = ()) -> ModelAveraging:
     arm = AveragingArm(name="sma", algorithm="sma", learners=3, batch=8, lr=0.1, alpha=0.3, tau=1)
     schedule = ScheduleConfig(decay="step" if decay_epochs else "none", decay_epochs=decay_epochs)
     training = TrainingConfig(epochs=4, schedule=schedule)
-    return ModelAveraging(network, arm, training, Place(0, 1, 1, CPU), 1)
+    task = load_dataset(DataConfig())
+    return ModelAveraging(network, task, arm, training, Place(0, 1, 1, CPU), 1)
 
 
 def batch(seed: int):

@@ -10,6 +10,7 @@ from torch import nn
 from dpscale.config import ConfigError
 from dpscale.plan.spec import own_file
 from dpscale.studies import load_config, planned_runs
+from dpscale.train.data import DatasetError
 from dpscale.train.data.own import OwnTask, OwnTrainingError
 
 FILE = Path(__file__).parents[1] / "own_training.py"
@@ -235,7 +236,7 @@ AVERAGING = {"model": None, "learners": 2}
         ("model_averaging", AVERAGING | {"model": "mlp"},
          "config: model_averaging.model: own.file takes the place of mlp; set it to null"),
         ("model_averaging", AVERAGING | {"cells": [{"model": "mlp", "batch": 8}]},
-         "config: model_averaging.cells: own.file takes the place of mlp; set it to null"),
+         "config: model_averaging.cells.0.model: own.file takes the place of mlp; set it to null"),
         ("strategies", {"model": "mlp"},
          "config: strategies.model: own.file takes the place of mlp; set it to null"),
     ],
@@ -251,6 +252,7 @@ def test_studies_take_the_network_of_the_file(
     assert {spec.model.name for spec in planned.values()} == {"own"}
 
 
+CORRECT = "def correct(outputs, targets):\n    return 0, 1\n"
 UNSTACKABLE = """
 class Branching(nn.Linear):
     def forward(self, x):
@@ -266,9 +268,47 @@ def test_a_network_that_cannot_be_stacked_is_refused_where_studies_stack(tmp_pat
     made = task(written(tmp_path, GOOD + UNSTACKABLE))
     made.checked()
     with pytest.raises(OwnTrainingError) as caught:
-        made.checked(stacked=True)
+        made.checked(["stacked"])
     text = str(caught.value)
-    assert text.startswith("mine.py: model and loss cannot be stacked by torch.func.vmap (")
-    assert "model_averaging and local_sgd, have to be null" in text
+    assert text.startswith("mine.py: model or loss cannot be stacked by torch.func.vmap (set ")
+    assert "model_averaging and local_sgd, which train several as one, to null): " in text
     assert "(line " in text
-    task(written(tmp_path, GOOD)).checked(stacked=True)
+    task(written(tmp_path, GOOD)).checked(["stacked", "sharded"])
+
+
+def test_an_optimizer_of_the_file_is_refused_where_studies_have_their_own() -> None:
+    with pytest.raises(OwnTrainingError, match=r"optimizer: model_averaging and local_sgd train"):
+        task(FILE).checked(["stacked"])
+
+
+UNSHARDABLE = """
+class Reaching(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(width, 3)])
+
+    def forward(self, x):
+        return nn.functional.linear(x, self.layers[0].weight)
+
+def model(width=4):
+    return Reaching(width)
+"""
+
+
+def test_a_network_that_cannot_be_sharded_is_refused_where_a_study_shards(tmp_path: Path) -> None:
+    made = task(written(tmp_path, GOOD + UNSHARDABLE))
+    made.checked(["stacked"])
+    with pytest.raises(OwnTrainingError) as caught:
+        made.checked(["sharded"])
+    text = str(caught.value)
+    assert text.startswith("mine.py: model cannot be sharded by torch's fully_shard (set strat")
+    task(FILE).checked(["sharded"])  # tied, frozen, unused and scalar parameters
+
+
+def test_nothing_can_be_chosen_by_validation_data_that_is_not_there(tmp_path: Path) -> None:
+    unsplit = GOOD.replace("return Tensor", "return [] if split == 'validation' else Tensor")
+    with pytest.raises(DatasetError, match=r"no samples of 'validation' to choose by, for a.key"):
+        task(written(tmp_path, unsplit + CORRECT)).require_a_score("a.key")
+    with pytest.raises(DatasetError, match=r"no function correct to choose by"):
+        task(written(tmp_path, GOOD)).require_a_score("a.key")
+    task(written(tmp_path, GOOD + CORRECT)).require_a_score("a.key")

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 from jinja2 import ChoiceLoader, DictLoader, UndefinedError
 
+from builders import empty_lab
 from dpscale.reporting import texts, words
 from dpscale.reporting.answer import Figure, Value
 from dpscale.reporting.inputs import Inputs, Row
@@ -30,7 +31,7 @@ Never.
 again.
 {% endmacro %}
 """
-NOTHING_RUN = {"runs": pd.DataFrame(), "epochs": pd.DataFrame()}
+NOTHING_RUN = empty_lab()
 ROWS = [
     Row(workers=n, epoch_s=float(n), epoch_s_low=n / 2, epoch_s_high=2.0 * n, repeats=5,
         runs=f"run-{n}", pace="above")

@@ -25,8 +25,9 @@ def main() -> None:
     parser.add_argument("data", help="the data section of the configuration, as JSON")
     parser.add_argument("--own", help="a user's own file with its digest, as JSON")
     parser.add_argument(
-        "--stacked", action="store_true", help="networks of the file are trained several as one"
-    )
+        "--try", nargs="*", default=[], choices=["sharded", "stacked"], dest="tries",
+        help="what studies do with networks of the file: shard one, train several as one",
+    )  # fmt: skip
     parser.add_argument("--output", type=Path, required=True, help="JSON file to write")
     given = parser.parse_args()
     with about("DATA"):
@@ -34,7 +35,7 @@ def main() -> None:
     with about("OWN"):
         own = OwnFile.model_validate_json(given.own) if given.own else None
     try:
-        task: Task = OwnTask(own).checked(stacked=given.stacked) if own else load_dataset(data)
+        task: Task = OwnTask(own).checked(given.tries) if own else load_dataset(data)
     except DatasetError as error:
         sys.exit(f"prepare_dataset.py: {error}")
     facts: dict[str, Any] = {

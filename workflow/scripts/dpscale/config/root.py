@@ -81,7 +81,7 @@ class StudySection(Section):
 
     of_accuracy: ClassVar[bool] = False  # synthetic images have no meaning to be learnt
     built_in: ClassVar[str] = ""  # why it cannot train a user's own network
-    stacks: ClassVar[bool] = False  # it trains several networks as one
+    tries: ClassVar[str] = ""  # how it trains a user's own: "stacked", several as one; "sharded"
 
     def worker_counts(self) -> Iterator[tuple[str, int]]:
         """Yield (field, workers) for each number of workers that runs are planned with."""

@@ -54,7 +54,7 @@ def _with_its_unit(value: object) -> object:
 
 
 MemorySize = Annotated[
-    ByteSize | None,
+    Annotated[ByteSize, Field(gt=0)] | None,
     BeforeValidator(_with_its_unit),
     PlainSerializer(lambda value: None if value is None else f"{int(value)} B"),
 ]

@@ -4,6 +4,7 @@ N workers, b per-worker batch, B = N*b, D training samples, S payload bytes. Eve
 plain numbers or pandas Series of them and returns the same kind.
 """
 
+from collections.abc import Callable
 from typing import TypeVar
 
 import pandas as pd
@@ -56,13 +57,19 @@ def zero1_wire_bytes(payload_bytes: Number, workers: Number) -> Number:
     return allreduce_wire_bytes(payload_bytes, workers) + updated
 
 
-def sharded_wire_bytes(payload_bytes: Number, workers: Number, gathers: int) -> Number:
+def sharded_wire_bytes(
+    payload_bytes: Number,
+    workers: Number,
+    gathers: int,
+    scattered: Callable[[Number, Number], Number] = reduce_scatter_wire_bytes,
+) -> Number:
     """Return (gathers+1)(N-1)*S: parameters gathered so many times, gradients reduce-scattered.
 
-    Rajbhandari et al., ZeRO (SC 2020), section 7.2.2: 3 S a worker with two gathers.
+    Rajbhandari et al., ZeRO (SC 2020), section 7.2.2: 3 S a worker with two gathers. scattered:
+    what a backend sends in a reduce-scatter, where that is no ring's.
     """
     gathered = gathers * allgather_wire_bytes(payload_bytes / workers, workers)
-    return gathered + reduce_scatter_wire_bytes(payload_bytes, workers)
+    return gathered + scattered(payload_bytes, workers)
 
 
 def step_wire_bytes(payload_bytes: Number, buffer_bytes: Number, workers: Number) -> Number:

@@ -26,6 +26,11 @@ WIRE_COST: dict[str, Callable[[float, float], float]] = {
 OF_BACKEND = {"gloo": {"reducescatter": allreduce_wire_bytes}}
 
 
+def cost_of(backend: str | None) -> dict[str, Callable[[float, float], float]]:
+    """Return what all workers send in each operation, by payload and workers, in a backend."""
+    return WIRE_COST | OF_BACKEND.get(backend or "", {})
+
+
 def one_steady_iteration(calls: pd.DataFrame) -> pd.DataFrame:
     """Return a run's calls with only the first of its steady iterations."""
     steady = calls["phase"] == STEADY
@@ -40,7 +45,7 @@ def ledger_bytes(
 
     None and the reason where there is none, or where an operation has no rule.
     """
-    cost = WIRE_COST | OF_BACKEND.get(backend or "", {})
+    cost = cost_of(backend)
     steady = one_steady_iteration(calls)
     steady = steady[steady["phase"] == STEADY]
     names = steady["operation"].str.lower().str.replace("_", "")

@@ -26,7 +26,7 @@ SCHEMAS: dict[str, dict[str, str]] = {
     | typed("expected", TEXT)
     | typed("warmup", TEXT)
     | typed("zero_gamma", BOOL)
-    | typed("sample backend", TEXT),
+    | typed("sample backend precision", TEXT),
     "steps": typed("run", TEXT)
     | typed("seed", INT)
     | typed("arm", TEXT)

@@ -86,6 +86,7 @@ def _planned_columns(
         "optimizer": training["optimizer"],
         "loader": spec["data"]["loader"],
         "backend": spec["hardware"]["backend"],
+        "precision": training["precision"],
         "repeated_data": spec["data"]["repeats"] > 1,
         "sample": "sample" if spec.get("own") else "image",
         "warmup": training["schedule"]["warmup"],

@@ -44,6 +44,7 @@ def train_epoch(
     # Looked up once: at a step of 100 us everything that stands between two operators counts.
     optimizer, scheduler = replica.optimizer, replica.scheduler
     task, count_correct = replica.task, count_correct and replica.task.counts_correct
+    assert not (count_correct and replica.micro_batches > 1)  # outputs are of the last alone
     precision, copied, mark = replica.precision(), replica.copied, clock.mark
     losses = [] if losses is None else losses
     samples, correct = [], []

@@ -125,7 +125,11 @@ class ShardedOptimizer(AllReduce):
 
         known = inspect.signature(type(optimizer)).parameters
         settings = {name: value for name, value in optimizer.defaults.items() if name in known}
-        groups = [dict(group) for group in optimizer.param_groups]
+        # It would send frozen parameters too, which nothing changes.
+        groups = [
+            group | {"params": [one for one in group["params"] if one.requires_grad]}
+            for group in optimizer.param_groups
+        ]
         return ZeroRedundancyOptimizer(groups, type(optimizer), **settings)
 
 
@@ -141,13 +145,17 @@ class FullyShard(Sync):
 
     def wrap(self, module: nn.Module, device: torch.device, task: Task | None = None) -> nn.Module:
         """The module itself, sharded unit by unit."""
-        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.device_mesh import DeviceMesh
         from torch.distributed.fsdp import fully_shard
 
-        mesh = init_device_mesh(device.type, (dist.get_world_size(),))
+        # The group whose collectives are observed: a mesh of its own may have another.
+        group = dist.group.WORLD
+        assert group is not None
+        mesh = DeviceMesh.from_group(group, device.type)
         whole = {one for one in module.parameters() if one.ndim == 0}  # which nothing can cut
         for one in whole:
-            one.register_post_accumulate_grad_hook(_average)
+            if one.requires_grad:
+                one.register_post_accumulate_grad_hook(_average)
         for unit in [*units(module), module]:
             fully_shard(unit, mesh=mesh, reshard_after_forward=self.reshard, ignored_params=whole)
         return module
@@ -172,8 +180,8 @@ def units(network: nn.Module) -> list[nn.Module]:
         """The units of a part of the network."""
         listed = isinstance(module, nn.Sequential | nn.ModuleList)
         for child in module.children():
-            own = _uses(child)
-            if listed and own and all(uses[one] == count for one, count in own.items()):
+            own, called = _uses(child), not isinstance(child, nn.ModuleList | nn.ModuleDict)
+            if listed and called and own and all(uses[one] == n for one, n in own.items()):
                 yield child
             else:
                 yield from within(child)

@@ -64,6 +64,11 @@ class Place:
         if self.workers > 1:
             dist.barrier()
 
+    def sharing_device(self) -> int:
+        """Workers on this one's device, itself included."""
+        own = (node_name(), self.device)
+        return self.share(own).count(own)
+
     def agree(self, value: bool) -> bool:
         """True on every worker where it is true on any."""
         return any(self.share(value))
@@ -189,11 +194,12 @@ def build_replica(
     model = sync.wrap(module, place.device, task)
     # After it: to shard a module gives it other parameters.
     trainable = [value for value in module.parameters() if value.requires_grad]
-    optimizer = task.optimizer(trainable, training.lr) or build_optimizer(module, training)
+    made = task.optimizer(trainable, training.lr) or build_optimizer(module, training)
+    optimizer = sync.shared(made)
     if training.compile:
         model = _compiled(model, module, training.compile_mode)
     return Replica(
-        place, module, model, sync.shared(optimizer),
+        place, module, model, optimizer,
         scheduler=build_scheduler(optimizer, training, steps_per_epoch),
         task=task,
         channels_last=training.channels_last,

@@ -56,7 +56,7 @@ class LocalSgdConfig(StudySection):
     """S4: local and post-local SGD."""
 
     of_accuracy: ClassVar[bool] = True
-    stacks: ClassVar[bool] = True
+    tries: ClassVar[str] = "stacked"
 
     expected: str = Field("", description="The outcome expected, stated before the run.")
     model: ModelName | None = Field("mlp", description="Network; null: that of the configuration.")
@@ -141,7 +141,7 @@ class LocalSgdConfig(StudySection):
                 f"{self.workers} learners do not spread evenly over {self.processes} processes; "
                 f"the nearest valid is {math.gcd(self.workers, self.processes)}",
             )
-        if config.data.validation_frac == 0 and len(self.rate_factors) > 1:
+        if config.data.validation_frac == 0 and len(self.rate_factors) > 1 and not config.own:
             yield (
                 "local_sgd.rate_factors",
                 "needs validation data to choose; set data.validation_frac",

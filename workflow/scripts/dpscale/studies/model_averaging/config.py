@@ -62,7 +62,7 @@ class ModelAveragingConfig(StudySection):
     """S3: synchronous model averaging with several learners a device."""
 
     of_accuracy: ClassVar[bool] = True
-    stacks: ClassVar[bool] = True
+    tries: ClassVar[str] = "stacked"
 
     expected: str = Field("", description="The outcome expected, stated before the run.")
     model: ModelName | None = Field(
@@ -129,8 +129,11 @@ class ModelAveragingConfig(StudySection):
     def problems(self, config: Config) -> Iterator[Problem]:
         """Learners that the workers cannot share evenly, and networks beside a user's own."""
         yield from one_network(config, "model_averaging.model", self.model)
-        for cell in self.cells:
-            yield from one_network(config, "model_averaging.cells", cell.model)
+        for place, cell in enumerate(self.cells):
+            yield from one_network(config, f"model_averaging.cells.{place}.model", cell.model)
+        tuned = [(cell.model or config.model.name, cell.batch) for cell in self.cells]
+        if len(set(tuned)) < len(tuned):
+            yield "model_averaging.cells", "names a network with a batch twice; leave one out"
         for key in ("learners", "per_learner_batch"):
             if (count := getattr(self, key)) % self.workers:
                 yield (

@@ -1,9 +1,11 @@
 """E1: ways of sharing a training, at the same global batch."""
 
-from dpscale.plan.spec import Kind
+from dpscale.plan.spec import Kind, TimedArm
 from dpscale.records.schemas import FLOAT, INT, TEXT, typed
 from dpscale.studies.study import Study
 
+ARMS: tuple[TimedArm, ...] = ("accumulation", "zero1", "fsdp", "fsdp_kept")
+WAYS = ("ddp", *ARMS)  # DDP is what other timed runs have too
 SHARING = Kind("sharing", 1, "dpscale.studies.strategies.measure:measure_sharing", timed=True)
 STUDY = Study(
     "strategies",

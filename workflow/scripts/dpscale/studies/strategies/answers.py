@@ -12,8 +12,9 @@ from dpscale.reporting.words import by
 
 # Pages are resident a moment sooner or later: peaks this near to each other are not ranked.
 PEAK_NOISE_FRAC = 0.05
-# Rounding in another order; what computes something else is farther off.
-SAME_FRAC = 1e-3
+# Rounding in another order, by precision; what computes something else is farther off.
+SAME_FRAC = {"bf16": 0.1, "tf32": 0.02}
+SAME_FRAC_FP32 = 1e-3
 AGREES_FRAC = 0.02  # of bytes: the rest is headers
 TIMES = {"step_s": "s", "to_ddp_ratio": "ratio", "ledger_bytes": "bytes_exact",
          "interface_bytes": "bytes_exact"}  # fmt: skip
@@ -28,8 +29,8 @@ def facts(inputs: Inputs) -> Facts:
     missing += lacking(needs, {"workers": "N"}, "strategies, memory")
     measured = [row for row in needs if row["way"]]
     timed = {workers: own for workers, own in by(rows, "workers") if _whole(own)}
-    if not (missing or (timed and measured)):
-        missing = ["strategies: no number of workers has the time and the memory of all ways"]
+    if not missing and not timed:
+        missing = ["strategies: no number of workers has the times of all ways"]
     values = {f"{column}_{row['way']}_n{row['workers']}": row.value(column, unit)
               for found, units in ((rows, TIMES), (measured, NEEDS))
               for row in found for column, unit in units.items()}  # fmt: skip
@@ -42,8 +43,10 @@ def facts(inputs: Inputs) -> Facts:
             "trained": trained | {"runs": trained["run"]},
             "cells": cells,
             "last": cells[-1],
-            "bytes": sent(inputs, rows),
-            "same": agreement(measured),
+            "untimed": [own[0] for workers, own in by(rows, "workers") if workers not in timed],
+            "unknown": [row for row in needs if not row["way"]],
+            "bytes": sent(rows, trained["backend"]),
+            "same": agreement(measured, trained["precision"]),
         }
     return Facts(missing, values or {"step_s": intervals.nothing("s")}, said)
 
@@ -80,11 +83,12 @@ def standing(times: list[Row], needs: list[Row]) -> Row:
                 row for row in peaks.values() if row is not least and row["peak_bytes"] <= near
             ],
             "ddp_needs": peaks["ddp"],
+            "saves": least["way"] != "ddp" and peaks["ddp"]["peak_bytes"] > near,
             "cost": step[least["way"]],
         }
-    tried = {row["way"]: row for row in needs if row["fits_batch"]}
-    if "ddp" in tried:
-        most = max(tried.values(), key=lambda row: int(row["fits_batch"]))
+    tried = {row["way"]: row for row in needs if row["budget_bytes"]}
+    if "ddp" in tried and any(row["fits_batch"] for row in tried.values()):
+        most = max(tried.values(), key=lambda row: int(row["fits_batch"] or 0))
         # Between what fits and what does not, any batch may be the largest.
         others = [row for row in tried.values() if row is not most and not _fits_less(row, most)]
         found |= {
@@ -98,39 +102,64 @@ def standing(times: list[Row], needs: list[Row]) -> Row:
 
 def _fits_less(row: Row, other: Row) -> bool:
     """Whether all that may be the largest batch of one way fits another with room."""
-    return row["fails_batch"] is not None and row["fails_batch"] <= other["fits_batch"]
+    return row["fails_batch"] is not None and row["fails_batch"] <= (other["fits_batch"] or 0)
 
 
-def sent(inputs: Inputs, rows: list[Row]) -> Row:
-    """Return where the ledger's bytes differ from the formula, and the widest gap to interfaces."""
-    known = [row for row in rows if row["ledger_bytes"] and row["predicted_bytes"]]
-    gaps = [row | {"above_frac": row["ledger_bytes"] / row["predicted_bytes"] - 1} for row in known]
+def sent(rows: list[Row], backend: str | None) -> Row:
+    """Return where the bytes of a step differ from the ring's formula, and what interfaces say.
+
+    more, otherwise: what the backend's own operations explain, and what they do not. Interfaces are
+    set beside the ledger where there is one, else beside the formula; widest: their widest gap, and
+    apart: on which side it lies.
+    """
+    seen = [row for row in rows if row["ledger_bytes"] and row["predicted_bytes"]]
+    gaps = [row | {"above_frac": row["ledger_bytes"] / row["predicted_bytes"] - 1} for row in seen]
+    more = [row for row in gaps if abs(row["above_frac"]) > AGREES_FRAC]
+    explained = [row for row in more if _near(row["ledger_bytes"], row["backend_bytes"])]
     counted = [
-        abs(row["interface_bytes"] / row["ledger_bytes"] - 1)
-        for row in known
-        if row["interface_bytes"]
+        row["interface_bytes"] / beside - 1
+        for row in rows
+        if row["interface_bytes"] and (beside := row["ledger_bytes"] or row["backend_bytes"])
     ]
-    widest = max(counted, default=None)
-    backends = {row["backend"] for row in inputs.tidy_rows("runs", study="strategies")}
+    widest = max(counted, key=abs, default=None)
+    side = None
+    if widest is not None:
+        side = "agree" if abs(widest) <= AGREES_FRAC else "above" if widest > 0 else "below"
     return Row(
-        known=known,
-        more=[row for row in gaps if abs(row["above_frac"]) > AGREES_FRAC],
-        gloo=backends == {"gloo"},
-        widest=None if widest is None else _part(widest, "fraction", rows),
-        agree=widest is not None and widest <= AGREES_FRAC,
+        seen=seen,
+        unseen=[row for row in rows if row not in seen],
+        more=explained,
+        otherwise=[row for row in more if row not in explained],
+        backend=backend,
+        widest=None if widest is None else _part(abs(widest), "fraction", rows),
+        apart=side,
     )
 
 
-def agreement(needs: list[Row]) -> Row:
-    """Return the ways that compute something else than DDP, and the largest gaps of the others."""
+def _near(size: float, other: float | None) -> bool:
+    return other is not None and abs(size - other) <= AGREES_FRAC * other
+
+
+def agreement(needs: list[Row], precision: str | None) -> Row | None:
+    """Return the ways that compute something else than DDP, and the largest gaps of the others.
+
+    None where nothing was compared.
+    """
     others = [row for row in needs if row["way"] != "ddp"]
+    if not others:
+        return None
+    most = SAME_FRAC.get(precision or "", SAME_FRAC_FP32)
     # Losses that are no numbers have no gap: a training that diverged agrees with nothing.
-    apart = [row for row in others
-             if row["loss_gap_frac"] is None or row["loss_gap_frac"] > SAME_FRAC]  # fmt: skip
-    alike = [row for row in others if row not in apart]
+    alike = [
+        row
+        for row in others
+        if row["loss_gap_frac"] is not None
+        and row["loss_gap_frac"] <= most
+        and (row["parameter_gap_frac"] or 0.0) <= most
+    ]
     gaps = [gap for row in alike if (gap := row["parameter_gap_frac"]) is not None]
     return Row(
-        apart=apart,
+        apart=[row for row in others if row not in alike],
         alike=alike,
         steps=needs[0]["first_steps"],
         loss=_part(max((row["loss_gap_frac"] for row in alike), default=0.0), "number", alike),

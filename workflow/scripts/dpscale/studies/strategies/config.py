@@ -1,7 +1,7 @@
 """Section of the configuration for E1: ways of sharing a training."""
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -21,6 +21,8 @@ from dpscale.config.sections import (
 class StrategiesConfig(ArmsSection):
     """E1: DDP, gradient accumulation, ZeRO-1 and FSDP2 at the same global batch."""
 
+    tries: ClassVar[str] = "sharded"
+
     workers: Annotated[tuple[Workers, ...], Field(min_length=1), AfterValidator(distinct)] = Field(
         (2, 4), description="Numbers of workers N."
     )
@@ -32,7 +34,7 @@ class StrategiesConfig(ArmsSection):
     optimizer: Literal["sgd", "adam"] = Field(
         "adam", description="Optimiser, whose state is what ZeRO-1 shards; own.file may have one."
     )
-    first_steps: PositiveInt = Field(
+    first_steps: Annotated[int, Field(ge=2)] = Field(
         5, description="Steps from the same start whose losses and parameters are compared."
     )
     memory_budget: MemorySize = Field(
@@ -54,8 +56,11 @@ class StrategiesConfig(ArmsSection):
         yield "per_worker_batch", max(self.workers), self.per_worker_batch
 
     def unfollowed(self) -> Sequence[Unfollowed]:
-        """Return what would not be followed: the ways differ in what they leave to a compiler."""
-        return (Unfollowed("compile", True, "compiles no network"),)
+        """Return what cannot be had in all of the ways."""
+        return (
+            Unfollowed("compile", True, "compiles no network"),
+            Unfollowed("channels_last", True, "shards parameters, which FSDP2 wants contiguous"),
+        )
 
     def problems(self, config: Config) -> Iterator[Problem]:
         """Yield a batch that does not divide, and a network beside a user's own."""

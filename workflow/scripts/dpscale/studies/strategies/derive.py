@@ -1,7 +1,6 @@
 """E1: the time, the bytes and the memory of each way of sharing a training."""
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -22,24 +21,13 @@ from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.split import DDP
 from dpscale.derive.statistics import interval_columns, median, paired_median_ratio, verdict
 from dpscale.derive.tables import Table
-from dpscale.derive.wire import interface_bytes, ledger_bytes
+from dpscale.derive.wire import cost_of, interface_bytes, ledger_bytes
+from dpscale.studies.strategies import WAYS
+from dpscale.studies.strategies.search import boundary
 
-# The ways in the order of the report, by the arm that times each.
-ARMS = {
-    "ddp": DDP,
-    "accumulation": "accumulation",
-    "zero1": "zero1",
-    "fsdp": "fsdp",
-    "fsdp_kept": "fsdp_kept",
-}
-# Bytes that all N workers send in a step of S bytes of gradients, by a ring.
-PREDICTED: dict[str, Callable[[float, float], float]] = {
-    "ddp": allreduce_wire_bytes,
-    "accumulation": allreduce_wire_bytes,
-    "zero1": zero1_wire_bytes,
-    "fsdp": partial(sharded_wire_bytes, gathers=2),
-    "fsdp_kept": partial(sharded_wire_bytes, gathers=1),
-}
+# The arm that times each way.
+ARMS = {way: DDP if way == "ddp" else way for way in WAYS}
+GATHERS = {"fsdp": 2, "fsdp_kept": 1}  # of the parameters in a step
 
 COLUMNS: Columns = (
     integers("workers nodes per_worker_batch global_batch")
@@ -48,7 +36,7 @@ COLUMNS: Columns = (
     | texts("to_ddp to_fastest")
     | integers("repeats launches")
     | floats("launch_spread_frac")
-    | integers("payload_bytes predicted_bytes ledger_bytes")
+    | integers("payload_bytes predicted_bytes backend_bytes ledger_bytes")
     | floats("interface_bytes")
     | flags("oversubscribed")
     | texts("status runs")
@@ -62,9 +50,10 @@ def strategies(
 
     step_s: the median over launches; to_ddp_ratio and to_fastest_ratio: over that of DDP, and of
     the way with the least median, launch by launch, with the verdicts of their intervals against 1
-    (for the way itself 1, and no verdict). predicted_bytes: by the formula of the way;
-    ledger_bytes: of its collectives, as the backend sends them; interface_bytes: as counted.
-    Raises MixedMachinesError for runs of different machines.
+    (for the way itself 1, and no verdict). predicted_bytes: by the formula of the way, of a ring,
+    and backend_bytes of the backend's own operations; ledger_bytes: of the collectives that were
+    seen, as the backend sends them; interface_bytes: as counted. Raises MixedMachinesError for runs
+    of different machines.
     """
     planned = in_study(runs, "strategies")
     planned = planned[planned["kind"] == "timed"]
@@ -107,12 +96,25 @@ def _bytes(
     way: str, cell: Cell, calls: pd.DataFrame, counted: pd.DataFrame, backend: str | None
 ) -> dict[str, Any]:
     """The bytes of a step of all workers: by formula, by the ledger and by the interfaces."""
-    payload = cell.payload_bytes
+    predicted = sent = None
+    if cell.payload_bytes is not None:
+        predicted, sent = (formula_bytes(way, cell.payload_bytes, cell.workers, cost)
+                           for cost in (cost_of(None), cost_of(backend)))  # fmt: skip
     return {
-        "predicted_bytes": None if payload is None else PREDICTED[way](payload, cell.workers),
+        "predicted_bytes": predicted,
+        "backend_bytes": sent,
         "ledger_bytes": ledger_bytes(calls, cell.workers, backend)[0],
         "interface_bytes": interface_bytes(counted)["interface_bytes"],
     }
+
+
+def formula_bytes(
+    way: str, payload_bytes: float, workers: int, cost: Mapping[str, Callable[..., float]]
+) -> float:
+    """Return the bytes that all workers send in a step of a way, by what the operations cost."""
+    if way in GATHERS:
+        return sharded_wire_bytes(payload_bytes, workers, GATHERS[way], cost["reducescatter"])
+    return (zero1_wire_bytes if way == "zero1" else allreduce_wire_bytes)(payload_bytes, workers)
 
 
 NEEDS_COLUMNS: Columns = (
@@ -174,15 +176,10 @@ def _memory(ranks: pd.DataFrame) -> dict[str, Any]:
 
 def _batches(probes: pd.DataFrame) -> dict[str, Any]:
     """Between which batches the budget ends; see `search.boundary`."""
-    over = probes[probes["peak_bytes"] > probes["budget_bytes"]]["per_worker_batch"]
-    fails = over.min() if len(over) else None
-    tried = probes["per_worker_batch"]
-    within = tried if fails is None else tried[tried < fails]
-    return {
-        "fits_batch": within.max() if len(within) else None,
-        "fails_batch": fails,
-        "budget_bytes": first_known(probes["budget_bytes"]),
-    }
+    peaks = dict(zip(probes["per_worker_batch"], probes["peak_bytes"], strict=True))
+    budget = first_known(probes["budget_bytes"])
+    fits, fails = boundary(peaks, budget) if peaks else (None, None)
+    return {"fits_batch": fits, "fails_batch": fails, "budget_bytes": budget}
 
 
 def _agreement(own: pd.DataFrame, ddp: pd.Series) -> dict[str, Any]:
@@ -190,7 +187,8 @@ def _agreement(own: pd.DataFrame, ddp: pd.Series) -> dict[str, Any]:
     losses = own.set_index("step")["loss"]
     return {
         "first_steps": len(losses),
-        "loss_gap_frac": ((losses - ddp).abs() / ddp.abs()).max(),
+        # A loss that is not finite agrees with nothing: no gap is known.
+        "loss_gap_frac": ((losses - ddp).abs() / ddp.abs()).max(skipna=False),
         "parameter_gap_frac": first_known(own["parameter_gap_frac"]),
     }
 

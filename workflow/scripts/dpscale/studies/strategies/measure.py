@@ -28,7 +28,6 @@ from dpscale.train.worker import Place, Replica, build_replica
 
 Rows = list[dict[str, Any]]
 DDP = "ddp"
-SETTLED_STEPS = 2  # after which gradients, buckets and optimiser's state exist
 MOST_GROWTH = 2**10  # of the batch; beyond it memory is no limit
 GPU_SHARE = 0.8  # of a GPU's memory, so that the search itself does not run out of it
 
@@ -80,16 +79,15 @@ def _first_steps(
     whole = [whole_tensor(one).cpu() for one in replica.module.parameters()]
     if not start:
         start += whole
-    largest = max(float(one.abs().max()) for one in start)
-    apart = max(
-        float((one - other).abs().max()) for one, other in zip(whole, start, strict=True)
-    )  # NaN where a training diverged
+    largest = torch.stack([one.abs().max() for one in start]).max()
+    gaps = [(one - other).abs().max() for one, other in zip(whole, start, strict=True)]
+    apart = torch.stack(gaps).max()  # NaN where a training diverged
     means = [sum(of_step) / place.workers for of_step in zip(*place.gather(losses), strict=True)]
     rows: Rows = [
         {"way": name, "step": step, "loss": float(loss)} for step, loss in enumerate(means)
     ]
     for row in rows[-1:]:
-        row["parameter_gap_frac"] = apart / largest if largest else None
+        row["parameter_gap_frac"] = float(apart / largest) if largest else None
     return rows
 
 
@@ -114,12 +112,14 @@ class _Memory:
         give_back_what_is_freed()  # by the ways before
         self._peak = PeakMemory(place.device)
         self._replica = _replica(spec, task, place, sync)
-        self._train(self._some, SETTLED_STEPS)
+        self._train(self._some)  # from now on gradients, buckets and optimiser's state exist
+        self._peak.again()  # of training: the whole network was there before it was sharded
+        self._train(self._some)
         self._first_peak = self._peak.bytes()
         self._saved = self._saved_bytes()
 
-    def _train(self, batch: Batch, steps: int = 1) -> None:
-        train_epoch(self._replica, [batch] * steps, make_clock(self._place.device))
+    def _train(self, batch: Batch) -> None:
+        train_epoch(self._replica, [batch], make_clock(self._place.device))
 
     def by_rank(self) -> list[tuple[int, dict[str, int | None]]]:
         """Bytes of each worker: what it holds after a step, saves in one, and has at its peak.
@@ -140,8 +140,11 @@ class _Memory:
         return list(enumerate(self._place.gather(own)))
 
     def _saved_bytes(self) -> int:
-        """Bytes of what a forward pass saves for the backward pass, parameters apart."""
-        saved: dict[int, int] = {}
+        """Bytes of what a forward pass saves for the backward pass, parameters apart.
+
+        Of micro-batches those of the one with the most.
+        """
+        passes: list[dict[int, int]] = []
 
         def keep(one: Tensor) -> Tensor:
             """Note the memory of a tensor that is saved."""
@@ -149,18 +152,22 @@ class _Memory:
             held = {each.untyped_storage().data_ptr() for each in _plain_parameters(self._replica)}
             memory = one.untyped_storage()
             if memory.data_ptr() not in held:
-                saved[memory.data_ptr()] = memory.nbytes()
+                passes[-1][memory.data_ptr()] = memory.nbytes()
             return one
 
+        begin = self._replica.module.register_forward_pre_hook(lambda *_: passes.append({}))
         with saved_tensors_hooks(keep, lambda one: one):
             self._train(self._some)
-        return sum(saved.values())
+        begin.remove()
+        return max(sum(saved.values()) for saved in passes)
 
     def batches(self, asked: SharingProtocol) -> Rows:
         """The largest peak of all workers at each batch of a search; none where nothing limits."""
-        budget = _budget_bytes(asked.memory_budget_bytes, self._place.device)
-        if budget is None or self._first_peak is None:
+        # The same on all workers, whose devices may differ.
+        budgets = self._place.share(_budget_bytes(asked.memory_budget_bytes, self._place))
+        if None in budgets or None in self._place.share(self._first_peak):
             return []
+        budget = min(budgets)
         first = samples_of(self._some)
         per_sample = max(self._place.share(self._saved)) / first
         peaks = probe_batches(
@@ -193,9 +200,11 @@ def repeated(batch: Batch, samples: int) -> Batch:
     return tree_map_only(Tensor, lambda one: one[of.to(one.device)], batch)
 
 
-def _budget_bytes(asked: int | None, device: torch.device) -> int | None:
-    """The memory that a batch has to fit; None on a CPU where none is asked for."""
-    if device.type == "cpu":
+def _budget_bytes(asked: int | None, place: Place) -> int | None:
+    """The memory of a worker that a batch has to fit; None on a CPU where none is asked for."""
+    sharing = place.sharing_device()
+    if place.device.type == "cpu":
         return asked
-    whole = int(GPU_SHARE * torch.cuda.get_device_properties(device).total_memory)
+    size = torch.cuda.get_device_properties(place.device).total_memory
+    whole = int(GPU_SHARE * size / sharing)
     return min(whole, asked or whole)

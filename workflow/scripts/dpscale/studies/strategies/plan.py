@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from dpscale.config.root import Config
 from dpscale.plan.spec import TIMED, Spec, Timing, build_spec, launches, network_of, timing_only
-from dpscale.studies.strategies import SHARING
+from dpscale.studies.strategies import ARMS, SHARING
 from dpscale.studies.strategies.config import SharingProtocol, StrategiesConfig
 
 WARMUP_STEPS = 3
@@ -32,7 +32,7 @@ def runs(config: Config, asked: StrategiesConfig) -> Iterator[Spec]:
             TIMED,
             run=f"strategies-n{workers}",
             timing=Timing(
-                arms=("without_loading", "accumulation", "zero1", "fsdp", "fsdp_kept"),
+                arms=("without_loading", *ARMS),
                 repeats=asked.repeats,
                 min_steps=asked.steps,
                 warmup_steps=WARMUP_STEPS,

@@ -19,13 +19,14 @@ def probe_batches(
 
     Batches are multiples of `multiple`, from `first` up to `most`. The peak grows with the batch in
     a line, more or less: a line through what is known says where to look next. The second batch
-    goes halfway to where growth by `per_sample` would meet the budget, so as not to pass it by far.
+    goes a quarter of the way to where growth by `per_sample` would meet the budget: gradients of
+    what is saved, and work space, come on top of it.
     """
     peaks = {first: peak(first)}
     batch = _next(peaks, budget, multiple, most, resolution_frac)
     if peaks[first] < budget and per_sample > 0:
-        halfway = first + (budget - peaks[first]) / (2 * per_sample)
-        batch = _whole(halfway, multiple, first + multiple, most)
+        towards = first + (budget - peaks[first]) / (4 * per_sample)
+        batch = _whole(towards, multiple, first + multiple, most)
     while batch is not None and len(peaks) < MOST_PROBES:
         peaks[batch] = peak(batch)
         batch = _next(peaks, budget, multiple, most, resolution_frac)

@@ -7,14 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from dpscale.config.sections import ModelConfig
-from dpscale.train.data.task import Task
+from dpscale.train.data.task import DatasetError, Task
 from dpscale.train.models import build_model
 
 _CHUNK_IMAGES = 4096
-
-
-class DatasetError(RuntimeError):
-    """A dataset that is missing, corrupt or unusable; the message says what to do."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ configuration's `own.arguments` that it names.
 import hashlib
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import cached_property, partial
 from importlib.util import module_from_spec, spec_from_file_location
@@ -40,6 +40,7 @@ VARIABLE = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 SPLITS = ("train", "validation", "test")
 MODULE = "dpscale_own_training"  # under this name other processes find the file's classes
 TRIED = 2  # samples that the check trains on
+STACKING = "set model_averaging and local_sgd, which train several as one, to null"
 ANY_LR = 1e-3  # of an optimiser that is made and makes no step
 
 
@@ -107,10 +108,10 @@ class OwnTask(Task):
             found["optimizer"] = type(optimizer).__name__
         return found
 
-    def checked(self, *, stacked: bool = False) -> "OwnTask":
+    def checked(self, tries: Collection[str] = ()) -> "OwnTask":
         """The task, after each function was used once on a few samples; raises OwnTrainingError.
 
-        stacked: networks are to be trained as one, by torch.func.vmap.
+        tries: what studies do with its networks, "stacked" and "sharded".
         """
         used = {name for function in self._functions.values() for name in function.keywords}
         if unused := set(self._own.arguments) - used:
@@ -125,21 +126,40 @@ class OwnTask(Task):
         trainable = [value for value in network.parameters() if value.requires_grad]
         _require(bool(trainable), f"{self.name}: model: no parameter can be trained")
         self.optimizer(trainable, ANY_LR)
-        if stacked:
+        if "stacked" in tries:
             self._try_stacked()
+        if "sharded" in tries:
+            self._try_sharded()
         return self
 
     def _try_stacked(self) -> None:
         """Train two networks as one on the samples of both."""
         from dpscale.train.stacked import Stack, dealt
 
+        if "optimizer" in self._functions:
+            reason = "model_averaging and local_sgd train by SGD of their own; set them to null"
+            raise OwnTrainingError(f"{self._file.name}: optimizer: {reason}, or leave it out")
         networks = [self.network() for _ in range(2)]
         # What is dealt to two learners has to be even.
         batch = tree_map_only(Tensor, lambda one: torch.cat([one, one]), self._batch("train"))
-        with self._about("model and loss cannot be stacked by torch.func.vmap (the studies that "
-                         "train several networks as one, model_averaging and local_sgd, have to "
-                         "be null)"):  # fmt: skip
+        with self._about(f"model or loss cannot be stacked by torch.func.vmap ({STACKING})"):
             Stack(networks, torch.device("cpu"), self).backward(*dealt(batch, 2))
+
+    def _try_sharded(self) -> None:
+        """Train a network as FSDP2 shards it, in a group of one."""
+        import torch.distributed as dist
+
+        from dpscale.train.sync import FullyShard
+
+        dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        try:
+            inputs, targets = self._batch("train")
+            with self._about("model cannot be sharded by torch's fully_shard (set strategies to "
+                             "null)"):  # fmt: skip
+                network = FullyShard(reshard=True).wrap(self.network(), torch.device("cpu"))
+                self.loss(network(inputs), targets).backward()
+        finally:
+            dist.destroy_process_group()
 
     def _tried(self) -> nn.Module:
         """A network with the gradients of a few training samples."""

@@ -18,6 +18,10 @@ Counted = tuple[Tensor | float, Tensor | float]
 EVALUATION_BATCH = 512
 
 
+class DatasetError(RuntimeError):
+    """Samples that are missing, corrupt or unusable; the message says what to do."""
+
+
 def samples_of(batch: Batch) -> int:
     """Samples of a batch."""
     inputs, _ = batch
@@ -74,6 +78,13 @@ class Task(ABC):
     def optimizer(self, parameters: list[nn.Parameter], lr: float) -> Optimizer | None:
         """An optimiser of its own; None for the configuration's."""
         return None
+
+    def require_a_score(self, key: str) -> None:
+        """Raises DatasetError where no validation accuracy can choose what `key` offers."""
+        if not (len(self.validation) and self.counts_correct):
+            lacking = "no samples of 'validation'" if self.counts_correct else "no function correct"
+            raise DatasetError(f"{self.name}: there is {lacking} to choose by, for {key}; give "
+                               "one, or nothing to choose")  # fmt: skip
 
     def described(self, network: nn.Module) -> dict[str, str]:
         """What a record says of it, in place of what the configuration says."""

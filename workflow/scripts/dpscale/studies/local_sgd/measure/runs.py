@@ -18,7 +18,7 @@ from torch import nn
 from dpscale.plan import Spec
 from dpscale.studies.local_sgd.config import LocalArm, LocalProtocol
 from dpscale.studies.local_sgd.measure.team import StackedTeam, Team
-from dpscale.train.data import Dataset, DatasetError, Loader, Split, Task, build_loader, on_device
+from dpscale.train.data import Dataset, Loader, Split, Task, build_loader, on_device
 from dpscale.train.device import set_float32_precision, synchronise
 from dpscale.train.evaluate import evaluate
 from dpscale.train.measurement import Measurement
@@ -49,11 +49,8 @@ def measure_local(spec: Spec, task: Task, place: Place) -> Measurement:
     protocol = spec.protocol_as(LocalProtocol)
     set_float32_precision(spec.training)
     tuned = len(protocol.rate_factors) > 1
-    if tuned and len(task.validation) == 0:
-        raise DatasetError(
-            f"{task.name}: dataset: there are no samples of 'validation' to choose the rate by; "
-            "give some, or local_sgd.rate_factors a single value"
-        )
+    if tuned:
+        task.require_a_score("local_sgd.rate_factors")
     trainings = len(protocol.rate_factors) * len(protocol.tuning_seeds) if tuned else 0
     trainings += len(protocol.arms) * len(spec.seeds)
     meter = Meter(spec.run, "epoch", spec.training.epochs, parts=trainings, shown=place.leads)
@@ -120,7 +117,7 @@ def _train(run: _Run, arm: LocalArm, seed: int, factor: float, *, role: str) -> 
     )  # fmt: skip
     first, global_batch = arm.local_from_epoch, spec.per_worker_batch * spec.workers
     local_from = None if first is None else first * len(loader)
-    team = _team_of(place.workers, protocol.learners)(
+    team = _team_of(task, place.workers, protocol.learners)(
         seeded_network(spec, task, seed), task, place, spec.training, local_steps=arm.local_steps,
         local_from=local_from, learners=protocol.learners // place.workers,
     )  # fmt: skip
@@ -186,9 +183,12 @@ def with_wrong_labels(task: Task, frac: float, *, seed: int) -> Task:
     return replace(task, train=Split(split.images, labels))
 
 
-def _team_of(workers: int, learners: int) -> type[Team]:
-    """What trains them: torch's own classes where each has a worker of its own, else stacks."""
-    if workers == learners > 1:
+def _team_of(task: Task, workers: int, learners: int) -> type[Team]:
+    """What trains them: torch's own classes where each has a worker of its own, else stacks.
+
+    DDP that looks for parameters without a gradient sends what it found in local steps too.
+    """
+    if workers == learners > 1 and not task.find_unused_parameters:
         # Here, since torch's averagers import sympy, for which every run would wait half a second.
         from dpscale.studies.local_sgd.measure.processes import SeparateTeam
 

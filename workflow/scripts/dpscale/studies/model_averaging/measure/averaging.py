@@ -29,6 +29,8 @@ WARMUP_STEPS = 3  # of a trainee that is thrown away: the first steps build what
 def measure_averaging(spec: Spec, task: Task, place: Place) -> Measurement:
     """The trials of a run; a loss that is not finite ends that trial and makes it `diverged`."""
     protocol = spec.protocol_as(AveragingProtocol)
+    if any(arm.role == "rate" for arm in protocol.arms):
+        task.require_a_score("model_averaging.rates")
     planned = [(arm, seed) for seed in spec.seeds for arm in protocol.arms]
     trials = [
         Trial(number, arm, seed, spec, task, place) for number, (arm, seed) in enumerate(planned)

@@ -105,7 +105,8 @@ class Trainee(ABC):
     @property
     def sent_bytes(self) -> int:
         """Bytes handed to all-reduces by this process so far."""
-        payload = sum(value.nbytes for value in self._network.parameters())
+        values = [value for value in self._network.parameters() if value.requires_grad]
+        payload = sum(value.nbytes for value in values)
         return payload * self.rounds if self._workers > 1 else 0
 
     @abstractmethod
@@ -164,7 +165,10 @@ class ModelAveraging(Trainee):
         network, own = network.to(place.device), arm.learners // place.workers
         self._all_learners = arm.learners
         self._stack = Stack([network] * own, place.device, task)
-        values = list(self._stack.parameters.values())
+        trained = {
+            name: value for name, value in self._stack.parameters.items() if value.requires_grad
+        }
+        self._names, values = list(trained), list(trained.values())
         self._central = CentralModel(
             values, alpha=arm.alpha, momentum=training.momentum, tau=arm.tau, workers=place.workers
         )
@@ -192,9 +196,9 @@ class ModelAveraging(Trainee):
         sums = summed([buffers[name].sum(0) for name in means], self._workers)
         state = {name: value[0] for name, value in buffers.items()}
         state |= {name: total / self._all_learners for name, total in zip(means, sums, strict=True)}
-        state |= dict(zip(self._stack.parameters, self._central.values, strict=True))
+        state |= dict(zip(self._names, self._central.values, strict=True))
         for name, value in chain(self._network.named_parameters(), self._network.named_buffers()):
-            value.copy_(state[name])
+            value.copy_(state.get(name, value))  # a frozen parameter stays as it is
         return self._network
 
 
