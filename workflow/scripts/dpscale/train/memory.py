@@ -85,19 +85,19 @@ def _work_and_exit(work: Callable[[], None], writer: int) -> None:
 
 
 class PeakMemory:
-    """Peak memory of the work after construction, in bytes.
+    """Peak memory of the work above what there was at construction, in bytes.
 
-    CUDA: the allocator's peak. CPU: growth of the process's peak resident set, None where the
-    system does not count it.
+    CUDA: what the allocator gave to tensors. CPU: the process's resident set, None where the system
+    does not count its peak.
     """
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
-        if self.again() and device.type == "cpu":
-            self._base = _status_bytes("VmRSS")
+        self._counted = self.again()
+        self._base = self._now() if self._counted else 0
 
     def again(self) -> bool:
-        """Starts the peak anew, above the memory at construction; whether the system can."""
+        """Starts the peak anew, above the same base; whether the system can."""
         if self.device.type == "cuda":
             torch.cuda.reset_peak_memory_stats(self.device)
             return True
@@ -107,13 +107,18 @@ class PeakMemory:
             return False
         return True
 
-    def bytes(self) -> int | None:
-        """Peak since construction."""
+    def _now(self) -> int:
         if self.device.type == "cuda":
-            return torch.cuda.max_memory_allocated(self.device)
-        if not hasattr(self, "_base"):
+            return torch.cuda.memory_allocated(self.device)
+        return _status_bytes("VmRSS")
+
+    def bytes(self) -> int | None:
+        """Peak since construction, or since it was started anew."""
+        if not self._counted:
             return None
-        return max(0, _status_bytes("VmHWM") - self._base)
+        on_cpu = self.device.type == "cpu"
+        peak = _status_bytes("VmHWM") if on_cpu else torch.cuda.max_memory_allocated(self.device)
+        return max(0, peak - self._base)
 
 
 def give_back_what_is_freed() -> None:
