@@ -247,6 +247,9 @@ def test_studies_take_the_network_of_the_file(
     with pytest.raises(ConfigError) as caught:
         load_config(raw(written(tmp_path, GOOD), **{section: fields}))
     assert str(caught.value) == line
+    builtin = fields | {"model": "own"}
+    with pytest.raises(ConfigError, match=r"there is no own.file; name the file, or a built-in"):
+        load_config({"name": "x", section: builtin} | dict.fromkeys(STUDIES))
     right = {"local_sgd": LOCAL, "model_averaging": AVERAGING, "strategies": {}}[section]
     planned = planned_runs(load_config(raw(written(tmp_path, GOOD), **{section: right})))
     assert {spec.model.name for spec in planned.values()} == {"own"}

@@ -109,9 +109,11 @@ def _training(config: Config) -> Iterator[Problem]:
 
 
 def one_network(config: Config, key: str, name: str | None) -> Iterator[Problem]:
-    """A study's own network beside a user's, which has one; null is the configuration's or that."""
-    if config.own and name is not None:
+    """A study's network beside that of own.file, or own without one; null: the configuration's."""
+    if config.own and name not in (None, "own"):
         yield key, f"own.file takes the place of {name}; set it to null"
+    if not config.own and name == "own":
+        yield key, "there is no own.file; name the file, or a built-in network here"
 
 
 def without_momentum(section: str) -> str:

@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from dpscale.config.checks import one_network
 from dpscale.config.datasets import train_samples
 from dpscale.config.root import STACKED, Config, Problem, StudySection, Unfollowed
 from dpscale.config.sections import (
@@ -146,6 +147,8 @@ class StepsToGoalConfig(StudySection):
 
     def problems(self, config: Config) -> Iterator[Problem]:
         """Networks named twice, no data to choose by, and batches beyond the dataset."""
+        for place, model in enumerate(self.models):
+            yield from one_network(config, f"steps_to_goal.models.{place}.name", model.name)
         if len({model.name for model in self.models}) < len(self.models):
             said = "names a network twice; give each all its optimisers at once"
             yield "steps_to_goal.models", said

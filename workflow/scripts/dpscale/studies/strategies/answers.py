@@ -18,7 +18,7 @@ SAME_FRAC_FP32 = 1e-3
 AGREES_FRAC = 0.02  # of bytes: the rest is headers
 TIMES = {"step_s": "s", "to_ddp_ratio": "ratio", "ledger_bytes": "bytes_exact",
          "interface_bytes": "bytes_exact"}  # fmt: skip
-NEEDS = {"peak_bytes": "bytes", "fits_batch": "count", "loss_gap_frac": "fraction",
+NEEDS = {"peak_bytes": "bytes", "fits_batch": "count", "fails_batch": "count", "loss_gap_frac": "fraction",
          "parameter_gap_frac": "fraction"}  # fmt: skip
 
 
@@ -179,9 +179,8 @@ QUESTIONS = [
         "E1",
         facts,
         formula=[
-            r"\text{bytes of all workers per step} = 2 (N - 1) \, S \quad"
-            r"\text{(DDP, FSDP2 without resharding)}, \qquad 3 (N - 1) \, S \quad"
-            r"\text{(ZeRO-1, FSDP2)}",
+            r"\text{sent in a step of DDP, or of FSDP2 without resharding} = 2 (N - 1) \, S",
+            r"\text{of ZeRO-1 and of FSDP2} = 3 (N - 1) \, S",
         ],
         references=[RAJBHANDARI, LI, PATARASUK],
     )
