@@ -18,8 +18,13 @@ SAME_FRAC_FP32 = 1e-3
 AGREES_FRAC = 0.02  # of bytes: the rest is headers
 TIMES = {"step_s": "s", "to_ddp_ratio": "ratio", "ledger_bytes": "bytes_exact",
          "interface_bytes": "bytes_exact"}  # fmt: skip
-NEEDS = {"peak_bytes": "bytes", "fits_batch": "count", "fails_batch": "count", "loss_gap_frac": "fraction",
-         "parameter_gap_frac": "fraction"}  # fmt: skip
+NEEDS = {
+    "peak_bytes": "bytes",
+    "fits_batch": "count",
+    "fails_batch": "count",
+    "loss_gap_frac": "fraction",
+    "parameter_gap_frac": "fraction",
+}
 
 
 def facts(inputs: Inputs) -> Facts:
