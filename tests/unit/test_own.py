@@ -12,6 +12,7 @@ from dpscale.plan.spec import own_file
 from dpscale.studies import load_config, planned_runs
 from dpscale.train.data import DatasetError
 from dpscale.train.data.own import OwnTask, OwnTrainingError
+from dpscale.train.tries import sharded, stacked
 
 FILE = Path(__file__).parents[1] / "own_training.py"
 STUDIES = ("sweep", "large_batch", "replicas", "data_parallel", "scaling", "ledger")
@@ -271,17 +272,18 @@ def test_a_network_that_cannot_be_stacked_is_refused_where_studies_stack(tmp_pat
     made = task(written(tmp_path, GOOD + UNSTACKABLE))
     made.checked()
     with pytest.raises(OwnTrainingError) as caught:
-        made.checked(["stacked"])
+        stacked(made)
     text = str(caught.value)
     assert text.startswith("mine.py: model or loss cannot be stacked by torch.func.vmap (set ")
     assert "model_averaging and local_sgd, which train several as one, to null): " in text
     assert "(line " in text
-    task(written(tmp_path, GOOD)).checked(["stacked", "sharded"])
+    for possible in (stacked, sharded):
+        possible(task(written(tmp_path, GOOD)))
 
 
 def test_an_optimizer_of_the_file_is_refused_where_studies_have_their_own() -> None:
     with pytest.raises(OwnTrainingError, match=r"optimizer: model_averaging and local_sgd train"):
-        task(FILE).checked(["stacked"])
+        stacked(task(FILE))
 
 
 UNSHARDABLE = """
@@ -300,12 +302,12 @@ def model(width=4):
 
 def test_a_network_that_cannot_be_sharded_is_refused_where_a_study_shards(tmp_path: Path) -> None:
     made = task(written(tmp_path, GOOD + UNSHARDABLE))
-    made.checked(["stacked"])
+    stacked(made)
     with pytest.raises(OwnTrainingError) as caught:
-        made.checked(["sharded"])
+        sharded(made)
     text = str(caught.value)
     assert text.startswith("mine.py: model cannot be sharded by torch's fully_shard (set strat")
-    task(FILE).checked(["sharded"])  # tied, frozen, unused and scalar parameters
+    sharded(task(FILE))  # tied, frozen, unused and scalar parameters
 
 
 def test_nothing_can_be_chosen_by_validation_data_that_is_not_there(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from dpscale.records import write_text
 from dpscale.records.storage import about
 from dpscale.train.data import Dataset, DatasetError, Task, load_dataset
 from dpscale.train.data.own import OwnTask
+from dpscale.train.tries import TRIES
 
 
 @one_line("prepare_dataset.py")
@@ -25,7 +26,7 @@ def main() -> None:
     parser.add_argument("data", help="the data section of the configuration, as JSON")
     parser.add_argument("--own", help="a user's own file with its digest, as JSON")
     parser.add_argument(
-        "--try", nargs="*", default=[], choices=["sharded", "stacked"], dest="tries",
+        "--try", nargs="*", default=[], choices=list(TRIES), dest="tries",
         help="what studies do with networks of the file: shard one, train several as one",
     )  # fmt: skip
     parser.add_argument("--output", type=Path, required=True, help="JSON file to write")
@@ -35,7 +36,7 @@ def main() -> None:
     with about("OWN"):
         own = OwnFile.model_validate_json(given.own) if given.own else None
     try:
-        task: Task = OwnTask(own).checked(given.tries) if own else load_dataset(data)
+        task = _tried(own, given.tries) if own else load_dataset(data)
     except DatasetError as error:
         sys.exit(f"prepare_dataset.py: {error}")
     facts: dict[str, Any] = {
@@ -50,6 +51,14 @@ def main() -> None:
             "std": task.std,
         }  # fmt: skip
     write_text(given.output, json.dumps(facts, indent=1))
+
+
+def _tried(own: OwnFile, tries: list[str]) -> Task:
+    """The file's training, after a look that all can be done with it that will be."""
+    task = OwnTask(own).checked()
+    for name in tries:
+        TRIES[name](task)
+    return task
 
 
 if __name__ == "__main__":

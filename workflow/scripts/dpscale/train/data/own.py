@@ -8,7 +8,7 @@ configuration's `own.arguments` that it names.
 import hashlib
 import random
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property, partial
 from importlib.util import module_from_spec, spec_from_file_location
@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import vmap
 from torch.optim import Optimizer
-from torch.utils._pytree import tree_leaves, tree_map_only
+from torch.utils._pytree import tree_leaves
 from torch.utils.data import ConcatDataset, DataLoader, Subset
 
 from dpscale.config.sections import ModelConfig
@@ -40,7 +40,6 @@ VARIABLE = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 SPLITS = ("train", "validation", "test")
 MODULE = "dpscale_own_training"  # under this name other processes find the file's classes
 TRIED = 2  # samples that the check trains on
-STACKING = "set model_averaging and local_sgd, which train several as one, to null"
 ANY_LR = 1e-3  # of an optimiser that is made and makes no step
 
 
@@ -66,7 +65,7 @@ class OwnTask(Task):
 
     def network(self, model: ModelConfig | None = None) -> nn.Module:
         """What the file's `model` returns."""
-        with self._about("model"):
+        with self.about("model"):
             made = self._functions["model"]()
             _require(isinstance(made, nn.Module), f"returned {_kind(made)}, not a torch.nn.Module")
         return cast(nn.Module, made)
@@ -86,9 +85,9 @@ class OwnTask(Task):
 
     def optimizer(self, parameters: list[nn.Parameter], lr: float) -> Optimizer | None:
         """What the file's `optimizer` returns; None without one."""
-        if "optimizer" not in self._functions:
+        if not self.has_optimizer:
             return None
-        with self._about("optimizer"):
+        with self.about("optimizer"):
             made = self._functions["optimizer"](parameters, lr)
             _require(
                 isinstance(made, Optimizer), f"returned {_kind(made)}, not a torch.optim.Optimizer"
@@ -108,11 +107,8 @@ class OwnTask(Task):
             found["optimizer"] = type(optimizer).__name__
         return found
 
-    def checked(self, tries: Collection[str] = ()) -> "OwnTask":
-        """The task, after each function was used once on a few samples; raises OwnTrainingError.
-
-        tries: what studies do with its networks, "stacked" and "sharded".
-        """
+    def checked(self) -> "OwnTask":
+        """The task, after each function was used once on a few samples; raises OwnTrainingError."""
         used = {name for function in self._functions.values() for name in function.keywords}
         if unused := set(self._own.arguments) - used:
             key = f"own.arguments.{min(unused)}"
@@ -120,62 +116,34 @@ class OwnTask(Task):
         network = self._tried().eval()
         for split in SPLITS[1:]:
             if len(getattr(self, split)):
-                inputs, targets = self._batch(split)
-                with self._about(f"model, on {split!r}"), torch.no_grad():
+                inputs, targets = self.few(split)
+                with self.about(f"model, on {split!r}"), torch.no_grad():
                     self.loss(network(inputs), targets)
         trainable = [value for value in network.parameters() if value.requires_grad]
         _require(bool(trainable), f"{self.name}: model: no parameter can be trained")
         self.optimizer(trainable, ANY_LR)
-        if "stacked" in tries:
-            self._try_stacked()
-        if "sharded" in tries:
-            self._try_sharded()
         return self
 
-    def _try_stacked(self) -> None:
-        """Train two networks as one on the samples of both."""
-        from dpscale.train.stacked import Stack, dealt
-
-        if "optimizer" in self._functions:
-            reason = "model_averaging and local_sgd train by SGD of their own; set them to null"
-            raise OwnTrainingError(f"{self._file.name}: optimizer: {reason}, or leave it out")
-        networks = [self.network() for _ in range(2)]
-        # What is dealt to two learners has to be even.
-        batch = tree_map_only(Tensor, lambda one: torch.cat([one, one]), self._batch("train"))
-        with self._about(f"model or loss cannot be stacked by torch.func.vmap ({STACKING})"):
-            Stack(networks, torch.device("cpu"), self).backward(*dealt(batch, 2))
-
-    def _try_sharded(self) -> None:
-        """Train a network as FSDP2 shards it, in a group of one."""
-        import torch.distributed as dist
-
-        from dpscale.train.sync import FullyShard
-
-        dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-        try:
-            inputs, targets = self._batch("train")
-            with self._about("model cannot be sharded by torch's fully_shard (set strategies to "
-                             "null)"):  # fmt: skip
-                network = FullyShard(reshard=True).wrap(self.network(), torch.device("cpu"))
-                self.loss(network(inputs), targets).backward()
-        finally:
-            dist.destroy_process_group()
+    @property
+    def has_optimizer(self) -> bool:
+        """Whether the file makes its own."""
+        return "optimizer" in self._functions
 
     def _tried(self) -> nn.Module:
         """A network with the gradients of a few training samples."""
         with torch.random.fork_rng(devices=[]):
             network = self.network()
-            inputs, targets = self._batch("train")
-            with self._about("model"):
+            inputs, targets = self.few("train")
+            with self.about("model"):
                 outputs = network(inputs)
-            with self._about("loss"):
+            with self.about("loss"):
                 loss = self.loss(outputs, targets)
                 scalar = isinstance(loss, Tensor) and loss.ndim == 0
                 _require(scalar, f"returned {_kind(loss)}, not a tensor without dimensions")
                 _require(loss.requires_grad, "does not depend on any trainable parameter")
                 loss.backward()
             if self.counts_correct:
-                with self._about("correct"), torch.no_grad():
+                with self.about("correct"), torch.no_grad():
                     counted = self.correct(outputs, targets)
                     pair = isinstance(counted, tuple | list) and len(counted) == 2
                     _require(pair, f"returned {_kind(counted)}, not (right, counted)")
@@ -183,9 +151,9 @@ class OwnTask(Task):
                     _require(0 <= right <= of, f"counts {right:g} right of {of:g}")
         return network
 
-    def _batch(self, split: str) -> Batch:
+    def few(self, split: str) -> Batch:
         """The first samples of a split that has some."""
-        with self._about("dataset"):
+        with self.about("dataset"):
             samples = getattr(self, split)
             few: Any = Subset(samples, range(min(TRIED, len(samples))))
             batch = next(iter(DataLoader(few, batch_size=TRIED)))
@@ -226,7 +194,7 @@ class OwnTask(Task):
         return word
 
     def _split(self, name: str, repeats: int) -> Any:
-        with self._about("dataset"), _fixed_randomness():
+        with self.about("dataset"), _fixed_randomness():
             made = self._functions["dataset"](name)
             sized = hasattr(made, "__len__") and hasattr(made, "__getitem__")
             _require(sized, f"of {name!r} returned {_kind(made)}, which has no length or no items")
@@ -234,7 +202,7 @@ class OwnTask(Task):
         return ConcatDataset([made] * repeats) if repeats > 1 else made
 
     @contextmanager
-    def _about(self, function: str) -> Iterator[None]:
+    def about(self, function: str) -> Iterator[None]:
         """Errors within the block name file, function and the line in the file."""
         try:
             yield
