@@ -119,6 +119,8 @@ def test_interfaces_count_what_the_ledger_says(launched: Launched, workers: int)
                       **SHARED, **WIDE)  # fmt: skip
     assert Counter(result.steps["arm"]) == dict.fromkeys(timing().arms, 3 * workers)
     calls, wire = pd.DataFrame(result.record.collectives), pd.DataFrame(result.record.wire)
+    updates = calls[calls["operation"] == "broadcast"][["timed_arm", "purpose"]]
+    assert set(updates.itertuples(index=False, name=None)) == {("zero1", "updated parameters")}
     unit = (workers - 1) * result.record.payload_bytes
     found = {}
     for arm in timing().arms:

@@ -44,7 +44,7 @@ def train_epoch(
     # Looked up once: at a step of 100 us everything that stands between two operators counts.
     optimizer, scheduler = replica.optimizer, replica.scheduler
     task, count_correct = replica.task, count_correct and replica.task.counts_correct
-    assert not (count_correct and replica.micro_batches > 1)  # outputs are of the last alone
+    assert not (count_correct and replica.sync.micro_batches > 1)  # outputs are of the last alone
     precision, copied, mark = replica.precision(), replica.copied, clock.mark
     losses = [] if losses is None else losses
     samples, correct = [], []
@@ -71,7 +71,7 @@ def train_epoch(
         losses.append(loss.detach())
         samples.append(samples_of(batch))
     seconds = phase_columns(clock.intervals())
-    if replica.micro_batches > 1:  # forward and backward passes take turns
+    if replica.sync.micro_batches > 1:  # forward and backward passes take turns
         seconds |= dict.fromkeys(("forward_s", "backward_s"), np.full(len(samples), np.nan))
     return Epoch(
         seconds,
@@ -89,7 +89,7 @@ def _forward(
     Of micro-batches the outputs of the last, and the loss of all: the others have been through
     their backward pass.
     """
-    parts = replica.micro_batches
+    parts = replica.sync.micro_batches
     if parts > 1:
         batch, earlier = _all_but_last(replica, batch)
     inputs, targets = batch
@@ -106,12 +106,13 @@ def _all_but_last(replica: Replica, batch: Batch) -> tuple[Batch, Tensor]:
 
     Returns the last, and the loss of the others as their part of the batch's mean.
     """
-    *earlier, last = micro_batches(batch, replica.micro_batches)
+    parts = replica.sync.micro_batches
+    *earlier, last = micro_batches(batch, parts)
     total = torch.zeros((), device=replica.place.device)
     with replica.model.no_sync():  # type: ignore[operator]
         for inputs, targets in earlier:
             with replica.precision():
-                loss = replica.task.loss(replica.model(inputs), targets) / replica.micro_batches
+                loss = replica.task.loss(replica.model(inputs), targets) / parts
             loss.backward()
             total += loss.detach()
     return last, total

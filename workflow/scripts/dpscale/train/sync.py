@@ -26,9 +26,13 @@ Hook = Callable[[Any, Any], Any]  # state, torch.distributed.GradBucket -> Futur
 
 
 class Sync(ABC):
-    """A way to keep replicas together; micro_batches: parts of a batch, one after another."""
+    """A way to keep replicas together.
+
+    micro_batches: parts of a batch, one after another; broadcasts: what it sends by a broadcast.
+    """
 
     micro_batches = 1
+    broadcasts = "buffers"
 
     @abstractmethod
     def wrap(self, module: nn.Module, device: torch.device, task: Task | None = None) -> nn.Module:
@@ -114,6 +118,8 @@ class ShardedOptimizer(AllReduce):
 
     Rajbhandari et al., ZeRO (SC 2020), section 5.1, as torch's ZeroRedundancyOptimizer does it.
     """
+
+    broadcasts = "updated parameters"
 
     def __init__(self) -> None:
         super().__init__(broadcast_buffers=False)

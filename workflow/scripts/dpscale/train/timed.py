@@ -257,8 +257,8 @@ def count_arms(spec: Spec, arms: Arms, ready: Ready) -> dict[str, Rows]:
             wire += [row | {"timed_arm": arm} for row in counted]
             for row in observer.rows[seen:]:
                 row["timed_arm"] = arm
-                if arm == "zero1" and row["operation"] == "broadcast":
-                    row["purpose"] = "updated parameters"
+                if row["operation"] == "broadcast":
+                    row["purpose"] = replica.sync.broadcasts
     plain = [row for row in observer.rows if row["timed_arm"] == "without_loading"]
     observer.require_buckets(plain, spec.run)
     return {"collectives": observer.rows, "wire": wire}

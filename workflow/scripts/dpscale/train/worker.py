@@ -128,7 +128,7 @@ class Replica:
     channels_last: bool
     bf16: bool
     graphs: bool  # the network is replayed from CUDA graphs
-    micro_batches: int = 1  # parts of a batch, of whose gradients the sum is shared
+    sync: Sync
 
     def precision(self) -> AbstractContextManager[Any]:
         """The context of a forward pass: bfloat16 autocast, or nothing."""
@@ -205,7 +205,7 @@ def build_replica(
         channels_last=training.channels_last,
         bf16=training.precision == "bf16",
         graphs=training.compile and training.compile_mode != "default",
-        micro_batches=sync.micro_batches,
+        sync=sync,
     )  # fmt: skip
 
 

@@ -172,7 +172,7 @@ class _Memory:
         per_sample = max(self._place.share(self._saved)) / first
         peaks = probe_batches(
             self._peak_of, budget, first=first, per_sample=per_sample,
-            multiple=self._replica.micro_batches, most=first * MOST_GROWTH,
+            multiple=self._replica.sync.micro_batches, most=first * MOST_GROWTH,
             resolution_frac=asked.resolution_frac,
         )  # fmt: skip
         return [
