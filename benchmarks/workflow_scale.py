@@ -58,7 +58,8 @@ def measured_once(folder: Path, workers: Sequence[int]) -> dict[int, Path]:
     raw["data"] |= {"samples": 64, "root": str(folder / "data")}
     raw["scaling"] |= {"per_worker_batches": [8]}
     found = {}
-    for spec in planned_runs(load_config(raw)).values():
+    planned = planned_runs(load_config(raw)).values()
+    for spec in {spec.workers: spec for spec in planned}.values():  # one launch of each
         run = folder / spec.run
         run.mkdir()
         (run / "spec.json").write_text(spec.model_dump_json())

@@ -75,8 +75,7 @@ rule answer:
         modules=modules("reporting", "units", "studies/*/answers*"),
         templates=QUESTIONS,
     output:
-        answers=f"{RESULTS}/answers.json",
-        summary=f"{RESULTS}/summary.json",
+        f"{RESULTS}/answers.json",
     resources:
         machine=1,
     params:
@@ -85,13 +84,12 @@ rule answer:
         "Answering the questions"
     shell:
         "python workflow/scripts/answer.py --tables {params.folder}/tables "
-        "--derived {params.folder}/derived --output {output.answers}"
+        "--derived {params.folder}/derived --output {output}"
 
 
 rule render_html:
     input:
-        answers=rules.answer.output.answers,
-        summary=rules.answer.output.summary,
+        answers=rules.answer.output,
         audits=AUDITS,
         figures=rules.draw.output,
         modules=modules("reporting", "units"),
@@ -116,8 +114,7 @@ rule render_html:
 rule render_pdf:
     input:
         html=f"{RESULTS}/report.html",
-        answers=rules.answer.output.answers,
-        summary=rules.answer.output.summary,
+        answers=rules.answer.output,
         audits=AUDITS,
         figures=rules.draw.output,
         modules=modules("reporting", "units"),

@@ -1,6 +1,7 @@
 """The order of the tests, and which run side by side: those of a file, or of files that share
 what they start."""
 
+import gc
 import re
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE / "network"):  # it measures what links carry
             item.add_marker(pytest.mark.alone)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # what is imported and collected is no garbage: a twentieth of the tests' time
+    gc.set_threshold(100_000, 50, 100)
 
 
 class ByWhatIsShared(LoadScopeScheduling):  # type: ignore[misc]

@@ -114,13 +114,10 @@ def _chosen(rows: pd.DataFrame, cell: Mapping[str, Any]) -> pd.Series:
 
 
 def said(question: str, case: Case) -> str:
-    """What the answer to a question says, and the summary of it, with plain spaces."""
+    """What the answer to a question says, and its line in the summary, with plain spaces."""
     asked = questions()[question]
-    facts = case.facts(asked)
-    text = text_of(asked.worded(facts))
-    if asked.effect and not facts.missing and (found := asked.effect(case.inputs, facts.values)):
-        text += " " + plain(asked.finding(facts, found))
-    return text
+    answer = asked.worded(case.facts(asked))
+    return f"{text_of(answer)} In short: {plain(answer.short)}"
 
 
 def plain(text: str) -> str:

@@ -7,7 +7,6 @@ from scipy import stats
 
 import small_labs
 from builders import Tables
-from dpscale.studies import questions
 from properties import QUICK, asked
 from small_labs import inputs
 
@@ -34,16 +33,13 @@ def lab(off: list[int], on: list[int], drift: float) -> Tables:
 @given(COUNTS, COUNTS, st.sampled_from([0.0, 0.01, 0.3]))
 def test_any_spreads_and_any_drift(off, on, drift):
     made = inputs(lab(off, on, drift))
-    answer, text = asked("Q7", made)
+    _, text = asked("Q7", made)
     apart = np.subtract(off, on).astype(float)
     half = stats.t.ppf(0.975, 1) * apart.std(ddof=1) / np.sqrt(2)
     low, high = apart.mean() - half, apart.mean() + half  # images
     found = "above" if low > 1 + 1e-6 else "below" if high < -1 - 1e-6 else "indistinct"
     assert [verdict for verdict, words in WORDS.items() if words in text] == [found]
     assert ("for evaluation no:" in text) == (drift > 0)
-    effect = questions()["Q7"].effect
-    assert effect
-    assert (effect(made, answer.values) is not None) == (found == "above")
 
 
 @QUICK

@@ -65,8 +65,8 @@ CASES = [
                "(−4.83 to −1.18) lower", "4.00 percentage points (1.47 to 6.52) higher",
                f"{HELPS} linear scaling with warm-up −0.0500 (−0.0512 to −0.0488) 2.00 percentage "
                "points (−0.15 to 4.15) not told apart",
-               "longer training raises the test accuracy of the large batch from 77.0% (74.3 to "
-               "79.7) to 89.0% (86.3 to 91.7), by 12.0 percentage points (9.7 to 14.3)."],
+               "Longer training takes the large batch from 77.0% to 89.0% on test images; four of "
+               "four remedies help."],
          never=["makes it worse", "In training the picture differs", "With zero gamma each",
                 "100%", "running statistics"]),
     Case("one as good as none", lab=_reached(warmup=0.775),

@@ -142,10 +142,10 @@ def test_a_rank_without_host_memory_is_named_and_gets_more(make_run: Any) -> Non
 
 
 def test_a_full_disk_is_said_and_starts_nothing_again(make_run: Any, small_disk: Path) -> None:
-    run = make_run(folder=small_disk / "run", training={"epochs": 1})
+    run = make_run(folder=small_disk / "run", training={"epochs": 4})
     run.log = small_disk.parent / "run.log"
     run.start()
-    run.wait_for("of 1")
+    run.wait_for("of 4")  # epochs are left in which to fill the disk
     with pytest.raises(OSError, match="No space"):
         fill(small_disk / "filler")
     errors = run.errors()

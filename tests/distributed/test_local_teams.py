@@ -14,8 +14,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from dpscale.config.sections import DataConfig, ModelConfig, TrainingConfig
 from dpscale.studies.local_sgd.config import LocalArm, LocalProtocol
-from dpscale.studies.local_sgd.measure.processes import SeparateTeam
-from dpscale.studies.local_sgd.measure.team import StackedTeam
+from dpscale.studies.local_sgd.measure.team import StackedTeam, Team
 from dpscale.train.data import load_dataset
 from dpscale.train.models import build_model
 from dpscale.train.trained import compare_to_first, flat_parameters, flat_running_statistics
@@ -45,7 +44,10 @@ def everything(module: torch.nn.Module) -> torch.Tensor:
 
 
 def separate(rank: int, name: str, local_from: int | None, local_steps: int,
-             training: TrainingConfig = TRAINING) -> SeparateTeam:  # fmt: skip
+             training: TrainingConfig = TRAINING) -> Team:  # fmt: skip
+    # Imports FSDP: seconds, of the processes alone that need it.
+    from dpscale.studies.local_sgd.measure.processes import SeparateTeam
+
     team = SeparateTeam(network(name), load_dataset(DataConfig()), Place(rank, RANKS, 1, CPU),
                         training, local_steps=local_steps, local_from=local_from)  # fmt: skip
     for images, labels in batches():

@@ -10,6 +10,7 @@ import pytest
 from dpscale.config.sections import ModelConfig
 from dpscale.plan.spec import Timing, own_file
 from dpscale.studies import load_config
+from dpscale.studies.choose.config import GoalProtocol
 from dpscale.studies.local_sgd.config import LocalArm, LocalProtocol
 from dpscale.studies.model_averaging.config import AveragingArm, AveragingProtocol
 
@@ -93,3 +94,24 @@ def test_model_averaging_trains_it(launched: Launched, own: dict[str, Any]) -> N
     for trial in (0, 1):
         losses = [row["train_loss"] for row in result.record.evaluations if row["trial"] == trial]
         assert losses[-1] < losses[0]
+
+
+def test_two_workers_train_it_to_the_goal_as_one_does(launched: Launched) -> None:
+    file = {"file": str(FILE.with_name("own_searched.py")), "arguments": {"width": 16}}
+    config = load_config({"name": "own", "own": file} | dict.fromkeys(STUDIES))
+    protocol = GoalProtocol(goal_error_frac=0.5, evaluation_samples=32, max_steps=200,
+                            max_epochs=100, configured={})  # fmt: skip
+    found = []
+    for workers, batch in ((1, 16), (2, 8)):
+        result = launched(
+            f"own_goal{workers}", kind="goal", study="choose", arm="momentum", workers=workers,
+            per_worker_batch=batch, protocol=protocol, seeds=(0, 1), own=own_file(config),
+            model=ModelConfig(name="own"),
+            training={"optimizer": "sgd", "lr": 0.06, "momentum": 0.9, "weight_decay": 0.0},
+        )  # fmt: skip
+        found.append(result.record.trials)
+    assert {row["status"] for trials in found for row in trials} == {"complete"}
+    for one, two in zip(*found, strict=True):
+        # The same samples make each step, in other sums: rounding may move the step by a few.
+        assert abs(one["steps_to_goal"] - two["steps_to_goal"]) <= 0.2 * one["steps_to_goal"]
+        assert two["wall_s"] > 0

@@ -20,6 +20,7 @@ from dpscale.attempts import History
 from dpscale.plan.spec import Messages, build_spec
 from dpscale.records import Record, read_record
 from dpscale.studies import kinds, load_config, planned_runs, read_config
+from one_launch import allow_one_launch
 
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("Snakefile", "rules", "workflow", "config", "profiles", "envs")
@@ -52,19 +53,26 @@ class Lab:
 
 @pytest.fixture(scope="module")
 def lab(doubles: Doubles, tmp_path_factory: pytest.TempPathFactory) -> Lab:
-    """The runs RUNS, and the sweep with its boundary."""
+    """The runs RUNS, and the sweep with its boundary, each launched once."""
     records = [f"results/rehearsal/runs/{run}/record.json" for run in RUNS]
-    folder = tmp_path_factory.mktemp("checkout")
-    return measured(doubles, folder, *records, "results/rehearsal/boundary.json")
+    folder = checkout(tmp_path_factory.mktemp("checkout"))
+    allow_one_launch(folder)
+    config = folder / "once.yaml"
+    config.write_text(CONFIG.read_text().replace("launches: 3", "launches: 1"))
+    return measured(doubles, folder, config, *records, "results/rehearsal/boundary.json")
 
 
-def measured(doubles: Doubles, folder: Path, *targets: str) -> Lab:
-    """A checkout in which the workflow made some files."""
+def checkout(folder: Path) -> Path:
     for name in COPIED:
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, folder / name)
+    return folder
+
+
+def measured(doubles: Doubles, folder: Path, config: Path, *targets: str) -> Lab:
+    """A checkout in which the workflow made some files."""
     workflow = doubles.start(
-        sys.executable, "-m", "snakemake", *targets, "--configfile", str(CONFIG), folder=folder
+        sys.executable, "-m", "snakemake", *targets, "--configfile", str(config), folder=folder
     )
     output, _ = workflow.communicate(timeout=1200)
     assert workflow.returncode == 0, output[-6000:]
@@ -139,7 +147,8 @@ def test_the_boundary_lies_where_the_allocator_ends(lab: Lab) -> None:
 
 @pytest.mark.slow
 def test_all_planned_runs_come_to_the_tables(doubles: Doubles, tmp_path: Path) -> None:
-    whole = measured(doubles, tmp_path, "results/rehearsal/tables/runs.parquet")
+    folder = checkout(tmp_path)
+    whole = measured(doubles, folder, CONFIG, "results/rehearsal/tables/runs.parquet")
     runs = pd.read_parquet(whole.results / "tables/runs.parquet").set_index("run")
     assert set(PLAN) <= set(runs.index)
     ended = runs["status"].loc[list(PLAN)].drop(SWEEPS)

@@ -8,7 +8,7 @@ import pytest
 from made_lab import AUDIT, FIGURES, HEAD, SVG, Maker, lab_answers, runs_table
 
 from dpscale.reporting.answer import Answer, dump_answers
-from dpscale.reporting.report import Report, read_report
+from dpscale.reporting.report import BRIEF, Report, read_report
 from dpscale.studies import question_ids
 
 
@@ -21,18 +21,14 @@ def make_report(tmp_path: Path) -> Maker:
         answers: list[Answer] | None = None,
         runs: pd.DataFrame | None = None,
         head: dict | None = None,
-        summary: list[str] | None = None,
         audits: list[dict] | None = None,
     ) -> Report:
         dumped = dump_answers(lab_answers() if answers is None else answers)
         (tmp_path / "answers.json").write_text(json.dumps(dumped), encoding="utf-8")
         (runs_table() if runs is None else runs).to_parquet(tmp_path / "runs.parquet")
-        for names in FIGURES.values():
+        for names in [*FIGURES.values(), BRIEF.values()]:
             for name in names:
                 (tmp_path / f"{name}.svg").write_text(SVG.format(name=name), encoding="utf-8")
-        findings = tmp_path / "summary.json"
-        said = [{"question": "Q1", "text": text, "printed": []} for text in summary or []]
-        findings.write_text(json.dumps(said), encoding="utf-8")
         tables = [tmp_path / f"audit-{n}.json" for n, _ in enumerate(audits or [AUDIT])]
         for path, content in zip(tables, audits or [AUDIT], strict=True):
             path.write_text(json.dumps(content), encoding="utf-8")
@@ -41,7 +37,6 @@ def make_report(tmp_path: Path) -> Maker:
             tables=tmp_path,
             figures=tmp_path,
             head=HEAD if head is None else head,
-            summary=findings if summary else None,
             audits=[] if audits == [] else tables,
             questions=question_ids(),
         )

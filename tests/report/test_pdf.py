@@ -22,7 +22,7 @@ def _pango_is_missing() -> bool:
     return False
 
 
-PANGO = pytest.mark.skipif(_pango_is_missing(), reason="Pango is not installed")
+PANGO = pytest.mark.skipif("_pango_is_missing()", reason="Pango is not installed")
 
 
 @pytest.fixture

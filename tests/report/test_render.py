@@ -98,9 +98,9 @@ def test_hostile_cells_and_captions_are_escaped(make_report):
 
 def test_the_machine_has_as_many_devices_as_the_run_that_saw_most(make_report, tmp_path):
     (tmp_path / "provenance.json").write_text('{"device": "A100", "devices": 1}', encoding="utf-8")
-    assert ("Devices seen by a run", "1") in make_report().machine
+    assert ("Devices", "1") in make_report().machine
     runs = runs_table().assign(devices_per_machine=[1, 4, None])
-    assert ("Devices seen by a run", "4") in make_report(runs=runs).machine
+    assert ("Devices", "4") in make_report(runs=runs).machine
 
 
 def test_a_missing_answer_is_an_error_that_names_it(make_report):
@@ -169,7 +169,7 @@ def test_lacking_results_are_counted_at_the_top_and_named_in_their_section(make_
     runs = runs_table()
     runs.loc[2, "status"] = "not run yet"
     text = render_report(make_report(runs=runs), templates=TEMPLATES, medium="html")
-    assert "1 not run yet" in text[: text.index('id="summary"')]
+    assert "1 not run yet" in text[: text.index('<dl class="summary">')]
     assert "No result yet for: warmup, seed 1." in text
 
 
@@ -195,16 +195,28 @@ def test_a_report_of_the_assignment_alone_has_its_part_alone(make_report):
     gone = [a.model_copy(update={"missing": ["sweep: left out of the configuration"]})
             for a in lab_answers()[:9]]  # fmt: skip
     answers = [*gone, *(answer(a.id) for a in lab_answers()[9:])]
-    report = make_report(answers=answers, summary=["One."])
+    report = make_report(answers=answers)
     text = render_report(report, templates=TEMPLATES, medium="html")
     assert "The data-parallel lab" not in text
     assert report.incomplete == []
 
 
-def test_the_summary_is_what_was_found(make_report):
-    report = make_report(summary=["One <finding>.", "Two.", "Three."])
+def test_the_first_page_has_the_line_of_each_answer_that_was_asked(make_report):
+    given = [one.model_copy(update={"short": f"{one.id} <line>."}) for one in lab_answers()]
+    report = make_report(answers=given)
     text = render_report(report, templates=TEMPLATES, medium="html")
-    assert "<li>One &lt;finding&gt;.</li>" in text
+    first = text[text.index('<dl class="summary">') : text.index('class="contents"')]
+    asked = [one.id for one in given if not one.left_out and one.id != "E2"]
+    assert re.findall(r"<dd>(\S+) &lt;line&gt;.</dd>", first) == asked
+
+
+def test_the_first_page_leads_with_the_recommendation_and_shows_two_small_figures(make_report):
+    given = [answer(one.id).model_copy(update={"short": f"Line {one.id}."})
+             for one in lab_answers()]  # fmt: skip
+    text = render_report(make_report(answers=given), templates=TEMPLATES, medium="html")
+    first = text[text.index('id="summary"') : text.index('class="contents"')]
+    assert first.index("Line E2.") < first.index("<dd>Line Q1.</dd>")
+    assert first.count("<figure>") == 2
 
 
 def test_a_repeated_figure_is_shown_once_and_pointed_to(html):

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 import assignment_builders
+import choose_builders
 import direct_builders
 import local_sgd_builders
 import lr_scaling_builders
@@ -368,6 +369,8 @@ def _full_lab(factor: float, seed: int, noise: float, direct: bool, two_nodes: b
         collectives, wire = _ledger_rows(run)
         made["collectives"] += collectives
         made["wire"] += wire
+    for name, added in choose_builders.rows(run_row).items():
+        made[name] += added
     searched = steps_to_goal_builders.rows()
     searched["runs"] = [run_row(**row) for row in searched["runs"]]
     for name, added in searched.items():

@@ -24,9 +24,9 @@ def call(script: str, *arguments: object) -> Ended:
     errors = io.StringIO()
     with patch.object(sys, "argv", words), redirect_stderr(errors):
         try:
-            importlib.import_module(script).main()
+            status = importlib.import_module(script).main()
         except SystemExit as end:
             if isinstance(end.code, str):  # the interpreter prints it and ends with 1
                 return Ended(1, f"{errors.getvalue()}{end.code}\n")
             return Ended(int(end.code or 0), errors.getvalue())
-    return Ended(0, errors.getvalue())
+    return Ended(status or 0, errors.getvalue())

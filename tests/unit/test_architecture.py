@@ -38,6 +38,7 @@ ALLOWED = {
     "figures": {"records", "units"},
     "reporting": {"records", "units"},
     "studies": {"config", "plan", "records", "units", "derive", "figures", "reporting", "train"},
+    "compare": {"derive", "records", "reporting", "units"},
     "watch": {"studies", "launch", "attempts", "records", "plan", "config", "units", "processes"},
 }
 

@@ -170,6 +170,7 @@ def test_accuracy_asked_of_synthetic_data_is_refused() -> None:
         "model_averaging",
         "local_sgd",
         "steps_to_goal",
+        "choose",
     )
     assert load_config(raw | dict.fromkeys(accuracy)).data.samples == 2000
 
@@ -251,3 +252,23 @@ def test_every_field_is_described() -> None:
     for name, section in schema["$defs"].items():
         missing += undescribed(section, name)
     assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("edits", "words"),
+    [
+        ({"steps_to_goal": None}, "config: choose: takes its steps from steps_to_goal"),
+        ({"model": "resnet20"}, "choose.model: resnet20 is not in steps_to_goal.models; there is"),
+        ({"optimizer": "adam"}, "choose.optimizer: adam is not searched for mlp; there is sgd"),
+        ({"per_worker_batches": [3]}, "choose.per_worker_batches: none of them times 1 workers"),
+        ({"workers": [2, 4]}, "choose.workers"),
+        ({"limits": {"memory": "0 MiB"}}, "choose.limits.memory"),
+    ],
+)
+def test_a_choice_that_the_search_does_not_allow_is_refused(edits: dict, words: str) -> None:
+    raw = copy.deepcopy(DEFAULT)
+    if "steps_to_goal" in edits:
+        raw |= edits
+    else:
+        raw["choose"] |= edits
+    assert words in error_of(raw)

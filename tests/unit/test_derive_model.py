@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 
 import direct_builders as made
 from builders import derived_lab, full_lab, table
+from dpscale.derive import ring
 from dpscale.derive.formulas import device_share, ring_allreduce_seconds
-from dpscale.studies import derived_of
-from dpscale.studies.communication.derive import prediction
-from dpscale.studies.communication.derive.link import fit_ring, link
-from dpscale.studies.communication.derive.model import (
+from dpscale.derive.ring import (
     Observed,
     Transfer,
     averaging_seconds,
@@ -22,6 +20,9 @@ from dpscale.studies.communication.derive.model import (
     observe,
     transfer,
 )
+from dpscale.studies import derived_of
+from dpscale.studies.communication.derive.link import fit_ring, link
+from dpscale.studies.communication.derive.prediction import LOCAL_STEPS
 
 
 def test_the_ring_takes_a_latency_a_message_and_the_bytes_over_the_rate():
@@ -147,7 +148,7 @@ def stretched_lab() -> dict[str, pd.DataFrame]:
 
 
 def test_a_stretch_holds_for_every_number_of_local_steps_and_on_no_other_link(monkeypatch):
-    monkeypatch.setattr(prediction, "LARGEST_ERROR", math.inf)
+    monkeypatch.setattr(ring, "LARGEST_ERROR", math.inf)
     table = derived_of(stretched_lab())["what_if"].dropna(subset="step_s")
     assert (table.loc[table["link"] != "this link", "stretch_ratio"] == 1).all()
     own = table[table["link"] == "this link"]
@@ -155,7 +156,7 @@ def test_a_stretch_holds_for_every_number_of_local_steps_and_on_no_other_link(mo
     assert len(own)
     cell = ["link", "workers", "per_worker_batch"]
     waiting = table.pivot_table("exposed_step_s", cell, "variant")
-    for every in prediction.LOCAL_STEPS:
+    for every in LOCAL_STEPS:
         assert (waiting[f"local_{every}"] * every >= waiting["none"] * (1 - 1e-9)).all()
 
 

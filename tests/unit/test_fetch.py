@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from torchvision.datasets import CIFAR10, MNIST
 
 import fetch_dataset as script
 from dpscale.config.sections import DataConfig
@@ -49,7 +48,9 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         write_idx(folder / f"{part}-images-idx3-ubyte.gz", pixels)
         write_idx(folder / f"{part}-labels-idx1-ubyte.gz", np.arange(count) % 2)
     files = sorted(folder.glob("*.gz"))
-    monkeypatch.setattr(MNIST, "resources", [(path.name, md5(path)) for path in files])
+    monkeypatch.setattr(
+        "torchvision.datasets.MNIST.resources", [(path.name, md5(path)) for path in files]
+    )
     monkeypatch.setitem(SOURCES, "mnist", Source("MNIST", "MNIST", 20, 10, 2))
     unpacked = {path.stem: gzip.decompress(path.read_bytes()) for path in files}
     known = {file: hashlib.md5(content).hexdigest() for file, content in unpacked.items()}
@@ -58,7 +59,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as http_server:
         threading.Thread(target=http_server.serve_forever, args=(0.01,), daemon=True).start()
         url = f"http://127.0.0.1:{http_server.server_port}/"
-        monkeypatch.setattr(MNIST, "mirrors", [url])
+        monkeypatch.setattr("torchvision.datasets.MNIST.mirrors", [url])
         yield folder
         http_server.shutdown()
 
@@ -74,7 +75,7 @@ def fetch(root: Path, name: str = "mnist") -> Path:
 
 
 def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MNIST, "mirrors", ["file:///nowhere/"])
+    monkeypatch.setattr("torchvision.datasets.MNIST.mirrors", ["file:///nowhere/"])
 
 
 def put_by_hand(server: Path, folder: Path) -> None:
@@ -235,6 +236,8 @@ def test_a_failure_is_one_line_that_says_where_to_put_the_files(
 @pytest.fixture
 def cifar_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """CIFAR-10 with one training batch of 6 images and a test batch of 4, packed as a tar.gz."""
+    from torchvision.datasets import CIFAR10  # seconds, of the process alone that needs it
+
     folder = tmp_path / "cifar-10-batches-py"
     folder.mkdir()
     for file, count in (("data_batch_1", 6), ("test_batch", 4)):

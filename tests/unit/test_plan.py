@@ -69,7 +69,7 @@ def test_a_study_set_to_null_is_left_out() -> None:
     config = DEFAULT.model_copy(update={"scaling": None, "ledger": None})
     assert {spec.study for spec in planned_runs(config).values()} == {
         "sweep", "large_batch", "replicas", "data_parallel", "assignment", "assignment_split",
-        "lr_scaling", "model_averaging", "local_sgd", "steps_to_goal", "strategies",
+        "lr_scaling", "model_averaging", "local_sgd", "steps_to_goal", "strategies", "choose",
     }  # fmt: skip
 
 
@@ -111,6 +111,7 @@ def test_an_edit_of_what_a_run_does_not_use_leaves_it_fresh() -> None:
                 "local_sgd-",
                 "steps_to_goal-",
                 "strategies-",
+                "choose-",
             )
         )
     }

@@ -15,6 +15,7 @@ TEMPLATE = """
 {% macro tables() %}{{ table("Times.", rows, {"workers": "N", "epoch_s": "Epoch", "pace": ("Pace",
 {"above": "slow"})}) }}{% endmacro %}
 {% macro figures() %}{{ figure("a", "Times", "Of an epoch.") }}{% endmacro %}
+{% macro short() %}An epoch takes {{ rows[0].epoch_s | bare }}.{% endmacro %}
 {% macro sentence() %}
 An epoch takes {% for row in rows %}
 {{ row.epoch_s | bare }}{{ loop | comma }}

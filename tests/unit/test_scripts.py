@@ -18,6 +18,7 @@ from dpscale.errors import one_line
 from dpscale.launch import supervise
 from dpscale.records import Record, write_record
 from dpscale.reporting.answer import dump_answers
+from dpscale.reporting.report import BRIEF
 from dpscale.studies import answer_all, planned_runs, read_config
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,7 +46,8 @@ def whole(tmp_path_factory) -> Path:
         table.to_csv(folder / f"derived/{name}.csv", index=False)
     answers = answer_all(derived_lab(), full_lab())
     (folder / "answers.json").write_text(json.dumps(dump_answers(answers)), encoding="utf-8")
-    for name in {figure.name for answer in answers for figure in answer.figures}:
+    shown = {figure.name for answer in answers for figure in answer.figures}
+    for name in shown | set(BRIEF.values()):
         (folder / f"figures/{name}.svg").write_text(SVG, encoding="utf-8")
     return folder
 

@@ -25,21 +25,15 @@ from dpscale.studies.steps_to_goal.measure.groups import (
     build_group,
 )
 from dpscale.studies.steps_to_goal.measure.noise import AT_ONCE, gradient_squares
-from dpscale.studies.steps_to_goal.measure.race import (
-    Evaluation,
-    Outcome,
-    Rules,
-    Trial,
-    Validation,
-    race,
-    supply,
-)
+from dpscale.studies.steps_to_goal.measure.race import Evaluation, Outcome, Rules, Trial, race
 from dpscale.studies.steps_to_goal.measure.search import (
     choose,
     draw_points,
     measure_search,
     rules,
 )
+from dpscale.studies.steps_to_goal.measure.supply import supply
+from dpscale.studies.steps_to_goal.measure.validation import LabelledImages
 from dpscale.train.data import Dataset, Split, load_dataset
 from dpscale.train.network import seeded_network
 from dpscale.train.worker import Place
@@ -66,9 +60,11 @@ def dataset() -> Dataset:
     return load_dataset(spec().data)
 
 
-def stacks_of_two(networks, points, device, **options):
+def stacks_of_two(networks, points, task, device, **options):
     groups = [
-        StackedGroup(networks[first : first + 2], points[first : first + 2], device, **options)
+        StackedGroup(
+            networks[first : first + 2], points[first : first + 2], task, device, **options
+        )
         for first in (0, 2)
     ]
     return SideBySide(groups, [2, 2])
@@ -79,14 +75,14 @@ KINDS = (StackedGroup, LoopGroup, stacks_of_two)
 
 def group(kind, own: Spec, dataset: Dataset, seeds: list[int], *, nesterov: bool, decay: float):
     networks = [seeded_network(own, dataset, seed) for seed in seeds]
-    return kind(networks, POINTS, CPU, nesterov=nesterov, weight_decay=decay)
+    return kind(networks, POINTS, dataset, CPU, nesterov=nesterov, weight_decay=decay)
 
 
 def test_stacks_are_of_equal_size_and_none_are_made_of_a_few(dataset):
     networks = [seeded_network(spec(), dataset, 0)] * 20
     options = {"nesterov": False, "weight_decay": 0.0}
     made = {
-        most: build_group(networks, POINTS * 5, CPU, at_once=most, **options)
+        most: build_group(networks, POINTS * 5, dataset, CPU, at_once=most, **options)
         for most in (7, 8, 19, 20)
     }
     assert [type(one) for one in made.values()] == [
@@ -103,7 +99,7 @@ def test_the_stacked_update_equals_torch_sgd_one_at_a_time(dataset, nesterov, se
         made = group(kind, own, dataset, seeds, nesterov=nesterov, decay=1e-3)
         batches = supply(dataset, 16, seeds, CPU)
         steps = [next(batches) for _ in range(12)]
-        losses.append(torch.stack([made.step(x, y, shared=shared) for x, y, shared in steps]))
+        losses.append(torch.stack([made.step(batch, shared=shared) for batch, shared in steps]))
     for own_losses in losses[1:]:
         torch.testing.assert_close(losses[0], own_losses, rtol=1e-4, atol=1e-5)
 
@@ -114,12 +110,12 @@ def test_a_group_goes_on_with_those_kept_alone(dataset):
         made, kept = (group(kind, own, dataset, seeds, nesterov=True, decay=0.0) for _ in "ab")
         batches = supply(dataset, 16, seeds, CPU)
         left = [0, 1, 2, 3]
-        for number, (x, y, _) in zip(range(8), batches, strict=False):
-            whole = made.step(x, y, shared=True)
+        for number, (batch, _) in zip(range(8), batches, strict=False):
+            whole = made.step(batch, shared=True)
             if number in (2, 4):
                 kept.keep([0, 2, 3] if number == 2 else [0, 2])
                 left = [0, 2, 3] if number == 2 else [0, 3]
-            part = kept.step(x, y, shared=True)
+            part = kept.step(batch, shared=True)
             torch.testing.assert_close(part, whole[left], rtol=1e-4, atol=1e-5)
 
 
@@ -128,14 +124,14 @@ def test_an_evaluation_that_may_stop_is_exact_up_to_the_goal_and_beyond_it_above
     own = spec()
     made = group(kind, own, dataset, [0, 1, 2, 3], nesterov=True, decay=0.0)
     batches = supply(dataset, 16, [0, 1, 2, 3], CPU)
-    for x, y, shared in [next(batches) for _ in range(30)]:
-        made.step(x, y, shared=shared)
-    validation = Validation(dataset.validation, dataset, CPU)
+    for batch, shared in [next(batches) for _ in range(30)]:
+        made.step(batch, shared=shared)
+    validation = LabelledImages(dataset.validation, dataset, CPU)
     every = range(len(POINTS))
-    whole = validation.wrong_shares(made.right, every)
-    assert torch.equal(validation.wrong_shares(made.right, [1, 3]), whole[[1, 3]])
+    whole = validation.wrong_shares(made, every)
+    assert torch.equal(validation.wrong_shares(made, [1, 3]), whole[[1, 3]])
     goal = float(whole.median())
-    stopped = validation.wrong_shares(made.right, every, beyond=goal)
+    stopped = validation.wrong_shares(made, every, beyond=goal)
     within = whole <= goal
     assert 0 < int(within.sum()) < len(POINTS)
     assert torch.equal(stopped[within], whole[within])
@@ -203,22 +199,23 @@ class Scripted:
     def __init__(self, goals: list[float]) -> None:
         self.goals, self.done = list(goals), 0
 
-    def step(self, images, labels, *, shared):
+    def step(self, batch, *, shared):
         self.done += 1
         return torch.tensor([math.nan if goal < 0 else 1.0 for goal in self.goals])
 
-    def right(self, images, labels, places):
-        return torch.tensor([[self.done >= self.goals[at]] * len(labels) for at in places])
+    def outputs(self, inputs, places):
+        right, wrong = [1.0, 0.0], [0.0, 1.0]
+        yield torch.tensor([[right if self.done >= self.goals[at] else wrong] for at in places])
 
     def keep(self, places):
         self.goals = [self.goals[place] for place in places]
 
 
 def outcomes(goals: list[float], given: Rules) -> list[tuple[str, int, int | None]]:
-    endless = ((torch.zeros(1), torch.zeros(1), True) for _ in range(10_000))
+    endless = (((torch.zeros(1), torch.zeros(1)), True) for _ in range(10_000))
     trials = [Trial(Point(0.1, 0.0), 0) for _ in goals]
     one = Split(torch.zeros(1, 1, 1, 1, dtype=torch.uint8), torch.zeros(1, dtype=torch.int64))
-    validation = Validation(one, Dataset("", one, one, one, 1, (0.0,), (1.0,)), CPU)
+    validation = LabelledImages(one, Dataset("", one, one, one, 1, (0.0,), (1.0,)), CPU)
     found = race(trials, Scripted(goals), endless, given, validation)
     return [(one.status, one.steps, one.steps_to_goal) for one in found]
 
@@ -270,8 +267,8 @@ def test_the_winner_has_the_lowest_median_and_a_missed_goal_counts_as_slowest():
 
 def test_squared_norms_are_of_each_chunk_and_of_their_mean(dataset):
     model = seeded_network(spec(), dataset, 0)
-    chunks = [next(supply(dataset, 8, [seed], CPU))[:2] for seed in range(AT_ONCE + 3)]
-    small, big = gradient_squares(model, chunks)
+    chunks = [next(supply(dataset, 8, [seed], CPU))[0] for seed in range(AT_ONCE + 3)]
+    small, big = gradient_squares(model, chunks, dataset, CPU)
     assert all(parameter.grad is None for parameter in model.parameters())
 
     def square(images, labels) -> float:

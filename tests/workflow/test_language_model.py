@@ -91,3 +91,24 @@ def test_the_report_answers_for_the_transformer(tmp_path: Path) -> None:
     assert "sequences" in said
     assert "image" not in said
     assert (folder / RESULTS / "report.pdf").stat().st_size > 0
+
+
+@pytest.mark.slow
+def test_the_report_advises_workers_and_batch_for_a_network_of_the_same_text(
+    tmp_path: Path,
+) -> None:
+    folder = checkout(tmp_path)
+    ended = snakemake(folder, config=f"{EXAMPLE}/goal.yaml")
+    assert ended.returncode == 0, ended.stderr[-4000:]
+    answers = {
+        one["id"]: one
+        for one in json.loads((folder / "results/language_model_goal/answers.json").read_text())
+    }
+    for name in ("S1", "E2"):
+        answer = answers[name]
+        assert not answer["missing"]
+        assert re.search(r"\d", answer["sentence"])
+        said = " ".join([answer["sentence"], *answer["paragraphs"]])
+        assert "Windows" in said
+        assert "image" not in said
+    assert "Take " in answers["E2"]["sentence"]

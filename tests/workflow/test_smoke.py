@@ -193,7 +193,7 @@ def test_a_run_is_replayed_by_hand_from_its_spec(checkout: Checkout, tmp_path: P
 def test_a_wrong_key_stops_before_the_graph_with_one_line(checkout: Checkout) -> None:
     wrong = checkout.folder / "config/wrong.yaml"
     text = (checkout.folder / CONFIG).read_text(encoding="utf-8")
-    wrong.write_text(text.replace("per_worker_batches", "per_worker_batchs"), encoding="utf-8")
+    wrong.write_text(text.replace("per_worker_batches", "per_worker_batchs", 1), encoding="utf-8")
     ended = snakemake(checkout.folder, "-n", config="config/wrong.yaml")
     assert ended.returncode != 0
     lines = [line for line in ended.stderr.splitlines() if line and "profile" not in line]

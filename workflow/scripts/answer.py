@@ -1,8 +1,4 @@
-"""Answer the questions of the lab from tidy and derived tables.
-
-Writes the list of answers (answers.json) and, beside it, the findings that open the report
-(summary.json).
-"""
+"""Answer the questions of the lab from tidy and derived tables."""
 
 import argparse
 import json
@@ -11,17 +7,12 @@ from pathlib import Path
 from dpscale.errors import one_line
 from dpscale.records.storage import read_table, write_text
 from dpscale.reporting.answer import dump_answers
-from dpscale.studies import answer_all, schemas, summary, tables
-
-
-def write(content: object, path: Path) -> None:
-    """Write the content as JSON."""
-    write_text(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+from dpscale.studies import answer_all, schemas, tables
 
 
 @one_line("answer.py")
 def main() -> None:
-    """Read the command line and the tables, and write both files."""
+    """Read the command line and the tables, and write the answers."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--tables",
@@ -42,7 +33,7 @@ def main() -> None:
         type=Path,
         required=True,
         metavar="answers.json",
-        help="the answers; summary.json is written beside them",
+        help="the answers",
     )
     given = parser.parse_args()
     tidy = {
@@ -53,10 +44,9 @@ def main() -> None:
         name: read_table(given.derived / f"{name}.csv", table.columns)
         for name, table in tables().items()
     }
-    answers = answer_all(derived, tidy)
-    found = [one.dump() for one in summary(answers, derived, tidy)]
-    write(found, given.output.with_name("summary.json"))
-    write(dump_answers(answers), given.output)
+    answers = dump_answers(answer_all(derived, tidy))
+    text = json.dumps(answers, indent=1, ensure_ascii=False, allow_nan=False)
+    write_text(given.output, text + "\n")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,17 @@
-"""Completes the spec of a run at the largest batch that fits, from the measured boundary."""
+"""Completes the spec of a run that was planned without a batch, from what was measured.
+
+At the largest batch that fits by the boundary; or, of a run that others advise, by their records.
+"""
 
 import argparse
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from dpscale.errors import one_line
 from dpscale.plan import Spec, resolve
 from dpscale.records.storage import about, read_json
-from dpscale.studies import measure_of
+from dpscale.studies import kinds, measure_of
 
 
 def count(path: Path, key: str, *, may_be_null: bool = False) -> Any:
@@ -18,6 +22,17 @@ def count(path: Path, key: str, *, may_be_null: bool = False) -> Any:
     raise ValueError(f"{path}: {key} is {value!r} and no whole number; make the file again")
 
 
+def advised(spec: Spec, folders: list[Path]) -> Spec:
+    """Return the spec as the runs in these folders advise; imports what makes tables of them."""
+    from dpscale.records.tidy import tidy_tables
+    from dpscale.studies import derived_of, schemas
+
+    specs = {folder.name: read_json(folder / "spec.json") for folder in folders}
+    configured = (spec.protocol or {}).get("configured")
+    tidy = tidy_tables(specs, folders[0].parent, schemas(), configured)
+    return resolve_name(kinds()[spec.kind].advice or "")(spec, derived_of(tidy))
+
+
 @one_line("resolve_spec.py")
 def main() -> None:
     """Read the command line, and print the resolved spec."""
@@ -25,10 +40,16 @@ def main() -> None:
     parser.add_argument("spec", help="the planned spec, as JSON")
     parser.add_argument("--boundary", type=Path, help="boundary.json of the sweep")
     parser.add_argument("--dataset", type=Path, required=True, help="dataset.json")
+    parser.add_argument(
+        "--advised-by", type=Path, nargs="+", help="folders of the runs that decide its batch"
+    )
     given = parser.parse_args()
     with about("SPEC"):
         spec = Spec.model_validate_json(given.spec)
         measure_of(spec)
+    if given.advised_by:
+        print(advised(spec, given.advised_by).model_dump_json())
+        return
     largest = None
     if given.boundary:
         largest = count(given.boundary, "largest_fit_batch", may_be_null=True)

@@ -41,8 +41,8 @@ ARM = ["study", "arm", "workers", "nodes", "per_worker_batch", "global_batch", "
 
 
 def _epoch_row(epoch: int, group: pd.DataFrame, test_images: int | None) -> dict[str, Any]:
-    seeds = len(group[["run", "seed"]].drop_duplicates())
-    row: dict[str, Any] = {"epoch": epoch, "seeds": seeds}
+    seeds = set(zip(group["run"], group["seed"], strict=True))
+    row: dict[str, Any] = {"epoch": epoch, "seeds": len(seeds)}
     for name in MEASURES:
         estimate = over_seeds(group[name], test_images if name == TEST else None)
         row |= interval_columns(name, estimate)
@@ -112,6 +112,8 @@ def differences(pairs: Iterable[Pair], epochs: pd.DataFrame, runs: pd.DataFrame)
     value of every seed of both, and where an arm did not come to its end, a difference is null.
     """
     rows = []
+    runs = runs[["arm", "run", "status", "test_samples"]]
+    epochs = epochs[["run", "epoch", "seed", *COMPARED]]
     for pair in pairs:
         one, other = (runs[runs["arm"] == arm] for arm in (pair.arm, pair.base))
         if len(one) and len(other):

@@ -133,7 +133,11 @@ def over_launches(repeats: Repeats) -> Repeats:
 
 def launches_of(cell: Cell, times: RowsByKey, arm: str) -> dict[str, float | None]:
     """Return the launches of a cell in one arm, and what lies between the extreme ones."""
-    launches = rounds_of(cell, times, arm)
+    return launch_columns(rounds_of(cell, times, arm))
+
+
+def launch_columns(launches: pd.Series) -> dict[str, float | None]:
+    """Return the number of launches of `over_launches`, and what lies between the extreme ones."""
     several = not isinstance(launches.index, pd.MultiIndex)
     width = (launches.max() - launches.min()) / launches.median() if several else None
     return {"launches": len(launches) if several else int(not launches.empty),

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 Columns = dict[str, str]
@@ -48,5 +49,5 @@ def as_table(rows: Iterable[Mapping[str, Any]], columns: Columns) -> pd.DataFram
 
 def _column(values: list[Any], kind: str) -> pd.Series:
     """Return the values as a column; None is null."""
-    # Float64 on the way, since objects with None do not turn into float64 themselves
-    return pd.Series(values, dtype=kind.replace("float64", "Float64")).astype(kind)
+    # By way of an array, since objects with None do not turn into float64 themselves
+    return pd.Series(np.array(values, dtype=float) if kind == "float64" else values, dtype=kind)

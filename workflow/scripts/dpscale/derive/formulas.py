@@ -236,6 +236,16 @@ def critical_batch_steps(s_min: Number, b_crit: Number, batch: Number) -> Number
     return s_min * (1 + b_crit / batch)
 
 
+def goal_seconds(steps: Number, step_s: Number) -> Number:
+    """Return S(B) * t(N, b): seconds to a goal that takes so many steps of so many seconds.
+
+    The product of statistical and system efficiency (Qiao et al., Pollux: Co-adaptive Cluster
+    Scheduling for Goodput-Optimized Deep Learning, OSDI 2021, section 3), with the steps measured
+    at the batch (Shallue et al., JMLR 20, 2019) in place of a model of them.
+    """
+    return steps * step_s
+
+
 def log_slope(b_crit: Number, batch: Number) -> Number:
     """Return d log S / d log B of `critical_batch_steps`: -1 for B much below B_crit, 0 above."""
     return -b_crit / (b_crit + batch)

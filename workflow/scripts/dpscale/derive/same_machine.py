@@ -16,8 +16,8 @@ def require_same_machine(runs: pd.DataFrame) -> None:
     The message names two fingerprints and one run of each. Takes `run`, `status` and
     `fingerprint`; a run whose fingerprint is null says nothing.
     """
-    measured = runs[runs["status"].isin(MEASURED) & runs["fingerprint"].notna()]
-    first_of_each = measured.drop_duplicates("fingerprint")
+    known = runs["status"].isin(MEASURED) & runs["fingerprint"].notna()
+    first_of_each = runs.loc[known, ["run", "fingerprint"]].drop_duplicates("fingerprint")
     if len(first_of_each) < 2:
         return
     one, other = first_of_each.iloc[0], first_of_each.iloc[1]

@@ -12,9 +12,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import bdtr, ndtri, stdtrit
 
 from dpscale.derive.columns import known
+from dpscale.derive.contrasts import contrast, part_of
 
 CONFIDENCE = 0.95
 TAIL = (1 - CONFIDENCE) / 2
@@ -50,26 +51,23 @@ def interval(values: np.ndarray) -> Interval:
         return None, None
     if count >= ORDERED:
         ranked = np.sort(values)
-        outside = int(stats.binom.ppf(TAIL, count, 0.5)) - 1  # values beyond each end
+        tails = bdtr(np.arange(count), count, 0.5)  # of so many values or fewer below the median
+        outside = int(np.searchsorted(tails, TAIL)) - 1  # values beyond each end
         return float(ranked[outside]), float(ranked[count - 1 - outside])
     centre, half = values.mean(), _half_width(values.std(ddof=1) / np.sqrt(count), count - 1)
     return float(centre - half), float(centre + half)
 
 
 def _half_width(error: float, freedom: float) -> float:
-    return float(stats.t.ppf(1 - TAIL, freedom)) * error
+    return float(stdtrit(freedom, 1 - TAIL)) * error
 
 
 def _welch(x: np.ndarray, y: np.ndarray) -> Interval:
     """The interval of a difference of two independent samples (Welch, Biometrika 34, 1947)."""
     if min(len(x), len(y)) < 2:
         return None, None
-    parts = np.array([one.var(ddof=1) / len(one) for one in (x, y)])
-    centre, error = x.mean() - y.mean(), np.sqrt(parts.sum())
-    weights = parts**2 / np.array([len(x) - 1, len(y) - 1])
-    freedom = parts.sum() ** 2 / weights.sum() if error else 1.0
-    half = _half_width(error, freedom)
-    return float(centre - half), float(centre + half)
+    difference = float(x.mean() - y.mean())
+    return contrast(difference, [part_of(x), part_of(y)]).interval(CONFIDENCE)
 
 
 def _estimate(value: float, ends: Interval, repeats: int) -> Estimate:
@@ -147,6 +145,39 @@ def paired_median_ratio(numerator: pd.Series, denominator: pd.Series) -> Estimat
     return _ratio(x.to_numpy(float), y.to_numpy(float), _of(x, y))
 
 
+def product(*factors: Estimate) -> Estimate:
+    """Return the product of independent estimates above zero; unknown where one of them is.
+
+    On the scale of logarithms, where it is a sum, the distances of the factors' ends from their
+    values are added in squares (Zou and Donner, Statistics in Medicine 27, 2008, section 2).
+    `repeats` is the least of the factors'.
+    """
+    repeats = min(one.repeats for one in factors)
+    known_values = [one.value for one in factors if one.value is not None and one.value > 0]
+    if len(known_values) < len(factors):
+        return UNKNOWN
+    value = float(np.prod(known_values))
+    ends = []
+    for end in (1, 2):
+        reach = [np.log((one[end] or np.nan) / (one.value or np.nan)) for one in factors]
+        ends.append(float(np.hypot.reduce(reach)))
+    if not np.isfinite(ends).all():
+        return Estimate(value, None, None, repeats)
+    return Estimate(value, value * float(np.exp(-ends[0])), value * float(np.exp(ends[1])), repeats)
+
+
+def inverse(estimate: Estimate) -> Estimate:
+    """Return 1 over an estimate above zero: its ends change places."""
+    value, low, high, repeats = estimate
+    value, low, high = (1 / end if end else None for end in (value, high, low))
+    return Estimate(value, low, high, repeats)
+
+
+def exactly(number: float) -> Estimate:
+    """Return a number that is known as an estimate of itself."""
+    return Estimate(float(number), float(number), float(number), 1)
+
+
 def over_seeds(values: pd.Series, images: float | None = None) -> Estimate:
     """Return the median over seeds; unknown unless every seed has a finite value.
 
@@ -195,7 +226,7 @@ def on_images(
 
 def _wilson(share: float, images: float) -> tuple[float, float]:
     """How far the 95% interval of a share of so many images reaches below and above it."""
-    z = float(stats.norm.ppf(1 - TAIL))
+    z = float(ndtri(1 - TAIL))
     centre = (share + z**2 / (2 * images)) / (1 + z**2 / images)
     half = z * np.sqrt(share * (1 - share) / images + (z / (2 * images)) ** 2)
     half /= 1 + z**2 / images

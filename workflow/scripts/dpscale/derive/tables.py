@@ -39,17 +39,19 @@ def in_order(names: Iterable[str], tables: Mapping[str, Table], tidy: Iterable[s
 class Derived(Mapping[str, pd.DataFrame]):
     """The derived tables of some tidy tables (all of them), each made when it is first read.
 
-    What a reader is given is a copy: to change it changes no other table.
+    What a reader is given is a copy (pandas makes it at the first change): to change it changes no
+    other table.
     """
 
     def __init__(self, tidy: Mapping[str, pd.DataFrame], tables: Mapping[str, Table]) -> None:
-        self._tidy = {name: frame.copy() for name, frame in tidy.items()}
+        self._tidy = {name: frame.copy(deep=False) for name, frame in tidy.items()}
         self._tables = tables
         self._made: dict[str, pd.DataFrame] = {}
         self._instead: dict[str, pd.DataFrame] = {}
 
     def __getitem__(self, name: str) -> pd.DataFrame:
-        return (self._instead[name] if name in self._instead else self._make(name)).copy()
+        found = self._instead[name] if name in self._instead else self._make(name)
+        return found.copy(deep=False)
 
     def __or__(self, instead: Mapping[str, pd.DataFrame]) -> "Derived":
         """Return these tables with some replaced; the others are made as if none were."""

@@ -26,13 +26,15 @@ class Kind(NamedTuple):
 
     version: raised by hand when what is measured changes, which makes every record stale;
     measure: module and function, imported when a run asks for them; timed: nothing is learnt, so
-    that learning rates do not concern it.
+    that learning rates do not concern it; advice: module and function that complete the spec of a
+    run with `advised_by` from the derived tables of those runs.
     """
 
     name: str
     version: int
     measure: str
     timed: bool = False
+    advice: str | None = None
 
 
 TIMED = Kind("timed", 3, "dpscale.train.timed:measure_timed", timed=True)
@@ -131,6 +133,14 @@ class Spec(Section):
     )
     micro_batches: PositiveInt | None = Field(
         None, description="Parts of a worker's batch where gradients are accumulated."
+    )
+    advised_by: tuple[str, ...] | None = Field(
+        None,
+        description="Kinds of run, of the same network and arm, whose measurements decide its "
+        "batch and rate. It has the machine alone.",
+    )
+    withheld: str | None = Field(
+        None, description="Why an advised run has nothing to train: it is recorded as unavailable."
     )
     memory_budget_bytes: int | None = None
     timed_training: bool = Field(

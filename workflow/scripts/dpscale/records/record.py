@@ -61,9 +61,9 @@ class Record(BaseModel):
     def is_of(self, spec: Mapping[str, Any]) -> bool:
         """Return whether this is of the planned spec, and not left from an earlier configuration.
 
-        A spec planned for the largest batch is completed before its run: those fields may differ.
+        A spec planned without a batch is completed before its run: those fields may differ.
         """
-        completed = {"per_worker_batch", "training", "lr_reference_batch"}
+        completed = {"per_worker_batch", "training", "lr_reference_batch", "withheld"}
         unsettled = spec["per_worker_batch"] is None or spec["lr_reference_batch"] is not None
         ignored = completed if unsettled else set()
         return all(self.spec.get(key) == value for key, value in spec.items() if key not in ignored)

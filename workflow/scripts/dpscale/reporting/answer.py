@@ -103,6 +103,8 @@ class Answer(_Frozen):
     id: str = Field(description="Q1, Q3.1, H2, S4 ...")
     question: str
     sentence: str = Field(description="the answer in one sentence, chosen by the data")
+    short: str = Field("", description="the same in a line, for the first page")
+    short_printed: list[Printed] = Field(default_factory=list, description="numbers in it")
     paragraphs: list[str] = Field(default_factory=list)
     printed: list[list[Printed]] = Field(
         default_factory=list, description="numbers in the sentence, then in each paragraph"

@@ -10,7 +10,6 @@ from dpscale.records.schemas import SCHEMAS
 from dpscale.records.storage import about, read_json, read_table
 from dpscale.reporting.answer import load_answers
 from dpscale.reporting.report import Report, TitleBlock, read_report
-from dpscale.reporting.summary import load_highlight
 
 
 def title_block(given: str) -> dict[str, Any]:
@@ -23,7 +22,7 @@ def title_block(given: str) -> dict[str, Any]:
     return section
 
 
-def _check(answers: Path, tables: Path, summary: Path | None) -> None:
+def _check(answers: Path, tables: Path) -> None:
     """Raise an error that names the file, the answer and the key that the report cannot use."""
     found = read_json(answers)
     if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
@@ -31,12 +30,6 @@ def _check(answers: Path, tables: Path, summary: Path | None) -> None:
     for index, item in enumerate(found):
         with about(answers), about(f"answer {item.get('id', index)}"):
             load_answers([item])
-    if summary:
-        listed = read_json(summary)
-        if not isinstance(listed, list):
-            raise ValueError(f"{summary}: holds no list of findings; make it again")
-        with about(summary):
-            [load_highlight(one) for one in listed]
     read_table(tables / "runs.parquet", SCHEMAS["runs"])
     provenance = tables / "provenance.json"
     if provenance.exists() and not isinstance(read_json(provenance), dict):
@@ -59,20 +52,12 @@ def read_arguments(description: str | None, questions: Sequence[str]) -> tuple[R
     )
     parser.add_argument("--templates", type=Path, required=True, help="folder of templates")
     parser.add_argument(
-        "--summary",
-        type=Path,
-        help="JSON list of the findings that open the report "
-        "[summary.json beside the answers, if there is one]",
-    )
-    parser.add_argument(
         "--audits", type=Path, nargs="*", default=[], help="audits of hand-collected tables (JSON)"
     )
     parser.add_argument("--output", type=Path, required=True, help="file to write")
     given = parser.parse_args()
-    beside = given.answers.with_name("summary.json")
-    summary = given.summary or (beside if beside.exists() else None)
     head = title_block(given.report_config)
-    _check(given.answers, given.tables, summary)
+    _check(given.answers, given.tables)
     if not given.templates.is_dir():
         raise ValueError(f"{given.templates}: no folder of templates; name it with --templates")
     report = read_report(
@@ -80,7 +65,6 @@ def read_arguments(description: str | None, questions: Sequence[str]) -> tuple[R
         tables=given.tables,
         figures=given.figures,
         head=head,
-        summary=summary,
         audits=given.audits,
         questions=questions,
     )

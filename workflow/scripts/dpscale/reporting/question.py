@@ -1,9 +1,8 @@
 """A question of the lab: the facts that Python finds, and the template that puts them in words."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from dpscale.reporting import texts, words
 from dpscale.reporting.answer import LEFT_OUT, Answer, Cell, Column, Figure, Table, Value
@@ -34,31 +33,19 @@ class Facts:
     references: Sequence[str] = ()
 
 
-class Effect(NamedTuple):
-    """What the intervals of an answer decide, for the summary.
-
-    doublings: its size, |log2| of a ratio; said: what the macro `finding` of the template needs.
-    """
-
-    doublings: float
-    said: Mapping[str, Any]
-
-
 @dataclass(frozen=True)
 class Question:
     """A question, whose words are in report/<id>.j2: what it asks, the sentence that answers it,
-    paragraphs, tables and figures.
+    the same in short for the summary, paragraphs, tables and figures.
 
-    facts: finds what there is to say; formula: TeX; subject: of the summary, and effect: what it
-    may say of it; of_accuracy: without right answers to count there is nothing to conclude.
+    facts: finds what there is to say; formula: TeX; of_accuracy: without right answers to count
+    there is nothing to conclude.
     """
 
     id: str
     facts: Callable[[Inputs], Facts]
     formula: Sequence[str] = ()
     references: Sequence[str] = ()
-    subject: str = ""
-    effect: Callable[[Inputs, Mapping[str, Value]], Effect | None] | None = None
     of_accuracy: bool = False
 
     def __call__(self, inputs: Inputs) -> Answer:
@@ -70,11 +57,6 @@ class Question:
         found, task = self.facts(inputs), _task_of(inputs)
         missing = found.missing or [NOT_COUNTED] * (self.of_accuracy and not task["accuracies"])
         return replace(found, missing=missing, said=found.said | task)
-
-    def finding(self, facts: Facts, effect: Effect) -> str:
-        """Return what the summary says of an effect, its numbers with their runs."""
-        said = {**facts.said, **effect.said}
-        return words.squeezed(words.macros(f"{self.id}.j2", said).finding())
 
     def worded(self, facts: Facts) -> Answer:
         """Return the facts in words; where a result is missing the conclusion is withheld."""
@@ -91,8 +73,11 @@ class Question:
         if facts.missing:
             return withheld(Answer(sentence="", missing=facts.missing, **found))
         spoken = [words.squeezed(say.sentence()), *words.paragraphs(say.paragraphs())]
+        short = words.squeezed(say.short())
         return Answer(
             sentence=texts.plain(spoken[0]),
+            short=texts.plain(short),
+            short_printed=texts.printed(short),
             paragraphs=[texts.plain(text) for text in spoken[1:]],
             printed=[texts.printed(text) for text in spoken],
             references=[*self.references, *facts.references],
@@ -124,7 +109,10 @@ def withheld(answer: Answer, study: str = "") -> Answer:
     missing = [f"{study}: {LEFT_OUT}"] if study else answer.missing
     say = words.macros("withheld.j2", {"missing": missing, "study": study})
     sentence, (paragraph,) = words.squeezed(say.sentence()), words.paragraphs(say.paragraphs())
-    changes = {"missing": missing, "sentence": sentence, "paragraphs": [paragraph], "printed": []}
+    changes = {
+        "missing": missing, "sentence": sentence, "short": words.squeezed(say.short()),
+        "paragraphs": [paragraph], "printed": [], "short_printed": [],
+    }  # fmt: skip
     return answer.model_copy(update=changes)
 
 
@@ -208,8 +196,3 @@ def _cell(row: Row, column: Column, said: Said | None) -> Cell:
     if isinstance(found, Value) or counted or not column.unit:
         return found
     return row.value(column.key, column.unit)
-
-
-def doublings(one: float, other: float) -> float:
-    """Return |log2| of a ratio; 0 where an end is none."""
-    return abs(math.log2(one / other)) if one > 0 and other > 0 else 0.0

@@ -112,3 +112,12 @@ BOUSQUET = (
     "O. Bousquet, S. Gelly, K. Kurach, O. Teytaud and D. Vincent, Critical Hyper-Parameters: No "
     "Random, No Cry, 2017, arXiv:1706.03200."
 )
+QIAO = (
+    "A. Qiao, S. K. Choe, S. J. Subramanya, W. Neiswanger, Q. Ho, H. Zhang, G. R. Ganger and "
+    "E. P. Xing, Pollux: Co-adaptive Cluster Scheduling for Goodput-Optimized Deep Learning, "
+    "OSDI 2021, arXiv:2008.12260."
+)
+ZOU = (
+    "G. Y. Zou and A. Donner, Construction of confidence limits about effect measures: A general "
+    "approach, Statistics in Medicine 27 (2008) 1693–1702, doi:10.1002/sim.3095."
+)

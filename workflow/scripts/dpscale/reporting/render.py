@@ -10,7 +10,7 @@ from markupsafe import Markup
 from dpscale.reporting.report import Report
 from dpscale.reporting.sources import Sources
 from dpscale.reporting.tables import NOTHING, Shown
-from dpscale.reporting.view import AnswerView, answer_view, said
+from dpscale.reporting.view import AnswerView, answer_view
 from dpscale.units import format_value, status_text
 
 Medium = Literal["html", "pdf"]
@@ -44,13 +44,8 @@ MOST_RUNS = 500
 _RUN_UNITS = {"lr": "setting", "wall_s": "duration"}
 
 
-def render_report(report: Report, *, templates: Path, medium: Medium) -> str:
-    """Return the report as an HTML text.
-
-    html: one page with its styles, figures and MathML inside; pdf: formulas and figures as
-    images, and the print style sheet. Everything is escaped; a name that a template uses and
-    does not get is an error.
-    """
+def page_environment(templates: Path, medium: Medium) -> Environment:
+    """Return the environment of pages: everything is escaped, what is not there is an error."""
     environment = Environment(
         loader=FileSystemLoader(templates),
         autoescape=True,
@@ -59,11 +54,18 @@ def render_report(report: Report, *, templates: Path, medium: Medium) -> str:
         lstrip_blocks=True,
     )
     environment.globals["medium"] = medium
+    return environment
+
+
+def render_report(report: Report, *, templates: Path, medium: Medium) -> str:
+    """Return the report as an HTML text.
+
+    html: one page with its styles, figures and MathML inside; pdf: formulas and figures as
+    images, and the print style sheet.
+    """
+    environment = page_environment(templates, medium)
     sources = Sources.of_runs(row["run"] for row in report.runs)
     sections = _sections(report, sources, image=medium == "pdf")
-    summary = [
-        said(one.text, one.printed, sources, image=medium == "pdf") for one in report.summary
-    ]
     listed = _listed(report.runs, sources)  # what is linked is known once all else is written
     style = "style.css" if medium == "html" else "print.css"
     return environment.get_template("report.html.j2").render(
@@ -72,7 +74,6 @@ def render_report(report: Report, *, templates: Path, medium: Medium) -> str:
         pictures=report.pictures,
         figure_numbers=_first_places(sections),
         first_use=_first_use(sections),
-        summary=summary,
         run_heads=[title for _, title in RUN_HEADS],
         runs=[_run_view(row, sources) for row in listed],
         runs_left_out=len(report.runs) - len(listed),

@@ -13,9 +13,10 @@ from pydantic import BaseModel, ConfigDict
 from dpscale.reporting.answer import Answer, load_answers
 from dpscale.reporting.audits import audit_section
 from dpscale.reporting.pictures import Picture, read_picture
-from dpscale.reporting.summary import Highlight, load_highlight
 from dpscale.units import is_null
 
+# Figures of the first page, with the questions that they are of.
+BRIEF = {"Q2": "speedup_brief", "Q3.1": "split_brief"}
 LACKING = ("not run yet", "failed")  # statuses that are no result
 RUN_COLUMNS = (
     "kind",
@@ -85,7 +86,8 @@ class Report:
     versions: list[tuple[str, str]]
     parts: tuple[Part, ...]
     answers: dict[str, Answer]
-    summary: list[Highlight]
+    first_page: list[str]
+    brief: dict[str, str]
     pictures: dict[str, Picture]
     runs: list[dict[str, Any]]
     statuses: dict[str, int]
@@ -99,7 +101,6 @@ def read_report(
     tables: Path,
     figures: Path,
     head: dict[str, Any],
-    summary: Path | None = None,
     audits: Sequence[Path] = (),
     questions: Sequence[str],
 ) -> Report:
@@ -108,7 +109,7 @@ def read_report(
     questions: ids of all questions in the order of the report.
 
     tables: folder with runs.parquet and, where there is one, provenance.json (machine, versions
-    and commit of the newest run); summary: summary.json; audits: files of hand-collected tables.
+    and commit of the newest run); audits: files of hand-collected tables.
     Raises MissingAnswerError for a question without an answer. A part of which the configuration
     plans nothing is not in the report.
     """
@@ -120,6 +121,7 @@ def read_report(
     audited = {a.id: a for a in (audit_section(p, n) for n, p in enumerate(audits, start=1))}
     parts = [*parts, *([replace(AUDITS, questions=tuple(audited))] if audited else [])]
     names = [figure.name for answer in chosen.values() for figure in answer.figures]
+    brief = {name: BRIEF[name] for name, one in chosen.items() if name in BRIEF and not one.missing}
     runs = pd.read_parquet(tables / "runs.parquet")
     finished_at = _newest(runs)
     provenance = _provenance(tables)
@@ -133,12 +135,15 @@ def read_report(
         versions=_versions(provenance),
         parts=tuple(sorted(parts, key=lambda part: part.number)),
         answers=chosen | audited,
-        summary=_summary(summary),
-        pictures={name: read_picture(figures, name) for name in dict.fromkeys(names)},
+        first_page=[name for name, one in chosen.items() if not one.left_out] or [*chosen],
+        brief=brief,
+        pictures={
+            name: read_picture(figures, name) for name in dict.fromkeys([*names, *brief.values()])
+        },
         runs=_runs(runs),
         statuses={str(name): int(statuses[name]) for name in sorted(statuses.index)},
         lacking={name: int(statuses[name]) for name in LACKING if name in statuses},
-        incomplete=[question for question, answer in chosen.items() if answer.missing],
+        incomplete=[name for name, one in chosen.items() if one.missing and not one.left_out],
     )
 
 
@@ -158,13 +163,6 @@ def _provenance(tables: Path) -> dict[str, Any]:
     return dict(json.loads(file.read_text("utf-8"))) if file.exists() else {}
 
 
-def _summary(findings: Path | None) -> list[Highlight]:
-    """The findings that open the report."""
-    return (
-        [load_highlight(one) for one in json.loads(findings.read_text("utf-8"))] if findings else []
-    )
-
-
 def _newest(runs: pd.DataFrame) -> str:
     """Finish of the newest run, ISO 8601 in UTC; empty when nothing has run."""
     times = pd.to_datetime(runs.finished_at.dropna(), utc=True, format="ISO8601")
@@ -182,7 +180,7 @@ def _machine(runs: pd.DataFrame, provenance: dict[str, Any]) -> list[tuple[str, 
     """Name and value of what describes the machine; from the runs where nothing else does."""
     names = {
         "device": "Device",
-        "devices": "Devices seen by a run",
+        "devices": "Devices",
         "cpu": "Processor",
         "backend": "Backend",
         "host": "Host",

@@ -26,6 +26,7 @@ class AnswerView:
     anchor: str
     question: Markup
     sentence: Markup
+    short: Markup
     paragraphs: list[Markup]
     formulas: list[Markup]
     tables: list[TableView]
@@ -58,6 +59,7 @@ def answer_view(answer: Answer, sources: Sources, *, image: bool, first_table: i
         anchor="answer-" + re.sub(r"[^A-Za-z0-9]+", "-", answer.id),
         question=with_formulas(answer.question, image=image),
         sentence=spoken[0],
+        short=said(answer.short, answer.short_printed, sources, image=image),
         paragraphs=spoken[1:],
         formulas=[drawn(tex, display=True) for tex in answer.formula],
         tables=[

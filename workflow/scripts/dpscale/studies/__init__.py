@@ -1,6 +1,6 @@
 """The studies, each a folder with all that it alone needs, and what all of them together hold."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from itertools import chain
@@ -24,7 +24,6 @@ if TYPE_CHECKING:  # what not everybody who plans runs needs is imported when it
     from dpscale.reporting.answer import Answer
     from dpscale.reporting.inputs import Inputs
     from dpscale.reporting.question import Question
-    from dpscale.reporting.summary import Highlight
 
 # In the order of the report: the one list of the studies.
 ORDER = (
@@ -40,6 +39,7 @@ ORDER = (
     "model_averaging",
     "local_sgd",
     "strategies",
+    "choose",
 )
 
 
@@ -178,15 +178,3 @@ def answer_all(
 
     inputs = Inputs(derived, tidy)
     return [answer_one(question, inputs) for question in questions()]
-
-
-def summary(
-    answers: Sequence["Answer"],
-    derived: Mapping[str, "pd.DataFrame"],
-    tidy: Mapping[str, "pd.DataFrame"],
-) -> list["Highlight"]:
-    """Return the findings that open the report."""
-    from dpscale.reporting.inputs import Inputs
-    from dpscale.reporting.summary import highlights
-
-    return highlights(questions(), answers, Inputs(derived, tidy))

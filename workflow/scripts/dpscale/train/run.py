@@ -42,7 +42,7 @@ def run(spec: Spec, measure: str, *, record: Path, steps: Path) -> None:
     and leaves no record.
     """
     frame = _Frame(spec, record, steps)
-    if missing := _missing_devices(spec):
+    if missing := spec.withheld or _missing_devices(spec):
         if int(os.environ.get("RANK", 0)) == 0:
             frame.write(Measurement(status="unavailable", message=missing))
         return

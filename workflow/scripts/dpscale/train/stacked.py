@@ -14,9 +14,8 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
-from torch.utils._pytree import tree_map_only
 
-from dpscale.train.data import Batch, Task, samples_of
+from dpscale.train.data import Batch, Task, map_tensors, samples_of
 from dpscale.train.data.task import cross_entropies
 from dpscale.train.models import Plain
 
@@ -90,15 +89,17 @@ class Stack:
         for value in self.parameters.values():
             value.grad = None
         outputs = self.outputs(inputs, training=True, shared=shared)
-        losses = self._losses(outputs, targets.expand(self.learners, -1) if shared else targets)
+        if shared:
+            targets = map_tensors(lambda one: one.expand(self.learners, *one.shape), targets)
+        losses = self._losses(outputs, targets)
         losses.sum().backward()
         return losses.detach()
 
     @torch.no_grad()
-    def right(self, images: Tensor, labels: Tensor, learners: Sequence[int]) -> Tensor:
-        """Whether each prediction [k, b] of these learners is right, for images that all share."""
+    def evaluated(self, inputs: Any, learners: Sequence[int]) -> Any:
+        """Outputs [k, b, ...] of these learners in evaluation, of inputs that all share."""
         some = self if len(learners) == self.learners else self._only(learners)
-        return _right(some.outputs(images, training=False, shared=True), labels)
+        return some.outputs(inputs, training=False, shared=True)
 
     def keep(self, learners: Sequence[int]) -> None:
         """Goes on with these learners alone, in this order."""
@@ -129,17 +130,12 @@ def _row(network: nn.Module) -> list[tuple[str, nn.Module]] | None:
     return layers if all(type(layer) in IN_A_ROW for _, layer in layers) else None
 
 
-def _right(logits: Tensor, labels: Tensor) -> Tensor:
-    """Whether each prediction [k, b] of logits [k, b, classes] is right."""
-    return logits.max(2).indices == labels  # argmax does not vectorise over strided logits
-
-
 def dealt(batch: Batch, learners: int) -> Batch:
     """A batch of all learners, [k·b, ...], as [k, b, ...]: views of it.
 
     Learner i has every k-th sample from the i-th on, those that a sampler would deal to it.
     """
     each = samples_of(batch) // learners
-    return cast(Batch, tree_map_only(
-        Tensor, lambda one: one.unflatten(0, (each, learners)).transpose(0, 1), batch
-    ))  # fmt: skip
+    return cast(
+        Batch, map_tensors(lambda one: one.unflatten(0, (each, learners)).transpose(0, 1), batch)
+    )

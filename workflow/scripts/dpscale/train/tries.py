@@ -15,18 +15,19 @@ from dpscale.train.stacked import Stack, dealt
 from dpscale.train.sync import FullyShard
 
 CPU = torch.device("cpu")
-STACKING = "set model_averaging and local_sgd, which train several as one, to null"
+STACKERS = "model_averaging, local_sgd and steps_to_goal"
 
 
 def stacked(task: OwnTask) -> None:
     """Train two networks as one on the samples of both."""
     if task.has_optimizer:
-        reason = "model_averaging and local_sgd train by SGD of their own; set them to null"
-        raise OwnTrainingError(f"{task.name}: optimizer: {reason}, or leave it out")
+        reason = f"{STACKERS} train by SGD of their own; set them to null, or leave it out"
+        raise OwnTrainingError(f"{task.name}: optimizer: {reason}")
     networks = [task.network() for _ in range(2)]
     # What is dealt to two learners has to be even.
     batch = tree_map_only(Tensor, lambda one: torch.cat([one, one]), task.few("train"))
-    with task.about(f"model or loss cannot be stacked by torch.func.vmap ({STACKING})"):
+    failed = "model or loss cannot be stacked by torch.func.vmap"
+    with task.about(f"{failed} (set {STACKERS}, which train several as one, to null)"):
         Stack(networks, CPU, task).backward(*dealt(batch, 2))
 
 

@@ -339,7 +339,6 @@ QUESTIONS = [
             r"\text{scaling efficiency} = \frac{T_1}{N \, T_N}"
         ],
         references=[KINGMA, GUSTAFSON],
-        subject="speed",
     ),
     Question(
         "H4",
@@ -368,6 +367,5 @@ QUESTIONS = [
             r"N \le \left\lfloor \frac{D}{b \cdot \text{steps} / \text{epochs}} \right\rfloor"
         ],
         references=[KINGMA, GOYAL],
-        subject="accuracy",
     ),
 ]

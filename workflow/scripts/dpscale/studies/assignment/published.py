@@ -90,9 +90,10 @@ def beside_published(
 
 def _first(table: pd.DataFrame, **cell: Any) -> Row | None:
     """Return the first complete row of a table with these values, or None."""
-    found = table[table["status"] == "complete"]
+    of_cell = table["status"] == "complete"
     for column, value in cell.items():
-        found = found[found[column] == value]
+        of_cell &= table[column] == value
+    found = table[of_cell]
     return found.iloc[0].to_dict() if len(found) else None
 
 

@@ -1,13 +1,13 @@
 """Q1: how the time of an epoch runs over the batch sizes, and the largest batch that fits."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 from dpscale.reporting import intervals
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, lacking
-from dpscale.reporting.question import Effect, Facts, Question, doublings
+from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import PASZKE
 
 PHASES = ("copy", "forward", "backward", "update")
@@ -145,20 +145,6 @@ def _runs(*rows: Row) -> str:
     return " ".join(run for row in rows for run in row.runs)
 
 
-def effect(inputs: Inputs, _values: Mapping[str, Value]) -> Effect | None:
-    """Return how much less time an epoch takes at the fastest batch than at the first."""
-    found = trend([row for row in inputs.rows("sweep") if row["status"] == "complete"])
-    if not found["shape"].startswith("falls"):
-        return None
-    first, best = found["start"], found["best"]
-    ratio = Value(
-        value=first["epoch_s"] / best["epoch_s"], unit="number", runs=[*first.runs, *best.runs]
-    )
-    return Effect(
-        doublings(first["epoch_s"], best["epoch_s"]), {"first": first, "best": best, "ratio": ratio}
-    )
-
-
 QUESTIONS = [
     Question(
         "Q1",
@@ -167,7 +153,5 @@ QUESTIONS = [
             r"T = D \, \frac{\sum_i t_i}{\sum_i n_i}, \qquad \text{throughput} = \frac{D}{T}",
         ],
         references=[PASZKE],
-        subject="speed",
-        effect=effect,
     )
 ]

@@ -15,7 +15,15 @@ STUDY = Study(
         "what_if",
         "phases",
     ),
-    figures=("communication", "step_split", "link_fit", "what_if", "compression", "bandwidth"),
+    figures=(
+        "communication",
+        "step_split",
+        "split_brief",
+        "link_fit",
+        "what_if",
+        "compression",
+        "bandwidth",
+    ),
     questions=("Q3.1", "Q3.2"),
     runs=("scaling",),
 )

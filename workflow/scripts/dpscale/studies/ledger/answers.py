@@ -106,6 +106,5 @@ QUESTIONS = [
             r"2 (N - 1) \, S + (N - 1) \, S_{\text{buffers}}",
         ],
         references=[LI, PATARASUK],
-        subject="agreement of the workers",
     )
 ]

@@ -5,6 +5,6 @@ from dpscale.studies.study import Study
 STUDY = Study(
     "scaling",
     derived=("scaling",),
-    figures=("speedup",),
+    figures=("speedup", "speedup_brief"),
     questions=("Q2",),
 )

@@ -1,12 +1,10 @@
 """Q2: the speed-up with the batch per worker fixed, and the other kind of scaling."""
 
 import operator
-from collections.abc import Mapping
 
 from dpscale.reporting import intervals
-from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, lacking
-from dpscale.reporting.question import Effect, Facts, Question, doublings
+from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import AMDAHL, GUSTAFSON
 from dpscale.reporting.words import by
 
@@ -65,33 +63,6 @@ def added(inputs: Inputs) -> list[Row]:
     return [row | {"saved_s": row["base_epoch_s"] * (1 - 1 / row["workers"])} for row in least]
 
 
-def effect(inputs: Inputs, _values: Mapping[str, Value]) -> Effect | None:
-    """Return how far the clearest speed-up is from 1 and from N, whichever is more."""
-    rows = [row for row in inputs.rows("scaling", kind="weak") if row["workers"] > 1]
-    chosen = _clearest([row for row in rows if not row["oversubscribed"]] or rows)
-    if chosen is None:
-        return None
-    ratio = float(chosen["speedup_ratio"])
-    size = max(doublings(ratio, 1.0), doublings(ratio, chosen["workers"]))
-    return Effect(size, {"row": chosen, "pace": intervals.against(chosen.speedup_ratio, 1.0)})
-
-
-def _clearest(rows: list[Row]) -> Row | None:
-    """The cell whose speed-up is farthest from 1 by an interval that excludes 1.
-
-    Where no interval does, the cell farthest from N by an interval that excludes N.
-    """
-    for mark in (lambda _: 1.0, lambda row: float(row["workers"])):
-        found = [
-            row
-            for row in rows
-            if intervals.against(row.speedup_ratio, mark(row)) in ("above", "below")
-        ]
-        if found:
-            return max(found, key=lambda row: doublings(row["speedup_ratio"], mark(row)))
-    return None
-
-
 QUESTIONS = [
     Question(
         "Q2",
@@ -100,7 +71,5 @@ QUESTIONS = [
             r"\text{speed-up} = \frac{T_1}{T_N}, \qquad \text{efficiency} = \frac{T_1}{N \, T_N}"
         ],
         references=[AMDAHL, GUSTAFSON],
-        subject="speed",
-        effect=effect,
     )
 ]

@@ -29,6 +29,18 @@ def draw(scaling: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     return figure, drawn
 
 
+def draw_brief(scaling: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Return weak scaling alone, for the first page, and a frame of what it shows."""
+    drawn = _drawn(scaling[scaling.kind == "weak"])
+    figure, (axes,) = style.panels(1, 1, height_in=1.8, half=True)
+    if drawn.empty:
+        style.note(axes)
+    else:
+        _panel(axes, drawn, "b", low=_bottom(drawn), top=_top(drawn), gap=0.13)
+    axes.set_ylabel("speed-up (log scale)")
+    return figure, drawn
+
+
 def alt(drawn: pd.DataFrame) -> str:
     """Return the figure in words."""
     if drawn.empty:
@@ -73,7 +85,9 @@ def _bottom(drawn: pd.DataFrame) -> float:
     return min(0.8, 0.85 * float(lowest))
 
 
-def _panel(axes: Axes, points: pd.DataFrame, letter: str, *, low: float, top: float) -> None:
+def _panel(
+    axes: Axes, points: pd.DataFrame, letter: str, *, low: float, top: float, gap: float = 0.07
+) -> None:
     workers = sorted(points.workers.unique())
     axes.plot(workers, workers, color=style.INK, linestyle="--", linewidth=1)
     ends: list[tuple[float, float, str]] = [(workers[-1], float(workers[-1]), "ideal")]
@@ -82,7 +96,7 @@ def _panel(axes: Axes, points: pd.DataFrame, letter: str, *, low: float, top: fl
         last = line.iloc[-1]
         ends.append((last.workers, last.speedup_ratio, f"{letter} = {group_digits(int(batch))}"))
     log_axes.log2_axes(axes, workers, low, top)
-    log_axes.end_labels(axes, ends, gap=0.07)
+    log_axes.end_labels(axes, ends, gap=gap)
 
 
 def _line(axes: Axes, line: pd.DataFrame, index: int) -> None:
@@ -111,4 +125,5 @@ def _line(axes: Axes, line: pd.DataFrame, index: int) -> None:
 
 FIGURES = {
     "speedup": FigureEntry(draw, ("scaling",), alt),
+    "speedup_brief": FigureEntry(draw_brief, ("scaling",), alt),
 }

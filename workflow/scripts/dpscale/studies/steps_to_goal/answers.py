@@ -178,7 +178,7 @@ def outcomes(rows: list[Row]) -> dict[str, Any]:
             name: Value(value=count / (total or 1), unit="fraction", runs=runs)
             for name, count in counts.items()
         },
-        "short": [
+        "late": [
             row | {"unreached": row["repeats"] - row["repeats_reached"]}
             for row in rows
             if row["repeats"] and row["repeats_reached"] < row["repeats"]

@@ -25,7 +25,9 @@ Share = Annotated[float, Field(gt=0, lt=1)]
 class SearchedModel(Section):
     """A network of S1: what it must reach, and with which optimisers."""
 
-    name: ModelName = Field(description="Name of the network.")
+    name: ModelName | None = Field(
+        None, description="Name of the network; null: that of the configuration, or your own."
+    )
     goal_error_frac: Share = Field(description="Validation error that a trial must reach.")
     optimizers: Annotated[tuple[SearchOptimizer, ...], Field(min_length=1)] = Field(
         ("sgd", "momentum", "nesterov"), description="Optimisers, each searched by itself."
@@ -33,6 +35,10 @@ class SearchedModel(Section):
     batch_sizes: Counts | None = Field(
         None, description="Batch sizes of this network; null: those of the study."
     )
+
+    def network(self, config: Config) -> str:
+        """Return the name of the network."""
+        return self.name or config.model.name
 
 
 class SearchSpace(Section):
@@ -98,7 +104,7 @@ class StepsToGoalConfig(StudySection):
     """S1: steps to a goal error against the batch size, metaparameters searched anew at each."""
 
     of_accuracy: ClassVar[bool] = True
-    built_in: ClassVar[str] = "trains stacks of built-in networks on images in memory"
+    tries: ClassVar[str] = "stacked"
 
     expected: str = Field("", description="The outcome expected, stated before the run.")
     models: Annotated[tuple[SearchedModel, ...], Field(min_length=1)] = Field(
@@ -113,7 +119,9 @@ class StepsToGoalConfig(StudySection):
         "size at most."
     )  # fmt: skip
     validation_frac: Fraction = Field(
-        0.28, description="Share of the training images that decides when the goal is reached."
+        0.28,
+        description="Share of the training images that decides when the goal is reached; "
+        "your own dataset splits itself.",
     )
     trials: Annotated[int, Field(ge=2)] = Field(
         80, description="Quasi-random points of the search at each batch size."
@@ -134,7 +142,7 @@ class StepsToGoalConfig(StudySection):
     stacked_samples: PositiveInt = Field(
         4096, description="Samples that a stack of trials trains on in a step; at large batches "
         "there are more stacks of fewer trials, whose activations stay in the caches, and none "
-        "where but a few would fit. 1: none at all."
+        "where but a few would fit. 1: none at all. Fewer where networks need much memory."
     )  # fmt: skip
     noise: NoiseScale = Field(NoiseScale(), description="The gradient noise scale.")
 
@@ -149,12 +157,12 @@ class StepsToGoalConfig(StudySection):
         """Networks named twice, no data to choose by, and batches beyond the dataset."""
         for place, model in enumerate(self.models):
             yield from one_network(config, f"steps_to_goal.models.{place}.name", model.name)
-        if len({model.name for model in self.models}) < len(self.models):
+        if len({model.network(config) for model in self.models}) < len(self.models):
             said = "names a network twice; give each all its optimisers at once"
             yield "steps_to_goal.models", said
         if set(self.seeds) & set(self.selection_seeds):
             yield "steps_to_goal.seeds", "shares seeds with selection_seeds; a winner needs others"
-        if self.validation_frac == 0:
+        if self.validation_frac == 0 and not config.own:
             said = "leaves nothing to choose by; the default is 0.28"
             yield "steps_to_goal.validation_frac", said
         data = config.data.model_copy(update={"validation_frac": self.validation_frac})

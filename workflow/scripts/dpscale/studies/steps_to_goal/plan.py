@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from dpscale.config.root import Config
-from dpscale.config.sections import ModelConfig, TrainingConfig
-from dpscale.plan.spec import Spec, build_spec
+from dpscale.config.sections import TrainingConfig
+from dpscale.plan.spec import Spec, build_spec, network_of
 from dpscale.studies.steps_to_goal import SEARCH
 from dpscale.studies.steps_to_goal.config import Search, StepsToGoalConfig
 
@@ -28,9 +28,9 @@ def runs(config: Config, study: StepsToGoalConfig) -> Iterator[Spec]:
                 noise=noise.model_copy(update={"batch": middle}), expected=study.expected,
             )  # fmt: skip
             yield build_spec(
-                config, SEARCH, run=f"{STUDY}-{model.name}-{optimizer}", study=STUDY,
+                config, SEARCH, run=f"{STUDY}-{model.network(config)}-{optimizer}", study=STUDY,
                 arm=optimizer, workers=1, per_worker_batch=max(sizes), seeds=study.seeds,
-                data=config.data.model_copy(update=data), model=ModelConfig(name=model.name),
+                data=config.data.model_copy(update=data), model=network_of(config, model.name),
                 # Precision is the configuration's; the rest is searched, or the study's.
                 training=TrainingConfig(
                     optimizer="sgd", nesterov=optimizer == "nesterov",

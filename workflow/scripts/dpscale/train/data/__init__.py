@@ -9,10 +9,10 @@ from dpscale.train.data.loaders import (
     build_loader,
     evaluation_batches,
 )
-from dpscale.train.data.task import Batch, Task, on_device, samples_of
+from dpscale.train.data.task import Batch, Task, entries, map_tensors, on_device, samples_of
 
 __all__ = [
     "Batch", "BatchExceedsDatasetError", "Dataset", "DatasetError", "Loader", "Split",
-    "Task", "build_loader", "evaluation_batches", "fetch_dataset", "load_dataset", "load_task",
-    "on_device", "samples_of",
+    "Task", "build_loader", "entries", "evaluation_batches", "fetch_dataset", "load_dataset",
+    "load_task", "map_tensors", "on_device", "samples_of",
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 """What a run trains, apart from how: samples, network, loss, and what counts as a right answer."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sized
+from collections.abc import Callable, Sized
 from typing import Any, cast
 
 import torch
@@ -31,8 +31,21 @@ def samples_of(batch: Batch) -> int:
 
 def on_device(batch: Batch, device: torch.device) -> Batch:
     """The batch with its tensors on a device; those that are there already stay as they are."""
-    moved = tree_map_only(Tensor, lambda one: one.to(device, non_blocking=True), batch)
-    return cast(Batch, moved)
+    return cast(Batch, map_tensors(lambda one: one.to(device, non_blocking=True), batch))
+
+
+def map_tensors(function: Callable[[Tensor], Tensor], nest: Any) -> Any:
+    """The nest with the function's value in the place of each tensor."""
+    if isinstance(nest, Tensor):
+        return function(nest)
+    if type(nest) is tuple:  # of most batches: torch's own way takes longer than small steps have
+        return tuple(map_tensors(function, one) for one in nest)
+    return tree_map_only(Tensor, function, nest)
+
+
+def entries(nest: Any, which: Any) -> Any:
+    """The nest with these entries of each tensor's first dimension."""
+    return map_tensors(lambda one: one[which], nest)
 
 
 def cross_entropies(logits: Tensor, labels: Tensor) -> Tensor:

@@ -207,5 +207,4 @@ QUESTION = Question(
         r"T_{\text{communication}} = T_N - \frac{T_1}{N}"
     ],
     references=[LI],
-    subject="speed",
 )

@@ -9,18 +9,19 @@ import pandas as pd
 from dpscale.derive.cells import Cell, in_study
 from dpscale.derive.columns import Columns, as_table, flags, floats, integers, texts
 from dpscale.derive.formulas import efficiency
-from dpscale.derive.same_machine import require_same_machine
-from dpscale.studies.communication.derive.model import (
+from dpscale.derive.ring import (
     Observed,
     Ring,
     StepModel,
     averaging_seconds,
+    beyond_the_fit,
     exposed_seconds,
+    fitted_ring,
+    refusal,
     share_of,
-    step_models,
-    with_cells,
 )
-from dpscale.units import format_value
+from dpscale.derive.same_machine import require_same_machine
+from dpscale.studies.communication.derive.model import step_models, with_cells
 
 PREDICTION_COLUMNS: Columns = (
     integers("workers nodes per_worker_batch fit_workers fit_nodes")
@@ -43,26 +44,12 @@ WHAT_IF_COLUMNS: Columns = (
 )
 WORKERS = tuple(2**power for power in range(1, 11))  # to 1,024
 LOCAL_STEPS = (4, 16)
-# A model that misses a measured number of workers by more than this says nothing about others.
-LARGEST_ERROR = 0.25
-
-
-def fitted_ring(link: pd.DataFrame, workers: int) -> Ring | None:
-    """Return the fit of `link` for this number of workers, or None."""
-    fits = link[(link["workers"] == workers) & link["beta_bytes_per_s"].notna()]
-    columns = fits[["alpha_s", "beta_bytes_per_s", "smallest_bytes"]].astype(float)
-    return Ring(*columns.iloc[0]) if len(fits) else None
 
 
 def _prediction_row(
     row: dict[str, Any], cell: Cell, fit: StepModel | None, link: pd.DataFrame, runs: pd.DataFrame
 ) -> dict[str, Any]:
-    """Return the row of a cell that no fit has seen, from the model of fewer workers.
-
-    Workers that share devices compute slower by as many as there are on one. Within one machine
-    the link's bandwidth is that of its memory and devices, and shared alike; a network between
-    nodes is not.
-    """
+    """Return the row of a cell that no fit has seen, from the model of fewer workers."""
     whole = cell.columns() | {
         f"measured_step_s{end}": row[f"epoch_s{end}"] / cell.iterations
         for end in ("", "_low", "_high")
@@ -73,19 +60,14 @@ def _prediction_row(
     ring = fitted_ring(link, fit.cell.workers)
     if ring is None:
         return whole | {"note": f"the link has no fit at N = {fit.cell.workers}"}
-    observed = fit.observed(ring)
-    slower = share_of(runs, cell) / fit.share
-    if fit.cell.nodes == 1:
-        ring = ring._replace(beta_bytes_per_s=ring.beta_bytes_per_s / slower)
-    ideal = fit.transfer(ring, cell.workers, slower=slower)
-    compute_s, exposed_s = fit.compute_s * slower, exposed_seconds(ideal, observed)
+    step = fit.step(ring, cell.workers, nodes=cell.nodes, share=share_of(runs, cell))
     return whole | {
-        "compute_step_s": compute_s,
-        "communication_step_s": ideal.total_s,
-        "exposed_step_s": exposed_s,
-        "predicted_step_s": compute_s + exposed_s,
-        "error_frac": (compute_s + exposed_s) / whole["measured_step_s"] - 1,
-        **observed._asdict(),
+        "compute_step_s": step.compute_s,
+        "communication_step_s": step.transfer.total_s,
+        "exposed_step_s": step.exposed_s,
+        "predicted_step_s": step.seconds,
+        "error_frac": step.seconds / whole["measured_step_s"] - 1,
+        **step.observed._asdict(),
     }
 
 
@@ -133,34 +115,6 @@ def _variants(compression: pd.DataFrame) -> list[Variant]:
     return [Variant("none"), *hooks, *local]
 
 
-def _refusal(scores: pd.Series, fit: StepModel, own: Ring | None) -> str | None:
-    """Return why nothing is predicted at all, or None."""
-    if own is None:
-        return f"the link has no fit at N = {fit.cell.workers}"
-    if scores.empty:
-        return "no prediction could be scored on a measured number of workers"
-    if fit.share > 1:
-        return f"the {fit.cell.workers} workers of the fit shared a device"
-    worst = float(scores.abs().max())
-    if worst > LARGEST_ERROR:
-        return f"the model missed a measured number of workers by {worst:.0%}"
-    return None
-
-
-def _beyond_the_fit(fit: StepModel, ring: Ring, workers: int) -> str | None:
-    """Return why the fitted latency and rate do not reach to the messages of so many workers.
-
-    A ring sends an N-th of a bucket at a time; the fit has seen no smaller piece than its
-    smallest message gave.
-    """
-    piece = sum(fit.bucket_bytes) / len(fit.bucket_bytes) / workers
-    least = ring.smallest_bytes / fit.cell.workers
-    if piece >= least:
-        return None
-    given, seen = (format_value(size, "bytes") for size in (piece, least))
-    return f"pieces of {given} are below the fit's smallest, {seen}"
-
-
 def _predicted(
     fit: StepModel, variant: Variant, workers: int, ring: Ring, observed: Observed
 ) -> dict[str, Any]:
@@ -183,7 +137,7 @@ def _what_if_rows(
     fit: StepModel, own: Ring | None, links: pd.DataFrame, variants: list[Variant],
     scores: pd.Series,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    refusal = _refusal(scores, fit, own)
+    refused = refusal(scores, fit, own)
     observed = fit.observed(own) if own else Observed(1.0, 1.0)
     named = links[~links["own"]].itertuples()
     rings = [(row.link, Ring(row.latency_s, row.bytes_per_s)) for row in named]
@@ -191,7 +145,7 @@ def _what_if_rows(
         # What stretches a transfer here (contention) is of this machine, not of another link.
         behaved = observed if ring is own else observed._replace(stretch_ratio=1.0)
         for workers in WORKERS:
-            why = refusal or _beyond_the_fit(fit, ring, workers)
+            why = refused or beyond_the_fit(fit, ring, workers)
             batch = workers * fit.cell.per_worker_batch
             whole = fit.cell.columns() | {
                 "link": link, "bytes_per_s": ring.beta_bytes_per_s, "latency_s": ring.alpha_s,

@@ -8,6 +8,7 @@ FIGURES = {
         epochs.draw_communication, ("communication",), epochs.alt_communication
     ),
     "step_split": FigureEntry(epochs.draw_step_split, ("communication",), epochs.alt_step_split),
+    "split_brief": FigureEntry(epochs.draw_split_brief, ("communication",), epochs.alt_step_split),
     "link_fit": FigureEntry(
         model.draw_link_fit, ("message_times", "link", "prediction"), model.alt_link_fit
     ),

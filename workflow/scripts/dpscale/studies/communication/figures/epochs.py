@@ -125,6 +125,28 @@ def draw_step_split(communication: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     return figure, drawn
 
 
+def draw_split_brief(communication: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Return the largest batch of each number of workers alone, for the first page."""
+    whole = _split(communication)
+    drawn = whole[whole.workers > 1].drop_duplicates(["workers", "nodes"], keep="last")
+    drawn = drawn.reset_index(drop=True)
+    figure, (bars,) = style.panels(1, 1, height_in=1.8, half=True)
+    if drawn.empty:
+        style.note(bars, "not measured arm by arm")
+        return figure, drawn
+    for place, row in drawn.iterrows():
+        style.stacked_bar(bars, place, [
+            style.Part(100 * row[name], colour, hatch, False)
+            for name, (_, colour, hatch) in PARTS.items()
+        ])  # fmt: skip
+    style.categories(bars, drawn.label.tolist())
+    low, high = bars.get_xlim()
+    bars.set(xlabel="% of an epoch", xlim=(min(low, 0.0), high if high > 105 else 100.0))
+    _keys(bars, noise=False, short=True)
+    style.legend_above(figure, bars, columns=3)
+    return figure, drawn
+
+
 def alt_step_split(drawn: pd.DataFrame) -> str:
     """Return the figure in words."""
     labels = {name: label for name, (label, *_) in (WHOLE | PARTS).items()}
@@ -140,9 +162,14 @@ def alt_step_split(drawn: pd.DataFrame) -> str:
     return style.in_words("Where an epoch goes", parts)
 
 
-def _keys(axes: Axes, *, noise: bool) -> None:
-    """Entries of the legend: a part may be drawn in two ways, and is named as the usual one."""
-    for label, colour, hatch in PARTS.values():
+def _keys(axes: Axes, *, noise: bool, short: bool = False) -> None:
+    """Entries of the legend: a part may be drawn in two ways, and is named as the usual one.
+
+    short: by what is most of each name.
+    """
+    for whole, colour, hatch in PARTS.values():
+        label = "exposed" if short and "exposed" in whole else whole
+        label = label.split(" of ")[0] if short else label
         ground = "none" if hatch else colour
         axes.fill([], [], facecolor=ground, edgecolor=colour, hatch=hatch, label=label)
     if noise:

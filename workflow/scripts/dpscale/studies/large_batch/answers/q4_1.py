@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from dpscale.reporting import arms, intervals
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row
-from dpscale.reporting.question import Effect, Facts, Question
+from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import GOYAL, KESKAR
 from dpscale.studies.large_batch.answers import trainings
-from dpscale.studies.large_batch.answers.trainings import error_doublings
 from dpscale.studies.large_batch.derive import EPOCH, STUDY
 
 NAMES = ("small", "large")
@@ -53,17 +52,6 @@ def compared(small: Row, large: Row, apart: Mapping[str, Value]) -> list[Row]:
     ]  # fmt: skip
 
 
-def effect(_inputs: Inputs, values: Mapping[str, Value]) -> Effect | None:
-    """Return how far the test errors of the two batches are apart."""
-    small, large = (values[f"{name}_test_accuracy_frac"] for name in NAMES)
-    difference = values["difference_test_accuracy_frac"]
-    verdict = intervals.against(difference, 0.0)
-    if verdict not in ("above", "below") or None in (small.value, large.value):
-        return None
-    said = {"small": small, "large": large, "difference": difference, "verdict": verdict}
-    return Effect(error_doublings(large, small), said)
-
-
 QUESTION = Question(
     "Q4.1",
     facts,
@@ -72,6 +60,4 @@ QUESTION = Question(
         r"\text{updates} = \text{epochs} \cdot \left\lfloor \frac{D}{B} \right\rfloor"
     ],
     references=[KESKAR, GOYAL],
-    subject="accuracy",
-    effect=effect,
 )

@@ -1,15 +1,13 @@
 """Q4.2: what each remedy for the large batch gives when it is run."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from dpscale.reporting import arms, intervals
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row
-from dpscale.reporting.question import Effect, Facts, Question
+from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import GOYAL, HOFFER, YOU
 from dpscale.studies.large_batch.answers import trainings
-from dpscale.studies.large_batch.answers.trainings import error_doublings
 from dpscale.studies.large_batch.derive import ADDED_TO, REMEDIES, STUDY
 
 
@@ -80,23 +78,6 @@ def _values(base: list[Row], tried: list[Row], failed: list[Row]) -> dict[str, V
     return found or {"large_test_accuracy_frac": intervals.nothing("fraction")}
 
 
-def effect(_inputs: Inputs, values: Mapping[str, Value]) -> Effect | None:
-    """Return how much less test error the best remedy leaves."""
-    large = values.get("large_test_accuracy_frac")
-    found = [
-        (error_doublings(values[f"{arm}_test_accuracy_frac"], large), arm)
-        for arm in REMEDIES
-        if large and (apart := values.get(f"{arm}_test_accuracy_difference"))
-        if intervals.against(apart, 0.0) == "above"
-    ]
-    if not found:
-        return None
-    size, arm = max(found)
-    remedied, difference = (values[f"{arm}_test_accuracy{end}"] for end in ("_frac", "_difference"))
-    said = {"arm": arm, "large": large, "remedied": remedied, "difference": difference}
-    return Effect(size, said)
-
-
 QUESTION = Question(
     "Q4.2",
     facts,
@@ -105,7 +86,5 @@ QUESTION = Question(
         r"\frac{B_{\text{large}}}{B_{\text{small}}}"
     ],
     references=[GOYAL, HOFFER, YOU],
-    subject="accuracy",
-    effect=effect,
     of_accuracy=True,
 )

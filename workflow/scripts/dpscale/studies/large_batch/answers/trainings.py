@@ -4,9 +4,7 @@ from collections.abc import Iterable
 
 from dpscale.derive.cells import first_known
 from dpscale.reporting import arms
-from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row
-from dpscale.reporting.question import doublings
 from dpscale.studies.large_batch.derive import STUDY, compared_epoch
 
 
@@ -62,8 +60,3 @@ def left(inputs: Inputs, arm: str, epoch: int) -> int:
     runs = inputs.runs(study=STUDY, arm=arm)
     rows = inputs.tidy_rows("epochs", epoch=epoch)
     return sum(row["run"] in runs and row["train_loss"] is not None for row in rows)
-
-
-def error_doublings(one: Value, other: Value) -> float:
-    """Return the doublings between the test errors of two accuracies."""
-    return doublings(1 - float(one.value or 0), 1 - float(other.value or 0))

@@ -10,7 +10,6 @@ QUESTIONS = [
         orders.facts,
         formula=[r"\text{order of epoch } e = \text{permutation}(\text{seed} + e)"],
         references=[LI, PASZKE],
-        subject="agreement of the workers",
     ),
     Question(
         "Q7",
@@ -20,7 +19,5 @@ QUESTIONS = [
             r"\qquad s = \text{running statistics}"
         ],
         references=[IOFFE, LI],
-        subject="agreement of the workers",
-        effect=replicas.effect,
     ),
 ]

@@ -1,13 +1,11 @@
 """Q7: the workers' replicas and losses with and without the broadcast of buffers."""
 
-from collections.abc import Mapping
-
 import pandas as pd
 
 from dpscale.reporting import arms, intervals
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row
-from dpscale.reporting.question import Effect, Facts, doublings
+from dpscale.reporting.question import Facts
 
 STUDY = "replicas"
 ARMS = {"no_broadcast": "no_broadcast", "broadcast": "baseline"}  # table's name: run's name
@@ -108,18 +106,3 @@ def _evaluation(drift: float | None) -> str:
     if drift is None:
         return "unmeasured"
     return "no" if drift else "yes"
-
-
-def effect(inputs: Inputs, values: Mapping[str, Value]) -> Effect | None:
-    """Return how far the test errors of the workers are apart without the broadcast."""
-    rows = [
-        row
-        for row in inputs.rows("replicas", arm="no_broadcast")
-        if row["test_accuracy_frac_min"] is not None and row[SPREAD] is not None
-    ]
-    if _spreads(inputs)["verdict"] != "above" or not rows:
-        return None
-    worst = max(rows, key=lambda row: row[SPREAD])
-    errors = (1 - worst[f"test_accuracy_frac_{end}"] for end in ("min", "max"))
-    said = {"drift": values[f"{DRIFT}_no_broadcast"], "apart": values[f"{SPREAD}_difference"]}
-    return Effect(doublings(*errors), said)

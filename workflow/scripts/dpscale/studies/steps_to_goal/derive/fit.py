@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import fdtri, stdtrit
 
 from dpscale.derive.columns import Columns, as_table, floats, integers, intervals, known, texts
 from dpscale.derive.formulas import gradient_square, gradient_variance, simple_noise_scale
@@ -89,7 +89,7 @@ def critical_batch(steps: dict[int, float]) -> Fit:
     rest = log_steps - np.log1p(np.exp(tried[:, None] - log_batches))
     log_s_min, loss = rest.mean(axis=1), rest.var(axis=1)
     best = loss.argmin()
-    most = loss[best] * (1 + stats.f.ppf(CONFIDENCE, 1, count - 2) / (count - 2))
+    most = loss[best] * (1 + fdtri(1, count - 2, CONFIDENCE) / (count - 2))
     straight = min((log_steps + log_batches).var(), log_steps.var())
     if best in (0, GRID - 1) or straight <= most:
         return Fit(NO_BEND)
@@ -133,8 +133,10 @@ def _slope(steps: dict[int, np.ndarray]) -> Estimate:
     if len(steps) < END_BATCHES or min(sizes) < 2:
         return UNKNOWN
     batches = np.repeat(list(steps), sizes)
-    line = stats.linregress(np.log(batches), np.log(np.concatenate(list(steps.values()))))
-    half = stats.t.ppf(1 - TAIL, len(batches) - 2) * line.stderr
+    from scipy.stats import linregress  # not above: it takes half a second, of every reader
+
+    line = linregress(np.log(batches), np.log(np.concatenate(list(steps.values()))))
+    half = stdtrit(len(batches) - 2, 1 - TAIL) * line.stderr
     return Estimate(line.slope, line.slope - half, line.slope + half, min(sizes))
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from dpscale.derive.columns import Columns, as_table, flags, floats, integers, known, texts
 from dpscale.derive.formulas import log_slope
@@ -210,7 +209,9 @@ def told_apart(wins: int, of: int) -> bool:
 
     Conover, Practical Nonparametric Statistics, 1999, section 3.4.
     """
-    return bool(stats.binomtest(wins, of).pvalue < 1 - CONFIDENCE)
+    from scipy.stats import binomtest  # not above: it takes half a second, of every reader
+
+    return bool(binomtest(wins, of).pvalue < 1 - CONFIDENCE)
 
 
 def budget(

@@ -6,17 +6,17 @@ leave the caches: several stacks of fewer trials are faster then, and at the lar
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 from torch.optim import SGD
 
+from dpscale.train.data import Batch, Task, entries, map_tensors
 from dpscale.train.stacked import Stack
 
 MIN_STACK = 8  # networks that are fewer, for their batch is large, take less time one by one
@@ -40,16 +40,16 @@ class Point:
 class Group(Protocol):
     """k networks, each with its own learning rate and momentum."""
 
-    def step(self, images: Tensor, labels: Tensor, *, shared: bool) -> Tensor:
+    def step(self, batch: Batch, *, shared: bool) -> Tensor:
         """One update of each; the losses [k] before it, on the CPU.
 
-        images [k, b, ...] and labels [k, b]; without the k where all share the batch.
+        Of a batch [k, b, ...]; without the k where all share it.
         """
 
-    def right(self, images: Tensor, labels: Tensor, places: Sequence[int]) -> Tensor:
-        """Whether each prediction [m, b] of the networks at m ascending places is right.
+    def outputs(self, inputs: Any, places: Sequence[int]) -> Iterator[Any]:
+        """Outputs [m, b, ...] in evaluation of the networks at m ascending places, in parts of m.
 
-        images [b, ...] and labels [b], which all share.
+        Of inputs [b, ...], which all share.
         """
 
     def keep(self, places: Sequence[int]) -> None:
@@ -57,7 +57,7 @@ class Group(Protocol):
 
 
 def build_group(
-    networks: Sequence[nn.Module], points: Sequence[Point], device: torch.device,
+    networks: Sequence[nn.Module], points: Sequence[Point], task: Task, device: torch.device,
     *, at_once: int, nesterov: bool, weight_decay: float,
 ) -> Group:  # fmt: skip
     """The networks in stacks of about equal size, at most `at_once`, or one after another."""
@@ -66,7 +66,14 @@ def build_group(
     size = math.ceil(len(networks) / stacks)
     parts = [slice(first, first + size) for first in range(0, len(networks), size)]
     groups: list[Group] = [
-        kind(networks[part], points[part], device, nesterov=nesterov, weight_decay=weight_decay)
+        kind(
+            networks[part],
+            points[part],
+            task,
+            device,
+            nesterov=nesterov,
+            weight_decay=weight_decay,
+        )
         for part in parts
     ]
     if len(groups) == 1:
@@ -81,10 +88,10 @@ class StackedGroup:
     """
 
     def __init__(
-        self, networks: Sequence[nn.Module], points: Sequence[Point], device: torch.device,
-        *, nesterov: bool, weight_decay: float,
+        self, networks: Sequence[nn.Module], points: Sequence[Point], task: Task,
+        device: torch.device, *, nesterov: bool, weight_decay: float,
     ) -> None:  # fmt: skip
-        self._stack = Stack(networks, device)
+        self._stack = Stack(networks, device, task)
         self._nesterov, self._weight_decay = nesterov, weight_decay
         self._lr = torch.tensor([point.lr for point in points], device=device)
         self._momentum = torch.tensor([point.momentum for point in points], device=device)
@@ -93,16 +100,17 @@ class StackedGroup:
             parameters = self._stack.parameters.items()
             self._velocity = {name: torch.zeros_like(value) for name, value in parameters}
 
-    def step(self, images: Tensor, labels: Tensor, *, shared: bool) -> Tensor:
+    def step(self, batch: Batch, *, shared: bool) -> Tensor:
         """One update of each, all in one pass."""
-        losses = self._stack.backward(images, labels, shared=shared)
+        losses = self._stack.backward(*batch, shared=shared)
         self._update()
         return losses.cpu()
 
     @torch.no_grad()
     def _update(self) -> None:
         for name, value in self._stack.parameters.items():
-            assert value.grad is not None
+            if value.grad is None:  # frozen, or not used
+                continue
             change = value.grad
             apart = (-1,) + (1,) * (value.ndim - 1)
             if self._weight_decay:
@@ -113,9 +121,9 @@ class StackedGroup:
                 change = change.addcmul(momentum, velocity) if self._nesterov else velocity
             value.addcmul_(change, self._lr.view(apart), value=-1)
 
-    def right(self, images: Tensor, labels: Tensor, places: Sequence[int]) -> Tensor:
-        """Whether each prediction is right, by one pass."""
-        return self._stack.right(images, labels, places)
+    def outputs(self, inputs: Any, places: Sequence[int]) -> Iterator[Any]:
+        """All in one pass."""
+        yield self._stack.evaluated(inputs, places)
 
     def keep(self, places: Sequence[int]) -> None:
         """Go on with a smaller stack."""
@@ -130,32 +138,34 @@ class LoopGroup:
     """A group whose networks take their steps one after another, with torch.optim.SGD."""
 
     def __init__(
-        self, networks: Sequence[nn.Module], points: Sequence[Point], device: torch.device,
-        *, nesterov: bool, weight_decay: float,
+        self, networks: Sequence[nn.Module], points: Sequence[Point], task: Task,
+        device: torch.device, *, nesterov: bool, weight_decay: float,
     ) -> None:  # fmt: skip
+        self._task = task
         copies = [deepcopy(network).to(device) for network in networks]
         self._members = [
             (network, point.sgd(network, nesterov=nesterov, weight_decay=weight_decay))
             for network, point in zip(copies, points, strict=True)
         ]
 
-    def step(self, images: Tensor, labels: Tensor, *, shared: bool) -> Tensor:
+    def step(self, batch: Batch, *, shared: bool) -> Tensor:
         """One update of each, one after another."""
         losses = []
         for place, (network, optimizer) in enumerate(self._members):
-            x, y = (images, labels) if shared else (images[place], labels[place])
+            inputs, targets = batch if shared else entries(batch, place)
             optimizer.zero_grad()
-            loss = cross_entropy(network.train()(x), y)
+            loss = self._task.loss(network.train()(inputs), targets)
             loss.backward()
             optimizer.step()
             losses.append(loss.detach())
         return torch.stack(losses).cpu()
 
     @torch.no_grad()
-    def right(self, images: Tensor, labels: Tensor, places: Sequence[int]) -> Tensor:
-        """Whether each prediction is right, by a pass for each network."""
-        networks = [self._members[place][0].eval() for place in places]
-        return torch.stack([network(images).argmax(1) == labels for network in networks])
+    def outputs(self, inputs: Any, places: Sequence[int]) -> Iterator[Any]:
+        """A pass for each network."""
+        for place in places:
+            outputs = self._members[place][0].eval()(inputs)
+            yield map_tensors(lambda one: one.unsqueeze(0), outputs)
 
     def keep(self, places: Sequence[int]) -> None:
         """Go on with these networks and their optimisers."""
@@ -168,17 +178,20 @@ class SideBySide:
     def __init__(self, groups: Sequence[Group], sizes: Sequence[int]) -> None:
         self._groups, self.sizes = list(groups), list(sizes)
 
-    def step(self, images: Tensor, labels: Tensor, *, shared: bool) -> Tensor:
+    def step(self, batch: Batch, *, shared: bool) -> Tensor:
         """One update of each, group by group."""
-        if shared:
-            return torch.cat([group.step(images, labels, shared=True) for group in self._groups])
-        parts = zip(self._groups, images.split(self.sizes), labels.split(self.sizes), strict=True)
-        return torch.cat([group.step(x, y, shared=False) for group, x, y in parts])
+        losses, end = [], 0
+        for group, size in zip(self._groups, self.sizes, strict=True):
+            begin, end = end, end + size
+            own = batch if shared else entries(batch, slice(begin, end))
+            losses.append(group.step(own, shared=shared))
+        return torch.cat(losses)
 
-    def right(self, images: Tensor, labels: Tensor, places: Sequence[int]) -> Tensor:
-        """Whether each prediction is right, group by group."""
-        parts = zip(self._groups, self._within(places), strict=True)
-        return torch.cat([group.right(images, labels, own) for group, own in parts if own])
+    def outputs(self, inputs: Any, places: Sequence[int]) -> Iterator[Any]:
+        """Group by group."""
+        for group, own in zip(self._groups, self._within(places), strict=True):
+            if own:
+                yield from group.outputs(inputs, own)
 
     def keep(self, places: Sequence[int]) -> None:
         """Go on with these alone; groups of which nothing is left go."""

@@ -6,7 +6,7 @@ Hyper-Parameters: No Random, No Cry, 2017, arXiv:1706.03200).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import replace
 from statistics import median
 from typing import Any
@@ -19,16 +19,10 @@ from dpscale.plan import Spec
 from dpscale.studies.steps_to_goal.config import Search
 from dpscale.studies.steps_to_goal.measure.groups import Point, build_group
 from dpscale.studies.steps_to_goal.measure.noise import noise_rows
-from dpscale.studies.steps_to_goal.measure.race import (
-    Outcome,
-    Rules,
-    Trial,
-    Validation,
-    loader,
-    race,
-    supply,
-)
-from dpscale.train.data import Dataset
+from dpscale.studies.steps_to_goal.measure.race import Outcome, Rules, Trial, race
+from dpscale.studies.steps_to_goal.measure.supply import loader, supply
+from dpscale.studies.steps_to_goal.measure.validation import Validation, build_validation
+from dpscale.train.data import Task
 from dpscale.train.device import set_float32_precision
 from dpscale.train.measurement import Measurement
 from dpscale.train.network import seeded_network
@@ -38,15 +32,16 @@ from dpscale.train.worker import Place
 STAGES = 3  # of a batch size: the search, its finalists, the winner's repeats
 
 
-def measure_search(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
+def measure_search(spec: Spec, task: Task, place: Place) -> Measurement:
     """Searches each batch size anew, and repeats each winner with other seeds."""
     search = spec.protocol_as(Search)
+    task.require_a_score("steps_to_goal")
     set_float32_precision(spec.training)
-    log = _Log(spec, dataset)
+    log = _Log(spec, task)
     meter = Meter(spec.run, "stage", STAGES, parts=len(search.batch_sizes), shown=place.leads)
     for batch in search.batch_sizes:
         meter.begin(f"B = {batch}")
-        ground = _Ground(spec, dataset, place.device, batch)
+        ground = _Ground(spec, task, place.device, batch)
         found = ground.search()
         log.add("search", batch, found)
         meter.step(note=_told(found))
@@ -101,11 +96,16 @@ def choose(found: Sequence[Outcome], finals: Sequence[Outcome]) -> Point | None:
 class _Ground:
     """One batch size of a search: its data, its rules, and its three stages."""
 
-    def __init__(self, spec: Spec, dataset: Dataset, device: torch.device, batch: int) -> None:
-        self._spec, self._search, self._dataset = spec, spec.protocol_as(Search), dataset
+    def __init__(self, spec: Spec, task: Task, device: torch.device, batch: int) -> None:
+        self._spec, self._search, self._task = spec, spec.protocol_as(Search), task
         self._device, self._batch = device, batch
-        self._validation = Validation(dataset.validation, dataset, device)
-        self._rules = rules(self._search, batch, len(loader(dataset, batch, 0, device)))
+        self._validation = self._split(task.validation)
+        self._rules = rules(self._search, batch, len(loader(task, batch, 0, device)))
+
+    def _split(self, split: Sized) -> Validation:
+        """A split to evaluate on, with as many samples at a time as a stack trains on."""
+        at_once = max(self._batch, self._search.stacked_samples // self._search.trials)
+        return build_validation(split, self._task, self._device, at_once)
 
     def search(self) -> list[Outcome]:
         """Every point, with the first of the search's seeds."""
@@ -133,15 +133,17 @@ class _Ground:
     ) -> list[Outcome]:
         """The outcomes of the trials."""
         seeds = [trial.seed for trial in trials]
-        fresh = {seed: seeded_network(self._spec, self._dataset, seed) for seed in set(seeds)}
+        fresh = {seed: seeded_network(self._spec, self._task, seed) for seed in set(seeds)}
         training = self._spec.training
         group = build_group(
-            [fresh[seed] for seed in seeds], [trial.point for trial in trials], self._device,
-            at_once=self._search.stacked_samples // self._batch,
+            [fresh[seed] for seed in seeds], [trial.point for trial in trials], self._task,
+            self._device, at_once=self._search.stacked_samples // self._batch,
             nesterov=training.nesterov, weight_decay=training.weight_decay,
         )  # fmt: skip
-        batches = supply(self._dataset, self._batch, seeds, self._device)
-        test = Validation(self._dataset.test, self._dataset, self._device) if tested else None
+        batches = supply(
+            self._task, self._batch, seeds, self._device, self._spec.data.loader_workers
+        )
+        test = self._split(self._task.test) if tested and len(self._task.test) else None
         return race(trials, group, batches, given, self._validation, test)
 
 
@@ -165,8 +167,8 @@ def _told(outcomes: Sequence[Outcome]) -> str:
 class _Log:
     """Rows of the record: the protocol, every trial, and the trials' curves."""
 
-    def __init__(self, spec: Spec, dataset: Dataset) -> None:
-        self._spec, self._search, self._dataset = spec, spec.protocol_as(Search), dataset
+    def __init__(self, spec: Spec, task: Task) -> None:
+        self._spec, self._search, self._task = spec, spec.protocol_as(Search), task
         self.rows: dict[str, list[dict[str, Any]]] = {
             "searches": [_protocol(spec)], "trials": [], "evaluations": [],
         }  # fmt: skip
@@ -198,13 +200,13 @@ class _Log:
         for number, one in zip(numbers, repeats, strict=True):
             if one.steps_to_goal is not None:
                 for row in noise_rows(
-                    self._spec, self._dataset, device,
+                    self._spec, self._task, device,
                     point=one.trial.point, seed=one.trial.seed, steps=one.steps_to_goal,
                 ):  # fmt: skip
                     self._note(number, batch, row)
 
     def _note(self, number: int, batch: int, row: dict[str, Any]) -> None:
-        epoch = row["step"] * batch / len(self._dataset.train)
+        epoch = row["step"] * batch / len(self._task.train)
         self.rows["evaluations"].append({"trial": number, "epoch": epoch, **row})
 
 

@@ -1,0 +1,168 @@
+"""E2: what it recommends, blames and says of its own advice follows times, verdicts and limits."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import choose_builders
+from builders import Tables, empty_lab, run_row, table, without_runs
+from cases import Case, check, where
+from dpscale.reporting.inputs import Inputs
+from dpscale.studies import answer_one, derived_of
+
+
+def lab(**options: Any) -> Tables:
+    """The study and the search that it takes its steps from."""
+    rows = choose_builders.with_search(run_row, **options)
+    return empty_lab() | {name: table(name, own) for name, own in rows.items()}
+
+
+def made(**options: Any) -> Callable[[], Tables]:
+    """Such a lab, made when it is asked for."""
+    return lambda: lab(**options)
+
+
+def with_buffers() -> Tables:
+    """The same of a network with batch normalisation."""
+    tables = lab()
+    return tables | {"runs": tables["runs"].assign(buffer_bytes=100)}
+
+
+def without_buffers() -> Tables:
+    """The same of a network without."""
+    tables = lab()
+    return tables | {"runs": tables["runs"].assign(buffer_bytes=0)}
+
+
+def by_samples(n: int, b: int) -> float:
+    """Seconds of a step that are those of its samples alone."""
+    return 1e-4 * b
+
+
+BOUND = {"step_s": by_samples, "silent_s": by_samples}
+MANY = {"b_crit": 1e9}
+CASES = [
+    Case("the cheapest of what is not told apart", lab=lab,
+         says=["Take one worker with B = 64: 194 ms (180 to 206) to the goal, not told from the "
+               "soonest of all that was measured, and cheaper.",
+               "More workers than one take longer (2 take 1.30× (1.20 to 1.44) as long), most of "
+               "all by communication.",
+               "1.00× (0.93 to 1.08) what was predicted: not told from the prediction.",
+               "The goal is a validation error of 4.00% of mlp with Nesterov momentum",
+               "The cheapest takes 194 ms (180 to 206) of workers' time, where the fastest takes"],
+         never=["misses", "the price"]),
+    Case("one worker is best", lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
+         says=["Take one worker with B = 256: 430 ms", "the soonest and the cheapest of all",
+               "One cell is on the front of time and workers' time: N = 1 with B = 256."],
+         never=["The cheapest takes"]),
+    Case("more workers pay", lab=made(**BOUND, **MANY),
+         says=["Take four workers with B =", "of workers' time, the soonest of all",
+               "Up to 4 workers, the most that were measured, more of them pay."],
+         never=["take longer"]),
+    Case("steps are to blame", lab=made(**BOUND, b_crit=0.01),
+         edits={"doublings": where(pays="above")},
+         says=["Take one worker with B = 16", "the more samples that a larger batch needs"],
+         never=["more of them pay"]),
+    Case("slowed side by side", lab=made(step_s=lambda n, b: by_samples(n, b) * n**2,
+                                         silent_s=lambda n, b: by_samples(n, b) * n**2, **MANY),
+         says=["most of all by workers that slow each other down side by side"]),
+    Case("small batches are to blame",
+         lab=lab, edits={"doublings": where(blame="batch", pays="above")},
+         says=["most of all by steps of fewer samples a worker"]),
+    Case("not told to be faster", lab=lab, edits={"doublings": where(pays="indistinct")},
+         says=["More workers than one are not told to be faster (2 take"],
+         never=["most of all by"]),
+    Case("not known to be faster", lab=lab, edits={"doublings": where(pays="unknown")},
+         says=["More workers than one are not known to be faster"]),
+    Case("a larger number pays", lab=lab,
+         edits={"doublings": lambda rows: where({"workers": 2}, pays="above")(
+             where({"workers": 1, "next_workers": 4}, pays="below")(rows))},
+         says=["More workers than two "]),
+    Case("the deadline is missed", lab=made(limits={"deadline_s": 0.01}),
+         says=["Nothing that was measured keeps to the limits: four workers with B = 256 comes "
+               "nearest, and misses the deadline by a factor of"], never=["Take"]),
+    Case("the budget is missed", lab=made(limits={"worker_hours": 1e-6}),
+         says=["misses the budget of worker-hours by a factor of"]),
+    Case("the memory is missed", lab=made(limits={"memory_bytes": 2_000_000}),
+         edits={"advice": where({"role": "recommended"}, obeys=False, misses="memory",
+                                excess_ratio=1.5)},
+         says=["misses the memory of a worker by a factor of 1.50×"]),
+    Case("limits decide", lab=made(**BOUND, **MANY, limits={"deadline_s": 1e9}),
+         says=["the soonest of what keeps to the limits."]),
+    Case("the cheapest is chosen", lab=made(limits={"aim": "cost"}),
+         says=["Take one worker with B = 64: 194 ms (180 to 206) to the goal, the cheapest of all "
+               "that was measured."]),
+    Case("sooner than the cheapest", lab=made(**BOUND, **MANY, limits={"aim": "cost"}),
+         edits={"advice": where({"role": "recommended"}, chosen_as="alike")},
+         says=["not told from the cheapest of all that was measured, and sooner."]),
+    Case("it takes longer than predicted", lab=made(measured_ratio=3.0),
+         says=["what was predicted: longer than predicted.",
+               "Outside the predicted interval: N = 1, 2 and 4."],
+         never=["Inside the predicted"]),
+    Case("it takes less than predicted", lab=made(measured_ratio=0.3),
+         says=["what was predicted: shorter than predicted."]),
+    Case("without an interval of the check", lab=lab,
+         edits={"goal_trainings": where(against="unknown", within=None)},
+         says=["not compared, for want of an interval", "Without the predicted interval"]),
+    Case("the check did not reach the goal", lab=lab,
+         edits={"goal_trainings": where(measured_s=float("nan"), reached=0)},
+         says=["It could not be checked", "the goal was not reached"],
+         never=["was then trained", "when trained"]),
+    Case("there was nothing to train", lab=lab,
+         edits={"goal_trainings": where(measured_s=float("nan"), status="unavailable")},
+         says=["nothing to train"]),
+    Case("the best of other numbers of workers", lab=lab,
+         says=["the fastest measured", "not told apart measured"],
+         never=["without an interval measured"]),
+    Case("the best of other numbers without an interval", lab=lab,
+         edits={"time_to_goal": where({"workers": [1, 2]}, to_fastest="unknown")},
+         says=["without an interval measured"], never=["not told apart measured"]),
+    Case("longer than the fastest", lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
+         says=["longer measured"]),
+    Case("some seeds did not reach it", lab=lab,
+         edits={"goal_trainings": where({"workers": 4}, reached=3)},
+         says=["With four workers 2 of 5 seeds did not reach the goal."]),
+    Case("other cells are as fast", lab=lab,
+         edits={"time_to_goal": where({"workers": 2, "per_worker_batch": 64},
+                                      to_fastest="indistinct")},
+         says=["Not told apart from the fastest: N = 2 with B = 128"]),
+    Case("batch normalisation", lab=with_buffers, says=["The network has buffers, such as"]),
+    Case("no batch normalisation", lab=without_buffers, never=["The network has buffers"]),
+    Case("a price", lab=made(limits={"price_per_worker_hour": 3600.0}),
+         says=["The recommended training costs"]),
+    Case("predictions are refused", lab=lab,
+         says=["Other numbers of workers are not predicted where the link has no fit at N = 2."]),
+    Case("predictions are made", lab=lab,
+         edits={"step_prediction": where(status="predicted", note=None)},
+         says=["Predicted steps have the largest error of their b as interval"],
+         never=["are not predicted where"]),
+    Case("predictions were scored", lab=lab,
+         edits={"step_prediction": where({"workers": 4}, status="scored", error_frac=-0.2,
+                                         note=None)},
+         says=["at worst it is −20.0% off (N = 4, b = "]),
+    Case("plain SGD", lab=lab, edits={"time_to_goal": where(optimizer="sgd")},
+         says=["of mlp with plain SGD"]),
+    Case("momentum", lab=lab, edits={"time_to_goal": where(optimizer="momentum")},
+         says=["of mlp with momentum"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_says(case: Case) -> None:
+    check("E2", case)
+
+
+def test_a_run_that_is_missing_is_named() -> None:
+    tables = without_runs(lab(), ["choose-n2", "choose-n2-launch2", "choose-n2-launch3"])
+    answer = answer_one("E2", Inputs(derived_of(tables), tables))
+    assert "choose, N = 2: not run yet" in answer.missing
+
+
+def test_every_value_has_a_unit_and_runs() -> None:
+    tables = lab()
+    answer = answer_one("E2", Inputs(derived_of(tables), tables))
+    assert answer.values["time_to_goal_s_recommended"].unit == "s"
+    assert "choose-goal-n4" in answer.values["measured_s_n4"].runs
+    assert pd.notna(answer.values["measured_to_predicted_n1"].value)

@@ -1,0 +1,249 @@
+"""E2: times to the goal, what is recommended, what more workers buy, and how the advice did."""
+
+import math
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import choose_builders as made
+from builders import Tables, empty_lab, run_row, table
+from dpscale.derive.formulas import goal_seconds
+from dpscale.derive.statistics import Estimate, exactly, inverse, product
+from dpscale.studies import derived_of
+from dpscale.studies.choose.advice import advised
+from dpscale.studies.choose.derive import recommended
+from steps_to_goal_builders import median_steps
+
+LEFT_OUT = ("sweep", "scaling", "communication", "large_batch", "replicas", "ledger", "assignment")
+MANY = 1e9  # a critical batch size so large that steps fall as 1/B throughout
+
+
+def lab(**options: Any) -> Tables:
+    """The study and its search."""
+    rows = made.with_search(run_row, **options)
+    return empty_lab() | {name: table(name, own) for name, own in rows.items()}
+
+
+def role(tables: Tables, name: str = "recommended") -> pd.Series:
+    """A row of the advice."""
+    advice = derived_of(tables)["advice"].set_index("role")
+    return advice.loc[name]
+
+
+def by_samples(n: int, b: int) -> float:
+    """Seconds of a step that are those of its samples alone."""
+    return 1e-4 * b
+
+
+def test_a_product_adds_the_reaches_of_its_factors_at_right_angles():
+    three, four = math.exp(0.3), math.exp(0.4)
+    found = product(Estimate(2.0, 2 / three, 2 * three, 5), Estimate(10.0, 10 / four, 10 * four, 3))
+    assert found.value == 20
+    assert (found.low, found.high) == pytest.approx((20 * math.exp(-0.5), 20 * math.exp(0.5)))
+    assert found.repeats == 3
+
+
+def test_a_product_with_an_exact_number_only_scales():
+    assert product(Estimate(2.0, 1.0, 8.0, 5), exactly(3))[:3] == pytest.approx((6, 3, 24))
+
+
+def test_a_product_without_an_interval_has_none():
+    assert product(Estimate(2.0, None, None, 1), exactly(3))[:3] == (6.0, None, None)
+    assert product(Estimate(None, None, None, 0), exactly(3)).value is None
+
+
+def test_the_ends_of_an_inverse_change_places():
+    assert inverse(Estimate(2.0, 1.0, 4.0, 5)) == Estimate(0.5, 0.25, 1.0, 5)
+
+
+def test_seconds_to_the_goal_are_steps_times_seconds_of_a_step():
+    assert goal_seconds(150, 0.02) == 3
+
+
+def test_a_cell_takes_its_steps_times_its_step():
+    cells = derived_of(lab())["time_to_goal"].set_index(["workers", "per_worker_batch"])
+    one = cells.loc[(2, 64)]
+    steps = round(median_steps(made.B_CRIT["mlp", "nesterov"], 128))
+    assert one["steps_to_goal"] == steps
+    assert one["step_s"] == pytest.approx(made.with_network(2, 64))
+    assert one["time_to_goal_s"] == pytest.approx(steps * made.with_network(2, 64))
+    assert one["worker_s"] == pytest.approx(2 * one["time_to_goal_s"])
+    assert one["time_to_goal_s_low"] < one["time_to_goal_s"] < one["time_to_goal_s_high"]
+    assert one["peak_bytes"] == 1_064_000
+
+
+def test_a_step_takes_as_long_as_the_slowest_worker():
+    grid = derived_of(lab())["step_grid"].set_index(["workers", "per_worker_batch"])
+    assert grid.loc[(4, 16), "step_s"] == pytest.approx(made.with_network(4, 16))
+    assert grid.loc[(4, 16), "silent_step_s"] == pytest.approx(made.compute_s(4, 16))
+
+
+def test_where_communication_is_all_one_worker_is_recommended_and_it_is_to_blame():
+    tables = lab(step_s=lambda n, b: by_samples(n, b) + (0.5 if n > 1 else 0), silent_s=by_samples)
+    found = derived_of(tables)["doublings"]
+    assert role(tables)["workers"] == 1
+    assert found.loc[0, "pays"] == "above"
+    assert found.loc[0, "blame"] == "communication"
+
+
+def test_where_larger_batches_save_no_step_one_worker_is_recommended_and_steps_are_to_blame():
+    tables = lab(step_s=by_samples, silent_s=by_samples, b_crit=0.01)
+    found = derived_of(tables)["doublings"]
+    take = role(tables)
+    assert (take["workers"], take["global_batch"]) == (1, 16)
+    assert set(found["blame"]) == {"samples"}
+    assert "below" not in set(found["pays"])
+
+
+def test_where_neither_holds_back_the_most_workers_are_recommended():
+    tables = lab(step_s=by_samples, silent_s=by_samples, b_crit=MANY)
+    found = derived_of(tables)["doublings"]
+    assert role(tables)["workers"] == 4
+    assert set(found["pays"]) == {"below"}
+    adjacent = found.loc[found["adjacent"], "time_ratio"]
+    assert adjacent.tolist() == pytest.approx([0.5, 0.5], rel=0.05)
+
+
+def test_the_losses_multiply_to_the_ratio_of_times_times_the_growth():
+    for row in derived_of(lab())["doublings"].itertuples():
+        losses = row.samples_ratio * row.batch_ratio * row.sharing_ratio * row.communication_ratio
+        assert losses == pytest.approx(row.time_ratio * row.next_workers / row.workers)
+
+
+def test_side_by_side_is_what_workers_lose_who_send_nothing():
+    slowed = {
+        "silent_s": lambda n, b: by_samples(n, b) * n,
+        "step_s": lambda n, b: by_samples(n, b) * n,
+    }
+    row = derived_of(lab(**slowed, b_crit=MANY))["doublings"].iloc[0]
+    assert row["sharing_ratio"] == pytest.approx(2)
+    assert row["communication_ratio"] == pytest.approx(1)
+
+
+def test_a_deadline_is_kept_by_the_cheapest_cell_that_keeps_it():
+    def shared(n: int, b: int) -> float:
+        """Seconds of workers that slow each other down: 1, 0.71 and 0.5 of the time in all."""
+        return by_samples(n, b) * n**0.5
+
+    options = {"step_s": shared, "silent_s": shared, "b_crit": MANY}
+    one = role(lab(**options), "one_worker")["time_to_goal_s"]
+    take = role(lab(**options, limits={"aim": "cost", "deadline_s": 0.85 * one}))
+    assert take["workers"] == 2
+    assert role(lab(**options, limits={"aim": "cost"}))["workers"] == 1
+    assert role(lab(**options, limits={"worker_hours": 1.2 * one / 3600}))["workers"] == 1
+
+
+def test_where_nothing_keeps_to_the_limits_the_nearest_is_named_with_its_excess():
+    cells = derived_of(lab())["advice"].set_index("role")
+    best = cells["time_to_goal_s_high"].min()
+    take = role(lab(limits={"deadline_s": best / 3}))
+    assert not take["obeys"]
+    assert take["misses"] == "deadline"
+    assert take["excess_ratio"] == pytest.approx(3)
+
+
+def test_memory_keeps_large_batches_out():
+    tables = lab(step_s=lambda n, b: 1e-3, silent_s=lambda n, b: 1e-3, b_crit=MANY)
+    assert role(tables)["per_worker_batch"] == 256
+    small = lab(step_s=lambda n, b: 1e-3, silent_s=lambda n, b: 1e-3, b_crit=MANY,
+                limits={"memory_bytes": 1_100_000})  # fmt: skip
+    assert role(small)["per_worker_batch"] == 64
+
+
+def test_where_no_cell_fits_the_memory_the_advice_says_by_how_much():
+    take = role(lab(limits={"memory_bytes": 500_000}))
+    assert (take["obeys"], take["misses"]) == (False, "memory")
+    assert take["excess_ratio"] == pytest.approx(take["peak_bytes"] / 500_000)
+
+
+def test_a_price_gives_the_cost():
+    take = role(lab(limits={"price_per_worker_hour": 36.0}))
+    assert take["price"] == pytest.approx(take["worker_s"] / 100)
+
+
+def test_of_cells_not_told_apart_the_cheaper_is_recommended():
+    def cell(workers: int, seconds: float) -> dict[str, Any]:
+        """A best cell whose interval is a tenth either way."""
+        return {
+            "workers": workers, "global_batch": 64 * workers, "obeys": True, "excess_ratio": 0,
+            "time_to_goal_s": seconds, "worker_s": seconds * workers,
+            **{f"{name}{end}": factor * size for name, size in
+               (("step_s", seconds / 100), ("steps_to_goal", 100)) for end, factor in
+               (("", 1), ("_low", 0.95), ("_high", 1.05))},
+        }  # fmt: skip
+
+    assert recommended([cell(1, 10.4), cell(2, 10.0)], "time")["workers"] == 1
+    assert recommended([cell(1, 20.0), cell(2, 10.0)], "time")["workers"] == 2
+    assert recommended([cell(1, 20.0), cell(2, 10.1)], "cost")["workers"] == 2
+
+
+def test_the_advice_is_trained_and_scored():
+    trained = derived_of(lab())["goal_trainings"].set_index("workers")
+    assert trained["within"].tolist() == ["yes"] * 3
+    assert trained["ratio"].tolist() == pytest.approx([1, 1, 1], rel=0.01)
+    slow = derived_of(lab(measured_ratio=3.0))["goal_trainings"].set_index("workers")
+    assert slow["within"].tolist() == ["no"] * 3
+    assert slow["against"].tolist() == ["above"] * 3
+
+
+def test_a_training_of_which_half_misses_the_goal_has_no_time():
+    tables = lab()
+    trials = tables["trials"]
+    lost = (trials["role"] == "goal") & (trials["trial"] < 3)
+    tables["trials"] = trials.assign(wall_s=trials["wall_s"].mask(lost))
+    found = derived_of(tables)["goal_trainings"]
+    assert found["measured_s"].isna().all()
+    assert found["reached"].tolist() == [2, 2, 2]
+
+
+def test_a_run_is_advised_to_train_the_best_cell_of_its_workers(planned_goal):
+    spec = advised(planned_goal, derived_of(lab()))
+    best = role(lab(), "most_workers")
+    assert spec.per_worker_batch == best["per_worker_batch"]
+    assert (spec.training.lr, spec.training.momentum) == (0.1, 0.9)
+    assert spec.training.nesterov
+    assert spec.withheld is None
+
+
+def test_without_a_time_to_the_goal_there_is_nothing_to_train(planned_goal):
+    tables = lab()
+    trials = tables["trials"]
+    nothing = trials[trials["role"] != "repeat"]
+    spec = advised(planned_goal, derived_of(tables | {"trials": nothing}))
+    assert "no batch of 4 workers has a time to the goal" in (spec.withheld or "")
+
+
+@pytest.fixture
+def planned_goal():
+    """The planned training of four workers."""
+    from dpscale.studies import load_config, planned_runs
+
+    asked = {
+        "steps_to_goal": {"models": [{"name": "mlp", "goal_error_frac": 0.05}]},
+        "choose": {"optimizer": "nesterov"},
+    }
+    config = load_config({"name": "t"} | dict.fromkeys(LEFT_OUT) | asked)
+    return planned_runs(config)["choose-goal-n4"]
+
+
+def test_larger_numbers_of_workers_are_predicted_where_the_model_was_scored():
+    messages = [
+        {"run": "link-n2", "operation": "allreduce", "bytes": size, "repeat": repeat,
+         "seconds": 1e-4 + size / 1e9}
+        for size in (10_000, 100_000, 1_000_000) for repeat in range(5)
+    ]  # fmt: skip
+    options = {"step_s": lambda n, b: 0.01 + 1e-4 * n, "silent_s": lambda n, b: 0.01}
+    tables = lab(**options)
+    link = table("runs", [run_row("link-n2", kind="link", study="link", workers=2)])
+    tables["runs"] = pd.concat([tables["runs"], link]).reset_index(drop=True)
+    tables["messages"] = table("messages", messages)
+    derived = derived_of(tables)
+    scored = derived["step_prediction"].set_index("status")
+    assert (scored.loc["scored", "error_frac"].abs() < 0.05).all()
+    cells = derived["time_to_goal"]
+    ahead = cells[cells["predicted"]]
+    assert set(ahead["workers"]) == {8}
+    assert not ahead["on_front"].any()
+    assert (ahead["step_s_low"] < ahead["step_s"]).all()
+    assert role(tables)["workers"] <= 4

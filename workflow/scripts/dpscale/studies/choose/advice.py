@@ -1,0 +1,30 @@
+"""E2: what a training to the goal trains: the best cell of its number of workers."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from dpscale.derive.columns import known
+from dpscale.plan.spec import Spec
+
+
+def advised(spec: Spec, derived: Mapping[str, pd.DataFrame]) -> Spec:
+    """Return the spec with batch, rate and momentum of the best measured cell of its N.
+
+    Withheld where no cell of that N has a time to the goal.
+    """
+    cells = derived["time_to_goal"]
+    best = cells["best_of_workers"].fillna(False) & (cells["workers"] == spec.workers)
+    if not best.any():
+        notes = ", ".join(sorted(set(cells.loc[cells["workers"] == spec.workers, "note"].dropna())))
+        why = f"no batch of {spec.workers} workers has a time to the goal"
+        why += f" ({notes})" if notes else ""
+        return spec.model_copy(update={"per_worker_batch": 1, "withheld": why})
+    row = cells[best].iloc[0]
+    momentum = float(row["momentum"])
+    training = spec.training.model_copy(update={
+        "lr": float(row["lr"]), "momentum": momentum,
+        "nesterov": spec.training.nesterov and momentum > 0,
+    })  # fmt: skip
+    batch = known(row["per_worker_batch"])
+    return spec.model_copy(update={"per_worker_batch": batch, "training": training})

@@ -1,0 +1,158 @@
+"""E2: how many workers and which batch size, and whether the advice holds."""
+
+from typing import Any
+
+from dpscale.derive.ring import LARGEST_ERROR
+from dpscale.reporting import intervals
+from dpscale.reporting.answer import Value
+from dpscale.reporting.inputs import Inputs, Row, lacking
+from dpscale.reporting.question import Facts, Question
+from dpscale.reporting.references import QIAO, SHALLUE, ZOU
+from dpscale.reporting.words import by
+
+TIMES = ("step_s", "time_to_goal_s", "worker_s")
+ROLES = ("recommended", "fastest", "cheapest", "most_workers")
+LOSSES = ("samples", "batch", "sharing", "communication")
+
+
+def facts(inputs: Inputs) -> Facts:
+    """Return the cells, the advice with what each further worker buys, and how it was checked."""
+    rows, grid = inputs.rows("time_to_goal"), inputs.rows("step_grid")
+    trained = inputs.rows("goal_trainings")
+    missing = lacking(grid, {"workers": "N"}, "choose")
+    missing += lacking(trained, {"workers": "N"}, "choose, trained")
+    searched = [row for row in inputs.rows("steps_to_goal") if _searched(row, rows)]
+    missing += lacking(searched, {"model": "network", "optimizer": "optimiser"}, "steps_to_goal")
+    timed = [row for row in rows if row["time_to_goal_s"] is not None]
+    roles = {row["role"]: row for row in inputs.rows("advice")}
+    if not missing and not set(ROLES) <= roles.keys():
+        missing = ["choose: no cell has a time to the goal"]
+    said: dict[str, Any] = {
+        "grid": grid,
+        "trained": [checked(row) for row in trained],
+        "best": [],
+        "doublings": [],
+    }
+    if not missing:
+        said |= chosen(roles, timed) | {
+            "limits": limited(inputs),
+            "doublings": [doubled(row) for row in inputs.rows("doublings", adjacent=True)],
+            "stop": stopping(inputs.rows("doublings", predicted=False)),
+            "predictions": predicted(inputs),
+            "buffers": any(row["buffer_bytes"] for row in inputs.tidy_rows("runs", study="choose")),
+            "goal_error": searched[0]["goal_error_frac"] if searched else None,
+            "seeds": max((row["seeds"] or 0 for row in trained), default=0),
+        }
+    return Facts(missing, values(timed, trained, roles), said)
+
+
+def _searched(row: Row, cells: list[Row]) -> bool:
+    """Whether a row of the search is of the network that is chosen for."""
+    return bool(cells) and all(row[key] == cells[0][key] for key in ("model", "optimizer"))
+
+
+def chosen(roles: dict[str, Row], timed: list[Row]) -> dict[str, Any]:
+    """Return the recommended cell and the others in roles, and the cells not told from the fastest.
+
+    best: the best cell of each number of workers, predicted ones after the measured.
+    """
+    measured = [row for row in timed if not row["predicted"]]
+    found = [row for row in measured if row["best_of_workers"]]
+    ahead = [
+        min(own, key=lambda row: float(row["time_to_goal_s"]))
+        for _, own in by([row for row in timed if row["predicted"]], "workers")
+    ]
+    alike = [row for row in measured if row["to_fastest"] in ("indistinct", "unknown")]
+    take = roles["recommended"]
+    return {
+        "take": take,
+        "roles": roles,
+        "best": found + ahead,
+        "alike": [row for row in alike if not _same(row, take)],
+        "model": measured[0]["model"],
+        "optimizer": measured[0]["optimizer"],
+        "both": all(_same(roles[role], take) for role in ("fastest", "cheapest")),
+        "front": [row for row in measured if row["on_front"]],
+    }
+
+
+def _same(row: Row, other: Row) -> bool:
+    return all(row[key] == other[key] for key in ("workers", "per_worker_batch"))
+
+
+def limited(inputs: Inputs) -> Row | None:
+    """Return what the choice had to keep to; None where nothing was asked."""
+    given = inputs.tidy_rows("limits")
+    asked = ("deadline_s", "worker_hours", "memory_bytes")
+    return given[0] if given and any(given[0][key] is not None for key in asked) else None
+
+
+def stopping(pairs: list[Row]) -> Row | None:
+    """Return the step to the next workers from the fewest that no larger number is faster than.
+
+    None where that is the largest number of workers that was measured.
+    """
+    for row in (pair for pair in pairs if pair["adjacent"]):
+        larger = [pair for pair in pairs if pair["workers"] == row["workers"]]
+        if all(pair["pays"] != "below" for pair in larger):
+            return row
+    return None
+
+
+def doubled(row: Row) -> Row:
+    """Return what a further number of workers buys, with its losses from the largest on."""
+    losses = [(name, row.value(f"{name}_ratio", "ratio")) for name in LOSSES]
+    known = [(name, loss) for name, loss in losses if loss.value is not None]
+    return row | {"losses": sorted(known, key=lambda one: -(one[1].value or 0))}
+
+
+def predicted(inputs: Inputs) -> Row:
+    """Return what the ring model said of other numbers of workers, and how well it did.
+
+    refused: why not, for the fewest workers of each b.
+    """
+    rows = inputs.rows("step_prediction")
+    scored = [row for row in rows if row["error_frac"] is not None]
+    worst = max(scored, key=lambda row: abs(row["error_frac"]), default=None)
+    refused = by([row for row in rows if row["status"] == "refused"], "per_worker_batch")
+    reasons = [min(own, key=lambda row: row["workers"])["note"] for _, own in refused]
+    return Row(
+        asked=bool(rows),
+        made=[row for row in rows if row["status"] == "predicted"],
+        worst=worst,
+        limit=Value(value=LARGEST_ERROR, unit="fraction", runs=[]),
+        refused=list(dict.fromkeys(filter(None, reasons))),
+    )
+
+
+def checked(row: Row) -> Row:
+    """Return a training with what its time says of the prediction, in one word."""
+    found = row["against"]
+    if row["measured_s"] is None:
+        found = "missed" if row["status"] == "complete" else "unavailable"
+    return row | {"found": found}
+
+
+def values(timed: list[Row], trained: list[Row], roles: dict[str, Row]) -> dict[str, Value]:
+    """Return the values of the answer, by role, cell and number of workers."""
+    found: dict[str, Value] = {}
+    for role, row in roles.items():
+        found |= {f"{key}_{role}": row.value(key, "count") for key in ("workers", "global_batch")}
+        found |= {f"{key}_{role}": getattr(row, key) for key in ("time_to_goal_s", "worker_s")}
+    for row in timed:
+        place = f"n{row['workers']}_b{row['per_worker_batch']}"
+        found |= {f"{key}_{place}": getattr(row, key) for key in TIMES}
+    for row in trained:
+        found[f"measured_s_n{row['workers']}"] = row.measured_s
+        found[f"measured_to_predicted_n{row['workers']}"] = row.value("ratio", "ratio")
+    return found or {"time_to_goal_s": intervals.nothing("s")}
+
+
+QUESTIONS = [
+    Question(
+        "E2",
+        facts,
+        formula=[r"T(N, B) = S(B) \cdot t(N, B/N)", r"C(N, B) = N \cdot T(N, B)"],
+        references=[SHALLUE, QIAO, ZOU],
+    )
+]

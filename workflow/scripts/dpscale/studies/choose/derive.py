@@ -1,0 +1,564 @@
+"""E2: time and worker-seconds to the goal for every number of workers and batch."""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise
+from typing import Any
+
+import pandas as pd
+
+from dpscale.derive.cells import (
+    Cell,
+    combined_status,
+    first_known,
+    in_study,
+    launch_columns,
+    over_launches,
+)
+from dpscale.derive.columns import (
+    Columns,
+    as_table,
+    flags,
+    floats,
+    integers,
+    intervals,
+    known,
+    texts,
+)
+from dpscale.derive.formulas import goal_seconds
+from dpscale.derive.ring import StepModel, beyond_the_fit, fitted_ring, refusal, share_of
+from dpscale.derive.same_machine import require_same_machine
+from dpscale.derive.statistics import (
+    UNKNOWN,
+    Estimate,
+    estimate_of,
+    exactly,
+    interval_columns,
+    inverse,
+    median,
+    product,
+    verdict,
+)
+from dpscale.derive.tables import Table
+
+CELL = ["workers", "nodes", "per_worker_batch"]
+GRID_COLUMNS: Columns = (
+    integers("workers nodes per_worker_batch global_batch")
+    | intervals("step_s silent_step_s")
+    | floats("backward_s")
+    | integers("peak_bytes repeats launches")
+    | floats("launch_spread_frac")
+    | flags("oversubscribed")
+    | texts("status runs")
+)
+PREDICTION_COLUMNS: Columns = (
+    integers("workers nodes per_worker_batch fit_workers")
+    | floats("predicted_step_s predicted_step_s_low predicted_step_s_high compute_step_s")
+    | floats("measured_step_s error_frac")
+    | texts("status note runs")
+)
+GOAL_COLUMNS: Columns = (
+    integers("workers nodes per_worker_batch global_batch")
+    | flags("predicted")
+    | intervals("step_s steps_to_goal time_to_goal_s worker_s")
+    | floats("silent_step_s lr momentum")
+    | integers("peak_bytes repeats")
+    | flags("oversubscribed on_front best_of_workers")
+    | intervals("to_fastest_ratio")
+    | texts("to_fastest model optimizer status note runs")
+)
+DOUBLING_COLUMNS: Columns = (
+    integers("workers per_worker_batch global_batch")
+    | integers("next_workers next_per_worker_batch next_global_batch")
+    | flags("predicted adjacent")
+    | intervals("time_ratio worker_s_ratio samples_ratio")
+    | floats("batch_ratio sharing_ratio communication_ratio")
+    | texts("pays blame runs")
+)
+ADVICE_COLUMNS: Columns = (
+    texts("role")
+    | integers("workers nodes per_worker_batch global_batch")
+    | intervals("time_to_goal_s worker_s")
+    | floats("price lr momentum")
+    | integers("peak_bytes repeats")
+    | flags("obeys")
+    | texts("chosen_as misses")
+    | floats("excess_ratio")
+    | texts("aim runs")
+)
+TRAINED_COLUMNS: Columns = (
+    integers("workers nodes per_worker_batch global_batch")
+    | floats("lr momentum")
+    | intervals("predicted_s measured_s ratio")
+    | floats("steps_to_goal step_s")
+    | texts("within against")
+    | integers("seeds reached")
+    | flags("oversubscribed")
+    | texts("status runs")
+)
+
+
+def grid_runs(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs that time the grid; raises MixedMachinesError for different machines."""
+    planned = in_study(runs, "choose")
+    planned = planned[planned["kind"] == "grid"]
+    require_same_machine(planned)
+    return planned
+
+
+def step_grid(grid: pd.DataFrame, grid_memory: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the seconds of a step for each N and b, with loading, and the memory that it needs.
+
+    A repeat takes the longest of its workers; step_s is the median over launches, silent_step_s
+    that of DDP which sends nothing (of one worker: the step), of which the backward pass takes
+    backward_s; peak_bytes: the largest of all workers and launches. Runs of an N without a record
+    are a row with their status.
+    """
+    rows: list[dict[str, Any]] = []
+    for (workers, nodes), planned in grid_runs(runs).groupby(["workers", "nodes"], dropna=False):
+        status = combined_status(planned["status"])
+        names = planned.loc[planned["status"] == status, "run"]
+        whole = {"workers": workers, "nodes": known(nodes), "status": status,
+                 "runs": " ".join(names),
+                 "oversubscribed": first_known(planned["oversubscribed"])}  # fmt: skip
+        own = grid[grid["run"].isin(names)]
+        if own.empty:
+            rows.append(whole)
+        peaks = grid_memory[grid_memory["run"].isin(names)].groupby("per_worker_batch")
+        needed = peaks["peak_bytes"].max()
+        for batch, of_batch in own.groupby("per_worker_batch"):
+            rows.append(
+                whole
+                | {"per_worker_batch": batch, "global_batch": batch * workers}
+                | {"peak_bytes": known(needed.get(batch))}
+                | _times(of_batch)
+            )
+    return as_table(rows, GRID_COLUMNS)
+
+
+def _times(repeats: pd.DataFrame) -> dict[str, Any]:
+    """The seconds of a step of a cell, from what each worker took in each repeat."""
+    by_repeat = repeats.groupby(["timed_arm", "run", "repeat"])
+    slowest = by_repeat[["step_s", "backward_s"]].max()
+    arms = slowest.index.get_level_values("timed_arm")
+    ddp = over_launches(slowest.xs("ddp")["step_s"])
+    silent = slowest.xs("noop_hook") if "noop_hook" in arms else slowest.xs("ddp")
+    found = median(ddp)
+    return {
+        **interval_columns("step_s", found),
+        **interval_columns("silent_step_s", median(over_launches(silent["step_s"]))),
+        "backward_s": silent["backward_s"].median(),
+        "repeats": found.repeats, **launch_columns(ddp),
+    }  # fmt: skip
+
+
+def _models(
+    step_grid: pd.DataFrame, grid_buckets: pd.DataFrame, runs: pd.DataFrame
+) -> dict[int, StepModel]:
+    """The ring model of each b, of the fewest workers of several that were measured."""
+    found: dict[int, StepModel] = {}
+    solo = step_grid[step_grid["workers"] == 1].set_index("per_worker_batch")["step_s"]
+    several = step_grid[(step_grid["workers"] > 1) & step_grid["silent_step_s"].notna()]
+    for row in several.sort_values("workers").itertuples():
+        batch, names = int(row.per_worker_batch), tuple(str(row.runs).split())
+        buckets = grid_buckets[grid_buckets["run"] == names[0]]
+        buckets = buckets[buckets["per_worker_batch"] == batch].sort_values("index")
+        if batch in found or buckets.empty or batch not in solo:
+            continue
+        samples = first_known(runs.loc[runs["run"].isin(names), "train_samples"])
+        sizes = tuple(int(size) for size in buckets["bytes"])
+        cell = Cell(
+            int(row.workers), known(row.nodes), batch, "complete", names, samples, sum(sizes),
+            known(row.oversubscribed),
+        )  # fmt: skip
+        found[batch] = StepModel(
+            cell, row.silent_step_s, min(row.backward_s, row.silent_step_s), solo[batch],
+            max(0.0, row.step_s - row.silent_step_s), share_of(runs, cell), sizes,
+            tuple(buckets["ready_frac"].astype(float)),
+        )  # fmt: skip
+    return found
+
+
+def step_prediction(
+    step_grid: pd.DataFrame, grid_buckets: pd.DataFrame, link: pd.DataFrame, limits: pd.DataFrame,
+    runs: pd.DataFrame,
+) -> pd.DataFrame:  # fmt: skip
+    """Return the steps that the ring model predicts: of larger N that were measured, and others.
+
+    The fewest workers of several give computation, exposure and buckets of each b, the link run
+    of the same N latency and rate. Measured N are `scored` (error_frac = predicted / measured - 1);
+    others are `predicted`, within the largest error of their b either way, or `refused` with the
+    reason, as in the answer to Q3.2.
+    """
+    rows: list[dict[str, Any]] = []
+    asked = first_known(limits["predicted_workers"]) or ""
+    for batch, fit in sorted(_models(step_grid, grid_buckets, runs).items()):
+        ring, own = fitted_ring(link, fit.cell.workers), step_grid["per_worker_batch"] == batch
+        whole = fit.cell.columns() | {"fit_workers": fit.cell.workers}
+        scores = []
+        for row in step_grid[own & (step_grid["workers"] > fit.cell.workers)].itertuples():
+            seen = {"workers": row.workers, "nodes": row.nodes, "measured_step_s": row.step_s}
+            if ring is None:
+                rows.append(whole | seen | {"status": "refused", "note": refusal(
+                    pd.Series(dtype=float), fit, ring)})  # fmt: skip
+                continue
+            cell = fit.cell._replace(workers=int(row.workers), runs=tuple(row.runs.split()))
+            step = fit.step(ring, cell.workers, nodes=known(row.nodes), share=share_of(runs, cell))
+            scores.append(step.seconds / row.step_s - 1)
+            rows.append(whole | seen | {
+                "status": "scored", "predicted_step_s": step.seconds, "error_frac": scores[-1],
+                "compute_step_s": step.compute_s,
+            })  # fmt: skip
+        refused = refusal(pd.Series(scores, dtype=float), fit, ring)
+        for workers in map(int, asked.split()):
+            rows.append(whole | _other(fit, ring, workers, refused, scores))
+    return as_table(rows, PREDICTION_COLUMNS)
+
+
+def _other(
+    fit: StepModel, ring: Any, workers: int, refused: str | None, scores: Sequence[float]
+) -> dict[str, Any]:
+    """What is predicted for a number of workers that was not measured, each with a device."""
+    nodes = None if fit.cell.nodes == 1 else fit.cell.nodes
+    row = {"workers": workers, "nodes": nodes}
+    if why := refused or beyond_the_fit(fit, ring, workers):
+        return row | {"status": "refused", "note": why}
+    step = fit.step(ring, workers, nodes=nodes, share=1.0)
+    error = max(map(abs, scores))
+    return row | {
+        "status": "predicted", "compute_step_s": step.compute_s,
+        "predicted_step_s": step.seconds, "predicted_step_s_low": step.seconds * (1 - error),
+        "predicted_step_s_high": step.seconds * (1 + error),
+    }  # fmt: skip
+
+
+def time_to_goal(
+    step_grid: pd.DataFrame, step_prediction: pd.DataFrame, steps_to_goal: pd.DataFrame,
+    limits: pd.DataFrame, runs: pd.DataFrame,
+) -> pd.DataFrame:  # fmt: skip
+    """Return time_to_goal_s = steps to the goal with N*b times step_s, and worker_s = N times that.
+
+    Their intervals hold those of both (`statistics.product`). A row for each measured N and b, and
+    for the predicted ones that are not refused. to_fastest_ratio: over the least of the measured
+    cells; of equal batches the steps cancel. on_front: no measured cell that
+    fits the memory of `limits` has less of both. best_of_workers: the least time of its N among
+    the measured cells that fit. Raises MixedMachinesError where steps and search are of different
+    machines.
+    """
+    planned = grid_runs(runs)
+    searched = runs[runs["kind"] == "search"]
+    require_same_machine(pd.concat([planned, searched]))
+    optimizer = first_known(planned["arm"])
+    # A user's own network has its name from the runs that have a record.
+    named = steps_to_goal["model"].isin(planned["model"])
+    found = steps_to_goal[named & (steps_to_goal["optimizer"] == optimizer)]
+    model = first_known(found["model"])
+    found = found.dropna(subset="global_batch")
+    steps = {int(row["global_batch"]): row for row in found.to_dict("records")}
+    whole = {"model": model, "optimizer": optimizer}
+    rows = [whole | row | _to_goal(row, steps) for row in _measured(step_grid)]
+    rows += [whole | row | _to_goal(row, steps) for row in _predicted(step_prediction)]
+    _judge(rows, first_known(limits["memory_bytes"]))
+    return as_table(rows, GOAL_COLUMNS)
+
+
+def _measured(step_grid: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    for row in step_grid.to_dict("records"):
+        yield row | {"predicted": False}
+
+
+def _predicted(step_prediction: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    rows = step_prediction[step_prediction["status"] == "predicted"]
+    for row in rows.to_dict("records"):
+        steps = interval_columns("step_s", estimate_of(row, "predicted_step_s"))
+        yield {key: row[key] for key in (*CELL, "runs")} | steps | {
+            "predicted": True, "status": "complete", "silent_step_s": row["compute_step_s"],
+            "global_batch": row["workers"] * row["per_worker_batch"],
+        }  # fmt: skip
+
+
+def _to_goal(row: dict[str, Any], steps: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    """What a cell needs to the goal, by the steps of its global batch; else the reason."""
+    batch = known(row.get("global_batch"))
+    of_batch = steps.get(int(batch)) if batch is not None else None
+    if batch is None or row["status"] != "complete":
+        return {}
+    if of_batch is None:
+        return {"note": "no steps to the goal were searched for this global batch"}
+    needed = estimate_of(of_batch, "steps_to_goal")
+    if needed.value is None:
+        return {"note": "the goal is not reached with this global batch"}
+    time = product(needed, estimate_of(row, "step_s"))
+    time = time._replace(value=goal_seconds(needed.value, row["step_s"]))
+    cost = product(time, exactly(row["workers"]))
+    return {
+        **interval_columns("steps_to_goal", needed),
+        **interval_columns("time_to_goal_s", time), **interval_columns("worker_s", cost),
+        "lr": of_batch["lr"], "momentum": of_batch["momentum"],
+        "repeats": of_batch["repeats"], "runs": f"{row['runs']} {of_batch['runs']}",
+    }  # fmt: skip
+
+
+def time_ratio(row: dict[str, Any], other: dict[str, Any]) -> Estimate:
+    """Return how many times the time to the goal of another cell a cell takes."""
+    if row is other:
+        return exactly(1)
+    parts = [estimate_of(row, "step_s"), inverse(estimate_of(other, "step_s"))]
+    if row["global_batch"] != other["global_batch"]:
+        parts += [estimate_of(row, "steps_to_goal"), inverse(estimate_of(other, "steps_to_goal"))]
+    return product(*parts)
+
+
+def cost_ratio(row: dict[str, Any], other: dict[str, Any]) -> Estimate:
+    """Return how many times the worker-seconds to the goal of another cell a cell takes."""
+    return product(time_ratio(row, other), exactly(row["workers"] / other["workers"]))
+
+
+def fits(row: dict[str, Any], memory_bytes: float | None) -> bool:
+    """Return whether a cell keeps within the memory of a worker, as far as that is known."""
+    peak = known(row.get("peak_bytes"))
+    return memory_bytes is None or peak is None or peak <= memory_bytes
+
+
+def _judge(rows: list[dict[str, Any]], memory_bytes: float | None) -> None:
+    """Notes in each row with a time where it stands among the measured ones."""
+    timed = [row for row in rows if known(row.get("time_to_goal_s")) is not None]
+    measured = [row for row in timed if not row["predicted"]]
+    # Where none fits, all of them: the advice then says by how much.
+    candidates = [row for row in measured if fits(row, memory_bytes)] or measured
+    if not candidates:
+        return
+    fastest = min(candidates, key=lambda row: row["time_to_goal_s"])
+    for row in timed:
+        found = time_ratio(row, fastest)
+        row |= interval_columns("to_fastest_ratio", found)
+        row["to_fastest"] = None if row is fastest else verdict(found.low, found.high, 1.0)
+        chosen = any(row is one for one in candidates)
+        row["on_front"] = chosen and not any(_dominates(one, row) for one in candidates)
+        alike = [one for one in candidates if one["workers"] == row["workers"]]
+        best = min(alike, key=lambda one: one["time_to_goal_s"], default=None)
+        row["best_of_workers"] = row is best
+
+
+def _dominates(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    gains = [other[key] - one[key] for key in ("time_to_goal_s", "worker_s")]
+    return min(gains) >= 0 and max(gains) > 0
+
+
+def advice(time_to_goal: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells that a decision is between, a row a role: of the best of each measured N.
+
+    recommended: of those that keep to the limits with the upper ends of their intervals the one
+    with the least time, or cost, as `aim` has it; of those that are not told apart from it the one
+    with the least of the other. Where none keeps to the limits it is the nearest, by its largest
+    excess_ratio over a limit, which `misses` names. fastest, cheapest; one_worker; most_workers.
+    price: of worker_s at the configured price.
+    """
+    given = {key: known(value) for key, value in limits.iloc[0].items()} if len(limits) else {}
+    aim, price = given.get("aim") or "time", given.get("price_per_worker_hour")
+    chosen = time_to_goal["best_of_workers"].fillna(False).astype(bool)
+    cells = time_to_goal[chosen & ~time_to_goal["predicted"]].to_dict("records")
+    rows = [cell | _over_limits(cell, given) | {"aim": aim} for cell in cells]
+    if not rows:
+        return as_table([], ADVICE_COLUMNS)
+    roles = {
+        "recommended": recommended(rows, aim),
+        "fastest": min(rows, key=lambda row: row["time_to_goal_s"]),
+        "cheapest": min(rows, key=lambda row: row["worker_s"]),
+        "one_worker": min(rows, key=lambda row: row["workers"]),
+        "most_workers": max(rows, key=lambda row: row["workers"]),
+    }
+    rows = [
+        row | {"role": role, "price": price and price * row["worker_s"] / HOUR_S}
+        for role, row in roles.items()
+    ]
+    return as_table(rows, ADVICE_COLUMNS)
+
+
+HOUR_S = 3600
+AIMS = {"time": ("time_to_goal_s", "worker_s"), "cost": ("worker_s", "time_to_goal_s")}
+
+
+def recommended(rows: list[dict[str, Any]], aim: str) -> dict[str, Any]:
+    """Return the cell to take of some with `obeys` and `excess_ratio`; see `advice`.
+
+    chosen_as: the `best` by the aim, or `alike`: not told from it; `nearest` where none obeys.
+    """
+    obedient = [row for row in rows if row["obeys"]]
+    if not obedient:
+        return min(rows, key=lambda row: row["excess_ratio"]) | {"chosen_as": "nearest"}
+    first, second = AIMS[aim]
+    best = min(obedient, key=lambda row: row[first])
+    alike = [row for row in obedient if not _told_from(row, best, aim)]
+    taken = min(alike, key=lambda row: row[second])
+    return taken | {"chosen_as": "best" if taken is best else "alike"}
+
+
+def _told_from(row: dict[str, Any], best: dict[str, Any], aim: str) -> bool:
+    ratio = (cost_ratio if aim == "cost" else time_ratio)(row, best)
+    return row is not best and verdict(ratio.low, ratio.high, 1.0) != "indistinct"
+
+
+def _over_limits(cell: dict[str, Any], limits: dict[str, Any]) -> dict[str, Any]:
+    """Whether a cell keeps to each limit, and by how much it misses the one it misses most."""
+    hours = limits.get("worker_hours")
+    bounds = {
+        "deadline": ("time_to_goal_s", limits.get("deadline_s")),
+        "worker_hours": ("worker_s", None if hours is None else HOUR_S * hours),
+        "memory": ("peak_bytes", limits.get("memory_bytes")),
+    }
+    over = {
+        name: float(_upper(cell, column) / bound)
+        for name, (column, bound) in bounds.items()
+        if bound is not None and _upper(cell, column) is not None
+    }
+    worst = max(over, key=lambda name: over[name], default=None)
+    beyond = worst is not None and over[worst] > 1
+    return {
+        "obeys": not beyond, "misses": worst if beyond else None,
+        "excess_ratio": over[worst] if worst is not None else 0.0,
+    }  # fmt: skip
+
+
+def _upper(cell: dict[str, Any], column: str) -> Any:
+    """The upper end of what a cell takes, or the value where it has no interval."""
+    high = known(cell.get(f"{column}_high"))
+    return known(cell.get(column)) if high is None else high
+
+
+def doublings(time_to_goal: pd.DataFrame, step_grid: pd.DataFrame) -> pd.DataFrame:
+    """Return what larger numbers of workers buy, from best cell to best cell.
+
+    A row for each two measured N, `adjacent` if none lies between, and from N to N where one is
+    predicted.
+
+    time_ratio times the growth of N is the product of four losses: samples_ratio (more samples to
+    the goal, with a larger batch), batch_ratio (fewer samples a worker in a step), sharing_ratio
+    (workers beside each other that send nothing) and communication_ratio; blame: the largest one
+    above 1. pays: whether the time falls (`below`). Of predicted N the best predicted cell.
+    """
+    solo = step_grid[step_grid["workers"] == 1].set_index("per_worker_batch")["step_s"].to_dict()
+    timed = time_to_goal.dropna(subset="time_to_goal_s")
+    chosen = timed["best_of_workers"].fillna(False).astype(bool) | timed["predicted"]
+    best = [
+        own.loc[own["time_to_goal_s"].idxmin()].to_dict()
+        for _, own in timed[chosen].groupby("workers")
+    ]
+    pairs = [(one, other) for one, other in combinations(best, 2) if not other["predicted"]]
+    pairs += [(one, other) for one, other in pairwise(best) if other["predicted"]]
+    adjacent = [(one["workers"], other["workers"]) for one, other in pairwise(best)]
+    rows = [_doubling(one, other, solo) for one, other in pairs]
+    for row in rows:
+        row["adjacent"] = (row["workers"], row["next_workers"]) in adjacent
+    return as_table(rows, DOUBLING_COLUMNS)
+
+
+def _doubling(one: dict[str, Any], other: dict[str, Any], solo: dict[Any, float]) -> dict[str, Any]:
+    """The row of two best cells, of one number of workers and of the next."""
+    time = time_ratio(other, one)
+    samples = exactly(1)
+    if other["global_batch"] != one["global_batch"]:
+        grown = other["global_batch"] / one["global_batch"]
+        samples = product(
+            estimate_of(other, "steps_to_goal"), inverse(estimate_of(one, "steps_to_goal")),
+            exactly(grown),
+        )  # fmt: skip
+    losses = {"samples": samples.value} | step_losses(one, other, solo)
+    worst = max((name for name, loss in losses.items() if loss), key=lambda name: losses[name] or 0,
+                default=None)  # fmt: skip
+    return {
+        **{name: one[name] for name in ("workers", "per_worker_batch", "global_batch")},
+        **{f"next_{name}": other[name] for name in ("workers", "per_worker_batch", "global_batch")},
+        "predicted": one["predicted"] or other["predicted"],
+        **interval_columns("time_ratio", time),
+        **interval_columns("worker_s_ratio", cost_ratio(other, one)),
+        **interval_columns("samples_ratio", samples),
+        **{f"{name}_ratio": losses[name] for name in ("batch", "sharing", "communication")},
+        "pays": verdict(time.low, time.high, 1.0),
+        "blame": worst if worst and (losses[worst] or 0) > 1 else None,
+        "runs": f"{one['runs']} {other['runs']}",
+    }  # fmt: skip
+
+
+def step_losses(
+    one: dict[str, Any], other: dict[str, Any], solo: dict[Any, float]
+) -> dict[str, float | None]:
+    """Return what a sample of a worker costs more in another cell, in three factors.
+
+    solo: seconds of a step of one worker by b. Their product is t'/b' over t/b.
+    """
+    alone = [known(solo.get(row["per_worker_batch"])) for row in (one, other)]
+    if None in alone:
+        return dict.fromkeys(("batch", "sharing", "communication"))
+    before, after = (
+        {
+            "batch": base / row["per_worker_batch"],
+            "sharing": row["silent_step_s"] / base,
+            "communication": row["step_s"] / row["silent_step_s"],
+        }
+        for row, base in zip((one, other), alone, strict=True)
+    )
+    return {name: after[name] / before[name] for name in before}
+
+
+def goal_trainings(
+    time_to_goal: pd.DataFrame, trials: pd.DataFrame, runs: pd.DataFrame
+) -> pd.DataFrame:
+    """Return for each N the time to the goal of its best cell, predicted and measured.
+
+    measured_s: the median over seeds, unknown unless more than half of them reached the goal;
+    ratio: over predicted_s, with both intervals. within: whether measured_s lies inside the
+    predicted interval (yes, no); against: whether the ratio is told apart from 1.
+    """
+    planned = in_study(runs, "choose")
+    planned = planned[planned["kind"] == "goal"]
+    require_same_machine(planned)
+    cells = {tuple(known(row[key]) for key in ("workers", "per_worker_batch")): row
+             for row in time_to_goal[~time_to_goal["predicted"]].to_dict("records")}  # fmt: skip
+    rows = []
+    for run in planned.sort_values("workers").to_dict("records"):
+        row = {key: run[key] for key in (*CELL, "global_batch", "status", "oversubscribed")}
+        row["runs"] = run["run"]
+        own = trials[(trials["run"] == run["run"]) & (trials["role"] == "goal")]
+        cell = cells.get((known(run["workers"]), known(run["per_worker_batch"])))
+        if run["status"] == "complete" and cell is not None and not own.empty:
+            row |= _trained(own, cell)
+        rows.append(row)
+    return as_table(rows, TRAINED_COLUMNS)
+
+
+def _trained(trials: pd.DataFrame, cell: dict[str, Any]) -> dict[str, Any]:
+    reached = trials.dropna(subset="wall_s")
+    enough = 2 * len(reached) > len(trials)
+    seconds = median(reached["wall_s"]) if enough else UNKNOWN
+    predicted = estimate_of(cell, "time_to_goal_s")
+    ratio = product(seconds, inverse(predicted)) if enough else UNKNOWN
+    within = None
+    if seconds.value is not None and predicted.low is not None and predicted.high is not None:
+        within = "yes" if predicted.low <= seconds.value <= predicted.high else "no"
+    return {
+        "lr": trials["lr"].iloc[0], "momentum": trials["momentum"].iloc[0],
+        **interval_columns("predicted_s", predicted), **interval_columns("measured_s", seconds),
+        **interval_columns("ratio", ratio),
+        "steps_to_goal": reached["steps_to_goal"].astype(float).median(),
+        "step_s": (reached["wall_s"] / reached["steps_to_goal"].astype(float)).median(),
+        "within": within, "against": verdict(ratio.low, ratio.high, 1.0),
+        "seeds": len(trials), "reached": len(reached),
+    }  # fmt: skip
+
+
+TABLES = {
+    "step_grid": Table(step_grid, ["grid", "grid_memory", "runs"], GRID_COLUMNS),
+    "step_prediction": Table(
+        step_prediction,
+        ["step_grid", "grid_buckets", "link", "limits", "runs"],
+        PREDICTION_COLUMNS,
+    ),
+    "time_to_goal": Table(
+        time_to_goal,
+        ["step_grid", "step_prediction", "steps_to_goal", "limits", "runs"],
+        GOAL_COLUMNS,
+    ),
+    "advice": Table(advice, ["time_to_goal", "limits"], ADVICE_COLUMNS),
+    "doublings": Table(doublings, ["time_to_goal", "step_grid"], DOUBLING_COLUMNS),
+    "goal_trainings": Table(goal_trainings, ["time_to_goal", "trials", "runs"], TRAINED_COLUMNS),
+}

@@ -1,0 +1,76 @@
+"""E2: seconds of a step over a grid of N and b, and trainings of what that advises."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from dpscale.config.root import Config
+from dpscale.config.sections import TrainingConfig
+from dpscale.plan.spec import Spec, build_spec, launches, network_of
+from dpscale.studies.choose import GOAL, GRID
+from dpscale.studies.choose.config import SEARCH, ChooseConfig, GoalProtocol, GridProtocol
+
+# Whose measurements decide what a training of the choice trains.
+ADVISERS = ("search", GRID.name)
+# The grid's steps take as long with any; the search says which the trainings have.
+ANY_MOMENTUM = 0.5
+
+
+def runs(config: Config, asked: ChooseConfig) -> Iterator[Spec]:
+    """For each N the launches that time the grid, and the training of its best cell to the goal."""
+    search, found = config.section(SEARCH), asked.searched(config)
+    assert found is not None  # the configuration was checked
+    data = {"validation_frac": search.validation_frac, "augment": False}
+    data |= {} if config.own else {"loader": "resident", "loader_workers": 0}
+    shared: dict[str, Any] = {
+        "study": "choose",
+        "arm": asked.optimizer,
+        "model": network_of(config, found.name),
+        "data": config.data.model_copy(update=data),
+        # As the search trains, but for the rate and the momentum that it finds.
+        "training": TrainingConfig(
+            optimizer="sgd",
+            momentum=0.0 if asked.optimizer == "sgd" else ANY_MOMENTUM,
+            nesterov=asked.optimizer == "nesterov",
+            weight_decay=search.weight_decay,
+            precision=config.training.precision,
+        ),
+    }
+    protocol = GridProtocol(
+        per_worker_batches=tuple(sorted(asked.per_worker_batches)),
+        repeats=asked.repeats,
+        repeat_s=asked.repeat_s,
+    )
+    goal = GoalProtocol(
+        goal_error_frac=found.goal_error_frac,
+        evaluation_samples=search.budget.evaluation_samples,
+        max_steps=search.budget.max_steps,
+        max_epochs=search.budget.max_epochs,
+        configured={"limits": [{"memory_bytes": asked.limits.memory}]},
+    )
+    for workers in sorted(asked.workers):
+        timed = build_spec(
+            config, GRID, run=f"choose-n{workers}", workers=workers, protocol=protocol,
+            per_worker_batch=max(asked.per_worker_batches), **shared,
+        )  # fmt: skip
+        yield from launches(config, timed)
+        yield build_spec(
+            config, GOAL, run=f"choose-goal-n{workers}", workers=workers, protocol=goal,
+            per_worker_batch=None, advised_by=ADVISERS, seeds=asked.seeds, **shared,
+        )  # fmt: skip
+
+
+def limits(asked: ChooseConfig) -> list[dict[str, Any]]:
+    """What the choice has to keep to, and what it makes least."""
+    given = asked.limits.model_dump()
+    by_cost = asked.limits.deadline_s is not None and asked.limits.worker_hours is None
+    predicted = sorted(set(asked.predicted_workers) - set(asked.workers))
+    row = {
+        "memory_bytes": given.pop("memory"),
+        "aim": asked.aim or ("cost" if by_cost else "time"),
+        "predicted_workers": " ".join(map(str, predicted)),
+    }
+    return [given | row]
+
+
+PLANS = {"choose": runs}
+CONFIGURED = {"limits": ("choose", limits)}
