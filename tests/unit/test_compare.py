@@ -1,0 +1,288 @@
+"""What two results are compared by: sources, cells, ratios and what they say; worked by hand."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from builders import empty_lab, run_row, table
+from compare_builders import results, timed
+from dpscale.compare.differences import cells_of, of_machines, of_settings
+from dpscale.compare.judge import Judged, compare, titled, with_verdicts
+from dpscale.compare.observations import Sample, Source, quantity_of, samples, sources
+from dpscale.compare.ratios import ratio_of, spread_of, together
+from dpscale.compare.results import Results, flat, read_results
+from dpscale.studies import schemas
+
+TIME = Source("epoch_times", "epoch_s", ("arm",))
+
+
+def sample(*values: float, quantity="time", repeats=(), run="r", images=None) -> Sample:
+    return Sample(TIME, quantity, run, (), np.array(values), np.array(repeats), images)
+
+
+def judged(a: list[float], b: list[float], quantity="time", images=None) -> Judged:
+    sides = [[sample(*values, quantity=quantity, images=images)] for values in (a, b)]
+    ratio = ratio_of(*sides, (spread_of(sides[:1]), spread_of(sides[1:])))
+    assert ratio
+    return Judged(TIME, quantity, "cell", (), ratio)
+
+
+def read(folder: Path) -> Results:
+    return read_results(folder, schemas())
+
+
+@pytest.mark.parametrize(
+    ("column", "quantity"),
+    [
+        ("epoch_s", "time"),
+        ("seconds", "time"),
+        ("samples_per_s", "rate"),
+        ("bytes_per_s", "rate"),
+        ("peak_memory_bytes", "memory"),
+        ("peak_bytes", "memory"),
+        ("test_accuracy_frac", "accuracy"),
+        ("wall_s", None),
+        ("sent_bytes", None),
+        ("payload_bytes", None),
+        ("utilisation_frac", None),
+        ("speedup_ratio", None),
+        ("steps_to_goal", None),
+    ],
+)
+def test_a_columns_name_tells_what_it_measures(column, quantity):
+    assert quantity_of(column) == quantity
+
+
+def test_a_table_of_a_study_that_nobody_knows_is_compared_by_its_columns():
+    known = {**schemas(), "passes": {"run": "str", "way": "str", "repeat": "Int64",
+                                     "forward_s": "float64"}}  # fmt: skip
+    rows = [("n1", "eager", 0, 1.0), ("n1", "eager", 1, 3.0), ("n1", "graph", 0, 0.5)]
+    tables = empty_lab() | {
+        "runs": table("runs", [run_row("n1")]),
+        "passes": pd.DataFrame(rows, columns=list(known["passes"])),
+    }
+    found = [one for one in samples(tables, known) if one.source.table == "passes"]
+    assert [(one.key, one.quantity, one.values.tolist()) for one in found] == [
+        ((("way", "eager"),), "time", [2.0]),
+        ((("way", "graph"),), "time", [0.5]),
+    ]
+
+
+def test_messages_are_compared_as_the_bandwidth_of_the_ring():
+    # Four workers send 2*3/4 of 8 bytes, in 2 s; raw TCP sends them as they are.
+    tables = empty_lab() | {
+        "runs": table("runs", [run_row("link", kind="link", workers=4)]),
+        "messages": table("messages", [
+            {"run": "link", "operation": name, "bytes": 8, "repeat": 0, "seconds": 2.0}
+            for name in ("allreduce", "tcp")
+        ]),
+    }  # fmt: skip
+    found = {dict(one.key)["operation"]: one for one in samples(tables, schemas())
+             if one.source.table == "messages"}  # fmt: skip
+    assert {name: one.values.tolist() for name, one in found.items()} == {
+        "allreduce": [6.0], "tcp": [4.0]
+    }  # fmt: skip
+
+
+def test_an_accuracy_is_that_of_each_seeds_last_epoch():
+    ends = ((0, 2, 0.9), (0, 1, 0.5), (1, 1, 0.4), (1, 2, 0.8))
+    epochs = [{"run": "n1", "seed": seed, "epoch": epoch, "test_accuracy_frac": value}
+              for seed, epoch, value in ends]  # fmt: skip
+    tables = empty_lab() | {
+        "runs": table("runs", [run_row("n1", kind="training")]), "epochs": table("epochs", epochs)
+    }  # fmt: skip
+    found = [one for one in samples(tables, schemas()) if one.quantity == "accuracy"]
+    assert [one.values.tolist() for one in found] == [[0.9, 0.8]]
+
+
+def test_a_trial_that_did_not_come_to_its_end_has_no_accuracy():
+    rows = [{"run": "n1", "trial": trial, "seed": trial, "role": "result", "status": status}
+            for trial, status in ((0, "complete"), (1, "diverged"))]  # fmt: skip
+    ends = [{"run": "n1", "trial": trial, "step": step, "test_accuracy_frac": value}
+            for trial, step, value in ((0, 1, 0.5), (0, 2, 0.7), (1, 2, 0.1))]  # fmt: skip
+    tables = empty_lab() | {"runs": table("runs", [run_row("n1")]), "trials": table("trials", rows),
+                            "evaluations": table("evaluations", ends)}  # fmt: skip
+    (found,) = [one for one in samples(tables, schemas()) if one.source.table == "trials"]
+    assert found.values.tolist() == [0.7]
+
+
+def test_no_measurement_is_judged_from_two_tables():
+    tables = empty_lab()
+    found = [(one.table, one.column) for one, _ in sources(tables, schemas())]
+    assert len(found) == len(set(found))
+    assert not {"steps", "spans", "replicas"} & {name for name, _ in found}
+
+
+def test_a_ratio_is_of_geometric_means_with_the_launches_as_repeats():
+    # Means 2 and 4; logarithms scatter by 2*log(2)^2 on a side, a part is log(2)^2 of 1 freedom,
+    # and of two equal parts the freedom is 2: t is 4.3027.
+    ratio = judged([1.0, 4.0], [2.0, 8.0]).ratio
+    assert (ratio.a, ratio.b, ratio.value) == pytest.approx((2.0, 4.0, 2.0))
+    assert ratio.contrast
+    low, high = ratio.contrast.interval(0.95)
+    half = 4.30265 * math.log(2) * math.sqrt(2)
+    assert (low, high) == pytest.approx((math.log(2) - half, math.log(2) + half), rel=1e-4)
+
+
+def test_one_launch_scatters_as_the_other_cells_of_its_results_do():
+    others = [sample(1.0, math.e), sample(1.0, math.e)]
+    spread = spread_of([[one] for one in others])
+    ratio = ratio_of([sample(2.0)], [sample(3.0)], (spread, spread))
+    assert ratio
+    assert ratio.basis == "others"
+    assert ratio.contrast
+    assert ratio.contrast.error == pytest.approx(1.0)  # each part is 0.5
+
+
+def test_where_no_cell_has_launches_the_repeats_of_one_are_taken():
+    sides = [[sample(2.0, repeats=(1.0, 4.0))], [sample(2.0, repeats=(1.0, 4.0))]]
+    ratio = ratio_of(*sides, (spread_of(sides[:1]), spread_of(sides[1:])))
+    assert ratio
+    assert ratio.basis == "repeats"
+
+
+def test_a_single_value_has_a_ratio_and_no_interval():
+    found = judged([2.0], [3.0])
+    assert (found.ratio.value, found.ratio.contrast) == (pytest.approx(1.5), None)
+    assert with_verdicts([found])[0].verdict == "unknown"
+
+
+def test_an_accuracy_holds_the_sampling_of_the_test_images():
+    # Seeds that agree: 1 - 0.5 over 0.5 * 100, twice.
+    ratio = judged([0.5, 0.5], [0.5, 0.5], "accuracy", images=100).ratio
+    assert ratio.contrast
+    assert ratio.contrast.error == pytest.approx(math.sqrt(0.02))
+
+
+def test_an_accuracy_of_zero_has_no_ratio():
+    side = [sample(0.0, 0.0, quantity="accuracy")]
+    assert ratio_of(side, side, (spread_of([side]), spread_of([side]))) is None
+
+
+def test_cells_together_tell_what_lies_between_their_ratios():
+    # Logarithms 0, 1 and 2: mean 1, error 1/sqrt(3).
+    ratios = [judged([1.0, 1.0], [value, value]).ratio for value in np.exp([0.0, 1.0, 2.0])]
+    found = together(ratios)
+    assert found
+    assert found.contrast
+    assert (found.value, found.contrast.error) == pytest.approx((math.e, 1 / math.sqrt(3)))
+    assert together(ratios[:2]) is None
+
+
+def test_a_cell_is_named_with_what_of_it_is_meant():
+    key = (("arm", "A1"), ("learners", 4), ("stacked", True), ("kept", False), ("lr", None))
+    assert titled("local-a1", key, "epoch_s") == "local-a1, A1, learners 4, stacked, epoch_s"
+
+
+QUICK, SLOW = [1.0, 1.001, 0.999], [1.2, 1.201, 1.199]
+
+
+@pytest.mark.parametrize(
+    ("quantity", "a", "b", "verdict"),
+    [
+        ("time", QUICK, SLOW, "worse"),
+        ("time", SLOW, QUICK, "better"),
+        ("memory", QUICK, SLOW, "worse"),
+        ("rate", QUICK, SLOW, "better"),
+        ("rate", SLOW, QUICK, "worse"),
+        ("accuracy", [0.9, 0.901, 0.899], [0.7, 0.701, 0.699], "worse"),
+        ("time", QUICK, QUICK, "indistinct"),
+    ],
+)
+def test_the_quantity_says_which_way_is_worse(quantity, a, b, verdict):
+    assert with_verdicts([judged(a, b, quantity)])[0].verdict == verdict
+
+
+def test_what_its_interval_alone_would_tell_is_open_in_a_large_family():
+    found = judged([1.0, 1.02, 0.98], [1.06, 1.08, 1.04])
+    same = judged(QUICK, QUICK)
+    assert with_verdicts([found])[0].verdict == "worse"
+    assert with_verdicts([found, *[same] * 99])[0].verdict == "alone"
+
+
+@pytest.mark.parametrize(
+    ("quantity", "bound", "beyond"),
+    [("time", 0.1, True), ("time", 0.3, False), ("rate", 0.1, False), ("memory", 0.1, False),
+     ("time", None, False)],
+)  # fmt: skip
+def test_beyond_the_bound_is_what_is_slower_by_more(quantity, bound, beyond):
+    assert with_verdicts([judged(QUICK, SLOW, quantity)], bound)[0].beyond == beyond
+
+
+def test_a_rate_is_beyond_the_bound_where_it_is_smaller():
+    assert with_verdicts([judged(SLOW, QUICK, "rate")], 0.1)[0].beyond
+
+
+def test_sections_of_a_spec_are_flat_and_lists_whole():
+    spec = {"run": "r", "training": {"lr": 0.1, "schedule": {"decay_epochs": [1, 2]}}}
+    assert dict(flat(spec)) == {
+        "run": "r", "training.lr": 0.1, "training.schedule.decay_epochs": "[1, 2]"
+    }  # fmt: skip
+
+
+def test_launches_seeds_and_the_machine_are_no_part_of_a_cell(tmp_path):
+    here = {"seeds": [0], "hardware": {"device": "cpu", "threads_per_worker": 1}}
+    there = {"seeds": [1, 2], "hardware": {"device": "cuda", "threads_per_worker": 1}}
+    a = read(results(tmp_path / "a", timed(launches=3), spec=here))
+    b = read(results(tmp_path / "b", timed(launches=2), spec=there))
+    one, other = cells_of(a, b)
+    assert one.keys() == other.keys()
+    assert [len(runs) for runs in one.values()] == [3] * 6
+    assert [(d.field, d.a, d.b) for d in of_settings(a, b)] == [
+        ("hardware.device", "cpu", "cuda"), ("seeds", "[0]", "[1, 2]")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "changed", [{"data": {"dataset": "mnist"}}, {"hardware": {"threads_per_worker": 2}}]
+)
+def test_another_setting_is_another_cell_and_is_named(tmp_path, changed):
+    spec = {"data": {"dataset": "digits"}, "hardware": {"threads_per_worker": 1}}
+    a = read(results(tmp_path / "a", timed(), spec=spec))
+    b = read(results(tmp_path / "b", timed(), spec=spec | changed))
+    found = compare(a, b, schemas())
+    assert (found.cells, len(found.only_a), len(found.only_b)) == ([], 18, 18)
+    assert [one.runs for one in found.settings] == [30]
+
+
+def test_a_field_that_a_later_version_added_parts_no_cells(tmp_path):
+    a = read(results(tmp_path / "a", timed(), spec={"version": 1}))
+    b = read(results(tmp_path / "b", timed(), spec={"version": 1, "micro_batches": 4}))
+    assert len(compare(a, b, schemas()).cells) == 18
+
+
+def test_a_run_that_is_not_run_yet_needs_no_spec(tmp_path):
+    a = read(results(tmp_path / "a", timed(), spec={"version": 1}))
+    later = {"runs": [run_row("scaling-n8-b32", workers=8, status="not run yet")]}
+    folder = results(tmp_path / "b", timed(), later, spec={"version": 1})
+    (folder / "runs/scaling-n8-b32/spec.json").unlink()
+    assert len(compare(a, read(folder), schemas()).cells) == 18
+
+
+def test_machine_and_versions_are_named_where_they_differ(tmp_path):
+    a = read(results(tmp_path / "a", timed()))
+    b = read(results(tmp_path / "b", timed(device="H200", versions="Python 3.11, torch 2.15")))
+    assert [(one.field, one.a, one.b) for one in of_machines(a, b)] == [
+        ("device", "cpu", "H200"), ("torch", "2.14", "2.15")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("launches", [3, 5])
+def test_of_pairs_of_one_machine_at_most_one_in_twenty_has_a_false_find(launches):
+    rng = np.random.default_rng(1)
+    noise = np.linspace(0.01, 0.1, 12)  # of two arms of six cells
+    pairs, false = 300, 0
+    for _ in range(pairs):
+        a, b = (
+            [[sample(*np.exp(width * rng.standard_normal(launches)))] for width in noise]
+            for _ in "ab"
+        )
+        spreads = spread_of(a), spread_of(b)
+        ratios = [ratio_of(*sides, spreads) for sides in zip(a, b, strict=True)]
+        ratios += [together(ratios[:6]), together(ratios[6:])]
+        found = with_verdicts(Judged(TIME, "time", "", (), ratio) for ratio in ratios)
+        false += any(one.verdict in ("worse", "better") for one in found)
+    assert false / pairs <= 0.05 + 0.025  # two standard errors of 5% in 300 pairs

@@ -1,0 +1,221 @@
+"""compare.py by whole calls on made results: what it finds, and how it ends."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders import full_lab, run_row
+from compare_builders import results, timed, trained
+from script_calls import call
+
+SPEC = {"data": {"dataset": "digits"}}
+
+
+@pytest.fixture
+def ended(tmp_path, capsys):
+    """Compare two folders under tmp_path; return the status, and what was said and written."""
+
+    def compared(a: Path, b: Path, *options: object) -> tuple[int, str, str]:
+        page = tmp_path / "compare.html"
+        end = call("compare", a, b, "--output", page, *options)
+        said = capsys.readouterr().out
+        return end.returncode, said or end.stderr, page.read_text() if page.exists() else ""
+
+    return compared
+
+
+def test_the_same_results_twice_differ_in_nothing(tmp_path, ended):
+    a = results(tmp_path / "a", timed(), trained([0.9, 0.92, 0.91]), spec=SPEC)
+    status, said, page = ended(a, a, "--fail-if-slower", "0")
+    assert status == 0
+    assert "0 worse, 0 better" in said
+    # 12 times of cells, of a training one, 7 peaks of memory, an accuracy; 3 arms over their cells.
+    assert "None of 24 ratios is told apart from 1." in page
+    assert "Machine, versions and commit are the same." in said
+
+
+@pytest.mark.parametrize("seed", [1, None], ids=["measured anew", "a copy"])
+def test_an_arm_slowed_by_a_tenth_is_found_and_nothing_else(tmp_path, ended, seed):
+    a = results(tmp_path / "a", timed(seed=0), spec=SPEC)
+    slowed = timed(seed=seed or 0, slower={"with_loading": 1.1})
+    b = results(tmp_path / "b", slowed, spec=SPEC)
+    status, said, page = ended(a, b, "--fail-if-slower", "0.02")
+    found = [line for line in said.splitlines() if line.startswith("  slower")]
+    assert status == 1
+    assert len(found) == 7  # each of the six cells, and all of them together
+    assert all("with_loading" in line for line in found)
+    assert "  faster" not in said
+    assert page.count("slower, beyond the bound") == 7
+
+
+def test_a_small_change_everywhere_is_found_over_the_cells(tmp_path, ended):
+    a = results(tmp_path / "a", timed(seed=0, noise=0.05), spec=SPEC)
+    slowed = timed(seed=0, noise=0.05, slower={"with_loading": 1.03})
+    status, said, _ = ended(a, results(tmp_path / "b", slowed, spec=SPEC))
+    assert status == 0
+    assert "1 worse, 0 better" in said
+    assert "with_loading, all cells" in said
+
+
+def test_without_a_bound_nothing_fails(tmp_path, ended):
+    a = results(tmp_path / "a", timed(), spec=SPEC)
+    b = results(tmp_path / "b", timed(slower={"with_loading": 2.0}), spec=SPEC)
+    assert ended(a, b)[0] == 0
+
+
+def test_a_bound_that_holds_is_no_failure(tmp_path, ended):
+    a = results(tmp_path / "a", timed(), spec=SPEC)
+    b = results(tmp_path / "b", timed(slower={"with_loading": 1.1}), spec=SPEC)
+    status, said, _ = ended(a, b, "--fail-if-slower", "0.2")
+    assert status == 0
+    assert "Nothing is slower by more than 20%" in said
+
+
+def test_what_is_faster_is_no_failure(tmp_path, ended):
+    a = results(tmp_path / "a", timed(slower={"with_loading": 1.3}), spec=SPEC)
+    b = results(tmp_path / "b", timed(), spec=SPEC)
+    status, said, _ = ended(a, b, "--fail-if-slower", "0.05")
+    assert status == 0
+    assert "  faster" in said
+
+
+def test_a_whole_lab_without_specs_or_launches_is_compared_too(tmp_path, ended):
+    tables = full_lab()
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for folder in folders:
+        (folder / "tables").mkdir(parents=True)
+        for name, frame in tables.items():
+            frame.to_parquet(folder / "tables" / f"{name}.parquet")
+    steps = tables["steps"].copy()
+    solo = steps["arm"] == "solo"
+    steps["step_s"] = steps["step_s"].mask(solo, steps["step_s"] * 1.5)
+    steps.to_parquet(folders[1] / "tables/steps.parquet")
+    status, said, _ = ended(*folders, "--fail-if-slower", "0.05")
+    found = [line for line in said.splitlines() if line.startswith("  slower")]
+    assert status == 1
+    assert found
+    assert all("solo" in line for line in found)
+
+
+def test_an_accuracy_that_fell_is_named_and_is_not_slower(tmp_path, ended):
+    a = results(tmp_path / "a", trained([0.95, 0.951, 0.949]), spec=SPEC)
+    b = results(tmp_path / "b", trained([0.80, 0.801, 0.799]), spec=SPEC)
+    status, said, page = ended(a, b, "--fail-if-slower", "0.05")
+    assert status == 0
+    assert "  less accurate" in said
+    assert "less accurate" in page
+
+
+def test_memory_that_grew_is_named_and_is_not_slower(tmp_path, ended):
+    a = results(tmp_path / "a", timed(), spec=SPEC)
+    b = results(tmp_path / "b", timed(peak_memory_bytes=330_000_000), spec=SPEC)
+    status, said, _ = ended(a, b, "--fail-if-slower", "0.05")
+    assert status == 0
+    assert "  more " in said
+    assert "Peak memory" in said
+
+
+def test_nulls_on_one_side_are_of_the_other_alone(tmp_path, ended):
+    a = results(tmp_path / "a", timed(), spec=SPEC)
+    b = results(tmp_path / "b", timed(peak_memory_bytes=None), spec=SPEC)
+    _, said, page = ended(a, b)
+    assert "In both: 12 cells" in said
+    assert f"Only in {a}: 6 (scaling-n1-b32, peak_memory_bytes" in said
+    assert "6 only in" in page
+
+
+def test_a_cell_that_ran_out_of_memory_on_one_side_is_an_outcome(tmp_path, ended):
+    def cell(**given: Any) -> dict[str, list]:
+        return {"runs": [run_row("scaling-n8-b32", workers=8, **given)]}
+
+    a = results(tmp_path / "a", timed(), cell(), spec=SPEC)
+    b = results(tmp_path / "b", timed(), cell(status="out_of_memory"), spec=SPEC)
+    status, said, page = ended(a, b, "--fail-if-slower", "0.5")
+    assert status == 0
+    assert "scaling-n8-b32: complete -> out of memory" in said
+    assert "<td>out of memory</td>" in page
+
+
+def test_another_machine_is_named(tmp_path, ended):
+    a = results(tmp_path / "a", timed(), spec=SPEC)
+    other = {"device": "H200", "fingerprint": "H200|torch 2.15", "versions": "torch 2.15"}
+    b = results(tmp_path / "b", timed(**other), spec=SPEC)
+    _, said, page = ended(a, b)
+    assert "device: cpu -> H200" in said
+    assert "<td>torch</td><td>2.14</td><td>2.15</td>" in page
+
+
+def test_one_results_folder_of_two_machines_is_refused(tmp_path, ended):
+    a = results(tmp_path / "a", timed(), spec=SPEC)
+    mixed = {"runs": [run_row("other", workers=8, fingerprint="another")]}
+    status, said, _ = ended(a, results(tmp_path / "b", timed(), mixed, spec=SPEC))
+    assert status == 2
+    assert "different machines are not combined" in said
+
+
+def test_nothing_in_common_is_said_and_fails_where_a_bound_was_asked(tmp_path, ended):
+    a = results(tmp_path / "a", timed(), spec=SPEC)
+    b = results(tmp_path / "b", timed(), spec={"data": {"dataset": "mnist"}})
+    status, said, page = ended(a, b)
+    assert status == 0
+    assert "No cell is in both." in said
+    assert "data.dataset: digits -> mnist (30 runs)" in said
+    assert "No cell is in both." in page
+    status, said, _ = ended(a, b, "--fail-if-slower", "0.05")
+    assert status == 2
+    assert "Nothing is slower" not in said
+
+
+@pytest.mark.parametrize(
+    ("lacking", "words"),
+    [
+        (".", "no results: it lacks tables/runs.parquet"),
+        ("tables/runs.parquet", "no results: it lacks tables/runs.parquet"),
+        ("tables/steps.parquet", "tables/steps.parquet: no such table"),
+    ],
+)
+def test_a_folder_that_cannot_be_read_is_one_line_and_2(tmp_path, lacking, words):
+    a = results(tmp_path / "a", timed(launches=1))
+    b = results(tmp_path / "b", timed(launches=1))
+    place = b / lacking
+    place.rename(tmp_path / "away")
+    end = call("compare", a, b)
+    assert end.returncode == 2
+    assert end.stderr.startswith("compare.py: ")
+    assert words in end.stderr
+    assert end.stderr.count("\n") == 1
+
+
+def test_a_damaged_table_is_named(tmp_path):
+    a = results(tmp_path / "a", timed(launches=1))
+    (a / "tables/steps.parquet").write_bytes(b"no parquet")
+    end = call("compare", a, a)
+    assert end.returncode == 2
+    assert "tables/steps.parquet: no valid table" in end.stderr
+
+
+@pytest.mark.parametrize("bound", ["-0.1", "nan", "5%"])
+def test_a_bound_that_is_no_share_is_refused(tmp_path, bound):
+    end = call("compare", tmp_path, tmp_path, f"--fail-if-slower={bound}")
+    assert end.returncode == 2
+    assert "--fail-if-slower" in end.stderr
+
+
+def test_a_terminal_shows_the_worst_and_how_many_more(tmp_path, ended, monkeypatch):
+    monkeypatch.setattr("dpscale.compare.page.MOST_LINES", 3)
+    a = results(tmp_path / "a", timed(), spec=SPEC)
+    b = results(tmp_path / "b", timed(slower={"with_loading": 1.5}), spec=SPEC)
+    _, said, page = ended(a, b)
+    assert said.count("\n  slower") == 3
+    assert "  and 4 more" in said
+    assert page.count('<td class="verdict">slower</td>') == 7
+
+
+def test_the_page_asks_nothing_of_any_server_and_escapes_names(tmp_path, ended):
+    a = results(tmp_path / "a&b", timed(), spec=SPEC)
+    _, _, page = ended(a, results(tmp_path / "c", timed(seed=1), spec=SPEC))
+    assert "a&amp;b" in page
+    assert "a&b" not in page
+    assert "http" not in page
+    assert "prefers-color-scheme: dark" in page

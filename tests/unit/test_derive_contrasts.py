@@ -1,0 +1,94 @@
+"""Differences with their errors, and which of many are told apart; expected values by hand."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpscale.derive.contrasts import Contrast, Part, Scatter, contrast, holm, scatter_of, steadied
+
+# What launches scatter by, cell by cell: alike, widely differing, and a few far noisier ones.
+CELLS = 40
+SPREADS = {
+    "alike": np.full(CELLS, 0.1),
+    "differing": np.exp(np.linspace(math.log(0.01), math.log(0.3), CELLS)),
+    "a few noisy": np.r_[np.full(CELLS - 4, 0.02), np.full(4, 0.2)],
+}
+
+
+def test_errors_add_in_squares_and_freedom_is_welchs():
+    # 9 + 16 = 25; 625 / (81/2 + 256/4) = 625/104.5.
+    found = contrast(1.0, [Part(9.0, 2), Part(16.0, 4)])
+    assert (found.difference, found.error) == (1.0, 5.0)
+    assert found.freedom == pytest.approx(5.9809, abs=1e-4)
+
+
+def test_interval_is_students_t():
+    # t of 4 degrees of freedom: 2.7764.
+    assert Contrast(1.0, 0.5, 4).interval(0.95) == pytest.approx((-0.3882, 2.3882), abs=1e-4)
+
+
+def test_the_p_value_at_an_end_of_the_interval_is_what_the_interval_leaves_out():
+    assert Contrast(1.0, 0.5, 4).p_value(2.3882) == pytest.approx(0.05, abs=1e-5)
+
+
+@pytest.mark.parametrize(("difference", "p_value"), [(0.0, 1.0), (0.1, 0.0)])
+def test_what_does_not_scatter_differs_or_does_not(difference, p_value):
+    assert Contrast(difference, 0.0, 4).p_value() == p_value
+
+
+def test_known_parts_alone_are_as_certain_as_a_normal():
+    assert contrast(1.0, [Part(0.25, math.inf)]).interval(0.95) == pytest.approx(
+        (1 - 0.98, 1 + 0.98), abs=1e-4
+    )
+
+
+def test_holm_goes_on_where_the_first_is_told_and_stops_at_the_first_that_is_not():
+    # 0.05/4 = 0.0125, 0.05/3 = 0.0167, 0.05/2 = 0.025: the third stops it, before 0.04 <= 0.05.
+    assert holm([0.04, 0.01, 0.03, 0.015], 0.05) == [False, True, False, True]
+
+
+def test_holm_of_nothing_is_nothing():
+    assert holm([], 0.05) == []
+
+
+def test_scatter_is_about_each_samples_own_mean():
+    samples = [np.array([1.0, 3.0]), np.array([10.0]), np.array([5.0, 5.0, 8.0])]
+    assert scatter_of(samples) == (pytest.approx(2.0 + 6.0), 3)
+
+
+def test_the_scatter_of_others_counts_as_two_degrees_of_freedom():
+    # Own squares 2 of 1, others 30 of 5: (2 + 2*6) / 3 = 14/3, of a mean of two 7/3.
+    part = steadied(np.array([1.0, 3.0]), Scatter(32.0, 6))
+    assert part == (pytest.approx(7 / 3), 3)
+
+
+def test_a_value_alone_scatters_as_the_others_do():
+    assert steadied(np.array([4.0]), Scatter(30.0, 5)) == (pytest.approx(6.0), 2)
+
+
+def test_without_others_a_sample_has_its_own_scatter():
+    assert steadied(np.array([1.0, 3.0]), Scatter(2.0, 1)) == (pytest.approx(1.0), 1)
+
+
+def test_a_value_alone_without_others_says_nothing_of_its_scatter():
+    assert steadied(np.array([4.0]), Scatter(0.0, 0)) is None
+
+
+@pytest.mark.parametrize("launches", [3, 5])
+@pytest.mark.parametrize("spreads", SPREADS.values(), ids=SPREADS)
+def test_of_pairs_that_do_not_differ_at_most_one_in_twenty_has_a_false_find(spreads, launches):
+    rng = np.random.default_rng(0)
+    pairs, false = 300, 0
+    for _ in range(pairs):
+        sides = [spreads[:, None] * rng.standard_normal((CELLS, launches)) for _ in "ab"]
+        every = [scatter_of(side) for side in sides]
+        p_values = [
+            contrast(
+                float(b.mean() - a.mean()),
+                [part for part in map(steadied, (a, b), every) if part],
+            ).p_value()
+            for a, b in zip(*sides, strict=True)
+        ]
+        false += any(holm(p_values, 0.05))
+    assert false / pairs <= 0.05 + 0.025  # two standard errors of 5% in 300 pairs

@@ -1,0 +1,104 @@
+"""A difference of means with what is known of its error, and which of many such are told apart.
+
+Parts of the error come of samples of their own: each launch scatters, and so do test images.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+BORROWED = 2  # with 4, what scatters more than the others is told apart too often
+EXACT = 1e-9  # below this an error, or a difference of logarithms, is one of rounding
+
+
+class Part(NamedTuple):
+    """Variance of a mean, and the degrees of freedom it was estimated with."""
+
+    variance: float
+    freedom: float
+
+
+class Contrast(NamedTuple):
+    """A difference, its standard error, and the degrees of freedom of that."""
+
+    difference: float
+    error: float
+    freedom: float
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """Return Student's t interval of the difference."""
+        half = float(stdtrit(self.freedom, (1 + confidence) / 2)) * self.error
+        return self.difference - half, self.difference + half
+
+    def p_value(self, reference: float = 0.0) -> float:
+        """Return how likely chance alone takes the difference so far from the reference."""
+        away = abs(self.difference - reference)
+        if self.error < EXACT:
+            return float(away < EXACT)
+        return float(2 * stdtr(self.freedom, -away / self.error))
+
+
+def contrast(difference: float, parts: Sequence[Part]) -> Contrast:
+    """Return a difference whose error has independent parts.
+
+    The degrees of freedom are Welch's (Biometrika 34, 1947), after Satterthwaite.
+    """
+    variances = np.array([part.variance for part in parts])
+    weights = variances**2 / np.array([part.freedom for part in parts])
+    total = float(variances.sum())
+    freedom = total**2 / float(weights.sum()) if weights.any() else math.inf
+    return Contrast(difference, math.sqrt(total), freedom)
+
+
+def part_of(values: np.ndarray) -> Part:
+    """Return the part that the scatter of two or more values has in the error of their mean."""
+    return Part(float(values.var(ddof=1)) / len(values), len(values) - 1)
+
+
+class Scatter(NamedTuple):
+    """Squares about their means of samples with one spread, and the degrees of freedom."""
+
+    squares: float
+    freedom: int
+
+
+def scatter_of(samples: Iterable[np.ndarray]) -> Scatter:
+    """Return what samples scatter about their own means; a single value tells nothing."""
+    several = [one for one in samples if len(one) > 1]
+    squares = sum(float(((one - one.mean()) ** 2).sum()) for one in several)
+    return Scatter(squares, sum(len(one) - 1 for one in several))
+
+
+def steadied(values: np.ndarray, every: Scatter) -> Part | None:
+    """Return the part of a few values, whose scatter is steadied by that of all the others like it.
+
+    every: of all samples, these values included. The others count as BORROWED degrees of freedom at
+    the most, as in a moderated t (Smyth, Statistical Applications in Genetics and Molecular Biology
+    3, 2004), of which the weight is fixed and low: samples may well scatter differently. None where
+    neither these nor others tell anything.
+    """
+    own = scatter_of([values])
+    others = Scatter(max(0.0, every.squares - own.squares), every.freedom - own.freedom)
+    borrowed = min(BORROWED, others.freedom)
+    freedom = borrowed + own.freedom
+    if not freedom:
+        return None
+    squares = own.squares + (borrowed * others.squares / others.freedom if borrowed else 0.0)
+    return Part(squares / freedom / len(values), freedom)
+
+
+def holm(p_values: Sequence[float], level: float) -> list[bool]:
+    """Return which of many differences are told from their references, in the order given.
+
+    That one of those without a difference is among them has a chance of `level` at most, whatever
+    they have in common (Holm, Scandinavian Journal of Statistics 6, 1979).
+    """
+    told = [False] * len(p_values)
+    for rank, place in enumerate(np.argsort(p_values, kind="stable")):
+        if p_values[place] > level / (len(p_values) - rank):
+            break
+        told[place] = True
+    return told
