@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from made_lab import AUDIT, FIGURES, HEAD, SVG, Maker, lab_answers, runs_table
 
+from dpscale.config.sections import ReportConfig
 from dpscale.reporting.answer import Answer, dump_answers
 from dpscale.reporting.report import BRIEF, Report, read_report
 from dpscale.studies import question_ids
@@ -36,7 +37,7 @@ def make_report(tmp_path: Path) -> Maker:
             answers=tmp_path / "answers.json",
             tables=tmp_path,
             figures=tmp_path,
-            head=HEAD if head is None else head,
+            head=ReportConfig.model_validate_json(json.dumps(HEAD | (head or {}))),
             audits=[] if audits == [] else tables,
             questions=question_ids(),
         )

@@ -57,6 +57,8 @@ def runs_table() -> pd.DataFrame:
         "lr": 0.1,
         "wall_s": 75.0,
         "fingerprint": "1 x CPU | gloo",
+        "model": "resnet_8x8",
+        "dataset": "digits",
     }
     return pd.DataFrame(
         [

@@ -14,7 +14,7 @@ def rendered(report: Report) -> str:
 
 def test_a_table_is_a_section_with_its_findings_and_its_corrected_tables(make_report: Maker):
     text = rendered(make_report(audits=[AUDIT, {**AUDIT, "title": "Another"}]))
-    part = text[text.index('id="part-4"') : text.index('id="runs"')]
+    part = text[text.index('id="part-audit"') : text.index('id="runs"')]
     assert "Part 4. Audit of hand-collected tables" in part
     assert part.index('id="answer-T1"') < part.index('id="answer-T2"')
     assert "1 of 2 rows hold a number that cannot be right: speedup times workers." in part

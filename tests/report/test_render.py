@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
+import pandas as pd
 import pytest
 from jinja2 import UndefinedError
 from made_lab import (
@@ -219,9 +220,99 @@ def test_the_first_page_leads_with_the_recommendation_and_shows_two_small_figure
     assert first.count("<figure>") == 2
 
 
+FURTHER = {
+    "method": ["Each time is a median."],
+    "paragraphs": ["It follows from S1 and from Q2, not from T1."],
+    "printed": [],
+}
+
+
+WORDS_FURTHER = (
+    "Each time is a median.",
+    "<b>Table A1.</b> More of it.",
+    "<b>Figure A1.</b> Order",
+)
+
+
+def _with_further(medium):
+    table = timing_table().model_copy(update={"further": True, "caption": "More of it."})
+    figure = Figure(name="split_brief", title="Order", caption="More.", further=True)
+    shown = answer("Q1")
+    more = {"tables": [*shown.tables, table], "figures": [*shown.figures, figure]}
+    return lambda make: render_report(
+        make(answers=[answer(a.id).model_copy(update=FURTHER | more) if a.id == "Q1" else
+                      a for a in lab_answers()]),
+        templates=TEMPLATES, medium=medium,
+    )  # fmt: skip
+
+
+def test_what_goes_further_is_folded_into_its_answer_on_the_page(make_report):
+    text = _with_further("html")(make_report)
+    section = text[text.index('id="answer-Q1"') : text.index('id="answer-Q2"')]
+    body, folded = section.split('<details class="further">')
+    assert "<b>Table 1.</b>" in body
+    assert "a median" not in body
+    for words in WORDS_FURTHER:
+        assert words in folded
+    assert 'id="further"' not in text
+
+
+def test_what_goes_further_is_an_appendix_in_print(make_report):
+    text = _with_further("pdf")(make_report)
+    body, appendix = text.split('id="further"')
+    assert '<a href="#further-answer-Q1">' in body[body.index('id="answer-Q1"') :]
+    assert "a median" not in body
+    for words in WORDS_FURTHER:
+        assert words in appendix
+
+
+def test_the_name_of_another_answer_leads_to_it(make_report):
+    linked = 'from <a href="#answer-S1">S1</a> and from <a href="#answer-Q2">Q2</a>, not from T1.'
+    assert linked in _with_further("html")(make_report)
+
+
+@pytest.mark.parametrize(("parts", "kept"), [(["lab"], "Q"), (["studies", "audit"], "ST")])
+def test_only_the_parts_that_are_handed_in_are_in_the_report(make_report, parts, kept):
+    report = make_report(head={"parts": parts})
+    assert {name[0] for name in report.answers} == set(kept)
+    assert [part.name for part in report.parts] == parts
+    text = render_report(report, templates=TEMPLATES, medium="html")
+    assert f"Part {len(parts)}." in text
+    assert f"Part {len(parts) + 1}." not in text
+    assert "<b>Table 1.</b>" in text
+
+
+def test_a_question_that_nothing_was_planned_for_is_a_name_at_the_end(make_report):
+    text = render_report(make_report(), templates=TEMPLATES, medium="html")
+    assert 'id="answer-H1"' not in text
+    assert "plans no runs for them:\nH1, H2, H3, H4, H5, H6." in text
+
+
+@pytest.mark.parametrize(
+    ("trained", "rows"),
+    [
+        (("resnet18_cifar", "cifar10", (512, 32, 128)),
+         [("Lab", "resnet18_cifar on cifar10, b = 32, 128, 512")]),
+        (("mlp", "digits", (32,)), [("Here", "mlp on digits, b = 32"),
+                                    ("Lab asks", "resnet18_cifar on cifar10, b = 32, 128, 512")]),
+    ],
+)  # fmt: skip
+def test_what_the_lab_asks_stands_beside_what_was_run_in_its_place(make_report, trained, rows):
+    model, dataset, sizes = trained
+    first = runs_table().iloc[[0]]
+    runs = pd.concat([first.assign(run=f"r{b}", per_worker_batch=b) for b in sizes])
+    known = make_report(
+        answers=[answer(a.id).model_copy(update={"values": {}, "tables": [], "printed": [],
+                                                 "sentence": "So.", "paragraphs": []})
+                 for a in lab_answers()],
+        runs=runs.assign(model=model, dataset=dataset),
+    )  # fmt: skip
+    assert [row for row in known.machine if row[0] in ("Here", "Lab", "Lab asks")] == rows
+
+
 def test_a_repeated_figure_is_shown_once_and_pointed_to(html):
     assert Page(html).ids.count("figure-accuracy") == 1
-    assert 'See <a href="#figure-accuracy">Figure 5</a>' in html
+    assert 'See <a href="#figure-accuracy">figure 5</a>' in html
 
 
 def test_the_report_is_dated_by_its_newest_run(make_report):

@@ -36,7 +36,7 @@ ALLOWED = {
     "derive": {"records", "units"},
     "audit": {"derive", "records"},
     "figures": {"records", "units"},
-    "reporting": {"records", "units"},
+    "reporting": {"config", "records", "units"},
     "studies": {"config", "plan", "records", "units", "derive", "figures", "reporting", "train"},
     "compare": {"derive", "records", "reporting", "units"},
     "watch": {"studies", "launch", "attempts", "records", "plan", "config", "units", "processes"},

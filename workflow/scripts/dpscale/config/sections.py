@@ -212,9 +212,14 @@ class TrainingConfig(Section):
 
 
 class ReportConfig(Section):
-    """The title block of the report."""
+    """The title block of the report, and what is handed in."""
 
     title: str = Field("Data-parallel training, measured", description="Title of the report.")
     course: str = Field("High-performance machine learning", description="Name of the course.")
     institution: str = Field("", description="School or company; empty: left out.")
     authors: tuple[str, ...] = Field(("Unnamed author",), description="Names of the authors.")
+    parts: tuple[Literal["lab", "assignment", "studies", "engineering", "audit"], ...] | None = (
+        Field(
+            None, description="Parts of the report that are handed in; null: all that is planned."
+        )
+    )

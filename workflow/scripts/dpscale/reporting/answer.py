@@ -59,12 +59,16 @@ class Column(_Frozen):
 
 
 class Table(_Frozen):
-    """A table of the report; `runs[i]` are the runs behind `rows[i]` (or `runs` is empty)."""
+    """A table of the report; `runs[i]` are the runs behind `rows[i]` (or `runs` is empty).
+
+    further: for who wants to know more, folded or in the appendix.
+    """
 
     caption: str
     columns: list[Column]
     rows: list[dict[str, Cell]]
     runs: list[list[str]] = Field(default_factory=list)
+    further: bool = False
 
     @model_validator(mode="after")
     def _rows_match(self) -> "Table":
@@ -86,11 +90,15 @@ class Table(_Frozen):
 
 
 class Figure(_Frozen):
-    """A figure of the report: its name in a study's `FIGURES`, and its words."""
+    """A figure of the report: its name in a study's `FIGURES`, and its words.
+
+    further: for who wants to know more, folded or in the appendix.
+    """
 
     name: str
     title: str
     caption: str
+    further: bool = False
 
 
 class Answer(_Frozen):
@@ -102,12 +110,14 @@ class Answer(_Frozen):
 
     id: str = Field(description="Q1, Q3.1, H2, S4 ...")
     question: str
-    sentence: str = Field(description="the answer in one sentence, chosen by the data")
+    sentence: str = Field(description="the answer: result, reason, limit, chosen by the data")
     short: str = Field("", description="the same in a line, for the first page")
     short_printed: list[Printed] = Field(default_factory=list, description="numbers in it")
-    paragraphs: list[str] = Field(default_factory=list)
+    paragraphs: list[str] = Field(default_factory=list, description="why it is so")
+    method: list[str] = Field(default_factory=list, description="how it was measured")
     printed: list[list[Printed]] = Field(
-        default_factory=list, description="numbers in the sentence, then in each paragraph"
+        default_factory=list,
+        description="numbers in the sentence, then in each paragraph, then in each of the method",
     )
     formula: list[str] = Field(default_factory=list, description="displayed formulas, TeX")
     values: dict[str, Value] = Field(default_factory=dict)

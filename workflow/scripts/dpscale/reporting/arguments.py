@@ -4,22 +4,19 @@ import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+from dpscale.config.sections import ReportConfig
 from dpscale.records.schemas import SCHEMAS
 from dpscale.records.storage import about, read_json, read_table
 from dpscale.reporting.answer import load_answers
-from dpscale.reporting.report import Report, TitleBlock, read_report
+from dpscale.reporting.report import Report, read_report
 
 
-def title_block(given: str) -> dict[str, Any]:
+def report_section(given: str) -> ReportConfig:
     """Return the config's report section from JSON text, or from a file that holds it."""
     with about("--report-config"):
         section = json.loads(given) if given.lstrip().startswith("{") else read_json(Path(given))
-        if not isinstance(section, dict):
-            raise ValueError("the report section is no JSON object")
-        TitleBlock.model_validate(section)
-    return section
+        return ReportConfig.model_validate_json(json.dumps(section))
 
 
 def _check(answers: Path, tables: Path) -> None:
@@ -56,7 +53,7 @@ def read_arguments(description: str | None, questions: Sequence[str]) -> tuple[R
     )
     parser.add_argument("--output", type=Path, required=True, help="file to write")
     given = parser.parse_args()
-    head = title_block(given.report_config)
+    head = report_section(given.report_config)
     _check(given.answers, given.tables)
     if not given.templates.is_dir():
         raise ValueError(f"{given.templates}: no folder of templates; name it with --templates")

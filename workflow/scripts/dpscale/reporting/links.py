@@ -1,12 +1,14 @@
 """Texts of an answer as markup: measurements link to their runs, references to their DOI."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup, escape
 
 from dpscale.reporting.sources import Sources
 from dpscale.reporting.texts import PRINTED
+
+_TAG_OR_ID = re.compile(r"<[^>]*>|\b([QHSE]\d(?:\.\d)?)\b")
 
 
 def runs_text(runs: Sequence[str]) -> str:
@@ -27,6 +29,19 @@ def _link(number: str, runs: Sequence[str], sources: Sources) -> str:
         sources.href(runs), runs_text(runs)
     )
     return f"{head}{number}</a>"
+
+
+def crossing(text: Markup, answers: Mapping[str, str]) -> Markup:
+    """Return a text in which the id of each answer of the report links to it.
+
+    answers: anchors by id.
+    """
+
+    def linked(found: re.Match[str]) -> str:
+        anchor = answers.get(found[1] or "")
+        return f'<a href="#{anchor}">{found[1]}</a>' if anchor else found[0]
+
+    return Markup(_TAG_OR_ID.sub(linked, str(text)))
 
 
 def reference(text: str) -> Markup:

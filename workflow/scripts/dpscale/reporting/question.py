@@ -36,7 +36,7 @@ class Facts:
 @dataclass(frozen=True)
 class Question:
     """A question, whose words are in report/<id>.j2: what it asks, the sentence that answers it,
-    the same in short for the summary, paragraphs, tables and figures.
+    the same in short for the summary, why, how it was measured, tables and figures.
 
     facts: finds what there is to say; formula: TeX; of_accuracy: without right answers to count
     there is nothing to conclude.
@@ -72,14 +72,15 @@ class Question:
         }  # fmt: skip
         if facts.missing:
             return withheld(Answer(sentence="", missing=facts.missing, **found))
-        spoken = [words.squeezed(say.sentence()), *words.paragraphs(say.paragraphs())]
-        short = words.squeezed(say.short())
+        sentence, short = words.squeezed(say.sentence()), words.squeezed(say.short())
+        why, method = words.paragraphs(say.paragraphs()), words.paragraphs(say.method())
         return Answer(
-            sentence=texts.plain(spoken[0]),
+            sentence=texts.plain(sentence),
             short=texts.plain(short),
             short_printed=texts.printed(short),
-            paragraphs=[texts.plain(text) for text in spoken[1:]],
-            printed=[texts.printed(text) for text in spoken],
+            paragraphs=[texts.plain(text) for text in why],
+            method=[texts.plain(text) for text in method],
+            printed=[texts.printed(text) for text in (sentence, *why, *method)],
             references=[*self.references, *facts.references],
             **found,
         )
@@ -119,9 +120,9 @@ def withheld(answer: Answer, study: str = "") -> Answer:
 def _figures_into(figures: list[Figure]) -> Callable[..., str]:
     """What a template calls to show a figure."""
 
-    def figure(name: str, title: str, caption: str) -> str:
+    def figure(name: str, title: str, caption: str, further: bool = False) -> str:
         """Keep a figure, and say nothing in its place."""
-        figures.append(Figure(name=name, title=title, caption=caption))
+        figures.append(Figure(name=name, title=title, caption=caption, further=further))
         return ""
 
     return figure
@@ -135,13 +136,16 @@ def _tables_into(tables: list[Table]) -> Callable[..., str]:
         rows: Sequence[Row],
         columns: Mapping[str, Head],
         plain: Sequence[str] = (),
+        further: bool = False,
     ) -> str:
         """Keep a table of some columns of the rows, and say nothing in its place.
 
-        plain: columns of numbers that nothing measured, so that they link to no run.
+        plain: columns of numbers that nothing measured, so that they link to no run; further: for
+        who wants to know more.
         """
         if rows:
-            tables.append(table_of(caption, rows, columns, plain))
+            made = table_of(caption, rows, columns, plain)
+            tables.append(made.model_copy(update={"further": further}))
         return ""
 
     return table

@@ -7,10 +7,11 @@ from typing import Any, Literal
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from dpscale.reporting.links import reference
 from dpscale.reporting.report import Report
 from dpscale.reporting.sources import Sources
 from dpscale.reporting.tables import NOTHING, Shown
-from dpscale.reporting.view import AnswerView, answer_view
+from dpscale.reporting.view import AnswerView, Numbers, answer_view
 from dpscale.units import format_value, status_text
 
 Medium = Literal["html", "pdf"]
@@ -24,6 +25,14 @@ class RunView:
     run: str
     cells: list[Shown | str]
     message: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a figure is: its number, and the answer that shows it; others point there."""
+
+    number: str
+    answer: str
 
 
 RUN_HEADS = (
@@ -64,7 +73,7 @@ def render_report(report: Report, *, templates: Path, medium: Medium) -> str:
     images, and the print style sheet.
     """
     environment = page_environment(templates, medium)
-    sources = Sources.of_runs(row["run"] for row in report.runs)
+    sources = Sources.of_runs((row["run"] for row in report.runs), report.answers)
     sections = _sections(report, sources, image=medium == "pdf")
     listed = _listed(report.runs, sources)  # what is linked is known once all else is written
     style = "style.css" if medium == "html" else "print.css"
@@ -72,8 +81,8 @@ def render_report(report: Report, *, templates: Path, medium: Medium) -> str:
         report=report,
         sections=sections,
         pictures=report.pictures,
-        figure_numbers=_first_places(sections),
-        first_use=_first_use(sections),
+        places=_places(sections),
+        references=_references(report),
         run_heads=[title for _, title in RUN_HEADS],
         runs=[_run_view(row, sources) for row in listed],
         runs_left_out=len(report.runs) - len(listed),
@@ -95,26 +104,28 @@ def _listed(runs: list[dict[str, Any]], sources: Sources) -> list[dict[str, Any]
 
 def _sections(report: Report, sources: Sources, *, image: bool) -> dict[str, AnswerView]:
     sections = {}
-    first_table = 1
+    numbers = Numbers()
     for name, answer in report.answers.items():
-        sections[name] = answer_view(answer, sources, image=image, first_table=first_table)
-        first_table += len(answer.tables)
+        sections[name] = answer_view(answer, sources, image=image, numbers=numbers)
     return sections
 
 
-def _first_places(sections: dict[str, AnswerView]) -> dict[str, int]:
-    """Number of each figure, in the order in which the report first shows them."""
-    names = dict.fromkeys(one.name for section in sections.values() for one in section.figures)
-    return {name: number for number, name in enumerate(names, start=1)}
-
-
-def _first_use(sections: dict[str, AnswerView]) -> dict[str, str]:
-    """The section that shows a figure; the others point to it."""
-    places: dict[str, str] = {}
-    for section in sections.values():
-        for figure in section.figures:
-            places.setdefault(figure.name, section.id)
+def _places(sections: dict[str, AnswerView]) -> dict[str, Place]:
+    """Where each figure is shown: in the first answer that does, else among what is further."""
+    numbers = Numbers()
+    places: dict[str, Place] = {}
+    for further in (False, True):
+        for section in sections.values():
+            for figure in section.further_figures if further else section.figures:
+                if figure.name not in places:
+                    places[figure.name] = Place(numbers.next(further), section.id)
     return places
+
+
+def _references(report: Report) -> list[Markup]:
+    """What the answers rest on, each once, by author."""
+    named = {text for answer in report.answers.values() for text in answer.references}
+    return [reference(text) for text in sorted(named)]
 
 
 def _run_cell(key: str, row: dict[str, Any], anchor: str) -> Shown | str:

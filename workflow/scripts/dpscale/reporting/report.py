@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict
 
+from dpscale.config.sections import ReportConfig
 from dpscale.reporting.answer import Answer, load_answers
 from dpscale.reporting.audits import audit_section
 from dpscale.reporting.pictures import Picture, read_picture
@@ -17,6 +17,8 @@ from dpscale.units import is_null
 
 # Figures of the first page, with the questions that they are of.
 BRIEF = {"Q2": "speedup_brief", "Q3.1": "split_brief"}
+# What the lab asks for, which a smaller machine substitutes: network, data, b of each worker.
+LAB = ("resnet18_cifar", "cifar10", (32, 128, 512))
 LACKING = ("not run yet", "failed")  # statuses that are no result
 RUN_COLUMNS = (
     "kind",
@@ -40,45 +42,36 @@ class MissingAnswerError(ValueError):
     """A question of the report that has no answer."""
 
 
-class TitleBlock(BaseModel):
-    """The config's report section."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    title: str
-    course: str = ""
-    authors: list[str] = []
-    institution: str = ""
-
-
 @dataclass(frozen=True)
 class Part:
-    """A part of the report: its template prints the answers to its questions, in this order.
+    """A part of the report; report/part_<name>.html.j2 opens it.
 
-    letter: what the ids of its questions begin with.
+    name: in the configuration's report.parts; letter: what the ids of its questions begin with.
     """
 
-    number: int
+    name: str
     title: str
-    template: str
     letter: str
     questions: tuple[str, ...] = ()
 
 
 PARTS = (
-    Part(1, "The data-parallel lab", "part1.html.j2", "Q"),
-    Part(2, "The cluster-training assignment", "part2.html.j2", "H"),
-    Part(3, "Studies of large batches", "part3.html.j2", "S"),
-    Part(5, "An engineer's questions", "part5.html.j2", "E"),
+    Part("lab", "The data-parallel lab", "Q"),
+    Part("assignment", "The cluster-training assignment", "H"),
+    Part("studies", "Studies of large batches", "S"),
+    Part("engineering", "An engineer's questions", "E"),
+    Part("audit", "Audit of hand-collected tables", "T"),
 )
-AUDITS = Part(4, "Audit of hand-collected tables", "audit.html.j2", "A")
 
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that the templates need; `runs` holds RUN_COLUMNS and `run`, None if unknown."""
+    """Everything that the templates need.
 
-    head: TitleBlock
+    left_out: questions that nothing was planned for; runs: RUN_COLUMNS and `run`, None if unknown.
+    """
+
+    head: ReportConfig
     date: str
     finished_at: str
     commit: str | None
@@ -86,6 +79,7 @@ class Report:
     versions: list[tuple[str, str]]
     parts: tuple[Part, ...]
     answers: dict[str, Answer]
+    left_out: list[str]
     first_page: list[str]
     brief: dict[str, str]
     pictures: dict[str, Picture]
@@ -100,7 +94,7 @@ def read_report(
     answers: Path,
     tables: Path,
     figures: Path,
-    head: dict[str, Any],
+    head: ReportConfig,
     audits: Sequence[Path] = (),
     questions: Sequence[str],
 ) -> Report:
@@ -110,16 +104,21 @@ def read_report(
 
     tables: folder with runs.parquet and, where there is one, provenance.json (machine, versions
     and commit of the newest run); audits: files of hand-collected tables.
-    Raises MissingAnswerError for a question without an answer. A part of which the configuration
-    plans nothing is not in the report.
+    Raises MissingAnswerError for a question without an answer. What the configuration plans nothing
+    for is not in the report, nor are the parts that its `report.parts` does not name.
     """
     found = {answer.id: answer for answer in load_answers(json.loads(answers.read_text("utf-8")))}
     if absent := [question for question in questions if question not in found]:
         raise MissingAnswerError(f"{answers} has no answer to {', '.join(absent)}")
-    parts = _planned(questions, found)
-    chosen = {question: found[question] for part in parts for question in part.questions}
     audited = {a.id: a for a in (audit_section(p, n) for n, p in enumerate(audits, start=1))}
-    parts = [*parts, *([replace(AUDITS, questions=tuple(audited))] if audited else [])]
+    every = {question: found[question] for question in questions} | audited
+    wanted = [part for part in PARTS if head.parts is None or part.name in head.parts]
+    within = {one.id: one for part in wanted for one in every.values() if one.id[0] == part.letter}
+    chosen = {name: one for name, one in within.items() if not one.left_out}
+    parts = [
+        replace(part, questions=tuple(name for name in chosen if name[0] == part.letter))
+        for part in wanted
+    ]
     names = [figure.name for answer in chosen.values() for figure in answer.figures]
     brief = {name: BRIEF[name] for name, one in chosen.items() if name in BRIEF and not one.missing}
     runs = pd.read_parquet(tables / "runs.parquet")
@@ -127,15 +126,16 @@ def read_report(
     provenance = _provenance(tables)
     statuses = runs.status.value_counts()
     return Report(
-        head=TitleBlock.model_validate(head),
+        head=head,
         finished_at=finished_at,
         date=_day(finished_at),
         commit=provenance.get("commit"),
-        machine=_machine(runs, provenance),
+        machine=[*_machine(runs, provenance), *_substituted(runs, set(chosen))],
         versions=_versions(provenance),
-        parts=tuple(sorted(parts, key=lambda part: part.number)),
-        answers=chosen | audited,
-        first_page=[name for name, one in chosen.items() if not one.left_out] or [*chosen],
+        parts=tuple(part for part in parts if part.questions),
+        answers=chosen,
+        left_out=[name for name, one in within.items() if one.left_out],
+        first_page=[name for name in chosen if name not in audited],
         brief=brief,
         pictures={
             name: read_picture(figures, name) for name in dict.fromkeys([*names, *brief.values()])
@@ -143,18 +143,8 @@ def read_report(
         runs=_runs(runs),
         statuses={str(name): int(statuses[name]) for name in sorted(statuses.index)},
         lacking={name: int(statuses[name]) for name in LACKING if name in statuses},
-        incomplete=[name for name, one in chosen.items() if one.missing and not one.left_out],
+        incomplete=[name for name, one in chosen.items() if one.missing],
     )
-
-
-def _planned(questions: Sequence[str], found: dict[str, Answer]) -> Sequence[Part]:
-    """The parts of which the configuration plans anything; all of them where it plans nothing."""
-    parts = [
-        replace(part, questions=tuple(one for one in questions if one.startswith(part.letter)))
-        for part in PARTS
-    ]
-    planned = [p for p in parts if not all(found[question].left_out for question in p.questions)]
-    return planned or parts
 
 
 def _provenance(tables: Path) -> dict[str, Any]:
@@ -199,6 +189,22 @@ def _machine(runs: pd.DataFrame, provenance: dict[str, Any]) -> list[tuple[str, 
 def _most_devices(runs: pd.DataFrame) -> int | None:
     seen = runs.get("devices_per_machine", pd.Series(dtype=float)).dropna()
     return int(seen.max()) if len(seen) else None
+
+
+def _substituted(runs: pd.DataFrame, asked: set[str]) -> list[tuple[str, str]]:
+    """What answers of the lab rest on, and what it asks for where that is another."""
+    timed = runs[runs.get("study", pd.Series(dtype=str)) == "scaling"]
+    if timed.empty or "Q2" not in asked:
+        return []
+    columns = ("model", "dataset", "per_worker_batch")
+    model, dataset, batches = (tuple(sorted(timed[one].dropna().unique())) for one in columns)
+    trained = (", ".join(model), ", ".join(dataset), tuple(map(int, batches)))
+    name = "Lab" if trained == LAB else "Here"
+    rows = [(name, trained), ("Lab asks", LAB)][: 1 if trained == LAB else 2]
+    return [
+        (name, f"{model} on {dataset}, b = {', '.join(map(str, sizes))}")
+        for name, (model, dataset, sizes) in rows
+    ]
 
 
 def _versions(provenance: dict[str, Any]) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""From a number back to its runs: anchors of runs and of groups of runs."""
+"""Where links lead: anchors of runs, of groups of runs behind a number, and of answers."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -22,16 +22,17 @@ class Group:
 class Sources:
     """Anchors of all runs, and of each group of runs once a number has asked for it.
 
-    linked: the runs that a number has asked for, alone or in a group.
+    linked: the runs that a number has asked for, alone or in a group; answers: their anchors by id.
     """
 
     anchors: dict[str, str]
+    answers: dict[str, str] = field(default_factory=dict)
     linked: set[str] = field(default_factory=set)
     _groups: dict[tuple[str, ...], Group] = field(default_factory=dict)
 
     @classmethod
-    def of_runs(cls, runs: Iterable[str]) -> "Sources":
-        """Return the sources of the runs named, each with an anchor of its own."""
+    def of_runs(cls, runs: Iterable[str], answers: Iterable[str] = ()) -> "Sources":
+        """Return the sources of the runs and the answers named, each with an anchor of its own."""
         anchors: dict[str, str] = {}
         taken: set[str] = set()
         for run in runs:
@@ -42,7 +43,8 @@ class Sources:
                 anchor = f"{stem}-{count}"
             taken.add(anchor)
             anchors[run] = anchor
-        return cls(anchors)
+        places = {name: "answer-" + re.sub(r"[^A-Za-z0-9]+", "-", name) for name in answers}
+        return cls(anchors, places)
 
     def href(self, runs: Sequence[str]) -> str:
         """Return a link to one run, or to the group of several; empty where there is none."""

@@ -53,7 +53,7 @@ class TableView:
     left_out: why, and the heads of, columns without one result that made the table too wide.
     """
 
-    number: int
+    number: str
     caption: str
     columns: list[Head]
     rows: list[list[Shown | str]]
@@ -151,7 +151,7 @@ def _caption(table: Table) -> str:
     )
 
 
-def table_view(table: Table, sources: Sources, *, number: int, image: bool) -> TableView:
+def table_view(table: Table, sources: Sources, *, number: str, image: bool) -> TableView:
     """Return a table with one scale a column and each measurement linked to its runs.
 
     A table of many columns leaves out those without one result, and one of very many rows all but
