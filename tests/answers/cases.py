@@ -5,6 +5,7 @@ in the question's template and expects a case to fail for it.
 """
 
 import functools
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -136,13 +137,26 @@ def text_of(answer: Answer) -> str:
         " ".join([one.caption, *(str(cell) for row in one.rows for cell in row.values())])
         for one in answer.tables
     ]
-    return plain(" ".join([answer.sentence, *answer.paragraphs, *tables]))
+    return plain(" ".join([answer.sentence, *answer.paragraphs, *answer.method, *tables]))
 
 
 def failures(case: Case, text: str) -> list[str]:
     """What a text lacks of a case, and what it says against it."""
     lacking = [f"does not say: {words}" for words in case.says if words not in text]
     return lacking + [f"says: {words}" for words in case.never if words in text]
+
+
+def too_long(answer: Answer) -> list[str]:
+    """How an answer is longer than people read: the result, then all that is not folded."""
+    opening = plain(answer.sentence)
+    sizes = {
+        "words of the opening": (len(opening.split()), 60),
+        "sentences of the opening": (len(re.findall(r"[.?!](?=\s|$)", opening)), 3),
+        "words": (len(plain(" ".join([opening, *answer.paragraphs])).split()), 400),
+        "tables": (sum(not one.further for one in answer.tables), 2),
+        "figures": (sum(not one.further for one in answer.figures), 2),
+    }
+    return [f"{size} {name}, not {most}" for name, (size, most) in sizes.items() if size > most]
 
 
 def check(question: str, case: Case) -> None:
@@ -152,5 +166,7 @@ def check(question: str, case: Case) -> None:
     assert not failures(case, text), text
     # An empty line where a template says nothing would part a paragraph.
     found = questions()[question]
-    paragraphs = found.worded(case.facts(found)).paragraphs
+    answer = found.worded(case.facts(found))
+    paragraphs = [*answer.paragraphs, *answer.method]
     assert all(one.rstrip().endswith((".", ":", "?")) for one in paragraphs), text
+    assert not too_long(answer), text
