@@ -14,6 +14,7 @@ from dpscale.launch import cpus_per_node, devices_per_node, slurm, warm
 from dpscale.launch.leftovers import remove_stale_lock, take_over
 from dpscale.launch.supervise import WORKFLOW
 from dpscale.processes import identity
+from dpscale.watch import Observer, begin
 
 # Timed runs take all of this token (profiles/default), so that nothing runs beside them.
 WHOLE_MACHINE = 1000
@@ -28,6 +29,7 @@ if IS_MAIN:
 onstart:
     if IS_MAIN:
         take_over(Path.cwd(), Path(RESULTS, "attempts"))
+        begin(Observer(CONFIG, Path(RESULTS), slurm=not workflow.local_exec))
     if IS_MAIN and workflow.local_exec and CONFIG.hardware.device == "cpu":
         warm.offer(SCRIPTS / "warm.py", threads=CONFIG.hardware.threads_per_worker)
 

@@ -7,11 +7,7 @@ RESOLVED = [
     if (spec.per_worker_batch is None or spec.lr_reference_batch)
     and not spec.advised_by
 ]
-TIMED = [
-    run
-    for run, spec in PLAN.items()
-    if studies.kinds()[spec.kind].timed or spec.timed_training
-]
+TIMED = [run for run, spec in PLAN.items() if studies.timed_alone(spec)]
 
 
 rule timed_run:

@@ -101,6 +101,11 @@ def measure_of(spec: Spec) -> str:
     return kinds()[spec.kind].measure
 
 
+def timed_alone(spec: Spec) -> bool:
+    """Return whether nothing else may run on the machine beside a run."""
+    return spec.timed_training or kinds()[spec.kind].timed
+
+
 @cache
 def schemas() -> dict[str, dict[str, str]]:
     """Return the columns and types of the tidy tables, by table."""

@@ -1,7 +1,8 @@
 """One view over a whole workflow, read from what it leaves in its folders; it writes nothing."""
 
 from dpscale.watch.follow import follow, is_live, open_console, show
+from dpscale.watch.last_row import begin
 from dpscale.watch.observer import Observer
 from dpscale.watch.source import find_config
 
-__all__ = ["Observer", "find_config", "follow", "is_live", "open_console", "show"]
+__all__ = ["Observer", "begin", "find_config", "follow", "is_live", "open_console", "show"]

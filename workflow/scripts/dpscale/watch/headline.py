@@ -20,7 +20,7 @@ def times(overview: Overview) -> str:
     if overview.elapsed_s is not None:
         passed = plain.duration(overview.elapsed_s)
         parts.append(f"took {passed}" if overview.over() else f"{passed} since the start")
-    if left := rest(overview.runs):
+    if left := rest(overview.runs, overview.before):
         about = "about" if left.whole else "at least"
         parts.append(f"{about} {plain.duration(left.seconds)} left")
     if overview.called_at_s is None and not overview.over():
@@ -28,6 +28,23 @@ def times(overview: Overview) -> str:
     if overview.probes is not None:
         parts.append(f"searching the largest batch that fits: {overview.probes} tried")
     return ", ".join(parts)
+
+
+def beginning(overview: Overview) -> str:
+    """Return what a call has to measure, and how long that takes, where anybody knows."""
+    waiting = len(overview.among(State.WAITING))
+    if not waiting:
+        return f"{clean(overview.name)}: every run is done; the report is written from them"
+    left = rest(overview.runs, overview.before)
+    told = "it tells how long once runs of each study are done"
+    if left:
+        told = f"{'about' if left.whole else 'at least'} {plain.duration(left.seconds)}"
+    return f"{clean(overview.name)}: {waiting} of {len(overview.runs)} runs to measure, {told}"
+
+
+def line(overview: Overview) -> str:
+    """Return where the whole stands, in one line."""
+    return ", ".join(part for part in (counts(overview), times(overview)) if part)
 
 
 def change(run: Run) -> str:

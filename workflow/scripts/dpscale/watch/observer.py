@@ -14,6 +14,7 @@ from dpscale.launch.leftovers import called_at_s
 from dpscale.launch.slurm import Job
 from dpscale.processes import born
 from dpscale.studies import planned_runs
+from dpscale.watch.durations import durations
 from dpscale.watch.files import UNREADABLE, ResultsFolder
 from dpscale.watch.state import Overview, Run, State
 
@@ -25,10 +26,15 @@ LOST = "ended without a word; it was killed, or its node is gone"
 
 
 class Observer:
-    """Sees the runs that a configuration plans; `results`: their folder, as results/<name>."""
+    """Sees the runs that a configuration plans.
 
-    def __init__(self, config: Config, results: Path) -> None:
+    results: their folder, as results/<name>; slurm: whether their jobs may be of Slurm.
+    """
+
+    def __init__(self, config: Config, results: Path, *, slurm: bool = True) -> None:
         self._config = config
+        self._slurm = slurm and shutil.which("squeue") is not None
+        self._before = durations(config.name)
         # Where snakemake is called. Not resolved: results/ may be a link to another disk.
         self._root = Path(os.path.abspath(results)).parent.parent
         self._specs = planned_runs(config)
@@ -45,14 +51,14 @@ class Observer:
         return Overview(
             name=self._config.name, runs=runs, jobs=tuple((self._queue or {}).values()),
             called_at_s=called, probes=self._probes(runs, called),
-            elapsed_s=_elapsed_s(runs, called),
+            elapsed_s=_elapsed_s(runs, called), before=self._before,
         )  # fmt: skip
 
     def _ask_slurm(self) -> None:
         now = time.time()
         if now < self._ask_after_s:
             return
-        jobs = slurm.queue(self._root) if shutil.which("squeue") else None
+        jobs = slurm.queue(self._root) if self._slurm else None
         self._queue = None if jobs is None else {job.number: job for job in jobs}
         self._job_of = {job.run: job for job in jobs or []}
         self._asked_s = now

@@ -6,6 +6,7 @@ from enum import StrEnum
 from dpscale.attempts import Attempt, Progress
 from dpscale.launch.slurm import Job
 from dpscale.plan import Spec
+from dpscale.watch.durations import NOTHING, Durations
 
 
 class State(StrEnum):
@@ -41,6 +42,7 @@ class Overview:
     called_at_s: float | None  # since when a snakemake runs; null: none does
     probes: int | None  # so far, while the largest batch that fits is searched
     elapsed_s: float | None
+    before: Durations = NOTHING
 
     def among(self, state: State) -> list[Run]:
         """Return the runs in a state, in the order of the plan."""
