@@ -1,7 +1,7 @@
 # make report   install what it needs, measure, and render results/laptop/report.{html,pdf}
 # make test     install what it needs and run the tests; some of them: TESTS=tests/unit
 # make test-gpu install what it needs and run the tests of real GPUs: benchmarks/gpu.json
-# make bench    install the peers and run the benchmarks: benchmarks/results.json, README.md
+# make bench    install the peers and run the benchmarks: benchmarks/results.json, docs/benchmarks.md
 # make lint     format and type checks, as in continuous integration
 # make smoke    every part in about 2 minutes: results/smoke/
 #

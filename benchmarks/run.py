@@ -3,8 +3,9 @@
     python benchmarks/run.py [--only loop stacked_trials] [--smoke] [--output DIR]
 
 The ratios go to results.json, beside this file unless --output says where, and as a table with the
-date and the machine into README.md, between two markers; with --only the README stays as it is. A
-benchmark that fails is named, and the others run all the same.
+date and the machine into docs/benchmarks.md, between two markers; the README gets a short one, of
+each peer the case where ours does worst. With --only both stay as they are. A benchmark that fails
+is named, and the others run all the same.
 
 --smoke is no measurement: every benchmark at its least size, two at a time on the CPU, to see that
 all of it works. A peer that is not installed is left out, and the table is printed and kept nowhere
@@ -29,9 +30,9 @@ ROOT = Path(__file__).resolve().parents[1]
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(ROOT / "workflow/scripts"), str(HERE)]
 
+from documents import headline, replace_table, table  # noqa: E402
 from loop import PEERS, missing  # noqa: E402
 from ratios import Ratio, machine  # noqa: E402
-from readme import replace_table, table  # noqa: E402
 
 from dpscale.records.storage import write_text  # noqa: E402
 
@@ -132,14 +133,16 @@ def run_all(benchmarks: Sequence[Benchmark], *, smoke: bool) -> tuple[list[Ratio
     return [ratio for found in results if found for ratio in found], failed
 
 
-def write(found: list[Ratio], output: Path | None, *, readme: bool) -> None:
-    """Write results.json, and the table into the README."""
+def write(found: list[Ratio], output: Path | None, *, documents: bool) -> None:
+    """Write results.json, and the tables into the documents."""
     rows = json.dumps([ratio.row() for ratio in found], indent=1, allow_nan=False)
     write_text((output or HERE) / "results.json", rows + "\n")
-    if readme:
-        path = ROOT / "README.md"
-        date = time.strftime("%Y-%m-%d")
-        write_text(path, replace_table(path.read_text("utf-8"), found, machine(), date))
+    if not documents:
+        return
+    date = time.strftime("%Y-%m-%d")
+    for name, shown in (("docs/benchmarks.md", found), ("README.md", headline(found))):
+        text = replace_table((ROOT / name).read_text("utf-8"), shown, machine(), date)
+        write_text(ROOT / name, text)
 
 
 def main() -> None:
@@ -167,7 +170,7 @@ def main() -> None:
     if given.smoke and given.output is None:
         print(table(found, machine(), time.strftime("%Y-%m-%d")))
     else:
-        write(found, given.output, readme=given.only == known and not given.smoke)
+        write(found, given.output, documents=given.only == known and not given.smoke)
     if failed:
         sys.exit(f"{len(failed)} of {len(chosen)} benchmarks failed: {', '.join(failed)}")
 

@@ -11,6 +11,7 @@ import yaml
 
 from dpscale.config import ConfigError
 from dpscale.config.datasets import train_samples
+from dpscale.config.document import with_fields
 from dpscale.config.sections import DataConfig
 from dpscale.studies import config_model, load_config, read_config
 
@@ -239,6 +240,13 @@ def test_the_schema_file_is_current() -> None:
     written = json.loads((FOLDER / "schema.json").read_text(encoding="utf-8"))
     assert written == config_model().model_json_schema(), (
         "config/schema.json is stale; write it anew: python workflow/scripts/write_schema.py"
+    )
+
+
+def test_the_document_of_all_fields_is_current() -> None:
+    written = (FOLDER.parent / "docs/configuration.md").read_text(encoding="utf-8")
+    assert written == with_fields(written, config_model().model_json_schema()), (
+        "docs/configuration.md is stale; write it anew: python workflow/scripts/write_schema.py"
     )
 
 

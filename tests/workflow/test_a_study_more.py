@@ -11,7 +11,7 @@ from checkouts import copied, snakemake
 from dpscale.config import Config
 from dpscale.studies import config_model, question_ids
 
-STUDY = Path(__file__).with_name("inference")  # the example of CONTRIBUTING
+STUDY = Path(__file__).with_name("inference")  # the example of docs/adding-a-study.md
 CONFIG = "config/inference.yaml"
 OTHERS = [name for name in config_model().model_fields if name not in Config.model_fields]
 RESULTS = "results/inference"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ["loop", "loading", "limit", "orchestration", "workflow_scale", "stacked_trials"]
-KEPT = ("README.md", "benchmarks/results.json")
+KEPT = ("README.md", "docs/benchmarks.md", "benchmarks/results.json")
 WORKS = """
 from ratios import Ratio
 def run(**_):

@@ -18,8 +18,9 @@ def checkout(folder: Path) -> Path:
     """A copy of the repository with its examples and the documents that one trains on."""
     copied(folder)
     shutil.copytree(ROOT / "examples", folder / "examples")
-    for document in ROOT.glob("*.md"):
-        shutil.copy(document, folder)
+    (folder / "docs").mkdir()
+    for document in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]:
+        shutil.copy(document, folder / document.relative_to(ROOT))
     return folder
 
 

@@ -16,6 +16,7 @@ from pydantic import (
     Field,
     JsonValue,
     PlainSerializer,
+    WithJsonSchema,
     field_validator,
 )
 
@@ -57,6 +58,7 @@ MemorySize = Annotated[
     Annotated[ByteSize, Field(gt=0)] | None,
     BeforeValidator(_with_its_unit),
     PlainSerializer(lambda value: None if value is None else f"{int(value)} B"),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]}),  # a bare number is refused
 ]
 Workers = Annotated[int, Field(ge=2)]
 Counts = Annotated[tuple[PositiveInt, ...], Field(min_length=1), AfterValidator(distinct)]

@@ -8,7 +8,6 @@ from pydantic import AfterValidator, Field
 from dpscale.config.checks import one_network
 from dpscale.config.root import ArmsSection, Config, Problem, Unfollowed
 from dpscale.config.sections import (
-    Fraction,
     MemorySize,
     ModelName,
     PositiveInt,
@@ -42,7 +41,7 @@ class StrategiesConfig(ArmsSection):
         description="Memory of a worker that the largest batch has to fit, for example 32 MiB. "
         "null: four fifths of a GPU's; on a CPU the largest batch is not searched.",
     )
-    resolution_frac: Annotated[Fraction, Field(gt=0)] = Field(
+    resolution_frac: Annotated[float, Field(gt=0, lt=1)] = Field(
         0.05, description="The search for the largest batch ends at this relative width."
     )
 
