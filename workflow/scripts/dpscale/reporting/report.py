@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from dpscale import __version__
 from dpscale.config.sections import ReportConfig
 from dpscale.reporting.answer import Answer, load_answers
 from dpscale.reporting.audits import audit_section
@@ -208,7 +209,8 @@ def _substituted(runs: pd.DataFrame, asked: set[str]) -> list[tuple[str, str]]:
 
 
 def _versions(provenance: dict[str, Any]) -> list[tuple[str, str]]:
-    versions = {"python": provenance.get("python"), **provenance.get("versions", {})}
+    known = {"python": provenance.get("python"), **provenance.get("versions", {})}
+    versions = {"dpscale": __version__} | known
     return [(name, str(version)) for name, version in versions.items() if version]
 
 
