@@ -31,6 +31,9 @@ Never.
 {{ rows[0].epoch_s }}
 again.
 {% endmacro %}
+{% macro method() %}
+In {{ rows | length | counted("launch", "launches") }}, {{ rows[1].epoch_s | bare }} at the most.
+{% endmacro %}
 """
 NOTHING_RUN = empty_lab()
 ROWS = [
@@ -61,8 +64,11 @@ def test_words_numbers_and_tables_come_from_the_template(written):
         "First.", "1.00 s (0.50 to 2.00) again.",
     ]  # fmt: skip
     assert [[one.runs for one in text] for text in answer.printed] == [
-        [["run-1"], ["run-2"]], [], [["run-1"]],
+        [["run-1"], ["run-2"]], [], [["run-1"]], [["run-2"]],
     ]  # fmt: skip
+    assert [plain.replace("\u00a0", " ") for plain in answer.method] == [
+        "In two launches, 2.00 s at the most."
+    ]
     (table,) = answer.tables
     assert table.caption == "Times."
     assert table.rows[1]["epoch_s"] == Value(
