@@ -35,8 +35,8 @@ def test_what_ran_here_sets_the_pace_of_what_was_written_down(lab: Lab) -> None:
 
 
 def test_trainings_share_the_cores_and_timed_runs_do_not(tmp_path: Path) -> None:
-    lab = Lab(tmp_path, scaling=None,
-              replicas={"workers": 2, "per_worker_batch": 32, "epochs": 2, "seeds": [0]})  # fmt: skip
+    replicas = {"workers": 2, "per_worker_batch": 32, "epochs": 2, "seeds": [0]}
+    lab = Lab(tmp_path, scaling=None, replicas=replicas)
     before = Durations(dict.fromkeys(lab.specs, 10.0))
     four, two = (rest(lab.look().runs, before, cores=cores) for cores in (4, 2))
     assert two is not None
