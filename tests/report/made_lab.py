@@ -1,13 +1,22 @@
 """A lab made by hand: runs, and an answer a question that uses all a section can hold."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 
 from dpscale.reporting import texts
-from dpscale.reporting.answer import LEFT_OUT, Answer, Column, Figure, Table, Value
-from dpscale.reporting.report import Report
+from dpscale.reporting.answer import (
+    LEFT_OUT,
+    Answer,
+    Column,
+    Figure,
+    Table,
+    Value,
+    dump_answers,
+)
+from dpscale.reporting.report import BRIEF, Report, read_report
 from dpscale.studies import question_ids
 
 Maker = Callable[..., Report]
@@ -203,3 +212,31 @@ AUDIT = {
         }
     ],
 }
+
+
+def write_report(
+    folder: Path,
+    *,
+    answers: list[Answer] | None = None,
+    runs: pd.DataFrame | None = None,
+    head: dict | None = None,
+    audits: list[dict] | None = None,
+) -> Report:
+    """Write what a report is made of to a folder, what is not given of the lab, and read it."""
+    dumped = dump_answers(lab_answers() if answers is None else answers)
+    (folder / "answers.json").write_text(json.dumps(dumped), encoding="utf-8")
+    (runs_table() if runs is None else runs).to_parquet(folder / "runs.parquet")
+    for names in [*FIGURES.values(), BRIEF.values()]:
+        for name in names:
+            (folder / f"{name}.svg").write_text(SVG.format(name=name), encoding="utf-8")
+    tables = [folder / f"audit-{n}.json" for n, _ in enumerate(audits or [AUDIT])]
+    for path, content in zip(tables, audits or [AUDIT], strict=True):
+        path.write_text(json.dumps(content), encoding="utf-8")
+    return read_report(
+        answers=folder / "answers.json",
+        tables=folder,
+        figures=folder,
+        head=HEAD if head is None else head,
+        audits=[] if audits == [] else tables,
+        questions=question_ids(),
+    )

@@ -28,12 +28,16 @@ SETTINGS = ("count", "setting")  # what was set has no runs behind it; what was 
 
 @dataclass(frozen=True)
 class Shown:
-    """A measurement as text, its interval apart, and the link to the runs behind it."""
+    """A measurement as text, its interval apart, and the link to the runs behind it.
+
+    key: what a column of a table is sorted by, the number before it was rounded.
+    """
 
     text: str
     interval: str = ""
     href: str = ""
     runs: str = ""
+    key: str = ""
 
 
 @dataclass(frozen=True)
@@ -104,12 +108,19 @@ def _cell(
                 unit.text(None, status=cell.status), "", sources.href(behind), runs_text(behind)
             )
         unit, ends = _with_ends(cell, unit)
-        return Shown(unit.text(cell.value), ends, sources.href(behind), runs_text(behind))
+        key = "" if cell.value is None else _key(cell.value)
+        return Shown(unit.text(cell.value), ends, sources.href(behind), runs_text(behind), key)
     if cell is None or is_null(cell):
         return NOTHING
     text = form.text(cell) if form else group_digits(cell, 0 if float(cell).is_integer() else 3)
-    measured = form is not None and form.unit not in SETTINGS
-    return Shown(text, "", sources.href(runs), runs_text(runs)) if measured and runs else text
+    if form is None or form.unit in SETTINGS:
+        return text
+    return Shown(text, "", sources.href(runs), runs_text(runs), _key(cell))
+
+
+def _key(value: float) -> str:
+    """A number as JavaScript reads it, with more digits than anything measured has."""
+    return f"{value:.9g}".replace("inf", "Infinity")
 
 
 def _with_ends(cell: Value, form: ColumnFormat) -> tuple[ColumnFormat, str]:
