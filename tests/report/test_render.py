@@ -282,6 +282,52 @@ def test_a_wide_table_keeps_a_column_with_a_result():
     assert (len(view.columns), view.left_out) == (9, [])
 
 
+def sparse_table(values: list[Value | str | None]) -> Table:
+    """A table of a size, a time of which every row has one, and what few rows have."""
+    columns = [
+        Column(key="n", title="N", unit="count"),
+        Column(key="time", title="Time", unit="s"),
+        Column(key="few", title="Memory", unit="bytes"),
+    ]
+    rows = [{"n": 2**n, "time": Value(value=1.0, unit="s"), "few": value}
+            for n, value in enumerate(values)]  # fmt: skip
+    return Table(caption="c", columns=columns, rows=rows)
+
+
+GIGABYTE = Value(value=1e9, unit="bytes", low=0.9e9, high=1.1e9)
+
+
+def heads(*values: Value | str | None) -> list[str]:
+    view = table_view(sparse_table([*values]), sources(), number=1, image=False)
+    return [head.title for head in view.columns]
+
+
+def test_a_column_that_is_blank_in_three_quarters_of_the_rows_is_said_below_the_table():
+    view = table_view(sparse_table([None, GIGABYTE, None, "–"]), sources(), number=1, image=False)
+    (column,) = view.sparse
+    assert [head.title for head in view.columns] == ["N", "Time"]
+    assert (column.head.title, column.head.symbol) == ("Memory", "GB")
+    assert column.cells == [("N 2", Shown("1.00", "0.90 to 1.10", key="1e+09"))]
+
+
+def test_a_column_that_more_rows_have_stays():
+    assert heads(None, GIGABYTE, GIGABYTE, None) == ["N", "Time", "Memory"]
+
+
+def test_a_table_of_three_rows_keeps_its_blanks():
+    assert heads(None, GIGABYTE, None) == ["N", "Time", "Memory"]
+
+
+def test_a_column_of_failures_that_say_why_stays():
+    failed = Value(value=None, unit="bytes", status="out_of_memory")
+    assert heads(failed, GIGABYTE, failed, failed) == ["N", "Time", "Memory"]
+
+
+def test_a_column_that_no_row_has_anything_in_is_named_below_the_table():
+    view = table_view(sparse_table([None] * 4), sources(), number=1, image=False)
+    assert (view.left_out, view.sparse) == ([("no row has", ["Memory"])], [])
+
+
 def long_table(rows: int) -> Table:
     """A table of one column, its rows numbered from 1."""
     columns = [Column(key="n", title="N")]
