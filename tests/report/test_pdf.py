@@ -70,7 +70,7 @@ def _pieces(page) -> list[Piece]:
 
     def operator(name, operands, *_):
         nonlocal ink
-        if name in (b"rg", b"g", b"scn"):
+        if name in (b"rg", b"g"):
             ink = tuple(map(float, operands))
 
     def text(words, cm, tm, font, size):
@@ -162,6 +162,31 @@ def test_every_font_is_embedded(printed):
 def test_no_heading_is_the_last_line_of_a_page(pages):
     last = [min(page, key=lambda one: one.y) for page in pages if page]
     assert [one.text for one in last if one.size_pt >= 11.5 and "Bold" in one.font] == []
+
+
+@PANGO
+def test_a_heading_goes_to_the_next_page_with_the_text_that_follows_it(tmp_path):
+    import weasyprint
+
+    pypdf = pytest.importorskip("pypdf")
+    style = (TEMPLATES / "print.css").read_text(encoding="utf-8")
+    ends = [
+        f'<div style="break-before: page; height: {height}pt"></div><h3>Question</h3>'
+        f'<p class="sentence">Answer</p>'
+        for height in range(560, 720, 8)  # of 711 on a page: one heading is where the page ends
+    ]
+    text = f"<!doctype html><html lang=en><style>{style}</style>{''.join(ends)}</html>"
+    weasyprint.HTML(string=text).write_pdf(tmp_path / "ends.pdf")
+    last = [
+        min(found, key=lambda one: one.y).text.strip()
+        for page in pypdf.PdfReader(tmp_path / "ends.pdf").pages
+        if (
+            found := [
+                one for one in _pieces(page) if "Question" in one.text or one.text == "Answer"
+            ]
+        )
+    ]
+    assert set(last) == {"Answer"}
 
 
 @PANGO
