@@ -27,7 +27,7 @@
     tip.textContent = next.dataset.runs;
     tip.hidden = false;
     tip.style.left = 0; // its width must not depend on where it was
-    const number = next.getBoundingClientRect();
+    const number = (next.closest("td") ?? next).getBoundingClientRect(); // not over its interval
     const right = document.documentElement.clientWidth - tip.offsetWidth - 8;
     const above = number.bottom + tip.offsetHeight > innerHeight;
     tip.style.left = `${scrollX + Math.max(8, Math.min(number.left, right))}px`;
@@ -41,7 +41,7 @@
   document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
   document.addEventListener("pointerover", (event) => {
     clearTimeout(soon); // a moment's rest shows it, and the way from the number to the tip keeps it
-    const next = numberAt(event);
+    const next = numberAt(event) ?? event.target.closest("td")?.querySelector("a.measured");
     if (tip.contains(event.target)) return;
     soon = setTimeout(() => (next ? show(next) : link === document.activeElement || hide()), 150);
   });

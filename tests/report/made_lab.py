@@ -29,9 +29,9 @@ HEAD = {
     "institution": "A university",
 }
 SVG = (
-    '<svg xmlns="http://www.w3.org/2000/svg" width="100" height="40" viewBox="0 0 100 40" '
-    'role="img"><desc>Words of {name}</desc>'
-    '<path id="{name}-a" d="M0 0L100 40" stroke="currentColor"/></svg>'
+    '<svg xmlns="http://www.w3.org/2000/svg" width="475.2pt" height="190pt" '
+    'viewBox="0 0 475.2 190" role="img"><desc>Words of {name}</desc>'
+    '<path id="{name}-a" d="M0 0L475.2 190" stroke="currentColor"/></svg>'
 )
 RING = r"t \ge \frac{2(N-1)}{N} \cdot \frac{X \cdot \mathrm{itemsize}}{\beta}"
 FIGURES = {
@@ -145,6 +145,32 @@ def timing_table() -> Table:
     )
 
 
+def wide_table() -> Table:
+    """A table of more columns than a telephone or a page is wide: one without a result, one that
+    one row has, one of long words."""
+    measured = [
+        Column(key=f"part_{n}", title=f"Time of part $t_{n}$", unit="s") for n in range(1, 10)
+    ]
+    rows = [
+        {
+            "arm": f"averaged_by_hooks_with_loading, every {n + 2} steps",
+            **{column.key: Value(value=n + 1.5, unit="s", low=n + 1.25, high=n + 1.75)
+               for column in measured},
+            "memory": Value(value=None, unit="bytes", status="not measured"),
+            "remark": "interrupted once" if n == 2 else None,
+        }
+        for n in range(5)
+    ]  # fmt: skip
+    return Table(
+        caption="Where the time of an iteration goes, for each way to share the gradients.",
+        columns=[Column(key="arm", title="Way"), *measured,
+                 Column(key="memory", title="Memory", unit="bytes"),
+                 Column(key="remark", title="Remark")],
+        rows=rows,
+        runs=[["scaling-n1-b32"]] * len(rows),
+    )  # fmt: skip
+
+
 def answer(identifier: str, *, missing: tuple[str, ...] = (), text: str = TEXT) -> Answer:
     """One answer with a sentence, a formula, a table, a figure and a reference."""
     spoken = f"Two workers finish an epoch {speedup_value()} as fast as one worker."
@@ -159,7 +185,7 @@ def answer(identifier: str, *, missing: tuple[str, ...] = (), text: str = TEXT) 
             "speedup_n2_b32": speedup_value(),
             "efficiency_n2_b32": Value(value=0.617, unit="fraction", runs=["scaling-n2-b32"]),
         },
-        tables=[timing_table()],
+        tables=[timing_table(), *([wide_table()] if identifier == "E2" else [])],
         figures=[
             Figure(name=name, title="A title", caption="A caption.")
             for name in FIGURES.get(identifier, [])
