@@ -78,24 +78,21 @@
   };
 
   // Tabs between columns, units in the heads, the ends of an interval in columns of their own.
-  const ends = (cell) => {
-    const both = text(cell.querySelector(".interval")).split(" to ");
-    return both.length === 2 ? both : null;
+  const parts = (cell) => {
+    const interval = text(cell.querySelector(".interval"));
+    const ends = interval.split(" to ");
+    return ends.length === 2 ? [text(cell).slice(0, -interval.length).trim(), ...ends] : [text(cell), "", ""];
   };
   const copied = (table) => {
-    const rows = [...table.tBodies[0].rows].map((row) => [...row.cells]);
-    const columns = [...table.tHead.rows[0].cells].map((head, place) => {
+    const rows = [...table.tBodies[0].rows].map((row) => [...row.cells].map(parts));
+    const heads = [...table.tHead.rows[0].cells].map((head) => {
       const unit = text(head.querySelector(".unit"));
       const title = unit ? text(head).slice(0, -unit.length).trim() : text(head);
-      const named = (what) => title + what + (unit && ` (${unit})`);
-      if (!rows.some((row) => ends(row[place]))) return [[named("")], ...rows.map((row) => [text(row[place])])];
-      return [[named(""), named(", low"), named(", high")], ...rows.map((row) => {
-        const both = ends(row[place]);
-        const interval = both ? both.join(" to ").length : 0;
-        return [text(row[place]).slice(0, -interval || undefined).trim(), ...(both ?? ["", ""])];
-      })];
+      return ["", ", low", ", high"].map((part) => title + part + (unit && ` (${unit})`));
     });
-    return columns[0].map((_, line) => columns.flatMap((column) => column[line]).join("\t")).join("\n");
+    const width = (place) => (rows.some((row) => row[place][1]) ? 3 : 1);
+    const line = (row) => row.flatMap((cell, place) => cell.slice(0, width(place))).join("\t");
+    return [heads, ...rows].map(line).join("\n");
   };
   const toClipboard = async (words) => {
     if (navigator.clipboard) return navigator.clipboard.writeText(words);
@@ -121,13 +118,28 @@
     makeCopyable(table);
   }
 
+  // The contents, where they stand beside the text, show where in it the reader is.
+  const contents = document.querySelector(".contents");
+  const places = new Map();
+  const reading = new IntersectionObserver((seen) => {
+    const at = places.get(seen.find((one) => one.isIntersecting)?.target);
+    if (!at) return;
+    contents.querySelector("[aria-current]")?.removeAttribute("aria-current");
+    at.setAttribute("aria-current", "true");
+    contents.scrollTop = at.offsetTop - contents.clientHeight / 2;
+  }, { rootMargin: "0px 0px -80% 0px" });
+  for (const at of contents.querySelectorAll("li:not(:has(li)) > a")) {
+    places.set(document.getElementById(at.hash.slice(1)), at);
+  }
+  for (const place of places.keys()) reading.observe(place);
+
   // Printed is what is folded too.
-  const folded = [];
+  let folded = [];
   addEventListener("beforeprint", () => {
-    for (const one of document.querySelectorAll("details:not([open])")) folded.push(one);
+    folded = [...document.querySelectorAll("details:not([open])")];
     for (const one of folded) one.open = true;
   });
   addEventListener("afterprint", () => {
-    for (const one of folded.splice(0)) one.open = false;
+    for (const one of folded) one.open = false;
   });
 })();

@@ -118,9 +118,13 @@ def test_an_interval_is_no_smaller_than_a_step_below_the_text_and_in_ink(opened,
 
 def test_contents_stay_in_view_beside_the_text(opened):
     page = opened()
-    page.locator("#answer-Q7").scroll_into_view_if_needed()
+    page.set_viewport_size({"width": 1400, "height": 300})
+    page.locator("#answer-Q7").evaluate("one => one.scrollIntoView()")
+    page.locator("nav.contents [aria-current][href='#answer-Q7']").wait_for()
     contents = page.locator("nav.contents").bounding_box()
     assert 0 <= contents["y"] < 100
+    current = page.locator("nav.contents [aria-current]")
+    assert contents["y"] < current.bounding_box()["y"] < contents["y"] + contents["height"]
     assert contents["x"] + contents["width"] <= page.locator("main").bounding_box()["x"]
 
 
