@@ -29,6 +29,7 @@ from dpscale.reporting.answer import (
 )
 from dpscale.reporting.formula import FormulaError, as_image, as_mathml, with_formulas
 from dpscale.reporting.html import write_html
+from dpscale.reporting.links import runs_text
 from dpscale.reporting.render import render_report
 from dpscale.reporting.report import MissingAnswerError
 from dpscale.reporting.sources import Sources, UnknownRunError
@@ -361,6 +362,13 @@ def test_the_appendix_of_very_many_runs_lists_those_that_numbers_lead_to_or_that
     ids = Page(text).ids
     assert "run-more-1" not in ids
     assert {"run-failed", "run-scaling-n1-b32"} <= set(ids)
+
+
+def test_of_many_runs_the_first_are_named_and_the_others_counted():
+    names = [f"r{n}" for n in range(1, 21)]
+    assert runs_text(names[:2]) == "2 runs: r1, r2"
+    assert runs_text(names).endswith("r14, r15 and 5 more")
+    assert runs_text(names[:15]).endswith("r14, r15")
 
 
 def test_a_setting_in_a_table_links_to_nothing():
