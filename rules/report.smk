@@ -6,7 +6,9 @@ FIGURES = studies.names("figures")
 TEMPLATES = sorted(
     f"report/{path.name}" for path in Path(workflow.basedir, "report").glob("*.*")
 )
-QUESTIONS = [path for path in TEMPLATES if not path.endswith((".css", ".html.j2"))]
+QUESTIONS = [
+    path for path in TEMPLATES if not path.endswith((".css", ".js", ".html.j2"))
+]
 BOUNDARY = [f"{RESULTS}/boundary.json"] if CONFIG.sweep else []
 
 

@@ -1,13 +1,23 @@
 """A lab made by hand: runs, and an answer a question that uses all a section can hold."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 
+from dpscale.config.sections import ReportConfig
 from dpscale.reporting import texts
-from dpscale.reporting.answer import LEFT_OUT, Answer, Column, Figure, Table, Value
-from dpscale.reporting.report import Report
+from dpscale.reporting.answer import (
+    LEFT_OUT,
+    Answer,
+    Column,
+    Figure,
+    Table,
+    Value,
+    dump_answers,
+)
+from dpscale.reporting.report import BRIEF, Report, read_report
 from dpscale.studies import question_ids
 
 Maker = Callable[..., Report]
@@ -20,9 +30,9 @@ HEAD = {
     "institution": "A university",
 }
 SVG = (
-    '<svg xmlns="http://www.w3.org/2000/svg" width="100" height="40" viewBox="0 0 100 40" '
-    'role="img"><desc>Words of {name}</desc>'
-    '<path id="{name}-a" d="M0 0L100 40" stroke="currentColor"/></svg>'
+    '<svg xmlns="http://www.w3.org/2000/svg" width="475.2pt" height="190pt" '
+    'viewBox="0 0 475.2 190" role="img"><desc>Words of {name}</desc>'
+    '<path id="{name}-a" d="M0 0L475.2 190" stroke="currentColor"/></svg>'
 )
 RING = r"t \ge \frac{2(N-1)}{N} \cdot \frac{X \cdot \mathrm{itemsize}}{\beta}"
 FIGURES = {
@@ -138,21 +148,49 @@ def timing_table() -> Table:
     )
 
 
+def wide_table() -> Table:
+    """A table of more columns than a telephone or a page is wide: one without a result, one that
+    one row has, one of long words."""
+    measured = [
+        Column(key=f"part_{n}", title=f"Time of part $t_{n}$", unit="s") for n in range(1, 10)
+    ]
+    rows = [
+        {
+            "arm": f"averaged_by_hooks_with_loading, every {n + 2} steps",
+            **{column.key: Value(value=n + 1.5, unit="s", low=n + 1.25, high=n + 1.75)
+               for column in measured},
+            "memory": Value(value=None, unit="bytes", status="not measured"),
+            "remark": "interrupted once" if n == 2 else None,
+        }
+        for n in range(5)
+    ]  # fmt: skip
+    return Table(
+        caption="Where the time of an iteration goes, for each way to share the gradients.",
+        columns=[Column(key="arm", title="Way"), *measured,
+                 Column(key="memory", title="Memory", unit="bytes"),
+                 Column(key="remark", title="Remark")],
+        rows=rows,
+        runs=[["scaling-n1-b32"]] * len(rows),
+    )  # fmt: skip
+
+
 def answer(identifier: str, *, missing: tuple[str, ...] = (), text: str = TEXT) -> Answer:
     """One answer with a sentence, a formula, a table, a figure and a reference."""
     spoken = f"Two workers finish an epoch {speedup_value()} as fast as one worker."
+    further = [timing_table().model_copy(update={"further": True})] * (identifier == "S1")
     return Answer(
         id=identifier,
         question=f"What does question {identifier} ask about $T_1 / T_N$?",
         sentence=texts.plain(spoken),
-        printed=[texts.printed(spoken), [], []],
+        printed=[texts.printed(spoken), [], [], []],
         paragraphs=[text, "That is 61.7% of what two workers could give at the most."],
+        method=["Each time is the median of five launches, of $D$ samples each."],
         formula=[RING, r"S = \frac{T_1}{T_N}"],
         values={
             "speedup_n2_b32": speedup_value(),
             "efficiency_n2_b32": Value(value=0.617, unit="fraction", runs=["scaling-n2-b32"]),
         },
-        tables=[timing_table()],
+        tables=[timing_table(), *([wide_table()] if identifier == "E2" else []), *further],
         figures=[
             Figure(name=name, title="A title", caption="A caption.")
             for name in FIGURES.get(identifier, [])
@@ -205,3 +243,31 @@ AUDIT = {
         }
     ],
 }
+
+
+def write_report(
+    folder: Path,
+    *,
+    answers: list[Answer] | None = None,
+    runs: pd.DataFrame | None = None,
+    head: dict | None = None,
+    audits: list[dict] | None = None,
+) -> Report:
+    """Write what a report is made of to a folder, what is not given of the lab, and read it."""
+    dumped = dump_answers(lab_answers() if answers is None else answers)
+    (folder / "answers.json").write_text(json.dumps(dumped), encoding="utf-8")
+    (runs_table() if runs is None else runs).to_parquet(folder / "runs.parquet")
+    for names in [*FIGURES.values(), BRIEF.values()]:
+        for name in names:
+            (folder / f"{name}.svg").write_text(SVG.format(name=name), encoding="utf-8")
+    tables = [folder / f"audit-{n}.json" for n, _ in enumerate(audits or [AUDIT])]
+    for path, content in zip(tables, audits or [AUDIT], strict=True):
+        path.write_text(json.dumps(content), encoding="utf-8")
+    return read_report(
+        answers=folder / "answers.json",
+        tables=folder,
+        figures=folder,
+        head=ReportConfig.model_validate_json(json.dumps(HEAD | (head or {}))),
+        audits=[] if audits == [] else tables,
+        questions=question_ids(),
+    )

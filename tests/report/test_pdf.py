@@ -1,17 +1,23 @@
-"""The PDF: pages, text, no MathML, tagged, the same bytes twice; one clear line without Pango."""
+"""The PDF: pages, text, type, no MathML, tagged, the same bytes twice; one clear line without
+Pango."""
 
 import builtins
+import re
 import shutil
 import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from made_lab import TEMPLATES, Maker
+from made_lab import TEMPLATES, write_report
 
 from dpscale.reporting import pdf
 from dpscale.reporting.render import render_report
 
 POPPLER = pytest.mark.skipif(shutil.which("pdftotext") is None, reason="poppler is not installed")
+INTERVAL = re.compile(r"\d+\.\d+ to \d+\.\d+")
 
 
 def _pango_is_missing() -> bool:
@@ -25,11 +31,55 @@ def _pango_is_missing() -> bool:
 PANGO = pytest.mark.skipif("_pango_is_missing()", reason="Pango is not installed")
 
 
-@pytest.fixture
-def printed(make_report: Maker, tmp_path: Path) -> Path:
-    output = tmp_path / "report.pdf"
-    pdf.write_pdf(make_report(), templates=TEMPLATES, output=output)
-    return output
+@dataclass(frozen=True)
+class Piece:
+    """Text of a page in one size and ink; y is its height above the foot of the page."""
+
+    text: str
+    y: float
+    size_pt: float
+    font: str
+    ink: tuple[float, ...]
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The made-up lab's report as a PDF."""
+    folder = tmp_path_factory.mktemp("printed")
+    pdf.write_pdf(write_report(folder), templates=TEMPLATES, output=folder / "report.pdf")
+    return folder / "report.pdf"
+
+
+@pytest.fixture(scope="module")
+def document(printed):
+    return pytest.importorskip("pypdf").PdfReader(printed)
+
+
+@pytest.fixture(scope="module")
+def pages(document) -> list[list[Piece]]:
+    """What stands on each page, without what its margins repeat."""
+    return [
+        [one for one in _pieces(page) if "DejaVu" not in one.font or one.size_pt > 8.4]
+        for page in document.pages
+    ]
+
+
+def _pieces(page) -> list[Piece]:
+    found: list[Piece] = []
+    ink: tuple[float, ...] = (0.0,)
+
+    def operator(name, operands, *_):
+        nonlocal ink
+        if name in (b"rg", b"g"):
+            ink = tuple(map(float, operands))
+
+    def text(words, cm, tm, font, size):
+        if words.strip() and font:
+            y = cm[1] * tm[4] + cm[3] * tm[5] + cm[5]
+            found.append(Piece(words, y, size * abs(tm[3] * cm[3]), font["/BaseFont"], ink))
+
+    page.extract_text(visitor_operand_before=operator, visitor_text=text)
+    return found
 
 
 def tool(*command: object) -> str:
@@ -46,7 +96,7 @@ def test_the_pdf_is_tagged_titled_dated_a4_and_has_its_pages(printed):
     assert facts["Tagged"].strip() == "yes"
     assert facts["CreationDate"].strip().startswith("2026-03-02T11:30")
     assert "A4" in facts["Page size"]
-    assert 6 <= int(facts["Pages"]) <= 20
+    assert 6 <= int(facts["Pages"]) <= 21
 
 
 @PANGO
@@ -56,8 +106,95 @@ def test_the_pdf_says_what_the_page_says_and_numbers_its_contents(printed):
     assert "Two workers finish an epoch 1.23× (1.20 to 1.27) as fast as one worker." in text
     assert "Table 9." in text
     assert "Appendix: the runs" in text
-    contents = next(line for line in text.splitlines() if line.strip().startswith("Q7"))
-    assert contents.split()[-1].isdigit()
+    contents = text[text.index("Contents\n") :]
+    line = next(line for line in contents.splitlines() if line.strip().startswith("Q7"))
+    assert line.split()[-1].isdigit()
+
+
+def tagged(element) -> Iterator[tuple[str, str | None]]:
+    """Yield the tag of each element of a PDF's structure, with its alternative text."""
+    element = element.get_object()
+    if isinstance(element, list):
+        for child in element:
+            yield from tagged(child)
+    elif isinstance(element, dict) and "/S" in element:
+        yield element["/S"], element.get("/Alt")
+        if "/K" in element:
+            yield from tagged(element["/K"])
+
+
+@PANGO
+def test_the_pdf_has_its_language_and_headings_in_order_and_words_for_each_picture(document):
+    assert document.trailer["/Root"]["/Lang"] == "en"
+    tags = list(tagged(document.trailer["/Root"]["/StructTreeRoot"]["/K"]))
+    levels = [int(name[2:]) for name, _ in tags if re.fullmatch(r"/H\d", name)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(then <= before + 1 for before, then in pairwise(levels))
+    assert [words for name, words in tags if name == "/Figure" and not words] == []
+    assert {"/Table", "/TH", "/TD", "/Caption", "/L", "/LI", "/Link"} <= {name for name, _ in tags}
+
+
+@PANGO
+def test_the_pdf_has_a_bookmark_for_each_question(document):
+    titles = [one["/Title"] for one in _flat(document.outline)]
+    assert [title.split()[0] for title in titles if " What does question" in title][:3] == [
+        "Q1",
+        "Q2",
+        "Q3.1",
+    ]
+
+
+def _flat(outline: list) -> Iterator[dict]:
+    for one in outline:
+        yield from _flat(one) if isinstance(one, list) else [one]
+
+
+@PANGO
+@POPPLER
+def test_every_font_is_embedded(printed):
+    fonts = tool("pdffonts", printed).splitlines()[2:]
+    assert fonts
+    assert [line for line in fonts if line.split()[-5] != "yes"] == []
+
+
+@PANGO
+def test_no_heading_is_the_last_line_of_a_page(pages):
+    last = [min(page, key=lambda one: one.y) for page in pages if page]
+    assert [one.text for one in last if one.size_pt >= 11.5 and "Bold" in one.font] == []
+
+
+@PANGO
+def test_a_heading_goes_to_the_next_page_with_the_text_that_follows_it(tmp_path):
+    import weasyprint
+
+    pypdf = pytest.importorskip("pypdf")
+    style = (TEMPLATES / "print.css").read_text(encoding="utf-8")
+    ends = [
+        f'<div style="break-before: page; height: {height}pt"></div><h3>Question</h3>'
+        f'<p class="sentence">Answer</p>'
+        for height in range(560, 720, 8)  # of 711 on a page: one heading is where the page ends
+    ]
+    text = f"<!doctype html><html lang=en><style>{style}</style>{''.join(ends)}</html>"
+    weasyprint.HTML(string=text).write_pdf(tmp_path / "ends.pdf")
+    last = [
+        min(found, key=lambda one: one.y).text.strip()
+        for page in pypdf.PdfReader(tmp_path / "ends.pdf").pages
+        if (
+            found := [
+                one for one in _pieces(page) if "Question" in one.text or one.text == "Answer"
+            ]
+        )
+    ]
+    assert set(last) == {"Answer"}
+
+
+@PANGO
+def test_an_interval_in_a_table_is_in_type_that_can_be_read(pages):
+    found = [one for page in pages for one in page if INTERVAL.fullmatch(one.text.strip())]
+    assert len(found) > 50
+    assert min(one.size_pt for one in found) >= 8.499
+    assert max(max(one.ink) for one in found) < 0.1
 
 
 def test_the_print_text_has_images_for_formulas_and_figures_and_no_mathml(make_report):
@@ -74,10 +211,9 @@ def test_mathml_on_its_way_to_the_pdf_is_an_error(make_report, tmp_path, monkeyp
 
 
 @PANGO
-def test_the_same_report_is_the_same_pdf(make_report, tmp_path):
-    for name in ("one.pdf", "two.pdf"):
-        pdf.write_pdf(make_report(), templates=TEMPLATES, output=tmp_path / name)
-    assert (tmp_path / "one.pdf").read_bytes() == (tmp_path / "two.pdf").read_bytes()
+def test_the_same_report_is_the_same_pdf(printed, make_report, tmp_path):
+    pdf.write_pdf(make_report(), templates=TEMPLATES, output=tmp_path / "again.pdf")
+    assert (tmp_path / "again.pdf").read_bytes() == printed.read_bytes()
 
 
 def test_without_pango_the_message_says_what_to_type(make_report, tmp_path, monkeypatch):

@@ -30,6 +30,7 @@ from dpscale.reporting.answer import (
 )
 from dpscale.reporting.formula import FormulaError, as_image, as_mathml, with_formulas
 from dpscale.reporting.html import write_html
+from dpscale.reporting.links import runs_text
 from dpscale.reporting.render import render_report
 from dpscale.reporting.report import MissingAnswerError
 from dpscale.reporting.sources import Sources, UnknownRunError
@@ -86,7 +87,7 @@ def test_hostile_text_is_printed_and_not_obeyed(make_report):
         templates=TEMPLATES,
         medium="html",
     )
-    assert "script" not in Page(text).tags
+    assert Page(text).tags.count("script") == 1  # the page's own
     assert text.count("&lt;script&gt;alert(1)&lt;/script&gt; {{ 7*7 }} &#34;quoted&#34;") == 4
 
 
@@ -94,7 +95,7 @@ def test_hostile_cells_and_captions_are_escaped(make_report):
     table = Table(caption=HOSTILE, columns=[Column(key="a", title=HOSTILE)], rows=[{"a": HOSTILE}])
     answers = [answer("Q1").model_copy(update={"tables": [table]}), *lab_answers()[1:]]
     text = render_report(make_report(answers=answers), templates=TEMPLATES, medium="html")
-    assert "script" not in Page(text).tags
+    assert Page(text).tags.count("script") == 1  # the page's own
 
 
 def test_the_machine_has_as_many_devices_as_the_run_that_saw_most(make_report, tmp_path):
@@ -344,7 +345,7 @@ def test_a_column_has_one_scale_and_its_cells_link_to_the_runs_of_their_row():
     view = table_view(timing_table(), sources(), number=1, image=False)
     assert (view.columns[2].symbol, view.rows[0][2], view.rows[3][2]) == (
         "s",
-        Shown("12.50", "12.12 to 12.75", "#run-scaling-n1-b32", "run scaling-n1-b32"),
+        Shown("12.50", "12.12 to 12.75", "#run-scaling-n1-b32", "run scaling-n1-b32", "12.5"),
         Shown("out of memory"),
     )
 
@@ -371,6 +372,52 @@ def test_a_wide_table_leaves_out_a_column_without_one_result_and_says_so():
 def test_a_wide_table_keeps_a_column_with_a_result():
     view = table_view(wide_table(Value(value=1.0, unit="s")), sources(), number=1, image=False)
     assert (len(view.columns), view.left_out) == (9, [])
+
+
+def sparse_table(values: list[Value | str | None]) -> Table:
+    """A table of a size, a time of which every row has one, and what few rows have."""
+    columns = [
+        Column(key="n", title="N", unit="count"),
+        Column(key="time", title="Time", unit="s"),
+        Column(key="few", title="Memory", unit="bytes"),
+    ]
+    rows = [{"n": 2**n, "time": Value(value=1.0, unit="s"), "few": value}
+            for n, value in enumerate(values)]  # fmt: skip
+    return Table(caption="c", columns=columns, rows=rows)
+
+
+GIGABYTE = Value(value=1e9, unit="bytes", low=0.9e9, high=1.1e9)
+
+
+def heads(*values: Value | str | None) -> list[str]:
+    view = table_view(sparse_table([*values]), sources(), number=1, image=False)
+    return [head.title for head in view.columns]
+
+
+def test_a_column_that_is_blank_in_three_quarters_of_the_rows_is_said_below_the_table():
+    view = table_view(sparse_table([None, GIGABYTE, None, "–"]), sources(), number=1, image=False)
+    (column,) = view.sparse
+    assert [head.title for head in view.columns] == ["N", "Time"]
+    assert (column.head.title, column.head.symbol) == ("Memory", "GB")
+    assert column.cells == [("N 2", Shown("1.00", "0.90 to 1.10", key="1e+09"))]
+
+
+def test_a_column_that_more_rows_have_stays():
+    assert heads(None, GIGABYTE, GIGABYTE, None) == ["N", "Time", "Memory"]
+
+
+def test_a_table_of_three_rows_keeps_its_blanks():
+    assert heads(None, GIGABYTE, None) == ["N", "Time", "Memory"]
+
+
+def test_a_column_of_failures_that_say_why_stays():
+    failed = Value(value=None, unit="bytes", status="out_of_memory")
+    assert heads(failed, GIGABYTE, failed, failed) == ["N", "Time", "Memory"]
+
+
+def test_a_column_that_no_row_has_anything_in_is_named_below_the_table():
+    view = table_view(sparse_table([None] * 4), sources(), number=1, image=False)
+    assert (view.left_out, view.sparse) == ([("no row has", ["Memory"])], [])
 
 
 def long_table(rows: int) -> Table:
@@ -408,6 +455,13 @@ def test_the_appendix_of_very_many_runs_lists_those_that_numbers_lead_to_or_that
     assert {"run-failed", "run-scaling-n1-b32"} <= set(ids)
 
 
+def test_of_many_runs_the_first_are_named_and_the_others_counted():
+    names = [f"r{n}" for n in range(1, 21)]
+    assert runs_text(names[:2]) == "2 runs: r1, r2"
+    assert runs_text(names).endswith("r14, r15 and 5 more")
+    assert runs_text(names[:15]).endswith("r14, r15")
+
+
 def test_a_setting_in_a_table_links_to_nothing():
     assert table_view(timing_table(), sources(), number=1, image=False).rows[2][1] == "2\u202f048"
 
@@ -434,6 +488,30 @@ def test_a_row_with_other_keys_than_the_columns_is_refused():
 
 def test_a_formula_becomes_mathml_with_a_fraction():
     assert "<mfrac>" in as_mathml(r"\frac{T_1}{T_N}")
+
+
+def pieces(tex: str) -> list[list[str]]:
+    """Return the texts of a displayed formula's pieces, equation by equation."""
+    drawn = as_mathml(tex, display=True)
+    return [
+        [re.sub("<[^>]*>", "", piece) for piece in equation.split("<wbr>")]
+        for equation in drawn.split("</span> <span>")
+    ]
+
+
+def test_lines_of_a_displayed_formula_end_between_equations_and_before_relations_and_sums():
+    assert pieces(r"a = b (c - d) + e, \qquad f \le -1") == [
+        ["a", "=b(c−d)", "+e,"],
+        ["f", "≤−1"],
+    ]
+
+
+def test_lines_of_a_displayed_formula_end_between_words():
+    assert pieces(r"\text{bytes of all} = x") == [["bytes\xa0", "of\xa0", "all", "=x"]]
+
+
+def test_a_sum_at_the_beginning_of_a_line_is_no_sign():
+    assert '<mo form="infix">+</mo>' in as_mathml("a + b", display=True)
 
 
 def test_a_formula_with_markup_inside_is_refused():

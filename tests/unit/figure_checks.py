@@ -80,12 +80,15 @@ def _labels(figure: Figure) -> Iterator[Text]:
             if isinstance(child, Text) and child not in axes.texts
         )
         if axes.get_legend() is not None:
-            yield from axes.get_legend().get_texts()
+            yield from (axes.get_legend().get_title(), *axes.get_legend().get_texts())
         for axis in (axes.xaxis, axes.yaxis):
             low, high = sorted(axis.get_view_interval())
             yield from (
-                tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high
+                tick.label1
+                for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks())
+                if low <= tick.get_loc() <= high
             )
+            yield axis.get_offset_text()
 
 
 def _overlap(one: Bbox, other: Bbox) -> bool:

@@ -217,5 +217,6 @@ def test_the_page_asks_nothing_of_any_server_and_escapes_names(tmp_path, ended):
     _, _, page = ended(a, results(tmp_path / "c", timed(seed=1), spec=SPEC))
     assert "a&amp;b" in page
     assert "a&b" not in page
-    assert "http" not in page
+    assert "http:" not in page
+    assert "https:" not in page
     assert "prefers-color-scheme: dark" in page

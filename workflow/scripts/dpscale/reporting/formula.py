@@ -9,7 +9,8 @@ import latex2mathml.converter
 import ziamath
 from markupsafe import Markup, escape
 
-_MATHML = "{http://www.w3.org/1998/Math/MathML}"
+from dpscale.reporting.pieces import MATHML, breakable
+
 _ELEMENTS = frozenset(
     (
         "math",
@@ -48,7 +49,7 @@ class FormulaError(ValueError):
 
 @cache
 def as_mathml(tex: str, *, display: bool = False) -> Markup:
-    """Return a TeX formula as a `<math>` element.
+    """Return a TeX formula as a `<math>` element; a displayed one as several (see `breakable`).
 
     Raises FormulaError for TeX that cannot be read, and for text that would become markup of
     another kind: latex2mathml does not escape what stands inside \\text.
@@ -59,10 +60,10 @@ def as_mathml(tex: str, *, display: bool = False) -> Markup:
     except Exception as error:
         raise FormulaError(f"cannot read the formula {tex!r}: {error}") from error
     for element in root.iter():
-        name = element.tag.removeprefix(_MATHML)
+        name = element.tag.removeprefix(MATHML)
         if name not in _ELEMENTS or not all(map(_ATTRIBUTES.fullmatch, element.attrib)):
             raise FormulaError(f"the formula {tex!r} holds markup: <{name}>")
-    return Markup(text)
+    return breakable(root) if display else Markup(text)
 
 
 @cache

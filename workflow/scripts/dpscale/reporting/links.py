@@ -9,13 +9,21 @@ from dpscale.reporting.sources import Sources
 from dpscale.reporting.texts import PRINTED
 
 _TAG_OR_ID = re.compile(r"<[^>]*>|\b([QHSE]\d(?:\.\d)?)\b")
+MOST_NAMED = 15  # runs of a number
 
 
 def runs_text(runs: Sequence[str]) -> str:
-    """Return the names of runs in words; empty where there are none."""
+    """Return the names of runs in words, of many the first; empty where there are none.
+
+    A page has thousands of numbers, and their links lead to all the runs of each.
+    """
     if not runs:
         return ""
-    return f"run {runs[0]}" if len(runs) == 1 else f"{len(runs)} runs: {', '.join(runs)}"
+    if len(runs) == 1:
+        return f"run {runs[0]}"
+    more = len(runs) - MOST_NAMED
+    named = ", ".join(runs[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return f"{len(runs)} runs: {named}"
 
 
 def printed(text: Markup, sources: Sources) -> Markup:

@@ -139,7 +139,9 @@ def _run_cell(key: str, row: dict[str, Any], anchor: str) -> Shown | str:
     if isinstance(value, str):
         return value.replace("_", " ")
     text = format_value(value, _RUN_UNITS.get(key, "count"))
-    return Shown(text, "", "#" + anchor, f"run {row['run']}") if key == "wall_s" else text
+    if key != "wall_s":
+        return text
+    return Shown(text, "", "#" + anchor, f"run {row['run']}", f"{value:.9g}")
 
 
 def _run_view(row: dict[str, Any], sources: Sources) -> RunView:

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from dpscale.reporting.answer import Cell, Column, Table, Value
 from dpscale.reporting.formula import with_formulas
@@ -22,18 +23,24 @@ from dpscale.units import (
 NOTHING = "–"
 ROWS_KEPT_TOGETHER = 6
 MANY_COLUMNS = 8
+FEWEST_ROWS_OF_SPARSE = 4  # in a table of fewer rows a blank tells more than a line below
+SPARSE = 0.75  # share of blanks from which a column is no column
 MOST_ROWS = 100  # of a table: nobody reads more, and thousands take a PDF hours
 SETTINGS = ("count", "setting")  # what was set has no runs behind it; what was measured has
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A measurement as text, its interval apart, and the link to the runs behind it."""
+    """A measurement as text, its interval apart, and the link to the runs behind it.
+
+    key: what a column of a table is sorted by, the number before it was rounded.
+    """
 
     text: str
     interval: str = ""
     href: str = ""
     runs: str = ""
+    key: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,11 +53,20 @@ class Head:
 
 
 @dataclass(frozen=True)
+class Sparse:
+    """A column that most rows have nothing in: its cells, each with the words for its row."""
+
+    head: Head
+    cells: list[tuple[Markup, Shown | str]]
+
+
+@dataclass(frozen=True)
 class TableView:
     """A table ready to print: every cell is a measurement (`Shown`) or text.
 
     caption: says so where not all rows are in `rows`.
     left_out: why, and the heads of, columns without one result that made the table too wide.
+    sparse: columns that are said below the table, as they are blank in most of its rows.
     """
 
     number: str
@@ -58,6 +74,7 @@ class TableView:
     columns: list[Head]
     rows: list[list[Shown | str]]
     left_out: list[tuple[str, list[Markup]]]
+    sparse: list[Sparse]
 
     @property
     def short(self) -> bool:
@@ -104,12 +121,19 @@ def _cell(
                 unit.text(None, status=cell.status), "", sources.href(behind), runs_text(behind)
             )
         unit, ends = _with_ends(cell, unit)
-        return Shown(unit.text(cell.value), ends, sources.href(behind), runs_text(behind))
+        key = "" if cell.value is None else _key(cell.value)
+        return Shown(unit.text(cell.value), ends, sources.href(behind), runs_text(behind), key)
     if cell is None or is_null(cell):
         return NOTHING
     text = form.text(cell) if form else group_digits(cell, 0 if float(cell).is_integer() else 3)
-    measured = form is not None and form.unit not in SETTINGS
-    return Shown(text, "", sources.href(runs), runs_text(runs)) if measured and runs else text
+    if form is None or form.unit in SETTINGS:
+        return text
+    return Shown(text, "", sources.href(runs), runs_text(runs), _key(cell))
+
+
+def _key(value: float) -> str:
+    """A number as JavaScript reads it, with more digits than anything measured has."""
+    return f"{value:.9g}".replace("inf", "Infinity")
 
 
 def _with_ends(cell: Value, form: ColumnFormat) -> tuple[ColumnFormat, str]:
@@ -151,33 +175,78 @@ def _caption(table: Table) -> str:
     )
 
 
+def _blank(cell: Cell) -> bool:
+    """Whether a cell says nothing; a measurement that failed says why."""
+    return cell in ("", NOTHING) or (not isinstance(cell, str | Value) and is_null(cell))
+
+
+def _is_sparse(cells: Sequence[Cell]) -> bool:
+    """Whether a column is blank in most rows."""
+    blank = sum(map(_blank, cells))
+    return len(cells) >= FEWEST_ROWS_OF_SPARSE and blank >= SPARSE * len(cells)
+
+
+def _row_words(heads: Sequence[Head], row: Sequence[Shown | str]) -> Markup:
+    """What a row is about: its first column, or its settings up to the first measurement."""
+    said: list[Markup] = []
+    for head, cell in zip(heads, row, strict=True):
+        if not isinstance(cell, str) and said:
+            break
+        text = cell if isinstance(cell, str) else cell.text
+        said.append(Markup("{} {}").format(head.title, text) if head.numeric else escape(text))
+    return Markup(", ").join(said)
+
+
 def table_view(table: Table, sources: Sources, *, number: str, image: bool) -> TableView:
     """Return a table with one scale a column and each measurement linked to its runs.
 
     A table of many columns leaves out those without one result, and one of very many rows all but
-    the first MOST_ROWS; both say so.
+    the first MOST_ROWS; both say so. A column that most rows have nothing in is said below it.
     """
-    heads, shown_columns, left_out = [], [], dict[str, list[Markup]]()
-    for column in table.columns:
+    of_rows = list(zip(table.rows, table.runs or repeat([]), strict=False))[:MOST_ROWS]
+    heads: list[Head] = []
+    columns: list[list[Shown | str]] = []
+    few: list[tuple[Head, list[Shown | str]]] = []
+    left_out = dict[str, list[Markup]]()
+    for place, column in enumerate(table.columns):
         cells = [row[column.key] for row in table.rows]
-        title = with_formulas(column.title, image=image)
+        head, form = _head(column, cells, image=image)
+        sparse = place > 0 and _is_sparse(cells[:MOST_ROWS])
         reason = _empty(cells) if len(table.columns) > MANY_COLUMNS else None
-        if reason:
-            left_out.setdefault(reason, []).append(title)
+        if reason or (sparse and all(map(_blank, cells))):
+            left_out.setdefault(reason or "no row has", []).append(head.title)
             continue
-        form = _form(column, cells)
-        numeric = (
-            any(_number(cell) is not None for cell in cells)
-            if form is None
-            else (form.unit != "flag")
-        )
-        heads.append(Head(title, form.symbol if form else "", numeric))
-        shown_columns.append((column.key, form))
-    rows = [
-        [
-            _cell(row[key], form, table.runs[index] if table.runs else [], sources)
-            for key, form in shown_columns
-        ]
-        for index, row in enumerate(table.rows[:MOST_ROWS])
+        drawn = [_cell(row[column.key], form, runs, sources) for row, runs in of_rows]
+        if sparse:
+            few.append((head, drawn))
+        else:
+            heads.append(head)
+            columns.append(drawn)
+    rows = [list(row) for row in zip(*columns, strict=True)]
+    words = [_row_words(heads, row) for row in rows]
+    return TableView(
+        number,
+        _caption(table),
+        heads,
+        rows,
+        list(left_out.items()),
+        [Sparse(head, _said(words, drawn)) for head, drawn in few],
+    )
+
+
+def _said(
+    words: Sequence[Markup], cells: Sequence[Shown | str]
+) -> list[tuple[Markup, Shown | str]]:
+    return [
+        (row, cell) for row, cell in zip(words, cells, strict=True) if cell not in ("", NOTHING)
     ]
-    return TableView(number, _caption(table), heads, rows, list(left_out.items()))
+
+
+def _head(
+    column: Column, cells: Sequence[Cell], *, image: bool
+) -> tuple[Head, ColumnFormat | None]:
+    """The head of a column, and the format of its numbers."""
+    title, form = with_formulas(column.title, image=image), _form(column, cells)
+    if form is None:
+        return Head(title, "", any(_number(cell) is not None for cell in cells)), None
+    return Head(title, form.symbol, form.unit != "flag"), form

@@ -20,7 +20,7 @@ PARTS = {  # part: its label, hatch
     "parameter_bytes": ("parameters", "////"),
     "gradient_bytes": ("gradients", "\\\\\\\\"),
     "state_bytes": ("optimiser's state", "xxxx"),
-    "activation_bytes": ("saved for backward", "...."),
+    "activation_bytes": ("saved for backward", "----"),  # dots take 250 kB of the page
 }
 
 
