@@ -197,6 +197,7 @@ def _substituted(runs: pd.DataFrame, asked: set[str]) -> list[tuple[str, str]]:
     timed = runs[runs.get("study", pd.Series(dtype=str)) == "scaling"]
     if timed.empty or "Q2" not in asked:
         return []
+    timed = timed[timed.workers == timed.workers.min()]  # more of them also divide a batch
     columns = ("model", "dataset", "per_worker_batch")
     model, dataset, batches = (tuple(sorted(timed[one].dropna().unique())) for one in columns)
     trained = (", ".join(model), ", ".join(dataset), tuple(map(int, batches)))
