@@ -74,6 +74,7 @@ def facts(inputs: Inputs) -> Facts:
     missing += [] if complete or missing else ["communication: no cell has a time"]
     said = {
         "rows": rows, "complete": complete, "direct": direct, "planned": planned,
+        "largest": direct[-1] if direct else None,
         "scored": scored, "close": CLOSE_FRAC, "alone": ddp_at_one(inputs),
         "contrasts": {pair: contrast(direct, *pair) for pair in PAIRS},
         "shorter": shorter_with_loading(inputs, complete),
@@ -88,7 +89,11 @@ def facts(inputs: Inputs) -> Facts:
 
 def _with_shares(row: Row) -> Row:
     shares = {part: share(row, part) for part in PARTS}
-    return row | {"of_epoch": row | shares, "share": shares["subtraction_s"]}
+    return row | {
+        "of_epoch": row | shares,
+        "share": shares["subtraction_s"],
+        "exposed_share": shares["exposed_s"],
+    }
 
 
 def _with_verdicts(row: Row) -> Row:
@@ -98,7 +103,18 @@ def _with_verdicts(row: Row) -> Row:
         "subtraction": intervals.against(row.subtraction_s, 0.0),
         "exposed": intervals.against(row.exposed_s, 0.0),
         "contention": intervals.compare(row.contention_s, row.exposed_s),
+        "beside": intervals.compare(row.subtraction_s, row.exposed_s),
+        "longest": _longest(row),
     }
+
+
+def _longest(row: Row) -> str | None:
+    """The part of the subtraction that is surely longer than the two others; None where none is."""
+    parts = {name: getattr(row, name) for name in ("exposed_s", "overhead_s", "contention_s")}
+    if any(part.value is None for part in parts.values()):
+        return None
+    first, second, _ = sorted(parts, key=lambda name: parts[name].value, reverse=True)
+    return first if intervals.compare(parts[first], parts[second]) == "above" else None
 
 
 def share(row: Row, part: str) -> Value:
