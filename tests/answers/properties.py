@@ -95,10 +95,10 @@ def asked(question: str, inputs: Inputs) -> tuple[Answer, str]:
     known = questions()[question]
     facts = known.found(inputs)
     answer = known.worded(facts)
-    text = plain(" ".join([answer.sentence, *answer.paragraphs]))
+    text = plain(" ".join([answer.sentence, *answer.paragraphs, *answer.method]))
     assert answer.sentence, question
     assert not BROKEN.search(text), (BROKEN.search(text), text)
-    for one in (answer.sentence, *answer.paragraphs):
+    for one in (answer.sentence, *answer.paragraphs, *answer.method):
         assert one.rstrip().endswith((".", ":", "?")), text
     short = plain(answer.short)
     assert bool(re.search("withheld", short, re.IGNORECASE)) == bool(facts.missing), short

@@ -120,7 +120,7 @@ def facts_h1(inputs: Inputs) -> Facts:
         for column in UTILISATION
     } or {"utilisation_frac": intervals.nothing("fraction")}
     if missing:
-        return Facts(missing, values, {"rows": rows, "published": []})
+        return Facts(missing, values, {"rows": rows, "published": [], "compared": False})
     published = _published(inputs, "utilisation_frac")
     return Facts([], values, {"rows": rows, "published": published, **_compared(found)})
 
@@ -138,7 +138,7 @@ def _compared(rows: list[Row]) -> dict[str, Any]:
     return {
         "outside": [row for row in between if row["side"]], "found": rows,
         "first": first, "last": last, "crowd": crowd, "cpu": _on_cpu(first),
-        "verdict": verdict if len(rows) > 1 else "alone",
+        "verdict": verdict if len(rows) > 1 else "alone", "compared": not crowd and len(rows) > 1,
         "pace": intervals.compare(last.samples_per_s, first.samples_per_s),
         "awaits": _awaits(first), "nearly_all": Value(value=NEARLY_ALL, unit="fraction"),
     }  # fmt: skip
