@@ -199,18 +199,30 @@ QUOTED = ("train_s", "speedup_ratio", "efficiency_frac", "test_accuracy_frac")
 def facts_h3(inputs: Inputs) -> Facts:
     """Return the training of one worker, and those of several with pace and accuracy against it."""
     _, linear, missing = _trainings(inputs)
-    said: dict[str, Any] = {"rows": linear, "published": []}
+    said: dict[str, Any] = {"rows": linear, "published": [], "several": []}
     if not missing:
         alone, *several = _complete(linear)
-        several = [
-            row
-            | {"pace": intervals.against(row.speedup_ratio, 1.0)}
-            | {"accuracy": intervals.against(row.test_accuracy_difference_frac, 0.0)}
-            for row in several
-        ]
+        several = [row | _beside_one(row) for row in several]
         published = _published(inputs, *QUOTED, nodes=1)
         said |= {"alone": alone, "several": several, "published": published}
+        said |= {"paced": _groups(several, "pace"), "sides": _groups(several, "accuracy")}
     return Facts(missing, _values(linear, EFFICIENCY), said)
+
+
+def _groups(rows: list[Row], key: str) -> list[tuple[Any, list[Row]]]:
+    """Return the rows by a verdict, the largest group last."""
+    return sorted(by(rows, key), key=lambda group: len(group[1]))
+
+
+def _beside_one(row: Row) -> dict[str, Any]:
+    """Return how the training of several workers compares with that of one, and its numbers."""
+    return {
+        "pace": intervals.against(row.speedup_ratio, 1.0),
+        "accuracy": intervals.against(row.test_accuracy_difference_frac, 0.0),
+        "speedup": row.speedup_ratio,
+        "efficiency": row.efficiency_frac,
+        "reached": row.test_accuracy_frac,
+    }
 
 
 # H4: the bottlenecks, from measured shares of an epoch.
