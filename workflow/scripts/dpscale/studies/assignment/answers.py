@@ -245,16 +245,15 @@ def facts_h4(inputs: Inputs) -> Facts:
 
 
 def _losses(row: Row) -> dict[str, Any]:
-    """Return the parts beside computation whose intervals are above zero, the largest first.
+    """Return which parts beside computation cost time.
 
-    leading: the largest and those that it is not told from; hidden: the parts of several workers
-    that are not told from zero.
+    leading: the largest whose interval is above zero, and those that it is not told from; hidden:
+    the parts of several workers that are not told from zero.
     """
     parts = [Row(part=part, share=row.value(f"{part}_frac", "fraction")) for part in LOSSES]
     shown = [one for one in parts if intervals.against(one.share, 0.0) == "above"]
     shown.sort(key=lambda one: -one.share.value)
     return {
-        "losses": shown,
         "leading": [
             one for one in shown if intervals.compare(one.share, shown[0].share) != "below"
         ],
