@@ -274,15 +274,28 @@ def facts_h5(inputs: Inputs) -> Facts:
     if missing:
         return Facts(missing, values, {"rows": rows, "judged": False})
     base = _complete(rows)[0]
-    rows = [row | {"against": _against(row, base)} for row in rows]
+    rows = [
+        row | {"against": _against(row, base), "reached": row.test_accuracy_frac} for row in rows
+    ]
     several = [row for row in rows if row["workers"] > 1]
     tried = [_complete(own) for _, own in by(several, "nodes", "workers") if len(own) > 1]
-    places = [own for own in tried if own]
+    places = [_beside_linear(own) for own in tried if own]
     group = places[-1] if places else _complete(several)[-1:]
     group = [row for row in group if row["against"] in STANDING]
     compared = [row for row in rows if row["against"] in STANDING[:3]]
     said = {"rows": rows, "judged": True, "base": base, "places": places, "group": group}
     return Facts([], values, said | {"compared": compared})
+
+
+def _beside_linear(rows: list[Row]) -> list[Row]:
+    """Return the trainings of one place, each with how it lies to that of the linear rule."""
+    linear = next((row for row in rows if row["rule"] == LINEAR), None)
+    if linear is None:
+        return rows
+    reached = linear.test_accuracy_frac
+    return [
+        row | {"beside": intervals.compare(row.test_accuracy_frac, reached)} for row in rows
+    ]
 
 
 def _against(row: Row, base: Row) -> str:
