@@ -332,11 +332,21 @@ def facts_h6(inputs: Inputs) -> Facts:
         if row["counted_workers"] != row["workers"] or row["steps"] != row["planned_steps"]
     ]
     said = {
-        "rows": linear, "ranked": ranked, "mislabelled": mislabelled,
+        "rows": linear, "ranked": ranked, "mislabelled": mislabelled, "twins": _twins(found),
         "rival": max(rivals, key=lambda row: row["test_accuracy_frac"] or 0.0, default=None),
         "published": _published(inputs, "test_accuracy_frac", "steps", nodes=2),
     }  # fmt: skip
     return Facts([], values | {"best_test_accuracy_frac": best}, said)
+
+
+def _twins(rows: list[Row]) -> list[Row]:
+    """Return the trainings on several nodes, each with how it lies to as many workers on one."""
+    alone = {row["workers"]: row.test_accuracy_frac for row in rows if row["nodes"] == 1}
+    return [
+        row | {"beside": intervals.compare(row.test_accuracy_frac, alone[row["workers"]])}
+        for row in rows
+        if row["nodes"] > 1 and row["workers"] in alone
+    ]
 
 
 QUESTIONS = [
