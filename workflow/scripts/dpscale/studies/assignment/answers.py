@@ -388,8 +388,8 @@ QUESTIONS = [
         facts_h5,
         of_accuracy=True,
         formula=[
-            r"B = N b, \qquad \eta_{\text{linear}} = N \eta_1, \qquad "
-            r"\eta_{\text{square root}} = \sqrt{N} \, \eta_1, \qquad \eta_{\text{fixed}} = \eta_1"
+            r"B = N b, \qquad \text{rate}_{\text{linear}} = N \, \text{rate}_1, \qquad "
+            r"\text{rate}_{\text{square root}} = \sqrt{N} \, \text{rate}_1"
         ],
         references=[GOYAL, KRIZHEVSKY, MALLADI, KINGMA, HOFFER],
     ),
