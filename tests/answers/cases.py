@@ -132,7 +132,7 @@ def figures(answer: Answer) -> list[str]:
 
 
 def text_of(answer: Answer) -> str:
-    """What an answer says, with plain spaces: its figures and tables, row by row, after its text."""
+    """What an answer says, with plain spaces: its text, its captions, its tables row by row."""
     tables = [
         " ".join([one.caption, *(str(cell) for row in one.rows for cell in row.values())])
         for one in answer.tables

@@ -52,9 +52,11 @@ CASES = [
                "(3.0000 to 3.0000) as long.",
                "Within 30.5 MiB a worker gradient accumulation fits the largest batch, "
                "b = 2 300 (DDP: 700).",
-               "With two workers gradient accumulation, ZeRO-1, FSDP2 and", "1.4000×", "take longer for a step than DDP",
+               "With two workers gradient accumulation, ZeRO-1, FSDP2 and", "1.4000×",
+               "take longer for a step than DDP",
                "share a device",
-               "differs from the formula for FSDP2 (by up to 33.3%) and FSDP2 without resharding (by "
+               "differs from the formula for FSDP2 (by up to 33.3%) and FSDP2 without resharding "
+               "(by "
                "up to 50.0%)",
                "gloo's reduce-scatter is an all-reduce",
                "count what the ledger says, to 0.400%: headers",
@@ -69,7 +71,8 @@ CASES = [
          lab=lab, edits={"strategies": where({"way": ["zero1", "accumulation"]},
                                              to_fastest="indistinct", to_ddp="indistinct")},
          says=["DDP has the shortest step, 20.0 ms (19.0 to 21.0), not told from gradient "
-               "accumulation and ZeRO-1.", "others are not told from it",
+               "accumulation and ZeRO-1.",
+               "shortest step; not told from it: gradient accumulation and ZeRO-1.",
                "are not told apart from DDP"],
          never=["step. FSDP2 holds"]),
     Case("the fastest is not known for want of launches",
@@ -172,7 +175,8 @@ CASES = [
     Case("all others compute something else", lab=lab,
          edits={"strategy_needs": where({"way": ["accumulation", "zero1", "fsdp", "fsdp_kept"]},
                                         loss_gap_frac=0.5)},
-         says=["FSDP2 computes something else than DDP with", "; FSDP2 without resharding computes"],
+         says=["FSDP2 computes something else than DDP with",
+               "; FSDP2 without resharding computes"],
          never=["what DDP does"]),
     Case("nobody shares a device", lab=lab,
          edits={"strategies": where(oversubscribed=False)}, never=["share a device"]),

@@ -66,7 +66,8 @@ CASES = [
          says=["may leave gaps", "Longer kernels"], never=["More loading processes", "pinned"]),
     Case("other programs had the core",
          edits=_batches(where(device="CPU core", **around("compute_frac", 0.99))),
-         says=["the worker did not have its core all the time, so they are not compared. The worker",
+         says=["the worker did not have its core all the time, so they are not compared. The "
+               "worker",
                "Utilisation is the share of time",
                "The worker was 99.0% of the time in its steps and 50.3% on a core at b = 128 and",
                "on a core at b = 512: it was in its steps and had no core"],

@@ -22,7 +22,8 @@ def of_four(part: str, share: float) -> Edit:
 
 CASES = [
     Case("as measured",
-         says=["At N = 4 computation is 51.9% of an epoch, and the largest loss is loading, 19.7% (19.5 to "
+         says=["At N = 4 computation is 51.9% of an epoch, and the largest loss is loading, 19.7% "
+               "(19.5 to "
                "19.9).",
                "At N = 1 it is 76.0%, and the largest loss is loading (20.0%). Exposed",
                "At N = 4 the largest loss is loading; a part below zero is noise.",
@@ -38,7 +39,8 @@ CASES = [
     Case("two alike", edits={SPLIT: of_four("exposed", 0.198)},
          says=["the largest loss is exposed communication (19.8%) or loading (19.7%), not told "
                "apart.",
-               "What may help at N = 4? Against exposed communication", "for each sample. Compressed gradients "
+               "What may help at N = 4? Against exposed communication",
+               "for each sample. Compressed gradients "
                "were measured in Q3.2, at N = 2: a step with bf16 is shorter than one without; a "
                "step with fp16 is longer than one without; a step with PowerSGD is not told apart "
                "from one without. Against loading"]),
@@ -50,7 +52,8 @@ CASES = [
          edits={SPLIT: of_four("exposed", 0.5), "compression": lambda rows: rows[:0]},
          says=["Whether compressed gradients help was not measured here."]),
     Case("four on two cores", edits={SPLIT: where({"workers": 4}, oversubscribed=True)},
-         says=["The first remedy is a device for each worker, or fewer workers: these share devices"]),
+         says=["The first remedy is a device for each worker, or fewer workers: these share "
+               "devices"]),
     Case("a core each", edits={SPLIT: where(oversubscribed=False)}, never=["first remedy"]),
     Case("across zero",
          edits={SPLIT: where({"workers": 4}, exposed_frac=0.5, exposed_frac_low=-0.1,
@@ -69,7 +72,8 @@ CASES = [
     Case("on shared cores", edits={SPLIT: where({"workers": [2, 4]}, oversubscribed=True)},
          says=["At N = 2 and N = 4 the workers outnumber the devices or cores"]),
     Case("one without memory", edits={SPLIT: where({"workers": 4}, status="out_of_memory")},
-         says=["Without a number, for its outcome, is N = 4 (out of memory).", "What may help at N = 2? Against"],
+         says=["Without a number, for its outcome, is N = 4 (out of memory).",
+               "What may help at N = 2? Against"],
          never=["at N = 4"]),
     Case("two diverged", edits={SPLIT: where({"workers": [2, 4]}, status="diverged")},
          says=["for their outcomes, are N = 2 (diverged) and N = 4 (diverged)."]),

@@ -111,8 +111,10 @@ CASES = [
                "out of memory out of memory", "exceeds dataset exceeds dataset",
                "unavailable unavailable"]),
     Case("several workers unavailable", edits=changed(gone("unavailable", workers=[2, 4])),
-         says=["On two nodes as on one the global batch grows with the workers, and by the linear rule "
-               "so does the rate. No training of several workers has a result. Two nodes were not"]),
+         says=["On two nodes as on one the global batch grows with the workers, and by the linear "
+               "rule "
+               "so does the rate. No training of several workers has a result. Two nodes were "
+               "not"]),
     Case("one worker diverged", edits=changed(gone("diverged", workers=1)),
          says=["Missing: assignment, one worker, the base of every comparison: diverged."],
          never=["the base fixed", "lower"]),

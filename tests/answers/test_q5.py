@@ -46,7 +46,8 @@ BOTH = functools.partial(_runs, "data_parallel", "distributed")
 
 CASES = [
     Case("orders as they should be",
-         says=["Without set_epoch every epoch repeats the order of the first; with it no later epoch "
+         says=["Without set_epoch every epoch repeats the order of the first; with it no later "
+               "epoch "
                "repeats it. After", "repeats it; where the orders are the same the marks",
                "epoch after epoch",
                "8 of 8 repeat the first order without set_epoch, 0 of 8 with it.",
@@ -97,7 +98,8 @@ CASES = [
                      prefix="replicas-"),
          says=["set_epoch is lower in epoch 1 and higher in epoch 2, and in the others not"]),
     Case("one seed", lab=trained({}, seeds=1, prefix="replicas-"),
-         says=["is not compared, for want of an interval: a difference of −4.95 percentage points. In",
+         says=["is not compared, for want of an interval: a difference of −4.95 percentage "
+               "points. In",
                "The training losses are not compared in every epoch, for want of an interval.",
                "With one seed there is no interval"]),
     Case("some seeds diverged", lab=_status("without_set_epoch"),

@@ -50,7 +50,8 @@ CASES = [
                "model. All replicas", "The same training was run on two workers with and",
                "from the same two seeds.", "expected to stay identical, and they do.",
                "All 4 training losses",
-               "1.00% without the broadcast and 0% with it, larger without the broadcast in every seed.",
+               "1.00% without the broadcast and 0% with it, larger without the broadcast in every "
+               "seed.",
                "by up to 1.00 percentage points without the broadcast and 0 percentage points",
                "By seed the spread without it is larger: a difference of 1.00 percentage points "
                "(1.00 to 1.00), where one of the 2 000 test images weighs 0.0500 percentage "
@@ -88,7 +89,8 @@ CASES = [
     Case("no losses", lab=functools.partial(_steps, without(run="replicas-no_broadcast")),
          says=["For training not shown", "and the training losses were not recorded."]),
     Case("drift with the broadcast", edits=_on(buffer_difference_frac_max=0.002),
-         says=["0.200% with it, larger without the broadcast in every seed. Even with the broadcast they "
+         says=["0.200% with it, larger without the broadcast in every seed. Even with the "
+               "broadcast they "
                "differ after the last step"]),
     Case("more drift with the broadcast", edits=_on(buffer_difference_frac_max=0.02),
          says=["2.00% with it, larger with the broadcast in every seed."]),

@@ -293,9 +293,7 @@ def _beside_linear(rows: list[Row]) -> list[Row]:
     if linear is None:
         return rows
     reached = linear.test_accuracy_frac
-    return [
-        row | {"beside": intervals.compare(row.test_accuracy_frac, reached)} for row in rows
-    ]
+    return [row | {"beside": intervals.compare(row.test_accuracy_frac, reached)} for row in rows]
 
 
 def _against(row: Row, base: Row) -> str:
