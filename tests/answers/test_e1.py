@@ -56,8 +56,7 @@ CASES = [
                "take longer for a step than DDP",
                "share a device",
                "differs from the formula for FSDP2 (by up to 33.3%) and FSDP2 without resharding "
-               "(by "
-               "up to 50.0%)",
+               "(by up to 50.0%)",
                "gloo's reduce-scatter is an all-reduce",
                "count what the ledger says, to 0.400%: headers",
                "all others compute what DDP does: "
@@ -70,7 +69,7 @@ CASES = [
     Case("the fastest is not told apart",
          lab=lab, edits={"strategies": where({"way": ["zero1", "accumulation"]},
                                              to_fastest="indistinct", to_ddp="indistinct")},
-         says=["DDP has the shortest step, 20.0 ms (19.0 to 21.0), not told from gradient "
+         says=["DDP has the shortest step, 20.0 ms (19.0 to 21.0), not told from that of gradient "
                "accumulation and ZeRO-1.",
                "shortest step; not told from it: gradient accumulation and ZeRO-1.",
                "are not told apart from DDP"],
@@ -78,7 +77,7 @@ CASES = [
     Case("the fastest is not known for want of launches",
          lab=lab, edits={"strategies": where({"way": "zero1"}, to_fastest="unknown",
                                              to_ddp="unknown")},
-         says=["not told from ZeRO-1.", "is not compared with DDP, for want"]),
+         says=["not told from that of ZeRO-1.", "is not compared with DDP, for want"]),
     Case("what needs the least is faster too", lab=with_steps(fsdp=0.005),
          says=["against DDP's 24.0 MB, with a step only 0.50000×"]),
     Case("what needs the least is as fast", lab=lab,

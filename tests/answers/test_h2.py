@@ -14,7 +14,7 @@ def _trainings(cell: dict[str, object] | None = None, **columns: object) -> dict
 CASES = [
     Case("steps and seconds",
          says=["A full run of 40 epochs makes 3 120 steps in 340 s (337 to 343) with one worker "
-               "and 760 steps in 135 s (134 to 136) with four workers. N workers share an epoch",
+               "and 760 steps in 135 s (134 to 136) with four workers. N workers share an epoch:",
                "the 16 images left over, drawn anew in each epoch, are dropped (drop-last)",
                "are as many as computed, for every number of workers",
                "This is scaled from runs of 4 epochs.",

@@ -23,8 +23,7 @@ CASES = [
     Case("two faster",
          says=["One worker trains 4 epochs in 34.0 s (33.7 to 34.3) to a test accuracy of 95.0%.",
                "More workers are faster than one (speed-up 1.60× to 2.51×, scaling efficiency "
-               "62.9% "
-               "to 80.2%). They reach 93.0% to 94.0%, lower than that of one.",
+               "62.9% to 80.2%). They reach 93.0% to 94.0%, lower than that of one.",
                "More workers are faster than one; hollow points",
                "with Adam, b = 128 a worker and a rate of 0.001 times N; a number is the median "
                "over three seeds with its 95% interval, which for an accuracy holds the sampling",
@@ -41,8 +40,7 @@ CASES = [
          says=["More workers are slower than one (speed-up 0.459× to 0.680×"]),
     Case("two nodes", lab={"two_nodes": True},
          says=["Two workers on two nodes reach 95.0%, not told apart from that of one and the "
-               "others "
-               "reach 93.0% to 94.0%, lower", "83.3% at N = 2 on two nodes"]),
+               "others reach 93.0% to 94.0%, lower", "83.3% at N = 2 on two nodes"]),
     Case("higher", edits=_accuracy(0.97), says=["Two workers reach 97.0%, higher than that of one "
                                                 "and four workers reach 93.0%, lower"]),
     Case("as high", edits=_trainings(TWO, test_accuracy_frac=0.95,

@@ -23,8 +23,7 @@ def of_four(part: str, share: float) -> Edit:
 CASES = [
     Case("as measured",
          says=["At N = 4 computation is 51.9% of an epoch, and the largest loss is loading, 19.7% "
-               "(19.5 to "
-               "19.9).",
+               "(19.5 to 19.9).",
                "At N = 1 it is 76.0%, and the largest loss is loading (20.0%). Exposed",
                "At N = 4 the largest loss is loading; a part below zero is noise.",
                "Exposed communication is what DDP takes beyond DDP that sends nothing"],

@@ -61,6 +61,9 @@ CASES = [
          edits=changed(*(of_four(rule, 0.96) for rule in ("linear", "sqrt", "fixed_batch"))),
          says=["every rule tried (96.0%) reaches more."],
          never=["loses accuracy", "no proof"]),
+    Case("none told apart",
+         edits=changed(*(of_four(rule, 0.95) for rule in ("linear", "sqrt", "fixed"))),
+         says=["no rule tried (95.0%) is told apart. Two nodes"]),
     Case("none keeps it",
          edits=changed(*(of_four(rule, 0.9) for rule in ("sqrt", "fixed", "fixed_batch"))),
          says=["every rule tried (90.0% to 93.0%) loses accuracy.", "Of 5"],
@@ -112,8 +115,7 @@ CASES = [
                "unavailable unavailable"]),
     Case("several workers unavailable", edits=changed(gone("unavailable", workers=[2, 4])),
          says=["On two nodes as on one the global batch grows with the workers, and by the linear "
-               "rule "
-               "so does the rate. No training of several workers has a result. Two nodes were "
+               "rule so does the rate. No training of several workers has a result. Two nodes were "
                "not"]),
     Case("one worker diverged", edits=changed(gone("diverged", workers=1)),
          says=["Missing: assignment, one worker, the base of every comparison: diverged."],

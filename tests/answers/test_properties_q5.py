@@ -12,8 +12,8 @@ from small_labs import SHARES, inputs
 from trained import changed
 
 STUDY = small_labs.study("replicas", "data_parallel", epochs=[2, 3])
-WORDS = {"above": "without it is higher", "below": "without it is lower",
-         "indistinct": "without it is not told apart"}  # fmt: skip
+WORDS = {"above": "without set_epoch is higher", "below": "without set_epoch is lower",
+         "indistinct": "without set_epoch is not told apart"}  # fmt: skip
 PAIRS = st.lists(SHARES, min_size=2, max_size=2)
 TRAINING = st.fixed_dictionaries({"train_loss": PAIRS, "test_accuracy_frac": PAIRS})
 ARMS = st.fixed_dictionaries({"baseline": TRAINING, "without_set_epoch": TRAINING})

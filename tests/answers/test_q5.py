@@ -46,9 +46,8 @@ BOTH = functools.partial(_runs, "data_parallel", "distributed")
 
 CASES = [
     Case("orders as they should be",
-         says=["Without set_epoch every epoch repeats the order of the first; with it no later "
-               "epoch "
-               "repeats it. After", "repeats it; where the orders are the same the marks",
+         says=["Without set_epoch every epoch repeats the order of the first; with it none "
+               "does. After", "with it none does; where the orders are the same the marks",
                "epoch after epoch",
                "8 of 8 repeat the first order without set_epoch, 0 of 8 with it.",
                "worker 0, seed 0. with set_epoch 1 0 0 7 9", "without set_epoch 2 0 0 7 9"]),
@@ -66,7 +65,8 @@ CASES = [
     Case("orders that repeat with set_epoch", edits={"order": where(same_as_first=True)},
          says=["; with it every epoch has the order of the first.", "8 of 8 with it."]),
     Case("losses not told apart", lab=_ended(test_accuracy_frac=[0.86, 0.87]),
-         says=["After three epochs test accuracy without it is not told apart: a difference of",
+         says=["After three epochs test accuracy without set_epoch is not told apart: a "
+               "difference of",
                "losses of the two are not told apart in any epoch.",
                "Of 3 such comparisons"],
          never=["lower", "higher", "no arm isolates"]),
@@ -80,14 +80,14 @@ CASES = [
            says=["The training loss without set_epoch is lower in epoch 3", sentence,
                  f"A lower training loss is not a better model: {paragraph}."])
       for words, test, sentence, paragraph in (
-          ("below", [0.8, 0.808], "without it is lower: a difference of −6.1",
+          ("below", [0.8, 0.808], "without set_epoch is lower: a difference of −6.1",
            "the test accuracy without it is lower"),
-          ("above", [0.95, 0.958], "without it is higher: a difference of 8.8",
+          ("above", [0.95, 0.958], "without set_epoch is higher: a difference of 8.8",
            "here the test accuracy happens to be higher without it too, in this short training"),
-          ("alike", [0.86, 0.87], "without it is not told apart: a",
+          ("alike", [0.86, 0.87], "without set_epoch is not told apart: a",
            "the test accuracies are not told apart"),
           ("unknown", [NAN, 0.8],
-           "without it is not compared, for want of an interval. In",
+           "without set_epoch is not compared, for want of an interval. In",
            "the test accuracies are not compared, for want of an interval"))),
     Case("losses apart on the way",
          lab=trained({"without_set_epoch": {"epoch": [1, 2], "train_loss": [0.1, 0.101]}},

@@ -90,8 +90,7 @@ CASES = [
          says=["For training not shown", "and the training losses were not recorded."]),
     Case("drift with the broadcast", edits=_on(buffer_difference_frac_max=0.002),
          says=["0.200% with it, larger without the broadcast in every seed. Even with the "
-               "broadcast they "
-               "differ after the last step"]),
+               "broadcast they differ after the last step"]),
     Case("more drift with the broadcast", edits=_on(buffer_difference_frac_max=0.02),
          says=["2.00% with it, larger with the broadcast in every seed."]),
     Case("drift not measured", edits=_off(buffer_difference_frac_max=NAN),
