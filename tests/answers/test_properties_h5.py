@@ -12,7 +12,7 @@ from small_labs import SHARES, inputs
 STUDY = small_labs.study("assignment-linear", "assignment-sqrt", "assignment-fixed", epochs=[4],
                          two_nodes=True)  # fmt: skip
 REACHED = "test_accuracy_frac"
-WORDS = {"above": "reach", "below": "lose", "indistinct": "not told apart"}
+WORDS = {"above": "reach", "below": "lose", "indistinct": "told apart"}
 
 
 @st.composite
