@@ -55,7 +55,7 @@ CASES = [
     Case("little left to raise, and a larger batch is faster all the same",
          edits=_batches(where({"per_worker_batch": 128}, **around("utilisation_frac", 0.98)),
                         where(LARGEST, **around("samples_per_s", 2000.0))),
-         says=["more than 95.0% of the time is used.", "This share has little room to rise.",
+         says=["more than 95.0% of the time is used.", "The busy share has little room to rise.",
                "Yet with b = 1024 it trains faster (2 000 samples/s",
                "faster without a higher utilisation shows that this share does not tell how well"],
          never=["the device is idle"]),
