@@ -41,7 +41,6 @@ def test_every_cell_is_told_as_its_interval_lies(scaling: pd.DataFrame) -> None:
         - (row.speedup_ratio_high < 1)
         for row in weak.itertuples()
     }
-    table = answer.tables[0].rows
     several = [row for row in answer.tables[0].rows if row["pace"] in SIGNS]
     told = {tuple(int(row[one].value) for one in CELL): SIGNS[row["pace"]] for row in several}
     assert told == shown

@@ -13,7 +13,7 @@ def _strong(ratio: float) -> dict[str, Edit]:
 
 
 CASES = [
-    Case("two faster", says=["the speed-up of an epoch is 1.67× at N = 2 and", "faster in all six cells",
+    Case("two faster", says=["the speed-up of an epoch is 1.67× at N = 2 and", "faster in all six",
                              "Four workers are faster than one at b = 512", " faster 2 128"]),
     Case("two equal", lab={"two_worker_factor": 1.0},
          says=["the speed-up of an epoch is 1.00× at N = 2", "not told apart from one in all six",
@@ -52,7 +52,8 @@ CASES = [
          never=["brackets hold"]),
     Case("cells without a time",
          edits={"scaling": both(where({"workers": 4}, status="out_of_memory", speedup_ratio=NAN))},
-         says=[" no time 4 128", " the base 1 128", "At N = 4 four cells have no time: their outcome is out of memory."]),
+         says=[" no time 4 128", " the base 1 128",
+               "At N = 4 four cells have no time: their outcome is out of memory."]),
 ]  # fmt: skip
 
 
