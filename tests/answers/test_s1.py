@@ -47,7 +47,8 @@ EVERY = {(model, optimizer): 40.0 for model in ("mlp", "softmax")
          for optimizer in ("sgd", "momentum", "nesterov")}  # fmt: skip
 CASES = [
     Case("perfect scaling and its end",
-         says=["For mlp with plain SGD twice the batch takes about half the steps at small batches, "
+         says=["For mlp with plain SGD twice the batch takes about half the steps at small "
+               "batches, "
                "up to about B = 10.0 (9.6 to 10.5). At the critical batch size, 40.1 (38.4 to "
                "42.0), steps are twice the least; Nesterov momentum makes it larger (3.01×). Sizes",
                "Beside plain SGD, the critical batch size with momentum is larger (3.01× (2.81 to "
@@ -57,7 +58,8 @@ CASES = [
                "(1.13× (1.06 to 1.20)) in softmax with plain SGD."],
          never=["none was found"]),
     Case("the protocol",
-         says=["3 quasi-random points", "from 0.01 to 30 and, with momentum, one minus it from 0.01",
+         says=["3 quasi-random points", "from 0.01 to 30 and, with momentum, one minus it from "
+                                        "0.01",
                "(4.00% for mlp and 4.00% for softmax), when", "4000 steps, 400 epochs, or 3 times",
                "once 2 trials are there", "are 5 repeats of the winner", "every 16 steps",
                "median steps with 95% interval"]),
@@ -71,7 +73,8 @@ CASES = [
                "mlp with plain SGD and softmax with plain SGD and is not yet 0 within 0.2, and may "
                "be at batches larger than were measured, in mlp with Nesterov momentum."]),
     Case("the noise scale and equal budgets",
-         says=["The gradient noise scale, where a gradient's noise equals the gradient (both squared)"
+         says=["The gradient noise scale, where a gradient's noise equals the gradient (both "
+               "squared)"
                ", needs", "along the repeats of one winner, at B = 32,",
                "it is within a factor of 10 in all three searches.",
                "At equal epochs the smallest batch has the lower error in 3 of 3 searches, which "
@@ -79,7 +82,8 @@ CASES = [
                "could give too."],
          never=["So whether large batches"]),
     Case("equal budgets of six searches", lab=searched(every=EVERY),
-         says=["At equal epochs the smallest batch has the lower error in 6 of 6 searches; at equal "
+         says=["At equal epochs the smallest batch has the lower error in 6 of 6 searches; at "
+               "equal "
                "steps the largest batch in 6 of 6.", "So whether large batches look good or bad"],
          never=["which chance could give too"]),
     Case("the searches",
@@ -105,7 +109,8 @@ CASES = [
          says=["Expected before the run: “That steps fall as 1/B at first.” What came out: perfect "
                "scaling up to B = 10.0 to 30.2 and hardly a gain from B = 161 to 483; momentum"]),
     Case("steps that do not fall in proportion", lab=searched(slope=0.6),
-         says=["steps do not fall in proportion to the batch even at the smallest ones (slope −0.466 "
+         says=["steps do not fall in proportion to the batch even at the smallest ones (slope "
+               "−0.466 "
                "(−0.497 to −0.435)). At the critical batch size, 11.0 (7.3 to 16.2), steps are "
                "twice the least; Nesterov momentum is not told to change it (1.77×). Sizes",
                "the slope is not −1 within 0.2 in"],
@@ -137,7 +142,8 @@ CASES = [
     Case("momentum makes no difference", lab=searched(other=40.0, momentum="momentum"),
          says=["; momentum is not told to change it (1.00×).",
                "with momentum is not told apart (1.00× (0.94 to 1.06)) in mlp",
-               "At the smallest batch momentum needs as many steps, within a factor of 1.5, (1.00×"]),
+               "At the smallest batch momentum needs as many steps, within a factor of 1.5, "
+               "(1.00×"]),
     *(Case(f"steps at the smallest batch whose ratio is {low} to {high}", lab=BASE,
            edits={"goal_contrasts": where(small_steps_ratio_low=low, small_steps_ratio_high=high),
                   "published_steps_to_goal": where({"claim": "matches"}, verdict=verdict)},
@@ -189,7 +195,8 @@ CASES = [
     Case("the noise scale off and undecided",
          edits={"published_steps_to_goal": both(where(NOISE | SGD, verdict="disagrees"),
                                          where(NOISE | NESTEROV, verdict="not decidable"))},
-         says=["it is more than a factor of 10 off in mlp with plain SGD and softmax with plain SGD; "
+         says=["it is more than a factor of 10 off in mlp with plain SGD and softmax with plain "
+               "SGD; "
                "not decided to be within a factor of 10 or not in mlp with Nesterov momentum."]),
     Case("the same end at both budgets", lab=searched(every=EVERY),
          edits={"budget": where({"kind": "steps"}, validation_error_frac=lambda error: -error)},
