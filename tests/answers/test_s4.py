@@ -83,7 +83,7 @@ CASES = [
                "communication, the large mini-batch 40. Three seeds and 2000 test images tell no "
                "smaller differences.",
                "In short: The test accuracy of post-local SGD is, beside the large mini-batch, not "
-               "told apart with clean labels.",
+               "told apart with clean labels (+0.00 percentage points, −1.07 to +1.07).",
                "labels 20% wrong; training loss", "clean post-local against large",
                "wrong post-local against large 2.00%", "wrong post-local against small 3.00%",
                "wrong small against large −1.00%", "wrong more local steps 2.00%",
