@@ -106,7 +106,7 @@ def check_elbow(sentence: str, rows: pd.DataFrame) -> None:
     if held == len(found):
         assert f"up to the largest batch, B = {found[-1][0]}" in sentence
     else:
-        kept = f"up to B = {found[held - 1][0]} and" if held else "surely at no larger batch and"
+        kept = f"up to B = {found[held - 1][0]} and" if held else "keep it at no larger batch and"
         assert kept in sentence
         assert (f"has lost it at B = {lost[0]}" if lost else "beyond nothing") in sentence
 

@@ -144,7 +144,7 @@ CASES = [
          says=["keeps it up to the largest batch, B = 1024."]),
     Case("an elbow at the reference", lab=BASE,
          edits={"lr_scaling_elbow": where(elbow_batch=32, lost_batch=NAN)},
-         says=["keeps it surely at no larger batch and beyond nothing is decided.",
+         says=["is shown to keep it at no larger batch and beyond nothing is decided.",
                "What came out: kept up to B = 32, lost nowhere for certain;"]),
     Case("no elbow", lab=BASE, edits={"lr_scaling_elbow": where(elbow_batch=NAN)},
          says=["The linear rule has no elbow for want of results.", "none found"]),

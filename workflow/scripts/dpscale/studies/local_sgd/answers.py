@@ -126,8 +126,8 @@ QUESTIONS = [
         facts,
         formula=[
             r"w_j^{t+h+1} = w_j^{t+h} - \eta \nabla \ell_j(w_j^{t+h}),\ 0 \le h < H, "
-            r"\qquad w^{t+H} = \frac{1}{k} \sum_{j=1}^{k} w_j^{t+H}",
-            r"\text{sent} = \text{rounds} \cdot \frac{2(k-1)}{k} S",
+            r"\qquad w^{t+H} = \frac{1}{k} \sum_{j=1}^{k} w_j^{t+H}, "
+            r"\qquad \text{sent} = \text{rounds} \cdot \frac{2(k-1)}{k} S",
         ],
         references=[LIN, GOYAL, ZHANG, PATARASUK],
         of_accuracy=True,
