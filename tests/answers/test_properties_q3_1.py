@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 
 from builders import derived_lab, full_lab
 from cases import plain
-from dpscale.reporting.answer import Answer
 from dpscale.reporting.inputs import Inputs
+from dpscale.units import format_value
 from properties import BY_CHANCE, asked, edited, ends, lies, measured, side
 
 LAB, TIDY = derived_lab(), full_lab()
 COLUMNS = {"epoch_s": (0.5, 9.0), "base_epoch_s": (0.5, 9.0), "subtraction_s": (-1.0, 3.0),
            "exposed_s": (-1.0, 3.0), "overhead_s": (-1.0, 1.0), "contention_s": (-1.0, 3.0),
            "span_s": (0.1, 3.0), "buckets_s": (0.1, 3.0), "straggler_s": (-0.1, 1.0)}  # fmt: skip
-UNSHARED = {
-    "below": "negative, which is no time,",
-    "indistinct": "not told from zero",
-    "unknown": "undecided for want of repeats",
+NO_TIME = {
+    "below": "a negative time",
+    "indistinct": "a time not told from zero",
+    "unknown": "an undecided time",
 }
 LONGER = {
     "above": "is longer than",
@@ -31,11 +31,9 @@ LONGER = {
 NAMES = {
     "subtraction_s": "the subtraction",
     "exposed_s": "the exposed time",
-    "span_s": "the span",
     "buckets_s": "the all-reduce alone",
 }
-CONTRASTS = [("subtraction_s", "exposed_s"), ("exposed_s", "buckets_s"), ("exposed_s", "span_s"),
-             ("span_s", "buckets_s")]  # fmt: skip
+CONTRASTS = [("subtraction_s", "exposed_s"), ("exposed_s", "buckets_s")]
 SCORES = {
     "close": "within 15% of the measured step",
     "off": "off by more than 15%",
@@ -61,20 +59,23 @@ def splits(draw: st.DrawFn) -> dict[str, pd.DataFrame]:
             "prediction": predicted.assign(error_frac=errors)}  # fmt: skip
 
 
-def check_shares(name: str, column: str, rows: pd.DataFrame, answer: Answer, text: str) -> None:
-    """A time above zero has a share, and of the others the text says in how many cells and why."""
-    found = Counter()
-    for _, row in rows.iterrows():
-        where = side(*ends(row, column))
-        found[where] += 1
-        key = f"{column.removesuffix('_s')}_share_n{row['workers']}_b{row['per_worker_batch']}"
-        assert (key in answer.values) == (where == "above" and pd.notna(row["epoch_s"]))
-    for verdict, words in UNSHARED.items():
-        every = f"all {WORDS[len(rows)]} cells" if len(rows) > 2 else ""
-        some = f"{WORDS[found[verdict]]} of the {WORDS[len(rows)]} cells"
-        said = re.findall(rf"(?:{name} is|; it is) {words} in ([a-z ]+)", text)
-        cells = every if found[verdict] == len(rows) and every else some
-        assert (cells in [one.strip() for one in said]) or not found[verdict] or len(rows) < 3, text
+def sides(rows: pd.DataFrame, column: str) -> list[str]:
+    """Where each cell's time lies against zero."""
+    return [side(*ends(row, column)) for _, row in rows.iterrows()]
+
+
+def check_times(told: str, rows: pd.DataFrame, column: str) -> None:
+    """The range at every N of the times that are above zero, or why there is none."""
+    clauses = re.split(r" with (?:two|four)(?: workers)?(?: and )?", told)
+    for clause, (_, own) in zip(clauses, rows.groupby("workers"), strict=False):
+        lies_at = sides(own, column)
+        above = sorted(own[[one == "above" for one in lies_at]][column])
+        if not above:
+            assert clause.startswith(NO_TIME[lies_at[0]]), (clause, lies_at)
+            continue
+        ends_of = [plain(format_value(end, "s")) for end in (above[0], above[-1])]
+        assert clause.startswith(ends_of[0]), (clause, above)
+        assert (" to " in clause and "(" not in clause) == (ends_of[0] != ends_of[1])
 
 
 def contrasts(text: str) -> dict[tuple[str, str, str], str]:
@@ -128,17 +129,14 @@ def test_what_q3_1_says_follows_from_the_intervals(made: dict[str, pd.DataFrame]
     assert bool(answer.missing) == table.empty
     if table.empty:
         return
-    check_shares("The subtraction", "subtraction_s", table, answer, text)
     arms = table[table["exposed_s"].notna()]
-    check_shares("The exposed time", "exposed_s", arms, answer, text)
-    opening = plain(answer.sentence)
-    for name, rows in (("subtraction_s", table), ("exposed_s", arms)):
-        shares = [
-            f"{100 * row[name] / row['epoch_s']:.3g}"
-            for _, row in rows[rows["epoch_s"].notna()].iterrows()
-            if side(*ends(row, name)) == "above"
-        ]  # fmt: skip
-        assert not shares or any(share in opening for share in shares)
+    lies_at = sides(table, "subtraction_s") + sides(arms, "exposed_s")
+    sentence = plain(answer.sentence)
+    some = "above" in lies_at and len(set(lies_at)) > 1
+    assert sentence.startswith("Where above zero, communication" if some else "Communication")
+    told = re.split(r"\. (?=[MWTC])| takes | it takes ", sentence)
+    check_times(told[1].replace(" of an epoch", ""), table, "subtraction_s")
     if not arms.empty:
-        check_counts(text, arms)
-        check_scores(text, made["prediction"])
+        check_times(told[3], arms, "exposed_s")
+        check_counts(plain(" ".join([text, *answer.method])), arms)
+        check_scores(plain(" ".join(answer.method)), made["prediction"])

@@ -133,8 +133,8 @@ QUESTIONS = [
             r"\eta_B = \eta_0 \cdot \frac{B}{B_0} \;\text{(linear)}, \qquad "
             r"\eta_B = \eta_0 \sqrt{\frac{B}{B_0}} \;\text{(square root)}, \qquad "
             r"\eta_B = \eta_0 \;\text{(fixed)}",
-            r"\eta_{\text{now}} = \eta_0 + (\eta_B - \eta_0) \, \frac{\text{updates so far}}"
-            r"{\text{updates of the warm-up}} \;\text{(gradual warm-up)}",
+            r"\eta_i = \eta_0 + (\eta_B - \eta_0) \, \frac{i}{I} \;\text{(update } i \text{ of } I"
+            r"\text{ of a gradual warm-up)}",
             r"\text{rate of a layer} = \eta \, \text{trust} \cdot \frac{\lVert w \rVert}"
             r"{\lVert g \rVert + \text{decay} \cdot \lVert w \rVert} \;\text{(LARS)}",
         ],

@@ -13,6 +13,7 @@ from dpscale.studies.communication.answers.computation import (
     cells,
     key_of,
     missing_cells,
+    trends,
 )
 
 LINK_FORMULA = [r"t(s) = 2 (N - 1) \, \alpha + \frac{2 (N - 1)}{N} \cdot \frac{s}{\beta}"]
@@ -22,6 +23,7 @@ def facts(inputs: Inputs) -> Facts:
     """Return the rates of each cell with their verdicts, the link, the hooks and the what ifs."""
     rows = rates(inputs)
     usable = [row for row in rows if row["subtraction_s"] is not None]
+    decided = [row for row in usable if not row["no_rate"]]
     missing = missing_cells(rows) + lacking(inputs.rows("link"), {"workers": "N"}, "link")
     missing += lacking(inputs.rows("compression"), NAMES, "compression")
     missing += [] if usable or missing else ["bandwidth: no cell has a communication time"]
@@ -31,7 +33,8 @@ def facts(inputs: Inputs) -> Facts:
     return Facts(
         missing,
         values or {"lab_bytes_per_s": intervals.nothing("bytes/s")},
-        {"rows": rows, "usable": usable, "changes": changes(usable), "fits": fits, "hooks": hooks,
+        {"rows": rows, "usable": usable, "changes": trends(decided, "lab_bytes_per_s"),
+         "fits": fits, "hooks": hooks,
          "rates": [row for row in rows if any(row[name].value for name in others)],
          "links": inputs.rows("link"), **outlook},
         formula=LINK_FORMULA if fits else [],
@@ -91,23 +94,6 @@ def _cause(row: Row) -> str | None:
         return None
     overhead, contention, exposed, buckets = parts
     return "other" if abs(overhead + contention) > abs(exposed - buckets) else "transfer"
-
-
-def changes(usable: list[Row]) -> list[Row]:
-    """Return how the lab's rate at each N goes from the least b to the largest, all b counted."""
-    decided = [row for row in usable if not row["no_rate"]]
-    return [
-        Row(workers=workers, first=own[0]["per_worker_batch"], last=own[-1]["per_worker_batch"],
-            verdict=_direction(intervals.moves([row.lab_bytes_per_s for row in own])))
-        for workers, own in by(decided, "workers")
-        if len(own) > 1
-    ]  # fmt: skip
-
-
-def _direction(moves: set[intervals.Verdict]) -> str:
-    if "unknown" in moves or len(moves) == 1:
-        return "unknown" if "unknown" in moves else next(iter(moves))
-    return "both" if moves else "indistinct"
 
 
 def fits_of(inputs: Inputs, rates: list[Row]) -> list[Row]:
