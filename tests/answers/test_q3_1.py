@@ -114,7 +114,8 @@ CASES = [
     Case("arms in some cells", edits={"communication": where({"workers": 2}, **NO_ARMS)},
          says=["Within one run of N workers in three of the six cells (N = 4 with b = 32, 128 and "
                "512), the ways", "of an epoch with two workers and",
-               "Measured directly it takes 169 ms to 395 ms with four. With four the rest is mostly contention: they share devices."]),
+               "Measured directly it takes 169 ms to 395 ms with four. With four the rest is "
+               "mostly contention: they share devices."]),
     Case("the rest is overhead", edits=_cells(**around("overhead_s", 1.0)),
          says=["The rest is mostly overhead of DDP."]),
     Case("arms in one cell", edits={"communication": only(workers=[1, 2], per_worker_batch=32)},
