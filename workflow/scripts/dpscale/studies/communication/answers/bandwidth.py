@@ -1,11 +1,14 @@
 """Q3.2: the bandwidth behind the communication time of an epoch, and what the link can do."""
 
+import math
+
+from dpscale.derive.formulas import ring_allreduce_seconds
 from dpscale.reporting import intervals
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, lacking, measured
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI, PATARASUK, THAKUR, VOGELS
-from dpscale.reporting.words import by
+from dpscale.reporting.words import by, spread
 from dpscale.studies.communication.answers import what_if
 from dpscale.studies.communication.answers.computation import (
     NAMES,
@@ -16,7 +19,10 @@ from dpscale.studies.communication.answers.computation import (
     trends,
 )
 
-LINK_FORMULA = [r"t(s) = 2 (N - 1) \, \alpha + \frac{2 (N - 1)}{N} \cdot \frac{s}{\beta}"]
+RATES = ("lab_bytes_per_s", "lab_of_link_frac", "busbw_bytes_per_s", "busbw_of_link_frac")
+LINK_FORMULA = [
+    r"t_{\text{all-reduce}} = 2 (N - 1) \, \alpha + \frac{2 (N - 1)}{N} \cdot \frac{S}{\beta}"
+]
 
 
 def facts(inputs: Inputs) -> Facts:
@@ -29,17 +35,51 @@ def facts(inputs: Inputs) -> Facts:
     missing += [] if usable or missing else ["bandwidth: no cell has a communication time"]
     fits, hooks, outlook = fits_of(inputs, usable), hooks_of(inputs), what_if.said(inputs)
     values = _values(rows, fits, hooks) | what_if.values(inputs)
-    others = ("busbw_bytes_per_s", "link_bytes_per_s")
+    alone = [row for row in usable if row["busbw_bytes_per_s"].value is not None]
+    said = {
+        "rows": rows, "usable": usable, "changes": trends(decided, "lab_bytes_per_s"),
+        "levels": levels(alone), "limit": limit_of(alone), "trained": trained(inputs, usable),
+        "fits": fits, "hooks": hooks, "links": inputs.rows("link"), **outlook,
+    }  # fmt: skip
     return Facts(
         missing,
         values or {"lab_bytes_per_s": intervals.nothing("bytes/s")},
-        {"rows": rows, "usable": usable, "changes": trends(decided, "lab_bytes_per_s"),
-         "fits": fits, "hooks": hooks,
-         "rates": [row for row in rows if any(row[name].value for name in others)],
-         "links": inputs.rows("link"), **outlook},
+        said,
         formula=LINK_FORMULA if fits else [],
         references=[*([THAKUR] if fits else []), *([VOGELS] if hooks else [])],
-    )  # fmt: skip
+    )
+
+
+def trained(inputs: Inputs, rows: list[Row]) -> list[Row]:
+    """Return a run with its parameters and the bytes of each, where that is a whole number."""
+    names = rows[0].runs if rows else []
+    runs = [run for name in names for run in inputs.tidy_rows("runs", run=name)]
+    known = [run for run in runs if run["parameters"] and run["payload_bytes"]]
+    whole = [run for run in known if run["payload_bytes"] % run["parameters"] == 0]
+    return [
+        run | {"runs": run["run"], "each": run["payload_bytes"] // run["parameters"]}
+        for run in whole[:1]
+    ]
+
+
+def levels(alone: list[Row]) -> list[Row]:
+    """Return the rates of the buckets alone at each N, and whether any two b are told apart."""
+    ranges = {
+        workers: spread([row["busbw_bytes_per_s"] for row in own])
+        for workers, own in by(alone, "workers")
+    }
+    return [row | {"span": ranges[row["workers"]]} for row in trends(alone, "busbw_bytes_per_s")]
+
+
+def limit_of(alone: list[Row]) -> str:
+    """Return what sets the lab's rates apart from those of the same buckets alone."""
+    known = [row for row in alone if not row["no_rate"]]
+    for row in known:
+        if row["beside"] == "below":
+            return str(row["cause"] or "faster")
+    kinds = {"above": "hidden", "indistinct": "indistinct", "unknown": "unknown"}
+    verdicts = [row["beside"] for row in known]
+    return next((kinds[kind] for kind in kinds if kind in verdicts), "nothing")
 
 
 def rates(inputs: Inputs) -> list[Row]:
@@ -66,7 +106,17 @@ def _rates(inputs: Inputs, row: Row) -> dict[str, object]:
         "busbw_bytes_per_s": alone.busbw_bytes_per_s,
         "link_bytes_per_s": _link_rate(inputs, row),
         "busbw_of_link_frac": (alone | {"base_runs": row["link_runs"]}).busbw_of_link_frac,
+        "lab_of_link_frac": _of_link(lab, row),
     }
+
+
+def _of_link(lab: Row, row: Row) -> Value:
+    """The lab's rate as a share of the link's."""
+    rate, link = lab["lab_bytes_per_s"], row["link_bytes_per_s"]
+    share = rate / link if rate and link else None
+    runs = [*lab.runs, *(row["link_runs"] or "").split()]
+    why = lab["status"] if rate is None else "not measured" if link is None else None
+    return Value(value=share, unit="fraction", runs=list(dict.fromkeys(runs)), status=why)
 
 
 def _link_rate(inputs: Inputs, row: Row) -> Value:
@@ -97,9 +147,10 @@ def _cause(row: Row) -> str | None:
 
 
 def fits_of(inputs: Inputs, rates: list[Row]) -> list[Row]:
-    """Return the rows of `link` that have a fit, against raw TCP and the payload of its N.
+    """Return the rows of `link` that have a fit, against raw TCP, with the time of $S$ in parts.
 
-    latency: whether the whole of $S$ is surely too small for its bytes to outweigh the latency.
+    term: whether latency or bytes surely take the most of it, or neither; None where $S$ is not
+    known or the latency not above zero.
     """
     payloads = {
         workers: max(row["payload_bytes"] or 0 for row in own)
@@ -108,12 +159,24 @@ def fits_of(inputs: Inputs, rates: list[Row]) -> list[Row]:
     rows = [row for row in inputs.rows("link") if row["beta_bytes_per_s"] is not None]
     return [
         row
-        | {
-            "beside_tcp": intervals.compare(row.beta_bytes_per_s, row.tcp_bytes_per_s),
-            "latency": 0 < payloads.get(row["workers"], 0) < (row["level_bytes_low"] or 0),
-        }
+        | {"beside_tcp": intervals.compare(row.beta_bytes_per_s, row.tcp_bytes_per_s)}
+        | _parts(row, payloads.get(row["workers"], 0))
         for row in sorted(rows, key=lambda row: row["workers"])
     ]
+
+
+def _parts(row: Row, payload: int) -> dict[str, object]:
+    """The seconds of an all-reduce of so many bytes by the fit, and which part is the larger."""
+    alpha, beta = row["alpha_s"], row["beta_bytes_per_s"]
+    if not payload or alpha is None or alpha <= 0:
+        return {"term": None}
+    whole = ring_allreduce_seconds(payload, row["workers"], alpha, beta)
+    bytes_s = ring_allreduce_seconds(payload, row["workers"], 0.0, beta)
+    low, high = row["level_bytes_low"] or 0, row["level_bytes_high"] or math.inf
+    return {
+        "whole_s": whole, "bytes_s": bytes_s, "latency_s": whole - bytes_s,
+        "term": "latency" if payload < low else "bytes" if payload > high else "open",
+    }  # fmt: skip
 
 
 def hooks_of(inputs: Inputs) -> list[Row]:
@@ -136,11 +199,7 @@ def _values(rows: list[Row], fits: list[Row], hooks: list[Row]) -> dict[str, Val
         """A cell as the names of values have it."""
         return f"n{row['workers']}_b{row['per_worker_batch']}"
 
-    found = {
-        f"{name}_{cell(row)}": row[name]
-        for row in rows
-        for name in ("lab_bytes_per_s", "busbw_bytes_per_s", "busbw_of_link_frac")
-    }
+    found = {f"{name}_{cell(row)}": row[name] for row in rows for name in RATES}
     found |= {
         f"{name}_n{row['workers']}": getattr(row, name)
         for row in fits

@@ -102,7 +102,7 @@ def draw_step_split(communication: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     bars.set_xlabel("% of the epoch without data loading")
     low, high = bars.get_xlim()
     bars.set_xlim(min(low, 0.0), high if high > 105 else 100.0)
-    _keys(bars, noise=drawn[["overhead_below_noise", "exposed_below_noise"]].any(axis=None))
+    _keys(bars, noise=drawn.filter(like="_below_noise").any(axis=None))
     style.legend_above(figure, bars)
     return figure, drawn
 
@@ -164,7 +164,7 @@ def _split(communication: pd.DataFrame) -> pd.DataFrame:
     rows = communication[chosen & communication[seconds].notna().all(axis=1)]
     rows = rows.sort_values(CELL, ignore_index=True)
     shares = rows[seconds].div(rows.epoch_s.astype(float), axis=0).set_axis(list(PARTS), axis=1)
-    for name in ("overhead", "exposed"):
+    for name in ("contention", "overhead", "exposed"):
         low, high = (rows[f"{name}_s_{end}"] for end in ("low", "high"))
         shares[f"{name}_below_noise"] = (low <= 0) & (high >= 0)
     labels = style.cell_labels(rows)
