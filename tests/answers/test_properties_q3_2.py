@@ -150,7 +150,6 @@ def test_what_q3_2_says_follows_from_the_intervals(made: dict[str, pd.DataFrame]
     if table.empty:
         return
     check_sentence(plain(answer.sentence), text, table)
-    text = plain(" ".join([text, *answer.method]))
     decided = table[table["subtraction_s_low"] > 0]
     check_trends(text, decided)
     check_beside(text, decided)
