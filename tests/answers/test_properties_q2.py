@@ -34,7 +34,8 @@ def scalings(draw: st.DrawFn) -> pd.DataFrame:
 def test_every_cell_is_told_as_its_interval_lies(scaling: pd.DataFrame) -> None:
     answer = questions()["Q2"](Inputs(LAB | {"scaling": scaling}, TIDY))
     told = {}
-    for of_workers in plain(answer.sentence).split(";")[:2]:
+    (said,) = (plain(one) for one in answer.paragraphs if one.startswith("With b fixed"))
+    for of_workers in said.split(";")[:2]:
         (workers,) = (n for word, n in NUMBERS.items() if f"{word} workers are" in of_workers)
         for words, cells in re.findall(r"((?:[a-z]+ )+)\(speed-up ([^)]*)\)", of_workers):
             for batch in re.findall(r"at b = (\d+)", cells):
@@ -47,3 +48,8 @@ def test_every_cell_is_told_as_its_interval_lies(scaling: pd.DataFrame) -> None:
         for row in weak.itertuples()
     }
     assert told == shown
+    sentence = plain(answer.sentence)
+    faster = re.search(
+        r"workers (?:are )?faster than one(?: at every b| in \w+ of \w+ cells)?:", sentence
+    )
+    assert bool(faster) == (1 in shown.values()), sentence

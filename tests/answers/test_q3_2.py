@@ -49,8 +49,8 @@ AS_MEASURED = Case(
     "as measured",
     says=["By Q3.1's subtraction the busiest worker sends 178 MB/s to 1.22 GB/s with two "
           "workers, 11.1% to 76.2% of the link's rate, and 121 MB/s to 831 MB/s with four, 7.58% "
-          "to 52.0%. Bytes, not latency, take most of an all-reduce: 2.67 ms of 2.69 ms with two. The lab's "
-          "time also holds contention and overhead.",
+          "to 52.0%. Bytes, not latency, take most of an all-reduce: 2.67 ms of 2.69 ms with two. "
+          "The lab's time also holds contention and overhead.",
           "Each iteration all-reduces 1 000 000 parameters of 4 bytes, $S$ = 4 000 000 B.",
           "4 000 000 B at N = 2 and 6 000 000 B at N = 4. The first formula",
           "the bytes 2.67 ms at N = 2 and latency takes",
@@ -213,7 +213,7 @@ CASES = [
     Case("latency of zero", edits={"link": where(alpha_s_low=0.0)},
          says=["10.0 µs (0.0 to 12.5), which is not told from zero, and"]),
     Case("latency outweighs", edits={"link": where(**around("level_bytes", 1e12))},
-         says=["The message is too small to fill the link: latency takes 20.0 µs of 2.69 ms with two.",
+         says=["The message is too small to fill the link: latency takes 20.0 µs of 2.69 ms with",
                "for a message of $N \\alpha \\beta$, 1.00 TB at N = 2 and 1.00 TB at N = 4; more "
                "bytes per second alone would help little."], never=["Bytes, not latency"]),
     Case("neither outweighs",
