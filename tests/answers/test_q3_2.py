@@ -213,7 +213,7 @@ CASES = [
     Case("latency of zero", edits={"link": where(alpha_s_low=0.0)},
          says=["10.0 µs (0.0 to 12.5), which is not told from zero, and"]),
     Case("latency outweighs", edits={"link": where(**around("level_bytes", 1e12))},
-         says=["too small to fill the link: latency takes 20.0 µs of 2.69 ms with two.",
+         says=["The message is too small to fill the link: latency takes 20.0 µs of 2.69 ms with",
                "for a message of $N \\alpha \\beta$, 1.00 TB at N = 2 and 1.00 TB at N = 4; more "
                "bytes per second alone would help little."], never=["Bytes, not latency"]),
     Case("neither outweighs",

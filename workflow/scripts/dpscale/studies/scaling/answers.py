@@ -1,6 +1,7 @@
 """Q2: the speed-up with the batch per worker fixed, and the other kind of scaling."""
 
 import operator
+from typing import Any
 
 from dpscale.reporting import intervals
 from dpscale.reporting.inputs import Inputs, Row, lacking
@@ -14,8 +15,9 @@ VALUES = ("epoch_s", "speedup_ratio", "efficiency_frac")
 def facts(inputs: Inputs) -> Facts:
     """Return the cells of weak scaling with their pace, and those of both kinds in pairs."""
     rows = inputs.rows("scaling")
-    weak = [_judged(row) for row in rows if row["kind"] == "weak"]
-    several = [row for row in weak if row["pace"] not in ("base", None)]
+    rows = [row | _paced(row) for row in rows]
+    weak = [row for row in rows if row["kind"] == "weak"]
+    several = [row for row in weak if "pace" in row]
     missing = lacking(rows, {"workers": "N", "per_worker_batch": "b"}, "scaling")
     missing += [] if several or missing else ["scaling: no cell with several workers has a time"]
     values = {
@@ -23,17 +25,61 @@ def facts(inputs: Inputs) -> Facts:
         for row in rows
         for column in VALUES
     }
-    said = {"rows": rows, "weak": weak, "pairs": []}
+    both = pairs(rows)
+    every = [row for row in rows if row["workers"] > 1 or row["kind"] == "weak"]
+    said: dict[str, Any] = {
+        "rows": rows,
+        "weak": weak,
+        "every": every,
+        "cells": side_by_side(weak, both),
+    }
     if not missing:
-        said |= {"several": several, "pairs": pairs(rows), "added": added(inputs)}
+        said |= {"several": several, "pairs": both, "added": added(inputs), **lesson(several)}
     return Facts(missing, values or {"speedup_ratio": intervals.nothing("ratio")}, said)
 
 
-def _judged(row: Row) -> Row:
-    """A cell with its pace: above, below or not told apart from one worker's, which is the base."""
-    timed = row["status"] == "complete" and row["speedup_ratio"] is not None
-    pace = intervals.against(row.speedup_ratio, 1.0) if timed else None
-    return row | {"pace": "base" if row["workers"] == 1 else pace, "speedup": row.speedup_ratio}
+def _paced(row: Row) -> dict[str, object]:
+    """How fast several workers are beside one; nothing for one, or without a time."""
+    if row["workers"] == 1 or row["status"] != "complete" or row["speedup_ratio"] is None:
+        return {}
+    return {"pace": intervals.against(row.speedup_ratio, 1.0), "ratio": row.speedup_ratio}
+
+
+def lesson(several: list[Row]) -> dict[str, object]:
+    """Return where several workers are faster than one, the cells to show for it, and the trend.
+
+    lesson: the pace of all cells; `sizes` where it is the same b at each N that are faster, `cells`
+    where it is not, `mixed` where none is. rising: at each N the largest b has the higher speed-up.
+    """
+    paces = {row["pace"] for row in several}
+    faster = [row for row in several if row["pace"] == "above"]
+    by_workers = [own for _, own in by(several, "workers")]
+    sizes = {
+        tuple(row["per_worker_batch"] for row in own if row["pace"] == "above")
+        for own in by_workers
+    }
+    kind = "sizes" if len(sizes) == 1 else "cells"
+    if len(paces) == 1:
+        kind = next(iter(paces))
+    rises = [intervals.compare(own[-1]["ratio"], own[0]["ratio"]) for own in by_workers if own[1:]]
+    return {
+        "lesson": kind if faster or len(paces) == 1 else "mixed",
+        "shown": faster or several,
+        "rising": set(rises) == {"above"},
+    }
+
+
+def side_by_side(weak: list[Row], both: list[Row]) -> list[Row]:
+    """Return each cell of several workers with its base's time, and strong scaling beside it."""
+    bases = {row["per_worker_batch"]: row for row in weak if row["workers"] == 1}
+    strong = {(row["workers"], row["base_batch"]): row for row in both}
+    return [
+        row
+        | {"base_epoch_s": bases[b].epoch_s if (b := row["per_worker_batch"]) in bases else None}
+        | {name: strong.get((row["workers"], b), Row()).get(name) for name in ("strong", "verdict")}
+        for row in weak
+        if row["workers"] > 1
+    ]
 
 
 def pairs(rows: list[Row]) -> list[Row]:
