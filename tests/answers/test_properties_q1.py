@@ -17,7 +17,7 @@ COMPLETE = LAB["sweep"][LAB["sweep"]["status"] == "complete"]
 SHAPES = {
     "falls then rises": "and then rises to",
     "up and down": "goes up and down",
-    "falls then level": "no size is told apart from the fastest",
+    "falls then level": "no size is told apart",
     "falls": "falls over the sweep",
     "rises": "rises with the batch size",
     "level": "are not told apart",

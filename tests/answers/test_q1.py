@@ -44,7 +44,7 @@ def _repeated_data() -> dict[str, pd.DataFrame]:
 
 CASES = [
     Case("falls", edits=_times(9.0, 4.0, 2.0),
-         says=["The time of an epoch falls over the sweep, from 9.00 s",
+         says=["An epoch's time falls over the sweep, from 9.00 s",
                "ends before the device is saturated: its last step, from b = 128 to 512, still "
                "saves 50.0% of the epoch", "The first step saved 55.6%, so the gain shrinks"],
          never=["told apart", "then rises", "up and down"]),
@@ -52,7 +52,7 @@ CASES = [
          says=["still saves 75.0%"], never=["The first step", "flattens"]),
     Case("falls once", edits=_times(9.0, 4.0), says=["still saves 55.6%"], never=["flattens"]),
     Case("flat at the end", edits=_times(9.0, 2.01, 2.0),
-         says=[", and from b = 128 on no size is told apart from the fastest",
+         says=[", and from b = 128 on no size is told apart. Larger",
                "From b = 128 on the epoch's interval meets that of the fastest size, b = 512",
                "saves in launches may be small"]),
     Case("rises after its minimum", edits=_times(9.0, 2.0, 3.0),
@@ -67,13 +67,13 @@ CASES = [
                "The highest throughput seen is 5 000 samples/s, at b = 512."],
          never=["falls", "rises"]),
     Case("rises", edits=_times(2.0, 3.0, 4.0, update_s=[0.1, 0.2, 0.4]),
-         says=["The time of an epoch rises with the batch size, from 2.00 s",
+         says=["An epoch's time rises with the batch size, from 2.00 s",
                "the device may be busy already at b = 32.",
                "What the epoch gains, by phase: the update 300 ms.",
                "Throughput is highest at b = 32, with 5 000 samples/s, and is 2 500 samples/s at "
                "b = 512."]),
     Case("level, then rises", edits=_times(5.02, 5.00, 8.0),
-         says=["The time of an epoch rises with the batch size, from 5.00 s",
+         says=["An epoch's time rises with the batch size, from 5.00 s",
                "Throughput is highest at b = 128, with 2 000 samples/s, and is 1 250"]),
     Case("up and down", edits=_times(5.0, 9.0, 5.01),
          says=["goes up and down over the sweep, 5.00 s (4.95 to 5.05) at b = 32 at the least and "
@@ -83,12 +83,12 @@ CASES = [
          says=["goes up and down over the sweep, 2.00 s"], never=["falls over"]),
     Case("drifts down", edits=_times(2.04, 2.01, 1.98),
          says=["falls from 2.04 s (2.02 to 2.06) at b = 32 to 1.98 s (1.96 to 2.00) at b = 512, "
-               "and from b = 128 on no size is told apart from the fastest"]),
+               "and from b = 128 on no size is told apart. Larger"]),
     Case("the fastest is known least",
          edits=_times(3.04, 1.74, 1.75, epoch_s_low=[2.24, 1.19, 1.58],
                       epoch_s_high=[3.94, 2.39, 2.04]),
          says=["falls from 3.04 s (2.24 to 3.94) at b = 32 to 1.75 s (1.58 to 2.04) at b = 512, "
-               "and from b = 128 on no size is told apart from the fastest",
+               "and from b = 128 on no size is told apart",
                "The shortest epoch takes 1.74 s, at b = 128, against 3.04 s at b = 32; the largest "
                "batch that fits is b = 1280"]),
     Case("rises in no phase", edits=_times(2.0, 3.0, 4.0), never=["What the epoch gains"]),
@@ -116,21 +116,22 @@ CASES = [
          says=["An epoch makes 1 iteration at b = 32"]),
     Case("repeated data", lab=_repeated_data, says=["the training images were repeated"]),
     Case("memory ends it",
-         says=["fits in memory is b = 1280 (b = 1281 does not).",
+         says=["In 572 MiB, b = 1280 always fits, b = 1281 never.",
                "b = 1280 trained in two fresh processes, and b = 1281 ran out of memory in two "
-               "fresh processes. The memory budget is 572 MiB, and",
+               "fresh processes.", "The memory budget is 572 MiB, and",
                "Device utilisation is 90.0% at b = 32 and 90.0% at b = 512.", "out of memory"],
-         never=["lies between", "In between", "out_of_memory"]),
+         never=["In between", "out_of_memory", "not always"]),
     Case("a wide boundary", edits=_boundary(smallest_failed_batch=1600, memory_budget_bytes=pd.NA),
-         says=["The boundary lies between the two, 25.0% apart. In between, a batch may train in "
+         says=["In memory, b = 1280 always fits, b = 1281 not always, b = 1600 never.",
+               "They are 25.0% apart. In between, a batch may train in "
                "one process and fail in another (b = 1281 is the smallest"],
          never=["memory budget"]),
     Case("no size failed", edits=_boundary(smallest_failed_batch=pd.NA),
-         says=["the largest batch that fits in memory is b = 1280."], never=["does not)"]),
+         says=["In 572 MiB, b = 1280 always fits."], never=["never."]),
     Case("no size fits", edits=_boundary(largest_fit_batch=pd.NA, smallest_failed_batch=32),
-         says=["; no batch of the sweep fits.", "already runs out of memory at b = 32, the"]),
+         says=["No batch of the sweep fits.", "already runs out of memory at b = 32, the"]),
     Case("the dataset ends it", edits=_boundary(limit="dataset", smallest_failed_batch=pd.NA),
-         says=["every batch up to b = 1280 fits, and the number of training images, not memory, "
+         says=["Every batch up to b = 1280 fits; the number of training images, not memory, "
                "ends the sweep", "b = 1280 ran in two fresh processes, and no batch within"],
          never=["bisected", "would need more images"]),
     Case("a refused batch",
@@ -153,6 +154,6 @@ def test_the_largest_batch_is_a_value() -> None:
 
 def test_numbers_of_two_batch_sizes_lead_to_the_runs_of_both() -> None:
     answer = questions()["Q1"](Case("").inputs)
-    runs = {answer.paragraphs[1][one.start : one.end]: one.runs for one in answer.printed[2]}
+    runs = {answer.paragraphs[0][one.start : one.end]: one.runs for one in answer.printed[1]}
     assert runs["6.85"] == ["sweep-b32", "sweep-b512"]
     assert runs["16.4\u00a0ms"] == ["sweep-b32"]

@@ -13,7 +13,7 @@ from dpscale.studies import derived_of, figures
 from dpscale.studies.batch_sweep import figures as batch_sweep
 from dpscale.studies.ledger import figures as ledger
 from dpscale.studies.scaling import figures as speedup
-from figure_checks import axes_texts, label_faults, svg_of
+from figure_checks import axes_texts, label_faults, points, svg_of
 from lazy import Lazy
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -107,11 +107,11 @@ def test_an_svg_carries_its_alternative_text(lab):
     assert root.findtext(f"{SVG}desc", "").startswith("Speed-up over one worker.")
 
 
-def test_throughput_has_the_interval_of_the_time_turned_round():
-    _, drawn = batch_sweep.draw(SWEEP, BOUNDARY)
-    row = drawn.iloc[1]
-    interval = (row.samples_per_s_low, row.samples_per_s_high)
-    assert interval == pytest.approx((476.19, 625.0), rel=1e-5)
+def test_the_time_of_an_epoch_is_drawn_with_its_interval():
+    figure, drawn = batch_sweep.draw(SWEEP, BOUNDARY)
+    assert drawn.epoch_s.dropna().tolist() == [4.0, 2.0, 1.9]
+    assert [y for _, y in points(figure.axes[0])][:3] == [4.0, 2.0, 1.9]
+    assert len(figure.axes[0].collections) == 1
 
 
 def test_the_knee_is_the_smallest_batch_that_intervals_cannot_tell_from_the_best():

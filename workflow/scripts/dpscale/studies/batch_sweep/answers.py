@@ -34,10 +34,7 @@ def facts(inputs: Inputs) -> Facts:
               for name, unit in BOUNDARY.items()}  # fmt: skip
     values |= {f"{column}_b{row['per_worker_batch']}": row.value(column, unit)
                for row in rows for column, unit in SWEEP.items()}  # fmt: skip
-    said: dict[str, Any] = {
-        "rows": rows, "phases": [], "outcomes": {str(row["status"]): row["status"].replace("_", " ")
-                                                 for row in rows},
-    }  # fmt: skip
+    said: dict[str, Any] = {"rows": rows, "phases": []}
     if not missing:
         said |= {"phases": [row | {"runs": None} for row in complete], "complete": complete,
                  "boundary": bounded(boundary), **explained(trend(complete), complete),

@@ -1,4 +1,4 @@
-"""Throughput and peak memory of one device against the batch size."""
+"""Time of an epoch and peak memory of one device against the batch size."""
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -12,17 +12,17 @@ from dpscale.units import column_format, format_value, status_text
 def draw(sweep: pd.DataFrame, boundary: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the figure of the batch sweep and a frame of what it shows, a row per batch size."""
     drawn = _drawn(sweep, boundary)
-    figure, (upper, lower) = style.panels(2, 1, height_in=4.6)
+    figure, (left, right) = style.panels(1, 2, height_in=2.7)
     complete = drawn[drawn.status == "complete"]
-    for axes in (upper, lower):
+    for axes in (left, right):
         _batch_axis(axes, drawn.per_worker_batch.tolist())
     if complete.empty:
-        style.note(upper, "no batch size measured yet")
-        style.note(lower, "no peak memory measured yet")
+        style.note(left, "no batch size measured yet")
+        style.note(right, "no peak memory measured yet")
         return figure, drawn
-    _throughput(upper, complete)
-    _memory(lower, complete)
-    _limits(upper, drawn)
+    _times(left, complete)
+    _memory(right, complete)
+    _limits(left, drawn)
     return figure, drawn
 
 
@@ -32,21 +32,20 @@ def alt(drawn: pd.DataFrame) -> str:
     if complete.empty:
         return "Batch sweep: nothing measured yet."
     points = "; ".join(
-        f"{row.per_worker_batch}: {format_value(row.samples_per_s, 'samples/s')}"
-        for row in complete.itertuples()
+        f"{row.per_worker_batch}: {format_value(row.epoch_s, 's')}" for row in complete.itertuples()
     )
     ends = "; ".join(
         f"{row.per_worker_batch}: {status_text(row.status)}"
         for row in drawn[drawn.status != "complete"].itertuples()
     )
-    return f"Throughput by batch size: {points}." + (f" Not measured: {ends}." if ends else "")
+    return f"Time of an epoch by batch size: {points}." + (
+        f" Not measured: {ends}." if ends else ""
+    )
 
 
 def _drawn(sweep: pd.DataFrame, boundary: pd.DataFrame) -> pd.DataFrame:
-    drawn = sweep[["per_worker_batch", "status", "samples_per_s", "peak_memory_bytes"]].copy()
-    # Throughput is D / epoch_s: the interval of the time gives that of the rate, turned round.
-    drawn["samples_per_s_low"] = sweep.samples_per_s * sweep.epoch_s / sweep.epoch_s_high
-    drawn["samples_per_s_high"] = sweep.samples_per_s * sweep.epoch_s / sweep.epoch_s_low
+    columns = ["epoch_s", "epoch_s_low", "epoch_s_high", "peak_memory_bytes"]
+    drawn = sweep[["per_worker_batch", "status", *columns]].copy()
     drawn["knee"] = drawn.per_worker_batch == knee(sweep)
     budget = boundary.memory_budget_bytes.dropna()
     drawn["memory_budget_bytes"] = float(budget.iloc[0]) if len(budget) else None
@@ -74,25 +73,23 @@ def _batch_axis(axes: Axes, batches: list[int]) -> None:
         axes.set_xlim(min(batches) / 1.6, max(batches) * 1.6)
 
 
-def _throughput(axes: Axes, complete: pd.DataFrame) -> None:
+def _times(axes: Axes, complete: pd.DataFrame) -> None:
     x = complete.per_worker_batch
-    axes.plot(x, complete.samples_per_s, color=style.COLOURS[0], marker="o")
+    times = complete[["epoch_s", "epoch_s_low", "epoch_s_high"]].astype(float)
+    scale = column_format(times.epoch_s.tolist(), "s").scale
+    times /= scale.factor
+    axes.plot(x, times.epoch_s, color=style.COLOURS[0], marker="o")
     axes.fill_between(
-        x,
-        complete.samples_per_s_low.astype(float),
-        complete.samples_per_s_high.astype(float),
-        color=style.COLOURS[0],
-        alpha=0.22,
-        linewidth=0,
+        x, times.epoch_s_low, times.epoch_s_high, color=style.COLOURS[0], alpha=0.22, linewidth=0
     )
-    top = max(complete.samples_per_s.max(), complete.samples_per_s_high.max())
+    top = times.max().max()
     axes.set_ylim(0, top * 1.25)
-    axes.set(title="Throughput", ylabel="samples/s")
+    axes.set(title="Time of an epoch", ylabel=scale.symbol)
     for row in complete[complete.knee].itertuples():
         axes.axvline(row.per_worker_batch, color=style.INK, linestyle=":", linewidth=1)
         rightmost = row.per_worker_batch == x.max()
         axes.annotate(
-            "knee: as fast as the best",
+            "as fast as the best",
             (row.per_worker_batch, top * 1.22),
             xytext=(-4 if rightmost else 4, 0),
             textcoords="offset points",
