@@ -1,12 +1,12 @@
 """Q3.2: the bandwidth behind the communication time of an epoch, and what the link can do."""
 
+from dpscale.derive.formulas import ring_allreduce_seconds
 from dpscale.reporting import intervals
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, lacking, measured
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI, PATARASUK, THAKUR, VOGELS
 from dpscale.reporting.words import by
-from dpscale.studies.communication.answers import what_if
 from dpscale.studies.communication.answers.computation import (
     NAMES,
     NO_TIME,
@@ -19,21 +19,18 @@ LINK_FORMULA = [r"t(s) = 2 (N - 1) \, \alpha + \frac{2 (N - 1)}{N} \cdot \frac{s
 
 
 def facts(inputs: Inputs) -> Facts:
-    """Return the rates of each cell with their verdicts, the link, the hooks and the what ifs."""
+    """Return the rates of each cell with their verdicts, the link and the hooks."""
     rows = rates(inputs)
     usable = [row for row in rows if row["subtraction_s"] is not None]
     missing = missing_cells(rows) + lacking(inputs.rows("link"), {"workers": "N"}, "link")
     missing += lacking(inputs.rows("compression"), NAMES, "compression")
     missing += [] if usable or missing else ["bandwidth: no cell has a communication time"]
-    fits, hooks, outlook = fits_of(inputs, usable), hooks_of(inputs), what_if.said(inputs)
-    values = _values(rows, fits, hooks) | what_if.values(inputs)
-    others = ("busbw_bytes_per_s", "link_bytes_per_s")
+    fits, hooks = fits_of(inputs, usable), hooks_of(inputs)
     return Facts(
         missing,
-        values or {"lab_bytes_per_s": intervals.nothing("bytes/s")},
-        {"rows": rows, "usable": usable, "changes": changes(usable), "fits": fits, "hooks": hooks,
-         "rates": [row for row in rows if any(row[name].value for name in others)],
-         "links": inputs.rows("link"), **outlook},
+        _values(rows, fits, hooks) or {"lab_bytes_per_s": intervals.nothing("bytes/s")},
+        {"rows": rows, "usable": usable, "sent": sent(inputs, usable), "apart": apart(usable),
+         "changes": changes(usable), "fits": fits, "hooks": hooks, "links": inputs.rows("link")},
         formula=LINK_FORMULA if fits else [],
         references=[*([THAKUR] if fits else []), *([VOGELS] if hooks else [])],
     )  # fmt: skip
@@ -43,7 +40,7 @@ def rates(inputs: Inputs) -> list[Row]:
     """Return each cell's parts and its three rates: the lab's, the buckets' and the link's.
 
     no_rate: why the lab has none; beside: the lab's against the buckets', cause: what sets them
-    apart; of_link: the buckets' against the link's.
+    apart; of_link, lab_of_link: the buckets' and the lab's against the link's.
     """
     parts = {key_of(row): row for row in cells(inputs, "communication")}
     rows = [parts[key_of(row)] | row for row in cells(inputs, "bandwidth")]
@@ -54,12 +51,15 @@ def _rates(inputs: Inputs, row: Row) -> dict[str, object]:
     """The rates of a row, each with the runs that it is from."""
     timed = row["subtraction_s"] is not None
     why = NO_TIME.get(intervals.against(row.subtraction_s, 0.0)) if timed else None
-    lab = row | ({"lab_bytes_per_s": None, "status": why} if why else {})
+    none = {"lab_bytes_per_s": None, "lab_of_link_frac": None, "status": why}
+    lab = row | (none if why else {})
     alone = row | {"base_runs": None, "repeats": None}
+    of_link = f"{row['base_runs'] or ''} {row['link_runs'] or ''}"
     return {
         "no_rate": why,
         "source": row["link_source"],
         "lab_bytes_per_s": lab.lab_bytes_per_s,
+        "lab_of_link_frac": (lab | {"base_runs": of_link}).lab_of_link_frac,
         "busbw_bytes_per_s": alone.busbw_bytes_per_s,
         "link_bytes_per_s": _link_rate(inputs, row),
         "busbw_of_link_frac": (alone | {"base_runs": row["link_runs"]}).busbw_of_link_frac,
@@ -81,6 +81,7 @@ def _compared(row: Row) -> Row:
         "beside": beside,
         "cause": _cause(row) if beside in ("below", "above") else None,
         "of_link": intervals.compare(row.busbw_bytes_per_s, row.link_bytes_per_s),
+        "lab_of_link": intervals.compare(row.lab_bytes_per_s, row.link_bytes_per_s),
     }
 
 
@@ -91,6 +92,15 @@ def _cause(row: Row) -> str | None:
         return None
     overhead, contention, exposed, buckets = parts
     return "other" if abs(overhead + contention) > abs(exposed - buckets) else "transfer"
+
+
+def apart(usable: list[Row]) -> list[Row]:
+    """Return the cells of the cause that most often sets the lab's rate apart; none if none does.
+
+    That is the first of causes of equally many cells.
+    """
+    caused = by([row for row in usable if row["cause"] and not row["no_rate"]], "beside", "cause")
+    return max((own for _, own in caused), key=len, default=[])
 
 
 def changes(usable: list[Row]) -> list[Row]:
@@ -110,30 +120,58 @@ def _direction(moves: set[intervals.Verdict]) -> str:
     return "both" if moves else "indistinct"
 
 
-def fits_of(inputs: Inputs, rates: list[Row]) -> list[Row]:
-    """Return the rows of `link` that have a fit, against raw TCP and the payload of its N.
+def sent(inputs: Inputs, usable: list[Row]) -> list[Row]:
+    """Return the run whose parameters give the bytes of every cell's gradients; none if none does.
 
-    latency: whether the whole of $S$ is surely too small for its bytes to outweigh the latency.
+    each: the bytes of a parameter.
+    """
+    payloads = {row["payload_bytes"] for row in usable}
+    names = [name for row in usable for name in row.runs]
+    return [
+        run | {"runs": run["run"], "each": run["payload_bytes"] // run["parameters"]}
+        for run in inputs.tidy_rows("runs")
+        if run["run"] in names
+        and payloads == {run["payload_bytes"]}
+        and run["parameters"]
+        and run["payload_bytes"] % run["parameters"] == 0
+    ][:1]
+
+
+def fits_of(inputs: Inputs, rates: list[Row]) -> list[Row]:
+    """Return the rows of `link` that have a fit, with the seconds of one all-reduce of $S$ by it.
+
+    latency_s and transfer_s add up to whole_s, mostly_frac is the larger one's share of it; mostly:
+    where the message whose latency and bytes take equally long lies against $S$.
     """
     payloads = {
         workers: max(row["payload_bytes"] or 0 for row in own)
         for workers, own in by(rates, "workers")
     }
     rows = [row for row in inputs.rows("link") if row["beta_bytes_per_s"] is not None]
-    return [
-        row
-        | {
-            "beside_tcp": intervals.compare(row.beta_bytes_per_s, row.tcp_bytes_per_s),
-            "latency": 0 < payloads.get(row["workers"], 0) < (row["level_bytes_low"] or 0),
-        }
-        for row in sorted(rows, key=lambda row: row["workers"])
-    ]
+    rows.sort(key=lambda row: row["workers"])
+    return [_timed(row, payloads[row["workers"]]) for row in rows if payloads.get(row["workers"])]
+
+
+def _timed(row: Row, size: int) -> Row:
+    """A fit with the time of one all-reduce of some bytes."""
+    fit = row["workers"], row["alpha_s"], row["beta_bytes_per_s"]
+    latency, whole = (ring_allreduce_seconds(float(one), *fit) for one in (0, size))
+    parts = {"latency_s": latency, "transfer_s": whole - latency, "whole_s": whole}
+    timed = row | parts | {"mostly_frac": max(latency, whole - latency) / whole}
+    return timed | {
+        "mostly": intervals.against(row.level_bytes, size),
+        "mostly_frac": timed.mostly_frac,
+        "rounds": 2 * (row["workers"] - 1),
+    }
 
 
 def hooks_of(inputs: Inputs) -> list[Row]:
-    """Return the rows of hooks with a time or bytes, by workers and batch."""
+    """Return the rows of hooks with a time or bytes, by workers and batch.
+
+    faster: where the step lies against the plain one; None where it was not timed.
+    """
     rows = [
-        row
+        row | {"faster": row["step_ratio"] and intervals.against(row.step_ratio, 1)}
         for row in inputs.rows("compression")
         if row["step_ratio"] is not None or row["bytes_ratio"] is not None
     ]
@@ -153,7 +191,12 @@ def _values(rows: list[Row], fits: list[Row], hooks: list[Row]) -> dict[str, Val
     found = {
         f"{name}_{cell(row)}": row[name]
         for row in rows
-        for name in ("lab_bytes_per_s", "busbw_bytes_per_s", "busbw_of_link_frac")
+        for name in (
+            "lab_bytes_per_s",
+            "lab_of_link_frac",
+            "busbw_bytes_per_s",
+            "busbw_of_link_frac",
+        )
     }
     found |= {
         f"{name}_n{row['workers']}": getattr(row, name)
@@ -178,8 +221,9 @@ QUESTION = Question(
     formula=[
         r"t_{\text{all-reduce}} \ge \frac{2 (N - 1)}{N} \cdot \frac{X \cdot \text{itemsize}}{\beta}"
         r" = \frac{2 (N - 1)}{N} \cdot \frac{S}{\beta}",
-        r"\beta = \frac{2 (N - 1)}{N} \cdot S \cdot \frac{D}{N b} \cdot "
-        r"\frac{1}{T_{\text{communication}}}",
+        r"\text{bandwidth} = \frac{2 (N - 1)}{N} \cdot S \cdot \frac{D}{N b} \cdot "
+        r"\frac{1}{T_{\text{communication}}}, \qquad "
+        r"\text{utilisation} = \frac{\text{bandwidth}}{\text{rate of the link}}",
     ],
     references=[PATARASUK, LI],
 )
