@@ -132,12 +132,14 @@ def figures(answer: Answer) -> list[str]:
 
 
 def text_of(answer: Answer) -> str:
-    """What an answer says, with plain spaces: its tables after its text, row by row."""
+    """What an answer says, with plain spaces: its text, its captions, its tables row by row."""
     tables = [
         " ".join([one.caption, *(str(cell) for row in one.rows for cell in row.values())])
         for one in answer.tables
     ]
-    return plain(" ".join([answer.sentence, *answer.paragraphs, *answer.method, *tables]))
+    captions = [one.caption for one in answer.figures]
+    said = [answer.sentence, *answer.paragraphs, *answer.method, *captions, *tables]
+    return plain(" ".join(said))
 
 
 def failures(case: Case, text: str) -> list[str]:

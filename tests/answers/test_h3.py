@@ -21,26 +21,34 @@ def _accuracy(value: float) -> dict[str, Edit]:
 
 CASES = [
     Case("two faster",
-         says=["One worker trains 4 epochs in 34.0 s (33.7 to 34.3) to a test accuracy of 95.0%",
-               "two workers are faster than one (speed-up 1.60×, scaling efficiency 80.2%)",
+         says=["One worker trains 4 epochs in 34.0 s (33.7 to 34.3) to a test accuracy of 95.0%.",
+               "More workers are faster than one (speed-up 1.60× to 2.51×, scaling efficiency "
+               "62.9% to 80.2%). They reach 93.0% to 94.0%, lower than that of one.",
+               "More workers are faster than one; hollow points",
                "with Adam, b = 128 a worker and a rate of 0.001 times N; a number is the median "
                "over three seeds with its 95% interval, which for an accuracy holds the sampling",
                "Of 4 such comparisons without any effect, about 0.2 would be",
                "without it the scaling efficiency is 83.3% at N = 2 and 69.4% at N = 4."],
          never=["oversubscribed", "Without a number"]),
+    Case("two faster, four slower",
+         edits=_trainings(FOUR, **around("speedup_ratio", 0.5)),
+         says=["Two workers are faster than one (speed-up 1.60×, scaling efficiency 80.2%) and "
+               "four workers are slower than one (speed-up 0.500×"]),
     Case("two equal", lab={"two_worker_factor": 1.0},
-         says=["two workers are not told apart in time from one (speed-up 1.00×"]),
+         says=["More workers are not told apart in time from one (speed-up 1.00×"]),
     Case("two slower", lab={"two_worker_factor": 1.5},
-         says=["two workers are slower than one (speed-up 0.680×"]),
+         says=["More workers are slower than one (speed-up 0.459× to 0.680×"]),
     Case("two nodes", lab={"two_nodes": True},
-         says=["two workers on two nodes are faster than one", "83.3% at N = 2 on two nodes"]),
-    Case("higher", edits=_accuracy(0.97), says=["reach 97.0%, higher than that of one"]),
+         says=["Two workers on two nodes reach 95.0%, not told apart from that of one and the "
+               "others reach 93.0% to 94.0%, lower", "83.3% at N = 2 on two nodes"]),
+    Case("higher", edits=_accuracy(0.97), says=["Two workers reach 97.0%, higher than that of one "
+                                                "and four workers reach 93.0%, lower"]),
     Case("as high", edits=_trainings(TWO, test_accuracy_frac=0.95,
                                         **around("test_accuracy_difference_frac", 0.01, 2.0)),
          says=["reach 95.0%, not told apart from that of one"]),
-    Case("lower", edits=_accuracy(0.90), says=["reach 90.0%, lower than that of one"]),
+    Case("lower", edits=_accuracy(0.90), says=["reach 90.0% to 93.0%, lower than that of one"]),
     Case("one seed", edits=_trainings(seeds=1, test_accuracy_difference_frac_low=NAN),
-         says=["reach 94.0%, not comparable, for want of seeds, with that of one",
+         says=["They reach 93.0% to 94.0%, not comparable, for want of seeds, with that of one",
                "there is one seed, which gives no interval."],
          never=["the median over"]),
     Case("evaluation not known", edits=_trainings(epochs_efficiency_frac=NAN),
@@ -49,7 +57,7 @@ CASES = [
          says=["At N = 4 the workers outnumber the devices"]),
     Case("a training that diverged", edits=_trainings(FOUR, status="diverged"),
          says=["Without a number, for its outcome, is the linear rule at N = 4 (diverged)."],
-         never=["four workers are"]),
+         never=["our workers are", "More workers"]),
     Case("published",
          says=["The published figure for the speed-up at N = 2, 0.53, contradicts others: called",
                "Published, and not judged here (other data, digits): training time 456.15 s at "

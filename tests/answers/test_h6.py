@@ -35,10 +35,11 @@ FOUR_BEST = Case("four are best", edits=of(4, 0.99),
                        "with four workers, higher than with 1 and 2."])  # fmt: skip
 CASES = [
     Case("as measured", edits={TRAININGS: tight},
-         says=["Two nodes were not run; on one node the best test accuracy is 95.0% (94.8 to 95.2),"
-               " with one worker, higher than with 2 and 4.",
+         says=["On one node the best test accuracy is 95.0% (94.8 to 95.2),"
+               " with one worker, higher than with 2 and 4. Two nodes were not run. As many "
+               "workers make the same updates on one node and on two",
                "The best of three numbers of workers",
-               "here its interval lies above that of every other. Of 2 such comparisons",
+               "here its interval lies above that of every other.", "Of 2 such comparisons",
                "the fixed rate at N = 4 reaches most, 96.0% (95.8 to 96.2), higher than the best",
                "every run here has as many workers", "The published figure for the "
                "steps at N = 2 on two nodes, 3 120, "
@@ -47,7 +48,7 @@ CASES = [
                "Published, and not judged here (not measured here): test accuracy 99.02% (98.83 "
                "to 99.21) at N = 2 on two nodes after 40 epochs, 99.05%"],
          never=["withheld", "not told apart", "Without a number", "contradicts the label",
-                "hardware."]),
+                "hardware.", "configuration", "beside as many"]),
     FOUR_BEST,
     Case("two as one", edits=of(2, 0.9505, width=0.01),
          says=["with two workers, higher than with 4 and not told apart from that with 1.",
@@ -80,12 +81,14 @@ CASES = [
     Case("one worker diverged", edits={TRAININGS: where({"workers": 1}, status="diverged")},
          says=["Missing: assignment, one worker, the base of every comparison: diverged."]),
     Case("two nodes", lab={"two_nodes": True}, edits={TRAININGS: tight},
-         says=["On two nodes the best test accuracy is 95.0% (94.8 to 95.2), with two workers on "
-               "two nodes, higher than with 4."],
-         never=["were not run", "Nothing was run"]),
+         says=["On two nodes the best test accuracy is 95.0% (94.8 to 95.2), with two workers, "
+               "higher than with 4. As many workers",
+               "beside as many workers on one node, N = 2 on two nodes and N = 4 on "
+               "two nodes are higher than it."],
+         never=["were not run", "None on two"]),
     Case("two nodes unavailable", lab={"two_nodes": True},
          edits={TRAININGS: where({"nodes": 2}, status="unavailable", test_accuracy_frac=NAN)},
-         says=["No training on two nodes has a number; on one node the best",
+         says=["On one node the best", "2 and 4. None on two nodes has a number. As",
                "the linear rule at N = 2 on two nodes (unavailable)"]),
     Case("published of every verdict",
          edits={PUBLISHED: both(judged(2, "agrees"), judged(6, "disagrees"))},

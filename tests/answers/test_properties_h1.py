@@ -37,23 +37,23 @@ def apart(one: pd.Series, other: pd.Series, column: str) -> str:
 
 
 TRENDS = {
-    "above": "more with the largest batch than with the smallest",
-    "below": "less with the largest batch than with the smallest",
-    "indistinct": "the largest batch and the smallest are not told apart",
+    "above": "more with the largest batch",
+    "below": "less with the largest batch",
+    "indistinct": ": not told apart.",
     "unknown": "too few epochs were timed",
 }
 PACES = {
-    "above": "trains faster than",
-    "below": "trains more slowly than",
-    "indistinct": "is not told apart in speed from",
-    "unknown": "cannot be called",
+    "above": "it trains faster",
+    "below": "it trains more slowly",
+    "indistinct": "it is not told apart in speed",
+    "unknown": "it is not compared in speed",
 }
 
 
 def check(text: str, found: pd.DataFrame) -> None:
     first, last = found.iloc[0], found.iloc[-1]
     idle = first["compute_frac"] - first["utilisation_frac"] > 0.1
-    assert all(f"at b = {batch}" in text for batch in found["per_worker_batch"])
+    assert all(f"at b = {row['per_worker_batch']}" in text for row in (first, last))
     if "did not have its core" in text or "The worker was" in text:
         own = found[found["device"] == "CPU core"]
         assert idle or (own["compute_frac"] - own["utilisation_frac"] > 0.1).any()
@@ -68,7 +68,7 @@ def check(text: str, found: pd.DataFrame) -> None:
     for _, row in found.iloc[1:-1].iterrows():
         sides = {apart(row, end, "utilisation_frac") for end in (first, last)}
         for side in ("above", "below"):
-            said = f"b = {row['per_worker_batch']} is {side} both" in text
+            said = f"Between them, b = {row['per_worker_batch']} is {side} both" in text
             assert said == (sides == {side})
     pace = apart(last, first, "samples_per_s")
     assert [words for words in PACES.values() if words in text] == [PACES[pace]]

@@ -29,7 +29,7 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
 def check(sentence: str, text: str, found: pd.DataFrame) -> None:
     whole = (found["epochs"] == found["full_run_epochs"]).all()
     assert ("scaled from runs of" in sentence) == (not whole)
-    assert ("nothing is scaled" in text) == whole
+    assert ("nothing is scaled" in sentence) == whole
     wrong = found[found["steps"] != found["planned_steps"]]
     assert ("are as many as computed, for every" in text) == wrong.empty
     for row in wrong.itertuples():

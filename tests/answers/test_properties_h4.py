@@ -62,7 +62,7 @@ def check_remedies(text: str, row: pd.Series, leading: list[str]) -> None:
     against = re.findall(r"Against ([^:]+):", text)
     assert len(against) == len(leading)
     assert all(loss.startswith(one) for loss, one in zip(leading, against, strict=True))
-    first = "the first remedy is fewer workers" in text
+    first = "The first remedy is a device for each worker" in text
     assert first == bool(row["oversubscribed"] and row["workers"] > 1)
     assert ("no part beside computation is told from zero, so" in text) == (not leading)
 
@@ -79,13 +79,14 @@ def check_hooks(text: str, table: pd.DataFrame, asked_for: bool) -> None:
 def test_what_h4_says_follows_from_the_intervals(made: dict[str, pd.DataFrame]) -> None:
     answer, text = asked("H4", Inputs({**LAB, **made}, TIDY))
     assert not answer.missing
-    clauses = plain(answer.sentence).split(";")
+    last, first, *remedy = plain(answer.sentence).split(". ")
     table = made["assignment_split"].sort_values(["nodes", "workers"])
-    for clause, (_, row) in zip(clauses, table.iterrows(), strict=True):
+    for clause, row in ((first, table.iloc[0]), (last, table.iloc[-1])):
         found = above_zero(row)
         leading = found[found["high"] >= found["low"].head(1).sum()]["words"].tolist()
         assert named(clause) == leading
         assert ("not told apart" in clause) == (len(leading) > 1)
         assert ("no other part is told from zero" in clause) == (not leading)
+    assert bool(remedy) == bool(row["oversubscribed"])
     check_remedies(text, row, leading)
     check_hooks(text, made["compression"], "exposed communication" in leading)

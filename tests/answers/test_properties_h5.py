@@ -12,7 +12,7 @@ from small_labs import SHARES, inputs
 STUDY = small_labs.study("assignment-linear", "assignment-sqrt", "assignment-fixed", epochs=[4],
                          two_nodes=True)  # fmt: skip
 REACHED = "test_accuracy_frac"
-WORDS = {"above": "reach", "below": "lose", "indistinct": "not told apart from it"}
+WORDS = {"above": "reach", "below": "lose", "indistinct": "told apart"}
 
 
 @st.composite
@@ -37,7 +37,7 @@ def test_any_accuracies(data):
     base = next(row for row in rows if row["workers"] == 1)
     four = [row for row in rows if row["workers"] == 4]
     sides = {lies(ends(row, REACHED), ends(base, REACHED)) for row in four}
-    clause = plain(answer.sentence).split("which reaches")[1]
+    clause = plain(answer.sentence).split("Against one worker's")[1]
     for verdict, word in WORDS.items():
         assert (word in clause) == (verdict in sides), text
     assert "no loss" not in text

@@ -10,12 +10,14 @@ from builders import derived_lab, full_lab
 from cases import plain
 from dpscale.reporting.inputs import Inputs
 from dpscale.studies import questions
+from dpscale.units import format_value
 from properties import BY_CHANCE
 
 LAB, TIDY = derived_lab(), full_lab()
 RATIO = ["speedup_ratio", "speedup_ratio_low", "speedup_ratio_high"]
-WORDS = {"faster than one": 1, "slower than one": -1, "not told apart from one": 0}
-NUMBERS = {"two": 2, "four": 4}
+CELL = ("workers", "per_worker_batch")
+SIGNS = {"faster": 1, "slower": -1, "not told apart": 0}
+NUMBERS = {"no": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "all six": 6}
 
 
 @st.composite
@@ -33,17 +35,21 @@ def scalings(draw: st.DrawFn) -> pd.DataFrame:
 @given(scalings())
 def test_every_cell_is_told_as_its_interval_lies(scaling: pd.DataFrame) -> None:
     answer = questions()["Q2"](Inputs(LAB | {"scaling": scaling}, TIDY))
-    told = {}
-    for of_workers in plain(answer.sentence).split(";")[:2]:
-        (workers,) = (n for word, n in NUMBERS.items() if f"{word} workers are" in of_workers)
-        for words, cells in re.findall(r"((?:[a-z]+ )+)\(speed-up ([^)]*)\)", of_workers):
-            for batch in re.findall(r"at b = (\d+)", cells):
-                (sign,) = (sign for word, sign in WORDS.items() if words.strip().endswith(word))
-                told[workers, int(batch)] = sign
     weak = scaling[(scaling["kind"] == "weak") & (scaling["workers"] > 1)]
     shown = {
         (row.workers, row.per_worker_batch): (row.speedup_ratio_low > 1)
         - (row.speedup_ratio_high < 1)
         for row in weak.itertuples()
     }
+    several = [row for row in answer.tables[0].rows if row["pace"] in SIGNS]
+    told = {tuple(int(row[one].value) for one in CELL): SIGNS[row["pace"]] for row in several}
     assert told == shown
+    opening = plain(answer.sentence)
+    for words, sign in SIGNS.items():
+        if sign and (count := list(shown.values()).count(sign)):
+            (number,) = re.findall(rf"{words} in ((?:all )?\w+)", opening)
+            assert NUMBERS[number] == count, opening
+    for workers in (2, 4):
+        own = weak[weak["workers"] == workers]["speedup_ratio"]
+        ends = [format_value(one, "ratio") for one in (own.min(), own.max())]
+        assert f"{' to '.join(dict.fromkeys(ends))} at N = {workers}" in opening

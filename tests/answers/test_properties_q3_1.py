@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 from builders import derived_lab, full_lab
 from cases import plain
 from dpscale.reporting.inputs import Inputs
+from dpscale.units import format_value
 from properties import BY_CHANCE, asked, edited, ends, lies, measured, side
 
 LAB, TIDY = derived_lab(), full_lab()
 COLUMNS = {"epoch_s": (0.5, 9.0), "base_epoch_s": (0.5, 9.0), "subtraction_s": (-1.0, 3.0),
            "exposed_s": (-1.0, 3.0), "overhead_s": (-1.0, 1.0), "contention_s": (-1.0, 3.0),
            "span_s": (0.1, 3.0), "buckets_s": (0.1, 3.0), "straggler_s": (-0.1, 1.0)}  # fmt: skip
-PACES = {
-    "above": "slower than one",
-    "below": "faster than one",
-    "indistinct": "not told apart from one",
-    "unknown": "not comparable with one for want of repeats",
+NO_TIME = {
+    "below": "a negative time",
+    "indistinct": "a time not told from zero",
+    "unknown": "an undecided time",
 }
 LONGER = {
     "above": "is longer than",
@@ -31,18 +31,15 @@ LONGER = {
 NAMES = {
     "subtraction_s": "the subtraction",
     "exposed_s": "the exposed time",
-    "span_s": "the span",
     "buckets_s": "the all-reduce alone",
 }
-CONTRASTS = [("subtraction_s", "exposed_s"), ("exposed_s", "buckets_s"), ("exposed_s", "span_s"),
-             ("span_s", "buckets_s")]  # fmt: skip
+CONTRASTS = [("subtraction_s", "exposed_s"), ("exposed_s", "buckets_s")]
 SCORES = {
     "close": "within 15% of the measured step",
     "off": "off by more than 15%",
     "open": "not decided to be within 15% or not",
 }
 WORDS = ["none", "one", "two", "three", "four", "five", "six"]
-BATCHES = r"b\W=\W(\d+(?:,\W\d+)*(?:\Wand\W\d+)?)"
 
 
 @st.composite
@@ -62,34 +59,23 @@ def splits(draw: st.DrawFn) -> dict[str, pd.DataFrame]:
             "prediction": predicted.assign(error_frac=errors)}  # fmt: skip
 
 
-def told_at(words: str, text: str) -> list[int]:
-    """The batch sizes that stand behind these words, wherever they stand."""
-    found = re.findall(re.escape(words) + r" at " + BATCHES, text)
-    return [int(batch) for one in found for batch in re.findall(r"\d+", one)]
+def sides(rows: pd.DataFrame, column: str) -> list[str]:
+    """Where each cell's time lies against zero."""
+    return [side(*ends(row, column)) for _, row in rows.iterrows()]
 
 
-def check_pace_and_subtraction(clause: str, own: pd.DataFrame) -> None:
-    paces, _, given_s = clause.partition("the subtraction gives")
-    for verdict, words in PACES.items():
-        shown = [
-            row["per_worker_batch"]
-            for _, row in own.iterrows()
-            if lies(ends(row, "epoch_s"), ends(row, "base_epoch_s")) == verdict
-        ]
-        assert told_at(words, paces) == shown, (verdict, clause)
-    sides = [side(row.subtraction_s_low, row.subtraction_s_high) for row in own.itertuples()]
-    shares = [
-        f"({value:.3g}"
-        for value, where in zip(100 * own["subtraction_s"] / own["epoch_s"], sides, strict=True)
-        if where == "above"
-    ]
-    assert given_s.count("of the epoch)") == len(shares)
-    assert ("which is not a time" in given_s) == (sides.count("below") == 1)
-    assert ("which are not times" in given_s) == (sides.count("below") > 1)
-    assert ("too few repeats" in given_s) == ("unknown" in sides)
-    across = [b for b, where in zip(own["per_worker_batch"], sides, strict=True)
-              if where == "indistinct"]  # fmt: skip
-    assert told_at("not told from zero", given_s) == across
+def check_times(told: str, rows: pd.DataFrame, column: str) -> None:
+    """The range at every N of the times that are above zero, or why there is none."""
+    clauses = re.split(r" with (?:two|four)(?: workers)?(?: and )?", told)
+    for clause, (_, own) in zip(clauses, rows.groupby("workers"), strict=False):
+        lies_at = sides(own, column)
+        above = sorted(own[[one == "above" for one in lies_at]][column])
+        if not above:
+            assert clause.startswith(NO_TIME[lies_at[0]]), (clause, lies_at)
+            continue
+        ends_of = [plain(format_value(end, "s")) for end in (above[0], above[-1])]
+        assert clause.startswith(ends_of[0]), (clause, above)
+        assert (" to " in clause and "(" not in clause) == (ends_of[0] != ends_of[1])
 
 
 def contrasts(text: str) -> dict[tuple[str, str, str], str]:
@@ -143,15 +129,14 @@ def test_what_q3_1_says_follows_from_the_intervals(made: dict[str, pd.DataFrame]
     assert bool(answer.missing) == table.empty
     if table.empty:
         return
-    lab, _, direct = plain(answer.sentence).partition("measured directly")
-    clauses = [one for one in lab.split(";") if "workers" in one]
-    for clause, (_, own) in zip(clauses, table.groupby("workers"), strict=True):
-        check_pace_and_subtraction(clause, own)
     arms = table[table["exposed_s"].notna()]
-    sides = [side(row.exposed_s_low, row.exposed_s_high) for row in arms.itertuples()]
-    assert ("of the epoch" in direct) == ("above" in sides)
-    assert ("comes out negative" in direct) == ("below" in sides)
-    assert ("not told from zero" in direct) == ("indistinct" in sides)
+    lies_at = sides(table, "subtraction_s") + sides(arms, "exposed_s")
+    sentence = plain(answer.sentence)
+    some = "above" in lies_at and len(set(lies_at)) > 1
+    assert sentence.startswith("Where above zero, communication" if some else "Communication")
+    told = re.split(r"\. (?=[MWTC])| takes | it takes ", sentence)
+    check_times(told[1].replace(" of an epoch", ""), table, "subtraction_s")
     if not arms.empty:
-        check_counts(text, arms)
-        check_scores(text, made["prediction"])
+        check_times(told[3], arms, "exposed_s")
+        check_counts(plain(" ".join([text, *answer.method])), arms)
+        check_scores(plain(" ".join(answer.method)), made["prediction"])

@@ -12,8 +12,8 @@ from small_labs import SHARES, inputs
 from trained import changed
 
 STUDY = small_labs.study("replicas", "data_parallel", epochs=[2, 3])
-WORDS = {"above": "is higher than with it", "below": "is lower than with it",
-         "indistinct": "is not told apart from that with it"}  # fmt: skip
+WORDS = {"above": "without set_epoch is higher", "below": "without set_epoch is lower",
+         "indistinct": "without set_epoch is not told apart"}  # fmt: skip
 PAIRS = st.lists(SHARES, min_size=2, max_size=2)
 TRAINING = st.fixed_dictionaries({"train_loss": PAIRS, "test_accuracy_frac": PAIRS})
 ARMS = st.fixed_dictionaries({"baseline": TRAINING, "without_set_epoch": TRAINING})

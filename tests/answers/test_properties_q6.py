@@ -55,7 +55,7 @@ def relation(found: float, formula: float) -> str:
 
 def check_sums(text: str, wire: pd.DataFrame) -> None:
     for row in wire.itertuples():
-        opening = f"at N = {row.workers} the formula gives "
+        opening = f"at N = {row.workers} the ledger's "
         (said,) = re.findall(rf"{opening}(.*?)(?:; at N|\. An all)", text)
         ledger, _, interface = said.partition(" and the interface's ")
         assert relation(row.ledger_bytes, row.predicted_bytes) in ledger

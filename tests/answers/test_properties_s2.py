@@ -70,17 +70,26 @@ def standing(row: pd.Series) -> str:
 
 
 VERBS = {"kept": "kept by", "kept or lowered": "kept or lowered by", "lost": "lost by",
-         "undecided": "not told to be kept or lost by"}  # fmt: skip
+         "undecided": "not decided for"}  # fmt: skip
+NUMBERS = ("no", "one", "two", "three", "four", "five")
 
 
 def check_sentence(sentence: str, rows: pd.DataFrame) -> None:
-    """Each arm stands behind the verb that its interval and the margin choose, and no other."""
-    arms = rows[rows.large & (rows.optimizer == "sgd") & (rows.role == "arm")]
-    clauses = sentence.replace("percentage points, ", "; ").split(";")
-    for row in arms[arms.zero_gamma].itertuples():
+    """Arms stand behind the verb that their intervals and the margin choose, or their number."""
+    arms = rows[rows.large & (rows.optimizer == "sgd") & (rows.role == "arm") & rows.zero_gamma]
+    names: dict[str, list[str]] = {}
+    for row in arms.itertuples():
         name = NAMES[row.warmup if row.rule == "linear" else row.rule]
-        (clause,) = (one for one in clauses if re.search(rf"(by|,|and) {name} \(", one))
-        assert clause.strip().startswith(VERBS[standing(row)] + " "), (name, sentence)
+        names.setdefault(standing(row), []).append(name)
+    clauses = sentence.replace("percentage points, ", "; ").partition(". The linear")[0].split("; ")
+    for how, own in names.items():
+        (clause,) = (one for one in clauses if one.startswith(f"{VERBS[how]} "))
+        said = clause.removeprefix(f"{VERBS[how]} ")
+        if len(own) > 2:
+            assert re.match(rf"{NUMBERS[len(own)]} (ways|others)\b", said), (own, sentence)
+        else:
+            assert all(name in said for name in own), (own, sentence)
+    assert ("decide no more" in sentence) == ("undecided" in names)
 
 
 def check_elbow(sentence: str, rows: pd.DataFrame) -> None:
@@ -95,26 +104,26 @@ def check_elbow(sentence: str, rows: pd.DataFrame) -> None:
         held += 1
     lost = [batch for batch, how in found if how == "lost"]
     if held == len(found):
-        assert f"up to the largest batch, kn = {found[-1][0]}" in sentence
+        assert f"up to the largest batch, B = {found[-1][0]}" in sentence
     else:
-        kept = f"up to kn = {found[held - 1][0]} and" if held else "at no larger batch and"
+        kept = f"up to B = {found[held - 1][0]} and" if held else "keep it at no larger batch and"
         assert kept in sentence
-        assert (f"has lost it at kn = {lost[0]}" if lost else "beyond nothing") in sentence
+        assert (f"has lost it at B = {lost[0]}" if lost else "beyond nothing") in sentence
 
 
-WORDS = {"below": "a lower test error than", "above": "a higher test error than",
-         "indistinct": "a test error not told apart from that of",
-         "unknown": "no error to compare with that of"}  # fmt: skip
-SIDES = {"gradual_none": ("gradual warm-up has ", " no warm-up"),
-         "constant_none": ("a constant warm-up has ", " no warm-up"),
-         "gamma_reference": ("at the reference batch ", " a gain of one")}  # fmt: skip
+WORDS = {"below": "lower", "above": "higher", "indistinct": "not told apart",
+         "unknown": "not compared"}  # fmt: skip
+SIDES = {"gradual_none": ("with zero gains, against no warm-up", " with gradual warm-up"),
+         "constant_none": ("with zero gains, against no warm-up", " with constant warm-up"),
+         "gamma_reference": ("have an error", " at the reference batch")}  # fmt: skip
 
 
 def check_comparisons(text: str, claims: pd.DataFrame) -> None:
     for row in claims[claims.runs.notna()].itertuples():
         if row.claim in SIDES:
-            before, after = SIDES[row.claim]
-            assert before + WORDS[side(row.measured_low, row.measured_high)] + after in text, text
+            start, after = SIDES[row.claim]
+            said = text.partition(start)[2].partition("points). ")[0]
+            assert f" {WORDS[side(row.measured_low, row.measured_high)]}{after}" in said, text
     judged = claims[claims.verdict.isin(["agrees", "disagrees"])]
     assert not judged.duplicated(["runs", "base_runs"]).any()
     assert judged.measured_low.notna().all()

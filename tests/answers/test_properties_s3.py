@@ -78,11 +78,6 @@ def worded(edited: dict[str, pd.DataFrame]) -> Answer:
     return questions()["S3"](Inputs(dict(DERIVED) | edited, TIDY))
 
 
-FULL = {"sooner": "sooner than it", "later": "later than it",
-        "not told apart": "not told apart from it",
-        "not comparable": "not comparable with it"}  # fmt: skip
-
-
 def check_sentence(said: str, edited: dict[str, pd.DataFrame]) -> None:
     arms, pairs = edited["model_averaging"].set_index("arm"), edited["averaging_pairs"]
     averaged = arms[arms["optimizer"] == "sma"]
@@ -92,13 +87,21 @@ def check_sentence(said: str, edited: dict[str, pd.DataFrame]) -> None:
     rates = averaged[averaged["lr"] != arms.loc[SMALL, "lr"]]
     first = (rates if len(rates) else averaged).index[0]
     own = pairs[pairs["arm"] == first].set_index("against")
-    for measure, column in (("epochs", ENDS[0]), ("seconds", ENDS[1])):
-        large, linear = (FULL[side(own.loc[name], column)] for name in (LARGE, LINEAR))
-        both = f"{large} at either rate"
-        apart = f"{large} at the unscaled and {linear} at the linearly scaled rate"
-        assert f"in {measure}, {both if large == linear else apart}" in said
+    orders = {}
+    for name in (LARGE, LINEAR):
+        epochs, seconds = (side(own.loc[name], column) for column in ENDS[:2])
+        both, apart = (
+            f"{epochs} in epochs and seconds",
+            f"{epochs} in epochs and {seconds} in seconds",
+        )
+        orders[name] = both if epochs == seconds else apart
+    if orders[LARGE] == orders[LINEAR]:
+        assert f"at either rate, {orders[LARGE]}." in said
+    else:
+        scaled = f"at the linearly scaled rate, {orders[LINEAR]}; "
+        assert f"{scaled}at the unscaled, {orders[LARGE]}." in said
     reached, status = arms.loc[first, "reached"], arms.loc[first, "status"]
-    assert ("reach it after" in said) == (reached == 3)
+    assert ("accuracy after" in said) == (reached == 3)
     assert ("with any seed" in said) == (status == "incomplete" and reached == 0)
 
 
@@ -117,7 +120,7 @@ def check_tables(answer: Answer, edited: dict[str, pd.DataFrame]) -> None:
         assert f"Of {known} such comparisons without any effect" in text
     ratios = edited["learners"][edited["learners"]["chosen"].fillna(False)]
     ends = ratios["against_plain_ratio_low"], ratios["against_plain_ratio_high"]
-    assert ("the throughput of the network by itself" in text) == bool(
+    assert ("the throughput of one network by itself" in text) == bool(
         ((ends[0] > 1) | (ends[1] < 1)).any()
     )
 
@@ -130,7 +133,7 @@ def test_what_s3_says_of_generated_tables_follows_their_intervals(edited):
     check_tables(answer, edited)
     assert answer.sentence.endswith(".")
     assert all(one.endswith((".", ":")) for one in answer.paragraphs)
-    words = plain(" ".join([answer.sentence, *answer.paragraphs]))
+    words = plain(" ".join([answer.sentence, *answer.paragraphs, *answer.method]))
     for wrong in ("None", "nan", "  ", " .", " ,", ";.", "no effect", "equal "):
         assert wrong not in words, words
 

@@ -12,8 +12,7 @@ NAN = float("nan")
 SPLIT = {"overhead_s": 0.001, "contention_s": 0.001, "exposed_s": 0.1, "buckets_s": 0.4}
 CONTENDS = {"overhead_s": 0.1, "contention_s": 0.1, "exposed_s": 0.4, "buckets_s": 0.4}
 NO_FIT = "the times do not grow with the bytes: no rate follows"
-UNKNOWN_LINK = {"link_bytes_per_s": NAN, "link_source": None, "busbw_of_link_frac": NAN,
-                "lab_of_link_frac": NAN}  # fmt: skip
+UNKNOWN_LINK = {"link_bytes_per_s": NAN, "link_source": None, "busbw_of_link_frac": NAN}
 
 
 def _rates(batch: int, rate: float) -> Edit:
@@ -130,7 +129,7 @@ CASES = [
          says=["the lab's has no two-sided interval at N = 2 and 4.",
                "bandwidth has no two-sided interval to be compared with theirs in all six cells."]),
     Case("uses less than the link",
-         edits={"bandwidth": where(**around("lab_bytes_per_s", 1e8), lab_of_link_frac=0.0625)},
+         edits={"bandwidth": where(**around("lab_bytes_per_s", 1e8))},
          says=["An all-reduce uses 6.25% of the link, at most 100 MB/s (99 to 101) by",
                "100 MB/s at N = 2, 6.25% of raw TCP's 1.60 GB/s; 100 MB/s at N = 4"]),
     Case("below, waits", edits=_apart(1e5, SPLIT),

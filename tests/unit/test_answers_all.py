@@ -102,7 +102,7 @@ WITHHELD = [
         ),
         "assignment-split-n4": {"H4": "assignment_split, N = 4, nodes = 1"},
         "lr_scaling-linear-gradual-zero_gamma-kn256": {
-            "S2": "lr_scaling, arm = linear-gradual-zero_gamma, kn = 256"
+            "S2": "lr_scaling, arm = linear-gradual-zero_gamma, B = 256"
         },
         "model_averaging-seed1": {"S3": "model_averaging, model_averaging-seed1"},
         "local_sgd-noise20-a4": {"S4": "local_sgd, local_sgd-noise20-a4"},

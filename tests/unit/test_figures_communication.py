@@ -9,7 +9,7 @@ from dpscale.studies import figures
 from dpscale.studies.communication.figures import epochs, rates
 from figure_checks import Tables, axes_texts, bars, draw, label_faults, points
 
-NAMES = ["communication", "bandwidth", "step_split", "link_fit", "what_if", "compression"]
+NAMES = ["communication", "bandwidth", "step_split", "link_fit", "compression"]
 
 
 @pytest.fixture(scope="module")
@@ -91,28 +91,23 @@ def test_neither_one_worker_nor_a_cell_without_a_result_is_a_bar():
 
 
 def split_row(**given: object) -> dict[str, object]:
-    """Return a cell of two workers that takes 10 s: 6 s, 1 s + 0.5 s, 0.5 s and 2 s."""
+    """Return a cell of two workers that takes 10 s: 6 s, 1.5 s, 0.5 s and 2 s."""
     row: dict[str, object] = dict.fromkeys(
-        [f"{name}_s_{end}" for name in ("exposed", "overhead", "buckets", "span")
+        [f"{name}_s_{end}" for name in ("contention", "overhead", "exposed")
          for end in ("low", "high")]
     )  # fmt: skip
     row |= {"workers": 2, "nodes": 1, "per_worker_batch": 32, "status": "complete",
-            "epoch_s": 10.0, "compute_s": 6.0, "contention_s": 1.5, "straggler_s": 0.5,
-            "overhead_s": 0.5, "exposed_s": 2.0, "buckets_s": 3.0, "span_s": 4.0}  # fmt: skip
+            "epoch_s": 10.0, "compute_s": 6.0, "contention_s": 1.5, "overhead_s": 0.5,
+            "exposed_s": 2.0}  # fmt: skip
     return row | given
 
 
 def test_the_parts_of_an_epoch_lie_end_to_end_and_fill_it():
     figure, drawn = epochs.draw_step_split(pd.DataFrame([split_row()]))
     parts = bars(figure.axes[0])
-    assert [width for _, width in parts] == pytest.approx([60, 10, 5, 5, 20])
-    assert [start for start, _ in parts] == pytest.approx([0, 60, 70, 75, 80])
+    assert [width for _, width in parts] == pytest.approx([60, 15, 5, 20])
+    assert [start for start, _ in parts] == pytest.approx([0, 60, 75, 80])
     assert drawn[list(epochs.PARTS)].iloc[0].sum() == pytest.approx(1.0)
-
-
-def test_what_communication_takes_alone_is_marked_beside_its_exposed_part():
-    figure, _ = epochs.draw_step_split(pd.DataFrame([split_row()]))
-    assert [x for x, _ in points(figure.axes[1])] == pytest.approx([20, 30, 40])
 
 
 def test_a_part_below_zero_lies_left_of_zero():
@@ -125,7 +120,7 @@ def test_a_part_below_zero_lies_left_of_zero():
 def test_a_part_whose_interval_covers_zero_is_dotted_and_not_hatched():
     row = split_row(overhead_s_low=-0.1, overhead_s_high=1.0)
     figure, drawn = epochs.draw_step_split(pd.DataFrame([row]))
-    overhead, exposed = figure.axes[0].patches[3:5]
+    overhead, exposed = figure.axes[0].patches[2:4]
     assert (overhead.get_linestyle(), overhead.get_hatch()) == (":", None)
     assert (exposed.get_linestyle(), exposed.get_hatch()) == ("-", "////")
     assert drawn.overhead_below_noise.tolist() == [True]

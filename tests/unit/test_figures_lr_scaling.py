@@ -38,7 +38,7 @@ def test_the_warm_up_figure_has_both_gains_and_ends_a_line_where_a_seed_diverged
     }
     assert drawn.epoch.max() == study.EPOCHS
     titles = [axes.get_title(loc="left") for axes in figure.axes]
-    assert titles[:2] == ["Zero gamma", "Unit gamma"]
+    assert titles[:2] == ["Zero gains", "Gains of one"]
     unit = figure.axes[1].lines
     assert sorted(len(line.get_xdata()) for line in unit) == [1, 4, 4]
 

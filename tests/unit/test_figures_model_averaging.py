@@ -20,12 +20,13 @@ def lab():
     return {name: derived[name] for name in TABLES}
 
 
-def test_the_figures_show_every_arm_and_mark_the_choice():
+def test_the_figures_show_an_arm_of_each_rate_and_mark_the_choice():
     figure, drawn = draw("model_averaging", lab())
-    assert drawn["arm"].nunique() == 7
+    assert drawn["arm"].nunique() == 5
     assert label_faults(figure) == []
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert "8 learners, b = 16, γ = 0.2, α = 0.125" in labels
+    assert "8 learners, b = 16, rate 0.2, pull 0.125" in labels
+    assert not any(label.endswith("pull 0.1") for label in labels)
     figure, drawn = draw("learners", lab())
     assert label_faults(figure) == []
     assert [axes.get_title(loc="left") for axes in figure.axes] == [

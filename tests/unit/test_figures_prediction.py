@@ -1,4 +1,4 @@
-"""The figures of the ring model: its fit, its score, and what it predicts."""
+"""The figure of the ring model: its fit and its score."""
 
 import itertools
 import math
@@ -45,35 +45,6 @@ def test_a_step_is_drawn_at_its_measured_and_predicted_time(lab):
     assert list(points(figure.axes[1])) == list(
         zip(rows.measured_step_s, rows.predicted_step_s, strict=True)
     )
-
-
-def test_the_variants_are_drawn_on_the_slowest_link_only(lab):
-    _, drawn = draw("what_if", lab)
-    shown = drawn[drawn.speedup_ratio.notna()]
-    assert set(shown[shown.variant != "none"].link) == {"slow"}
-    assert set(shown[shown.variant == "none"].link) == {"this link", "fast", "slow"}
-
-
-def test_predictions_are_drawn_as_the_table_has_them(lab):
-    figure, drawn = draw("what_if", lab)
-    for axes, batch in zip(figure.axes, (32, 512), strict=True):
-        shown = drawn[(drawn.per_worker_batch == batch) & (drawn.variant == "none")]
-        shown = shown[shown.speedup_ratio.notna()]
-        assert sorted(points(axes)) == sorted(zip(shown.workers, shown.speedup_ratio, strict=True))
-
-
-def test_refused_points_are_named_and_not_drawn(lab):
-    figure, _ = draw("what_if", lab)
-    remarks = figure.get_supxlabel()
-    assert "Not drawn: this link, b = 32, from 16 workers on" in remarks
-
-
-def test_where_everything_is_refused_the_reason_is_all_there_is(lab):
-    nothing = dict.fromkeys(["step_s", "speedup_ratio", "efficiency_frac"], float("nan"))
-    refused = lab["what_if"].assign(status="refused", note="the link has no fit", **nothing)
-    figure, drawn = model.draw_what_if(refused)
-    assert axes_texts(figure) == ["refused: the link has no fit"]
-    assert model.alt_what_if(drawn) == "Predicted speed-up: refused, the link has no fit."
 
 
 def test_a_logarithmic_axis_has_few_ticks_inside_its_limits():

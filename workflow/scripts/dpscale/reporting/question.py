@@ -122,7 +122,8 @@ def _figures_into(figures: list[Figure]) -> Callable[..., str]:
 
     def figure(name: str, title: str, caption: str, further: bool = False) -> str:
         """Keep a figure, and say nothing in its place."""
-        figures.append(Figure(name=name, title=title, caption=caption, further=further))
+        words_of_it = texts.plain(words.squeezed(caption))
+        figures.append(Figure(name=name, title=title, caption=words_of_it, further=further))
         return ""
 
     return figure

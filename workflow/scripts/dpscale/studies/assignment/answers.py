@@ -120,7 +120,7 @@ def facts_h1(inputs: Inputs) -> Facts:
         for column in UTILISATION
     } or {"utilisation_frac": intervals.nothing("fraction")}
     if missing:
-        return Facts(missing, values, {"rows": rows, "published": []})
+        return Facts(missing, values, {"rows": rows, "published": [], "compared": False})
     published = _published(inputs, "utilisation_frac")
     return Facts([], values, {"rows": rows, "published": published, **_compared(found)})
 
@@ -138,7 +138,7 @@ def _compared(rows: list[Row]) -> dict[str, Any]:
     return {
         "outside": [row for row in between if row["side"]], "found": rows,
         "first": first, "last": last, "crowd": crowd, "cpu": _on_cpu(first),
-        "verdict": verdict if len(rows) > 1 else "alone",
+        "verdict": verdict if len(rows) > 1 else "alone", "compared": not crowd and len(rows) > 1,
         "pace": intervals.compare(last.samples_per_s, first.samples_per_s),
         "awaits": _awaits(first), "nearly_all": Value(value=NEARLY_ALL, unit="fraction"),
     }  # fmt: skip
@@ -199,18 +199,30 @@ QUOTED = ("train_s", "speedup_ratio", "efficiency_frac", "test_accuracy_frac")
 def facts_h3(inputs: Inputs) -> Facts:
     """Return the training of one worker, and those of several with pace and accuracy against it."""
     _, linear, missing = _trainings(inputs)
-    said: dict[str, Any] = {"rows": linear, "published": []}
+    said: dict[str, Any] = {"rows": linear, "published": [], "several": []}
     if not missing:
         alone, *several = _complete(linear)
-        several = [
-            row
-            | {"pace": intervals.against(row.speedup_ratio, 1.0)}
-            | {"accuracy": intervals.against(row.test_accuracy_difference_frac, 0.0)}
-            for row in several
-        ]
+        several = [row | _beside_one(row) for row in several]
         published = _published(inputs, *QUOTED, nodes=1)
         said |= {"alone": alone, "several": several, "published": published}
+        said |= {"paced": _groups(several, "pace"), "sides": _groups(several, "accuracy")}
     return Facts(missing, _values(linear, EFFICIENCY), said)
+
+
+def _groups(rows: list[Row], key: str) -> list[tuple[Any, list[Row]]]:
+    """Return the rows by a verdict, the largest group last."""
+    return sorted(by(rows, key), key=lambda group: len(group[1]))
+
+
+def _beside_one(row: Row) -> dict[str, Any]:
+    """Return how the training of several workers compares with that of one, and its numbers."""
+    return {
+        "pace": intervals.against(row.speedup_ratio, 1.0),
+        "accuracy": intervals.against(row.test_accuracy_difference_frac, 0.0),
+        "speedup": row.speedup_ratio,
+        "efficiency": row.efficiency_frac,
+        "reached": row.test_accuracy_frac,
+    }
 
 
 # H4: the bottlenecks, from measured shares of an epoch.
@@ -233,16 +245,15 @@ def facts_h4(inputs: Inputs) -> Facts:
 
 
 def _losses(row: Row) -> dict[str, Any]:
-    """Return the parts beside computation whose intervals are above zero, the largest first.
+    """Return which parts beside computation cost time.
 
-    leading: the largest and those that it is not told from; hidden: the parts of several workers
-    that are not told from zero.
+    leading: the largest whose interval is above zero, and those that it is not told from; hidden:
+    the parts of several workers that are not told from zero.
     """
     parts = [Row(part=part, share=row.value(f"{part}_frac", "fraction")) for part in LOSSES]
     shown = [one for one in parts if intervals.against(one.share, 0.0) == "above"]
     shown.sort(key=lambda one: -one.share.value)
     return {
-        "losses": shown,
         "leading": [
             one for one in shown if intervals.compare(one.share, shown[0].share) != "below"
         ],
@@ -263,15 +274,26 @@ def facts_h5(inputs: Inputs) -> Facts:
     if missing:
         return Facts(missing, values, {"rows": rows, "judged": False})
     base = _complete(rows)[0]
-    rows = [row | {"against": _against(row, base)} for row in rows]
+    rows = [
+        row | {"against": _against(row, base), "reached": row.test_accuracy_frac} for row in rows
+    ]
     several = [row for row in rows if row["workers"] > 1]
     tried = [_complete(own) for _, own in by(several, "nodes", "workers") if len(own) > 1]
-    places = [own for own in tried if own]
+    places = [_beside_linear(own) for own in tried if own]
     group = places[-1] if places else _complete(several)[-1:]
     group = [row for row in group if row["against"] in STANDING]
     compared = [row for row in rows if row["against"] in STANDING[:3]]
     said = {"rows": rows, "judged": True, "base": base, "places": places, "group": group}
     return Facts([], values, said | {"compared": compared})
+
+
+def _beside_linear(rows: list[Row]) -> list[Row]:
+    """Return the trainings of one place, each with how it lies to that of the linear rule."""
+    linear = next((row for row in rows if row["rule"] == LINEAR), None)
+    if linear is None:
+        return rows
+    reached = linear.test_accuracy_frac
+    return [row | {"beside": intervals.compare(row.test_accuracy_frac, reached)} for row in rows]
 
 
 def _against(row: Row, base: Row) -> str:
@@ -308,11 +330,21 @@ def facts_h6(inputs: Inputs) -> Facts:
         if row["counted_workers"] != row["workers"] or row["steps"] != row["planned_steps"]
     ]
     said = {
-        "rows": linear, "ranked": ranked, "mislabelled": mislabelled,
+        "rows": linear, "ranked": ranked, "mislabelled": mislabelled, "twins": _twins(found),
         "rival": max(rivals, key=lambda row: row["test_accuracy_frac"] or 0.0, default=None),
         "published": _published(inputs, "test_accuracy_frac", "steps", nodes=2),
     }  # fmt: skip
     return Facts([], values | {"best_test_accuracy_frac": best}, said)
+
+
+def _twins(rows: list[Row]) -> list[Row]:
+    """Return the trainings on several nodes, each with how it lies to as many workers on one."""
+    alone = {row["workers"]: row.test_accuracy_frac for row in rows if row["nodes"] == 1}
+    return [
+        row | {"beside": intervals.compare(row.test_accuracy_frac, alone[row["workers"]])}
+        for row in rows
+        if row["nodes"] > 1 and row["workers"] in alone
+    ]
 
 
 QUESTIONS = [
@@ -354,8 +386,8 @@ QUESTIONS = [
         facts_h5,
         of_accuracy=True,
         formula=[
-            r"B = N b, \qquad \eta_{\text{linear}} = N \eta_1, \qquad "
-            r"\eta_{\text{square root}} = \sqrt{N} \, \eta_1, \qquad \eta_{\text{fixed}} = \eta_1"
+            r"B = N b, \qquad \text{rate}_{\text{linear}} = N \, \text{rate}_1, \qquad "
+            r"\text{rate}_{\text{square root}} = \sqrt{N} \, \text{rate}_1"
         ],
         references=[GOYAL, KRIZHEVSKY, MALLADI, KINGMA, HOFFER],
     ),

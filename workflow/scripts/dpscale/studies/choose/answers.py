@@ -152,7 +152,10 @@ QUESTIONS = [
     Question(
         "E2",
         facts,
-        formula=[r"T(N, B) = S(B) \cdot t(N, B/N)", r"C(N, B) = N \cdot T(N, B)"],
+        formula=[
+            r"T(N, B) = \text{steps}(B) \cdot \text{seconds of a step}(N, b), \qquad b = B / N",
+            r"\text{time of all workers} = N \, T(N, B)",
+        ],
         references=[SHALLUE, QIAO, ZOU],
     )
 ]

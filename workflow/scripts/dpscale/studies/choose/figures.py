@@ -30,7 +30,7 @@ def _cells(time_to_goal: pd.DataFrame, advice: pd.DataFrame) -> pd.DataFrame:
 def draw_times(time_to_goal: pd.DataFrame, advice: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the lines and a frame of what they show: a row for each N and global batch."""
     drawn = _cells(time_to_goal, advice)
-    figure, (axes,) = style.panels(1, 1, height_in=3.6)
+    figure, (axes,) = style.panels(1, 1, height_in=2.8)
     if drawn.empty:
         style.note(axes)
         return figure, drawn

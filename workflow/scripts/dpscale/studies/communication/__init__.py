@@ -20,7 +20,6 @@ STUDY = Study(
         "step_split",
         "split_brief",
         "link_fit",
-        "what_if",
         "compression",
         "bandwidth",
     ),

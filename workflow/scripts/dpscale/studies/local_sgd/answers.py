@@ -125,9 +125,9 @@ QUESTIONS = [
         "S4",
         facts,
         formula=[
-            r"w_k^{t+h+1} = w_k^{t+h} - \gamma \nabla \ell_k(w_k^{t+h}),\ 0 \le h < H, "
-            r"\qquad w^{t+H} = \frac{1}{K} \sum_{k=1}^{K} w_k^{t+H}",
-            r"\text{sent} = \text{rounds} \cdot \frac{2(K-1)}{K} S",
+            r"w_j^{t+h+1} = w_j^{t+h} - \eta \nabla \ell_j(w_j^{t+h}),\ 0 \le h < H, "
+            r"\qquad w^{t+H} = \frac{1}{k} \sum_{j=1}^{k} w_j^{t+H}, "
+            r"\qquad \text{sent} = \text{rounds} \cdot \frac{2(k-1)}{k} S",
         ],
         references=[LIN, GOYAL, ZHANG, PATARASUK],
         of_accuracy=True,

@@ -1,4 +1,4 @@
-"""S4: the arms after their last epoch, their curves, and the predicted time of local steps."""
+"""S4: the arms after their last epoch, and their curves."""
 
 from itertools import product
 
@@ -8,14 +8,13 @@ from matplotlib.figure import Figure
 
 from dpscale.figures import log_axes, style
 from dpscale.figures.registry import FigureEntry
-from dpscale.units import column_format, format_value, group_digits
+from dpscale.units import column_format, format_value
 
 ARM = ["label_noise_frac", "arm", "title"]
 ACCURACY = ["test_accuracy_frac", "test_accuracy_frac_low", "test_accuracy_frac_high"]
 ARM_COLUMNS = [*ARM, *ACCURACY, "rounds", "sent_bytes", "seeds"]
 CURVES = {"train_loss": "training loss", "test_accuracy_frac": "test accuracy (%)"}
 CURVE_COLUMNS = [*ARM, "epoch", "switch_epoch", *CURVES]
-TIME_COLUMNS = ["link", "workers", "per_worker_batch", "local_steps", "epoch_s"]
 
 
 def draw_arms(local_sgd: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
@@ -31,7 +30,7 @@ def draw_arms(local_sgd: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     for axes, regime in zip(grid, regimes, strict=False):
         axes.set_title(_regime(regime))
         _accuracies(axes, drawn[drawn.label_noise_frac == regime], arms)
-    grid[-1].set_title("Sent by a worker")
+    grid[-1].set_title("Sent by a learner")
     _bytes(grid[-1], drawn[drawn.label_noise_frac == regimes[0]], arms)
     short = [name.replace(" mini-batch", "").replace(" SGD", "") for name in names.values()]
     labels = [f"{arm[:2]} {name}" for arm, name in zip(arms, short, strict=True)]
@@ -136,51 +135,7 @@ def alt_curves(drawn: pd.DataFrame) -> str:
     return "; ".join(parts) + "."
 
 
-def draw_times(local_sgd_times: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Return the predicted times and a frame of what is shown: a row per link, batch and H."""
-    drawn = _known(local_sgd_times, "epoch_s", TIME_COLUMNS)
-    if drawn.empty:
-        reasons = local_sgd_times.note.dropna()
-        text = f"refused: {reasons.iloc[0]}" if len(reasons) else style.UNMEASURED
-        return _remark(text), drawn
-    figure, grid = style.panels(1, drawn.per_worker_batch.nunique(), height_in=2.8)
-    low, high = drawn.epoch_s.min() / 1.3, drawn.epoch_s.max() * 1.3
-    for axes, (batch, rows) in zip(grid, drawn.groupby("per_worker_batch"), strict=True):
-        _times(axes, rows)
-        log_axes.log_ticks(axes.yaxis, low, high, "s")
-        title = f"N = {int(rows.workers.iloc[0])}, b = {group_digits(int(batch))}"
-        axes.set(title=title, xlabel="local steps H between averages")
-    grid[0].set_ylabel("epoch, predicted (log scale)")
-    style.legend_above(figure, *grid)
-    return figure, drawn
-
-
-def _times(axes: Axes, rows: pd.DataFrame) -> None:
-    for index, (link, line) in enumerate(rows.groupby("link", sort=False)):
-        axes.plot(
-            line.local_steps, line.epoch_s, color=style.colour_of(index),
-            marker=style.marker_of(index), linestyle=style.dash_of(index), label=link,
-        )  # fmt: skip
-    axes.set_xscale("log", base=2)
-    steps = sorted(set(rows.local_steps.astype(int)))
-    axes.set_xticks(steps, [str(every) for every in steps])
-    axes.minorticks_off()
-
-
-def alt_times(drawn: pd.DataFrame) -> str:
-    """Return the predicted times in words."""
-    if drawn.empty:
-        return "Time of an epoch against local steps: nothing measured yet."
-    parts = [
-        f"{row.link}, b = {row.per_worker_batch:g}, H = {row.local_steps:g}: "
-        f"{format_value(row.epoch_s, 's')}"
-        for row in drawn.itertuples()
-    ]
-    return "Predicted time of an epoch. " + "; ".join(parts) + "."
-
-
 FIGURES = {
     "local_sgd": FigureEntry(draw_arms, ("local_sgd",), alt_arms),
     "local_sgd_curves": FigureEntry(draw_curves, ("local_sgd_curves",), alt_curves),
-    "local_sgd_times": FigureEntry(draw_times, ("local_sgd_times",), alt_times),
 }  # fmt: skip

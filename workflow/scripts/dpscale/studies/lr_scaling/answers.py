@@ -32,7 +32,7 @@ def facts(inputs: Inputs) -> Facts:
     times: of an iteration, by the runs of a cell.
     """
     planned, published = inputs.rows(STUDY), inputs.rows("published_lr_scaling")
-    names = {"arm": "arm", "global_batch": "kn"}
+    names = {"arm": "arm", "global_batch": "B"}
     missing = lacking(planned, names, STUDY) if planned else [f"{STUDY}: not run yet"]
     if not missing and not any(row["reference"] for row in planned):
         missing = [f"{STUDY}: no run of the reference batch"]
@@ -130,14 +130,13 @@ QUESTIONS = [
         "S2",
         facts,
         formula=[
-            r"\eta_{kn} = \eta \cdot \frac{k}{k_0} \;\text{(linear)}, \qquad "
-            r"\eta_{kn} = \eta \sqrt{\frac{k}{k_0}} \;\text{(square root)}, \qquad "
-            r"\eta_{kn} = \eta \;\text{(fixed)}",
-            r"\eta_t = \eta + (\eta_{kn} - \eta) \, \frac{t}{T_w}, \quad t < T_w "
-            r"\;\text{(gradual warm-up)}",
-            r"\lambda = \tau \, \frac{\lVert w \rVert}{\lVert g \rVert + \beta \lVert w \rVert}, "
-            r"\qquad v \leftarrow m v + \lambda (g + \beta w), \qquad w \leftarrow w - \eta v "
-            r"\;\text{(LARS)}",
+            r"\eta_B = \eta_0 \cdot \frac{B}{B_0} \;\text{(linear)}, \qquad "
+            r"\eta_B = \eta_0 \sqrt{\frac{B}{B_0}} \;\text{(square root)}, \qquad "
+            r"\eta_B = \eta_0 \;\text{(fixed)}",
+            r"\eta_i = \eta_0 + (\eta_B - \eta_0) \, \frac{i}{I} \;\text{(update } i \text{ of } I"
+            r"\text{ of a gradual warm-up)}",
+            r"\text{rate of a layer} = \eta \, \text{trust} \cdot \frac{\lVert w \rVert}"
+            r"{\lVert g \rVert + \text{decay} \cdot \lVert w \rVert} \;\text{(LARS)}",
         ],
         references=[GOYAL, KRIZHEVSKY, YOU, HE, IOFFE],
     )

@@ -15,7 +15,7 @@ APART = 1.05  # from series to series at one batch, so that intervals do not hid
 ENDS = ("", "_low", "_high")
 WARMUPS = {"none": "no warm-up", "constant": "constant warm-up", "gradual": "gradual warm-up"}
 CURVES = {"train_error_frac": "training error (%)", "validation_error_frac": "validation error (%)"}
-GAMMAS = {True: "Zero gamma", False: "Unit gamma"}
+GAMMAS = {True: "Zero gains", False: "Gains of one"}
 TIMES = {"iteration_s": "One iteration", "epoch_s": "One epoch"}
 
 
@@ -35,7 +35,7 @@ def draw_errors(
     right.plot(curve.published_batch, 100 * curve.published_frac, color=style.INK, marker="o")
     for error in curve.published_frac[curve.batch_ratio == 1]:
         right.axhline(100 * error, color=style.INK, linestyle="--", linewidth=1)
-    _doublings(right, curve.published_batch.iloc[1::3], "minibatch kn (log scale)")
+    _doublings(right, curve.published_batch.iloc[1::3], "global batch B (log scale)")
     right.set_ylabel("validation error (%)")
     style.legend_above(figure, left, columns=4)
     return figure, drawn
@@ -48,7 +48,7 @@ def alt_errors(drawn: pd.DataFrame) -> str:
     parts = []
     for series, own in drawn.groupby("series", sort=False):
         points = [
-            f"kn = {row.global_batch} "
+            f"B = {row.global_batch} "
             + ("diverged" if row.status == "diverged" else _said(row.test_error_frac))
             for row in own.itertuples()
         ]
@@ -90,7 +90,7 @@ def _measured(axes: Axes, drawn: pd.DataFrame) -> None:
     _reference(axes, base)
     _elbow(axes, drawn, top)
     batches = drawn.global_batch.drop_duplicates().sort_values()
-    _doublings(axes, batches, "global batch kn (log scale)")
+    _doublings(axes, batches, "global batch B (log scale)")
     axes.set_xlim(batches.iloc[0] / 1.3, batches.iloc[-1] * 1.3)
     axes.set_ylabel("test error (log scale)")
 
@@ -165,7 +165,7 @@ def alt_warmups(drawn: pd.DataFrame) -> str:
         f"{_said(row.validation_error_frac)}"
         for row in last.itertuples()
     ]
-    return f"Errors at kn = {drawn.global_batch.iloc[0]}. " + "; ".join(parts) + "."
+    return f"Errors at B = {drawn.global_batch.iloc[0]}. " + "; ".join(parts) + "."
 
 
 def _warmups(curves: pd.DataFrame) -> pd.DataFrame:

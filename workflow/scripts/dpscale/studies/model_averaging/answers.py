@@ -41,7 +41,8 @@ def facts(inputs: Inputs) -> Facts:
     stacks = by((row for row in timed if row["stacked"]), "runs")
     tuned = [settled(rows) for _, rows in stacks if any(row["chosen"] for row in rows)]
     said = {
-        "runs": runs, "arms": arms, "averaged": averaged, "same": same, "own": own,
+        "runs": runs, "processes": processes(runs), "arms": arms, "averaged": averaged,
+        "same": same, "own": own,
         "close_frac": CLOSE_FRAC, "first": next(iter([*own, *same]), None), "beside": beside,
         "judged_orders": sum(row[name] != "unknown" for row in beside for name in ORDERS),
         "comparable": bool(averaged) and {SMALL, LARGE, LINEAR} <= set(arms),
@@ -54,6 +55,11 @@ def facts(inputs: Inputs) -> Facts:
         "rates": preferred(inputs.rows("averaging_rates")),
     }  # fmt: skip
     return Facts(missing, values(arms, pairs, tuned), said)
+
+
+def processes(runs: Sequence[Row]) -> int:
+    """Return how many processes the learners share."""
+    return max((run["workers"] for run in runs if run["kind"] == "averaging"), default=1)
 
 
 def decided(pair: Row) -> Row:
@@ -82,14 +88,21 @@ def beside_sgd(row: Row, arms: Mapping[str, Row], pairs: Pairs) -> Row:
 
 
 def settled(rows: Sequence[Row]) -> Row:
-    """Return the number of learners that the rule chose, the next one, and any that is faster."""
+    """Return the number of learners that the rule chose, and what may speak for another.
+
+    next_gain_frac: of one more; open: whether that may lie on either side of the threshold;
+    highest: the number of the highest median; faster_than_one: how it stands to one network.
+    """
     row = next(row for row in rows if row["chosen"])
     best = max(rows, key=lambda one: (one["samples_per_s"], -one["learners"]))
-    more = best["samples_per_s"] / row["samples_per_s"] - 1
+    more = [one.gain_frac for one in rows if one["learners"] == row["learners"] + 1]
+    gain = more[0] if more else Value(value=None, unit="fraction", status="not tried")
+    ratio = row.against_plain_ratio
     return row | {
-        "next": [one for one in rows if one["learners"] == row["learners"] + 1],
-        "faster": [best | {"more_frac": more}] if best["learners"] > row["learners"] else [],
-    }
+        "next_gain_frac": gain, "highest": best["learners"], "against_plain_ratio": ratio,
+        "open": intervals.against(gain, row["threshold_frac"]) == "indistinct",
+        "faster_than_one": intervals.against(ratio, 1),
+    }  # fmt: skip
 
 
 def preferred(rates: Sequence[Row]) -> list[Row]:
@@ -129,10 +142,10 @@ QUESTIONS = [
         "S3",
         facts,
         formula=[
-            r"c_j = \alpha \, (w_j - z), \qquad w_j \leftarrow w_j - \gamma \nabla \ell(w_j) - c_j,"
-            r" \qquad z \leftarrow z + \sum_{j=1}^{k} c_j + \mu \, (z - z_{\text{previous}})",
-            r"v_{\text{averaged}} = \frac{\gamma}{1 + (1 - \mu) / k} \, g, \qquad "
-            r"v_{\text{SGD}} = \frac{\gamma}{1 - \mu} \, g",
+            r"c_j = \text{pull} \cdot (w_j - z), \qquad w_j \leftarrow w_j - \eta \nabla \ell(w_j)"
+            r" - c_j, \qquad z \leftarrow z + \sum_{j=1}^{k} c_j + m \, (z - z_{\text{previous}})",
+            r"v_{\text{averaged}} = \frac{\eta}{1 + (1 - m) / k} \, g, \qquad "
+            r"v_{\text{SGD}} = \frac{\eta}{1 - m} \, g",
         ],
         references=[CROSSBOW, GOYAL, SUTSKEVER],
         of_accuracy=True,

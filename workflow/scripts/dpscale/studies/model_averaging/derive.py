@@ -122,10 +122,10 @@ def averaging_trials(
 def _label(arm: Mapping[str, Any]) -> str:
     """What trains, on which batches, at which rate."""
     if arm["optimizer"] == "sgd":
-        return f"SGD, B = {arm['global_batch']}, γ = {arm['lr']:g}"
+        return f"SGD, B = {arm['global_batch']}, rate {arm['lr']:g}"
     return (
-        f"{arm['learners']} learners, b = {arm['per_learner_batch']}, γ = {arm['lr']:g}, "
-        f"α = {arm['alpha']:g}"
+        f"{arm['learners']} learners, b = {arm['per_learner_batch']}, rate {arm['lr']:g}, "
+        f"pull {arm['alpha']:g}"
     )
 
 

@@ -29,11 +29,15 @@ def draw_curves(
 ) -> tuple[Figure, pd.DataFrame]:
     """Return the figure of the accuracies and a frame of it: a row per arm and evaluation.
 
-    Its last columns repeat when each arm reaches the target, null where not every seed does.
+    Of averaged learners at one rate the first pull is shown: others lie on it, and the table has
+    them. The last columns repeat when each arm reaches the target, null where not every seed does.
     """
+    arms = model_averaging[["arm", *REACHED.values()]]
+    again = model_averaging.duplicated(["optimizer", "lr"]) & (model_averaging.optimizer == "sma")
+    arms = arms[~again]
     drawn = averaging_curves.loc[averaging_curves.test_accuracy_frac.notna(), CURVE_COLUMNS]
-    drawn = drawn.merge(model_averaging[["arm", *REACHED.values()]], on="arm", how="left")
-    figure, (left, right) = style.panels(1, 2, height_in=4.0, sharey=True)
+    drawn = drawn.merge(arms, on="arm", how="inner")
+    figure, (left, right) = style.panels(1, 2, height_in=3.3, sharey=True)
     left.set_title("Against epochs")
     right.set_title("Against seconds of training")
     if drawn.empty:

@@ -14,12 +14,8 @@ VALUES = ("epoch_s", "speedup_ratio", "efficiency_frac")
 def facts(inputs: Inputs) -> Facts:
     """Return the cells of weak scaling with their pace, and those of both kinds in pairs."""
     rows = inputs.rows("scaling")
-    weak = [row for row in rows if row["kind"] == "weak"]
-    several = [
-        row | {"pace": intervals.against(row.speedup_ratio, 1.0)}
-        for row in weak
-        if row["workers"] > 1 and row["status"] == "complete" and row["speedup_ratio"] is not None
-    ]
+    weak = [_judged(row) for row in rows if row["kind"] == "weak"]
+    several = [row for row in weak if row["pace"] not in ("base", None)]
     missing = lacking(rows, {"workers": "N", "per_worker_batch": "b"}, "scaling")
     missing += [] if several or missing else ["scaling: no cell with several workers has a time"]
     values = {
@@ -31,6 +27,13 @@ def facts(inputs: Inputs) -> Facts:
     if not missing:
         said |= {"several": several, "pairs": pairs(rows), "added": added(inputs)}
     return Facts(missing, values or {"speedup_ratio": intervals.nothing("ratio")}, said)
+
+
+def _judged(row: Row) -> Row:
+    """A cell with its pace: above, below or not told apart from one worker's, which is the base."""
+    timed = row["status"] == "complete" and row["speedup_ratio"] is not None
+    pace = intervals.against(row.speedup_ratio, 1.0) if timed else None
+    return row | {"pace": "base" if row["workers"] == 1 else pace, "speedup": row.speedup_ratio}
 
 
 def pairs(rows: list[Row]) -> list[Row]:

@@ -40,14 +40,14 @@ def facts(inputs: Inputs) -> Facts:
     said: dict[str, Any] = {
         "rows": rows, "fits": fits, "verdicts": verdicts, "searches": searches(rows),
         "batches": {model: batches(own) for model, own in by(rows, "model")},
-        "rules": RULES, "claims": CLAIMS,
+        "rules": RULES, "claims": CLAIMS, "budgets": budgets(inputs),
     }  # fmt: skip
     if not missing:
         bent = bends(fits, verdicts)
         plain = [row for row in bent if row["optimizer"] == "sgd"]
         said |= outcomes(rows) | {
             "bends": bent, "first": next(iter(plain + bent), None), "contrasts": contrasts,
-            "budgets": budgets(inputs), "given": inputs.tidy_rows("searches"),
+            "given": inputs.tidy_rows("searches"),
         }  # fmt: skip
     return Facts(missing, values(rows, fits, contrasts), said)
 
@@ -94,15 +94,17 @@ def compared(row: Row, verdicts: list[Row]) -> Row:
     return row | {
         "kind": says(row.b_crit_ratio, COMPARED[row["contrast"]]),
         "steps": says(row.small_steps_ratio, "matches"),
+        "b_crit_ratio": row.b_crit_ratio,
+        "small_steps_ratio": row.small_steps_ratio,
     }
 
 
 def batches(rows: list[Row]) -> list[Row]:
-    """Return the steps and epochs of a network: a row a batch size, two columns an optimiser."""
+    """Return the steps of a network: a row a batch size, a column an optimiser."""
     return [
         Row(
-            {f"{measure}_{row['optimizer']}": row.value(measure, "number")
-             for row in own for measure in ("steps_to_goal", "epochs_to_goal")},
+            {f"steps_to_goal_{row['optimizer']}": row.value("steps_to_goal", "number")
+             for row in own},
             global_batch=own[0].value("global_batch", "setting"),
             runs=" ".join(sorted(runs_of(own))),
         )
@@ -212,7 +214,7 @@ QUESTIONS = [
         "S1",
         facts,
         formula=[
-            r"S(B) = S_{\min} \left( 1 + \frac{B_{\text{crit}}}{B} \right)",
+            r"\text{steps}(B) = \text{steps}_{\min} \left( 1 + \frac{B_{\text{crit}}}{B} \right)",
             r"B_{\text{simple}} = \frac{\operatorname{tr} \Sigma}{|G|^2}",
         ],
         references=[SHALLUE, MCCANDLISH, BOUSQUET],

@@ -73,6 +73,7 @@ def standing(times: list[Row], needs: list[Row]) -> Row:
         fastest=fastest,
         as_fast=[row for row in times if row["to_fastest"] in ("indistinct", "unknown")],
         compared=[row for row in times if row["to_ddp"]],
+        ways=[row | _held(row["way"], needs) for row in times],
         least=None,
         as_little=[],
         fitting=None,
@@ -103,6 +104,12 @@ def standing(times: list[Row], needs: list[Row]) -> Row:
             "budget": most.value("budget_bytes", "bytes_binary"),
         }
     return found
+
+
+def _held(way: str, needs: list[Row]) -> dict[str, Value]:
+    """Return what a worker holds at its peak, and the largest batch that it holds."""
+    own = next((row for row in needs if row["way"] == way), Row(status="not measured"))
+    return {"peak": own.value("peak_bytes", "bytes"), "fits": own.value("fits_batch", "count")}
 
 
 def _fits_less(row: Row, other: Row) -> bool:
@@ -163,12 +170,28 @@ def agreement(needs: list[Row], precision: str | None) -> Row | None:
         and (row["parameter_gap_frac"] or 0.0) <= most
     ]
     gaps = [gap for row in alike if (gap := row["parameter_gap_frac"]) is not None]
+    apart = [row for row in others if row not in alike]
     return Row(
-        apart=[row for row in others if row not in alike],
+        apart=[_apart(way, own) for way, own in by(apart, "way")],
         alike=alike,
         steps=needs[0]["first_steps"],
         loss=_part(max((row["loss_gap_frac"] for row in alike), default=0.0), "number", alike),
         parameters=[_part(max(gaps), "number", alike)] if gaps else [],
+    )
+
+
+def _apart(way: str, rows: list[Row]) -> Row:
+    """Return with how many workers a way computes something else, and its largest gaps.
+
+    loss: None where some losses are no numbers; parameters: None where none was compared.
+    """
+    losses = [row["loss_gap_frac"] for row in rows]
+    gaps = [gap for row in rows if (gap := row["parameter_gap_frac"]) is not None]
+    return Row(
+        way=way,
+        workers=[row["workers"] for row in rows],
+        loss=None if None in losses else _part(max(losses), "fraction", rows),
+        parameters=_part(max(gaps), "fraction", rows) if gaps else None,
     )
 
 

@@ -13,15 +13,19 @@ from dpscale.studies.communication.answers.computation import (
     cells,
     key_of,
     missing_cells,
+    trends,
 )
 
-LINK_FORMULA = [r"t(s) = 2 (N - 1) \, \alpha + \frac{2 (N - 1)}{N} \cdot \frac{s}{\beta}"]
+LINK_FORMULA = [
+    r"t_{\text{all-reduce}} = 2 (N - 1) \, \alpha + \frac{2 (N - 1)}{N} \cdot \frac{S}{\beta}"
+]
 
 
 def facts(inputs: Inputs) -> Facts:
     """Return the rates of each cell with their verdicts, the link and the hooks."""
     rows = rates(inputs)
     usable = [row for row in rows if row["subtraction_s"] is not None]
+    decided = [row for row in usable if not row["no_rate"]]
     missing = missing_cells(rows) + lacking(inputs.rows("link"), {"workers": "N"}, "link")
     missing += lacking(inputs.rows("compression"), NAMES, "compression")
     missing += [] if usable or missing else ["bandwidth: no cell has a communication time"]
@@ -29,8 +33,9 @@ def facts(inputs: Inputs) -> Facts:
     return Facts(
         missing,
         _values(rows, fits, hooks) or {"lab_bytes_per_s": intervals.nothing("bytes/s")},
-        {"rows": rows, "usable": usable, "sent": sent(inputs, usable), "apart": apart(usable),
-         "changes": changes(usable), "fits": fits, "hooks": hooks, "links": inputs.rows("link")},
+        {"rows": rows, "usable": usable, "sent": sent(inputs, usable), "apart": apart(decided),
+         "changes": trends(decided, "lab_bytes_per_s"), "fits": fits, "hooks": hooks,
+         "links": inputs.rows("link")},
         formula=LINK_FORMULA if fits else [],
         references=[*([THAKUR] if fits else []), *([VOGELS] if hooks else [])],
     )  # fmt: skip
@@ -40,7 +45,7 @@ def rates(inputs: Inputs) -> list[Row]:
     """Return each cell's parts and its three rates: the lab's, the buckets' and the link's.
 
     no_rate: why the lab has none; beside: the lab's against the buckets', cause: what sets them
-    apart; of_link, lab_of_link: the buckets' and the lab's against the link's.
+    apart; of_link: the buckets' against the link's.
     """
     parts = {key_of(row): row for row in cells(inputs, "communication")}
     rows = [parts[key_of(row)] | row for row in cells(inputs, "bandwidth")]
@@ -51,19 +56,26 @@ def _rates(inputs: Inputs, row: Row) -> dict[str, object]:
     """The rates of a row, each with the runs that it is from."""
     timed = row["subtraction_s"] is not None
     why = NO_TIME.get(intervals.against(row.subtraction_s, 0.0)) if timed else None
-    none = {"lab_bytes_per_s": None, "lab_of_link_frac": None, "status": why}
-    lab = row | (none if why else {})
+    lab = row | ({"lab_bytes_per_s": None, "status": why} if why else {})
     alone = row | {"base_runs": None, "repeats": None}
-    of_link = f"{row['base_runs'] or ''} {row['link_runs'] or ''}"
     return {
         "no_rate": why,
         "source": row["link_source"],
         "lab_bytes_per_s": lab.lab_bytes_per_s,
-        "lab_of_link_frac": (lab | {"base_runs": of_link}).lab_of_link_frac,
+        "lab_of_link_frac": _of_link(lab, row),
         "busbw_bytes_per_s": alone.busbw_bytes_per_s,
         "link_bytes_per_s": _link_rate(inputs, row),
         "busbw_of_link_frac": (alone | {"base_runs": row["link_runs"]}).busbw_of_link_frac,
     }
+
+
+def _of_link(lab: Row, row: Row) -> Value:
+    """The lab's rate as a share of the link's."""
+    rate, link = lab["lab_bytes_per_s"], row["link_bytes_per_s"]
+    share = rate / link if rate and link else None
+    runs = [*lab.runs, *(row["link_runs"] or "").split()]
+    why = lab["status"] if rate is None else "not measured" if link is None else None
+    return Value(value=share, unit="fraction", runs=list(dict.fromkeys(runs)), status=why)
 
 
 def _link_rate(inputs: Inputs, row: Row) -> Value:
@@ -81,7 +93,6 @@ def _compared(row: Row) -> Row:
         "beside": beside,
         "cause": _cause(row) if beside in ("below", "above") else None,
         "of_link": intervals.compare(row.busbw_bytes_per_s, row.link_bytes_per_s),
-        "lab_of_link": intervals.compare(row.lab_bytes_per_s, row.link_bytes_per_s),
     }
 
 
@@ -94,30 +105,13 @@ def _cause(row: Row) -> str | None:
     return "other" if abs(overhead + contention) > abs(exposed - buckets) else "transfer"
 
 
-def apart(usable: list[Row]) -> list[Row]:
+def apart(decided: list[Row]) -> list[Row]:
     """Return the cells of the cause that most often sets the lab's rate apart; none if none does.
 
     That is the first of causes of equally many cells.
     """
-    caused = by([row for row in usable if row["cause"] and not row["no_rate"]], "beside", "cause")
+    caused = by([row for row in decided if row["cause"]], "beside", "cause")
     return max((own for _, own in caused), key=len, default=[])
-
-
-def changes(usable: list[Row]) -> list[Row]:
-    """Return how the lab's rate at each N goes from the least b to the largest, all b counted."""
-    decided = [row for row in usable if not row["no_rate"]]
-    return [
-        Row(workers=workers, first=own[0]["per_worker_batch"], last=own[-1]["per_worker_batch"],
-            verdict=_direction(intervals.moves([row.lab_bytes_per_s for row in own])))
-        for workers, own in by(decided, "workers")
-        if len(own) > 1
-    ]  # fmt: skip
-
-
-def _direction(moves: set[intervals.Verdict]) -> str:
-    if "unknown" in moves or len(moves) == 1:
-        return "unknown" if "unknown" in moves else next(iter(moves))
-    return "both" if moves else "indistinct"
 
 
 def sent(inputs: Inputs, usable: list[Row]) -> list[Row]:

@@ -6,14 +6,12 @@ from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import RESULTS, Inputs, Row, lacking
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI
+from dpscale.reporting.words import by
 
 NAMES = {"workers": "N", "per_worker_batch": "b"}
 ALWAYS = ("epoch_s", "compute_s", "subtraction_s")  # in answers.json even where null
 PARTS = ("subtraction_s", "compute_s", "contention_s", "straggler_s", "overhead_s", "exposed_s")
-PAIRS = [
-    ("subtraction_s", "exposed_s"), ("exposed_s", "buckets_s"), ("exposed_s", "span_s"),
-    ("span_s", "buckets_s"),
-]  # fmt: skip
+PAIRS = [("subtraction_s", "exposed_s"), ("exposed_s", "buckets_s")]
 CLOSE_FRAC = 0.15  # of the measured step
 # Why seconds are no time that a share or a rate follows from, by where they lie against zero.
 NO_TIME = {
@@ -26,10 +24,6 @@ DIRECT_FORMULA = [
     r"T_{\text{overhead}} = T_{\text{no-op}} - T_{\text{copies}}, \qquad "
     r"T_{\text{contention}} = T_{\text{copies}} - \frac{T_1}{N}",
     r"T_N - \frac{T_1}{N} = T_{\text{exposed}} + T_{\text{overhead}} + T_{\text{contention}}",
-]
-STEP_FORMULA = [
-    r"t_{\text{step}} = t_{\text{compute}} + t_{\text{exposed}}, \qquad "
-    r"t_{\text{exposed}} = \kappa \sum_i t_i - \omega \, t_{\text{hidden}}"
 ]
 
 
@@ -72,17 +66,18 @@ def facts(inputs: Inputs) -> Facts:
     ]
     missing = missing_cells(rows)
     missing += [] if complete or missing else ["communication: no cell has a time"]
+    contrasts = {pair: contrast(direct, *pair) for pair in PAIRS}
     said = {
         "rows": rows, "complete": complete, "direct": direct, "planned": planned,
         "scored": scored, "close": CLOSE_FRAC, "alone": ddp_at_one(inputs),
-        "contrasts": {pair: contrast(direct, *pair) for pair in PAIRS},
-        "shorter": shorter_with_loading(inputs, complete),
+        "contrasts": contrasts, "trends": trends(complete, "subtraction_s"),
+        "shorter": shorter_with_loading(inputs, complete), **_rest(contrasts[PAIRS[0]]),
     }  # fmt: skip
     return Facts(
         missing,
         _values(rows, scored) or {"subtraction_s": intervals.nothing("s")},
         said,
-        formula=[*(DIRECT_FORMULA if direct else []), *(STEP_FORMULA if scored else [])],
+        formula=DIRECT_FORMULA if direct else [],
     )
 
 
@@ -92,9 +87,9 @@ def _with_shares(row: Row) -> Row:
 
 
 def _with_verdicts(row: Row) -> Row:
-    """The row with what its intervals say: of T_N against T_1, and of its parts."""
+    """The row with its parts as values, and what their intervals say."""
     return row | {
-        "pace": intervals.compare(row.epoch_s, row.base_epoch_s),
+        "seconds": {part: getattr(row, part) for part in PARTS},
         "subtraction": intervals.against(row.subtraction_s, 0.0),
         "exposed": intervals.against(row.exposed_s, 0.0),
         "contention": intervals.compare(row.contention_s, row.exposed_s),
@@ -134,6 +129,40 @@ def _factor(one: Value, other: Value) -> Value | None:
         return None
     low, high = sorted(float(estimate.value or 0) for estimate in (one, other))
     return Value(value=high / low, unit="number", runs=one.runs)
+
+
+def _rest(rows: list[Row]) -> dict[str, object]:
+    """What sets the subtraction apart from the exposed time, and the cells where it is the longer.
+
+    rest: the larger of what it also holds; where it is nowhere longer, how the two lie.
+    """
+    longer = [row for row in rows if row["verdict"] == "above"]
+    verdicts = [row["verdict"] for row in rows]
+    kinds = ("below", "indistinct", "unknown")
+    rest = next((kind for kind in kinds if kind in verdicts), "unknown")
+    if longer:
+        parts = {
+            part: sum(row[f"{part}_s"] or 0.0 for row in longer)
+            for part in ("contention", "overhead")
+        }
+        rest = max(parts, key=lambda part: parts[part])
+    return {"rest": rest, "apart": longer}
+
+
+def trends(rows: list[Row], column: str) -> list[Row]:
+    """Return how a column at each N goes from the least b to the largest, all b counted."""
+    return [
+        Row(workers=workers, first=own[0]["per_worker_batch"], last=own[-1]["per_worker_batch"],
+            verdict=_direction(intervals.moves([getattr(row, column) for row in own])))
+        for workers, own in by(rows, "workers")
+        if len(own) > 1
+    ]  # fmt: skip
+
+
+def _direction(moves: set[intervals.Verdict]) -> str:
+    if "unknown" in moves or len(moves) == 1:
+        return "unknown" if "unknown" in moves else next(iter(moves))
+    return "both" if moves else "indistinct"
 
 
 def shorter_with_loading(inputs: Inputs, rows: list[Row]) -> list[Row]:

@@ -46,7 +46,6 @@ BANDWIDTH_COLUMNS: Columns = (
     | texts("status note runs")
     | floats("busbw_bytes_per_s_low busbw_bytes_per_s_high busbw_of_link_frac")
     | texts("link_source link_runs")
-    | floats("lab_of_link_frac")
 )
 FEWEST_SIZES = 2  # two unknowns
 FIT_RESAMPLES = 999  # each is a fit of its own
@@ -218,8 +217,7 @@ def bandwidth(
     buckets_s, the all-reduce of the same buckets alone. Null where the time is not above zero,
     for the lab's with the reason in `note`; an upper bound is null where the time's lower bound is
     not above zero. link_bytes_per_s is the configured rate of the link, else what raw TCP reached
-    with as many workers (link_source); lab_of_link_frac and busbw_of_link_frac are the rates over
-    it. Raises MixedMachinesError for runs of different machines.
+    with as many workers (link_source). Raises MixedMachinesError for runs of different machines.
     """
     require_same_machine(in_study(runs, "scaling"))
     rows = []
@@ -234,10 +232,6 @@ def bandwidth(
             rates = bytes_per_second(moved, cell.iterations, usable)
             found |= dict(zip(ends, rates, strict=True))
         found |= _link_rate(row, link, links) | {"note": _note(row)}
-        of_link = {
-            f"{name}_of_link_frac": found[f"{name}_bytes_per_s"]
-            / found.get("link_bytes_per_s", math.nan)
-            for name in ("lab", "busbw")
-        }
-        rows.append(found | of_link)
+        of_link = found["busbw_bytes_per_s"] / found.get("link_bytes_per_s", math.nan)
+        rows.append(found | {"busbw_of_link_frac": of_link})
     return as_table(rows, BANDWIDTH_COLUMNS)

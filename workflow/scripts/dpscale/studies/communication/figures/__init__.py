@@ -12,7 +12,6 @@ FIGURES = {
     "link_fit": FigureEntry(
         model.draw_link_fit, ("message_times", "link", "prediction"), model.alt_link_fit
     ),
-    "what_if": FigureEntry(model.draw_what_if, ("what_if",), model.alt_what_if),
     "compression": FigureEntry(rates.draw_compression, ("compression",), rates.alt_compression),
     "bandwidth": FigureEntry(
         rates.draw_bandwidth, ("bandwidth", "communication"), rates.alt_bandwidth

@@ -16,16 +16,9 @@ SUBTRACTED = [
 # column: label, colour, hatch ("": filled). In the order in which they are stacked.
 PARTS: dict[str, tuple[str, str, str]] = {
     "compute_frac": ("computation of one alone", style.COLOURS[0], ""),
-    "sharing_frac": ("contention", style.COLOURS[2], "----"),
-    "straggler_frac": ("stragglers", style.COLOURS[3], "xxxx"),
+    "contention_frac": ("contention", style.COLOURS[2], "----"),
     "overhead_frac": ("overhead of DDP", style.INK, "\\\\\\\\"),
     "exposed_frac": ("exposed communication", style.COLOURS[1], "////"),
-}
-# Communication itself, hidden or not. column: label, marker, colour, place across the row.
-WHOLE: dict[str, tuple[str, str, str, float]] = {
-    "exposed_frac": ("its exposed part", "o", style.COLOURS[1], -0.2),
-    "buckets_frac": ("the buckets alone", "s", style.COLOURS[2], 0.0),
-    "span_frac": ("span in DDP's log", "D", style.COLOURS[3], 0.2),
 }
 NOISE = "dotted: may be zero"  # its interval covers zero
 
@@ -91,13 +84,9 @@ def _subtracted(communication: pd.DataFrame) -> pd.DataFrame:
 def draw_step_split(communication: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the figure of stacked bars and a frame of what it shows, a row per bar."""
     drawn = _split(communication)
-    height_in = max(2.2, 1.4 + 0.3 * len(drawn))
-    figure, (bars, marks) = style.panels(1, 2, height_in=height_in, sharey=True, widths=[2.1, 1])
-    bars.set_title("The epoch, arm by arm")
-    marks.set_title("Communication alone")
+    figure, (bars,) = style.panels(1, 1, height_in=max(1.9, 1.1 + 0.3 * len(drawn)))
     if drawn.empty:
         style.note(bars, "not measured yet, or not arm by arm")
-        style.note(marks)
         return figure, drawn
     for place, row in drawn.iterrows():
         # A part that is not told from zero is dotted.
@@ -106,30 +95,22 @@ def draw_step_split(communication: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
                        row.get(name.replace("_frac", "_below_noise"), False))
             for name, (_, colour, hatch) in PARTS.items()
         ])  # fmt: skip
-        if row["workers"] > 1:
-            _marks(marks, place, row)
     style.categories(bars, drawn.label.tolist())
     form = column_format(drawn.epoch_s.tolist(), "s")
     style.margin_column(bars, [f"{form.text(value)} {form.symbol}" for value in drawn.epoch_s])
-    for axes in (bars, marks):
-        axes.axvline(0, color=style.INK, linewidth=0.8)
+    bars.axvline(0, color=style.INK, linewidth=0.8)
     bars.set_xlabel("% of the epoch without data loading")
     low, high = bars.get_xlim()
     bars.set_xlim(min(low, 0.0), high if high > 105 else 100.0)
-    marks.set_xlabel("% of the epoch")
-    marks.margins(x=0.08)
-    marks.grid(axis="y", visible=False)
-    marks.tick_params(axis="y", left=False)
-    _keys(bars, noise=drawn[["overhead_below_noise", "exposed_below_noise"]].any(axis=None))
-    style.legend_above(figure, bars, marks)
+    _keys(bars, noise=drawn.filter(like="_below_noise").any(axis=None))
+    style.legend_above(figure, bars)
     return figure, drawn
 
 
 def draw_split_brief(communication: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the largest batch of each number of workers alone, for the first page."""
     whole = _split(communication)
-    drawn = whole[whole.workers > 1].drop_duplicates(["workers", "nodes"], keep="last")
-    drawn = drawn.reset_index(drop=True)
+    drawn = whole.drop_duplicates(["workers", "nodes"], keep="last").reset_index(drop=True)
     figure, (bars,) = style.panels(1, 1, height_in=1.8, half=True)
     if drawn.empty:
         style.note(bars, "not measured arm by arm")
@@ -149,7 +130,7 @@ def draw_split_brief(communication: pd.DataFrame) -> tuple[Figure, pd.DataFrame]
 
 def alt_step_split(drawn: pd.DataFrame) -> str:
     """Return the figure in words."""
-    labels = {name: label for name, (label, *_) in (WHOLE | PARTS).items()}
+    labels = {name: label for name, (label, *_) in PARTS.items()}
     parts = [
         f"{row['label']}: {format_value(row['epoch_s'], 's')}, of it "
         + ", ".join(
@@ -176,40 +157,15 @@ def _keys(axes: Axes, *, noise: bool, short: bool = False) -> None:
         axes.fill([], [], facecolor="none", edgecolor=style.INK, linestyle=":", label=NOISE)
 
 
-def _marks(axes: Axes, place: int, row: pd.Series) -> None:
-    """How long communication takes by itself, with intervals, each mark on a line of its own."""
-    for name, (label, marker, colour, shift) in WHOLE.items():
-        if pd.notna(row[name]):
-            height, value = place + shift, 100 * row[name]
-            low, high = 100 * row[f"{name}_low"], 100 * row[f"{name}_high"]
-            style.interval(axes, height, low, high, colour)
-            axes.plot(value, height, marker=marker, color=colour, linestyle="none", label=label)
-
-
 def _split(communication: pd.DataFrame) -> pd.DataFrame:
-    """Shares of the epoch; one worker only beside several that were measured arm by arm."""
-    measured = communication[["compute_s", "exposed_s", "overhead_s", "contention_s"]].notna()
-    rows = communication[(communication.status == "complete") & measured.all(axis=1)]
-    rows = rows if (rows.workers > 1).any() else rows[:0]
+    """Every part as a share of the epoch, of several workers that were measured arm by arm."""
+    seconds = [name.replace("_frac", "_s") for name in PARTS]
+    chosen = (communication.status == "complete") & (communication.workers > 1)
+    rows = communication[chosen & communication[seconds].notna().all(axis=1)]
     rows = rows.sort_values(CELL, ignore_index=True)
-    # One worker has nobody to talk to: its zeros are no measurement.
-    alone = rows.workers == 1
-    shares = _shares(rows)
-    marks = [column for column in shares if column not in PARTS]
-    shares[marks] = shares[marks].mask(alone)
-    for name in ("overhead", "exposed"):
+    shares = rows[seconds].div(rows.epoch_s.astype(float), axis=0).set_axis(list(PARTS), axis=1)
+    for name in ("contention", "overhead", "exposed"):
         low, high = (rows[f"{name}_s_{end}"] for end in ("low", "high"))
-        shares[f"{name}_below_noise"] = (low <= 0) & (high >= 0) & ~alone
+        shares[f"{name}_below_noise"] = (low <= 0) & (high >= 0)
     labels = style.cell_labels(rows)
     return rows[CELL].assign(label=labels, epoch_s=rows.epoch_s.astype(float)).join(shares)
-
-
-def _shares(rows: pd.DataFrame) -> pd.DataFrame:
-    """Every part and its interval as a share of the epoch; contention without its stragglers."""
-    straggler_s = rows.straggler_s.fillna(0.0)
-    seconds = {"straggler_frac": straggler_s, "sharing_frac": rows.contention_s - straggler_s}
-    seconds |= {f"{name}_frac": rows[f"{name}_s"] for name in ("compute", "overhead")}
-    for column in WHOLE:
-        name = column.removesuffix("_frac")
-        seconds |= {f"{column}{end}": rows[f"{name}_s{end}"] for end in ("", "_low", "_high")}
-    return pd.DataFrame(seconds).div(rows.epoch_s.astype(float), axis=0)

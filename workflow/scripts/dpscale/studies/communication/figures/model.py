@@ -1,4 +1,4 @@
-"""The ring model: times of messages, steps of unseen workers, and speed-ups on named links."""
+"""The ring model: times of messages, and steps of unseen workers."""
 
 import math
 import textwrap
@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dpscale.figures import log_axes, style
-from dpscale.units import format_value, group_digits
+from dpscale.units import format_value
 
 CLOSE_FRAC = 0.15  # the band around a perfect prediction
 MESSAGES = ["bytes", "seconds", "seconds_low", "seconds_high", "fitted_s"]
@@ -19,20 +19,6 @@ PLACE = ["workers", "nodes"]
 NAME_WIDTH = 0.34  # of a point's name, as a share of its panel
 LEAST_RANGE = 2.0  # of the steps' axes, largest to smallest, before the names
 LEGEND_LINE = 0.085  # height of a line of the legend as a share of its panel
-VARIANTS = {
-    "none": "gradients as they are",
-    "fp16": "fp16 gradients",
-    "bf16": "bf16 gradients",
-    "powersgd": "PowerSGD",
-    "local_4": "averaged every 4 steps",
-    "local_16": "averaged every 16 steps",
-}
-VARIANT_DASHES = ("--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
-LABEL_GAP = 0.062  # height of a label as a share of its panel
-WHAT_IF = [
-    "link", "per_worker_batch", "variant", "workers", "speedup_ratio", "efficiency_frac",
-    "exceeds_dataset", "status", "note",
-]  # fmt: skip
 
 
 def draw_link_fit(
@@ -175,98 +161,3 @@ def _steps(prediction: pd.DataFrame) -> pd.DataFrame:
     rows = rows.sort_values([*PLACE, "per_worker_batch"], ignore_index=True)
     rows["label"] = style.cell_labels(rows)
     return rows[[*PLACE, "per_worker_batch", "label", *STEPS]]
-
-
-def draw_what_if(what_if: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Return the figure and a frame of what it shows: a row per point, or per refused point."""
-    drawn = _shown(what_if)
-    points = drawn[drawn.speedup_ratio.notna()]
-    shown = list(points.groupby("per_worker_batch"))
-    height_in = 0.4 + 2.9 * len(shown) if shown else 1.8
-    figure, panels = style.panels(max(len(shown), 1), 1, height_in=height_in)
-    if not shown:
-        panels[0].set_title("Predicted speed-up")
-        style.note(panels[0], _reason(drawn, "refused: ") or style.UNMEASURED)
-        return figure, drawn
-    low, top = min(0.8, 0.85 * points.speedup_ratio.min()), 1.3 * points.workers.max()
-    workers = sorted(int(count) for count in points.workers.unique())
-    for axes, (batch, own) in zip(panels, shown, strict=True):
-        axes.set_title(f"Predicted, b = {group_digits(int(batch))}")
-        _panel(axes, own, workers, low=low, top=top)
-    style.footnote(figure, _remarks(drawn))
-    return figure, drawn
-
-
-def alt_what_if(drawn: pd.DataFrame) -> str:
-    """Return the figure in words: the point of most workers of each line."""
-    points = drawn[drawn.speedup_ratio.notna()]
-    parts = [
-        f"{row.link}, {VARIANTS[row.variant]}, b = {row.per_worker_batch}, "
-        f"{row.workers} workers: {format_value(row.speedup_ratio, 'ratio')}, efficiency "
-        f"{format_value(row.efficiency_frac, 'fraction')}"
-        for row in points.groupby(["per_worker_batch", "link", "variant"], sort=False)
-        .tail(1)
-        .itertuples()
-    ]
-    why = "" if parts else _reason(drawn, "refused, ")
-    return f"Predicted speed-up: {why}." if why else style.in_words("Predicted speed-up", parts)
-
-
-def _reason(drawn: pd.DataFrame, before: str) -> str:
-    """Why nothing is predicted; empty where nothing says so."""
-    return next((before + note for note in drawn.note.dropna()), "")
-
-
-def _panel(axes: Axes, points: pd.DataFrame, workers: list[int], *, low: float, top: float) -> None:
-    """A line for each link, and thin ones for the variants on the slowest link."""
-    axes.plot(workers, workers, color=style.INK, linestyle="--", linewidth=1)
-    ends: list[tuple[float, float, str]] = [(workers[-1], float(workers[-1]), "ideal")]
-    for index, (link, of_link) in enumerate(points.groupby("link", sort=False)):
-        lines = dict(list(of_link.groupby("variant")))
-        for place, variant in enumerate(sorted(lines, key=list(VARIANTS).index)):
-            _line(axes, lines[variant], index, place)
-            last = lines[variant].iloc[-1]
-            name = link if variant == "none" else f"  … {VARIANTS[variant]}"
-            share = format_value(last.efficiency_frac, "fraction")
-            where = "" if last.workers == workers[-1] else f" at {last.workers}"
-            ends.append((last.workers, last.speedup_ratio, f"{name}, {share}{where}"))
-    log_axes.log2_axes(axes, workers, low, top, room=0.75)
-    axes.set_ylabel("speed-up (log scale)")
-    log_axes.end_labels(axes, ends, gap=LABEL_GAP, leaders=True)
-
-
-def _line(axes: Axes, line: pd.DataFrame, index: int, place: int) -> None:
-    """The link itself as a solid line with marks, a variant on it as a thin dashed one."""
-    colour, marker = style.colour_of(index), style.marker_of(index)
-    if place:
-        dash = VARIANT_DASHES[place - 1]
-        axes.plot(line.workers, line.speedup_ratio, color=colour, linewidth=1, linestyle=dash)
-        return
-    axes.plot(line.workers, line.speedup_ratio, color=colour, linestyle=style.dash_of(index))
-    for beyond, rows in line.groupby("exceeds_dataset"):
-        axes.plot(
-            rows.workers, rows.speedup_ratio, color=colour, marker=marker, linestyle="none",
-            fillstyle="none" if beyond else "full",
-        )  # fmt: skip
-
-
-def _remarks(drawn: pd.DataFrame) -> list[str]:
-    """What is not drawn and why, and what hollow marks mean."""
-    remarks = []
-    if drawn[drawn.speedup_ratio.notna()].exceeds_dataset.any():
-        remarks.append("Hollow: the global batch would exceed the data set.")
-    refused = drawn[(drawn.status == "refused") & (drawn.variant == "none")]
-    first = refused.groupby(["per_worker_batch", "link"], sort=False).workers.idxmin()
-    return remarks + [
-        f"Not drawn: {row.link}, b = {row.per_worker_batch}, from {row.workers} workers on; "
-        f"{row.note}."
-        for row in refused.loc[first].itertuples()
-    ]
-
-
-def _shown(what_if: pd.DataFrame) -> pd.DataFrame:
-    """The points of every link with plain gradients, and of the slowest with every variant."""
-    rates = what_if[what_if.step_s.notna()].set_index("link").bytes_per_s
-    slowest = rates.idxmin() if len(rates) else None
-    shown = (what_if.variant == "none") | (what_if.link == slowest)
-    return what_if.loc[shown, WHAT_IF].reset_index(drop=True)
