@@ -1,15 +1,12 @@
 """Q3.2: the bandwidth behind the communication time of an epoch, and what the link can do."""
 
-import math
-
 from dpscale.derive.formulas import ring_allreduce_seconds
 from dpscale.reporting import intervals
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, lacking, measured
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI, PATARASUK, THAKUR, VOGELS
-from dpscale.reporting.words import by, spread
-from dpscale.studies.communication.answers import what_if
+from dpscale.reporting.words import by
 from dpscale.studies.communication.answers.computation import (
     NAMES,
     NO_TIME,
@@ -19,67 +16,29 @@ from dpscale.studies.communication.answers.computation import (
     trends,
 )
 
-RATES = ("lab_bytes_per_s", "lab_of_link_frac", "busbw_bytes_per_s", "busbw_of_link_frac")
 LINK_FORMULA = [
     r"t_{\text{all-reduce}} = 2 (N - 1) \, \alpha + \frac{2 (N - 1)}{N} \cdot \frac{S}{\beta}"
 ]
 
 
 def facts(inputs: Inputs) -> Facts:
-    """Return the rates of each cell with their verdicts, the link, the hooks and the what ifs."""
+    """Return the rates of each cell with their verdicts, the link and the hooks."""
     rows = rates(inputs)
     usable = [row for row in rows if row["subtraction_s"] is not None]
     decided = [row for row in usable if not row["no_rate"]]
     missing = missing_cells(rows) + lacking(inputs.rows("link"), {"workers": "N"}, "link")
     missing += lacking(inputs.rows("compression"), NAMES, "compression")
     missing += [] if usable or missing else ["bandwidth: no cell has a communication time"]
-    fits, hooks, outlook = fits_of(inputs, usable), hooks_of(inputs), what_if.said(inputs)
-    values = _values(rows, fits, hooks) | what_if.values(inputs)
-    alone = [row for row in usable if row["busbw_bytes_per_s"].value is not None]
-    said = {
-        "rows": rows, "usable": usable, "changes": trends(decided, "lab_bytes_per_s"),
-        "levels": levels(alone), "limit": limit_of(alone), "trained": trained(inputs, usable),
-        "fits": fits, "hooks": hooks, "links": inputs.rows("link"), **outlook,
-    }  # fmt: skip
+    fits, hooks = fits_of(inputs, usable), hooks_of(inputs)
     return Facts(
         missing,
-        values or {"lab_bytes_per_s": intervals.nothing("bytes/s")},
-        said,
+        _values(rows, fits, hooks) or {"lab_bytes_per_s": intervals.nothing("bytes/s")},
+        {"rows": rows, "usable": usable, "sent": sent(inputs, usable), "apart": apart(decided),
+         "changes": trends(decided, "lab_bytes_per_s"), "fits": fits, "hooks": hooks,
+         "links": inputs.rows("link")},
         formula=LINK_FORMULA if fits else [],
         references=[*([THAKUR] if fits else []), *([VOGELS] if hooks else [])],
-    )
-
-
-def trained(inputs: Inputs, rows: list[Row]) -> list[Row]:
-    """Return a run with its parameters and the bytes of each, where that is a whole number."""
-    names = rows[0].runs if rows else []
-    runs = [run for name in names for run in inputs.tidy_rows("runs", run=name)]
-    known = [run for run in runs if run["parameters"] and run["payload_bytes"]]
-    whole = [run for run in known if run["payload_bytes"] % run["parameters"] == 0]
-    return [
-        run | {"runs": run["run"], "each": run["payload_bytes"] // run["parameters"]}
-        for run in whole[:1]
-    ]
-
-
-def levels(alone: list[Row]) -> list[Row]:
-    """Return the rates of the buckets alone at each N, and whether any two b are told apart."""
-    ranges = {
-        workers: spread([row["busbw_bytes_per_s"] for row in own])
-        for workers, own in by(alone, "workers")
-    }
-    return [row | {"span": ranges[row["workers"]]} for row in trends(alone, "busbw_bytes_per_s")]
-
-
-def limit_of(alone: list[Row]) -> str:
-    """Return what sets the lab's rates apart from those of the same buckets alone."""
-    known = [row for row in alone if not row["no_rate"]]
-    for row in known:
-        if row["beside"] == "below":
-            return str(row["cause"] or "faster")
-    kinds = {"above": "hidden", "indistinct": "indistinct", "unknown": "unknown"}
-    verdicts = [row["beside"] for row in known]
-    return next((kinds[kind] for kind in kinds if kind in verdicts), "nothing")
+    )  # fmt: skip
 
 
 def rates(inputs: Inputs) -> list[Row]:
@@ -103,10 +62,10 @@ def _rates(inputs: Inputs, row: Row) -> dict[str, object]:
         "no_rate": why,
         "source": row["link_source"],
         "lab_bytes_per_s": lab.lab_bytes_per_s,
+        "lab_of_link_frac": _of_link(lab, row),
         "busbw_bytes_per_s": alone.busbw_bytes_per_s,
         "link_bytes_per_s": _link_rate(inputs, row),
         "busbw_of_link_frac": (alone | {"base_runs": row["link_runs"]}).busbw_of_link_frac,
-        "lab_of_link_frac": _of_link(lab, row),
     }
 
 
@@ -146,43 +105,67 @@ def _cause(row: Row) -> str | None:
     return "other" if abs(overhead + contention) > abs(exposed - buckets) else "transfer"
 
 
-def fits_of(inputs: Inputs, rates: list[Row]) -> list[Row]:
-    """Return the rows of `link` that have a fit, against raw TCP, with the time of $S$ in parts.
+def apart(decided: list[Row]) -> list[Row]:
+    """Return the cells of the cause that most often sets the lab's rate apart; none if none does.
 
-    term: whether latency or bytes surely take the most of it, or neither; None where $S$ is not
-    known or the latency not above zero.
+    That is the first of causes of equally many cells.
+    """
+    caused = by([row for row in decided if row["cause"]], "beside", "cause")
+    return max((own for _, own in caused), key=len, default=[])
+
+
+def sent(inputs: Inputs, usable: list[Row]) -> list[Row]:
+    """Return the run whose parameters give the bytes of every cell's gradients; none if none does.
+
+    each: the bytes of a parameter.
+    """
+    payloads = {row["payload_bytes"] for row in usable}
+    names = [name for row in usable for name in row.runs]
+    return [
+        run | {"runs": run["run"], "each": run["payload_bytes"] // run["parameters"]}
+        for run in inputs.tidy_rows("runs")
+        if run["run"] in names
+        and payloads == {run["payload_bytes"]}
+        and run["parameters"]
+        and run["payload_bytes"] % run["parameters"] == 0
+    ][:1]
+
+
+def fits_of(inputs: Inputs, rates: list[Row]) -> list[Row]:
+    """Return the rows of `link` that have a fit, with the seconds of one all-reduce of $S$ by it.
+
+    latency_s and transfer_s add up to whole_s, mostly_frac is the larger one's share of it; mostly:
+    where the message whose latency and bytes take equally long lies against $S$.
     """
     payloads = {
         workers: max(row["payload_bytes"] or 0 for row in own)
         for workers, own in by(rates, "workers")
     }
     rows = [row for row in inputs.rows("link") if row["beta_bytes_per_s"] is not None]
-    return [
-        row
-        | {"beside_tcp": intervals.compare(row.beta_bytes_per_s, row.tcp_bytes_per_s)}
-        | _parts(row, payloads.get(row["workers"], 0))
-        for row in sorted(rows, key=lambda row: row["workers"])
-    ]
+    rows.sort(key=lambda row: row["workers"])
+    return [_timed(row, payloads[row["workers"]]) for row in rows if payloads.get(row["workers"])]
 
 
-def _parts(row: Row, payload: int) -> dict[str, object]:
-    """The seconds of an all-reduce of so many bytes by the fit, and which part is the larger."""
-    alpha, beta = row["alpha_s"], row["beta_bytes_per_s"]
-    if not payload or alpha is None or alpha <= 0:
-        return {"term": None}
-    whole = ring_allreduce_seconds(payload, row["workers"], alpha, beta)
-    bytes_s = ring_allreduce_seconds(payload, row["workers"], 0.0, beta)
-    low, high = row["level_bytes_low"] or 0, row["level_bytes_high"] or math.inf
-    return {
-        "whole_s": whole, "bytes_s": bytes_s, "latency_s": whole - bytes_s,
-        "term": "latency" if payload < low else "bytes" if payload > high else "open",
-    }  # fmt: skip
+def _timed(row: Row, size: int) -> Row:
+    """A fit with the time of one all-reduce of some bytes."""
+    fit = row["workers"], row["alpha_s"], row["beta_bytes_per_s"]
+    latency, whole = (ring_allreduce_seconds(float(one), *fit) for one in (0, size))
+    parts = {"latency_s": latency, "transfer_s": whole - latency, "whole_s": whole}
+    timed = row | parts | {"mostly_frac": max(latency, whole - latency) / whole}
+    return timed | {
+        "mostly": intervals.against(row.level_bytes, size),
+        "mostly_frac": timed.mostly_frac,
+        "rounds": 2 * (row["workers"] - 1),
+    }
 
 
 def hooks_of(inputs: Inputs) -> list[Row]:
-    """Return the rows of hooks with a time or bytes, by workers and batch."""
+    """Return the rows of hooks with a time or bytes, by workers and batch.
+
+    faster: where the step lies against the plain one; None where it was not timed.
+    """
     rows = [
-        row
+        row | {"faster": row["step_ratio"] and intervals.against(row.step_ratio, 1)}
         for row in inputs.rows("compression")
         if row["step_ratio"] is not None or row["bytes_ratio"] is not None
     ]
@@ -199,7 +182,16 @@ def _values(rows: list[Row], fits: list[Row], hooks: list[Row]) -> dict[str, Val
         """A cell as the names of values have it."""
         return f"n{row['workers']}_b{row['per_worker_batch']}"
 
-    found = {f"{name}_{cell(row)}": row[name] for row in rows for name in RATES}
+    found = {
+        f"{name}_{cell(row)}": row[name]
+        for row in rows
+        for name in (
+            "lab_bytes_per_s",
+            "lab_of_link_frac",
+            "busbw_bytes_per_s",
+            "busbw_of_link_frac",
+        )
+    }
     found |= {
         f"{name}_n{row['workers']}": getattr(row, name)
         for row in fits
@@ -223,8 +215,9 @@ QUESTION = Question(
     formula=[
         r"t_{\text{all-reduce}} \ge \frac{2 (N - 1)}{N} \cdot \frac{X \cdot \text{itemsize}}{\beta}"
         r" = \frac{2 (N - 1)}{N} \cdot \frac{S}{\beta}",
-        r"\beta = \frac{2 (N - 1)}{N} \cdot S \cdot \frac{D}{N b} \cdot "
-        r"\frac{1}{T_{\text{communication}}}",
+        r"\text{bandwidth} = \frac{2 (N - 1)}{N} \cdot S \cdot \frac{D}{N b} \cdot "
+        r"\frac{1}{T_{\text{communication}}}, \qquad "
+        r"\text{utilisation} = \frac{\text{bandwidth}}{\text{rate of the link}}",
     ],
     references=[PATARASUK, LI],
 )
