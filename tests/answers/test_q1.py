@@ -62,12 +62,14 @@ CASES = [
     Case("the rise by phase", edits=_times(9.0, 2.0, 3.0, copy_s=[1.0, 0.5, 0.75]),
          says=["By phase the increase is: the copy to the device 250 ms."]),
     Case("alike", edits=_times(2.02, 2.01, 2.0),
-         says=["The times of an epoch at the batch sizes measured are not told apart: 2.02",
+         says=["What fewer launches and updates save does not show.",
+               "The times of an epoch at the batch sizes measured are not told apart: 2.02",
                "So what b = 512 saves in launches and updates does not show here; the device may",
                "The highest throughput seen is 5 000 samples/s, at b = 512."],
          never=["falls", "rises"]),
     Case("rises", edits=_times(2.0, 3.0, 4.0, update_s=[0.1, 0.2, 0.4]),
-         says=["An epoch's time rises with the batch size, from 2.00 s",
+         says=["What fewer launches save, larger batches cost per image.",
+               "An epoch's time rises with the batch size, from 2.00 s",
                "the device may be busy already at b = 32.",
                "What the epoch gains, by phase: the update 300 ms.",
                "Throughput is highest at b = 32, with 5 000 samples/s, and is 2 500 samples/s at "
@@ -76,7 +78,8 @@ CASES = [
          says=["An epoch's time rises with the batch size, from 5.00 s",
                "Throughput is highest at b = 128, with 2 000 samples/s, and is 1 250"]),
     Case("up and down", edits=_times(5.0, 9.0, 5.01),
-         says=["goes up and down over the sweep, 5.00 s (4.95 to 5.05) at b = 32 at the least and "
+         says=["No one reason was isolated.",
+               "goes up and down over the sweep, 5.00 s (4.95 to 5.05) at b = 32 at the least and "
                "9.00 s (8.91 to 9.09) at b = 128 at the most", "No one reason makes a time go up"],
          never=["told apart", "falls"]),
     Case("down, up and down", edits=_times(9.0, 3.0, 6.0, 2.0), lab=_one_size_more,

@@ -1,5 +1,7 @@
 """Training and test accuracy with a small batch, a large one and each remedy."""
 
+import math
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -27,21 +29,24 @@ def draw(accuracy: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the figure of the arms and a frame of what it shows: a row per arm, epoch, series."""
     drawn = _drawn(accuracy)
     arms = list(dict.fromkeys(drawn.arm))
-    moments = [moment for moment in ("fifth", "last") if (drawn.moment == moment).any()]
-    figure, grid = style.panels(
-        1, max(len(moments), 1), sharey=True, height_in=max(2.0, 1.15 + 0.38 * len(arms))
-    )
-    if not moments:
-        style.note(grid[0])
+    figure, (axes,) = style.panels(1, 1, height_in=max(1.9, 1.0 + 0.32 * len(arms)))
+    if drawn.empty:
+        style.note(axes)
         return figure, drawn
-    for axes, moment in zip(grid, moments, strict=True):
-        shown = drawn[drawn.moment == moment]
-        axes.set_title(f"After epoch {LAB_EPOCH}" if moment == "fifth" else "After the last epoch")
-        _panel(axes, shown, arms)
-    names = [NAMES.get(arm, arm.replace("_", " ")) for arm in arms]
-    style.categories(grid[0], names, above=0.5, below=0.5, grid=True)
-    style.legend_above(figure, grid[0])
+    _marks(axes, drawn, arms)
+    style.categories(axes, _labels(drawn), above=0.5, below=0.5, grid=True)
+    style.legend_above(figure, axes)
     return figure, drawn
+
+
+def _labels(drawn: pd.DataFrame) -> list[str]:
+    """The arms, and the epochs of those that have others than the first."""
+    epochs = drawn.groupby("arm", sort=False).epoch.first()
+    usual = epochs.iloc[0]
+    return [
+        NAMES.get(arm, arm.replace("_", " ")) + (f", {epoch} epochs" if epoch != usual else "")
+        for arm, epoch in epochs.items()
+    ]
 
 
 def alt(drawn: pd.DataFrame) -> str:
@@ -59,30 +64,25 @@ def alt(drawn: pd.DataFrame) -> str:
 def _drawn(accuracy: pd.DataFrame) -> pd.DataFrame:
     rows = accuracy[accuracy.study == "large_batch"]
     rows = rows[rows.test_accuracy_frac.notna()]
-    last = rows[rows.epoch == rows.groupby("arm").epoch.transform("max")]
-    fifth = rows[rows.epoch == LAB_EPOCH]
-    if fifth.epoch.tolist() == last.epoch.tolist():
-        fifth = fifth.iloc[:0]
+    # Small and large batch are compared after the lab's epoch, a remedy after its last.
+    limit = rows.arm.isin(["small", "large"]).map({True: LAB_EPOCH, False: math.inf})
+    rows = rows[rows.epoch <= limit]
+    chosen = rows[rows.epoch == rows.groupby("arm").epoch.transform("max")]
     parts = []
-    for moment, chosen in (("fifth", fifth), ("last", last)):
-        for series in SERIES:
-            values = chosen[[f"{series}_accuracy_frac{end}" for end in ("", "_low", "_high")]]
-            values.columns = ["accuracy_frac", "accuracy_frac_low", "accuracy_frac_high"]
-            parts.append(
-                chosen[["arm", "epoch", "seeds"]].assign(moment=moment, series=series).join(values)
-            )
+    for series in SERIES:
+        values = chosen[[f"{series}_accuracy_frac{end}" for end in ("", "_low", "_high")]]
+        values.columns = ["accuracy_frac", "accuracy_frac_low", "accuracy_frac_high"]
+        parts.append(chosen[["arm", "epoch", "seeds"]].assign(series=series).join(values))
     drawn = pd.concat(parts, ignore_index=True)
     order = {arm: place for place, arm in enumerate([*NAMES, *sorted(set(drawn.arm) - set(NAMES))])}
     return (
         drawn.assign(place=drawn.arm.map(order))
-        .sort_values(
-            ["place", "moment", "series"], ascending=[True, True, False], ignore_index=True
-        )
+        .sort_values(["place", "series"], ascending=[True, False], ignore_index=True)
         .drop(columns="place")
     )
 
 
-def _panel(axes: Axes, shown: pd.DataFrame, arms: list[str]) -> None:
+def _marks(axes: Axes, shown: pd.DataFrame, arms: list[str]) -> None:
     for series, (label, marker, colour, shift) in SERIES.items():
         rows = shown[shown.series == series]
         places = [arms.index(arm) + shift for arm in rows.arm]
