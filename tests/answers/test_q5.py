@@ -78,15 +78,16 @@ CASES = [
     *(Case(f"a loss below and an accuracy {words}",
            lab=_ended(train_loss=[0.1, 0.101], test_accuracy_frac=test),
            says=["The training loss without set_epoch is lower in epoch 3", sentence,
-                 f"A lower training loss is not a better model: {paragraph}."])
-      for words, test, sentence, paragraph in (
-          ("below", [0.8, 0.808], "without set_epoch is lower: a difference of −6.1",
+                 f"A lower training loss is not a better model: {paragraph}.",
+                 f"Test accuracy is {short} without it."])
+      for words, test, short, sentence, paragraph in (
+          ("below", [0.8, 0.808], "lower", "without set_epoch is lower: a difference of −6.1",
            "the test accuracy without it is lower"),
-          ("above", [0.95, 0.958], "without set_epoch is higher: a difference of 8.8",
+          ("above", [0.95, 0.958], "higher", "without set_epoch is higher: a difference of 8.8",
            "here the test accuracy happens to be higher without it too, in this short training"),
-          ("alike", [0.86, 0.87], "without set_epoch is not told apart: a",
+          ("alike", [0.86, 0.87], "not told apart", "without set_epoch is not told apart: a",
            "the test accuracies are not told apart"),
-          ("unknown", [NAN, 0.8],
+          ("unknown", [NAN, 0.8], "not compared",
            "without set_epoch is not compared, for want of an interval. In",
            "the test accuracies are not compared, for want of an interval"))),
     Case("losses apart on the way",

@@ -38,10 +38,14 @@ def decimals_of(value: float) -> int:
 
 
 def _interval_decimals(value: float, low: float, high: float) -> int:
-    """Decimals that show at least one digit of the interval's width, two more at the most."""
+    """Decimals that show at least one digit of the interval's width, two more at the most.
+
+    A value that is small beside the width needs no more digits than the width.
+    """
     fewest = decimals_of(value)
     if high <= low:
         return fewest
+    fewest = min(fewest, decimals_of(high - low))
     return max(fewest, min(-exponent_of(high - low, 1), fewest + 2))
 
 

@@ -34,10 +34,12 @@ def facts(inputs: Inputs) -> Facts:
               for name, unit in BOUNDARY.items()}  # fmt: skip
     values |= {f"{column}_b{row['per_worker_batch']}": row.value(column, unit)
                for row in rows for column, unit in SWEEP.items()}  # fmt: skip
-    said: dict[str, Any] = {"rows": rows, "phases": []}
+    said: dict[str, Any] = {
+        "rows": rows, "phases": [], "utilisation_differs": differs(complete),
+    }  # fmt: skip
     if not missing:
         said |= {"phases": [row | {"runs": None} for row in complete], "complete": complete,
-                 "boundary": bounded(boundary), **explained(trend(complete), complete),
+                 "boundary": bounded(boundary), "sometimes": sometimes(boundary), **explained(trend(complete), complete),
                  **subject(inputs)}  # fmt: skip
     return Facts(missing, values, said)
 
@@ -125,6 +127,17 @@ def bounded(boundary: Row) -> Row:
     """Return the boundary with the gap between the batch that fits and the one that fails."""
     largest, failed = boundary["largest_fit_batch"], boundary["smallest_failed_batch"]
     return boundary | {"gap_frac": failed / largest - 1 if failed and largest else None}
+
+
+def sometimes(boundary: Row) -> bool:
+    """Return whether a batch below the smallest that always fails failed in some process."""
+    return bool((boundary["first_failure_batch"] or 0) < (boundary["smallest_failed_batch"] or 0))
+
+
+def differs(rows: Sequence[Row]) -> bool:
+    """Return whether the device is busier at some batch sizes than at others, by a percent."""
+    shares = [row["utilisation_frac"] for row in rows if row["utilisation_frac"] is not None]
+    return bool(shares) and max(shares) - min(shares) >= 0.01
 
 
 def subject(inputs: Inputs) -> dict[str, Any]:

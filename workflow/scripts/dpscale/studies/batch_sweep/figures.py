@@ -1,4 +1,4 @@
-"""Time of an epoch and peak memory of one device against the batch size."""
+"""Time of an epoch, throughput and peak memory of one device against the batch size."""
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -8,21 +8,42 @@ from dpscale.figures import style
 from dpscale.figures.registry import FigureEntry
 from dpscale.units import column_format, format_value, status_text
 
+RATES = ["samples_per_s", "samples_per_s_low", "samples_per_s_high"]
+
 
 def draw(sweep: pd.DataFrame, boundary: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the figure of the batch sweep and a frame of what it shows, a row per batch size."""
     drawn = _drawn(sweep, boundary)
-    figure, (left, right) = style.panels(1, 2, height_in=2.7)
+    figure, (left, right) = style.panels(1, 2, height_in=2.5)
     complete = drawn[drawn.status == "complete"]
     for axes in (left, right):
         _batch_axis(axes, drawn.per_worker_batch.tolist())
     if complete.empty:
         style.note(left, "no batch size measured yet")
-        style.note(right, "no peak memory measured yet")
+        style.note(right, "no batch size measured yet")
         return figure, drawn
-    _times(left, complete)
-    _memory(right, complete)
+    times = complete[["epoch_s", "epoch_s_low", "epoch_s_high"]].astype(float)
+    scale = column_format(times.epoch_s.tolist(), "s").scale
+    left.set(title="Time of an epoch", ylabel=scale.symbol)
+    _curve(left, complete, times / scale.factor)
+    right.set(title="Throughput", ylabel="samples/s")
+    _curve(right, complete, complete[RATES].astype(float))
+    for row in complete[complete.knee].itertuples():
+        _knee(left, row.per_worker_batch, row.per_worker_batch == complete.per_worker_batch.max())
     _limits(left, drawn)
+    return figure, drawn
+
+
+def draw_memory(sweep: pd.DataFrame, boundary: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Return the figure of peak memory and a frame of what it shows, a row per batch size."""
+    drawn = _drawn(sweep, boundary)
+    figure, (axes,) = style.panels(1, 1, height_in=2.3)
+    _batch_axis(axes, drawn.per_worker_batch.tolist())
+    complete = drawn[drawn.status == "complete"]
+    if complete.empty:
+        style.note(axes, "no peak memory measured yet")
+    else:
+        _memory(axes, complete)
     return figure, drawn
 
 
@@ -43,9 +64,22 @@ def alt(drawn: pd.DataFrame) -> str:
     )
 
 
+def alt_memory(drawn: pd.DataFrame) -> str:
+    """Return the figure of peak memory in words."""
+    known = drawn[(drawn.status == "complete") & drawn.peak_memory_bytes.notna()]
+    points = "; ".join(
+        f"{row.per_worker_batch}: {format_value(row.peak_memory_bytes, 'bytes_binary')}"
+        for row in known.itertuples()
+    )
+    return f"Peak memory by batch size: {points or 'nothing measured yet'}."
+
+
 def _drawn(sweep: pd.DataFrame, boundary: pd.DataFrame) -> pd.DataFrame:
-    columns = ["epoch_s", "epoch_s_low", "epoch_s_high", "peak_memory_bytes"]
+    columns = ["epoch_s", "epoch_s_low", "epoch_s_high", "samples_per_s", "peak_memory_bytes"]
     drawn = sweep[["per_worker_batch", "status", *columns]].copy()
+    # Throughput is D / epoch_s: the interval of the time gives that of the rate, turned round.
+    drawn["samples_per_s_low"] = sweep.samples_per_s * sweep.epoch_s / sweep.epoch_s_high
+    drawn["samples_per_s_high"] = sweep.samples_per_s * sweep.epoch_s / sweep.epoch_s_low
     drawn["knee"] = drawn.per_worker_batch == knee(sweep)
     budget = boundary.memory_budget_bytes.dropna()
     drawn["memory_budget_bytes"] = float(budget.iloc[0]) if len(budget) else None
@@ -73,29 +107,25 @@ def _batch_axis(axes: Axes, batches: list[int]) -> None:
         axes.set_xlim(min(batches) / 1.6, max(batches) * 1.6)
 
 
-def _times(axes: Axes, complete: pd.DataFrame) -> None:
+def _curve(axes: Axes, complete: pd.DataFrame, values: pd.DataFrame) -> None:
+    """Draw a value, then the ends of its interval, against the batch size."""
+    value, low, high = (values[name] for name in values)
     x = complete.per_worker_batch
-    times = complete[["epoch_s", "epoch_s_low", "epoch_s_high"]].astype(float)
-    scale = column_format(times.epoch_s.tolist(), "s").scale
-    times /= scale.factor
-    axes.plot(x, times.epoch_s, color=style.COLOURS[0], marker="o")
-    axes.fill_between(
-        x, times.epoch_s_low, times.epoch_s_high, color=style.COLOURS[0], alpha=0.22, linewidth=0
+    axes.plot(x, value, color=style.COLOURS[0], marker="o")
+    axes.fill_between(x, low, high, color=style.COLOURS[0], alpha=0.22, linewidth=0)
+    axes.set_ylim(0, values.max().max() * 1.25)
+
+
+def _knee(axes: Axes, batch: int, rightmost: bool) -> None:
+    axes.axvline(batch, color=style.INK, linestyle=":", linewidth=1)
+    axes.annotate(
+        "as fast as the best",
+        (batch, axes.get_ylim()[1] * 0.975),
+        xytext=(-4 if rightmost else 4, 0),
+        textcoords="offset points",
+        ha="right" if rightmost else "left",
+        va="top",
     )
-    top = times.max().max()
-    axes.set_ylim(0, top * 1.25)
-    axes.set(title="Time of an epoch", ylabel=scale.symbol)
-    for row in complete[complete.knee].itertuples():
-        axes.axvline(row.per_worker_batch, color=style.INK, linestyle=":", linewidth=1)
-        rightmost = row.per_worker_batch == x.max()
-        axes.annotate(
-            "as fast as the best",
-            (row.per_worker_batch, top * 1.22),
-            xytext=(-4 if rightmost else 4, 0),
-            textcoords="offset points",
-            ha="right" if rightmost else "left",
-            va="top",
-        )
 
 
 def _limits(axes: Axes, drawn: pd.DataFrame) -> None:
@@ -148,4 +178,5 @@ def _memory(axes: Axes, complete: pd.DataFrame) -> None:
 
 FIGURES = {
     "batch_sweep": FigureEntry(draw, ("sweep", "boundary"), alt),
+    "batch_memory": FigureEntry(draw_memory, ("sweep", "boundary"), alt_memory),
 }
