@@ -39,8 +39,8 @@ def facts(inputs: Inputs) -> Facts:
     }  # fmt: skip
     if not missing:
         said |= {"phases": [row | {"runs": None} for row in complete], "complete": complete,
-                 "boundary": bounded(boundary), "sometimes": sometimes(boundary), **explained(trend(complete), complete),
-                 **subject(inputs)}  # fmt: skip
+                 "boundary": bounded(boundary), "sometimes": sometimes(boundary),
+                 **explained(trend(complete), complete), **subject(inputs)}  # fmt: skip
     return Facts(missing, values, said)
 
 
