@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from builders import Tables, full_lab
-from cases import Case, Edit, check, where
+from cases import Case, Edit, around, both, check, where
 from dpscale.studies import answer_one, questions
 from trained import trained
 
@@ -29,6 +29,13 @@ def _steps_of(**most: int) -> Tables:
         own = steps["run"] == f"large_batch-{arm}"
         steps = steps[~own | (steps["step"] < steps.loc[own, "step"].min() + count)]
     return tidy | {"steps": steps}
+
+
+def _level(name: str, accuracy: float, **words: list[str]) -> Case:
+    """Small batch with as many updates after two epochs as the large one makes in four."""
+    then = where({"arm": "small", "epoch": 2}, **around("test_accuracy_frac", accuracy))
+    edits = {"accuracy": both(_both(epochs=4)["accuracy"], then)}
+    return Case(name, lab=lambda: _steps_of(large=1), edits=edits, **words)
 
 
 BEHIND = Case(
@@ -109,7 +116,15 @@ CASES = [
     Case("fewer updates", lab=lambda: _steps_of(large=1),
          says=["made 10 updates and the large one (N = 4, b = 512) 5;",
                "After the same epochs and fewer updates the large batch fits",
-               "It made 5 updates against 10."]),
+               "It made 5 updates against 10; convergence was not compared."],
+         never=["After as many updates"]),  # no epoch of the small batch ends there
+    _level("as good by update", 0.63, says=[
+        "After as many updates, 4, which took it two epochs, the small batch had a test accuracy "
+        "of 63.0% (62.4 to 63.6). The large batch is not told apart from that: nothing shows that "
+        "it lacks more than updates."]),
+    _level("better by update", 0.5, says=["The large batch is above that: update for update"]),
+    _level("worse by update", 0.9, says=["The large batch is below that: it lacks more than"]),
+    _level("by update unknown", NAN, never=["After as many updates"]),
     Case("one update", lab=lambda: _steps_of(small=1), edits=_both(epochs=1),
          says=["made 1 update and"]),
     Case("updates unknown", lab=lambda: _steps_of(small=0, large=0),

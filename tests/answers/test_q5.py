@@ -79,7 +79,7 @@ CASES = [
            lab=_ended(train_loss=[0.1, 0.101], test_accuracy_frac=test),
            says=["The training loss without set_epoch is lower in epoch 3", sentence,
                  f"A lower training loss is not a better model: {paragraph}.",
-                 f"Test accuracy is {short} without it."])
+                 f"order, with it none; test accuracy is {short} without it"])
       for words, test, short, sentence, paragraph in (
           ("below", [0.8, 0.808], "lower", "without set_epoch is lower: a difference of −6.1",
            "the test accuracy without it is lower"),

@@ -114,6 +114,13 @@ def test_the_time_of_an_epoch_is_drawn_with_its_interval():
     assert len(figure.axes[0].collections) == 1
 
 
+def test_throughput_has_the_interval_of_the_time_turned_round():
+    _, drawn = batch_sweep.draw(SWEEP, BOUNDARY)
+    row = drawn.iloc[1]
+    interval = (row.samples_per_s_low, row.samples_per_s_high)
+    assert interval == pytest.approx((476.19, 625.0), rel=1e-5)
+
+
 def test_the_knee_is_the_smallest_batch_that_intervals_cannot_tell_from_the_best():
     assert batch_sweep.knee(SWEEP) == 128
 
@@ -131,7 +138,7 @@ def test_a_batch_that_did_not_fit_is_a_cross_with_its_status():
 
 def test_a_memory_budget_is_drawn_only_where_there_is_one():
     assert [
-        "budget" in axes_texts(batch_sweep.draw(SWEEP, boundary)[0])
+        "budget" in axes_texts(batch_sweep.draw_memory(SWEEP, boundary)[0])
         for boundary in (BOUNDARY, NO_BOUNDARY)
     ] == [True, False]
 

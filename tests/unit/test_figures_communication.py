@@ -159,6 +159,7 @@ def test_a_rate_without_an_upper_bound_is_dotted_to_the_edge(lab):
     figure, _ = rates.draw_bandwidth(rows, lab["communication"])
     segment = figure.axes[0].collections[0].get_segments()[0]
     assert segment[1][0] == pytest.approx(figure.axes[0].get_xlim()[1])
+    assert "time may be zero" in axes_texts(figure)
 
 
 def test_a_rate_that_does_not_exist_has_no_mark_and_says_so(lab):

@@ -47,8 +47,10 @@ def test_a_narrow_interval_brings_the_decimals_that_tell_its_ends_apart():
     assert format_value(0.94321, "fraction", low=0.9428, high=0.9436) == "94.32% (94.28 to 94.36)"
 
 
-def test_a_number_that_is_small_beside_its_interval_has_no_more_digits_than_that():
-    assert format_value(0.0012, "number", low=-0.2132, high=0.5836) == "0.001 (−0.213 to 0.584)"
+def test_a_difference_of_rounding_has_the_digits_of_its_interval():
+    assert format_value(1e-17, "points", low=-0.002132, high=0.005836) == (
+        f"0.0{GAP}percentage points (−0.2 to 0.6)"
+    )
 
 
 def test_half_an_interval_is_no_interval():

@@ -1,6 +1,5 @@
 """What all figures share: colours, sizes, labels, legends and axes."""
 
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -20,7 +19,6 @@ DASHES = ("-", "--", ":")
 UNMEASURED = "not measured yet"
 INK = "#0a0b0c"  # stands for the page's text colour: written to the SVG as currentColor
 WIDTH_IN = 6.6
-FOOTNOTE_LETTERS = 115  # in a line of the page's width
 
 _RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
@@ -191,13 +189,6 @@ def interval(axes: Axes, place: float, low: object, high: object, colour: str = 
     """Draw an interval as a horizontal line; none where an end of it is unknown."""
     if pd.notna(low) and pd.notna(high):
         axes.hlines(place, low, high, color=colour, linewidth=1.2)  # type: ignore[arg-type]
-
-
-def footnote(figure: Figure, remarks: Iterable[str]) -> None:
-    """Write remarks below the panels, each on lines of its own."""
-    lines = [line for remark in remarks for line in textwrap.wrap(remark, FOOTNOTE_LETTERS)]
-    if lines:
-        figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=7.5)
 
 
 def whole_numbers(axes: Axes) -> None:

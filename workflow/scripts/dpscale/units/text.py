@@ -30,22 +30,18 @@ def exponent_of(value: float, digits: int) -> int:
 
 
 def decimals_of(value: float) -> int:
-    """Return the decimals that show three significant digits."""
-    if value == 0:
+    """Return the decimals that show three significant digits; none where all shown would be 0."""
+    if round(value, MOST_DECIMALS) == 0:
         return 0
     places = SIGNIFICANT_DIGITS - 1 - exponent_of(value, SIGNIFICANT_DIGITS)
     return min(max(places, 0), MOST_DECIMALS)
 
 
 def _interval_decimals(value: float, low: float, high: float) -> int:
-    """Decimals that show at least one digit of the interval's width, two more at the most.
-
-    A value that is small beside the width needs no more digits than the width.
-    """
+    """Decimals that show at least one digit of the interval's width, two more at the most."""
     fewest = decimals_of(value)
     if high <= low:
         return fewest
-    fewest = min(fewest, decimals_of(high - low))
     return max(fewest, min(-exponent_of(high - low, 1), fewest + 2))
 
 

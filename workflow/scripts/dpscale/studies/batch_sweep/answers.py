@@ -40,6 +40,8 @@ def facts(inputs: Inputs) -> Facts:
     if not missing:
         said |= {"phases": [row | {"runs": None} for row in complete], "complete": complete,
                  "boundary": bounded(boundary), "sometimes": sometimes(boundary),
+                 "busy": [row.utilisation_frac for row in complete
+                          if row["utilisation_frac"] is not None],
                  **explained(trend(complete), complete), **subject(inputs)}  # fmt: skip
     return Facts(missing, values, said)
 

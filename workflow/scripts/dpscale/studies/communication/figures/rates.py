@@ -1,5 +1,7 @@
 """Bandwidth that communication reached, and what compressed gradients do to bytes and to a step."""
 
+from typing import Any
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -39,11 +41,18 @@ def draw_bandwidth(
     style.categories(axes, drawn.label.tolist(), grid=True)
     form = column_format(drawn.lab_bytes_per_s.tolist(), "bytes/s")
     style.margin_column(axes, [
-        f"{form.text(rate)} {form.symbol}" if pd.notna(rate) else "none above zero"
-        for rate in drawn.lab_bytes_per_s
+        _rate(row, f"{form.text(row.lab_bytes_per_s)} {form.symbol}") for row in drawn.itertuples()
     ])  # fmt: skip
     style.legend_above(figure, axes)
     return figure, drawn
+
+
+def _rate(row: Any, text: str) -> str:
+    """The lab's rate in words: none without an upper bound, since its time may be zero."""
+    if pd.isna(row.lab_bytes_per_s):
+        return "none above zero"
+    open_ended = pd.notna(row.lab_bytes_per_s_low) and pd.isna(row.lab_bytes_per_s_high)
+    return "time may be zero" if open_ended else text
 
 
 def alt_bandwidth(drawn: pd.DataFrame) -> str:

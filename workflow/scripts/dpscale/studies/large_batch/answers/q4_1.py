@@ -26,6 +26,7 @@ def facts(inputs: Inputs) -> Facts:
         "apart": [row] if row and row["status"] == "complete" else [],
         "measures": compared(small, large, apart) if small and large else [],
         "outcomes": outcomes, "all_learnt": arms.all_learnt(list(found.values())),
+        "level": trainings.level(inputs, small, large) if small and large else None,
         "epoch": epoch, "asked_epoch": EPOCH, "boundary": inputs.rows("boundary"),
         "lost": trainings.diverged(inputs, NAMES, epoch),
         **trainings.sampled(inputs),

@@ -30,6 +30,17 @@ def after(inputs: Inputs, arm: str, epoch: int | None = None) -> Row | None:
     return found[0] | {"updates": _updates(inputs, found[0])} if found else None
 
 
+def level(inputs: Inputs, row: Row, other: Row) -> Row | None:
+    """Return an arm after the earlier epoch in which it had made as many updates as another arm.
+
+    None where no epoch ends there.
+    """
+    if not row["updates"] or not other["updates"] or other["updates"] >= row["updates"]:
+        return None
+    epoch, rest = divmod(other["updates"] * row["epoch"], row["updates"])
+    return None if rest else after(inputs, row["arm"], epoch)
+
+
 def _updates(inputs: Inputs, row: Row) -> int | None:
     steps = inputs.tidy["steps"]
     own = steps[steps["run"].isin(row.runs)]
