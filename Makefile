@@ -3,7 +3,7 @@
 # make test-gpu install what it needs and run the tests of real GPUs: benchmarks/gpu.json
 # make bench    install the peers and run the benchmarks: benchmarks/results.json, docs/benchmarks.md
 # make lint     format and type checks, as in continuous integration
-# make smoke    every part in about 2 minutes: results/smoke/
+# make smoke    every part in about 90 seconds: results/smoke/
 #
 # VENV=DIR uses an environment that exists; PYTHON=... makes .venv with another interpreter.
 
