@@ -60,7 +60,7 @@ AS_MEASURED = Case(
           "slower with fp16 (50.0% of the bytes, 1.10× as long); not told from a plain one with "
           "PowerSGD (10.0% of",
           "10.0 µs (7.6 to 12.5) 1.50 GB/s (1.49 to 1.51)", "1.60 GB/s (1.58 to 1.62)"],
-    never=["Where it", "not told from zero", "mostly latency", "predicted"],
+    never=["Where it", "not told from zero", "mostly latency"],
 )  # fmt: skip
 NO_ARMS = Case(
     "without the arms", lab={"direct": False},
@@ -310,3 +310,13 @@ def test_the_caption_of_the_rates_says_how_much_of_the_link_they_are() -> None:
         "95.3% of the link's rate. Lines are"
     )
     assert answer(NO_ARMS).figures[0].caption.startswith("Lines are")
+
+
+def test_more_workers_on_other_links_are_a_further_table_of_predictions() -> None:
+    answer = answer_one("Q3.2", Case("").inputs)
+    (table,) = [one for one in answer.tables if "other links" in one.caption]
+    assert table.further
+    assert "Predicted, not measured" in table.caption
+    assert "are predicted, not measured: from this machine's computation" in answer.method[0]
+    refused = answer_one("Q3.2", Case("", edits={"what_if": where(efficiency_frac=NAN)}).inputs)
+    assert not [one for one in refused.tables if "other links" in one.caption]

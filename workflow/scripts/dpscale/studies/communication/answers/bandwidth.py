@@ -20,6 +20,8 @@ LINK_FORMULA = [
     r"t_{\text{all-reduce}} = 2 (N - 1) \, \alpha + \frac{2 (N - 1)}{N} \cdot \frac{S}{\beta}"
 ]
 
+OUTLOOK_WORKERS = (8, 64, 1024)
+
 
 def facts(inputs: Inputs) -> Facts:
     """Return the rates of each cell with their verdicts, the link and the hooks."""
@@ -35,10 +37,21 @@ def facts(inputs: Inputs) -> Facts:
         _values(rows, fits, hooks) or {"lab_bytes_per_s": intervals.nothing("bytes/s")},
         {"rows": rows, "usable": usable, "sent": sent(inputs, usable), "apart": apart(decided),
          "changes": trends(decided, "lab_bytes_per_s"), "fits": fits, "hooks": hooks,
-         "links": inputs.rows("link")},
+         "links": inputs.rows("link"), "outlook": outlook(inputs)},
         formula=LINK_FORMULA if fits else [],
         references=[*([THAKUR] if fits else []), *([VOGELS] if hooks else [])],
     )  # fmt: skip
+
+
+def outlook(inputs: Inputs) -> list[Row]:
+    """Return what is predicted of more workers on other links, at the largest batch that is."""
+    rows = [
+        row
+        for row in inputs.rows("what_if", variant="none")
+        if row["efficiency_frac"] is not None and row["workers"] in OUTLOOK_WORKERS
+    ]
+    largest = max((row["per_worker_batch"] for row in rows), default=0)
+    return [row for row in rows if row["per_worker_batch"] == largest]
 
 
 def rates(inputs: Inputs) -> list[Row]:
