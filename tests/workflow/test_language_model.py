@@ -87,7 +87,8 @@ def test_the_report_answers_for_the_transformer(tmp_path: Path) -> None:
     }
     asked = ("Q1", "Q2", "Q3.1", "Q3.2", "Q4.1", "Q4.2", "Q5", "Q6", "Q7", "E1")
     assert not any(answers[name]["missing"] for name in asked)
-    said = " ".join(text for name in asked for text in answers[name]["paragraphs"])
+    parts = [answers[name][part] for name in asked for part in ("paragraphs", "method")]
+    said = " ".join(text for part in parts for text in part)
     assert "trains the network Transformer" in said
     assert "sequences" in said
     assert "image" not in said
