@@ -25,8 +25,10 @@ export PATH := $(if $(filter /%,$(VENV)),,$(CURDIR)/)$(BIN):$(PATH)
 # Hundreds of processes of the tests import the library: it is compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := OMP_NUM_THREADS=1 python -m pytest $(PYTEST_OPTIONS)
-# One more at a time than there are cores: many wait for what they started.
-SIDE_BY_SIDE = --numprocesses $$(($$(env -u OMP_NUM_THREADS nproc) + 1)) --dist loadscope --no-loadscope-reorder
+# One more at a time than there are cores: many wait for what they started. No more than 16, which is
+# as many as there are long files, and a gigabyte each.
+SIDE_BY_SIDE = --numprocesses $$(env -u OMP_NUM_THREADS nproc | awk '{print ($$1 < 16 ? $$1 + 1 : 16)}') \
+	--dist loadscope --no-loadscope-reorder
 # TESTS and options may select tests of one kind alone: none of the other (status 5) is no failure.
 OR_NONE := status=$$?; test $$status -eq 0 -o $$status -eq 5
 

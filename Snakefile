@@ -13,10 +13,13 @@ include: "rules/runs.smk"
 include: "rules/sweep.smk"
 include: "rules/audit.smk"
 include: "rules/report.smk"
+include: "rules/whole.smk"
 
 
 rule all:
     default_target: True
     input:
-        f"{RESULTS}/report.html",
-        f"{RESULTS}/report.pdf",
+        MADE,
+        rules.check_report.output,
+    message:
+        f"The report: {RESULTS}/report.html and {RESULTS}/report.pdf"

@@ -1,6 +1,7 @@
 """Arithmetic of a training step: what a network asks for, and what a device can give."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import torch
 from torch import nn
@@ -11,6 +12,7 @@ from dpscale.train.clock import make_clock
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 # Large enough to keep a device busy; which of them a device likes best is its own affair.
 MATRIX_SIZES = {"cuda": (4096, 8192, 16384), "cpu": (512, 1024, 2048)}
+SLOW_S = 1.0  # of a product: larger ones are not tried
 COUNTED_SAMPLES = 2  # batch norm in training needs more than one
 
 
@@ -26,14 +28,22 @@ def training_flops_per_sample(network: nn.Module, sample_shape: tuple[int, ...])
     return counter.get_total_flops() / COUNTED_SAMPLES
 
 
-def peak_flops_per_s(device: torch.device, precision: str, repeats: int = 8) -> float:
-    """Return the FLOP/s of the fastest large matrix product in a precision, measured here."""
-    dtype = DTYPES[precision]
-    return max(
-        2 * size**3 / _fastest_s(product, device, repeats)
-        for size in MATRIX_SIZES[device.type]
-        for product in _products(device, dtype, size)
-    )
+def peak_flops_per_s(device: torch.device, precision: str, repeats: int = 8) -> float | None:
+    """Return the FLOP/s of the fastest large matrix product in a precision, measured here.
+
+    None where none can be made. A processor may lack one of the ways to make it, as without AVX-512
+    oneDNN's in bf16, and torch's own is then so slow that larger matrices would take minutes.
+    """
+    rates: list[float] = []
+    for size in MATRIX_SIZES[device.type]:
+        seconds = []
+        for product in _products(device, DTYPES[precision], size):
+            with suppress(RuntimeError):
+                seconds.append(_fastest_s(product, device, repeats))
+        rates += [2 * size**3 / one for one in seconds]
+        if min(seconds, default=0.0) > SLOW_S:
+            break
+    return max(rates, default=None)
 
 
 def _products(

@@ -32,7 +32,7 @@ sys.path[:0] = [str(ROOT / "workflow/scripts"), str(ROOT / "benchmarks")]
 
 import torch  # noqa: E402
 from limit_fit import fits, largest_batch, trains  # noqa: E402
-from limit_table import rates, ratios_of, tell, tell_head  # noqa: E402
+from limit_table import lacking, rates, ratios_of, tell, tell_head  # noqa: E402
 from limit_tracks import DDP_BATCH, TRACKS, Bench, Trainee, free  # noqa: E402
 from ratios import Ratio, compare, interleaved, told  # noqa: E402
 
@@ -88,7 +88,7 @@ def run(
     kind = device if device != "auto" else ("cuda" if torch.cuda.is_available() else "cpu")
     bench = Bench(kind, rounds, **scale)
     tell_head(bench)
-    found: list[Ratio] = []
+    found = lacking(bench)
     try:
         fitting = [
             batch for batch in batches

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from limit_tracks import Bench, Trainee, first_line, free
 
 from dpscale.studies.batch_sweep.boundary import bounds, next_probe
-from dpscale.train.memory import is_out_of_memory
+from dpscale.train.memory import failed_allocations, is_out_of_memory
 
 RESOLUTION_FRAC = 1 / 16  # a compilation for every step of the bisection
 
@@ -28,10 +28,11 @@ def largest_batch(fits: Callable[[int], bool], first: int) -> int:
 
 def fits(work: Callable[[], object], what: str) -> bool:
     """Whether some work ends without running out of memory; says of what it is where not."""
+    before = failed_allocations()
     try:
         work()
     except Exception as error:
-        if not is_out_of_memory(error):
+        if not is_out_of_memory(error, num_ooms=failed_allocations() - before):
             raise
         print(f"{what} does not fit: {first_line(error)}", flush=True)
         return False

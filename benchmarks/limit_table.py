@@ -3,7 +3,7 @@
 import statistics
 
 import torch
-from limit_tracks import EPOCH_IMAGES, TRACKS, Bench, Reading
+from limit_tracks import EPOCH_IMAGES, PRECISIONS, TRACKS, Bench, Reading
 from ratios import Ratio, compare, spread_frac
 
 from dpscale.derive.formulas import epoch_seconds
@@ -14,6 +14,12 @@ HEAD = (
     f"{'track':10} {'b':>6} {'precision':9} {'epoch s':>8} {'samples/s':>10} {'spread':>6} "
     f"{'loading':>7} {'MFU':>6} {'busy':>5}"
 )
+
+
+def lacking(bench: Bench) -> list[Ratio]:
+    """A row for each precision in which this processor multiplies no matrices."""
+    cases = [f"{name}: not on this processor" for name in PRECISIONS if name not in bench.peaks]
+    return [Ratio("limit", case, None, None, "", "samples/s", None, None, None) for case in cases]
 
 
 def rates(readings: list[Reading]) -> list[float]:

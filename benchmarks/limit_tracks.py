@@ -19,13 +19,14 @@ from dpscale.train.clock import make_clock
 from dpscale.train.data import build_loader, load_dataset
 from dpscale.train.device import Utilisation, open_device
 from dpscale.train.loop import train_epoch
-from dpscale.train.memory import is_out_of_memory
+from dpscale.train.memory import failed_allocations, is_out_of_memory
 from dpscale.train.network import seeded_network
 from dpscale.train.sync import AllReduce, Solo
 from dpscale.train.worker import Place, build_replica, join_group_of_one
 
 CONFIGS = Path(__file__).resolve().parents[1] / "config"
 TRACKS = ("lab", "limit")
+PRECISIONS = ("fp32", "bf16")
 EPOCH_IMAGES = 50_000  # of CIFAR-10
 DDP_BATCH = 128
 
@@ -72,10 +73,10 @@ class Bench:
         )
         self.hardware = hardware
         self.place = Place(0, 1, 1, open_device(hardware, 0))
-        self.peaks = {
-            name: peak_flops_per_s(self.place.device, name, peak_repeats)
-            for name in ("fp32", "bf16")
+        peaks = {
+            name: peak_flops_per_s(self.place.device, name, peak_repeats) for name in PRECISIONS
         }
+        self.peaks = {name: peak for name, peak in peaks.items() if peak is not None}
         spec = self.spec("lab", 1)
         dataset = load_dataset(spec.data)
         self.sample_flops = training_flops_per_sample(
@@ -86,12 +87,11 @@ class Bench:
         """The spec of a timed run with the settings of a track."""
         config, scale = read_config(CONFIGS / f"{track}.yaml"), self.scale
         training, on_cpu = config.training, self.kind == "cpu"
+        lacks = training.precision not in self.peaks
+        if lacks or (on_cpu and self.peaks[training.precision] < self.peaks["fp32"]):
+            training = training.model_copy(update={"precision": "fp32"})
         if on_cpu:
-            slow = self.peaks[training.precision] < self.peaks["fp32"]
-            precision = "fp32" if slow else training.precision
-            training = training.model_copy(
-                update={"compile_mode": "default", "precision": precision}
-            )
+            training = training.model_copy(update={"compile_mode": "default"})
         if scale.compiled is not None and batch not in scale.compiled:
             training = training.model_copy(update={"compile": False})
         data = DataConfig(
@@ -117,10 +117,12 @@ class Trainee:
     def __init__(self, bench: Bench, track: str, batch: int, *, ddp: bool = False) -> None:
         self.bench, self.spec, self.note = bench, bench.spec(track, batch), ""
         self._ddp, self._numbers = ddp, itertools.count()
+        before = failed_allocations()
         try:
             self._build()
         except Exception as error:
-            if not self.spec.training.compile or is_out_of_memory(error):
+            ooms = failed_allocations() - before
+            if not self.spec.training.compile or is_out_of_memory(error, num_ooms=ooms):
                 raise
             self.note = f"compilation failed: {first_line(error)}"
             self._change(compile=False, compile_mode="default")

@@ -7,18 +7,17 @@ options: what `make report` left here, for which the goal is set, else a run of 
 
 A run measures from its record's start to its end: what a job takes beyond that is launching,
 importing and leaving. Analysis is never measuring. The orchestration of the workflow is its wall
-time in which no run was measuring.
+time in which no run was measuring. Last comes what the main process takes of a core meanwhile.
 """
 
 import argparse
 import json
-import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,12 +25,13 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "workflow/scripts"), str(ROOT / "benchmarks")]
 
+import scheduler_load  # noqa: E402
 import yaml  # noqa: E402
 from ratios import Ratio, machine, spread_frac  # noqa: E402
+from scheduler_load import copy_repository  # noqa: E402
 
 from dpscale.records.storage import read_json  # noqa: E402
 
-COPIED = ("Snakefile", "rules", "workflow", "config", "profiles", "report", "envs")
 GOAL_FRAC = 0.25
 DEFAULT, SMOKE = "config/config.yaml", "config/smoke.yaml"
 METADATA = ROOT / ".snakemake/metadata"
@@ -96,9 +96,7 @@ def covered_s(spans: Iterable[Span]) -> float:
 
 def run_workflow(config: str, folder: Path, targets: Sequence[str]) -> float:
     """Run the workflow in a fresh copy; returns its wall seconds."""
-    for name in COPIED:
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, folder / name)
+    copy_repository(folder)
     start_s = time.perf_counter()
     command = [sys.executable, "-m", "snakemake", *targets, "--configfile", config]
     subprocess.run([*command, "--quiet", "all"], cwd=folder, check=True)
@@ -129,9 +127,15 @@ def at_hand() -> tuple[str, Path | None]:
 
 
 def run(
-    config: str | None = None, checkout: Path | None = None, targets: Sequence[str] = ()
+    config: str | None = None,
+    checkout: Path | None = None,
+    targets: Sequence[str] = (),
+    load: Mapping[str, Any] | None = None,
 ) -> list[Ratio]:
-    """The share of orchestration, printed by rule; a workflow run anew makes the targets alone."""
+    """The share of orchestration, printed by rule; a workflow run anew makes the targets alone.
+
+    load: options of scheduler_load, whose rows come last.
+    """
     if config is None:
         config, checkout = (DEFAULT, checkout) if checkout else at_hand()
     name = name_of(config)
@@ -162,6 +166,7 @@ def run(
               GOAL_FRAC / share, None, None),
         Ratio("orchestration", f"{name}, start of one of {len(runs)} runs",
               statistics.median(before), None, "", "s", None, None, None),
+        *scheduler_load.run(**(load or {})),
     ]  # fmt: skip
 
 

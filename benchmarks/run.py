@@ -52,7 +52,7 @@ class Benchmark:
         return (HERE / f"{self.name}.py").exists()
 
 
-# In this order; the options keep all of them together below ten minutes on 2 cores.
+# In this order; the options keep all of them together at about ten minutes on 2 cores.
 BENCHMARKS = (
     Benchmark(
         "loop",
@@ -80,12 +80,13 @@ BENCHMARKS = (
         {
             "config": "config/smoke.yaml",
             "targets": ("results/smoke/runs/scaling-n1-b32/record.json",),
+            "load": {"rounds": 1, "finished": (1, 3), "hold_s": 0.5},
         },
     ),
     Benchmark(
         "workflow_scale",
         {"counts": (60, 1000, 10000)},
-        {"counts": (1,), "rounds": 1, "workers": (1,)},
+        {"counts": (1,), "rounds": 1, "workers": (1, 2)},
     ),
     Benchmark(
         "stacked_trials",

@@ -32,6 +32,7 @@ from ratios import Ratio, interleaved, machine, spread_frac  # noqa: E402
 from dpscale.studies import load_config, planned_runs  # noqa: E402
 
 WORKERS = (1, 2, 4)
+LAUNCHES = 3  # of each cell, the fewest that there may be
 STUDIES = ("sweep", "communication", "large_batch", "replicas", "ledger", "data_parallel")
 COPIED = ("Snakefile", "rules", "workflow", "config", "profiles", "report")
 IDLE = "nothing to do"
@@ -41,9 +42,10 @@ STEPS = ("gather", "derive", "draw", "answer", "render_html", "render_pdf")  # r
 
 def config(runs: int, workers: Sequence[int]) -> dict[str, Any]:
     """A configuration of about so many timed runs."""
-    batches = list(range(1, runs // len(workers) + 1))
+    batches = list(range(1, max(1, runs // len(workers) // LAUNCHES) + 1))
     return {
         "name": "scale",
+        "launches": LAUNCHES,
         "hardware": {"allow_oversubscription": True},
         "data": {"dataset": "synthetic", "channels": 1, "image_size": 8, "classes": 10,
                  "samples": 100_000},
@@ -78,7 +80,9 @@ def fill(folder: Path, raw: dict[str, Any], templates: dict[int, Path]) -> int:
     (folder / "scale.json").write_text(json.dumps(raw))
     results = folder / "results/scale"
     results.mkdir(parents=True)
-    (results / "dataset.json").write_text("{}")
+    sizes = ("train_samples", "validation_samples", "test_samples")
+    facts = {"dataset": "synthetic"} | dict.fromkeys(sizes, raw["data"]["samples"])
+    (results / "dataset.json").write_text(json.dumps(facts))
     planned = planned_runs(load_config(raw))
     for run, spec in planned.items():
         own = results / "runs" / run

@@ -14,9 +14,7 @@ def audit_options(wildcards):
 rule audit:
     input:
         table=lambda wildcards: AUDITED[wildcards.table].path,
-        modules=modules("audit"),
-        formulas="workflow/scripts/dpscale/derive/formulas.py",
-        rows="workflow/scripts/dpscale/records/audit.py",
+        modules=modules("audit_table"),
     output:
         f"{RESULTS}/audits/{{table}}.json",
     log:

@@ -3,8 +3,15 @@
 import json
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
+
+if not Path.cwd().samefile(workflow.basedir):
+    sys.exit(
+        f"dpscale: its rules work in their own folder, and this is {Path.cwd()}; "
+        f"call snakemake without --directory in {workflow.basedir}"
+    )
 
 SCRIPTS = Path(workflow.basedir) / "workflow/scripts"
 sys.path.insert(0, str(SCRIPTS))
@@ -13,10 +20,12 @@ os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PAT
 
 from snakemake.exceptions import WorkflowError
 from snakemake.settings.types import ExecMode
+from snakemake.utils import update_config
 
-from dpscale import studies
+from dpscale import imports, studies
 from dpscale.config import ConfigError
 from dpscale.config.datasets import DOWNLOADED
+from dpscale.config.reading import read_argument, read_mapping
 from dpscale.plan import check_spec, needs_check
 from dpscale.plan.names import pattern_of
 from dpscale.plan.spec import own_file
@@ -28,13 +37,22 @@ if not workflow.overwrite_configfiles:
     configfile: "config/config.yaml"
 
 
+def configured():
+    """The configuration of the files and of --config, read by dpscale's own reader.
+
+    Of a key that a file names twice Snakemake keeps the last, and 1.0e9 is text to it.
+    """
+    read = {}
+    for path in workflow.configfiles:
+        update_config(read, read_mapping(Path(path)))
+    for argument in workflow.config_settings.config_args or ():
+        update_config(read, read_argument(argument))
+    return studies.load_config(read, folder=Path(workflow.configfiles[-1]).parent)
+
+
 try:
-    CONFIG = studies.load_config(
-        config,
-        folder=(
-            Path(workflow.configfiles[-1]).parent if workflow.configfiles else Path()
-        ),
-    )
+    CONFIG = configured()
+    PLANNED = studies.planned_runs(CONFIG)
 except ConfigError as error:
     sys.exit(str(error))
 
@@ -51,7 +69,7 @@ class Plan(dict):
         )
 
 
-PLAN = Plan(studies.planned_runs(CONFIG))
+PLAN = Plan(PLANNED)
 # Jobs that are no run of the plan: the check of the machine exchanges messages, and the search of
 # the boundary (sweep.smk) runs probes of one spec.
 JOBS = Plan(PLAN)
@@ -75,11 +93,10 @@ def spec_json(wildcards):
     return PLAN[wildcards.run].model_dump_json()
 
 
-def modules(*parts):
-    """The library modules that an analysis rule uses: an edit of one makes its tables anew."""
-    library = Path(workflow.basedir, "workflow/scripts/dpscale")
-    found = [path for part in parts for path in library.glob(part)]
-    files = [
-        p for path in found for p in ([path] if path.suffix else path.rglob("*.py"))
+def modules(script):
+    """A script of the analysis with what it imports: an edit of one makes its tables anew."""
+    root = imports.SCRIPTS.parents[1]
+    return lambda _: [
+        str(path.relative_to(root))
+        for path in imports.imported_files(imports.SCRIPTS / f"{script}.py")
     ]
-    return sorted(str(p.relative_to(workflow.basedir)) for p in files)

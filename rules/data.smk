@@ -1,8 +1,17 @@
 # The dataset: downloaded once where it has to be, then split and kept ready for the runs.
 
+import subprocess
+from contextlib import suppress
+
+from dpscale.records.facts import DatasetFacts
+from dpscale.records.storage import DamagedError, read_model
+
 DATA_MARKER = f"{CONFIG.data.root}/{CONFIG.data.dataset}.json"
 TRIES = sorted({one.tries for _, one in CONFIG.sections() if one.tries})
 NEEDS_DOWNLOAD = CONFIG.data.dataset in DOWNLOADED
+DATA = CONFIG.data.model_dump_json(exclude={"loader", "loader_workers", "augment"})
+OWN = own_file(CONFIG)
+TRIED = ["--own", OWN.model_dump_json(), "--try", *TRIES] if OWN else []
 
 
 rule fetch_dataset:
@@ -34,17 +43,29 @@ rule prepare_dataset:
         machine=1,
     params:
         # A function, so that braces in a folder's name are no wildcards.
-        data=lambda _: CONFIG.data.model_dump_json(
-            exclude={"loader", "loader_workers", "augment"}
-        ),
-        own=lambda _: (
-            ["--own", own.model_dump_json(), "--try", *TRIES]
-            if (own := own_file(CONFIG))
-            else []
-        ),
+        data=lambda _: DATA,
+        own=lambda _: TRIED,
     message:
         "Splitting the dataset and keeping it ready, or trying own.file on a few samples"
     shell:
         "python workflow/scripts/prepare_dataset.py {params.data:q} {params.own:q} "
         "--output {output:q} "
         "2> {log:q}"
+
+
+def keep_dataset():
+    """Make dataset.json anew where it is damaged or gone and runs were measured with it.
+
+    The rule would make it newer than they are, and Snakemake would measure all of them again.
+    """
+    path = Path(RESULTS, "dataset.json")
+    with suppress(FileNotFoundError, DamagedError):
+        read_model(path, DatasetFacts)
+        return
+    runs = [
+        file.stat().st_mtime for file in Path(RESULTS, "runs").glob("*/record.json")
+    ]
+    script = [sys.executable, SCRIPTS / "prepare_dataset.py", DATA, *TRIED]
+    if runs and subprocess.run([*script, "--output", path]).returncode == 0:
+        os.utime(path, (min(runs) - 1,) * 2)
+        print(f"dpscale: {path} is made again", file=sys.stderr)

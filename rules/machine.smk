@@ -1,6 +1,7 @@
 # What each run takes of the machine, or asks Slurm for; and a snakemake that was killed.
 # What differs between clusters stands in profiles/slurm alone.
 
+from snakemake.logging import logger
 from snakemake.settings.types import ExecMode
 
 from dpscale.attempts import (
@@ -10,11 +11,19 @@ from dpscale.attempts import (
     nodes_to_avoid,
     time_factor,
 )
-from dpscale.launch import cpus_per_node, devices_per_node, slurm, warm
+from dpscale.launch import (
+    cpus_per_node,
+    devices_per_node,
+    memory_per_node_mb,
+    slurm,
+    warm,
+)
+from dpscale.launch.interrupt import end_on_signals, keep_finished
 from dpscale.launch.leftovers import remove_stale_lock, take_over
+from dpscale.launch.command import BATCH_STEP
 from dpscale.launch.supervise import WORKFLOW
 from dpscale.processes import identity
-from dpscale.watch import Observer, begin
+from dpscale.watch import Observer, TimeLeft
 
 # Timed runs take all of this token (profiles/default), so that nothing runs beside them.
 WHOLE_MACHINE = 1000
@@ -24,14 +33,53 @@ IS_MAIN = workflow.exec_mode == ExecMode.DEFAULT  # not the snakemake inside a j
 if IS_MAIN:
     os.environ[WORKFLOW] = identity(os.getpid())
     remove_stale_lock(Path.cwd())
+if workflow.exec_mode == ExecMode.REMOTE:
+    os.environ[BATCH_STEP] = "1"
+
+# Jobs that Snakemake starts in so many seconds at most, where nobody asks for another limit.
+USUAL_LIMIT = (100, 1)
+
+
+def keep_scheduler_quiet():
+    """Have the scheduler look for jobs to start when one has ended, and at no other time.
+
+    For its limit it looks again each second, after each job that has ended in one more such chain,
+    all beside the run that is timed. No machine starts jobs that fast; a limit that the user asks
+    for stays.
+    """
+    limit = workflow.scheduling_settings.max_jobs_per_timespan
+    if limit and (limit.max_jobs, limit.timespan) == USUAL_LIMIT:
+        workflow.scheduler.job_rate_limiter = None
+
+
+def tell_what_to_measure():
+    """Say how many runs this call makes, and from then on how long that takes, once it is known."""
+    jobs = workflow.dag.needrun_jobs()
+    wanted = {job.wildcards_dict.get("run") for job in jobs} & PLAN.keys()
+    if wanted:
+        logger.info(f"{len(wanted)} of {len(PLAN)} runs to measure")
+        here = workflow.local_exec
+        cores = workflow.cores if here else None
+        observer = Observer(
+            CONFIG, Path(RESULTS), slurm=not here, wanted=wanted, cores=cores
+        )
+        logger.addHandler(TimeLeft(observer, logger))
 
 
 onstart:
     if IS_MAIN:
+        refuse_missing_words()
         take_over(Path.cwd(), Path(RESULTS, "attempts"))
-        begin(Observer(CONFIG, Path(RESULTS), slurm=not workflow.local_exec))
+        keep_scheduler_quiet()
+        end_on_signals()
+        tell_what_to_measure()
     if IS_MAIN and workflow.local_exec and CONFIG.hardware.device == "cpu":
         warm.offer(SCRIPTS / "warm.py", threads=CONFIG.hardware.threads_per_worker)
+
+
+onerror:
+    if IS_MAIN:
+        keep_finished(workflow)
 
 
 # Analysis needs no node of its own; downloads need the network of the login node.
@@ -115,9 +163,14 @@ def gres(wildcards, attempt):
 
 def memory_mb(wildcards, attempt):
     """Memory on each node for the workers on it; more after they ran out, up to all of a node."""
-    asked = of_profile("mem_mb", 0) * devices_of(wildcards, attempt)
+    worker_mb = of_profile("mem_mb", 0)
+    if not worker_mb or given_up(wildcards, attempt):
+        return worker_mb
+    # The search of the boundary probes the sweep's batches.
+    runs = SWEEP if wildcards.run == "boundary" else [wildcards.run]
+    asked = max(memory_per_node_mb(JOBS[run], worker_mb) for run in runs)
     asked *= memory_factor(attempts_at(wildcards, attempt))
-    return min(asked, slurm.node_memory_mb() or asked) if asked else 0
+    return min(asked, slurm.node_memory_mb() or asked)
 
 
 def minutes(wildcards, attempt):
@@ -159,7 +212,8 @@ WORKERS = dict(
 CHECKED = [ancient(f"{RESULTS}/check.json")] if "check" in JOBS else []
 
 
-# The first job where there are GPUs or several nodes: what is wrong is said before hours are spent.
+# The first job where there are GPUs, several nodes, or a step that not every processor can make: what
+# is wrong is said before hours are spent.
 rule check_machine:
     output:
         f"{RESULTS}/{{run}}.json",
@@ -173,10 +227,13 @@ rule check_machine:
         **WORKERS,
         machine=whole_machine,
     params:
-        spec=lambda wildcards: JOBS[wildcards.run].model_dump_json(),
+        # For its `output` Snakemake does not compare it with the last one. A job behind one that has
+        # a reason to run is not asked for its own, and an ancient input gives it none: runs that an
+        # edit made stale would be left as they are.
+        spec=lambda wildcards, output: JOBS[wildcards.run].model_dump_json(),
         folder=f"{RESULTS}/check",
     message:
-        "Checking devices, driver, cores, memory, disk and network"
+        "Checking devices, driver, cores, memory, disk, a training step and network"
     shell:
         "python workflow/scripts/check_machine.py --spec {params.spec:q} "
         "--folder {params.folder:q} --output {output:q} 2>&1 | tee {log:q}"

@@ -1,25 +1,41 @@
 # From records to the report: tidy tables, derived tables, figures, answers, HTML and PDF.
 
 TABLES = list(studies.schemas())
-DERIVED = ["epoch_times", "accuracy", *studies.names("derived")]
+DERIVED = ["epoch_times", "quiet", "accuracy", *studies.names("derived")]
 FIGURES = studies.names("figures")
 TEMPLATES = sorted(
     f"report/{path.name}" for path in Path(workflow.basedir, "report").glob("*.*")
 )
-QUESTIONS = [
-    path for path in TEMPLATES if not path.endswith((".css", ".js", ".html.j2"))
-]
+OF_PAGES = (".html.j2", ".css", ".js")
+PAGES = [path for path in TEMPLATES if path.endswith(OF_PAGES)]
+QUESTIONS = [path for path in TEMPLATES if not path.endswith(OF_PAGES)]
 BOUNDARY = [f"{RESULTS}/boundary.json"] if CONFIG.sweep else []
+
+
+def refuse_missing_words():
+    """Before anything is measured: words that an answer may need at the end, and that are not there.
+
+    They were, where the answers are newer than templates and modules.
+    """
+    answers = Path(RESULTS, "answers.json")
+    made = answers.stat().st_mtime if answers.exists() else 0
+    read = [*QUESTIONS, *modules("check_words")(None)]
+    if any(os.path.getmtime(path) > made for path in read):
+        command = [sys.executable, "workflow/scripts/check_words.py"]
+        ended = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+        if ended.returncode:
+            raise WorkflowError(ended.stderr)
 
 
 rule gather:
     input:
-        records=expand(f"{RUN}/record.json", run=PLAN),
+        records=lambda _: gathered(),
         boundary=BOUNDARY,
-        modules=modules("records", "studies/*/__init__.py"),
+        modules=modules("gather"),
     output:
         expand(f"{RESULTS}/tables/{{table}}.parquet", table=TABLES),
         f"{RESULTS}/tables/provenance.json",
+        f"{RESULTS}/tables/seen.json",
     resources:
         machine=1,
     params:
@@ -36,7 +52,7 @@ rule gather:
 rule derive:
     input:
         tables=rules.gather.output,
-        modules=modules("derive", "studies/*/derive*", "studies/*/published.py"),
+        modules=modules("derive"),
     output:
         expand(f"{RESULTS}/derived/{{table}}.csv", table=DERIVED),
     resources:
@@ -53,7 +69,7 @@ rule derive:
 rule draw:
     input:
         tables=rules.derive.output,
-        modules=modules("figures", "units", "studies/*/figures*"),
+        modules=modules("draw"),
     output:
         expand(
             f"{RESULTS}/figures/{{figure}}.{{kind}}",
@@ -74,7 +90,7 @@ rule draw:
 rule answer:
     input:
         tables=rules.derive.output,
-        modules=modules("reporting", "units", "studies/*/answers*"),
+        modules=modules("answer"),
         templates=QUESTIONS,
     output:
         f"{RESULTS}/answers.json",
@@ -94,8 +110,8 @@ rule render_html:
         answers=rules.answer.output,
         audits=AUDITS,
         figures=rules.draw.output,
-        modules=modules("reporting", "units"),
-        templates=TEMPLATES,
+        modules=modules("render_html"),
+        templates=PAGES,
     output:
         report(f"{RESULTS}/report.html", category="Report"),
     resources:
@@ -107,8 +123,8 @@ rule render_html:
         "Writing {output}"
     shell:
         "python workflow/scripts/render_html.py --answers {input.answers} "
-        "--tables {params.folder}/tables --figures {params.folder}/figures "
-        "--audits {input.audits:q} "
+        "--tables {params.folder}/tables --derived {params.folder}/derived "
+        "--figures {params.folder}/figures --audits {input.audits:q} "
         "--report-config {params.head:q} --templates report --output {output}"
 
 
@@ -119,8 +135,8 @@ rule render_pdf:
         answers=rules.answer.output,
         audits=AUDITS,
         figures=rules.draw.output,
-        modules=modules("reporting", "units"),
-        templates=TEMPLATES,
+        modules=modules("render_pdf"),
+        templates=PAGES,
     output:
         report(f"{RESULTS}/report.pdf", category="Report"),
     resources:
@@ -132,9 +148,33 @@ rule render_pdf:
         "Writing {output}"
     shell:
         "python workflow/scripts/render_pdf.py --answers {input.answers} "
-        "--tables {params.folder}/tables --figures {params.folder}/figures "
-        "--audits {input.audits:q} "
+        "--tables {params.folder}/tables --derived {params.folder}/derived "
+        "--figures {params.folder}/figures --audits {input.audits:q} "
         "--report-config {params.head:q} --templates report --output {output}"
+
+
+# The last job: fails where an answer or a figure did, once the report that says so is written. The
+# files of a rule that fails are deleted, so it has none of them; without its own it is made anew.
+rule check_report:
+    input:
+        html=rules.render_html.output,
+        pdf=rules.render_pdf.output,
+        answers=rules.answer.output,
+    output:
+        f"{RESULTS}/logs/answered.txt",
+    resources:
+        machine=1,
+    params:
+        folder=RESULTS,
+    message:
+        "Checking that every answer and figure stands"
+    shell:
+        "python workflow/scripts/check_report.py --answers {input.answers} "
+        "--figures {params.folder}/figures --output {output}"
+
+
+localrules:
+    check_report,
 
 
 # The report on what has run so far; cells without a run say so. Takes no run as input, so that it
@@ -164,6 +204,8 @@ rule partial:
         "--derived {params.folder}/derived --output {params.folder}/answers.json && "
         "for kind in html pdf; do python workflow/scripts/render_$kind.py "
         "--answers {params.folder}/answers.json --tables {params.folder}/tables "
-        "--figures {params.folder}/figures --audits {input.audits:q} "
+        "--derived {params.folder}/derived --figures {params.folder}/figures --audits {input.audits:q} "
         "--report-config {params.head:q} --templates report "
-        "--output {params.folder}/report.$kind; done"
+        "--output {params.folder}/report.$kind; done; "
+        "python workflow/scripts/check_report.py --answers {params.folder}/answers.json "
+        "--figures {params.folder}/figures"

@@ -1,17 +1,27 @@
-"""The order of the tests, and which run side by side: those of a file, or of files that share
-what they start."""
+"""What all tests begin with, their order, and which run side by side: those of a file, or of files
+that share what they start."""
 
+import atexit
 import gc
+import os
 import re
+import shutil
+import signal
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 try:
+    from hypothesis import HealthCheck, settings
     from xdist.scheduler import LoadScopeScheduling
 except ImportError:  # tests of real GPUs need no more than pytest
     LoadScopeScheduling = object
+else:  # the same examples on every machine, however long it takes for one
+    slow = [HealthCheck.too_slow]
+    settings.register_profile("any", deadline=None, derandomize=True, suppress_health_check=slow)
+    settings.load_profile("any")
 
 HERE = Path(__file__).parent
 # Folders and files of which each shares a cluster, a server or a checkout in one session.
@@ -19,6 +29,25 @@ SHARED = ("slurm", "distributed")
 WORDS = re.compile(r"test_words\.py::.*\[(.*)\.j2\]")
 CHECKOUT = ("workflow/test_smoke.py", "workflow/test_boundary.py")
 LONGEST_FIRST = ("workflow", "distributed", "slurm", "rehearsal", "answers")
+# Compiled anew, as on a machine that never did: what is kept does not tell its processor.
+os.environ.setdefault("TORCHINDUCTOR_FX_GRAPH_CACHE", "0")
+# Runs of tests side by side do not wait for each other: nobody reads their times.
+os.environ["DPSCALE_LOCKS"] = tempfile.mkdtemp(prefix="dpscale-locks-")
+atexit.register(shutil.rmtree, os.environ["DPSCALE_LOCKS"], ignore_errors=True)
+KEPT = (signal.SIGPIPE, signal.SIGXFSZ)  # which Python itself ignores, and subprocess restores
+
+
+def pytest_configure() -> None:
+    """Have what tests start begin as from a terminal, however the tests were started.
+
+    A background job of a script ignores SIGINT, under nohup SIGHUP, and both are handed down, as is
+    a mask. A signal that is ignored is so here still: a handler does not outlast the start of a
+    program, as being ignored does.
+    """
+    for number in signal.valid_signals() - set(KEPT):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 def _place(item: pytest.Item) -> int:

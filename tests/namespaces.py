@@ -4,11 +4,10 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
-GONE_S = 5.0  # a killed process takes so long to disappear at the most
+from patience import until
 
 
 def lacking(tools: Mapping[str, str]) -> str | None:
@@ -57,12 +56,14 @@ def inside(namespace: str) -> list[int]:
 
 def kill_inside(namespace: str) -> None:
     """Kill all processes in a namespace of one's own; returns when they are gone."""
-    end = time.monotonic() + GONE_S
-    while (processes := inside(namespace)) and time.monotonic() < end:
-        for process in processes:
+
+    def gone() -> bool:
+        for process in (processes := inside(namespace)):
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
-        time.sleep(0.02)
+        return not processes
+
+    until(gone)
 
 
 def remove(names: Iterable[str]) -> None:

@@ -17,9 +17,7 @@ from failed_runs import STATUSES, failed
 
 NAN = float("nan")
 # Not shrunk: that would take minutes, and the first table that fails is as good.
-BY_CHANCE = settings(
-    deadline=None, derandomize=True, max_examples=40, phases=[Phase.explicit, Phase.generate]
-)
+BY_CHANCE = settings(max_examples=40, phases=[Phase.explicit, Phase.generate])
 QUICK = settings(BY_CHANCE, max_examples=15)  # where each lab is derived anew
 LONGEST_LINE = 25  # words of a line of the summary
 BROKEN = re.compile(r"None|nan|<NA>|Undefined|\(\)|,,|, \.| ,|\.\.|  |no effect")

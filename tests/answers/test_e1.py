@@ -7,7 +7,7 @@ import pytest
 
 import strategies_builders
 from builders import Tables, empty_lab, run_row, step_rows, table, without_runs
-from cases import Case, check, where
+from cases import Case, Edit, check, where
 from dpscale.reporting.inputs import Inputs
 from dpscale.studies import answer_one, derived_of
 from strategies_builders import STEP_S, S
@@ -36,6 +36,11 @@ def through_nccl() -> Tables:
     """GPUs: no interface of the kernel sees what NCCL sends."""
     made = lab(backend="nccl")
     return made | {"wire": made["wire"].iloc[:0]}
+
+
+def both(one: Edit, other: Edit) -> Edit:
+    """An edit after another."""
+    return lambda rows: other(one(rows))
 
 
 def ratio(way: str, low: float, high: float, **verdicts: str) -> dict:
@@ -162,6 +167,27 @@ CASES = [
          edits={"strategy_needs": where({"way": "zero1"}, parameter_gap_frac=0.5)},
          says=["ZeRO-1 computes something else than DDP with N = 2 and 4, losses of the first",
                "and parameters by 50.0% of the largest"], never=["batch norm"]),
+    Case("a way is as far from DDP as DDP from itself", lab=lab,
+         edits={"strategy_needs": both(
+             where({"way": "ddp"}, loss_gap_frac=0.004, parameter_gap_frac=0.02),
+             where({"way": "accumulation"}, loss_gap_frac=0.011, parameter_gap_frac=0.05))},
+         says=["all others compute what DDP does", "0.0110 of themselves apart",
+               "the order of rounding; those of DDP run twice are 0.00400 apart"],
+         never=["something else"]),
+    Case("a way is farther from DDP than DDP from itself", lab=lab,
+         edits={"strategy_needs": both(
+             where({"way": "ddp"}, loss_gap_frac=0.004, parameter_gap_frac=0.02),
+             where({"way": "accumulation"}, loss_gap_frac=0.011, parameter_gap_frac=0.07))},
+         says=["Gradient accumulation computes something else than DDP"]),
+    Case("the search ran out of memory", lab=lab,
+         edits={"strategy_needs": both(
+             where({"workers": 4, "way": "zero1"}, status="out_of_memory"),
+             where({"workers": 4, "way": ["fsdp", "fsdp_kept"]}, budget_bytes=pd.NA,
+                   fits_batch=pd.NA, fails_batch=pd.NA))},
+         says=["With four workers the search for the largest batch ran out of memory at b = 1 050 "
+               "of ZeRO-1, and did not come to FSDP2 and FSDP2 without resharding.",
+               "FSDP2 needs the least memory"],
+         never=["fits the largest", "With two workers the search"]),
     Case("a way computes something else", lab=lab,
          edits={"strategy_needs": where({"way": "accumulation", "workers": 4},
                                         loss_gap_frac=0.02)},

@@ -8,9 +8,12 @@ import pytest
 
 import choose_builders
 from builders import Tables, empty_lab, run_row, table, without_runs
-from cases import Case, check, where
+from cases import Case, Edit, both, check, where
+from dpscale.derive.columns import as_table
+from dpscale.derive.statistics import verdict
 from dpscale.reporting.inputs import Inputs
 from dpscale.studies import answer_one, derived_of
+from dpscale.studies.choose.derive import GOAL_COLUMNS
 
 
 def lab(**options: Any) -> Tables:
@@ -39,6 +42,30 @@ def without_buffers() -> Tables:
 def by_samples(n: int, b: int) -> float:
     """Seconds of a step that are those of its samples alone."""
     return 1e-4 * b
+
+
+def predicted(workers: int, ratio: float, width: float | None = 0.1) -> Edit:
+    """A cell more, of so many workers: predicted in a ratio of the time of the fastest.
+
+    width: of the interval either way, in parts of the ratio; None: without one.
+    """
+
+    def edit(rows: pd.DataFrame) -> pd.DataFrame:
+        """The table with the cell, judged as the table's own cells are."""
+        fastest = rows.loc[rows["time_to_goal_s"].idxmin()]
+        ends = (1, 1) if width is None else (1 - width, 1 + width)
+        low, high = (None, None) if width is None else [ratio * end for end in ends]
+        cell = fastest.to_dict() | {
+            "workers": workers, "per_worker_batch": 64, "global_batch": 64 * workers,
+            "predicted": True, "on_front": False, "best_of_workers": False,
+            "to_fastest_ratio": ratio, "to_fastest_ratio_low": low, "to_fastest_ratio_high": high,
+            "to_fastest": verdict(low, high, 1.0),
+            **{f"time_to_goal_s{end}": fastest[f"time_to_goal_s{end}"] * ratio
+               for end in ("", "_low", "_high")},
+        }  # fmt: skip
+        return pd.concat([rows, as_table([cell], GOAL_COLUMNS)], ignore_index=True)
+
+    return edit
 
 
 BOUND = {"step_s": by_samples, "silent_s": by_samples}
@@ -139,7 +166,34 @@ CASES = [
          never=["are not predicted where"]),
     Case("a number of workers is predicted", lab=lab,
          edits={"time_to_goal": where({"workers": 2}, predicted=True)},
-         says=["not told apart measured", "the fastest measured", "longer predicted"]),
+         says=[") predicted longer", ") not told apart", ") the fastest"]),
+    Case("more workers are predicted to be sooner than all measured", lab=made(**BOUND, **MANY),
+         edits={"time_to_goal": predicted(16, 0.6)},
+         says=["the soonest of all measured. Up to 4 workers, the most that were measured, more of "
+               "them pay; 16 are predicted sooner. Trained", "16 are predicted sooner. Star:",
+               ") predicted sooner",
+               "Predicted, and not measured, 16 workers with B = 1 024 reach the goal in 44.1 s "
+               "(41.4 to 47.0), 0.600× (0.540 to 0.660) the time of the fastest that was measured"],
+         never=[") sooner"]),
+    Case("more workers are predicted to take longer", lab=made(**BOUND, **MANY),
+         edits={"time_to_goal": predicted(16, 1.5)},
+         says=["the most that were measured, more of them pay. Trained", ") predicted longer"],
+         never=["predicted sooner", "Predicted, and not measured"]),
+    Case("more workers are predicted to take about as long", lab=made(**BOUND, **MANY),
+         edits={"time_to_goal": predicted(16, 1.0)},
+         says=["more of them pay. Trained", ") predicted about as long"],
+         never=["predicted sooner", ") not told apart"]),
+    Case("a prediction without an interval", lab=made(**BOUND, **MANY),
+         edits={"time_to_goal": predicted(16, 0.6, width=None)},
+         says=["more of them pay. Trained", ") predicted The advice"],
+         never=["predicted sooner", "without an interval"]),
+    Case("they are predicted to be sooner where more take longer", lab=lab,
+         edits={"time_to_goal": predicted(16, 0.6)},
+         says=["as long, mostly by communication; 16 are predicted sooner. Trained"]),
+    Case("the soonest of several predicted", lab=lab,
+         edits={"time_to_goal": both(predicted(16, 0.6), predicted(32, 0.5))},
+         says=["; 32 are predicted sooner", "32 workers with B = 2 048 reach the goal in"],
+         never=["16 workers with"]),
     Case("predictions were scored", lab=lab,
          edits={"step_prediction": where({"workers": 4}, status="scored", error_frac=-0.2,
                                          note=None)},

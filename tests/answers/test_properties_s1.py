@@ -20,7 +20,7 @@ from dpscale.studies.steps_to_goal.published import published_steps_to_goal
 from test_s1 import EVERY, searched
 
 # Without shrinking, which takes minutes here.
-QUICK = settings(deadline=None, derandomize=True, max_examples=20, phases=[Phase.generate])
+QUICK = settings(max_examples=20, phases=[Phase.generate])
 NAMES = {"sgd": "plain SGD", "momentum": "momentum", "nesterov": "Nesterov momentum"}
 STATUSES = ("out_of_memory", "diverged", "exceeds_dataset", "unavailable", "failed", "not run yet")
 TABLES = ("steps_to_goal", "goal_fit", "goal_contrasts", "published_steps_to_goal", "budget")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 import pytest
+from patience import HANG_S
 
 from dpscale.attempts import History
 from dpscale.launch import supervise, warm
@@ -110,7 +111,7 @@ class Launcher:
                 started.append((process, log))
             ended = []
             for process, log in started:
-                status = process.wait(300)
+                status = process.wait(HANG_S)
                 log.seek(0)
                 ended.append(Ended(status, log.read()))
             return ended

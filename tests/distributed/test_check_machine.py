@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import HANG_S
 
 import check_machine
 from dpscale.launch import warm
@@ -41,3 +42,23 @@ def test_workers_that_do_not_meet_are_one_line_with_the_reason_and_the_log(
     assert line.startswith("2 workers did not exchange a message over gloo: rank ")
     assert "nowhere0" in line
     assert line.endswith(f"see {tmp_path / 'log.txt'}")
+
+
+def test_limits_of_time_grow_with_an_import_from_a_cold_network_disk(
+    spec: Spec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check_machine, "NODE_S", 0.0)
+    monkeypatch.setattr(check_machine, "GROUP_S", 0.0)
+    monkeypatch.setattr(check_machine, "torch_import_s", lambda: HANG_S)
+    assert check_machine.check(spec, tmp_path) == []
+    monkeypatch.setattr(check_machine, "torch_import_s", lambda: 0.0)
+    (line,) = check_machine.check(spec, tmp_path)
+    assert line.startswith("0 of 1 nodes answered (none)")
+
+
+def test_an_environment_that_does_not_answer_is_said(
+    spec: Spec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check_machine, "IMPORT_S", 0.0)
+    (line,) = check_machine.check(spec, tmp_path)
+    assert line.startswith("torch is not imported here within 0 s; put the environment on")

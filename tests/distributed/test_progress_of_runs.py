@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import HANG_S
 
 from dpscale.attempts import History
 from dpscale.config.sections import ModelConfig
@@ -26,7 +27,7 @@ def test_a_training_leaves_its_last_step_as_data(
     path.write_text(spec.model_dump_json())
     history, log = History(tmp_path / "attempts"), tmp_path / "run.log"
     command = [sys.executable, LAUNCH_SCRIPT, path, "--log", log, "--history", history.folder]
-    subprocess.run(command, check=True, timeout=120, env=os.environ | server)
+    subprocess.run(command, check=True, timeout=HANG_S, env=os.environ | server)
     last = history.progress()
     assert last is not None
     # 1,293 images are 40 full batches of 32.

@@ -1,5 +1,7 @@
 """Tests on real GPUs (`make test-gpu`); what they measured is written to benchmarks/gpu.json."""
 
+from __future__ import annotations
+
 import json
 import os
 import subprocess
@@ -7,17 +9,15 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
+from patience import HANG_S
 
-from dpscale.config.sections import HardwareConfig
-from dpscale.plan import Spec
-from dpscale.plan.spec import build_spec
-from dpscale.records import Record, read_record
-from dpscale.studies import kinds, load_config
-from dpscale.train.device import device_model
+if TYPE_CHECKING:  # a machine may lack what it needs: the tests then say so
+    from dpscale.plan import Spec
+    from dpscale.records import Record
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks/gpu.json"
@@ -27,9 +27,11 @@ Measured = Callable[..., None]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests here; first those that want the whole GPU, before this process opens it."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.gpu)
+    items.sort(key=lambda item: item.path.name != "test_gpu_boundary.py")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -41,17 +43,23 @@ def device() -> torch.device:
 
 @pytest.fixture(scope="session")
 def measured(device: torch.device) -> Iterator[Measured]:
-    """Notes a number that was measured; all of them are written at the end."""
+    """Notes a number that was measured, with a remark; all of them are written at the end."""
+    from dpscale.config.sections import HardwareConfig
+    from dpscale.train.device import device_libraries, device_model
+
     rows: list[dict[str, Any]] = []
 
-    def note(case: str, value: float, unit: str) -> None:
-        rows.append({"case": case, "value": value, "unit": unit})
-        print(f"{case}: {value:.4g} {unit}")
+    def note(case: str, value: float | None, unit: str, remark: str = "") -> None:
+        row = {"case": case, "value": value, "unit": unit}
+        rows.append(row | {"note": remark} if remark else row)
+        print(f"{case}: {'unknown' if value is None else f'{value:.4g}'} {unit} {remark}".rstrip())
 
     yield note
+    hardware = HardwareConfig(device="cuda", backend="nccl")
     head = {
-        "device": device_model(HardwareConfig(device="cuda", backend="nccl")),
+        "device": device_model(hardware),
         "torch": torch.__version__,
+        **device_libraries(hardware),
         "date": time.strftime("%Y-%m-%d"),
     }
     RESULTS.write_text(json.dumps(head | {"rows": rows}, indent=1) + "\n", encoding="utf-8")
@@ -65,6 +73,9 @@ class Runs:
 
     def spec(self, run: str, **given: Any) -> Spec:
         """A timed spec of one worker with ResNet-18 on images of CIFAR-10's shape."""
+        from dpscale.plan.spec import build_spec
+        from dpscale.studies import kinds, load_config
+
         hardware = {"device": "cuda", "backend": "nccl"} | given.pop("hardware", {})
         config = load_config({
             "name": "test", "hardware": hardware, "model": {"name": "resnet18_cifar"},
@@ -76,6 +87,8 @@ class Runs:
 
     def launch(self, spec: Spec) -> Record:
         """The record of a run that launch.py started; its log where it has none."""
+        from dpscale.records import read_record
+
         path = self.folder / "runs" / spec.run / "spec.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(spec.model_dump_json())
@@ -83,7 +96,7 @@ class Runs:
         words = [str(ROOT / "workflow/scripts/launch.py"), str(path), "--log", str(log)]
         ended = subprocess.run(
             [sys.executable, *words, "--history", str(path.with_name("attempts"))],
-            env=os.environ | {"OMP_NUM_THREADS": "4"}, timeout=240, check=False,
+            env=os.environ | {"OMP_NUM_THREADS": "4"}, timeout=HANG_S, check=False,
         )  # fmt: skip
         assert ended.returncode == 0, log.read_text()[-4000:]
         return read_record(path.with_name("record.json"))

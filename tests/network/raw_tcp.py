@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+from patience import HANG_S
 from rig import Rig
 
 CEILING = Path(__file__).with_name("tcp_ceiling.py")
@@ -22,9 +23,9 @@ def tcp_ceiling(rig: Rig) -> float:
     ]
     rates = []
     for receiver in receivers:
-        output, errors = receiver.communicate(timeout=60)
+        output, errors = receiver.communicate(timeout=HANG_S)
         assert receiver.returncode == 0, errors
         rates.append(float(output))
     for sender in senders:
-        sender.communicate(timeout=60)
+        sender.communicate(timeout=HANG_S)
     return min(rates)

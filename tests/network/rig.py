@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 from namespaces import inside, join, kill_inside, lacking, make_switch, remove, run
+from patience import HANG_S
 
 TOOLS = {"ip": "iproute2", "tc": "iproute2", "setpriv": "util-linux"}
 PREFIX = "dpr"  # of the namespaces' names; the process's id follows
@@ -126,7 +127,7 @@ class Rig:
         *arguments: object,
         nodes: int | None = None,
         per_node: int = 1,
-        timeout_s: float = 300,
+        timeout_s: float = HANG_S,
         shown: bool = False,
     ) -> list[Ended]:
         """Run a script under torchrun, an agent on each of the first nodes (default: all).

@@ -40,7 +40,7 @@ def measure(rig: Rig, raw: dict[str, Any], folder: Path) -> dict[str, pd.DataFra
         path = folder / "runs" / run / "spec.json"
         path.parent.mkdir(parents=True)
         path.write_text(spec.model_dump_json(), encoding="utf-8")
-        ended = rig.torchrun(SCRIPTS / "run.py", path, nodes=spec.workers, timeout_s=600)
+        ended = rig.torchrun(SCRIPTS / "run.py", path, nodes=spec.workers)
         assert all(one.status == 0 for one in ended), (run, ended)
     script("gather.py", "--config", json.dumps(raw), "--runs", folder / "runs",
            "--output", folder / "tables")  # fmt: skip

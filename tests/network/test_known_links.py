@@ -7,12 +7,12 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import until
 from raw_tcp import tcp_ceiling
 from rig import PREFIX, Rig
 
@@ -26,9 +26,7 @@ KEYS = {
 
 def measured(rig: Rig, output: Path, payload_bytes: int, **options: Any) -> dict[str, Any]:
     given = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
-    ended = rig.torchrun(
-        SCRIPT, f"--payload-bytes={payload_bytes}", f"--output={output}", *given, timeout_s=600
-    )
+    ended = rig.torchrun(SCRIPT, f"--payload-bytes={payload_bytes}", f"--output={output}", *given)
     assert all(one.status == 0 for one in ended), ended
     return json.loads(output.read_text(encoding="utf-8"))
 
@@ -44,13 +42,15 @@ def check(found: dict[str, Any], workers: int, payload_bytes: int) -> None:
 
 @pytest.mark.parametrize(
     ("nodes", "rate", "bytes_per_s", "payload_bytes"),
-    [(2, "1gbit", 125e6, 40_000_000), (3, "200mbit", 25e6, 8_000_000)],
+    [(2, "200mbit", 25e6, 16_000_000), (3, "100mbit", 12.5e6, 8_000_000)],
 )
 def test_the_bus_bandwidth_is_that_of_the_link(
     make_rig: MakeRig, tmp_path: Path, nodes: int, rate: str, bytes_per_s: float, payload_bytes: int
 ) -> None:
     rig, fastest = make_rig(nodes, rate), 0.0
-    for _ in range(3):  # a busy machine holds up some measurements and speeds up none
+    # A busy machine holds up some measurements and speeds up none; at these rates a slow processor
+    # holds up none.
+    for _ in range(10):
         found = measured(rig, tmp_path / "link.json", payload_bytes, repeats=5, budget_s=3)
         check(found, nodes, payload_bytes)
         fastest = max(fastest, found["busbw_bytes_per_s_high"])
@@ -108,20 +108,13 @@ def alive(process: int) -> bool:
     return stat.exists() and stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
 
 
-def until(reached: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not reached():
-        assert time.monotonic() < end, "waited a minute in vain"
-        time.sleep(0.1)
-
-
 # A rig of one node on which torchrun's worker writes its process id and sleeps.
 SLEEPER = """
 import os, pathlib, sys, time
 new = pathlib.Path(sys.argv[1] + ".new")
 new.write_text(str(os.getpid()))
 new.rename(sys.argv[1])
-time.sleep(600)
+time.sleep(3600)
 """
 KILLED = """
 import sys
@@ -169,7 +162,7 @@ def test_a_killed_rig_ends_its_workers_and_the_next_one_removes_its_remains(
 def test_what_still_runs_on_a_node_of_a_killed_rig_is_left_alone() -> None:
     node = f"{PREFIX}4194305n0"  # above the largest process id: no rig of that id lives
     subprocess.run(["ip", "netns", "add", node], check=True)
-    with subprocess.Popen(["ip", "netns", "exec", node, "sleep", "600"]) as other:
+    with subprocess.Popen(["ip", "netns", "exec", node, "sleep", "3600"]) as other:
         try:
             until(lambda: inside(node))
             with Rig(1, "1gbit"):

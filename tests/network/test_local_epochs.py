@@ -61,7 +61,7 @@ def epoch_s(rig: Rig, folder: Path, root: Path) -> tuple[dict[int, float], int]:
     path = folder / spec.run / "spec.json"
     path.parent.mkdir(parents=True)
     path.write_text(spec.model_dump_json(), encoding="utf-8")
-    ended = rig.torchrun(SCRIPTS / "run.py", path, nodes=WORKERS, timeout_s=600)
+    ended = rig.torchrun(SCRIPTS / "run.py", path, nodes=WORKERS)
     assert all(one.status == 0 for one in ended), ended
     record = read_record(path.with_name("record.json"))
     found: dict[int, list[float]] = {}

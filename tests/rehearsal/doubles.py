@@ -43,6 +43,8 @@ class Doubles:
             cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             env=os.environ | {
                 "ENTRY_POINTS": str(self._entry_points), "FAKEGPU_CPU_GEMM_MODE": "skip",
-                "OMP_NUM_THREADS": "1", **environment,
+                "OMP_NUM_THREADS": "1",
+                # Else each process writes it where it is: git in the repository.
+                "FAKEGPU_REPORT_PATH": str(folder / "fake_gpu_report.json"), **environment,
             },
         )  # fmt: skip

@@ -7,6 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 from dpscale.config.sections import ReportConfig
+from dpscale.derive.columns import as_table
+from dpscale.records.quiet import COLUMNS as QUIET_COLUMNS
 from dpscale.reporting import texts
 from dpscale.reporting.answer import (
     LEFT_OUT,
@@ -252,11 +254,14 @@ def write_report(
     runs: pd.DataFrame | None = None,
     head: dict | None = None,
     audits: list[dict] | None = None,
+    quiet: list[dict] | None = None,
 ) -> Report:
     """Write what a report is made of to a folder, what is not given of the lab, and read it."""
     dumped = dump_answers(lab_answers() if answers is None else answers)
     (folder / "answers.json").write_text(json.dumps(dumped), encoding="utf-8")
     (runs_table() if runs is None else runs).to_parquet(folder / "runs.parquet")
+    rows = [] if quiet is None else quiet
+    as_table(rows, QUIET_COLUMNS).to_csv(folder / "quiet.csv", index=False)
     for names in [*FIGURES.values(), BRIEF.values()]:
         for name in names:
             (folder / f"{name}.svg").write_text(SVG.format(name=name), encoding="utf-8")
@@ -266,6 +271,7 @@ def write_report(
     return read_report(
         answers=folder / "answers.json",
         tables=folder,
+        derived=folder,
         figures=folder,
         head=ReportConfig.model_validate_json(json.dumps(HEAD | (head or {}))),
         audits=[] if audits == [] else tables,

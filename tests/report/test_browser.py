@@ -7,6 +7,7 @@ from itertools import product
 
 import pytest
 from made_lab import TEMPLATES
+from patience import HANG_S
 
 from builders import derived_lab, full_lab
 from dpscale.reporting.formula import as_mathml
@@ -36,7 +37,7 @@ BEYOND = """() => [...document.body.querySelectorAll("*")]
 @pytest.fixture(scope="module")
 def browser() -> Iterator["playwright.Browser"]:
     with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=BROWSER)
+        started = driver.chromium.launch(executable_path=BROWSER, timeout=1000 * HANG_S)
         yield started
         started.close()
 
@@ -52,7 +53,7 @@ def opened(browser, pages):
         )
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(5000)
+        page.set_default_timeout(1000 * HANG_S)
         page.requests = []
         page.on("request", lambda request: page.requests.append(request.url))
         page.goto((pages / f"{name}.html").as_uri())

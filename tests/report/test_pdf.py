@@ -11,9 +11,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from made_lab import TEMPLATES, write_report
+from made_lab import TEMPLATES, lab_answers, write_report
 
 from dpscale.reporting import pdf
+from dpscale.reporting.question import failed
 from dpscale.reporting.render import render_report
 
 POPPLER = pytest.mark.skipif(shutil.which("pdftotext") is None, reason="poppler is not installed")
@@ -109,6 +110,16 @@ def test_the_pdf_says_what_the_page_says_and_numbers_its_contents(printed):
     contents = text[text.index("Contents\n") :]
     line = next(line for line in contents.splitlines() if line.strip().startswith("Q7"))
     assert line.split()[-1].isdigit()
+
+
+@PANGO
+@POPPLER
+def test_the_pdf_with_an_answer_that_failed_says_so_in_its_place(tmp_path):
+    answers = [failed("E2", "KeyError: $x <b>") if one.id == "E2" else one for one in lab_answers()]
+    report = write_report(tmp_path, answers=answers, head={"parts": ["engineering"]})
+    pdf.write_pdf(report, templates=TEMPLATES, output=tmp_path / "report.pdf")
+    text = " ".join(tool("pdftotext", "-layout", tmp_path / "report.pdf", "-").split())
+    assert "This answer failed, by a slip of the program: KeyError: $x <b>." in text
 
 
 def tagged(element) -> Iterator[tuple[str, str | None]]:

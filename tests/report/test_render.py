@@ -544,3 +544,32 @@ def test_two_runs_never_share_an_anchor():
 def test_an_answer_that_does_not_exist_cannot_be_loaded():
     with pytest.raises(ValueError, match="sentence"):
         Answer.model_validate({"id": "Q1", "question": "?"})
+
+
+def quiet_row(run: str, others_frac: float, quietness: str, repeated: int = 0) -> dict:
+    return {
+        "run": run, "study": "scaling", "workers": 1, "repeats": 3, "repeated": repeated,
+        "others_frac": others_frac, "quietness": quietness,
+    }  # fmt: skip
+
+
+def test_the_report_says_which_timed_runs_were_disturbed_and_by_how_much(make_report):
+    rows = [
+        quiet_row("scaling-n2-b32", 0.124, "disturbed", repeated=4),
+        quiet_row("scaling-n1-b32", 0.012, "quiet"),
+    ]
+    text = render_report(make_report(quiet=rows), templates=TEMPLATES, medium="html")
+    first = text[: text.index('<dl class="summary">')]
+    assert "1 of 2 timed runs were" in first
+    assert "more than 5% of the cores, 12.4% at the most" in first
+    assert '<a href="#run-scaling-n2-b32">scaling-n2-b32</a> (12.4%).' in text
+    assert "since something else used the machine: 4." in text
+
+
+def test_a_quiet_machine_is_said_to_be_quiet(make_report):
+    rows = [quiet_row("scaling-n1-b32", 0.012, "quiet")]
+    text = render_report(make_report(quiet=rows), templates=TEMPLATES, medium="html")
+    assert "while the 1 timed runs went on, others used at most 1.20% of the cores" in text
+    assert 'id="disturbed"' not in text
+    unknown = render_report(make_report(), templates=TEMPLATES, medium="html")
+    assert "others used" not in unknown

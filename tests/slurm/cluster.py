@@ -12,19 +12,18 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 from namespaces import join, kill_inside, lacking, make_switch, remove, run
+from patience import HANG_S, until
 
 TOOLS = {"slurmctld": "slurm-wlm", "slurmd": "slurm-wlm", "munged": "munge", "ip": "iproute2"}
 NETWORK = "10.78.0"
 LOGIN = f"{NETWORK}.254"
 CPUS, GPUS, MEMORY_MB = 2, 2, 4000
-UP_S = 60
 CONFIG = """
 ClusterName=testcluster
 SlurmctldHost=login({login})
@@ -72,6 +71,8 @@ def missing() -> str | None:
     """Why no cluster can be started here, or None."""
     if reason := lacking(TOOLS):
         return reason
+    if len(os.sched_getaffinity(0)) < CPUS:
+        return f"needs {CPUS} cores"
     tried = f"dps{os.getpid()}x"
     try:
         run("ip", "netns", "add", tried)
@@ -98,7 +99,7 @@ class Cluster:
             self._connect()
             self._configure()
             self._start_daemons()
-            self.wait_until(lambda: self.states() == {"idle"}, UP_S)
+            self.wait_until(lambda: self.states() == {"idle"})
         except BaseException as error:
             error.add_note(self.logs())
             self._remove()
@@ -120,13 +121,11 @@ class Cluster:
         words = [*self._on(node), *command]
         return subprocess.Popen(words, text=True, start_new_session=True, **options)  # type: ignore[call-overload, no-any-return]
 
-    def run(
-        self, *command: str, timeout_s: float = 60, **options: object
-    ) -> subprocess.CompletedProcess[str]:
+    def run(self, *command: str, **options: object) -> subprocess.CompletedProcess[str]:
         """Run a command on the login node."""
         words = [*self._on("login"), *command]
         return subprocess.run(  # type: ignore[call-overload, no-any-return]
-            words, capture_output=True, text=True, timeout=timeout_s, check=False, **options
+            words, capture_output=True, text=True, timeout=HANG_S, check=False, **options
         )
 
     def states(self) -> set[str]:
@@ -153,13 +152,16 @@ class Cluster:
         """Start a node's daemon again."""
         self._daemons[node] = self._daemon("slurmd", "-D", "-N", node, node=node)
 
-    def wait_until(self, condition: "object", seconds: float) -> None:
-        """Wait for a condition; raises TimeoutError when it does not come."""
-        end = time.monotonic() + seconds
-        while not condition():  # type: ignore[operator]
-            if time.monotonic() > end:
-                raise TimeoutError(f"not within {seconds:.0f} s")
-            time.sleep(0.2)
+    def wait_until(self, condition: Callable[[], object]) -> None:
+        """Wait for a condition, as long as all daemons live but those that a test ended."""
+        dead = {name for name, daemon in self._daemons.items() if daemon.poll() is not None}
+
+        def reached() -> object:
+            for name, daemon in self._daemons.items():
+                assert name in dead or daemon.poll() is None, f"{name} has ended"
+            return condition()
+
+        until(reached)
 
     def logs(self) -> str:
         """The last lines of the daemons' logs."""
@@ -218,7 +220,7 @@ class Cluster:
             f"--log-file={self.folder}/munged.log", f"--pid-file={self.folder}/munged.pid",
             f"--seed-file={self.folder}/munged.seed", "--num-threads=2",
         )  # fmt: skip
-        self.wait_until(socket.exists, 10)
+        self.wait_until(socket.exists)
         self._daemons["slurmctld"] = self._daemon("slurmctld", "-D", "-c")
         for node in self.nodes:
             self.start_slurmd(node)
@@ -231,7 +233,7 @@ class Cluster:
 
     def _remove(self) -> None:
         if "slurmctld" in self._daemons:
-            self.run("scancel", "--user=root", timeout_s=20)
+            self.run("scancel", "--user=root")
         for daemon in self._daemons.values():
             daemon.kill()
             daemon.wait()

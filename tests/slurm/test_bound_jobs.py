@@ -45,3 +45,22 @@ def test_workers_see_all_cores_of_their_job_and_the_gpus_that_it_asked_for(
     seen = [json.loads(path.read_text()) for path in sorted((lab.folder / runs).glob("*.json"))]
     # One of the two GPUs of each node, both of its cores.
     assert seen == [{"node": node, "cores": 2, "gpus": "0"} for node in ("n1", "n2")]
+
+
+def test_a_worker_has_as_many_cores_on_one_node_as_on_two(
+    workflow: Callable[[dict[str, Any]], Workflow],
+) -> None:
+    scaling = {"workers": [1, 2], "per_worker_batches": [16], "strong": False, "repeats": 5}
+    lab = workflow(
+        {
+            "name": "alike",
+            "hardware": {"workers_per_node": 1, "allow_oversubscription": True},
+            **dict.fromkeys(("replicas", *STUDIES)),
+            "scaling": scaling | {"min_steps": 2},
+        }
+    )
+    lab.skip_check()
+    runs = ["scaling-n1-b16", "scaling-n2-b16"]
+    assert lab.call(*(f"results/alike/runs/{run}/record.json" for run in runs)) == 0
+    records = [lab.record(run) for run in runs]
+    assert [[len(cores) for cores in record["rank_cores"]] for record in records] == [[1], [1, 1]]

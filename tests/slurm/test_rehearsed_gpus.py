@@ -33,7 +33,7 @@ def rehearsed(make: MakeWorkflow, gpus: int, **studies: Any) -> Workflow:
 
 
 def test_a_run_of_one_worker_takes_the_gpu_that_slurm_gives_it(workflow: MakeWorkflow) -> None:
-    scaling = {"workers": [1], "per_worker_batches": [64], "strong": False, "repeats": 5}
+    scaling = {"workers": [1, 2], "per_worker_batches": [64], "strong": False, "repeats": 5}
     lab = rehearsed(workflow, 2, scaling=scaling | {"min_steps": 2})
     run = "scaling-n1-b64"
     assert lab.call(f"results/rehearsed/runs/{run}/record.json") == 0

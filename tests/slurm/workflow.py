@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster import Cluster
+from patience import HANG_S
 
 from worker_processes import workers_of
 
@@ -50,9 +51,9 @@ class Workflow:
         self._calls.append(call)
         return call
 
-    def call(self, *arguments: str, timeout_s: float = 600, **environment: str) -> int:
+    def call(self, *arguments: str, **environment: str) -> int:
         """Call snakemake and wait for its exit status."""
-        return self.start(*arguments, **environment).wait(timeout_s)
+        return self.start(*arguments, **environment).wait(HANG_S)
 
     def skip_check(self) -> None:
         """Leave what a check of the machine leaves where all is well, so that none is made."""
@@ -67,7 +68,7 @@ class Workflow:
                 os.killpg(call.pid, 9)
                 call.wait()
         self.cluster.run("scancel", "--user=root")
-        self.cluster.wait_until(lambda: not self.cluster.jobs(), 60)
+        self.cluster.wait_until(lambda: not self.cluster.jobs())
 
     def output(self) -> str:
         """What all calls of snakemake printed."""
@@ -85,7 +86,7 @@ class Workflow:
             return found
         return None
 
-    def wait_for_workers(self, run: str, workers: int, seconds: float = 90) -> dict[int, int]:
+    def wait_for_workers(self, run: str, workers: int) -> dict[int, int]:
         """Wait until a run trains, and return the process of each of its ranks."""
         log = self.folder / f"results/{self._name()}/logs/{run}.log"
 
@@ -94,7 +95,7 @@ class Workflow:
             trained = log.exists() and f"{run}: " in log.read_text()
             return trained and len(workers_of(f"/{run}/spec.json")) == workers
 
-        self.cluster.wait_until(trains, seconds)
+        self.cluster.wait_until(trains)
         return workers_of(f"/{run}/spec.json")
 
     def _name(self) -> str:

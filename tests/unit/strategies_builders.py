@@ -34,7 +34,8 @@ NEEDS = {
     "fsdp_kept": (3.2, 0.5, 0.5, 1.0, 0.1, 1_300),
 }
 BUDGET_BYTES = 8 * S
-GAPS = {"ddp": 0.0, "accumulation": 1e-7, "zero1": 0.0, "fsdp": 2e-7, "fsdp_kept": 2e-7}
+GAPS = {"ddp": 0.0, "accumulation": 1e-7, "zero1": 0.0, "fsdp": 2e-7, "fsdp_kept": 2e-7,
+        "ddp_again": 0.0}  # fmt: skip
 
 
 def rows(
@@ -89,12 +90,13 @@ def _look(made: dict[str, Rows], run: str, n: int) -> None:
                     for part, size in zip(parts, sizes, strict=True)}  # fmt: skip
             made["sharing_memory"].append(of_way | held | dict(rank=rank))
         made["sharing_batches"] += [
-            of_way | dict(per_worker_batch=batch, budget_bytes=BUDGET_BYTES,
+            of_way | dict(per_worker_batch=batch, budget_bytes=BUDGET_BYTES, status="complete",
                           peak_bytes=BUDGET_BYTES + (1 if batch > fits else -1))
             for batch in (32, fits, fits + 50, 3 * fits)
         ]  # fmt: skip
+    for way, gap in GAPS.items():
         made["sharing_losses"] += [
-            of_way | dict(step=step, loss=2.0 * (1 + GAPS[way] * step) - 0.1 * step)
+            dict(run=run, way=way, step=step, loss=2.0 * (1 + gap * step) - 0.1 * step)
             for step in range(3)
         ]
-        made["sharing_losses"][-1]["parameter_gap_frac"] = GAPS[way]
+        made["sharing_losses"][-1]["parameter_gap_frac"] = gap

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from patience import HANG_S
+
 import dpscale
 
 SCRIPTS = Path(dpscale.__file__).parents[1]
@@ -37,7 +39,7 @@ def test_no_fork_begins_before_the_last_exists_and_forks_of_forks_begin_at_once(
         [sys.executable, "-c", FORKS],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_S,
         check=True,
         env=os.environ | {"PYTHONPATH": str(SCRIPTS)},
     )

@@ -52,6 +52,7 @@ def test_every_answer_has_prose_and_a_table(question):
     assert one.sentence
     assert one.paragraphs
     assert one.tables
+    assert one.status == "complete"
     assert one.missing == []
 
 
@@ -142,6 +143,7 @@ def test_without_any_run_every_conclusion_is_withheld_and_every_value_null():
     tidy = empty_lab()
     found = answer_all(derived_of(tidy), tidy)
     assert [one.id for one in found] == IDS
+    assert {one.status for one in found} == {"withheld"}
     assert all(one.missing for one in found)
     assert all(value.value is None for one in found for value in one.values.values())
 

@@ -7,6 +7,7 @@ from dpscale.attempts import (
     Cause,
     Failure,
     History,
+    before_abort,
     cause_of,
     hopeless,
     memory_factor,
@@ -62,10 +63,68 @@ def attempt(number: int = 1, cause: Cause | None = None, node: str = "n1") -> At
         (1, "CUDA error: device-side assert triggered", Cause.ERROR),
         (1, "CUDA error: unspecified launch failure", Cause.ERROR),
         (1, "CUDA error: invalid device ordinal", Cause.ERROR),
+        (
+            1,
+            "NCCL error: unhandled cuda error, NCCL version 2.27.5 ncclUnhandledCudaError: Call to "
+            "CUDA function failed. Last error: Cuda failure 'an illegal memory access was "
+            "encountered'",
+            Cause.ERROR,
+        ),
+        (1, "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4)", Cause.NETWORK),
+        (1, "ProcessGroupNCCL's watchdog got stuck for 480 seconds", Cause.NETWORK),
     ],
 )
 def test_a_cause_follows_from_signal_and_message(exitcode, message, cause):
     assert cause_of(exitcode, message) == cause
+
+
+# As torch 2.14 writes them, the stacks cut off.
+TIMED_OUT = """\
+[rank3]:[E1123 14:27:04.376516135 ProcessGroupNCCL.cpp:689] [Rank 3] Watchdog caught collective \
+operation timeout: WorkNCCL(SeqNum=4) ran for 600011 milliseconds before timing out.
+[rank3]:[E1123 14:27:04.377811986 ProcessGroupNCCL.cpp:785] Stack trace of the failed collective:
+"""
+ASYNCHRONOUS = """\
+1: [rank1]:[E1123 14:27:04.376516135 ProcessGroupNCCL.cpp:657] [PG GUID 0(default_pg) Rank 1] \
+Collective WorkNCCL(SeqNum=1) raised the following async exception: NCCL error: remote error, \
+NCCL version 2.27.5
+1: ncclRemoteError: A call failed possibly due to a network error.
+Exception raised from checkForNCCLErrorsInternal at ProcessGroupNCCL.cpp:2861 (most recent first):
+"""
+THROWN = """\
+terminate called after throwing an instance of 'c10::DistBackendError'
+  what():  [PG ID 0 PG GUID 0(default_pg) Rank 0] Process group watchdog thread terminated with \
+exception: CUDA error: an illegal memory access was encountered
+Search for `cudaErrorIllegalAddress' in https://docs.nvidia.com for more information.
+
+Exception raised from query at c10/cuda/CUDAEvent.h:111 (most recent call first):
+"""
+
+
+@pytest.mark.parametrize(
+    ("log", "told"),
+    [
+        (
+            TIMED_OUT,
+            (3, "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4) "
+                "ran for 600011 milliseconds before timing out."),
+        ),
+        (
+            ASYNCHRONOUS,
+            (1, "NCCL error: remote error, NCCL version 2.27.5 1: ncclRemoteError: A call failed "
+                "possibly due to a network error."),
+        ),
+        (THROWN, (0, "CUDA error: an illegal memory access was encountered")),
+        ("  what():  CUDA error: unspecified launch failure\n",
+         (None, "CUDA error: unspecified launch failure")),
+    ],
+)  # fmt: skip
+def test_the_last_words_before_an_abort_are_found_with_their_rank(log, told):
+    assert before_abort(f"run: epoch 1 of 5\n{log}") == [told]
+
+
+def test_words_of_other_aborts_are_none_of_a_device():
+    assert before_abort("terminate called without an active exception\nfree(): invalid size") == []
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import HANG_S
 
 from audit_tables import HEADER, lines
 
@@ -88,7 +89,12 @@ def run(folder: Path, text: list[str], *arguments: object) -> subprocess.Complet
     (folder / "table.csv").write_text("\n".join(text) + "\n")
     command = [sys.executable, SCRIPT, "table.csv", *FACTS, *arguments]
     return subprocess.run(
-        list(map(str, command)), cwd=folder, capture_output=True, text=True, check=False, timeout=60
+        list(map(str, command)),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HANG_S,
     )
 
 

@@ -3,13 +3,14 @@
 import itertools
 from dataclasses import replace
 
+import documents
 import flops
 import limit
 import limit_tracks
 import pytest
 import torch
 from flops import peak_flops_per_s, training_flops_per_sample
-from limit_fit import largest_batch
+from limit_fit import fits, largest_batch
 from limit_tracks import Bench, Trainee
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
@@ -39,11 +40,39 @@ def test_the_peak_is_that_of_the_fastest_product(monkeypatch: pytest.MonkeyPatch
     assert peak_flops_per_s(torch.device("cpu"), "fp32") == 8e6
 
 
+def lacks(*_: object) -> float:
+    raise RuntimeError("could not create a primitive descriptor for the inner product")
+
+
+def test_a_way_to_multiply_that_the_processor_lacks_has_no_part_in_the_peak(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(flops.MATRIX_SIZES, "cpu", (100,))
+    monkeypatch.setattr(flops, "_products", lambda *_: [lacks, None])
+    monkeypatch.setattr(flops, "_fastest_s", lambda product, *_: lacks() if product else 0.25)
+    assert peak_flops_per_s(torch.device("cpu"), "bf16") == 8e6
+
+
+def test_a_precision_that_the_processor_lacks_is_a_row_and_trains_in_fp32(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    of = {"fp32": 2e12}
+    monkeypatch.setattr(limit_tracks, "peak_flops_per_s", lambda _, name, *__: of.get(name))
+    assert Bench("cpu", 1, network="mlp").spec("limit", 8).training.precision == "fp32"
+    (row,) = limit.run(device="cpu", rounds=1, batches=(), network="mlp")
+    assert (row.case, row.ours, row.ratio) == ("bf16: not on this processor", None, None)
+    assert documents.row(row) == "| limit | bf16: not on this processor | – | – | – | – |"
+    assert documents.headline([row]) == []
+
+
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_every_way_to_multiply_is_a_whole_product(precision: str) -> None:
     with FlopCounterMode(display=False) as counter:
         for product in flops._products(torch.device("cpu"), flops.DTYPES[precision], 16):
-            result = product()
+            try:
+                result = product()
+            except RuntimeError:  # this processor lacks it
+                continue
             assert isinstance(result, torch.Tensor)
             assert result.shape == (16, 16)
     assert counter.get_total_flops() >= 2 * 16**3
@@ -75,6 +104,23 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
         replace(limit_tracks.SCALES["cpu"], network="mlp", compiled=(8,)),
     )
     return Bench("cpu", rounds=2)
+
+
+@pytest.mark.parametrize("ooms", [0, 1])
+def test_a_batch_does_not_fit_where_an_allocation_failed_behind_other_words(
+    ooms: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = iter([4, 4 + ooms])
+    monkeypatch.setattr(torch.cuda, "memory_stats", lambda _=None: {"num_ooms": next(counts)})
+
+    def work() -> None:
+        raise RuntimeError("FIND was unable to find an engine to execute this computation")
+
+    if ooms:
+        assert not fits(work, "b = 8")
+    else:
+        with pytest.raises(RuntimeError, match="unable to find an engine"):
+            fits(work, "b = 8")
 
 
 def test_bf16_is_left_where_its_peak_is_lower(bench: Bench) -> None:

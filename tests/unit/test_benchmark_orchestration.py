@@ -1,10 +1,11 @@
-"""The benchmark of orchestration: which runs a job of the workflow did."""
+"""The benchmark of orchestration: which runs a job did, and what the main process spent."""
 
 import json
 from pathlib import Path
 
 import orchestration
 import pytest
+import scheduler_load
 
 
 @pytest.fixture
@@ -29,3 +30,12 @@ def test_the_probes_of_the_boundary_are_those_that_it_names(checkout: Path) -> N
 def test_a_job_did_the_run_that_its_log_is_named_after(checkout: Path) -> None:
     assert runs_of(checkout, "sweep_run", "sweep-b8") == ["sweep-b8"]
     assert runs_of(checkout, "gather", "gather") == []
+
+
+def test_the_load_is_what_the_main_process_spent_between_two_readings(tmp_path: Path) -> None:
+    path = tmp_path / "long0"
+    path.write_text("100.5 141 10\n104.5 145 11\n")
+    start, end = scheduler_load.used(path)
+    assert end.at_s - start.at_s == 4.0
+    assert scheduler_load.spent_s(start, end) == pytest.approx(5 / scheduler_load.TICKS_PER_S)
+    assert scheduler_load.spent_s(start, start) == 1 / scheduler_load.TICKS_PER_S

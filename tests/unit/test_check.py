@@ -8,11 +8,14 @@ import pytest
 from dpscale.attempts import Cause, Failure
 from dpscale.launch.check import (
     Device,
+    Neighbour,
     NodeFacts,
     group_finding,
     memory_bytes,
+    model_findings,
     node_findings,
-    shared_cores,
+    notes,
+    patience_s,
 )
 from dpscale.plan import Spec, check_spec, needs_check
 from dpscale.studies import load_config, planned_runs
@@ -47,14 +50,19 @@ def test_the_check_is_of_the_widest_run_and_needs_no_dataset() -> None:
 
 
 def test_gpus_or_several_nodes_are_checked_and_one_cpu_node_is_not() -> None:
-    assert needs_check(spec(1))
+    assert needs_check(spec(2))
     assert needs_check(spec(8, device="cpu"))
     assert not needs_check(spec(4, device="cpu"))
 
 
+@pytest.mark.parametrize("training", [{"precision": "bf16"}, {"compile": True}])
+def test_what_not_every_processor_can_do_is_checked_on_one_cpu_node(training: Any) -> None:
+    assert needs_check(spec(4, device="cpu", **training))
+
+
 def test_nothing_is_said_where_all_is_well() -> None:
     assert node_findings(spec(), [node("n1"), node("n2")]) == []
-    assert shared_cores(spec(), node()) is None
+    assert notes(spec(), node()) == []
 
 
 @pytest.mark.parametrize(
@@ -66,7 +74,7 @@ def test_nothing_is_said_where_all_is_well() -> None:
         ({"cuda": None}, "torch 2.14.1 is built without CUDA"),
         # Four workers of 2 GB.
         ({"memory_bytes": 7 * GB}, "7.0 GB of memory for 4 workers, which take about 8.0 GB"),
-        ({"compile_error": "no gcc"}, "nothing compiles here: no gcc; install a C compiler"),
+        ({"step_error": "training.compile = true: no gcc; set it to false"}, "compile = true: no"),
         ({"free_bytes": {"data": GB // 2}}, "0.5 GB free in data; free some space"),
     ],
 )  # fmt: skip
@@ -75,6 +83,18 @@ def test_what_is_wrong_is_said_of_the_node_with_what_to_do(wrong: dict, said: st
     assert line.startswith("n2: ")
     assert said in line
     assert ";" in line
+
+
+def test_workers_with_gpus_of_different_models_are_named_with_nodes_and_models() -> None:
+    def found(*models: str) -> list[str]:
+        devices = [{"rank": rank, "model": model} for rank, model in enumerate(models)]
+        return model_findings(["n1", "n1", "n2"], devices)
+
+    assert found("A100", "A100", "A100") == []
+    (line,) = found("A100", "A100", "V100")
+    assert "rank 0, 1 on n1: A100; rank 2 on n2: V100; take" in line
+    (line,) = found("A100", "V100", "A100")
+    assert "rank 0 on n1: A100; rank 1 on n1: V100; rank 2 on n2: A100; take" in line
 
 
 def test_shared_devices_need_one() -> None:
@@ -92,7 +112,42 @@ def test_a_node_that_does_not_answer_is_missed() -> None:
 
 def test_workers_that_share_cores_are_noted_and_wrong_is_nothing() -> None:
     assert node_findings(spec(), [node(cores=2), node("n2")]) == []
-    assert "2 cores for 4 workers of 2 threads" in str(shared_cores(spec(), node(cores=2)))
+    (note,) = notes(spec(), node(cores=2))
+    assert "2 cores for 4 workers of 2 threads" in note
+
+
+def occupied(free_bytes: int) -> NodeFacts:
+    """A node with a neighbour on its third GPU."""
+    other = Neighbour(process=4711, name="python train.py", used_bytes=12 * GB)
+    third = GPU.model_copy(update={"free_bytes": free_bytes, "neighbours": (other,)})
+    return node("n1", devices=(GPU, GPU, third, GPU))
+
+
+def test_a_gpu_with_less_than_nine_tenths_free_is_named_with_who_holds_the_rest() -> None:
+    (line,) = node_findings(spec(4), [occupied(71 * GB)])
+    assert line.startswith("n1: GPU 2: A100: 71.0 of 80.0 GB free, process 4711 (python train.py) ")
+    assert "holds 12.0 GB; end what else is on it" in line
+    assert node_findings(spec(4), [occupied(72 * GB)]) == []
+
+
+def test_a_neighbour_that_holds_little_is_noted_and_ends_nothing() -> None:
+    (note,) = notes(spec(4), occupied(79 * GB))
+    assert "GPU 2" in note
+    assert "process 4711" in note
+    assert notes(spec(4), occupied(10 * GB)) == []  # a finding, said once
+
+
+def test_memory_of_gpus_that_no_worker_takes_and_of_shared_ones_is_nobodys_fault() -> None:
+    assert node_findings(spec(2), [occupied(10 * GB)]) == []
+    hardware = spec(4).hardware.model_copy(update={"allow_oversubscription": True})
+    shared = spec(4).model_copy(update={"hardware": hardware})
+    assert node_findings(shared, [occupied(10 * GB)]) == []
+    assert len(notes(shared, occupied(10 * GB))) == 1
+
+
+def test_a_limit_of_time_grows_with_the_time_of_an_import() -> None:
+    assert patience_s(120, 0) == 120
+    assert patience_s(120, 50) == 120 + 6 * 50
 
 
 def test_workers_that_do_not_meet_are_told_of_ports_and_a_fault_of_nccl_of_its_log() -> None:

@@ -1,5 +1,6 @@
 """Clocks tile the epoch, the memory budget is real, and the phases are those of the loop."""
 
+import faulthandler
 import os
 import signal
 
@@ -57,6 +58,12 @@ def test_other_errors_are_not_taken_for_missing_memory() -> None:
     assert is_out_of_memory(torch.cuda.OutOfMemoryError("CUDA out of memory"))
 
 
+def test_cudnn_names_a_failed_allocation_on_the_device_as_a_status() -> None:
+    status = "cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_{}_ALLOCATION_FAILED"
+    assert is_out_of_memory(RuntimeError(status.format("DEVICE")), on_cpu=False)
+    assert not is_out_of_memory(RuntimeError(status.format("HOST")), on_cpu=False)
+
+
 def test_memory_of_the_host_is_not_that_of_a_gpu() -> None:
     for error in (MemoryError(), RuntimeError("[enforce fail] can't allocate memory")):
         assert is_out_of_memory(error)
@@ -88,7 +95,11 @@ def test_peak_memory_sees_what_was_held_for_a_moment() -> None:
 
 
 def test_a_child_that_crashes_leaves_its_parent_to_say_so() -> None:
-    assert run_in_child(lambda: os.kill(os.getpid(), signal.SIGSEGV)) == "SIGSEGV"
+    def crash() -> None:
+        faulthandler.disable()  # pytest's would print where
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+    assert run_in_child(crash) == "SIGSEGV"
     assert run_in_child(lambda: None) is None
 
 

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 import string
 from pathlib import Path
 from typing import Any
@@ -13,20 +14,29 @@ from dpscale.config import ConfigError
 from dpscale.config.datasets import train_samples
 from dpscale.config.document import with_fields
 from dpscale.config.sections import DataConfig
-from dpscale.studies import config_model, load_config, read_config
+from dpscale.studies import config_model, load_config, planned_runs, read_config
+from drawn_configs import field_at, leaves, schema, sections
 
 FOLDER = Path(__file__).resolve().parents[2] / "config"
 DEFAULT: dict[str, Any] = yaml.safe_load((FOLDER / "config.yaml").read_text(encoding="utf-8"))
 
 
-def changed(key: str, value: object) -> dict[str, Any]:
-    """The embedded default with the dotted key set to a value."""
-    raw = copy.deepcopy(DEFAULT)
+def changed(key: str, value: object, raw: dict[str, Any] = DEFAULT) -> dict[str, Any]:
+    """A configuration, the embedded default where none is given, with a dotted key set."""
+    raw = copy.deepcopy(raw)
     *path, last = key.split(".")
     section = raw
     for name in path:
         section = section.setdefault(name, {})
     section[last] = value
+    return raw
+
+
+def with_keys(keys: dict[str, Any]) -> dict[str, Any]:
+    """A configuration that names these dotted keys and its name."""
+    raw: dict[str, Any] = {"name": "x"}
+    for key, value in keys.items():
+        raw = changed(key, value, raw)
     return raw
 
 
@@ -79,7 +89,7 @@ def test_a_known_key_in_the_wrong_section_is_pointed_to_its_place() -> None:
     ("key", "value", "words"),
     [
         ("training.lr", "fast", "training.lr"),
-        ("training.lr", "1e-3", "1.0e-3"),
+        ("training.lr", "1e-3", "must be a number, without quotes"),
         ("training.epochs", 2.5, "training.epochs"),
         ("training.lr", float("inf"), "finite"),
         ("hardware.allow_oversubscription", "yes", "hardware.allow_oversubscription"),
@@ -111,6 +121,7 @@ def test_wrong_types_units_and_values_name_the_key(key: str, value: object, word
         ({"model.zero_gamma": True, "model.name": "mlp", "large_batch": None}, "model.zero_gamma"),
         ({"hardware.backend": "nccl"}, "the nearest valid is gloo"),
         ({"training.precision": "tf32"}, "the nearest valid is fp32"),
+        ({"training.cudnn_benchmark": True}, "cuDNN works on CUDA alone; set it to false"),
         ({"training.compile": True, "training.compile_mode": "max-autotune"}, "valid is default"),
         (
             {"hardware.device": "cuda", "training.compile_mode": "reduce-overhead"},
@@ -121,7 +132,10 @@ def test_wrong_types_units_and_values_name_the_key(key: str, value: object, word
             "data_parallel: DataParallel copies the network",
         ),
         ({"training.nesterov": True, "training.momentum": 0.0}, "training.momentum is 0"),
-        ({"local_sgd.momentum": 0.0}, "local_sgd.nesterov: is a form of momentum"),
+        (
+            {"local_sgd.momentum": 0.0, "local_sgd.nesterov": True},
+            "local_sgd.nesterov = true: is a form of momentum",
+        ),
         (
             {
                 "training.nesterov": True,
@@ -129,7 +143,7 @@ def test_wrong_types_units_and_values_name_the_key(key: str, value: object, word
                 "lr_scaling": None,
                 "model_averaging": None,
             },
-            "training.nesterov: adam has no",
+            "training.nesterov = true: adam has no",
         ),
         ({"data.repeats": 2}, "sweep.data_repeats"),
         ({"sweep": None}, "large_batch.large_per_worker_batch"),
@@ -154,6 +168,214 @@ def test_impossible_combinations_are_refused(change: dict[str, object], words: s
             section = section.setdefault(name, {})
         section[last] = value
     assert words in error_of(raw)
+
+
+@pytest.mark.parametrize(
+    ("keys", "line"),
+    [
+        ({"large_batch.large_per_worker_batch": 16, "large_batch.small_per_worker_batch": 32},
+         "large_batch.large_per_worker_batch = 16: is no more than the small one of 32; give a "
+         "larger one, or null for the largest that fits"),
+        ({"large_batch.min_updates_per_epoch": 9, "large_batch.small_per_worker_batch": 40},
+         "large_batch.min_updates_per_epoch = 9: leaves no batch above the small one of 40 a "
+         "worker; the largest valid is 7"),  # 1,293 images of 4 workers of 41
+        ({"large_batch.more_epochs": 5},
+         "large_batch.more_epochs = 5: is no more than large_batch.epochs = 5; the least valid is "
+         "6"),
+        ({"large_batch.warmup_epochs": 6.0},
+         "large_batch.warmup_epochs = 6.0: is longer than large_batch.epochs = 5; the most are 5"),
+        ({"large_batch.remedies": ["warmup", "warmup"]},
+         'large_batch.remedies = ["warmup", "warmup"]: name each value once: a repeated one is no '
+         "repeat of a measurement"),
+        ({"replicas.seeds": [2**63]},
+         "replicas.seeds.0 = 9223372036854775808: must be 4,294,967,295 or less: some generators "
+         "take no larger seed"),
+        ({"scaling": None, "communication": {}},
+         "communication: splits the steps of scaling, which is null; ask both, or neither"),
+        ({"data.samples": 9, "data.classes": 3, "data.image_size": 8},
+         "data.image_size = 8: is known of data.dataset = digits; leave it out\n"
+         "config: data.classes = 3: is known of data.dataset = digits; leave it out\n"
+         "config: data.samples = 9: is known of data.dataset = digits; leave it out"),
+        ({"lr_scaling.groups": [1], "lr_scaling.large_groups": 1},
+         "lr_scaling.groups = [1]: must be more than reference_groups = 2\n"
+         "config: lr_scaling.large_groups = 1: must be more than reference_groups = 2"),
+        ({"lr_scaling.rules": ["linear", "linear"]},
+         'lr_scaling.rules = ["linear", "linear"]: name each value once: a repeated one is no '
+         "repeat of a measurement"),
+        ({"lr_scaling.workers": 3, "lr_scaling.reference_groups": 3, "lr_scaling.groups": [6, 8],
+          "lr_scaling.large_groups": 6},
+         "lr_scaling.groups = [6, 8]: 8 groups do not spread evenly over 3 workers"),
+        ({"steps_to_goal.finalists": 9, "steps_to_goal.trials": 8},
+         "steps_to_goal.finalists = 9: there are 8 trials; use at most those"),
+        ({"steps_to_goal.space": {"effective_lr_low": 200.0}},
+         "steps_to_goal.space.effective_lr_high = 100.0: must be above effective_lr_low = 200.0"),
+        ({"local_sgd.decay_epochs": [75, 50]},
+         "local_sgd.decay_epochs = [75, 50]: must rise from value to value"),
+        ({"model_averaging.decay_epochs": [30]},
+         "model_averaging.decay_epochs = [30]: 30 is not before the end of model_averaging.epochs "
+         "= 30; the latest valid is 29"),
+        ({"training.schedule": {"decay": "step", "decay_epochs": [5, 6]}, "replicas.epochs": 6},
+         "training.schedule.decay_epochs = [5, 6]: 6 is not before the end of replicas.epochs = 6; "
+         "the latest valid is 5"),
+        ({"training.schedule.decay_epochs": [2]},
+         "training.schedule.decay_epochs = [2]: is without effect; set training.schedule.decay to "
+         "step, or leave it out"),
+        ({"training.schedule.warmup": "gradual"},
+         "training.schedule.warmup_epochs = 0.0: training.schedule.warmup = gradual needs it; add "
+         "it"),
+        ({"ledger.per_worker_batch": 10**7},
+         "ledger.per_worker_batch = 10000000: must be 1,048,576 or less: no device takes more "
+         "samples in a step"),
+        ({"sweep.data_repeats": 10**12},
+         "sweep.data_repeats = 1000000000000: must be 1,000 or less: no interval is seen to narrow "
+         "by more"),
+        ({"report.parts": []}, "report.parts = []: must have 1 or more values"),
+        ({"launches": 10**6},
+         "launches = 1000000: must be 100 or less: intervals hardly narrow beyond"),
+        ({"scaling.workers": 4}, "scaling.workers = 4: must be a list, for example [1, 2]"),
+        ({"scaling.workers": [1]},
+         "scaling.workers = [1]: has nothing to set against 1; add a number, or set scaling to "
+         "null"),
+        ({"data.loader": "resident", "data.loader_workers": 2},
+         "data.loader_workers = 2: resident data leave nothing to load; set it to 0"),
+        ({"data.validation_frac": 0.001},
+         "data.validation_frac = 0.001: sets fewer images apart than the 10 classes; the least "
+         "valid is 0.006959"),
+        ({"training.optimizer": "adam", "training.momentum": 0.5},
+         "training.momentum = 0.5: is that of sgd, and training.optimizer is adam; leave it out"),
+        ({"training.nesterov": True, "assignment": {}},
+         "training.nesterov = true: assignment trains with adam, which has no Nesterov's form; set "
+         "it to false, or assignment to null"),
+        ({"assignment.per_worker_batch": 30, "assignment.other_rules": ["fixed_batch"]},
+         "assignment.other_rules = [\"fixed_batch\"]: fixed_batch shares "
+         "assignment.per_worker_batch = 30 among 4 workers, which do not divide it; leave it out"),
+        ({"local_sgd.small_workers": 16},
+         "local_sgd.small_workers = 16: is no fewer than local_sgd.workers = 16; the largest valid "
+         "is 15"),
+        ({"model_averaging.median_of": 31},
+         "model_averaging.median_of = 31: there are 30 evaluations; use at most those"),
+        ({"model_averaging.alphas": ["1/k", 0.125]},
+         'model_averaging.alphas = ["1/k", 0.125]: 0.125 is 1/k; leave one of them out'),
+        ({"hardware.devices": 2, "hardware.workers_per_node": 4},
+         "hardware.workers_per_node = 4: hardware.devices offers 2; use at most those"),
+    ],
+)  # fmt: skip
+def test_what_contradicts_itself_or_is_beyond_any_machine_is_refused_by_key_and_value(
+    keys: dict[str, Any], line: str
+) -> None:
+    assert error_of(with_keys(keys)) == f"config: {line}"
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"scaling.per_worker_batches": list(range(1, 601)), "launches": 100,
+          "data.dataset": "cifar10"}, "scaling: takes the plan beyond 100,000 runs"),
+        ({"lr_scaling.candidate_lrs": [0.1, 0.1 + 1e-14]}, "lr0.1-kn32 twice; its values are"),
+        ({"report.parts": ["lab", "assignment"]}, "nothing is planned for assignment"),
+        ({"own.file": str(Path(__file__)), "own.arguments": {"a": "x" * 100_000}}, "too many"),
+    ],
+)  # fmt: skip
+def test_a_plan_that_nobody_could_run_is_refused(keys: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        planned_runs(load_config(with_keys(keys)))
+    assert words in str(caught.value)
+
+
+ASKED = {"sweep", "scaling", "communication", "large_batch", "replicas", "data_parallel", "ledger"}
+OWN = {"own.file": str(Path(__file__).parents[1] / "own_training.py")}
+
+
+@pytest.mark.parametrize(
+    ("keys", "left_out"),
+    [
+        ({}, set()),
+        (OWN, set()),
+        ({"model.name": "mlp"}, set()),
+        ({"hardware.devices": 2}, set()),
+        ({"hardware.devices": 1}, ASKED - {"sweep", "large_batch", "data_parallel"}),
+        ({"hardware.device": "cuda", "training.compile": True}, {"data_parallel"}),
+        ({"data.validation_frac": 0.9}, set()),
+        ({"data.dataset": "synthetic", "data.samples": 99, "data.image_size": 8,
+          "data.channels": 1, "data.classes": 3}, {"large_batch", "replicas"}),
+        ({"scaling": None}, {"scaling", "communication"}),
+        ({"sweep": None}, {"sweep", "large_batch"}),
+    ],
+)  # fmt: skip
+def test_what_a_file_leaves_open_is_valid_or_a_study_is_left_out(
+    keys: dict[str, Any], left_out: set[str]
+) -> None:
+    config = load_config(with_keys(keys))
+    assert {name for name, _ in config.sections()} == ASKED - left_out
+    assert planned_runs(config)
+
+
+@pytest.mark.parametrize(
+    ("keys", "chosen"),
+    [
+        ({}, {"scaling.per_worker_batches": (32, 128), "scaling.workers": (1, 2, 4)}),
+        ({"hardware.devices": 3}, {"scaling.workers": (1, 2), "ledger.workers": (2,)}),
+        ({"model.name": "mlp"},
+         {"large_batch.remedies": ("linear_scaling", "warmup", "more_epochs")}),
+        ({"large_batch.epochs": 10}, {"large_batch.more_epochs": 30,
+                                      "large_batch.warmup_epochs": 4.0}),
+        ({"large_batch.large_per_worker_batch": 20}, {"large_batch.small_per_worker_batch": 10}),
+        ({"local_sgd.epochs": 8}, {"local_sgd.decay_epochs": (4, 6),
+                                   "local_sgd.warmup_epochs": 0.4}),
+        ({"local_sgd.momentum": 0.0}, {"local_sgd.nesterov": False}),
+        (OWN | {"local_sgd": {}}, {"local_sgd.model": None, "local_sgd.augment": False,
+                                   "local_sgd.label_noise_fracs": (0.0,)}),
+        ({"lr_scaling.epochs": 10}, {"lr_scaling.decay_epochs": (6, 8)}),
+        ({"lr_scaling.reference_groups": 8}, {"lr_scaling.groups": (16, 32, 64)}),
+        ({"steps_to_goal.trials": 4}, {"steps_to_goal.finalists": 4}),
+        ({"strategies.per_worker_batch": 9}, {"strategies.micro_batches": 3}),
+        ({"strategies.micro_batches": 5}, {"strategies.per_worker_batch": 30}),
+        ({"assignment.per_worker_batch": 6}, {"assignment.other_rules": ("sqrt", "fixed")}),
+        ({"steps_to_goal.batch_sizes": [12, 24], "choose.workers": [1, 3]},
+         {"choose.per_worker_batches": (4, 8, 12, 24)}),
+    ],
+)  # fmt: skip
+def test_a_default_follows_from_what_the_file_says(
+    keys: dict[str, Any], chosen: dict[str, Any]
+) -> None:
+    config = load_config(with_keys(keys))
+    for key, value in chosen.items():
+        section, field = key.split(".")
+        assert getattr(config.section(section), field) == value
+
+
+@pytest.mark.parametrize("own", [{}, OWN], ids=["built-in", "own"])
+@pytest.mark.parametrize("study", sections())
+def test_a_study_that_is_named_and_no_more_is_valid(study: str, own: dict[str, Any]) -> None:
+    if own and study == "lr_scaling":
+        pytest.skip("groups the batch norm of built-in networks")
+    goal = {"models": [{"goal_error_frac": 0.1}]} if own else {}
+    needed = {"choose": {"steps_to_goal": goal}, "steps_to_goal": {}}.get(study, {})
+    asked = goal if study == "steps_to_goal" else {}
+    config = load_config(with_keys(own) | {study: asked} | needed)
+    assert config.section(study)
+    assert planned_runs(config)
+
+
+def test_a_named_value_is_never_changed() -> None:
+    raw = with_keys({"scaling.per_worker_batches": [32, 512]})
+    assert "the largest valid is 323" in error_of(raw)
+
+
+def test_every_number_has_bounds_and_they_are_those_of_the_schema() -> None:
+    for place in leaves(schema()):
+        fields = field_at(place)
+        for field in fields.get("anyOf", [fields]):
+            if field.get("type") not in ("integer", "number"):
+                continue
+            least = field.get("minimum", field.get("exclusiveMinimum"))
+            assert least is not None, place
+            key = ".".join(place)
+            message = error_of(with_keys({key: least - 1}))
+            assert re.search(rf"{key}[.0-9]* = .*must be (above )?{least:g}\b", message), message
+            if field["type"] == "integer":
+                message = error_of(with_keys({key: field["maximum"] + 1}))
+                assert f"must be {field['maximum']:,} or less" in message
 
 
 def test_accuracy_asked_of_synthetic_data_is_refused() -> None:
@@ -210,7 +432,7 @@ def test_more_workers_than_devices_need_leave_to_share_them() -> None:
     raw = changed("hardware.devices", 2)
     assert load_config(raw).hardware.devices == 2
     raw["hardware"]["allow_oversubscription"] = False
-    assert "scaling.workers: 4 workers where hardware.devices offers 2" in error_of(raw)
+    assert "scaling.workers = [1, 2, 4]: 4 workers where hardware.devices offers 2" in error_of(raw)
 
 
 def test_an_unreadable_file_is_one_line(tmp_path: Path) -> None:
@@ -266,9 +488,15 @@ def test_every_field_is_described() -> None:
     ("edits", "words"),
     [
         ({"steps_to_goal": None}, "config: choose: takes its steps from steps_to_goal"),
-        ({"model": "resnet20"}, "choose.model: resnet20 is not in steps_to_goal.models; there is"),
-        ({"optimizer": "adam"}, "choose.optimizer: adam is not searched for mlp; there is sgd"),
-        ({"per_worker_batches": [3]}, "choose.per_worker_batches: none of them times 1 workers"),
+        (
+            {"model": "resnet20"},
+            'choose.model = "resnet20": is not in steps_to_goal.models; there is',
+        ),
+        ({"optimizer": "adam"}, 'choose.optimizer = "adam": is not searched for mlp; there is sgd'),
+        (
+            {"per_worker_batches": [3]},
+            "choose.per_worker_batches = [3]: none of them times 1 workers",
+        ),
         ({"workers": [2, 4]}, "choose.workers"),
         ({"limits": {"memory": "0 MiB"}}, "choose.limits.memory"),
     ],

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import direct_builders as made
@@ -128,7 +128,6 @@ def test_a_transfer_that_behaves_as_observed_is_exposed_as_measured(exposed_s):
 WAITED = st.floats(1e-6, 1e3)
 
 
-@settings(deadline=None, derandomize=True)
 @given(WAITED, st.floats(0, 1), WAITED, st.integers(2, 1000))
 def test_waiting_falls_with_the_local_steps_by_no_more_than_the_traffic(
     total_s, exposed_frac, measured_s, every

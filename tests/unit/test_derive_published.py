@@ -48,7 +48,7 @@ RULES = tuple(CASES)
 NUMBERS = st.floats(0.01, 20.0)
 
 
-@settings(deadline=None, derandomize=True, max_examples=300)
+@settings(max_examples=300)
 @given(st.sampled_from(RULES), NUMBERS, NUMBERS, st.floats(0, 1), st.floats(0, 1))
 def test_what_a_narrow_interval_leaves_open_no_wider_one_decides(rule, a, b, below, above):
     ends, margin, _ = CASES[rule]

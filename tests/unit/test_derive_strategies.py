@@ -84,6 +84,38 @@ def test_without_a_budget_no_batch_is_known() -> None:
     assert found[["fits_batch", "fails_batch", "budget_bytes"]].isna().all().all()
 
 
+def test_a_batch_that_ran_out_of_memory_does_not_fit_and_is_the_end_of_the_search() -> None:
+    tidy = lab()
+    rows = tidy["sharing_batches"]
+    zero1, after = rows["way"] == "zero1", rows["way"].isin(["fsdp", "fsdp_kept"])
+    beyond = zero1 & (rows["per_worker_batch"] == 1050)
+    tidy["sharing_batches"] = rows.assign(
+        peak_bytes=rows["peak_bytes"].mask(beyond),
+        status=rows["status"].mask(beyond, "out_of_memory"),
+    )[~after & ~(zero1 & (rows["per_worker_batch"] == 3000))]
+    found = by_way(derived_of(tidy)["strategy_needs"], 2)
+    assert found.loc["zero1", ["fits_batch", "fails_batch", "status"]].tolist() == [
+        1000, 1050, "out_of_memory"
+    ]  # fmt: skip
+    assert found["status"].tolist().count("complete") == 4
+    assert found.loc[["fsdp", "fsdp_kept"], ["fits_batch", "fails_batch"]].isna().all().all()
+    assert (found.loc["fsdp", "peak_bytes"] / S) == 3  # known before the search
+
+
+def test_the_gap_of_ddp_is_that_of_a_second_run_of_it() -> None:
+    tidy = lab()
+    rows = tidy["sharing_losses"]
+    again = (rows["way"] == "ddp_again") & (rows["step"] == 2)
+    tidy["sharing_losses"] = rows.assign(
+        loss=rows["loss"].mask(again, 1.89),
+        parameter_gap_frac=rows["parameter_gap_frac"].mask(again, 0.01),
+    )
+    found = by_way(derived_of(tidy)["strategy_needs"], 2)
+    assert found.loc["ddp", "loss_gap_frac"] == pytest.approx(0.05)  # 1.89 against 1.8
+    assert found.loc["ddp", "parameter_gap_frac"] == 0.01
+    assert found.loc["fsdp", "parameter_gap_frac"] == 2e-7
+
+
 def test_the_gap_is_the_largest_of_a_loss_over_the_loss() -> None:
     found = by_way(derived_of(lab())["strategy_needs"], 2)
     # Step 2: losses of 1.8 and of 1.8 + 2 x 2 x 1e-7.

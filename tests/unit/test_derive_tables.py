@@ -90,6 +90,14 @@ def test_a_run_that_measured_nothing_does_not_count_as_a_machine():
     require_same_machine(runs)
 
 
+def test_a_run_whose_workers_had_different_devices_is_refused_by_its_name():
+    whole = run_row("alike", mixed_devices=False)
+    mixed = run_row("both", mixed_devices=True, device="1 x A100 + 1 x V100")
+    with pytest.raises(MixedMachinesError, match=r"run both had different devices, 1 x A100 \+"):
+        require_same_machine(table("runs", [whole, mixed]))
+    require_same_machine(table("runs", [whole, mixed | {"status": "failed"}]))
+
+
 @pytest.mark.parametrize(
     ("run", "names"),
     [

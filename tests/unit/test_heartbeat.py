@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from patience import HANG_S
+
 from dpscale.attempts import Cause, History
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "workflow/scripts"
@@ -14,7 +16,7 @@ WAITS = """
 import time
 from dpscale.train.heartbeat import heartbeat
 with heartbeat(1, 2, "node-1"):
-    time.sleep(60)
+    time.sleep(3600)
 """
 
 
@@ -24,7 +26,7 @@ def test_the_node_of_the_first_rank_is_named_when_it_does_not_answer(tmp_path: P
     variables = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "DPSCALE_SILENCE_S": "0.5",
                  "DPSCALE_HISTORY": str(tmp_path), "PYTHONPATH": str(SCRIPTS)}  # fmt: skip
     ended = subprocess.run(
-        [sys.executable, "-c", WAITS], env=os.environ | variables, timeout=50, check=False
+        [sys.executable, "-c", WAITS], env=os.environ | variables, timeout=HANG_S, check=False
     )
     assert ended.returncode == 1
     (failure,) = History(tmp_path).noted()

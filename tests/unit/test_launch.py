@@ -8,8 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from dpscale.launch import LaunchError, command, cpus_per_node, leftovers, slurm, torchrun_arguments
-from dpscale.launch.interface import interface_towards
+from dpscale.launch import (
+    LaunchError,
+    command,
+    cpus_per_node,
+    leftovers,
+    memory_per_node_mb,
+    slurm,
+    torchrun_arguments,
+)
+from dpscale.launch.command import BATCH_STEP
+from dpscale.launch.interface import address_towards, interface_of, use_route
 from dpscale.plan.spec import TIMED, Spec, build_spec
 from dpscale.processes import born, end_with_parent, identity, lives
 from dpscale.studies import load_config
@@ -57,6 +66,15 @@ def test_each_node_of_a_job_gets_one_agent():
     assert "--kill-on-bad-exit=1" in words
 
 
+def test_one_node_of_a_submitted_job_is_a_step_with_as_many_cores_as_one_of_two_nodes():
+    job = {"SLURM_JOB_ID": "7", BATCH_STEP: "1"}
+    for workers in (1, 2):
+        words = command(spec(workers, 2), Path("spec.json"), Path("attempts"), job)
+        assert words[:5] == ["srun", "--nodes=1", "--ntasks=1", "--ntasks-per-node=1",
+                             f"--cpus-per-task={workers}"]  # fmt: skip
+        assert "--label" not in words
+
+
 def changed(made: Spec, section: str, **values: object) -> Spec:
     return made.model_copy(update={section: getattr(made, section).model_copy(update=values)})
 
@@ -78,6 +96,30 @@ def test_loading_processes_take_no_cores_where_images_stay_on_the_device():
 
 def test_one_process_on_several_devices_counts_as_so_many_workers():
     assert cpus_per_node(spec(1).model_copy(update={"scatter_devices": 4})) == 4
+
+
+def sweep_of_cifar10(batch: int | None) -> Spec:
+    """The limit track's: 50,000 images of 3,072 values, four times over."""
+    resident = {"dataset": "cifar10", "validation_frac": 0.0, "repeats": 4, "loader": "resident"}
+    return changed(spec(1), "data", **resident).model_copy(update={"per_worker_batch": batch})
+
+
+def test_memory_of_the_host_grows_with_the_batch_and_the_size_of_a_sample():
+    # 200,000 images of 3,072 bytes, and 131,072 as float32 in three copies: 614.4 MB and 4.83 GB.
+    assert memory_per_node_mb(sweep_of_cifar10(131_072), 4000) == 4000 + 5194
+    assert memory_per_node_mb(sweep_of_cifar10(32), 4000) == 4000 + 588
+    # Two workers with a thread of their own and two loading processes each: 64 values a sample,
+    # 1,437 less 144 of digits and 8 of a batch in 3 + 4 copies, below 1 MiB a worker.
+    two = changed(spec(2), "data", loader_workers=2)
+    assert memory_per_node_mb(two, 4000) == 2 * 4001
+
+
+def test_a_batch_beyond_the_dataset_or_yet_unknown_takes_no_more_than_all_samples():
+    all_samples = memory_per_node_mb(sweep_of_cifar10(200_000), 4000)
+    assert memory_per_node_mb(sweep_of_cifar10(800_000), 4000) == all_samples
+    assert memory_per_node_mb(sweep_of_cifar10(None), 4000) == all_samples
+    own = changed(spec(1), "data", dataset="own")
+    assert memory_per_node_mb(own, 4000) == 4000
 
 
 def test_several_nodes_without_slurm_are_refused_with_a_way_out():
@@ -128,8 +170,26 @@ def test_a_command_that_slurm_lacks_or_fails_says_nothing():
 
 
 def test_the_interface_of_an_address_is_found_and_none_for_nonsense():
-    assert interface_towards("127.0.0.1") == "lo"
-    assert interface_towards("no.such.host.invalid") is None
+    assert address_towards("127.0.0.1") == "127.0.0.1"
+    assert address_towards("no.such.host.invalid") is None
+    assert interface_of("127.0.0.1") == "lo"
+    assert interface_of("203.0.113.7") is None
+
+
+def test_the_first_node_looks_for_its_interface_towards_the_second(answers):
+    answers["scontrol show node n2"] = "NodeAddr=10.0.0.2 NodeHostName=n2"
+    assert slurm.peer_address(STEP | {"SLURM_NODEID": "0"}) == "10.0.0.2"
+    assert slurm.peer_address(STEP) == "10.0.0.1"
+
+
+def test_gloo_never_uses_the_loopback_interface_between_nodes(monkeypatch):
+    monkeypatch.delenv("GLOO_SOCKET_IFNAME", raising=False)
+    with pytest.raises(LaunchError, match=r"127\.0\.1\.1.*leads back to this node.*GLOO_SOCKET_"):
+        use_route("127.0.1.1")  # as Debian's /etc/hosts has it for the host's own name
+    assert "GLOO_SOCKET_IFNAME" not in os.environ
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "ib0")
+    use_route("127.0.1.1")
+    assert os.environ["GLOO_SOCKET_IFNAME"] == "ib0"
 
 
 def test_a_process_is_known_by_its_number_and_its_birth():

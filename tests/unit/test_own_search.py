@@ -157,13 +157,13 @@ def test_a_file_without_a_score_cannot_be_searched(
     ("sections", "line"),
     [
         ({"steps_to_goal": {"models": [GOAL | {"name": "mlp"}]}},
-         "steps_to_goal.models.0.name: own.file takes the place of mlp; set it to null"),
+         'steps_to_goal.models.0.name = "mlp": own.file takes the place of mlp; set it to null'),
         ({"steps_to_goal": {"models": [GOAL, GOAL | {"name": "own"}]}},
          "steps_to_goal.models: names a network twice; give each all its optimisers at once"),
         ({"steps_to_goal": SEARCH, "choose": CHOOSE | {"model": "mlp"}},
-         "choose.model: mlp is not in steps_to_goal.models; there is own"),
+         'choose.model = "mlp": is not in steps_to_goal.models; there is own'),
         ({"steps_to_goal": SEARCH, "choose": CHOOSE | {"optimizer": "sgd"}},
-         "choose.optimizer: sgd is not searched for own; there is momentum"),
+         'choose.optimizer = "sgd": is not searched for own; there is momentum'),
     ],
 )  # fmt: skip
 def test_only_the_network_of_the_file_is_searched(sections: dict[str, Any], line: str) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import pytest
 
 from dpscale.provenance import provenance
 from dpscale.records import Record, read_record, write_record, write_steps, write_text
+from dpscale.records.schemas import row_checks
+from dpscale.records.storage import DamagedError, read_steps
 from dpscale.records.tidy import newest_provenance, tidy_tables
 from dpscale.studies import planned_runs, read_config, schemas
 
@@ -21,6 +24,7 @@ SPECS = {
     for run, spec in planned_runs(read_config(FOLDER / "config.yaml")).items()
 }
 RUN = "replicas-baseline-n2-b16"
+CHECKS = row_checks(schemas())
 
 
 def make_record(**fields: Any) -> Record:
@@ -55,15 +59,97 @@ def test_half_a_record_is_refused_by_its_path(tmp_path: Path) -> None:
     path = tmp_path / "record.json"
     write_record(path, make_record())
     path.write_text(path.read_text(encoding="utf-8")[:100], encoding="utf-8")
-    with pytest.raises(ValueError, match=str(path)):
+    with pytest.raises(ValueError, match=f"{path}: no valid record: Invalid JSON"):
         read_record(path)
 
 
-def test_an_unknown_status_is_refused(tmp_path: Path) -> None:
-    raw = make_record().model_dump(mode="json") | {"status": "fine"}
-    write_text(tmp_path / "record.json", json.dumps(raw))
-    with pytest.raises(ValueError, match="status"):
-        read_record(tmp_path / "record.json")
+AFTER = "2026-01-01T00:00:10.000+00:00"  # the record's end is a second before
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"status": "fine"}, "status: Input should be 'complete'"),
+        ({"wall_s": float("nan")}, "wall_s: nan: Input should be a finite number"),
+        ({"wall_s": -0.5}, "wall_s: -0.5: Input should be greater than or equal to 0"),
+        ({"utilisation_frac": 1.5}, "utilisation_frac: 1.5: Input should be less"),
+        ({"payload_bytes": -4}, "payload_bytes: -4: Input should be greater"),
+        ({"train_samples": 2.5}, "train_samples: 2.5: Input should be a valid integer"),
+        ({"started_at": AFTER}, f"started_at is after finished_at, {AFTER}"),
+        ({"provenance": {}}, "provenance, fingerprint: Field required"),
+        ({"spans": [{"span_s": 1.0}, {"span_s": -1.0}]}, "spans, row 2, span_s: -1.0: "),
+        ({"spans": [{"span_s": "long"}]}, "spans, row 1, span_s: Input should be a valid number"),
+        ({"wire": [{"sent_bytes": -1}]}, "wire, row 1, sent_bytes: -1: Input should"),
+        ({"wire": [{"sent_bytes": True}]}, "wire, row 1, sent_bytes: True: Input should"),
+        ({"buckets": [{"ready_frac": 1.01}]}, "buckets, row 1, ready_frac: 1.01: Input should"),
+        ({"epochs": [{"epoch_s": float("inf")}]}, "epochs, row 1, epoch_s: inf: Input should"),
+        ({"grid": [{"step_s": -1e-9}]}, "grid, row 1, step_s: -1e-09: Input should"),
+        ({"throughputs": [{"stacked": 1}]}, "throughputs, row 1, stacked: 1: Input should"),
+        (
+            {"searches": [{"effective_lr_low": 2.0, "effective_lr_high": 1.0}]},
+            "searches, row 1: effective_lr_low is above effective_lr_high, 2.0 and 1.0",
+        ),
+    ],
+)  # fmt: skip
+def test_an_impossible_record_is_refused_by_table_row_field_and_bound(
+    tmp_path: Path, fields: dict[str, Any], words: str
+) -> None:
+    path = tmp_path / "record.json"
+    write_text(path, json.dumps(make_record().model_dump(mode="json") | fields))
+    with pytest.raises(DamagedError) as refused:
+        read_record(path, CHECKS)
+    assert refused.value.reason.startswith(f"{path}: no valid record: {words}")
+
+
+def test_null_is_unknown_in_every_field_of_every_table(tmp_path: Path) -> None:
+    tables = {name: [dict.fromkeys(columns)] for name, columns in schemas().items()}
+    path = tmp_path / "record.json"
+    write_record(path, make_record(**tables))
+    assert read_record(path, CHECKS).spans == tables["spans"]
+
+
+def test_losses_may_be_below_zero_and_gaps_above_one(tmp_path: Path) -> None:
+    rows = {
+        "epochs": [{"train_loss": -3.0, "test_loss": -2.0}],
+        "sharing_losses": [{"loss": -1.0, "parameter_gap_frac": 7.0}],
+        "replicas": [{"buffer_difference_frac": 1.5}],
+    }
+    path = tmp_path / "record.json"
+    write_record(path, make_record(**rows))
+    assert read_record(path, CHECKS).epochs == rows["epochs"]
+
+
+STEPS = {
+    "seed": [0] * 4, "arm": [None] * 4, "repeat": [0] * 4, "epoch": [1] * 4, "rank": [0, 0, 1, 1],
+    "step": [0, 1, 0, 1], "samples": [16] * 4, "step_s": [0.1] * 4, "loss": [2.3] * 4,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"step_s": [0.1, -0.1, 0.1, 0.1]}, "row 2, step_s: -0.1 is not finite and not below 0"),
+        ({"load_s": [0.1, 0.1, 0.1, np.inf]}, "row 4, load_s: inf is not finite"),
+        ({"samples": [16, 16, -1, 16]}, "row 3, samples: -1 is not"),
+        ({"step": [0, 1, 0, 0]}, "row 4, step: 0 does not come after the row before"),
+        ({"step_s": [0.1, 0.1, 0.1, np.nan]}, "column step_s is missing or has nulls"),
+        ({"step_s": ["a"] * 4}, "Failed to parse string: 'a' as a scalar of type double"),
+        ({name: [] for name in STEPS}, "a complete run without steps"),
+    ],
+)
+def test_impossible_steps_are_refused_by_row_field_and_bound(
+    tmp_path: Path, columns: dict[str, Any], words: str
+) -> None:
+    path = tmp_path / "steps.parquet"
+    write_steps(path, STEPS | columns)
+    with pytest.raises(DamagedError, match=f"{path}: no valid steps: {re.escape(words)}"):
+        read_steps(path, schemas()["steps"], needed=True)
+
+
+def test_steps_begin_anew_with_each_rank_and_a_diverged_loss_is_no_number(tmp_path: Path) -> None:
+    path = tmp_path / "steps.parquet"
+    write_steps(path, STEPS | {"loss": [1.0, np.inf, np.nan, -1.0]})
+    assert read_steps(path, schemas()["steps"], needed=True)["step"].to_pylist() == [0, 1, 0, 1]
 
 
 def written(folder: Path, record: Record) -> None:
@@ -84,6 +170,28 @@ def test_every_planned_run_is_a_row_and_a_missing_one_says_so(tmp_path: Path) ->
     assert pd.isna(other["payload_bytes"])
 
 
+def test_a_run_has_the_counts_of_the_device_with_most_and_whether_its_devices_differ(
+    tmp_path: Path,
+) -> None:
+    def columns(*devices: dict[str, Any]) -> list[Any]:
+        written(tmp_path, make_record(rank_devices=list(devices)))
+        runs = tidy_tables(SPECS, tmp_path, schemas())["runs"].set_index("run")
+        return runs.loc[RUN, ["mixed_devices", "num_ooms", "num_alloc_retries"]].tolist()
+
+    a100 = {"rank": 0, "model": "A100", "num_ooms": 0, "num_alloc_retries": 3}
+    assert columns(a100, a100 | {"rank": 1, "num_ooms": 2, "num_alloc_retries": 1}) == [False, 2, 3]
+    assert columns(a100, {"rank": 1, "model": "V100"}) == [True, 0, 3]
+    assert columns({"rank": 0, "model": "CPU core"}) == [False, pd.NA, pd.NA]
+
+
+def test_a_damaged_run_is_a_missing_one_that_says_why(tmp_path: Path) -> None:
+    written(tmp_path, make_record(spans=[{"span_s": -1.0}]))
+    runs = tidy_tables(SPECS, tmp_path, schemas())["runs"].set_index("run")
+    assert runs.loc[RUN, "status"] == "not run yet"
+    assert "spans, row 1, span_s: -1.0" in runs.loc[RUN, "message"]
+    assert runs["message"].drop(RUN).isna().all()
+
+
 def test_a_record_of_another_spec_counts_as_not_run(tmp_path: Path) -> None:
     written(tmp_path, make_record())
     planned = {RUN: SPECS[RUN] | {"seeds": [7]}}
@@ -101,10 +209,13 @@ def test_tidy_tables_have_the_columns_and_types_of_their_schemas(tmp_path: Path)
 
 
 def test_the_newest_provenance_is_that_of_the_run_that_finished_last(tmp_path: Path) -> None:
-    assert newest_provenance(SPECS, tmp_path) == {}
+    def newest() -> dict[str, Any]:
+        return newest_provenance(tidy_tables(SPECS, tmp_path, schemas())["runs"], tmp_path)
+
+    assert newest() == {}
     record = make_record()
     written(tmp_path, record)
-    assert newest_provenance(SPECS, tmp_path) == record.provenance
+    assert newest() == record.provenance
 
 
 def test_provenance_names_what_changes_a_timing() -> None:

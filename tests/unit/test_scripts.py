@@ -11,11 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from patience import HANG_S
 
 from builders import derived_lab, full_lab
 from dpscale.attempts import History, memory_factor
 from dpscale.errors import one_line
 from dpscale.launch import supervise
+from dpscale.provenance import provenance
 from dpscale.records import Record, write_record
 from dpscale.reporting.answer import dump_answers
 from dpscale.reporting.report import BRIEF
@@ -151,6 +153,7 @@ def lacking(path: Path, key: str) -> None:
 REPORT = {
     "--answers": "answers.json",
     "--tables": "tables",
+    "--derived": "derived",
     "--figures": "figures",
     "--report-config": '{"title": "A lab"}',
     "--templates": str(ROOT / "report"),
@@ -206,20 +209,23 @@ def test_find_boundary_names_the_record_that_it_cannot_read(tmp_path, last_line,
     said(last_line("find_boundary.py", '{"run": "a"', *arguments), "PROBE JSON")
 
 
+def of_sweep(spec: dict[str, object]) -> Record:
+    now = "2026-01-01T00:00:00+00:00"
+    return Record(
+        run="a", status="complete", spec=spec, train_samples=64, started_at=now, finished_at=now,
+        provenance=provenance(device="CPU", devices=1, backend="gloo"), wall_s=1.0,
+    )  # fmt: skip
+
+
 def test_find_boundary_names_the_key_that_a_record_lacks(tmp_path, last_line):
-    record = Record(run="a", status="complete", spec={}, provenance={}, started_at="",
-                    finished_at="", wall_s=1.0)  # fmt: skip
-    write_record(tmp_path / "a/record.json", record)
+    write_record(tmp_path / "a/record.json", of_sweep({}))
     arguments = of_search(tmp_path)
     line = last_line("find_boundary.py", json.dumps(LARGEST), *arguments)
     said(line, "a/record.json per_worker_batch")
 
 
 def test_a_probe_that_is_killed_asks_for_more_memory(tmp_path, last_line, monkeypatch):
-    fitted = Record(run="a", status="complete", spec={"per_worker_batch": 8}, train_samples=64,
-                    provenance={"fingerprint": "here"}, started_at="", finished_at="",
-                    wall_s=1.0)  # fmt: skip
-    write_record(tmp_path / "a/record.json", fitted)
+    write_record(tmp_path / "a/record.json", of_sweep({"per_worker_batch": 8}))
     dies = [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"]
     monkeypatch.setattr(sys.modules[supervise.__module__], "command", lambda *_: dies)
     probe = json.dumps(LARGEST | {"per_worker_batch": 1})
@@ -230,18 +236,24 @@ def test_a_probe_that_is_killed_asks_for_more_memory(tmp_path, last_line, monkey
         assert memory_factor(history.read()) == 2**number
 
 
+FACTS = '{"dataset": "a", "train_samples": 9, "validation_samples": 0, "test_samples": 0}'
+FOUND = '{"largest_fit_batch": 8, "smallest_failed_batch": 16, "probes": []}'
+
+
 @pytest.mark.parametrize(
     ("spec", "dataset", "boundary", "words"),
     [
         ("{", "{}", "{}", "SPEC JSON"),
         ({**LARGEST, "kind": "quick"}, "{}", "{}", "SPEC kind 'quick'"),
         ({**LARGEST, "colour": 1}, "{}", "{}", "SPEC colour unknown leave"),
-        (LARGEST, None, '{"largest_fit_batch": 8}', "dataset.json first"),
-        (LARGEST, "{", '{"largest_fit_batch": 8}', "dataset.json JSON again"),
-        (LARGEST, '{"train_samples": null}', '{"largest_fit_batch": 8}', "dataset.json whole"),
-        (LARGEST, '{"train_samples": 9}', None, "boundary.json first"),
-        (LARGEST, '{"train_samples": 9}', "[]", "boundary.json largest_fit_batch again"),
-        (LARGEST, '{"train_samples": 9}', '{"largest_fit_batch": "x"}', "boundary.json 'x'"),
+        (LARGEST, None, FOUND, "dataset.json first"),
+        (LARGEST, "{", FOUND, "dataset.json JSON again"),
+        (LARGEST, FACTS.replace("9", "null"), FOUND, "dataset.json train_samples integer again"),
+        (LARGEST, FACTS.replace("9", "-9"), FOUND, "dataset.json train_samples -9 0 again"),
+        (LARGEST, FACTS, None, "boundary.json first"),
+        (LARGEST, FACTS, "[]", "boundary.json object again"),
+        (LARGEST, FACTS, FOUND.replace("16", '"x"'), "boundary.json smallest_failed_batch integer"),
+        (LARGEST, FACTS, FOUND.replace("16", "8"), "largest_fit_batch below smallest_failed_batch"),
     ],
 )
 def test_resolve_spec_names_its_inputs(tmp_path, last_line, spec, dataset, boundary, words):
@@ -267,9 +279,9 @@ def test_gather_names_the_config_and_the_boundary(tmp_path, last_line):
     arguments = ("--runs", tmp_path, "--output", tmp_path / "tables")
     said(last_line("gather.py", "--config", "{", *arguments), "--config JSON")
     config, boundary = CONFIG.model_dump_json(exclude={"report"}), tmp_path / "boundary.json"
-    boundary.write_text('{"probes": null}')
+    boundary.write_text(FOUND.replace("[]", "null"))
     line = last_line("gather.py", "--config", config, "--boundary", boundary, *arguments)
-    said(line, "boundary.json probes list")
+    said(line, "boundary.json probes array again")
 
 
 def stderr_of(script: str, *arguments: object) -> str:
@@ -279,7 +291,7 @@ def stderr_of(script: str, *arguments: object) -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=HANG_S,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
     )
     assert ended.returncode == 1

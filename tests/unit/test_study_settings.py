@@ -1,6 +1,8 @@
 """A setting of `training` is followed by each study of large batches, or refused by its key."""
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +11,7 @@ import torch
 from dpscale.config import ConfigError
 from dpscale.config.sections import DataConfig, TrainingConfig
 from dpscale.plan import Spec
-from dpscale.studies import load_config, planned_runs
+from dpscale.studies import load_config, planned_runs, read_config
 from dpscale.studies.local_sgd.measure.runs import measure_local
 from dpscale.studies.local_sgd.measure.team import StackedTeam
 from dpscale.studies.model_averaging.config import AveragingArm
@@ -21,11 +23,12 @@ from dpscale.studies.model_averaging.measure.trainees import (
 )
 from dpscale.studies.steps_to_goal.measure.search import measure_search
 from dpscale.train.data import load_dataset
-from dpscale.train.device import set_float32_precision
+from dpscale.train.device import set_backends
 from dpscale.train.models import build_model
 from dpscale.train.trained import flat_parameters
 from dpscale.train.worker import Place
 
+FOLDER = Path(__file__).resolve().parents[2] / "config"
 PLACE = Place(0, 1, 1, torch.device("cpu"))
 OTHERS = ("sweep", "scaling", "communication", "large_batch", "replicas", "ledger",
           "data_parallel")  # fmt: skip
@@ -61,7 +64,8 @@ def test_what_stacked_networks_are_not_given_is_refused(
     study, setting, value, words, valid
 ) -> None:
     assert error_of(study, {setting: value}) == (
-        f"config: training.{setting}: {study} {words}; set it to {valid}, or {study} to null"
+        f"config: training.{setting} = {json.dumps(value)}: {study} {words}; set it to {valid}, or "
+        f"{study} to null"
     )
 
 
@@ -70,28 +74,28 @@ def test_what_stacked_networks_are_not_given_is_refused(
     [
         (
             "steps_to_goal", {}, {"fused": True},
-            "training.fused: steps_to_goal updates the trials of a stack by an SGD of its own; "
-            "set it to false, or steps_to_goal to null",
+            "training.fused = true: steps_to_goal updates the trials of a stack by an SGD of its "
+            "own; set it to false, or steps_to_goal to null",
         ),
         (
             "model_averaging", {}, {"nesterov": True},
-            "training.nesterov: model_averaging trains by SGD without Nesterov's form; "
+            "training.nesterov = true: model_averaging trains by SGD without Nesterov's form; "
             "set it to false, or model_averaging to null",
         ),
         (
             "lr_scaling", {}, {"optimizer": "adam"},
-            "training.optimizer: lr_scaling scales the rates of SGD; "
+            'training.optimizer = "adam": lr_scaling scales the rates of SGD; '
             "set it to sgd, or lr_scaling to null",
         ),
         (
             "lr_scaling", LARS, {"fused": True},
-            "training.fused: lr_scaling.lars_groups asks for LARS, which is not fused; "
+            "training.fused = true: lr_scaling.lars_groups asks for LARS, which is not fused; "
             "set it to false, or lr_scaling.lars_groups to null",
         ),
         (
             "lr_scaling", LARS, {"nesterov": True},
-            "training.nesterov: lr_scaling.lars_groups asks for LARS, which has no Nesterov's "
-            "form; set it to false, or lr_scaling.lars_groups to null",
+            "training.nesterov = true: lr_scaling.lars_groups asks for LARS, which has no "
+            "Nesterov's form; set it to false, or lr_scaling.lars_groups to null",
         ),
     ],
 )  # fmt: skip
@@ -104,7 +108,7 @@ def test_what_the_update_of_a_study_does_not_have_is_refused(
 @pytest.mark.parametrize(
     ("study", "training"),
     [
-        *((study, {"precision": "tf32"}) for study in STUDIES),
+        *((study, {"precision": "tf32", "cudnn_benchmark": True}) for study in STUDIES),
         ("model_averaging", {"fused": True}),
         ("local_sgd", {"fused": True}),
         (
@@ -174,25 +178,41 @@ def test_a_fused_team_of_post_local_sgd_ends_at_the_same_parameters(momentum) ->
 
 
 @pytest.fixture
-def precision() -> Iterator[None]:
-    """Leaves torch's precision of float32 as it was."""
-    before = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+def backends(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Leaves torch's precision of float32 and cuDNN's settings as they were."""
+    before = torch.get_float32_matmul_precision()
+    for setting in ("allow_tf32", "benchmark"):
+        monkeypatch.setattr(torch.backends.cudnn, setting, getattr(torch.backends.cudnn, setting))
     yield
-    torch.set_float32_matmul_precision(before[0])
-    torch.backends.cudnn.allow_tf32 = before[1]
+    torch.set_float32_matmul_precision(before)
 
 
 def of_float32() -> tuple[str, bool]:
     return torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
 
 
-@pytest.mark.usefixtures("precision")
+@pytest.mark.usefixtures("backends")
 def test_fp32_means_fp32_in_convolutions_too_and_tf32_means_both() -> None:
-    set_float32_precision(TrainingConfig(precision="tf32"))
+    set_backends(TrainingConfig(precision="tf32"))
     assert of_float32() == ("high", True)
     for other in ("fp32", "bf16"):
-        set_float32_precision(TrainingConfig(precision=other))
+        set_backends(TrainingConfig(precision=other))
         assert of_float32() == ("highest", False)
+
+
+@pytest.mark.usefixtures("backends")
+def test_cudnn_times_its_algorithms_where_a_run_asks_for_it_and_not_in_the_next() -> None:
+    for asked in (True, False):
+        set_backends(TrainingConfig(cudnn_benchmark=asked))
+        assert torch.backends.cudnn.benchmark is asked
+
+
+def test_the_limit_track_takes_the_fastest_of_cudnns_algorithms_in_every_run() -> None:
+    limit, every = (read_config(FOLDER / f"{name}.yaml") for name in ("limit", "config"))
+    update = {"hardware": limit.hardware, "training": limit.training}
+    specs = [*planned_runs(limit).values(), *planned_runs(every.model_copy(update=update)).values()]
+    assert {spec.study for spec in specs} >= {"sweep", "choose", "steps_to_goal"}
+    assert all(spec.training.cudnn_benchmark for spec in specs)
 
 
 SMALL: dict[str, dict[str, Any]] = {
@@ -213,7 +233,7 @@ def small(study: str, precision: str) -> Spec:
     return next(iter(specs.values()))
 
 
-@pytest.mark.usefixtures("precision")
+@pytest.mark.usefixtures("backends")
 @pytest.mark.parametrize(
     ("study", "measure"), [("steps_to_goal", measure_search), ("local_sgd", measure_local)]
 )

@@ -9,7 +9,7 @@ import pytest
 
 from dpscale.launch.slurm import Job
 from dpscale.processes import born
-from dpscale.watch.estimate import rest
+from dpscale.watch import Observer
 from dpscale.watch.state import State
 from watch_builders import Lab, fake_queue, moment
 
@@ -25,7 +25,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
 def test_before_anything_exists_every_planned_run_waits(lab: Lab) -> None:
     overview = lab.look()
     assert [run.state for run in overview.runs] == [State.WAITING] * 6
-    assert (overview.elapsed_s, overview.called_at_s, rest(overview.runs)) == (None, None, None)
+    assert (overview.elapsed_s, overview.called_at_s) == (None, None)
 
 
 def test_a_run_with_its_record_is_done_whatever_came_out(lab: Lab) -> None:
@@ -121,6 +121,17 @@ def test_a_failure_of_an_earlier_call_waits_while_a_new_one_lives(lab: Lab) -> N
     assert lab.run(ONE).state == State.FAILED
     lab.call(lives=True)
     assert lab.run(ONE).state == State.WAITING
+
+
+def test_a_call_makes_what_it_was_asked_for_anew_if_it_is_there(lab: Lab) -> None:
+    lab.record(ONE, finished_at=moment(50))
+    lab.record(TWO, finished_at=moment(50))
+    lab.call(lives=True)
+    observer = Observer(lab.config, lab.results, wanted={TWO, "scaling-n2-b64"})
+    states = {run.spec.run: run.state for run in observer.look().runs}
+    assert states == {ONE: State.DONE, TWO: State.WAITING, "scaling-n2-b64": State.WAITING}
+    lab.record(TWO, finished_at=moment(-1))
+    assert [run.state for run in observer.look().runs].count(State.DONE) == 2
 
 
 def test_a_file_of_another_version_hides_no_run(lab: Lab) -> None:

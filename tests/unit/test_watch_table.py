@@ -12,7 +12,7 @@ from rich.console import Console
 from dpscale.launch.slurm import Job
 from dpscale.watch import follow, show
 from dpscale.watch.text import clean
-from watch_builders import Lab, fake_queue
+from watch_builders import Lab, fake_queue, moment, stop_clock
 
 ONE, TWO = "scaling-n1-b32", "scaling-n2-b32"
 Shown = Callable[..., str]
@@ -20,6 +20,7 @@ Shown = Callable[..., str]
 
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    stop_clock(monkeypatch)
     fake_queue(monkeypatch, None)
     return Lab(tmp_path)
 
@@ -49,7 +50,14 @@ def test_counts_of_the_planned_runs_come_first(lab: Lab, shown: Shown) -> None:
     lab.call(lives=True)
     first, second = shown().splitlines()[:2]
     assert first == "made: 1 of 6 runs done, 1 running, 4 waiting, 0 failed"
-    assert second == "0 s since the start, about 5 min left"
+    assert second == "0 s since the start"
+
+
+def test_the_time_left_is_told_once_it_is_known(lab: Lab, shown: Shown) -> None:
+    for run in list(lab.specs)[1:]:
+        lab.record(run, started_at=moment(300))
+    lab.call(lives=True)
+    assert shown().splitlines()[1] == "0 s since the start, about 5 min until the last run ends"
 
 
 def test_a_run_at_work_has_a_row_with_all_it_tells(lab: Lab, shown: Shown) -> None:
@@ -118,7 +126,7 @@ def test_a_thousand_failures_are_a_page_and_a_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake_queue(monkeypatch, None)
-    scaling = {"workers": [1], "per_worker_batches": list(range(1, 1001)), "strong": False}
+    scaling = {"workers": [1, 2], "per_worker_batches": list(range(1, 501)), "strong": False}
     lab = Lab(tmp_path, scaling=scaling)
     for run in lab.specs:
         lab.failed(run)

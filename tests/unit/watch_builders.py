@@ -2,6 +2,7 @@
 
 import os
 import socket
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from dpscale.launch import slurm
 from dpscale.launch.leftovers import NOTES, Caller
 from dpscale.launch.slurm import Job
 from dpscale.processes import born
+from dpscale.provenance import provenance
 from dpscale.records import Record, write_record
 from dpscale.studies import load_config, planned_runs
 from dpscale.watch import Observer
@@ -20,6 +22,7 @@ from dpscale.watch.state import Overview, Run
 
 STUDIES = ("communication", "large_batch", "replicas", "ledger", "data_parallel", "sweep")
 BATCHES = [16, 32, 64]
+MACHINE = provenance(device="CPU", devices=2, backend="gloo")
 
 
 def moment(seconds_ago: float = 0) -> str:
@@ -48,8 +51,8 @@ class Lab:
         return next(run for run in self.look().runs if run.spec.run == name)
 
     def record(self, run: str, **fields: Any) -> Path:
-        """Write the record of a run that took a minute, and return its path."""
-        given: dict[str, Any] = {"status": "complete", "wall_s": 60.0, "provenance": {}}
+        """Write the record of a run that took a minute until now, and return its path."""
+        given: dict[str, Any] = {"status": "complete", "wall_s": 60.0, "provenance": MACHINE}
         given |= {"started_at": moment(60), "finished_at": moment()}
         given |= {"spec": self.specs[run].model_dump(mode="json")} | fields
         path = self.results / "runs" / run / "record.json"
@@ -91,3 +94,9 @@ def fake_queue(monkeypatch: pytest.MonkeyPatch, jobs: list[Job] | None) -> None:
     """Have Slurm answer with these jobs; None: there is no Slurm."""
     monkeypatch.setattr("shutil.which", lambda _: "/usr/bin/squeue")
     monkeypatch.setattr(slurm, "queue", lambda _: jobs)
+
+
+def stop_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no time pass for a view, however long it takes to make it."""
+    now_s = time.time()
+    monkeypatch.setattr(time, "time", lambda: now_s)

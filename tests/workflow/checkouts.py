@@ -5,9 +5,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import NamedTuple
+
+from patience import HANG_S, until
 
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("Snakefile", "rules", "workflow", "config", "profiles", "report", "envs")
@@ -52,7 +53,7 @@ def snakemake(
         env=WITHOUT_SLURM,
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=HANG_S,
         check=False,
     )
 
@@ -67,7 +68,7 @@ def records(folder: Path) -> dict[str, float]:
 
 
 def interrupt_after_records(folder: Path, count: int) -> None:
-    """Start the workflow and press Ctrl-C once `count` runs are recorded and another began."""
+    """Start the workflow and press Ctrl-C once `count` runs are recorded and another is at work."""
     process = subprocess.Popen(
         [*command(), "--configfile", CONFIG],
         cwd=folder,
@@ -76,10 +77,15 @@ def interrupt_after_records(folder: Path, count: int) -> None:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    deadline = time.monotonic() + 300
-    while len(records(folder)) < count and process.poll() is None:
-        assert time.monotonic() < deadline, "the workflow records nothing"
-        time.sleep(0.2)
-    time.sleep(3)  # into the next run
+    results = folder / "results/smoke"
+
+    def another_is_at_work() -> bool:
+        assert process.poll() is None, "the workflow has ended"
+        told = {path.stem for path in results.glob("logs/*.log") if path.stat().st_size}
+        recorded = {Path(path).parent.name for path in records(folder)}
+        runs = {path.name for path in results.glob("attempts/*")}
+        return len(recorded) >= count and bool(told & runs - recorded)
+
+    until(another_is_at_work)
     os.killpg(process.pid, signal.SIGINT)
-    process.wait(timeout=120)
+    process.wait(timeout=HANG_S)

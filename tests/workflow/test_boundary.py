@@ -29,7 +29,9 @@ def test_a_probe_that_is_killed_gets_twice_the_memory_at_the_next_attempt(
     more = ("--retries", "1", "--default-resources", "mem_mb=100", "runtime=1")
     ended = snakemake(folder, "results/smoke/boundary.json", *more)
     assert ended.returncode == 0, ended.stderr[-3000:]
-    assert (folder / "asked").read_text().split() == ["100", "200"]
+    first_mb, second_mb = map(int, (folder / "asked").read_text().split())
+    assert first_mb > 100  # the samples come on top
+    assert second_mb == 2 * first_mb
     attempts = sorted((folder / "results/smoke/attempts/boundary").glob("attempt-*.json"))
     assert f"{probe.name} begins" in attempts[0].read_text()
     assert ['"cause":"killed"' in path.read_text() for path in attempts] == [True, False]

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from checkouts import COPIED, ROOT, snakemake
+from checkouts import COPIED, ROOT, WITHOUT_SLURM, copied, snakemake
 
 STUDIES = ("sweep", "scaling", "communication", "large_batch", "ledger", "data_parallel")
 CODE = "<script>alert(1)</script>'\"$(touch pwned)`touch pwned`;touch pwned #"
@@ -58,3 +58,90 @@ def test_a_hostile_host_name_is_printed_and_not_obeyed(folder: Path) -> None:
     html = (folder / "results/hostile/partial/report.html").read_text()
     assert "<script>alert(2)" not in html
     assert "&lt;script&gt;alert(2)" in html
+
+
+BOMB = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9 or ['x'])}]\n" for n in range(1, 20))
+VALID = "name: mine\nreplicas: {workers: 2, seeds: [0]}\n" + "".join(
+    f"{study}: null\n" for study in STUDIES
+)
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copied(tmp_path_factory.mktemp("checkout"))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (VALID + "name: other\n", "the key name stands there a second time; join the two"),
+        ("a0: &a0 [x]\n" + BOMB, "has more than 100,000 values, aliases written out"),
+        ("name: x\nreport: " + "[" * 3000, "has brackets within brackets without end"),
+        (VALID.encode("utf-16"), "is no UTF-8 text from byte 0 on"),
+        ("__use_yte__: true\nname: ?open('pwned', 'w').name", "a configuration runs nothing"),
+        (None, "cannot be read: No such file or directory"),
+    ],
+)  # fmt: skip
+def test_a_file_that_snakemake_would_trip_over_is_refused_in_a_line(
+    checkout: Path, text: str | bytes | None, words: str
+) -> None:
+    path = checkout / "mine.yaml"
+    path.unlink(missing_ok=True)
+    if text is not None:
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    ended = snakemake(checkout, "-n", config="mine.yaml")
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1].startswith("mine.yaml: ")
+    assert words in ended.stderr.splitlines()[-1]
+    assert "Traceback" not in ended.stderr
+    assert not (checkout / "pwned").exists()
+
+
+def test_the_snakefile_refuses_a_double_key_where_the_default_profile_is_left_out(
+    checkout: Path,
+) -> None:
+    (checkout / "twice.yaml").write_text(VALID + "data: {}\nmodel: {}\ndata: {}\n")
+    ended = snakemake(checkout, "-n", "-c1", "--workflow-profile", "none", config="twice.yaml")
+    assert ended.returncode == 1
+    assert "twice.yaml: line 11: the key data stands there a second time" in ended.stderr
+
+
+def test_values_of_the_command_line_come_after_those_of_the_files(checkout: Path) -> None:
+    (checkout / "good.yaml").write_text(VALID)
+    values = ["--config", "launches=2", "replicas={epochs: 1}", "training={lr: 1e-3}"]
+    ended = snakemake(checkout, "-n", *values, config="good.yaml")
+    assert ended.stderr.splitlines()[-2:] == [
+        "config: launches = 2: must be 3 or more",
+        "config: replicas.epochs = 1: must be 2 or more",
+    ]
+    ended = snakemake(
+        checkout, "-n", "--config", "name=other", "sweep={factor: 2}", config="good.yaml"
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "sweep_run" in ended.stdout
+    assert "results/other/report.html" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [["-s", "{}/Snakefile"], ["-s", "{}/Snakefile", "-d", "{}/a"]]
+)
+def test_a_call_from_another_folder_says_where_to_call(
+    checkout: Path, tmp_path: Path, arguments: list[str]
+) -> None:
+    words = [word.format(checkout) for word in arguments]
+    ended = snakemake(tmp_path, "-n", *words, config=str(checkout / "config/smoke.yaml"))
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1].endswith(
+        f"call snakemake without --directory in {checkout}"
+    )
+
+
+def test_a_cache_that_may_not_be_written_is_named_before_snakemake_trips_over_it(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(WITHOUT_SLURM, "XDG_CACHE_HOME", "/dev/null/cache")
+    ended = snakemake(checkout, "-n")
+    assert ended.stderr.splitlines()[-1] == (
+        "dpscale: /dev/null/cache/snakemake, where snakemake keeps what it reads, may not be "
+        "written (Not a directory); set XDG_CACHE_HOME to a folder that may"
+    )

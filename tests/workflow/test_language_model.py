@@ -77,6 +77,24 @@ def test_a_wrong_file_is_named_before_anything_is_measured(tmp_path: Path) -> No
     assert not list((folder / RESULTS).glob("runs/*/record.json"))
 
 
+def test_a_precision_that_cannot_be_had_here_is_refused_before_anything_is_measured(
+    tmp_path: Path,
+) -> None:
+    folder = checkout(tmp_path)
+    file, config = folder / EXAMPLE / "language_model.py", folder / CONFIG
+    first = "hidden = self.embedding(tokens)"
+    refuses = f'assert not torch.is_autocast_enabled("cpu"), "no bfloat16"\n        {first}'
+    file.write_text(file.read_text(encoding="utf-8").replace(first, refuses), encoding="utf-8")
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace("training:\n", "training:\n  precision: bf16\n"), "utf-8")
+    ended = snakemake(folder, "--keep-going", config=CONFIG)
+    said = ended.stderr + ended.stdout
+    assert ended.returncode != 0
+    assert "training.precision = bf16: " in said
+    assert "AssertionError: no bfloat16; set it to fp32" in said
+    assert not list((folder / RESULTS).glob("runs/*/record.json"))
+
+
 @pytest.mark.slow
 def test_the_report_answers_for_the_transformer(tmp_path: Path) -> None:
     folder = checkout(tmp_path)

@@ -10,12 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from checkouts import CONFIG, Checkout, records, snakemake
+from patience import HANG_S
 
 from dpscale.records import read_record
 from dpscale.studies import question_ids
 
 QUESTIONS = question_ids()
-ANALYSIS = {"gather", "derive", "draw", "answer", "render_html", "render_pdf", "all"}
+LAST = {"render_html", "render_pdf", "check_report", "all"}
+ANALYSIS = {"gather", "derive", "draw", "answer"} | LAST
 EPOCH = 646  # images that 0.55 of 1,437 leave to train on
 SPLIT = ["exposed_s", "overhead_s", "contention_s"]
 
@@ -37,7 +39,7 @@ def edited(checkout: Checkout, name: str, old: str, new: str) -> Path:
     path = folder / name
     text = path.read_text(encoding="utf-8")
     assert old in text
-    path.write_text(text.replace(old, new), encoding="utf-8")
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
     return folder
 
 
@@ -67,6 +69,7 @@ def test_every_question_is_answered_with_values_and_their_runs(checkout: Checkou
     runs = {path.parent.name for path in checkout.results.glob("runs/*/record.json")}
     for answer in answers:
         assert answer["sentence"]
+        assert answer["status"] == "complete"
         assert answer["missing"] == []
         for value in answer["values"].values():
             assert set(value) >= {"value", "unit", "low", "high", "n", "runs"}
@@ -166,10 +169,37 @@ def test_an_edited_learning_rate_runs_trainings_alone(checkout: Checkout) -> Non
     assert rules == {"training_run", "resolved_run"} | ANALYSIS
 
 
-def test_an_edited_formula_runs_no_measurement(checkout: Checkout) -> None:
-    name = "workflow/scripts/dpscale/derive/formulas.py"
-    folder = edited(checkout, name, '"""', '"""Edited. ')
-    assert planned_rules(snakemake(folder, "-n")) == ANALYSIS - {"gather"} | {"audit"}
+@pytest.mark.parametrize(
+    ("name", "rules"),
+    [
+        ("derive/formulas.py", ANALYSIS - {"gather"} | {"audit"}),
+        ("studies/strategies/search.py", ANALYSIS - {"gather"}),
+        ("studies/strategies/answers.py", {"answer"} | LAST),
+    ],
+)
+def test_an_edit_of_the_analysis_runs_what_imports_it_and_no_measurement(
+    name: str, rules: set[str], checkout: Checkout
+) -> None:
+    folder = edited(checkout, f"workflow/scripts/dpscale/{name}", '"""', '"""Edited. ')
+    assert planned_rules(snakemake(folder, "-n")) == rules
+
+
+def test_an_answer_that_fails_costs_no_other_and_the_call_ends_with_its_name(
+    checkout: Checkout,
+) -> None:
+    head = "{% macro short() %}"
+    folder = edited(checkout, "report/E2.j2", head, head + "{{ 1 / 0 }}")
+    ended = snakemake(folder)
+    assert ended.returncode != 0
+    assert "E2: ZeroDivisionError: division by zero (E2.j2, line " in ended.stderr
+    results = folder / "results/smoke"
+    answers = json.loads((results / "answers.json").read_text(encoding="utf-8"))
+    assert [one["id"] for one in answers if one["status"] == "failed"] == ["E2"]
+    assert "This answer failed" in (results / "report.html").read_text(encoding="utf-8")
+    assert (results / "report.pdf").stat().st_mtime >= (results / "answers.json").stat().st_mtime
+    assert planned_rules(snakemake(folder, "-n")) == {"check_report", "all"}
+    shutil.copy(checkout.folder / "report/E2.j2", folder / "report/E2.j2")
+    assert planned_rules(snakemake(folder, "-n")) == {"answer"} | LAST
 
 
 def test_a_run_is_replayed_by_hand_from_its_spec(checkout: Checkout, tmp_path: Path) -> None:
@@ -180,7 +210,7 @@ def test_a_run_is_replayed_by_hand_from_its_spec(checkout: Checkout, tmp_path: P
         check=True,
         cwd=checkout.folder,
         capture_output=True,
-        timeout=120,
+        timeout=HANG_S,
     )
     replayed, recorded = (
         read_record(tmp_path / "record.json"),

@@ -8,7 +8,7 @@ from pkgutil import resolve_name
 
 from dpscale.attempts import HISTORY, History
 from dpscale.errors import one_line
-from dpscale.launch import may_fork, torchrun_arguments
+from dpscale.launch import may_fork, slurm, torchrun_arguments
 from dpscale.launch.interface import use_route
 from dpscale.plan import Spec
 from dpscale.processes import AGENT, end_with_parent
@@ -32,7 +32,9 @@ def main() -> None:
     arguments = parser.parse_args()
     end_with_parent(os.getppid())
     os.environ[AGENT] = str(os.getpid())
-    use_route(words := torchrun_arguments(arguments.nodes, arguments.workers, os.environ))
+    if arguments.nodes > 1:
+        use_route(slurm.peer_address(os.environ))
+    words = torchrun_arguments(arguments.nodes, arguments.workers, os.environ)
     if arguments.history:
         os.environ[HISTORY] = str(arguments.history)
     with about(arguments.spec):

@@ -25,7 +25,12 @@ def derive(names: list[str], tables: Path, output: Path) -> None:
     require_same_machine(read("runs", tables, output))
     for name in in_order(names, derived(), tidy()):
         table = derived()[name]
-        made = table.make(*[read(given, tables, output) for given in table.inputs])
+        inputs = [read(given, tables, output) for given in table.inputs]
+        try:
+            made = table.make(*inputs)
+        except Exception as error:  # the line or the traceback ends with the table
+            error.add_note(f"derived table {name}")
+            raise
         write_csv(output / f"{name}.csv", made)
 
 

@@ -1,12 +1,13 @@
 """Draw the report's figures from the derived tables: an SVG each, and a CSV of what it shows."""
 
 import argparse
+import traceback
 from pathlib import Path
 
 import pandas as pd
 
-from dpscale.errors import one_line
-from dpscale.figures import draw_figure
+from dpscale.errors import located, one_line
+from dpscale.figures import draw_figure, failed_figure
 from dpscale.records.storage import read_table, write_csv, write_text
 from dpscale.studies import figures as all_figures
 from dpscale.studies import tables
@@ -18,10 +19,18 @@ def read(name: str, derived: Path) -> pd.DataFrame:
 
 
 def draw(*, derived: Path, output: Path, names: list[str]) -> None:
-    """Write `<name>.svg` and `<name>.csv` into `output` for each named figure."""
+    """Write `<name>.svg` and `<name>.csv` into `output` for each named figure.
+
+    One that fails takes no other with it: it says so, and its traceback goes to stderr.
+    """
     for name in names:
         entry = all_figures()[name]
-        svg, drawn = draw_figure(name, entry, {one: read(one, derived) for one in entry.inputs})
+        given = {one: read(one, derived) for one in entry.inputs}
+        try:
+            svg, drawn = draw_figure(name, entry, given)
+        except Exception as error:  # whatever it is: the report shows all the others
+            traceback.print_exception(error)
+            svg, drawn = failed_figure(name, located(error))
         write_text(output / f"{name}.svg", svg)
         write_csv(output / f"{name}.csv", drawn)
 

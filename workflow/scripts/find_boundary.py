@@ -10,15 +10,19 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
 from dpscale.attempts import History
 from dpscale.errors import one_line
 from dpscale.launch import supervise
+from dpscale.launch.machine import machine
 from dpscale.plan import Spec
 from dpscale.records import read_record, write_text
-from dpscale.records.storage import about
+from dpscale.records.runs import RECORD, SPEC, Reader
+from dpscale.records.storage import DamagedError, about
+from dpscale.studies import schemas
 from dpscale.studies.batch_sweep.boundary import bounds, next_probe
 
 FITS = {"complete": True, "out_of_memory": False}
@@ -27,18 +31,19 @@ Start = Callable[[Spec, Path], int]  # runs a spec, given its file; 0: it has a 
 
 def probe(spec: Spec, folder: Path, machine: str, start: Start) -> str:
     """Status of a probe: from its record if of the same spec and machine, else by running it."""
-    record = folder / "record.json"
-    earlier = read_record(record) if record.exists() else None
+    write_text(folder / SPEC, spec.model_dump_json())
+    earlier = None
+    with suppress(DamagedError):  # or missing
+        earlier = Reader(schemas()).read(folder).record
     if not (
         earlier
         and earlier.spec == spec.model_dump(mode="json")
-        and earlier.provenance.get("fingerprint") == machine
+        and earlier.provenance["fingerprint"] == machine
     ):
-        record.unlink(missing_ok=True)
-        write_text(folder / "spec.json", spec.model_dump_json())
-        if start(spec, folder / "spec.json"):
+        (folder / RECORD).unlink(missing_ok=True)
+        if start(spec, folder / SPEC):
             sys.exit(f"find_boundary.py: {spec.run} has no record, so the search ends here")
-    return read_record(record).status
+    return read_record(folder / RECORD).status
 
 
 def search(
@@ -51,11 +56,11 @@ def search(
     log: IO[str],
 ) -> dict[str, Any]:
     """The settled boundary, as boundary.json holds it; `log` gets a line a probe."""
-    records = [read_record(runs / run / "record.json") for run in sweep]
+    records = [read_record(runs / run / RECORD) for run in sweep]
     outcomes: dict[int, list[bool]] = {}
     for run, record in zip(sweep, records, strict=True):
         if record.status in FITS:
-            with about(runs / run / "record.json"):
+            with about(runs / run / RECORD):
                 batch = record.spec["per_worker_batch"]
             outcomes.setdefault(batch, []).append(FITS[record.status])
     samples = next((r.train_samples for r in records if r.train_samples), None)
@@ -64,8 +69,7 @@ def search(
     if samples is None:
         reasons = ", ".join(f"{r.run}: {r.status} ({r.message})" for r in records)
         sys.exit(f"find_boundary.py: no batch of the sweep ran: {reasons}")
-    with about(runs / sweep[0] / "record.json"):
-        machine = records[0].provenance["fingerprint"]
+    machine = records[0].provenance["fingerprint"]
     probes: list[str] = []
     while batch := next_probe(
         outcomes, train_samples=samples, resolution_frac=resolution_frac,
@@ -105,7 +109,8 @@ def main() -> None:
         def start(spec: Spec, path: Path) -> int:
             print(f"{spec.run} begins", file=log, flush=True)  # the last line of one that is killed
             history = History(given.history)
-            return supervise(spec, path, history=history, number=given.attempt, log=log)
+            with machine(spec.run, alone=True, log=log):
+                return supervise(spec, path, history=history, number=given.attempt, log=log)
 
         found = search(
             template, given.resolution, given.confirmations, given.runs, given.sweep, start, log

@@ -1,16 +1,21 @@
 """Gathers the records of the planned runs into tidy tables (parquet).
 
-A planned run without a record becomes a row that says so. `--boundary` adds the probes that the
-search of the memory boundary ran.
+A planned run without a record becomes a row that says so, and so does one with a damaged record.
+`--boundary` adds the probes that the search of the memory boundary ran.
 """
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
 from dpscale.errors import one_line
-from dpscale.records.storage import about, read_json, write_table, write_text
-from dpscale.records.tidy import newest_provenance, tidy_tables
+from dpscale.plan import Spec
+from dpscale.records.damage import note_seen
+from dpscale.records.facts import Boundary
+from dpscale.records.runs import SPEC, Stamp, stamp
+from dpscale.records.storage import about, read_model, write_table, write_text
+from dpscale.records.tidy import missing, newest_provenance, tidy_tables
 from dpscale.studies import configured_rows, load_config, planned_runs, schemas
 
 
@@ -29,16 +34,19 @@ def main() -> None:
     planned = planned_runs(config)
     specs = {run: spec.model_dump(mode="json") for run, spec in planned.items()}
     if given.boundary:
-        probes = read_json(given.boundary, "probes")
-        if not isinstance(probes, list):
-            raise ValueError(f"{given.boundary}: probes is no list; make the file again")
-        for run in probes:
-            specs[run] = read_json(given.runs / run / "spec.json")
+        for run in read_model(given.boundary, Boundary).probes:
+            specs[run] = read_model(given.runs / run / SPEC, Spec).model_dump(mode="json")
+    stamps: dict[str, Stamp | None] = {run: stamp(given.runs / run) for run in specs}
     tables = tidy_tables(specs, given.runs, schemas(), configured_rows(config))
-    newest = newest_provenance(specs, given.runs)
+    runs = tables["runs"]
+    for message in missing(runs)["message"].dropna():
+        print(f"gather.py: not run: {message}; snakemake runs it again", file=sys.stderr)
     for name, table in tables.items():
         write_table(given.output / f"{name}.parquet", table)
+    newest = newest_provenance(runs, given.runs)
     write_text(given.output / "provenance.json", json.dumps(newest, indent=1))
+    whole = stamps | dict.fromkeys(missing(runs)["run"])
+    note_seen(given.output, schemas(), whole)
 
 
 if __name__ == "__main__":

@@ -2,13 +2,17 @@
 
 import argparse
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 from dpscale.attempts import History
 from dpscale.errors import one_line
 from dpscale.launch import supervise
+from dpscale.launch.machine import machine
 from dpscale.plan import Spec
+from dpscale.plan.check import RUN as CHECK
 from dpscale.records.storage import about
+from dpscale.studies import timed_alone
 
 
 @one_line("launch.py")
@@ -23,7 +27,10 @@ def main() -> int:
     with about(arguments.spec):
         spec = Spec.model_validate_json(arguments.spec.read_bytes())
     arguments.log.parent.mkdir(parents=True, exist_ok=True)
-    with arguments.log.open("w", encoding="utf-8") as log:
+    alone = timed_alone(spec) or spec.hardware.device == "cuda"
+    with arguments.log.open("w", encoding="utf-8") as log, ExitStack() as held:
+        if spec.study != CHECK:  # who checks the machine has it
+            held.enter_context(machine(spec.run, alone=alone, log=log))
         return supervise(
             spec, arguments.spec, history=History(arguments.history), number=arguments.attempt,
             log=log,

@@ -6,30 +6,29 @@ At the largest batch that fits by the boundary; or, of a run that others advise,
 import argparse
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
 
 from dpscale.errors import one_line
 from dpscale.plan import Spec, resolve
-from dpscale.records.storage import about, read_json
+from dpscale.records.facts import Boundary, DatasetFacts
+from dpscale.records.runs import SPEC
+from dpscale.records.storage import about, read_model
 from dpscale.studies import kinds, measure_of
 
 
-def count(path: Path, key: str, *, may_be_null: bool = False) -> Any:
-    """Return a whole number from a JSON file."""
-    value = read_json(path, key)
-    if type(value) is int or (value is None and may_be_null):
-        return value
-    raise ValueError(f"{path}: {key} is {value!r} and no whole number; make the file again")
-
-
 def advised(spec: Spec, folders: list[Path]) -> Spec:
-    """Return the spec as the runs in these folders advise; imports what makes tables of them."""
-    from dpscale.records.tidy import tidy_tables
+    """Return the spec as the runs in these folders advise; imports what makes tables of them.
+
+    Raises ValueError for a damaged run: the advice of the others would be another.
+    """
+    from dpscale.records.tidy import missing, tidy_tables
     from dpscale.studies import derived_of, schemas
 
-    specs = {folder.name: read_json(folder / "spec.json") for folder in folders}
+    planned = {folder.name: read_model(folder / SPEC, Spec) for folder in folders}
+    specs = {run: one.model_dump(mode="json") for run, one in planned.items()}
     configured = (spec.protocol or {}).get("configured")
     tidy = tidy_tables(specs, folders[0].parent, schemas(), configured)
+    if len(damaged := missing(tidy["runs"])["message"].dropna()):
+        raise ValueError(damaged.iloc[0])
     return resolve_name(kinds()[spec.kind].advice or "")(spec, derived_of(tidy))
 
 
@@ -50,11 +49,12 @@ def main() -> None:
     if given.advised_by:
         print(advised(spec, given.advised_by).model_dump_json())
         return
-    largest = None
-    if given.boundary:
-        largest = count(given.boundary, "largest_fit_batch", may_be_null=True)
-    samples = count(given.dataset, "train_samples")
-    print(resolve(spec, largest_fit_batch=largest, train_samples=samples).model_dump_json())
+    boundary = read_model(given.boundary, Boundary) if given.boundary else None
+    resolved = resolve(
+        spec, largest_fit_batch=boundary.largest_fit_batch if boundary else None,
+        train_samples=read_model(given.dataset, DatasetFacts).train_samples,
+    )  # fmt: skip
+    print(resolved.model_dump_json())
 
 
 if __name__ == "__main__":

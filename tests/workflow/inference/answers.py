@@ -3,6 +3,7 @@
 from dpscale.reporting import intervals
 from dpscale.reporting.inputs import Inputs, lacking
 from dpscale.reporting.question import Facts, Question
+from dpscale.vocabulary import words
 
 
 def facts(inputs: Inputs) -> Facts:
@@ -17,4 +18,6 @@ def facts(inputs: Inputs) -> Facts:
     return Facts(missing, values or {"forward_s": intervals.nothing("s")}, said)
 
 
-QUESTIONS = [Question("S9", facts, formula=[r"\text{rate} = \frac{b}{t}"])]
+QUESTIONS = [
+    Question("S9", facts, formula=[r"\text{rate} = \frac{b}{t}"], vocabulary=words("longer")),
+]

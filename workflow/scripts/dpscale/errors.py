@@ -3,8 +3,10 @@
 import errno
 import json
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from pydantic import ValidationError
 
@@ -34,6 +36,22 @@ def described(error: Exception) -> str:
     about = [str(note) for note in getattr(error, "__notes__", [])]
     lines = ": ".join([*reversed(about), _reason(error)]).splitlines()
     return "; ".join(line.strip() for line in lines if line.strip())
+
+
+def located(error: Exception) -> str:
+    """One line of a slip of the program: its kind, what it says, and where.
+
+    That is the last line of a template or of the library that it came through.
+    """
+    where = ""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        path = Path(frame.f_code.co_filename)
+        if template := frame.f_globals.get("__jinja_template__"):  # whose code has other lines
+            line = template.get_corresponding_lineno(line)
+        if path.suffix == ".j2" or path.is_relative_to(Path(__file__).parent):
+            where = f" ({path.name}, line {line})"
+    text = " ".join([f"{type(error).__name__}:", *described(error).split()])
+    return "".join(letter for letter in text if letter.isprintable()) + where
 
 
 def _reason(error: Exception) -> str:

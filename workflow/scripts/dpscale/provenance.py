@@ -2,14 +2,27 @@
 
 import os
 import platform
+import re
 import socket
 import subprocess
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+# Settings of NCCL, of torch with its allocator and compiler, and of CUDA and its libraries.
+VARIABLES = re.compile(r"(NCCL|TORCH|TORCHINDUCTOR|PYTORCH|CUDA|CUBLAS(LT)?|CUDNN)_|NVIDIA_TF32")
+# No timing depends on where files lie, on what is printed, on a version that an image names, on
+# which GPUs a job is given, or on what torchrun sets for its workers. CUDA's are too many to tell.
+UNTIMED = re.compile(
+    r".*_(DIR|HOME|PATH|ROOT|VERSION|TEMP_FILE)$|NCCL_(DEBUG.*|COMM_ID|HOSTID)$"
+    r"|TORCH_(LOGS.*|TRACE|CPP_LOG_LEVEL|SHOW_.*|NCCL_ASYNC_ERROR_HANDLING)$"
+    r"|CUDA_(?!LAUNCH_BLOCKING|DEVICE_MAX|SCALE_|MPS_ACTIVE|.*BOOST|FORCE_PTX)"
+)
+ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+INFINIBAND = Path("/sys/class/infiniband")
 PACKAGES = ("torch", "torchvision", "numpy", "snakemake", "pandas", "scipy")
 REPOSITORY = Path(__file__).resolve().parents[3]
 
@@ -19,19 +32,34 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def provenance(*, device: str, devices: int, backend: str) -> dict[str, Any]:
+def provenance(
+    *, device: str, devices: int, backend: str, libraries: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] = os.environ,
+) -> dict[str, Any]:  # fmt: skip
     """Machine, versions, commit and fingerprint of a run.
 
-    device: model of the device; devices: how many of it this process sees. Runs with equal
-    `fingerprint` may be combined in one table; it holds what changes a timing on this machine. What
-    a process sees of a machine is no part of it: a job of Slurm sees what it asked for.
+    device: model of the device; devices: how many of it this process sees; libraries: what it
+    computes and communicates with, by version; environment: variables, as the run began with them.
+    Runs with equal `fingerprint` may be combined in one table; it holds what changes a timing on
+    this machine. What a process sees of a machine is no part of it: a job of Slurm sees what it
+    asked for.
     """
-    host = os.environ.get("SLURM_CLUSTER_NAME") or socket.gethostname()
+    host = environment.get("SLURM_CLUSTER_NAME") or socket.gethostname()
+    libraries = libraries or {}
     versions = {name: _version(name) for name in PACKAGES}
     cpu = f"{cpu_model()} x{os.cpu_count()}"
-    fingerprint = " | ".join([device, cpu, f"torch {versions['torch']}", backend, host])
+    variables = {name: environment[name] for name in sorted(environment) if VARIABLES.match(name)}
+    parts = [
+        device,
+        cpu,
+        f"torch {versions['torch']}",
+        *(f"{name} {version}" for name, version in libraries.items()),
+        *(f"{name}={value}" for name, value in variables.items() if not UNTIMED.match(name)),
+        backend,
+        host,
+    ]
     return {
-        "fingerprint": fingerprint,
+        "fingerprint": " | ".join(parts),
         "host": host,
         "device": device,
         "devices": devices,
@@ -39,10 +67,28 @@ def provenance(*, device: str, devices: int, backend: str) -> dict[str, Any]:
         "backend": backend,
         "python": platform.python_version(),
         "system": platform.platform(),
-        "versions": versions,
+        "versions": versions | dict(libraries),
+        "variables": variables,
+        "topology": _topology(),
+        "infiniband": _infiniband(),
         "commit": _commit(),
         "command": sys.argv,
     }
+
+
+def _topology() -> str | None:
+    """How the GPUs of this node are linked, by NVLink or PCIe, and to which network adapters."""
+    told = _output("nvidia-smi", "topo", "-m")
+    return told and ESCAPES.sub("", told)
+
+
+def _infiniband() -> dict[str, str]:
+    """The rate of each active port of this node's InfiniBand adapters, as the kernel words it."""
+    ports = {f"{port.parts[-3]}:{port.name}": port for port in INFINIBAND.glob("*/ports/*")}
+    return {
+        name: (port / "rate").read_text().strip()
+        for name, port in sorted(ports.items()) if "ACTIVE" in (port / "state").read_text()
+    }  # fmt: skip
 
 
 def _version(package: str) -> str | None:
@@ -64,14 +110,14 @@ def cpu_model() -> str:
 
 def _commit() -> str | None:
     """The commit of the code, with -dirty for uncommitted changes; None outside a checkout."""
+    words = ("describe", "--always", "--dirty", "--abbrev=12")
+    return _output("git", "-C", str(REPOSITORY), *words)
+
+
+def _output(*words: str) -> str | None:
+    """What a command prints; None where it is missing, fails or takes long."""
     try:
-        result = subprocess.run(
-            ["git", "-C", str(REPOSITORY), "describe", "--always", "--dirty", "--abbrev=12"],
-            capture_output=True,
-            text=True,
-            timeout=20,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        ended = subprocess.run(words, capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError):
         return None
-    return result.stdout.strip() or None
+    return ended.stdout.strip() or None

@@ -1,11 +1,11 @@
 """Attempts at a run: how far each came, how it ended, and what another one should ask for."""
 
-from dpscale.attempts.failure import Cause, Failure, cause_of, root
+from dpscale.attempts.failure import Cause, Failure, before_abort, cause_of, root
 from dpscale.attempts.history import HISTORY, Attempt, History
 from dpscale.attempts.progress import Progress
 from dpscale.attempts.retry import hopeless, memory_factor, nodes_to_avoid, time_factor
 
 __all__ = [
-    "HISTORY", "Attempt", "Cause", "Failure", "History", "Progress", "cause_of", "hopeless",
-    "memory_factor", "nodes_to_avoid", "root", "time_factor",
+    "HISTORY", "Attempt", "Cause", "Failure", "History", "Progress", "before_abort", "cause_of",
+    "hopeless", "memory_factor", "nodes_to_avoid", "root", "time_factor",
 ]  # fmt: skip

@@ -36,11 +36,21 @@ SIGNS = {
     r"|GPU is lost|GPU requires re(?:start|set)|fallen off the bus"
     r"|system not yet initialized|unsupported display driver"
     r"|(?:library|RM) version mismatch|Driver Not Loaded",
+    Cause.ERROR: r"illegal memory access|device-side assert|misaligned address|illegal instruction",
     Cause.NETWORK: r"Connection (?:closed|reset|refused)|[Bb]roken pipe|Timed out waiting"
     r"|timeout caused|[Ss]ocket|Dist(?:Network|Store)Error|failed to connect|remote process exited"
     r"|NCCL",
 }
 _ORDER = list(Cause)
+# What torch's watchdog of NCCL, or an exception that nobody caught, leaves in the log before the
+# process aborts; the lines up to the stack tell more of it.
+_ABORT = re.compile(
+    r"(?:\b[Rr]ank ?(?P<rank>\d+)\][^\n]*?)?"
+    r"(?P<message>(?:CUDA error: |NCCL error: |Watchdog caught collective operation timeout"
+    r"|ProcessGroupNCCL's watchdog got stuck).{,500}?)"
+    r"(?=\nException raised from|\nCompile with|\nSearch for|\n\n|\n\S*\[rank|\Z)",
+    re.DOTALL,
+)
 
 
 class Failure(BaseModel):
@@ -70,6 +80,14 @@ def cause_of(exitcode: int, message: str) -> Cause:
     if exitcode == -signal.SIGTERM:
         return Cause.CANCELLED
     return Cause.CRASHED if exitcode < 0 else Cause.ERROR
+
+
+def before_abort(log: str) -> list[tuple[int | None, str]]:
+    """Return what CUDA and NCCL said in a log, each with its rank, None where the line has none."""
+    return [
+        (int(match["rank"]) if match["rank"] else None, " ".join(match["message"].split()))
+        for match in _ABORT.finditer(log)
+    ]
 
 
 def root(failures: Sequence[Failure]) -> Failure | None:

@@ -7,15 +7,18 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from dpscale.compare.judge import LEVEL, Comparison, Judged, titled
+from dpscale.compare.judge import LEVEL, Comparison, Judged, Verdict, titled
 from dpscale.compare.observations import Quantity, Source
+from dpscale.compare.ratios import Basis
 from dpscale.reporting.inputs import unit_of
 from dpscale.reporting.render import page_environment
 from dpscale.reporting.tables import Shown
 from dpscale.reporting.words import FILTERS, TEMPLATES, environment
 from dpscale.units import ColumnFormat, column_format, format_value
 from dpscale.units.plain import rounded
+from dpscale.vocabulary import words
 
+VOCABULARY = words("verdict", Verdict) | words("quantity", Quantity) | words("basis", Basis)
 MOST_LINES = 20  # of a terminal
 _ORDER = ("worse", "better", "alone", "indistinct", "unknown")
 _UNITS: dict[Quantity, str] = {"time": "s", "memory": "bytes", "accuracy": "fraction"}

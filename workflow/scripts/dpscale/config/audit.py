@@ -5,20 +5,23 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from dpscale.config.sections import PositiveInt, Section
+from dpscale.config.bounds import at_most, written
+from dpscale.config.sections import Line, Section
+
+Count = Annotated[int, Field(ge=1), at_most(10**15, "nothing that was ever trained has more")]
 
 
 class AuditTableConfig(Section):
     """A table of timings collected by hand, and what it does not say itself."""
 
-    path: Annotated[str, Field(pattern=r"^[^{}\n]+$")] = Field(
+    path: Annotated[str, written(r"[^{}\n]{1,1000}", "must name a file, without braces")] = Field(
         description="CSV, TSV, Markdown or .xlsx file."
     )
-    title: str = Field("", description="Title in the report; empty: the file's name.")
-    parameters: PositiveInt | None = Field(
+    title: Line = Field("", description="Title in the report; empty: the file's name.")
+    parameters: Count | None = Field(
         None, description="Trainable parameters X; null: as a comment of the table, or the lab."
     )
-    samples: PositiveInt | None = Field(
+    samples: Count | None = Field(
         None, description="Training samples D; null: as a comment of the table, or the lab."
     )
 
@@ -31,7 +34,9 @@ class AuditTableConfig(Section):
 class AuditConfig(Section):
     """Tables of timings collected by hand, checked in a part of the report of their own."""
 
-    tables: tuple[AuditTableConfig, ...] = Field((), description="Paths, or sections with a path.")
+    tables: Annotated[tuple[AuditTableConfig, ...], Field(max_length=100)] = Field(
+        (), description="Paths, or sections with a path."
+    )
 
     @field_validator(
         "tables", mode="before", json_schema_input_type=tuple[str | AuditTableConfig, ...]

@@ -1,34 +1,41 @@
 """The configuration without the sections of studies, which `dpscale.studies` adds."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import Field
 
 from dpscale.config.audit import AuditConfig
+from dpscale.config.bounds import written
 from dpscale.config.sections import (
     DataConfig,
     HardwareConfig,
+    Launches,
     ModelConfig,
     OwnConfig,
     PositiveFloat,
-    PositiveInt,
+    Repeats,
     ReportConfig,
+    Seconds,
     Section,
+    Steps,
     TrainingConfig,
 )
 
 Problem = tuple[str, str]
 """The dotted key of a setting, and what is wrong with it and what to do, as one clause.
 
-Both make a line, `config: KEY: REASON`, so that the reason names the nearest valid value.
+Both make a line, `config: KEY = VALUE: REASON`, so that the reason names the nearest valid value.
 """
+NAME = written(
+    "[A-Za-z0-9][A-Za-z0-9_-]{0,99}", "must be of letters, digits, - and _ alone, at most 100"
+)
 
 
 class Config(Section):
     """Everything that a workflow run needs to know; a study set to null is left out."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")] = Field(
+    name: Annotated[str, NAME] = Field(
         description="Folder under results/; letters, digits, - and _."
     )
     report: ReportConfig = Field(ReportConfig(), description="Title block of the report.")
@@ -39,7 +46,7 @@ class Config(Section):
         None, description="A training of your own: network, dataset, loss; null: built-in ones."
     )
     training: TrainingConfig = Field(TrainingConfig(), description="Optimiser and precision.")
-    launches: Annotated[int, Field(ge=3)] = Field(
+    launches: Launches = Field(
         5,
         description="Launches that each timed cell is measured in, in processes of its own: "
         "intervals are over them.",
@@ -77,11 +84,24 @@ STACKED = (
 
 
 class StudySection(Section):
-    """A section that plans runs, and what it asks of the rest of the configuration."""
+    """A section that plans runs, and what it asks of the rest of the configuration.
+
+    Of its fields `epochs`, `warmup_epochs` and `decay_epochs` no warm-up may be longer than the
+    training and no decay come after its end.
+    """
 
     of_accuracy: ClassVar[bool] = False  # synthetic images have no meaning to be learnt
+    follows_schedule: ClassVar[bool] = False  # its trainings have the schedule of `training`
     built_in: ClassVar[str] = ""  # why it cannot train a user's own network
     tries: ClassVar[str] = ""  # how it trains a user's own: "stacked", several as one; "sharded"
+
+    def defaults(self, config: Config) -> Mapping[str, object]:
+        """Return values of fields that a file may leave open and that other settings decide."""
+        return {}
+
+    def data(self, config: Config) -> DataConfig:
+        """Return the data that its runs train on, as far as their number matters."""
+        return config.data
 
     def worker_counts(self) -> Iterator[tuple[str, int]]:
         """Yield (field, workers) for each number of workers that runs are planned with."""
@@ -103,17 +123,17 @@ class StudySection(Section):
 class ArmsSection(StudySection):
     """A section that plans runs whose arms split a step, until their differences are known."""
 
-    repeats: PositiveInt = Field(
+    repeats: Repeats = Field(
         1,
         description="Repeats of each arm in a launch at least; from 2 on more until the "
         "interval is narrow enough.",
     )
-    steps: PositiveInt = Field(20, description="Steps of an arm in one repeat.")
+    steps: Steps = Field(20, description="Steps of an arm in one repeat.")
     interval_frac: PositiveFloat = Field(
         0.05,
         description="Narrow enough: 95% intervals of differences between arms, as a share of "
         "the step.",
     )
-    budget_s: PositiveFloat = Field(
+    budget_s: Seconds = Field(
         20.0, description="Seconds after which a launch starts no further repeat."
     )

@@ -4,11 +4,10 @@ A run's spec (`dpscale.plan`) holds these same sections, so that a spec is as st
 the configuration it was planned from.
 """
 
-import os
-from typing import Annotated, Literal, TypeVar
+from pathlib import Path
+from typing import Annotated, Literal
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     ByteSize,
@@ -19,6 +18,8 @@ from pydantic import (
     WithJsonSchema,
     field_validator,
 )
+
+from dpscale.config.bounds import ASCENDING, DISTINCT, at_most, written
 
 DatasetName = Literal[
     "digits", "cifar10", "cifar100", "mnist", "fashion_mnist", "image_folder", "synthetic", "own"
@@ -34,18 +35,44 @@ ModelName = Literal[
     "mnist_cnn",
     "own",
 ]
+ReportPart = Literal["lab", "assignment", "studies", "engineering", "audit"]
 
 PositiveInt = Annotated[int, Field(ge=1)]
 PositiveFloat = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
 Fraction = Annotated[float, Field(ge=0, lt=1)]
-Value = TypeVar("Value")
+Share = Annotated[float, Field(gt=0, lt=1)]
 
-
-def distinct(values: tuple[Value, ...]) -> tuple[Value, ...]:
-    """The values; raises ValueError where one is named twice."""
-    if len(set(values)) < len(values):
-        raise ValueError("name each value once: a repeated one is no repeat of a measurement")
-    return values
+# Sizes beyond what a machine could do are slips: they would plan for minutes, or run for years.
+MOST_DEVICES = at_most(100_000, "no cluster lends more to one training")
+MOST_BATCH = at_most(2**20, "no device takes more samples in a step")
+MOST_SAMPLES = at_most(10**9, "no machine holds more")
+MOST_STEPS = at_most(10**7, "more would take weeks")
+MOST_EPOCHS = at_most(10_000, "more would take weeks")
+MOST_PROCESSES = at_most(10_000, "no machine has the cores for more")
+Devices = Annotated[int, Field(ge=1), MOST_DEVICES]
+Workers = Annotated[int, Field(ge=2), MOST_DEVICES]
+Batch = Annotated[int, Field(ge=1), MOST_BATCH]
+Samples = Annotated[int, Field(ge=1), MOST_SAMPLES]
+Pixels = Annotated[int, Field(ge=1), at_most(10_000, "no network trains on larger images")]
+Repeats = Annotated[int, Field(ge=1), at_most(1_000, "no interval is seen to narrow by more")]
+Launches = Annotated[int, Field(ge=3), at_most(100, "intervals hardly narrow beyond")]
+Steps = Annotated[int, Field(ge=1), MOST_STEPS]
+Epochs = Annotated[int, Field(ge=1), MOST_EPOCHS]
+EpochsFloat = Annotated[float, Field(ge=0), MOST_EPOCHS]
+Processes = Annotated[int, Field(ge=0), MOST_PROCESSES]
+Seconds = Annotated[float, Field(gt=0), at_most(10**7, "nobody waits for more than four months")]
+Rate = Annotated[float, Field(ge=1e-12), at_most(10**6, "no training learns at more")]
+WeightDecay = Annotated[float, Field(ge=0), at_most(1_000, "the weights would be gone in a step")]
+Seed = Annotated[int, Field(ge=0), at_most(2**32 - 1, "some generators take no larger seed")]
+Line = Annotated[str, written(r"[^\n]{0,500}", "must be one line of at most 500 letters")]
+Text = Annotated[str, written(r"[^\0]{0,5000}", "must have at most 5,000 letters")]
+Counts = Annotated[tuple[Devices, ...], Field(min_length=1, max_length=100), DISTINCT]
+WorkerCounts = Annotated[tuple[Workers, ...], Field(min_length=1, max_length=100), DISTINCT]
+Batches = Annotated[tuple[Batch, ...], Field(min_length=1, max_length=2_000), DISTINCT]
+Seeds = Annotated[tuple[Seed, ...], Field(min_length=1, max_length=1_000), DISTINCT]
+DecayEpochs = Annotated[tuple[Epochs, ...], Field(max_length=100), ASCENDING]
+Rates = Annotated[tuple[Rate, ...], Field(max_length=100), DISTINCT]
 
 
 def _with_its_unit(value: object) -> object:
@@ -55,15 +82,11 @@ def _with_its_unit(value: object) -> object:
 
 
 MemorySize = Annotated[
-    Annotated[ByteSize, Field(gt=0)] | None,
+    Annotated[ByteSize, Field(gt=0), at_most(2**50, "no device has a pebibyte of memory")] | None,
     BeforeValidator(_with_its_unit),
     PlainSerializer(lambda value: None if value is None else f"{int(value)} B"),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]}),  # a bare number is refused
 ]
-Workers = Annotated[int, Field(ge=2)]
-Counts = Annotated[tuple[PositiveInt, ...], Field(min_length=1), AfterValidator(distinct)]
-Seed = Annotated[int, Field(ge=0)]
-Seeds = Annotated[tuple[Seed, ...], Field(min_length=1), AfterValidator(distinct)]
 
 
 class Section(BaseModel):
@@ -81,12 +104,12 @@ class HardwareConfig(Section):
     backend: Literal["gloo", "nccl"] = Field(
         "gloo", description="Communication backend of torch.distributed; nccl needs cuda."
     )
-    devices: PositiveInt | None = Field(
+    devices: Devices | None = Field(
         None,
         description="Devices that the machine or the cluster profile offers; "
         "null: unknown until a run counts them.",
     )
-    workers_per_node: PositiveInt | None = Field(
+    workers_per_node: Devices | None = Field(
         None,
         description="Workers on one node of a cluster; more of them take more nodes. null: all "
         "workers of a run share one node.",
@@ -95,9 +118,18 @@ class HardwareConfig(Section):
         False,
         description="Run more workers than devices, sharing them; the report marks such numbers.",
     )
-    threads_per_worker: PositiveInt = Field(
+    threads_per_worker: Annotated[int, Field(ge=1), MOST_PROCESSES] = Field(
         1, description="Compute threads of one worker (OMP_NUM_THREADS)."
     )
+
+
+def expanded(path: str) -> str:
+    """A path with the home of a user in the place of ~; raises ValueError where there is none."""
+    try:
+        return str(Path(path).expanduser())
+    except RuntimeError:
+        name = path.split("/", 1)[0].removeprefix("~") or "who calls"
+        raise ValueError(f"there is no home of {name}; write the whole path") from None
 
 
 class DataConfig(Section):
@@ -106,12 +138,14 @@ class DataConfig(Section):
     @field_validator("root")
     @classmethod
     def _expanded(cls, value: str) -> str:
-        return os.path.expanduser(value)
+        return expanded(value)
 
     dataset: DatasetName = Field(
         "digits", description="Name of the dataset; own: that of own.file."
     )
-    root: Annotated[str, Field(pattern=r"^[^{}<>\n]+$")] = Field(
+    root: Annotated[
+        str, written(r"[^{}<>\n]{1,1000}", "must name a folder, without <, > and braces")
+    ] = Field(
         "data", description="Folder that holds the datasets; no braces and no < or > in its name."
     )
     loader: Literal["dataloader", "resident"] = Field(
@@ -119,26 +153,32 @@ class DataConfig(Section):
         description="dataloader: torchvision transforms in a DataLoader; "
         "resident: the split on the device, augmented there batch by batch.",
     )
-    loader_workers: Annotated[int, Field(ge=0)] = Field(
-        0, description="Processes of the DataLoader of one worker."
+    loader_workers: Processes = Field(
+        0, description="Processes of the DataLoader of one worker; resident data need none."
     )
     augment: bool = Field(
         False, description="Random crop with padding, and horizontal flip where it makes sense."
     )
     validation_frac: Fraction = Field(
-        0.1, description="Share of the training images set apart for validation."
+        0.1,
+        description="Share of the training images set apart for validation; your own dataset "
+        "splits itself.",
     )
-    image_size: PositiveInt | None = Field(
-        None, description="Height and width in pixels; needed by image_folder and synthetic."
+    image_size: Pixels | None = Field(
+        None,
+        description="Height and width in pixels; for image_folder and synthetic alone, which "
+        "need it.",
     )
-    channels: PositiveInt | None = Field(
-        None, description="Colour channels; needed by synthetic, 3 for image_folder."
+    channels: Pixels | None = Field(
+        None, description="Colour channels; for synthetic alone, which needs it."
     )
-    classes: PositiveInt | None = Field(None, description="Classes; needed by synthetic.")
-    samples: PositiveInt | None = Field(
-        None, description="Training images; needed by synthetic, else known from the dataset."
+    classes: Annotated[int, Field(ge=1), at_most(10**6, "no dataset has more")] | None = Field(
+        None, description="Classes; for synthetic alone, which needs it."
     )
-    repeats: PositiveInt = Field(
+    samples: Samples | None = Field(
+        None, description="Training images; for synthetic alone, which needs it."
+    )
+    repeats: Repeats = Field(
         1, description="Training images repeated this many times; for timing only."
     )
 
@@ -155,7 +195,7 @@ class ModelConfig(Section):
 class OwnConfig(Section):
     """A training of the user's, in place of the built-in networks and datasets."""
 
-    file: str = Field(
+    file: Annotated[str, written(r"[^\n]{1,1000}", "must name a file")] = Field(
         description="Python file with model, dataset and perhaps loss, correct, optimizer; beside "
         "the configuration, or an absolute path."
     )
@@ -170,17 +210,15 @@ class ScheduleConfig(Section):
     warmup: Literal["none", "constant", "gradual"] = Field(
         "none", description="Warm-up of the learning rate."
     )
-    warmup_epochs: Annotated[float, Field(ge=0)] = Field(
-        0.0, description="Length of the warm-up in epochs."
-    )
+    warmup_epochs: EpochsFloat = Field(0.0, description="Length of the warm-up in epochs.")
     warmup_start_factor: Annotated[float, Field(gt=0, le=1)] = Field(
         0.1, description="Rate at the start of the warm-up, as a share of the full rate."
     )
     decay: Literal["none", "step", "cosine"] = Field("none", description="Decay of the rate.")
-    decay_epochs: tuple[PositiveInt, ...] = Field(
+    decay_epochs: DecayEpochs = Field(
         (), description="Epochs, from the start of training, at which a step decay falls."
     )
-    decay_factor: PositiveFloat = Field(0.1, description="Factor of each step of the decay.")
+    decay_factor: Share = Field(0.1, description="Factor of each step of the decay.")
 
 
 class TrainingConfig(Section):
@@ -190,7 +228,7 @@ class TrainingConfig(Section):
     lr: PositiveFloat = Field(0.1, description="Learning rate.")
     momentum: Fraction = Field(0.9, description="Momentum of SGD.")
     nesterov: bool = Field(False, description="Nesterov's form of the momentum.")
-    weight_decay: Annotated[float, Field(ge=0)] = Field(5e-4, description="Weight decay.")
+    weight_decay: WeightDecay = Field(5e-4, description="Weight decay.")
     precision: Literal["fp32", "tf32", "bf16"] = Field(
         "fp32",
         description="fp32; tf32: matrix products in TF32 on CUDA; bf16: bfloat16 autocast.",
@@ -205,7 +243,12 @@ class TrainingConfig(Section):
     fused: bool = Field(
         False, description="torch's fused SGD or Adam: all parameters updated by one kernel."
     )
-    epochs: PositiveInt = Field(
+    cudnn_benchmark: bool = Field(
+        False,
+        description="cuDNN times its algorithms at the first step of each shape and takes the "
+        "fastest, which may hold more memory. CUDA alone.",
+    )
+    epochs: Epochs = Field(
         5, description="Epochs of training; in a configuration each study sets its own."
     )
     schedule: ScheduleConfig = Field(
@@ -216,12 +259,12 @@ class TrainingConfig(Section):
 class ReportConfig(Section):
     """The title block of the report, and what is handed in."""
 
-    title: str = Field("Data-parallel training, measured", description="Title of the report.")
-    course: str = Field("High-performance machine learning", description="Name of the course.")
-    institution: str = Field("", description="School or company; empty: left out.")
-    authors: tuple[str, ...] = Field(("Unnamed author",), description="Names of the authors.")
-    parts: tuple[Literal["lab", "assignment", "studies", "engineering", "audit"], ...] | None = (
-        Field(
-            None, description="Parts of the report that are handed in; null: all that is planned."
-        )
+    title: Line = Field("Data-parallel training, measured", description="Title of the report.")
+    course: Line = Field("High-performance machine learning", description="Name of the course.")
+    institution: Line = Field("", description="School or company; empty: left out.")
+    authors: Annotated[tuple[Line, ...], Field(max_length=100)] = Field(
+        ("Unnamed author",), description="Names of the authors."
+    )
+    parts: Annotated[tuple[ReportPart, ...], Field(min_length=1), DISTINCT] | None = Field(
+        None, description="Parts of the report that are handed in; null: all that is planned."
     )

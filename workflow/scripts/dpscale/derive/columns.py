@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpscale.vocabulary import Words
+
 Columns = dict[str, str]
 
 
@@ -40,11 +42,16 @@ def known(value: Any) -> Any:
 
 
 def as_table(rows: Iterable[Mapping[str, Any]], columns: Columns) -> pd.DataFrame:
-    """Return the rows as a table of exactly these columns and types; what a row lacks is null."""
+    """Return the rows as a table of exactly these columns and types; what a row lacks is null.
+
+    Raises ValueError for a word that a column of `vocabulary.words` cannot hold.
+    """
     named = list(rows)
-    return pd.DataFrame(
-        {name: _column([known(row.get(name)) for row in named], columns[name]) for name in columns}
-    )
+    found = {name: [known(row.get(name)) for row in named] for name in columns}
+    for name, kind in columns.items():
+        if isinstance(kind, Words):
+            kind.check(name, found[name])
+    return pd.DataFrame({name: _column(values, columns[name]) for name, values in found.items()})
 
 
 def _column(values: list[Any], kind: str) -> pd.Series:

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 
 from dpscale.derive.columns import Columns, floats, known, texts
 from dpscale.derive.statistics import Estimate
+from dpscale.vocabulary import words
 
 Agreement = Literal["agrees", "disagrees", "not decidable"]
 Judgement = Agreement | Literal["not judged"]
@@ -31,7 +32,8 @@ CLAIM_COLUMNS: Columns = (
     texts("claim source rule")
     | floats("published published_low published_high margin")
     | floats("measured measured_low measured_high")
-    | texts("verdict reason runs base_runs")
+    | words("verdict", Judgement)
+    | texts("reason runs base_runs")
 )
 
 

@@ -13,10 +13,16 @@ class MixedMachinesError(ValueError):
 def require_same_machine(runs: pd.DataFrame) -> None:
     """Raise MixedMachinesError when measured runs carry different fingerprints.
 
-    The message names two fingerprints and one run of each. Takes `run`, `status` and
-    `fingerprint`; a run whose fingerprint is null says nothing.
+    The message names two fingerprints and one run of each, or a run whose workers had devices of
+    different models: the slowest paces the others. Takes `run`, `status`, `device`, `mixed_devices`
+    and `fingerprint`; a run whose fingerprint is null says nothing.
     """
     known = runs["status"].isin(MEASURED) & runs["fingerprint"].notna()
+    for _, run in runs[known & runs["mixed_devices"].fillna(False)].iterrows():
+        raise MixedMachinesError(
+            f"the workers of run {run['run']} had different devices, {run['device']}: run it again "
+            "on devices of one model"
+        )
     first_of_each = runs.loc[known, ["run", "fingerprint"]].drop_duplicates("fingerprint")
     if len(first_of_each) < 2:
         return

@@ -8,7 +8,7 @@ Statistical Methods, 2011, section 1.3). tests/unit/test_derive_statistics.py si
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,13 +16,13 @@ from scipy.special import bdtr, ndtri, stdtrit
 
 from dpscale.derive.columns import known
 from dpscale.derive.contrasts import contrast, part_of
+from dpscale.vocabulary import Verdict
 
 CONFIDENCE = 0.95
 TAIL = (1 - CONFIDENCE) / 2
 SEED = 20260101  # of what is drawn where a fit is repeated
 ORDERED = 6  # [least, largest] of so many values covers their median in 97 of 100
 
-Verdict = Literal["above", "below", "indistinct", "unknown"]
 Interval = tuple[float | None, float | None]
 
 

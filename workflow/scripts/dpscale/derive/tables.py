@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from dpscale.derive import accuracy, epoch_times
+from dpscale.derive import accuracy, epoch_times, quiet
 from dpscale.derive.columns import Columns
+from dpscale.records.quiet import COLUMNS as QUIET_COLUMNS
 
 
 class Table(NamedTuple):
@@ -23,6 +24,7 @@ class Table(NamedTuple):
 
 CORE = {
     "epoch_times": Table(epoch_times.epoch_times, ["steps", "runs"], epoch_times.COLUMNS),
+    "quiet": Table(quiet.quiet, ["repeats", "runs"], QUIET_COLUMNS),
     "accuracy": Table(accuracy.accuracy, ["epochs", "runs"], accuracy.COLUMNS),
 }
 

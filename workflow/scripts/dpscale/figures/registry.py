@@ -2,6 +2,7 @@
 
 Its title and caption stand in the template of its question."""
 
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
@@ -9,7 +10,7 @@ from xml.sax.saxutils import escape
 import pandas as pd
 from matplotlib.figure import Figure
 
-from dpscale.figures.style import house_style
+from dpscale.figures.style import house_style, note, panels
 from dpscale.figures.svg import to_svg
 
 
@@ -52,3 +53,15 @@ def draw_figure(
         svg = to_svg(figure, name)
     head, rest = svg.split(">", 1)
     return f'{head} role="img"><desc>{escape(entry.alt(drawn))}</desc>{rest}', drawn
+
+
+def failed_figure(name: str, error: str) -> tuple[str, pd.DataFrame]:
+    """Return what stands in place of a figure that failed, and a frame of the error (a line)."""
+    text = f"This figure failed, by a slip of the program: {error}"
+
+    def draw() -> tuple[Figure, pd.DataFrame]:
+        figure, (axes,) = panels(1, 1, height_in=1.5)
+        note(axes, textwrap.fill(text.replace("$", r"\$"), 90))
+        return figure, pd.DataFrame({"error": [error]})
+
+    return draw_figure(name, FigureEntry(draw, (), lambda _: text), {})

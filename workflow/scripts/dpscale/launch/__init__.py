@@ -2,10 +2,10 @@
 
 from dpscale.launch import leftovers, warm
 from dpscale.launch.command import LaunchError, command, may_fork, torchrun_arguments
-from dpscale.launch.node import cpus_per_node, devices_per_node
+from dpscale.launch.node import cpus_per_node, devices_per_node, memory_per_node_mb
 from dpscale.launch.supervise import supervise
 
 __all__ = [
     "LaunchError", "command", "cpus_per_node", "devices_per_node", "leftovers", "may_fork",
-    "supervise", "torchrun_arguments", "warm",
+    "memory_per_node_mb", "supervise", "torchrun_arguments", "warm",
 ]  # fmt: skip

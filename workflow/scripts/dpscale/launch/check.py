@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -15,15 +16,40 @@ GB = 10**9
 # 0.6 GB resident, of which workers of a node share the libraries; for CUDA's it is an estimate.
 WORKER_BYTES = {"cpu": GB // 2, "cuda": 2 * GB}
 FREE_BYTES = GB  # records, tables and report stay below it by far
+# Below it somebody else's work is on a GPU: the largest batch and the times would hold it.
+FREE_FRAC = 0.9
+# A limit of time grows by so many imports of torch, which take seconds or, from a cold network
+# file system, minutes: a check starts some processes after one another, each of which imports it.
+IMPORTS = 6
 CGROUPS = Path("/sys/fs/cgroup")
 
 
+class Neighbour(BaseModel):
+    """A process of somebody else's that computes on a GPU. Null bytes: NVML does not tell."""
+
+    process: int
+    name: str
+    used_bytes: int | None
+
+    def described(self) -> str:
+        """Process and name, and what it holds."""
+        holds = "" if self.used_bytes is None else f" holds {self.used_bytes / GB:.1f} GB"
+        return f"process {self.process} ({self.name}){holds}"
+
+
 class Device(BaseModel):
-    """A GPU as torch sees it. Sizes in bytes."""
+    """A GPU as torch sees it, and who else is on it. Sizes in bytes."""
 
     name: str
     free_bytes: int
     total_bytes: int
+    neighbours: tuple[Neighbour, ...] = ()
+
+    def described(self) -> str:
+        """One line of its memory and its neighbours."""
+        free = f"{self.free_bytes / GB:.1f} of {self.total_bytes / GB:.1f} GB free"
+        others = [neighbour.described() for neighbour in self.neighbours]
+        return f"{self.name}: {', '.join([free, *others])}"
 
 
 class NodeFacts(BaseModel):
@@ -40,7 +66,7 @@ class NodeFacts(BaseModel):
     cores: int
     memory_bytes: int | None
     free_bytes: Mapping[str, int]  # on the disk, by folder
-    compile_error: str | None = None
+    step_error: str | None = None  # of two samples, as runs make theirs
 
     def described(self) -> str:
         """One line of what there is."""
@@ -70,8 +96,25 @@ def node_findings(spec: Spec, facts: Sequence[NodeFacts]) -> list[str]:
     return found
 
 
-def shared_cores(spec: Spec, node: NodeFacts) -> str | None:
-    """Return the line for workers that share cores: they train, and time each other's waiting."""
+def patience_s(limit_s: float, import_s: float) -> float:
+    """Return a limit of time where an import of torch takes `import_s`."""
+    return limit_s + IMPORTS * import_s
+
+
+def notes(spec: Spec, node: NodeFacts) -> list[str]:
+    """Return a line for each thing on a node that disturbs times and ends no run."""
+    shared = spec.hardware.allow_oversubscription
+    neighbours = [
+        f"note: {node.node}: GPU {index}: {device.described()}: times may hold waiting for them"
+        for index, device in enumerate(node.devices)
+        if device.neighbours and (shared or not _occupied(device))
+    ]
+    cores = _shared_cores(spec, node)
+    return [cores, *neighbours] if cores else neighbours
+
+
+def _shared_cores(spec: Spec, node: NodeFacts) -> str | None:
+    """The line for workers that share cores: they train, and time each other's waiting."""
     workers, threads = devices_per_node(spec), spec.hardware.threads_per_worker
     if node.cores >= workers * threads:
         return None
@@ -86,18 +129,17 @@ def _of_node(spec: Spec, node: NodeFacts) -> list[str]:
     workers, hardware = devices_per_node(spec), spec.hardware
     found = []
     if hardware.device == "cuda":
-        found += _device_findings(node, 1 if hardware.allow_oversubscription else workers)
+        shared = hardware.allow_oversubscription
+        found += _device_findings(node, 1 if shared else workers)
+        found += [] if shared else _occupied_devices(node, workers)
     needed = workers * WORKER_BYTES[hardware.device]
     if node.memory_bytes is not None and node.memory_bytes < needed:
         found.append(
             f"{node.memory_bytes / GB:.1f} GB of memory for {workers} workers, which take about "
             f"{needed / GB:.1f} GB before they train; raise mem_mb in profiles/slurm/config.yaml"
         )
-    if node.compile_error:
-        found.append(
-            f"training.compile is on, and nothing compiles here: {node.compile_error}; install a C "
-            "compiler and Python's headers (gcc and python3-dev), or set training.compile: false"
-        )
+    if node.step_error:
+        found.append(node.step_error)
     found += [
         f"{size / GB:.1f} GB free in {folder}; free some space, or choose another folder"
         for folder, size in node.free_bytes.items() if size < FREE_BYTES
@@ -124,6 +166,39 @@ def _device_findings(node: NodeFacts, asked: int) -> list[str]:
             "hardware.workers_per_node and scaling.workers to what there is"
         ]
     return []
+
+
+def _occupied(device: Device) -> bool:
+    return device.free_bytes < FREE_FRAC * device.total_bytes
+
+
+def _occupied_devices(node: NodeFacts, workers: int) -> list[str]:
+    return [
+        f"GPU {index}: {device.described()}; end what else is on it, choose others with "
+        "CUDA_VISIBLE_DEVICES, or share them with hardware.allow_oversubscription: true"
+        for index, device in enumerate(node.devices[:workers]) if _occupied(device)
+    ]  # fmt: skip
+
+
+def model_findings(
+    rank_nodes: Sequence[str], rank_devices: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """Return the line for workers whose devices are of several models; none: they are alike.
+
+    rank_nodes, rank_devices: as in the record of their exchange.
+    """
+    where: dict[tuple[str, str], list[str]] = {}
+    for device in rank_devices:
+        rank, model = device["rank"], device["model"]
+        where.setdefault((rank_nodes[rank], model), []).append(str(rank))
+    if len({model for _, model in where}) < 2:
+        return []
+    each = [f"rank {', '.join(ranks)} on {node}: {model}" for (node, model), ranks in where.items()]
+    return [
+        f"the workers have different devices, of which the slowest paces the others: "
+        f"{'; '.join(each)}; take those of one model, by gpu_name or constraint in "
+        "profiles/slurm/config.yaml, or by CUDA_VISIBLE_DEVICES"
+    ]
 
 
 def group_finding(spec: Spec, failure: Failure | None, log: Path) -> str:

@@ -13,6 +13,11 @@ SCRIPTS = Path(__file__).resolve().parents[2]
 FIRST_PORT, PORTS = 20_000, 10_000
 
 
+# Set where snakemake runs a job of Slurm: in its batch step, which has all cores of an exclusive
+# node, where a step has those that the run asks for.
+BATCH_STEP = "DPSCALE_BATCH_STEP"
+
+
 class LaunchError(ValueError):
     """A run that cannot be started here; the text says what to do."""
 
@@ -23,18 +28,22 @@ def command(spec: Spec, path: Path, history: Path, environment: Mapping[str, str
     path: the spec's file; history: the folder of the run's attempts. Raises LaunchError where
     several nodes are asked for outside a job of Slurm.
     """
-    if spec.workers == 1:
-        return [sys.executable, str(SCRIPTS / "run.py"), str(path)]
-    agent = [
-        sys.executable, str(SCRIPTS / "agent.py"), "--nodes", str(spec.nodes),
-        "--workers", str(spec.workers), "--history", str(history), str(path),
-    ]  # fmt: skip
-    return on_nodes(spec, agent, environment)
+    words = [sys.executable, str(SCRIPTS / "run.py"), str(path)]
+    if spec.workers > 1:
+        words = [
+            sys.executable, str(SCRIPTS / "agent.py"), "--nodes", str(spec.nodes),
+            "--workers", str(spec.workers), "--history", str(history), str(path),
+        ]  # fmt: skip
+    return on_nodes(spec, words, environment)
 
 
 def on_nodes(spec: Spec, words: list[str], environment: Mapping[str, str]) -> list[str]:
-    """Return the command that runs `words` once on each node of a spec; raises as `command`."""
-    if spec.nodes == 1:
+    """Return the command that runs `words` once on each node of a spec; raises as `command`.
+
+    In a job that snakemake submitted it is a step, of one node as of many: a worker has the same
+    cores whatever the number of nodes, and its times hold no more and no less of them.
+    """
+    if spec.nodes == 1 and BATCH_STEP not in environment:
         return words
     if "SLURM_JOB_ID" not in environment:
         raise LaunchError(
@@ -45,7 +54,7 @@ def on_nodes(spec: Spec, words: list[str], environment: Mapping[str, str]) -> li
         "srun", f"--nodes={spec.nodes}", f"--ntasks={spec.nodes}", "--ntasks-per-node=1",
         # Said explicitly, it is exact: all that the one task, the agent, and its workers get.
         f"--cpus-per-task={cpus_per_node(spec)}",
-        "--kill-on-bad-exit=1", "--label", *words,
+        "--kill-on-bad-exit=1", *(["--label"] if spec.nodes > 1 else []), *words,
     ]  # fmt: skip
 
 

@@ -1,35 +1,46 @@
 """The network interface of this node that leads to another."""
 
+import ipaddress
 import os
 import socket
 from contextlib import suppress
 
+from dpscale.launch.command import LaunchError
 from dpscale.processes import interface_address
 
 
-def use_route(torchrun_arguments: list[str]) -> None:
-    """Have gloo use the interface that leads to torchrun's --master-addr, if there is one.
+def use_route(address: str) -> None:
+    """Have gloo use the interface that leads to another node, where there is a route to it.
 
-    What the user set is left alone, and so is NCCL, which knows InfiniBand from Ethernet.
+    What the user set is left alone, and so is NCCL, which knows InfiniBand from Ethernet. Raises
+    LaunchError where the address is this node itself, as that of a name in /etc/hosts may be.
     """
-    addresses = [word.partition("=")[2] for word in torchrun_arguments if "--master-addr=" in word]
-    if addresses and (name := interface_towards(addresses[0])):
-        os.environ.setdefault("GLOO_SOCKET_IFNAME", name)
+    if "GLOO_SOCKET_IFNAME" in os.environ or (source := address_towards(address)) is None:
+        return
+    if ipaddress.ip_address(source).is_loopback:
+        raise LaunchError(
+            f"{address}, another node's address, leads back to this node ({source}); mend "
+            "/etc/hosts or NodeAddr in slurm.conf, or name the interface between the nodes in "
+            "GLOO_SOCKET_IFNAME"
+        )
+    if name := interface_of(source):
+        os.environ["GLOO_SOCKET_IFNAME"] = name
 
 
-def interface_towards(address: str) -> str | None:
-    """Return the interface whose address this node has in the eyes of `address`; None if unknown.
-
-    A host name often resolves to a loopback address, which no other node can reach.
-    """
+def address_towards(address: str) -> str | None:
+    """Return the IPv4 address that this node has in the eyes of `address`; None if unknown."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect((address, 9))  # sends nothing: it only chooses the route
         except OSError:
             return None
-        own = probe.getsockname()[0]
+        return str(probe.getsockname()[0])
+
+
+def interface_of(address: str) -> str | None:
+    """Return the interface of this node that has an IPv4 address; None where none has it."""
     for _, name in socket.if_nameindex():
         with suppress(OSError):  # an interface without an address
-            if interface_address(name) == own:
+            if interface_address(name) == address:
                 return name
     return None

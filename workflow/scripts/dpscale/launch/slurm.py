@@ -51,10 +51,20 @@ def node_names(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def head_address(environment: Mapping[str, str]) -> str:
-    """Return the address of the job's first node: Slurm's own for it, else its name."""
-    head = node_names(environment)[0]
-    found = re.search(r"NodeAddr=(\S+)", ask("scontrol", "show", "node", head))
-    return found[1] if found else head
+    """Return the address of the job's first node."""
+    return _address(node_names(environment)[0])
+
+
+def peer_address(environment: Mapping[str, str]) -> str:
+    """Return the address of another node of a step: the first one, which takes the second."""
+    head, second, *_ = node_names(environment)
+    return _address(second if environment["SLURM_NODEID"] == "0" else head)
+
+
+def _address(node: str) -> str:
+    """Slurm's own address of a node, else its name."""
+    found = re.search(r"NodeAddr=(\S+)", ask("scontrol", "show", "node", node))
+    return found[1] if found else node
 
 
 def job_field(job: str, field: str) -> str:

@@ -5,20 +5,32 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import IO
 
-from dpscale.attempts import HISTORY, Attempt, Cause, Failure, History, cause_of, hopeless, root
+from dpscale.attempts import (
+    HISTORY,
+    Attempt,
+    Cause,
+    Failure,
+    History,
+    before_abort,
+    cause_of,
+    hopeless,
+    root,
+)
 from dpscale.launch import slurm, warm
 from dpscale.launch.command import command, may_fork
+from dpscale.launch.node import devices_per_node
 from dpscale.plan import Spec
 from dpscale.processes import born, end_with_parent, lives, node_name
 
 POLL_S = 0.5
+LOG_END_BYTES = 2**20  # in which workers that abort say why, each with a stack
 GRACE_S = 20  # for the workers to end by themselves; Slurm's own (KillWait) is 30 s
 Process = subprocess.Popen[bytes] | warm.WarmProcess
 WORKFLOW = "DPSCALE_WORKFLOW"  # identity of the snakemake on this machine that asked for the run
@@ -49,6 +61,8 @@ def supervise(spec: Spec, path: Path, *, history: History, number: int, log: IO[
     record = path.with_name("record.json")
     earlier = _stamp(record)
     failure = _failure(spec, words, history, log)
+    if failure and failure.cause == Cause.CRASHED:
+        failure = root(_told_before_abort(failure, spec, log, attempt.nodes)) or failure
     recorded = _stamp(record) not in (None, earlier)
     if failure and recorded:
         # A worker that runs out of memory ends its peers, and is a result all the same.
@@ -78,6 +92,21 @@ def _failure(spec: Spec, words: list[str], history: History, log: IO[str]) -> Fa
     return root(noted) or own
 
 
+def _told_before_abort(
+    crash: Failure, spec: Spec, log: IO[str], nodes: Sequence[str]
+) -> list[Failure]:
+    """What ended workers that left no error of their own, as NCCL's watchdog leaves none."""
+    with Path(log.name).open("rb") as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - LOG_END_BYTES))
+        end = file.read().decode(errors="replace")
+    told = []
+    for of_line, message in before_abort(end):
+        rank = crash.rank if of_line is None else of_line
+        node = nodes[(rank or 0) // devices_per_node(spec)] if nodes else crash.node
+        told.append(Failure(cause=cause_of(1, message), node=node, rank=rank, message=message))
+    return told
+
+
 def _start(spec: Spec, words: list[str], log: IO[str], environment: dict[str, str]) -> Process:
     """Start the workers: warm, unless their start is measured."""
     if may_fork(spec) and not spec.timed_training and words[0] == sys.executable:
@@ -98,7 +127,7 @@ def _wait(child: Process, signals: "_Signals") -> tuple[Cause, str] | None:
             return None
         if signals.received:
             reason = _told_to_end(signals.received)
-        elif _workflow_is_gone():
+        elif workflow_is_gone():
             reason = (Cause.CANCELLED, "the snakemake that started it was killed")
         else:
             continue
@@ -128,15 +157,19 @@ def _end(child: Process) -> None:
 
 
 class _Signals:
-    """Notes SIGTERM and SIGINT instead of ending at once, so that the workers end first."""
+    """Notes SIGTERM, SIGINT and SIGHUP instead of ending at once, so that the workers end first.
+
+    One that is ignored stays so: Ctrl-C is not for the background job of a script.
+    """
 
     def __init__(self) -> None:
         self.received = 0
         self._before: dict[int, Callable[..., object] | int | None] = {}
 
     def __enter__(self) -> "_Signals":
-        for number in (signal.SIGTERM, signal.SIGINT):
-            self._before[number] = signal.signal(number, self._note)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            if signal.getsignal(number) != signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._note)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -147,8 +180,8 @@ class _Signals:
         self.received = number
 
 
-def _workflow_is_gone() -> bool:
-    """Whether the snakemake that asked for this run, on this machine, has died without a word."""
+def workflow_is_gone() -> bool:
+    """Return whether the snakemake that asked for this run here has died without a word."""
     started = os.environ.get(WORKFLOW)
     return started is not None and "SLURM_JOB_ID" not in os.environ and not lives(started)
 

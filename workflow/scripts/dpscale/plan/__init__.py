@@ -4,7 +4,7 @@ A spec holds just the sections that concern its run, so that an edit of the conf
 exactly the runs stale whose spec it changes.
 """
 
-from dpscale.plan.check import check_spec, needs_check
+from dpscale.plan.check import check_spec, exchange_of, needs_check
 from dpscale.plan.spec import Spec, resolve
 
-__all__ = ["Spec", "check_spec", "needs_check", "resolve"]
+__all__ = ["Spec", "check_spec", "exchange_of", "needs_check", "resolve"]

@@ -13,20 +13,31 @@ MESSAGE_BYTES = 25 * 2**20  # as much as DDP sends in one bucket
 def check_spec(config: Config, plan: Mapping[str, Spec]) -> Spec:
     """Return a link run of the workers of the widest planned run, which needs no dataset.
 
-    It has the configuration's hardware and training, and the folder of the data.
+    It has the configuration's hardware, training and network, on images of CIFAR-10's shape where
+    the configuration names none, and the folder of the data.
     """
     widest = max(plan.values(), key=lambda spec: (spec.nodes, spec.workers))
     data = DataConfig(
-        dataset="synthetic", root=config.data.root, loader="resident", samples=1, image_size=8,
-        channels=1, classes=2,
+        dataset="synthetic", root=config.data.root, loader="resident", samples=1,
+        image_size=config.data.image_size or 32, channels=config.data.channels or 3,
+        classes=config.data.classes or 10,
     )  # fmt: skip
     return build_spec(
         config, LINK, run=RUN, study=RUN, workers=widest.workers, nodes=widest.nodes,
-        per_worker_batch=1, data=data, model=ModelConfig(name="softmax"), own=None,
+        per_worker_batch=1, data=data,
         messages=Messages(bytes=(MESSAGE_BYTES,), repeats=5, budget_s=5.0),
     )  # fmt: skip
 
 
+def exchange_of(check: Spec) -> Spec:
+    """Return the check's exchange of messages alone, which trains nothing of the user's."""
+    return check.model_copy(update={"own": None, "model": ModelConfig(name="softmax")})
+
+
 def needs_check(spec: Spec) -> bool:
-    """Return whether there is something to check: GPUs, or nodes that have to meet."""
-    return spec.hardware.device == "cuda" or spec.nodes > 1
+    """Return whether there is something to check.
+
+    GPUs, nodes that have to meet, or a step that not every processor can make.
+    """
+    asked = spec.training.compile or spec.training.precision != "fp32"
+    return asked or spec.hardware.device == "cuda" or spec.nodes > 1

@@ -37,9 +37,9 @@ class Kind(NamedTuple):
     advice: str | None = None
 
 
-TIMED = Kind("timed", 3, "dpscale.train.timed:measure_timed", timed=True)
+TIMED = Kind("timed", 4, "dpscale.train.timed:measure_timed", timed=True)
 TRAINING = Kind("training", 2, "dpscale.train.trained:measure_trained")
-LINK = Kind("link", 1, "dpscale.train.link:measure_link", timed=True)
+LINK = Kind("link", 2, "dpscale.train.link:measure_link", timed=True)
 KINDS = (TIMED, TRAINING, LINK)
 
 # Q1 finds the largest batch without DDP, which keeps a second copy of the gradients and buffers.
@@ -191,10 +191,10 @@ def network_of(config: Config, name: str | None) -> ModelConfig:
     return config.model.model_copy(update={"name": name, "zero_gamma": False})
 
 
-def launches(config: Config, spec: Spec) -> Iterator[Spec]:
-    """The spec once for each launch that a timed cell is measured in."""
+def launches(config: Config, spec: Spec, count: int | None = None) -> Iterator[Spec]:
+    """The spec once for each launch that a timed cell is measured in; count: not as configured."""
     yield spec
-    for number in range(2, config.launches + 1):
+    for number in range(2, (count or config.launches) + 1):
         yield spec.model_copy(update={"run": f"{spec.run}-launch{number}"})
 
 

@@ -1,4 +1,8 @@
-"""Columns and types of the tidy tables that no study owns."""
+"""Columns and types of the tidy tables that no study owns, and what a column may hold."""
+
+from collections.abc import Mapping
+
+from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
 INT, FLOAT, BOOL, TEXT = "Int64", "float64", "boolean", "str"
 
@@ -6,6 +10,60 @@ INT, FLOAT, BOOL, TEXT = "Int64", "float64", "boolean", "str"
 def typed(names: str, dtype: str) -> dict[str, str]:
     """Return the type of columns that are named in one string."""
     return dict.fromkeys(names.split(), dtype)
+
+
+def bounds(column: str) -> tuple[float | None, float | None]:
+    """Return the least and the largest number that a column may hold; None: no bound.
+
+    Times, sizes, rates and counts are never below zero, and a share is at most 1. A gap or a
+    difference is a share of another thing, which may be smaller.
+    """
+    if column.endswith("loss") or column == "seed":
+        return None, None
+    share = column.endswith("_frac") and not column.endswith(("_gap_frac", "_difference_frac"))
+    return 0, 1 if share else None
+
+
+def row_checks(schemas: Mapping[str, Mapping[str, str]]) -> SchemaValidator:
+    """Return what checks the tables of a record: types, finite numbers, bounds; null is unknown."""
+    fields = {
+        name: core_schema.typed_dict_field(
+            core_schema.list_schema(_row_schema(columns)), required=False
+        )
+        for name, columns in schemas.items()
+    }
+    return SchemaValidator(core_schema.typed_dict_schema(fields, extra_behavior="allow"))
+
+
+def _row_schema(columns: Mapping[str, str]) -> CoreSchema:
+    fields = {
+        name: core_schema.typed_dict_field(
+            core_schema.nullable_schema(_value_schema(name, dtype)), required=False
+        )
+        for name, dtype in columns.items()
+    }
+    row = core_schema.typed_dict_schema(fields, extra_behavior="allow")
+    pairs = [(name, f"{name[:-4]}_high") for name in columns if name.endswith("_low")]
+    if not pairs:
+        return row
+
+    def in_order(values: dict[str, float | None]) -> dict[str, float | None]:
+        for low, high in pairs:
+            least, most = values.get(low), values.get(high)
+            if least is not None and most is not None and least > most:
+                raise ValueError(f"{low} is above {high}, {least} and {most}")
+        return values
+
+    return core_schema.no_info_after_validator_function(in_order, row)
+
+
+def _value_schema(column: str, dtype: str) -> CoreSchema:
+    low, high = bounds(column)
+    if dtype == INT:
+        return core_schema.int_schema(ge=None if low is None else int(low), strict=True)
+    if dtype == FLOAT:
+        return core_schema.float_schema(ge=low, le=high, allow_inf_nan=False, strict=True)
+    return core_schema.bool_schema(strict=True) if dtype == BOOL else core_schema.str_schema()
 
 
 SCHEMAS: dict[str, dict[str, str]] = {
@@ -17,6 +75,8 @@ SCHEMAS: dict[str, dict[str, str]] = {
     | typed("utilisation_frac", FLOAT)
     | typed("oversubscribed", BOOL)
     | typed("workers_per_machine devices_per_machine", INT)
+    | typed("mixed_devices", BOOL)
+    | typed("num_ooms num_alloc_retries", INT)
     | typed("device fingerprint host started_at finished_at", TEXT)
     | typed("wall_s", FLOAT)
     | typed("dataset model optimizer loader", TEXT)
@@ -32,6 +92,11 @@ SCHEMAS: dict[str, dict[str, str]] = {
     | typed("arm", TEXT)
     | typed("repeat epoch step rank samples", INT)
     | typed("step_s load_s copy_s forward_s backward_s update_s loss", FLOAT),
+    # A repeat of what a run times; what others used of the machine's cores meanwhile.
+    "repeats": typed("run", TEXT)
+    | typed("repeat", INT)
+    | typed("wall_s others_frac", FLOAT)
+    | typed("kept", BOOL),  # else it was disturbed, and made again
     "epochs": typed("run", TEXT)
     | typed("seed epoch", INT)
     | typed("train_loss train_accuracy_frac validation_accuracy_frac", FLOAT)

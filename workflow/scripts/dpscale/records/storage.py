@@ -5,13 +5,16 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
+from pydantic_core import SchemaValidator
 
 from dpscale.records.record import Record
+from dpscale.records.schemas import FLOAT, bounds
 
-_AGAIN = "delete the run's folder and run it again"
+Model = TypeVar("Model", bound=BaseModel)
+_KEYS = ("seed", "arm", "repeat", "epoch", "rank")  # of steps that follow each other
 
 
 @contextmanager
@@ -45,6 +48,35 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
+class DamagedError(ValueError):
+    """A file that is there and not what it has to be; `reason` names it, and what is wrong."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"{reason}; delete it and call snakemake, which makes it again")
+        self.reason = reason
+
+
+@contextmanager
+def _checked(path: Path, what: str) -> Iterator[None]:
+    """Have an error of the block name the file, the field, its bound, and what to do."""
+    try:
+        yield
+    except ValidationError as error:
+        raise DamagedError(f"{path}: no valid {what}: {_first(error)}") from None
+    except (OSError, ValueError, TypeError) as error:
+        reason = " ".join(str(error).split())
+        raise DamagedError(f"{path}: no valid {what}: {reason}") from None
+
+
+def _first(error: ValidationError) -> str:
+    """The first field that is not as declared: `spans, row 4, span_s: -0.1: Input should ...`."""
+    first = error.errors(include_url=False)[0]
+    where = [f"row {part + 1}" if isinstance(part, int) else part for part in first["loc"]]
+    value = repr(first["input"]) if isinstance(first["input"], int | float) else ""
+    message = first["msg"].removeprefix("Value error, ")
+    return ": ".join(filter(None, [", ".join(where), value, message]))
+
+
 def read_json(path: Path, key: str | None = None) -> Any:
     """The JSON in a file, or one key of it; an error's note names the file."""
     text = path.read_bytes()
@@ -57,22 +89,31 @@ def read_json(path: Path, key: str | None = None) -> Any:
         return content[key]
 
 
+def read_model(path: Path, model: type[Model]) -> Model:
+    """The checked content of a JSON file.
+
+    Raises OSError, or ValueError that names file, field and bound where it is damaged.
+    """
+    text = path.read_bytes()
+    with _checked(path, "content"):
+        return model.model_validate_json(text)
+
+
 def write_record(path: Path, record: Record) -> None:
     """Write record.json whole or not at all."""
     write_text(path, record.model_dump_json(indent=1) + "\n")
 
 
-def read_record(path: Path) -> Record:
-    """The record in a file; ValueError names the file where it is no whole record."""
-    try:
-        return Record.model_validate_json(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: cannot be read: {error}; {_AGAIN}") from None
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the file"
-        reason = f"{where}: {first['msg']}"
-        raise ValueError(f"{path}: no valid record: {reason}; {_AGAIN}") from None
+def read_record(path: Path, rows: SchemaValidator | None = None) -> Record:
+    """The record in a file; ValueError names file, table, row and field where it is damaged.
+
+    rows: what checks its tables (`row_checks`).
+    """
+    with _checked(path, "record"):
+        record = Record.model_validate_json(path.read_bytes())
+        if rows:
+            rows.validate_python(dict(record))
+    return record
 
 
 def write_steps(path: Path, columns: Mapping[str, Any]) -> None:
@@ -88,13 +129,13 @@ def read_steps(path: Path, columns: Mapping[str, str], *, needed: bool) -> Any:
     """The steps in a file as a pyarrow.Table of the known columns that it has.
 
     columns: type by name. needed: the run is complete, so it must have steps. Raises ValueError
-    that names the file where it is damaged or lacks step times.
+    that names file, row and field where it is damaged, lacks step times or has impossible ones.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     types = {"Int64": pa.int64(), "float64": pa.float64(), "str": pa.string()}
-    try:
+    with _checked(path, "steps"):
         with pq.ParquetFile(path) as file:
             steps = file.read()
         if needed and not len(steps):
@@ -104,10 +145,36 @@ def read_steps(path: Path, columns: Mapping[str, str], *, needed: bool) -> Any:
                 if name not in steps.column_names or _has_unknown(steps[name]):
                     raise ValueError(f"column {name} is missing or has nulls")
         known = [name for name in columns if name in steps.column_names]
-        return steps.select(known).cast(pa.schema([(name, types[columns[name]]) for name in known]))
-    except (OSError, ValueError, TypeError) as error:
-        reason = " ".join(str(error).split())
-        raise ValueError(f"{path}: no valid steps: {reason}; {_AGAIN}") from None
+        steps = steps.select(known).cast(
+            pa.schema([(name, types[columns[name]]) for name in known])
+        )
+        _check_steps(steps, columns)
+        return steps
+
+
+def _check_steps(steps: Any, columns: Mapping[str, str]) -> None:
+    """Raise ValueError for a number beyond its bounds, or steps of an epoch that do not rise."""
+    import numpy as np
+
+    values = {name: steps[name].to_numpy() for name in steps.column_names}
+    for name, column in values.items():
+        low, high = bounds(name)
+        if columns[name] == "str" or low is None:
+            continue
+        with np.errstate(invalid="ignore"):  # NaN: unknown
+            wrong = (column < low) | (column > (np.inf if high is None else high))
+        if columns[name] == FLOAT:
+            wrong |= np.isinf(column)
+        if wrong.any():
+            row = int(wrong.argmax())
+            bound = f"from {low} to {high}" if high else f"finite and not below {low}"
+            raise ValueError(f"row {row + 1}, {name}: {column[row]} is not {bound}")
+    if len(steps) > 1:
+        follows = np.all([values[key][1:] == values[key][:-1] for key in _KEYS if key in values], 0)
+        wrong = follows & (values["step"][1:] <= values["step"][:-1])
+        if wrong.any():
+            row, step = int(wrong.argmax()) + 2, values["step"][1:][wrong.argmax()]
+            raise ValueError(f"row {row}, step: {step} does not come after the row before")
 
 
 def _has_unknown(column: Any) -> bool:
@@ -139,14 +206,11 @@ def read_table(path: Path, columns: Mapping[str, str]) -> Any:
 
     if not path.exists():
         raise FileNotFoundError(f"no input table {path}")
-    try:
+    with _checked(path, "table"):
         table = pd.read_parquet(path) if path.suffix == ".parquet" else _read_csv(path, columns)
         if absent := [name for name in columns if name not in table]:
             raise ValueError(f"lacks the columns {', '.join(absent)}")
         return table
-    except (OSError, ValueError, TypeError) as error:
-        reason = " ".join(str(error).split())
-        raise ValueError(f"{path}: no valid table: {reason}; make it again") from None
 
 
 def _read_csv(path: Path, columns: Mapping[str, str]) -> Any:

@@ -8,10 +8,10 @@ import pandas as pd
 import pyarrow as pa
 
 from dpscale.records.record import Record
-from dpscale.records.storage import read_record, read_steps
+from dpscale.records.runs import RECORD, Reader
+from dpscale.records.storage import DamagedError, read_record
 
 NOT_RUN = "not run yet"
-WITH_STEPS = ("timed", "training")  # kinds of run whose steps are recorded
 
 
 def tidy_tables(
@@ -24,31 +24,31 @@ def tidy_tables(
 
     specs: planned spec by run name. runs: folder with a folder a run. configured: rows of tables
     that come from the configuration, by table. A planned run without a record of its spec is a row
-    of `runs` with status NOT_RUN and nulls.
-    Raises ValueError for a file that is no whole record, naming it.
+    of `runs` with status NOT_RUN and nulls, and so is a damaged one, whose message says why.
     """
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in schemas}
     for name, given in (configured or {}).items():
         rows[name] = [dict(row) for row in given]
     of_record = [name for name in schemas if name not in ("runs", "steps")]
     steps: list[pa.Table] = []
+    reader = Reader(schemas)
     for run, spec in specs.items():
-        path = runs / run / "record.json"
-        record = read_record(path) if path.exists() else None
-        if record is None or not record.is_of(spec):
-            rows["runs"].append(_planned_columns(run, spec, schemas["runs"]) | {"status": NOT_RUN})
+        message = None
+        try:
+            found = reader.read(runs / run) if (runs / run / RECORD).exists() else None
+        except DamagedError as error:
+            found, message = None, error.reason
+        if found is None or not found.record.is_of(spec):
+            missing = {"status": NOT_RUN, "message": message}
+            rows["runs"].append(_planned_columns(run, spec, schemas["runs"]) | missing)
             continue
+        record = found.record
         rows["runs"].append(
             _planned_columns(run, record.spec, schemas["runs"]) | _measured_columns(record)
         )
         for name in of_record:
             rows[name] += [{"run": run} | row for row in getattr(record, name, ())]
-        own = read_steps(
-            path.with_name("steps.parquet"),
-            {name: kind for name, kind in schemas["steps"].items() if name != "run"},
-            needed=record.status == "complete" and record.spec["kind"] in WITH_STEPS,
-        )
-        steps.append(own.append_column("run", pa.repeat(run, len(own))))
+        steps.append(found.steps.append_column("run", pa.repeat(run, len(found.steps))))
     tables = {
         name: _typed_table(pd.DataFrame(rows[name]), columns)
         for name, columns in schemas.items()
@@ -58,12 +58,17 @@ def tidy_tables(
     return tables | {"steps": _typed_table(pd.DataFrame(joined), schemas["steps"])}
 
 
-def newest_provenance(specs: Mapping[str, Any], runs: Path) -> dict[str, Any]:
-    """The provenance of the run that finished last; empty where none has run."""
-    files = [runs / run / "record.json" for run in specs]
-    records = [read_record(path) for path in files if path.exists()]
-    newest = max(records, key=lambda record: record.finished_at, default=None)
-    return newest.provenance if newest else {}
+def missing(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `runs` without a whole record; a message says why one that is there is none."""
+    return table[table["status"] == NOT_RUN]
+
+
+def newest_provenance(table: pd.DataFrame, runs: Path) -> dict[str, Any]:
+    """The provenance of the run, of the table `runs`, that finished last; empty where none has."""
+    known = table.dropna(subset="finished_at").sort_values("finished_at")
+    if known.empty:
+        return {}
+    return dict(read_record(runs / known["run"].iloc[-1] / RECORD).provenance)
 
 
 def _planned_columns(
@@ -108,8 +113,16 @@ def _measured_columns(record: Record) -> dict[str, Any]:
         "nodes": record.nodes or record.spec["nodes"],
         **{key: machine[key] for key in ("device", "fingerprint", "host", "commit")},
         "versions": ", ".join([f"Python {machine['python']}", *versions]),
+        "mixed_devices": len({device["model"] for device in record.rank_devices}) > 1,
+        **{name: _most(record, name) for name in ("num_ooms", "num_alloc_retries")},
         **record.task,
     }
+
+
+def _most(record: Record, name: str) -> int | None:
+    """The count of the device with the most; None where none is counted."""
+    counts = [dict(device).get(name) for device in record.rank_devices]
+    return max((count for count in counts if isinstance(count, int)), default=None)
 
 
 def _typed_table(table: pd.DataFrame, schema: Mapping[str, str]) -> pd.DataFrame:

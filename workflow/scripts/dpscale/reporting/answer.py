@@ -1,6 +1,6 @@
 """The typed form of one answered question, as `answers.json` holds it."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -109,6 +109,8 @@ class Answer(_Frozen):
     """
 
     id: str = Field(description="Q1, Q3.1, H2, S4 ...")
+    status: Literal["complete", "withheld", "failed"] = "complete"
+    error: str = Field("", description="of one that failed: why, in one line")
     question: str
     sentence: str = Field(description="the answer: result, reason, limit, chosen by the data")
     short: str = Field("", description="the same in a line, for the first page")

@@ -41,6 +41,7 @@ def read_arguments(description: str | None, questions: Sequence[str]) -> tuple[R
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--answers", type=Path, required=True, help="answers.json")
     parser.add_argument("--tables", type=Path, required=True, help="folder of tidy tables")
+    parser.add_argument("--derived", type=Path, required=True, help="folder of derived tables")
     parser.add_argument("--figures", type=Path, required=True, help="folder of figures")
     parser.add_argument(
         "--report-config",
@@ -60,6 +61,7 @@ def read_arguments(description: str | None, questions: Sequence[str]) -> tuple[R
     report = read_report(
         answers=given.answers,
         tables=given.tables,
+        derived=given.derived,
         figures=given.figures,
         head=head,
         audits=given.audits,

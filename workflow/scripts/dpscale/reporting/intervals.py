@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Literal
 
 from dpscale.reporting.answer import Value
-
-Verdict = Literal["below", "above", "indistinct", "unknown"]
+from dpscale.vocabulary import Verdict
 
 
 def against(value: Value, reference: float) -> Verdict:

@@ -39,7 +39,8 @@ class Question:
     the same in short for the summary, why, how it was measured, tables and figures.
 
     facts: finds what there is to say; formula: TeX; of_accuracy: without right answers to count
-    there is nothing to conclude.
+    there is nothing to conclude; vocabulary: what indexes the template's tables of words beside the
+    columns of the study's derived tables (`vocabulary.words`, or `table.column` of another study).
     """
 
     id: str
@@ -47,6 +48,7 @@ class Question:
     formula: Sequence[str] = ()
     references: Sequence[str] = ()
     of_accuracy: bool = False
+    vocabulary: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, inputs: Inputs) -> Answer:
         """Return the answer that the tables give."""
@@ -111,10 +113,28 @@ def withheld(answer: Answer, study: str = "") -> Answer:
     say = words.macros("withheld.j2", {"missing": missing, "study": study})
     sentence, (paragraph,) = words.squeezed(say.sentence()), words.paragraphs(say.paragraphs())
     changes = {
-        "missing": missing, "sentence": sentence, "short": words.squeezed(say.short()),
-        "paragraphs": [paragraph], "printed": [], "short_printed": [],
-    }  # fmt: skip
+        "status": "withheld",
+        "missing": missing,
+        "sentence": sentence,
+        "short": words.squeezed(say.short()),
+        "paragraphs": [paragraph],
+        "printed": [],
+        "short_printed": [],
+    }
     return answer.model_copy(update=changes)
+
+
+def failed(question: str, error: str) -> Answer:
+    """Return what stands in place of an answer: the question, and the error in one line."""
+    said = words.macros("failed.j2", {"error": error.replace("$", "\\$")})
+    return Answer(
+        id=question,
+        status="failed",
+        error=error,
+        question=words.question_of(question),
+        sentence=words.squeezed(said.sentence()),
+        short=words.squeezed(said.short()),
+    )
 
 
 def _figures_into(figures: list[Figure]) -> Callable[..., str]:

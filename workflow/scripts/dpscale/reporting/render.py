@@ -88,6 +88,7 @@ def render_report(report: Report, *, templates: Path, medium: Medium) -> str:
         runs_left_out=len(report.runs) - len(listed),
         groups=sources.groups,
         anchors=sources.anchors,
+        listed={row["run"] for row in listed},
         statuses=[(status.replace("_", " "), count) for status, count in report.statuses.items()],
         style=Markup((templates / style).read_text(encoding="utf-8")),
     )

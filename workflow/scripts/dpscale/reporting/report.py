@@ -11,10 +11,14 @@ import pandas as pd
 
 from dpscale import __version__
 from dpscale.config.sections import ReportConfig
+from dpscale.records.quiet import COLUMNS as QUIET_COLUMNS
+from dpscale.records.quiet import DISTURBED_FRAC
+from dpscale.records.storage import read_table
 from dpscale.reporting.answer import Answer, load_answers
 from dpscale.reporting.audits import audit_section
+from dpscale.reporting.parts import PARTS, Part
 from dpscale.reporting.pictures import Picture, read_picture
-from dpscale.units import is_null
+from dpscale.units import format_value, is_null
 
 # Figures of the first page, with the questions that they are of.
 BRIEF = {"Q2": "speedup_brief", "Q3.1": "split_brief"}
@@ -44,25 +48,18 @@ class MissingAnswerError(ValueError):
 
 
 @dataclass(frozen=True)
-class Part:
-    """A part of the report; report/part_<name>.html.j2 opens it.
+class Quiet:
+    """What others used of the machine's cores while runs were timed.
 
-    name: in the configuration's report.parts; letter: what the ids of its questions begin with.
+    judged: timed runs of which that is known; repeated: repeats that were made again for it;
+    disturbed: the runs beyond `limit` with the share of each, largest first; shares as text.
     """
 
-    name: str
-    title: str
-    letter: str
-    questions: tuple[str, ...] = ()
-
-
-PARTS = (
-    Part("lab", "The data-parallel lab", "Q"),
-    Part("assignment", "The cluster-training assignment", "H"),
-    Part("studies", "Studies of large batches", "S"),
-    Part("engineering", "An engineer's questions", "E"),
-    Part("audit", "Audit of hand-collected tables", "T"),
-)
+    limit: str
+    judged: int
+    repeated: int
+    most: str
+    disturbed: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -88,12 +85,15 @@ class Report:
     statuses: dict[str, int]
     lacking: dict[str, int]
     incomplete: list[str]
+    failed: list[str]
+    quiet: Quiet
 
 
 def read_report(
     *,
     answers: Path,
     tables: Path,
+    derived: Path,
     figures: Path,
     head: ReportConfig,
     audits: Sequence[Path] = (),
@@ -101,7 +101,7 @@ def read_report(
 ) -> Report:
     """Return the report of one results folder.
 
-    questions: ids of all questions in the order of the report.
+    questions: ids of all questions in the order of the report; derived: folder with quiet.csv.
 
     tables: folder with runs.parquet and, where there is one, provenance.json (machine, versions
     and commit of the newest run); audits: files of hand-collected tables.
@@ -121,7 +121,8 @@ def read_report(
         for part in wanted
     ]
     names = [figure.name for answer in chosen.values() for figure in answer.figures]
-    brief = {name: BRIEF[name] for name, one in chosen.items() if name in BRIEF and not one.missing}
+    stand = [name for name, one in chosen.items() if one.status == "complete"]
+    brief = {name: BRIEF[name] for name in stand if name in BRIEF}
     runs = pd.read_parquet(tables / "runs.parquet")
     finished_at = _newest(runs)
     provenance = _provenance(tables)
@@ -145,6 +146,21 @@ def read_report(
         statuses={str(name): int(statuses[name]) for name in sorted(statuses.index)},
         lacking={name: int(statuses[name]) for name in LACKING if name in statuses},
         incomplete=[name for name, one in chosen.items() if one.missing],
+        failed=[name for name, one in chosen.items() if one.status == "failed"],
+        quiet=_quiet(read_table(derived / "quiet.csv", QUIET_COLUMNS)),
+    )
+
+
+def _quiet(runs: pd.DataFrame) -> Quiet:
+    judged = runs[runs.quietness != "unknown"].set_index("run")
+    shares = {str(run): format_value(frac, "fraction") for run, frac in judged.others_frac.items()}
+    disturbed = set(judged.index[judged.quietness == "disturbed"])
+    return Quiet(
+        limit=f"{DISTURBED_FRAC:.0%}",
+        judged=len(judged),
+        repeated=int(judged.repeated.sum()),
+        most=next(iter(shares.values()), ""),
+        disturbed={run: share for run, share in shares.items() if run in disturbed},
     )
 
 

@@ -17,6 +17,7 @@ TEMPLATES = Path(__file__).resolve().parents[4] / "report"
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 _SPACE = re.compile(r"[ \t\n]+")  # not the no-break spaces of numbers
+_QUESTION = re.compile(r"{% macro question\(\) %}(.*?){% endmacro %}", re.S)
 _BEFORE_A_STOP = re.compile(r" ([,;.])")
 
 
@@ -177,6 +178,13 @@ def environment() -> Environment:
 def macros(template: str | Template, facts: Mapping[str, Any]) -> Any:
     """Return the macros of a template as functions that give what they say of the facts."""
     return environment().get_template(template).make_module(dict(facts))
+
+
+def question_of(name: str) -> str:
+    """Return what a question asks, read from its template, which nothing has to be able to run."""
+    text = (TEMPLATES / f"{name}.j2").read_text(encoding="utf-8")
+    found = _QUESTION.search(text)
+    return squeezed(found[1]) if found else name
 
 
 def squeezed(text: str) -> str:

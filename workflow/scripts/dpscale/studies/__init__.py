@@ -1,5 +1,7 @@
 """The studies, each a folder with all that it alone needs, and what all of them together hold."""
 
+import json
+import traceback
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
@@ -9,12 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import create_model
 
+from dpscale.config import ConfigError
 from dpscale.config.load import load_config as load
 from dpscale.config.load import read_config as read
 from dpscale.config.root import Config
+from dpscale.errors import located
 from dpscale.plan.spec import KINDS, Kind, Spec
 from dpscale.records.schemas import SCHEMAS
+from dpscale.reporting.parts import PARTS
 from dpscale.studies.study import Study
+from dpscale.vocabulary import agreed, words
 
 if TYPE_CHECKING:  # what not everybody who plans runs needs is imported when it is asked for
     import pandas as pd
@@ -24,6 +30,8 @@ if TYPE_CHECKING:  # what not everybody who plans runs needs is imported when it
     from dpscale.reporting.answer import Answer
     from dpscale.reporting.inputs import Inputs
     from dpscale.reporting.question import Question
+
+MOST_RUNS = 100_000  # snakemake looks over so many in some minutes
 
 # In the order of the report: the one list of the studies.
 ORDER = (
@@ -70,13 +78,40 @@ def read_config(path: Path) -> Config:
 
 
 def planned_runs(config: Config) -> dict[str, Spec]:
-    """Return every run of a configuration by name, in the order of the studies."""
-    return {
-        spec.run: spec
-        for name, runs in _parts("plan", "PLANS").items()
-        if (section := config.section(name))
-        for spec in runs(config, section)
-    }
+    """Return every run of a configuration by name, in the order of the studies.
+
+    Raises ConfigError where there are too many, where two have one name, or where the report is
+    to hold a part of which nothing is planned.
+    """
+    planned: dict[str, Spec] = {}
+    for name, runs in _parts("plan", "PLANS").items():
+        for spec in runs(config, section) if (section := config.section(name)) else ():
+            if spec.run in planned:
+                raise ConfigError(
+                    f"config: {name}: plans {spec.run} twice; its values are too close"
+                )
+            if len(planned) == MOST_RUNS:
+                raise ConfigError(
+                    f"config: {name}: takes the plan beyond {MOST_RUNS:,} runs, which nobody waits "
+                    f"for; ask less, or set launches = {config.launches} lower"
+                )
+            planned[spec.run] = spec
+    _check_parts(config, {spec.study for spec in planned.values()})
+    return planned
+
+
+def _check_parts(config: Config, planned: set[str]) -> None:
+    """Raise ConfigError where report.parts names a part of which nothing is planned."""
+    if config.report.parts is None:
+        return
+    ids = [q for one in studies() if planned & {*one.runs, one.name} for q in one.questions]
+    ids += ["T"] if config.audit and config.audit.tables else []
+    there = [part.name for part in PARTS if any(q[0] == part.letter for q in ids)]
+    if absent := [name for name in config.report.parts if name not in there]:
+        raise ConfigError(
+            f"config: report.parts = {list(config.report.parts)}: nothing is planned for "
+            f"{absent[0]}; there is {' and '.join(there) or 'nothing at all'}"
+        )
 
 
 def configured_rows(config: Config) -> dict[str, list[dict[str, Any]]]:
@@ -137,14 +172,39 @@ def figures() -> dict[str, "FigureEntry"]:
     return _parts("figures", "FIGURES")
 
 
-@cache
 def questions() -> dict[str, "Question"]:
     """Return the questions by id, in the order of the report."""
-    asked = chain.from_iterable(one.part("answers", "QUESTIONS") for one in studies())
-    by_id = {question.id: question for question in asked}
-    if absent := [name for name in question_ids() if name not in by_id]:
-        raise KeyError(f"declared and in no answers.QUESTIONS: {', '.join(absent)}")
-    return {name: by_id[name] for name in question_ids()}
+    return {name: _question(name) for name in question_ids()}
+
+
+@cache
+def _question(name: str) -> "Question":
+    """A question by its id, of which alone the study is imported."""
+    asked = study_of(name).part("answers", "QUESTIONS")
+    if not (found := [one for one in asked if one.id == name]):
+        raise KeyError(f"declared and in no answers.QUESTIONS: {name}")
+    return found[0]
+
+
+def vocabulary(question: str) -> dict[str, str]:
+    """Return what can index a table of words in a question's template: kinds of columns by name.
+
+    Those are the columns of its study's derived tables, where they agree, and what it declares.
+    """
+    from dpscale.derive.published import Judgement
+
+    found = words("|against |compare") | words("judgement", Judgement)
+    derived = study_of(question).part("derive", "TABLES").values()
+    found |= agreed(table.columns for table in derived)
+    for name, kind in _question(question).vocabulary.items():
+        table, _, column = kind.partition(".")  # of another study
+        found[name] = tables()[table].columns[column] if column else kind
+    return found
+
+
+def study_of(question: str) -> Study:
+    """Return the study that a question is of."""
+    return next(one for one in studies() if question in one.questions)
 
 
 def names(kind: str) -> list[str]:
@@ -167,8 +227,7 @@ def answer_one(question: str, inputs: "Inputs") -> "Answer":
     """
     from dpscale.reporting.question import withheld
 
-    found = questions()[question](inputs)
-    study = next(one for one in studies() if question in one.questions)
+    found, study = _question(question)(inputs), study_of(question)
     needed = study.runs or (study.name,)
     planned = {row["study"] for row in inputs.tidy_rows("runs")}
     left_out = found.missing and planned.isdisjoint(needed)
@@ -178,8 +237,24 @@ def answer_one(question: str, inputs: "Inputs") -> "Answer":
 def answer_all(
     derived: Mapping[str, "pd.DataFrame"], tidy: Mapping[str, "pd.DataFrame"]
 ) -> list["Answer"]:
-    """Return the answers to all questions in order, from tables keyed by name."""
+    """Return the answers to all questions in order, from tables keyed by name.
+
+    One that fails takes no other with it: it says so, and its traceback goes to stderr.
+    """
     from dpscale.reporting.inputs import Inputs
 
     inputs = Inputs(derived, tidy)
-    return [answer_one(question, inputs) for question in questions()]
+    return [_answered(question, inputs) for question in question_ids()]
+
+
+def _answered(question: str, inputs: "Inputs") -> "Answer":
+    from dpscale.reporting.answer import dump_answers
+    from dpscale.reporting.question import failed
+
+    try:
+        found = answer_one(question, inputs)
+        json.dumps(dump_answers([found]), allow_nan=False)
+    except Exception as error:  # whatever it is: the report is of all the others
+        traceback.print_exception(error)
+        return failed(question, located(error))
+    return found

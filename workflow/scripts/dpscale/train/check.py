@@ -1,26 +1,30 @@
-"""What a node gives a worker: GPUs, driver, cores, memory, disk and a compiler."""
+"""What a node gives a worker: GPUs, driver, cores, memory and disk; and a step, made there."""
 
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import torch
 
-from dpscale.launch.check import Device, NodeFacts, memory_bytes
+from dpscale.launch.check import Device, Neighbour, NodeFacts, memory_bytes, patience_s
 from dpscale.plan import Spec
 from dpscale.processes import node_name
 from dpscale.train.device import driver_version
-
-COMPILE_S = 120
-COMPILED = "import torch; torch.compile(lambda x: x * 2 + 1)(torch.ones(64, device={device!r}))"
+from dpscale.train.tries import STEP_S, refusal
 
 
-def node_facts(spec: Spec, folders: Iterable[Path]) -> NodeFacts:
-    """Facts of this node for a spec's workers; folders: whose free space is wanted."""
+def node_facts(spec: Spec, folders: Iterable[Path], import_s: float) -> NodeFacts:
+    """Facts of this node for a spec's workers.
+
+    folders: whose free space is wanted; import_s: seconds that torch's import took here.
+    """
     device = spec.hardware.device
+    # First: GPUs in exclusive mode take one process each, and this one is about to open them.
+    step_error = None
+    if device == "cpu" or torch.cuda.device_count():
+        step_error = refusal(spec, patience_s(STEP_S, import_s))
     devices, error = _devices() if device == "cuda" else ((), None)
     return NodeFacts(
         node=node_name(),
@@ -32,39 +36,61 @@ def node_facts(spec: Spec, folders: Iterable[Path]) -> NodeFacts:
         cores=len(os.sched_getaffinity(0)),
         memory_bytes=memory_bytes(),
         free_bytes={str(folder): _free_bytes(folder) for folder in folders},
-        compile_error=_compile_error(device) if spec.training.compile and not error else None,
+        step_error=None if error else step_error,
     )
 
 
 def _devices() -> tuple[tuple[Device, ...], str | None]:
     """The GPUs, or why CUDA does not start."""
+    occupied = _as_nvml_sees_them()  # before this process takes memory of them
     try:
         torch.cuda.init()
         found = []
         for index in range(torch.cuda.device_count()):
             free, total = torch.cuda.mem_get_info(index)
-            name = torch.cuda.get_device_name(index)
-            found.append(Device(name=name, free_bytes=free, total_bytes=total))
+            device = torch.cuda.get_device_properties(index)
+            free, neighbours = occupied.get(f"GPU-{device.uuid}", (free, ()))
+            found.append(
+                Device(name=device.name, free_bytes=free, total_bytes=total, neighbours=neighbours)
+            )
     except (RuntimeError, AssertionError) as error:  # a torch without CUDA asserts
         return (), " ".join(str(error).split())
     return tuple(found), None
+
+
+def _as_nvml_sees_them() -> dict[str, tuple[int, tuple[Neighbour, ...]]]:
+    """Free bytes of each GPU of the machine and the processes that compute on it, by UUID.
+
+    Empty where NVML cannot be read.
+    """
+    seen = {}
+    with suppress(Exception):  # NVML is optional, and says so by errors of its own
+        import pynvml
+
+        pynvml.nvmlInit()
+        for index in range(pynvml.nvmlDeviceGetCount()):
+            handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+            neighbours = tuple(
+                Neighbour(
+                    process=one.pid, name=_process_name(one.pid), used_bytes=one.usedGpuMemory
+                )
+                for one in pynvml.nvmlDeviceGetComputeRunningProcesses(handle)
+            )
+            free = pynvml.nvmlDeviceGetMemoryInfo(handle).free
+            seen[str(pynvml.nvmlDeviceGetUUID(handle))] = (free, neighbours)
+    return seen
+
+
+def _process_name(process: int) -> str:
+    import pynvml
+
+    try:
+        return str(pynvml.nvmlSystemGetProcessName(process))
+    except pynvml.NVMLError:  # another user's, or another container's
+        return "unknown"
 
 
 def _free_bytes(folder: Path) -> int:
     """Free space where a folder is, or will be."""
     there = next(path for path in [folder, *folder.absolute().parents] if path.exists())
     return shutil.disk_usage(there).free
-
-
-def _compile_error(device: str) -> str | None:
-    """Why a small function cannot be compiled, as runs compile theirs; None where it can."""
-    words = [sys.executable, "-c", COMPILED.format(device=device)]
-    try:
-        ended = subprocess.run(
-            words, capture_output=True, text=True, timeout=COMPILE_S, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return f"nothing came of it in {COMPILE_S} s"
-    lines = [line for line in ended.stderr.splitlines() if line.strip()]
-    told = next((line for line in lines if "Error" in line), lines[-1] if lines else "it failed")
-    return told.strip() if ended.returncode else None

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -73,22 +74,58 @@ def open_device(hardware: HardwareConfig, local_rank: int) -> torch.device:
     return device
 
 
-def set_float32_precision(training: TrainingConfig) -> None:
-    """Let matrix products and convolutions of float32 run in TF32 on CUDA, or not.
+def set_backends(training: TrainingConfig) -> None:
+    """Let CUDA compute as the settings say: in TF32 or not, with the fastest of cuDNN's algorithms.
 
-    fp32 means fp32: torch by itself takes TF32 for convolutions.
+    fp32 means fp32, in matrix products and convolutions: torch by itself takes TF32 for these.
     """
     tf32 = training.precision == "tf32"
     torch.set_float32_matmul_precision("high" if tf32 else "highest")
     torch.backends.cudnn.allow_tf32 = tf32
+    torch.backends.cudnn.benchmark = training.cudnn_benchmark
 
 
-def device_model(hardware: HardwareConfig) -> str:
-    """Model of the device; of a GPU with its driver and CUDA version."""
+def device_model(hardware: HardwareConfig, device: torch.device | None = None) -> str:
+    """Model of a device, by default this worker's; of a GPU with power limit, driver and CUDA."""
     if hardware.device == "cuda" and torch.cuda.is_available():
+        limit_w = power_limit_w(device or torch.device("cuda", torch.cuda.current_device()))
+        limit = "" if limit_w is None else f"{limit_w:.0f} W, "
         driver = driver_version() or "unknown"
-        return f"{torch.cuda.get_device_name()} (driver {driver}, CUDA {torch.version.cuda})"
+        name = torch.cuda.get_device_name(device)
+        return f"{name} ({limit}driver {driver}, CUDA {torch.version.cuda})"
     return "CPU core" if hardware.threads_per_worker == 1 else "group of CPU cores"
+
+
+def device_libraries(hardware: HardwareConfig) -> dict[str, str]:
+    """Versions of the libraries that a GPU computes and communicates with; empty on a CPU."""
+    if hardware.device == "cpu":
+        return {}
+    cudnn = torch.backends.cudnn.version()  # 91002 is 9.10.2
+    nccl = torch.cuda.nccl.version() if torch.distributed.is_nccl_available() else None
+    libraries = {
+        "nccl": nccl and ".".join(map(str, nccl)),
+        "cudnn": cudnn and f"{cudnn // 10_000}.{cudnn // 100 % 100}.{cudnn % 100}",
+    }
+    return {name: version for name, version in libraries.items() if version}
+
+
+def nvml_handle(device: torch.device) -> Any:
+    """NVML's handle of a GPU. Raises NVML's errors, and ImportError without its bindings."""
+    import pynvml
+
+    pynvml.nvmlInit()
+    uuid = f"GPU-{torch.cuda.get_device_properties(device).uuid}"
+    return pynvml.nvmlDeviceGetHandleByUUID(uuid)
+
+
+def power_limit_w(device: torch.device) -> float | None:
+    """The limit that a GPU's power is set to, in watts; None where NVML cannot be read."""
+    try:
+        import pynvml
+
+        return float(pynvml.nvmlDeviceGetPowerManagementLimit(nvml_handle(device)) / 1e3)
+    except Exception:  # NVML is optional, and says so by errors of its own
+        return None
 
 
 def driver_version() -> str | None:
@@ -173,9 +210,6 @@ def _utilisation_samples(device: torch.device, since_us: int) -> set[Sample]:
     """NVML's samples after a time. Raises NVML's errors, and ImportError without its bindings."""
     import pynvml
 
-    pynvml.nvmlInit()
-    uuid = f"GPU-{torch.cuda.get_device_properties(device).uuid}"
-    handle = pynvml.nvmlDeviceGetHandleByUUID(uuid)
     kind = pynvml.NVML_GPU_UTILIZATION_SAMPLES
-    _, samples = pynvml.nvmlDeviceGetSamples(handle, kind, since_us)
+    _, samples = pynvml.nvmlDeviceGetSamples(nvml_handle(device), kind, since_us)
     return {(sample.timeStamp, sample.sampleValue.uiVal) for sample in samples}

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from dpscale.train.data import Task
 from dpscale.train.measurement import Measurement
 from dpscale.train.network import network_on_paper, payload_bytes
 from dpscale.train.progress import Meter
+from dpscale.train.quiet import Quiet
 from dpscale.train.worker import Place
 
 # DDP's caps: of the bucket that fills first, and of all others (bucket_cap_mb = 25).
@@ -42,6 +44,8 @@ MOST_IN_A_ROW = 100
 COUNTED = 3  # all-reduces over which interface bytes are counted
 TCP_TIMEOUT_S = 60.0
 BLOCK_BYTES = 2**20
+Rows = list[dict[str, Any]]
+Operations = dict[tuple[str, int], Callable[[], float]]  # seconds, by name and bytes
 # A transfer long enough that its start does not count, and short enough to repeat. It is no shorter
 # than the largest message either: what a switch lets through in a burst would flatter a small one.
 TRANSFER_S = 0.2
@@ -145,7 +149,7 @@ def measure_link(spec: Spec, task: Task, place: Place) -> Measurement:
     messages = spec.messages
     assert messages is not None
     sizes = list(messages.bytes) or message_bytes(payload_bytes(network_on_paper(spec, task)))
-    operations: dict[tuple[str, int], Callable[[], float]] = {}
+    operations: Operations = {}
     for size in sizes:
         buffers = make_buffers([size], place.device)
         operations["allreduce", size] = AllReduce(buffers, place).seconds
@@ -153,8 +157,8 @@ def measure_link(spec: Spec, task: Task, place: Place) -> Measurement:
         if spec.hardware.backend == "gloo" and place.workers > 1:
             ring = opened.enter_context(TcpRing(place, largest_message=max(sizes)))
             operations["tcp", ring.bytes] = ring.seconds
-        rows = _repeat(spec, messages, operations, place)
-    return Measurement(fields={"messages": rows if place.leads else []})
+        rows, repeats = _repeats(spec, messages, operations, place)
+    return Measurement(fields={"messages": rows, "repeats": repeats} if place.leads else {})
 
 
 def message_bytes(payload: int) -> list[int]:
@@ -164,23 +168,30 @@ def message_bytes(payload: int) -> list[int]:
     return [max(1, round(size / ITEM_BYTES)) * ITEM_BYTES for size in sizes]
 
 
-def _repeat(
-    spec: Spec, messages: Messages, operations: dict[tuple[str, int], Callable[[], float]],
-    place: Place,
-) -> list[dict[str, Any]]:  # fmt: skip
-    rows: list[dict[str, Any]] = []
+def _repeats(
+    spec: Spec, messages: Messages, operations: Operations, place: Place
+) -> tuple[Rows, Rows]:
+    """Rows of the tables `messages` and `repeats`."""
+    rows = Rows()
     order, start = random.Random(spec.seeds[0]), time.perf_counter()
+    quiet = Quiet(place, again=messages.repeats, budget_s=messages.budget_s)
     meter = Meter(spec.run, "repeat", messages.repeats, shown=place.leads)
     for repeat in range(messages.repeats):
         late = time.perf_counter() - start > messages.budget_s
         if place.agree(place.leads and late and repeat >= FEWEST_REPEATS):
             break
-        for name, size in order.sample(list(operations), len(operations)):
-            seconds = operations[name, size]()
-            rows.append({"operation": name, "bytes": size, "repeat": repeat, "seconds": seconds})
-        last = [row["bytes"] / row["seconds"] for row in rows[-len(operations) :]]
-        meter.step(note=f"{max(last) / 1e6:.1f} MB/s")
-    return rows
+        timed = quiet.undisturbed(repeat, partial(_repeat, operations, order))
+        rows += [row | {"repeat": repeat} for row in timed]
+        meter.step(note=f"{max(row['bytes'] / row['seconds'] for row in timed) / 1e6:.1f} MB/s")
+    return rows, quiet.rows
+
+
+def _repeat(operations: Operations, order: random.Random) -> Rows:
+    """Each operation once, in random order."""
+    return [
+        {"operation": name, "bytes": size, "seconds": operations[name, size]()}
+        for name, size in order.sample(list(operations), len(operations))
+    ]
 
 
 class TcpRing:

@@ -22,7 +22,8 @@ from dpscale.processes import end_with_parent
 HOST_SIGNS = ("can't allocate memory", "not enough memory", "Cannot allocate memory", "bad_alloc")
 DEVICE_SIGNS = (
     "out of memory",  # CUDA's and NCCL's own, outside torch's allocator
-    "STATUS_ALLOC_FAILED",  # cuBLAS, cuDNN
+    "STATUS_ALLOC_FAILED",  # cuBLAS, cuDNN 8
+    "DEVICE_ALLOCATION_FAILED",  # cuDNN 9
 )
 PRIMITIVE_SIGNS = ("could not create a", "could not execute a primitive")
 _STATUS = Path("/proc/self/status")
@@ -135,14 +136,25 @@ def give_back_what_is_freed() -> None:
         library.malloc_trim(0)
 
 
-def is_out_of_memory(error: BaseException, *, on_cpu: bool = True, limited: bool = False) -> bool:
+def failed_allocations(device: torch.device | None = None) -> int:
+    """How many allocations of this process failed so far on a GPU, by default the current one."""
+    return int(torch.cuda.memory_stats(device).get("num_ooms", 0))
+
+
+def is_out_of_memory(
+    error: BaseException, *, on_cpu: bool = True, limited: bool = False, num_ooms: int = 0
+) -> bool:
     """Whether an exception says that an allocation failed where the work is done.
 
     on_cpu: that is the host, whose memory concerns no work on a GPU. limited: a memory budget was
     in force. oneDNN then reports a failed allocation as a primitive that it could not create or
-    run, words that without a budget may mean something else. The allocation may stand behind the
-    exception: a CUDA graph whose capture it ends fails in turn.
+    run, words that without a budget may mean something else. num_ooms: allocations on the GPU that
+    failed during the work. An error of torch then speaks of them, whatever its words: cuDNN's
+    search keeps them to itself, and says that it was "unable to find an engine". The allocation may
+    stand behind the exception: a CUDA graph whose capture it ends fails in turn.
     """
+    if num_ooms and type(error) is RuntimeError:  # those of CUDA and of communication are subtypes
+        return True
     earlier = error.__cause__ or error.__context__
     return _is_failed_allocation(error, on_cpu, limited) or (
         earlier is not None and is_out_of_memory(earlier, on_cpu=on_cpu, limited=limited)

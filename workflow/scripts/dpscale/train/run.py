@@ -2,7 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -14,9 +15,11 @@ from dpscale.plan import Spec
 from dpscale.processes import node_name
 from dpscale.provenance import now, provenance
 from dpscale.records import Record, write_record, write_steps
+from dpscale.train.condition import Condition, Facts
 from dpscale.train.data import BatchExceedsDatasetError, Task, load_task
 from dpscale.train.device import (
     available_devices,
+    device_libraries,
     device_model,
     machine_id,
     most_shared,
@@ -85,16 +88,26 @@ def _measure(
 ) -> tuple[Measurement, bool]:
     """The outcome of the measurement, and whether this worker is the one to write it.
 
-    A worker that runs out of memory writes at once, whatever its rank: its peers may hang.
+    A worker that runs out of memory writes at once, whatever its rank: its peers may hang. Where
+    that ends a part of a measurement alone, the measurement says so itself, with what is known.
     """
     try:
         with memory_budget(spec.memory_budget_bytes):
-            return measure(spec, task, place), place.leads
+            outcome = measure(spec, task, place)
+        if outcome.status == "out_of_memory":
+            frame.note({place.rank: frame.condition.since()})
+            return outcome, True
+        frame.note(dict(enumerate(place.gather(frame.condition.since()))))
+        return outcome, place.leads
     except BatchExceedsDatasetError as error:
         return Measurement(status="exceeds_dataset", message=str(error)), place.leads
     except Exception as error:
-        on_cpu, limited = place.device.type == "cpu", spec.memory_budget_bytes is not None
-        if is_out_of_memory(error, on_cpu=on_cpu, limited=limited):
+        since = frame.condition.since()
+        if is_out_of_memory(
+            error, on_cpu=place.device.type == "cpu", limited=spec.memory_budget_bytes is not None,
+            num_ooms=sum(device.get("num_ooms", 0) for device in since),
+        ):  # fmt: skip
+            frame.note({place.rank: since})
             text = " ".join(str(error).split())[:200]
             message = f"rank {place.rank}, batch {spec.per_worker_batch}: {text}"
             return Measurement(status="out_of_memory", message=message), True
@@ -134,18 +147,26 @@ class _Frame:
         self._spec, self._record, self._steps = spec, record, steps
         self._earlier = _stamp(record)
         self._started_at, self._start = now(), time.perf_counter()
+        self._environment = dict(os.environ)  # before torch's compiler adds to it
+        self._devices: list[list[Facts]] = []  # of each rank
         self._fields: dict[str, Any] = {}
 
     def describe(self, task: Task, place: Place) -> None:
-        """Notes the sizes of dataset and model, and how the workers share the devices."""
+        """Notes the sizes of dataset and model, the devices, and how the workers share them."""
         model, hardware = network_on_paper(self._spec, task), self._spec.hardware
-        own = ((machine_id(), visible_units(hardware)), node_name())
-        seen, names = zip(*place.share(own), strict=True)
+        scattered = [torch.device("cuda", n) for n in range(self._spec.scatter_devices or 0)]
+        self.condition = Condition(hardware, scattered or [place.device])
+        units = (machine_id(), visible_units(hardware))
+        cores = sorted(os.sched_getaffinity(0))
+        own = (units, node_name(), cores, self.condition.described())
+        seen, names, cores_of_ranks, described = zip(*place.share(own), strict=True)
+        self._devices = list(described)
         units_per_device = 1 if hardware.device == "cuda" else hardware.threads_per_worker
         workers, devices = most_shared(seen, units_per_device)
         self._fields = {
             "nodes": place.nodes,
             "rank_nodes": list(names),
+            "rank_cores": list(cores_of_ranks),
             "oversubscribed": workers > devices,
             "workers_per_machine": workers,
             "devices_per_machine": devices,
@@ -156,6 +177,12 @@ class _Frame:
             "payload_bytes": payload_bytes(model),
             "buffer_bytes": sum(b.nelement() * b.element_size() for b in model.buffers()),
         }
+
+    def note(self, since: Mapping[int, Sequence[Facts]]) -> None:
+        """Notes of the devices of some ranks what they went through."""
+        for rank, of_rank in since.items():
+            pairs = zip(self._devices[rank], of_rank, strict=True)
+            self._devices[rank] = [device | more for device, more in pairs]
 
     def recorded(self) -> bool:
         """Whether another worker wrote the outcome; waits a moment for it."""
@@ -169,17 +196,26 @@ class _Frame:
         """Writes steps.parquet, then record.json, which makes the run whole."""
         spec = self._spec
         write_steps(self._steps, measurement.steps or {name: np.empty(0) for name in STEP_COLUMNS})
+        rows = [{"rank": rank} | device for rank, own in enumerate(self._devices) for device in own]
         facts = provenance(
-            device=device_model(spec.hardware), devices=available_devices(spec.hardware),
-            backend=spec.hardware.backend,
+            device=_device(rows) or device_model(spec.hardware),
+            devices=available_devices(spec.hardware), backend=spec.hardware.backend,
+            libraries=device_libraries(spec.hardware), environment=self._environment,
         )  # fmt: skip
         record = Record(
             run=spec.run, status=measurement.status, message=measurement.message,
             spec=spec.model_dump(mode="json"), provenance=facts, started_at=self._started_at,
-            finished_at=now(), wall_s=time.perf_counter() - self._start, **self._fields,
-            **measurement.fields,
+            finished_at=now(), wall_s=time.perf_counter() - self._start, rank_devices=rows,
+            **self._fields, **measurement.fields,
         )  # fmt: skip
         write_record(self._record, record)
+
+
+def _device(rows: Sequence[Facts]) -> str:
+    """The model of the devices; of different ones how many each; empty where none is known."""
+    models = Counter(str(row["model"]) for row in rows)
+    each = " + ".join(f"{count} x {model}" for model, count in models.items())
+    return each if len(models) > 1 else "".join(models)
 
 
 def _stamp(path: Path) -> int | None:

@@ -3,7 +3,8 @@
 import itertools
 import random
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from dpscale.train.loop import Epoch, train_epoch
 from dpscale.train.measurement import Measurement, StepLog, gather_steps, mean_of_known
 from dpscale.train.memory import PeakMemory
 from dpscale.train.progress import Meter
+from dpscale.train.quiet import Quiet
 from dpscale.train.sync import HOOKS, WAYS, Silent
 from dpscale.train.worker import Place, Replica, build_spec_loader
 
@@ -59,13 +61,14 @@ def measure_timed(spec: Spec, task: Task, place: Place) -> Measurement:
         arms.add_buckets([row["bytes"] for row in buckets], spec, place)
         list(arms.by_name["buckets"].repeat())
     with Utilisation(place.device, spec.hardware.threads_per_worker) as utilisation:
-        log = _time(spec, timing, arms, place)
+        log, repeats = _time(spec, timing, arms, place)
     # Workers that stand aside while one of them trains would count as idle devices.
     busy = None if "solo" in arms.by_name else utilisation.frac
     peaks = [peak for peak in place.gather(memory.bytes()) if peak is not None]
     fields: dict[str, Any] = {
         "peak_memory_bytes": max(peaks, default=None),
         "utilisation_frac": mean_of_known(place.gather(busy)),
+        "repeats": repeats,
     }
     if place.workers > 1:
         counted = count_arms(spec, arms, ready)
@@ -73,26 +76,41 @@ def measure_timed(spec: Spec, task: Task, place: Place) -> Measurement:
     return Measurement(steps=gather_steps(log, place), fields=fields)
 
 
-def _time(spec: Spec, timing: Timing, arms: Arms, place: Place) -> StepLog:
-    """The timed part: repeats of all arms, each in random order, until they tell enough."""
+def _time(spec: Spec, timing: Timing, arms: Arms, place: Place) -> tuple[StepLog, Rows]:
+    """The timed part: repeats of all arms, each in random order, until they tell enough.
+
+    Returns the steps, and the rows of the table `repeats`. At most as many repeats as were asked
+    for are made again since others used the machine.
+    """
     seed = spec.seeds[0]
     # Of each launch another order, the same on all workers.
     log, order = StepLog(place.rank), random.Random(f"{spec.run} {seed}")
     watch = _Watch(timing, place)
+    quiet = Quiet(place, again=timing.repeats, budget_s=timing.budget_s)
     meter = Meter(spec.run, "repeat", timing.repeats, shown=place.leads)
     for repeat in itertools.count():
         further = repeat >= timing.repeats
         if further and not watch.worth_another():
-            return log
+            return log, quiet.rows
         # Loading is not what a further repeat is for.
         names = [name for name in timing.arms if not (further and name == "with_loading")]
-        for name in order.sample(names, len(names)):
-            place.wait()
-            for number, epoch in enumerate(arms.by_name[name].repeat()):
-                log.add(epoch, seed=seed, arm=name, repeat=repeat, number=number)
-                watch.see(name, repeat, epoch)
+        timed = quiet.undisturbed(repeat, partial(_repeat, arms, names, order, place))
+        for name, number, epoch in timed:
+            log.add(epoch, seed=seed, arm=name, repeat=repeat, number=number)
+            watch.see(name, repeat, epoch)
         meter.step(**watch.seen, left_s=watch.left_s() if further else None)
     raise AssertionError("unreachable")
+
+
+def _repeat(
+    arms: Arms, names: Sequence[str], order: random.Random, place: Place
+) -> list[tuple[str, int, Epoch]]:
+    """The epochs of one repeat of the named arms in random order: arm, number in it, epoch."""
+    timed = []
+    for name in order.sample(names, len(names)):
+        place.wait()
+        timed += [(name, *numbered) for numbered in enumerate(arms.by_name[name].repeat())]
+    return timed
 
 
 class _Watch:

@@ -6,6 +6,8 @@
 
 import hashlib
 import time
+from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,13 +17,14 @@ from torch import Tensor, nn
 
 from dpscale.plan import Spec
 from dpscale.processes import age_s
-from dpscale.train.clock import make_clock
-from dpscale.train.data import Loader, Task
+from dpscale.train.clock import Clock, make_clock
+from dpscale.train.data import Batch, Loader, Task
 from dpscale.train.device import Utilisation
 from dpscale.train.evaluate import evaluate
 from dpscale.train.loop import Epoch, train_epoch
 from dpscale.train.measurement import Measurement, StepLog, gather_steps, mean_of_known
 from dpscale.train.progress import Meter
+from dpscale.train.quiet import Quiet
 from dpscale.train.worker import Place, Replica, build_replica, build_spec_loader
 
 FIRST_INDICES = 8  # of a sample order, enough to see that two orders are one
@@ -34,6 +37,7 @@ def measure_trained(spec: Spec, task: Task, place: Place) -> Measurement:
     rows: dict[str, list[dict[str, Any]]] = {"epochs": [], "replicas": [], "orders": []}
     startup_s: float | None = None
     diverged: list[int] = []
+    quiet = Quiet(place, again=0)  # an epoch of a training cannot be had again
     epochs = spec.training.epochs
     meter = Meter(spec.run, "epoch", epochs, parts=len(spec.seeds), shown=place.leads)
     for seed in spec.seeds:
@@ -50,13 +54,11 @@ def measure_trained(spec: Spec, task: Task, place: Place) -> Measurement:
             )  # fmt: skip
             place.wait()  # nobody's evaluation counts as somebody else's training
             startup_s = startup_s or age_s()
-            with Utilisation(place.device, spec.hardware.threads_per_worker) as utilisation:
-                began_s = time.perf_counter()
-                epoch = train_epoch(replica, batches, clock, count_correct=True, losses=losses)
-                wall_s = time.perf_counter() - began_s
+            timed = partial(_timed_epoch, replica, batches, clock, losses, spec)
+            epoch, wall_s, utilisation_frac = quiet.undisturbed(len(quiet.rows), timed)
             log.add(epoch, seed=seed, arm=None, repeat=0, number=number)
             key = {"seed": seed, "epoch": number}
-            busy = mean_of_known(place.gather(utilisation.frac))
+            busy = mean_of_known(place.gather(utilisation_frac))
             row = key | _epoch_row(epoch, wall_s, place) | {"lr": lr, "utilisation_frac": busy}
             if place.agree(not np.isfinite(epoch.losses).all()):
                 rows["epochs"].append(row)
@@ -75,8 +77,20 @@ def measure_trained(spec: Spec, task: Task, place: Place) -> Measurement:
         status="diverged" if diverged else "complete",
         message=f"the loss was not finite for seed {diverged}" if diverged else None,
         steps=gather_steps(log, place),
-        fields={**rows, "startup_s": startup_s},
+        fields={**rows, "startup_s": startup_s}
+        | ({"repeats": quiet.rows} if spec.timed_training else {}),
     )
+
+
+def _timed_epoch(
+    replica: Replica, batches: Iterable[Batch], clock: Clock, losses: list[Tensor], spec: Spec
+) -> tuple[Epoch, float, float | None]:
+    """An epoch, the seconds that a user waits for it, and the device's utilisation meanwhile."""
+    with Utilisation(replica.place.device, spec.hardware.threads_per_worker) as utilisation:
+        began_s = time.perf_counter()
+        epoch = train_epoch(replica, batches, clock, count_correct=True, losses=losses)
+        wall_s = time.perf_counter() - began_s
+    return epoch, wall_s, utilisation.frac
 
 
 def _epoch_row(epoch: Epoch, wall_s: float, place: Place) -> dict[str, Any]:

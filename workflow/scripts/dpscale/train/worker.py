@@ -18,7 +18,7 @@ from dpscale.config.sections import HardwareConfig
 from dpscale.plan import Spec
 from dpscale.processes import node_name
 from dpscale.train.data import Batch, Loader, Task, build_loader, on_device
-from dpscale.train.device import open_device, set_float32_precision, synchronise
+from dpscale.train.device import open_device, set_backends, synchronise
 from dpscale.train.heartbeat import heartbeat
 from dpscale.train.network import seeded_network
 from dpscale.train.optim import build_optimizer, build_scheduler
@@ -189,7 +189,7 @@ def build_replica(
     module = seeded_network(spec, task, seed).to(place.device)
     if training.channels_last:
         module = module.to(memory_format=torch.channels_last)
-    set_float32_precision(training)
+    set_backends(training)
     sync = sync or spec_sync(spec)
     model = sync.wrap(module, place.device, task)
     # After it: to shard a module gives it other parameters.

@@ -1,8 +1,8 @@
 """One view over a whole workflow, read from what it leaves in its folders; it writes nothing."""
 
 from dpscale.watch.follow import follow, is_live, open_console, show
-from dpscale.watch.last_row import begin
 from dpscale.watch.observer import Observer
 from dpscale.watch.source import find_config
+from dpscale.watch.time_left import TimeLeft
 
-__all__ = ["Observer", "begin", "find_config", "follow", "is_live", "open_console", "show"]
+__all__ = ["Observer", "TimeLeft", "find_config", "follow", "is_live", "open_console", "show"]

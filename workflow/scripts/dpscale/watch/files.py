@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from dpscale.attempts import Attempt, History, Progress
 from dpscale.plan import Spec
 from dpscale.records import read_record
+from dpscale.watch.state import moment_s
 
 T = TypeVar("T")
 UNREADABLE = "unreadable"
@@ -23,7 +24,7 @@ class Outcome:
 
     status: str
     message: str = ""
-    wall_s: float = 0.0
+    measured: tuple[float, float] | None = None  # from when to when, Unix time
 
 
 class ResultsFolder:
@@ -45,7 +46,9 @@ class ResultsFolder:
                 return Outcome(UNREADABLE, str(error)) if path.exists() else None
             if not record.is_of(self._planned[run]):
                 return None
-            return Outcome(record.status, record.message or "", record.wall_s)
+            began_s, ended_s = moment_s(record.started_at), moment_s(record.finished_at)
+            measured = (began_s, ended_s) if began_s and ended_s else None
+            return Outcome(record.status, record.message or "", measured)
 
         return self._read(self.folder / "runs" / run / "record.json", parse)
 

@@ -1,7 +1,7 @@
 """The first lines of the view, and its lines without a terminal."""
 
 from dpscale.units import plain
-from dpscale.watch.estimate import rest
+from dpscale.watch.estimate import rest_s
 from dpscale.watch.state import Overview, Run, State
 from dpscale.watch.text import clean
 
@@ -20,26 +20,15 @@ def times(overview: Overview) -> str:
     if overview.elapsed_s is not None:
         passed = plain.duration(overview.elapsed_s)
         parts.append(f"took {passed}" if overview.over() else f"{passed} since the start")
-    if left := rest(overview.runs, overview.before):
-        about = "about" if left.whole else "at least"
-        parts.append(f"{about} {plain.duration(left.seconds)} left")
+    if (left_s := rest_s(overview)) is not None:
+        # In tens of seconds where a minute is much.
+        left = f"{round(left_s, -1):.0f} s" if left_s < 300 else plain.duration(left_s)
+        parts.append(f"about {left} until the last run ends")
     if overview.called_at_s is None and not overview.over():
         parts.append("no snakemake runs in this folder")
     if overview.probes is not None:
         parts.append(f"searching the largest batch that fits: {overview.probes} tried")
     return ", ".join(parts)
-
-
-def beginning(overview: Overview) -> str:
-    """Return what a call has to measure, and how long that takes, where anybody knows."""
-    waiting = len(overview.among(State.WAITING))
-    if not waiting:
-        return f"{clean(overview.name)}: every run is done; the report is written from them"
-    left = rest(overview.runs, overview.before)
-    told = "it tells how long once runs of each study are done"
-    if left:
-        told = f"{'about' if left.whole else 'at least'} {plain.duration(left.seconds)}"
-    return f"{clean(overview.name)}: {waiting} of {len(overview.runs)} runs to measure, {told}"
 
 
 def line(overview: Overview) -> str:

@@ -4,7 +4,7 @@ import os
 import shutil
 import socket
 import time
-from datetime import datetime
+from collections.abc import Set
 from pathlib import Path
 
 from dpscale.attempts import Attempt
@@ -14,9 +14,8 @@ from dpscale.launch.leftovers import called_at_s
 from dpscale.launch.slurm import Job
 from dpscale.processes import born
 from dpscale.studies import planned_runs
-from dpscale.watch.durations import durations
-from dpscale.watch.files import UNREADABLE, ResultsFolder
-from dpscale.watch.state import Overview, Run, State
+from dpscale.watch.files import UNREADABLE, Outcome, ResultsFolder
+from dpscale.watch.state import Overview, Run, State, moment_s
 
 # Slurm is asked seldom: it answers everybody on the cluster.
 QUEUE_S, NO_QUEUE_S = 10.0, 60.0
@@ -28,13 +27,18 @@ LOST = "ended without a word; it was killed, or its node is gone"
 class Observer:
     """Sees the runs that a configuration plans.
 
-    results: their folder, as results/<name>; slurm: whether their jobs may be of Slurm.
+    results: their folder, as results/<name>; slurm: whether their jobs may be of Slurm; wanted: the
+    runs that the call at work makes, anew if they are there, without them all that are planned;
+    cores: of that call, without them those that this process may use.
     """
 
-    def __init__(self, config: Config, results: Path, *, slurm: bool = True) -> None:
-        self._config = config
+    def __init__(
+        self, config: Config, results: Path, *, slurm: bool = True,
+        wanted: Set[str] = frozenset(), cores: int | None = None,
+    ) -> None:  # fmt: skip
+        self._config, self._wanted = config, wanted
+        self._cores = cores or len(os.sched_getaffinity(0))
         self._slurm = slurm and shutil.which("squeue") is not None
-        self._before = durations(config.name)
         # Where snakemake is called. Not resolved: results/ may be a link to another disk.
         self._root = Path(os.path.abspath(results)).parent.parent
         self._specs = planned_runs(config)
@@ -48,10 +52,12 @@ class Observer:
         self._ask_slurm()
         called = called_at_s(self._root)
         runs = tuple(self._run(name, called) for name in self._specs)
+        if self._wanted:
+            runs = tuple(r for r in runs if r.state == State.DONE or r.spec.run in self._wanted)
         return Overview(
             name=self._config.name, runs=runs, jobs=tuple((self._queue or {}).values()),
             called_at_s=called, probes=self._probes(runs, called),
-            elapsed_s=_elapsed_s(runs, called), before=self._before,
+            elapsed_s=_elapsed_s(runs, called), cores=self._cores,
         )  # fmt: skip
 
     def _ask_slurm(self) -> None:
@@ -66,10 +72,10 @@ class Observer:
 
     def _run(self, name: str, called: float | None) -> Run:
         spec, attempt = self._specs[name], self._folder.attempt(name)
-        outcome = self._folder.outcome(name)
+        outcome = self._outcome(name, called)
         if outcome and outcome.status != UNREADABLE:
             reason = outcome.message if outcome.status != "complete" else ""
-            return Run(spec, State.DONE, outcome.status, reason, outcome.wall_s, attempt)
+            return Run(spec, State.DONE, outcome.status, reason, outcome.measured, attempt)
         job = self._job_of.get(name)
         if attempt and not attempt.ended_at and self._lives(attempt):
             progress = self._folder.progress(name)
@@ -81,6 +87,12 @@ class Observer:
         if attempt and (reason := _failure(attempt)) and not _of_earlier(attempt, called):
             return Run(spec, State.FAILED, reason=reason, attempt=attempt)
         return Run(spec, State.WAITING)
+
+    def _outcome(self, name: str, called: float | None) -> Outcome | None:
+        """What the record of a run says; None where the call at work has yet to make it anew."""
+        outcome = self._folder.outcome(name)
+        ended_s = outcome.measured[1] if outcome and outcome.measured else 0.0
+        return None if called and name in self._wanted and ended_s < called else outcome
 
     def _lives(self, attempt: Attempt) -> bool:
         """Whether an attempt without an end still runs; True where nobody can tell."""
@@ -99,14 +111,6 @@ class Observer:
             return None
         found = (self._folder.folder / "boundary.json").exists()
         return None if found else self._folder.probes()
-
-
-def moment_s(text: str) -> float | None:
-    """Return a moment of an attempt in Unix time; None where it is no moment."""
-    try:
-        return datetime.fromisoformat(text).timestamp()
-    except ValueError:
-        return None
 
 
 def _failure(attempt: Attempt) -> str:

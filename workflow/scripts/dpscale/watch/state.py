@@ -1,12 +1,12 @@
 """What is known of a workflow at one moment: plain values, made by the observer."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from dpscale.attempts import Attempt, Progress
 from dpscale.launch.slurm import Job
 from dpscale.plan import Spec
-from dpscale.watch.durations import NOTHING, Durations
 
 
 class State(StrEnum):
@@ -26,7 +26,7 @@ class Run:
     state: State
     status: str = ""  # of its record
     reason: str = ""
-    wall_s: float | None = None  # of its record
+    measured: tuple[float, float] | None = None  # from when to when, by its record; Unix time
     attempt: Attempt | None = None
     progress: Progress | None = None
     job: Job | None = None
@@ -42,7 +42,7 @@ class Overview:
     called_at_s: float | None  # since when a snakemake runs; null: none does
     probes: int | None  # so far, while the largest batch that fits is searched
     elapsed_s: float | None
-    before: Durations = NOTHING
+    cores: int  # that snakemake shares among trainings on this machine
 
     def among(self, state: State) -> list[Run]:
         """Return the runs in a state, in the order of the plan."""
@@ -51,3 +51,11 @@ class Overview:
     def over(self) -> bool:
         """Return whether every planned run has its record."""
         return all(run.state == State.DONE for run in self.runs)
+
+
+def moment_s(text: str) -> float | None:
+    """Return a moment of a record or an attempt in Unix time; None where it is no moment."""
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return None

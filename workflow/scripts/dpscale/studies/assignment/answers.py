@@ -5,7 +5,7 @@ from typing import Any
 
 from dpscale.reporting import intervals
 from dpscale.reporting.answer import Value
-from dpscale.reporting.inputs import Inputs, Row, lacking, unit_of
+from dpscale.reporting.inputs import RESULTS, Inputs, Row, lacking, unit_of
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import (
     GOYAL,
@@ -19,13 +19,13 @@ from dpscale.reporting.references import (
     PASZKE,
 )
 from dpscale.reporting.words import by
-from dpscale.studies.assignment.derive import LOSSES
+from dpscale.studies.assignment.derive import LOSSES, RULES
 from dpscale.studies.assignment.plan import LINEAR, STUDY
 from dpscale.units import group_digits
 from dpscale.units.text import SPACE
+from dpscale.vocabulary import words
 
 CELL = {"rule": "rule", "workers": "N", "nodes": "nodes", "per_worker_batch": "b"}
-RULES = (LINEAR, "sqrt", "fixed", "fixed_batch")
 
 
 def _trainings(inputs: Inputs) -> tuple[list[Row], list[Row], list[str]]:
@@ -100,6 +100,7 @@ def _printed(unit: str, number: float, low: float, high: float) -> str:
 
 UTILISATION = ("utilisation_frac", "load_frac", "compute_frac", "samples_per_s")
 NEARLY_ALL = 0.95  # of the time; what is left is less than any remedy would show
+AWAITS = ("nothing", "cores", "loader", "launches")
 CROWDED = 0.1  # of the time: computing without a core, more than the clocks' granularity
 
 
@@ -131,14 +132,12 @@ def _compared(rows: list[Row]) -> dict[str, Any]:
     outside: batches between them with a utilisation above both, or below both.
     """
     first, last, crowd = rows[0], rows[-1], [row for row in rows if _crowded(row)]
-    verdict: str = intervals.compare(last.utilisation_frac, first.utilisation_frac)
-    if first in crowd or last in crowd:
-        verdict = "crowded"
     between = [row | {"side": _beyond(row, first, last)} for row in rows[1:-1]]
     return {
         "outside": [row for row in between if row["side"]], "found": rows,
         "first": first, "last": last, "crowd": crowd, "cpu": _on_cpu(first),
-        "verdict": verdict if len(rows) > 1 else "alone", "compared": not crowd and len(rows) > 1,
+        "verdict": intervals.compare(last.utilisation_frac, first.utilisation_frac),
+        "crowded": first in crowd or last in crowd, "compared": not crowd and len(rows) > 1,
         "pace": intervals.compare(last.samples_per_s, first.samples_per_s),
         "awaits": _awaits(first), "nearly_all": Value(value=NEARLY_ALL, unit="fraction"),
     }  # fmt: skip
@@ -281,7 +280,7 @@ def facts_h5(inputs: Inputs) -> Facts:
     tried = [_complete(own) for _, own in by(several, "nodes", "workers") if len(own) > 1]
     places = [_beside_linear(own) for own in tried if own]
     group = places[-1] if places else _complete(several)[-1:]
-    group = [row for row in group if row["against"] in STANDING]
+    group = [row | {"side": row["against"]} for row in group if row["against"] in STANDING]
     compared = [row for row in rows if row["against"] in STANDING[:3]]
     said = {"rows": rows, "judged": True, "base": base, "places": places, "group": group}
     return Facts([], values, said | {"compared": compared})
@@ -353,6 +352,7 @@ QUESTIONS = [
         facts_h1,
         formula=[r"u = \frac{\text{time in which the device works}}{\text{wall time}}"],
         references=[NVML],
+        vocabulary=words("verdict pace") | words("awaits", AWAITS),
     ),
     Question(
         "H2",
@@ -371,6 +371,7 @@ QUESTIONS = [
             r"\text{scaling efficiency} = \frac{T_1}{N \, T_N}"
         ],
         references=[KINGMA, GUSTAFSON],
+        vocabulary=words("pace side"),
     ),
     Question(
         "H4",
@@ -380,6 +381,7 @@ QUESTIONS = [
             r"T_{\text{stragglers}} + T_{\text{overhead}} + T_{\text{exposed}} + T_{\text{compute}}"
         ],
         references=[LI],
+        vocabulary=words("verdict") | words("part", LOSSES) | {"hook": "compression.hook"},
     ),
     Question(
         "H5",
@@ -390,6 +392,7 @@ QUESTIONS = [
             r"\text{rate}_{\text{square root}} = \sqrt{N} \, \text{rate}_1"
         ],
         references=[GOYAL, KRIZHEVSKY, MALLADI, KINGMA, HOFFER],
+        vocabulary=words("side") | words("against", ("base", *STANDING, *RESULTS[1:])),
     ),
     Question(
         "H6",
@@ -399,5 +402,6 @@ QUESTIONS = [
             r"N \le \left\lfloor \frac{D}{b \cdot \text{steps} / \text{epochs}} \right\rfloor"
         ],
         references=[KINGMA, GOYAL],
+        vocabulary=words("verdict side"),
     ),
 ]

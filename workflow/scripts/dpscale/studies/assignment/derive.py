@@ -40,10 +40,12 @@ from dpscale.derive.tables import Table
 from dpscale.studies.assignment import published
 from dpscale.studies.assignment.plan import LARGER_BATCH, LINEAR, SPLIT_STUDY, STUDY
 from dpscale.studies.assignment.published import FULL_EPOCHS
+from dpscale.vocabulary import words
 
+RULES = (LINEAR, "sqrt", "fixed", "fixed_batch")
 TRAINING_COLUMNS: Columns = (
     integers("workers nodes per_worker_batch")
-    | texts("rule")
+    | words("rule", RULES)
     | integers("epochs steps seeds")
     | intervals("test_accuracy_frac train_s evaluation_s speedup_ratio efficiency_frac")
     | intervals("full_run_s epochs_efficiency_frac test_accuracy_difference_frac")

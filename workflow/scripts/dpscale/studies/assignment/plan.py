@@ -16,7 +16,7 @@ from dpscale.plan.spec import (
     timing_only,
     with_direct_arms,
 )
-from dpscale.studies.assignment.config import AssignmentConfig
+from dpscale.studies.assignment.config import AssignmentConfig, Placement
 
 STUDY = "assignment"
 SPLIT_STUDY = "assignment_split"
@@ -24,19 +24,15 @@ LINEAR = "linear"
 LARGER_BATCH = "larger_batch"  # one worker, to see its utilisation
 WARMUP_STEPS = 10
 
-Placement = tuple[int, int]  # workers, nodes
-
 
 def runs(config: Config, study: AssignmentConfig) -> Iterator[Spec]:
     """The trainings of every rule, those with larger batches, and the timed runs."""
-    found = _placements(config, study)
+    found = study.placements(config)
     for placement in found:
         yield _by_rule(config, study, LINEAR, placement)
-    for nodes in (1, 2):
-        most = max((one for one in found if one[1] == nodes), default=(1, 1))
-        for rule in study.other_rules if most[0] > 1 else ():
-            if rule != "fixed_batch" or study.per_worker_batch % most[0] == 0:
-                yield _by_rule(config, study, rule, most)
+    for most in study.widest(config):
+        for rule in study.other_rules:
+            yield _by_rule(config, study, rule, most)
     for batch in study.larger_batches:
         yield _trained(
             config, study, run=f"assignment-batch-b{batch}", arm=LARGER_BATCH, workers=1,
@@ -47,14 +43,6 @@ def runs(config: Config, study: AssignmentConfig) -> Iterator[Spec]:
         yield from _split(config, study, placement)
 
 
-def _placements(config: Config, study: AssignmentConfig) -> list[Placement]:
-    """The (workers, nodes) of the assignment: those of `workers`, then those on two nodes."""
-    share = config.hardware.workers_per_node
-    one = [(workers, -(-workers // (share or workers))) for workers in sorted(study.workers)]
-    two = [(workers, 2) for workers in sorted(study.two_node_workers)] if share else []
-    return list(dict.fromkeys([*one, *two]))
-
-
 def _name(kind: str, placement: Placement) -> str:
     workers, nodes = placement
     return f"assignment-{kind}-n{workers}" + (f"-on{nodes}" if nodes > 1 else "")
@@ -63,7 +51,7 @@ def _name(kind: str, placement: Placement) -> str:
 def _of_study(config: Config, study: AssignmentConfig) -> tuple[Config, TrainingConfig]:
     """The configuration with the study's network, and its training but for rate and epochs."""
     model = config.model
-    if study.model is not None and config.own is None:
+    if study.model is not None:
         model = model.model_copy(update={"name": study.model, "zero_gamma": False})
     own = {"optimizer": study.optimizer, "weight_decay": 0.0}
     return config.model_copy(update={"model": model}), config.training.model_copy(update=own)

@@ -5,7 +5,7 @@ answer on GPUs of a cluster; neither its code nor the model of its GPUs is known
 never measured here. MNIST, a small CNN, Adam, b = 128 a worker. The times are of 40 epochs.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
@@ -20,10 +20,11 @@ from dpscale.derive.formulas import (
     speedup,
     workers_of_steps,
 )
-from dpscale.derive.published import CLAIM_COLUMNS, claim_row, other_devices
+from dpscale.derive.published import CLAIM_COLUMNS, Judgement, claim_row, other_devices
 from dpscale.derive.statistics import estimate_of
 from dpscale.studies.assignment.plan import LINEAR, STUDY
 from dpscale.units import group_digits
+from dpscale.vocabulary import words
 
 SOURCE = "a published answer to the same assignment, on GPUs of a cluster"
 DATASET = "mnist"
@@ -57,8 +58,15 @@ CALLED_FASTER = 0.53  # of TWO against ALONE: "times faster"
 MARGIN_FRAC = {"utilisation_frac": 0.05, "efficiency_frac": 0.05, "test_accuracy_frac": 0.01}
 
 # A claim's id is the column that it speaks of.
-COLUMNS: Columns = CLAIM_COLUMNS | integers("workers nodes per_worker_batch epochs")
+CLAIMS = ("utilisation_frac", "steps", "speedup_ratio", "train_s", "efficiency_frac",
+          "test_accuracy_frac")  # fmt: skip
 CONTRADICTS = "contradicts itself"  # where another published figure says otherwise
+COLUMNS: Columns = (
+    CLAIM_COLUMNS
+    | words("claim", CLAIMS)
+    | words("verdict", Judgement | Literal["contradicts itself"])
+    | integers("workers nodes per_worker_batch epochs")
+)
 
 Row = dict[str, Any]
 

@@ -2,14 +2,17 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 from dpscale.reporting import intervals
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, lacking
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import PASZKE
+from dpscale.vocabulary import words
 
+Shape = Literal["single", "unknown", "same", "mixed", "rises", "falls", "falls then flat",
+                "falls then rises"]  # fmt: skip
 PHASES = ("copy", "forward", "backward", "update")
 BOUNDARY = {
     "largest_fit_batch": "count", "smallest_failed_batch": "count", "fit_confirmations": "count",
@@ -73,7 +76,7 @@ def _against(row: Row, other: Row) -> str:
     return intervals.compare(row.epoch_s, other.epoch_s)
 
 
-def _shape(rows: Sequence[Row], best: Row, knee: Row) -> str:
+def _shape(rows: Sequence[Row], best: Row, knee: Row) -> Shape:
     times, turn = [row.epoch_s for row in rows], rows.index(best)
     moves = intervals.moves(times)
     if len(rows) < 2:
@@ -165,5 +168,6 @@ QUESTIONS = [
             r"T = D \, \frac{\sum_i t_i}{\sum_i n_i}, \qquad \text{throughput} = \frac{D}{T}",
         ],
         references=[PASZKE],
+        vocabulary=words("shape", Shape) | words("phase", PHASES),
     )
 ]

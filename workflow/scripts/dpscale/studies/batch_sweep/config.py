@@ -5,16 +5,20 @@ from typing import Annotated
 
 from pydantic import Field
 
+from dpscale.config.bounds import at_most
+from dpscale.config.datasets import size_problem
 from dpscale.config.root import Config, Problem, StudySection
-from dpscale.config.sections import MemorySize, PositiveInt
+from dpscale.config.sections import Batch, MemorySize, Processes, Repeats, Share
 
 
 class SweepConfig(StudySection):
     """Q1: one worker, growing batch, to the boundary of memory or of the dataset."""
 
-    first_batch: PositiveInt = Field(32, description="Smallest batch of the sweep.")
-    factor: Annotated[int, Field(ge=2)] = Field(4, description="Factor between two batches.")
-    data_repeats: PositiveInt = Field(
+    first_batch: Batch = Field(32, description="Smallest batch of the sweep.")
+    factor: Annotated[int, Field(ge=2), at_most(1024, "two batches alone would be swept")] = Field(
+        4, description="Factor between two batches."
+    )
+    data_repeats: Repeats = Field(
         1,
         description="Training images repeated this many times, so that a small dataset "
         "lets the sweep reach the memory boundary; for timing only.",
@@ -24,13 +28,13 @@ class SweepConfig(StudySection):
         description="Memory that training may add to a worker's process on a CPU, "
         "for example 256 MiB; an allocation beyond it fails. null: the device's own memory.",
     )
-    repeats: PositiveInt = Field(
+    repeats: Repeats = Field(
         1, description="Timed epochs at each batch in a launch, after one epoch of warm-up."
     )
-    resolution_frac: Annotated[float, Field(gt=0, lt=1)] = Field(
+    resolution_frac: Share = Field(
         0.05, description="Bisection of the boundary stops at this relative width."
     )
-    confirmations: Annotated[int, Field(ge=0)] = Field(
+    confirmations: Processes = Field(
         2, description="Fresh processes that confirm each side of the boundary."
     )
 
@@ -39,9 +43,11 @@ class SweepConfig(StudySection):
         yield "first_batch", 1, -(-self.first_batch // self.data_repeats)
 
     def problems(self, config: Config) -> Iterator[Problem]:
-        """A budget of memory, where the device has a memory of its own."""
+        """A budget of memory, where the device has its own, and more copies than memory holds."""
         if self.memory_budget and config.hardware.device == "cuda":
             yield "sweep.memory_budget", "is a limit for the cpu; set it to null on cuda"
+        if self.data_repeats > 1 and (words := size_problem(config.data, self.data_repeats)):
+            yield "sweep.data_repeats", f"is a copy each: {words}"
 
 
 SECTIONS = {

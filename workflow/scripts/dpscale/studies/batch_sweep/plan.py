@@ -62,8 +62,8 @@ def runs(config: Config, sweep: SweepConfig) -> Iterator[Spec]:
 
 
 def sweep_samples(config: Config, sweep: SweepConfig) -> int:
-    """Training images that the sweep offers; an image folder is taken for 2^16 at planning."""
-    samples = train_samples(config.data) or 2**16
+    """Training images that the sweep offers; where that is unknown, 2^16 or the first batch."""
+    samples = train_samples(config.data) or max(2**16, sweep.first_batch)
     return samples * sweep.data_repeats
 
 

@@ -5,8 +5,8 @@ from dpscale.records.schemas import FLOAT, INT, TEXT, typed
 from dpscale.studies.study import Study
 
 MEASURE = "dpscale.studies.choose.measure"
-GRID = Kind("grid", 1, f"{MEASURE}:measure_grid", timed=True)
-GOAL = Kind("goal", 1, f"{MEASURE}:measure_goal", advice="dpscale.studies.choose.advice:advised")
+GRID = Kind("grid", 3, f"{MEASURE}:measure_grid", timed=True)
+GOAL = Kind("goal", 2, f"{MEASURE}:measure_goal", advice="dpscale.studies.choose.advice:advised")
 STUDY = Study(
     "choose",
     kinds=(GRID, GOAL),

@@ -9,10 +9,11 @@ from dpscale.reporting.inputs import Inputs, Row, lacking
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import QIAO, SHALLUE, ZOU
 from dpscale.reporting.words import by
+from dpscale.studies.choose.derive import LOSSES
+from dpscale.vocabulary import VERDICTS, words
 
 TIMES = ("step_s", "time_to_goal_s", "worker_s")
 ROLES = ("recommended", "fastest", "cheapest", "most_workers")
-LOSSES = ("samples", "batch", "sharing", "communication")
 
 
 def facts(inputs: Inputs) -> Facts:
@@ -54,7 +55,8 @@ def _searched(row: Row, cells: list[Row]) -> bool:
 def chosen(roles: dict[str, Row], timed: list[Row]) -> dict[str, Any]:
     """Return the recommended cell and the others in roles, and the cells not told from the fastest.
 
-    best: the best cell of each number of workers, predicted ones after the measured.
+    best: the best cell of each number of workers, predicted ones after the measured; sooner: of the
+    predicted ones the soonest, where its whole interval is below the fastest that was measured.
     """
     measured = [row for row in timed if not row["predicted"]]
     found = [row for row in measured if row["best_of_workers"]]
@@ -64,10 +66,12 @@ def chosen(roles: dict[str, Row], timed: list[Row]) -> dict[str, Any]:
     ]
     alike = [row for row in measured if row["to_fastest"] in ("indistinct", "unknown")]
     take = roles["recommended"]
+    sooner = [row for row in ahead if row["to_fastest"] == "below"]
     return {
         "take": take,
         "roles": roles,
         "best": found + ahead,
+        "sooner": min(sooner, key=lambda row: float(row["time_to_goal_s"]), default=None),
         "alike": [row for row in alike if not _same(row, take)],
         "model": measured[0]["model"],
         "optimizer": measured[0]["optimizer"],
@@ -157,5 +161,7 @@ QUESTIONS = [
             r"\text{time of all workers} = N \, T(N, B)",
         ],
         references=[SHALLUE, QIAO, ZOU],
+        vocabulary=words("found", [*VERDICTS, "missed", "unavailable"])
+        | {"optimizer": "steps_to_goal.optimizer"},
     )
 ]

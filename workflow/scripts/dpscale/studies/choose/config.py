@@ -1,35 +1,39 @@
 """Section of the configuration for E2: how many workers, and which batch size."""
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, field_validator
+from pydantic import Field
 
+from dpscale.config.bounds import DISTINCT, at_most
+from dpscale.config.datasets import train_samples
 from dpscale.config.root import Config, Problem, StudySection, Unfollowed
 from dpscale.config.sections import (
+    Batches,
     Counts,
+    DataConfig,
     MemorySize,
     ModelName,
-    PositiveFloat,
     PositiveInt,
+    Repeats,
+    Seconds,
     Section,
     Seeds,
     Workers,
-    distinct,
 )
 
 SEARCH = "steps_to_goal"  # the section whose steps are chosen by
 Aim = Literal["time", "cost"]
+Amount = Annotated[float, Field(gt=0), at_most(10**12, "nobody has so much")]
 
 
 class Limits(Section):
     """What a choice has to keep to; null: no limit."""
 
-    deadline_s: PositiveFloat | None = Field(None, description="Seconds to the goal at most.")
-    worker_hours: PositiveFloat | None = Field(
-        None, description="Hours of all workers together at most."
-    )
-    price_per_worker_hour: PositiveFloat | None = Field(
+    deadline_s: Amount | None = Field(None, description="Seconds to the goal at most.")
+    worker_hours: Amount | None = Field(None, description="Hours of all workers together at most.")
+    price_per_worker_hour: Amount | None = Field(
         None, description="Price of a worker's hour, in a currency of your own: costs are shown."
     )
     memory: MemorySize = Field(
@@ -45,20 +49,26 @@ class ChooseConfig(StudySection):
     model: ModelName | None = Field(
         None, description="Network, one of steps_to_goal.models; null: the first of them."
     )
-    optimizer: str = Field("momentum", description="Optimiser, one of that network's there.")
+    optimizer: str = Field(
+        "momentum",
+        description="Optimiser, one of that network's there; without it the first, where momentum "
+        "is none of them.",
+    )
     workers: Counts = Field(
         (1, 2, 4), description="Numbers of workers N to measure, one worker among them."
     )
-    per_worker_batches: Counts = Field(
-        (4, 8, 16, 32, 64, 128, 256), description="Batches per worker b to measure, at every N."
+    per_worker_batches: Batches = Field(
+        (4, 8, 16, 32, 64, 128, 256),
+        description="Batches per worker b to measure, at every N; without it those that N makes a "
+        "batch of the search of, where these give an N none.",
     )
-    predicted_workers: Annotated[tuple[Workers, ...], AfterValidator(distinct)] = Field(
-        (8, 16, 32, 64), description="Numbers of workers to predict by the ring model."
+    predicted_workers: Annotated[tuple[Workers, ...], Field(max_length=100), DISTINCT] = Field(
+        (8, 16, 32, 64),
+        description="Numbers of workers to predict by the ring model; without it those of these "
+        "that are not measured.",
     )
-    repeats: PositiveInt = Field(5, description="Repeats of each cell in a launch.")
-    repeat_s: PositiveFloat = Field(
-        0.1, description="Seconds that the steps of a repeat take, about."
-    )
+    repeats: Repeats = Field(5, description="Repeats of each cell in a launch.")
+    repeat_s: Seconds = Field(0.1, description="Seconds that the steps of a repeat take, about.")
     seeds: Seeds = Field(
         (200, 201, 202, 203, 204), description="Seeds of the trainings that check the advice."
     )
@@ -68,12 +78,29 @@ class ChooseConfig(StudySection):
     )  # fmt: skip
     limits: Limits = Field(Limits(), description="What the choice has to keep to.")
 
-    @field_validator("workers")
-    @classmethod
-    def _with_one(cls, workers: tuple[int, ...]) -> tuple[int, ...]:
-        if 1 not in workers:
-            raise ValueError("needs 1 among them: what more workers gain is over one")
-        return workers
+    def defaults(self, config: Config) -> Mapping[str, object]:
+        """Return what the search and the measured workers leave of the defaults."""
+        predicted = tuple(n for n in self.predicted_workers if n not in self.workers)
+        found, sizes = self.searched(config), self.sizes(config)
+        if found is None:
+            return {"predicted_workers": predicted}
+        each = {size // n for n in self.workers for size in sizes if size % n == 0}
+        most = (train_samples(self.data(config)) or math.inf) / max(self.workers)
+        fitting = tuple(sorted(batch for batch in each if batch <= most))
+        return {
+            "optimizer": min(found.optimizers, key=lambda one: one != self.optimizer),
+            "per_worker_batches": fitting if self._idle(sizes) else self.per_worker_batches,
+            "predicted_workers": predicted,
+        }
+
+    def _idle(self, sizes: Sequence[int]) -> list[int]:
+        """Numbers of workers that no measured batch makes a batch of the search."""
+        return [n for n in self.workers if not any(n * b in sizes for b in self.per_worker_batches)]
+
+    def data(self, config: Config) -> DataConfig:
+        """Return the data of the search."""
+        search = config.section(SEARCH)
+        return config.data if search is None else search.data(config)
 
     def worker_counts(self) -> Iterator[tuple[str, int]]:
         """Yield the numbers of workers."""
@@ -108,22 +135,27 @@ class ChooseConfig(StudySection):
             yield "choose", f"takes its steps from {SEARCH}, which is null; ask both, or neither"
         elif found is None:
             names = " or ".join(one.network(config) for one in search.models)
-            yield "choose.model", f"{self.model} is not in {SEARCH}.models; there is {names}"
+            yield "choose.model", f"is not in {SEARCH}.models; there is {names}"
         elif self.optimizer not in found.optimizers:
             names = " or ".join(found.optimizers)
             yield (
                 "choose.optimizer",
-                f"{self.optimizer} is not searched for {found.network(config)}; there is {names}",
+                f"is not searched for {found.network(config)}; there is {names}",
             )
         else:
             sizes = self.sizes(config)
-            for workers in self.workers:
-                if not any(workers * batch in sizes for batch in self.per_worker_batches):
-                    yield (
-                        "choose.per_worker_batches",
-                        f"none of them times {workers} workers is a batch of {SEARCH}; for "
-                        f"example {max(1, max(sizes) // workers)}",
-                    )
+            for workers in self._idle(sizes):
+                fitting = [size // workers for size in sizes if size % workers == 0]
+                times = f"times {workers} workers is a batch of {SEARCH}"
+                if fitting:
+                    words = f"none of them {times}; for example {max(fitting)}"
+                    yield "choose.per_worker_batches", words
+                else:
+                    yield "choose.workers", f"no batch {times}; leave that number out"
+        if 1 not in self.workers:
+            yield "choose.workers", "leaves out 1, over which more workers gain; add it"
+        if both := sorted(set(self.workers) & set(self.predicted_workers)):
+            yield "choose.predicted_workers", f"{both[0]} is measured; leave it out"
 
 
 class GridProtocol(Section):

@@ -39,8 +39,12 @@ from dpscale.derive.statistics import (
     verdict,
 )
 from dpscale.derive.tables import Table
+from dpscale.studies.choose.config import Aim
+from dpscale.vocabulary import words
 
 CELL = ["workers", "nodes", "per_worker_batch"]
+LOSSES = ("samples", "batch", "sharing", "communication")
+LIMITS = ("deadline", "worker_hours", "memory")
 GRID_COLUMNS: Columns = (
     integers("workers nodes per_worker_batch global_batch")
     | intervals("step_s silent_step_s")
@@ -64,7 +68,8 @@ GOAL_COLUMNS: Columns = (
     | integers("peak_bytes repeats")
     | flags("oversubscribed on_front best_of_workers")
     | intervals("to_fastest_ratio")
-    | texts("to_fastest model optimizer status note runs")
+    | words("to_fastest")
+    | texts("model optimizer status note runs")
 )
 DOUBLING_COLUMNS: Columns = (
     integers("workers per_worker_batch global_batch")
@@ -72,7 +77,9 @@ DOUBLING_COLUMNS: Columns = (
     | flags("predicted adjacent")
     | intervals("time_ratio worker_s_ratio samples_ratio")
     | floats("batch_ratio sharing_ratio communication_ratio")
-    | texts("pays blame runs")
+    | words("pays")
+    | words("blame", LOSSES)
+    | texts("runs")
 )
 ADVICE_COLUMNS: Columns = (
     texts("role")
@@ -81,16 +88,19 @@ ADVICE_COLUMNS: Columns = (
     | floats("price lr momentum")
     | integers("peak_bytes repeats")
     | flags("obeys")
-    | texts("chosen_as misses")
+    | words("chosen_as", ("best", "alike"))
+    | words("misses", LIMITS)
     | floats("excess_ratio")
-    | texts("aim runs")
+    | words("aim", Aim)
+    | texts("runs")
 )
 TRAINED_COLUMNS: Columns = (
     integers("workers nodes per_worker_batch global_batch")
     | floats("lr momentum")
     | intervals("predicted_s measured_s ratio")
     | floats("steps_to_goal step_s")
-    | texts("within against")
+    | words("within", ("yes", "no"))
+    | words("against")
     | integers("seeds reached")
     | flags("oversubscribed")
     | texts("status runs")
@@ -239,10 +249,10 @@ def time_to_goal(
 
     Their intervals hold those of both (`statistics.product`). A row for each measured N and b, and
     for the predicted ones that are not refused. to_fastest_ratio: over the least of the measured
-    cells; of equal batches the steps cancel. on_front: no measured cell that
-    fits the memory of `limits` has less of both. best_of_workers: the least time of its N among
-    the measured cells that fit. Raises MixedMachinesError where steps and search are of different
-    machines.
+    cells, which predicted ones may be below; of equal batches the steps cancel. on_front: no
+    measured cell that fits the memory of `limits` has less of both. best_of_workers: the least time
+    of its N among the measured cells that fit. Raises MixedMachinesError where steps and search are
+    of different machines.
     """
     planned = grid_runs(runs)
     searched = runs[runs["kind"] == "search"]
@@ -381,11 +391,11 @@ AIMS = {"time": ("time_to_goal_s", "worker_s"), "cost": ("worker_s", "time_to_go
 def recommended(rows: list[dict[str, Any]], aim: str) -> dict[str, Any]:
     """Return the cell to take of some with `obeys` and `excess_ratio`; see `advice`.
 
-    chosen_as: the `best` by the aim, or `alike`: not told from it; `nearest` where none obeys.
+    chosen_as: the `best` by the aim, or `alike`: not told from it; none where none obeys.
     """
     obedient = [row for row in rows if row["obeys"]]
     if not obedient:
-        return min(rows, key=lambda row: row["excess_ratio"]) | {"chosen_as": "nearest"}
+        return min(rows, key=lambda row: row["excess_ratio"]) | {"chosen_as": None}
     first, second = AIMS[aim]
     best = min(obedient, key=lambda row: row[first])
     alike = [row for row in obedient if not _told_from(row, best, aim)]

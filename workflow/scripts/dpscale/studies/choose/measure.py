@@ -4,6 +4,8 @@ import itertools
 import math
 import random
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,13 +13,14 @@ import torch
 from dpscale.plan import Spec
 from dpscale.studies.choose.config import GoalProtocol, GridProtocol
 from dpscale.train.clock import make_clock
-from dpscale.train.data import Batch, Task
+from dpscale.train.data import Batch, Dataset, Task
 from dpscale.train.evaluate import evaluate
 from dpscale.train.loop import Epoch, train_epoch
 from dpscale.train.measurement import Measurement
 from dpscale.train.memory import PeakMemory, give_back_what_is_freed
 from dpscale.train.network import seeded_network
 from dpscale.train.progress import Meter
+from dpscale.train.quiet import Quiet
 from dpscale.train.sync import Silent, Sync
 from dpscale.train.timed import bucket_rows, ready_batches
 from dpscale.train.worker import Place, Replica, build_replica, build_spec_loader
@@ -34,8 +37,18 @@ def endless(spec: Spec, task: Task, place: Place, *, seed: int) -> Iterator[Batc
         yield from loader.batches(epoch)
 
 
+def resident(spec: Spec, task: Task, place: Place) -> Task:
+    """The task with its train split on the device, where its batches are made there."""
+    if not isinstance(task, Dataset) or spec.data.loader != "resident":
+        return task
+    return replace(task, train=task.train.on(place.device))
+
+
 class _Cell:
-    """One batch size: DDP and, of several workers, DDP that sends nothing, with their batches."""
+    """One batch size: DDP and, of several workers, DDP that sends nothing, with their batches.
+
+    task: its train split is where the batches are made, one for all cells.
+    """
 
     def __init__(self, spec: Spec, task: Task, place: Place, batch: int, repeat_s: float) -> None:
         self.batch, self._place, self._task = batch, place, task
@@ -43,6 +56,7 @@ class _Cell:
         self._clock, self._silent = make_clock(place.device), Silent()
         self._supply = endless(self._spec, task, place, seed=spec.seeds[0])
         self._replicas: dict[str, Replica] = {}
+        next(self._supply)  # what is there to load from is no memory of training
         peak = PeakMemory(place.device)
         self._add("ddp", None)
         self.steps = self._steps_of(repeat_s)
@@ -75,11 +89,11 @@ class _Cell:
         batches = itertools.islice(self._supply, steps)
         return train_epoch(self._replicas[arm], batches, self._clock)
 
-    def buckets(self) -> Rows:
-        """DDP's buckets and when they are full; none of one worker."""
+    def buckets(self, task: Task) -> Rows:
+        """DDP's buckets and when they are full; none of one worker. task: in host memory."""
         if "noop_hook" not in self._replicas:
             return []
-        ready = ready_batches(self._spec, self._task, self._place)
+        ready = ready_batches(self._spec, task, self._place)
         return bucket_rows(self._replicas["noop_hook"], self._silent, ready)
 
 
@@ -88,32 +102,40 @@ def measure_grid(spec: Spec, task: Task, place: Place) -> Measurement:
     asked = spec.protocol_as(GridProtocol)
     meter = Meter(spec.run, "repeat", 1 + asked.repeats, shown=place.leads)
     give_back_what_is_freed()  # from now on
+    shared = resident(spec, task, place)
     # What the libraries take at first is no cell's memory.
-    _Cell(spec, task, place, min(asked.per_worker_batches), 0.0)
+    _Cell(spec, shared, place, min(asked.per_worker_batches), 0.0)
     cells, memory, buckets = [], Rows(), Rows()
     for batch in asked.per_worker_batches:
-        cell = _Cell(spec, task, place, batch, asked.repeat_s)
+        cell = _Cell(spec, shared, place, batch, asked.repeat_s)
         peaks = enumerate(place.gather(cell.peak_bytes))
         memory += [
             {"per_worker_batch": batch, "rank": rank, "peak_bytes": size} for rank, size in peaks
         ]
-        buckets += [{"per_worker_batch": batch, **row} for row in cell.buckets()]
+        buckets += [{"per_worker_batch": batch, **row} for row in cell.buckets(task)]
         cells.append(cell)
     meter.step(note=f"{len(cells)} batch sizes are warm")
     rows: Rows = []
     order = random.Random(spec.run)  # of each launch another order, the same on all workers
     every = [(cell, arm) for cell in cells for arm in cell.arms]
+    quiet = Quiet(place, again=asked.repeats)
+
+    def repeated() -> list[tuple[_Cell, str, Epoch]]:
+        """Each cell and arm once."""
+        shuffled = order.sample(every, len(every))
+        return [(cell, arm, cell.train(arm, cell.steps)) for cell, arm in shuffled]
+
     for repeat in range(asked.repeats):
-        for cell, arm in order.sample(every, len(every)):
-            seconds = cell.train(arm, cell.steps).seconds
+        for cell, arm, epoch in quiet.undisturbed(repeat, repeated):
             rows.append({
                 "timed_arm": arm, "per_worker_batch": cell.batch, "repeat": repeat,
-                "rank": place.rank, "step_s": float(seconds["step_s"].mean()),
-                "backward_s": float(seconds["backward_s"].mean()),
+                "rank": place.rank, "step_s": float(epoch.seconds["step_s"].mean()),
+                "backward_s": float(epoch.seconds["backward_s"].mean()),
             })  # fmt: skip
         meter.step()
     of_all = [row for own in place.gather(rows) for row in own]
     fields = {"grid": of_all, "grid_memory": memory, "grid_buckets": buckets}
+    fields["repeats"] = quiet.rows
     return Measurement(fields=fields)
 
 
@@ -127,12 +149,15 @@ def measure_goal(spec: Spec, task: Task, place: Place) -> Measurement:
     task.require_a_score("choose")
     meter = Meter(spec.run, "training", 2, parts=len(spec.seeds), shown=place.leads)
     trials: Rows = []
+    quiet = Quiet(place, again=len(spec.seeds))
     for number, seed in enumerate(spec.seeds):
         meter.begin(f"seed {seed}")
         training = _Training(spec, task, place, seed)
         steps, status = training.to_goal(asked)
         meter.step(note=f"{status} after {steps} steps")
-        wall_s = training.seconds(steps) if status == "complete" else None
+        wall_s = None
+        if status == "complete":
+            wall_s = quiet.undisturbed(number, partial(training.seconds, steps))
         meter.step(note="" if wall_s is None else f"{wall_s:.3g} s")
         trials.append({
             "trial": number, "seed": seed, "role": "goal", "arm": spec.arm,
@@ -142,7 +167,7 @@ def measure_goal(spec: Spec, task: Task, place: Place) -> Measurement:
             "lr": spec.training.lr, "momentum": spec.training.momentum, "steps": steps,
             "steps_to_goal": steps if status == "complete" else None, "wall_s": wall_s,
         })  # fmt: skip
-    return Measurement(fields={"trials": trials})
+    return Measurement(fields={"trials": trials, "repeats": quiet.rows})
 
 
 class _Training:

@@ -19,13 +19,12 @@ def runs(config: Config, asked: ChooseConfig) -> Iterator[Spec]:
     """For each N the launches that time the grid, and the training of its best cell to the goal."""
     search, found = config.section(SEARCH), asked.searched(config)
     assert found is not None  # the configuration was checked
-    data = {"validation_frac": search.validation_frac, "augment": False}
-    data |= {} if config.own else {"loader": "resident", "loader_workers": 0}
+    loading = {} if config.own else {"loader": "resident", "loader_workers": 0}
     shared: dict[str, Any] = {
         "study": "choose",
         "arm": asked.optimizer,
         "model": network_of(config, found.name),
-        "data": config.data.model_copy(update=data),
+        "data": asked.data(config).model_copy(update=loading),
         # As the search trains, but for the rate and the momentum that it finds.
         "training": TrainingConfig(
             optimizer="sgd",
@@ -33,6 +32,7 @@ def runs(config: Config, asked: ChooseConfig) -> Iterator[Spec]:
             nesterov=asked.optimizer == "nesterov",
             weight_decay=search.weight_decay,
             precision=config.training.precision,
+            cudnn_benchmark=config.training.cudnn_benchmark,
         ),
     }
     protocol = GridProtocol(

@@ -1,28 +1,31 @@
 """Section of the configuration for Q3: communication measured directly, and links to predict."""
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, field_validator
+from pydantic import Field, field_validator
 
-from dpscale.config.root import ArmsSection
-from dpscale.config.sections import PositiveFloat, Section, distinct
+from dpscale.config.bounds import DISTINCT, at_most, written
+from dpscale.config.root import ArmsSection, Config, Problem
+from dpscale.config.sections import Line, Section
 
 Hook = Literal["fp16", "bf16", "powersgd"]
+BytesPerS = Annotated[float, Field(ge=1), at_most(10**15, "no link carries a petabyte a second")]
 
 
 class LinkConfig(Section):
     """A link that the report asks "what if" about; nothing is measured on it."""
 
-    name: Annotated[str, Field(min_length=1, max_length=40)] = Field(
+    name: Annotated[str, written(r"[^\n]{1,40}", "must be of 1 to 40 letters")] = Field(
         description="Name of the link in the report."
     )
-    bytes_per_s: PositiveFloat = Field(
+    bytes_per_s: BytesPerS = Field(
         description="Rate of one worker's link in one direction, bytes per second."
     )
-    latency_s: Annotated[float, Field(ge=0)] = Field(
+    latency_s: Annotated[float, Field(ge=0), at_most(3600, "no message takes an hour")] = Field(
         description="Time of one message without its bytes, seconds."
     )
-    source: str = Field("", description="Where rate and latency come from.")
+    source: Line = Field("", description="Where rate and latency come from.")
 
 
 NAMED_LINKS = (
@@ -50,16 +53,16 @@ NAMED_LINKS = (
 class CommunicationConfig(ArmsSection):
     """Q3: communication measured directly, beside the lab's subtraction."""
 
-    hooks: Annotated[tuple[Hook, ...], AfterValidator(distinct)] = Field(
+    hooks: Annotated[tuple[Hook, ...], DISTINCT] = Field(
         ("fp16", "bf16", "powersgd"),
         description="Compression of gradients to measure, at the fewest workers.",
     )
-    link_bytes_per_s: PositiveFloat | None = Field(
+    link_bytes_per_s: BytesPerS | None = Field(
         None,
         description="Known rate of the link between workers in one direction, bytes per second; "
         "null: what raw TCP reaches is measured (gloo).",
     )
-    links: tuple[LinkConfig, ...] = Field(
+    links: Annotated[tuple[LinkConfig, ...], Field(max_length=100)] = Field(
         NAMED_LINKS, description="Links to predict speed-ups on, up to 1,024 workers."
     )
 
@@ -70,6 +73,14 @@ class CommunicationConfig(ArmsSection):
         if len(set(names)) < len(names):
             raise ValueError("give each link a name of its own")
         return links
+
+    def problems(self, config: Config) -> Iterator[Problem]:
+        """Yield that there are no cells to measure communication in."""
+        if config.section("scaling") is None:
+            yield (
+                "communication",
+                "splits the steps of scaling, which is null; ask both, or neither",
+            )
 
 
 SECTIONS = {

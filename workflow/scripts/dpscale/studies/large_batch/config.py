@@ -1,14 +1,15 @@
 """Sections of the configuration for Q4: a large batch, and remedies."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from dpscale.config.bounds import DISTINCT
 from dpscale.config.checks import has_residual_blocks
 from dpscale.config.datasets import train_samples
 from dpscale.config.root import Config, Problem, StudySection
-from dpscale.config.sections import PositiveInt, Seeds
+from dpscale.config.sections import Batch, Devices, Epochs, EpochsFloat, Seeds, Steps
 
 Remedy = Literal["linear_scaling", "warmup", "zero_gamma", "more_epochs"]
 
@@ -17,25 +18,50 @@ class LargeBatchConfig(StudySection):
     """Q4: a large batch against a small one, and remedies."""
 
     of_accuracy: ClassVar[bool] = True
+    follows_schedule: ClassVar[bool] = True
 
-    workers: PositiveInt = Field(4, description="Number of workers N.")
-    small_per_worker_batch: PositiveInt = Field(128, description="Small batch per worker.")
-    large_per_worker_batch: PositiveInt | None = Field(
+    workers: Devices = Field(
+        4, description="Number of workers N; without it at most as many as there are devices."
+    )
+    small_per_worker_batch: Batch = Field(
+        128, description="Small batch per worker; without it at most half of the large one."
+    )
+    large_per_worker_batch: Batch | None = Field(
         None, description="Large batch per worker; null: the largest that Q1 found to fit."
     )
-    min_updates_per_epoch: PositiveInt = Field(
+    min_updates_per_epoch: Steps = Field(
         1, description="The largest batch is cut so that an epoch keeps this many updates."
     )
-    epochs: PositiveInt = Field(5, description="Epochs of training; the last one is compared.")
+    epochs: Epochs = Field(5, description="Epochs of training; the last one is compared.")
     seeds: Seeds = Field((0, 1, 2), description="Seeds of the repeated trainings.")
-    remedies: Annotated[tuple[Remedy, ...], Field(min_length=2)] = Field(
+    remedies: Annotated[tuple[Remedy, ...], Field(min_length=2), DISTINCT] = Field(
         ("linear_scaling", "warmup", "zero_gamma", "more_epochs"),
-        description="Remedies to run at the large batch.",
+        description="Remedies to run at the large batch; without it those that the network can "
+        "have: zero_gamma needs residual blocks.",
     )
-    warmup_epochs: Annotated[float, Field(ge=0)] = Field(
-        2.0, description="Length of the gradual warm-up, in epochs."
+    warmup_epochs: EpochsFloat = Field(
+        2.0,
+        description="Length of the gradual warm-up, in epochs; without it two fifths of `epochs`.",
     )
-    more_epochs: PositiveInt = Field(15, description="Epochs of the remedy more_epochs.")
+    more_epochs: Epochs = Field(
+        15,
+        description="Epochs of the remedy more_epochs; without it three times `epochs`.",
+    )
+
+    def defaults(self, config: Config) -> Mapping[str, object]:
+        """Return the remedies that the network can have, and lengths by that of the training."""
+        blocks, samples = has_residual_blocks(config), train_samples(config.data)
+        small = self.small_per_worker_batch
+        if self.large_per_worker_batch is not None:
+            small = min(small, self.large_per_worker_batch // 2)
+        elif samples is not None:  # a large batch of twice that is to fit
+            small = min(small, samples // (2 * self.workers * self.min_updates_per_epoch))
+        return {
+            "small_per_worker_batch": small,
+            "remedies": tuple(one for one in self.remedies if one != "zero_gamma" or blocks),
+            "warmup_epochs": 0.4 * self.epochs,
+            "more_epochs": 3 * self.epochs,
+        }
 
     def worker_counts(self) -> Iterator[tuple[str, int]]:
         """Yield the number of workers."""
@@ -48,7 +74,20 @@ class LargeBatchConfig(StudySection):
             yield "large_per_worker_batch", self.workers, self.large_per_worker_batch
 
     def problems(self, config: Config) -> Iterator[Problem]:
-        """A remedy that the network cannot have, and a large batch that nobody finds."""
+        """A remedy that the network cannot have, and a large batch that is none."""
+        if "more_epochs" in self.remedies and self.more_epochs <= self.epochs:
+            yield (
+                "large_batch.more_epochs",
+                f"is no more than large_batch.epochs = {self.epochs}; the least valid is "
+                f"{self.epochs + 1}",
+            )
+        large = self.large_per_worker_batch
+        if large is not None and large <= self.small_per_worker_batch:
+            yield (
+                "large_batch.large_per_worker_batch",
+                f"is no more than the small one of {self.small_per_worker_batch}; give a larger "
+                "one, or null for the largest that fits",
+            )
         if "zero_gamma" in self.remedies and not has_residual_blocks(config):
             yield (
                 "large_batch.remedies",
@@ -59,11 +98,20 @@ class LargeBatchConfig(StudySection):
                 "large_batch.large_per_worker_batch",
                 "null asks for the largest batch that Q1 finds, and sweep is null; give a number",
             )
-        samples = train_samples(config.data)
-        if samples is not None and samples < self.workers * self.min_updates_per_epoch:
+        samples, least = (
+            train_samples(config.data),
+            self.workers * (self.small_per_worker_batch + 1),
+        )
+        if large is None and samples is not None and samples < least * self.min_updates_per_epoch:
+            most = samples // least
             yield (
                 "large_batch.min_updates_per_epoch",
-                f"leaves no image a worker; the largest valid is {samples // self.workers}",
+                f"leaves no batch above the small one of {self.small_per_worker_batch} a worker; "
+                + (
+                    f"the largest valid is {most}"
+                    if most
+                    else "set large_batch.small_per_worker_batch lower"
+                ),
             )
 
 

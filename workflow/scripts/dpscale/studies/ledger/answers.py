@@ -8,6 +8,7 @@ from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, lacking, measured
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI, PATARASUK
+from dpscale.vocabulary import words
 
 GRADIENTS = "gradient bucket"
 PHASES = ("construction", "first", "rebuild", "steady")
@@ -106,5 +107,6 @@ QUESTIONS = [
             r"2 (N - 1) \, S + (N - 1) \, S_{\text{buffers}}",
         ],
         references=[LI, PATARASUK],
+        vocabulary=words("verdict", ("exact", "above", "below", "unknown")),
     )
 ]

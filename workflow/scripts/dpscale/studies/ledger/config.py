@@ -1,22 +1,19 @@
 """Sections of the configuration for Q6: the ledger of collectives."""
 
 from collections.abc import Iterator
-from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from dpscale.config.root import Config, StudySection
-from dpscale.config.sections import PositiveInt, Workers, distinct
+from dpscale.config.sections import Batch, Steps, WorkerCounts
 
 
 class LedgerConfig(StudySection):
     """Q6: the collectives of construction, first and steady iterations."""
 
-    workers: Annotated[tuple[Workers, ...], Field(min_length=1), AfterValidator(distinct)] = Field(
-        (2, 4), description="Numbers of workers N."
-    )
-    per_worker_batch: PositiveInt = Field(32, description="Batch per worker.")
-    steady_steps: PositiveInt = Field(10, description="Iterations counted in the steady state.")
+    workers: WorkerCounts = Field((2, 4), description="Numbers of workers N.")
+    per_worker_batch: Batch = Field(32, description="Batch per worker.")
+    steady_steps: Steps = Field(10, description="Iterations counted in the steady state.")
 
     def worker_counts(self) -> Iterator[tuple[str, int]]:
         """Yield the numbers of workers."""

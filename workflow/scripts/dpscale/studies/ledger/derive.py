@@ -10,10 +10,14 @@ from dpscale.derive.formulas import allreduce_wire_bytes, step_wire_bytes
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.tables import Table
 from dpscale.derive.wire import interface_bytes, ledger_bytes, one_steady_iteration
+from dpscale.vocabulary import words
+
+PHASES = ["construction", "first", "rebuild", "steady"]
 
 LEDGER_COLUMNS: Columns = (
     integers("workers")
-    | texts("phase operation purpose")
+    | words("phase", PHASES)
+    | texts("operation purpose")
     | integers("calls bytes nodes iterations_seen")
     | texts("status runs dtype")
 )
@@ -25,7 +29,6 @@ WIRE_COLUMNS: Columns = (
     | texts("interface status note runs")
     | integers("gradient_bytes")
 )
-PHASES = ["construction", "first", "rebuild", "steady"]
 
 
 def _planned(runs: pd.DataFrame) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from dpscale.reporting.inputs import Inputs, Row, has_result
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import GOYAL, LIN, PATARASUK, ZHANG
 from dpscale.reporting.words import by
+from dpscale.vocabulary import words
 
 STUDY = "local_sgd"
 LARGE = "post_local_against_large"
@@ -130,6 +131,7 @@ QUESTIONS = [
             r"\qquad \text{sent} = \text{rounds} \cdot \frac{2(k-1)}{k} S",
         ],
         references=[LIN, GOYAL, ZHANG, PATARASUK],
+        vocabulary=words("side"),
         of_accuracy=True,
     )
 ]

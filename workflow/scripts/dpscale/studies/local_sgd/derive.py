@@ -20,7 +20,14 @@ from dpscale.derive.statistics import (
     seeds_apart,
 )
 from dpscale.derive.tables import Table
-from dpscale.studies.local_sgd.published import LOCAL_STEPS, NO_NOISE, SOURCE, published_ends
+from dpscale.studies.local_sgd.published import (
+    CLAIMS,
+    LOCAL_STEPS,
+    NO_NOISE,
+    SOURCE,
+    published_ends,
+)
+from dpscale.vocabulary import words
 
 STUDY = "local_sgd"
 LARGE = "A2"  # the arm that the others are set against
@@ -42,8 +49,12 @@ CURVE_COLUMNS: Columns = (
     | integers("seeds") | intervals(" ".join(MEASURES)) | texts("runs")
 )  # fmt: skip
 PUBLISHED_COLUMNS: Columns = (
-    CLAIM_COLUMNS | floats("label_noise_frac") | texts("minuend subtrahend") | integers("seeds")
-)  # fmt: skip
+    CLAIM_COLUMNS
+    | words("claim", CLAIMS)
+    | floats("label_noise_frac")
+    | texts("minuend subtrahend")
+    | integers("seeds")
+)
 TIME_COLUMNS: Columns = (
     texts("link") | floats("bytes_per_s latency_s")
     | integers("workers per_worker_batch local_steps")

@@ -32,7 +32,7 @@ def runs(config: Config, study: LocalSgdConfig) -> Iterator[Spec]:
             ("a3", study.workers, huge, [LocalArm(name="A3")]),
             ("a4", study.workers, batch, [local("A4", study.local_steps, 0)]),
         ):
-            run = f"local_sgd-noise{round(100 * noise_frac)}-{name}"
+            run = f"local_sgd-noise{100 * noise_frac:.12g}-{name}"
             yield _spec(config, study, run, learners, own_batch, arms, noise_frac)
 
 

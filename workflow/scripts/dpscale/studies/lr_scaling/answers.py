@@ -8,6 +8,8 @@ from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, lacking
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import GOYAL, HE, IOFFE, KRIZHEVSKY, YOU
+from dpscale.studies.lr_scaling.derive import Standing
+from dpscale.vocabulary import words
 
 STUDY = "lr_scaling"
 
@@ -139,5 +141,9 @@ QUESTIONS = [
             r"{\lVert g \rVert + \text{decay} \cdot \lVert w \rVert} \;\text{(LARS)}",
         ],
         references=[GOYAL, KRIZHEVSKY, YOU, HE, IOFFE],
+        vocabulary=words("verdict")
+        | words("standing", Standing)
+        | words("claim", [*NAMES, "efficiency"])
+        | words("id", ("gradual_none", "constant_none")),
     )
 ]

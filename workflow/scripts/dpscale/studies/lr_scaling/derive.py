@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import takewhile
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -30,19 +30,29 @@ from dpscale.derive.statistics import (
 )
 from dpscale.derive.tables import Table
 from dpscale.studies.lr_scaling import published
+from dpscale.studies.lr_scaling.config import Rule, Warmup
+from dpscale.vocabulary import words
 
 Row = dict[str, Any]
 STUDY = "lr_scaling"
 ENDS = ("", "_low", "_high")
 ERRORS = ["test_error_frac", "validation_error_frac", "train_loss"]
-WAY_COLUMNS = texts("arm role rule warmup") | flags("zero_gamma") | texts("optimizer")
+WAY_COLUMNS: Columns = (
+    texts("arm role")
+    | words("rule", Rule)
+    | words("warmup", Warmup)
+    | flags("zero_gamma")
+    | texts("optimizer")
+)
+Standing = Literal["kept", "kept or lowered", "lost", "undecided"]
 ARM_COLUMNS: Columns = (
     WAY_COLUMNS
     | integers("global_batch groups")
     | floats("lr")
     | texts("status")
     | intervals(" ".join([*ERRORS, "difference_frac"]))
-    | texts("kept runs")
+    | words("kept", Standing)
+    | texts("runs")
     | integers("seeds diverged_seeds epochs steps group_batch reference_groups workers")
     | integers("train_samples test_samples")
     | floats("base_lr margin_frac")
@@ -50,7 +60,7 @@ ARM_COLUMNS: Columns = (
     | texts("base_runs message expected")
 )
 ELBOW_COLUMNS: Columns = (
-    texts("rule")
+    words("rule", Rule)
     | integers("reference_batch elbow_batch lost_batch largest_batch")
     | floats("elbow_ratio margin_frac")
     | texts("status runs base_runs")
@@ -146,7 +156,7 @@ def _arm(run: Row, own: pd.DataFrame, base: pd.DataFrame) -> Row:
     return row | interval_columns("difference_frac", apart)
 
 
-def standing(low: float | None, high: float | None, margin: float) -> str | None:
+def standing(low: float | None, high: float | None, margin: float) -> Standing | None:
     """Return what the interval of a difference to the reference's error means.
 
     "kept" where it lies within the margin, "kept or lowered" where it ends there and begins below,

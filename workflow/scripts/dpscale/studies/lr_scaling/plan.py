@@ -90,7 +90,7 @@ def arm_name(arm: Arm) -> str:
     """A readable name of an arm's way, without its batch; never parsed."""
     gamma = "zero_gamma" if arm.zero_gamma else "unit_gamma"
     way = arm.rule if arm.optimizer == "sgd" else arm.optimizer
-    rate = f"-lr{arm.lr:g}" if arm.lr else ""
+    rate = f"-lr{arm.lr:.12g}" if arm.lr else ""
     return f"{way}-{arm.warmup}-{gamma}{rate}"
 
 

@@ -6,7 +6,7 @@ from dpscale.studies.study import Study
 
 _MEASURE = "dpscale.studies.model_averaging.measure"
 AVERAGING = Kind("averaging", 2, f"{_MEASURE}.averaging:measure_averaging")
-LEARNERS = Kind("learners", 1, f"{_MEASURE}.learners:measure_learners", timed=True)
+LEARNERS = Kind("learners", 2, f"{_MEASURE}.learners:measure_learners", timed=True)
 STUDY = Study(
     "model_averaging",
     kinds=(AVERAGING, LEARNERS),

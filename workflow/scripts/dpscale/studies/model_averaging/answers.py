@@ -10,6 +10,8 @@ from dpscale.reporting.inputs import Inputs, Row, has_result
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import CROSSBOW, GOYAL, SUTSKEVER
 from dpscale.reporting.words import by
+from dpscale.studies.model_averaging.config import Algorithm
+from dpscale.vocabulary import words
 
 STUDY = "model_averaging"
 SMALL, LARGE, LINEAR = "sgd_small", "sgd_large", "sgd_large_linear"
@@ -148,6 +150,7 @@ QUESTIONS = [
             r"v_{\text{SGD}} = \frac{\eta}{1 - m} \, g",
         ],
         references=[CROSSBOW, GOYAL, SUTSKEVER],
+        vocabulary=words("epochs seconds accuracy order side") | words("optimizer", Algorithm),
         of_accuracy=True,
     )
 ]

@@ -3,20 +3,42 @@
 A run's spec holds one of the protocols: all that the run needs of the section, and nothing more.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from dpscale.config.checks import one_network
+from dpscale.config.bounds import DISTINCT
+from dpscale.config.checks import needs_validation, one_network
+from dpscale.config.datasets import train_samples
 from dpscale.config.root import STACKED, Config, Problem, StudySection, Unfollowed
-from dpscale.config.sections import ModelName, PositiveFloat, PositiveInt, Section, Seeds, distinct
+from dpscale.config.sections import (
+    Batch,
+    DecayEpochs,
+    Devices,
+    Epochs,
+    Fraction,
+    ModelName,
+    NotNegative,
+    PositiveFloat,
+    PositiveInt,
+    Rate,
+    Rates,
+    Repeats,
+    Seconds,
+    Section,
+    Seeds,
+    Share,
+    Steps,
+    Text,
+    WeightDecay,
+    Workers,
+)
 
 Alpha = Literal["1/k"] | Annotated[float, Field(gt=0, le=1)]
-Alphas = Annotated[tuple[Alpha, ...], Field(min_length=1), AfterValidator(distinct)]
-Momentum = Annotated[float, Field(ge=0, lt=1)]
-Share = Annotated[float, Field(gt=0, lt=1)]
+Alphas = Annotated[tuple[Alpha, ...], Field(min_length=1, max_length=100), DISTINCT]
 Algorithm = Literal["sgd", "sma"]
+DEALT = ("learners", "per_learner_batch")  # to the workers, evenly
 
 
 class AveragingArm(Section):
@@ -55,7 +77,7 @@ class LearnersCell(Section):
     """A model and a batch whose number of learners is tuned."""
 
     model: ModelName | None = Field(description="Network; null: that of the configuration.")
-    batch: PositiveInt = Field(description="Batch of one learner.")
+    batch: Batch = Field(description="Batch of one learner.")
 
 
 class ModelAveragingConfig(StudySection):
@@ -64,63 +86,82 @@ class ModelAveragingConfig(StudySection):
     of_accuracy: ClassVar[bool] = True
     tries: ClassVar[str] = "stacked"
 
-    expected: str = Field("", description="The outcome expected, stated before the run.")
+    expected: Text = Field("", description="The outcome expected, stated before the run.")
     model: ModelName | None = Field(
-        "mlp", description="Network of the trainings; null: that of the configuration."
+        "mlp",
+        description="Network of the trainings; null: that of the configuration, as for your own "
+        "without this key.",
     )
-    workers: PositiveInt = Field(1, description="Processes that the learners are spread over.")
-    learners: Annotated[int, Field(ge=2)] = Field(8, description="Number of learners k.")
-    per_learner_batch: PositiveInt = Field(16, description="Small batch b of one learner.")
-    lr: PositiveFloat = Field(
+    workers: Devices = Field(1, description="Processes that the learners are spread over.")
+    learners: Workers = Field(
+        8, description="Number of learners k; without it one that the workers share evenly."
+    )
+    per_learner_batch: Batch = Field(
+        16,
+        description="Small batch b of one learner; without it one that the workers share evenly, "
+        "and at most what the data fill.",
+    )
+    lr: Rate = Field(
         0.02, description="Rate of synchronous SGD with the small batch; every arm has it too."
     )
-    averaging_lr: PositiveFloat = Field(
+    averaging_lr: Rate = Field(
         0.2, description="Rate of the model averaging whose rate was chosen for itself."
     )
-    rates: tuple[PositiveFloat, ...] = Field(
+    rates: Rates = Field(
         (), description="Rates tried on validation data, to judge lr; empty: none."
     )
-    averaging_rates: tuple[PositiveFloat, ...] = Field(
+    averaging_rates: Rates = Field(
         (), description="Rates tried on validation data, to judge averaging_lr; empty: none."
     )
     rate_seeds: Seeds = Field((100, 101), description="Seeds of the trainings that try rates.")
-    rate_epochs: PositiveInt = Field(10, description="Epochs of the trainings that try rates.")
-    momentum: Momentum = Field(
+    rate_epochs: Epochs = Field(10, description="Epochs of the trainings that try rates.")
+    momentum: Fraction = Field(
         0.9, description="Momentum of synchronous SGD, and of the central model."
     )
-    weight_decay: Annotated[float, Field(ge=0)] = Field(1e-4, description="Weight decay.")
+    weight_decay: WeightDecay = Field(1e-4, description="Weight decay.")
     alphas: Alphas = Field(("1/k", 0.1), description="Weights of the corrections.")
-    tau: PositiveInt = Field(1, description="Steps from one averaging to the next.")
-    epochs: PositiveInt = Field(30, description="Epochs of each training.")
-    decay_epochs: tuple[PositiveInt, ...] = Field(
+    tau: Steps = Field(1, description="Steps from one averaging to the next.")
+    epochs: Epochs = Field(30, description="Epochs of each training.")
+    decay_epochs: DecayEpochs = Field(
         (), description="Epochs at which the rate drops and model averaging restarts."
     )
     decay_factor: Share = Field(0.1, description="Factor of each drop.")
     seeds: Seeds = Field((0, 1, 2), description="Seeds of the repeated trainings.")
-    evaluations_per_epoch: PositiveInt = Field(1, description="Evaluations of an epoch.")
+    evaluations_per_epoch: Steps = Field(1, description="Evaluations of an epoch.")
     target_accuracy_frac: Share = Field(0.95, description="Test accuracy to be reached.")
-    median_of: PositiveInt = Field(
-        5, description="The target counts as reached by the median of so many last evaluations."
+    median_of: Steps = Field(
+        5,
+        description="The target counts as reached by the median of so many last evaluations; "
+        "without it of all where there are fewer.",
     )
-    cells: tuple[LearnersCell, ...] = Field(
+    cells: Annotated[tuple[LearnersCell, ...], Field(max_length=100)] = Field(
         (), description="Models and batches whose number of learners is tuned; empty: none."
     )
-    max_learners: Annotated[int, Field(ge=2)] = Field(
-        8, description="Most learners on a device that the tuning tries."
-    )
-    threshold_frac: Annotated[float, Field(ge=0)] = Field(
+    max_learners: Workers = Field(8, description="Most learners on a device that the tuning tries.")
+    threshold_frac: NotNegative = Field(
         0.05, description="A further learner must raise throughput by this share."
     )
-    repeats: PositiveInt = Field(1, description="Timed repeats of each number in a launch.")
-    repeat_s: PositiveFloat = Field(0.1, description="Least length of a repeat, seconds.")
+    repeats: Repeats = Field(1, description="Timed repeats of each number in a launch.")
+    repeat_s: Seconds = Field(0.1, description="Least length of a repeat, seconds.")
+
+    def defaults(self, config: Config) -> Mapping[str, object]:
+        """Return your own network, shares of the workers, no more evaluations than there are."""
+        evaluations = self.evaluations_per_epoch * self.epochs
+        dealt = {key: _dealt(getattr(self, key), self.workers) for key in DEALT}
+        return dealt | {
+            "model": None if config.own else self.model,
+            "median_of": min(self.median_of, evaluations),
+        }
 
     def worker_counts(self) -> Iterator[tuple[str, int]]:
         """Yield the number of processes."""
         yield "workers", self.workers
 
     def batches(self, config: Config) -> Iterator[tuple[str, int, int]]:
-        """Yield the batch of all learners."""
+        """Yield the batch of all learners, and those of one that is tuned."""
         yield "per_learner_batch", self.learners, self.per_learner_batch
+        for cell in self.cells:
+            yield "cells", 1, cell.batch
 
     def unfollowed(self) -> Sequence[Unfollowed]:
         """Return what a stack of trainings, which the study makes, has no use for."""
@@ -134,13 +175,37 @@ class ModelAveragingConfig(StudySection):
         tuned = [(cell.model or config.model.name, cell.batch) for cell in self.cells]
         if len(set(tuned)) < len(tuned):
             yield "model_averaging.cells", "names a network with a batch twice; leave one out"
-        for key in ("learners", "per_learner_batch"):
+        if "1/k" in self.alphas and 1 / self.learners in self.alphas:
+            yield "model_averaging.alphas", f"{1 / self.learners} is 1/k; leave one of them out"
+        if self.median_of > (evaluations := self.evaluations_per_epoch * self.epochs):
+            yield (
+                "model_averaging.median_of",
+                f"there are {evaluations} evaluations; use at most those",
+            )
+        for key in DEALT:
             if (count := getattr(self, key)) % self.workers:
                 yield (
                     f"model_averaging.{key}",
-                    f"{count} cannot be dealt out to {self.workers} workers; the nearest valid is "
-                    f"{max(count // self.workers, 1) * self.workers}",
+                    f"cannot be dealt out to {self.workers} workers; the nearest valid is "
+                    f"{_dealt(count, self.workers)}",
                 )
+        if self.rates or self.averaging_rates:
+            yield from needs_validation(config, "model_averaging.rates")
+        samples, batch = train_samples(config.data), self.learners * self.per_learner_batch
+        if samples is None or batch > samples:
+            return
+        steps = samples // batch
+        if self.evaluations_per_epoch > steps:
+            words = f"an epoch has {steps} steps; use at most those"
+            yield "model_averaging.evaluations_per_epoch", words
+        if self.tau > steps * self.epochs:
+            words = f"a training has {steps * self.epochs} steps, and would never average"
+            yield "model_averaging.tau", words
+
+
+def _dealt(count: int, workers: int) -> int:
+    """The nearest number up to a count that so many workers share evenly."""
+    return max(count // workers, 1) * workers
 
 
 SECTIONS = {

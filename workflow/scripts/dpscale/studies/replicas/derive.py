@@ -24,6 +24,7 @@ from dpscale.derive.statistics import (
     verdict,
 )
 from dpscale.derive.tables import Table
+from dpscale.vocabulary import words
 
 ORDER_COLUMNS: Columns = (
     texts("arm")
@@ -126,7 +127,8 @@ SPREADS_COLUMNS: Columns = (
     integers("seeds test_samples")
     | floats("one_image_frac")
     | intervals("spread_difference_frac")
-    | texts("verdict status runs base_runs")
+    | words("verdict")
+    | texts("status runs base_runs")
 )
 SPREAD = "test_accuracy_spread_frac"
 ROUNDING = 1e-9  # of a difference of two fractions

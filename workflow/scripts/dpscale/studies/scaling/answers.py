@@ -1,14 +1,16 @@
 """Q2: the speed-up with the batch per worker fixed, and the other kind of scaling."""
 
 import operator
-from typing import Any
+from typing import Any, Literal
 
 from dpscale.reporting import intervals
 from dpscale.reporting.inputs import Inputs, Row, lacking
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import AMDAHL, GUSTAFSON
 from dpscale.reporting.words import by
+from dpscale.vocabulary import Verdict, words
 
+Lesson = Verdict | Literal["sizes", "cells", "mixed"]
 VALUES = ("epoch_s", "speedup_ratio", "efficiency_frac")
 
 
@@ -120,5 +122,6 @@ QUESTIONS = [
             r"\text{speed-up} = \frac{T_1}{T_N}, \qquad \text{efficiency} = \frac{T_1}{N \, T_N}"
         ],
         references=[AMDAHL, GUSTAFSON],
+        vocabulary=words("pace verdict") | words("lesson", Lesson),
     )
 ]

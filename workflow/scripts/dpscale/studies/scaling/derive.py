@@ -19,9 +19,10 @@ from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import UNKNOWN, Estimate, median, median_ratio
 from dpscale.derive.tables import Table
+from dpscale.vocabulary import words
 
 COLUMNS: Columns = (
-    texts("kind")
+    words("kind", ("weak", "strong"))
     | integers("workers nodes per_worker_batch global_batch")
     | texts("status")
     | floats("epoch_s epoch_s_low epoch_s_high")

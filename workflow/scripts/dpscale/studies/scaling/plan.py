@@ -36,7 +36,7 @@ def runs(config: Config, scaling: ScalingConfig) -> Iterator[Spec]:
             per_worker_batch=batch,
             timing=timing,
         )
-        yield from launches(config, spec)
+        yield from launches(config, spec, scaling.launches)
 
 
 PLANS = {"scaling": runs}

@@ -1,8 +1,9 @@
 """S1: how many steps training takes to a goal error, against the batch size."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
+from dpscale.derive.published import Agreement
 from dpscale.derive.statistics import CONFIDENCE
 from dpscale.reporting import intervals
 from dpscale.reporting.answer import Value
@@ -13,8 +14,11 @@ from dpscale.reporting.words import by
 from dpscale.studies.steps_to_goal.derive import fit
 from dpscale.studies.steps_to_goal.derive import searches as derived
 from dpscale.studies.steps_to_goal.published import CLAIMS
+from dpscale.vocabulary import Verdict, words
 
 STUDY = "steps_to_goal"
+ENDS = ("small", "large")
+Lies = Verdict | Literal["same", "none"]
 OUTCOMES = ("complete", "incomplete", "infeasible")
 COUNTED = ("at_border", *(f"{outcome}_trials" for outcome in OUTCOMES), "repeats_reached")
 FITTED = ("s_min", "b_crit", "perfect_end", "maximal_start", "noise_scale", "small_slope")
@@ -85,7 +89,7 @@ def compared(row: Row, verdicts: list[Row]) -> Row:
     found = {one["claim"]: one["verdict"] for one in verdicts
              if all(one[key] == row[key] for key in keys)}  # fmt: skip
 
-    def says(ratio: Value, claim: str) -> str:
+    def says(ratio: Value, claim: str) -> Lies:
         """Where a ratio lies, or `same` where the claim's verdict has it within its margin."""
         if ratio.value is None:
             return "none"
@@ -218,5 +222,10 @@ QUESTIONS = [
             r"B_{\text{simple}} = \frac{\operatorname{tr} \Sigma}{|G|^2}",
         ],
         references=[SHALLUE, MCCANDLISH, BOUSQUET],
+        vocabulary=words("end id", ENDS)
+        | words("small", Agreement)
+        | words("contrast", COMPARED)
+        | words("kind", Lies)
+        | words("found", Agreement | Literal["short"]),
     )
 ]

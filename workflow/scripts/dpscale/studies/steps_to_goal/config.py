@@ -1,25 +1,35 @@
 """Section of the configuration that describes the study S1."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field
 
+from dpscale.config.bounds import DISTINCT, at_most
 from dpscale.config.checks import one_network
-from dpscale.config.datasets import train_samples
 from dpscale.config.root import STACKED, Config, Problem, StudySection, Unfollowed
 from dpscale.config.sections import (
-    Counts,
+    MOST_SAMPLES,
+    Batch,
+    Batches,
+    DataConfig,
+    Epochs,
     Fraction,
     ModelName,
-    PositiveFloat,
     PositiveInt,
+    Rate,
+    Repeats,
+    Samples,
     Section,
     Seeds,
+    Share,
+    Steps,
+    Text,
+    WeightDecay,
 )
 
 SearchOptimizer = Literal["sgd", "momentum", "nesterov"]
-Share = Annotated[float, Field(gt=0, lt=1)]
+MOST_TRIALS = at_most(10_000, "no search gains by more")
 
 
 class SearchedModel(Section):
@@ -29,10 +39,10 @@ class SearchedModel(Section):
         None, description="Name of the network; null: that of the configuration, or your own."
     )
     goal_error_frac: Share = Field(description="Validation error that a trial must reach.")
-    optimizers: Annotated[tuple[SearchOptimizer, ...], Field(min_length=1)] = Field(
+    optimizers: Annotated[tuple[SearchOptimizer, ...], Field(min_length=1), DISTINCT] = Field(
         ("sgd", "momentum", "nesterov"), description="Optimisers, each searched by itself."
     )
-    batch_sizes: Counts | None = Field(
+    batch_sizes: Batches | None = Field(
         None, description="Batch sizes of this network; null: those of the study."
     )
 
@@ -44,34 +54,27 @@ class SearchedModel(Section):
 class SearchSpace(Section):
     """Where the metaparameters are looked for, both on logarithmic axes."""
 
-    effective_lr_low: PositiveFloat = Field(
+    effective_lr_low: Rate = Field(
         0.01, description="Least effective learning rate lr/(1 - momentum)."
     )
-    effective_lr_high: PositiveFloat = Field(
+    effective_lr_high: Rate = Field(
         100.0, description="Largest effective learning rate lr/(1 - momentum)."
     )
-    momentum_rest_low: Share = Field(
+    momentum_rest_low: Annotated[Share, Field(ge=1e-6)] = Field(
         0.01, description="Least 1 - momentum; the largest is 1, no momentum at all."
     )
-
-    @field_validator("effective_lr_high")
-    @classmethod
-    def _above_the_least(cls, value: float, info: ValidationInfo) -> float:
-        if value <= info.data.get("effective_lr_low", 0):
-            raise ValueError("must be above effective_lr_low")
-        return value
 
 
 class Budget(Section):
     """When a trial that has not reached the goal ends."""
 
-    max_steps: PositiveInt = Field(4000, description="Steps of a trial at most.")
-    max_epochs: PositiveInt = Field(400, description="Epochs of a trial at most.")
-    patience: Annotated[float, Field(ge=1)] = Field(
+    max_steps: Steps = Field(4000, description="Steps of a trial at most.")
+    max_epochs: Epochs = Field(400, description="Epochs of a trial at most.")
+    patience: Annotated[float, Field(ge=1), at_most(10**6, "no search has so many steps")] = Field(
         3.0, description="A search ends at this multiple of the steps of the first trial that "
         "reached the goal, or as soon as there are enough finalists."
     )  # fmt: skip
-    evaluation_samples: PositiveInt = Field(
+    evaluation_samples: Samples = Field(
         32, description="Training samples from one evaluation to the next, one step at least."
     )
 
@@ -79,9 +82,11 @@ class Budget(Section):
 class NoiseScale(Section):
     """Where the gradient noise scale is measured, along the repeats of a winner."""
 
-    batch: PositiveInt = Field(32, description="Batch size of the training it is measured in.")
-    points: Annotated[int, Field(ge=1)] = Field(5, description="Points between start and goal.")
-    samples: Annotated[int, Field(ge=16)] = Field(1024, description="Training samples used.")
+    batch: Batch = Field(32, description="Batch size of the training it is measured in.")
+    points: Repeats = Field(5, description="Points between start and goal.")
+    samples: Annotated[int, Field(ge=16), MOST_SAMPLES] = Field(
+        1024, description="Training samples used; all, where there are fewer."
+    )
 
 
 class Search(Section):
@@ -106,45 +111,71 @@ class StepsToGoalConfig(StudySection):
     of_accuracy: ClassVar[bool] = True
     tries: ClassVar[str] = "stacked"
 
-    expected: str = Field("", description="The outcome expected, stated before the run.")
-    models: Annotated[tuple[SearchedModel, ...], Field(min_length=1)] = Field(
+    expected: Text = Field("", description="The outcome expected, stated before the run.")
+    models: Annotated[tuple[SearchedModel, ...], Field(min_length=1, max_length=100)] = Field(
         (
             SearchedModel(name="mlp", goal_error_frac=0.05),
             SearchedModel(name="softmax", goal_error_frac=0.06),
         ),
-        description="Networks with their goals.",
+        description="Networks with their goals; your own training has to have one.",
     )
-    batch_sizes: Counts = Field(
-        (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024), description="Batch sizes, the training set's "
-        "size at most."
-    )  # fmt: skip
+    batch_sizes: Batches = Field(
+        (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024),
+        description="Batch sizes, the training set's size at most; without it those of these.",
+    )
     validation_frac: Fraction = Field(
         0.28,
         description="Share of the training images that decides when the goal is reached; "
         "your own dataset splits itself.",
     )
-    trials: Annotated[int, Field(ge=2)] = Field(
+    trials: Annotated[int, Field(ge=2), MOST_TRIALS] = Field(
         80, description="Quasi-random points of the search at each batch size."
     )
     space: SearchSpace = Field(SearchSpace(), description="The search space.")
     budget: Budget = Field(Budget(), description="Budget of a trial.")
-    finalists: PositiveInt = Field(
-        6, description="Best trials of a search that are trained with more seeds before one wins."
+    finalists: Annotated[int, Field(ge=1), MOST_TRIALS] = Field(
+        6,
+        description="Best trials of a search that are trained with more seeds before one wins; "
+        "without it at most all.",
     )
     selection_seeds: Seeds = Field(
         (100, 101, 102, 103),
-        description="Seeds of the search: the first trains all trials, the others the finalists.",
+        description="Seeds of the search: the first trains all trials, the others the finalists. "
+        "Without it those of these that `seeds` does not have.",
     )
     seeds: Seeds = Field(
-        tuple(range(10)), description="Seeds of the winner's repeats, the ones reported."
+        tuple(range(10)),
+        description="Seeds of the winner's repeats, the ones reported; without it those of these "
+        "that selection_seeds does not have.",
     )
-    weight_decay: Annotated[float, Field(ge=0)] = Field(0.0, description="Weight decay.")
-    stacked_samples: PositiveInt = Field(
+    weight_decay: WeightDecay = Field(0.0, description="Weight decay.")
+    stacked_samples: Samples = Field(
         4096, description="Samples that a stack of trials trains on in a step; at large batches "
         "there are more stacks of fewer trials, whose activations stay in the caches, and none "
         "where but a few would fit. 1: none at all. Fewer where networks need much memory."
     )  # fmt: skip
     noise: NoiseScale = Field(NoiseScale(), description="The gradient noise scale.")
+
+    def defaults(self, config: Config) -> Mapping[str, object]:
+        """Return no more finalists than trials, and no seed for two ends."""
+        return {
+            "finalists": min(self.finalists, self.trials),
+            "seeds": tuple(one for one in self.seeds if one not in self.selection_seeds),
+            "selection_seeds": tuple(one for one in self.selection_seeds if one not in self.seeds),
+        }
+
+    def data(self, config: Config) -> DataConfig:
+        """Return the data with the study's share for validation."""
+        update = {"validation_frac": self.validation_frac, "augment": False}
+        return config.data.model_copy(update=update)
+
+    def batches(self, config: Config) -> Iterator[tuple[str, int, int]]:
+        """Yield the largest batch of the study, and those of networks with their own."""
+        if any(model.batch_sizes is None for model in self.models):
+            yield "batch_sizes", 1, max(self.batch_sizes)
+        for place, model in enumerate(self.models):
+            if model.batch_sizes:
+                yield f"models.{place}.batch_sizes", 1, max(model.batch_sizes)
 
     def unfollowed(self) -> Sequence[Unfollowed]:
         """Return what a stack of trainings, which the study makes, has no use for."""
@@ -154,7 +185,20 @@ class StepsToGoalConfig(StudySection):
         )
 
     def problems(self, config: Config) -> Iterator[Problem]:
-        """Networks named twice, no data to choose by, and batches beyond the dataset."""
+        """Networks named twice, no data to choose by, and a search without space or trials."""
+        if config.own and self.models == _default("models"):
+            said = "your own training needs a goal, for example models: [{goal_error_frac: 0.1}]"
+            yield "steps_to_goal.models", said
+            return
+        if config.own and self.validation_frac != _default("validation_frac"):
+            said = "your own dataset splits itself; leave it out"
+            yield "steps_to_goal.validation_frac", said
+        low, high = self.space.effective_lr_low, self.space.effective_lr_high
+        if high <= low:
+            yield "steps_to_goal.space.effective_lr_high", f"must be above effective_lr_low = {low}"
+        if self.finalists > self.trials:
+            said = f"there are {self.trials} trials; use at most those"
+            yield "steps_to_goal.finalists", said
         for place, model in enumerate(self.models):
             yield from one_network(config, f"steps_to_goal.models.{place}.name", model.name)
         if len({model.network(config) for model in self.models}) < len(self.models):
@@ -165,17 +209,10 @@ class StepsToGoalConfig(StudySection):
         if self.validation_frac == 0 and not config.own:
             said = "leaves nothing to choose by; the default is 0.28"
             yield "steps_to_goal.validation_frac", said
-        data = config.data.model_copy(update={"validation_frac": self.validation_frac})
-        samples = train_samples(data)
-        own = {f".models.{place}": model.batch_sizes for place, model in enumerate(self.models)}
-        for key, batches in ({"": self.batch_sizes} | own).items():
-            if samples is not None and batches and max(batches) > samples:
-                yield (
-                    f"steps_to_goal{key}.batch_sizes",
-                    f"{max(batches)} is more than the {samples:,} training images of "
-                    f"{config.data.dataset} without those for validation; the largest power of two "
-                    f"is {1 << (samples.bit_length() - 1)}",
-                )
+
+
+def _default(field: str) -> object:
+    return StepsToGoalConfig.model_fields[field].default
 
 
 SECTIONS = {

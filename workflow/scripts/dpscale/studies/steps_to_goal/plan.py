@@ -14,7 +14,6 @@ STUDY = "steps_to_goal"
 def runs(config: Config, study: StepsToGoalConfig) -> Iterator[Spec]:
     """One run for each network and optimiser: the searches at all its batch sizes."""
     noise = study.noise
-    data = {"validation_frac": study.validation_frac, "augment": False}
     for model in study.models:
         sizes = tuple(sorted(model.batch_sizes or study.batch_sizes))
         # The noise scale belongs to a batch in the middle, where the study's own has none.
@@ -30,11 +29,12 @@ def runs(config: Config, study: StepsToGoalConfig) -> Iterator[Spec]:
             yield build_spec(
                 config, SEARCH, run=f"{STUDY}-{model.network(config)}-{optimizer}", study=STUDY,
                 arm=optimizer, workers=1, per_worker_batch=max(sizes), seeds=study.seeds,
-                data=config.data.model_copy(update=data), model=network_of(config, model.name),
+                data=study.data(config), model=network_of(config, model.name),
                 # Precision is the configuration's; the rest is searched, or the study's.
                 training=TrainingConfig(
                     optimizer="sgd", nesterov=optimizer == "nesterov",
                     weight_decay=study.weight_decay, precision=config.training.precision,
+                    cudnn_benchmark=config.training.cudnn_benchmark,
                 ),
                 protocol=search,
             )  # fmt: skip

@@ -11,13 +11,14 @@ from typing import Literal, NamedTuple
 import pandas as pd
 
 from dpscale.derive.columns import Columns, as_table, texts
-from dpscale.derive.published import CLAIM_COLUMNS, Rule, claim_row
+from dpscale.derive.published import CLAIM_COLUMNS, Agreement, Rule, claim_row
 from dpscale.derive.statistics import estimate_of
 from dpscale.studies.steps_to_goal import NO_BEND, TOO_FEW
+from dpscale.studies.steps_to_goal.config import SearchOptimizer
 from dpscale.units import status_text
+from dpscale.vocabulary import words
 
 KEYS = ("model", "optimizer", "other_model", "other_optimizer")
-COLUMNS: Columns = texts(" ".join(KEYS)) | CLAIM_COLUMNS
 
 
 class Claim(NamedTuple):
@@ -47,6 +48,16 @@ CLAIMS = {
         "fit", "noise_over_b_crit", "magnitude", 1.0, 10.0, "McCandlish et al. 2018, section 3"
     ),
 }
+
+
+COLUMNS: Columns = (
+    texts(" ".join(KEYS))
+    | CLAIM_COLUMNS
+    | words("optimizer other_optimizer", SearchOptimizer)
+    | words("claim", CLAIMS)
+    | words("rule", {claim.rule for claim in CLAIMS.values()})
+    | words("verdict", Agreement)
+)
 
 
 def published_steps_to_goal(goal_fit: pd.DataFrame, goal_contrasts: pd.DataFrame) -> pd.DataFrame:

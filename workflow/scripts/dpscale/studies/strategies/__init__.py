@@ -6,7 +6,8 @@ from dpscale.studies.study import Study
 
 ARMS: tuple[TimedArm, ...] = ("accumulation", "zero1", "fsdp", "fsdp_kept")
 WAYS = ("ddp", *ARMS)  # DDP is what other timed runs have too
-SHARING = Kind("sharing", 1, "dpscale.studies.strategies.measure:measure_sharing", timed=True)
+AGAIN = "ddp_again"  # DDP a second time from the same start: what two runs of one way differ by
+SHARING = Kind("sharing", 2, "dpscale.studies.strategies.measure:measure_sharing", timed=True)
 STUDY = Study(
     "strategies",
     kinds=(SHARING,),
@@ -17,7 +18,7 @@ STUDY = Study(
         "sharing_memory": typed("way", TEXT)
         | typed("rank parameter_bytes gradient_bytes state_bytes activation_bytes", INT)
         | typed("peak_bytes", INT),
-        "sharing_batches": typed("way", TEXT) | typed("per_worker_batch", INT)
+        "sharing_batches": typed("way status", TEXT) | typed("per_worker_batch", INT)
         | typed("peak_bytes budget_bytes", INT),
     },
     derived=("strategies", "strategy_needs"),

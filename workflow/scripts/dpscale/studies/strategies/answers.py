@@ -9,12 +9,16 @@ from dpscale.reporting.inputs import Inputs, Row, lacking
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI, PATARASUK, RAJBHANDARI
 from dpscale.reporting.words import by
+from dpscale.vocabulary import words
 
 # Pages are resident a moment sooner or later: peaks this near to each other are not ranked.
 PEAK_NOISE_FRAC = 0.05
 # Rounding in another order, by precision; what computes something else is farther off.
 SAME_FRAC = {"bf16": 0.1, "tf32": 0.02}
 SAME_FRAC_FP32 = 1e-3
+# Two runs of DDP differ where kernels add in no fixed order; a way that does the same may by chance
+# be this many times as far from one of them.
+TIMES_OF_ITSELF = 3.0
 AGREES_FRAC = 0.02  # of bytes: the rest is headers
 TIMES = {"step_s": "s", "to_ddp_ratio": "ratio", "ledger_bytes": "bytes_exact",
          "interface_bytes": "bytes_exact"}  # fmt: skip
@@ -77,6 +81,9 @@ def standing(times: list[Row], needs: list[Row]) -> Row:
         least=None,
         as_little=[],
         fitting=None,
+        # The way whose search ran out of memory, and those that were not searched after it.
+        ended=next((row for row in needs if row["status"] == "out_of_memory"), None),
+        unsearched=[],
     )
     step = {row["way"]: row for row in times}
     peaks = {row["way"]: row for row in needs if row["peak_bytes"] and row["way"] in step}
@@ -93,7 +100,9 @@ def standing(times: list[Row], needs: list[Row]) -> Row:
             "cost": step[least["way"]],
         }
     tried = {row["way"]: row for row in needs if row["budget_bytes"]}
-    if "ddp" in tried and any(row["fits_batch"] for row in tried.values()):
+    if tried:
+        found["unsearched"] = [row for row in times if row["way"] not in tried]
+    if not found["unsearched"] and any(row["fits_batch"] for row in tried.values()):
         most = max(tried.values(), key=lambda row: int(row["fits_batch"] or 0))
         # Between what fits and what does not, any batch may be the largest.
         others = [row for row in tried.values() if row is not most and not _fits_less(row, most)]
@@ -155,20 +164,29 @@ def _near(size: float, other: float | None) -> bool:
 def agreement(needs: list[Row], precision: str | None) -> Row | None:
     """Return the ways that compute something else than DDP, and the largest gaps of the others.
 
-    None where nothing was compared.
+    again: of the losses of DDP when it is run twice, None where it does the same bit by bit. None
+    where nothing was compared.
     """
     others = [row for row in needs if row["way"] != "ddp"]
     if not others:
         return None
     most = SAME_FRAC.get(precision or "", SAME_FRAC_FP32)
+    itself = {row["workers"]: row for row in needs if row["way"] == "ddp"}
+
+    def near(row: Row, column: str) -> bool:
+        """Whether a way is as near to DDP as rounding, or a second run of DDP, is."""
+        again = itself.get(row["workers"], Row()).get(column) or 0.0
+        return (row[column] or 0.0) <= max(most, TIMES_OF_ITSELF * again)
+
     # Losses that are no numbers have no gap: a training that diverged agrees with nothing.
     alike = [
         row
         for row in others
         if row["loss_gap_frac"] is not None
-        and row["loss_gap_frac"] <= most
-        and (row["parameter_gap_frac"] or 0.0) <= most
+        and near(row, "loss_gap_frac")
+        and near(row, "parameter_gap_frac")
     ]
+    again = max((row["loss_gap_frac"] or 0.0 for row in itself.values()), default=0.0)
     gaps = [gap for row in alike if (gap := row["parameter_gap_frac"]) is not None]
     apart = [row for row in others if row not in alike]
     return Row(
@@ -177,6 +195,7 @@ def agreement(needs: list[Row], precision: str | None) -> Row | None:
         steps=needs[0]["first_steps"],
         loss=_part(max((row["loss_gap_frac"] for row in alike), default=0.0), "number", alike),
         parameters=[_part(max(gaps), "number", alike)] if gaps else [],
+        again=_part(again, "number", list(itself.values())) if again else None,
     )
 
 
@@ -211,5 +230,6 @@ QUESTIONS = [
             r"\text{of ZeRO-1 and of FSDP2} = 3 (N - 1) \, S",
         ],
         references=[RAJBHANDARI, LI, PATARASUK],
+        vocabulary=words("apart", ("agree", "above", "below")),
     )
 ]

@@ -22,8 +22,9 @@ from dpscale.derive.split import DDP
 from dpscale.derive.statistics import interval_columns, median, paired_median_ratio, verdict
 from dpscale.derive.tables import Table
 from dpscale.derive.wire import cost_of, interface_bytes, ledger_bytes
-from dpscale.studies.strategies import WAYS
+from dpscale.studies.strategies import AGAIN, WAYS
 from dpscale.studies.strategies.search import boundary
+from dpscale.vocabulary import words
 
 # The arm that times each way.
 ARMS = {way: DDP if way == "ddp" else way for way in WAYS}
@@ -31,9 +32,9 @@ GATHERS = {"fsdp": 2, "fsdp_kept": 1}  # of the parameters in a step
 
 COLUMNS: Columns = (
     integers("workers nodes per_worker_batch global_batch")
-    | texts("way")
+    | words("way", WAYS)
     | intervals("step_s to_ddp_ratio to_fastest_ratio")
-    | texts("to_ddp to_fastest")
+    | words("to_ddp to_fastest")
     | integers("repeats launches")
     | floats("launch_spread_frac")
     | integers("payload_bytes predicted_bytes backend_bytes ledger_bytes")
@@ -119,7 +120,7 @@ def formula_bytes(
 
 NEEDS_COLUMNS: Columns = (
     integers("workers nodes per_worker_batch")
-    | texts("way")
+    | words("way", WAYS)
     | integers("peak_bytes parameter_bytes gradient_bytes state_bytes activation_bytes")
     | integers("fits_batch fails_batch budget_bytes")
     | integers("first_steps")
@@ -140,8 +141,10 @@ def strategy_needs(
     peak_bytes and its parts: of the worker with the most. fits_batch: the largest batch of a worker
     tried that stays within budget_bytes and below all that do not, of which fails_batch is the
     least. loss_gap_frac: the largest difference of a loss to that of DDP, over it;
-    parameter_gap_frac: of a parameter after the steps, over the largest. A run without a record is
-    a row with its status and nulls. Raises MixedMachinesError for runs of different machines.
+    parameter_gap_frac: of a parameter after the steps, over the largest; of DDP both are to a
+    second run of it. A way is out_of_memory whose search ran out of it, which ended the run: ways
+    after it have no batch. A run without a record, or out of memory before the search, is a row
+    with its status and nulls. Raises MixedMachinesError for runs of different machines.
     """
     planned = in_study(runs, "strategies")
     planned = planned[planned["kind"] == "sharing"]
@@ -159,11 +162,11 @@ def strategy_needs(
             continue
         ddp = losses[losses["way"] == "ddp"].set_index("step")["loss"]
         for way in ARMS:
-            of_way = [table[table["way"] == way] for table in (memory, batches, losses)]
+            own, probes = (table[table["way"] == way] for table in (memory, batches))
+            trained = losses[losses["way"] == (AGAIN if way == "ddp" else way)]
             rows.append(
-                whole | {"way": way} | _memory(of_way[0]) | _batches(of_way[1])
-                | _agreement(of_way[2], ddp)
-            )  # fmt: skip
+                whole | {"way": way} | _memory(own) | _batches(probes) | _agreement(trained, ddp)
+            )
     return as_table(rows, NEEDS_COLUMNS)
 
 
@@ -175,11 +178,13 @@ def _memory(ranks: pd.DataFrame) -> dict[str, Any]:
 
 
 def _batches(probes: pd.DataFrame) -> dict[str, Any]:
-    """Between which batches the budget ends; see `search.boundary`."""
-    peaks = dict(zip(probes["per_worker_batch"], probes["peak_bytes"], strict=True))
+    """Between which batches the budget ends, see `search.boundary`, and how the search ended."""
+    sizes = probes["peak_bytes"].astype(float).fillna(float("inf"))  # out of memory
+    peaks = dict(zip(probes["per_worker_batch"], sizes, strict=True))
     budget = first_known(probes["budget_bytes"])
     fits, fails = boundary(peaks, budget) if peaks else (None, None)
-    return {"fits_batch": fits, "fails_batch": fails, "budget_bytes": budget}
+    status = "out_of_memory" if "out_of_memory" in set(probes["status"]) else "complete"
+    return {"fits_batch": fits, "fails_batch": fails, "budget_bytes": budget, "status": status}
 
 
 def _agreement(own: pd.DataFrame, ddp: pd.Series) -> dict[str, Any]:

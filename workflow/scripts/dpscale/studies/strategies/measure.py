@@ -1,7 +1,8 @@
 """What ways of sharing a training need and give, apart from their time (E1).
 
 One process group, in which each way begins from the same parameters: losses of the first steps and
-the parameters after them, memory at its peak, and the largest batch that stays within a budget.
+the parameters after them, memory at its peak, and the largest batch that stays within a budget. The
+last goes to where memory ends: should it go beyond, all else is known by then, on every worker.
 """
 
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.utils._pytree import tree_map_only
 
 from dpscale.plan import Spec
+from dpscale.studies.strategies import AGAIN
 from dpscale.studies.strategies.config import SharingProtocol
 from dpscale.studies.strategies.search import probe_batches
 from dpscale.train.arms import Ready
@@ -20,7 +22,12 @@ from dpscale.train.clock import make_clock
 from dpscale.train.data import Batch, Task, samples_of
 from dpscale.train.loop import train_epoch
 from dpscale.train.measurement import Measurement
-from dpscale.train.memory import PeakMemory, give_back_what_is_freed
+from dpscale.train.memory import (
+    PeakMemory,
+    failed_allocations,
+    give_back_what_is_freed,
+    is_out_of_memory,
+)
 from dpscale.train.progress import Meter
 from dpscale.train.sync import WAYS, AllReduce, Sync
 from dpscale.train.timed import ready_batches
@@ -29,28 +36,45 @@ from dpscale.train.worker import Place, Replica, build_replica
 Rows = list[dict[str, Any]]
 DDP = "ddp"
 MOST_GROWTH = 2**10  # of the batch; beyond it memory is no limit
-GPU_SHARE = 0.8  # of a GPU's memory, so that the search itself does not run out of it
+GPU_SHARE = 0.8  # of a GPU's free memory, so that the search itself does not run out of it
 
 
 def measure_sharing(spec: Spec, task: Task, place: Place) -> Measurement:
-    """Losses, parameters, memory and batches of each way; rows of the study's tidy tables."""
+    """Losses, parameters, memory and batches of each way; rows of the study's tidy tables.
+
+    Out of memory in the search for a batch, it is the measurement up to there.
+    """
     asked, ready = spec.protocol_as(SharingProtocol), ready_batches(spec, task, place)
-    meter = Meter(spec.run, "way", 2 * (1 + len(WAYS)), shown=place.leads)
+    meter = Meter(spec.run, "way", 1 + 3 * (1 + len(WAYS)), shown=place.leads)
     give_back_what_is_freed()  # from now on
-    losses: Rows = []
+    losses, memory, batches = Rows(), Rows(), Rows()
     start: list[Tensor] = []
-    for name, sync in _ways(spec):
+    again = AllReduce(broadcast_buffers=False)
+    for name, sync in (*_ways(spec), (AGAIN, again)):
         losses += _first_steps(name, sync, spec, task, place, ready.of(asked.first_steps), start)
         meter.step(note=name)
-    memory: Rows = []
-    batches: Rows = []
     for name, sync in _ways(spec):
         way = _Memory(spec, task, place, sync, ready.batches[0])
         memory += [{"way": name, "rank": rank, **row} for rank, row in way.by_rank()]
-        batches += [{"way": name, **row} for row in way.batches(asked)]
         del way  # before the memory without the next one is read
         meter.step(note=name)
     fields = {"sharing_losses": losses, "sharing_memory": memory, "sharing_batches": batches}
+    budget_bytes, failed = _budget_bytes(asked.memory_budget_bytes, place), failed_allocations()
+    if budget_bytes is None:
+        return Measurement(fields=fields)
+    for name, sync in _ways(spec):
+        try:
+            way = _Memory(spec, task, place, sync, ready.batches[0])
+            way.search(name, budget_bytes, asked.resolution_frac, batches)
+            del way
+        except Exception as error:
+            ooms = failed_allocations() - failed
+            if not is_out_of_memory(error, on_cpu=place.device.type == "cpu", num_ooms=ooms):
+                raise
+            where = f"rank {place.rank}, search of {name}"
+            message = f"{where}: {' '.join(str(error).split())[:200]}"
+            return Measurement("out_of_memory", message, fields=fields)  # peers may hang
+        meter.step(note=name)
     return Measurement(fields=fields)
 
 
@@ -72,7 +96,7 @@ def _first_steps(
 ) -> Rows:
     """Mean losses over the workers of each step, and how far the parameters are from those of DDP.
 
-    start: filled with DDP's parameters, which come first. On rank 0; empty elsewhere.
+    start: filled with DDP's parameters, which come first.
     """
     replica = _replica(spec, task, place, sync)
     losses = train_epoch(replica, ready, make_clock(place.device)).losses
@@ -82,7 +106,7 @@ def _first_steps(
     largest = torch.stack([one.abs().max() for one in start]).max()
     gaps = [(one - other).abs().max() for one, other in zip(whole, start, strict=True)]
     apart = torch.stack(gaps).max()  # NaN where a training diverged
-    means = [sum(of_step) / place.workers for of_step in zip(*place.gather(losses), strict=True)]
+    means = [sum(of_step) / place.workers for of_step in zip(*place.share(losses), strict=True)]
     rows: Rows = [
         {"way": name, "step": step, "loss": float(loss)} for step, loss in enumerate(means)
     ]
@@ -122,10 +146,7 @@ class _Memory:
         train_epoch(self._replica, [batch], make_clock(self._place.device))
 
     def by_rank(self) -> list[tuple[int, dict[str, int | None]]]:
-        """Bytes of each worker: what it holds after a step, saves in one, and has at its peak.
-
-        On rank 0; empty elsewhere.
-        """
+        """Bytes of each worker: what it holds after a step, saves in one, and has at its peak."""
         optimizer: Any = self._replica.optimizer
         # ZeroRedundancyOptimizer has one of its part within.
         states = getattr(optimizer, "optim", optimizer).state.values()
@@ -137,7 +158,7 @@ class _Memory:
             "activation_bytes": self._saved,
             "peak_bytes": self._first_peak,
         }
-        return list(enumerate(self._place.gather(own)))
+        return list(enumerate(self._place.share(own)))
 
     def _saved_bytes(self) -> int:
         """Bytes of what a forward pass saves for the backward pass, parameters apart.
@@ -161,24 +182,29 @@ class _Memory:
         begin.remove()
         return max(sum(saved.values()) for saved in passes)
 
-    def batches(self, asked: SharingProtocol) -> Rows:
-        """The largest peak of all workers at each batch of a search; none where nothing limits."""
-        # The same on all workers, whose devices may differ.
-        budgets = self._place.share(_budget_bytes(asked.memory_budget_bytes, self._place))
-        if None in budgets or None in self._place.share(self._first_peak):
-            return []
-        budget = min(budgets)
+    def search(self, way: str, budget_bytes: int, resolution_frac: float, rows: Rows) -> None:
+        """Adds a row for each batch of a search, with the largest peak of all workers.
+
+        None where peaks are not counted. A batch that has not come to its end is out of memory.
+        """
+        if None in self._place.share(self._first_peak):
+            return
+
+        def peak_bytes(batch: int) -> int:
+            """Try a batch."""
+            row = {"way": way, "per_worker_batch": batch, "budget_bytes": budget_bytes}
+            rows.append(row | {"status": "out_of_memory"})
+            peak = self._peak_of(batch)
+            rows[-1] = row | {"status": "complete", "peak_bytes": peak}
+            return peak
+
         first = samples_of(self._some)
-        per_sample = max(self._place.share(self._saved)) / first
-        peaks = probe_batches(
-            self._peak_of, budget, first=first, per_sample=per_sample,
+        probe_batches(
+            peak_bytes, budget_bytes, first=first,
+            per_sample=max(self._place.share(self._saved)) / first,
             multiple=self._replica.sync.micro_batches, most=first * MOST_GROWTH,
-            resolution_frac=asked.resolution_frac,
+            resolution_frac=resolution_frac,
         )  # fmt: skip
-        return [
-            {"per_worker_batch": batch, "peak_bytes": peak, "budget_bytes": budget}
-            for batch, peak in sorted(peaks.items())
-        ]
 
     def _peak_of(self, batch: int) -> int:
         """The largest peak of all workers with so many samples each, the same on all of them."""
@@ -201,10 +227,16 @@ def repeated(batch: Batch, samples: int) -> Batch:
 
 
 def _budget_bytes(asked: int | None, place: Place) -> int | None:
-    """The memory of a worker that a batch has to fit; None on a CPU where none is asked for."""
-    sharing = place.sharing_device()
-    if place.device.type == "cpu":
-        return asked
-    size = torch.cuda.get_device_properties(place.device).total_memory
-    whole = int(GPU_SHARE * size / sharing)
-    return min(whole, asked or whole)
+    """The memory of a worker that a batch has to fit, the same on all, whose devices may differ.
+
+    Of a GPU a share of what is free while nothing of this run is on it: others may have a part.
+    None on a CPU where none is asked for.
+    """
+    sharing, budget = place.sharing_device(), asked
+    if place.device.type == "cuda":
+        give_back_what_is_freed()
+        place.wait()  # for those who share the device
+        free, _ = torch.cuda.mem_get_info(place.device)
+        budget = min(int(GPU_SHARE * free / sharing), asked or free)
+    budgets = place.share(budget)
+    return None if None in budgets else min(budgets)

@@ -27,6 +27,12 @@ class Split:
         """The split that holds the samples of the given indices, in that order."""
         return Split(self.images.index_select(0, indices), self.labels.index_select(0, indices))
 
+    def on(self, device: torch.device) -> "Split":
+        """The split on a device; itself where it is there already."""
+        if self.images.device == device:
+            return self
+        return Split(self.images.to(device), self.labels.to(device))
+
     def repeated(self, repeats: int) -> "Split":
         """The same samples `repeats` times over, one whole copy after another."""
         if repeats == 1:

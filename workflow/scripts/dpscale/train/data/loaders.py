@@ -161,17 +161,18 @@ class ResidentLoader(Loader):
         device: torch.device, **sampling: Any,
     ) -> None:  # fmt: skip
         super().__init__(split, **sampling)
-        self._images, self._labels = split.images.to(device), split.labels.to(device)
+        self._split = split.on(device)
         self._normalise, self._augmentation, self._device = normalise, augmentation, device
 
     def batches(self, epoch: int) -> Iterator[Batch]:
         """Batches on the device; see Loader."""
         generator = torch.Generator(self._device).manual_seed(self.augmentation_seed(epoch))
         for indices in self.order(epoch).to(self._device).split(self.batch):
-            images = self._images.index_select(0, indices)
+            part = self._split.select(indices)
+            images = part.images
             if self._augmentation is not None:
                 images = augment_batch(images, self._augmentation, generator)
-            yield self._normalise(images), self._labels.index_select(0, indices)
+            yield self._normalise(images), part.labels
 
 
 def build_loader(

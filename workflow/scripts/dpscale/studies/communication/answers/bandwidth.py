@@ -10,12 +10,15 @@ from dpscale.reporting.words import by
 from dpscale.studies.communication.answers.computation import (
     NAMES,
     NO_TIME,
+    Trend,
     cells,
     key_of,
     missing_cells,
     trends,
 )
+from dpscale.vocabulary import words
 
+CAUSES = ("other", "transfer")
 LINK_FORMULA = [
     r"t_{\text{all-reduce}} = 2 (N - 1) \, \alpha + \frac{2 (N - 1)}{N} \cdot \frac{S}{\beta}"
 ]
@@ -233,4 +236,8 @@ QUESTION = Question(
         r"\text{utilisation} = \frac{\text{bandwidth}}{\text{rate of the link}}",
     ],
     references=[PATARASUK, LI],
+    vocabulary=words("verdict beside size mostly")
+    | words("trend", Trend)
+    | words("cause", CAUSES)
+    | words("source", ("tcp", "configured")),
 )

@@ -1,5 +1,7 @@
 """Q3.1: computation and communication of one epoch, by subtraction and measured directly."""
 
+from typing import Literal
+
 from dpscale.derive.cells import CELL
 from dpscale.reporting import intervals
 from dpscale.reporting.answer import Value
@@ -7,11 +9,16 @@ from dpscale.reporting.inputs import RESULTS, Inputs, Row, lacking
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI
 from dpscale.reporting.words import by
+from dpscale.vocabulary import Verdict, words
 
 NAMES = {"workers": "N", "per_worker_batch": "b"}
 ALWAYS = ("epoch_s", "compute_s", "subtraction_s")  # in answers.json even where null
 PARTS = ("subtraction_s", "compute_s", "contention_s", "straggler_s", "overhead_s", "exposed_s")
 PAIRS = [("subtraction_s", "exposed_s"), ("exposed_s", "buckets_s")]
+ESTIMATES = ("subtraction_s", "exposed_s", "buckets_s")
+Rest = Literal["contention", "overhead", "below", "indistinct", "unknown"]
+Trend = Verdict | Literal["both"]
+Score = Literal["close", "off", "undecided"]
 CLOSE_FRAC = 0.15  # of the measured step
 # Why seconds are no time that a share or a rate follows from, by where they lie against zero.
 NO_TIME = {
@@ -153,13 +160,13 @@ def trends(rows: list[Row], column: str) -> list[Row]:
     """Return how a column at each N goes from the least b to the largest, all b counted."""
     return [
         Row(workers=workers, first=own[0]["per_worker_batch"], last=own[-1]["per_worker_batch"],
-            verdict=_direction(intervals.moves([getattr(row, column) for row in own])))
+            trend=_direction(intervals.moves([getattr(row, column) for row in own])))
         for workers, own in by(rows, "workers")
         if len(own) > 1
     ]  # fmt: skip
 
 
-def _direction(moves: set[intervals.Verdict]) -> str:
+def _direction(moves: set[Verdict]) -> Trend:
     if "unknown" in moves or len(moves) == 1:
         return "unknown" if "unknown" in moves else next(iter(moves))
     return "both" if moves else "indistinct"
@@ -197,7 +204,7 @@ def _size(value: Value) -> Value:
     return value.model_copy(update={"value": abs(value.value or 0)})
 
 
-def score(row: Row) -> str:
+def score(row: Row) -> Score:
     """Return whether a prediction is within 15% of the step, for its whole interval or none."""
     ends = [row["measured_step_s_low"], row["measured_step_s_high"]]
     if None in ends:
@@ -236,4 +243,9 @@ QUESTION = Question(
         r"T_{\text{communication}} = T_N - \frac{T_1}{N}"
     ],
     references=[LI],
+    vocabulary=words("verdict side")
+    | words("rest", Rest)
+    | words("trend", Trend)
+    | words("score", Score)
+    | words("one other", ESTIMATES),
 )

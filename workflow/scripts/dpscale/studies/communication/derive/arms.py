@@ -13,6 +13,8 @@ from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.split import DDP, split_of
 from dpscale.derive.statistics import interval_columns, median, paired_median_ratio
+from dpscale.studies.communication.config import Hook
+from dpscale.vocabulary import words
 
 DDP_AT_ONE_COLUMNS: Columns = (
     integers("per_worker_batch")
@@ -23,7 +25,8 @@ DDP_AT_ONE_COLUMNS: Columns = (
 )
 COMPRESSION_COLUMNS: Columns = (
     integers("workers nodes per_worker_batch")
-    | texts("hook status")
+    | words("hook", Hook)
+    | texts("status")
     | floats("step_s step_s_low step_s_high base_step_s")
     | floats("step_ratio step_ratio_low step_ratio_high")
     | floats("payload_bytes base_payload_bytes bytes_ratio")

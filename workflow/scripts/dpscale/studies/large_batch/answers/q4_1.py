@@ -9,6 +9,7 @@ from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import GOYAL, KESKAR
 from dpscale.studies.large_batch.answers import trainings
 from dpscale.studies.large_batch.derive import EPOCH, STUDY
+from dpscale.vocabulary import words
 
 NAMES = ("small", "large")
 
@@ -61,4 +62,9 @@ QUESTION = Question(
         r"\text{updates} = \text{epochs} \cdot \left\lfloor \frac{D}{B} \right\rfloor"
     ],
     references=[KESKAR, GOYAL],
+    vocabulary=words("verdict loss test told")
+    | words("kind", ("decided", "indistinct", "unknown"))
+    | words("measure name", arms.MEASURES)
+    | words("base", NAMES)
+    | words("training", [*NAMES, *(f"{name}_left" for name in NAMES)]),
 )

@@ -9,16 +9,19 @@ from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import GOYAL, HOFFER, YOU
 from dpscale.studies.large_batch.answers import trainings
 from dpscale.studies.large_batch.derive import ADDED_TO, REMEDIES, STUDY
+from dpscale.vocabulary import VERDICTS, words
+
+BASES = ("small", "large")
 
 
 def facts(inputs: Inputs) -> Facts:
     """Return the remedies that were run, each with its verdicts, and those without a result."""
     planned = [row["arm"] for row in inputs.rows("accuracy", study=STUDY)]
     names = [name for name in dict.fromkeys(planned) if name in REMEDIES]
-    missing = arms.missing(inputs, STUDY, ["small", "large", *names])
+    missing = arms.missing(inputs, STUDY, [*BASES, *names])
     missing += [] if names else [f"{STUDY}: no remedy has a run"]
     epoch = trainings.epoch_of(inputs)
-    small, large = (trainings.after(inputs, name, epoch) for name in ("small", "large"))
+    small, large = (trainings.after(inputs, name, epoch) for name in BASES)
     last = {name: row for name in names if (row := trainings.after(inputs, name))}
     tried = [judged(inputs, row) for row in last.values() if arms.whole(row)]
     failed = [
@@ -26,9 +29,10 @@ def facts(inputs: Inputs) -> Facts:
         for name in names
         if name not in last or not arms.whole(last[name])
     ]
-    base = [trainings.shown(row) | {"verdict": row["arm"]} for row in (small, large) if row]
+    base = [trainings.shown(row) | {"standing": row["arm"]} for row in (small, large) if row]
     against = [verdict for row in tried for verdict in row["against"]]
-    said: dict[str, Any] = {"rows": [*base, *tried], "against": against}
+    beside = [trainings.shown(row) | {"standing": row["verdict"]} for row in tried]
+    said: dict[str, Any] = {"rows": [*base, *beside], "against": against}
     if not missing:
         whole = [row for row in (small, large) if row and arms.whole(row)]
         said |= {
@@ -38,7 +42,7 @@ def facts(inputs: Inputs) -> Facts:
             "large": large if large in whole else None,
             "plan": inputs.rows("accuracy", study=STUDY, arm="large")[0],
             "left": trainings.left(inputs, "large", epoch),
-            "lost": trainings.diverged(inputs, ["small", "large", *names], epoch),
+            "lost": trainings.diverged(inputs, [*BASES, *names], epoch),
             "all_learnt": arms.all_learnt([*whole, *tried]), **trainings.sampled(inputs),
         }  # fmt: skip
     return Facts(missing, _values([large] if large else [], tried, failed), said)
@@ -87,4 +91,9 @@ QUESTION = Question(
     ],
     references=[GOYAL, HOFFER, YOU],
     of_accuracy=True,
+    vocabulary=words("verdict")
+    | words("standing", [*BASES, *VERDICTS])
+    | words("arm name", REMEDIES)
+    | words("base", [*BASES, *REMEDIES])
+    | words("training", [*BASES, *(f"{name}_left" for name in BASES), *REMEDIES]),
 )

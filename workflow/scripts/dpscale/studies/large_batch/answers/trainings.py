@@ -56,8 +56,8 @@ def sampled(inputs: Inputs) -> dict[str, int | None]:
 
 
 def shown(row: Row) -> Row:
-    """Return a training as a table has it: the arm is `small_left` where seeds of it diverged."""
-    return row if arms.whole(row) else row | {"arm": f"{row['arm']}_left"}
+    """Return a training as a table has it: `small_left` where seeds of it diverged."""
+    return row | {"training": row["arm"] if arms.whole(row) else f"{row['arm']}_left"}
 
 
 def diverged(inputs: Inputs, names: Iterable[str], epoch: int) -> list[str]:

@@ -19,7 +19,7 @@ from dpscale.plan import Spec
 from dpscale.studies.local_sgd.config import LocalArm, LocalProtocol
 from dpscale.studies.local_sgd.measure.team import StackedTeam, Team
 from dpscale.train.data import Dataset, Loader, Split, Task, build_loader, on_device
-from dpscale.train.device import set_float32_precision, synchronise
+from dpscale.train.device import set_backends, synchronise
 from dpscale.train.evaluate import evaluate
 from dpscale.train.measurement import Measurement
 from dpscale.train.network import seeded_network
@@ -47,7 +47,7 @@ def measure_local(spec: Spec, task: Task, place: Place) -> Measurement:
     A loss that is not finite ends a trial as "diverged"; the run itself is complete.
     """
     protocol = spec.protocol_as(LocalProtocol)
-    set_float32_precision(spec.training)
+    set_backends(spec.training)
     tuned = len(protocol.rate_factors) > 1
     if tuned:
         task.require_a_score("local_sgd.rate_factors")

@@ -17,6 +17,7 @@ from dpscale.train.device import synchronise
 from dpscale.train.measurement import Measurement
 from dpscale.train.network import seeded_network
 from dpscale.train.progress import Meter
+from dpscale.train.quiet import Quiet
 from dpscale.train.worker import Place
 
 WARMUP_STEPS = 5
@@ -41,17 +42,29 @@ def measure_learners(spec: Spec, task: Task, place: Place) -> Measurement:
     network = seeded_network(spec, task, spec.seeds[0])
     timed = [_Timed(k, network, task, ready, spec, place) for k in range(protocol.max_learners + 1)]
     order, rows = random.Random(spec.seeds[0]), list[dict[str, Any]]()
+    quiet = Quiet(place, again=protocol.repeats)
     meter = Meter(spec.run, "repeat", protocol.repeats, shown=place.leads)
+
+    def repeated() -> list[tuple[_Timed, int, float]]:
+        """Each number of learners once: samples, and the seconds that they took."""
+        shuffled = order.sample(timed, len(timed))
+        return [(cell, *cell.repeat(protocol.repeat_s)) for cell in shuffled]
+
     for repeat in range(protocol.repeats):
-        for one in order.sample(timed, len(timed)):
-            samples, seconds = one.repeat(protocol.repeat_s)
-            rows.append({
-                "learners": one.learners, "per_learner_batch": spec.per_worker_batch,
-                "stacked": one.stacked, "repeat": repeat, "samples": samples, "seconds": seconds,
-                "threshold_frac": protocol.threshold_frac,
-            })  # fmt: skip
+        for cell, samples, seconds in quiet.undisturbed(repeat, repeated):
+            rows.append(
+                {
+                    "learners": cell.learners,
+                    "per_learner_batch": spec.per_worker_batch,
+                    "stacked": cell.stacked,
+                    "repeat": repeat,
+                    "samples": samples,
+                    "seconds": seconds,
+                    "threshold_frac": protocol.threshold_frac,
+                }
+            )
         meter.step(samples_per_s=rows[-1]["samples"] / rows[-1]["seconds"])
-    return Measurement(fields={"throughputs": rows})
+    return Measurement(fields={"throughputs": rows, "repeats": quiet.rows})
 
 
 class _Timed:

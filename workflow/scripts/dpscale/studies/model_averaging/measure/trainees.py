@@ -12,7 +12,7 @@ from torch.optim import SGD, Optimizer
 from dpscale.config.sections import TrainingConfig
 from dpscale.studies.model_averaging.config import AveragingArm
 from dpscale.train.data import Batch, Task
-from dpscale.train.device import set_float32_precision
+from dpscale.train.device import set_backends
 from dpscale.train.optim import build_scheduler
 from dpscale.train.stacked import Stack
 from dpscale.train.sync import AllReduce, Solo
@@ -207,6 +207,6 @@ def build_trainee(
     steps: int,
 ) -> Trainee:  # fmt: skip
     """What the arm trains; steps: of an epoch."""
-    set_float32_precision(training)
+    set_backends(training)
     kind = ModelAveraging if arm.algorithm == "sma" else SynchronousSgd
     return kind(network, task, arm, training, place, steps)

@@ -3,6 +3,7 @@
 from dpscale.reporting.question import Question
 from dpscale.reporting.references import IOFFE, LI, PASZKE
 from dpscale.studies.replicas.answers import orders, replicas
+from dpscale.vocabulary import words
 
 QUESTIONS = [
     Question(
@@ -10,6 +11,9 @@ QUESTIONS = [
         orders.facts,
         formula=[r"\text{order of epoch } e = \text{permutation}(\text{seed} + e)"],
         references=[LI, PASZKE],
+        vocabulary=words("verdict of_test")
+        | words("arm", orders.ARMS)
+        | words("repeats", orders.Repeats),
     ),
     Question(
         "Q7",
@@ -19,5 +23,9 @@ QUESTIONS = [
             r"\qquad s = \text{running statistics}"
         ],
         references=[IOFFE, LI],
+        vocabulary=words("verdict drifts")
+        | words("arm", replicas.ARMS)
+        | words("evaluation", replicas.Evaluation)
+        | words("identical", (True, False)),
     ),
 ]

@@ -1,6 +1,7 @@
 """Q5: whether later epochs repeat the first one's order, and what that does to the training."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 from dpscale.derive.cells import first_known
 from dpscale.reporting import arms, intervals
@@ -12,6 +13,7 @@ STUDY = "replicas"
 ARMS = {"with_set_epoch": "baseline", "without_set_epoch": "without_set_epoch"}
 WRAPPERS = {"data_parallel": "DataParallel", "distributed": "DistributedDataParallel"}
 COUNTS = ("compared", "repeated")
+Repeats = Literal["every", "some", "no"]
 
 
 def facts(inputs: Inputs) -> Facts:
@@ -70,7 +72,7 @@ def _order(inputs: Inputs, arm: str) -> Row:
         compared=compared or None,
         repeated=repeated if later else None,
     )
-    repeats = "every" if repeated == compared else "some" if repeated else "no"
+    repeats: Repeats = "every" if repeated == compared else "some" if repeated else "no"
     return Row(repeats=repeats, **{count: counts.value(count, "count") for count in COUNTS})
 
 

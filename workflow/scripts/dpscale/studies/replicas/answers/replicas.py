@@ -1,5 +1,7 @@
 """Q7: the workers' replicas and losses with and without the broadcast of buffers."""
 
+from typing import Literal
+
 import pandas as pd
 
 from dpscale.reporting import arms, intervals
@@ -9,6 +11,7 @@ from dpscale.reporting.question import Facts
 
 STUDY = "replicas"
 ARMS = {"no_broadcast": "no_broadcast", "broadcast": "baseline"}  # table's name: run's name
+Evaluation = Literal["yes", "no", "unmeasured"]
 DRIFT, SPREAD = "buffer_difference_frac_max", "test_accuracy_spread_frac"
 COLUMNS = {"parameter_difference_max": "number", DRIFT: "fraction", SPREAD: "fraction"}
 
@@ -93,15 +96,15 @@ def _losses(inputs: Inputs, runs: list[str]) -> Row:
 def _spreads(inputs: Inputs) -> Row:
     """Return by how much more the accuracy spreads over the workers without the broadcast.
 
-    The verdict of the table; `unmeasured` where an arm has no spread.
+    The verdict of the table; none where an arm has no spread.
     """
     found = inputs.rows("spreads")
-    row = found[0] if found else Row(status="not run yet", verdict="unmeasured")
+    row = found[0] if found else Row(status="not run yet", verdict=None)
     image = row.get("one_image_frac")
     return row | {"apart": row.value("spread_difference_frac", "points"), "image": image}
 
 
-def _evaluation(drift: float | None) -> str:
+def _evaluation(drift: float | None) -> Evaluation:
     """Whether gradients alone leave the workers one model to evaluate: statistics included."""
     if drift is None:
         return "unmeasured"

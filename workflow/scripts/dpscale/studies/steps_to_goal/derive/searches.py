@@ -18,6 +18,8 @@ from dpscale.derive.statistics import (
     interval_columns,
     median,
 )
+from dpscale.studies.steps_to_goal.config import SearchOptimizer
+from dpscale.vocabulary import words
 
 FEWEST_CENSORED = 5  # [least, largest] of so many values covers their median in 94 of 100
 BORDER_SHARE = 0.1  # of a logarithmic range, at each end: as near as that is on the border
@@ -29,7 +31,8 @@ BUDGETS = [4**power for power in range(32)]  # of steps or of samples
 OUTCOMES = ("complete", "incomplete", "infeasible")
 
 STEPS_COLUMNS: Columns = (
-    texts("model optimizer")
+    texts("model")
+    | words("optimizer", SearchOptimizer)
     | integers("global_batch")
     | texts("status")
     | floats("steps_to_goal steps_to_goal_low steps_to_goal_high")

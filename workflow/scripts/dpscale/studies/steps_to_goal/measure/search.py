@@ -23,7 +23,7 @@ from dpscale.studies.steps_to_goal.measure.race import Outcome, Rules, Trial, ra
 from dpscale.studies.steps_to_goal.measure.supply import loader, supply
 from dpscale.studies.steps_to_goal.measure.validation import Validation, build_validation
 from dpscale.train.data import Task
-from dpscale.train.device import set_float32_precision
+from dpscale.train.device import set_backends
 from dpscale.train.measurement import Measurement
 from dpscale.train.network import seeded_network
 from dpscale.train.progress import Meter
@@ -36,7 +36,7 @@ def measure_search(spec: Spec, task: Task, place: Place) -> Measurement:
     """Searches each batch size anew, and repeats each winner with other seeds."""
     search = spec.protocol_as(Search)
     task.require_a_score("steps_to_goal")
-    set_float32_precision(spec.training)
+    set_backends(spec.training)
     log = _Log(spec, task)
     meter = Meter(spec.run, "stage", STAGES, parts=len(search.batch_sizes), shown=place.leads)
     for batch in search.batch_sizes:

@@ -1,0 +1,70 @@
+"""E2's peaks are of training: what batches are made from is on the device before, and once."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from dpscale.plan import Spec
+from dpscale.studies import planned_runs, read_config
+from dpscale.studies.choose import measure
+from dpscale.train.data import Dataset, build_loader, load_dataset
+from dpscale.train.worker import Place
+
+CONFIG = Path(__file__).resolve().parents[2] / "config/config.yaml"
+SPEC = planned_runs(read_config(CONFIG))["choose-n1"]
+PLACE = Place(0, 1, 1, torch.device("cpu"))
+
+
+@pytest.fixture(scope="module")
+def digits() -> Dataset:
+    found = load_dataset(SPEC.data.model_copy(update={"dataset": "digits"}))
+    assert isinstance(found, Dataset)
+    return found
+
+
+def test_all_cells_make_their_batches_from_one_split_on_the_device(digits: Dataset) -> None:
+    elsewhere = torch.device("meta")  # a device that is not the host
+    there: Any = measure.resident(SPEC, digits, Place(0, 1, 1, elsewhere))
+    assert there.train.images.device == elsewhere
+    assert digits.train.images.device.type == "cpu"
+    assert there.train.on(elsewhere) is there.train  # no loader copies it again
+
+
+def test_what_makes_batches_in_host_memory_keeps_its_split_there(digits: Dataset) -> None:
+    data = SPEC.data.model_copy(update={"loader": "dataloader"})
+    spec = SPEC.model_copy(update={"data": data})
+    place = Place(0, 1, 1, torch.device("meta"))
+    assert measure.resident(spec, digits, place) is digits
+    own: Any = SimpleNamespace(name="a user's own")
+    assert measure.resident(SPEC, own, place) is own
+
+
+def test_a_batch_is_drawn_before_the_peak_begins(
+    digits: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+
+    def endless(spec: Spec, task: Dataset, place: Place, *, seed: int) -> Any:
+        loader = build_loader(
+            task.train, task, loader="resident", batch=spec.per_worker_batch, workers=1, rank=0,
+            seed=seed, augment=False, device=place.device,
+        )  # fmt: skip
+        for batch in loader.batches(1):
+            seen.append("batch")
+            yield batch
+
+    class Peak:
+        def __init__(self, _: torch.device) -> None:
+            seen.append("peak")
+
+        def bytes(self) -> int:
+            return 1
+
+    monkeypatch.setattr(measure, "endless", endless)
+    monkeypatch.setattr(measure, "PeakMemory", Peak)
+    spec = SPEC.model_copy(update={"model": SPEC.model.model_copy(update={"name": "mlp"})})
+    measure._Cell(spec, digits, PLACE, 16, 0.0)
+    assert seen[:3] == ["batch", "peak", "batch"]

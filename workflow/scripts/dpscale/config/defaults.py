@@ -1,0 +1,68 @@
+"""Defaults that are valid: what a file leaves open is chosen as the rest of it allows."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import islice
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from dpscale.config.checks import fits_hardware, impossible_combinations
+from dpscale.config.datasets import train_samples
+from dpscale.config.root import Config, StudySection
+
+Model = TypeVar("Model", bound=Config)
+
+
+def with_defaults(config: Model) -> Model:
+    """Return the configuration with defaults that data, network and hardware allow.
+
+    Fields that a section leaves open are chosen by it, then lowered to what there is; a study that
+    the file does not name is left out where it still cannot be asked.
+    """
+    unnamed = {name for name, _ in config.sections()} - config.model_fields_set
+    for name, section in config.sections():
+        config = config.model_copy(update={name: _chosen(section, config)})
+    while left_out := unnamed & {key.split(".")[0] for key, _ in impossible_combinations(config)}:
+        config = config.model_copy(update=dict.fromkeys(left_out))
+        unnamed -= left_out
+    return config
+
+
+def _chosen(section: StudySection, config: Config) -> StudySection:
+    left_open = set(type(section).model_fields) - section.model_fields_set
+    for field, _ in section.worker_counts():
+        if field in left_open:
+            fits = partial(fits_hardware, config.hardware)
+            section = _updated(section, {field: _lowered(getattr(section, field), fits)})
+    samples = train_samples(section.data(config))
+    for field, workers, _ in section.batches(config) if samples is not None else ():
+        if field in left_open:
+            fits = partial(_fill, samples, workers)
+            section = _updated(section, {field: _lowered(getattr(section, field), fits)})
+    for field in section.defaults(config):
+        if field in left_open:
+            section = _updated(section, {field: section.defaults(config)[field]})
+    return section
+
+
+def _fill(samples: int | None, workers: int, batch: int) -> bool:
+    return samples is None or workers * batch <= samples
+
+
+def _updated(section: StudySection, fields: Mapping[str, object]) -> StudySection:
+    """The section with other values; as it is where they are not valid."""
+    updated = section.model_copy(update=fields)
+    try:
+        return type(section).model_validate_json(updated.model_dump_json())
+    except ValidationError:
+        return section
+
+
+def _lowered(value: Any, fits: Callable[[int], bool]) -> Any:
+    """The numbers of a field that fit, or the largest below all of them; as they are if none is."""
+    counts = value if isinstance(value, tuple) else (value,)
+    kept = tuple(filter(fits, counts)) or tuple(islice(filter(fits, range(min(counts), 0, -1)), 1))
+    if not kept:
+        return value
+    return kept if isinstance(value, tuple) else kept[0]

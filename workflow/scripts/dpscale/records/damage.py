@@ -1,0 +1,127 @@
+"""What of a result is damaged or gone, found before Snakemake plans its jobs: it is made again.
+
+Snakemake sees that a file which is asked for is missing, or older than what it is made of. It looks
+into none, and for none in between while what is made of it is there.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from dpscale.records.facts import Boundary
+from dpscale.records.runs import FILES, RECORD, SPEC, Reader, Stamp, stamp
+from dpscale.records.storage import DamagedError, read_json, read_model, write_text
+
+SEEN = "seen.json"  # beside the tidy tables
+BOUNDARY = "boundary.json"
+ENDS = {
+    ".csv": (b"\n",), ".html": (b"</html>",), ".json": (b"}", b"]"), ".parquet": (b"PAR1",),
+    ".pdf": (b"%%EOF",), ".svg": (b"</svg>",),
+}  # fmt: skip
+TAIL_BYTES = 64
+Schemas = Mapping[str, Mapping[str, str]]
+
+
+class Seen(BaseModel):
+    """seen.json: how the files of the planned runs lay when they were gathered; null: not whole.
+
+    checks: a digest of what they were checked by.
+    """
+
+    checks: str = ""
+    runs: dict[str, Stamp | None] = {}
+
+
+def note_seen(tables: Path, schemas: Schemas, stamps: Mapping[str, Stamp | None]) -> None:
+    """Write which runs the tables are made of."""
+    seen = Seen(checks=_checks(schemas), runs=dict(stamps))
+    write_text(tables / SEEN, seen.model_dump_json())
+
+
+def damaged(
+    folder: Path, planned: Mapping[str, BaseModel], schemas: Schemas, made: Iterable[str]
+) -> dict[str, str]:
+    """Return what has to be made again in a result's folder, and why, by file.
+
+    planned: specs by run; made: the other files that rules make. A run is read only if it has
+    changed since it was gathered, or what checks it. One that was not gathered yet may be missing.
+    """
+    runs = _Runs(folder, schemas)
+    found = {path: reason for path in made if (reason := _reason(Path(path), runs))}
+    for run, spec in planned.items():
+        if reason := runs.reason(run, spec):
+            found[str(folder / "runs" / run / RECORD)] = reason
+    if runs.changed:
+        found[str(runs.seen_at)] = f"{runs.changed} runs have changed since they were gathered"
+    return found
+
+
+def _reason(path: Path, runs: "_Runs") -> str | None:
+    """Why a file that is there is not whole."""
+    if not path.exists():
+        return None
+    with path.open("rb") as file:
+        file.seek(max(path.stat().st_size - TAIL_BYTES, 0))
+        tail = file.read()
+    if not (tail if path.suffix == ".csv" else tail.rstrip()).endswith(ENDS[path.suffix]):
+        return "it is empty or cut short"
+    if path.name != BOUNDARY:
+        return None
+    try:
+        probes = read_model(path, Boundary).probes
+    except DamagedError as error:
+        return error.reason
+    return next((f"{run}: {why}" for run in probes if (why := runs.reason(run, None))), None)
+
+
+class _Runs:
+    """The runs of a result; `changed`: how many whole ones are not as they were gathered."""
+
+    def __init__(self, folder: Path, schemas: Schemas) -> None:
+        self._folder, self._schemas = folder / "runs", schemas
+        self.seen_at = folder / "tables" / SEEN
+        self._seen = Seen()
+        with suppress(OSError, DamagedError):  # nothing is gathered yet, or it is damaged, too
+            self._seen = read_model(self.seen_at, Seen)
+        self._trusted = self._seen.checks == _checks(schemas)
+        self._reader: Reader | None = None
+        self.changed = 0
+
+    def reason(self, run: str, spec: BaseModel | None) -> str | None:
+        """Why a run has to be made again; spec: as planned, None for a probe of the boundary."""
+        now, before = stamp(self._folder / run), self._seen.runs.get(run)
+        if now == before and self._trusted:
+            return None
+        absent = [name for name, at in zip(FILES, now, strict=True) if at is None]
+        if RECORD in absent:
+            expected = run in self._seen.runs or spec is None
+            return "it is gone" if expected else None
+        if absent:
+            return f"{absent[0]} is gone"
+        if reason := self._damage(self._folder / run, spec):
+            return reason
+        self.changed += run in self._seen.runs and now != before
+        return None
+
+    def _damage(self, folder: Path, spec: BaseModel | None) -> str | None:
+        """What is wrong in the files of a run."""
+        self._reader = self._reader or Reader(self._schemas)
+        try:
+            record = self._reader.read(folder).record
+        except DamagedError as error:
+            return error.reason
+        if spec and not record.is_of(spec.model_dump(mode="json")):
+            return "it is of another run or configuration"
+        with suppress(ValueError):
+            if read_json(folder / SPEC) == record.spec:
+                return None
+        return f"{SPEC} is not that of the record"
+
+
+def _checks(schemas: Schemas) -> str:
+    """A digest of what runs are checked by."""
+    content = [path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))]
+    return hashlib.sha256(b"".join([repr(schemas).encode(), *content])).hexdigest()
