@@ -1,15 +1,23 @@
 """audit_table.py: exit codes, the JSON, and one line for whatever cannot be read."""
 
+import csv
 import importlib
+import itertools
 import json
+import re
 import subprocess
 import sys
+import zipfile
+from collections.abc import Callable, Sequence
+from io import BytesIO
 from pathlib import Path
 
+import openpyxl
 import pytest
 from patience import HANG_S
 
 from audit_tables import HEADER, lines
+from dpscale.audit import read_table
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "workflow/scripts/audit_table.py"
@@ -59,7 +67,8 @@ def refusal(monkeypatch, capsys):
         ("workers,GPUs,b,time\n1,1,2,3\n", "'workers' and 'GPUs' both mean workers"),
         (bytes(range(256)), "is no text"),
         (b"\x81\x8d\x8f\x90\n", "is no text"),
-        (b"PK\x03\x04 not a zip", "is no .xlsx spreadsheet"),
+        (GOOD + "4,32,0e999,2\n", "column epoch_s: '0e999' is too large"),
+        (b"PK\x03\x04 not a zip", "is no whole .xlsx spreadsheet"),
         (HEAD + "1,32,10.0,1\n" * 2_001, "more than 2,000 rows"),
         (HEAD + "\n" * 20_001, "20,002 lines"),
         ("# " + "1" * 20_000 + "\n" + GOOD, "line 1 has more than 20,000 characters"),
@@ -85,9 +94,127 @@ def test_a_sheet_of_a_text_file_is_refused(tmp_path, refusal):
     assert "leave --sheet out" in refusal(tmp_path / "t.csv", "--sheet", "one")
 
 
-def run(folder: Path, text: list[str], *arguments: object) -> subprocess.CompletedProcess[str]:
+SHEET, STRINGS = "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml"
+MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+STRINGS_TYPE = (
+    b'<Override PartName="/xl/sharedStrings.xml" ContentType="application/'
+    b'vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"/>'
+)
+
+
+@pytest.fixture
+def spreadsheet(tmp_path) -> Path:
+    """The good table as a spreadsheet, its texts in a part of their own as Excel writes them."""
+    book, path = openpyxl.Workbook(), tmp_path / "table.xlsx"
+    for row in csv.reader(GOOD.splitlines()):
+        book.active.append([float(cell) if cell[0].isdigit() else cell for cell in row])
+    book.save(path)
+    texts = [f"<si><t>{name}</t></si>" for name in HEAD.strip().split(",")]
+    place = itertools.count()
+    for part, change in {
+        SHEET: lambda xml: re.sub(
+            rb't="inlineStr"><is>.*?</is>', lambda _: b't="s"><v>%d</v>' % next(place), xml
+        ),
+        STRINGS: lambda _: f'<sst xmlns="{MAIN}">{"".join(texts)}</sst>'.encode(),
+        "[Content_Types].xml": lambda xml: xml.replace(b"</Types>", STRINGS_TYPE + b"</Types>"),
+    }.items():
+        with_part(path, part, change)
+    return path
+
+
+def with_part(path: Path, name: str, change: Callable[[bytes], bytes] | None) -> None:
+    """Change a part of a spreadsheet, or leave it out."""
+    with zipfile.ZipFile(path) as whole:
+        parts = {one: whole.read(one) for one in whole.namelist()}
+    content = parts.pop(name, b"")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        for one, held in parts.items():
+            made.writestr(one, held)
+        if change:
+            made.writestr(name, change(content))
+
+
+def test_a_spreadsheet_whose_dimensions_are_wrong_is_read(spreadsheet):
+    with_part(spreadsheet, SHEET, lambda xml: xml.replace(b'ref="A1:D3"', b'ref="A1"'))
+    assert len(read_table(spreadsheet).rows) == 2
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        (STRINGS, None),
+        ("xl/workbook.xml", None),
+        ("[Content_Types].xml", None),  # of any other archive too
+        (SHEET, lambda xml: b""),
+        (SHEET, lambda xml: xml.replace(b'<row r="3"', b"<row r=<")),
+        (SHEET, lambda xml: xml.replace(b"</row></sheetData>", b"</sheetData>")),
+        (SHEET, lambda xml: xml.replace(b"<v>6</v>", b"<v>six</v>")),
+        (SHEET, lambda xml: xml.replace(b"<v>0</v>", b"<v>99</v>")),
+        (SHEET, lambda xml: xml.replace(b'<c r="C3"', b'<c r="C3" s="77"')),
+        (STRINGS, lambda xml: xml[: len(xml) // 2]),
+        ("xl/workbook.xml", lambda xml: b"\0" * 100),
+    ],
+)
+def test_a_damaged_spreadsheet_ends_with_2_and_one_line(spreadsheet, refusal, part, change):
+    assert len(read_table(spreadsheet).rows) == 2
+    with_part(spreadsheet, part, change)
+    said = refusal(spreadsheet)
+    assert f"{spreadsheet}: is no whole .xlsx spreadsheet (" in said
+    assert "open it in a spreadsheet program and save it as .xlsx or CSV" in said
+
+
+def test_a_spreadsheet_without_the_part_of_its_sheet_is_refused(spreadsheet, refusal):
+    with_part(spreadsheet, SHEET, None)
+    assert f"{spreadsheet}: no sheet has a header" in refusal(spreadsheet)
+
+
+def test_a_spreadsheet_cut_short_or_with_a_changed_byte_is_refused(spreadsheet, refusal):
+    content = spreadsheet.read_bytes()
+    spreadsheet.write_bytes(content[: len(content) // 2])
+    assert "is no whole .xlsx spreadsheet" in refusal(spreadsheet)
+    with zipfile.ZipFile(BytesIO(content)) as parts:
+        place = parts.getinfo(SHEET).header_offset + 100
+    spreadsheet.write_bytes(content[:place] + b"\xff\xff" + content[place + 2 :])
+    assert "is no whole .xlsx spreadsheet" in refusal(spreadsheet)
+
+
+def test_a_spreadsheet_that_unpacks_to_far_more_is_refused(spreadsheet, refusal):
+    with_part(spreadsheet, "xl/media/image1.bin", lambda _: bytes(100_000_001))
+    assert "too large to be a table by hand" in refusal(spreadsheet)
+
+
+def test_junk_is_refused_whatever_its_name_says(tmp_path, refusal):
+    for ending in ("csv", "ods", "xlsx", "md"):
+        path = tmp_path / f"table.{ending}"
+        path.write_bytes(bytes(range(255, -1, -1)))
+        assert f"{path}: is no text; save the table as CSV" in refusal(path)
+        path.write_bytes(b"")
+        assert f"{path}: is empty" in refusal(path)
+
+
+def test_a_slip_of_the_program_is_no_finding(tmp_path, monkeypatch, capsys):
+    script = importlib.import_module("audit_table")
+    monkeypatch.setattr(script, "audit", lambda *_: [][0])
+    (tmp_path / "t.csv").write_text(GOOD)
+    monkeypatch.setattr(sys, "argv", ["audit_table.py", str(tmp_path / "t.csv")])
+    with pytest.raises(SystemExit) as stopped:
+        script.main()
+    assert stopped.value.code == 2
+    assert "IndexError" in capsys.readouterr().err
+
+
+def test_a_python_without_the_requirements_is_no_finding(tmp_path):
+    ended = run(tmp_path, lines(), python=[sys.executable, "-S"])
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("audit_table.py: No module named ")
+    assert ended.stderr.count("\n") == 1
+
+
+def run(
+    folder: Path, text: list[str], *arguments: object, python: Sequence[str] = (sys.executable,)
+) -> subprocess.CompletedProcess[str]:
     (folder / "table.csv").write_text("\n".join(text) + "\n")
-    command = [sys.executable, SCRIPT, "table.csv", *FACTS, *arguments]
+    command = [*python, SCRIPT, "table.csv", *FACTS, *arguments]
     return subprocess.run(
         list(map(str, command)),
         cwd=folder,

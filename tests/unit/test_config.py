@@ -378,6 +378,22 @@ def test_every_number_has_bounds_and_they_are_those_of_the_schema() -> None:
                 assert f"must be {field['maximum']:,} or less" in message
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "more"),
+    [
+        ("scaling.per_worker_batches", [-1] * 3000, "and 2,990 more"),
+        # Each on its own is valid, and too large for the samples.
+        ("scaling.per_worker_batches", list(range(100_000, 100_050)), "and 40 more"),
+        ("scaling", {f"key{number}": 1 for number in range(11)}, "and 1 more"),
+    ],
+)
+def test_many_errors_are_ten_lines_and_how_many_more(key: str, value: object, more: str) -> None:
+    *lines, last = error_of(changed(key, value)).splitlines()
+    assert len(lines) == 10
+    assert all(line.startswith(f"config: {key}") for line in lines)
+    assert last == more
+
+
 def test_accuracy_asked_of_synthetic_data_is_refused() -> None:
     raw = copy.deepcopy(DEFAULT)
     raw["data"] = {

@@ -1,7 +1,8 @@
 """Check a hand-collected table of timings: CSV, TSV, Markdown or a spreadsheet (.xlsx).
 
 Prints what was assumed, what is wrong and why, and the corrected tables of the lab. Exits with 0
-where the table is consistent, 1 where something is wrong in it, 2 where it cannot be read.
+where the table is consistent, 1 where something is wrong in it, 2 where it cannot be read or
+anything else fails.
 """
 
 import argparse
@@ -10,9 +11,13 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from dpscale.audit import Given, audit, described, read_table
-from dpscale.errors import one_line
-from dpscale.records.storage import write_text
+try:
+    from dpscale.audit import Given, audit, described, read_table
+    from dpscale.errors import one_line
+    from dpscale.records.storage import write_text
+except ImportError as error:  # Python would end with 1, which means findings
+    print(f"audit_table.py: {error}; call it in the environment of dpscale", file=sys.stderr)
+    sys.exit(2)
 
 
 def count(text: str) -> int:

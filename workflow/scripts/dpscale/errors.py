@@ -19,7 +19,8 @@ _UNUSABLE_PLACE = "a file stands where a folder should be; move it away or name 
 def one_line(script: str, status: int = 1) -> Iterator[None]:
     """End the script with a status and one line on stderr when the block raises one of MENDABLE.
 
-    Also serves as a decorator of `main`.
+    Where the status is not Python's own 1, which then means something else, a slip of the program
+    ends with it too, after its traceback. Also serves as a decorator of `main`.
     """
     try:
         yield
@@ -28,6 +29,11 @@ def one_line(script: str, status: int = 1) -> Iterator[None]:
         if status == 1:
             sys.exit(line)
         print(line, file=sys.stderr)
+        sys.exit(status)
+    except Exception:
+        if status == 1:
+            raise
+        traceback.print_exc()
         sys.exit(status)
 
 

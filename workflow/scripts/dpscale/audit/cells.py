@@ -12,7 +12,8 @@ UNKNOWN = {"", "-", "–", "—", "n/a", "na", "none", "null", "?", "unknown", "
 FEWEST_DIGITS = 3  # no column is taken as rounded to fewer significant digits
 FLOAT_ZERO = 0.1  # a float is written with one decimal at least
 SLIP_DIGITS = 5  # a slip of the hand explains only a number of at least these digits
-LARGEST = 1e18
+LARGEST_POWER = 18
+LARGEST = 10.0**LARGEST_POWER
 _PREFIXES = ("", "k", "m", "g", "t")
 _RATE = re.compile(
     r"([kKmMgGtT]?)(i?)([Bb]its?|[Bb]ytes?|[Bb])(ps|PS|[\s_]*(?:/|per[\s_]+)[\s_]*s(?:ec|econd)?)?"
@@ -173,7 +174,7 @@ def number(text: str, scale: float, unit: Scale, *, decimal_comma: bool) -> Cell
     if stated is None:
         raise ValueError(f"{text.strip()!r:.40} has the unknown unit {suffix!r:.20}")
     typed = Decimal(_with_point(digits, decimal_comma=decimal_comma)).scaleb(int(exponent or 0))
-    if abs(typed) > LARGEST:
+    if abs(typed) > LARGEST or typed.adjusted() > LARGEST_POWER:  # 0e999 too
         raise ValueError(f"{text.strip()!r:.40} is too large")
     return Cell(typed, stated, 10.0 ** int(typed.as_tuple().exponent))
 

@@ -4,8 +4,8 @@ import csv
 import re
 import warnings
 import zipfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
@@ -15,6 +15,8 @@ MOST_BYTES = 10_000_000
 MOST_UNPACKED_BYTES = 100_000_000
 MOST_LINES, MOST_CHARACTERS = 20_000, 20_000
 MOST_ROWS = 2_000
+MOST_SHEET_ROWS = MOST_ROWS + 100  # with what stands above the table
+LAST_ROW = 2**20  # that a sheet can have
 SPREADSHEET = b"PK\x03\x04"
 DELIMITERS = (",", ";", "\t", "|")
 _RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*")
@@ -151,31 +153,73 @@ def _spreadsheet(content: bytes, suits: Suits, sheet: str | None) -> Grid:
     """The table of a spreadsheet, its cells as they are shown."""
     import openpyxl
 
-    try:
-        with zipfile.ZipFile(BytesIO(content)) as parts:
-            size = sum(part.file_size for part in parts.infolist())
-        if size > MOST_UNPACKED_BYTES:
-            raise ValueError("is a spreadsheet too large to be a table by hand")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of styles and charts, which are not read
-            book = openpyxl.load_workbook(BytesIO(content), read_only=True, data_only=True)
-    except (zipfile.BadZipFile, KeyError, OSError, SyntaxError, TypeError) as error:
-        reason = " ".join(str(error).split())
-        raise ValueError(f"is no .xlsx spreadsheet: {reason}; save it anew") from None
-    names = [name for name in book.sheetnames if hasattr(book[name], "iter_rows")]
+    with _damage_said(), zipfile.ZipFile(BytesIO(content)) as parts:
+        size = sum(part.file_size for part in parts.infolist())
+    if size > MOST_UNPACKED_BYTES:
+        raise ValueError("is a spreadsheet too large to be a table by hand; save its sheet as CSV")
+    with _damage_said():  # once for what the cells show, once for their formulas
+        books = [
+            openpyxl.load_workbook(BytesIO(content), read_only=True, data_only=shown)
+            for shown in (True, False)
+        ]
+        names = [name for name in books[0].sheetnames if hasattr(books[0][name], "iter_rows")]
     if sheet is not None and sheet not in names:
         raise ValueError(f"has no sheet {sheet!r}; it has {', '.join(names)}")
     for name in names if sheet is None else [sheet]:
-        if grid := _sheet_grid(book[name], suits):
+        rows = _sheet_rows([book[name] for book in books])
+        if grid := _sheet_grid(name, rows, suits):
             return grid
     raise ValueError("no sheet has a header with workers and per_worker_batch (or N and b)")
 
 
-def _sheet_grid(sheet: Any, suits: Suits) -> Grid | None:
+@contextmanager
+def _damage_said() -> Iterator[None]:
+    """Say that a spreadsheet is damaged, whatever its library stumbles over."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of styles and charts, which are not read
+            yield
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(
+            f"is no whole .xlsx spreadsheet ({reason:.200}); open it in a spreadsheet program and "
+            "save it as .xlsx or CSV"
+        ) from error
+
+
+def _sheet_rows(sheets: list[Any]) -> list[tuple[int, list[str]]]:
+    """The rows of a sheet that hold something, of which one too many is enough to refuse it.
+
+    sheets: the same one twice, with the values of its cells and with their formulas.
+    """
+    rows, unknown = [], []
+    with _damage_said():
+        for sheet in sheets:
+            sheet.reset_dimensions()  # some programs write them wrong
+        both = zip(*(sheet.iter_rows(max_row=LAST_ROW) for sheet in sheets), strict=True)
+        for line, (values, formulas) in enumerate(both, start=1):
+            for value, formula in zip(values, formulas, strict=True):
+                # A formula that gives an empty text has that for its type.
+                if formula.data_type == "f" and value.value is None and value.data_type != "str":
+                    unknown.append(formula.coordinate)
+            texts = [_shown(cell) for cell in values]
+            if any(text.strip() for text in texts):
+                rows.append((line, texts))
+            if len(rows) > MOST_SHEET_ROWS:
+                break
+    if unknown:
+        more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
+        raise ValueError(
+            f"{sheets[0].title}!{unknown[0]}{more} holds a formula without a value; open the file "
+            "in a spreadsheet program, save it, and call again"
+        )
+    return rows
+
+
+def _sheet_grid(name: str, rows: list[tuple[int, list[str]]], suits: Suits) -> Grid | None:
     """The table below the first row that suits as its header; None where no row does."""
-    grid = Grid([], [], [], remarks=[f"the sheet {sheet.title!r} is read"])
-    for line, row in enumerate(sheet.iter_rows(max_row=MOST_ROWS + 100), start=1):
-        texts = [_shown(cell) for cell in row]
+    grid = Grid([], [], [], remarks=[f"the sheet {name!r} is read"])
+    for line, texts in rows:
         comment = "".join(texts[:1]).lstrip().startswith("#") and not suits(texts)
         if grid.header and not comment:
             grid.rows.append((line, texts))
@@ -183,9 +227,13 @@ def _sheet_grid(sheet: Any, suits: Suits) -> Grid | None:
             grid.header.extend(texts)
         else:
             grid.comments.append(" ".join(texts))
+    if grid.header and len(rows) > MOST_SHEET_ROWS:
+        raise ValueError(f"the sheet {name!r} has more than {MOST_SHEET_ROWS:,} rows; split it")
     while grid.header and not grid.header[-1].strip():
         grid.header.pop()
-    return grid if grid.header else None
+    # A row ends in the file with its last cell that was ever touched.
+    padded = [(line, texts + [""] * (len(grid.header) - len(texts))) for line, texts in grid.rows]
+    return replace(grid, rows=padded) if grid.header else None
 
 
 def _shown(cell: Any) -> str:

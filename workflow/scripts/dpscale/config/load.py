@@ -13,7 +13,7 @@ from dpscale.config.defaults import with_defaults
 from dpscale.config.reading import ConfigError, checked, read_mapping
 from dpscale.config.root import Config
 from dpscale.config.sections import expanded
-from dpscale.config.words import line_of, lines_of
+from dpscale.config.words import MOST_LINES, and_more, line_of, lines_of
 
 Model = TypeVar("Model", bound=Config)
 
@@ -45,7 +45,8 @@ def load_config(raw: Mapping[str, Any], model: type[Model], *, folder: Path = Pa
         raise ConfigError(f"config: {error}") from None
     config = with_defaults(config)
     if problems := list(impossible_combinations(config)):
-        raise ConfigError("\n".join(line_of(config, *problem) for problem in problems))
+        lines = [line_of(config, *problem) for problem in problems[:MOST_LINES]]
+        raise ConfigError("\n".join([*lines, *and_more(len(problems))]))
     if (length := len(shlex.quote(config.model_dump_json()))) > MOST_CHARACTERS:
         raise ConfigError(
             f"config: its {length:,} characters are too many for a command; the most are "

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from dpscale.config.root import Config
 
+MOST_LINES = 10  # a list can have thousands of bad entries
 A_LIST = "must be a list, for example [1, 2]"
 A_SECTION = "must be a section: keys with their values"
 # By the type of pydantic's error; what it is about stands in braces.
@@ -49,29 +50,44 @@ def line_of(config: Config, key: str, reason: str) -> str:
     return f"config: {key} = {_shown(value)}: {reason}"
 
 
-def lines_of(error: ValidationError, raw: Mapping[str, Any], model: type[Config]) -> Iterator[str]:
-    """Yield a line for each key of the mapping that the model does not take as it is."""
+def lines_of(error: ValidationError, raw: Mapping[str, Any], model: type[Config]) -> list[str]:
+    """Return a line for each of the first keys of the mapping that the model does not take."""
     problems = error.errors(include_url=False)
     # A misspelt key also leaves its right spelling missing: the misspelling says it all.
     unknown = [problem for problem in problems if problem["type"] == "extra_forbidden"]
-    reasons: dict[tuple[str, ...], list[str]] = {}
-    shown: dict[tuple[str, ...], str] = {}
+    found: dict[tuple[str, ...], list[Any]] = {}
     for problem in unknown or problems:
         path = tuple(_followed(problem["loc"], raw))
+        if problem["type"] == "missing":
+            path = (*path, str(problem["loc"][-1]))
+        found.setdefault(path, []).append(problem)
+    # A problem inside a value says more than one of the whole.
+    wholes = {path[:end] for path in found for end in range(len(path))}
+    told = [(path, about) for path, about in found.items() if path not in wholes]
+    return [
+        *(_line(path, about, raw, model) for path, about in told[:MOST_LINES]),
+        *and_more(len(told)),
+    ]
+
+
+def and_more(count: int) -> list[str]:
+    """Return the line below the first MOST_LINES of so many; nothing where these are all."""
+    return [f"and {count - MOST_LINES:,} more"] if count > MOST_LINES else []
+
+
+def _line(
+    path: tuple[str, ...], problems: list[Any], raw: Mapping[str, Any], model: type[Config]
+) -> str:
+    shown, reasons = "", []
+    for problem in problems:
         if problem["type"] == "extra_forbidden":
-            reason = f"unknown key; {_nearest_key(list(path), raw, model)}"
+            reasons.append(f"unknown key; {_nearest_key(list(path), raw, model)}")
         elif problem["type"] == "missing":
-            path, reason = (
-                (*path, str(problem["loc"][-1])),
-                "missing; add it (see config/schema.json)",
-            )
+            reasons.append("missing; add it (see config/schema.json)")
         else:
-            shown[path], reason = f" = {_shown(problem['input'])}", _reason(problem)
-        reasons.setdefault(path, []).append(reason)
-    for path, said in reasons.items():
-        if any(other != path and other[: len(path)] == path for other in reasons):
-            continue  # a problem inside the value says more than one of the whole
-        yield f"config: {'.'.join(path)}{shown.get(path, '')}: {', or '.join(dict.fromkeys(said))}"
+            shown = f" = {_shown(problem['input'])}"
+            reasons.append(_reason(problem))
+    return f"config: {'.'.join(path)}{shown}: {', or '.join(dict.fromkeys(reasons))}"
 
 
 def _followed(place: tuple[int | str, ...], raw: Any) -> Iterator[str]:
