@@ -18,10 +18,19 @@ from dpscale.launch import (
     slurm,
     warm,
 )
-from dpscale.launch.interrupt import end_on_signals, keep_finished
+from dpscale.launch.interrupt import (
+    end_on_signals,
+    end_what_was_stopped,
+    keep_finished,
+)
 from dpscale.launch.leftovers import remove_stale_lock, take_over
 from dpscale.launch.command import BATCH_STEP
 from dpscale.launch.supervise import WORKFLOW
+from dpscale.launch.temporary import (
+    remove_what_is_left,
+    temporary_folder_until_exit,
+    use_for_temporary_files,
+)
 from dpscale.processes import identity
 from dpscale.watch import Observer, TimeLeft
 
@@ -33,6 +42,7 @@ IS_MAIN = workflow.exec_mode == ExecMode.DEFAULT  # not the snakemake inside a j
 if IS_MAIN:
     os.environ[WORKFLOW] = identity(os.getpid())
     remove_stale_lock(Path.cwd())
+    remove_what_is_left()
 if workflow.exec_mode == ExecMode.REMOTE:
     os.environ[BATCH_STEP] = "1"
 
@@ -72,9 +82,16 @@ onstart:
         take_over(Path.cwd(), Path(RESULTS, "attempts"))
         keep_scheduler_quiet()
         end_on_signals()
+        end_what_was_stopped()
         tell_what_to_measure()
-    if IS_MAIN and workflow.local_exec and CONFIG.hardware.device == "cpu":
-        warm.offer(SCRIPTS / "warm.py", threads=CONFIG.hardware.threads_per_worker)
+        folder = temporary_folder_until_exit(also=workflow.snakemake_tmp_dir)
+        if (
+            workflow.local_exec
+        ):  # a job of Slurm has its own, which another node knows
+            use_for_temporary_files(folder)
+        if workflow.local_exec and CONFIG.hardware.device == "cpu":
+            threads = CONFIG.hardware.threads_per_worker
+            warm.offer(SCRIPTS / "warm.py", folder, threads=threads)
 
 
 onerror:

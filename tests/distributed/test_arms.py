@@ -101,9 +101,7 @@ def test_repeats_go_on_while_the_interval_is_wide_and_the_budget_lasts(launched:
 
     repeats, run_s = timed("spent", interval_frac=1e-9, budget_s=1e-6)
     assert repeats == 5
-    # Of a run that is over soon the repeats are the least part; a busy machine may slow them.
-    repeats, slowed_s = timed("wide", interval_frac=1e-9, budget_s=run_s)
-    assert repeats > 5 or slowed_s > 1.5 * run_s
+    assert timed("wide", interval_frac=1e-9, budget_s=5 * run_s)[0] > 5
     assert timed("narrow", interval_frac=1e6, budget_s=1e6)[0] == 5
 
 

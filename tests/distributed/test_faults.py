@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import psutil
 import pytest
 from patience import HANG_S, until
 
@@ -129,19 +130,73 @@ def await_end(ranks: list[int]) -> None:
     until(lambda: not any(born(rank) for rank in ranks))
 
 
-@pytest.mark.parametrize("make_run", ["cold"], indirect=True)  # it reads DPSCALE_SILENCE_S
-def test_a_stopped_rank_is_named_by_the_rank_that_watches_it(make_run: Any) -> None:
-    run = make_run()
-    run.start(DPSCALE_SILENCE_S="10")
-    stopped = run.ranks()[0]
-    os.kill(stopped, signal.SIGSTOP)
-    errors = run.errors()  # a rank that never said where it is has no node
-    assert "rank 0 on " in errors
-    assert "has not answered" in errors
+def stopped(run: Run, process: int) -> Attempt:
+    """The attempt of a run in which a process was stopped for good, when it has ended."""
+    os.kill(process, signal.SIGSTOP)
+    errors = run.errors()
+    assert f"process {process}" in errors
+    assert f"on {socket.gethostname()}: " in errors or f": {socket.gethostname()}: " in errors
+    assert "the run was at seed 0, epoch " in errors
+    assert run.process.returncode == 1
+    assert run.files() == set()
+    assert born(process) is None
     (attempt,) = run.attempts()
-    assert attempt.failure is not None
-    assert (attempt.failure.cause, attempt.failure.rank) == ("silent", 0)
-    assert born(stopped) is None
+    return attempt
+
+
+# Cold, for the workers read how long to wait from the environment.
+@pytest.mark.parametrize("make_run", ["cold"], indirect=True)
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_stopped_rank_is_named_with_its_node_and_what_the_run_was_at(
+    make_run: Any, rank: int
+) -> None:
+    run = make_run()
+    run.start(DPSCALE_SILENCE_S="5")
+    failure = stopped(run, run.ranks()[rank]).failure
+    assert failure is not None
+    assert (failure.cause, failure.rank) == ("silent", rank)
+
+
+@pytest.mark.parametrize("make_run", ["cold"], indirect=True)
+def test_a_stopped_agent_is_noticed_and_its_workers_end(make_run: Any) -> None:
+    run = make_run()
+    run.start(DPSCALE_SILENCE_S="5")
+    ranks = run.ranks()
+    failure = stopped(run, psutil.Process(ranks[0]).ppid()).failure
+    assert failure is not None
+    assert (failure.cause, failure.rank) == ("silent", None)
+    await_end(ranks)
+
+
+@pytest.mark.parametrize("make_run", ["cold"], indirect=True)
+def test_a_stopped_worker_that_is_alone_is_noticed(make_run: Any) -> None:
+    run = make_run(workers=1)
+    run.start(DPSCALE_SILENCE_S="5")
+    run.wait_for("of 500")
+    failure = stopped(run, psutil.Process(run.process.pid).children()[0].pid).failure
+    assert failure is not None
+    assert failure.cause == "silent"
+
+
+def test_a_stopped_server_is_not_waited_for_and_what_it_does_later_is_for_nobody(
+    make_run: Any, tmp_path: Path
+) -> None:
+    path, process = warm.start_server(WARM_SCRIPT, str(tmp_path), threads=1)
+    process.send_signal(signal.SIGSTOP)
+    run = make_run(training={"epochs": 1})
+    run.start(**{warm.SOCKET: path, "DPSCALE_SILENCE_S": "2"})
+    assert run.errors() == ""
+    assert "warm.py has not answered for 2 s: this run starts cold" in run.log.read_text()
+    written = (run.folder / "record.json").stat().st_mtime_ns
+    process.send_signal(signal.SIGCONT)
+    with (tmp_path / "log").open("w") as log:  # behind the request that nobody waits for
+        after = warm.start(["-c"], log=log, environment={warm.SOCKET: path})
+        assert after is not None
+        after.wait(HANG_S)
+    assert (run.folder / "record.json").stat().st_mtime_ns == written
+    assert workers_of(str(run.folder)) == {}
+    process.kill()
+    process.wait()
 
 
 def test_a_rank_without_host_memory_is_named_and_gets_more(make_run: Any) -> None:

@@ -10,15 +10,17 @@ import pytest
 
 from dpscale.launch import (
     LaunchError,
+    Meeting,
     command,
     cpus_per_node,
     leftovers,
+    meeting_place,
     memory_per_node_mb,
     slurm,
     torchrun_arguments,
 )
 from dpscale.launch.command import BATCH_STEP
-from dpscale.launch.interface import address_towards, interface_of, use_route
+from dpscale.launch.interface import address_towards, interface_of, use_loopback, use_route
 from dpscale.plan.spec import TIMED, Spec, build_spec
 from dpscale.processes import born, end_with_parent, identity, lives
 from dpscale.studies import load_config
@@ -127,20 +129,41 @@ def test_several_nodes_without_slurm_are_refused_with_a_way_out():
         command(spec(4, 2), Path("spec.json"), Path("attempts"), {})
 
 
-def test_the_rendezvous_is_at_the_first_node_and_ranks_follow_the_nodes(answers):
-    words = torchrun_arguments(2, 4, STEP)
-    assert words == ["--nnodes=2", "--node-rank=1", "--master-addr=10.0.0.1",
-                     "--master-port=20007", "--nproc-per-node=2", "--max-restarts=0"]  # fmt: skip
+def test_the_rendezvous_is_at_the_first_node(answers):
+    assert meeting_place(2, STEP) == Meeting(("n1", "n2"), 1, "10.0.0.1", 20_007)
 
 
 def test_a_node_that_slurm_does_not_describe_is_reached_by_its_name(answers):
     del answers["scontrol show node n1"]
-    assert "--master-addr=n1" in torchrun_arguments(2, 4, STEP)
+    assert meeting_place(2, STEP).address == "n1"
+
+
+def test_the_first_node_listens_where_the_second_sees_it(answers):
+    answers["scontrol show node n2"] = "NodeAddr=127.0.0.2 NodeHostName=n2"
+    meeting = meeting_place(2, STEP | {"SLURM_NODEID": "0"})
+    assert (meeting.leads, meeting.address) == (True, "127.0.0.1")
+
+
+def test_one_node_meets_itself_where_nobody_else_can_come():
+    meeting = meeting_place(1, {})
+    assert (meeting.nodes, meeting.leads) == (1, True)
+    assert (meeting.address, meeting.port) == ("127.0.0.1", 0)
+
+
+def test_the_workers_of_one_machine_talk_over_its_loopback(monkeypatch):
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "ib0")
+    monkeypatch.delenv("NCCL_SOCKET_IFNAME", raising=False)
+    use_loopback()
+    assert os.environ["GLOO_SOCKET_IFNAME"] == os.environ["NCCL_SOCKET_IFNAME"] == "lo"
+
+
+def test_torchrun_starts_as_many_workers_on_each_node():
+    assert "--nproc-per-node=2" in torchrun_arguments(2, 4)
 
 
 def test_workers_that_do_not_fill_the_nodes_are_refused():
     with pytest.raises(LaunchError, match="3 workers cannot be shared by 2 nodes"):
-        torchrun_arguments(2, 3, STEP)
+        torchrun_arguments(2, 3)
 
 
 def test_the_plan_puts_workers_on_as_few_nodes_as_hold_them():

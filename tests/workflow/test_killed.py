@@ -4,12 +4,16 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 from pathlib import Path
 
+import psutil
 import pytest
 from checkouts import CONFIG, WITHOUT_SLURM, command, copied, snakemake
 from patience import HANG_S, until
 
+from dpscale.launch.temporary import NAME
+from dpscale.processes import born
 from worker_processes import workers_of
 
 RUNS = Path("results/smoke/runs")
@@ -27,14 +31,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def at_work(folder: Path, run: str, config: str, *targets: str) -> "subprocess.Popen[bytes]":
-    """A call of snakemake that has begun to measure a run."""
+def at_work(
+    folder: Path, run: str, config: str, *targets: str, **environment: str
+) -> "subprocess.Popen[str]":
+    """A call of snakemake that has begun to measure a run; it prints into the file `said`."""
     log = folder / f"results/smoke/logs/{run}.log"
     log.unlink(missing_ok=True)
-    call = subprocess.Popen(
-        [*command(), *targets, "--configfile", config], cwd=folder, start_new_session=True,
-        env=WITHOUT_SLURM, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    with (folder / "said").open("w") as said:
+        call = subprocess.Popen(
+            [*command(), *targets, "--configfile", config], cwd=folder, start_new_session=True,
+            env=WITHOUT_SLURM | environment, stdout=said, stderr=said, text=True,
+        )  # fmt: skip
 
     def began() -> bool:
         assert call.poll() is None, "snakemake has ended"
@@ -72,3 +79,39 @@ def test_a_call_that_alone_is_told_to_end_keeps_what_finished_and_ends_what_runs
         assert not (folder / TARGETS[1]).exists()
         finished.add((folder / TARGETS[0]).stat().st_mtime_ns)
     assert len(finished) == 1, "what had finished was measured again"
+
+
+def temporary_files() -> set[Path]:
+    """What runs of this user keep in the system's temporary folder but for compiled code."""
+    own = Path(tempfile.gettempdir(), NAME)
+    return {*own.glob("*:*"), *own.parent.glob("torchelastic_*"), *own.parent.glob("snakemake*")}
+
+
+def test_a_stopped_script_of_a_job_is_ended_with_a_sentence(folder: Path) -> None:
+    call = at_work(folder, LONG, "long.yaml", *TARGETS, DPSCALE_SILENCE_S="4")
+    (agent,) = {psutil.Process(one).ppid() for one in workers_of(str(folder)).values()}
+    (launch,) = [
+        one for one in psutil.Process(call.pid).children(recursive=True)
+        if "launch.py" in " ".join(one.cmdline()[:2])
+    ]  # fmt: skip
+    launch.suspend()
+    assert call.wait(HANG_S) == 1
+    said = (folder / "said").read_text()
+    assert f"process {launch.pid} (python" in said
+    assert "was stopped" in said
+    assert "its job tried again or reported" in said
+    until(lambda: not born(agent))
+    assert workers_of(str(folder)) == {}
+
+
+def test_nothing_is_left_of_a_call_nor_by_the_next_one_of_a_killed_call(folder: Path) -> None:
+    before = temporary_files()
+    killed = at_work(folder, LONG, "long.yaml", *TARGETS)
+    made = temporary_files() - before
+    assert len(made) >= 2  # ours and Snakemake's
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.wait()
+    assert made <= temporary_files()
+    ended = snakemake(folder, TARGETS[0])
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    assert not made & temporary_files()

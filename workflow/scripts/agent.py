@@ -8,10 +8,11 @@ from pkgutil import resolve_name
 
 from dpscale.attempts import HISTORY, History
 from dpscale.errors import one_line
-from dpscale.launch import may_fork, slurm, torchrun_arguments
-from dpscale.launch.interface import use_route
+from dpscale.launch import may_fork, meeting_place, slurm, torchrun_arguments
+from dpscale.launch.interface import use_loopback, use_route
+from dpscale.launch.temporary import temporary_folder
 from dpscale.plan import Spec
-from dpscale.processes import AGENT, end_with_parent
+from dpscale.processes import AGENT, NODES, end_with_parent
 from dpscale.records.storage import about
 from dpscale.studies import measure_of
 from dpscale.train import import_for_forks
@@ -34,7 +35,11 @@ def main() -> None:
     os.environ[AGENT] = str(os.getpid())
     if arguments.nodes > 1:
         use_route(slurm.peer_address(os.environ))
-    words = torchrun_arguments(arguments.nodes, arguments.workers, os.environ)
+    else:
+        use_loopback()
+    words = torchrun_arguments(arguments.nodes, arguments.workers)
+    meeting = meeting_place(arguments.nodes, os.environ)
+    os.environ[NODES] = " ".join(meeting.names)
     if arguments.history:
         os.environ[HISTORY] = str(arguments.history)
     with about(arguments.spec):
@@ -45,7 +50,8 @@ def main() -> None:
         import_for_forks()
         begin_together(arguments.workers // arguments.nodes)
         words += IN_FORKS
-    failure = start_workers([*words, RUN, str(arguments.spec)])
+    with temporary_folder() as folder:
+        failure = start_workers([*words, f"--log-dir={folder}", RUN, str(arguments.spec)], meeting)
     if failure:
         if arguments.history:
             History(arguments.history).note(failure)

@@ -7,12 +7,22 @@ import signal
 import socket
 import struct
 import time
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
+
+import psutil
 
 # Of linux/prctl.h: PR_SET_PDEATHSIG, PR_SET_NAME.
 _SET_PARENT_DEATH_SIGNAL, _SET_NAME = 1, 15
 _GET_ADDRESS = 0x8915  # SIOCGIFADDR of linux/sockios.h
+LOOPBACK = "127.0.0.1"
 AGENT = "DPSCALE_AGENT"  # number of the process that started a node's workers, for them
+NODES = "DPSCALE_NODES"  # names of a run's nodes in order, for its workers
+# A process that does not answer for so long has stopped for good.
+SILENCE_S = float(os.environ.get("DPSCALE_SILENCE_S", 60))
+# The states of proc(5) in which a process answers nobody.
+STOPPED, IN_THE_KERNEL = "T", "D"
 
 
 def end_with_parent(parent: int) -> None:
@@ -32,6 +42,21 @@ def show_as(name: str) -> None:
         libc.prctl(_SET_NAME, name.encode())
 
 
+def shown_as(process: int) -> str:
+    """Return the name that `ps` shows of a process; empty where it is dead."""
+    with suppress(OSError):
+        return Path(f"/proc/{process}/comm").read_text(encoding="utf-8").strip()
+    return ""
+
+
+def family(process: int) -> list[int]:
+    """Return a process and all that descend from it; empty where it is dead."""
+    with suppress(psutil.Error):
+        first = psutil.Process(process)
+        return [process, *(child.pid for child in first.children(recursive=True))]
+    return []
+
+
 def node_name() -> str:
     """Return what this node is called: by Slurm in a job of it, else by its host name."""
     return os.environ.get("SLURMD_NODENAME") or socket.gethostname()
@@ -49,12 +74,40 @@ def born(process: int | str) -> int | None:
 
     Process numbers are used again; the number and this time together are not.
     """
+    state, *fields = _stat(process)
+    return None if state in "ZX" else int(fields[18])  # field 22 of proc(5)
+
+
+def _stat(process: int | str) -> list[str]:
+    """The fields of /proc/PID/stat from the state on; X, dead, where there is no such process."""
     try:
         text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
     except OSError:
-        return None
-    state, *fields = text.rpartition(")")[2].split()
-    return None if state in "ZX" else int(fields[18])  # field 22 of proc(5)
+        return ["X"]
+    return text.rpartition(")")[2].split()
+
+
+class StateClock:
+    """Tells for how long processes have been in one state, as looks at them show.
+
+    Time in which the one that looks was stopped itself, as all are by Ctrl-Z, does not count.
+    """
+
+    def __init__(self, state: str) -> None:
+        self._state = state
+        self._seconds: dict[int, float] = {}
+        self._last = time.monotonic()
+
+    def look(self, processes: Iterable[int]) -> dict[int, float]:
+        """Return the seconds for which each process in the state has been seen so at every look."""
+        now = time.monotonic()
+        passed_s = min(now - self._last, SILENCE_S / 2)
+        self._seconds = {
+            process: self._seconds.get(process, -passed_s) + passed_s
+            for process in processes if _stat(process)[0] == self._state
+        }  # fmt: skip
+        self._last = now
+        return self._seconds
 
 
 def identity(process: int) -> str:

@@ -15,11 +15,13 @@ from typing import Any
 # Settings of NCCL, of torch with its allocator and compiler, and of CUDA and its libraries.
 VARIABLES = re.compile(r"(NCCL|TORCH|TORCHINDUCTOR|PYTORCH|CUDA|CUBLAS(LT)?|CUDNN)_|NVIDIA_TF32")
 # No timing depends on where files lie, on what is printed, on a version that an image names, on
-# which GPUs a job is given, or on what torchrun sets for its workers. CUDA's are too many to tell.
+# which GPUs a job is given, or on what torchrun sets for its workers, and the agent for those of
+# one machine. CUDA's are too many to tell.
 UNTIMED = re.compile(
-    r".*_(DIR|HOME|PATH|ROOT|VERSION|TEMP_FILE)$|NCCL_(DEBUG.*|COMM_ID|HOSTID)$"
-    r"|TORCH_(LOGS.*|TRACE|CPP_LOG_LEVEL|SHOW_.*|NCCL_ASYNC_ERROR_HANDLING)$"
-    r"|CUDA_(?!LAUNCH_BLOCKING|DEVICE_MAX|SCALE_|MPS_ACTIVE|.*BOOST|FORCE_PTX)"
+    r"[^=]*_(DIR|HOME|PATH|ROOT|VERSION|TEMP_FILE)=|NCCL_(DEBUG[^=]*|COMM_ID|HOSTID)="
+    r"|TORCH_(LOGS[^=]*|TRACE|CPP_LOG_LEVEL|SHOW_[^=]*|NCCL_ASYNC_ERROR_HANDLING)="
+    r"|CUDA_(?!LAUNCH_BLOCKING|DEVICE_MAX|SCALE_|MPS_ACTIVE|[^=]*BOOST|FORCE_PTX)"
+    r"|NCCL_SOCKET_IFNAME=lo$"
 )
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 INFINIBAND = Path("/sys/class/infiniband")
@@ -49,12 +51,13 @@ def provenance(
     versions = {name: _version(name) for name in PACKAGES}
     cpu = f"{cpu_model()} x{os.cpu_count()}"
     variables = {name: environment[name] for name in sorted(environment) if VARIABLES.match(name)}
+    settings = [f"{name}={value}" for name, value in variables.items()]
     parts = [
         device,
         cpu,
         f"torch {versions['torch']}",
         *(f"{name} {version}" for name, version in libraries.items()),
-        *(f"{name}={value}" for name, value in variables.items() if not UNTIMED.match(name)),
+        *(setting for setting in settings if not UNTIMED.match(setting)),
         backend,
         host,
     ]

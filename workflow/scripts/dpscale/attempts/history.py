@@ -78,6 +78,11 @@ class History:
         except (OSError, ValidationError):
             return None
 
+    def phase(self) -> str:
+        """Return in words how far the attempt has come."""
+        progress = self.progress()
+        return f"the run was at {progress.place()}" if progress else "before its first step"
+
     def _write(self, name: str, content: BaseModel) -> None:
         temporary = self.folder / f".{name}.{os.getpid()}"
         try:

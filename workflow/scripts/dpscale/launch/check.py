@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from dpscale.attempts import Cause, Failure
-from dpscale.launch.command import FIRST_PORT, PORTS
+from dpscale.launch.meeting import FIRST_PORT, PORTS
 from dpscale.launch.node import devices_per_node
 from dpscale.plan import Spec
 

@@ -4,15 +4,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from dpscale.launch import slurm
 from dpscale.launch.node import cpus_per_node
 from dpscale.plan import Spec
 
 SCRIPTS = Path(__file__).resolve().parents[2]
-# Below the kernel's ephemeral ports; a job's own, so that jobs that share a node do not meet.
-FIRST_PORT, PORTS = 20_000, 10_000
-
-
 # Set where snakemake runs a job of Slurm: in its batch step, which has all cores of an exclusive
 # node, where a step has those that the run asks for.
 BATCH_STEP = "DPSCALE_BATCH_STEP"
@@ -66,20 +61,12 @@ def may_fork(spec: Spec) -> bool:
     return spec.hardware.device == "cpu"
 
 
-def torchrun_arguments(nodes: int, workers: int, environment: Mapping[str, str]) -> list[str]:
+def torchrun_arguments(nodes: int, workers: int) -> list[str]:
     """Return torchrun's arguments for this node's share of the workers.
 
-    On several nodes the first one of the job holds the rendezvous, and ranks follow the nodes:
-    with W workers a node, node k has ranks k*W to (k+1)*W - 1. Raises LaunchError where the
-    workers do not divide among the nodes.
+    Ranks follow the nodes: with W workers a node, node k has ranks k*W to (k+1)*W - 1. Raises
+    LaunchError where the workers do not divide among the nodes.
     """
     if workers % nodes:
         raise LaunchError(f"{workers} workers cannot be shared by {nodes} nodes evenly")
-    share = [f"--nproc-per-node={workers // nodes}", "--max-restarts=0"]
-    if nodes == 1:
-        return ["--standalone", *share]
-    port = FIRST_PORT + int(environment["SLURM_JOB_ID"]) % PORTS
-    return [
-        f"--nnodes={nodes}", f"--node-rank={environment['SLURM_NODEID']}",
-        f"--master-addr={slurm.head_address(environment)}", f"--master-port={port}", *share,
-    ]  # fmt: skip
+    return [f"--nnodes={nodes}", f"--nproc-per-node={workers // nodes}", "--max-restarts=0"]

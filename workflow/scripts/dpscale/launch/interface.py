@@ -1,4 +1,4 @@
-"""The network interface of this node that leads to another."""
+"""The network interface of this node that its workers use: the one that leads to their peers."""
 
 import ipaddress
 import os
@@ -6,7 +6,18 @@ import socket
 from contextlib import suppress
 
 from dpscale.launch.command import LaunchError
-from dpscale.processes import interface_address
+from dpscale.processes import LOOPBACK, interface_address
+
+
+def use_loopback() -> None:
+    """Have gloo and NCCL listen where this machine alone can reach them.
+
+    Without it gloo looks for the address of the host's name, and listens there. Gloo does so
+    whatever the user set for several nodes; NCCL's sockets only begin a run, by what is set.
+    """
+    if name := interface_of(LOOPBACK):
+        os.environ["GLOO_SOCKET_IFNAME"] = name
+        os.environ.setdefault("NCCL_SOCKET_IFNAME", name)
 
 
 def use_route(address: str) -> None:

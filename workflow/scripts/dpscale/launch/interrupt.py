@@ -1,4 +1,4 @@
-"""A call of snakemake that is told to end: what runs is ended, and what has finished is kept.
+"""A call of snakemake that is told to end, or of which a process was stopped: nothing hangs.
 
 A terminal sends Ctrl-C to every process of a call. A service manager, a notebook, `kill` and a lost
 terminal tell the main process alone, and Snakemake would wait for its jobs and then forget them.
@@ -6,6 +6,7 @@ terminal tell the main process alone, and Snakemake would wait for its jobs and 
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+
+from dpscale.processes import SILENCE_S, STOPPED, StateClock, family, shown_as
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 POLL_S = 1.0
@@ -63,6 +66,30 @@ def _is_of_group(process: int) -> bool:
     with suppress(ProcessLookupError):
         return os.getpgid(process) == os.getpgrp()
     return False
+
+
+def end_what_was_stopped() -> None:
+    """Have what this process started be killed once it was stopped for too long, with a line of it.
+
+    A stopped process of a run is seen to by the script of its job, and sooner; this is for that
+    script itself, and for what starts runs warm: nobody else would ever miss them.
+    """
+    threading.Thread(target=_end_stopped, daemon=True).start()
+
+
+def _end_stopped() -> None:
+    clock = StateClock(STOPPED)
+    while True:
+        time.sleep(SILENCE_S / 6)
+        for process, seconds in clock.look(family(os.getpid())[1:]).items():
+            if seconds > 1.5 * SILENCE_S:
+                print(
+                    f"dpscale: process {process} ({shown_as(process)}) was stopped {seconds:.0f} s "
+                    "ago, by SIGSTOP or a debugger: it is killed, and its job tried again or "
+                    "reported", file=sys.stderr, flush=True,
+                )  # fmt: skip
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
 
 
 def keep_finished(workflow: Any) -> None:

@@ -6,7 +6,6 @@ process ends, however it ends.
 
 import fcntl
 import os
-import stat
 import sys
 import time
 from collections.abc import Iterator
@@ -17,10 +16,11 @@ from typing import IO
 from pydantic import BaseModel, ValidationError
 
 from dpscale.launch.supervise import workflow_is_gone
+from dpscale.launch.temporary import NAME, private_folder
 from dpscale.processes import identity, lives
 
 # Of the user, whatever a session has set: TMPDIR and XDG_RUNTIME_DIR differ between sessions.
-FOLDER = Path("/tmp") / f"dpscale-{os.getuid()}"
+FOLDER = Path("/tmp") / NAME
 INSTEAD = "DPSCALE_LOCKS"  # another folder: for tests side by side, whose times nobody reads
 POLL_S = 0.2
 
@@ -44,7 +44,7 @@ def machine(run: str, *, alone: bool, log: IO[str] | None = None) -> Iterator[No
         yield
         return
     try:
-        folder = _folder()
+        folder = private_folder(Path(os.environ.get(INSTEAD, FOLDER)))
     except OSError as error:
         _say(f"{run}: other calls may time runs beside it: {error}", log)
         yield
@@ -63,16 +63,6 @@ def machine(run: str, *, alone: bool, log: IO[str] | None = None) -> Iterator[No
         held.flush()
         fcntl.flock(gate, fcntl.LOCK_UN)
         yield
-
-
-def _folder() -> Path:
-    """The folder of the lock, which nobody else can enter; OSError where there can be none."""
-    folder = Path(os.environ.get(INSTEAD, FOLDER))
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    status = folder.lstat()
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
-        raise PermissionError(f"{folder} is not a folder of yours alone; remove it")
-    return folder
 
 
 class _Wait:

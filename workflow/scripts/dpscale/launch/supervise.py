@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -27,9 +28,20 @@ from dpscale.launch import slurm, warm
 from dpscale.launch.command import command, may_fork
 from dpscale.launch.node import devices_per_node
 from dpscale.plan import Spec
-from dpscale.processes import born, end_with_parent, lives, node_name
+from dpscale.processes import (
+    SILENCE_S,
+    STOPPED,
+    StateClock,
+    born,
+    end_with_parent,
+    family,
+    lives,
+    node_name,
+    shown_as,
+)
 
 POLL_S = 0.5
+LOOK_S = SILENCE_S / 10  # from one look for stopped processes to the next
 LOG_END_BYTES = 2**20  # in which workers that abort say why, each with a stack
 GRACE_S = 20  # for the workers to end by themselves; Slurm's own (KillWait) is 30 s
 Process = subprocess.Popen[bytes] | warm.WarmProcess
@@ -81,10 +93,10 @@ def _failure(spec: Spec, words: list[str], history: History, log: IO[str]) -> Fa
     }  # fmt: skip
     with _Signals() as signals:
         child = _start(spec, words, log, environment)
-        reason = _wait(child, signals)
+        ended = _wait(child, signals, history)
     noted = history.noted()
-    if reason:
-        return Failure(cause=reason[0], node=node_name(), message=reason[1])
+    if ended:
+        return ended
     if (status := child.wait()) == 0:
         return None
     last = _last_line(log)
@@ -119,31 +131,60 @@ def _start(spec: Spec, words: list[str], log: IO[str], environment: dict[str, st
     )  # fmt: skip
 
 
-def _wait(child: Process, signals: "_Signals") -> tuple[Cause, str] | None:
-    """Wait for the child; end it when this process is told to end or its snakemake is gone."""
+def _wait(child: Process, signals: "_Signals", history: History) -> Failure | None:
+    """Wait for the child, and return why it was ended, where it was.
+
+    It is when this process is told to end, when its snakemake is gone, and when one of its own
+    processes was stopped: that one first, for the others would wait for it.
+    """
+    stopped, look_s = StateClock(STOPPED), time.monotonic()
     while True:
         with suppress(subprocess.TimeoutExpired):
             child.wait(POLL_S)
             return None
+        failure = None
         if signals.received:
-            reason = _told_to_end(signals.received)
+            failure = _told_to_end(signals.received)
         elif workflow_is_gone():
-            reason = (Cause.CANCELLED, "the snakemake that started it was killed")
-        else:
-            continue
-        _end(child)
-        return reason
+            failure = _here(Cause.CANCELLED, "the snakemake that started it was killed")
+        elif time.monotonic() - look_s > LOOK_S:
+            look_s, failure = time.monotonic(), _stopped(child, stopped, history)
+        if failure:
+            _end(child)
+            return failure
 
 
-def _told_to_end(number: int) -> tuple[Cause, str]:
+def _stopped(child: Process, clock: StateClock, history: History) -> Failure | None:
+    """What a process of the run was stopped, if any was for too long; it is killed."""
+    for process, seconds in clock.look(family(child.pid)).items():
+        if seconds > SILENCE_S:
+            name = shown_as(process)
+            message = (
+                f"process {process} ({name}) was stopped {seconds:.0f} s ago, by SIGSTOP or a "
+                f"debugger ({history.phase()})"
+            )
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+            rank = name.removeprefix("rank ")
+            return _here(Cause.SILENT, message).model_copy(
+                update={"rank": int(rank) if rank.isdigit() else None}
+            )
+    return None
+
+
+def _here(cause: Cause, message: str) -> Failure:
+    return Failure(cause=cause, node=node_name(), message=message)
+
+
+def _told_to_end(number: int) -> Failure:
     name = signal.Signals(number).name
     job = os.environ.get("SLURM_JOB_ID")
     if not job:
-        return Cause.CANCELLED, f"told to end ({name})"
+        return _here(Cause.CANCELLED, f"told to end ({name})")
     if "TimeLimit" in (slurm.job_field(job, "Reason"), slurm.job_field(job, "JobState")):
         limit = slurm.job_field(job, "TimeLimit")
-        return Cause.TIME, f"job {job} reached its time limit, {limit}"
-    return Cause.CANCELLED, f"job {job} was cancelled or preempted ({name})"
+        return _here(Cause.TIME, f"job {job} reached its time limit, {limit}")
+    return _here(Cause.CANCELLED, f"job {job} was cancelled or preempted ({name})")
 
 
 def _end(child: Process) -> None:

@@ -5,17 +5,14 @@ run. Every run is a process of its own all the same, in a session of its own, an
 that asked for it: a keeper between the two sees to that, and tells how the run ended.
 """
 
-import atexit
 import json
 import os
 import runpy
 import select
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -23,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-from dpscale.processes import end_with_parent
+from dpscale.processes import SILENCE_S, end_with_parent
 
 SOCKET = "DPSCALE_WARM_SOCKET"  # where the server of this call of snakemake listens
 HEADER_BYTES = 8
@@ -67,31 +64,35 @@ def start(
 ) -> WarmProcess | None:
     """Start a script with arguments, `words`, as a fork of the server; None where there is none.
 
-    log: gets what the run prints.
+    log: gets what the run prints, and a line where the server does not answer.
     """
     connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(SILENCE_S)
     request = json.dumps([list(words), dict(environment), os.getcwd()]).encode()
     try:
         connection.connect(environment[SOCKET])
         socket.send_fds(connection, [f"{len(request):{HEADER_BYTES}}".encode()], [log.fileno()])
         connection.sendall(request)
         return WarmProcess(connection, log)
+    except TimeoutError:
+        late = f"warm.py has not answered for {SILENCE_S:.0f} s"
+        print(f"{late}: this run starts cold", file=log, flush=True)
     except (KeyError, OSError, EOFError):  # no server, or one that was killed
-        connection.close()
-        return None
+        pass
+    connection.close()  # a server that wakes up later ends what it starts for nobody
+    return None
 
 
-def offer(script: Path, *, threads: int) -> None:
+def offer(script: Path, folder: Path, *, threads: int) -> None:
     """Start the server for this process and those that it starts, as long as this one lives.
 
-    Does nothing where the system lacks what that needs: all runs start cold then.
+    folder: of this process alone. Does nothing where the system lacks what that needs: all runs
+    start cold then.
     """
     if not hasattr(os, "pidfd_open"):  # Linux
         return
     with suppress(OSError):  # no room for a socket, or its path is too long
-        folder = tempfile.mkdtemp(prefix="dpscale-")
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        os.environ[SOCKET], _ = start_server(script, folder, threads=threads)
+        os.environ[SOCKET], _ = start_server(script, str(folder), threads=threads)
 
 
 def start_server(

@@ -1,22 +1,130 @@
 """One node's share of a run: torchrun, and which of its workers ended first and why."""
 
 import os
+import socket
 import sys
 from collections.abc import Sequence
+from datetime import timedelta
 
+from torch.distributed import PrefixStore, TCPStore
 from torch.distributed import run as torchrun
 from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
+from torch.distributed.elastic.rendezvous import (
+    RendezvousHandler,
+    RendezvousInfo,
+    RendezvousStoreInfo,
+    rendezvous_handler_registry,
+)
 
 from dpscale.attempts import Cause, Failure, cause_of, root
+from dpscale.launch import Meeting
 from dpscale.processes import node_name
 
+MEETING_S = float(os.environ.get("DPSCALE_MEETING_S", 300))
 
-def start_workers(arguments: Sequence[str]) -> Failure | None:
+
+class RendezvousError(RuntimeError):
+    """The agents did not meet."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.described())
+        self.failure = failure
+
+
+class Rendezvous(RendezvousHandler):
+    """Where the agents of all nodes meet: a store of the first one, at an address known to all.
+
+    The store listens on that address alone, and nobody unpickles what is in it; torchrun's own
+    listen everywhere, and its default one unpickles. Workers use the same store.
+    """
+
+    use_agent_store = True
+
+    def __init__(self, meeting: Meeting) -> None:
+        self._meeting = meeting
+
+    def next_rendezvous(self) -> RendezvousInfo:
+        """Return the store when all nodes have come; raises RendezvousError."""
+        meeting, patience = self._meeting, timedelta(seconds=MEETING_S)
+        listener = self._listen() if meeting.leads else None
+        port = listener.getsockname()[1] if listener else meeting.port
+        try:
+            self._store = TCPStore(
+                meeting.address, port, is_master=meeting.leads, wait_for_workers=False,
+                timeout=patience, master_listen_fd=listener.detach() if listener else None,
+            )  # fmt: skip
+            self._store.set(f"node/{meeting.node}", "")
+            self._store.wait([f"node/{node}" for node in range(meeting.nodes)], patience)
+        except RuntimeError as error:
+            raise self._absent() from error
+        return RendezvousInfo(
+            PrefixStore("agents", self._store), meeting.node, meeting.nodes,
+            RendezvousStoreInfo(meeting.address, port),
+        )  # fmt: skip
+
+    def _listen(self) -> socket.socket:
+        address, port = self._meeting.address, self._meeting.port
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        try:
+            return socket.create_server((address, port), family=family)
+        except OSError as error:
+            message = f"cannot listen for the other nodes at {address}:{port}: {error}"
+            node = self._meeting.names[0]
+            failure = Failure(cause=Cause.NETWORK, node=node, message=message)
+            raise RendezvousError(failure) from error
+
+    def _absent(self) -> RendezvousError:
+        """The first node that did not come, as far as this one can tell."""
+        meeting, absent = self._meeting, 0
+        if meeting.leads:
+            here = [self._store.check([f"node/{node}"]) for node in range(meeting.nodes)]
+            absent = here.index(False)
+        message = (
+            f"did not come to the rendezvous at {meeting.address} within {MEETING_S:.0f} s; it is "
+            "down, or a firewall or the route between the nodes is in the way"
+        )
+        return RendezvousError(
+            Failure(cause=Cause.SILENT, node=meeting.names[absent], message=message)
+        )
+
+    def get_backend(self) -> str:
+        """Return the name that torchrun knows it by."""
+        return "dpscale"
+
+    def is_closed(self) -> bool:
+        """Return False: nothing is ever started again."""
+        return False
+
+    def set_closed(self) -> None:
+        """Do nothing; workers end by their agent."""
+
+    def num_nodes_waiting(self) -> int:
+        """Return 0: all nodes come at the start."""
+        return 0
+
+    def get_run_id(self) -> str:
+        """Return nothing: no store is shared by runs."""
+        return ""
+
+    def shutdown(self) -> bool:
+        """Return True; the store ends with the agent."""
+        return True
+
+
+def start_workers(arguments: Sequence[str], meeting: Meeting) -> Failure | None:
     """Run torchrun here with these arguments, and return what ended a worker, if anything did."""
     node = node_name()
+    rendezvous = Rendezvous(meeting)
+    rendezvous_handler_registry.register(rendezvous.get_backend(), lambda _: rendezvous)
+    # torchrun tells its events with the full name of this host, which nobody reads and which takes
+    # seconds where names cannot be resolved.
+    socket.getfqdn = lambda name="": name or socket.gethostname()
+    backend = ["--rdzv-backend", rendezvous.get_backend(), "--rdzv-endpoint", meeting.address]
     try:
-        torchrun.run(torchrun.parse_args(list(arguments)))
+        torchrun.run(torchrun.parse_args([*backend, *arguments]))
+    except RendezvousError as error:
+        return error.failure
     except ChildFailedError as error:
         print(error, file=sys.stderr, flush=True)  # torchrun's own account of every worker
         failed = [_failure(rank, one, node) for rank, one in error.failures.items()]

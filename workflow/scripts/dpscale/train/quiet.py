@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -102,8 +102,8 @@ class Quiet:
             begin = Usage.now()
             result = work()
             usage = Usage.now().since(begin)
-            shared = self._place.share((usage, self._is_late()))
-            usages = [passed for passed, _ in shared]
+            shared = self._place.share((astuple(usage), self._is_late()))
+            usages = [Usage(*passed) for passed, _ in shared]
             frac, wall_s = others_frac(usages), max(one.wall_s for one in usages)
             kept = self._again == 0 or shared[0][1] or not is_disturbed(frac, wall_s)
             self.rows.append(

@@ -17,6 +17,7 @@ from torch.optim.lr_scheduler import LRScheduler
 from dpscale.config.sections import HardwareConfig
 from dpscale.plan import Spec
 from dpscale.processes import node_name
+from dpscale.train import exchange
 from dpscale.train.data import Batch, Loader, Task, build_loader, on_device
 from dpscale.train.device import open_device, set_backends, synchronise
 from dpscale.train.heartbeat import heartbeat
@@ -46,17 +47,13 @@ class Place:
         """The values of all workers by rank, on rank 0; empty elsewhere."""
         if self.workers == 1:
             return [value]
-        values: list[Any] | None = [None] * self.workers if self.leads else None
-        dist.gather_object(value, values)
-        return values or []
+        return exchange.gather(value)
 
     def share(self, value: Any) -> list[Any]:
         """The values of all workers by rank, on every worker."""
         if self.workers == 1:
             return [value]
-        values: list[Any] = [None] * self.workers
-        dist.all_gather_object(values, value)
-        return values
+        return exchange.share(value)
 
     def wait(self) -> None:
         """Returns when all workers have come here with their devices idle."""
@@ -66,7 +63,7 @@ class Place:
 
     def sharing_device(self) -> int:
         """Workers on this one's device, itself included."""
-        own = (node_name(), self.device)
+        own = (node_name(), str(self.device))
         return self.share(own).count(own)
 
     def agree(self, value: bool) -> bool:
@@ -106,10 +103,10 @@ def join_launched(hardware: HardwareConfig) -> Iterator[Place]:
     workers = int(os.environ.get("WORLD_SIZE", 1))
     local_size = int(os.environ.get("LOCAL_WORLD_SIZE", 1))
     device = open_device(hardware, int(os.environ.get("LOCAL_RANK", 0)))
-    if workers > 1:
-        dist.init_process_group(backends(hardware), timeout=COLLECTIVE_TIMEOUT)
     place = Place(rank, workers, workers // local_size, device)
-    with heartbeat(rank, workers, first_node=place.share(node_name())[0]):
+    with heartbeat(rank, workers):
+        if workers > 1:
+            dist.init_process_group(backends(hardware), timeout=COLLECTIVE_TIMEOUT)
         yield place
     if dist.is_initialized():  # after an error peers may be stuck in a collective: just leave
         dist.destroy_process_group()

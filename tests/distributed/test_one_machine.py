@@ -1,0 +1,118 @@
+"""Runs on one machine need no network, are reached by nobody else, and unpickle nothing."""
+
+import ipaddress
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from patience import HANG_S
+
+from dpscale.attempts import History
+from dpscale.config.sections import ModelConfig
+from dpscale.plan.spec import Timing
+from dpscale.processes import family
+from dpscale.records import read_record
+from dpscale.studies.choose.config import GridProtocol
+from dpscale.studies.strategies.config import SharingProtocol
+
+LAUNCH = Path(__file__).resolve().parents[2] / "workflow/scripts/launch.py"
+# Starts a run in whose workers torch neither makes nor reads pickles.
+UNPICKLED = """
+import runpy, sys
+import torch.distributed.distributed_c10d as c10d
+def refuse(*given, **more):
+    raise RuntimeError("an object went over the wire as a pickle")
+c10d._object_to_tensor = c10d._tensor_to_object = refuse
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+class Call:
+    """launch.py of a spec, cold, as a rule calls it."""
+
+    def __init__(self, launcher: Any, folder: Path, **fields: Any) -> None:
+        self.folder, self.log = folder, folder / "run.log"
+        spec = launcher.spec(workers=2, **fields)
+        (folder / "spec.json").write_text(spec.model_dump_json())
+        self.words = [
+            sys.executable, str(LAUNCH), str(folder / "spec.json"), f"--log={self.log}",
+            f"--history={folder / 'attempts'}",
+        ]  # fmt: skip
+
+    def start(self, *before: str, **environment: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [*before, *self.words], stderr=subprocess.PIPE, text=True,
+            env=os.environ | environment,
+        )  # fmt: skip
+
+    def ends_well(self, process: "subprocess.Popen[str]") -> None:
+        _, errors = process.communicate(timeout=HANG_S)
+        assert process.returncode == 0, errors + self.log.read_text()
+        assert read_record(self.folder / "record.json").status == "complete"
+
+
+def addresses(process: int) -> tuple[set[str], set[str]]:
+    """Where a process and its descendants listen, and with whom they are connected."""
+    listens, connected = set(), set()
+    for one in family(process):
+        try:
+            sockets = psutil.Process(one).net_connections("inet")
+        except psutil.Error:  # it has just ended
+            continue
+        listens |= {s.laddr.ip for s in sockets if s.status in (psutil.CONN_LISTEN, "NONE")}
+        connected |= {s.raddr.ip for s in sockets if s.raddr}
+    return listens, connected
+
+
+def test_all_sockets_of_a_run_are_of_this_machine_alone(launcher: Any, tmp_path: Path) -> None:
+    run = Call(launcher, tmp_path, training={"epochs": 3})
+    process = run.start(GLOO_SOCKET_IFNAME="no-such-interface")
+    listens, connected = set[str](), set[str]()
+    while process.poll() is None:
+        now_listens, now_connected = addresses(process.pid)
+        listens |= now_listens
+        connected |= now_connected
+        time.sleep(0.05)
+    run.ends_well(process)
+    assert listens
+    assert connected
+    for address in listens | connected:
+        known = ipaddress.ip_address(address)
+        assert (getattr(known, "ipv4_mapped", None) or known).is_loopback, address
+
+
+def test_a_host_whose_name_does_not_resolve_trains(launcher: Any, tmp_path: Path) -> None:
+    named = ["unshare", "--uts", "sh", "-c", 'hostname nope-xyz && exec "$@"', "sh"]
+    if subprocess.run([*named, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("cannot give this machine another name for a while")
+    run = Call(launcher, tmp_path)
+    run.ends_well(run.start(*named))
+    assert read_record(tmp_path / "record.json").rank_nodes == ["nope-xyz", "nope-xyz"]
+    assert History(tmp_path / "attempts").read()[0].host == "nope-xyz"
+
+
+@pytest.mark.parametrize("fields", [
+    {"kind": "training", "training": {"epochs": 1}},
+    {"kind": "timed", "micro_batches": 4, "broadcast_buffers": False,
+     "timing": Timing(arms=("with_loading", "without_loading", "reference", "fsdp", "zero1"),
+                      repeats=1, min_steps=3, warmup_steps=2)},
+    {"kind": "sharing", "per_worker_batch": 16, "micro_batches": 4, "broadcast_buffers": False,
+     "protocol": SharingProtocol(first_steps=2, memory_budget_bytes=2**24, resolution_frac=0.5)},
+    {"kind": "grid", "model": ModelConfig(name="mlp"),
+     "protocol": GridProtocol(per_worker_batches=(4, 16), repeats=1, repeat_s=0.005)},
+], ids=lambda fields: fields["kind"])  # fmt: skip
+def test_no_worker_unpickles_what_another_sent(
+    launcher: Any, tmp_path: Path, fields: dict[str, Any]
+) -> None:
+    script = tmp_path / "unpickled.py"
+    script.write_text(UNPICKLED, encoding="utf-8")
+    spec = launcher.spec(run=f"unpickled-{fields['kind']}", workers=2, **fields)
+    ended = launcher.start(spec, through=[str(script)])
+    assert ended.status == 0, ended.log[-3000:]
+    assert launcher.result(spec).record.status == "complete"
