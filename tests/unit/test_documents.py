@@ -79,3 +79,17 @@ def test_all_name_one_version() -> None:
     assert newest
     assert {citation["version"], project["version"], newest[1]} == {__version__}
     assert str(citation["date-released"]) == newest[2]
+
+
+def test_each_promise_is_held_by_a_test_that_there_is() -> None:
+    rows = [
+        row for row in prose(ROOT / "docs/reliability.md").splitlines()
+        if row.startswith("| ") and not row.endswith("| test |")
+    ]  # fmt: skip
+    files = (path.read_text(encoding="utf-8") for path in ROOT.glob("tests/**/test_*.py"))
+    there = {name for text in files for name in re.findall(r"^def (test_\w+)", text, re.MULTILINE)}
+    assert len(rows) > 20
+    for row in rows:
+        names = re.findall(r"`(test_\w+)`", row)
+        assert names or "torch's own" in row, row
+        assert set(names) <= there, row

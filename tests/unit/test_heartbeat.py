@@ -1,12 +1,14 @@
-"""A worker whose peers fall silent names the node as Slurm does."""
+"""A worker whose peers or agent fall silent names the node as Slurm does."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
 from pathlib import Path
 
 from patience import HANG_S
+from torch.distributed import TCPStore
 
 from dpscale.attempts import Cause, History
 
@@ -32,3 +34,19 @@ def test_the_node_of_the_first_rank_is_named_when_it_does_not_answer(tmp_path: P
     assert ended.returncode == 1
     (failure,) = History(tmp_path).noted()
     assert (failure.cause, failure.node) == (Cause.SILENT, "node-1")
+
+
+def test_a_stopped_agent_of_a_step_is_killed_by_its_workers(tmp_path: Path) -> None:
+    store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    agent = subprocess.Popen(["sleep", str(HANG_S)])
+    agent.send_signal(signal.SIGSTOP)
+    variables = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(store.port),
+                 "SLURMD_NODENAME": "n2", "DPSCALE_SILENCE_S": "2",
+                 "DPSCALE_HISTORY": str(tmp_path),
+                 "DPSCALE_AGENT": str(agent.pid), "PYTHONPATH": str(SCRIPTS)}  # fmt: skip
+    with subprocess.Popen([sys.executable, "-c", WAITS], env=os.environ | variables) as worker:
+        assert agent.wait(HANG_S) == -signal.SIGKILL
+        worker.kill()  # as the kernel does when its agent has died
+    (failure,) = History(tmp_path).noted()
+    assert (failure.cause, failure.node, failure.rank) == (Cause.SILENT, "n2", None)
+    assert f"the agent, process {agent.pid}, was stopped" in failure.message

@@ -1,6 +1,7 @@
 """The workflow from end to end on the smoke configuration, and what a second call does."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -182,6 +183,28 @@ def test_an_edit_of_the_analysis_runs_what_imports_it_and_no_measurement(
 ) -> None:
     folder = edited(checkout, f"workflow/scripts/dpscale/{name}", '"""', '"""Edited. ')
     assert planned_rules(snakemake(folder, "-n")) == rules
+
+
+def test_what_was_deleted_or_damaged_is_planned_again(checkout: Checkout) -> None:
+    folder = checkout.folder.with_name("damaged")
+    shutil.copytree(checkout.folder, folder, symlinks=True)
+    results = folder / "results/smoke"
+    deleted, damaged = "scaling-n2-b32", "replicas-baseline-n2-b32"
+    shutil.rmtree(results / "runs" / deleted)
+    record = results / "runs" / damaged / "record.json"
+    record.write_text(record.read_text().replace('"wall_s": ', '"wall_s": -'))
+    (results / "derived/scaling.csv").write_text("")
+    planned = snakemake(folder, "-n")
+    assert planned_rules(planned) == {"timed_run", "training_run"} | ANALYSIS
+    said = planned.stdout + planned.stderr
+    assert re.search(r"^timed_run +1$", said, re.MULTILINE)
+    assert re.search(r"^training_run +1$", said, re.MULTILINE)
+    assert f"{damaged}/record.json: no valid record: wall_s: -" in said
+    shutil.copytree(checkout.results / "runs" / deleted, results / "runs" / deleted)
+    shutil.copy(checkout.results / record.relative_to(results), record)
+    figure = next((results / "figures").glob("*.svg"))
+    figure.unlink()
+    assert planned_rules(snakemake(folder, "-n")) >= {"derive", "draw", "answer"}
 
 
 def test_an_answer_that_fails_costs_no_other_and_the_call_ends_with_its_name(
