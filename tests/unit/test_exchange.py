@@ -1,5 +1,6 @@
 """What workers tell each other arrives as it was, and nothing else is told."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ def test_numbers_of_numpy_arrive_as_numbers() -> None:
     assert [type(one) for one in arrived] == [float, int, bool]
 
 
-@pytest.mark.parametrize("value", [{1, 2}, b"bytes", object()], ids=repr)
+@pytest.mark.parametrize("value", [{1}, b"bytes", Path("file")], ids=repr)
 def test_another_type_is_refused(value: Any) -> None:
     with pytest.raises(TypeError, match="cannot tell each other"):
         encoded([value])
