@@ -5,12 +5,15 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
-from patience import HANG_S
+import pytest
+from patience import HANG_S, until
 from torch.distributed import TCPStore
 
 from dpscale.attempts import Cause, History
+from dpscale.processes import SILENCE_S, STOPPED, StateClock, seconds_of
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "workflow/scripts"
 # A worker of two in a block that does not end by itself.
@@ -50,3 +53,32 @@ def test_a_stopped_agent_of_a_step_is_killed_by_its_workers(tmp_path: Path) -> N
     (failure,) = History(tmp_path).noted()
     assert (failure.cause, failure.node, failure.rank) == (Cause.SILENT, "n2", None)
     assert f"the agent, process {agent.pid}, was stopped" in failure.message
+
+
+@pytest.mark.parametrize("text", ["soon", "0", "-1", "inf", "nan", ""])
+def test_a_time_that_is_none_is_refused_by_its_variable(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv("DPSCALE_SILENCE_S", text)
+    with pytest.raises(SystemExit, match=f"DPSCALE_SILENCE_S = '{text}': give seconds above 0"):
+        seconds_of("DPSCALE_SILENCE_S", 60)
+
+
+def test_time_in_which_a_watcher_was_stopped_itself_does_not_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    process = subprocess.Popen(["sleep", str(HANG_S)])
+    now_s = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now_s[0])
+    clock = StateClock(STOPPED)
+    process.send_signal(signal.SIGSTOP)
+    until(lambda: process.pid in clock.look([process.pid]))
+    seen = []
+    for passed_s in (6, 6, 3600):
+        now_s[0] += passed_s
+        seen.append(clock.look([process.pid])[process.pid])
+    assert seen == [6, 12, 12 + SILENCE_S / 2]
+    process.send_signal(signal.SIGCONT)
+    until(lambda: not clock.look([process.pid]))
+    process.kill()
+    process.wait()

@@ -2,10 +2,12 @@
 
 import ctypes
 import fcntl
+import math
 import os
 import signal
 import socket
 import struct
+import sys
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -19,10 +21,24 @@ _GET_ADDRESS = 0x8915  # SIOCGIFADDR of linux/sockios.h
 LOOPBACK = "127.0.0.1"
 AGENT = "DPSCALE_AGENT"  # number of the process that started a node's workers, for them
 NODES = "DPSCALE_NODES"  # names of a run's nodes in order, for its workers
+# The state of proc(5) in which a process answers nobody, until SIGCONT.
+STOPPED = "T"
+
+
+def seconds_of(variable: str, default: float) -> float:
+    """Return the seconds that a variable of the environment gives; a wrong one ends the process."""
+    text = os.environ.get(variable, str(default))
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        sys.exit(f"{variable} = {text!r}: give seconds above 0")
+    return seconds
+
+
 # A process that does not answer for so long has stopped for good.
-SILENCE_S = float(os.environ.get("DPSCALE_SILENCE_S", 60))
-# The states of proc(5) in which a process answers nobody.
-STOPPED, IN_THE_KERNEL = "T", "D"
+SILENCE_S = seconds_of("DPSCALE_SILENCE_S", 60)
 
 
 def end_with_parent(parent: int) -> None:

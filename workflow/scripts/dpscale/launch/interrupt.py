@@ -84,9 +84,9 @@ def _end_stopped() -> None:
         for process, seconds in clock.look(family(os.getpid())[1:]).items():
             if seconds > 1.5 * SILENCE_S:
                 print(
-                    f"dpscale: process {process} ({shown_as(process)}) was stopped {seconds:.0f} s "
-                    "ago, by SIGSTOP or a debugger: it is killed, and its job tried again or "
-                    "reported", file=sys.stderr, flush=True,
+                    f"dpscale: process {process} ({shown_as(process)}) was stopped by SIGSTOP "
+                    f"{seconds:.0f} s ago: it is killed, and its job tried again or reported",
+                    file=sys.stderr, flush=True,
                 )  # fmt: skip
                 with suppress(ProcessLookupError):
                     os.kill(process, signal.SIGKILL)

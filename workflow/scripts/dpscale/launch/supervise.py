@@ -160,8 +160,8 @@ def _stopped(child: Process, clock: StateClock, history: History) -> Failure | N
         if seconds > SILENCE_S:
             name = shown_as(process)
             message = (
-                f"process {process} ({name}) was stopped {seconds:.0f} s ago, by SIGSTOP or a "
-                f"debugger ({history.phase()})"
+                f"process {process} ({name}) was stopped by SIGSTOP {seconds:.0f} s ago "
+                f"({history.phase()})"
             )
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)

@@ -19,9 +19,9 @@ from torch.distributed.elastic.rendezvous import (
 
 from dpscale.attempts import Cause, Failure, cause_of, root
 from dpscale.launch import Meeting
-from dpscale.processes import node_name
+from dpscale.processes import node_name, seconds_of
 
-MEETING_S = float(os.environ.get("DPSCALE_MEETING_S", 300))
+MEETING_S = seconds_of("DPSCALE_MEETING_S", 300)
 
 
 class RendezvousError(RuntimeError):
