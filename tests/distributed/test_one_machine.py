@@ -21,6 +21,11 @@ from dpscale.studies.choose.config import GridProtocol
 from dpscale.studies.strategies.config import SharingProtocol
 
 LAUNCH = Path(__file__).resolve().parents[2] / "workflow/scripts/launch.py"
+RENAMED = """
+import os, socket, sys
+socket.sethostname(sys.argv[1])
+os.execv(sys.argv[2], sys.argv[2:])
+"""
 # Starts a run in whose workers torch neither makes nor reads pickles.
 UNPICKLED = """
 import runpy, sys
@@ -87,14 +92,17 @@ def test_all_sockets_of_a_run_are_of_this_machine_alone(launcher: Any, tmp_path:
         assert (getattr(known, "ipv4_mapped", None) or known).is_loopback, address
 
 
-def test_a_host_whose_name_does_not_resolve_trains(launcher: Any, tmp_path: Path) -> None:
-    named = ["unshare", "--uts", "sh", "-c", 'hostname nope-xyz && exec "$@"', "sh"]
-    if subprocess.run([*named, "true"], capture_output=True, check=False).returncode:
+@pytest.mark.parametrize("name", ["nope-xyz", "no/p e[x]'*"])
+def test_a_host_whose_name_does_not_resolve_trains(
+    launcher: Any, tmp_path: Path, name: str
+) -> None:
+    named = ["unshare", "--uts", sys.executable, "-c", RENAMED, name]
+    if subprocess.run([*named, "/bin/true"], capture_output=True, check=False).returncode:
         pytest.skip("cannot give this machine another name for a while")
     run = Call(launcher, tmp_path)
     run.ends_well(run.start(*named))
-    assert read_record(tmp_path / "record.json").rank_nodes == ["nope-xyz", "nope-xyz"]
-    assert History(tmp_path / "attempts").read()[0].host == "nope-xyz"
+    assert read_record(tmp_path / "record.json").rank_nodes == [name, name]
+    assert History(tmp_path / "attempts").read()[0].host == name
 
 
 @pytest.mark.parametrize("fields", [

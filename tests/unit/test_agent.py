@@ -78,6 +78,22 @@ def test_the_agents_of_all_nodes_meet_at_one_store(port: int) -> None:
     assert met[0].store.get("key") == b"value"
 
 
+def test_a_loopback_interface_that_is_down_is_no_wait() -> None:
+    without = ["unshare", "--net"]
+    if subprocess.run([*without, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("cannot take the network away for a while")
+    meets = (
+        "from dpscale.launch import meeting_place\nfrom dpscale.train.agent import Rendezvous\n"
+        "Rendezvous(meeting_place(1, {})).next_rendezvous()"
+    )
+    environment = os.environ | {"PYTHONPATH": str(SCRIPTS)}
+    ended = subprocess.run(
+        [*without, sys.executable, "-c", meets], env=environment, capture_output=True, text=True,
+        timeout=HANG_S, check=False,
+    )  # fmt: skip
+    assert "cannot listen for workers at 127.0.0.1:0: " in ended.stderr.splitlines()[-1]
+
+
 @pytest.mark.parametrize(("present", "absent"), [(0, "n2"), (1, "n1")])
 def test_a_node_that_does_not_come_is_named(
     monkeypatch: pytest.MonkeyPatch, port: int, present: int, absent: str

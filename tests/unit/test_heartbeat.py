@@ -29,7 +29,7 @@ def test_the_node_of_the_first_rank_is_named_when_it_does_not_answer(tmp_path: P
     with socket.create_server(("127.0.0.1", 0)) as server:  # a port where nobody answers
         port = server.getsockname()[1]
     variables = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "DPSCALE_SILENCE_S": "0.5",
-                 "DPSCALE_NODES": "node-1 node-2",
+                 "DPSCALE_NODES": "node-1\nnode-2",
                  "DPSCALE_HISTORY": str(tmp_path), "PYTHONPATH": str(SCRIPTS)}  # fmt: skip
     ended = subprocess.run(
         [sys.executable, "-c", WAITS], env=os.environ | variables, timeout=HANG_S, check=False

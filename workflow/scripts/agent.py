@@ -39,7 +39,7 @@ def main() -> None:
         use_loopback()
     words = torchrun_arguments(arguments.nodes, arguments.workers)
     meeting = meeting_place(arguments.nodes, os.environ)
-    os.environ[NODES] = " ".join(meeting.names)
+    os.environ[NODES] = "\n".join(meeting.names)
     if arguments.history:
         os.environ[HISTORY] = str(arguments.history)
     with about(arguments.spec):

@@ -20,7 +20,7 @@ _SET_PARENT_DEATH_SIGNAL, _SET_NAME = 1, 15
 _GET_ADDRESS = 0x8915  # SIOCGIFADDR of linux/sockios.h
 LOOPBACK = "127.0.0.1"
 AGENT = "DPSCALE_AGENT"  # number of the process that started a node's workers, for them
-NODES = "DPSCALE_NODES"  # names of a run's nodes in order, for its workers
+NODES = "DPSCALE_NODES"  # names of a run's nodes, a line each, for its workers
 # The state of proc(5) in which a process answers nobody, until SIGCONT.
 STOPPED = "T"
 

@@ -44,8 +44,9 @@ def temporary_folder(also: Path | None = None) -> Iterator[Path]:
 def remove_what_is_left() -> None:
     """Remove the folders of processes of this machine that are dead."""
     with suppress(OSError):  # a folder of somebody else's says nothing to be believed
-        for folder in private_folder(_base()).glob(f"{_here()}:*"):
-            if not lives(folder.name.rpartition(":")[2].replace("-", " ")):
+        for folder in private_folder(_base()).iterdir():
+            where, _, process = folder.name.rpartition(":")
+            if where == _here() and not lives(process.replace("-", " ")):
                 _remove(folder)
 
 
@@ -86,7 +87,8 @@ def _base() -> Path:
 def _here() -> str:
     """Where a process number means something: a host, and a container on it."""
     space = Path("/proc/self/ns/pid")
-    return f"{socket.gethostname()}-{space.stat().st_ino if space.exists() else 0}"
+    host = socket.gethostname().replace("/", "-")  # the kernel takes any name
+    return f"{host}-{space.stat().st_ino if space.exists() else 0}"
 
 
 def _remove(folder: Path) -> None:

@@ -4,6 +4,7 @@ import os
 import socket
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import timedelta
 
 from torch.distributed import PrefixStore, TCPStore
@@ -22,6 +23,7 @@ from dpscale.launch import Meeting
 from dpscale.processes import node_name, seconds_of
 
 MEETING_S = seconds_of("DPSCALE_MEETING_S", 300)
+REACHED_S = 10  # for a connection to an address of this node itself
 
 
 class RendezvousError(RuntimeError):
@@ -50,42 +52,52 @@ class Rendezvous(RendezvousHandler):
         listener = self._listen() if meeting.leads else None
         port = listener.getsockname()[1] if listener else meeting.port
         try:
-            self._store = TCPStore(
+            store = TCPStore(
                 meeting.address, port, is_master=meeting.leads, wait_for_workers=False,
                 timeout=patience, master_listen_fd=listener.detach() if listener else None,
             )  # fmt: skip
-            self._store.set(f"node/{meeting.node}", "")
-            self._store.wait([f"node/{node}" for node in range(meeting.nodes)], patience)
+        except RuntimeError as error:  # the first node is not there
+            raise self._absent(0) from error
+        try:
+            store.set(f"node/{meeting.node}", "")
+            store.wait([f"node/{node}" for node in range(meeting.nodes)], patience)
         except RuntimeError as error:
-            raise self._absent() from error
+            raise self._absent(self._first_missing(store)) from error
         return RendezvousInfo(
-            PrefixStore("agents", self._store), meeting.node, meeting.nodes,
+            PrefixStore("agents", store), meeting.node, meeting.nodes,
             RendezvousStoreInfo(meeting.address, port),
         )  # fmt: skip
 
     def _listen(self) -> socket.socket:
+        """A socket that can be reached, as a loopback interface that is down cannot."""
         address, port = self._meeting.address, self._meeting.port
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         try:
-            return socket.create_server((address, port), family=family)
+            listener = socket.create_server((address, port), family=family)
+            with socket.create_connection(listener.getsockname()[:2], REACHED_S):
+                listener.accept()[0].close()
+            return listener
         except OSError as error:
-            message = f"cannot listen for the other nodes at {address}:{port}: {error}"
+            message = f"cannot listen for workers at {address}:{port}: {error}"
             node = self._meeting.names[0]
             failure = Failure(cause=Cause.NETWORK, node=node, message=message)
             raise RendezvousError(failure) from error
 
-    def _absent(self) -> RendezvousError:
-        """The first node that did not come, as far as this one can tell."""
-        meeting, absent = self._meeting, 0
-        if meeting.leads:
-            here = [self._store.check([f"node/{node}"]) for node in range(meeting.nodes)]
-            absent = here.index(False)
+    def _first_missing(self, store: TCPStore) -> int:
+        """The first node that has not come; where the store does not tell, that of the store."""
+        with suppress(RuntimeError, ValueError):  # or all have come at last
+            here = [store.check([f"node/{node}"]) for node in range(self._meeting.nodes)]
+            return here.index(False)
+        return 0
+
+    def _absent(self, node: int) -> RendezvousError:
+        meeting = self._meeting
         message = (
             f"did not come to the rendezvous at {meeting.address} within {MEETING_S:.0f} s; it is "
             "down, or a firewall or the route between the nodes is in the way"
         )
         return RendezvousError(
-            Failure(cause=Cause.SILENT, node=meeting.names[absent], message=message)
+            Failure(cause=Cause.SILENT, node=meeting.names[node], message=message)
         )
 
     def get_backend(self) -> str:

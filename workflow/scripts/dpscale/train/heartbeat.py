@@ -53,7 +53,7 @@ def heartbeat(rank: int, workers: int) -> Iterator[None]:
 
 def _node_of(rank: int) -> str:
     """The node of a rank; empty where nobody told, as by hand."""
-    names = os.environ.get(NODES, "").split()
+    names = os.environ.get(NODES, "").split("\n")
     node = rank // int(os.environ.get("LOCAL_WORLD_SIZE", 1))
     return names[node] if node < len(names) else ""
 
