@@ -27,7 +27,6 @@ HERE = Path(__file__).parent
 # Folders and files of which each shares a cluster, a server or a checkout in one session.
 SHARED = ("slurm", "distributed")
 WORDS = re.compile(r"test_words\.py::.*\[(.*)\.j2\]")
-CHECKOUT = ("workflow/test_smoke.py", "workflow/test_boundary.py")
 LONGEST_FIRST = ("workflow", "distributed", "slurm", "rehearsal", "answers")
 # Compiled anew, as on a machine that never did: what is kept does not tell its processor.
 os.environ.setdefault("TORCHINDUCTOR_FX_GRAPH_CACHE", "0")
@@ -77,7 +76,7 @@ class ByWhatIsShared(LoadScopeScheduling):  # type: ignore[misc]
             return folder
         if own := WORDS.search(nodeid):  # what the cases of the question read is made once
             return f"answers/test_{own[1].lower().replace('.', '_')}.py"
-        return "checkout" if file in CHECKOUT else file
+        return file
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -82,6 +82,7 @@ def measured(doubles: Doubles, folder: Path, config: Path, *targets: str) -> Lab
     return Lab(folder, output)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", RUNS)
 def test_every_run_ends_with_its_record_on_the_devices_that_it_asked_for(
     lab: Lab, run: str
@@ -93,6 +94,7 @@ def test_every_run_ends_with_its_record_on_the_devices_that_it_asked_for(
     assert record.oversubscribed is False
 
 
+@pytest.mark.slow
 def test_the_machine_is_checked_before_anything_runs_by_all_reduces_alone(lab: Lab) -> None:
     (node,) = json.loads((lab.results / "check.json").read_text()).values()
     assert [device["name"] for device in node["devices"]] == ["Rehearsal A100"] * 4
@@ -102,6 +104,7 @@ def test_the_machine_is_checked_before_anything_runs_by_all_reduces_alone(lab: L
     assert lab.output.index("Checking devices") < lab.output.index("timing")
 
 
+@pytest.mark.slow
 def test_runs_of_any_number_of_workers_have_one_fingerprint_and_a_gpu_a_rank(lab: Lab) -> None:
     records = [lab.record(run) for run in ("scaling-n1-b64", *TIMED)]
     (fingerprint,) = {record.provenance["fingerprint"] for record in records}
@@ -113,6 +116,7 @@ def test_runs_of_any_number_of_workers_have_one_fingerprint_and_a_gpu_a_rank(lab
         assert {device["num_ooms"] for device in record.rank_devices} == {0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", TIMED)
 def test_all_arms_of_several_workers_are_timed_and_counted(lab: Lab, run: str) -> None:
     record, spec = lab.record(run), PLAN[run]
@@ -127,6 +131,7 @@ def test_all_arms_of_several_workers_are_timed_and_counted(lab: Lab, run: str) -
     )
 
 
+@pytest.mark.slow
 def test_hooks_send_fewer_bytes(lab: Lab) -> None:
     record = lab.record("compression-n2")
     calls = pd.DataFrame(record.collectives)
@@ -135,6 +140,7 @@ def test_hooks_send_fewer_bytes(lab: Lab) -> None:
     assert sent["fp16"] == sent["bf16"] == sent["without_loading"] / 2
 
 
+@pytest.mark.slow
 def test_the_ledger_names_every_collective_of_nccl_by_its_purpose(lab: Lab) -> None:
     record = lab.record("ledger-n2")
     calls = pd.DataFrame(record.collectives).query("phase == 'steady' and iteration == 3")
@@ -143,11 +149,13 @@ def test_the_ledger_names_every_collective_of_nccl_by_its_purpose(lab: Lab) -> N
     assert by_purpose["buffers"] == record.buffer_bytes
 
 
+@pytest.mark.slow
 def test_replicas_of_all_workers_are_compared(lab: Lab) -> None:
     rows = pd.DataFrame(lab.record("replicas-baseline-n2-b64").replicas)
     assert set(rows["rank"]) == {0, 1}
 
 
+@pytest.mark.slow
 def test_the_boundary_lies_where_the_allocator_ends(lab: Lab) -> None:
     small, large, beyond = (lab.record(run) for run in SWEEP)
     assert (small.status, large.status) == ("complete", "out_of_memory")
