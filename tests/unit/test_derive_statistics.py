@@ -7,10 +7,13 @@ import pandas as pd
 import pytest
 
 from dpscale.derive.statistics import (
+    UNKNOWN,
     Estimate,
+    interval_columns,
     median,
     median_ratio,
     on_images,
+    over_seeds,
     paired_median_difference,
     paired_median_ratio,
     verdict,
@@ -179,3 +182,16 @@ def test_difference_with_an_empty_sample_is_unknown():
 )
 def test_verdict_needs_the_whole_interval_on_one_side(low, high, word):
     assert verdict(low, high, 1.0) == word
+
+
+def test_no_interval_of_an_accuracy_leaves_0_to_1():
+    few, errors = over_seeds(pd.Series([0.9, 0.94])), over_seeds(pd.Series([0.0, 0.4]))
+    assert few.high > 1
+    assert errors.low < 0
+    made = interval_columns("train_accuracy_frac", few)
+    assert made["train_accuracy_frac"] == few.value
+    assert made["train_accuracy_frac_low"] == few.low
+    assert made["train_accuracy_frac_high"] == 1
+    assert interval_columns("test_error_frac", errors)["test_error_frac_low"] == 0
+    assert interval_columns("difference_frac", errors)["difference_frac_low"] == errors.low
+    assert set(interval_columns("test_accuracy_frac", UNKNOWN).values()) == {None}

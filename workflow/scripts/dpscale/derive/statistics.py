@@ -22,6 +22,7 @@ CONFIDENCE = 0.95
 TAIL = (1 - CONFIDENCE) / 2
 SEED = 20260101  # of what is drawn where a fit is repeated
 ORDERED = 6  # [least, largest] of so many values covers their median in 97 of 100
+SHARES = ("accuracy_frac", "error_frac")  # ends of the names of what lies between 0 and 1
 
 Interval = tuple[float | None, float | None]
 
@@ -255,8 +256,14 @@ def verdict(low: float | None, high: float | None, reference: float) -> Verdict:
 
 
 def interval_columns(name: str, estimate: Estimate) -> dict[str, float | None]:
-    """Return a value and its interval as the columns NAME, NAME_low and NAME_high."""
+    """Return a value and its interval as the columns NAME, NAME_low and NAME_high.
+
+    No accuracy or error of a share of the samples lies below 0 or above 1, so no interval of one
+    does; that of a mean of few seeds would.
+    """
     value, low, high, _ = estimate
+    if name.endswith(SHARES) and low is not None and high is not None:
+        low, high = max(low, 0.0), min(high, 1.0)
     return {name: value, f"{name}_low": low, f"{name}_high": high}
 
 
