@@ -145,7 +145,7 @@ def test_a_figure_that_fails_is_drawn_as_its_error(
     for name in ("ledger", "wire"):
         derived_lab()[name].to_csv(tmp_path / f"{name}.csv", index=False)
     entries = studies.figures()
-    broken = {"broken": FigureEntry(slip, ("ledger",), str), "ledger": entries["ledger"]}
+    broken = {"broken": FigureEntry(slip, ("ledger",)), "ledger": entries["ledger"]}
     monkeypatch.setattr(draw, "all_figures", lambda: broken)
     draw.draw(derived=tmp_path, output=tmp_path / "drawn", names=list(broken))
     picture = read_picture(tmp_path / "drawn", "broken")

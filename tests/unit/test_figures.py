@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from builders import derived_lab, full_lab, without_runs
 from dpscale.derive.tables import Derived
 from dpscale.figures import style
+from dpscale.figures.words import described
 from dpscale.studies import derived_of, figures
 from dpscale.studies.batch_sweep import figures as batch_sweep
 from dpscale.studies.ledger import figures as ledger
@@ -68,13 +69,13 @@ def test_no_label_is_cut_off_or_covers_another(name, lab):
 @pytest.mark.parametrize("name", figures())
 def test_a_figure_of_nothing_says_so(name, lab):
     _, drawn = svg_of(name, Lazy(lab, lambda source: lab[source].iloc[:0]))
-    assert "nothing measured yet" in figures()[name].alt(drawn)
+    assert described(drawn) == "Nothing measured yet."
 
 
 @pytest.mark.parametrize("name", figures())
 def test_a_figure_of_planned_runs_says_that_nothing_is_measured(name, unmeasured):
     _, drawn = svg_of(name, unmeasured)
-    assert "nothing measured yet" in figures()[name].alt(drawn)
+    assert described(drawn) == "Nothing measured yet."
 
 
 @pytest.mark.parametrize("name", figures())
@@ -103,8 +104,8 @@ def test_ink_is_the_colour_of_the_page_and_there_is_no_style_or_date(lab):
 
 
 def test_an_svg_carries_its_alternative_text(lab):
-    root = ElementTree.fromstring(svg_of("speedup", lab)[0])
-    assert root.findtext(f"{SVG}desc", "").startswith("Speed-up over one worker.")
+    svg, drawn = svg_of("speedup", lab)
+    assert ElementTree.fromstring(svg).findtext(f"{SVG}desc") == described(drawn)
 
 
 def test_the_time_of_an_epoch_is_drawn_with_its_interval():

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from builders import derived_lab
-from dpscale.studies.steps_to_goal.figures import alt_steps, draw_steps
+from dpscale.studies.steps_to_goal.figures import draw_steps
 
 
 def dotted(fit: pd.DataFrame) -> list[int]:
@@ -18,9 +18,3 @@ def test_an_end_of_a_regime_beyond_the_batch_sizes_has_no_line():
     assert dotted(fit) == [2, 2, 2]
     assert dotted(fit.assign(maximal_start=float("nan"))) == [1, 1, 1]
     assert dotted(fit.assign(maximal_start=float("nan"), b_crit=float("nan"))) == [0, 0, 0]
-
-
-def test_a_curve_without_a_bend_has_no_critical_batch_size_in_words():
-    lab = derived_lab()
-    fit = lab["goal_fit"].assign(b_crit=float("nan"))
-    assert "critical batch size not found" in alt_steps(draw_steps(lab["steps_to_goal"], fit)[1])

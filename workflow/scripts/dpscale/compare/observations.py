@@ -14,7 +14,7 @@ from dpscale.derive.columns import known
 from dpscale.derive.epoch_times import epoch_times
 from dpscale.derive.formulas import ring_allreduce_bytes
 from dpscale.records.schemas import SCHEMAS
-from dpscale.reporting.inputs import unit_of
+from dpscale.units import unit_of
 
 Quantity = Literal["time", "rate", "memory", "accuracy"]
 # By the end of a column's name, the first that fits. Any other column is not judged: what a setting

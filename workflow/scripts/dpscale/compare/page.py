@@ -10,11 +10,10 @@ from markupsafe import Markup
 from dpscale.compare.judge import LEVEL, Comparison, Judged, Verdict, titled
 from dpscale.compare.observations import Quantity, Source
 from dpscale.compare.ratios import Basis
-from dpscale.reporting.inputs import unit_of
 from dpscale.reporting.render import page_environment
 from dpscale.reporting.tables import Shown
 from dpscale.reporting.words import FILTERS, TEMPLATES, environment
-from dpscale.units import ColumnFormat, column_format, format_value
+from dpscale.units import ColumnFormat, column_format, format_value, unit_of
 from dpscale.units.plain import rounded
 from dpscale.vocabulary import words
 

@@ -1,4 +1,4 @@
-"""A figure: what draws it, from which derived tables, and what it says to who cannot see it.
+"""A figure: what draws it, and from which derived tables.
 
 Its title and caption stand in the template of its question."""
 
@@ -12,16 +12,15 @@ from matplotlib.figure import Figure
 
 from dpscale.figures.style import house_style, note, panels
 from dpscale.figures.svg import to_svg
+from dpscale.figures.words import described
 
 
 @dataclass(frozen=True)
 class FigureEntry:
-    """A figure: `draw` takes the derived tables named in `inputs`, in that order; `alt` says what
-    its frame shows."""
+    """A figure: `draw` takes the derived tables named in `inputs`, in that order."""
 
     draw: Callable[..., tuple[Figure, pd.DataFrame]]
     inputs: tuple[str, ...]
-    alt: Callable[[pd.DataFrame], str]
 
     def of(self, tables: Mapping[str, pd.DataFrame]) -> tuple[Figure, pd.DataFrame]:
         """Return the figure of these tables, and the frame of exactly what it shows."""
@@ -42,17 +41,17 @@ def _plotted(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw_figure(
-    name: str, entry: FigureEntry, tables: Mapping[str, pd.DataFrame]
+    name: str, entry: FigureEntry, tables: Mapping[str, pd.DataFrame], words: str = ""
 ) -> tuple[str, pd.DataFrame]:
     """Return the SVG text of a figure and the frame of exactly what it shows.
 
-    The SVG's `<desc>` is its alternative text.
+    The SVG's `<desc>` is its alternative text: `words`, or else those of the frame.
     """
     with house_style():
         figure, drawn = entry.of(tables)
         svg = to_svg(figure, name)
     head, rest = svg.split(">", 1)
-    return f'{head} role="img"><desc>{escape(entry.alt(drawn))}</desc>{rest}', drawn
+    return f'{head} role="img"><desc>{escape(words or described(drawn))}</desc>{rest}', drawn
 
 
 def failed_figure(name: str, error: str) -> tuple[str, pd.DataFrame]:
@@ -64,4 +63,4 @@ def failed_figure(name: str, error: str) -> tuple[str, pd.DataFrame]:
         note(axes, textwrap.fill(text.replace("$", r"\$"), 90))
         return figure, pd.DataFrame({"error": [error]})
 
-    return draw_figure(name, FigureEntry(draw, (), lambda _: text), {})
+    return draw_figure(name, FigureEntry(draw, ()), {}, text)

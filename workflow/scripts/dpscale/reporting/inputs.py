@@ -10,21 +10,9 @@ import numpy as np
 import pandas as pd
 
 from dpscale.reporting.answer import Value
+from dpscale.units import unit_of
 
 RESULTS = ("complete", "out_of_memory", "diverged", "exceeds_dataset", "unavailable")
-_SETTINGS = ("workers", "per_worker_batch", "global_batch", "base_batch")
-# The unit of what a column measures, by the end of its name; the longest first.
-_UNITS = {
-    "_bytes_per_s": "bytes/s", "samples_per_s": "samples/s", "_bytes": "bytes",
-    "_ratio": "ratio", "_frac": "fraction", "_s": "s",
-}  # fmt: skip
-
-
-def unit_of(column: str) -> str:
-    """Return the unit of a column of derived tables; empty where its name tells none."""
-    if column in _SETTINGS:
-        return "setting"
-    return next((unit for end, unit in _UNITS.items() if column.endswith(end)), "")
 
 
 class Row(dict[str, Any]):

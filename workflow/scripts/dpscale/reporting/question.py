@@ -6,7 +6,8 @@ from typing import Any
 
 from dpscale.reporting import texts, words
 from dpscale.reporting.answer import LEFT_OUT, Answer, Cell, Column, Figure, Table, Value
-from dpscale.reporting.inputs import Inputs, Row, unit_of
+from dpscale.reporting.inputs import Inputs, Row
+from dpscale.units import unit_of
 
 # title; with it a unit (empty: none), the words for what the column holds, or a macro of the row
 Said = Mapping[Any, str] | Callable[[Row], object]

@@ -16,6 +16,13 @@ from dpscale.units.text import (
     styled_text,
 )
 
+_SETTINGS = ("workers", "per_worker_batch", "global_batch", "base_batch")
+# The unit of what a column measures, by the end of its name; the longest first.
+_UNITS = {
+    "_bytes_per_s": "bytes/s", "samples_per_s": "samples/s", "_bytes": "bytes",
+    "_ratio": "ratio", "_frac": "fraction", "_s": "s",
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class ColumnFormat:
@@ -58,3 +65,10 @@ def column_format(
     middle = decimals_of(sizes[len(sizes) // 2] / scale.factor)
     smallest = -exponent_of(sizes[0] / scale.factor, 1)
     return ColumnFormat(unit, scale, min(max(middle, smallest, 0), middle + 2, MOST_DECIMALS))
+
+
+def unit_of(column: str) -> str:
+    """Return the unit of a column of derived tables; empty where its name tells none."""
+    if column in _SETTINGS:
+        return "setting"
+    return next((unit for end, unit in _UNITS.items() if column.endswith(end)), "")

@@ -5,7 +5,7 @@ from typing import Any
 
 from dpscale.reporting import intervals
 from dpscale.reporting.answer import Value
-from dpscale.reporting.inputs import RESULTS, Inputs, Row, lacking, unit_of
+from dpscale.reporting.inputs import RESULTS, Inputs, Row, lacking
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import (
     GOYAL,
@@ -21,7 +21,7 @@ from dpscale.reporting.references import (
 from dpscale.reporting.words import by
 from dpscale.studies.assignment.derive import LOSSES, RULES
 from dpscale.studies.assignment.plan import LINEAR, STUDY
-from dpscale.units import group_digits
+from dpscale.units import group_digits, unit_of
 from dpscale.units.text import SPACE
 from dpscale.vocabulary import words
 

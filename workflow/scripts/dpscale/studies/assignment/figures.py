@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from dpscale.figures import style
 from dpscale.figures.registry import FigureEntry
-from dpscale.units import column_format, format_value, group_digits
+from dpscale.units import column_format, group_digits
 
 MEASURED = "measured"
 PUBLISHED = "published, other devices"
@@ -93,16 +93,6 @@ def _line(
             axes.vlines(place, low, high, color=colour, linewidth=1.2)
 
 
-def alt_utilisation(drawn: pd.DataFrame) -> str:
-    """Return the figure in words."""
-    parts = [
-        f"b = {row.per_worker_batch}, {row.source}: "
-        f"{format_value(row.utilisation_frac, 'fraction')}"
-        for row in drawn.itertuples()
-    ]
-    return style.in_words("Utilisation of one worker's device", parts)
-
-
 TIMES = {  # column: label, colour, hatch ("": filled), in the order in which they are stacked
     "epochs_s": ("epochs", style.COLOURS[0], ""),
     "evaluation_s": ("evaluation after each", style.COLOURS[2], "////"),
@@ -163,17 +153,6 @@ def _efficiencies(axes: Axes, drawn: pd.DataFrame) -> None:
     axes.tick_params(axis="y", left=False)
 
 
-def alt_time(drawn: pd.DataFrame) -> str:
-    """Return the figure in words."""
-    parts = [
-        f"{row.label}: {format_value(row.train_s, 's')}, efficiency "
-        f"{format_value(row.efficiency_frac, 'fraction')}"
-        + (" (oversubscribed)" if row.oversubscribed else "")
-        for row in drawn.itertuples()
-    ]
-    return style.in_words("Training time by workers", parts)
-
-
 PARTS = {  # part: label, colour, hatch, as in TIMES
     "computation": ("computation", style.COLOURS[0], ""),
     "load": ("loading", style.COLOURS[1], ""),
@@ -211,17 +190,6 @@ def draw_split(split: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     style.margin_column(axes, _seconds(drawn.epoch_s))
     style.legend_above(figure, axes, columns=4)
     return figure, drawn
-
-
-def alt_split(drawn: pd.DataFrame) -> str:
-    """Return the figure in words."""
-    parts = [
-        f"{row['label']}: {format_value(row['epoch_s'], 's')}, of it "
-        + ", ".join(f"{label} {format_value(row[f'{part}_frac'], 'fraction')}"
-                    for part, (label, *_) in PARTS.items())
-        for row in drawn.to_dict("records")
-    ]  # fmt: skip
-    return style.in_words("Where an epoch with loading goes", parts)
 
 
 RULES = {
@@ -273,22 +241,11 @@ def _drawn_accuracy(assignment: pd.DataFrame, published: pd.DataFrame) -> pd.Dat
     return pd.concat([own, quoted[own.columns]], ignore_index=True) if len(quoted) else own
 
 
-def alt_accuracy(drawn: pd.DataFrame) -> str:
-    """Return the figure in words."""
-    parts = [
-        f"{row.label}, {row.source}: {format_value(row.test_accuracy_frac, 'fraction')}"
-        for row in drawn.itertuples()
-    ]
-    return style.in_words("Test accuracy after the last epoch", parts)
-
-
 FIGURES = {
     "assignment_utilisation": FigureEntry(
-        draw_utilisation, ("assignment_utilisation", "assignment_published"), alt_utilisation
+        draw_utilisation, ("assignment_utilisation", "assignment_published")
     ),
-    "assignment_time": FigureEntry(draw_time, ("assignment", "assignment_published"), alt_time),
-    "assignment_split": FigureEntry(draw_split, ("assignment_split",), alt_split),
-    "assignment_accuracy": FigureEntry(
-        draw_accuracy, ("assignment", "assignment_published"), alt_accuracy
-    ),
+    "assignment_time": FigureEntry(draw_time, ("assignment", "assignment_published")),
+    "assignment_split": FigureEntry(draw_split, ("assignment_split",)),
+    "assignment_accuracy": FigureEntry(draw_accuracy, ("assignment", "assignment_published")),
 }

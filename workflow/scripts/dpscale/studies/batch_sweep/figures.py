@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from dpscale.figures import style
 from dpscale.figures.registry import FigureEntry
-from dpscale.units import column_format, format_value, status_text
+from dpscale.units import column_format, status_text
 
 RATES = ["samples_per_s", "samples_per_s_low", "samples_per_s_high"]
 
@@ -45,33 +45,6 @@ def draw_memory(sweep: pd.DataFrame, boundary: pd.DataFrame) -> tuple[Figure, pd
     else:
         _memory(axes, complete)
     return figure, drawn
-
-
-def alt(drawn: pd.DataFrame) -> str:
-    """Return the figure in words."""
-    complete = drawn[drawn.status == "complete"]
-    if complete.empty:
-        return "Batch sweep: nothing measured yet."
-    points = "; ".join(
-        f"{row.per_worker_batch}: {format_value(row.epoch_s, 's')}" for row in complete.itertuples()
-    )
-    ends = "; ".join(
-        f"{row.per_worker_batch}: {status_text(row.status)}"
-        for row in drawn[drawn.status != "complete"].itertuples()
-    )
-    return f"Time of an epoch by batch size: {points}." + (
-        f" Not measured: {ends}." if ends else ""
-    )
-
-
-def alt_memory(drawn: pd.DataFrame) -> str:
-    """Return the figure of peak memory in words."""
-    known = drawn[(drawn.status == "complete") & drawn.peak_memory_bytes.notna()]
-    points = "; ".join(
-        f"{row.per_worker_batch}: {format_value(row.peak_memory_bytes, 'bytes_binary')}"
-        for row in known.itertuples()
-    )
-    return f"Peak memory by batch size: {points or 'nothing measured yet'}."
 
 
 def _drawn(sweep: pd.DataFrame, boundary: pd.DataFrame) -> pd.DataFrame:
@@ -177,6 +150,6 @@ def _memory(axes: Axes, complete: pd.DataFrame) -> None:
 
 
 FIGURES = {
-    "batch_sweep": FigureEntry(draw, ("sweep", "boundary"), alt),
-    "batch_memory": FigureEntry(draw_memory, ("sweep", "boundary"), alt_memory),
+    "batch_sweep": FigureEntry(draw, ("sweep", "boundary")),
+    "batch_memory": FigureEntry(draw_memory, ("sweep", "boundary")),
 }

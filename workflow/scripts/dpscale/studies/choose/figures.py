@@ -77,12 +77,6 @@ def _told(rows: pd.DataFrame, head: str) -> str:
     )
 
 
-def alt_times(drawn: pd.DataFrame) -> str:
-    """Return the lines in words: the least time of each number of workers."""
-    least = drawn.loc[drawn.groupby("workers").time_to_goal_s.idxmin()] if len(drawn) else drawn
-    return _told(least, "Least time to the goal by number of workers")
-
-
 def draw_map(time_to_goal: pd.DataFrame, advice: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the map and a frame of what it shows: a row for each N and global batch."""
     drawn = _cells(time_to_goal, advice)
@@ -112,12 +106,7 @@ def draw_map(time_to_goal: pd.DataFrame, advice: pd.DataFrame) -> tuple[Figure, 
     return figure, drawn
 
 
-def alt_map(drawn: pd.DataFrame) -> str:
-    """Return the map in words."""
-    return _told(drawn, "Time to the goal")
-
-
 FIGURES = {
-    "time_to_goal": FigureEntry(draw_times, ("time_to_goal", "advice"), alt_times),
-    "choice_map": FigureEntry(draw_map, ("time_to_goal", "advice"), alt_map),
+    "time_to_goal": FigureEntry(draw_times, ("time_to_goal", "advice")),
+    "choice_map": FigureEntry(draw_map, ("time_to_goal", "advice")),
 }

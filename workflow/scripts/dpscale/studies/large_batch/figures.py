@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 
 from dpscale.figures import style
 from dpscale.figures.registry import FigureEntry
-from dpscale.units import format_value
 
 LAB_EPOCH = 5  # the epoch that the lab asks about
 NAMES = {
@@ -47,18 +46,6 @@ def _labels(drawn: pd.DataFrame) -> list[str]:
         NAMES.get(arm, arm.replace("_", " ")) + (f", {epoch} epochs" if epoch != usual else "")
         for arm, epoch in epochs.items()
     ]
-
-
-def alt(drawn: pd.DataFrame) -> str:
-    """Return the figure in words."""
-    if drawn.empty:
-        return "Accuracy of small and large batches: nothing measured yet."
-    parts = [
-        f"{NAMES.get(row.arm, row.arm)} after epoch {row.epoch}, {SERIES[row.series][0]} "
-        f"{format_value(row.accuracy_frac, 'fraction')}"
-        for row in drawn.itertuples()
-    ]
-    return "; ".join(parts) + "."
 
 
 def _drawn(accuracy: pd.DataFrame) -> pd.DataFrame:
@@ -106,5 +93,5 @@ def _marks(axes: Axes, shown: pd.DataFrame, arms: list[str]) -> None:
 
 
 FIGURES = {
-    "accuracy": FigureEntry(draw, ("accuracy",), alt),
+    "accuracy": FigureEntry(draw, ("accuracy",)),
 }

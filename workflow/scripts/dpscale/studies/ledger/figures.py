@@ -61,21 +61,6 @@ def draw(ledger: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     return figure, drawn
 
 
-def alt(drawn: pd.DataFrame) -> str:
-    """Return the figure in words."""
-    if drawn.empty:
-        return "Ledger of collectives: nothing measured yet."
-    parts = [
-        f"{PHASES[row.phase]}: {format_value(row.bytes, 'bytes')} for {row.purpose}"
-        for row in drawn.itertuples()
-    ]
-    return (
-        f"Bytes handed to collectives with {drawn.workers.iloc[0]} workers. "
-        + "; ".join(parts)
-        + "."
-    )
-
-
 def _drawn(ledger: pd.DataFrame) -> pd.DataFrame:
     """The largest number of workers: the payload of a collective does not depend on it."""
     rows = ledger[ledger.phase.isin(list(PHASES)) & ledger.bytes.notna()]
@@ -93,5 +78,5 @@ def _drawn(ledger: pd.DataFrame) -> pd.DataFrame:
 
 
 FIGURES = {
-    "ledger": FigureEntry(draw, ("ledger",), alt),
+    "ledger": FigureEntry(draw, ("ledger",)),
 }

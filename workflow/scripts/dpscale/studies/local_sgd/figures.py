@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from dpscale.figures import log_axes, style
 from dpscale.figures.registry import FigureEntry
-from dpscale.units import column_format, format_value
+from dpscale.units import column_format
 
 ARM = ["label_noise_frac", "arm", "title"]
 ACCURACY = ["test_accuracy_frac", "test_accuracy_frac_low", "test_accuracy_frac_high"]
@@ -78,19 +78,6 @@ def _bytes(axes: Axes, rows: pd.DataFrame, arms: list[str]) -> None:
     axes.locator_params(axis="x", nbins=4)
 
 
-def alt_arms(drawn: pd.DataFrame) -> str:
-    """Return the arms in words."""
-    if drawn.empty:
-        return "Local SGD: nothing measured yet."
-    parts = [
-        f"{_regime(row.label_noise_frac).lower()}, {row.title}: test accuracy "
-        f"{format_value(row.test_accuracy_frac, 'fraction')}, sent "
-        f"{format_value(row.sent_bytes, 'bytes')}"
-        for row in drawn.itertuples()
-    ]
-    return "; ".join(parts) + "."
-
-
 def draw_curves(local_sgd_curves: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the curves and a frame of what they show: a row per regime, arm and evaluation."""
     drawn = _known(local_sgd_curves, "train_loss", CURVE_COLUMNS)
@@ -122,20 +109,7 @@ def _curves(axes: Axes, rows: pd.DataFrame, name: str) -> None:
     style.whole_numbers(axes)
 
 
-def alt_curves(drawn: pd.DataFrame) -> str:
-    """Return the ends of the curves in words."""
-    if drawn.empty:
-        return "Curves of local SGD: nothing measured yet."
-    parts = [
-        f"{_regime(row.label_noise_frac).lower()}, {row.title}, epoch {row.epoch:g}: training "
-        f"loss {format_value(row.train_loss, 'number')}, test accuracy "
-        f"{format_value(row.test_accuracy_frac, 'fraction')}"
-        for row in drawn.groupby(["label_noise_frac", "arm"]).tail(1).itertuples()
-    ]
-    return "; ".join(parts) + "."
-
-
 FIGURES = {
-    "local_sgd": FigureEntry(draw_arms, ("local_sgd",), alt_arms),
-    "local_sgd_curves": FigureEntry(draw_curves, ("local_sgd_curves",), alt_curves),
+    "local_sgd": FigureEntry(draw_arms, ("local_sgd",)),
+    "local_sgd_curves": FigureEntry(draw_curves, ("local_sgd_curves",)),
 }  # fmt: skip

@@ -41,23 +41,6 @@ def draw_errors(
     return figure, drawn
 
 
-def alt_errors(drawn: pd.DataFrame) -> str:
-    """Return the figure of the test errors in words."""
-    if drawn.empty:
-        return "Error against the batch: nothing measured yet."
-    parts = []
-    for series, own in drawn.groupby("series", sort=False):
-        points = [
-            f"B = {row.global_batch} "
-            + ("diverged" if row.status == "diverged" else _said(row.test_error_frac))
-            for row in own.itertuples()
-        ]
-        elbow = own.elbow_batch.iloc[0]
-        points += [f"elbow {elbow}"] if pd.notna(elbow) else []
-        parts.append(f"{LINES[series]}: {', '.join(points)}")
-    return "Test error against the global batch. " + "; ".join(parts) + "."
-
-
 def _said(error: float) -> str:
     return format_value(error, "fraction") if pd.notna(error) else "none, diverged"
 
@@ -154,20 +137,6 @@ def draw_warmups(lr_scaling_curves: pd.DataFrame) -> tuple[Figure, pd.DataFrame]
     return figure, drawn
 
 
-def alt_warmups(drawn: pd.DataFrame) -> str:
-    """Return the figure of the warm-ups in words."""
-    if drawn.empty:
-        return "Curves of the warm-ups: nothing measured yet."
-    last = drawn[drawn.epoch == drawn.groupby("runs").epoch.transform("max")]
-    parts = [
-        f"{GAMMAS[row.zero_gamma].lower()}, {WARMUPS[row.warmup]}: after epoch {row.epoch} "
-        f"training error {_said(row.train_error_frac)}, validation error "
-        f"{_said(row.validation_error_frac)}"
-        for row in last.itertuples()
-    ]
-    return f"Errors at B = {drawn.global_batch.iloc[0]}. " + "; ".join(parts) + "."
-
-
 def _warmups(curves: pd.DataFrame) -> pd.DataFrame:
     """The SGD runs of the linear rule at the batch where the warm-ups are compared."""
     arms = (curves.role == "arm") & (curves.rule == "linear") & (curves.optimizer == "sgd")
@@ -212,20 +181,6 @@ def draw_times(iteration_times: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     return figure, drawn
 
 
-def alt_times(drawn: pd.DataFrame) -> str:
-    """Return the figure of the times in words."""
-    if drawn.empty:
-        return "Times of an iteration and an epoch: nothing measured yet."
-    parts = [
-        f"N = {row.workers}, b = {row.per_worker_batch}: "
-        f"{format_value(row.iteration_s, 's')} an iteration, "
-        f"{format_value(row.epoch_s, 's')} an epoch"
-        + (" (oversubscribed)" if row.oversubscribed else "")
-        for row in drawn.itertuples()
-    ]
-    return "Times against workers. " + "; ".join(parts) + "."
-
-
 def _times(axes: Axes, drawn: pd.DataFrame, time: str) -> None:
     for index, (batch, own) in enumerate(drawn.groupby("per_worker_batch")):
         colour = style.colour_of(index)
@@ -244,8 +199,8 @@ def _times(axes: Axes, drawn: pd.DataFrame, time: str) -> None:
 
 FIGURES = {
     "lr_scaling": FigureEntry(
-        draw_errors, ("lr_scaling", "lr_scaling_elbow", "published_lr_scaling"), alt_errors
+        draw_errors, ("lr_scaling", "lr_scaling_elbow", "published_lr_scaling")
     ),
-    "warmups": FigureEntry(draw_warmups, ("lr_scaling_curves",), alt_warmups),
-    "iteration_times": FigureEntry(draw_times, ("iteration_times",), alt_times),
+    "warmups": FigureEntry(draw_warmups, ("lr_scaling_curves",)),
+    "iteration_times": FigureEntry(draw_times, ("iteration_times",)),
 }

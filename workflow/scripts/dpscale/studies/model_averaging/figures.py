@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 
 from dpscale.figures import log_axes, style
 from dpscale.figures.registry import FigureEntry
-from dpscale.units import format_value
 
 SHOWN_BELOW_FRAC = 0.15  # of accuracy below the target: what lies lower tells little
 REACHED = {"epoch": "epochs_to_target", "seconds": "seconds_to_target"}
@@ -55,19 +54,6 @@ def draw_curves(
     return figure, drawn
 
 
-def alt_curves(drawn: pd.DataFrame) -> str:
-    """Return the figure of the accuracies in words."""
-    if drawn.empty:
-        return "Model averaging: nothing measured yet."
-    parts = [
-        f"{last.label}: {format_value(last.test_accuracy_frac, 'fraction')} after "
-        f"{last.epoch:g} epochs and {format_value(last.seconds, 's')}"
-        for last in drawn.groupby("arm", sort=False).tail(1).itertuples()
-    ]
-    target = format_value(drawn.target_accuracy_frac[0], "fraction")
-    return f"Test accuracy, target {target}. " + "; ".join(parts) + "."
-
-
 def _styled(drawn: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, str, str]]:
     """Yield the rows of each arm with its colour and line: SGD solid, model averaging dashed."""
     for optimizer, dash in (("sgd", "-"), ("sma", "--")):
@@ -111,21 +97,6 @@ def draw_learners(learners: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     return figure, drawn
 
 
-def alt_learners(drawn: pd.DataFrame) -> str:
-    """Return the figure of the throughputs in words."""
-    if drawn.empty:
-        return "Learners on a device: nothing measured yet."
-    parts = []
-    for (model, batch), own in drawn[drawn.stacked].groupby(CELL, sort=False):
-        speeds = ", ".join(
-            f"{row.learners}: {format_value(row.samples_per_s, 'samples/s')}"
-            for row in own.itertuples()
-        )
-        chosen = ", ".join(str(count) for count in own.learners[own.chosen])
-        parts.append(f"{model}, b = {batch}: {speeds}; chosen {chosen or 'none'}")
-    return "Throughput by number of learners. " + ". ".join(parts) + "."
-
-
 def _throughputs(axes: Axes, own: pd.DataFrame) -> None:
     stacked, plain, chosen = own[own.stacked], own[~own.stacked], own[own.chosen]
     x, low, high = stacked.learners, stacked.samples_per_s_low, stacked.samples_per_s_high
@@ -148,8 +119,6 @@ def _throughputs(axes: Axes, own: pd.DataFrame) -> None:
 
 
 FIGURES = {
-    "model_averaging": FigureEntry(
-        draw_curves, ("averaging_curves", "model_averaging"), alt_curves
-    ),
-    "learners": FigureEntry(draw_learners, ("learners",), alt_learners),
+    "model_averaging": FigureEntry(draw_curves, ("averaging_curves", "model_averaging")),
+    "learners": FigureEntry(draw_learners, ("learners",)),
 }

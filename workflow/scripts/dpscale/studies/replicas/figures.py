@@ -6,7 +6,6 @@ from matplotlib.figure import Figure
 
 from dpscale.figures import style
 from dpscale.figures.registry import FigureEntry
-from dpscale.units import format_value
 
 SAMPLERS = {"with_set_epoch": "with set_epoch", "without_set_epoch": "without set_epoch"}
 BASELINE = "with_set_epoch"  # what the baseline is here
@@ -22,29 +21,6 @@ def draw_order(accuracy: pd.DataFrame, order: pd.DataFrame) -> tuple[Figure, pd.
         axes.set_title(label)
         _order_panel(axes, drawn[(drawn.panel == "order") & (drawn.arm == arm)])
     return figure, drawn
-
-
-def alt_order(drawn: pd.DataFrame) -> str:
-    """Return the figure in words."""
-    if drawn.empty:
-        return "Sample order: nothing measured yet."
-    losses = drawn[drawn.panel == "loss"]
-    ends = [
-        f"{SAMPLERS[str(arm)]}: training loss {format_value(line.iloc[-1].value, 'number')} "
-        f"after epoch {int(line.iloc[-1].epoch)}"
-        for arm, line in losses.groupby("arm")
-    ]
-    orders = drawn[drawn.panel == "order"]
-    kinds = [
-        f"{SAMPLERS[str(arm)]}: {_different(points)} different orders in "
-        f"{points.epoch.nunique()} epochs"
-        for arm, points in orders.groupby("arm")
-    ]
-    return "; ".join(ends + kinds) + "."
-
-
-def _different(points: pd.DataFrame) -> int:
-    return len({tuple(line.value) for _, line in points.groupby("epoch")})
 
 
 def _losses(accuracy: pd.DataFrame) -> pd.DataFrame:
@@ -163,28 +139,6 @@ def draw_replicas(replicas: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     return figure, drawn
 
 
-def alt_replicas(drawn: pd.DataFrame) -> str:
-    """Return the figure in words."""
-    if drawn.empty:
-        return "Replicas: nothing measured yet."
-    last = drawn[drawn.epoch == drawn.epoch.max()]
-    parts = []
-    for arm, rows in last.groupby("arm"):
-        drift, low, high = (
-            format_value(float(value), "fraction")
-            for value in (
-                rows.buffer_difference_frac_max.max(),
-                rows.test_accuracy_frac_min.min(),
-                rows.test_accuracy_frac_max.max(),
-            )
-        )
-        parts.append(
-            f"{BUFFERS[str(arm)]}: running statistics differ by up to {drift}, test "
-            f"accuracy between {low} and {high}"
-        )
-    return f"After epoch {last.epoch.iloc[0]}, all seeds. " + "; ".join(parts) + "."
-
-
 def _drift(axes: Axes, rows: pd.DataFrame, index: int) -> None:
     for place, (_, line) in enumerate(rows.groupby("seed")):
         axes.plot(
@@ -217,6 +171,6 @@ def _accuracy(axes: Axes, rows: pd.DataFrame, index: int) -> None:
 
 
 FIGURES = {
-    "order": FigureEntry(draw_order, ("accuracy", "order"), alt_order),
-    "replicas": FigureEntry(draw_replicas, ("replicas",), alt_replicas),
+    "order": FigureEntry(draw_order, ("accuracy", "order")),
+    "replicas": FigureEntry(draw_replicas, ("replicas",)),
 }

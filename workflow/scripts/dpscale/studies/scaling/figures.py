@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from dpscale.figures import log_axes, style
 from dpscale.figures.registry import FigureEntry
-from dpscale.units import format_value, group_digits
+from dpscale.units import group_digits
 
 KINDS = {
     "weak": ("Batch per worker fixed", "per_worker_batch", "b"),
@@ -39,19 +39,6 @@ def draw_brief(scaling: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         _panel(axes, drawn, "b", low=_bottom(drawn), top=_top(drawn), gap=0.13)
     axes.set_ylabel("speed-up (log scale)")
     return figure, drawn
-
-
-def alt(drawn: pd.DataFrame) -> str:
-    """Return the figure in words."""
-    if drawn.empty:
-        return "Speed-up: nothing measured yet."
-    parts = [
-        f"{KINDS[row.kind][0].lower()} at {row.batch}, {row.workers} workers: "
-        f"{format_value(row.speedup_ratio, 'ratio')}"
-        + (" (oversubscribed)" if row.oversubscribed else "")
-        for row in drawn[drawn.workers > 1].itertuples()
-    ]
-    return "Speed-up over one worker. " + "; ".join(parts) + "."
 
 
 def _drawn(scaling: pd.DataFrame) -> pd.DataFrame:
@@ -124,6 +111,6 @@ def _line(axes: Axes, line: pd.DataFrame, index: int) -> None:
 
 
 FIGURES = {
-    "speedup": FigureEntry(draw, ("scaling",), alt),
-    "speedup_brief": FigureEntry(draw_brief, ("scaling",), alt),
+    "speedup": FigureEntry(draw, ("scaling",)),
+    "speedup_brief": FigureEntry(draw_brief, ("scaling",)),
 }

@@ -68,23 +68,6 @@ def _steps_panel(axes: Axes, own: pd.DataFrame, of_model: pd.DataFrame) -> None:
     _batch_axis(axes, sorted(of_model.global_batch.unique()))
 
 
-def alt_steps(drawn: pd.DataFrame) -> str:
-    """Return the figure of the steps in words."""
-    if drawn.empty:
-        return "Steps to the goal: nothing measured yet."
-    parts = []
-    for (model, optimizer), own in drawn.groupby(KEY, sort=False):
-        first, last = own.iloc[0], own.iloc[-1]
-        bend = format_value(first.b_crit, "count") if pd.notna(first.b_crit) else "not found"
-        parts.append(
-            f"{model} with {NAMES[optimizer]}: "
-            f"{format_value(first.steps_to_goal, 'count')} steps at B = {first.global_batch}, "
-            f"{format_value(last.steps_to_goal, 'count')} at B = {last.global_batch}, "
-            f"critical batch size {bend}"
-        )
-    return "Steps to the goal. " + "; ".join(parts) + "."
-
-
 def draw_budget(budget: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the figure, a row for each network, and a frame of what it shows."""
     drawn = _telling(budget)
@@ -139,20 +122,6 @@ def _budget_panel(axes: Axes, own: pd.DataFrame, kind: str) -> None:
     axes.legend(loc="upper left", ncols=2, fontsize=7.5)
 
 
-def alt_budget(drawn: pd.DataFrame) -> str:
-    """Return the figure of the budgets in words."""
-    if drawn.empty:
-        return "Error at equal budgets: nothing measured yet."
-    parts = []
-    for (model, kind, size), own in drawn.groupby(["model", "kind", "budget"], sort=False):
-        batches = own[own.reached].global_batch
-        parts.append(
-            f"{model}, {_budget_name(size, kind)}: the goal reached with "
-            f"B = {batches.min()} to {batches.max()}"
-        )
-    return "Best validation error at equal budgets. " + "; ".join(parts) + "."
-
-
 def _budget_name(size: float, kind: str) -> str:
     text = format_value(size, "count" if kind == "steps" else "number")
     return f"{text} {kind if size != 1 else kind[:-1]}"
@@ -168,6 +137,6 @@ def _batch_axis(axes: Axes, batches: list[int]) -> None:
 
 
 FIGURES = {
-    "steps_to_goal": FigureEntry(draw_steps, ("steps_to_goal", "goal_fit"), alt_steps),
-    "budget": FigureEntry(draw_budget, ("budget",), alt_budget),
+    "steps_to_goal": FigureEntry(draw_steps, ("steps_to_goal", "goal_fit")),
+    "budget": FigureEntry(draw_budget, ("budget",)),
 }

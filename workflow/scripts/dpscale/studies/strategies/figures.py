@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from dpscale.figures import style
 from dpscale.figures.registry import FigureEntry
-from dpscale.units import column_format, format_value
+from dpscale.units import column_format
 
 WAYS = {
     "ddp": "DDP",
@@ -53,17 +53,6 @@ def _panels(drawn: pd.DataFrame) -> tuple[Figure, list[Axes]]:
     return figure, grid
 
 
-def alt_steps(drawn: pd.DataFrame) -> str:
-    """Return the steps in words."""
-    return style.in_words(
-        "Seconds of a step by way of sharing",
-        [
-            f"N = {row.workers}, {WAYS[row.way]}: {format_value(row.step_s, 's')}"
-            for row in drawn.itertuples()
-        ],
-    )
-
-
 def draw_memory(strategy_needs: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the memory and a frame of what it shows: a row per N and way."""
     known = strategy_needs[strategy_needs.peak_bytes.notna()]
@@ -91,22 +80,7 @@ def _bar(axes: Axes, place: int, row: pd.Series, factor: float) -> None:
               linewidth=0.8, label="peak")  # fmt: skip
 
 
-def alt_memory(drawn: pd.DataFrame) -> str:
-    """Return the memory in words."""
-    return style.in_words(
-        "Memory of a worker at its peak by way of sharing",
-        [
-            f"N = {row.workers}, {WAYS[row.way]}: {format_value(row.peak_bytes, 'bytes')}, of it "
-            + ", ".join(
-                f"{label} {format_value(getattr(row, part), 'bytes')}"
-                for part, (label, _) in PARTS.items()
-            )
-            for row in drawn.itertuples()
-        ],
-    )
-
-
 FIGURES = {
-    "strategies": FigureEntry(draw_steps, ("strategies",), alt_steps),
-    "strategy_memory": FigureEntry(draw_memory, ("strategy_needs",), alt_memory),
+    "strategies": FigureEntry(draw_steps, ("strategies",)),
+    "strategy_memory": FigureEntry(draw_memory, ("strategy_needs",)),
 }

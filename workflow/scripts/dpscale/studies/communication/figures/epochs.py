@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dpscale.figures import style
-from dpscale.units import column_format, format_value
+from dpscale.units import column_format
 
 CELL = ["workers", "nodes", "per_worker_batch"]
 SUBTRACTED = [
@@ -63,16 +63,6 @@ def draw_communication(communication: pd.DataFrame) -> tuple[Figure, pd.DataFram
     return figure, drawn
 
 
-def alt_communication(drawn: pd.DataFrame) -> str:
-    """Return the figure in words."""
-    parts = [
-        f"{row.label}: computation {format_value(row.compute_s, 's')}, communication "
-        f"{format_value(row.subtraction_s, 's')}"
-        for row in drawn.itertuples()
-    ]
-    return style.in_words("Time of one epoch", parts)
-
-
 def _subtracted(communication: pd.DataFrame) -> pd.DataFrame:
     several = (communication.status == "complete") & (communication.workers > 1)
     rows = communication[several & communication.subtraction_s.notna()]
@@ -126,21 +116,6 @@ def draw_split_brief(communication: pd.DataFrame) -> tuple[Figure, pd.DataFrame]
     _keys(bars, noise=False, short=True)
     style.legend_above(figure, bars, columns=3)
     return figure, drawn
-
-
-def alt_step_split(drawn: pd.DataFrame) -> str:
-    """Return the figure in words."""
-    labels = {name: label for name, (label, *_) in PARTS.items()}
-    parts = [
-        f"{row['label']}: {format_value(row['epoch_s'], 's')}, of it "
-        + ", ".join(
-            f"{label} {format_value(row[name], 'fraction')}"
-            for name, label in labels.items()
-            if pd.notna(row[name])
-        )
-        for row in drawn.to_dict("records")
-    ]
-    return style.in_words("Where an epoch goes", parts)
 
 
 def _keys(axes: Axes, *, noise: bool, short: bool = False) -> None:

@@ -43,25 +43,6 @@ def draw_link_fit(
     return figure, pd.concat(panels, ignore_index=True)
 
 
-def alt_link_fit(drawn: pd.DataFrame) -> str:
-    """Return the figure in words."""
-    messages, steps = (drawn[drawn.panel == panel] for panel in ("messages", "steps"))
-    parts = []
-    for (workers, _), own in messages.groupby(PLACE, dropna=False):
-        ends = [
-            f"{format_value(row.bytes, 'bytes')} in {format_value(row.seconds, 's')}"
-            for row in own.iloc[[0, -1]].itertuples()
-        ]
-        parts.append(f"N = {workers}: {_fit_words(own)}; {', '.join(ends)}")
-    parts += [
-        f"N = {row.workers}, b = {int(row.per_worker_batch)}: predicted "
-        f"{format_value(row.predicted_step_s, 's')}, measured "
-        f"{format_value(row.measured_step_s, 's')}"
-        for row in steps.itertuples()
-    ]
-    return style.in_words("Ring model", parts)
-
-
 def _fit_words(own: pd.DataFrame) -> str:
     alpha_s, beta = own[FIT].iloc[0]
     if pd.isna(alpha_s) or pd.isna(beta):

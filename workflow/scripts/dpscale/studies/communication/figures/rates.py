@@ -55,21 +55,6 @@ def _rate(row: Any, text: str) -> str:
     return "time may be zero" if open_ended else text
 
 
-def alt_bandwidth(drawn: pd.DataFrame) -> str:
-    """Return the figure in words."""
-    words = {"busbw_bytes_per_s": ", the same buckets alone ", "link_bytes_per_s": ", the link "}
-    parts = [
-        f"{row['label']}: {format_value(row['lab_bytes_per_s'], 'bytes/s')}"
-        + "".join(
-            said + format_value(row[name], "bytes/s")
-            for name, said in words.items()
-            if pd.notna(row[name])
-        )
-        for row in drawn.to_dict("records")
-    ]
-    return style.in_words("Bandwidth by subtraction", parts)
-
-
 def _marks(axes: Axes, rates: pd.DataFrame, name: str) -> None:
     """One rate of every row, with its interval; dotted to the edge without an upper bound."""
     label, marker, size, colour, shift = MARKS[name]
@@ -114,16 +99,6 @@ def draw_compression(compression: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     style.categories(left, drawn.label.tolist())
     style.legend_above(figure, left, right)
     return figure, drawn
-
-
-def alt_compression(drawn: pd.DataFrame) -> str:
-    """Return the figure in words."""
-    parts = [
-        f"{row.label}: {format_value(row.bytes_ratio, 'ratio')} of the bytes, "
-        f"{format_value(row.step_ratio, 'ratio')} of the step's time"
-        for row in drawn.itertuples()
-    ]
-    return style.in_words("Compressed gradients against plain ones", parts)
 
 
 def _bars(axes: Axes, ratios: pd.DataFrame, colour: str, hatch: str) -> None:
