@@ -21,7 +21,7 @@ ALLOWED = {
     "units": set(),
     "provenance": set(),
     "processes": set(),
-    "attempts": set(),
+    "attempts": {"processes"},
     "plan": {"config"},
     "records": set(),
     "launch": {"config", "plan", "attempts", "processes"},

@@ -22,7 +22,7 @@ from dpscale.launch import (
 from dpscale.launch.command import BATCH_STEP
 from dpscale.launch.interface import address_towards, interface_of, use_loopback, use_route
 from dpscale.plan.spec import TIMED, Spec, build_spec
-from dpscale.processes import born, end_with_parent, identity, lives
+from dpscale.processes import Process, born, end_with_parent, identity, lives
 from dpscale.studies import load_config
 
 STEP = {"SLURM_JOB_ID": "20007", "SLURM_NODEID": "1", "SLURM_JOB_NODELIST": "n[1-2]"}
@@ -248,7 +248,7 @@ def lock(folder: Path, process: int, host: str = "") -> Path:
     locked = folder / leftovers.LOCKS / "0.input.lock"
     locked.touch()
     host = host or socket.gethostname()
-    caller = leftovers.Caller(host=host, process=process, born=born(process) or 1)
+    caller = Process(host=host, process=process, born=born(process) or 1)
     (folder / leftovers.NOTES).mkdir(parents=True)
     (folder / leftovers.NOTES / "caller.json").write_text(caller.model_dump_json())
     return locked

@@ -11,9 +11,9 @@ import pytest
 
 from dpscale.attempts import Attempt, Cause, Failure, History, Progress
 from dpscale.launch import slurm
-from dpscale.launch.leftovers import NOTES, Caller
+from dpscale.launch.leftovers import NOTES
 from dpscale.launch.slurm import Job
-from dpscale.processes import born
+from dpscale.processes import Process, born
 from dpscale.provenance import provenance
 from dpscale.records import Record, write_record
 from dpscale.studies import load_config, planned_runs
@@ -82,7 +82,7 @@ class Lab:
 
     def call(self, *, lives: bool) -> None:
         """Note a call of snakemake in the place of the one before, as it does itself."""
-        own = Caller(
+        own = Process(
             host=socket.gethostname(), process=os.getpid(), born=born(os.getpid()) if lives else 1
         )
         note = self.root / NOTES / "note.json"

@@ -4,24 +4,20 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from dpscale.attempts.failure import Failure
 from dpscale.attempts.progress import Progress
+from dpscale.processes import Process
 
 HISTORY = "DPSCALE_HISTORY"  # the folder of a run's attempts, for its workers
 PROGRESS = "progress.json"
 
 
-class Attempt(BaseModel):
+class Attempt(Process):
     """One attempt: where it runs, and how it ended. `ended_at` is null while it runs."""
 
-    model_config = ConfigDict(frozen=True)
-
     number: int
-    host: str
-    process: int
-    born: int | None
     job: str | None = None  # of the scheduler
     nodes: tuple[str, ...] = ()
     began_at: str

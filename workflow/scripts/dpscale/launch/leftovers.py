@@ -5,42 +5,27 @@ lock is nobody's, and so are the jobs.
 """
 
 import atexit
-import os
-import socket
 import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from dpscale.attempts import Attempt, History
 from dpscale.launch import slurm
-from dpscale.processes import born
+from dpscale.processes import Process
 
 NOTES = Path(".snakemake/dpscale")
 LOCKS = Path(".snakemake/locks")
 PATIENCE_S = 60
 
 
-class Caller(BaseModel):
-    """A snakemake that runs, or ran, in the folder."""
-
-    host: str
-    process: int
-    born: int | None
-
-    @property
-    def lives(self) -> bool:
-        """Whether it still runs; another machine's is believed to."""
-        return self.host != socket.gethostname() or born(self.process) == self.born
-
-
 def called_at_s(folder: Path) -> float | None:
     """Return when the first snakemake that runs in the folder began (Unix time, s); None: none."""
     began = []
-    for path in [path for path, caller in _callers(folder).items() if caller.lives]:
+    for path in [path for path, caller in _callers(folder).items() if caller.lives is not False]:
         with suppress(FileNotFoundError):  # it has just ended
             began.append(path.stat().st_mtime)
     return min(began, default=None)
@@ -50,7 +35,7 @@ def remove_stale_lock(folder: Path) -> None:
     """Remove Snakemake's lock where every snakemake that noted itself has died."""
     callers = _callers(folder)
     locks = list((folder / LOCKS).glob("*.lock"))
-    if not locks or not callers or any(caller.lives for caller in callers.values()):
+    if not locks or not callers or any(caller.lives is not False for caller in callers.values()):
         return
     for path in [*locks, *callers]:
         path.unlink(missing_ok=True)
@@ -63,7 +48,7 @@ def take_over(folder: Path, histories: Path) -> None:
 
     histories: folder of the runs' attempts. Call it with Snakemake's lock taken.
     """
-    alone = not any(caller.lives for caller in _callers(folder).values())
+    alone = not any(caller.lives is not False for caller in _callers(folder).values())
     _note(folder)
     if alone and (jobs := slurm.jobs_of(folder)):
         _say(f"cancelling jobs of an earlier snakemake: {', '.join(jobs)}")
@@ -73,18 +58,18 @@ def take_over(folder: Path, histories: Path) -> None:
 
 
 def _note(folder: Path) -> None:
-    own = Caller(host=socket.gethostname(), process=os.getpid(), born=born(os.getpid()))
+    own = Process(**Process.noted())
     note = folder / NOTES / f"{own.host}-{own.process}.json"
     note.parent.mkdir(parents=True, exist_ok=True)
     note.write_text(own.model_dump_json(), encoding="utf-8")
     atexit.register(note.unlink, missing_ok=True)
 
 
-def _callers(folder: Path) -> dict[Path, Caller]:
+def _callers(folder: Path) -> dict[Path, Process]:
     found = {}
     for path in (folder / NOTES).glob("*.json"):
         try:
-            found[path] = Caller.model_validate_json(path.read_bytes())
+            found[path] = Process.model_validate_json(path.read_bytes())
         except (OSError, ValidationError):  # it ended, or was killed while it wrote
             continue
     return found
@@ -93,9 +78,7 @@ def _callers(folder: Path) -> dict[Path, Caller]:
 def _running_here(histories: Path) -> list[Attempt]:
     attempts = [one for path in histories.glob("*") for one in History(path).read()]
     return [
-        one for one in attempts
-        if one.ended_at is None and one.host == socket.gethostname() and one.job is None
-        and one.born is not None and born(one.process) == one.born
+        one for one in attempts if one.ended_at is None and one.job is None and one.lives
     ]  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -31,8 +30,8 @@ from dpscale.plan import Spec
 from dpscale.processes import (
     SILENCE_S,
     STOPPED,
+    Process,
     StateClock,
-    born,
     end_with_parent,
     family,
     lives,
@@ -44,7 +43,7 @@ POLL_S = 0.5
 LOOK_S = SILENCE_S / 10  # from one look for stopped processes to the next
 LOG_END_BYTES = 2**20  # in which workers that abort say why, each with a stack
 GRACE_S = 20  # for the workers to end by themselves; Slurm's own (KillWait) is 30 s
-Process = subprocess.Popen[bytes] | warm.WarmProcess
+Started = subprocess.Popen[bytes] | warm.WarmProcess
 WORKFLOW = "DPSCALE_WORKFLOW"  # identity of the snakemake on this machine that asked for the run
 
 
@@ -65,8 +64,7 @@ def supervise(spec: Spec, path: Path, *, history: History, number: int, log: IO[
         return 1
     words = command(spec, path, history.folder, os.environ)
     attempt = Attempt(
-        number=number, host=socket.gethostname(), process=os.getpid(), born=born(os.getpid()),
-        job=os.environ.get("SLURM_JOB_ID"),
+        **Process.noted(), number=number, job=os.environ.get("SLURM_JOB_ID"),
         nodes=slurm.node_names(os.environ), began_at=now(),
     )  # fmt: skip
     history.write(attempt)
@@ -119,7 +117,7 @@ def _told_before_abort(
     return told
 
 
-def _start(spec: Spec, words: list[str], log: IO[str], environment: dict[str, str]) -> Process:
+def _start(spec: Spec, words: list[str], log: IO[str], environment: dict[str, str]) -> Started:
     """Start the workers: warm, unless their start is measured."""
     if may_fork(spec) and not spec.timed_training and words[0] == sys.executable:
         child = warm.start(words[1:], log=log, environment=environment)
@@ -131,7 +129,7 @@ def _start(spec: Spec, words: list[str], log: IO[str], environment: dict[str, st
     )  # fmt: skip
 
 
-def _wait(child: Process, signals: "_Signals", history: History) -> Failure | None:
+def _wait(child: Started, signals: "_Signals", history: History) -> Failure | None:
     """Wait for the child, and return why it was ended, where it was.
 
     It is when this process is told to end, when its snakemake is gone, and when one of its own
@@ -154,7 +152,7 @@ def _wait(child: Process, signals: "_Signals", history: History) -> Failure | No
             return failure
 
 
-def _stopped(child: Process, clock: StateClock, history: History) -> Failure | None:
+def _stopped(child: Started, clock: StateClock, history: History) -> Failure | None:
     """What a process of the run was stopped, if any was for too long; it is killed."""
     for process, seconds in clock.look(family(child.pid)).items():
         if seconds > SILENCE_S:
@@ -187,7 +185,7 @@ def _told_to_end(number: int) -> Failure:
     return _here(Cause.CANCELLED, f"job {job} was cancelled or preempted ({name})")
 
 
-def _end(child: Process) -> None:
+def _end(child: Started) -> None:
     child.terminate()
     try:
         child.wait(GRACE_S)

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import time
 from collections.abc import Set
 from pathlib import Path
@@ -12,7 +11,6 @@ from dpscale.config import Config
 from dpscale.launch import slurm
 from dpscale.launch.leftovers import called_at_s
 from dpscale.launch.slurm import Job
-from dpscale.processes import born
 from dpscale.studies import planned_runs
 from dpscale.watch.files import UNREADABLE, Outcome, ResultsFolder
 from dpscale.watch.state import Overview, Run, State, moment_s
@@ -96,8 +94,8 @@ class Observer:
 
     def _lives(self, attempt: Attempt) -> bool:
         """Whether an attempt without an end still runs; True where nobody can tell."""
-        if attempt.host == socket.gethostname() and attempt.born is not None:
-            return born(attempt.process) == attempt.born
+        if attempt.lives is not None:
+            return attempt.lives
         if attempt.job and self._queue is not None:
             began_s = moment_s(attempt.began_at) or 0.0
             return attempt.job in self._queue or began_s > self._asked_s - CLOCKS_S
