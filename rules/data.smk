@@ -1,6 +1,7 @@
 # The dataset: downloaded once where it has to be, then split and kept ready for the runs.
 
 import subprocess
+import shutil
 from contextlib import suppress
 
 from dpscale.records.facts import DatasetFacts
@@ -59,9 +60,11 @@ def keep_dataset():
     The rule would make it newer than they are, and Snakemake would measure all of them again.
     """
     path = Path(RESULTS, "dataset.json")
-    with suppress(FileNotFoundError, DamagedError):
+    with suppress(OSError, DamagedError):
         read_model(path, DatasetFacts)
         return
+    if path.is_dir():
+        shutil.rmtree(path)
     runs = [
         file.stat().st_mtime for file in Path(RESULTS, "runs").glob("*/record.json")
     ]

@@ -32,6 +32,7 @@ from dpscale.launch.temporary import (
     use_for_temporary_files,
 )
 from dpscale.processes import identity
+from dpscale.records.damage import forget_made, note_made
 from dpscale.watch import Observer, TimeLeft
 
 # Timed runs take all of this token (profiles/default), so that nothing runs beside them.
@@ -80,6 +81,7 @@ onstart:
     if IS_MAIN:
         refuse_missing_words()
         take_over(Path.cwd(), Path(RESULTS, "attempts"))
+        forget_made(Path(RESULTS))
         keep_scheduler_quiet()
         end_on_signals()
         end_what_was_stopped()
@@ -97,6 +99,7 @@ onstart:
 onerror:
     if IS_MAIN:
         keep_finished(workflow)
+        note_made(Path(RESULTS), MADE)
 
 
 # Analysis needs no node of its own; downloads need the network of the login node.

@@ -1,9 +1,10 @@
 # A result is whole: `all` asks for every file that is made of the runs, so that a deleted one is made
 # again; what is damaged, and runs that are gone since they were gathered, are made again by force.
 
+import shutil
 from functools import cache
 
-from dpscale.records.damage import damaged
+from dpscale.records.damage import damaged, note_made
 
 # Without dataset.json and check.json: no table is made of them, and runs would be stale for new ones.
 MADE = [
@@ -30,9 +31,16 @@ def gathered():
             keep_dataset()
         broken = damaged(Path(RESULTS), PLAN, studies.schemas(), MADE)
         workflow.dag.forcefiles.update(broken)
+        for path in filter(os.path.isdir, () if workflow.dryrun else broken):
+            shutil.rmtree(path)
         for path, reason in list(broken.items())[:SHOWN]:
             said = reason if reason.startswith(RESULTS) else f"{path}: {reason}"
             print(f"dpscale: {said}; it is made again", file=sys.stderr)
         if len(broken) > SHOWN:
             print(f"dpscale: and {len(broken) - SHOWN} more are", file=sys.stderr)
     return expand(f"{RUN}/record.json", run=PLAN)
+
+
+onsuccess:
+    if IS_MAIN:
+        note_made(Path(RESULTS), MADE)

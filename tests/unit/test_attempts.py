@@ -195,3 +195,15 @@ def test_what_nodes_note_is_read_once(tmp_path):
     history.note(failure)
     assert history.noted() == [failure]
     assert history.noted() == []
+
+
+def test_a_damaged_attempt_or_failure_tells_nothing(tmp_path):
+    history = History(tmp_path)
+    failure = Failure(cause=Cause.KILLED, node="n1", rank=1)
+    history.note(failure)
+    for name, text in (("attempt-1.json", '{"number": 1, "ho'), ("failure-n2-7.json", "")):
+        (tmp_path / name).write_text(text)
+    (tmp_path / "attempt-2.json").mkdir()
+    assert history.read() == []
+    assert history.noted() == [failure]
+    assert history.noted() == []

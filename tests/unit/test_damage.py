@@ -12,7 +12,7 @@ import pytest
 import gather
 from dpscale.provenance import provenance
 from dpscale.records import Record, write_record, write_steps, write_text
-from dpscale.records.damage import damaged
+from dpscale.records.damage import damaged, forget_made, note_made
 from dpscale.studies import planned_runs, read_config, schemas
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,6 +65,7 @@ def gathered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
              "--boundary", folder / "boundary.json", "--output", folder / "tables"]  # fmt: skip
     monkeypatch.setattr(sys, "argv", ["gather.py", *map(str, given)])
     gather.main()
+    note_made(folder, [str(folder / name) for name in MADE])
 
 
 def found(folder: Path) -> dict[str, str]:
@@ -117,12 +118,31 @@ DAMAGED_RUNS = [
     (cut(STEPS), "no valid steps"),
     (cut(STEPS, 99), "no valid steps"),
     (cut(SPEC, 99), "spec.json is not that of the record"),
+    (lambda folder: ((folder / SPEC).unlink(), (folder / SPEC).mkdir()), "spec.json is not that"),
     (edited(SPEC, '"workers": 1', '"workers": 2'), "spec.json is not that of the record"),
     (edited(RECORD, '"wall_s": 1.0', '"wall_s": NaN'), "wall_s: nan"),
     (edited(RECORD, '"span_s": 0.1', '"span_s": -1'), "spans, row 1, span_s: -1"),
     (lambda folder: shutil.copy(folder / of(SECOND), folder / RECORD), "it is of another run"),
 ]
+
+
+def a_folder(name: str) -> Damage:
+    return lambda folder: ((folder / name).unlink(), (folder / name).mkdir())
+
+
 DAMAGED_FILES = [
+    (edited("boundary.json", PROBE, PROBE + " "), "boundary.json", f"{PROBE} : it is gone"),
+    (
+        lambda folder: (folder / "boundary.json").write_text(
+            '{"largest_fit_batch": null, "smallest_failed_batch": null, "probes": []}'
+        ),
+        "boundary.json",
+        "it was changed after",
+    ),
+    (edited("derived/a.csv", "a,b", "b,a"), "derived/a.csv", "it was changed after it had been"),
+    (edited("figures/a.svg", "<svg>", "<svg> "), "figures/a.svg", "it was changed after"),
+    (edited("answers.json", "[]", "{}"), "answers.json", "it was changed after it had been made"),
+    *((a_folder(name), name, "it is no file") for name in MADE),
     (removed(f"runs/{PROBE}"), "boundary.json", f"{PROBE}: it is gone"),
     (cut(of(PROBE), 50), "boundary.json", "Invalid JSON"),
     (edited("boundary.json", "8", "30"), "boundary.json", "is not below smallest_failed_batch"),
@@ -176,3 +196,9 @@ def test_an_edit_of_what_runs_are_checked_by_has_them_read_again(
     stricter = schemas() | {"spans": {"span_s": "str"}}
     monkeypatch.setattr("test_damage.schemas", lambda: stricter)
     assert list(found(result)) == ["boundary.json", *map(of, PLAN)]
+
+
+def test_what_a_call_was_about_to_make_is_not_compared_with_what_it_was(result: Path) -> None:
+    edited("derived/a.csv", "a,b", "b,a")(result)
+    forget_made(result)  # as a call that was killed leaves it
+    assert found(result) == {}

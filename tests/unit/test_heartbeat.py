@@ -55,12 +55,14 @@ def test_a_stopped_agent_of_a_step_is_killed_by_its_workers(tmp_path: Path) -> N
     assert f"the agent, process {agent.pid}, was stopped" in failure.message
 
 
-@pytest.mark.parametrize("text", ["soon", "0", "-1", "inf", "nan", ""])
+@pytest.mark.parametrize("text", ["soon", "0", "1e-9", "-1", "inf", "nan", ""])
 def test_a_time_that_is_none_is_refused_by_its_variable(
     monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     monkeypatch.setenv("DPSCALE_SILENCE_S", text)
-    with pytest.raises(SystemExit, match=f"DPSCALE_SILENCE_S = '{text}': give seconds above 0"):
+    with pytest.raises(
+        SystemExit, match=f"DPSCALE_SILENCE_S = '{text}': give seconds, 0.1 at least"
+    ):
         seconds_of("DPSCALE_SILENCE_S", 60)
 
 

@@ -127,3 +127,15 @@ def test_a_folder_that_others_can_enter_is_no_place_for_the_lock_and_that_is_sai
     with machine("run", alone=True):
         assert {path.name for path in (tmp_path / "locks").iterdir()} == {"gate", "machine"}
     assert capsys.readouterr().err == ""
+
+
+def test_a_lock_that_cannot_be_opened_is_said_and_the_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "locks").mkdir(mode=0o700)
+    (tmp_path / "locks/machine").mkdir()
+    monkeypatch.setenv(INSTEAD, str(tmp_path / "locks"))
+    with machine("run", alone=True):
+        said = capsys.readouterr().err
+    assert said.startswith("run: other calls may time runs beside it: ")
+    assert "locks/machine" in said

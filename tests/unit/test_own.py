@@ -1,5 +1,6 @@
 """A user's own training: its configuration, its plan, and the line that each mistake gets."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -323,3 +324,12 @@ def test_nothing_can_be_chosen_by_validation_data_that_is_not_there(tmp_path: Pa
     with pytest.raises(DatasetError, match=r"no function correct to choose by"):
         task(written(tmp_path, GOOD)).require_a_score("a.key")
     task(written(tmp_path, GOOD + CORRECT)).require_a_score("a.key")
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+def test_an_argument_that_is_no_number_of_json_is_refused_by_its_key(
+    tmp_path: Path, number: float
+) -> None:
+    file = written(tmp_path, "")
+    with pytest.raises(ConfigError, match=r"own\.arguments.*must hold finite numbers"):
+        load_config(raw(file, arguments={"width": [number]}))

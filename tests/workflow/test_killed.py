@@ -70,7 +70,12 @@ def test_a_call_that_alone_is_told_to_end_keeps_what_finished_and_ends_what_runs
 ) -> None:
     shutil.rmtree(folder / RUNS / SHORT, ignore_errors=True)
     finished: set[int] = set()
-    for signals in ([signal.SIGINT] * 2, [signal.SIGTERM] * 2, [signal.SIGHUP]):
+    for signals in (
+        [signal.SIGINT] * 2,
+        [signal.SIGTERM] * 2,
+        [signal.SIGHUP],
+        [signal.SIGINT, signal.SIGTERM, signal.SIGHUP],
+    ):
         call = at_work(folder, LONG, "long.yaml", *TARGETS)
         for number in signals:
             os.kill(call.pid, number)

@@ -25,6 +25,7 @@ AGENT = "DPSCALE_AGENT"  # number of the process that started a node's workers, 
 NODES = "DPSCALE_NODES"  # names of a run's nodes, a line each, for its workers
 # The state of proc(5) in which a process answers nobody, until SIGCONT.
 STOPPED = "T"
+LEAST_S = 0.1  # a shorter time is over before anybody could have answered
 
 
 def seconds_of(variable: str, default: float) -> float:
@@ -34,8 +35,8 @@ def seconds_of(variable: str, default: float) -> float:
         seconds = float(text)
     except ValueError:
         seconds = math.nan
-    if not 0 < seconds < math.inf:
-        sys.exit(f"{variable} = {text!r}: give seconds above 0")
+    if not LEAST_S <= seconds < math.inf:
+        sys.exit(f"{variable} = {text!r}: give seconds, {LEAST_S} at least")
     return seconds
 
 

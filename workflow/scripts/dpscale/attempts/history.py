@@ -1,8 +1,10 @@
 """The attempts at one run since snakemake began: a small file each, in one folder."""
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -12,6 +14,7 @@ from dpscale.processes import Process
 
 HISTORY = "DPSCALE_HISTORY"  # the folder of a run's attempts, for its workers
 PROGRESS = "progress.json"
+Content = TypeVar("Content", bound=BaseModel)
 
 
 class Attempt(Process):
@@ -32,9 +35,8 @@ class History:
         self.folder = folder
 
     def read(self) -> list[Attempt]:
-        """Return the attempts in order; empty before the first."""
-        texts = [path.read_bytes() for path in self.folder.glob("attempt-*.json")]
-        attempts = [Attempt.model_validate_json(text) for text in texts]
+        """Return the attempts in order; empty before the first. A damaged one tells nothing."""
+        attempts = self._readable("attempt-*.json", Attempt)
         return sorted(attempts, key=lambda attempt: attempt.number)
 
     def write(self, attempt: Attempt) -> None:
@@ -55,9 +57,8 @@ class History:
 
     def noted(self) -> list[Failure]:
         """Return and forget what the nodes noted."""
-        paths = sorted(self.folder.glob("failure-*.json"))
-        failures = [Failure.model_validate_json(path.read_bytes()) for path in paths]
-        for path in paths:
+        failures = list(self._readable("failure-*.json", Failure))
+        for path in self.folder.glob("failure-*.json"):
             path.unlink()
         return failures
 
@@ -78,6 +79,11 @@ class History:
         """Return in words how far the attempt has come."""
         progress = self.progress()
         return f"the run was at {progress.place()}" if progress else "before its first step"
+
+    def _readable(self, names: str, model: type[Content]) -> Iterator[Content]:
+        for path in sorted(self.folder.glob(names)):
+            with suppress(OSError, ValidationError):
+                yield model.model_validate_json(path.read_bytes())
 
     def _write(self, name: str, content: BaseModel) -> None:
         temporary = self.folder / f".{name}.{os.getpid()}"

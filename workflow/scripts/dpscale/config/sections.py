@@ -4,6 +4,7 @@ A run's spec (`dpscale.plan`) holds these same sections, so that a spec is as st
 the configuration it was planned from.
 """
 
+import json
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -202,6 +203,15 @@ class OwnConfig(Section):
     arguments: dict[str, JsonValue] = Field(
         {}, description="Passed to each function of the file that names them."
     )
+
+    @field_validator("arguments")
+    @classmethod
+    def _is_json(cls, arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        try:
+            json.dumps(arguments, allow_nan=False)
+        except ValueError:
+            raise ValueError("holds .nan or .inf, and must hold finite numbers") from None
+        return arguments
 
 
 class ScheduleConfig(Section):

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -28,22 +28,34 @@ def end_on_signals() -> None:
     Call it with Snakemake's scheduler made, which has a handler of its own. A signal that is
     ignored stays so: Ctrl-C is not for the background job of a script.
     """
-    ending = threading.Event()
+    interrupted = False
 
     def end(*_: object) -> None:
-        """End the jobs, and those that begin just now."""
-        if not ending.is_set():
-            ending.set()
-            threading.Thread(target=_end_jobs, daemon=True).start()
+        """Interrupt once; the signals that follow say nothing new."""
+        nonlocal interrupted
+        if not interrupted:
+            interrupted = True
             raise KeyboardInterrupt
 
+    # Told at once of each signal, whichever thread it reaches: of several in a row the main thread,
+    # which alone runs handlers, may sleep on.
+    told, tells = os.pipe()
+    os.set_blocking(tells, False)
+    signal.set_wakeup_fd(tells, warn_on_full_buffer=False)
     for number in SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, end)
+    threading.Thread(target=_end_jobs, args=(told, lambda: interrupted), daemon=True).start()
 
 
-def _end_jobs() -> None:
+def _end_jobs(told: int, interrupted: Callable[[], bool]) -> None:
+    """End the jobs from the first of SIGNALS on, and those that begin just now."""
+    while (number := os.read(told, 1)[0]) not in SIGNALS:
+        pass
+    main = threading.main_thread().ident
     while True:
+        if main and not interrupted():
+            signal.pthread_kill(main, number)
         for job in _jobs():
             with suppress(ProcessLookupError):
                 os.kill(job, signal.SIGTERM)

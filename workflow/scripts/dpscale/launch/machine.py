@@ -45,12 +45,13 @@ def machine(run: str, *, alone: bool, log: IO[str] | None = None) -> Iterator[No
         return
     try:
         folder = private_folder(Path(os.environ.get(INSTEAD, FOLDER)))
+        files = (folder / "gate").open("a"), (folder / "machine").open("a+")
     except OSError as error:
         _say(f"{run}: other calls may time runs beside it: {error}", log)
         yield
         return
     # Whoever waits for the machine holds the gate, so that no stream of sharers keeps it out.
-    with (folder / "gate").open("a") as gate, (folder / "machine").open("a+") as held:
+    with files[0] as gate, files[1] as held:
         waits = _Wait(run, folder / "machine", log)
         try:
             waits.until(gate, fcntl.LOCK_EX)

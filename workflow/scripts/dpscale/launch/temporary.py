@@ -73,7 +73,8 @@ def use_for_temporary_files(folder: Path) -> None:
 
 def private_folder(folder: Path) -> Path:
     """Return a folder, made if need be, that nobody else can enter; raises OSError otherwise."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with suppress(FileExistsError):  # as what, is seen below
+        folder.mkdir(mode=0o700, parents=True)
     status = folder.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
         raise PermissionError(f"{folder} is not a folder of yours alone; remove it")

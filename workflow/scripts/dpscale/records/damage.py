@@ -16,7 +16,7 @@ from dpscale.records.runs import FILES, RECORD, SPEC, Reader, Stamp, stamp
 from dpscale.records.storage import DamagedError, read_json, read_model, write_text
 
 SEEN = "seen.json"  # beside the tidy tables
-BOUNDARY = "boundary.json"
+BOUNDARY, MADE = "boundary.json", "logs/made.json"
 ENDS = {
     ".csv": (b"\n",), ".html": (b"</html>",), ".json": (b"}", b"]"), ".parquet": (b"PAR1",),
     ".pdf": (b"%%EOF",), ".svg": (b"</svg>",),
@@ -41,6 +41,25 @@ def note_seen(tables: Path, schemas: Schemas, stamps: Mapping[str, Stamp | None]
     write_text(tables / SEEN, seen.model_dump_json())
 
 
+class Made(BaseModel):
+    """made.json: SHA-256 of the files that rules made, as the last call left them, by path."""
+
+    digests: dict[str, str] = {}
+
+
+def note_made(folder: Path, made: Iterable[str]) -> None:
+    """Write how a call leaves the files that its rules make."""
+    (folder / MADE).parent.mkdir(parents=True, exist_ok=True)
+    there = [path for path in made if Path(path).is_file()]
+    digests = {path: _digest(Path(path)) for path in there}
+    write_text(folder / MADE, Made(digests=digests).model_dump_json())
+
+
+def forget_made(folder: Path) -> None:
+    """Have nobody compare files with what they were: they are about to be made."""
+    (folder / MADE).unlink(missing_ok=True)
+
+
 def damaged(
     folder: Path, planned: Mapping[str, BaseModel], schemas: Schemas, made: Iterable[str]
 ) -> dict[str, str]:
@@ -49,8 +68,13 @@ def damaged(
     planned: specs by run; made: the other files that rules make. A run is read only if it has
     changed since it was gathered, or what checks it. One that was not gathered yet may be missing.
     """
-    runs = _Runs(folder, schemas)
-    found = {path: reason for path in made if (reason := _reason(Path(path), runs))}
+    runs, left = _Runs(folder, schemas), Made()
+    with suppress(OSError, DamagedError):  # no call has ended yet, or it is damaged, too
+        left = read_model(folder / MADE, Made)
+    found = {
+        path: reason for path in made
+        if (reason := _reason(Path(path), runs, left.digests.get(path)))
+    }  # fmt: skip
     for run, spec in planned.items():
         if reason := runs.reason(run, spec):
             found[str(folder / "runs" / run / RECORD)] = reason
@@ -59,17 +83,25 @@ def damaged(
     return found
 
 
-def _reason(path: Path, runs: "_Runs") -> str | None:
-    """Why a file that is there is not whole."""
+def _reason(path: Path, runs: "_Runs", digest: str | None) -> str | None:
+    """Why a file that is there is not as its rule made it; digest: where a call left it."""
     if not path.exists():
         return None
+    if not path.is_file():
+        return "it is no file"
     with path.open("rb") as file:
         file.seek(max(path.stat().st_size - TAIL_BYTES, 0))
         tail = file.read()
     if not (tail if path.suffix == ".csv" else tail.rstrip()).endswith(ENDS[path.suffix]):
         return "it is empty or cut short"
-    if path.name != BOUNDARY:
-        return None
+    if path.name == BOUNDARY and (reason := _of_boundary(path, runs)):
+        return reason
+    changed = digest and _digest(path) != digest
+    return "it was changed after it had been made" if changed else None
+
+
+def _of_boundary(path: Path, runs: "_Runs") -> str | None:
+    """What is wrong in boundary.json, or in the runs that it names."""
     try:
         probes = read_model(path, Boundary).probes
     except DamagedError as error:
@@ -115,10 +147,15 @@ class _Runs:
             return error.reason
         if spec and not record.is_of(spec.model_dump(mode="json")):
             return "it is of another run or configuration"
-        with suppress(ValueError):
+        with suppress(OSError, ValueError):
             if read_json(folder / SPEC) == record.spec:
                 return None
         return f"{SPEC} is not that of the record"
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _checks(schemas: Schemas) -> str:
