@@ -1,15 +1,18 @@
 """E1: what it says of the ways of sharing follows their times, bytes, memory and losses."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pandas as pd
 import pytest
 
 import strategies_builders
 from builders import Tables, empty_lab, run_row, step_rows, table, without_runs
-from cases import Case, Edit, check, where
+from cases import Case, Edit, both, check, where
+from dpscale.derive.columns import as_table
 from dpscale.reporting.inputs import Inputs
 from dpscale.studies import answer_one, derived_of
+from dpscale.studies.strategies.derive import COLUMNS, compared, gaps
 from strategies_builders import STEP_S, S
 
 NAN = float("nan")
@@ -38,9 +41,19 @@ def through_nccl() -> Tables:
     return made | {"wire": made["wire"].iloc[:0]}
 
 
-def both(one: Edit, other: Edit) -> Edit:
-    """An edit after another."""
-    return lambda rows: other(one(rows))
+def needing(cell: dict[str, Any] | None = None, **columns: Any) -> Edit:
+    """Other needs of some ways, and how all then compare."""
+    return both(where(cell, **columns), compared)
+
+
+def sending(cell: dict[str, Any] | None = None, **columns: Any) -> Edit:
+    """Other bytes of some ways, and how far they are apart."""
+
+    def follow(rows: pd.DataFrame) -> pd.DataFrame:
+        """The ways with the gaps of their bytes."""
+        return as_table([row | gaps(row) for row in rows.to_dict("records")], COLUMNS)
+
+    return both(where(cell, **columns), follow)
 
 
 def ratio(way: str, low: float, high: float, **verdicts: str) -> dict:
@@ -92,60 +105,61 @@ CASES = [
          edits={"strategies": where({"way": "fsdp"}, to_ddp="unknown")},
          says=["with too few launches to compare its step."]),
     Case("DDP needs the least", lab=lab,
-         edits={"strategy_needs": where({"way": "ddp"}, peak_bytes=S)},
+         edits={"strategy_needs": needing({"way": "ddp"}, peak_bytes=S)},
          says=["No way needs less memory at its peak than DDP, 4.00 MB a worker."],
          never=["against DDP"]),
     Case("peaks within the noise are not ranked", lab=lab,
-         edits={"strategy_needs": where({"way": "fsdp_kept"}, peak_bytes=round(3.1 * S))},
+         edits={"strategy_needs": needing({"way": "fsdp_kept"}, peak_bytes=round(3.1 * S))},
          says=["The peak of FSDP2 is not told from that of FSDP2 without resharding"]),
     Case("peaks beyond the noise are ranked", lab=lab,
-         edits={"strategy_needs": where({"way": "fsdp_kept"}, peak_bytes=round(3.2 * S))},
+         edits={"strategy_needs": needing({"way": "fsdp_kept"}, peak_bytes=round(3.2 * S))},
          never=["The peak of FSDP2 is not told"]),
     Case("no peak is known", lab=lab,
-         edits={"strategy_needs": where(peak_bytes=pd.NA, fits_batch=pd.NA)},
+         edits={"strategy_needs": needing(peak_bytes=pd.NA, fits_batch=pd.NA)},
          says=["The memory of the workers is not known."], never=["fits the largest"]),
-    Case("no batch was searched", lab=lab, edits={"strategy_needs": where(fits_batch=pd.NA)},
+    Case("no batch was searched", lab=lab, edits={"strategy_needs": needing(fits_batch=pd.NA)},
          says=["FSDP2 needs the least memory"], never=["fits the largest"]),
     Case("two ways may fit the same batch", lab=lab,
-         edits={"strategy_needs": where({"way": "fsdp"}, fails_batch=2_340)},
+         edits={"strategy_needs": needing({"way": "fsdp"}, fails_batch=2_340)},
          says=["b = 2 300 (DDP: 700), not told from that of FSDP2."]),
     Case("a way of which every batch fits", lab=lab,
-         edits={"strategy_needs": where({"way": "fsdp"}, fits_batch=9_000, fails_batch=pd.NA)},
+         edits={"strategy_needs": needing({"way": "fsdp"}, fits_batch=9_000, fails_batch=pd.NA)},
          says=["FSDP2 fits at least b = 9 000 (DDP: 700)."]),
     Case("DDP fits the most", lab=lab,
-         edits={"strategy_needs": where({"way": "ddp"}, fits_batch=9_000, fails_batch=9_050)},
+         edits={"strategy_needs": needing({"way": "ddp"}, fits_batch=9_000, fails_batch=9_050)},
          says=["DDP fits the largest batch, b = 9 000."], never=["(DDP:"]),
     Case("through NCCL the formula holds", lab=through_nccl,
          says=["The ledger is what the formula says for every way.",
                "do not see these messages, so they confirm nothing"],
          never=["gloo", "headers"]),
     Case("another backend sends more than the formula", lab=lambda: lab(backend="nccl"),
-         edits={"strategies": where({"way": "fsdp"}, ledger_bytes=lambda old: 2 * old)},
+         edits={"strategies": sending({"way": "fsdp"}, ledger_bytes=lambda old: 2 * old)},
          says=["The ledger differs from the formula for FSDP2 (by up to 100%"], never=["gloo"]),
     Case("something else was sent", lab=lab,
-         edits={"strategies": where({"way": "ddp"}, interface_bytes=lambda old: 1.5 * old)},
+         edits={"strategies": sending({"way": "ddp"}, interface_bytes=lambda old: 1.5 * old)},
          says=["count up to 50.6% more: something else was sent"], never=["headers"]),
     Case("nothing was observed", lab=lab,
-         edits={"strategies": where(ledger_bytes=pd.NA)},
+         edits={"strategies": sending(ledger_bytes=pd.NA)},
          says=["The collectives could not be observed.",
                "count what the formula of this backend says, to 0.400%: headers"],
          never=["differs from the formula"]),
     Case("some of it was observed", lab=through_nccl,
-         edits={"strategies": where({"way": "fsdp"}, ledger_bytes=pd.NA)},
+         edits={"strategies": sending({"way": "fsdp"}, ledger_bytes=pd.NA)},
          says=["The ledger is what the formula says for what was seen."]),
     Case("interfaces count less", lab=lab,
-         edits={"strategies": where({"way": "ddp"}, interface_bytes=lambda old: 0.5 * old)},
+         edits={"strategies": sending({"way": "ddp"}, interface_bytes=lambda old: 0.5 * old)},
          says=["count up to 49.8% less: a part went another way"], never=["headers"]),
     Case("frozen parameters are gathered too", lab=lab,
-         edits={"strategies": where({"way": "fsdp"}, ledger_bytes=lambda old: (1.2 * old).round())},
+         edits={"strategies": sending({"way": "fsdp"},
+                                      ledger_bytes=lambda old: (1.2 * old).round())},
          says=["for FSDP2 without resharding (by up to 50.0%): gloo's",
                "for FSDP2 (by up to 60.0%): parameters that are not "
                "trained are gathered too"]),
     Case("DDP fits nothing", lab=lab,
-         edits={"strategy_needs": where({"way": "ddp"}, fits_batch=pd.NA, fails_batch=4)},
+         edits={"strategy_needs": needing({"way": "ddp"}, fits_batch=pd.NA, fails_batch=4)},
          says=["gradient accumulation fits the largest batch, b = 2 300 (DDP: none)."]),
     Case("sharding saves nothing to speak of", lab=lab,
-         edits={"strategy_needs": where({"way": "ddp"}, peak_bytes=round(3.1 * S))},
+         edits={"strategy_needs": needing({"way": "ddp"}, peak_bytes=round(3.1 * S))},
          says=["No way needs noticeably less memory at its peak than DDP, 12.4 MB a worker."],
          never=["needs the least", "holds the least", "The peak of"]),
     Case("one N ran out of memory", lab=lab,
@@ -160,45 +174,45 @@ CASES = [
                "What a worker of 4 holds is not known (out of memory)."],
          never=["compute what DDP does", "something else"]),
     Case("bfloat16 rounds by more", lab=lambda: with_precision("bf16"),
-         edits={"strategy_needs": where({"way": "accumulation"}, loss_gap_frac=0.02,
+         edits={"strategy_needs": needing({"way": "accumulation"}, loss_gap_frac=0.02,
                                         parameter_gap_frac=0.03)},
          says=["compute what DDP does", "0.0200 of themselves apart"], never=["something else"]),
     Case("parameters tell what losses do not", lab=lab,
-         edits={"strategy_needs": where({"way": "zero1"}, parameter_gap_frac=0.5)},
+         edits={"strategy_needs": needing({"way": "zero1"}, parameter_gap_frac=0.5)},
          says=["ZeRO-1 computes something else than DDP with N = 2 and 4, losses of the first",
                "and parameters by 50.0% of the largest"], never=["batch norm"]),
     Case("a way is as far from DDP as DDP from itself", lab=lab,
          edits={"strategy_needs": both(
              where({"way": "ddp"}, loss_gap_frac=0.004, parameter_gap_frac=0.02),
-             where({"way": "accumulation"}, loss_gap_frac=0.011, parameter_gap_frac=0.05))},
+             needing({"way": "accumulation"}, loss_gap_frac=0.011, parameter_gap_frac=0.05))},
          says=["all others compute what DDP does", "0.0110 of themselves apart",
                "the order of rounding; those of DDP run twice are 0.00400 apart"],
          never=["something else"]),
     Case("a way is farther from DDP than DDP from itself", lab=lab,
          edits={"strategy_needs": both(
              where({"way": "ddp"}, loss_gap_frac=0.004, parameter_gap_frac=0.02),
-             where({"way": "accumulation"}, loss_gap_frac=0.011, parameter_gap_frac=0.07))},
+             needing({"way": "accumulation"}, loss_gap_frac=0.011, parameter_gap_frac=0.07))},
          says=["Gradient accumulation computes something else than DDP"]),
     Case("the search ran out of memory", lab=lab,
          edits={"strategy_needs": both(
              where({"workers": 4, "way": "zero1"}, status="out_of_memory"),
-             where({"workers": 4, "way": ["fsdp", "fsdp_kept"]}, budget_bytes=pd.NA,
+             needing({"workers": 4, "way": ["fsdp", "fsdp_kept"]}, budget_bytes=pd.NA,
                    fits_batch=pd.NA, fails_batch=pd.NA))},
          says=["With four workers the search for the largest batch ran out of memory at b = 1 050 "
                "of ZeRO-1, and did not come to FSDP2 and FSDP2 without resharding.",
                "FSDP2 needs the least memory"],
          never=["fits the largest", "With two workers the search"]),
     Case("a way computes something else", lab=lab,
-         edits={"strategy_needs": where({"way": "accumulation", "workers": 4},
+         edits={"strategy_needs": needing({"way": "accumulation", "workers": 4},
                                         loss_gap_frac=0.02)},
          says=["Gradient accumulation computes something else than DDP with N = 4, losses of the "
                "first three steps that differ by up to 2.00%",
                "what DDP does with N = 2 and 4", "as batch norm does"]),
     Case("a training that diverged agrees with nothing", lab=lab,
-         edits={"strategy_needs": where({"way": "zero1"}, loss_gap_frac=NAN)},
+         edits={"strategy_needs": needing({"way": "zero1"}, loss_gap_frac=NAN)},
          says=["ZeRO-1 computes something else", "that are no numbers"], never=["nan", "None"]),
     Case("all others compute something else", lab=lab,
-         edits={"strategy_needs": where({"way": ["accumulation", "zero1", "fsdp", "fsdp_kept"]},
+         edits={"strategy_needs": needing({"way": ["accumulation", "zero1", "fsdp", "fsdp_kept"]},
                                         loss_gap_frac=0.5)},
          says=["FSDP2 computes something else than DDP with",
                "; FSDP2 without resharding computes"],

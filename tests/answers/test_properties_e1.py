@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from dpscale.reporting.inputs import Inputs
 from dpscale.studies import derived_of
+from dpscale.studies.strategies.derive import compared
 from properties import BY_CHANCE, QUICK, asked
 from small_labs import no_failure_is_an_error, nulls_are_no_error
 from test_e1 import lab
@@ -25,16 +26,15 @@ def tables(draw: st.DrawFn) -> dict[str, pd.DataFrame]:
     times, needs = DERIVED["strategies"], DERIVED["strategy_needs"]
     times["step_s"] = draw(st.lists(st.floats(1e-4, 1.0), min_size=10, max_size=10, unique=True))
     for column in ("to_ddp", "to_fastest"):
-        times[column] = times[column].mask(
-            times["way"] != "ddp", pd.Series([draw(VERDICTS) for _ in range(10)])
-        )
+        times[column] = pd.Series([draw(VERDICTS) for _ in range(10)], dtype="str")
+    times["to_ddp"] = times["to_ddp"].mask(times["way"] == "ddp")
     for _, rows in times.groupby("workers"):  # the fastest has no verdict against itself
         times.loc[rows["step_s"].idxmin(), "to_fastest"] = None
     size = st.integers(1, 10**9)
     needs["peak_bytes"] = draw(st.lists(size, min_size=10, max_size=10))
     fits = pd.Series(draw(st.lists(st.integers(1, 10**5), min_size=10, max_size=10)))
     needs["fits_batch"], needs["fails_batch"] = fits, fits + 50
-    return {"strategies": times, "strategy_needs": needs}
+    return {"strategies": times, "strategy_needs": compared(needs)}
 
 
 @given(tables())

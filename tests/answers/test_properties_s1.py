@@ -16,6 +16,8 @@ from dpscale.derive.tables import Derived
 from dpscale.reporting.answer import Answer
 from dpscale.reporting.inputs import Inputs
 from dpscale.studies import answer_one, derived_of
+from dpscale.studies.steps_to_goal.derive.fit import sides
+from dpscale.studies.steps_to_goal.derive.searches import budget_ends, trial_outcomes
 from dpscale.studies.steps_to_goal.published import published_steps_to_goal
 from test_s1 import EVERY, searched
 
@@ -23,7 +25,8 @@ from test_s1 import EVERY, searched
 QUICK = settings(max_examples=20, phases=[Phase.generate])
 NAMES = {"sgd": "plain SGD", "momentum": "momentum", "nesterov": "Nesterov momentum"}
 STATUSES = ("out_of_memory", "diverged", "exceeds_dataset", "unavailable", "failed", "not run yet")
-TABLES = ("steps_to_goal", "goal_fit", "goal_contrasts", "published_steps_to_goal", "budget")
+TABLES = ("steps_to_goal", "goal_fit", "goal_contrasts", "published_steps_to_goal",
+          "budget_ends", "trial_outcomes")  # fmt: skip
 
 
 @cache
@@ -99,6 +102,7 @@ def fits(draw: Any) -> dict[str, pd.DataFrame]:
             else columns("b_crit_ratio", (None,) * 3)
         )
         row |= columns("small_steps_ratio", draw(logs(0.2, 5)))
+        row |= sides(row)
     tables = {name: pd.DataFrame(own).astype(derived()[name].dtypes)
               for name, own in (("goal_fit", rows), ("goal_contrasts", contrasts))}  # fmt: skip
     return tables | {"published_steps_to_goal": published_steps_to_goal(**tables)}
@@ -238,7 +242,7 @@ def test_what_is_said_of_repeats_and_winners_is_what_the_rows_say(data):
         data.draw(st.lists(st.sampled_from([True, False, False, None]),
                            min_size=size, max_size=size)), dtype="boolean")  # fmt: skip
     rows = rows[data.draw(st.lists(st.booleans(), min_size=size, max_size=size))]
-    text = well_formed(answer(steps_to_goal=rows))
+    text = well_formed(answer(steps_to_goal=rows, trial_outcomes=trial_outcomes(rows)))
     near = int(rows.at_border.fillna(False).sum())
     assert ("No winner lies" in text) == (near == 0 and not rows.empty)
     short = rows[rows.repeats_reached < 5]
@@ -259,7 +263,7 @@ def test_an_end_of_the_batches_is_called_better_for_no_more_than_chance_gives(da
     rows = rows.assign(validation_error_frac=errors + tilt)
     rows = rows[data.draw(st.lists(st.sampled_from([True, True, True, False]),
                                    min_size=size, max_size=size))]  # fmt: skip
-    text = well_formed(answer(budget=rows))
+    text = well_formed(answer(budget_ends=budget_ends(rows)))
     decided = set()
     for kind in ("epochs", "steps"):
         votes = []

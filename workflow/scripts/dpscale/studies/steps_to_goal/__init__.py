@@ -23,7 +23,7 @@ STUDY = Study(
     },
     derived=(
         "noise_scale", "goal_fit", "goal_contrasts", "steps_to_goal", "published_steps_to_goal",
-        "budget",
+        "budget", "budget_ends", "trial_outcomes",
     ),
     figures=("steps_to_goal", "budget"),
     questions=("S1",),

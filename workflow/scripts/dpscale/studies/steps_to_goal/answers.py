@@ -1,11 +1,10 @@
 """S1: how many steps training takes to a goal error, against the batch size."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 from dpscale.derive.published import Agreement
 from dpscale.derive.statistics import CONFIDENCE
-from dpscale.reporting import intervals
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, lacking
 from dpscale.reporting.question import Facts, Question
@@ -14,16 +13,11 @@ from dpscale.reporting.words import by
 from dpscale.studies.steps_to_goal.derive import fit
 from dpscale.studies.steps_to_goal.derive import searches as derived
 from dpscale.studies.steps_to_goal.published import CLAIMS
-from dpscale.vocabulary import Verdict, words
+from dpscale.vocabulary import words
 
 STUDY = "steps_to_goal"
-ENDS = ("small", "large")
-Lies = Verdict | Literal["same", "none"]
-OUTCOMES = ("complete", "incomplete", "infeasible")
-COUNTED = ("at_border", *(f"{outcome}_trials" for outcome in OUTCOMES), "repeats_reached")
+COUNTED = ("at_border", *(f"{outcome}_trials" for outcome in derived.OUTCOMES), "repeats_reached")
 FITTED = ("s_min", "b_crit", "perfect_end", "maximal_start", "noise_scale", "small_slope")
-COMPARED = {"optimizer": "extends", "model": "networks"}  # the claim on B_crit by contrast
-SAME = (("matches", "agrees"), ("networks", "disagrees"))  # verdicts that a ratio is 1, to a margin
 RULES = {
     "factor": derived.REGIME_FACTOR, "perfect": derived.PERFECT_SLOPE,
     "maximal": derived.MAXIMAL_SLOPE, "ends": fit.END_BATCHES,
@@ -39,17 +33,23 @@ def facts(inputs: Inputs) -> Facts:
     missing = lacking(without, {"model": "network", "optimizer": "optimiser"}, STUDY)
     missing += [] if every else [f"{STUDY}: not run yet"]
     fits = [fitted(row) for row in inputs.rows("goal_fit")]
-    verdicts = [judged(row) for row in inputs.rows("published_steps_to_goal")]
-    contrasts = [compared(row, verdicts) for row in inputs.rows("goal_contrasts")]
+    verdicts = [row | {"status": row["reason"]} for row in inputs.rows("published_steps_to_goal")]
+    contrasts = [
+        row | {name: row.value(name, "ratio") for name in ("b_crit_ratio", "small_steps_ratio")}
+        for row in inputs.rows("goal_contrasts")
+    ]
     said: dict[str, Any] = {
         "rows": rows, "fits": fits, "verdicts": verdicts, "searches": searches(rows),
         "batches": {model: batches(own) for model, own in by(rows, "model")},
-        "rules": RULES, "claims": CLAIMS, "budgets": budgets(inputs),
+        "rules": RULES, "claims": CLAIMS, "budgets": inputs.rows("budget_ends"),
     }  # fmt: skip
     if not missing:
         bent = bends(fits, verdicts)
         plain = [row for row in bent if row["optimizer"] == "sgd"]
-        said |= outcomes(rows) | {
+        said |= {
+            "outcomes": {row["outcome"]: row for row in inputs.rows("trial_outcomes")},
+            "late": [row | {"unreached": row["repeats"] - row["repeats_reached"]} for row in rows
+                     if row["repeats"] and row["repeats_reached"] < row["repeats"]],
             "bends": bent, "first": next(iter(plain + bent), None), "contrasts": contrasts,
             "given": inputs.tidy_rows("searches"),
         }  # fmt: skip
@@ -70,37 +70,6 @@ def fitted(row: Row) -> Row:
             if row[column] is None
         }
     return row | found
-
-
-def judged(row: Row) -> Row:
-    """Return a verdict, and what it found: `short` for a slope that falls all the way.
-
-    Such a slope is not near the published one, and may be at larger batches than were measured.
-    """
-    high, undecided = row["measured_high"], row["verdict"] == "not decidable"
-    short = undecided and row["claim"] == "large" and high is not None
-    short = short and high < row["published"] - row["margin"]
-    return row | {"status": row["reason"], "found": "short" if short else row["verdict"]}
-
-
-def compared(row: Row, verdicts: list[Row]) -> Row:
-    """Return a contrast with what its ratios say, of B_crit (`kind`) and of `steps`."""
-    keys = ("model", "optimizer", "other_model", "other_optimizer")
-    found = {one["claim"]: one["verdict"] for one in verdicts
-             if all(one[key] == row[key] for key in keys)}  # fmt: skip
-
-    def says(ratio: Value, claim: str) -> Lies:
-        """Where a ratio lies, or `same` where the claim's verdict has it within its margin."""
-        if ratio.value is None:
-            return "none"
-        return "same" if (claim, found.get(claim)) in SAME else intervals.against(ratio, 1)
-
-    return row | {
-        "kind": says(row.b_crit_ratio, COMPARED[row["contrast"]]),
-        "steps": says(row.small_steps_ratio, "matches"),
-        "b_crit_ratio": row.b_crit_ratio,
-        "small_steps_ratio": row.small_steps_ratio,
-    }
 
 
 def batches(rows: list[Row]) -> list[Row]:
@@ -139,59 +108,6 @@ def bends(fits: list[Row], verdicts: list[Row]) -> list[Row]:
     ]
 
 
-def budgets(inputs: Inputs) -> list[Row]:
-    """Return by kind of budget in how many searches which end of the batches has lower errors.
-
-    A search counts once, by most of its budgets: they share its trials.
-    """
-    found = []
-    for kind in ("epochs", "steps"):
-        rows = [row for row in inputs.rows("budget", kind=kind) if row["budget"]]
-        rows.sort(key=lambda row: row["global_batch"])
-        votes = [(vote(own), own) for _, own in by(rows, "model", "optimizer")]
-        small, cast = sum(one > 0 for one, _ in votes), sum(one != 0 for one, _ in votes)
-        if cast:
-            runs = runs_of([row for one, own in votes if one for row in own])
-            wins = max(small, cast - small)
-            found.append(Row(
-                kind=kind, end="small" if small == wins else "large",
-                chance=not derived.told_apart(wins, cast),
-                wins=Value(value=wins, unit="count", runs=runs),
-                of=Value(value=cast, unit="count", runs=runs),
-            ))  # fmt: skip
-    return found
-
-
-def vote(rows: list[Row]) -> int:
-    """Return by how many more budgets of a search its smallest batch has the lower error.
-
-    Negative where the largest has it more often. Budgets that both reach the goal in tell nothing.
-    rows: of one search, in the order of the batch sizes.
-    """
-    pairs = [(own[0], own[-1]) for _, own in by(rows, "budget")]
-    gains = [other["validation_error_frac"] - one["validation_error_frac"] for one, other in pairs
-             if not (one["reached"] and other["reached"])]  # fmt: skip
-    return sum((gain > 0) - (gain < 0) for gain in gains)
-
-
-def outcomes(rows: list[Row]) -> dict[str, Any]:
-    """Return the number of trials and the share of each outcome, and repeats without the goal."""
-    counts = {name: sum(row[f"{name}_trials"] for row in rows) for name in OUTCOMES}
-    total, runs = sum(counts.values()), runs_of(rows)
-    return {
-        "trials": Value(value=total, unit="count", runs=runs),
-        "shares": {
-            name: Value(value=count / (total or 1), unit="fraction", runs=runs)
-            for name, count in counts.items()
-        },
-        "late": [
-            row | {"unreached": row["repeats"] - row["repeats_reached"]}
-            for row in rows
-            if row["repeats"] and row["repeats_reached"] < row["repeats"]
-        ],
-    }
-
-
 def runs_of(rows: Sequence[Row]) -> list[str]:
     """Return the runs of all rows, each once."""
     return list(dict.fromkeys(run for row in rows for run in row.runs))
@@ -222,10 +138,8 @@ QUESTIONS = [
             r"B_{\text{simple}} = \frac{\operatorname{tr} \Sigma}{|G|^2}",
         ],
         references=[SHALLUE, MCCANDLISH, BOUSQUET],
-        vocabulary=words("end id", ENDS)
+        vocabulary=words("id", ("small", "large"))
         | words("small", Agreement)
-        | words("contrast", COMPARED)
-        | words("kind", Lies)
-        | words("found", Agreement | Literal["short"]),
+        | words("contrast", ("optimizer", "model")),
     )
 ]

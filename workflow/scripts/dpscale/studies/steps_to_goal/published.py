@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import pandas as pd
 
 from dpscale.derive.columns import Columns, as_table, texts
-from dpscale.derive.published import CLAIM_COLUMNS, Agreement, Rule, claim_row
+from dpscale.derive.published import CLAIM_COLUMNS, UNDECIDED, Agreement, Rule, claim_row
 from dpscale.derive.statistics import estimate_of
 from dpscale.studies.steps_to_goal import NO_BEND, TOO_FEW
 from dpscale.studies.steps_to_goal.config import SearchOptimizer
@@ -57,6 +57,7 @@ COLUMNS: Columns = (
     | words("claim", CLAIMS)
     | words("rule", {claim.rule for claim in CLAIMS.values()})
     | words("verdict", Agreement)
+    | words("found", Agreement | Literal["short"])
 )
 
 
@@ -64,6 +65,8 @@ def published_steps_to_goal(goal_fit: pd.DataFrame, goal_contrasts: pd.DataFrame
     """Return one row for each (claim, search or pair of searches): measured, published, verdict.
 
     reason: why there is no fit or no run, where that leaves no interval; a slope needs no fit.
+    found: the verdict, or `short` for a slope that falls all the way: it is not near the published
+    one, and may be at larger batches than were measured.
     """
     fits = goal_fit.assign(contrast="fit").to_dict("records")
     rows = []
@@ -79,5 +82,11 @@ def published_steps_to_goal(goal_fit: pd.DataFrame, goal_contrasts: pd.DataFrame
                 source=claim.source, measured=measured, runs=row["runs"],
                 **{key: row[key] for key in KEYS if key in row},
             )  # fmt: skip
-            rows.append(found | {"reason": status_text(row["status"]) if unknown else None})
+            undecided = claim.rule == "up to" and found["verdict"] == UNDECIDED
+            least = claim.published - (claim.margin or 0.0)
+            short = undecided and measured.high is not None and measured.high < least
+            rows.append(found | {
+                "reason": status_text(row["status"]) if unknown else None,
+                "found": "short" if short else found["verdict"],
+            })  # fmt: skip
     return as_table(rows, COLUMNS)

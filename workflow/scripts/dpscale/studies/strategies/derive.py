@@ -14,7 +14,16 @@ from dpscale.derive.cells import (
     launches_of,
     rounds_of,
 )
-from dpscale.derive.columns import Columns, as_table, flags, floats, integers, intervals, texts
+from dpscale.derive.columns import (
+    Columns,
+    as_table,
+    flags,
+    floats,
+    integers,
+    intervals,
+    known,
+    texts,
+)
 from dpscale.derive.formulas import allreduce_wire_bytes, sharded_wire_bytes, zero1_wire_bytes
 from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
@@ -29,7 +38,17 @@ from dpscale.vocabulary import words
 # The arm that times each way.
 ARMS = {way: DDP if way == "ddp" else way for way in WAYS}
 GATHERS = {"fsdp": 2, "fsdp_kept": 1}  # of the parameters in a step
+AGREES_FRAC = 0.02  # of bytes: the rest is headers
+# Pages are resident a moment sooner or later: peaks this near to each other are not ranked.
+PEAK_NOISE_FRAC = 0.05
+# Rounding in another order, by precision; what computes something else is farther off.
+ROUNDING_FRAC = {"bf16": 0.1, "tf32": 0.02}
+ROUNDING_FRAC_FP32 = 1e-3
+# Two runs of DDP differ where kernels add in no fixed order; a way that does the same may by chance
+# be this many times as far from one of them.
+TIMES_OF_ITSELF = 3.0
 
+GAPS = ("ledger_gap_frac", "interface_gap_frac", "excess", "apart")
 COLUMNS: Columns = (
     integers("workers nodes per_worker_batch global_batch")
     | words("way", WAYS)
@@ -38,7 +57,9 @@ COLUMNS: Columns = (
     | integers("repeats launches")
     | floats("launch_spread_frac")
     | integers("payload_bytes predicted_bytes backend_bytes ledger_bytes")
-    | floats("interface_bytes")
+    | floats("interface_bytes ledger_gap_frac interface_gap_frac")
+    | words("excess", ("none", "backend", "other"))
+    | words("apart", ("agree", "above", "below"))
     | flags("oversubscribed")
     | texts("status runs")
 )
@@ -53,8 +74,8 @@ def strategies(
     the way with the least median, launch by launch, with the verdicts of their intervals against 1
     (for the way itself 1, and no verdict). predicted_bytes: by the formula of the way, of a ring,
     and backend_bytes of the backend's own operations; ledger_bytes: of the collectives that were
-    seen, as the backend sends them; interface_bytes: as counted. Raises MixedMachinesError for runs
-    of different machines.
+    seen, as the backend sends them; interface_bytes: as counted. The gaps: see `gaps`. Raises
+    MixedMachinesError for runs of different machines.
     """
     planned = in_study(runs, "strategies")
     planned = planned[planned["kind"] == "timed"]
@@ -79,8 +100,8 @@ def strategies(
 def _times(way: str, steps: dict[str, pd.Series], cell: Cell, times: RowsByKey) -> dict[str, Any]:
     """The seconds of a step, and how many times those of DDP and of the fastest way they are."""
     medians = {name: median(own) for name, own in steps.items()}
-    known = [name for name, found in medians.items() if found.value is not None]
-    fastest = min(known, key=lambda name: medians[name].value or 0.0, default=way)
+    timed = [name for name, found in medians.items() if found.value is not None]
+    fastest = min(timed, key=lambda name: medians[name].value or 0.0, default=way)
     row: dict[str, Any] = {"repeats": medians[way].repeats, **launches_of(cell, times, ARMS[way])}
     row |= interval_columns("step_s", medians[way])
     for name, other in (("to_ddp", "ddp"), ("to_fastest", fastest)):
@@ -101,12 +122,33 @@ def _bytes(
     if cell.payload_bytes is not None:
         predicted, sent = (formula_bytes(way, cell.payload_bytes, cell.workers, cost)
                            for cost in (cost_of(None), cost_of(backend)))  # fmt: skip
-    return {
+    row = {
         "predicted_bytes": predicted,
         "backend_bytes": sent,
         "ledger_bytes": ledger_bytes(calls, cell.workers, backend)[0],
         "interface_bytes": interface_bytes(counted)["interface_bytes"],
     }
+    return row | gaps(row)
+
+
+def gaps(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how far the bytes of a step are from those that they are set beside, and why.
+
+    ledger_gap_frac: of the ledger, above the formula; excess: `backend` where the backend's own
+    operations explain it. interface_gap_frac: of the interfaces, above the ledger where there is
+    one, else above the backend's operations; apart: on which side.
+    """
+    names = ("predicted_bytes", "backend_bytes", "ledger_bytes", "interface_bytes")
+    formula, backend, ledger, interfaces = (known(row[name]) for name in names)
+    found: dict[str, Any] = dict.fromkeys(GAPS)
+    if ledger and formula:
+        near = backend is not None and abs(ledger - backend) <= AGREES_FRAC * backend
+        gap = found["ledger_gap_frac"] = ledger / formula - 1
+        found["excess"] = "none" if abs(gap) <= AGREES_FRAC else "backend" if near else "other"
+    if interfaces and (beside := ledger or backend):
+        gap = found["interface_gap_frac"] = interfaces / beside - 1
+        found["apart"] = "agree" if abs(gap) <= AGREES_FRAC else "above" if gap > 0 else "below"
+    return found
 
 
 def formula_bytes(
@@ -124,7 +166,10 @@ NEEDS_COLUMNS: Columns = (
     | integers("peak_bytes parameter_bytes gradient_bytes state_bytes activation_bytes")
     | integers("fits_batch fails_batch budget_bytes")
     | integers("first_steps")
-    | floats("loss_gap_frac parameter_gap_frac")
+    | floats("loss_gap_frac parameter_gap_frac rounding_frac")
+    | words("peak_rank", ("least", "near", "more"))
+    | words("batch_rank", ("most", "may be", "less"))
+    | words("computes", ("the same", "something else"))
     | texts("status message runs")
 )
 PARTS = ("parameter_bytes", "gradient_bytes", "state_bytes", "activation_bytes")
@@ -142,9 +187,10 @@ def strategy_needs(
     tried that stays within budget_bytes and below all that do not, of which fails_batch is the
     least. loss_gap_frac: the largest difference of a loss to that of DDP, over it;
     parameter_gap_frac: of a parameter after the steps, over the largest; of DDP both are to a
-    second run of it. A way is out_of_memory whose search ran out of it, which ended the run: ways
-    after it have no batch. A run without a record, or out of memory before the search, is a row
-    with its status and nulls. Raises MixedMachinesError for runs of different machines.
+    second run of it; rounding_frac: what rounding may do. For ranks and verdict see `compared`. A
+    way is out_of_memory whose search ran out of it, which ended the run: ways after it have no
+    batch. A run without a record, or out of memory before the search, is a row with its status and
+    nulls. Raises MixedMachinesError for runs of different machines.
     """
     planned = in_study(runs, "strategies")
     planned = planned[planned["kind"] == "sharing"]
@@ -153,6 +199,7 @@ def strategy_needs(
     for _, run in planned.sort_values("workers").iterrows():
         whole = {name: run[name] for name in ("workers", "nodes", "per_worker_batch")}
         whole |= {name: run[name] for name in ("status", "message")} | {"runs": run["run"]}
+        whole["rounding_frac"] = ROUNDING_FRAC.get(run["precision"], ROUNDING_FRAC_FP32)
         memory, batches, losses = (
             table[table["run"] == run["run"]]
             for table in (sharing_memory, sharing_batches, sharing_losses)
@@ -167,7 +214,45 @@ def strategy_needs(
             rows.append(
                 whole | {"way": way} | _memory(own) | _batches(probes) | _agreement(trained, ddp)
             )
+    return compared(as_table(rows, NEEDS_COLUMNS))
+
+
+def compared(needs: pd.DataFrame) -> pd.DataFrame:
+    """Return the memory of the ways, each beside the best of its N and beside DDP.
+
+    peak_rank: `near` the least, from which noise does not tell it; null where DDP's is not known.
+    batch_rank: `may be` where the largest batch, between what fits and what fails, may be the most;
+    null where the search did not come to all ways. computes: `the same` as DDP as nearly as
+    rounding, or a second run of DDP, does; losses that are no numbers agree with nothing.
+    """
+    rows = [{name: known(value) for name, value in row.items()}
+            for row in needs.to_dict("records")]  # fmt: skip
+    for run in {row["runs"] for row in rows if row["way"]}:
+        _compare({row["way"]: row for row in rows if row["runs"] == run})
     return as_table(rows, NEEDS_COLUMNS)
+
+
+def _compare(ways: dict[str, dict[str, Any]]) -> None:
+    """Set the ways of one N beside each other."""
+    ddp = ways.get("ddp", {})
+    peaks = {way: row["peak_bytes"] for way, row in ways.items() if row["peak_bytes"]}
+    fits = {way: row["fits_batch"] or 0 for way, row in ways.items() if row["budget_bytes"]}
+    least = min(peaks, key=lambda way: peaks[way], default=None)
+    most = max(fits, key=lambda way: fits[way], default=None)
+    for way, row in ways.items():
+        row |= dict.fromkeys(("peak_rank", "batch_rank", "computes"))
+        if least and way in peaks and "ddp" in peaks:
+            near = peaks[way] <= (1 + PEAK_NOISE_FRAC) * peaks[least]
+            row["peak_rank"] = "least" if way == least else "near" if near else "more"
+        if most and len(fits) == len(ways) and fits[most]:
+            less = row["fails_batch"] is not None and row["fails_batch"] <= fits[most]
+            row["batch_rank"] = "most" if way == most else "less" if less else "may be"
+        if way != "ddp":
+            same = row["loss_gap_frac"] is not None and all(
+                (row[gap] or 0) <= max(row["rounding_frac"], TIMES_OF_ITSELF * (ddp.get(gap) or 0))
+                for gap in ("loss_gap_frac", "parameter_gap_frac")
+            )
+            row["computes"] = "the same" if same else "something else"
 
 
 def _memory(ranks: pd.DataFrame) -> dict[str, Any]:

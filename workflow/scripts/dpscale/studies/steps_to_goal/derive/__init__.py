@@ -20,4 +20,8 @@ TABLES = {
     "budget": Table(
         searches.budget, ["trials", "evaluations", "searches", "runs"], searches.BUDGET_COLUMNS
     ),
+    "budget_ends": Table(searches.budget_ends, ["budget"], searches.ENDS_COLUMNS),
+    "trial_outcomes": Table(
+        searches.trial_outcomes, ["steps_to_goal"], searches.OUTCOMES_COLUMNS
+    ),
 }  # fmt: skip

@@ -3,9 +3,9 @@
 Also contrasts of two searches, and the gradient noise scale along the repeats of a winner.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from scipy.special import fdtri, stdtrit
 
 from dpscale.derive.columns import Columns, as_table, floats, integers, intervals, known, texts
 from dpscale.derive.formulas import gradient_square, gradient_variance, simple_noise_scale
+from dpscale.derive.published import judge
 from dpscale.derive.statistics import (
     CONFIDENCE,
     TAIL,
@@ -22,6 +23,7 @@ from dpscale.derive.statistics import (
     interval_columns,
     median,
     paired_median_ratio,
+    verdict,
 )
 from dpscale.studies.steps_to_goal import NO_BEND, TOO_FEW
 from dpscale.studies.steps_to_goal.derive.searches import (
@@ -30,11 +32,15 @@ from dpscale.studies.steps_to_goal.derive.searches import (
     of_role,
     search_rows,
 )
+from dpscale.studies.steps_to_goal.published import CLAIMS
+from dpscale.vocabulary import Verdict, words
 
 FEWEST_BATCHES = 3
 FEWEST_FOR_INTERVALS = 5
 GRID = 4001  # values of B_crit that are tried
 END_BATCHES = 4  # whose slope is measured without a fit, at each end of the batch sizes
+
+Side = Verdict | Literal["same"]  # where a ratio lies of 1
 
 FIT_COLUMNS: Columns = (
     texts("model optimizer status")
@@ -49,6 +55,7 @@ CONTRAST_COLUMNS: Columns = (
     | intervals("b_crit_ratio")
     | integers("small_batch")
     | intervals("small_steps_ratio")
+    | words("b_crit_side small_steps_side", Side)
     | texts("runs")
 )
 NOISE_COLUMNS: Columns = (
@@ -198,7 +205,8 @@ def goal_contrasts(trials: pd.DataFrame, goal_fit: pd.DataFrame) -> pd.DataFrame
 
     contrast `optimizer`: momentum or Nesterov over plain SGD, same model; `model`: another model
     over the first one, same optimiser. Null with a status where either has no fit.
-    small_steps_ratio: median steps to the goal of the repeats at the smallest batch of both.
+    small_steps_ratio: median steps to the goal of the repeats at the smallest batch of both. The
+    sides are where these ratios lie of 1, see `sides`.
     """
     fits = goal_fit.to_dict("records")
     first = {row["optimizer"]: row["model"] for row in reversed(fits)}
@@ -218,8 +226,25 @@ def goal_contrasts(trials: pd.DataFrame, goal_fit: pd.DataFrame) -> pd.DataFrame
             "runs": f"{one['runs']} {base['runs']}", **_small_steps(trials, one, base),
         }  # fmt: skip
         b_crits = (estimate_of(search, "b_crit") for search in (one, base))
-        rows.append(row | interval_columns("b_crit_ratio", ratio(*b_crits)))
+        row |= interval_columns("b_crit_ratio", ratio(*b_crits))
+        rows.append(row | sides(row))
     return as_table(rows, CONTRAST_COLUMNS)
+
+
+def sides(row: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return where the ratios of a contrast lie of 1; null for none.
+
+    `same`: within the factor that a claim of such contrasts has for networks or for steps.
+    """
+    found: dict[str, str | None] = {}
+    for name, claim in (("b_crit", CLAIMS["networks"]), ("small_steps", CLAIMS["matches"])):
+        value, low, high, _ = estimate_of(row, f"{name}_ratio")
+        side: Side | None = None if value is None else verdict(low, high, 1.0)
+        if side != "unknown" and low and high and row["contrast"] == claim.of:
+            within = judge("magnitude", low, high, (1.0, 1.0), claim.margin or 1.0) == "agrees"
+            side = "same" if within else side
+        found[f"{name}_side"] = side
+    return found
 
 
 def _small_steps(
@@ -229,7 +254,7 @@ def _small_steps(
     repeats = [of_role(trials, search["runs"], "repeat") for search in (one, base)]
     shared = set(repeats[0]["global_batch"]) & set(repeats[1]["global_batch"])
     if not shared:
-        return {}
+        return interval_columns("small_steps_ratio", UNKNOWN)
     batch = min(shared)
     steps = [own[own["global_batch"] == batch].set_index("seed")["steps_to_goal"]
              for own in repeats]  # fmt: skip

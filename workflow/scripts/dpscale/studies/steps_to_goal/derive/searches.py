@@ -55,6 +55,16 @@ BUDGET_COLUMNS: Columns = (
     | flags("reached")
     | texts("status runs")
 )
+ENDS_COLUMNS: Columns = (
+    texts("kind")
+    | words("end", ("small", "large"))
+    | integers("wins of")
+    | flags("by_chance")
+    | texts("runs")
+)
+OUTCOMES_COLUMNS: Columns = (
+    words("outcome", OUTCOMES) | integers("trials of") | floats("share_frac") | texts("runs")
+)
 
 
 def search_rows(runs: pd.DataFrame) -> list[dict[str, Any]]:
@@ -184,6 +194,19 @@ def steps_to_goal(
     return table.assign(perfect_scaling_steps=(first / table["global_batch"]).astype("float64"))
 
 
+def trial_outcomes(steps_to_goal: pd.DataFrame) -> pd.DataFrame:
+    """Return how many trials of all searches ended how, and their share; no row without a trial."""
+    rows = steps_to_goal.dropna(subset="global_batch")
+    counts = {name: rows[f"{name}_trials"].sum() for name in OUTCOMES}
+    total, runs = sum(counts.values()), " ".join(rows["runs"].unique())
+    found = [
+        {"outcome": name, "trials": count, "of": total, "share_frac": count / total, "runs": runs}
+        for name, count in counts.items()
+        if total
+    ]
+    return as_table(found, OUTCOMES_COLUMNS)
+
+
 def _at_budgets(curves: pd.DataFrame, samples: int) -> Iterator[dict[str, Any]]:
     """Of each budget and batch size the best error, of all trials where they stand after it.
 
@@ -239,3 +262,28 @@ def budget(
         own["goal_error_frac"] = goals[run]
         rows += [own | row for row in _at_budgets(curves, own["train_samples"])]
     return as_table(rows, BUDGET_COLUMNS)
+
+
+def budget_ends(budget: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each kind of budget: in how many searches which end of the batches wins.
+
+    The end with the lower error wins a budget; one that both reach the goal in tells nothing. A
+    search counts once, by most of its budgets: they share its trials. by_chance: whether a sign
+    test leaves it to chance.
+    """
+    at = budget.dropna(subset="budget").sort_values("global_batch", kind="stable")
+    ends = at.groupby(["kind", "runs", "budget"], sort=False)
+    error, reached = ends["validation_error_frac"], ends["reached"]
+    gain = np.sign(error.last(skipna=False) - error.first(skipna=False))
+    gain = gain.mask(reached.first() & reached.last(), 0)
+    votes = gain.groupby(level=["kind", "runs"], sort=False).sum()
+    rows = []
+    for kind, cast in votes[votes != 0].groupby(level="kind"):
+        small, of = int((cast > 0).sum()), len(cast)
+        wins = max(small, of - small)
+        rows.append({
+            "kind": kind, "end": "small" if small == wins else "large", "wins": wins, "of": of,
+            "by_chance": not told_apart(wins, of),
+            "runs": " ".join(cast.index.get_level_values("runs")),
+        })  # fmt: skip
+    return as_table(rows, ENDS_COLUMNS)
