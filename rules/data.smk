@@ -63,11 +63,18 @@ def keep_dataset():
     with suppress(OSError, DamagedError):
         read_model(path, DatasetFacts)
         return
-    if path.is_dir():
-        shutil.rmtree(path)
     runs = [
         file.stat().st_mtime for file in Path(RESULTS, "runs").glob("*/record.json")
     ]
+    if workflow.dryrun:
+        if runs:
+            print(
+                f"dpscale: {path} is damaged or gone; a call makes it again first, and keeps the runs",
+                file=sys.stderr,
+            )
+        return
+    if path.is_dir():
+        shutil.rmtree(path)
     script = [sys.executable, SCRIPTS / "prepare_dataset.py", DATA, *TRIED]
     if runs and subprocess.run([*script, "--output", path]).returncode == 0:
         os.utime(path, (min(runs) - 1,) * 2)

@@ -27,8 +27,7 @@ def gathered():
     Called while Snakemake plans its jobs, where any of them needs the tables.
     """
     if IS_MAIN:
-        if not workflow.dryrun:
-            keep_dataset()
+        keep_dataset()
         broken = damaged(Path(RESULTS), PLAN, studies.schemas(), MADE)
         workflow.dag.forcefiles.update(broken)
         for path in filter(os.path.isdir, () if workflow.dryrun else broken):

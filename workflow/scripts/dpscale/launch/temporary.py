@@ -9,6 +9,7 @@ import shutil
 import socket
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from getpass import getuser
@@ -18,6 +19,7 @@ from dpscale.processes import identity, lives
 
 NAME = f"dpscale-{os.getuid()}"
 ALSO = "also"  # a link to a folder elsewhere
+TRIES = 10
 
 
 @contextmanager
@@ -95,4 +97,8 @@ def _here() -> str:
 def _remove(folder: Path) -> None:
     with suppress(OSError):  # there is none, or another process removes it just now
         shutil.rmtree((folder / ALSO).readlink(), ignore_errors=True)
-    shutil.rmtree(folder, ignore_errors=True)
+    for _ in range(TRIES):  # processes that are just ending may still write into it
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(0.2)
