@@ -560,7 +560,7 @@ def test_the_report_says_which_timed_runs_were_disturbed_and_by_how_much(make_re
     ]
     text = render_report(make_report(quiet=rows), templates=TEMPLATES, medium="html")
     first = text[: text.index('<dl class="summary">')]
-    assert "1 of 2 timed runs were" in first
+    assert "1 of 2 timed runs was" in first
     assert "more than 5% of the cores, 12.4% at the most" in first
     assert '<a href="#run-scaling-n2-b32">scaling-n2-b32</a> (12.4%).' in text
     assert "since something else used the machine: 4." in text
