@@ -32,6 +32,7 @@ import runpy, sys
 import torch.distributed.distributed_c10d as c10d
 def refuse(*given, **more):
     raise RuntimeError("an object went over the wire as a pickle")
+assert c10d._object_to_tensor and c10d._tensor_to_object  # else this would refuse nothing
 c10d._object_to_tensor = c10d._tensor_to_object = refuse
 sys.argv = sys.argv[1:]
 runpy.run_path(sys.argv[0], run_name="__main__")

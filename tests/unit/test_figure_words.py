@@ -41,3 +41,15 @@ def test_rows_without_a_value_are_not_told_and_none_says_so() -> None:
     assert said(drawn) == "complete, workers 2, epoch 500 ms."
     assert said(drawn.iloc[:1]) == "Nothing measured yet."
     assert said(drawn.iloc[:0]) == "Nothing measured yet."
+
+
+def test_of_many_rows_without_a_name_the_ends_are_told_and_runs_are_not() -> None:
+    rows = range(1, MOST_ROWS + 2)
+    drawn = pd.DataFrame({"workers": rows, "samples_per_s": [10.0 * row for row in rows],
+                          "runs": [f"run{row}" for row in rows]})  # fmt: skip
+    assert said(drawn) == "workers 1 to 13, samples per s 10.0 samples/s to 130 samples/s."
+
+
+def test_ends_of_an_interval_are_no_settings() -> None:
+    drawn = pd.DataFrame({"low": [0.1], "value": [0.2], "high": [0.3]}, dtype=object)
+    assert "low" not in said(drawn)

@@ -1,17 +1,15 @@
 """What a figure shows, in words, for who cannot see it: told from the frame of what it shows."""
 
-import re
-
+import numpy as np
 import pandas as pd
-from pandas.api.types import is_bool_dtype, is_numeric_dtype
+from pandas.api.types import is_numeric_dtype
 
 from dpscale.records.tidy import NOT_RUN
-from dpscale.units import format_value, unit_of
+from dpscale.units import format_value, unit_of, without_unit
 
 MOST_ROWS = 12  # that are told one by one; of more, the ends of each curve
-ENDS = ("_low", "_high")
+ENDS = ("low", "high")
 WHOLE = {"seconds": "s", "bytes": "bytes"}  # units of columns that are named by them
-UNIT = re.compile("_(s|frac|ratio|bytes|bytes_per_s)$")
 
 
 def described(drawn: pd.DataFrame) -> str:
@@ -22,20 +20,26 @@ def described(drawn: pd.DataFrame) -> str:
         known = known[known["status"] != NOT_RUN]
     if known.empty:
         return "Nothing measured yet."
-    names = [name for name in known if not _is_number(known[name]) and known[name].notna().any()]
-    if len(known) <= MOST_ROWS or not names:
-        curves = [known.iloc[[row]] for row in range(min(len(known), MOST_ROWS))]
-    else:
+    names = [name for name in known if name != "runs" and _is_name(known[name])]
+    if len(known) <= MOST_ROWS:
+        curves = [known.iloc[[row]] for row in range(len(known))]
+    elif names:
         curves = [rows for _, rows in known.groupby(names, sort=False, dropna=False)]
+    else:
+        curves = [known]
     return "; ".join(_curve(rows, names) for rows in curves) + "."
 
 
-def _is_number(column: pd.Series) -> bool:
-    return is_numeric_dtype(column) and not is_bool_dtype(column)
+def _is_name(column: pd.Series) -> bool:
+    """Whether a column holds texts or flags."""
+    known = column.dropna()
+    return (
+        len(known) > 0 and known.map(lambda value: isinstance(value, str | bool | np.bool_)).all()
+    )
 
 
 def _measures(drawn: pd.DataFrame, name: str) -> bool:
-    return _is_number(drawn[name]) and _unit(name) not in ("", "setting")
+    return is_numeric_dtype(drawn[name]) and _unit(name) not in ("", "setting")
 
 
 def _unit(name: str) -> str:
@@ -47,22 +51,22 @@ def _curve(rows: pd.DataFrame, names: list[str]) -> str:
     first = rows.iloc[0]
     said = [_name(name, first[name]) for name in names if pd.notna(first[name])]
     for name in rows:
-        if name not in names and not name.endswith(ENDS) and rows[name].notna().any():
+        if name not in (*names, "runs") and not name.endswith(ENDS) and rows[name].notna().any():
             told = dict.fromkeys(_text(rows.loc[at], name) for at in _ends(rows[name]))
             said.append(f"{_words(name)} {' to '.join(told)}")
     return ", ".join(filter(None, said))
 
 
 def _name(column: str, value: object) -> str:
-    """A text as it is, a flag by its column's name where it is set, an end of an interval not."""
-    if str(value) in ("True", "False"):
-        return _words(column) if str(value) == "True" else ""
-    return "" if isinstance(value, float) else str(value).replace("_", " ")
+    """A text as it is, a flag by its column's name where it is set."""
+    if isinstance(value, str):
+        return value.replace("_", " ")
+    return _words(column) if value else ""
 
 
 def _words(column: str) -> str:
     """The name of a column without its unit, which stands with its numbers."""
-    return UNIT.sub("", column).replace("_", " ")
+    return without_unit(column).replace("_", " ")
 
 
 def _ends(column: pd.Series) -> list[object]:
@@ -76,5 +80,5 @@ def _text(row: pd.Series, name: str) -> str:
     if unit in ("", "setting"):
         whole = float(row[name]).is_integer()
         return f"{row[name]:.0f}" if whole else format_value(row[name], "number")
-    low, high = (row.get(f"{name}{end}") for end in ENDS)
+    low, high = (row.get(f"{name}_{end}") for end in ENDS)
     return format_value(row[name], unit, low=low, high=high)

@@ -1,7 +1,7 @@
 """What the report says, as one typed model made from answers, tables and figures."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -113,13 +113,8 @@ def read_report(
         raise MissingAnswerError(f"{answers} has no answer to {', '.join(absent)}")
     audited = {a.id: a for a in (audit_section(p, n) for n, p in enumerate(audits, start=1))}
     every = {question: found[question] for question in questions} | audited
-    wanted = [part for part in PARTS if head.parts is None or part.name in head.parts]
-    within = {one.id: one for part in wanted for one in every.values() if one.id[0] == part.letter}
+    parts, within = _parts(head, every)
     chosen = {name: one for name, one in within.items() if not one.left_out}
-    parts = [
-        replace(part, questions=tuple(name for name in chosen if name[0] == part.letter))
-        for part in wanted
-    ]
     names = [figure.name for answer in chosen.values() for figure in answer.figures]
     stand = [name for name, one in chosen.items() if one.status == "complete"]
     brief = {name: BRIEF[name] for name in stand if name in BRIEF}
@@ -134,7 +129,7 @@ def read_report(
         commit=provenance.get("commit"),
         machine=[*_machine(runs, provenance), *_substituted(runs, set(chosen))],
         versions=_versions(provenance),
-        parts=tuple(part for part in parts if part.questions),
+        parts=parts,
         answers=chosen,
         left_out=[name for name, one in within.items() if one.left_out],
         first_page=[name for name in chosen if name not in audited],
@@ -149,6 +144,20 @@ def read_report(
         failed=[name for name, one in chosen.items() if one.status == "failed"],
         quiet=_quiet(read_table(derived / "quiet.csv", QUIET_COLUMNS)),
     )
+
+
+def _parts(
+    head: ReportConfig, every: Mapping[str, Answer]
+) -> tuple[tuple[Part, ...], dict[str, Answer]]:
+    """The parts that are asked for and have answers; all answers in them, left out ones too."""
+    wanted = [part for part in PARTS if head.parts is None or part.name in head.parts]
+    within = {one.id: one for part in wanted for one in every.values() if one.id[0] == part.letter}
+    there = [name for name, one in within.items() if not one.left_out]
+    parts = [
+        replace(part, questions=tuple(name for name in there if name[0] == part.letter))
+        for part in wanted
+    ]
+    return tuple(part for part in parts if part.questions), within
 
 
 def _quiet(runs: pd.DataFrame) -> Quiet:

@@ -1,6 +1,6 @@
 """Numbers as people read them: a value, its unit and its interval as text."""
 
-from dpscale.units.columns import ColumnFormat, column_format, unit_of
+from dpscale.units.columns import ColumnFormat, column_format, unit_of, without_unit
 from dpscale.units.scales import UNITS, Scale, Unit
 from dpscale.units.text import MOST_DECIMALS, format_value, group_digits, is_null, status_text
 
@@ -16,4 +16,5 @@ __all__ = [
     "is_null",
     "status_text",
     "unit_of",
+    "without_unit",
 ]

@@ -72,3 +72,9 @@ def unit_of(column: str) -> str:
     if column in _SETTINGS:
         return "setting"
     return next((unit for end, unit in _UNITS.items() if column.endswith(end)), "")
+
+
+def without_unit(column: str) -> str:
+    """Return the name of a column without the unit at its end; a rate keeps it."""
+    end = next((end for end in _UNITS if column.endswith(end)), "")
+    return column.removesuffix(end) if end.startswith("_") else column
