@@ -16,6 +16,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from dpscale.plan import Spec
+from dpscale.plan.spec import TrainingProtocol
 from dpscale.processes import age_s
 from dpscale.train.clock import Clock, make_clock
 from dpscale.train.data import Batch, Loader, Task
@@ -25,15 +26,15 @@ from dpscale.train.loop import Epoch, train_epoch
 from dpscale.train.measurement import Measurement, StepLog, gather_steps, mean_of_known
 from dpscale.train.progress import Meter
 from dpscale.train.quiet import Quiet
-from dpscale.train.worker import Place, Replica, build_replica, build_spec_loader
+from dpscale.train.worker import Place, Replica, build_replica, build_spec_loader, usual_sync
 
 FIRST_INDICES = 8  # of a sample order, enough to see that two orders are one
 ORDERED_EPOCHS = 2
 
 
-def measure_trained(spec: Spec, task: Task, place: Place) -> Measurement:
+def measure_trained(spec: "Spec[TrainingProtocol]", task: Task, place: Place) -> Measurement:
     """Trains once a seed; a loss that is not finite ends that seed and makes it `diverged`."""
-    log = StepLog(place.rank)
+    asked, log = spec.protocol, StepLog(place.rank)
     rows: dict[str, list[dict[str, Any]]] = {"epochs": [], "replicas": [], "orders": []}
     startup_s: float | None = None
     diverged: list[int] = []
@@ -42,15 +43,18 @@ def measure_trained(spec: Spec, task: Task, place: Place) -> Measurement:
     meter = Meter(spec.run, "epoch", epochs, parts=len(spec.seeds), shown=place.leads)
     for seed in spec.seeds:
         meter.begin(f"seed {seed}")
-        loader = build_spec_loader(spec, task, place, seed=seed)
-        replica = build_replica(spec, task, place, seed=seed, steps_per_epoch=len(loader))
+        loader = build_spec_loader(spec, task, place, seed=seed, set_epoch=asked.set_epoch)
+        replica = build_replica(
+            spec, task, place, seed=seed, steps_per_epoch=len(loader),
+            sync=usual_sync(spec, broadcast_buffers=asked.broadcast_buffers),
+        )  # fmt: skip
         clock, global_batch = make_clock(place.device), loader.batch * place.workers
         for number in range(1, epochs + 1):
             lr = replica.optimizer.param_groups[0]["lr"]
             losses: list[Tensor] = []
             batches = meter.watched(
                 loader.batches(number), losses, steps=len(loader), samples=global_batch,
-                timed=spec.timed_training,
+                timed=asked.timed,
             )  # fmt: skip
             place.wait()  # nobody's evaluation counts as somebody else's training
             startup_s = startup_s or age_s()
@@ -77,8 +81,7 @@ def measure_trained(spec: Spec, task: Task, place: Place) -> Measurement:
         status="diverged" if diverged else "complete",
         message=f"the loss was not finite for seed {diverged}" if diverged else None,
         steps=gather_steps(log, place),
-        fields={**rows, "startup_s": startup_s}
-        | ({"repeats": quiet.rows} if spec.timed_training else {}),
+        fields={**rows, "startup_s": startup_s} | ({"repeats": quiet.rows} if asked.timed else {}),
     )
 
 

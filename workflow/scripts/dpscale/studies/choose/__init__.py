@@ -5,8 +5,9 @@ from dpscale.records.schemas import FLOAT, INT, TEXT, typed
 from dpscale.studies.study import Study
 
 MEASURE = "dpscale.studies.choose.measure"
-GRID = Kind("grid", 3, f"{MEASURE}:measure_grid", timed=True)
-GOAL = Kind("goal", 2, f"{MEASURE}:measure_goal", advice="dpscale.studies.choose.advice:advised")
+CONFIG = "dpscale.studies.choose.config"
+GRID = Kind("grid", 3, f"{MEASURE}:measure_grid", f"{CONFIG}:GridProtocol", timed=True)
+GOAL = Kind("goal", 2, f"{MEASURE}:measure_goal", f"{CONFIG}:GoalProtocol")
 STUDY = Study(
     "choose",
     kinds=(GRID, GOAL),

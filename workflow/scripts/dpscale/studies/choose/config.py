@@ -22,6 +22,7 @@ from dpscale.config.sections import (
     Seeds,
     Workers,
 )
+from dpscale.plan.spec import Needs, RunProtocol
 
 SEARCH = "steps_to_goal"  # the section whose steps are chosen by
 Aim = Literal["time", "cost"]
@@ -158,7 +159,7 @@ class ChooseConfig(StudySection):
             yield "choose.predicted_workers", f"{both[0]} is measured; leave it out"
 
 
-class GridProtocol(Section):
+class GridProtocol(RunProtocol):
     """What a run times at one number of workers."""
 
     per_worker_batches: tuple[PositiveInt, ...]
@@ -166,16 +167,19 @@ class GridProtocol(Section):
     repeat_s: float
 
 
-class GoalProtocol(Section):
+class GoalProtocol(RunProtocol):
     """A training to the goal of the search, by its rules."""
 
     goal_error_frac: float
     evaluation_samples: PositiveInt
     max_steps: PositiveInt
     max_epochs: PositiveInt
-    configured: dict[str, list[dict[str, int | None]]] = Field(
-        description="The rows of `limits` as far as they decide what is trained."
-    )
+    memory_bytes: PositiveInt | None = Field(description="Memory of a worker; null: no limit.")
+
+    @property
+    def needs(self) -> Needs:
+        """Its time is compared with what timed runs predict."""
+        return Needs(alone=True)
 
 
 SECTIONS = {

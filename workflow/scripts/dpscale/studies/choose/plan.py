@@ -9,8 +9,7 @@ from dpscale.plan.spec import Spec, build_spec, launches, network_of
 from dpscale.studies.choose import GOAL, GRID
 from dpscale.studies.choose.config import SEARCH, ChooseConfig, GoalProtocol, GridProtocol
 
-# Whose measurements decide what a training of the choice trains.
-ADVISERS = ("search", GRID.name)
+BY_ADVICE = "dpscale.studies.choose.advice:BY_ADVICE"
 # The grid's steps take as long with any; the search says which the trainings have.
 ANY_MOMENTUM = 0.5
 
@@ -45,7 +44,7 @@ def runs(config: Config, asked: ChooseConfig) -> Iterator[Spec]:
         evaluation_samples=search.budget.evaluation_samples,
         max_steps=search.budget.max_steps,
         max_epochs=search.budget.max_epochs,
-        configured={"limits": [{"memory_bytes": asked.limits.memory}]},
+        memory_bytes=asked.limits.memory,
     )
     for workers in sorted(asked.workers):
         timed = build_spec(
@@ -55,7 +54,7 @@ def runs(config: Config, asked: ChooseConfig) -> Iterator[Spec]:
         yield from launches(config, timed)
         yield build_spec(
             config, GOAL, run=f"choose-goal-n{workers}", workers=workers, protocol=goal,
-            per_worker_batch=None, advised_by=ADVISERS, seeds=asked.seeds, **shared,
+            per_worker_batch=None, completed_by=BY_ADVICE, seeds=asked.seeds, **shared,
         )  # fmt: skip
 
 

@@ -3,7 +3,13 @@
 from dpscale.plan.spec import Kind
 from dpscale.studies.study import Study
 
-LEDGER = Kind("ledger", 2, "dpscale.studies.ledger.measure:measure_ledger", timed=True)
+LEDGER = Kind(
+    "ledger",
+    2,
+    "dpscale.studies.ledger.measure:measure_ledger",
+    "dpscale.studies.ledger.config:LedgerProtocol",
+    timed=True,
+)
 STUDY = Study(
     "ledger",
     kinds=(LEDGER,),

@@ -31,12 +31,12 @@ from dpscale.train.worker import Place, Replica, build_replica
 Row = dict[str, Any]
 
 
-def measure_scaled(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
+def measure_scaled(spec: "Spec[RateProtocol]", dataset: Dataset, place: Place) -> Measurement:
     """One trial a seed, with an evaluation an epoch; a loss that is not finite ends its trial.
 
     The run is `complete` where any seed came to its end: a trial says itself how it ended.
     """
-    protocol, training = spec.protocol_as(RateProtocol), spec.training
+    protocol, training = spec.protocol, spec.training
     settings = {
         "role": protocol.role, "arm": spec.arm, "model": spec.model.name,
         "optimizer": protocol.optimizer, "learners": protocol.groups,
@@ -61,7 +61,7 @@ def measure_scaled(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
 
 
 def _train(
-    spec: Spec, dataset: Dataset, place: Place, seed: int, meter: Meter
+    spec: "Spec[RateProtocol]", dataset: Dataset, place: Place, seed: int, meter: Meter
 ) -> tuple[list[Row], Row]:
     """The curve of one seed and how it ended; on rank 0 alone the numbers are of all workers."""
     assert spec.per_worker_batch is not None
@@ -94,17 +94,19 @@ def _train(
     return rows, {"status": status, "steps": rows[-1]["step"], "wall_s": wall_s}
 
 
-def _replica(spec: Spec, dataset: Dataset, place: Place, seed: int, steps: int) -> Replica:
+def _replica(
+    spec: "Spec[RateProtocol]", dataset: Dataset, place: Place, seed: int, steps: int
+) -> Replica:
     """The spec's model, batch norm in its groups, with its optimiser; steps: of an epoch."""
     replica = build_replica(spec, dataset, place, seed=seed, steps_per_epoch=steps)
-    group_batch_norm(replica.module, spec.protocol_as(RateProtocol).group_batch)
+    group_batch_norm(replica.module, spec.protocol.group_batch)
     optimizer = _optimizer(replica.module, spec)
     scheduler = build_scheduler(optimizer, spec.training, steps)
     return replace(replica, optimizer=optimizer, scheduler=scheduler)
 
 
-def _optimizer(module: nn.Module, spec: Spec) -> Optimizer:
-    training, protocol = spec.training, spec.protocol_as(RateProtocol)
+def _optimizer(module: nn.Module, spec: "Spec[RateProtocol]") -> Optimizer:
+    training, protocol = spec.training, spec.protocol
     weights = [value for value in module.parameters() if value.ndim > 1]
     others = [value for value in module.parameters() if value.ndim <= 1]  # batch norm's, biases
     lars = protocol.optimizer == "lars"

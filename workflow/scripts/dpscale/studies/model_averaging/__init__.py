@@ -4,9 +4,20 @@ from dpscale.plan.spec import Kind
 from dpscale.records.schemas import BOOL, FLOAT, INT, typed
 from dpscale.studies.study import Study
 
-_MEASURE = "dpscale.studies.model_averaging.measure"
-AVERAGING = Kind("averaging", 2, f"{_MEASURE}.averaging:measure_averaging")
-LEARNERS = Kind("learners", 2, f"{_MEASURE}.learners:measure_learners", timed=True)
+_HERE = "dpscale.studies.model_averaging"
+AVERAGING = Kind(
+    "averaging",
+    2,
+    f"{_HERE}.measure.averaging:measure_averaging",
+    f"{_HERE}.config:AveragingProtocol",
+)
+LEARNERS = Kind(
+    "learners",
+    2,
+    f"{_HERE}.measure.learners:measure_learners",
+    f"{_HERE}.config:LearnersProtocol",
+    timed=True,
+)
 STUDY = Study(
     "model_averaging",
     kinds=(AVERAGING, LEARNERS),

@@ -4,7 +4,12 @@ from dpscale.plan.spec import Kind
 from dpscale.records.schemas import FLOAT, INT, TEXT, typed
 from dpscale.studies.study import Study
 
-SEARCH = Kind("search", 2, "dpscale.studies.steps_to_goal.measure.search:measure_search")
+SEARCH = Kind(
+    "search",
+    2,
+    "dpscale.studies.steps_to_goal.measure.search:measure_search",
+    "dpscale.studies.steps_to_goal.config:Search",
+)
 NO_BEND, TOO_FEW = "no bend", "too few batch sizes"  # statuses of a fit
 STUDY = Study(
     "steps_to_goal",

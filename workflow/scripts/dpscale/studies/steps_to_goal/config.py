@@ -27,6 +27,7 @@ from dpscale.config.sections import (
     Text,
     WeightDecay,
 )
+from dpscale.plan.spec import RunProtocol
 
 SearchOptimizer = Literal["sgd", "momentum", "nesterov"]
 MOST_TRIALS = at_most(10_000, "no search gains by more")
@@ -89,8 +90,10 @@ class NoiseScale(Section):
     )
 
 
-class Search(Section):
+class Search(RunProtocol):
     """What a search run (S1) looks for, at each of its batch sizes anew."""
+
+    columns: ClassVar = ("optimizer", "expected")
 
     optimizer: SearchOptimizer
     batch_sizes: tuple[PositiveInt, ...]

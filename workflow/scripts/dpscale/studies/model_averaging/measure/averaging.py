@@ -26,9 +26,9 @@ from dpscale.train.worker import Place
 WARMUP_STEPS = 3  # of a trainee that is thrown away: the first steps build what later ones reuse
 
 
-def measure_averaging(spec: Spec, task: Task, place: Place) -> Measurement:
+def measure_averaging(spec: "Spec[AveragingProtocol]", task: Task, place: Place) -> Measurement:
     """The trials of a run; a loss that is not finite ends that trial and makes it `diverged`."""
-    protocol = spec.protocol_as(AveragingProtocol)
+    protocol = spec.protocol
     if any(arm.role == "rate" for arm in protocol.arms):
         task.require_a_score("model_averaging.rates")
     planned = [(arm, seed) for seed in spec.seeds for arm in protocol.arms]
@@ -55,7 +55,13 @@ class Trial:
     """One arm in training from one evaluation to the next."""
 
     def __init__(
-        self, number: int, arm: AveragingArm, seed: int, spec: Spec, task: Task, place: Place
+        self,
+        number: int,
+        arm: AveragingArm,
+        seed: int,
+        spec: "Spec[AveragingProtocol]",
+        task: Task,
+        place: Place,
     ) -> None:
         self.arm, self.status, self.evaluations = arm, "complete", list[dict[str, Any]]()
         self._number, self._seed = number, seed
@@ -67,7 +73,7 @@ class Trial:
             device=place.device,
         )  # fmt: skip
         self._steps_per_epoch = len(self._loader)
-        evaluations = spec.protocol_as(AveragingProtocol).evaluations_per_epoch
+        evaluations = spec.protocol.evaluations_per_epoch
         self.stops = _stops(self._steps_per_epoch, evaluations)
         warming, supply = self._fresh(), self._batches(0)
         for _ in range(min(WARMUP_STEPS, self._steps_per_epoch)):

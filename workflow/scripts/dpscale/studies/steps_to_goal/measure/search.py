@@ -32,9 +32,9 @@ from dpscale.train.worker import Place
 STAGES = 3  # of a batch size: the search, its finalists, the winner's repeats
 
 
-def measure_search(spec: Spec, task: Task, place: Place) -> Measurement:
+def measure_search(spec: "Spec[Search]", task: Task, place: Place) -> Measurement:
     """Searches each batch size anew, and repeats each winner with other seeds."""
-    search = spec.protocol_as(Search)
+    search = spec.protocol
     task.require_a_score("steps_to_goal")
     set_backends(spec.training)
     log = _Log(spec, task)
@@ -96,8 +96,8 @@ def choose(found: Sequence[Outcome], finals: Sequence[Outcome]) -> Point | None:
 class _Ground:
     """One batch size of a search: its data, its rules, and its three stages."""
 
-    def __init__(self, spec: Spec, task: Task, device: torch.device, batch: int) -> None:
-        self._spec, self._search, self._task = spec, spec.protocol_as(Search), task
+    def __init__(self, spec: "Spec[Search]", task: Task, device: torch.device, batch: int) -> None:
+        self._spec, self._search, self._task = spec, spec.protocol, task
         self._device, self._batch = device, batch
         self._validation = self._split(task.validation)
         self._rules = rules(self._search, batch, len(loader(task, batch, 0, device)))
@@ -167,8 +167,8 @@ def _told(outcomes: Sequence[Outcome]) -> str:
 class _Log:
     """Rows of the record: the protocol, every trial, and the trials' curves."""
 
-    def __init__(self, spec: Spec, task: Task) -> None:
-        self._spec, self._search, self._task = spec, spec.protocol_as(Search), task
+    def __init__(self, spec: "Spec[Search]", task: Task) -> None:
+        self._spec, self._search, self._task = spec, spec.protocol, task
         self.rows: dict[str, list[dict[str, Any]]] = {
             "searches": [_protocol(spec)], "trials": [], "evaluations": [],
         }  # fmt: skip
@@ -210,8 +210,8 @@ class _Log:
         self.rows["evaluations"].append({"trial": number, "epoch": epoch, **row})
 
 
-def _protocol(spec: Spec) -> dict[str, Any]:
-    search = spec.protocol_as(Search)
+def _protocol(spec: "Spec[Search]") -> dict[str, Any]:
+    search = spec.protocol
     return {
         "model": spec.model.name, "optimizer": search.optimizer,
         "goal_error_frac": search.goal_error_frac,
