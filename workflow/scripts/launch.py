@@ -35,6 +35,8 @@ def main() -> int:
             held.enter_context(machine(spec.run, alone=alone, log=log))
 
         def start(spec: Spec, path: Path) -> int:
+            if path != arguments.spec:  # the last line of a probe that is killed
+                print(f"{spec.run} begins", file=log, flush=True)
             history = History(arguments.history)
             return supervise(spec, path, history=history, number=arguments.attempt, log=log)
 

@@ -3,7 +3,10 @@
 from dpscale.plan.spec import Kind
 from dpscale.studies.study import Study
 
-INFERENCE = Kind("inference", 1, "dpscale.studies.inference.measure:measure_inference", timed=True)
+INFERENCE = Kind(
+    "inference", 1, "dpscale.studies.inference.measure:measure_inference",
+    "dpscale.studies.inference.config:InferenceProtocol", timed=True,
+)  # fmt: skip
 STUDY = Study(
     "inference",
     kinds=(INFERENCE,),

@@ -65,5 +65,5 @@ def _probe(spec: Spec, folder: Path, machines: set[str], start: Start) -> Record
     write_text(folder / SPEC, spec.model_dump_json())
     (folder / RECORD).unlink(missing_ok=True)
     if start(spec, folder / SPEC):
-        raise RuntimeError(f"{spec.run} has no record, so that what it is part of ends here")
+        raise ValueError(f"{spec.run} has no record, so that what it is part of ends here")
     return read_record(folder / RECORD)

@@ -31,7 +31,7 @@ def search(spec: "Spec[BoundaryProtocol]", earlier: Earlier) -> Spec:
         number = len(outcomes.get(batch, [])) + 1
         record = earlier.probe(_probe(spec, batch, f"{spec.run}-b{batch}-{number}"))
         if record.status not in FITS:
-            raise RuntimeError(f"{record.run}: {record.status}: {record.message}")
+            raise ValueError(f"{record.run}: {record.status}: {record.message}")
         outcomes.setdefault(batch, []).append(FITS[record.status])
         probes.append(Probe.model_validate({"per_worker_batch": batch, "status": record.status}))
     return spec.model_copy(update={
