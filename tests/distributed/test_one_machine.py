@@ -112,7 +112,7 @@ def test_a_host_whose_name_does_not_resolve_trains(
         arms=("with_loading", "without_loading", "reference", "fsdp", "zero1"), repeats=1,
         min_steps=3, warmup_steps=2)},
     {"kind": "sharing", "per_worker_batch": 16,
-     "protocol": SharingProtocol(micro_batches=4, first_steps=2, memory_budget_bytes=2**24,
+     "protocol": SharingProtocol(micro_batches=4, first_steps=2, budget_bytes=2**24,
                                  resolution_frac=0.5)},
     {"kind": "grid", "model": ModelConfig(name="mlp"),
      "protocol": GridProtocol(per_worker_batches=(4, 16), repeats=1, repeat_s=0.005)},

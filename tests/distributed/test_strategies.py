@@ -30,7 +30,7 @@ def protocol(budget_bytes: int | None = None, micro_batches: int = 4) -> Sharing
     return SharingProtocol(
         micro_batches=micro_batches,
         first_steps=4,
-        memory_budget_bytes=budget_bytes,
+        budget_bytes=budget_bytes,
         resolution_frac=0.2,
     )
 

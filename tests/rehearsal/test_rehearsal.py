@@ -348,7 +348,7 @@ def test_a_search_that_goes_beyond_the_memory_keeps_all_that_was_measured_before
 ) -> None:
     (tmp_path / "spec.json").write_text(PLAN["strategies-memory-n2"].model_copy(
         update={"protocol": SharingProtocol(
-            micro_batches=2, first_steps=2, memory_budget_bytes=None, resolution_frac=0.3
+            micro_batches=2, first_steps=2, budget_bytes=None, resolution_frac=0.3
         )}
     ).model_dump_json())  # fmt: skip
     (tmp_path / "overshoots.py").write_text(OVERSHOOTS)

@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from dpscale.records import Record, read_record, write_record, write_steps, writ
 from dpscale.records.schemas import row_checks
 from dpscale.records.storage import DamagedError, read_steps
 from dpscale.records.tidy import newest_provenance, tidy_tables
-from dpscale.studies import planned_runs, read_config, run_columns, schemas
+from dpscale.studies import kinds, planned_runs, read_config, run_columns, schemas
 
 FOLDER = Path(__file__).resolve().parents[2] / "config"
 SPECS = {
@@ -255,3 +256,21 @@ def bound() -> Iterator[None]:
     os.sched_setaffinity(0, {min(allowed)})
     yield
     os.sched_setaffinity(0, allowed)
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_what_a_protocol_has_of_the_table_of_runs_is_declared(kind: str) -> None:
+    protocol = resolve_name(f"{kinds()[kind].package}.{kinds()[kind].protocol}")
+    assert {*protocol.columns} <= {*protocol.model_fields} & {*schemas()["runs"]}
+
+
+def test_a_record_is_of_the_spec_that_earlier_runs_complete() -> None:
+    planned = SPECS["large_batch-large-n4"]
+    rate = planned["training"] | {"lr": 1.0}
+    made = planned | {"per_worker_batch": 80, "training": rate, "completed_by": None}
+    record = make_record().model_copy(update={"spec": made})
+    assert record.is_of(planned)
+    assert not record.is_of(planned | {"seeds": [7]})
+    assert not record.is_of(planned | {"protocol": planned["protocol"] | {"set_epoch": False}})
+    whole = SPECS["replicas-baseline-n2-b16"]
+    assert not record.model_copy(update={"spec": whole | {"training": rate}}).is_of(whole)

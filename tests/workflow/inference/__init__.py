@@ -4,8 +4,7 @@ from dpscale.plan.spec import Kind
 from dpscale.studies.study import Study
 
 INFERENCE = Kind(
-    "inference", 1, "dpscale.studies.inference.measure:measure_inference",
-    "dpscale.studies.inference.config:InferenceProtocol", timed=True,
+    "inference", 1, __name__, "measure:measure_inference", "config:InferenceProtocol", timed=True,
 )  # fmt: skip
 STUDY = Study(
     "inference",

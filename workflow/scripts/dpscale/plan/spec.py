@@ -24,23 +24,27 @@ from dpscale.config.sections import (
 class Kind(NamedTuple):
     """What a run does.
 
-    version: raised by hand when what is measured changes, which makes every record stale;
-    measure: module and function, imported when a run asks for them; protocol: module and class of
-    the section that its specs have; timed: nothing is learnt, so that learning rates do not concern
-    it.
+    version: raised by hand when what is measured changes, which makes every record stale; package:
+    that of measure, module and function, imported when a run asks for them, and of protocol, module
+    and class of the section that its specs have; timed: nothing is learnt, so that learning rates
+    do not concern it.
     """
 
     name: str
     version: int
+    package: str
     measure: str
     protocol: str
     timed: bool = False
 
 
-_SPEC = "dpscale.plan.spec"
-TIMED = Kind("timed", 4, "dpscale.train.timed:measure_timed", f"{_SPEC}:TimedProtocol", timed=True)
-TRAINING = Kind("training", 2, "dpscale.train.trained:measure_trained", f"{_SPEC}:TrainingProtocol")
-LINK = Kind("link", 2, "dpscale.train.link:measure_link", f"{_SPEC}:LinkProtocol", timed=True)
+TIMED = Kind(
+    "timed", 4, "dpscale", "train.timed:measure_timed", "plan.spec:TimedProtocol", timed=True
+)
+TRAINING = Kind(
+    "training", 2, "dpscale", "train.trained:measure_trained", "plan.spec:TrainingProtocol"
+)
+LINK = Kind("link", 2, "dpscale", "train.link:measure_link", "plan.spec:LinkProtocol", timed=True)
 KINDS = (TIMED, TRAINING, LINK)
 
 # Timed runs are not there to learn: a rate so small that no network diverges.

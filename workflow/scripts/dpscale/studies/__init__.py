@@ -132,14 +132,14 @@ def kinds() -> dict[str, Kind]:
 
 def measure_of(spec: Spec) -> str:
     """Return the module and function that measure a run."""
-    return kinds()[spec.kind].measure
+    return f"{kinds()[spec.kind].package}.{kinds()[spec.kind].measure}"
 
 
 def _protocol_of(kind: Any) -> type[RunProtocol]:
     """The section of a kind's specs; raises ValueError for an unknown kind."""
     if kind not in kinds():
         raise ValueError(f"kind {kind!r} is none of {', '.join(kinds())}")
-    protocol: type[RunProtocol] = resolve_name(kinds()[kind].protocol)
+    protocol: type[RunProtocol] = resolve_name(f"{kinds()[kind].package}.{kinds()[kind].protocol}")
     return protocol
 
 

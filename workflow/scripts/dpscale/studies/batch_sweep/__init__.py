@@ -4,12 +4,15 @@ from dpscale.plan.spec import TIMED, Kind
 from dpscale.records.schemas import INT, TEXT, typed
 from dpscale.studies.study import Study
 
-_HERE = "dpscale.studies.batch_sweep"
 # Its probes are timed runs.
 BOUNDARY = Kind(
-    "boundary", TIMED.version, f"{_HERE}.measure:measure_boundary",
-    f"{_HERE}.config:BoundaryProtocol", timed=True,
-)  # fmt: skip
+    "boundary",
+    TIMED.version,
+    __name__,
+    "measure:measure_boundary",
+    "config:BoundaryProtocol",
+    timed=True,
+)
 STUDY = Study(
     "batch_sweep",
     kinds=(BOUNDARY,),

@@ -4,10 +4,8 @@ from dpscale.plan.spec import Kind
 from dpscale.records.schemas import FLOAT, INT, TEXT, typed
 from dpscale.studies.study import Study
 
-MEASURE = "dpscale.studies.choose.measure"
-CONFIG = "dpscale.studies.choose.config"
-GRID = Kind("grid", 3, f"{MEASURE}:measure_grid", f"{CONFIG}:GridProtocol", timed=True)
-GOAL = Kind("goal", 2, f"{MEASURE}:measure_goal", f"{CONFIG}:GoalProtocol")
+GRID = Kind("grid", 3, __name__, "measure:measure_grid", "config:GridProtocol", timed=True)
+GOAL = Kind("goal", 2, __name__, "measure:measure_goal", "config:GoalProtocol")
 STUDY = Study(
     "choose",
     kinds=(GRID, GOAL),

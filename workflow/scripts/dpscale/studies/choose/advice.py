@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dpscale.derive.columns import known
 from dpscale.plan.spec import Spec
 from dpscale.studies.choose import GRID
 from dpscale.studies.choose.config import GoalProtocol
@@ -18,6 +17,8 @@ def advised(spec: Spec, earlier: Earlier) -> Spec:
 
     Withheld where no cell of that N has a time to the goal.
     """
+    from dpscale.derive.columns import known  # not above: who plans needs no pandas
+
     cells = earlier.derived["time_to_goal"]
     best = cells["best_of_workers"].fillna(False) & (cells["workers"] == spec.workers)
     if not best.any():

@@ -1,6 +1,5 @@
 """Q4: the largest batch that the device was found to hold, and the rate that goes with it."""
 
-from dpscale.derive.columns import known
 from dpscale.plan.spec import Spec, TrainingProtocol
 from dpscale.studies.study import Completion, Earlier
 
@@ -14,6 +13,8 @@ def with_largest_batch(spec: "Spec[TrainingProtocol]", earlier: Earlier) -> Spec
     With several workers a share of it is left to DDP, and the batch is cut so that an epoch keeps
     `min_updates_per_epoch` updates.
     """
+    from dpscale.derive.columns import known  # not above: who plans needs no pandas
+
     # With no batch that fits the run itself says why not.
     fits = known(earlier.derived["boundary"]["largest_fit_batch"].iloc[0]) or 1
     if spec.workers > 1:

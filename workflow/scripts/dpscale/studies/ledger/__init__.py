@@ -3,13 +3,7 @@
 from dpscale.plan.spec import Kind
 from dpscale.studies.study import Study
 
-LEDGER = Kind(
-    "ledger",
-    2,
-    "dpscale.studies.ledger.measure:measure_ledger",
-    "dpscale.studies.ledger.config:LedgerProtocol",
-    timed=True,
-)
+LEDGER = Kind("ledger", 2, __name__, "measure:measure_ledger", "config:LedgerProtocol", timed=True)
 STUDY = Study(
     "ledger",
     kinds=(LEDGER,),

@@ -4,12 +4,7 @@ from dpscale.plan.spec import Kind
 from dpscale.records.schemas import FLOAT, INT, typed
 from dpscale.studies.study import Study
 
-LOCAL = Kind(
-    "local",
-    2,
-    "dpscale.studies.local_sgd.measure.runs:measure_local",
-    "dpscale.studies.local_sgd.config:LocalProtocol",
-)
+LOCAL = Kind("local", 2, __name__, "measure.runs:measure_local", "config:LocalProtocol")
 STUDY = Study(
     "local_sgd",
     kinds=(LOCAL,),

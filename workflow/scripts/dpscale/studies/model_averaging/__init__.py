@@ -4,18 +4,15 @@ from dpscale.plan.spec import Kind
 from dpscale.records.schemas import BOOL, FLOAT, INT, typed
 from dpscale.studies.study import Study
 
-_HERE = "dpscale.studies.model_averaging"
 AVERAGING = Kind(
-    "averaging",
-    2,
-    f"{_HERE}.measure.averaging:measure_averaging",
-    f"{_HERE}.config:AveragingProtocol",
+    "averaging", 2, __name__, "measure.averaging:measure_averaging", "config:AveragingProtocol"
 )
 LEARNERS = Kind(
     "learners",
     2,
-    f"{_HERE}.measure.learners:measure_learners",
-    f"{_HERE}.config:LearnersProtocol",
+    __name__,
+    "measure.learners:measure_learners",
+    "config:LearnersProtocol",
     timed=True,
 )
 STUDY = Study(

@@ -93,7 +93,7 @@ class SharingProtocol(RunProtocol):
 
     micro_batches: PositiveInt = Field(description="Parts of a worker's batch, accumulated.")
     first_steps: PositiveInt = Field(description="Steps from the same start.")
-    memory_budget_bytes: PositiveInt | None = Field(description="Memory of a worker.")
+    budget_bytes: PositiveInt | None = Field(description="Memory of a worker.")
     resolution_frac: float = Field(description="Relative width at which the search ends.")
 
 

@@ -59,7 +59,7 @@ def measure_sharing(spec: "Spec[SharingProtocol]", task: Task, place: Place) -> 
         del way  # before the memory without the next one is read
         meter.step(note=name)
     fields = {"sharing_losses": losses, "sharing_memory": memory, "sharing_batches": batches}
-    budget_bytes, failed = _budget_bytes(asked.memory_budget_bytes, place), failed_allocations()
+    budget_bytes, failed = _budget_bytes(asked.budget_bytes, place), failed_allocations()
     if budget_bytes is None:
         return Measurement(fields=fields)
     for name, sync in _ways(spec):

@@ -62,7 +62,7 @@ def runs(config: Config, asked: StrategiesConfig) -> Iterator[Spec]:
             protocol=SharingProtocol(
                 micro_batches=asked.micro_batches,
                 first_steps=asked.first_steps,
-                memory_budget_bytes=asked.memory_budget,
+                budget_bytes=asked.memory_budget,
                 resolution_frac=asked.resolution_frac,
             ),
             **shared,
