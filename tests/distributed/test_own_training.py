@@ -105,8 +105,9 @@ def test_model_averaging_trains_it(launched: Launched, own: dict[str, Any]) -> N
 def test_two_workers_train_it_to_the_goal_as_one_does(launched: Launched) -> None:
     file = {"file": str(FILE.with_name("own_searched.py")), "arguments": {"width": 16}}
     config = load_config({"name": "own", "own": file} | dict.fromkeys(STUDIES))
-    protocol = GoalProtocol(goal_error_frac=0.5, evaluation_samples=32, max_steps=200,
-                            max_epochs=100, memory_bytes=None)  # fmt: skip
+    protocol = GoalProtocol(
+        goal_error_frac=0.5, evaluation_samples=32, max_steps=200, max_epochs=100, memory_bytes=None
+    )
     found = []
     for workers, batch in ((1, 16), (2, 8)):
         result = launched(

@@ -56,8 +56,14 @@ def result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def gathered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    given = ["--config", CONFIG.model_dump_json(exclude={"report"}), "--runs", folder / "runs",
-             "--output", folder / "tables"]  # fmt: skip
+    given = [
+        "--config",
+        CONFIG.model_dump_json(exclude={"report"}),
+        "--runs",
+        folder / "runs",
+        "--output",
+        folder / "tables",
+    ]
     monkeypatch.setattr(sys, "argv", ["gather.py", *map(str, given)])
     gather.main()
     note_made(folder, [str(folder / name) for name in MADE])

@@ -22,10 +22,16 @@ def swept(statuses: dict[int, str], **given) -> pd.DataFrame:
 
 def probed(*swept: tuple[int, str], probes: Sequence[tuple[int, str]] = ()) -> pd.Series:
     """Return the one row of `boundary` of a sweep and of probes (batch, status)."""
-    runs = table("runs", [run_row(f"p{i}", study="sweep", per_worker_batch=batch, status=status)
-                          for i, (batch, status) in enumerate(swept)])  # fmt: skip
-    rows = [{"run": "boundary", "per_worker_batch": batch, "status": status}
-            for batch, status in probes]  # fmt: skip
+    runs = table(
+        "runs",
+        [
+            run_row(f"p{i}", study="sweep", per_worker_batch=batch, status=status)
+            for i, (batch, status) in enumerate(swept)
+        ],
+    )
+    rows = [
+        {"run": "boundary", "per_worker_batch": batch, "status": status} for batch, status in probes
+    ]
     found = boundary(runs, table("probes", rows))
     assert len(found) == 1
     return found.iloc[0]
@@ -85,9 +91,17 @@ def test_memory_and_utilisation_are_those_of_the_batch():
 
 
 def test_boundary_is_the_largest_fit_and_the_smallest_failure_with_their_counts():
-    found = probed((1024, "complete"), (1280, "complete"), (2048, "out_of_memory"), probes=[
-        (1281, "out_of_memory"), (1280, "complete"), (1281, "out_of_memory"),
-        (1281, "out_of_memory")])  # fmt: skip
+    found = probed(
+        (1024, "complete"),
+        (1280, "complete"),
+        (2048, "out_of_memory"),
+        probes=[
+            (1281, "out_of_memory"),
+            (1280, "complete"),
+            (1281, "out_of_memory"),
+            (1281, "out_of_memory"),
+        ],
+    )
     assert found["runs"] == "p1 boundary"
     assert (found["largest_fit_batch"], found["smallest_failed_batch"]) == (1280, 1281)
     assert (found["fit_confirmations"], found["failure_confirmations"]) == (2, 3)

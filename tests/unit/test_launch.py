@@ -32,8 +32,15 @@ def spec(workers: int, workers_per_node: int | None = None) -> Spec:
     hardware = {"allow_oversubscription": True, "workers_per_node": workers_per_node}
     config = load_config({"name": "t", "hardware": hardware, "scaling": None, "sweep": None,
                           "large_batch": None, "replicas": None, "ledger": None})  # fmt: skip
-    return build_spec(config, TIMED, run="a", study="scaling", workers=workers,
-                      per_worker_batch=8, protocol=RunProtocol())  # fmt: skip
+    return build_spec(
+        config,
+        TIMED,
+        run="a",
+        study="scaling",
+        workers=workers,
+        per_worker_batch=8,
+        protocol=RunProtocol(),
+    )
 
 
 @pytest.fixture

@@ -34,8 +34,15 @@ def trained(
         | {"hardware": {"device": device.type}}
         | dict.fromkeys(STUDIES)
     )
-    spec = build_spec(config, TRAINING, run="test", study="test", workers=1,
-                      per_worker_batch=BATCH, protocol=TrainingProtocol())  # fmt: skip
+    spec = build_spec(
+        config,
+        TRAINING,
+        run="test",
+        study="test",
+        workers=1,
+        per_worker_batch=BATCH,
+        protocol=TrainingProtocol(),
+    )
     dataset = load_dataset(spec.data)
     place = Place(rank=0, workers=1, nodes=1, device=device)
     loader = build_loader(

@@ -28,8 +28,15 @@ def spec() -> Spec:
         }
         | dict.fromkeys((*STUDIES, "data_parallel"))
     )
-    return build_spec(config, LINK, run="check", study="check", workers=2, per_worker_batch=1,
-                      protocol=RunProtocol())  # fmt: skip
+    return build_spec(
+        config,
+        LINK,
+        run="check",
+        study="check",
+        workers=2,
+        per_worker_batch=1,
+        protocol=RunProtocol(),
+    )
 
 
 @pytest.fixture

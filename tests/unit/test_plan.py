@@ -2,14 +2,16 @@
 
 import random
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
 
 from dpscale.config import Config
+from dpscale.plan import Spec
 from dpscale.studies import planned_runs, read_config
-from dpscale.studies.batch_sweep.boundary import bounds, next_probe
+from dpscale.studies.batch_sweep.boundary import bounds, next_probe, search
 from dpscale.studies.completion import earlier_runs
 from dpscale.studies.large_batch.largest import with_largest_batch
 from dpscale.studies.study import Earlier
@@ -183,6 +185,36 @@ def test_batches_that_fit_in_some_processes_only_lie_between_the_bounds() -> Non
     assert next_probe(outcomes, train_samples=10_000, resolution_frac=0.05, confirmations=2) == 8192
     outcomes[8192] = [False] * 3
     assert next_probe(outcomes, train_samples=10_000, resolution_frac=0.05, confirmations=2) is None
+
+
+def swept(**columns: Any) -> pd.DataFrame:
+    """The tidy table of a sweep whose batch of 256 fits, and whose batch of 1,024 does not."""
+    rows = {"run": ["sweep-b256", "sweep-b1024"], "per_worker_batch": [256, 1024]}
+    rows |= {"status": ["complete", "out_of_memory"], "train_samples": [1293, 1293], **columns}
+    return pd.DataFrame(rows)
+
+
+def test_a_search_probes_timed_runs_and_notes_what_became_of_each() -> None:
+    planned, probed = planned_runs(DEFAULT)["boundary"], []
+
+    def probe(spec: Spec) -> SimpleNamespace:
+        probed.append(spec)
+        fits = (spec.per_worker_batch or 0) <= 300
+        return SimpleNamespace(status="complete" if fits else "out_of_memory")
+
+    spec = search(planned, Earlier(swept(), {}, 1293, probe))
+    assert [one.per_worker_batch for one in spec.protocol.probes] == [
+        one.per_worker_batch for one in probed
+    ]
+    assert {one.kind for one in probed} == {"timed"}
+    assert len({one.run for one in probed}) == len(probed) > 3
+    assert spec.per_worker_batch == 279
+
+
+def test_without_a_device_there_is_nothing_to_search() -> None:
+    nothing = swept(status="unavailable", message="no CUDA device")
+    spec = search(planned_runs(DEFAULT)["boundary"], Earlier(nothing, {}, 1293, pytest.fail))
+    assert spec.withheld == "no CUDA device"
 
 
 def test_a_search_at_an_edge_that_is_not_sharp_ends() -> None:

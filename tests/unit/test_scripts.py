@@ -187,8 +187,16 @@ def test_the_report_names_what_it_cannot_use(results, last_line, damage, given, 
 
 
 def of_launch(path: Path, *earlier: str) -> list[object]:
-    return ["launch.py", path, "--log", path.with_name("log"), "--history",
-            path.with_name("attempts"), "--earlier", *earlier]  # fmt: skip
+    return [
+        "launch.py",
+        path,
+        "--log",
+        path.with_name("log"),
+        "--history",
+        path.with_name("attempts"),
+        "--earlier",
+        *earlier,
+    ]
 
 
 @pytest.fixture

@@ -26,8 +26,9 @@ os.abort()
 @pytest.fixture
 def spec() -> Spec:
     config = load_config({"name": "t"} | dict.fromkeys(STUDIES))
-    return build_spec(config, TIMED, run="a", study="test", workers=1, per_worker_batch=8,
-                      protocol=RunProtocol())  # fmt: skip
+    return build_spec(
+        config, TIMED, run="a", study="test", workers=1, per_worker_batch=8, protocol=RunProtocol()
+    )
 
 
 def launched(

@@ -4,8 +4,13 @@ from dpscale.plan.spec import Kind
 from dpscale.studies.study import Study
 
 INFERENCE = Kind(
-    "inference", 1, __name__, "measure:measure_inference", "config:InferenceProtocol", timed=True,
-)  # fmt: skip
+    "inference",
+    1,
+    __name__,
+    "measure:measure_inference",
+    "config:InferenceProtocol",
+    timed=True,
+)
 STUDY = Study(
     "inference",
     kinds=(INFERENCE,),

@@ -45,9 +45,13 @@ def measure_trained(spec: "Spec[TrainingProtocol]", task: Task, place: Place) ->
         meter.begin(f"seed {seed}")
         loader = build_spec_loader(spec, task, place, seed=seed, set_epoch=asked.set_epoch)
         replica = build_replica(
-            spec, task, place, seed=seed, steps_per_epoch=len(loader),
+            spec,
+            task,
+            place,
+            seed=seed,
+            steps_per_epoch=len(loader),
             sync=usual_sync(spec, broadcast_buffers=asked.broadcast_buffers),
-        )  # fmt: skip
+        )
         clock, global_batch = make_clock(place.device), loader.batch * place.workers
         for number in range(1, epochs + 1):
             lr = replica.optimizer.param_groups[0]["lr"]

@@ -65,9 +65,13 @@ def _trained(
     own, training = _of_study(config, study)
     training = training.model_copy(update={"lr": lr, "epochs": epochs})
     return build_spec(
-        own, TRAINING, study=STUDY, protocol=TrainingProtocol(timed=True), training=training,
+        own,
+        TRAINING,
+        study=STUDY,
+        protocol=TrainingProtocol(timed=True),
+        training=training,
         **fields,
-    )  # fmt: skip
+    )
 
 
 def _by_rule(config: Config, study: AssignmentConfig, rule: str, placement: Placement) -> Spec:

@@ -25,30 +25,39 @@ def search(spec: "Spec[BoundaryProtocol]", earlier: Earlier) -> Spec:
             outcomes.setdefault(row["per_worker_batch"], []).append(FITS[row["status"]])
     asked, probes = spec.protocol, list[Probe]()
     while batch := next_probe(
-        outcomes, train_samples=int(samples.iloc[0]), resolution_frac=asked.resolution_frac,
+        outcomes,
+        train_samples=int(samples.iloc[0]),
+        resolution_frac=asked.resolution_frac,
         confirmations=asked.confirmations,
-    ):  # fmt: skip
+    ):
         number = len(outcomes.get(batch, [])) + 1
         record = earlier.probe(_probe(spec, batch, f"{spec.run}-b{batch}-{number}"))
         if record.status not in FITS:
             raise ValueError(f"{record.run}: {record.status}: {record.message}")
         outcomes.setdefault(batch, []).append(FITS[record.status])
         probes.append(Probe.model_validate({"per_worker_batch": batch, "status": record.status}))
-    return spec.model_copy(update={
-        "per_worker_batch": bounds(outcomes)[0] or 1,
-        "protocol": asked.model_copy(update={"probes": tuple(probes)}),
-    })  # fmt: skip
+    return spec.model_copy(
+        update={
+            "per_worker_batch": bounds(outcomes)[0] or 1,
+            "protocol": asked.model_copy(update={"probes": tuple(probes)}),
+        }
+    )
 
 
 def _probe(spec: "Spec[BoundaryProtocol]", batch: int, run: str) -> Spec:
     """A run of one batch: whether it fits shows in the second step, when momentum exists."""
     timing = Timing(arms=("without_loading",), repeats=1, min_steps=2, max_steps=2, warmup_steps=2)
     budget_bytes = spec.protocol.memory_budget_bytes
-    return spec.model_copy(update={
-        "run": run, "kind": TIMED.name, "version": TIMED.version, "per_worker_batch": batch,
-        "protocol": TimedProtocol(timing=timing, memory_budget_bytes=budget_bytes),
-        "completed_by": None,
-    })  # fmt: skip
+    return spec.model_copy(
+        update={
+            "run": run,
+            "kind": TIMED.name,
+            "version": TIMED.version,
+            "per_worker_batch": batch,
+            "protocol": TimedProtocol(timing=timing, memory_budget_bytes=budget_bytes),
+            "completed_by": None,
+        }
+    )
 
 
 def bounds(outcomes: Mapping[int, Sequence[bool]]) -> tuple[int | None, int | None]:

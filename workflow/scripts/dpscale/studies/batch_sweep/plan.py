@@ -21,22 +21,35 @@ def runs(config: Config, sweep: SweepConfig) -> Iterator[Spec]:
     # One batch beyond the dataset is planned too: its record says `exceeds_dataset`.
     while True:
         spec = build_spec(
-            config, TIMED, run=f"sweep-b{batch}", study="sweep", workers=1,
-            per_worker_batch=batch, data=data, protocol=timed,
-        )  # fmt: skip
+            config,
+            TIMED,
+            run=f"sweep-b{batch}",
+            study="sweep",
+            workers=1,
+            per_worker_batch=batch,
+            data=data,
+            protocol=timed,
+        )
         if batch > samples:
             yield spec
             break
         yield from launches(config, spec)
         batch *= sweep.factor
     yield build_spec(
-        config, BOUNDARY, run="boundary", study="boundary", workers=1, per_worker_batch=None,
-        data=data, completed_by=BY_SEARCH,
+        config,
+        BOUNDARY,
+        run="boundary",
+        study="boundary",
+        workers=1,
+        per_worker_batch=None,
+        data=data,
+        completed_by=BY_SEARCH,
         protocol=BoundaryProtocol(
-            resolution_frac=sweep.resolution_frac, confirmations=sweep.confirmations,
+            resolution_frac=sweep.resolution_frac,
+            confirmations=sweep.confirmations,
             memory_budget_bytes=sweep.memory_budget,
         ),
-    )  # fmt: skip
+    )
 
 
 def sweep_samples(config: Config, sweep: SweepConfig) -> int:

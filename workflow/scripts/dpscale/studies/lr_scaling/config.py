@@ -35,9 +35,16 @@ class RateProtocol(RunProtocol):
     """How one run of S2 scales its rate; the rate itself is in the run's training section."""
 
     columns: ClassVar = (
-        "role", "rule", "optimizer", "group_batch", "groups", "reference_groups", "base_lr",
-        "margin_frac", "expected",
-    )  # fmt: skip
+        "role",
+        "rule",
+        "optimizer",
+        "group_batch",
+        "groups",
+        "reference_groups",
+        "base_lr",
+        "margin_frac",
+        "expected",
+    )
 
     role: Literal["arm", "search"] = Field(
         description="arm: a result; search: a candidate, chosen or not on validation data."

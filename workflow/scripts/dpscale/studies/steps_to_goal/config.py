@@ -161,12 +161,17 @@ class StepsToGoalConfig(StudySection):
         """Return the goal of each network."""
         return [
             Goal(
-                model.name, model.network(config), model.goal_error_frac, model.optimizers,
-                model.batch_sizes or self.batch_sizes, self.budget, self.weight_decay,
+                model.name,
+                model.network(config),
+                model.goal_error_frac,
+                model.optimizers,
+                model.batch_sizes or self.batch_sizes,
+                self.budget,
+                self.weight_decay,
                 self.data(config),
             )
             for model in self.models
-        ]  # fmt: skip
+        ]
 
     def batches(self, config: Config) -> Iterator[tuple[str, int, int]]:
         """Yield the largest batch of the study, and those of networks with their own."""
