@@ -38,7 +38,7 @@ class Kind(NamedTuple):
 
 
 TIMED = Kind("timed", 4, "dpscale.train.timed:measure_timed", timed=True)
-TRAINING = Kind("training", 2, "dpscale.train.trained:measure_trained")
+TRAINING = Kind("training", 3, "dpscale.train.trained:measure_trained")
 LINK = Kind("link", 2, "dpscale.train.link:measure_link", timed=True)
 KINDS = (TIMED, TRAINING, LINK)
 

@@ -6,7 +6,7 @@ from dpscale.studies.study import Study
 
 MEASURE = "dpscale.studies.choose.measure"
 GRID = Kind("grid", 3, f"{MEASURE}:measure_grid", timed=True)
-GOAL = Kind("goal", 2, f"{MEASURE}:measure_goal", advice="dpscale.studies.choose.advice:advised")
+GOAL = Kind("goal", 3, f"{MEASURE}:measure_goal", advice="dpscale.studies.choose.advice:advised")
 STUDY = Study(
     "choose",
     kinds=(GRID, GOAL),

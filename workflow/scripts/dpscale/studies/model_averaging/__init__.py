@@ -5,7 +5,7 @@ from dpscale.records.schemas import BOOL, FLOAT, INT, typed
 from dpscale.studies.study import Study
 
 _MEASURE = "dpscale.studies.model_averaging.measure"
-AVERAGING = Kind("averaging", 2, f"{_MEASURE}.averaging:measure_averaging")
+AVERAGING = Kind("averaging", 3, f"{_MEASURE}.averaging:measure_averaging")
 LEARNERS = Kind("learners", 2, f"{_MEASURE}.learners:measure_learners", timed=True)
 STUDY = Study(
     "model_averaging",

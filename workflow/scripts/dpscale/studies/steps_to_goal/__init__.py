@@ -4,14 +4,15 @@ from dpscale.plan.spec import Kind
 from dpscale.records.schemas import FLOAT, INT, TEXT, typed
 from dpscale.studies.study import Study
 
-SEARCH = Kind("search", 2, "dpscale.studies.steps_to_goal.measure.search:measure_search")
+SEARCH = Kind("search", 3, "dpscale.studies.steps_to_goal.measure.search:measure_search")
 NO_BEND, TOO_FEW = "no bend", "too few batch sizes"  # statuses of a fit
 STUDY = Study(
     "steps_to_goal",
     kinds=(SEARCH,),
     tidy={
         # Mean squared norms of gradients: of small batches, and of a big one of all of them.
-        "evaluations": typed("small_batch big_batch", INT)
+        "gradient_squares": typed("run", TEXT)
+        | typed("trial step small_batch big_batch", INT)
         | typed("small_gradient_square big_gradient_square", FLOAT),
         # What a search was told to look for, and where: its protocol.
         "searches": typed("model optimizer", TEXT)
