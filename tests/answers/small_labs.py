@@ -22,8 +22,8 @@ def _study(runs: tuple[str, ...], epochs: tuple[int, ...], two_nodes: bool) -> T
         name: rows[rows["run"].str.startswith(runs)] if "run" in rows else rows
         for name, rows in tidy.items()
     }
-    last = made["epochs"]
-    return made | {"epochs": last[last["epoch"].isin(epochs)] if epochs else last}
+    seen = made["curves"]
+    return made | {"curves": seen[seen["epoch"].isin(epochs)] if epochs else seen}
 
 
 def study(*runs: str, epochs: Sequence[int] = (), two_nodes: bool = False) -> Tables:

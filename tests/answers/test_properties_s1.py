@@ -34,8 +34,8 @@ def lab(searches: int) -> Tables:
     """So many of the searches of two networks with three optimisers, at three batch sizes."""
     tidy = searched(every=dict(list(EVERY.items())[:searches]))()
     trials = tidy["trials"][tidy["trials"]["global_batch"].isin([2, 32, 1024])]
-    evaluations = tidy["evaluations"].merge(trials[["run", "trial"]], on=["run", "trial"])
-    return tidy | {"trials": trials, "evaluations": evaluations}
+    curves = tidy["curves"].merge(trials[["run", "trial"]], on=["run", "trial"])
+    return tidy | {"trials": trials, "curves": curves}
 
 
 @cache

@@ -36,7 +36,7 @@ def lab(errors: dict[study.Way, study.Errors], images: int = study.TEST_SAMPLES)
 
 def derived(tidy: Tables) -> Tables:
     """The tables of the study alone, without timed runs."""
-    ends = tidy["trials"], tidy["evaluations"]
+    ends = tidy["trials"], tidy["curves"]
     rows, times = lr_scaling(*ends, tidy["runs"]), as_table([], TIME_COLUMNS)
     return {"lr_scaling": rows, "lr_scaling_elbow": elbow(rows), "iteration_times": times,
             "published_lr_scaling": published_lr_scaling(rows, times, *ends)}  # fmt: skip

@@ -157,8 +157,8 @@ def test_a_training_that_diverges_before_its_first_evaluation_is_no_error():
     hit = (trials["arm"] == OWN) & (trials["seed"] == 1)
     trials.loc[hit, "status"] = "diverged"
     gone = set(trials[hit][["run", "trial"]].itertuples(index=False, name=None))
-    keys = TIDY["evaluations"][["run", "trial"]].itertuples(index=False, name=None)
-    kept = TIDY["evaluations"][[key not in gone for key in keys]]
-    tidy = TIDY | {"trials": trials, "evaluations": kept}
+    keys = TIDY["curves"][["run", "trial"]].itertuples(index=False, name=None)
+    kept = TIDY["curves"][[key not in gone for key in keys]]
+    tidy = TIDY | {"trials": trials, "curves": kept}
     answer = answer_one("S3", Inputs(derived_of(tidy), tidy))
     assert "do not all come to an end: a seed diverged" in answer.sentence

@@ -42,7 +42,7 @@ def _without_steps(lab: Callable[[], Tables]) -> Callable[[], Tables]:
 
 def _no_seed_of_the_large_batch() -> Tables:
     tidy = full_lab()
-    return tidy | {"epochs": tidy["epochs"][tidy["epochs"]["run"] != "large_batch-large"]}
+    return tidy | {"curves": tidy["curves"][tidy["curves"]["run"] != "large_batch-large"]}
 
 
 HELPS = "linear scaling with warm-up and zero gamma"

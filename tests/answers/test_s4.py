@@ -51,8 +51,8 @@ def uncounted(tidy: Tables) -> Tables:
 def high_losses() -> Tables:
     """The better an arm the higher its loss."""
     tidy = trained()
-    rows = tidy["evaluations"]
-    return tidy | {"evaluations": rows.assign(train_loss=rows["test_accuracy_frac"])}
+    rows = tidy["curves"]
+    return tidy | {"curves": rows.assign(train_loss=rows["test_accuracy_frac"])}
 
 
 def unexpected() -> Tables:

@@ -14,7 +14,7 @@ from dpscale.studies import derived_of, questions
 def inputs() -> Inputs:
     """The made-up lab, its accuracies never counted."""
     tidy = dict(full_lab())
-    for name in ("epochs", "replicas", "evaluations"):
+    for name in ("replicas", "curves"):
         wanted = [column for column in tidy[name] if "accuracy" in column]
         tidy[name] = tidy[name].assign(**dict.fromkeys(wanted, float("nan")))
     derived: Derived = derived_of(tidy)

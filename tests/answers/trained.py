@@ -36,22 +36,25 @@ def changed(
     tidy: Tables, arms: Mapping[str, Mapping[str, Any]], seeds: int | None, prefix: str
 ) -> Tables:
     """The tables of a lab in which arms have other values, as `trained` has it."""
-    epochs, runs = tidy["epochs"], tidy["runs"]
+    curves, trials, runs = (tidy[name] for name in ("curves", "trials", "runs"))
     own = runs["run"].str.startswith(prefix)
     if seeds is not None:
-        dropped = epochs["run"].str.startswith(prefix) & (epochs["seed"] >= seeds)
-        epochs, runs = epochs[~dropped], runs.assign(seeds=runs["seeds"].mask(own, seeds))
+        curves, trials = (  # a seed's number is its trial's
+            table[~(table["run"].str.startswith(prefix) & (table["trial"] >= seeds))]
+            for table in (curves, trials)
+        )
+        runs = runs.assign(seeds=runs["seeds"].mask(own, seeds))
     for arm, given in arms.items():
         columns = dict(given)
-        chosen = epochs["run"] == prefix + arm
+        chosen = curves["run"] == prefix + arm
         if "epoch" in columns:
-            chosen &= epochs["epoch"].isin(columns.pop("epoch"))
+            chosen &= curves["epoch"].isin(columns.pop("epoch"))
         for name, value in columns.items():
-            if name in epochs:
-                values = seeds_of(value, int(epochs.loc[chosen, "seed"].nunique()))
-                by_seed = epochs["seed"].map(dict(enumerate(values)))
-                epochs = epochs.assign(**{name: epochs[name].mask(chosen, by_seed)})
+            if name in curves:
+                values = seeds_of(value, int(curves.loc[chosen, "trial"].nunique()))
+                by_seed = curves["trial"].map(dict(enumerate(values)))
+                curves = curves.assign(**{name: curves[name].mask(chosen, by_seed)})
             else:
                 here = runs["run"] == prefix + arm
                 runs = runs.assign(**{name: runs[name].mask(here, value)})
-    return tidy | {"epochs": epochs, "runs": runs}
+    return tidy | {"curves": curves, "trials": trials, "runs": runs}

@@ -99,7 +99,7 @@ def check(rank: int, port: int) -> None:
             what = name, local_from, local_steps
             team = separate(rank, name, local_from, local_steps)
             assert team.rounds == rounds, what
-            mean = team.mean_network()
+            mean = team.network()
             if local_from is not None:
                 # after the final average every replica is the mean of them
                 torch.testing.assert_close(everything(team._network), everything(mean))
@@ -116,15 +116,15 @@ def check(rank: int, port: int) -> None:
                 alone.step(batch)
             alone.finish()
             assert alone.rounds == rounds, what
-            close(everything(mean), everything(alone.mean_network()), (*what, "stacked"))
+            close(everything(mean), everything(alone.network()), (*what, "stacked"))
     for local_from, local_steps in ARMS:
         options = {"local_from": local_from, "local_steps": local_steps}
         spread, one = stacked(rank, "mlp", RANKS, options), stacked(0, "mlp", 1, options)
         assert spread.rounds == one.rounds
-        close(everything(spread.mean_network()), everything(one.mean_network()), options)
+        close(everything(spread.network()), everything(one.network()), options)
     fused = separate(rank, "mlp", 3, 2, TRAINING.model_copy(update={"fused": True}))
     assert fused._optimizer.param_groups[0]["fused"] is True
-    ends = [everything(one.mean_network()) for one in (fused, separate(rank, "mlp", 3, 2))]
+    ends = [everything(one.network()) for one in (fused, separate(rank, "mlp", 3, 2))]
     close(*ends, "fused")
     dist.destroy_process_group()
 
@@ -154,7 +154,7 @@ def results(launched: Launched, workers: int) -> tuple[dict[str, float], dict[st
         training={"epochs": 2, "lr": 0.05}, data={"loader": "resident"}, protocol=protocol(),
     ).record  # fmt: skip
     assert record.status == "complete"
-    losses = {row["trial"]: row["train_loss"] for row in record.evaluations}
+    losses = {row["trial"]: row["train_loss"] for row in record.curves}
     return ({row["arm"]: losses[row["trial"]] for row in record.trials},
             {row["arm"]: row["rounds"] for row in record.trials})  # fmt: skip
 

@@ -47,6 +47,6 @@ def test_mnist_reaches_99_percent(launcher: Any, root: Path, workers: int) -> No
     assert result.record.train_samples == TRAIN_SAMPLES
     steps = run_steps(full_steps(TRAIN_SAMPLES, workers * BATCH), EPOCHS)
     assert len(result.steps[["epoch", "step"]].drop_duplicates()) == steps
-    accuracies = [row["test_accuracy_frac"] for row in result.record.epochs]
+    accuracies = [row["test_accuracy_frac"] for row in result.record.curves]
     print(f"N = {workers}: {accuracies}")
     assert accuracies[-1] >= 0.99

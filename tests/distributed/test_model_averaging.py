@@ -31,7 +31,7 @@ def curve(launched: Launched, model: str, workers: int, arm: AveragingArm) -> pd
     assert record.trials[0]["sent_bytes"] == (
         0 if workers == 1 else record.payload_bytes * record.trials[0]["rounds"]
     )
-    return pd.DataFrame(record.evaluations)[["train_loss", "validation_loss"]]
+    return pd.DataFrame(record.curves)[["train_loss", "validation_loss"]]
 
 
 @pytest.mark.parametrize("workers", [2, 4])

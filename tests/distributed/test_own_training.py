@@ -32,11 +32,11 @@ def test_two_workers_of_8_train_as_one_of_16(launched: Launched, own: dict[str, 
     training = {"training": {"epochs": 3, "lr": 0.01}}
     one = launched("own_one", per_worker_batch=16, **own, **training)
     two = launched("own_two", workers=2, per_worker_batch=8, **own, **training)
-    losses = [[row["train_loss"] for row in result.record.epochs] for result in (one, two)]
+    losses = [[row["train_loss"] for row in result.record.curves] for result in (one, two)]
     assert losses[1] == pytest.approx(losses[0], rel=1e-4)
     assert losses[0][-1] < losses[0][0]
-    assert all(row["test_loss"] > 0 for row in two.record.epochs)
-    for row in [*one.record.epochs, *two.record.epochs]:
+    assert all(row["test_loss"] > 0 for row in two.record.curves)
+    for row in [*one.record.curves, *two.record.curves]:
         assert row["train_accuracy_frac"] is row["test_accuracy_frac"] is None
     assert one.record.task["optimizer"] == "RMSprop"
     assert (one.record.parameters, one.record.payload_bytes) == (PARAMETERS, 4 * PARAMETERS)
@@ -80,11 +80,11 @@ def test_local_sgd_trains_it_stacked_and_with_a_worker_each(
               "protocol": protocol} | own  # fmt: skip
     one = launched("own_stacked", workers=1, per_worker_batch=8, **fields)
     two = launched("own_separate", workers=2, per_worker_batch=4, **fields)
-    losses = [[row["train_loss"] for row in result.record.evaluations] for result in (one, two)]
+    losses = [[row["train_loss"] for row in result.record.curves] for result in (one, two)]
     assert losses[1] == pytest.approx(losses[0], rel=1e-3)
     assert losses[0][2] < losses[0][0]
     assert {row["status"] for row in two.record.trials} == {"complete"}
-    assert {row["test_accuracy_frac"] for row in one.record.evaluations} == {None}
+    assert {row["test_accuracy_frac"] for row in one.record.curves} == {None}
 
 
 def test_model_averaging_trains_it(launched: Launched, own: dict[str, Any]) -> None:
@@ -98,7 +98,7 @@ def test_model_averaging_trains_it(launched: Launched, own: dict[str, Any]) -> N
     result = launched("own_averaging", kind="averaging", per_worker_batch=4, protocol=protocol,
                       training={"epochs": 3, "momentum": 0.9}, **own)  # fmt: skip
     for trial in (0, 1):
-        losses = [row["train_loss"] for row in result.record.evaluations if row["trial"] == trial]
+        losses = [row["train_loss"] for row in result.record.curves if row["trial"] == trial]
         assert losses[-1] < losses[0]
 
 

@@ -15,14 +15,14 @@ Launched = Callable[..., Any]
 
 
 def losses(result: Any) -> list[float]:
-    return [row["train_loss"] for row in result.record.epochs]
+    return [row["train_loss"] for row in result.record.curves]
 
 
 def test_two_workers_of_16_train_as_one_of_32_without_batch_norm(launched: Launched) -> None:
     one = launched("one", per_worker_batch=32, **MLP)
     two = launched("two", workers=2, per_worker_batch=16, **MLP)
     assert losses(two) == pytest.approx(losses(one), rel=1e-4)
-    accuracy = [[r["test_accuracy_frac"] for r in x.record.epochs] for x in (one, two)]
+    accuracy = [[r["test_accuracy_frac"] for r in x.record.curves] for x in (one, two)]
     assert accuracy[0] == pytest.approx(accuracy[1], abs=0.01)
 
 
@@ -79,8 +79,8 @@ def test_a_loss_that_is_not_finite_is_an_outcome(launched: Launched) -> None:
     wild = MLP | {"training": {"epochs": 3, "lr": 1e30}}
     result = launched("wild", workers=2, per_worker_batch=16, **wild)
     assert result.record.status == "diverged"
-    assert result.record.epochs[-1]["train_loss"] is None
-    assert "seed [0]" in (result.record.message or "")
+    assert result.record.curves[-1]["train_loss"] is None
+    assert "seed 0" in (result.record.message or "")
 
 
 def test_every_step_of_every_rank_is_a_row(launched: Launched) -> None:

@@ -68,7 +68,7 @@ def epoch_s(rig: Rig, folder: Path, root: Path) -> tuple[dict[int, float], int]:
     for trial in record.trials:
         every = trial["local_steps"]
         assert trial["rounds"] == max(1, EPOCHS * STEPS // every)
-        times = [row["wall_s"] for row in record.evaluations if row["trial"] == trial["trial"]]
+        times = [row["wall_s"] for row in record.curves if row["trial"] == trial["trial"]]
         found.setdefault(every, []).extend(np.diff(times)[:-1])
     assert record.payload_bytes is not None
     return {every: float(min(times)) for every, times in found.items()}, record.payload_bytes

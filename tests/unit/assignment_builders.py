@@ -58,7 +58,7 @@ def _final_accuracy(run: Row) -> float:
 
 
 def trained_rows(run: Row, factor: float) -> tuple[Rows, Rows]:
-    """Return `epochs` and `steps` of a training: the accuracy rises in a line to its last value."""
+    """Return what is seen after epochs, and `steps`: the accuracy rises in a line to its end."""
     epochs, steps = [], []
     count = run["train_samples"] // run["global_batch"]
     for seed in range(run["seeds"]):
@@ -68,7 +68,7 @@ def trained_rows(run: Row, factor: float) -> tuple[Rows, Rows]:
             accuracy = (_final_accuracy(run) + shift) * epoch / run["epochs"]
             busy = UTILISATION.get(run["per_worker_batch"], 0.5) + 0.001 * epoch
             epochs.append(dict(
-                run=run["run"], seed=seed, epoch=epoch, lr=run["lr"], epoch_s=wall_s * 0.99,
+                run=run["run"], seed=seed, epoch=epoch, lr=run["lr"], steps_s=wall_s * 0.99,
                 train_loss=2.0 - epoch / run["epochs"], train_accuracy_frac=accuracy,
                 test_loss=1.0, test_accuracy_frac=accuracy, wall_s=wall_s,
                 evaluation_s=EVALUATION_S, utilisation_frac=busy,

@@ -193,19 +193,38 @@ def _timed(factor: float, rng: np.random.Generator, noise: float) -> tuple[Rows,
 
 
 def _epoch_rows(run: dict[str, Any], final_loss: float, final_accuracy: float) -> Rows:
-    """Return rows of `epochs`: straight lines, the seeds 1% apart."""
+    """Return an evaluation of each seed and epoch: straight lines, the seeds 1% apart."""
     rows = []
     for seed in range(run["seeds"]):
         for epoch in range(1, run["epochs"] + 1):
             done, shift = epoch / run["epochs"], 1 + 0.01 * (seed - run["seeds"] // 2)
             accuracy = 0.1 + done * (final_accuracy * shift - 0.1)
             rows.append(dict(
-                run=run["run"], seed=seed, epoch=epoch, lr=run["lr"], epoch_s=4.0,
+                run=run["run"], seed=seed, epoch=epoch, lr=run["lr"], steps_s=4.0,
                 train_loss=2.0 + done * (final_loss * shift - 2.0), train_accuracy_frac=accuracy,
                 validation_accuracy_frac=accuracy - 0.02, test_loss=2.1 - done,
                 test_accuracy_frac=accuracy - 0.03,
             ))  # fmt: skip
     return rows
+
+
+def training_rows(seen: Rows) -> dict[str, Rows]:
+    """Return `trials` and `curves` of what was seen after epochs; a seed's number is its trial's.
+
+    seen: rows with run, seed and epoch, and columns of `curves`.
+    """
+    trials: dict[tuple[str, int], dict[str, Any]] = {}
+    curves = []
+    for row in seen:
+        row = row | {"trial": row["seed"], "step": 10 * row["epoch"], "epoch": float(row["epoch"])}
+        key = {name: row[name] for name in ("run", "trial", "seed")}
+        loss = row.get("train_loss", 0.0)
+        finite = loss is not None and math.isfinite(loss)
+        trials[row["run"], row.pop("seed")] = key | {
+            "role": "arm", "status": "complete" if finite else "diverged", "steps": row["step"],
+        }  # fmt: skip
+        curves.append(row)
+    return {"trials": list(trials.values()), "curves": curves}
 
 
 def _training() -> tuple[Rows, Rows, Rows]:
@@ -302,14 +321,16 @@ def _ledger_rows(run: dict[str, Any]) -> tuple[Rows, Rows]:
 
 
 def _assignment(factor: float, two_nodes: bool) -> dict[str, Rows]:
-    """Return runs, epochs and steps of the cluster-training assignment."""
+    """Return runs, trainings and steps of the cluster-training assignment."""
     trained = [run_row(**row) for row in assignment_builders.training_rows(two_nodes=two_nodes)]
     split = [run_row(**row) for row in assignment_builders.split_rows(two_nodes=two_nodes)]
-    made: dict[str, Rows] = {"runs": [*trained, *split], "epochs": [], "steps": []}
+    seen: Rows = []
+    made: dict[str, Rows] = {"runs": [*trained, *split], "steps": []}
     for run in trained:
         epochs, steps = assignment_builders.trained_rows(run, factor)
-        made["epochs"] += epochs
+        seen += epochs
         made["steps"] += steps
+    made |= training_rows(seen)
     for run in split:
         made["steps"] += assignment_builders.split_step_rows(run, factor, step_rows)
     return made
@@ -341,7 +362,7 @@ def _full_lab(factor: float, seed: int, noise: float, direct: bool, two_nodes: b
                       arm="data_parallel", status="unavailable",
                       message="2 devices asked, 1 found")  # fmt: skip
     made: dict[str, Rows] = {name: [] for name in schemas()}
-    made |= {"runs": runs + training + ledger + [missing], "epochs": epochs}
+    made |= {"runs": runs + training + ledger + [missing], **training_rows(epochs)}
     made["steps"] = steps + training_steps
     made["probes"] = [dict(run="boundary", per_worker_batch=b, status=s) for b, s in BOUNDARY]
     if direct:

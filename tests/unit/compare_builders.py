@@ -7,7 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from builders import empty_lab, one_worker_epoch_s, run_row, step_rows, table
+from builders import (
+    empty_lab,
+    one_worker_epoch_s,
+    run_row,
+    step_rows,
+    table,
+    training_rows,
+)
 
 Rows = list[dict[str, Any]]
 CELLS = [(workers, batch) for workers in (1, 2, 4) for batch in (32, 128)]
@@ -39,11 +46,11 @@ def trained(accuracies: list[float], name: str = "large_batch-small") -> dict[st
     run = run_row(name, kind="training", study="large_batch", arm="small", epochs=2,
                   seeds=len(accuracies))  # fmt: skip
     epochs = [
-        {"run": name, "seed": seed, "epoch": epoch, "test_accuracy_frac": accuracy, "epoch_s": 4.0}
+        {"run": name, "seed": seed, "epoch": epoch, "test_accuracy_frac": accuracy, "steps_s": 4.0}
         for seed, end in enumerate(accuracies)
         for epoch, accuracy in ((1, 0.1), (2, end))
     ]  # fmt: skip
-    return {"runs": [run], "epochs": epochs}
+    return {"runs": [run], **training_rows(epochs)}
 
 
 def results(

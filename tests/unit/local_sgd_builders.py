@@ -33,8 +33,8 @@ def rows(
     run_row: Callable[..., dict[str, Any]],
     accuracies: Mapping[float, Mapping[str, float]] = ACCURACIES,
 ) -> dict[str, Rows]:
-    """Return `runs`, `trials` and `evaluations` of the study."""
-    made: dict[str, Rows] = {"runs": [], "trials": [], "evaluations": []}
+    """Return `runs`, `trials` and `curves` of the study."""
+    made: dict[str, Rows] = {"runs": [], "trials": [], "curves": []}
     for noise, of_regime in accuracies.items():
         for name, arms in RUNS.items():
             run = f"local_sgd-noise{round(100 * noise)}-{name}"
@@ -76,8 +76,8 @@ def _add_trial(
         rate_factor=1.0, local_from_step=None if local_from is None else local_from * per_epoch,
     ))  # fmt: skip
     for epoch in range(1, EPOCHS + 1):
-        made["evaluations"].append(dict(
-            run=run, trial=number, step=epoch * per_epoch, epoch=epoch, lr=0.1, wall_s=epoch / 4,
+        made["curves"].append(dict(
+            run=run, trial=number, step=epoch * per_epoch, epoch=epoch, lr=0.1, wall_s=0.25,
             train_loss=2.0 - epoch * accuracy / EPOCHS, train_accuracy_frac=epoch / EPOCHS,
             validation_accuracy_frac=accuracy * epoch / EPOCHS, validation_loss=1.0,
             test_accuracy_frac=accuracy * epoch / EPOCHS,

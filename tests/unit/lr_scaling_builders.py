@@ -57,14 +57,14 @@ def name_of(way: Way) -> str:
 
 
 def rows(run_row: Callable[..., dict[str, Any]], errors: dict[Way, Errors] | None = None) -> dict:
-    """Return `runs`, `trials` and `evaluations` of the study."""
-    made: dict[str, Rows] = {"runs": [], "trials": [], "evaluations": []}
+    """Return `runs`, `trials` and `curves` of the study."""
+    made: dict[str, Rows] = {"runs": [], "trials": [], "curves": []}
     for way, percents in (errors or ERRORS).items():
         run = _run(way, run_row, len(percents))
         made["runs"].append(run)
         for seed, percent in enumerate(percents):
             made["trials"].append(_trial(run, seed, percent is None))
-            made["evaluations"] += _curve(run, seed, percent)
+            made["curves"] += _curve(run, seed, percent)
     return made
 
 

@@ -37,8 +37,8 @@ def study_rows(
     speeds: Mapping[int, float] = SPEEDS,
     seeds: tuple[int, ...] = SEEDS,
 ) -> dict[str, Rows]:
-    """Return the study's rows of `runs` (partial), `trials`, `evaluations` and `throughputs`."""
-    made: dict[str, Rows] = {"runs": [], "trials": [], "evaluations": [], "throughputs": []}
+    """Return the study's rows of `runs` (partial), `trials`, `curves` and `throughputs`."""
+    made: dict[str, Rows] = {"runs": [], "trials": [], "curves": [], "throughputs": []}
     for seed in seeds:
         run = f"{STUDY}-seed{seed}"
         made["runs"].append(_run(run, "averaging"))
@@ -47,12 +47,12 @@ def study_rows(
             epoch = None if first is None else first + seed
             epoch_s = EPOCH_S.get(arm.name, averaged_epoch_s)
             made["trials"].append(trial(run, number, arm, seed, CONFIG.epochs * epoch_s))
-            made["evaluations"] += curve(run, number, epoch, epoch_s)
+            made["curves"] += curve(run, number, epoch, epoch_s)
     run = f"{STUDY}-rates"
     made["runs"].append(_run(run, "averaging"))
     for number, arm in enumerate(rate_arms(CONFIG)):
         made["trials"].append(trial(run, number, arm, 100, 10.0))
-        made["evaluations"] += [
+        made["curves"] += [
             row | {"validation_accuracy_frac": RATE_ACCURACIES[arm.lr]}
             for row in curve(run, number, None, 1.0)
         ]
@@ -84,7 +84,7 @@ def curve(run: str, number: int, reached: int | None, epoch_s: float) -> Rows:
     """Return the evaluations of one trial, one an epoch."""
     return [
         dict(run=run, trial=number, step=10 * epoch, epoch=float(epoch), lr=0.1, train_loss=0.5,
-             validation_accuracy_frac=0.9, wall_s=epoch * epoch_s,
+             validation_accuracy_frac=0.9, wall_s=epoch_s,
              test_accuracy_frac=HIGH if reached and epoch >= reached else LOW)
         for epoch in range(1, CONFIG.epochs + 1)
     ]  # fmt: skip

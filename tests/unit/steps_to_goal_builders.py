@@ -47,7 +47,7 @@ def search_row(model: str, optimizer: str) -> dict[str, Any]:
 def trial_rows(
     model: str, optimizer: str, b_crit: float, *, lr: float = 0.1, slope: float = 1.0
 ) -> tuple[Rows, Rows]:
-    """Return `trials` and `evaluations` of a search: three trials and five repeats a batch size."""
+    """Return `trials` and `curves` of a search: three trials and five repeats a batch size."""
     trials: Rows = []
     curves: Rows = []
     shared = dict(run=run_name(model, optimizer), arm=optimizer, model=model, optimizer=optimizer,
@@ -55,13 +55,13 @@ def trial_rows(
     for batch in BATCHES:
         steps = median_steps(b_crit, batch, slope=slope)
         own = shared | dict(global_batch=batch, per_learner_batch=batch, learners=1)
-        for status, made in (("complete", steps), ("incomplete", 3 * steps), ("infeasible", 5)):
+        for status, made in (("complete", steps), ("incomplete", 3 * steps), ("diverged", 5)):
             number = len(trials)
             trials.append(own | dict(
                 trial=number, seed=100, role="search", status=status, steps=round(made),
                 steps_to_goal=round(made) if status == "complete" else None,
             ))  # fmt: skip
-            if status != "infeasible":
+            if status != "diverged":
                 curves += _curve(shared["run"], number, round(made), batch, status == "complete")
         for seed, off in enumerate(SPREAD):
             number, made = len(trials), round(steps * (1 + off))
@@ -71,8 +71,6 @@ def trial_rows(
                 run=shared["run"], trial=number, step=made, epoch=made * batch / 10_000,
                 validation_accuracy_frac=1 - GOAL_ERROR_FRAC, test_accuracy_frac=0.95 + off / 10,
             ))  # fmt: skip
-            if batch == 32:
-                curves += _noise(shared["run"], number, made)
     return trials, curves
 
 
@@ -87,8 +85,7 @@ def _curve(run: str, trial: int, steps: int, batch: int, reaches: bool) -> Rows:
 
 def _noise(run: str, trial: int, steps: int) -> Rows:
     """Norms of a gradient of square 1 and a variance of NOISE_SCALE, at the start and the goal."""
-    return [dict(run=run, trial=trial, step=step, epoch=step * 32 / 10_000,
-                 small_batch=SMALL_BATCH, big_batch=BIG_BATCH,
+    return [dict(run=run, trial=trial, step=step, small_batch=SMALL_BATCH, big_batch=BIG_BATCH,
                  small_gradient_square=1 + NOISE_SCALE / SMALL_BATCH,
                  big_gradient_square=1 + NOISE_SCALE / BIG_BATCH)
             for step in (0, steps)]  # fmt: skip
@@ -98,7 +95,9 @@ def rows(
     b_crit: dict[tuple[str, str], float] = B_CRIT, *, lr: float = 0.1, slope: float = 1.0
 ) -> dict[str, Rows]:
     """Return the tidy rows of searches; those of `runs` hold what builders' `run_row` does not."""
-    made: dict[str, Rows] = {name: [] for name in ("runs", "trials", "evaluations", "searches")}
+    made: dict[str, Rows] = {
+        name: [] for name in ("runs", "trials", "curves", "searches", "gradient_squares")
+    }
     for (model, optimizer), planted in b_crit.items():
         made["runs"].append(dict(
             run=run_name(model, optimizer), kind="search", study="steps_to_goal", arm=optimizer,
@@ -106,6 +105,10 @@ def rows(
         ))  # fmt: skip
         made["searches"].append(search_row(model, optimizer))
         trials, curves = trial_rows(model, optimizer, planted, lr=lr, slope=slope)
+        made["gradient_squares"] += [
+            row for one in trials if one["role"] == "repeat" and one["global_batch"] == 32
+            for row in _noise(one["run"], one["trial"], one["steps_to_goal"])
+        ]  # fmt: skip
         made["trials"] += trials
-        made["evaluations"] += curves
+        made["curves"] += curves
     return made

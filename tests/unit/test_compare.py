@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from builders import empty_lab, run_row, table
+from builders import empty_lab, run_row, table, training_rows
 from compare_builders import results, timed
 from dpscale.compare.differences import cells_of, of_machines, of_settings
 from dpscale.compare.judge import Judged, compare, titled, with_verdicts
@@ -92,8 +92,9 @@ def test_an_accuracy_is_that_of_each_seeds_last_epoch():
     epochs = [{"run": "n1", "seed": seed, "epoch": epoch, "test_accuracy_frac": value}
               for seed, epoch, value in ends]  # fmt: skip
     tables = empty_lab() | {
-        "runs": table("runs", [run_row("n1", kind="training")]), "epochs": table("epochs", epochs)
-    }  # fmt: skip
+        "runs": table("runs", [run_row("n1", kind="training")]),
+        **{name: table(name, rows) for name, rows in training_rows(epochs).items()},
+    }
     found = [one for one in samples(tables, schemas()) if one.quantity == "accuracy"]
     assert [one.values.tolist() for one in found] == [[0.9, 0.8]]
 
@@ -104,7 +105,7 @@ def test_a_trial_that_did_not_come_to_its_end_has_no_accuracy():
     ends = [{"run": "n1", "trial": trial, "step": step, "test_accuracy_frac": value}
             for trial, step, value in ((0, 1, 0.5), (0, 2, 0.7), (1, 2, 0.1))]  # fmt: skip
     tables = empty_lab() | {"runs": table("runs", [run_row("n1")]), "trials": table("trials", rows),
-                            "evaluations": table("evaluations", ends)}  # fmt: skip
+                            "curves": table("curves", ends)}  # fmt: skip
     (found,) = [one for one in samples(tables, schemas()) if one.source.table == "trials"]
     assert found.values.tolist() == [0.7]
 

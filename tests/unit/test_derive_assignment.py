@@ -155,13 +155,13 @@ def mnist_lab(accuracy: float, epochs: int = 40) -> dict[str, pd.DataFrame]:
     runs.loc[own, "dataset"] = "mnist"
     runs.loc[own, "device"] = "NVIDIA made-up"
     runs.loc[own, "epochs"] = epochs
-    of_assignment = tidy["epochs"]["run"].isin(runs.loc[own, "run"])
-    curve = tidy["epochs"].copy()
+    of_assignment = tidy["curves"]["run"].isin(runs.loc[own, "run"])
+    curve = tidy["curves"].copy()
     curve.loc[of_assignment & (curve["epoch"] == 4), "epoch"] = epochs
     last = of_assignment & (curve["epoch"] == epochs)
-    shift = 0.0001 * (curve["seed"] - 1)
+    shift = 0.0001 * (curve["trial"] - 1)
     curve.loc[last, "test_accuracy_frac"] = (accuracy + shift)[last]
-    return derived_of(tidy | {"runs": runs, "epochs": curve})
+    return derived_of(tidy | {"runs": runs, "curves": curve})
 
 
 def verdict(lab: dict[str, pd.DataFrame], claim: str, **cell) -> tuple[str, object]:

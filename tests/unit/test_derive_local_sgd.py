@@ -33,7 +33,7 @@ def row_of(frame: pd.DataFrame, **cell: Any) -> pd.Series:
 
 
 def test_an_arm_has_its_last_epoch_its_rounds_and_the_bytes_of_a_ring(tidy):
-    rows = local_sgd(tidy["trials"], tidy["evaluations"], tidy["runs"])
+    rows = local_sgd(tidy["trials"], tidy["curves"], tidy["runs"])
     arm = row_of(rows, label_noise_frac=0.2, arm="A5 H=16")
     assert arm["test_accuracy_frac"] == pytest.approx(0.92)
     # 91, 92 and 93%: 2.48 points; 92% of 2,000 images: 1.27 points below and 1.11 above
@@ -52,7 +52,7 @@ def test_a_diverged_seed_takes_the_numbers_of_its_arm_and_decides_nothing(tidy):
     trials = tidy["trials"].copy()
     one = (trials["arm"] == "A2") & (trials["seed"] == 1) & (trials["label_noise_frac"] == 0.2)
     trials.loc[one, "status"] = "diverged"
-    rows = local_sgd(trials, tidy["evaluations"], tidy["runs"])
+    rows = local_sgd(trials, tidy["curves"], tidy["runs"])
     row = row_of(rows, label_noise_frac=0.2, arm="A2")
     assert row["status"] == "diverged"
     assert row["message"] == "1 of 3 seeds diverged"
@@ -63,7 +63,7 @@ def test_a_diverged_seed_takes_the_numbers_of_its_arm_and_decides_nothing(tidy):
 
 
 def test_a_difference_is_judged_once_by_its_direction_and_only_where_labels_are_right(tidy):
-    rows = published_local_sgd(tidy["trials"], tidy["evaluations"], tidy["runs"])
+    rows = published_local_sgd(tidy["trials"], tidy["curves"], tidy["runs"])
     clean = rows[rows["label_noise_frac"] == 0.0].set_index("claim")
     assert clean["verdict"].to_dict() == {
         "post_local_against_large": "agrees",  # 99 - 97 %, published 92.80 - 92.48
@@ -97,7 +97,7 @@ def test_the_arm_with_the_published_local_steps_stands_for_post_local_sgd():
 
 
 def test_curves_end_where_the_arms_do_and_know_the_switch(tidy):
-    rows = local_sgd_curves(tidy["trials"], tidy["evaluations"], tidy["runs"])
+    rows = local_sgd_curves(tidy["trials"], tidy["curves"], tidy["runs"])
     own = rows[(rows["label_noise_frac"] == 0.2) & (rows["arm"] == "A5 H=16")]
     assert list(own["epoch"]) == [1, 2, 3, 4]
     assert set(own["switch_epoch"]) == {2.0}

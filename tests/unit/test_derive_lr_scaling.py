@@ -10,8 +10,8 @@ from dpscale.derive.published import claim_row
 from dpscale.derive.statistics import Estimate
 from dpscale.studies.lr_scaling.derive import (
     TIME_COLUMNS,
-    curves,
     elbow,
+    epochs,
     lr_scaling,
     published_lr_scaling,
     standing,
@@ -29,7 +29,7 @@ def tidy(**changed: study.Errors) -> Tables:
 
 
 def derived(tables: Tables) -> pd.DataFrame:
-    return lr_scaling(tables["trials"], tables["evaluations"], tables["runs"])
+    return lr_scaling(tables["trials"], tables["curves"], tables["runs"])
 
 
 def row(rows: pd.DataFrame, way: study.Way) -> pd.Series:
@@ -89,7 +89,7 @@ def test_a_run_that_is_planned_and_not_run_keeps_its_settings_and_status() -> No
     tables = tidy()
     name = study.name_of(study.LARGE)
     tables["runs"]["status"] = tables["runs"].status.mask(tables["runs"].run == name, "not run yet")
-    for measured in ("trials", "evaluations"):
+    for measured in ("trials", "curves"):
         tables[measured] = tables[measured][tables[measured].run != name]
     found = row(derived(tables), study.LARGE)
     assert (found.status, found.global_batch, found.rule) == ("not run yet", 256, "linear")
@@ -125,7 +125,7 @@ def test_the_elbow_moves_with_the_errors() -> None:
 
 def published(tables: Tables) -> pd.DataFrame:
     rows = derived(tables)
-    made = published_lr_scaling(rows, NO_TIMES, tables["trials"], tables["evaluations"])
+    made = published_lr_scaling(rows, NO_TIMES, tables["trials"], tables["curves"])
     return made.set_index("claim")
 
 
@@ -193,14 +193,14 @@ def test_a_share_of_352_gpus_is_judged_by_as_many(workers, device, verdict, reas
         "efficiency_frac": 0.95, "efficiency_frac_low": 0.94, "efficiency_frac_high": 0.96,
         "runs": "n", "base_runs": "one",
     }], TIME_COLUMNS)  # fmt: skip
-    made = published_lr_scaling(derived(tables), times, tables["trials"], tables["evaluations"])
+    made = published_lr_scaling(derived(tables), times, tables["trials"], tables["curves"])
     found = made.set_index("claim").loc["efficiency"]
     assert (found.verdict, None if pd.isna(found.reason) else found.reason) == (verdict, reason)
 
 
 def test_curves_have_a_row_an_epoch_and_end_where_a_seed_diverged() -> None:
     tables = tidy()
-    made = curves(derived(tables), tables["trials"], tables["evaluations"])
+    made = epochs(derived(tables), tables["trials"], tables["curves"])
     large = made[made.runs == study.name_of(study.LARGE)].set_index("epoch")
     assert large.train_error_frac.tolist() == pytest.approx([0.68075, 0.4615, 0.24225, 0.023])
     assert large.validation_error_frac[4] == pytest.approx(0.013)

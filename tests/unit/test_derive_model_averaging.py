@@ -7,6 +7,7 @@ import pytest
 
 import model_averaging_builders as made
 from builders import run_row, table
+from dpscale.derive.trainings import time_to_target
 from dpscale.studies.model_averaging.derive import (
     averaging_curves,
     averaging_pairs,
@@ -14,7 +15,6 @@ from dpscale.studies.model_averaging.derive import (
     chosen_learners,
     learners,
     model_averaging,
-    reached,
 )
 from dpscale.studies.model_averaging.published import published
 
@@ -29,7 +29,7 @@ def tidy(**options):
 
 def of_trials(function, **options):
     tables = tidy(**options)
-    return function(tables["trials"], tables["evaluations"], tables["runs"])
+    return function(tables["trials"], tables["curves"], tables["runs"])
 
 
 def arm(frame: pd.DataFrame, name: str, against: str | None = None) -> pd.Series:
@@ -41,16 +41,16 @@ def arm(frame: pd.DataFrame, name: str, against: str | None = None) -> pd.Series
 
 def curve(*accuracies: float | None) -> pd.DataFrame:
     steps = range(1, len(accuracies) + 1)
-    columns = {"epoch": steps, "wall_s": [10.0 * step for step in steps]}
+    columns = {"epoch": steps, "seconds": [10.0 * step for step in steps]}
     return pd.DataFrame(columns | {"test_accuracy_frac": accuracies})
 
 
 def test_the_target_is_reached_by_a_median_and_not_by_one_lucky_evaluation():
     lucky = curve(0.5, 0.9, 0.6, 0.9, 0.9)
-    assert reached(lucky, 0.9, 1) == (2.0, 20.0)
-    assert reached(lucky, 0.9, 3) == (4.0, 40.0)
-    assert reached(curve(0.9, 0.9), 0.9, 3) is None
-    assert reached(curve(0.5, None, 0.95, 0.95, 0.95), 0.9, 3) == (5.0, 50.0)
+    assert time_to_target(lucky, 0.9, 1) == (2.0, 20.0)
+    assert time_to_target(lucky, 0.9, 3) == (4.0, 40.0)
+    assert time_to_target(curve(0.9, 0.9), 0.9, 3) is None
+    assert time_to_target(curve(0.5, None, 0.95, 0.95, 0.95), 0.9, 3) == (5.0, 50.0)
 
 
 def test_times_to_the_target_are_medians_over_seeds():
@@ -77,7 +77,7 @@ def test_a_diverged_seed_makes_the_arm_diverged():
     tables = tidy()
     hit = (tables["trials"]["arm"] == "sgd_large") & (tables["trials"]["seed"] == 1)
     tables["trials"].loc[hit, "status"] = "diverged"
-    given = tables["trials"], tables["evaluations"], tables["runs"]
+    given = tables["trials"], tables["curves"], tables["runs"]
     row = arm(model_averaging(*given), "sgd_large")
     assert (row["status"], row["reached"]) == ("diverged", 2)
     pair = arm(averaging_pairs(*given), "sma_tuned α = 1/k", "sgd_large")
@@ -167,7 +167,7 @@ def test_a_model_that_was_not_timed_has_a_row_that_says_so():
 
 def claims(reached: dict[str, int | None], epoch_s: float, **runs: object) -> pd.DataFrame:
     tables = tidy(reached=made.REACHED | reached, averaged_epoch_s=epoch_s)
-    found = averaging_pairs(tables["trials"], tables["evaluations"], tables["runs"])
+    found = averaging_pairs(tables["trials"], tables["curves"], tables["runs"])
     of_runs = tables["runs"].assign(**({"device": "NVIDIA H200", "workers": 8} | runs))
     return published(found, learners(tables["throughputs"], tables["runs"]), of_runs)
 

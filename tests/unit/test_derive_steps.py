@@ -46,8 +46,8 @@ def lab() -> dict[str, pd.DataFrame]:
 
 
 def derived(lab: dict[str, pd.DataFrame]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    fit = goal_fit(lab["trials"], lab["evaluations"], lab["runs"])
-    return fit, steps_to_goal(lab["trials"], lab["evaluations"], lab["searches"], fit, lab["runs"])
+    fit = goal_fit(lab["trials"], lab["gradient_squares"], lab["runs"])
+    return fit, steps_to_goal(lab["trials"], lab["curves"], lab["searches"], fit, lab["runs"])
 
 
 def fits(count: int, noise: float, b_crit: float | None, seeds: int) -> list[Fit]:
@@ -129,13 +129,13 @@ def test_a_slope_has_the_interval_of_a_line_through_all_repeats(lab):
 def test_slopes_leave_out_batch_sizes_with_a_repeat_that_did_not_get_there(lab):
     trials = lab["trials"].copy()
     trials.loc[trials.query("role == 'repeat'").index[0], "steps_to_goal"] = None  # at B = 2
-    row = goal_fit(trials, lab["evaluations"], lab["runs"]).iloc[0]
+    row = goal_fit(trials, lab["gradient_squares"], lab["runs"]).iloc[0]
     assert row.small_slope > derived(lab)[0].small_slope[0]  # from 4 to 32 it bends already
 
 
 def test_slopes_that_would_share_a_batch_size_are_null(lab):
     few = lab["trials"][lab["trials"].global_batch <= 128]  # seven batch sizes
-    row = goal_fit(few, lab["evaluations"], lab["runs"]).iloc[0]
+    row = goal_fit(few, lab["gradient_squares"], lab["runs"]).iloc[0]
     assert row[["small_slope", "large_slope"]].isna().all()
 
 
@@ -207,7 +207,7 @@ def test_the_noise_scale_comes_from_norms_at_two_batch_sizes():
 
 
 def test_the_planted_noise_scale_is_found_along_training(lab):
-    rows = noise_scale(lab["evaluations"], lab["trials"], lab["runs"])
+    rows = noise_scale(lab["gradient_squares"], lab["trials"], lab["runs"])
     assert rows.noise_scale.tolist() == pytest.approx([50.0] * len(rows))
     assert rows.progress_frac.tolist() == [0.0, 1.0] * 3
 
@@ -280,7 +280,7 @@ def test_a_slope_that_was_not_measured_is_not_put_down_to_the_fit(lab, status, r
 
 
 def test_a_budget_takes_each_trial_where_it_stands(lab):
-    rows = budget(lab["trials"], lab["evaluations"], lab["searches"], lab["runs"])
+    rows = budget(lab["trials"], lab["curves"], lab["searches"], lab["runs"])
     own = rows[(rows.model == "mlp") & (rows.optimizer == "sgd") & (rows.global_batch == 2)]
     at = own[own.kind == "steps"].set_index("budget")
     # the first trial needs 643 steps: after 64 of them its error is 0.8 - 0.7 * 64 / 643

@@ -6,15 +6,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from builders import derived_lab, run_row, table
+from builders import derived_lab, run_row, table, training_rows
 from dpscale.derive.accuracy import Pair, accuracy, differences
 from dpscale.studies.replicas.derive import order, replicas, spreads
 
 
 def epoch(seed: int, number: int, loss: float, **given) -> dict:
-    """Return one row of `epochs` of run r."""
-    return {"run": "r", "seed": seed, "epoch": number, "train_loss": loss, "epoch_s": 3.0,
+    """Return what is seen of a seed of run r after an epoch."""
+    return {"run": "r", "seed": seed, "epoch": number, "train_loss": loss, "steps_s": 3.0,
             "train_accuracy_frac": 0.5} | given  # fmt: skip
+
+
+def trained(rows: list[dict]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return `trials` and `curves`."""
+    made = training_rows(rows)
+    return table("trials", made["trials"]), table("curves", made["curves"])
 
 
 def runs_of(study: str = "large_batch", arm: str = "large", **given) -> pd.DataFrame:
@@ -25,21 +31,21 @@ def runs_of(study: str = "large_batch", arm: str = "large", **given) -> pd.DataF
 
 def test_a_curve_is_the_median_over_seeds_with_its_interval():
     rows = [epoch(0, 1, 1.0), epoch(1, 1, 3.0), epoch(2, 1, 2.0)]
-    made = accuracy(table("epochs", rows), runs_of()).iloc[0]
+    made = accuracy(*trained(rows), runs_of()).iloc[0]
     columns = ["train_loss", "train_loss_low", "train_loss_high", "seeds"]
     # Logarithms 0, 0.6931 and 1.0986: mean 0.59725, deviation 0.55553, times 4.303 / sqrt(3).
     assert list(made[columns]) == pytest.approx([2.0, 0.4571, 7.2233, 3], abs=1e-3)
 
 
 def test_one_seed_has_no_interval():
-    made = accuracy(table("epochs", [epoch(0, 1, 1.0)]), runs_of()).iloc[0]
+    made = accuracy(*trained([epoch(0, 1, 1.0)]), runs_of()).iloc[0]
     assert made["train_loss"] == 1.0
     assert pd.isna(made["train_loss_low"])
 
 
 def test_a_test_accuracy_has_the_error_of_its_images_and_a_training_accuracy_has_none():
     rows = [epoch(seed, 1, 1.0, test_accuracy_frac=0.5) for seed in range(3)]
-    made = accuracy(table("epochs", rows), runs_of(test_samples=100)).iloc[0]
+    made = accuracy(*trained(rows), runs_of(test_samples=100)).iloc[0]
     assert (made["train_accuracy_frac_low"], made["train_accuracy_frac_high"]) == (0.5, 0.5)
     # Wilson, 50 of 100: 0.4038 to 0.5962.
     ends = made[["test_accuracy_frac_low", "test_accuracy_frac_high"]].tolist()
@@ -53,7 +59,7 @@ def two_arms(one: list[float], other: list[float], **given) -> pd.DataFrame:
     rows = [epoch(seed, 1, loss, run=run, test_accuracy_frac=0.5)
             for run, losses in (("r", one), ("q", other)) for seed, loss in enumerate(losses)
             ]  # fmt: skip
-    return differences([Pair("a", "b")], table("epochs", rows), runs)
+    return differences([Pair("a", "b")], *trained(rows), runs)
 
 
 def test_a_difference_of_arms_is_that_of_the_runs_of_one_seed():
@@ -82,7 +88,7 @@ def test_an_arm_twice_is_told_apart_in_at_most_5_of_100_pairs():
     ]  # fmt: skip
     found = differences(
         [Pair(one, other) for one, other in zip(arms[::2], arms[1::2], strict=True)],
-        table("epochs", rows),
+        *trained(rows),
         table("runs", [run_row(arm, arm=arm, **shape) for arm in arms]),
     )
     for measure in ("train_loss_difference", "test_accuracy_difference_frac"):
@@ -99,7 +105,7 @@ def test_an_arm_that_diverged_has_no_difference():
 
 def test_two_arms_of_which_one_is_not_planned_have_no_row():
     runs = table("runs", [run_row("r", study="s", arm="a", kind="training")])
-    assert differences([Pair("a", "b")], table("epochs"), runs).empty
+    assert differences([Pair("a", "b")], *trained([]), runs).empty
 
 
 def test_every_epoch_of_every_arm_is_a_row():
@@ -117,7 +123,7 @@ def test_the_fifth_epoch_of_an_arm_has_its_final_values():
 
 def test_a_diverged_arm_has_rows_to_its_last_epoch_and_null_where_not_finite():
     rows = [epoch(0, 1, 5.0), epoch(0, 2, math.inf)]
-    made = accuracy(table("epochs", rows), runs_of(status="diverged"))
+    made = accuracy(*trained(rows), runs_of(status="diverged"))
     assert list(made["status"]) == ["diverged", "diverged"]
     assert made["train_loss"].iloc[0] == 5.0
     assert pd.isna(made["train_loss"].iloc[1])
@@ -126,14 +132,14 @@ def test_a_diverged_arm_has_rows_to_its_last_epoch_and_null_where_not_finite():
 
 def test_a_median_does_not_hide_a_seed_that_diverged():
     rows = [epoch(0, 1, 1.0), epoch(1, 1, 1.1), epoch(2, 1, math.nan)]
-    made = accuracy(table("epochs", rows), runs_of()).iloc[0]
+    made = accuracy(*trained(rows), runs_of()).iloc[0]
     assert pd.isna(made["train_loss"])
     assert made["seeds"] == 3
 
 
 def test_an_arm_whose_batch_is_not_settled_yet_is_a_row_with_nulls():
     runs = runs_of(status="not run yet", per_worker_batch=None, global_batch=None)
-    made = accuracy(table("epochs"), runs).iloc[0]
+    made = accuracy(*trained([]), runs).iloc[0]
     assert (made["arm"], made["status"]) == ("large", "not run yet")
     assert made[["epoch", "per_worker_batch", "train_loss", "seeds"]].isna().all()
 

@@ -49,7 +49,7 @@ def trained(batches: Any, *, name: str = "mlp", learners: int = LEARNERS, local_
 
 
 def state(team: StackedTeam) -> dict[str, torch.Tensor]:
-    return dict(team.mean_network().state_dict())
+    return dict(team.network().state_dict())
 
 
 def assert_equal(one: StackedTeam, other: StackedTeam) -> None:
@@ -72,7 +72,7 @@ def test_mini_batch_sgd_of_several_learners_is_that_of_one_on_all_their_images(b
         optimizer.zero_grad()
         cross_entropy(one(images), labels).backward()
         optimizer.step()
-    found = flat_parameters(trained(batches).mean_network())
+    found = flat_parameters(trained(batches).network())
     torch.testing.assert_close(found, flat_parameters(one), rtol=1e-4, atol=1e-5)
 
 
@@ -94,14 +94,14 @@ def test_three_local_steps_equal_learners_apart_that_are_averaged_by_hand(batche
         if step in (2, 5):
             average()
     average()
-    found = flat_parameters(trained(batches, local_steps=3, local_from=0).mean_network())
+    found = flat_parameters(trained(batches, local_steps=3, local_from=0).network())
     torch.testing.assert_close(found, flat_parameters(apart[0]), rtol=1e-4, atol=1e-5)
 
 
 def test_more_local_steps_lead_elsewhere(batches):
     one, three = (trained(batches, local_steps=every, local_from=0) for every in (1, 3))
-    assert not torch.allclose(flat_parameters(one.mean_network()),
-                              flat_parameters(three.mean_network()), atol=1e-4)  # fmt: skip
+    assert not torch.allclose(flat_parameters(one.network()),
+                              flat_parameters(three.network()), atol=1e-4)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_an_evaluation_between_averages_changes_nothing(batches):
     for batch in batches[:3]:
         for team in teams:
             team.step(batch)
-        teams[0].mean_network()
+        teams[0].network()
     assert_equal(*teams)
 
 
@@ -181,5 +181,5 @@ def test_a_search_of_the_rate_that_goes_on_still_estimates_what_is_left(monkeypa
     # In so few steps the larger rate is better, so that two more are tried.
     assert [row["rate_factor"] for row in trials[:4]] == pytest.approx([0.01, 0.1, 1.0, 10.0])
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 10  # 5 trainings of 2 epochs
-    assert [number for number, line in enumerate(lines) if line.endswith(" 0 s left")] == [9]
+    assert len(lines) == 5  # trainings, each evaluated once
+    assert [number for number, line in enumerate(lines) if line.endswith(" 0 s left")] == [4]

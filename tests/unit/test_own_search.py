@@ -14,7 +14,7 @@ from dpscale.studies import load_config, planned_runs
 from dpscale.studies.steps_to_goal.measure.groups import LoopGroup, Point, StackedGroup
 from dpscale.studies.steps_to_goal.measure.noise import AT_ONCE, gradient_squares
 from dpscale.studies.steps_to_goal.measure.search import measure_search
-from dpscale.studies.steps_to_goal.measure.supply import loader, supply
+from dpscale.studies.steps_to_goal.measure.supply import SeedBatches, loader
 from dpscale.studies.steps_to_goal.measure.validation import CountedAnswers
 from dpscale.train.data import DatasetError
 from dpscale.train.data.own import OwnTask
@@ -64,9 +64,9 @@ def test_a_stacked_search_finds_the_same_steps_as_one_at_a_time(task: OwnTask) -
     assert found[0] == found[1] == found[2]
     ended = {(row[1], row[4]) for row in found[0]}
     assert ended >= {("search", "complete"), ("search", "incomplete"), ("repeat", "complete")}
-    tested = [row for row in fields["evaluations"] if row.get("test_accuracy_frac") is not None]
+    tested = [row for row in fields["curves"] if row.get("test_accuracy_frac") is not None]
     assert {row["test_accuracy_frac"] * 16 % 1 for row in tested} != {0.0}  # of those asked for
-    probes = [row for row in fields["evaluations"] if "big_batch" in row]
+    probes = fields["gradient_squares"]
     assert {row["big_batch"] for row in probes} == {32}
     assert all(row["small_gradient_square"] > row["big_gradient_square"] for row in probes)
 
@@ -77,7 +77,7 @@ def test_wrong_shares_are_those_that_an_evaluation_of_each_network_finds(
 ) -> None:
     networks = [seeded_network(spec(), task, seed) for seed in range(3)]
     group = kind(networks, POINTS, task, CPU, nesterov=False, weight_decay=0.0)
-    batches = supply(task, 8, [0], CPU)
+    batches = SeedBatches(task, 8, [0], CPU).batches(1)
     alone = LoopGroup(networks, POINTS, task, CPU, nesterov=False, weight_decay=0.0)
     for batch, shared in islice(batches, 30):
         torch.testing.assert_close(group.step(batch, shared=shared), alone.step(batch, shared=True),
@@ -100,13 +100,13 @@ def test_a_network_of_which_nothing_is_counted_gets_all_wrong(
 
 
 def test_trials_get_what_the_loaders_of_their_seeds_give(task: OwnTask) -> None:
-    (together, shared), *_ = islice(supply(task, 4, [5, 7, 5], CPU), 1)
+    (together, shared), *_ = SeedBatches(task, 4, [5, 7, 5], CPU).batches(1)
     assert not shared
     for place, seed in enumerate((5, 7, 5)):
         own = next(iter(loader(task, 4, seed, CPU).batches(1)))
         for found, expected in zip(tree_leaves(together), tree_leaves(own), strict=True):
             assert torch.equal(found[place], expected)
-    (alone, shared), *_ = islice(supply(task, 4, [5, 5], CPU), 1)
+    (alone, shared), *_ = SeedBatches(task, 4, [5, 5], CPU).batches(1)
     assert shared
     assert [leaf.shape[0] for leaf in tree_leaves(alone)] == [4] * 4
 

@@ -90,7 +90,7 @@ def test_learners_that_average_in_every_step_train_as_one(
         for batch in batches:
             team.step(batch)
         team.finish()
-        ends.append(dict(team.mean_network().named_parameters()))
+        ends.append(dict(team.network().named_parameters()))
     for name, value in ends[0].items():
         torch.testing.assert_close(ends[1][name], value, rtol=1e-5, atol=1e-6)
     assert not torch.equal(ends[0]["words.weight"], network.words.weight)
@@ -103,11 +103,7 @@ def test_model_averaging_trains_it(task: OwnTask, batches: list[Batch], algorith
                        alpha=1 / LEARNERS, tau=1)  # fmt: skip
     training = TrainingConfig(momentum=0.9, weight_decay=0.0)
     trainee = build_trainee(task.network(), task, arm, training, PLACE, len(batches))
-    losses = [
-        float(trainee.train(batch if algorithm == "sgd" else dealt(batch, LEARNERS)))
-        for _ in range(10)
-        for batch in batches
-    ]
+    losses = [float(trainee.step(batch)) for _ in range(10) for batch in batches]
     assert losses[-1] < 0.5 * losses[0]
     inputs, targets = batches[0]
-    assert float(task.loss(trainee.evaluated()(inputs), targets)) < losses[0]
+    assert float(task.loss(trainee.network()(inputs), targets)) < losses[0]

@@ -42,7 +42,7 @@ def make_record(**fields: Any) -> Record:
 
 
 def test_a_record_comes_back_as_it_was_written(tmp_path: Path) -> None:
-    record = make_record(epochs=[{"seed": 0, "epoch": 1, "train_loss": 0.5}])
+    record = make_record(curves=[{"trial": 0, "epoch": 1.0, "train_loss": 0.5}])
     write_record(tmp_path / "record.json", record)
     assert read_record(tmp_path / "record.json") == record
 
@@ -83,7 +83,7 @@ AFTER = "2026-01-01T00:00:10.000+00:00"  # the record's end is a second before
         ({"wire": [{"sent_bytes": -1}]}, "wire, row 1, sent_bytes: -1: Input should"),
         ({"wire": [{"sent_bytes": True}]}, "wire, row 1, sent_bytes: True: Input should"),
         ({"buckets": [{"ready_frac": 1.01}]}, "buckets, row 1, ready_frac: 1.01: Input should"),
-        ({"epochs": [{"epoch_s": float("inf")}]}, "epochs, row 1, epoch_s: inf: Input should"),
+        ({"curves": [{"steps_s": float("inf")}]}, "curves, row 1, steps_s: inf: Input should"),
         ({"grid": [{"step_s": -1e-9}]}, "grid, row 1, step_s: -1e-09: Input should"),
         ({"throughputs": [{"stacked": 1}]}, "throughputs, row 1, stacked: 1: Input should"),
         (
@@ -111,13 +111,13 @@ def test_null_is_unknown_in_every_field_of_every_table(tmp_path: Path) -> None:
 
 def test_losses_may_be_below_zero_and_gaps_above_one(tmp_path: Path) -> None:
     rows = {
-        "epochs": [{"train_loss": -3.0, "test_loss": -2.0}],
+        "curves": [{"train_loss": -3.0, "test_loss": -2.0}],
         "sharing_losses": [{"loss": -1.0, "parameter_gap_frac": 7.0}],
         "replicas": [{"buffer_difference_frac": 1.5}],
     }
     path = tmp_path / "record.json"
     write_record(path, make_record(**rows))
-    assert read_record(path, CHECKS).epochs == rows["epochs"]
+    assert read_record(path, CHECKS).curves == rows["curves"]
 
 
 STEPS = {
@@ -202,11 +202,11 @@ def test_a_record_of_another_spec_counts_as_not_run(tmp_path: Path) -> None:
 
 
 def test_tidy_tables_have_the_columns_and_types_of_their_schemas(tmp_path: Path) -> None:
-    written(tmp_path, make_record(epochs=[{"seed": 0, "epoch": 1, "train_loss": 0.5}]))
+    written(tmp_path, make_record(curves=[{"trial": 0, "epoch": 1.0, "train_loss": 0.5}]))
     for name, table in tidy_tables(SPECS, tmp_path, schemas(), run_columns).items():
         assert list(table.columns) == list(schemas()[name])
     tables = tidy_tables(SPECS, tmp_path, schemas(), run_columns)
-    assert tables["epochs"]["train_loss"].tolist() == [0.5]
+    assert tables["curves"]["train_loss"].tolist() == [0.5]
     assert tables["steps"]["run"].tolist() == [RUN]
     assert tables["wire"].empty
 

@@ -57,10 +57,10 @@ def test_steps_of_an_mlp_to_3_percent_error_show_where_perfect_scaling_ends(mnis
     found = measure_search(spec, load_dataset(spec.data), Place(0, 1, 1, torch.device("cpu")))
     tables = {
         name: table(name, [{"run": spec.run} | row for row in found.fields[name]])
-        for name in ("trials", "evaluations")
+        for name in ("trials", "gradient_squares")
     }
     run = run_row(spec.run, kind="search", study=spec.study, arm="sgd", model="mlp")
-    fit = goal_fit(tables["trials"], tables["evaluations"], table("runs", [run])).iloc[0]
+    fit = goal_fit(tables["trials"], tables["gradient_squares"], table("runs", [run])).iloc[0]
     steps = batch_medians(tables["trials"], spec.run)
     print(steps, fit.to_dict())
     assert set(steps) == set(BATCHES)

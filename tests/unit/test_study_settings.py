@@ -157,8 +157,8 @@ def test_fused_trainees_of_model_averaging_end_at_the_same_parameters(kind, shap
     ends = []
     for each in (one, other):
         for batch in batches(*shape):
-            each.train(batch)
-        ends.append(flat_parameters(each.evaluated()).clone())
+            each.learn(batch)
+        ends.append(flat_parameters(each.network()).clone())
     torch.testing.assert_close(*ends, rtol=1e-4, atol=1e-5)
 
 
@@ -173,7 +173,7 @@ def test_a_fused_team_of_post_local_sgd_ends_at_the_same_parameters(momentum) ->
             team.step(batch)
             assert team._optimizer.param_groups[0]["fused"] is (fused or None)
         team.finish()
-        ends.append(flat_parameters(team.mean_network()))
+        ends.append(flat_parameters(team.network()))
     torch.testing.assert_close(*ends, rtol=1e-4, atol=1e-5)
 
 

@@ -5,7 +5,7 @@ import torch
 
 from dpscale.config.sections import DataConfig
 from dpscale.studies import load_config, planned_runs
-from dpscale.studies.model_averaging.measure.averaging import _stops, measure_averaging
+from dpscale.studies.model_averaging.measure.averaging import measure_averaging
 from dpscale.studies.model_averaging.measure.learners import measure_learners
 from dpscale.train.data import load_dataset
 from dpscale.train.worker import Place
@@ -39,9 +39,9 @@ def test_a_run_records_every_arm_and_repeats_bitwise(dataset):
     # 1,293 images: 40 batches of 32, or 20 of 64.
     assert [row["steps"] for row in one["trials"]] == [40, 20, 20, 20, 20]
     assert [row["rounds"] for row in one["trials"]] == [40, 20, 20, 20, 20]
-    assert len(one["evaluations"]) == 10
-    timed = {"wall_s"}
-    for name in ("trials", "evaluations"):
+    assert len(one["curves"]) == 10
+    timed = {"wall_s", "evaluation_s"}
+    for name in ("trials", "curves"):
         for row, again in zip(one[name], two[name], strict=True):
             assert {k: v for k, v in row.items() if k not in timed} == {
                 k: v for k, v in again.items() if k not in timed
@@ -55,7 +55,7 @@ def test_a_loss_that_is_not_finite_ends_its_own_arm_alone(dataset):
     assert statuses.pop("sma_tuned α = 0.5") == "diverged"
     assert set(statuses.values()) == {"complete"}
     assert "sma_tuned" in (measured.message or "")
-    last = [row for row in measured.fields["evaluations"] if row["trial"] == 4][-1]
+    last = [row for row in measured.fields["curves"] if row["trial"] == 4][-1]
     assert last["train_loss"] is None
 
 
@@ -68,12 +68,6 @@ def test_learners_are_timed_beside_one_plain_network(dataset):
     assert len(rows) == 9
     assert all(row["seconds"] > 0 for row in rows)
     assert all(row["samples"] % (16 * row["learners"]) == 0 for row in rows)
-
-
-def test_an_epoch_is_evaluated_in_equal_parts_and_at_its_end():
-    assert _stops(10, 2) == [5, 10]
-    assert _stops(10, 4) == [2, 5, 8, 10]
-    assert _stops(1, 4) == [1]
 
 
 def test_learners_that_cannot_be_dealt_out_are_refused():

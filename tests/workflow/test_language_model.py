@@ -45,8 +45,8 @@ def test_a_transformer_is_trained_and_sends_what_its_parameters_weigh(trained: P
     calls = pd.DataFrame(ledger["collectives"])
     sent = calls[(calls["phase"] == "steady") & (calls["purpose"] == "gradient bucket")]
     assert set(sent.groupby("iteration")["bytes"].sum()) == {4 * parameters}
-    first = training["epochs"][0]
-    assert training["epochs"][-1]["test_loss"] < first["test_loss"] < 5.5  # ln 256 = 5.545
+    first = training["curves"][0]
+    assert training["curves"][-1]["test_loss"] < first["test_loss"] < 5.5  # ln 256 = 5.545
     assert first["test_accuracy_frac"] > 0.1
     assert training["task"] == {
         "model": "Transformer", "dataset": "language_model.py", "optimizer": "AdamW",

@@ -50,9 +50,8 @@ TRAINED = Source(
 CORE = (
     Source("epoch_times", "epoch_s", ("arm",)),
     Source("messages", "bytes_per_s", ("operation", "bytes")),
-    Source("epochs", "epoch_s"),
+    Source("curves", "steps_s"),
     Source("runs", "peak_memory_bytes"),
-    Source("epochs", "test_accuracy_frac"),
     TRAINED,
 )
 
@@ -121,7 +120,7 @@ def sources(
         **tables,
         "epoch_times": epoch_times(tables["steps"], tables["runs"]),
         "messages": _rates(tables["messages"], tables["runs"]),
-        "trials": _ends(tables["trials"], tables["evaluations"]),
+        "trials": _ends(tables["trials"], tables["curves"]),
     }
     for source in CORE:
         yield source, made[source.table]
@@ -139,10 +138,10 @@ def _rates(messages: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     return joined.assign(bytes_per_s=moved / joined["seconds"])
 
 
-def _ends(trials: pd.DataFrame, evaluations: pd.DataFrame) -> pd.DataFrame:
+def _ends(trials: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
     """The trainings that came to their end, with the last accuracy of each that has one."""
     whole = trials[trials["status"] == "complete"]
-    tried = evaluations.dropna(subset=["test_accuracy_frac"]).sort_values("step")
+    tried = curves.dropna(subset=["test_accuracy_frac"]).sort_values("step")
     last = tried.groupby(["run", "trial"])["test_accuracy_frac"].last().reset_index()
     return whole.merge(last, on=["run", "trial"])
 

@@ -7,7 +7,6 @@ images that a model was trained with, are of all images there are.
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from dpscale.derive.cells import combined_status, first_known
@@ -17,14 +16,12 @@ from dpscale.derive.columns import (
     floats,
     integers,
     intervals,
-    known,
     texts,
 )
 from dpscale.derive.same_machine import require_same_machine
-from dpscale.derive.statistics import interval_columns, median, over_seeds, seeds_apart
+from dpscale.derive.statistics import interval_columns, median, seeds_apart
+from dpscale.derive.trainings import MEASURES, TEST, by_epoch, evaluations, trained
 
-TEST = "test_accuracy_frac"
-MEASURES = ["train_loss", "train_accuracy_frac", "validation_accuracy_frac", TEST]
 COLUMNS: Columns = (
     texts("study arm")
     | integers("workers per_worker_batch global_batch")
@@ -40,21 +37,12 @@ COLUMNS: Columns = (
 ARM = ["study", "arm", "workers", "nodes", "per_worker_batch", "global_batch", "lr", "epochs"]
 
 
-def _epoch_row(epoch: int, group: pd.DataFrame, test_images: int | None) -> dict[str, Any]:
-    seeds = set(zip(group["run"], group["seed"], strict=True))
-    row: dict[str, Any] = {"epoch": epoch, "seeds": len(seeds)}
-    for name in MEASURES:
-        estimate = over_seeds(group[name], test_images if name == TEST else None)
-        row |= interval_columns(name, estimate)
-    return row | {"epoch_s": median(group["epoch_s"].to_numpy(dtype=float, na_value=np.nan)).value}
-
-
 def _status(statuses: pd.Series) -> str:
     """Return "diverged" when any run of the arm did, else the cells' rule."""
     return "diverged" if (statuses == "diverged").any() else combined_status(statuses)
 
 
-def accuracy(epochs: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+def accuracy(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each (study, arm, epoch) of the training runs, medians over seeds.
 
     Losses are means over an epoch's samples, accuracies fractions. A diverged arm has rows up to
@@ -64,6 +52,7 @@ def accuracy(epochs: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """
     training = runs[runs["kind"] == "training"]
     require_same_machine(training)
+    seen = evaluations(trained(trials, training), curves)
     rows: list[dict[str, Any]] = []
     for key, group in training.groupby(ARM, dropna=False, sort=False):
         arm = dict(zip(ARM, key, strict=True)) | {
@@ -72,14 +61,12 @@ def accuracy(epochs: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
             "message": " ".join(group["message"].dropna().unique()) or None,
             "runs": " ".join(group["run"]),
         }
-        images = first_known(group["test_samples"])
-        curves = epochs[epochs["run"].isin(group["run"])]
-        if curves.empty:
+        own = seen[seen["run"].isin(group["run"])]
+        if own.empty:
             rows.append(arm)
-        for epoch, of_epoch in curves.groupby("epoch"):
-            names = " ".join(of_epoch["run"].unique())
-            row = _epoch_row(int(known(epoch)), of_epoch, images)
-            rows.append(arm | row | {"runs": names})
+        for row in by_epoch(own):
+            steps_s = own.loc[own["epoch"] == row["epoch"], "steps_s"].to_numpy(float)
+            rows.append(arm | row | {"epoch_s": median(steps_s).value, "lr": arm["lr"]})
     return as_table(rows, COLUMNS)
 
 
@@ -105,15 +92,16 @@ class Pair(NamedTuple):
     base_epoch: int | None = None
 
 
-def differences(pairs: Iterable[Pair], epochs: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+def differences(
+    pairs: Iterable[Pair], trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame
+) -> pd.DataFrame:
     """Return one row for each pair: arm less base, medians over seeds, paired by seed.
 
     runs: of one study; a pair of which it plans an arm not at all has no row. Without a finite
     value of every seed of both, and where an arm did not come to its end, a difference is null.
     """
     rows = []
-    runs = runs[["arm", "run", "status", "test_samples"]]
-    epochs = epochs[["run", "epoch", "seed", *COMPARED]]
+    seen = evaluations(trained(trials, runs), curves)
     for pair in pairs:
         one, other = (runs[runs["arm"] == arm] for arm in (pair.arm, pair.base))
         if len(one) and len(other):
@@ -125,15 +113,15 @@ def differences(pairs: Iterable[Pair], epochs: pd.DataFrame, runs: pd.DataFrame)
                 end for end in map(_status, (one["status"], other["status"])) if end != "complete"
             ]
             row["status"] = lost[0] if lost else "complete"
-            ends = _after(epochs, one, pair.epoch), _after(epochs, other, pair.base_epoch)
+            after = _after(seen, one, pair.epoch), _after(seen, other, pair.base_epoch)
             images = first_known(one["test_samples"])
-            rows.append(row | ({} if lost else _apart(*ends, images)))
+            rows.append(row | ({} if lost else _apart(*after, images)))
     return as_table(rows, DIFFERENCES)
 
 
-def _after(epochs: pd.DataFrame, runs: pd.DataFrame, epoch: int | None) -> pd.DataFrame:
+def _after(seen: pd.DataFrame, runs: pd.DataFrame, epoch: int | None) -> pd.DataFrame:
     """Return each seed of some runs after an epoch, or after the last one."""
-    own = epochs[epochs["run"].isin(runs["run"])]
+    own = seen[seen["run"].isin(runs["run"])]
     return own[own["epoch"] == (own["epoch"].max() if epoch is None else epoch)].set_index("seed")
 
 

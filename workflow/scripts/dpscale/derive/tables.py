@@ -25,7 +25,7 @@ class Table(NamedTuple):
 CORE = {
     "epoch_times": Table(epoch_times.epoch_times, ["steps", "runs"], epoch_times.COLUMNS),
     "quiet": Table(quiet.quiet, ["repeats", "runs"], QUIET_COLUMNS),
-    "accuracy": Table(accuracy.accuracy, ["epochs", "runs"], accuracy.COLUMNS),
+    "accuracy": Table(accuracy.accuracy, ["trials", "curves", "runs"], accuracy.COLUMNS),
 }
 
 

@@ -42,7 +42,7 @@ TIMED = Kind(
     "timed", 4, "dpscale", "train.timed:measure_timed", "plan.spec:TimedProtocol", timed=True
 )
 TRAINING = Kind(
-    "training", 2, "dpscale", "train.trained:measure_trained", "plan.spec:TrainingProtocol"
+    "training", 3, "dpscale", "train.trained:measure_trained", "plan.spec:TrainingProtocol"
 )
 LINK = Kind("link", 2, "dpscale", "train.link:measure_link", "plan.spec:LinkProtocol", timed=True)
 KINDS = (TIMED, TRAINING, LINK)

@@ -78,7 +78,6 @@ class Record(BaseModel):
         None, description="From the start of the processes to the first step of a training."
     )
     repeats: list[dict[str, Any]] = []
-    epochs: list[dict[str, Any]] = []
     replicas: list[dict[str, Any]] = []
     orders: list[dict[str, Any]] = []
     collectives: list[dict[str, Any]] = []
@@ -87,7 +86,7 @@ class Record(BaseModel):
     spans: list[dict[str, Any]] = []
     messages: list[dict[str, Any]] = []
     trials: list[dict[str, Any]] = []
-    evaluations: list[dict[str, Any]] = []
+    curves: list[dict[str, Any]] = []
     # Rows of tables of a study's own.
     __pydantic_extra__: dict[str, list[dict[str, Any]]]
 

@@ -97,11 +97,6 @@ SCHEMAS: dict[str, dict[str, str]] = {
     | typed("repeat", INT)
     | typed("wall_s others_frac", FLOAT)
     | typed("kept", BOOL),  # else it was disturbed, and made again
-    "epochs": typed("run", TEXT)
-    | typed("seed epoch", INT)
-    | typed("train_loss train_accuracy_frac validation_accuracy_frac", FLOAT)
-    | typed("test_loss test_accuracy_frac epoch_s lr", FLOAT)
-    | typed("wall_s evaluation_s utilisation_frac", FLOAT),
     "replicas": typed("run", TEXT)
     | typed("seed epoch rank", INT)
     | typed("parameter_digest", TEXT)
@@ -124,7 +119,7 @@ SCHEMAS: dict[str, dict[str, str]] = {
     "buckets": typed("run", TEXT) | typed("index bytes", INT) | typed("ready_frac", FLOAT),
     "spans": typed("run", TEXT) | typed("rank iteration", INT) | typed("span_s overlap_s", FLOAT),
     "messages": typed("run operation", TEXT) | typed("bytes repeat", INT) | typed("seconds", FLOAT),
-    # One training of a study: a trial of a search, or a seed of an arm. Its result is at its end.
+    # A trained model: a seed of an arm, or a trial of a search; wall_s without its evaluations.
     "trials": typed("run", TEXT)
     | typed("trial seed", INT)
     | typed("role arm model optimizer status", TEXT)
@@ -132,11 +127,14 @@ SCHEMAS: dict[str, dict[str, str]] = {
     | typed("lr momentum", FLOAT)
     | typed("steps steps_to_goal rounds sent_bytes", INT)
     | typed("wall_s", FLOAT),
-    # The curve of a trial.
-    "evaluations": typed("run", TEXT)
+    # An evaluation of a trial, and the steps since the one before: their mean loss while the model
+    # learns, the rate of the first, the summed times of the slowest worker's, and what a user waits
+    # for them.
+    "curves": typed("run", TEXT)
     | typed("trial step", INT)
-    | typed("epoch lr train_loss train_accuracy_frac validation_loss", FLOAT)
-    | typed("validation_accuracy_frac test_accuracy_frac wall_s", FLOAT),
+    | typed("epoch lr train_loss train_accuracy_frac", FLOAT)
+    | typed("validation_loss validation_accuracy_frac test_loss test_accuracy_frac", FLOAT)
+    | typed("steps_s wall_s evaluation_s utilisation_frac", FLOAT),
     "links": typed("link", TEXT)
     | typed("bytes_per_s latency_s", FLOAT)
     | typed("source", TEXT)

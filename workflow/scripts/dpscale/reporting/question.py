@@ -96,12 +96,12 @@ def _task_of(inputs: Inputs) -> dict[str, Any]:
     """
     # Of a run without a record the word is not known: "sample".
     words = set(inputs.tidy["runs"]["sample"].fillna("image")) - {"sample"}
-    known = [inputs.tidy[name].notna() for name in ("epochs", "evaluations")]
-    learnt = any(table["train_loss"].any() for table in known)
-    counted = any(table.filter(like="accuracy").any(axis=None) for table in known)
+    known = inputs.tidy["curves"].notna()
+    learnt = known["train_loss"].any()
+    counted = known.filter(like="accuracy").any(axis=None)
     return {
         "sample": words.pop() if len(words) == 1 else "sample",
-        "accuracies": counted or not learnt,
+        "accuracies": bool(counted or not learnt),
     }
 
 

@@ -37,6 +37,7 @@ from dpscale.derive.statistics import (
     seeds_apart,
 )
 from dpscale.derive.tables import Table
+from dpscale.derive.trainings import TRIAL, evaluations, trained
 from dpscale.studies.assignment import published
 from dpscale.studies.assignment.plan import LARGER_BATCH, LINEAR, SPLIT_STUDY, STUDY
 from dpscale.studies.assignment.published import FULL_EPOCHS
@@ -57,7 +58,9 @@ TRAINING_COLUMNS: Columns = (
 )
 
 
-def trainings(epochs: pd.DataFrame, steps: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+def trainings(
+    trials: pd.DataFrame, curves: pd.DataFrame, steps: pd.DataFrame, runs: pd.DataFrame
+) -> pd.DataFrame:
     """Return one row a training of the assignment: medians over its seeds, 95% intervals.
 
     train_s is what a user waits for once it trains: the wall time of all epochs, loading included,
@@ -73,19 +76,19 @@ def trainings(epochs: pd.DataFrame, steps: pd.DataFrame, runs: pd.DataFrame) -> 
     """
     planned = in_study(runs, STUDY)
     require_same_machine(planned)
-    trained = planned[planned["arm"] != LARGER_BATCH]
-    bases = trained[(trained["arm"] == LINEAR) & (trained["workers"] == 1)]
+    asked = planned[planned["arm"] != LARGER_BATCH]
+    bases = asked[(asked["arm"] == LINEAR) & (asked["workers"] == 1)]
     base = bases.iloc[0] if len(bases) else None
-    by_run, ends = RowsByKey(steps, "run"), RowsByKey(epochs, "run")
-    ones = None if base is None else _seeds(ends.of(base["run"]))
+    by_run, ends = RowsByKey(steps, "run"), RowsByKey(_seeds(asked, trials, curves), "run")
+    ones = None if base is None else ends.of(base["run"])
     rows = []
-    for _, run in trained.iterrows():
+    for _, run in asked.iterrows():
         row = _planned(run)
         if base is not None:
             row |= {"base_runs": base["run"], "base_status": base["status"]}
         if run["status"] == "complete":
             row |= _counted(by_run.of(run["run"]))
-            row |= _timed(run, _seeds(ends.of(run["run"])), base, ones)
+            row |= _timed(run, ends.of(run["run"]).copy(), base, ones)
         rows.append(row)
     return as_table(rows, TRAINING_COLUMNS)
 
@@ -111,15 +114,17 @@ def _counted(steps: pd.DataFrame) -> dict[str, int | None]:
     return {"steps": len(made) or None, "counted_workers": one["rank"].nunique() or None}
 
 
-def _seeds(epochs: pd.DataFrame) -> pd.DataFrame:
+def _seeds(runs: pd.DataFrame, trials: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
     """Return train_s, of it epochs_s and evaluation_s, and the last accuracy of each seed."""
-    own = epochs.sort_values(["seed", "epoch"]).groupby("seed")
-    sums = own[["wall_s", "evaluation_s"]].sum(min_count=1)
-    return sums.assign(
+    models = trained(trials, runs)
+    seen = evaluations(models, curves).groupby(TRIAL)
+    sums = seen[["wall_s", "evaluation_s"]].sum(min_count=1)
+    made = sums.assign(
         train_s=sums["wall_s"] + sums["evaluation_s"],
         epochs_s=sums["wall_s"],
-        test_accuracy_frac=own["test_accuracy_frac"].last(),
+        test_accuracy_frac=seen["test_accuracy_frac"].last(),
     ).astype(float)
+    return models[["run", "trial", "seed"]].join(made, on=TRIAL).set_index("seed")
 
 
 def _timed(
@@ -163,7 +168,9 @@ UTILISATION_COLUMNS: Columns = (
 )
 
 
-def utilisation(epochs: pd.DataFrame, steps: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+def utilisation(
+    trials: pd.DataFrame, curves: pd.DataFrame, steps: pd.DataFrame, runs: pd.DataFrame
+) -> pd.DataFrame:
     """Return one row a batch of one worker, ascending: its utilisation while it trains.
 
     utilisation_frac: on a GPU NVML's share of time with a kernel running, on a CPU processor time
@@ -176,12 +183,13 @@ def utilisation(epochs: pd.DataFrame, steps: pd.DataFrame, runs: pd.DataFrame) -
     planned = in_study(runs, STUDY)
     alone = planned[(planned["workers"] == 1) & planned["arm"].isin([LINEAR, LARGER_BATCH])]
     require_same_machine(alone)
+    seen = RowsByKey(evaluations(trained(trials, alone), curves), "run")
     rows = []
     for _, run in alone.sort_values("per_worker_batch").iterrows():
         row = {name: run[name] for name in ("per_worker_batch", "status", "device", "dataset")}
         row |= {"runs": run["run"], "message": run["message"]}
         if run["status"] == "complete":
-            own = _warm_epochs(run["run"], epochs, steps)
+            own = _warm_epochs(seen.of(run["run"]), steps)
             row["repeats"] = len(own)
             for name in UTILISATION.split():
                 found = median(own[name].to_numpy(float, na_value=np.nan))
@@ -192,11 +200,11 @@ def utilisation(epochs: pd.DataFrame, steps: pd.DataFrame, runs: pd.DataFrame) -
     return as_table(rows, UTILISATION_COLUMNS)
 
 
-def _warm_epochs(run: str, epochs: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
-    """Return the measures of each epoch but the first of each seed, which warms up."""
+def _warm_epochs(seen: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
+    """Return the measures of each epoch of a run but the first of each seed, which warms up."""
     keys, measured = ["seed", "epoch"], ["samples", "load_s", *COMPUTE]
-    sums = steps[steps["run"] == run].groupby(keys)[measured].sum(min_count=1)
-    own = epochs[(epochs["run"] == run) & (epochs["epoch"] > 1)].set_index(keys).join(sums)
+    sums = steps[steps["run"].isin(seen["run"])].groupby(keys)[measured].sum(min_count=1)
+    own = seen[seen["epoch"] > 1].join(sums, on=keys)
     return own.assign(
         samples_per_s=own["samples"] / own["wall_s"],
         load_frac=own["load_s"] / own["wall_s"],
@@ -285,8 +293,10 @@ def _direct(arms: pd.Series) -> dict[str, Estimate]:
 
 
 TABLES = {
-    "assignment": Table(trainings, ["epochs", "steps", "runs"], TRAINING_COLUMNS),
-    "assignment_utilisation": Table(utilisation, ["epochs", "steps", "runs"], UTILISATION_COLUMNS),
+    "assignment": Table(trainings, ["trials", "curves", "steps", "runs"], TRAINING_COLUMNS),
+    "assignment_utilisation": Table(
+        utilisation, ["trials", "curves", "steps", "runs"], UTILISATION_COLUMNS
+    ),
     "assignment_split": Table(split, ["epoch_times", "spans", "steps", "runs"], SPLIT_COLUMNS),
     "assignment_published": Table(
         published.beside_published,

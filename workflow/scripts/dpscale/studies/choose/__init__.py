@@ -5,7 +5,7 @@ from dpscale.records.schemas import FLOAT, INT, TEXT, typed
 from dpscale.studies.study import Study
 
 GRID = Kind("grid", 3, __name__, "measure:measure_grid", "config:GridProtocol", timed=True)
-GOAL = Kind("goal", 2, __name__, "measure:measure_goal", "config:GoalProtocol")
+GOAL = Kind("goal", 3, __name__, "measure:measure_goal", "config:GoalProtocol")
 STUDY = Study(
     "choose",
     kinds=(GRID, GOAL),

@@ -1,40 +1,29 @@
 """E2: seconds of a step over batches at one N, and the time of trainings to the goal."""
 
-import itertools
 import math
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import torch
-
 from dpscale.plan import Spec
 from dpscale.studies.choose.config import GoalProtocol, GridProtocol
 from dpscale.train.clock import make_clock
-from dpscale.train.data import Batch, Dataset, Task
-from dpscale.train.evaluate import evaluate
+from dpscale.train.data import Dataset, Task
 from dpscale.train.loop import Epoch, train_epoch
 from dpscale.train.measurement import Measurement
 from dpscale.train.memory import PeakMemory, give_back_what_is_freed
-from dpscale.train.network import seeded_network
 from dpscale.train.progress import Meter
 from dpscale.train.quiet import Quiet
+from dpscale.train.replica import ReplicaStepper
 from dpscale.train.sync import Silent, Sync
 from dpscale.train.timed import bucket_rows, ready_batches
+from dpscale.train.training import Goal, Row, Supply, Training, Trial, goal_stops, settings, tables
 from dpscale.train.worker import Place, Replica, build_replica, build_spec_loader
 
 WARMUP_STEPS = 5  # DDP has rebuilt its buckets by then
 FEWEST_STEPS = 5  # of a repeat
 Rows = list[dict[str, Any]]
-
-
-def endless(spec: Spec, task: Task, place: Place, *, seed: int) -> Iterator[Batch]:
-    """Full batches of this worker, epoch after epoch in new orders."""
-    loader = build_spec_loader(spec, task, place, seed=seed)
-    for epoch in itertools.count(1):
-        yield from loader.batches(epoch)
 
 
 def resident(spec: Spec, task: Task, place: Place) -> Task:
@@ -54,9 +43,9 @@ class _Cell:
         self.batch, self._place, self._task = batch, place, task
         self._spec = spec.model_copy(update={"per_worker_batch": batch})
         self._clock, self._silent = make_clock(place.device), Silent()
-        self._supply = endless(self._spec, task, place, seed=spec.seeds[0])
+        self._supply = Supply(build_spec_loader(self._spec, task, place, seed=spec.seeds[0]))
         self._replicas: dict[str, Replica] = {}
-        next(self._supply)  # what is there to load from is no memory of training
+        next(self._supply.take(1))  # what is there to load from is no memory of training
         peak = PeakMemory(place.device)
         self._add("ddp", None)
         self.steps = self._steps_of(repeat_s)
@@ -86,8 +75,7 @@ class _Cell:
     def train(self, arm: str, steps: int) -> Epoch:
         """So many steps of an arm."""
         self._place.wait()
-        batches = itertools.islice(self._supply, steps)
-        return train_epoch(self._replicas[arm], batches, self._clock)
+        return train_epoch(self._replicas[arm], self._supply.take(steps), self._clock)
 
     def buckets(self, task: Task) -> Rows:
         """DDP's buckets and when they are full; none of one worker. task: in host memory."""
@@ -148,84 +136,37 @@ def measure_goal(spec: "Spec[GoalProtocol]", task: Task, place: Place) -> Measur
     asked = spec.protocol
     task.require_a_score("choose")
     meter = Meter(spec.run, "training", 2, parts=len(spec.seeds), shown=place.leads)
-    trials: Rows = []
+    trials: list[Trial] = []
     quiet = Quiet(place, again=len(spec.seeds))
     for number, seed in enumerate(spec.seeds):
         meter.begin(f"seed {seed}")
-        training = _Training(spec, task, place, seed)
-        steps, status = training.to_goal(asked)
-        meter.step(note=f"{status} after {steps} steps")
-        wall_s = None
-        if status == "complete":
-            wall_s = quiet.undisturbed(number, partial(training.seconds, steps))
-        meter.step(note="" if wall_s is None else f"{wall_s:.3g} s")
-        trials.append({
-            "trial": number, "seed": seed, "role": "goal", "arm": spec.arm,
-            "model": spec.model.name, "optimizer": spec.arm, "status": status,
-            "learners": spec.workers, "per_learner_batch": spec.per_worker_batch,
-            "global_batch": spec.workers * (spec.per_worker_batch or 0),
-            "lr": spec.training.lr, "momentum": spec.training.momentum, "steps": steps,
-            "steps_to_goal": steps if status == "complete" else None, "wall_s": wall_s,
-        })  # fmt: skip
-    return Measurement(fields={"trials": trials, "repeats": quiet.rows})
+        stepper = ReplicaStepper(spec, task, place, seed, count_correct=False)
+        stepper.train(stepper.supply.take(WARMUP_STEPS))
+        stepper.begin_again()
+        (trial,) = _training(asked, stepper, settings(spec, role="goal", optimizer=spec.arm)).run()
+        meter.step(note=f"{trial.status} after {trial.steps} steps")
+        trial.wall_s = None
+        if trial.status == "complete":
+            trial.wall_s = quiet.undisturbed(number, partial(_seconds, stepper, trial.steps))
+        meter.step(note="" if trial.wall_s is None else f"{trial.wall_s:.3g} s")
+        trials.append(trial)
+    return Measurement(fields=tables(trials) | {"repeats": quiet.rows})
 
 
-class _Training:
-    """A replica that begins again and again as its seed has it; what DDP prepares is kept."""
-
-    def __init__(self, spec: Spec, task: Task, place: Place, seed: int) -> None:
-        self._spec, self._task, self._place, self._seed = spec, task, place, seed
-        self._clock = make_clock(place.device)
-        self._replica = build_replica(spec, task, place, seed=seed, steps_per_epoch=1)
-        train_epoch(self._replica, self._begin(WARMUP_STEPS), self._clock)
-
-    def _begin(self, steps: int | None = None) -> Iterator[Batch]:
-        """Back to the start of the seed; its batches, so many of them."""
-        begin_again(self._replica, self._spec, self._task, self._seed)
-        supply = endless(self._spec, self._task, self._place, seed=self._seed)
-        self._place.wait()
-        return itertools.islice(supply, steps)
-
-    def to_goal(self, asked: GoalProtocol) -> tuple[int, str]:
-        """Steps that were made, and the status of a trial: at the goal it is complete."""
-        supply = self._begin()
-        for start, stop in itertools.pairwise((0, *looks(self._spec, self._task, asked))):
-            part = itertools.islice(supply, stop - start)
-            losses = train_epoch(self._replica, part, self._clock).losses
-            finite = all(self._place.share(bool(torch.tensor(losses).isfinite().all())))
-            if not finite:
-                return stop, "infeasible"
-            if self._place.agree(self._place.leads and self._at_goal(asked.goal_error_frac)):
-                return stop, "complete"
-        return stop, "incomplete"
-
-    def _at_goal(self, error_frac: float) -> bool:
-        module, device = self._replica.module, self._place.device
-        batch = self._spec.per_worker_batch or 1
-        _, accuracy = evaluate(module, self._task.validation, self._task, device, batch=batch)
-        return accuracy is not None and 1 - accuracy <= error_frac
-
-    def seconds(self, steps: int) -> float:
-        """Seconds of so many steps from the start, of the slowest worker."""
-        own = train_epoch(self._replica, self._begin(steps), self._clock).seconds["step_s"].sum()
-        return float(max(self._place.share(float(own))))
+def _training(asked: GoalProtocol, stepper: ReplicaStepper, given: Row) -> Training:
+    """A training to the goal that looks for it as the search did."""
+    batch, samples = given["global_batch"], len(stepper.task.train)
+    return Training(
+        [Trial(stepper.seed, given)], stepper, stepper.supply,
+        goal_stops(max(1, asked.evaluation_samples // batch)),
+        max_steps=min(asked.max_steps, asked.max_epochs * max(1, samples // batch)),
+        goal=Goal(asked.goal_error_frac), splits=["validation"],
+    )  # fmt: skip
 
 
-def begin_again(replica: Replica, spec: Spec, task: Task, seed: int) -> None:
-    """Gives a replica the values of its seed, and forgets what its optimiser has seen."""
-    start = seeded_network(spec, task, seed).state_dict()
-    replica.module.load_state_dict(start)
-    replica.optimizer.state.clear()
-
-
-def looks(spec: Spec, task: Task, asked: GoalProtocol) -> Iterator[int]:
-    """Steps after which a search looks at the validation error, up to its last.
-
-    After 1, 2, 4, 8 ... and whenever so many samples have been trained on.
-    """
-    batch = spec.workers * (spec.per_worker_batch or 0)
-    last = min(asked.max_steps, asked.max_epochs * max(1, len(task.train) // batch))
-    interval = max(1, asked.evaluation_samples // batch)
-    for step in range(1, last + 1):
-        if step == last or step % interval == 0 or step.bit_count() == 1:
-            yield step
+def _seconds(stepper: ReplicaStepper, steps: int) -> float:
+    """Seconds of so many steps from the start, of the slowest worker."""
+    stepper.begin_again()
+    stepper.place.wait()
+    stepper.train(stepper.supply.take(steps))
+    return float(stepper.columns()["steps_s"])

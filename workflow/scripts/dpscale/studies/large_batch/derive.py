@@ -21,7 +21,7 @@ def compared_epoch(planned: Iterable[int | None]) -> int:
     return min([EPOCH, *(epochs for epochs in planned if epochs is not None)])
 
 
-def large_batch(epochs: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+def large_batch(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return how far the large batch is from the small one, and each remedy from what it mends.
 
     A remedy is compared after its last epoch: with the large and the small batch after the epoch
@@ -32,7 +32,7 @@ def large_batch(epochs: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     require_same_machine(planned)
     base = planned[planned["arm"].isin(["small", "large"])]
     epoch = compared_epoch(known(count) for count in base["epochs"])
-    return differences(_pairs(epoch), epochs, planned)
+    return differences(_pairs(epoch), trials, curves, planned)
 
 
 def _pairs(epoch: int) -> Iterator[Pair]:
@@ -44,4 +44,4 @@ def _pairs(epoch: int) -> Iterator[Pair]:
         yield Pair(remedy, base)
 
 
-TABLES = {"large_batch": Table(large_batch, ["epochs", "runs"], DIFFERENCES)}
+TABLES = {"large_batch": Table(large_batch, ["trials", "curves", "runs"], DIFFERENCES)}

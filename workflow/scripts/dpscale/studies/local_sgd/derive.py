@@ -6,7 +6,6 @@ from typing import Any
 
 import pandas as pd
 
-from dpscale.derive.accuracy import MEASURES, TEST
 from dpscale.derive.cells import in_study
 from dpscale.derive.columns import Columns, as_table, floats, integers, intervals, known, texts
 from dpscale.derive.formulas import iterations_per_epoch, ring_allreduce_bytes
@@ -16,10 +15,18 @@ from dpscale.derive.statistics import (
     UNKNOWN,
     Estimate,
     interval_columns,
-    over_seeds,
     seeds_apart,
 )
 from dpscale.derive.tables import Table
+from dpscale.derive.trainings import (
+    MEASURES,
+    TEST,
+    by_epoch,
+    ends,
+    evaluations,
+    over_trials,
+    trained,
+)
 from dpscale.studies.local_sgd.published import (
     CLAIMS,
     LOCAL_STEPS,
@@ -35,7 +42,7 @@ TITLES = {
     "A1": "small mini-batch", "A2": "large mini-batch", "A3": "huge mini-batch",
     "A4": "local SGD", "A5": "post-local SGD",
 }  # fmt: skip
-TRIAL, ARM = ["run", "trial"], ["label_noise_frac", "arm"]
+ARM = ["label_noise_frac", "arm"]
 COLUMNS: Columns = (
     floats("label_noise_frac") | texts("arm title")
     | integers("workers per_worker_batch global_batch local_steps local_from_step")
@@ -72,19 +79,8 @@ def title(arm: str) -> str:
 
 
 def _results(trials: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the trials of S4 that are results: those that chose a rate are not.
-
-    images: of their test set.
-    """
-    own = in_study(runs, STUDY).set_index("run")["test_samples"]
-    found = trials[trials["run"].isin(own.index) & (trials["role"] == "result")]
-    return found.assign(images=found["run"].map(own))
-
-
-def _ends(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the results with the measures of their last evaluation."""
-    last = evaluations.sort_values("step").groupby(TRIAL).tail(1)
-    return _results(trials, runs).merge(last[[*TRIAL, *MEASURES]], how="left", on=TRIAL)
+    """Return the trials of S4 that are results: those that chose a rate are not."""
+    return trained(trials, in_study(runs, STUDY), "result")
 
 
 def _difference(ends: pd.DataFrame, noise: float, arm: str, other: str) -> Estimate:
@@ -99,15 +95,6 @@ def _difference(ends: pd.DataFrame, noise: float, arm: str, other: str) -> Estim
     by_seed = regime.pivot(index="seed", columns="arm", values=TEST)
     by_seed = by_seed.reindex(columns=[arm, other])
     return seeds_apart(by_seed[arm], by_seed[other], known(regime["images"].max()))
-
-
-def _estimates(rows: pd.DataFrame) -> dict[str, Any]:
-    """Return medians and intervals of the measures; null where any value is unknown."""
-    found: dict[str, Any] = {}
-    for name in MEASURES:
-        images = known(rows["images"].max()) if name == TEST else None
-        found |= interval_columns(name, over_seeds(rows[name], images))
-    return found
 
 
 def _search(tried: pd.Series, chosen: float) -> dict[str, Any]:
@@ -133,10 +120,10 @@ def _arm(run: dict[str, Any], ended: pd.DataFrame) -> dict[str, Any]:
         return row | nothing | {"status": "diverged", "message": message}
     payload = known(run["payload_bytes"])
     sent = payload and first["rounds"] * ring_allreduce_bytes(float(payload), row["workers"])
-    return row | {"sent_bytes": sent} | _estimates(ended)
+    return row | {"sent_bytes": sent} | over_trials(ended)
 
 
-def local_sgd(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+def local_sgd(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each (regime, arm): medians over seeds after the last epoch.
 
     sent_bytes: of one worker, `formulas.ring_allreduce_bytes` of the parameters times the rounds
@@ -148,10 +135,10 @@ def local_sgd(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFram
     """
     planned = in_study(runs, STUDY)
     require_same_machine(planned)
-    ends = _ends(trials, evaluations, runs)
+    last = ends(_results(trials, runs), curves)
     rows = []
     for run in planned.to_dict("records"):
-        own = ends[ends["run"] == run["run"]]
+        own = last[last["run"] == run["run"]]
         if own.empty:
             rows.append({"arm": run["arm"], "status": run["status"], "runs": run["run"],
                          "message": run["message"]})  # fmt: skip
@@ -160,30 +147,28 @@ def local_sgd(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFram
             row = _arm(run, ended)
             row |= _search(tuning["rate_factor"], row["rate_factor"])
             if arm != LARGE:
-                row |= interval_columns("over_large_frac", _difference(ends, noise, arm, LARGE))
+                row |= interval_columns("over_large_frac", _difference(last, noise, arm, LARGE))
             rows.append(row)
     return as_table(rows, COLUMNS).sort_values(ARM, ignore_index=True, kind="stable")
 
 
 def local_sgd_curves(
-    trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame
+    trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame
 ) -> pd.DataFrame:
     """Return the curves of the arms: medians over the seeds that did not diverge, by epoch.
 
     switch_epoch: when local steps begin; null without any.
     """
     chosen = _results(trials, runs)
-    kept = [*TRIAL, *ARM, "local_from_step", "images"]
-    whole = chosen.loc[chosen["status"] == "complete", kept]
-    joined = evaluations.merge(whole, on=TRIAL)
-    rows = []
-    for (noise, arm, epoch), group in joined.groupby([*ARM, "epoch"]):
-        first = group.iloc[0]
-        rows.append(_estimates(group) | {
-            "label_noise_frac": noise, "arm": arm, "title": title(arm), "epoch": epoch,
-            "seeds": len(group), "runs": " ".join(group["run"].unique()),
-            "switch_epoch": first["local_from_step"] / (first["step"] / epoch),
-        })  # fmt: skip
+    seen = evaluations(chosen[chosen["status"] == "complete"], curves)
+    rows = [
+        row | {
+            "label_noise_frac": noise, "arm": arm, "title": title(arm),
+            "switch_epoch": own["local_from_step"].iloc[0] / (own["step"] / own["epoch"]).iloc[0],
+        }
+        for (noise, arm), own in seen.groupby(ARM)
+        for row in by_epoch(own)
+    ]  # fmt: skip
     return as_table(rows, CURVE_COLUMNS)
 
 
@@ -206,7 +191,7 @@ def measured_arms(arms: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 
 def published_local_sgd(
-    trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame
+    trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame
 ) -> pd.DataFrame:
     """Return the claims on two arms' test accuracy in each regime.
 
@@ -214,12 +199,12 @@ def published_local_sgd(
     from the smallest to the largest of the published data sets. A verdict concerns the direction
     alone, since network and data differ; regimes that were not published have none.
     """
-    ends = _ends(trials, evaluations, runs)
+    last = ends(_results(trials, runs), curves)
     rows = []
-    for noise, trained in ends.groupby("label_noise_frac"):
-        for claim, (one, other) in measured_arms(list(trained["arm"].unique())).items():
-            found = _difference(ends, noise, one, other)
-            own = trained.loc[trained["arm"].isin([one, other]), "run"].unique()
+    for noise, arms in last.groupby("label_noise_frac"):
+        for claim, (one, other) in measured_arms(list(arms["arm"].unique())).items():
+            found = _difference(last, noise, one, other)
+            own = arms.loc[arms["arm"].isin([one, other]), "run"].unique()
             given = published_ends(claim)
             rows.append(claim_row(
                 claim, "sign", published=given[0], ends=given, source=SOURCE, measured=found,
@@ -258,7 +243,7 @@ def local_sgd_times(
     return as_table(made.to_dict("records"), TIME_COLUMNS)
 
 
-OF_TRIALS = ["trials", "evaluations", "runs"]
+OF_TRIALS = ["trials", "curves", "runs"]
 TABLES = {
     "local_sgd": Table(local_sgd, OF_TRIALS, COLUMNS),
     "local_sgd_curves": Table(local_sgd_curves, OF_TRIALS, CURVE_COLUMNS),

@@ -29,6 +29,7 @@ from dpscale.derive.statistics import (
     seeds_apart,
 )
 from dpscale.derive.tables import Table
+from dpscale.derive.trainings import ends
 from dpscale.studies.lr_scaling import published
 from dpscale.studies.lr_scaling.config import Rule, Warmup
 from dpscale.vocabulary import words
@@ -91,7 +92,7 @@ PUBLISHED_COLUMNS: Columns = (
 )
 
 
-def lr_scaling(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+def lr_scaling(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each planned run of S2: its median errors over seeds, last epoch.
 
     Errors are fractions, train_loss the mean over the last epoch's samples. difference_frac is
@@ -106,7 +107,7 @@ def lr_scaling(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFra
     planned = in_study(runs, STUDY)
     require_same_machine(planned)
     base = _reference(planned)
-    final = _ends(trials, evaluations)
+    final = _ends(trials, curves)
     rows = [
         _arm(run, final.of(run["run"]), final.of(base))
         | {"reference": run["run"] == base, "base_runs": base}
@@ -130,15 +131,14 @@ def _reference(planned: pd.DataFrame) -> str | None:
     return next(iter(own["run"]), None)
 
 
-def _ends(trials: pd.DataFrame, evaluations: pd.DataFrame) -> RowsByKey:
+def _ends(trials: pd.DataFrame, curves: pd.DataFrame) -> RowsByKey:
     """The end of each seed's training by run: null errors and steps where it diverged."""
-    last = evaluations.sort_values("step").groupby(["run", "trial"]).last()
-    found = trials[["run", "trial", "steps"]].join(last, on=["run", "trial"])
-    whole = trials["status"] == "complete"
+    found = ends(trials, curves)
+    whole = found["status"] == "complete"
     for split in ("test", "validation"):
         found[f"{split}_error_frac"] = 1 - found[f"{split}_accuracy_frac"]
-    ends = found[[*ERRORS, "steps"]].where(whole).assign(run=trials["run"], diverged=~whole)
-    return RowsByKey(ends.set_index(trials["seed"]), "run")
+    errors = found[[*ERRORS, "steps"]].where(whole).assign(run=found["run"], diverged=~whole)
+    return RowsByKey(errors.set_index(found["seed"]), "run")
 
 
 def _arm(run: Row, own: pd.DataFrame, base: pd.DataFrame) -> Row:
@@ -220,16 +220,14 @@ def _held(row: Row) -> bool:
     return row["kept"] in ("kept", "kept or lowered")
 
 
-def curves(
-    lr_scaling: pd.DataFrame, trials: pd.DataFrame, evaluations: pd.DataFrame
-) -> pd.DataFrame:
+def epochs(lr_scaling: pd.DataFrame, trials: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each epoch of each run of S2 that has any.
 
     train_error_frac is of the epoch's samples while the model learns, validation_error_frac of
     the epoch's end, both medians over seeds, null from the epoch on in which a seed diverged.
     """
     seeds = trials["run"].value_counts()
-    by_run = RowsByKey(evaluations, "run")
+    by_run = RowsByKey(curves, "run")
     rows = []
     for arm in lr_scaling.to_dict("records"):
         for epoch, own in by_run.of(arm["runs"]).groupby("epoch"):
@@ -262,7 +260,7 @@ def published_lr_scaling(
     lr_scaling: pd.DataFrame,
     iteration_times: pd.DataFrame,
     trials: pd.DataFrame,
-    evaluations: pd.DataFrame,
+    curves: pd.DataFrame,
 ) -> pd.DataFrame:
     """Return a row for each published result with what was measured of it here, and the verdict.
 
@@ -286,7 +284,7 @@ def published_lr_scaling(
     linear = _gradual(lr_scaling[lr_scaling["rule"] == "linear"]).to_dict("records")
     margin = base["margin_frac"]
     results = [
-        *_claims(ways, _ends(trials, evaluations), margin),
+        *_claims(ways, _ends(trials, curves), margin),
         *_curve({row["global_batch"] / base["global_batch"]: row for row in linear}, margin),
     ]
     rows, measured = [], set()
@@ -371,11 +369,11 @@ def _measured(own: Row | None, column: str, otherwise: str) -> Row:
 
 
 TABLES = {
-    STUDY: Table(lr_scaling, ["trials", "evaluations", "runs"], ARM_COLUMNS),
+    STUDY: Table(lr_scaling, ["trials", "curves", "runs"], ARM_COLUMNS),
     "lr_scaling_elbow": Table(elbow, [STUDY], ELBOW_COLUMNS),
-    "lr_scaling_curves": Table(curves, [STUDY, "trials", "evaluations"], CURVE_COLUMNS),
+    "lr_scaling_curves": Table(epochs, [STUDY, "trials", "curves"], CURVE_COLUMNS),
     "iteration_times": Table(iteration_times, ["scaling", "runs"], TIME_COLUMNS),
     "published_lr_scaling": Table(
-        published_lr_scaling, [STUDY, "iteration_times", "trials", "evaluations"], PUBLISHED_COLUMNS
+        published_lr_scaling, [STUDY, "iteration_times", "trials", "curves"], PUBLISHED_COLUMNS
     ),
 }

@@ -5,7 +5,7 @@ from dpscale.records.schemas import BOOL, FLOAT, INT, typed
 from dpscale.studies.study import Study
 
 AVERAGING = Kind(
-    "averaging", 2, __name__, "measure.averaging:measure_averaging", "config:AveragingProtocol"
+    "averaging", 3, __name__, "measure.averaging:measure_averaging", "config:AveragingProtocol"
 )
 LEARNERS = Kind(
     "learners",

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,6 +31,15 @@ from dpscale.derive.statistics import (
     seeds_apart,
 )
 from dpscale.derive.tables import Table
+from dpscale.derive.trainings import (
+    TEST,
+    TRIAL,
+    by_epoch,
+    ends,
+    evaluations,
+    time_to_target,
+    trained,
+)
 from dpscale.studies.model_averaging import published
 
 Row = dict[str, Any]
@@ -69,54 +78,56 @@ LEARNER_COLUMNS: Columns = (
 )  # fmt: skip
 
 
-class End(NamedTuple):
-    """What a training came to.
-
-    goal: "complete" where the target was reached, "incomplete" where not, or "diverged"; times to
-    the target are null unless it was reached; epochs: of the whole training.
-    """
-
-    goal: str
-    epochs_to_target: float
-    seconds_to_target: float
-    final_test_accuracy_frac: float
-    final_train_loss: float
-    validation_mean_frac: float
-    epochs: float
-
-
-def reached(curve: pd.DataFrame, target: float, median_of: int) -> tuple[float, float] | None:
-    """Return at which epoch and after how many seconds the median of the last `median_of` test
-    accuracies first reaches the target.
-
-    curve: evaluations of one trial in their order; target: a fraction. One lucky evaluation is
-    not enough. None where the target is never reached, or the curve is shorter than the median.
-    """
-    # A median of values of which one is not a number is none either, and reaches nothing.
-    medians = curve["test_accuracy_frac"].astype(float).rolling(median_of).median()
-    points = curve.loc[medians >= target, ["epoch", "wall_s"]].itertuples(index=False, name=None)
-    return next(points, None)
-
-
-def averaging_trials(
-    trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame, role: str = "arm"
-) -> pd.DataFrame:
-    """Return one row for each training of the study in a role: its trial, how it ended (`End`),
-    and `tau`, `label`, the arm in words, and `images`, those of its test set.
+def _models(trials: pd.DataFrame, runs: pd.DataFrame, role: str = "arm") -> pd.DataFrame:
+    """Return the study's trials in a role, with `tau` and `label`, the arm in words.
 
     Raises MixedMachinesError for runs of different machines.
     """
     own = runs[runs["kind"] == "averaging"]
     require_same_machine(own)
-    chosen = trials[trials["run"].isin(own["run"]) & (trials["role"] == role)]
-    curves = dict(list(evaluations.sort_values("step").groupby(["run", "trial"])))
-    none = evaluations.iloc[:0]
-    ends = [_end(trial, curves.get((trial["run"], trial["trial"]), none))
-            for _, trial in chosen.iterrows()]  # fmt: skip
-    found = chosen.rename(columns={"local_steps": "tau"}).reset_index(drop=True)
-    found["label"] = [_label(trial) for _, trial in found.iterrows()]
-    found["images"] = found["run"].map(own.set_index("run")["test_samples"])
-    return found.join(pd.DataFrame(ends, columns=End._fields))
+    models = trained(trials, own, role).rename(columns={"local_steps": "tau"})
+    return models.assign(label=[_label(trial) for _, trial in models.iterrows()])
+
+
+def averaging_trials(
+    trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame, role: str = "arm"
+) -> pd.DataFrame:
+    """Return one row for each training of the study in a role, with how it ended (`ends`).
+
+    goal: "complete" where the target was reached, "incomplete" where not, or "diverged"; times to
+    the target are null unless it was reached; final_...: after its last evaluation;
+    validation_mean_frac: over its evaluations; epochs: of the whole training. Raises
+    MixedMachinesError for runs of different machines.
+    """
+    models = _models(trials, runs, role)
+    seen = evaluations(models, curves)
+    means = seen.groupby(TRIAL)["validation_accuracy_frac"].agg(lambda row: row.mean(skipna=False))
+    found = ends(models, curves).join(times_to_target(seen), on=TRIAL)
+    found = found.join(means.rename("validation_mean_frac"), on=TRIAL)
+    found = found.rename(columns={"epoch": "epochs", TEST: FINAL, "train_loss": "final_train_loss"})
+    found["goal"] = found["goal"].where(found["status"] != "diverged", "diverged")
+    found.loc[found["goal"] == "diverged", list(BUDGETS)] = np.nan
+    return found
+
+
+def times_to_target(seen: pd.DataFrame) -> pd.DataFrame:
+    """Return for each trial with an evaluation its goal, and when it was reached.
+
+    seen: see `trainings.evaluations`. Reached is where the median of the last `median_of` test
+    accuracies first reaches the target, since one lucky evaluation is not enough; else the goal is
+    "incomplete" and the times are null, as where a curve is shorter than the median.
+    """
+    rows = {
+        trial: time_to_target(curve, curve["target_accuracy_frac"].iloc[0],
+                              curve["median_of"].iloc[0])
+        for trial, curve in seen.groupby(TRIAL)
+    }  # fmt: skip
+    index = pd.MultiIndex.from_tuples(rows, names=TRIAL)
+    found = pd.DataFrame(
+        [time or (np.nan, np.nan) for time in rows.values()], index, list(BUDGETS), dtype=float
+    )
+    goal = np.where(found["epochs_to_target"].notna(), "complete", "incomplete")
+    return found.assign(goal=goal)
 
 
 def _label(arm: Mapping[str, Any]) -> str:
@@ -127,19 +138,6 @@ def _label(arm: Mapping[str, Any]) -> str:
         f"{arm['learners']} learners, b = {arm['per_learner_batch']}, rate {arm['lr']:g}, "
         f"pull {arm['alpha']:g}"
     )
-
-
-def _end(trial: pd.Series, curve: pd.DataFrame) -> End:
-    found = reached(curve, trial["target_accuracy_frac"], trial["median_of"])
-    goal = "complete" if found else "incomplete"
-    if trial["status"] == "diverged":
-        goal, found = "diverged", None
-    # A training may diverge before its first evaluation.
-    last = curve.iloc[-1] if len(curve) else pd.Series(np.nan, curve.columns)
-    return End(
-        goal, *(found or (np.nan, np.nan)), last["test_accuracy_frac"], last["train_loss"],
-        curve["validation_accuracy_frac"].mean(skipna=False), last["epoch"],
-    )  # fmt: skip
 
 
 def _worst(statuses: pd.Series) -> str:
@@ -154,9 +152,7 @@ def _effective_lr(arm: pd.Series) -> float:
     return float(arm["lr"] * averaged_drift_ratio(arm["learners"], arm["momentum"]))
 
 
-def model_averaging(
-    trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame
-) -> pd.DataFrame:
+def model_averaging(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each arm: settings, status, and medians over seeds with intervals.
 
     status: "complete" where every seed reached the target, "incomplete" where fewer did (how
@@ -166,7 +162,7 @@ def model_averaging(
     Raises MixedMachinesError for runs of different machines.
     """
     rows = []
-    for _, own in averaging_trials(trials, evaluations, runs).groupby("arm", sort=False):
+    for _, own in averaging_trials(trials, curves, runs).groupby("arm", sort=False):
         first = own.iloc[0]
         row = first.to_dict() | {
             "status": _worst(own["goal"]), "seeds": len(own), "runs": " ".join(own["run"]),
@@ -183,37 +179,31 @@ def model_averaging(
 
 
 def averaging_curves(
-    trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame
+    trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame
 ) -> pd.DataFrame:
     """Return test accuracy of each arm at each evaluation: median and interval over the seeds.
 
     `seconds` is the median over seeds of the time in training so far, `lr` the arm's.
     """
-    found = averaging_trials(trials, evaluations, runs)
-    kept = ["run", "trial", "arm", "optimizer", "label", "lr", "target_accuracy_frac", "median_of",
-            "images"]  # fmt: skip
-    points = found[kept].merge(evaluations.drop(columns="lr"), on=["run", "trial"])
-    rows = []
-    for _, arm in points.groupby("arm", sort=False):
-        for _, own in arm.groupby("epoch"):
-            row = own.iloc[0].to_dict() | {"seeds": len(own), "runs": " ".join(own["run"])}
-            row["seconds"] = own["wall_s"].median()
-            accuracy = over_seeds(own["test_accuracy_frac"], known(row["images"]))
-            rows.append(row | interval_columns("test_accuracy_frac", accuracy))
+    models = _models(trials, runs)
+    rates = models.groupby("arm")["lr"].first()
+    rows = [
+        arm.iloc[0].to_dict() | row | {"lr": rates[name]}
+        for name, arm in evaluations(models, curves).groupby("arm", sort=False)
+        for row in by_epoch(arm, [TEST])
+    ]
     return as_table(rows, CURVE_COLUMNS)
 
 
-def averaging_rates(
-    trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame
-) -> pd.DataFrame:
+def averaging_rates(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return the rates tried on validation data: which is best, and which the arms were given.
 
     The best has the highest validation accuracy, mean over evaluations and seeds: a rate that
     learns early counts for more than one that ends well. `at_border`: no rate beyond it was tried.
     """
     key = ["optimizer", "global_batch", "lr"]
-    used = set(averaging_trials(trials, evaluations, runs)[key].itertuples(index=False, name=None))
-    tried = averaging_trials(trials, evaluations, runs, role="rate")
+    used = set(averaging_trials(trials, curves, runs)[key].itertuples(index=False, name=None))
+    tried = averaging_trials(trials, curves, runs, role="rate")
     found = tried.groupby(key, as_index=False).agg(
         learners=("learners", "first"), seeds=("seed", "size"), status=("status", _worst),
         validation_mean_frac=("validation_mean_frac", "mean"), epochs=("epochs", "max"),
@@ -229,16 +219,14 @@ def averaging_rates(
     return as_table(found.to_dict("records"), RATE_COLUMNS)
 
 
-def averaging_pairs(
-    trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame
-) -> pd.DataFrame:
+def averaging_pairs(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each two arms: the later one in the table against the earlier.
 
     Differences are of medians, arm minus `against`, paired by seed; that of accuracies holds the
     error of the test set. The ratio is the other's seconds to the target over the arm's, above 1
     where the arm is faster. status: "complete" where every seed of both reached the target.
     """
-    found = averaging_trials(trials, evaluations, runs)
+    found = averaging_trials(trials, curves, runs)
     arms = [own.set_index("seed") for _, own in found.groupby("arm", sort=False)]
     return as_table([_pair(own, other) for other, own in combinations(arms, 2)], PAIR_COLUMNS)
 
@@ -347,7 +335,7 @@ def _of_cell(own: pd.DataFrame) -> list[Row]:
     return rows
 
 
-_TRIALS = ["trials", "evaluations", "runs"]
+_TRIALS = ["trials", "curves", "runs"]
 TABLES = {
     "model_averaging": Table(model_averaging, _TRIALS, ARM_COLUMNS),
     "averaging_curves": Table(averaging_curves, _TRIALS, CURVE_COLUMNS),

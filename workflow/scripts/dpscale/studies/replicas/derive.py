@@ -61,7 +61,7 @@ def order(orders: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     return as_table(ordered[list(ORDER_COLUMNS)].to_dict("records"), ORDER_COLUMNS)
 
 
-def set_epoch(epochs: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+def set_epoch(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return how far the training without set_epoch is from the one with it, a row an epoch.
 
     Raises MixedMachinesError for runs of different machines.
@@ -69,9 +69,9 @@ def set_epoch(epochs: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     planned = in_study(runs, "replicas")
     planned = planned[planned["arm"].isin(ORDER_ARMS)]
     require_same_machine(planned)
-    trained = sorted(set(epochs[epochs["run"].isin(planned["run"])]["epoch"]))
-    pairs = [Pair("without_set_epoch", "baseline", epoch, epoch) for epoch in trained]
-    return differences(pairs, epochs, planned)
+    epochs = sorted(set(curves[curves["run"].isin(planned["run"])]["epoch"]))
+    pairs = [Pair("without_set_epoch", "baseline", epoch, epoch) for epoch in epochs]
+    return differences(pairs, trials, curves, planned)
 
 
 REPLICAS_COLUMNS: Columns = (
@@ -207,7 +207,7 @@ def wrappers(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 
 TABLES = {
     "order": Table(order, ["orders", "runs"], ORDER_COLUMNS),
-    "set_epoch": Table(set_epoch, ["epochs", "runs"], DIFFERENCES),
+    "set_epoch": Table(set_epoch, ["trials", "curves", "runs"], DIFFERENCES),
     "replicas": Table(replicas, ["replicas", "runs"], REPLICAS_COLUMNS),
     "spreads": Table(spreads, ["replicas", "runs"], SPREADS_COLUMNS),
     "wrappers": Table(wrappers, ["epoch_times", "runs"], WRAPPERS_COLUMNS),

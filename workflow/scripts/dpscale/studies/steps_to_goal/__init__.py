@@ -5,13 +5,14 @@ from dpscale.records.schemas import FLOAT, INT, TEXT, typed
 from dpscale.studies.study import Study
 
 NO_BEND, TOO_FEW = "no bend", "too few batch sizes"  # statuses of a fit
-SEARCH = Kind("search", 2, __name__, "measure.search:measure_search", "config:Search")
+SEARCH = Kind("search", 3, __name__, "measure.search:measure_search", "config:Search")
 STUDY = Study(
     "steps_to_goal",
     kinds=(SEARCH,),
     tidy={
         # Mean squared norms of gradients: of small batches, and of a big one of all of them.
-        "evaluations": typed("small_batch big_batch", INT)
+        "gradient_squares": typed("run", TEXT)
+        | typed("trial step small_batch big_batch", INT)
         | typed("small_gradient_square big_gradient_square", FLOAT),
         # What a search was told to look for, and where: its protocol.
         "searches": typed("model optimizer", TEXT)

@@ -69,5 +69,5 @@ def diverged(inputs: Inputs, names: Iterable[str], epoch: int) -> list[str]:
 def left(inputs: Inputs, arm: str, epoch: int) -> int:
     """Return the seeds of an arm that have a finite training loss after an epoch."""
     runs = inputs.runs(study=STUDY, arm=arm)
-    rows = inputs.tidy_rows("epochs", epoch=epoch)
+    rows = inputs.tidy_rows("curves", epoch=epoch)
     return sum(row["run"] in runs and row["train_loss"] is not None for row in rows)

@@ -35,7 +35,7 @@ class SeparateTeam(Team):
 
     def _begin(self) -> Optimizer:
         sync = AllReduce(broadcast_buffers=False)
-        model = sync.wrap(self._network, self.device, self._task)
+        model = sync.wrap(self._network, self.place.device, self.task)
         assert isinstance(model, DistributedDataParallel)
         self._model = model
         start = NEVER if self._local_from is None else self._local_from
@@ -57,7 +57,7 @@ class SeparateTeam(Team):
             self._to_mean(list(self._network.parameters()))
         super().finish()
 
-    def mean_network(self) -> nn.Module:
+    def network(self) -> nn.Module:
         """See Team."""
         network = deepcopy(self._network)
         self._to_mean(list(network.parameters()))
@@ -68,7 +68,7 @@ class SeparateTeam(Team):
         self._model.train()
         self._optimizer.zero_grad()
         inputs, targets = batch
-        loss = self._task.loss(self._model(inputs), targets)
+        loss = self.task.loss(self._model(inputs), targets)
         loss.backward()
         return loss.detach()
 
@@ -77,4 +77,4 @@ class SeparateTeam(Team):
         self._to_mean(running_statistics(self._network.buffers()))
 
     def _to_mean(self, values: Sequence[Tensor]) -> None:
-        vector_to_parameters(mean_of_workers(values, self._place), values)
+        vector_to_parameters(mean_of_workers(values, self.place), values)

@@ -7,38 +7,37 @@ that rate from each seed, so that arms of one seed start alike and see the same 
 
 import math
 import statistics
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
 
 import torch
-from torch import nn
 
 from dpscale.plan import Spec
 from dpscale.studies.local_sgd.config import LocalArm, LocalProtocol
 from dpscale.studies.local_sgd.measure.team import StackedTeam, Team
-from dpscale.train.data import Dataset, Loader, Split, Task, build_loader, on_device
-from dpscale.train.device import set_backends, synchronise
-from dpscale.train.evaluate import evaluate
+from dpscale.train.data import Dataset, Split, Task
+from dpscale.train.device import set_backends
 from dpscale.train.measurement import Measurement
 from dpscale.train.network import seeded_network
 from dpscale.train.optim import learning_rate
 from dpscale.train.progress import Meter
-from dpscale.train.worker import Place
+from dpscale.train.training import Supply, Training, Trial, epoch_stops, settings, tables
+from dpscale.train.worker import Place, build_spec_loader
+
+SPLITS = ("train", "validation", "test")  # of the first without augmentation
 
 
 @dataclass
 class _Run:
-    """What the trainings of a run share, and their rows."""
+    """What the trainings of a run share, and their trials."""
 
     spec: Spec
     protocol: LocalProtocol
     task: Task
     place: Place
     meter: Meter
-    trials: list[dict[str, Any]] = field(default_factory=list)
-    evaluations: list[dict[str, Any]] = field(default_factory=list)
+    trials: list[Trial] = field(default_factory=list)
 
 
 def measure_local(spec: "Spec[LocalProtocol]", task: Task, place: Place) -> Measurement:
@@ -53,13 +52,14 @@ def measure_local(spec: "Spec[LocalProtocol]", task: Task, place: Place) -> Meas
         task.require_a_score("local_sgd.rate_factors")
     trainings = len(protocol.rate_factors) * len(protocol.tuning_seeds) if tuned else 0
     trainings += len(protocol.arms) * len(spec.seeds)
-    meter = Meter(spec.run, "epoch", spec.training.epochs, parts=trainings, shown=place.leads)
+    evaluations = math.ceil(spec.training.epochs / protocol.evaluate_epochs)
+    meter = Meter(spec.run, "evaluation", evaluations, parts=trainings, shown=place.leads)
     run = _Run(spec, protocol, task, place, meter)
     factor = _chosen_factor(run) if tuned else protocol.rate_factors[0]
     for arm in protocol.arms:
         for seed in spec.seeds:
             _train(run, arm, seed, factor, role="result")
-    return Measurement(fields={"trials": run.trials, "evaluations": run.evaluations})
+    return Measurement(fields=tables(run.trials))
 
 
 def _chosen_factor(run: _Run) -> float:
@@ -98,69 +98,47 @@ def share_beyond(scores: Mapping[float, float]) -> float | None:
 def _accuracy(run: _Run, factor: float) -> float:
     """Mean validation accuracy of the first arm with a share of the rate; -inf if one diverged."""
     arm, seeds = run.protocol.arms[0], run.protocol.tuning_seeds
-    return statistics.fmean(_train(run, arm, seed, factor, role="tuning") for seed in seeds)
+    trials = [_train(run, arm, seed, factor, role="tuning") for seed in seeds]
+    seen = [trial.curve[-1].get("validation_accuracy_frac") for trial in trials]
+    known = [accuracy for accuracy in seen if accuracy is not None]
+    mean = statistics.fmean(known) if len(known) == len(seen) else -math.inf
+    return float(run.place.share(mean)[0])  # rank 0 evaluates
 
 
-def _train(run: _Run, arm: LocalArm, seed: int, factor: float, *, role: str) -> float:
-    """One training; returns its validation accuracy at the end, -inf where there is none."""
-    spec, place, protocol = run.spec, run.place, run.protocol
+def _train(run: _Run, arm: LocalArm, seed: int, factor: float, *, role: str) -> Trial:
+    """One training; returns its trial."""
+    spec, place, protocol, training = run.spec, run.place, run.protocol, run.spec.training
     assert spec.per_worker_batch is not None
     tried = f", trying {factor:g} times the rate" if role == "tuning" else ""
     run.meter.begin(f"{arm.name}, seed {seed}{tried}")
     # A seed of its own, so that labels and batches are drawn apart.
     task = with_wrong_labels(run.task, protocol.label_noise_frac, seed=1000 + seed)
     # Batches of all learners of this worker at once: `Team.step` deals them out.
-    loader = build_loader(
-        task.train, task, loader=spec.data.loader, batch=spec.per_worker_batch,
-        workers=spec.workers, rank=place.rank, seed=seed, augment=spec.data.augment,
-        device=place.device, loader_workers=spec.data.loader_workers,
-    )  # fmt: skip
+    loader = build_spec_loader(spec, task, place, seed=seed)
     first, global_batch = arm.local_from_epoch, spec.per_worker_batch * spec.workers
-    local_from = None if first is None else first * len(loader)
-    team = _team_of(task, place.workers, protocol.learners)(
-        seeded_network(spec, task, seed), task, place, spec.training, local_steps=arm.local_steps,
-        local_from=local_from, learners=protocol.learners // place.workers,
+    local_from, lr = None if first is None else first * len(loader), training.lr * factor
+    rate = partial(
+        learning_rate, base_lr=lr, schedule=training.schedule, steps_per_epoch=len(loader),
+        epochs=training.epochs,
     )  # fmt: skip
-    status, accuracy, wall_s = _learn(run, team, loader, task, spec.training.lr * factor)
-    run.trials.append({
-        "trial": len(run.trials), "seed": seed, "role": role, "arm": arm.name,
-        "model": spec.model.name, "status": status,
-        "optimizer": "nesterov" if spec.training.nesterov else "momentum",
-        "learners": protocol.learners, "per_learner_batch": global_batch // protocol.learners,
-        "global_batch": global_batch, "local_steps": arm.local_steps,
-        "lr": spec.training.lr * factor, "momentum": spec.training.momentum, "steps": team.steps,
-        "rounds": team.rounds, "wall_s": wall_s, "label_noise_frac": protocol.label_noise_frac,
-        "rate_factor": factor, "local_from_step": local_from,
-    })  # fmt: skip
-    return -math.inf if accuracy is None else accuracy
-
-
-def _learn(
-    run: _Run, team: Team, loader: Loader, task: Task, lr: float
-) -> tuple[str, float | None, float]:
-    """All epochs; returns status, validation accuracy at the end, and seconds of training."""
-    training, row, wall_s = run.spec.training, {}, 0.0
-    for epoch in range(1, training.epochs + 1):
-        start, losses, ends = time.perf_counter(), [], epoch == training.epochs
-        for batch in loader.batches(epoch):
-            team.lr = learning_rate(
-                team.steps, base_lr=lr, schedule=training.schedule, steps_per_epoch=len(loader),
-                epochs=training.epochs,
-            )  # fmt: skip
-            losses.append(team.step(on_device(batch, team.device)))
-        if ends:
-            team.finish()
-        synchronise(team.device)
-        wall_s += time.perf_counter() - start
-        loss = torch.stack(losses).mean().item()
-        if run.place.agree(not math.isfinite(loss)):
-            return "diverged", None, wall_s
-        if ends or epoch % run.protocol.evaluate_epochs == 0:
-            row = _evaluation(team.mean_network(), task, run)
-            key = {"trial": len(run.trials), "step": team.steps, "epoch": epoch, "wall_s": wall_s}
-            run.evaluations.append(key | row | {"lr": team.lr})
-        run.meter.step(loss=loss)
-    return "complete", row["validation_accuracy_frac"], wall_s
+    team = _team_of(task, place.workers, protocol.learners)(
+        seeded_network(spec, task, seed), task, place, training, local_steps=arm.local_steps,
+        local_from=local_from, learners=protocol.learners // place.workers, rate=rate,
+    )  # fmt: skip
+    team.evaluation_batch = spec.per_worker_batch
+    trial = Trial(seed, settings(
+        spec, role=role, arm=arm.name, lr=lr, learners=protocol.learners,
+        optimizer="nesterov" if training.nesterov else "momentum",
+        per_learner_batch=global_batch // protocol.learners, local_steps=arm.local_steps,
+        label_noise_frac=protocol.label_noise_frac, rate_factor=factor, local_from_step=local_from,
+    ))  # fmt: skip
+    run.trials.append(trial)
+    stops = epoch_stops(len(loader), training.epochs, every=protocol.evaluate_epochs)
+    Training(
+        [trial], team, Supply(loader), stops, max_steps=training.epochs * len(loader),
+        splits=SPLITS, meter=run.meter,
+    ).run()  # fmt: skip
+    return trial
 
 
 def with_wrong_labels(task: Task, frac: float, *, seed: int) -> Task:
@@ -194,15 +172,3 @@ def _team_of(task: Task, workers: int, learners: int) -> type[Team]:
 
         return SeparateTeam
     return StackedTeam
-
-
-def _evaluation(network: nn.Module, task: Task, run: _Run) -> dict[str, Any]:
-    """Loss and accuracies of the mean of the learners; of training on the labels it learns from,
-    without augmentation."""
-    batch = run.spec.per_worker_batch or 1
-    found = {
-        name: evaluate(network, getattr(task, name), task, run.place.device, batch=batch)
-        for name in ("train", "validation", "test")
-    }
-    accuracies = {f"{name}_accuracy_frac": accuracy for name, (_, accuracy) in found.items()}
-    return accuracies | {f"{name}_loss": found[name][0] for name in ("train", "validation")}

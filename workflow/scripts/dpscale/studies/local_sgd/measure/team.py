@@ -1,7 +1,7 @@
 """Learners of local SGD: when they average, and a stack of them on each worker."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 
 import torch
@@ -11,8 +11,9 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from torch.optim import SGD, Optimizer
 
 from dpscale.config.sections import TrainingConfig
-from dpscale.train.data import Batch, Task
+from dpscale.train.data import Batch, Task, on_device
 from dpscale.train.stacked import Stack, dealt
+from dpscale.train.training import Row, Stepper
 from dpscale.train.worker import Place
 
 
@@ -40,26 +41,34 @@ def running_statistics(buffers: Iterable[Tensor]) -> list[Tensor]:
     return [value for value in buffers if value.is_floating_point()]
 
 
-class Team(ABC):
+class Team(Stepper):
     """K learners that train together, `learners` of them on each worker.
 
     Mini-batch steps average the gradients of all; local steps average nothing but every
     `local_steps`-th, after which parameters and running statistics are averaged. `steps` taken by
-    each, `rounds` of communication, and `lr`, the rate of the next step.
+    each, `rounds` of communication.
     """
 
     def __init__(
         self, network: nn.Module, task: Task, place: Place, training: TrainingConfig, *,
         local_steps: int, local_from: int | None, learners: int = 1,
+        rate: Callable[[int], float] | None = None,
     ) -> None:  # fmt: skip
-        """local_from: number of the first local step; None for none."""
-        self._task = task
-        self._network, self._place, self._training = network.to(place.device), place, training
+        """local_from: number of the first local step; None for none. rate: of a step, from 0;
+        None: always the training's."""
+        super().__init__(task, place)
+        self._network, self._training = network.to(place.device), training
+        self._rate = rate or (lambda step: training.lr)
         self._local_steps, self._local_from = local_steps, local_from
         self._learners, self._several = learners, learners * place.workers > 1
         self._apart = False  # whether a local step followed the last average
-        self.device, self.lr, self.steps, self.rounds = place.device, training.lr, 0, 0
+        self.steps, self.rounds = 0, 0
         self._optimizer = self._begin()
+
+    @property
+    def lr(self) -> float:
+        """The rate of the next step."""
+        return self._rate(self.steps)
 
     def step(self, batch: Batch) -> Tensor:
         """One step of every learner on this worker; returns their mean loss.
@@ -68,7 +77,7 @@ class Team(ABC):
         l-th from the i-th on, which makes it worker rank + i * workers of K as Loader deals out.
         """
         local = self._local_from is not None and self.steps >= self._local_from
-        loss = self._backward(batch, local=local)
+        loss = self._backward(on_device(batch, self.place.device), local=local)
         for group in self._optimizer.param_groups:
             group["lr"] = self.lr
         self._optimizer.step()
@@ -87,6 +96,10 @@ class Team(ABC):
             self._apart = False
             self.rounds += self._several
 
+    def ends(self) -> Row:
+        """Return the rounds of communication."""
+        return {"rounds": self.rounds}
+
     @abstractmethod
     def _begin(self) -> Optimizer:
         """Make the learners of the network; returns what updates them."""
@@ -100,8 +113,8 @@ class Team(ABC):
         """Average what a step leaves apart."""
 
     @abstractmethod
-    def mean_network(self) -> nn.Module:
-        """A network with the mean parameters and buffers of all learners; changes none."""
+    def network(self) -> nn.Module:
+        """Return one with the mean parameters and buffers of all learners; changes none."""
 
 
 class EqualStack(Stack):
@@ -126,10 +139,10 @@ class StackedTeam(Team):
     """A stack of learners on each worker; momentum is each one's own from the first local step."""
 
     def _begin(self) -> Optimizer:
-        self._stack: Stack = EqualStack(self._network, self._learners, self.device, self._task)
+        self._stack: Stack = EqualStack(self._network, self._learners, self.place.device, self.task)
         return self._sgd()
 
-    def mean_network(self) -> nn.Module:
+    def network(self) -> nn.Module:
         """See Team."""
         network = deepcopy(self._network)
         parameters, statistics = self._means()
@@ -153,14 +166,14 @@ class StackedTeam(Team):
         if self._several and not local:
             values = self._stack.parameters.values()
             gradients = [value.grad for value in values if value.grad is not None]
-            mean = mean_of_workers(gradients, self._place) / self._learners
+            mean = mean_of_workers(gradients, self.place) / self._learners
             vector_to_parameters(mean, gradients)
         return losses.mean()
 
     def _separate(self) -> None:
         """Give each learner parameters and a momentum of its own, equal to the shared ones."""
         shared, momentum = self._stack, self._optimizer.state
-        self._stack = Stack([self._network] * self._learners, self.device, self._task)
+        self._stack = Stack([self._network] * self._learners, self.place.device, self.task)
         self._stack.buffers = shared.buffers
         self._optimizer = self._sgd()
         for name, value in self._stack.parameters.items():
@@ -186,4 +199,4 @@ class StackedTeam(Team):
         if not isinstance(self._stack, EqualStack):
             parameters = [value.mean(0) for value in parameters]
         statistics = [value.mean(0) for value in running_statistics(self._stack.buffers.values())]
-        return mean_of_workers(parameters, self._place), mean_of_workers(statistics, self._place)
+        return mean_of_workers(parameters, self.place), mean_of_workers(statistics, self.place)

@@ -95,7 +95,7 @@ class _Timed:
         synchronise(self._device)
         start = time.perf_counter()
         for _ in range(steps):
-            self._trainee.train(next(self._batches))
+            self._trainee.learn(next(self._batches))
         synchronise(self._device)
         return time.perf_counter() - start
 

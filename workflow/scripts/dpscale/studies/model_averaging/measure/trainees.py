@@ -1,6 +1,6 @@
 """What trains in an arm of S3: k learners around a central model, or one model by SGD."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
@@ -11,11 +11,12 @@ from torch.optim import SGD, Optimizer
 
 from dpscale.config.sections import TrainingConfig
 from dpscale.studies.model_averaging.config import AveragingArm
-from dpscale.train.data import Batch, Task
+from dpscale.train.data import Batch, Task, on_device
 from dpscale.train.device import set_backends
 from dpscale.train.optim import build_scheduler
-from dpscale.train.stacked import Stack
+from dpscale.train.stacked import Stack, dealt
 from dpscale.train.sync import AllReduce, Solo
+from dpscale.train.training import Row, Stepper
 from dpscale.train.worker import Place
 
 
@@ -83,7 +84,7 @@ def summed(addends: Sequence[Tensor], workers: int) -> list[Tensor]:
     return [part.view_as(addend) for part, addend in zip(parts, addends, strict=True)]
 
 
-class Trainee(ABC):
+class Trainee(Stepper):
     """Something that learns from batches, and a network to evaluate.
 
     rounds: exchanges so far, of gradients or of corrections.
@@ -91,32 +92,38 @@ class Trainee(ABC):
 
     def __init__(
         self, network: nn.Module, parameters: Iterable[Tensor], momentum: float, arm: AveragingArm,
-        training: TrainingConfig, place: Place, steps_per_epoch: int,
+        training: TrainingConfig, task: Task, place: Place, steps_per_epoch: int,
     ) -> None:  # fmt: skip
         """`parameters` of the optimiser, a plain SGD without `momentum`."""
+        super().__init__(task, place, evaluation_batch=arm.batch)
         self._optimizer = SGD(
             parameters, lr=arm.lr, momentum=momentum, weight_decay=training.weight_decay,
             fused=training.fused or None,
         )  # fmt: skip
         self._scheduler = build_scheduler(self._optimizer, training, steps_per_epoch)
-        self._network, self._workers = network, place.workers
+        self._network = network
         self.rounds = 0
 
-    @property
-    def sent_bytes(self) -> int:
-        """Bytes handed to all-reduces by this process so far."""
-        values = [value for value in self._network.parameters() if value.requires_grad]
-        payload = sum(value.nbytes for value in values)
-        return payload * self.rounds if self._workers > 1 else 0
+    def step(self, batch: Batch) -> Tensor:
+        """One step; see Stepper."""
+        return self.learn(on_device(batch, self.place.device))
 
     @abstractmethod
-    def train(self, batch: Batch) -> Tensor:
-        """One step; the mean loss of this process before it, on the device."""
+    def learn(self, batch: Batch) -> Tensor:
+        """One step on a batch of the device; the mean loss of this process before it."""
 
-    def evaluated(self) -> nn.Module:
-        """The network as it stands; called by all processes together."""
+    def ends(self) -> Row:
+        """Return the exchanges, and the bytes that this process handed to all-reduces."""
+        values = [value for value in self._network.parameters() if value.requires_grad]
+        payload = sum(value.nbytes for value in values)
+        sent_bytes = payload * self.rounds if self.place.workers > 1 else 0
+        return {"rounds": self.rounds, "sent_bytes": sent_bytes}
+
+    def network(self) -> nn.Module:
+        """Return the network as it stands."""
         return self._network
 
+    @property
     def lr(self) -> float:
         """The rate of the next step."""
         return float(self._optimizer.param_groups[0]["lr"])
@@ -133,19 +140,20 @@ class SynchronousSgd(Trainee):
         self, network: nn.Module, task: Task, arm: AveragingArm, training: TrainingConfig,
         place: Place, steps_per_epoch: int,
     ) -> None:  # fmt: skip
-        self._task, network = task, network.to(place.device)
+        network = network.to(place.device)
         sync = AllReduce() if place.workers > 1 else Solo()
         self._model = sync.wrap(network, place.device, task)
         super().__init__(
-            network, network.parameters(), training.momentum, arm, training, place, steps_per_epoch
-        )
+            network, network.parameters(), training.momentum, arm, training, task, place,
+            steps_per_epoch,
+        )  # fmt: skip
 
-    def train(self, batch: Batch) -> Tensor:
+    def learn(self, batch: Batch) -> Tensor:
         """One step of SGD; the loss before it."""
         inputs, targets = batch
         self._model.train()
         self._optimizer.zero_grad(set_to_none=True)
-        loss = self._task.loss(self._model(inputs), targets)
+        loss = self.task.loss(self._model(inputs), targets)
         loss.backward()
         self._optimizer.step()
         self._schedule()
@@ -172,20 +180,24 @@ class ModelAveraging(Trainee):
         self._central = CentralModel(
             values, alpha=arm.alpha, momentum=training.momentum, tau=arm.tau, workers=place.workers
         )
-        super().__init__(network, values, 0.0, arm, training, place, steps_per_epoch)
+        super().__init__(network, values, 0.0, arm, training, task, place, steps_per_epoch)
 
-    def train(self, batch: Batch) -> Tensor:
+    def step(self, batch: Batch) -> Tensor:
+        """One iteration, of a batch that is dealt to the learners."""
+        return self.learn(dealt(on_device(batch, self.place.device), self._stack.learners))
+
+    def learn(self, batch: Batch) -> Tensor:
         """One iteration of all learners on inputs [learners, b, ...]; their mean loss before it."""
         losses = self._stack.backward(*batch)
         self._central.step(self._optimizer)
-        self.rounds, before = self._central.rounds, self.lr()
+        self.rounds, before = self._central.rounds, self.lr
         self._schedule()
-        if self.lr() < before:
+        if self.lr < before:
             self._central.restart()
         return losses.mean()
 
     @torch.no_grad()
-    def evaluated(self) -> nn.Module:
+    def network(self) -> nn.Module:
         """The central model, with running statistics averaged over all learners.
 
         Batch norm of each learner sees its own batches alone, and z none at all. Counters of
@@ -193,7 +205,7 @@ class ModelAveraging(Trainee):
         """
         buffers = self._stack.buffers
         means = [name for name, value in buffers.items() if value.is_floating_point()]
-        sums = summed([buffers[name].sum(0) for name in means], self._workers)
+        sums = summed([buffers[name].sum(0) for name in means], self.place.workers)
         state = {name: value[0] for name, value in buffers.items()}
         state |= {name: total / self._all_learners for name, total in zip(means, sums, strict=True)}
         state |= dict(zip(self._names, self._central.values, strict=True))

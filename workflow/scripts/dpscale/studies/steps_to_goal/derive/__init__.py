@@ -5,20 +5,22 @@ from dpscale.studies.steps_to_goal import published
 from dpscale.studies.steps_to_goal.derive import fit, searches
 
 TABLES = {
-    "noise_scale": Table(fit.noise_scale, ["evaluations", "trials", "runs"], fit.NOISE_COLUMNS),
-    "goal_fit": Table(fit.goal_fit, ["trials", "evaluations", "runs"], fit.FIT_COLUMNS),
+    "noise_scale": Table(
+        fit.noise_scale, ["gradient_squares", "trials", "runs"], fit.NOISE_COLUMNS
+    ),
+    "goal_fit": Table(fit.goal_fit, ["trials", "gradient_squares", "runs"], fit.FIT_COLUMNS),
     "goal_contrasts": Table(
         fit.goal_contrasts, ["trials", "goal_fit"], fit.CONTRAST_COLUMNS
     ),
     "steps_to_goal": Table(
-        searches.steps_to_goal, ["trials", "evaluations", "searches", "goal_fit", "runs"],
+        searches.steps_to_goal, ["trials", "curves", "searches", "goal_fit", "runs"],
         searches.STEPS_COLUMNS,
     ),
     "published_steps_to_goal": Table(
         published.published_steps_to_goal, ["goal_fit", "goal_contrasts"], published.COLUMNS
     ),
     "budget": Table(
-        searches.budget, ["trials", "evaluations", "searches", "runs"], searches.BUDGET_COLUMNS
+        searches.budget, ["trials", "curves", "searches", "runs"], searches.BUDGET_COLUMNS
     ),
     "budget_ends": Table(searches.budget_ends, ["budget"], searches.ENDS_COLUMNS),
     "trial_outcomes": Table(

@@ -164,7 +164,7 @@ def _slopes(trials: pd.DataFrame, run: str) -> dict[str, float | None]:
     return found
 
 
-def goal_fit(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+def goal_fit(trials: pd.DataFrame, squares: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each (model, optimiser): the fit S = S_min(1 + B_crit/B).
 
     S are the medians of the repeats; batch sizes that the goal was not reached with are left out.
@@ -178,7 +178,7 @@ def goal_fit(trials: pd.DataFrame, evaluations: pd.DataFrame, runs: pd.DataFrame
         run = own["runs"]
         if own["status"] == "complete":
             steps = batch_medians(trials, run)
-            points = measured_points(evaluations, trials, run)
+            points = measured_points(squares, trials, run)
             fit = critical_batch(steps)
             own |= {
                 "status": fit.status, "batch_sizes": len(steps), **_slopes(trials, run),
@@ -263,7 +263,7 @@ def _small_steps(
     return {"small_batch": batch} | interval_columns("small_steps_ratio", ratio)
 
 
-def measured_points(evaluations: pd.DataFrame, trials: pd.DataFrame, run: str) -> pd.DataFrame:
+def measured_points(squares: pd.DataFrame, trials: pd.DataFrame, run: str) -> pd.DataFrame:
     """Return the points of a run's repeats at which gradients were measured.
 
     Columns: trial, global_batch, point (0 at the start), progress_frac (of the steps to the goal),
@@ -271,7 +271,7 @@ def measured_points(evaluations: pd.DataFrame, trials: pd.DataFrame, run: str) -
     show above its own noise.
     """
     repeats = of_role(trials, run, "repeat")[["trial", "global_batch", "steps_to_goal"]]
-    probes = evaluations[(evaluations["run"] == run) & evaluations["big_batch"].notna()]
+    probes = squares[squares["run"] == run]
     rows = probes.merge(repeats, on="trial").sort_values(["trial", "step"])
     norms = [rows[f"{size}_{what}"].astype(float) for what in ("gradient_square", "batch")
              for size in ("small", "big")]  # fmt: skip
@@ -294,16 +294,14 @@ def along_training(points: pd.DataFrame) -> Estimate:
     return median(np.exp(np.log(later["noise_scale"]).groupby(later["trial"]).mean()).to_numpy())
 
 
-def noise_scale(
-    evaluations: pd.DataFrame, trials: pd.DataFrame, runs: pd.DataFrame
-) -> pd.DataFrame:
+def noise_scale(squares: pd.DataFrame, trials: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each (model, optimiser, point along the training): medians over seeds.
 
     noise_scale: B_simple in samples. Runs without such points have one row with their status.
     """
     rows = []
     for own in search_rows(runs):
-        points = measured_points(evaluations, trials, own["runs"])
+        points = measured_points(squares, trials, own["runs"])
         if points.empty:
             rows.append(own)
         for (batch, point), at in points.groupby(["global_batch", "point"]):

@@ -136,13 +136,13 @@ def _regime(b_crit: float | None, batch: int) -> str | None:
 
 
 def _of_repeats(
-    repeats: pd.DataFrame, evaluations: pd.DataFrame, protocol: dict[str, Any], samples: int
+    repeats: pd.DataFrame, curves: pd.DataFrame, protocol: dict[str, Any], samples: int
 ) -> dict[str, Any]:
     """What the repeats of the winner at one batch size say; samples: of an epoch."""
     if repeats.empty:
         return {"status": "incomplete"}
     steps = censored_median(repeats["steps_to_goal"])
-    tests = evaluations[evaluations["trial"].isin(repeats["trial"])]["test_accuracy_frac"]
+    tests = curves[curves["trial"].isin(repeats["trial"])]["test_accuracy_frac"]
     batch, lr, momentum = repeats[["global_batch", "lr", "momentum"]].iloc[0]
     seen = None if steps.value is None else steps.value * batch
     return {
@@ -157,7 +157,7 @@ def _of_repeats(
 
 
 def steps_to_goal(
-    trials: pd.DataFrame, evaluations: pd.DataFrame, searches: pd.DataFrame,
+    trials: pd.DataFrame, curves: pd.DataFrame, searches: pd.DataFrame,
     goal_fit: pd.DataFrame, runs: pd.DataFrame,
 ) -> pd.DataFrame:  # fmt: skip
     """Return one row for each (model, optimiser, batch size).
@@ -176,10 +176,10 @@ def steps_to_goal(
         if own["status"] != "complete" or protocol is None:
             rows.append(own)
             continue
-        curves = evaluations[evaluations["run"] == run]
+        seen = curves[curves["run"] == run]
         for batch, of_batch in trials[trials["run"] == run].groupby("global_batch"):
             searched = of_batch[of_batch["role"] == "search"]
-            ended = searched["status"].value_counts()
+            ended = searched["status"].replace("diverged", "infeasible").value_counts()
             repeats = of_batch[of_batch["role"] == "repeat"]
             rows.append({
                 **own, "global_batch": batch, "goal_error_frac": protocol["goal_error_frac"],
@@ -187,7 +187,7 @@ def steps_to_goal(
                 "regime": _regime(known(b_crits.get(run)), batch),
                 "trials": len(searched), "search_steps": searched["steps_to_goal"].min(),
                 **{f"{outcome}_trials": ended.get(outcome, 0) for outcome in OUTCOMES},
-                **_of_repeats(repeats, curves, protocol, own["train_samples"]),
+                **_of_repeats(repeats, seen, protocol, own["train_samples"]),
             })  # fmt: skip
     table = as_table(rows, STEPS_COLUMNS)
     first = table.groupby("runs")["samples_to_goal"].transform("first")
@@ -241,7 +241,7 @@ def told_apart(wins: int, of: int) -> bool:
 
 
 def budget(
-    trials: pd.DataFrame, evaluations: pd.DataFrame, searches: pd.DataFrame, runs: pd.DataFrame
+    trials: pd.DataFrame, curves: pd.DataFrame, searches: pd.DataFrame, runs: pd.DataFrame
 ) -> pd.DataFrame:
     """Return one row for each (model, optimiser, kind and size of the budget, batch size).
 
@@ -254,13 +254,13 @@ def budget(
     for own in search_rows(runs):
         run = own["runs"]
         searched = of_role(trials, run, "search")[["trial", "global_batch", "steps_to_goal"]]
-        curves = evaluations[evaluations["run"] == run].dropna(subset="validation_accuracy_frac")
-        curves = curves.merge(searched, on="trial").sort_values("step")
-        if own["status"] != "complete" or curves.empty or run not in goals:
+        seen = curves[curves["run"] == run].dropna(subset="validation_accuracy_frac")
+        seen = seen.merge(searched, on="trial").sort_values("step")
+        if own["status"] != "complete" or seen.empty or run not in goals:
             rows.append(own)
             continue
         own["goal_error_frac"] = goals[run]
-        rows += [own | row for row in _at_budgets(curves, own["train_samples"])]
+        rows += [own | row for row in _at_budgets(seen, own["train_samples"])]
     return as_table(rows, BUDGET_COLUMNS)
 
 

@@ -15,10 +15,11 @@ from torch import nn
 from dpscale.plan import Spec
 from dpscale.studies.steps_to_goal.config import Search
 from dpscale.studies.steps_to_goal.measure.groups import Point
-from dpscale.studies.steps_to_goal.measure.supply import loader, stacked, supply
+from dpscale.studies.steps_to_goal.measure.supply import SeedBatches, loader, stacked
 from dpscale.train.data import Batch, Task
 from dpscale.train.network import seeded_network
 from dpscale.train.stacked import Stack
+from dpscale.train.training import Supply
 
 SMALL_BATCH = 8
 AT_ONCE = 32  # gradients that are computed together, as of so many learners
@@ -56,7 +57,8 @@ def noise_rows(
     probed = {round(steps * place / noise.points) for place in range(noise.points + 1)}
     source = loader(task, SMALL_BATCH, seed, device)
     chunks = list(islice(source.batches(0), min(noise.samples // SMALL_BATCH, len(source))))
-    batches = supply(task, noise.batch, [seed], device, spec.data.loader_workers)
+    drawn = SeedBatches(task, noise.batch, [seed], device, spec.data.loader_workers)
+    batches = Supply(drawn).take(steps + 1)
     rows: list[dict[str, Any]] = []
     for step in range(steps + 1):
         if step in probed:

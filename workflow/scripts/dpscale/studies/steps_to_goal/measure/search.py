@@ -6,27 +6,36 @@ Hyper-Parameters: No Random, No Cry, 2017, arXiv:1706.03200).
 """
 
 import math
-from collections.abc import Sequence, Sized
-from dataclasses import replace
+from collections.abc import Mapping, Sequence, Sized
 from statistics import median
 from typing import Any
 
 import numpy as np
-import torch
 from scipy.stats import qmc
+from torch import Tensor, nn
 
 from dpscale.plan import Spec
 from dpscale.studies.steps_to_goal.config import Search
-from dpscale.studies.steps_to_goal.measure.groups import Point, build_group
+from dpscale.studies.steps_to_goal.measure.groups import Group, Point, build_group
 from dpscale.studies.steps_to_goal.measure.noise import noise_rows
-from dpscale.studies.steps_to_goal.measure.race import Outcome, Rules, Trial, race
-from dpscale.studies.steps_to_goal.measure.supply import loader, supply
+from dpscale.studies.steps_to_goal.measure.supply import Drawn, SeedBatches
 from dpscale.studies.steps_to_goal.measure.validation import Validation, build_validation
-from dpscale.train.data import Task
+from dpscale.train.data import Task, entries
 from dpscale.train.device import set_backends
 from dpscale.train.measurement import Measurement
 from dpscale.train.network import seeded_network
 from dpscale.train.progress import Meter
+from dpscale.train.training import (
+    Goal,
+    Row,
+    Stepper,
+    Supply,
+    Training,
+    Trial,
+    goal_stops,
+    settings,
+    tables,
+)
 from dpscale.train.worker import Place
 
 STAGES = 3  # of a batch size: the search, its finalists, the winner's repeats
@@ -37,25 +46,43 @@ def measure_search(spec: "Spec[Search]", task: Task, place: Place) -> Measuremen
     search = spec.protocol
     task.require_a_score("steps_to_goal")
     set_backends(spec.training)
-    log = _Log(spec, task)
+    trials: list[Trial] = []
+    squares: list[Row] = []
     meter = Meter(spec.run, "stage", STAGES, parts=len(search.batch_sizes), shown=place.leads)
     for batch in search.batch_sizes:
         meter.begin(f"B = {batch}")
-        ground = _Ground(spec, task, place.device, batch)
+        ground = _Ground(spec, task, place, batch)
         found = ground.search()
-        log.add("search", batch, found)
         meter.step(note=_told(found))
         finals = ground.finals(found)
-        log.add("final", batch, finals)
         meter.step(note=_told(finals))
         winner = choose(found, finals)
-        if winner is not None:
-            repeats = ground.repeats(winner)
-            numbers = log.add("repeat", batch, repeats)
-            if batch == search.noise.batch:
-                log.add_noise(batch, numbers, repeats, place.device)
-        meter.step(note="" if winner is None else _told(repeats))
-    return Measurement(fields=log.rows)
+        repeats = [] if winner is None else ground.repeats(winner)
+        trials += [*found, *finals, *repeats]
+        if batch == search.noise.batch:
+            squares += _noise(spec, task, place, trials, repeats)
+        meter.step(note=_told(repeats) if repeats else "")
+    fields = tables(trials) | {"searches": [_protocol(spec)], "gradient_squares": squares}
+    return Measurement(fields=fields)
+
+
+def _noise(
+    spec: "Spec[Search]",
+    task: Task,
+    place: Place,
+    trials: Sequence[Trial],
+    repeats: Sequence[Trial],
+) -> list[Row]:
+    """Squared norms of gradients along the repeats that reached the goal."""
+    return [
+        {"trial": number} | row
+        for number, trial in enumerate(trials)
+        if trial in repeats and trial.steps_to_goal is not None
+        for row in noise_rows(
+            spec, task, place.device, point=point_of(trial), seed=trial.seed,
+            steps=trial.steps_to_goal,
+        )
+    ]  # fmt: skip
 
 
 def draw_points(search: Search, batch: int) -> list[Point]:
@@ -77,137 +104,142 @@ def draw_points(search: Search, batch: int) -> list[Point]:
     return [Point(rate, 1 - rest) for rate, rest in pairs]
 
 
-def choose(found: Sequence[Outcome], finals: Sequence[Outcome]) -> Point | None:
+def point_of(trial: Trial) -> Point:
+    """The learning rate and the momentum of a trial."""
+    return Point(trial.settings["lr"], trial.settings["momentum"])
+
+
+def choose(found: Sequence[Trial], finals: Sequence[Trial]) -> Point | None:
     """The point with the fewest steps to the goal, in the median over its seeds.
 
     A training that did not reach the goal counts as slower than all. Between equal medians the
     better mean, then the earlier place in the search decides. None where no trial reached it.
     """
-    steps: dict[Point, list[float]] = {one.trial.point: [] for one in finals}
+    steps: dict[Point, list[float]] = {point_of(one): [] for one in finals}
     if not steps:
         return None
     for one in [*found, *finals]:
-        if one.trial.point in steps:
-            steps[one.trial.point].append(one.steps_to_goal or math.inf)
+        if point_of(one) in steps:
+            steps[point_of(one)].append(one.steps_to_goal or math.inf)
     best = min(steps, key=lambda point: (median(steps[point]), sum(steps[point])))
     return best if math.isfinite(median(steps[best])) else None
 
 
 class _Ground:
-    """One batch size of a search: its data, its rules, and its three stages."""
+    """One batch size of a search: its data, and its three stages."""
 
-    def __init__(self, spec: "Spec[Search]", task: Task, device: torch.device, batch: int) -> None:
+    def __init__(self, spec: "Spec[Search]", task: Task, place: Place, batch: int) -> None:
         self._spec, self._search, self._task = spec, spec.protocol, task
-        self._device, self._batch = device, batch
-        self._validation = self._split(task.validation)
-        self._rules = rules(self._search, batch, len(loader(task, batch, 0, device)))
+        self._place, self._batch = place, batch
+        self._splits = {"validation": self._split(task.validation)}
+        if len(task.test):
+            self._splits["test"] = self._split(task.test)
 
     def _split(self, split: Sized) -> Validation:
         """A split to evaluate on, with as many samples at a time as a stack trains on."""
         at_once = max(self._batch, self._search.stacked_samples // self._search.trials)
-        return build_validation(split, self._task, self._device, at_once)
+        return build_validation(split, self._task, self._place.device, at_once)
 
-    def search(self) -> list[Outcome]:
+    def search(self) -> list[Trial]:
         """Every point, with the first of the search's seeds."""
-        seed = self._search.selection_seeds[0]
-        points = draw_points(self._search, self._batch)
-        given = replace(self._rules, enough=self._search.finalists)
-        return self.train([Trial(point, seed) for point in points], given)
+        seed, budget = self._search.selection_seeds[0], self._search.budget
+        pairs = [(point, seed) for point in draw_points(self._search, self._batch)]
+        enough = self._search.finalists
+        return self.train("search", pairs, patience=budget.patience, enough=enough)
 
-    def finals(self, found: Sequence[Outcome]) -> list[Outcome]:
+    def finals(self, found: Sequence[Trial]) -> list[Trial]:
         """The points that were first to the goal, with the other seeds of the search."""
         reached = [one for one in found if one.steps_to_goal is not None]
-        ranked = sorted(reached, key=lambda one: (one.steps, one.evaluations[-1].error_frac))
-        points = [one.trial.point for one in ranked[: self._search.finalists]]
-        seeds = self._search.selection_seeds[1:]
-        trials = [Trial(point, seed) for seed in seeds for point in points]
-        return self.train(trials, self._rules) if trials else []
+        ranked = sorted(
+            reached, key=lambda one: (one.steps, -one.curve[-1]["validation_accuracy_frac"])
+        )
+        points = [point_of(one) for one in ranked[: self._search.finalists]]
+        pairs = [(point, seed) for seed in self._search.selection_seeds[1:] for point in points]
+        return self.train("final", pairs, patience=self._search.budget.patience) if pairs else []
 
-    def repeats(self, point: Point) -> list[Outcome]:
+    def repeats(self, point: Point) -> list[Trial]:
         """The winner with the study's seeds, each up to the whole budget, and its test error."""
-        trials = [Trial(point, seed) for seed in self._spec.seeds]
-        return self.train(trials, replace(self._rules, patience=math.inf), tested=True)
+        tested = ["test"] if "test" in self._splits else []
+        return self.train("repeat", [(point, seed) for seed in self._spec.seeds], at_end=tested)
 
     def train(
-        self, trials: Sequence[Trial], given: Rules, *, tested: bool = False
-    ) -> list[Outcome]:
-        """The outcomes of the trials."""
-        seeds = [trial.seed for trial in trials]
+        self, role: str, pairs: Sequence[tuple[Point, int]], *, patience: float = math.inf,
+        enough: float = math.inf, at_end: Sequence[str] = (),
+    ) -> list[Trial]:  # fmt: skip
+        """The trials of some points and seeds, trained together."""
+        seeds = [seed for _, seed in pairs]
         fresh = {seed: seeded_network(self._spec, self._task, seed) for seed in set(seeds)}
-        training = self._spec.training
+        training, budget, search = self._spec.training, self._search.budget, self._search
         group = build_group(
-            [fresh[seed] for seed in seeds], [trial.point for trial in trials], self._task,
-            self._device, at_once=self._search.stacked_samples // self._batch,
+            [fresh[seed] for seed in seeds], [point for point, _ in pairs], self._task,
+            self._place.device, at_once=search.stacked_samples // self._batch,
             nesterov=training.nesterov, weight_decay=training.weight_decay,
         )  # fmt: skip
-        batches = supply(
-            self._task, self._batch, seeds, self._device, self._spec.data.loader_workers
+        drawn = SeedBatches(
+            self._task, self._batch, seeds, self._place.device, self._spec.data.loader_workers
         )
-        test = self._split(self._task.test) if tested and len(self._task.test) else None
-        return race(trials, group, batches, given, self._validation, test)
+        trials = [
+            Trial(seed, settings(
+                self._spec, role=role, arm=search.optimizer, optimizer=search.optimizer,
+                learners=1, per_learner_batch=self._batch, global_batch=self._batch,
+                lr=point.lr, momentum=point.momentum,
+            ))
+            for point, seed in pairs
+        ]  # fmt: skip
+        return Training(
+            trials, SearchedGroup(group, self._splits, self._task, self._place), Supply(drawn),
+            goal_stops(max(1, budget.evaluation_samples // self._batch)),
+            max_steps=min(budget.max_steps, budget.max_epochs * len(drawn)),
+            goal=Goal(search.goal_error_frac, patience, enough), splits=["validation"],
+            at_end=at_end,
+        ).run()  # fmt: skip
 
 
-def rules(search: Search, batch: int, steps_per_epoch: int) -> Rules:
-    """The rules of a batch size; `steps_per_epoch` whole batches are an epoch."""
-    budget = search.budget
-    return Rules(
-        goal_error_frac=search.goal_error_frac,
-        max_steps=min(budget.max_steps, budget.max_epochs * steps_per_epoch),
-        patience=budget.patience,
-        interval=max(1, budget.evaluation_samples // batch),
-    )
+class SearchedGroup(Stepper):
+    """A group of networks that take their steps together, and the splits it is evaluated on."""
 
+    lr = None  # each has its own
 
-def _told(outcomes: Sequence[Outcome]) -> str:
-    steps = [one.steps_to_goal for one in outcomes if one.steps_to_goal is not None]
-    best = f", the first after {min(steps)} steps" if steps else ""
-    return f"{len(steps)} of {len(outcomes)} trials reached the goal{best}"
-
-
-class _Log:
-    """Rows of the record: the protocol, every trial, and the trials' curves."""
-
-    def __init__(self, spec: "Spec[Search]", task: Task) -> None:
-        self._spec, self._search, self._task = spec, spec.protocol, task
-        self.rows: dict[str, list[dict[str, Any]]] = {
-            "searches": [_protocol(spec)], "trials": [], "evaluations": [],
-        }  # fmt: skip
-
-    def add(self, role: str, batch: int, outcomes: Sequence[Outcome]) -> list[int]:
-        """Notes the outcomes of a stage; the numbers that they have in the record."""
-        first = len(self.rows["trials"])
-        for number, one in enumerate(outcomes, first):
-            self.rows["trials"].append({
-                "trial": number, "seed": one.trial.seed, "role": role,
-                "arm": self._search.optimizer, "model": self._spec.model.name,
-                "optimizer": self._search.optimizer, "status": one.status,
-                "learners": 1, "per_learner_batch": batch, "global_batch": batch,
-                "lr": one.trial.point.lr, "momentum": one.trial.point.momentum,
-                "steps": one.steps, "steps_to_goal": one.steps_to_goal,
-            })  # fmt: skip
-            for seen in one.evaluations:
-                test = seen.test_error_frac
-                self._note(number, batch, {
-                    "step": seen.step, "validation_accuracy_frac": 1 - seen.error_frac,
-                    "test_accuracy_frac": None if test is None else 1 - test,
-                })  # fmt: skip
-        return list(range(first, first + len(outcomes)))
-
-    def add_noise(
-        self, batch: int, numbers: Sequence[int], repeats: Sequence[Outcome], device: torch.device
+    def __init__(
+        self, group: Group, splits: Mapping[str, Validation], task: Task, place: Place
     ) -> None:
-        """Measures the squared norms of gradients along the repeats that reached the goal."""
-        for number, one in zip(numbers, repeats, strict=True):
-            if one.steps_to_goal is not None:
-                for row in noise_rows(
-                    self._spec, self._task, device,
-                    point=one.trial.point, seed=one.trial.seed, steps=one.steps_to_goal,
-                ):  # fmt: skip
-                    self._note(number, batch, row)
+        super().__init__(task, place)
+        self._group, self._splits = group, splits
+        self._places: Sequence[int] | None = None  # of the batches' entries; None: all of them
 
-    def _note(self, number: int, batch: int, row: dict[str, Any]) -> None:
-        epoch = row["step"] * batch / len(self._task.train)
-        self.rows["evaluations"].append({"trial": number, "epoch": epoch, **row})
+    def step(self, batch: Drawn) -> Tensor:
+        """One update of each; their losses before it."""
+        drawn, shared = batch
+        if not shared and self._places is not None:
+            drawn = entries(drawn, self._places)
+        return self._group.step(drawn, shared=shared)
+
+    def network(self) -> nn.Module:
+        """There is none that is all of them."""
+        raise NotImplementedError
+
+    def evaluated(
+        self, splits: Sequence[str], places: Sequence[int], *, beyond: float, here: bool
+    ) -> list[Row]:
+        """See Stepper; without losses."""
+        rows: list[Row] = [{} for _ in places]
+        for name in splits:
+            errors = self._splits[name].wrong_shares(self._group, places, beyond=beyond)
+            for row, error_frac in zip(rows, errors.tolist(), strict=True):
+                row[f"{name}_accuracy_frac"] = 1 - error_frac
+        return rows
+
+    def keep(self, places: Sequence[int]) -> None:
+        """Go on with these networks alone."""
+        self._group.keep(places)
+        before = range(max(places) + 1) if self._places is None else self._places
+        self._places = [before[place] for place in places]
+
+
+def _told(trials: Sequence[Trial]) -> str:
+    steps = [one.steps_to_goal for one in trials if one.steps_to_goal is not None]
+    best = f", the first after {min(steps)} steps" if steps else ""
+    return f"{len(steps)} of {len(trials)} trials reached the goal{best}"
 
 
 def _protocol(spec: "Spec[Search]") -> dict[str, Any]:
