@@ -291,7 +291,8 @@ def test_a_probe_that_is_killed_gets_twice_the_memory_at_the_next_attempt(
     asked = '"echo {resources.mem_mb} >> asked; printf'
     rule.write_text(rule.read_text().replace('"printf', asked, 1))
 
-    more = ("--retries", "1", "--default-resources", "mem_mb=100", "runtime=1")
+    more = ("--rerun-triggers", "mtime", "--retries", "1")
+    more += ("--default-resources", "mem_mb=100", "runtime=1")
     ended = snakemake(folder, "results/smoke/runs/boundary/record.json", *more)
     assert ended.returncode == 0, ended.stderr[-3000:]
     first_mb, second_mb = map(int, (folder / "asked").read_text().split())
