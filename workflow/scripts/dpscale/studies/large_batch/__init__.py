@@ -4,7 +4,5 @@ from dpscale.studies.study import Study
 
 STUDY = Study(
     "large_batch",
-    derived=("large_batch",),
-    figures=("accuracy",),
     questions=("Q4.1", "Q4.2"),
 )

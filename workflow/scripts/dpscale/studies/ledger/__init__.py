@@ -7,7 +7,5 @@ LEDGER = Kind("ledger", 2, "dpscale.studies.ledger.measure:measure_ledger", time
 STUDY = Study(
     "ledger",
     kinds=(LEDGER,),
-    derived=("ledger", "wire"),
-    figures=("ledger",),
     questions=("Q6",),
 )

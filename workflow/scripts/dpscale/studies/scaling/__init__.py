@@ -4,7 +4,5 @@ from dpscale.studies.study import Study
 
 STUDY = Study(
     "scaling",
-    derived=("scaling",),
-    figures=("speedup", "speedup_brief"),
     questions=("Q2",),
 )
