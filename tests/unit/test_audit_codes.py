@@ -76,11 +76,7 @@ def test_one_planted_cell_is_one_finding(tmp_path, place, column, value, code, e
         # 40 / 2 - 19 is less than nothing, and no printed number says so.
         ((2, 64), {"nodata_s": "19.00", COMM: "", RATE: ""}, "negative_comm"),
         # 4 MB * 100 in 0.0004 s follow from the times, which then are wrong.
-        (
-            (2, 64),
-            {"nodata_s": "20.0004", COMM: "0.0004", RATE: "1000"},
-            "bandwidth_implausible",
-        ),
+        ((2, 64), {"nodata_s": "20.0004", COMM: "0.0004", RATE: "1000"}, "bandwidth_implausible"),
     ],
 )
 def test_one_slip_with_its_consequences_is_one_finding(tmp_path, place, cells, code):
@@ -101,8 +97,7 @@ def test_without_one_workers_time_only_the_sum_can_be_wrong(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("row", "place"),
-    [("1,16384,1.2,1.2,,1,,,,", (1, 16384)), ("4,6400,,1.2,,1,,,,", (4, 6400))],
+    ("row", "place"), [("1,16384,1.2,1.2,,1,,,,", (1, 16384)), ("4,6400,,1.2,,1,,,,", (4, 6400))]
 )
 def test_a_batch_that_no_step_can_fill_exceeds_the_dataset(tmp_path, row, place):
     found = audited(tmp_path, [*lines(), row])

@@ -2,7 +2,4 @@
 
 from dpscale.studies.study import Study
 
-STUDY = Study(
-    "assignment",
-    questions=("H1", "H2", "H3", "H4", "H5", "H6"),
-)
+STUDY = Study("assignment", questions=("H1", "H2", "H3", "H4", "H5", "H6"))

@@ -2,8 +2,4 @@
 
 from dpscale.studies.study import Study
 
-STUDY = Study(
-    "communication",
-    questions=("Q3.1", "Q3.2"),
-    runs=("scaling",),
-)
+STUDY = Study("communication", questions=("Q3.1", "Q3.2"), runs=("scaling",))

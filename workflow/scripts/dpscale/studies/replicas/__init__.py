@@ -2,7 +2,4 @@
 
 from dpscale.studies.study import Study
 
-STUDY = Study(
-    "replicas",
-    questions=("Q5", "Q7"),
-)
+STUDY = Study("replicas", questions=("Q5", "Q7"))

@@ -2,7 +2,4 @@
 
 from dpscale.studies.study import Study
 
-STUDY = Study(
-    "scaling",
-    questions=("Q2",),
-)
+STUDY = Study("scaling", questions=("Q2",))
