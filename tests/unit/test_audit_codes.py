@@ -38,7 +38,6 @@ def test_a_right_table_has_no_finding(tmp_path):
         ((2, 64), RATE, "0.000400", "bandwidth_one_iteration", 0.04, "of one iteration"),
         ((2, 64), RATE, "0.000125", "bandwidth_one_iteration", 0.04, "time of an epoch"),
         ((2, 64), RATE, "0.000405", "bandwidth_one_iteration", 0.04, "nearly (0.000405 printed, "),
-        ((2, 64), RATE, "0.000405", "bandwidth_one_iteration", 0.04, "of one iteration over the"),
         ((2, 64), RATE, "0.0403", "bandwidth_mismatch", 0.04, "100 iterations"),
         ((2, 64), COMM, "30.40", "comm_mismatch", 10, "nearly (30.4 printed, 30 by this): it is"),
         ((2, 64), SPEEDUP, "3.15", "speedup_times_workers", 1.5625, "nearly (3.15 printed, 3.125"),
