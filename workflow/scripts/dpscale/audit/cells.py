@@ -19,7 +19,8 @@ _RATE = re.compile(
 )
 _GAP = re.compile(r"(?<=\d)[\s'’_](?=\d{3}(?!\d))")
 _NUMBER = re.compile(r"([+-]?(?:\d[\d.,]*|[.,]\d+))(?:[eE]([+-]?\d{1,3}))?\s*([^\d\s].*)?")
-_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}([.,]\d{3})+")  # 1,024: thousands, or decimals
+_EITHER = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")  # 1,024 or 1.024: thousands or decimals
+_GROUPED = re.compile(r"[+-]?\d{1,3}([.,]\d{3})+")
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ class Cell:
 def with_decimal_comma(texts: Iterable[str], *, semicolons: bool) -> bool:
     """Return whether the comma is the decimal sign of a table with these cells."""
     numbers = [match[1] for text in texts if (match := _NUMBER.fullmatch(_plain(text)))]
-    sure = [n for n in numbers if not _GROUPED.fullmatch(n)]
+    sure = [n for n in numbers if not _EITHER.fullmatch(n)]
     comma = any(n.rfind(",") > n.rfind(".") and n.count(",") == 1 for n in sure)
     point = any(n.rfind(".") > n.rfind(",") and n.count(".") == 1 for n in sure)
     return not point and (comma or semicolons)
@@ -164,6 +165,9 @@ def number(text: str, scale: float, unit: Scale, *, decimal_comma: bool) -> Cell
 
 def _with_point(digits: str, *, decimal_comma: bool) -> str:
     """The digits with a point as the decimal sign and nothing between thousands."""
+    if not _EITHER.fullmatch(digits):  # it shows by itself which sign is the decimal one
+        last = digits.count(",") == 1 and digits.rfind(",") > digits.rfind(".")
+        decimal_comma = last or digits.count(".") > 1
     sign, thousands = (",", ".") if decimal_comma else (".", ",")
     whole, _, decimals = digits.partition(sign)
     if not f"{decimals}0".isdigit() or (thousands in whole and not _GROUPED.fullmatch(whole)):

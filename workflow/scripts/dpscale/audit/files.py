@@ -2,6 +2,7 @@
 
 import csv
 import re
+import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -137,7 +138,8 @@ def _spreadsheet(content: bytes, suits: Suits, sheet: str | None) -> Grid:
     import pandas as pd
 
     try:
-        book = pd.read_excel(BytesIO(content), sheet_name=None, header=None, dtype=object)
+        with warnings.catch_warnings(action="ignore"):  # of styles and charts, which are not read
+            book = pd.read_excel(BytesIO(content), sheet_name=None, header=None, dtype=object)
     except Exception as error:  # whatever its reader stumbles over
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(
