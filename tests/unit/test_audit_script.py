@@ -68,6 +68,7 @@ def refusal(monkeypatch, capsys):
         (GOOD + "4,32,0e999,2\n", "column epoch_s: '0e999' is too large"),
         (b"PK\x03\x04 not a zip", "is no whole .xlsx spreadsheet"),
         (HEAD + "1,32,10.0,1\n" * 2_001, "more than 2,000 rows"),
+        (HEAD + "\n" * 20_001, "20,002 lines"),
         ("# " + "1" * 20_000 + "\n" + GOOD, "line 1 has more than 20,000 characters"),
     ],
 )

@@ -10,7 +10,7 @@ from io import BytesIO
 from pathlib import Path
 
 MOST_BYTES = 10_000_000
-MOST_ROWS, MOST_CHARACTERS = 2_000, 20_000
+MOST_ROWS, MOST_LINES, MOST_CHARACTERS = 2_000, 20_000, 20_000
 SPREADSHEET = b"PK\x03\x04"
 DELIMITERS = (",", ";", "\t", "|")
 ENCODINGS = {"utf-8-sig": "", "cp1252": "the text is no UTF-8 and is read as Windows-1252"}
@@ -86,6 +86,8 @@ def _decoded(content: bytes) -> tuple[str, str]:
 
 def _text_grid(text: str, suits: Suits) -> Grid:
     lines = list(enumerate(text.splitlines(), start=1))
+    if len(lines) > MOST_LINES:
+        raise ValueError(f"has {len(lines):,} lines, more than a table by hand; split it")
     if too_long := next((n for n, line in lines if len(line) > MOST_CHARACTERS), None):
         raise ValueError(f"line {too_long} has more than {MOST_CHARACTERS:,} characters")
     rules = [i for i, (_, line) in enumerate(lines) if {"|", "-"} <= set(line) <= RULE]
