@@ -2,10 +2,4 @@
 
 from dpscale.studies.study import Study
 
-STUDY = Study(
-    "batch_sweep",
-    derived=("sweep", "boundary"),
-    figures=("batch_sweep", "batch_memory"),
-    questions=("Q1",),
-    runs=("sweep",),
-)
+STUDY = Study("batch_sweep", questions=("Q1",), runs=("sweep",))

@@ -102,11 +102,6 @@ class ChooseConfig(StudySection):
         search = config.section(SEARCH)
         return config.data if search is None else search.data(config)
 
-    def worker_counts(self) -> Iterator[tuple[str, int]]:
-        """Yield the numbers of workers."""
-        for workers in self.workers:
-            yield "workers", workers
-
     def batches(self, config: Config) -> Iterator[tuple[str, int, int]]:
         """Yield the largest batch on the most workers."""
         yield "per_worker_batches", max(self.workers), max(self.per_worker_batches)
