@@ -1,5 +1,9 @@
 """Tables as people write them: formats, headers, units, number signs."""
 
+import re
+import zipfile
+from io import BytesIO
+
 import openpyxl
 import pytest
 
@@ -90,6 +94,27 @@ def test_a_sheet_is_taken_by_name_and_an_unknown_one_is_refused(tmp_path):
     assert base_s(audited(tmp_path, content, name="t.xlsx", sheet="mine")) == [10.5]
     with pytest.raises(ValueError, match="has no sheet 'theirs'; it has notes, mine"):
         audited(tmp_path, content, name="t.xlsx", sheet="theirs")
+
+
+def test_a_formula_that_was_never_computed_is_named(tmp_path):
+    rows = [["N", "b", "time"], [1, 32, 10.5], [2, 32, "=C2/2"], [4, 32, "=C2/4"]]
+    with pytest.raises(ValueError, match="Sheet!C3 holds a formula without a value"):
+        audited(tmp_path, spreadsheet(tmp_path, rows), name="t.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("computed", "times"),
+    [(b"<c r=\"C3\"><f>C2/2</f><v>5.25</v></c>", [10.5, 5.25]),
+     (b"<c r=\"C3\" t=\"str\"><f>IF(1,\"\",0)</f><v></v></c>", [10.5, None])],
+    ids=["number", "empty text"],
+)  # fmt: skip
+def test_a_formula_that_was_computed_is_its_value(tmp_path, computed, times):
+    content = spreadsheet(tmp_path, [["N", "b", "time"], [1, 32, 10.5], [2, 32, "=C2/2"]])
+    made = BytesIO()
+    with zipfile.ZipFile(BytesIO(content)) as old, zipfile.ZipFile(made, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, re.sub(rb'<c r="C3">.*?</c>', lambda _: computed, old.read(name)))
+    assert base_s(audited(tmp_path, made.getvalue(), name="t.xlsx")) == times
 
 
 @pytest.mark.parametrize(

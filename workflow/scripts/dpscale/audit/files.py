@@ -3,13 +3,15 @@
 import csv
 import re
 import warnings
+import zipfile
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
-MOST_BYTES = 10_000_000
+MOST_BYTES, MOST_UNPACKED_BYTES = 10_000_000, 100_000_000
 MOST_ROWS, MOST_LINES, MOST_CHARACTERS = 2_000, 20_000, 20_000
 SPREADSHEET = b"PK\x03\x04"
 DELIMITERS = (",", ";", "\t", "|")
@@ -137,24 +139,46 @@ def _split(line: str, delimiter: str) -> list[str]:
 
 def _spreadsheet(content: bytes, suits: Suits, sheet: str | None) -> Grid:
     """The table of a spreadsheet: of the sheet of this name, else of the first that has one."""
+    import openpyxl
     import pandas as pd
 
     try:
+        with zipfile.ZipFile(BytesIO(content)) as parts:
+            unpacked_bytes = sum(part.file_size for part in parts.infolist())
+        if unpacked_bytes > MOST_UNPACKED_BYTES:
+            raise ValueError("it is too large for a table by hand")
         with warnings.catch_warnings(action="ignore"):  # of styles and charts, which are not read
-            book = pd.read_excel(BytesIO(content), sheet_name=None, header=None, dtype=object)
+            sheets = pd.read_excel(BytesIO(content), sheet_name=None, header=None, dtype=object)
+            books = [
+                openpyxl.load_workbook(BytesIO(content), read_only=True, data_only=shown)
+                for shown in (True, False)
+            ]
     except Exception as error:  # whatever its reader stumbles over
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(
             f"is no whole .xlsx spreadsheet ({reason:.200}); open it in a spreadsheet program and "
             "save it as .xlsx or CSV"
         ) from error
-    if sheet is not None and sheet not in book:
-        raise ValueError(f"has no sheet {sheet!r}; it has {', '.join(book)}")
-    for name in book if sheet is None else [sheet]:
-        shown = book[name].map(lambda value: "" if pd.isna(value) else str(value))
+    if sheet is not None and sheet not in sheets:
+        raise ValueError(f"has no sheet {sheet!r}; it has {', '.join(sheets)}")
+    for name in sheets if sheet is None else [sheet]:
+        shown = sheets[name].map(lambda value: "" if pd.isna(value) else str(value))
         if grid := _sheet_grid(name, shown.to_numpy().tolist(), suits):
+            _refuse_unknown(name, *(book[name].iter_rows(max_row=len(shown)) for book in books))
             return grid
     raise ValueError("no sheet has a header with workers and per_worker_batch (or N and b)")
+
+
+def _refuse_unknown(name: str, values: Iterable[Any], formulas: Iterable[Any]) -> None:
+    """Raise ValueError where a cell has a formula and no program has computed its value."""
+    for rows in zip(values, formulas, strict=False):
+        for value, formula in zip(*rows, strict=False):
+            # A formula that gives an empty text has that for its type.
+            if formula.data_type == "f" and value.value is None and value.data_type != "str":
+                raise ValueError(
+                    f"{name}!{formula.coordinate} holds a formula without a value; open the file "
+                    "in a spreadsheet program, save it, and call again"
+                )
 
 
 def _sheet_grid(name: str, sheet: Iterable[list[str]], suits: Suits) -> Grid | None:
