@@ -126,6 +126,11 @@ def plain(text: str) -> str:
     return texts.plain(text).replace("\u00a0", " ").replace("\u202f", " ")
 
 
+def numbers(marked: str) -> list[tuple[str, list[str]]]:
+    """Return the numbers of a text of `answer.marked`, and the runs of each."""
+    return [(found[2], found[1].split()) for found in texts.PRINTED.finditer(marked)]
+
+
 def figures(answer: Answer) -> list[str]:
     """Names of the figures that an answer shows."""
     return [figure.name for figure in answer.figures]

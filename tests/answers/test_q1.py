@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from builders import full_lab
-from cases import Case, Edit, check, where
+from cases import Case, Edit, check, numbers, where
 from dpscale.studies import questions
 
 NAN = float("nan")
@@ -172,6 +172,6 @@ def test_the_largest_batch_is_a_value() -> None:
 
 def test_numbers_of_two_batch_sizes_lead_to_the_runs_of_both() -> None:
     answer = questions()["Q1"](Case("").inputs)
-    runs = {answer.paragraphs[0][one.start : one.end]: one.runs for one in answer.printed[1]}
+    runs = dict(numbers(answer.said.paragraphs[0]))
     assert runs["6.85"] == ["sweep-b32", "sweep-b512"]
     assert runs["16.4\u00a0ms"] == ["sweep-b32"]

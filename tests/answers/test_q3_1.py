@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from builders import derived_lab
-from cases import Case, Edit, around, both, check, figures, only, where
+from cases import Case, Edit, around, both, check, figures, numbers, only, where
 from dpscale.reporting.answer import Answer, Table
 from dpscale.studies import answer_one
 
@@ -265,7 +265,7 @@ def test_a_run_of_the_link_that_is_missing_leaves_the_answer_as_it_is() -> None:
 
 def test_one_number_for_several_cells_names_the_runs_of_all() -> None:
     answer = _answer()
-    waits = {answer.sentence[one.start : one.end]: one.runs for one in answer.printed[0]}
+    waits = dict(numbers(answer.said.sentence))
     own = derived_lab()["communication"].query("workers == 2 and per_worker_batch == [32, 512]")
     for runs, milliseconds in zip(own["runs"], (359, 154), strict=True):
         assert set(runs.split()) <= set(waits[f"{milliseconds}\u00a0ms"])

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from builders import Tables, full_lab
-from cases import Case, Edit, around, both, check, where
+from cases import Case, Edit, around, both, check, numbers, where
 from dpscale.studies import answer_one, questions
 from trained import trained
 
@@ -150,7 +150,9 @@ def test_what_q4_1_says(case: Case) -> None:
 def test_updates_are_counted_from_steps_and_known_by_their_run():
     answer = answer_one("Q4.1", BEHIND.inputs)
     assert answer.values["large_updates"].value == 10  # two steps an epoch, five epochs
-    assert [[run] for run in RUNS] in [[n.runs for n in said] for said in answer.printed]
+    said = answer.said
+    texts = (said.sentence, *said.paragraphs, *said.method)
+    assert [[run] for run in RUNS] in [[own for _, own in numbers(text)] for text in texts]
 
 
 def test_a_training_without_a_number_has_values_that_say_why():

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from builders import full_lab
-from cases import Case, Edit, check, only, where, without
+from cases import Case, Edit, check, numbers, only, where, without
 from dpscale.reporting.answer import Answer
 from dpscale.studies import questions
 
@@ -121,6 +121,6 @@ def test_calls_of_one_purpose_and_two_types_are_two_values() -> None:
 
 
 def test_a_gap_leads_to_the_runs_of_its_number_of_workers() -> None:
-    answer = _answer()
-    assert [one.runs for one in answer.printed[0]] == [["ledger-n4"]] * 3
-    assert [one.runs for one in answer.printed[3]] == [["ledger-n2"], ["ledger-n4"]]
+    said = _answer().said
+    assert [runs for _, runs in numbers(said.sentence)] == [["ledger-n4"]] * 3
+    assert [runs for _, runs in numbers(said.paragraphs[2])] == [["ledger-n2"], ["ledger-n4"]]

@@ -8,7 +8,7 @@ import pytest
 
 import model_averaging_builders as made
 from builders import Tables, empty_lab, run_row, table
-from cases import Case, Edit, around, both, check, only, where, without
+from cases import Case, Edit, around, both, check, numbers, only, where, without
 from dpscale.studies import questions
 
 NAN = float("nan")
@@ -262,6 +262,5 @@ def test_a_gap_of_rates_leads_to_the_runs_of_both() -> None:
 
     answer = questions()["S3"](Case("", edits={"averaging_rates": apart}).inputs)
     place = next(place for place, one in enumerate(answer.method) if "Rates were judged" in one)
-    text, gap = answer.method[place], answer.printed[1 + len(answer.paragraphs) + place][-1]
-    assert text[gap.start : gap.end] == "10.0 percentage points"
-    assert gap.runs == ["used", "best"]
+    gap = numbers(answer.said.method[place])[-1]
+    assert gap == ("10.0 percentage points", ["used", "best"])

@@ -7,7 +7,7 @@ import pytest
 
 import local_sgd_builders
 from builders import Tables, full_lab, run_row, table, without_runs
-from cases import Case, check, only, where, without
+from cases import Case, check, numbers, only, where, without
 from dpscale.studies import questions
 
 NAN = float("nan")
@@ -246,7 +246,7 @@ def test_a_difference_leads_to_the_runs_of_both_arms() -> None:
     found = answer.values["noise20_post_local_against_small_difference"]
     assert found.value == pytest.approx(0.03)
     assert found.runs == ["local_sgd-noise20-a1", "local_sgd-noise20-a2-a5"]
-    printed = {answer.paragraphs[0][one.start : one.end]: one.runs for one in answer.printed[1]}
+    printed = dict(numbers(answer.said.paragraphs[0]))
     assert printed["+3.00 percentage points, +1.18 to +4.82"] == found.runs
 
 

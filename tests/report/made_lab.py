@@ -9,12 +9,12 @@ import pandas as pd
 from dpscale.config.sections import ReportConfig
 from dpscale.derive.columns import as_table
 from dpscale.records.quiet import COLUMNS as QUIET_COLUMNS
-from dpscale.reporting import texts
 from dpscale.reporting.answer import (
     LEFT_OUT,
     Answer,
     Column,
     Figure,
+    Said,
     Table,
     Value,
     dump_answers,
@@ -178,15 +178,17 @@ def wide_table() -> Table:
 
 def answer(identifier: str, *, missing: tuple[str, ...] = (), text: str = TEXT) -> Answer:
     """One answer with a sentence, a formula, a table, a figure and a reference."""
-    spoken = f"Two workers finish an epoch {speedup_value()} as fast as one worker."
+    spoken = Said(
+        sentence=f"Two workers finish an epoch {speedup_value()} as fast as one worker.",
+        paragraphs=[text, "That is 61.7% of what two workers could give at the most."],
+        method=["Each time is the median of five launches, of $D$ samples each."],
+    )
     further = [timing_table().model_copy(update={"further": True})] * (identifier == "S1")
     return Answer(
         id=identifier,
         question=f"What does question {identifier} ask about $T_1 / T_N$?",
-        sentence=texts.plain(spoken),
-        printed=[texts.printed(spoken), [], [], []],
-        paragraphs=[text, "That is 61.7% of what two workers could give at the most."],
-        method=["Each time is the median of five launches, of $D$ samples each."],
+        marked=spoken,
+        **spoken.plain(),
         formula=[RING, r"S = \frac{T_1}{T_N}"],
         values={
             "speedup_n2_b32": speedup_value(),

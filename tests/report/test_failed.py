@@ -168,6 +168,7 @@ def test_a_derived_table_that_fails_is_named(
     tables = studies.tables()
     made = {"scaling": tables["scaling"]._replace(make=slip, inputs=["runs"])}
     monkeypatch.setattr(derive, "derived", lambda: made)
+    monkeypatch.setattr(studies, "tables", lambda: made)
     ended = call("derive", "--tables", tmp_path, "--output", tmp_path)
     assert ended.stderr == "derive.py: derived table scaling: no such cell\n"
 

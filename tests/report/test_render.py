@@ -204,7 +204,10 @@ def test_a_report_of_the_assignment_alone_has_its_part_alone(make_report):
 
 
 def test_the_first_page_has_the_line_of_each_answer_that_was_asked(make_report):
-    given = [one.model_copy(update={"short": f"{one.id} <line>."}) for one in lab_answers()]
+    given = [
+        one.model_copy(update={"short": f"{one.id} <line>.", "marked": None})
+        for one in lab_answers()
+    ]
     report = make_report(answers=given)
     text = render_report(report, templates=TEMPLATES, medium="html")
     first = text[text.index('<dl class="summary">') : text.index('class="contents"')]
@@ -213,7 +216,7 @@ def test_the_first_page_has_the_line_of_each_answer_that_was_asked(make_report):
 
 
 def test_the_first_page_leads_with_the_recommendation_and_shows_two_small_figures(make_report):
-    given = [answer(one.id).model_copy(update={"short": f"Line {one.id}."})
+    given = [answer(one.id).model_copy(update={"short": f"Line {one.id}.", "marked": None})
              for one in lab_answers()]  # fmt: skip
     text = render_report(make_report(answers=given), templates=TEMPLATES, medium="html")
     first = text[text.index('id="summary"') : text.index('class="contents"')]
@@ -224,7 +227,7 @@ def test_the_first_page_leads_with_the_recommendation_and_shows_two_small_figure
 FURTHER = {
     "method": ["Each time is a median."],
     "paragraphs": ["It follows from S1 and from Q2, not from T1."],
-    "printed": [],
+    "marked": None,
 }
 
 
@@ -303,7 +306,7 @@ def test_what_the_lab_asks_stands_beside_what_was_run_in_its_place(make_report, 
     first = runs_table().iloc[[0]]
     runs = pd.concat([first.assign(run=f"r{b}", per_worker_batch=b) for b in sizes])
     known = make_report(
-        answers=[answer(a.id).model_copy(update={"values": {}, "tables": [], "printed": [],
+        answers=[answer(a.id).model_copy(update={"values": {}, "tables": [], "marked": None,
                                                  "sentence": "So.", "paragraphs": []})
                  for a in lab_answers()],
         runs=runs.assign(model=model, dataset=dataset),

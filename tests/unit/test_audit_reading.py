@@ -66,29 +66,26 @@ def test_a_decimal_comma_is_read_with_semicolons_and_said(tmp_path):
     assert "the comma is the decimal sign" in found.assumptions
 
 
-def spreadsheet(folder, rows, *, sheet="Sheet", formats=None):
+def spreadsheet(folder, rows, *, sheet="Sheet"):
     book = openpyxl.Workbook()
     book.active.title = "notes"
     book.active.append(["nothing", "here"])
     page = book.create_sheet(sheet)
     for row in rows:
         page.append(row)
-    for cell, shape in (formats or {}).items():
-        page[cell].number_format = shape
     path = folder / "table.xlsx"
     book.save(path)
     return path.read_bytes()
 
 
-def test_a_spreadsheet_is_read_as_it_is_shown(tmp_path):
-    rows = [["N", "b", "time (s)", "speedup"], [1, 32, 10, 1], [2, 32, 6.2, 1.63]]
-    shown = {"C2": "0.00", "C3": "0.00"}
-    # 10.00 / 6.20 is 1.61; 10 / 6.2 could be 10.0 / 6.15 = 1.63.
-    precise = audited(tmp_path, spreadsheet(tmp_path, rows, formats=shown), name="t.xlsx")
-    assert codes(precise) == [(2, 32, "speedup_mismatch")]
-    rough = audited(tmp_path, spreadsheet(tmp_path, rows), name="t.xlsx")
-    assert rough.findings == []
-    assert "the sheet 'Sheet' is read" in rough.assumptions
+def test_a_spreadsheet_is_read_below_its_comments(tmp_path):
+    rows = [["60,000 samples"], [], ["N", "b", "time (s)", "speedup"], [1, 32, 10.04, 1],
+            ["# the second day"], [], [2, 32, 6.21, 1.7], [4, 32, None, None]]  # fmt: skip
+    found = audited(tmp_path, spreadsheet(tmp_path, rows), Given(), name="t.xlsx")
+    assert codes(found) == [(2, 32, "speedup_mismatch")]
+    assert base_s(found) == [10.04, 6.21, None]
+    assert found.facts.samples == 60_000
+    assert "the sheet 'Sheet' is read" in found.assumptions
 
 
 def test_a_sheet_is_taken_by_name_and_an_unknown_one_is_refused(tmp_path):
@@ -101,9 +98,7 @@ def test_a_sheet_is_taken_by_name_and_an_unknown_one_is_refused(tmp_path):
 
 def test_a_formula_that_was_never_computed_is_named(tmp_path):
     rows = [["N", "b", "time"], [1, 32, 10.5], [2, 32, "=C2/2"], [4, 32, "=C2/4"]]
-    with pytest.raises(
-        ValueError, match=r"Sheet!C3 \(and 1 more\) holds a formula without a value"
-    ):
+    with pytest.raises(ValueError, match="Sheet!C3 holds a formula without a value"):
         audited(tmp_path, spreadsheet(tmp_path, rows), name="t.xlsx")
 
 
@@ -120,16 +115,6 @@ def test_a_formula_that_was_computed_is_its_value(tmp_path, computed, times):
         for name in old.namelist():
             new.writestr(name, re.sub(rb'<c r="C3">.*?</c>', lambda _: computed, old.read(name)))
     assert base_s(audited(tmp_path, made.getvalue(), name="t.xlsx")) == times
-
-
-def test_a_sheet_that_goes_on_below_what_is_read_is_refused(tmp_path):
-    rows = [
-        *[["# a comment"]] * 1_200,
-        ["N", "b", "time"],
-        *([n, 32, 1.5] for n in range(1, 1_001)),
-    ]
-    with pytest.raises(ValueError, match="'Sheet' has more than 2,100 rows; split it"):
-        audited(tmp_path, spreadsheet(tmp_path, rows), name="t.xlsx")
 
 
 @pytest.mark.parametrize(
@@ -204,6 +189,14 @@ def test_a_number_knows_how_far_it_is_rounded(text, value, resolution):
     cell = number(text, 1.0, TIME, decimal_comma=False)
     assert cell.value == value
     assert cell.resolution == pytest.approx(resolution)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("12,5", 12.5), ("1.234,50", 1234.5), ("1.234", 1234), ("1.234.567", 1234567)],
+)
+def test_a_decimal_comma_has_points_between_thousands(text, value):
+    assert number(text, 1.0, TIME, decimal_comma=True).value == value
 
 
 def test_a_float_without_decimals_is_no_finer_than_its_column(tmp_path):

@@ -197,11 +197,11 @@ def test_the_quantity_says_which_way_is_worse(quantity, a, b, verdict):
     assert with_verdicts([judged(a, b, quantity)])[0].verdict == verdict
 
 
-def test_what_its_interval_alone_would_tell_is_open_in_a_large_family():
+def test_what_is_told_by_itself_is_open_in_a_large_family():
     found = judged([1.0, 1.02, 0.98], [1.06, 1.08, 1.04])
     same = judged(QUICK, QUICK)
     assert with_verdicts([found])[0].verdict == "worse"
-    assert with_verdicts([found, *[same] * 99])[0].verdict == "alone"
+    assert with_verdicts([found, *[same] * 99])[0].verdict == "indistinct"
 
 
 @pytest.mark.parametrize(

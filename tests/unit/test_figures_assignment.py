@@ -72,13 +72,6 @@ def test_the_parts_of_an_epoch_fill_its_bar():
     assert shares.sum(axis=1).tolist() == pytest.approx([1.0] * 3)
 
 
-def test_a_part_below_zero_is_drawn_left_of_zero():
-    rows = lab()["assignment_split"].assign(overhead_frac=-0.1)
-    figure, _ = draw("assignment_split", lab() | {"assignment_split": rows})
-    assert any(start + width < 0 or (start <= 0 and width < 0)
-               for start, width in bars(figure.axes[0]))  # fmt: skip
-
-
 @pytest.mark.parametrize("name", ["assignment_time", "assignment_split", "assignment_accuracy"])
 def test_labels_of_two_nodes_fit(name):
     assert label_faults(draw(name, lab(two_nodes=True))[0]) == []

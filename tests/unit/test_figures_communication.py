@@ -17,12 +17,6 @@ def lab() -> Tables:
     return derived_lab()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_labels_fit_with_tables_from_files(name, lab):
-    with style.house_style():
-        assert label_faults(draw(name, lab)[0]) == []
-
-
 @pytest.mark.parametrize("end", ["_low", "_high", "_ratio", "_s", "_frac", "note", "flags"])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_figure_is_drawn_where_columns_are_null(name, end, lab):

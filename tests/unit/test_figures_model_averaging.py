@@ -4,8 +4,8 @@ import functools
 
 import model_averaging_builders as made
 from builders import empty_lab, run_row, table
-from dpscale.studies import derived_of, tables
-from figure_checks import axes_texts, draw, label_faults
+from dpscale.studies import derived_of
+from figure_checks import draw, label_faults
 
 TABLES = ["model_averaging", "averaging_curves", "averaging_rates", "averaging_pairs", "learners",
           "published_model_averaging"]  # fmt: skip
@@ -34,15 +34,3 @@ def test_the_figures_show_an_arm_of_each_rate_and_mark_the_choice():
     ]  # fmt: skip
     ring = [line for line in figure.axes[0].lines if line.get_label() == "chosen"]
     assert list(ring[0].get_xdata()) == [3]
-
-
-def test_figures_without_results_say_so():
-    empty = {name: table.iloc[:0] for name, table in lab().items()}
-    for name in ("model_averaging", "learners"):
-        figure, _ = draw(name, empty)
-        assert "not measured yet" in axes_texts(figure)
-
-
-def test_the_tables_have_the_registered_columns():
-    for name, frame in lab().items():
-        assert list(frame.columns) == list(tables()[name].columns)

@@ -5,6 +5,7 @@ import pytest
 from jinja2 import ChoiceLoader, DictLoader, UndefinedError
 
 from builders import empty_lab
+from cases import numbers
 from dpscale.reporting import texts, words
 from dpscale.reporting.answer import Figure, Value
 from dpscale.reporting.inputs import Inputs, Row
@@ -63,7 +64,9 @@ def test_words_numbers_and_tables_come_from_the_template(written):
     assert [text.replace("\u00a0", " ") for text in answer.paragraphs] == [
         "First.", "1.00 s (0.50 to 2.00) again.",
     ]  # fmt: skip
-    assert [[one.runs for one in text] for text in answer.printed] == [
+    said = answer.said
+    marked = (said.sentence, *said.paragraphs, *said.method)
+    assert [[runs for _, runs in numbers(text)] for text in marked] == [
         [["run-1"], ["run-2"]], [], [["run-1"]], [["run-2"]],
     ]  # fmt: skip
     assert [plain.replace("\u00a0", " ") for plain in answer.method] == [
@@ -134,11 +137,11 @@ def test_a_spread_is_one_number_of_all_runs_where_both_ends_are_written_alike():
     one, other = (
         Value(value=v, unit="number", runs=[run]) for v, run in ((2.0, "a"), (2.001, "b"))
     )
-    (alike,) = texts.printed(words.spread([other, one]))
-    assert alike.runs == ["a", "b"]
+    ((_, alike),) = numbers(words.spread([other, one]))
+    assert alike == ["a", "b"]
     further = words.spread([one, Value(value=1.0, unit="number", runs=["c"]), other])
     assert texts.plain(further) == "1.00 to 2.00"
-    assert [number.runs for number in texts.printed(further)] == [["c"], ["b"]]
+    assert [runs for _, runs in numbers(further)] == [["c"], ["b"]]
 
 
 def test_columns_of_a_row_are_numbers_with_interval_unit_and_runs():

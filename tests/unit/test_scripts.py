@@ -98,13 +98,9 @@ def test_derive_names_a_cut_parquet_file(results, last_line, share):
     said(line, "tables/steps.parquet valid again")
 
 
-def test_derive_names_a_missing_table_and_a_cut_one_of_its_own(results, last_line):
-    cut(results / "derived/epoch_times.csv")
-    arguments = ("--tables", "tables", "--output", "derived", "scaling")
-    said(last_line("derive.py", *arguments), "derived/epoch_times.csv cut again")
-    (results / "derived/epoch_times.csv").unlink()
-    said(last_line("derive.py", *arguments), "no input table derived/epoch_times.csv")
+def test_derive_names_a_missing_table(results, last_line):
     (results / "tables/runs.parquet").unlink()
+    arguments = ("--tables", "tables", "--output", "derived", "scaling")
     said(last_line("derive.py", *arguments), "no input table tables/runs.parquet")
 
 

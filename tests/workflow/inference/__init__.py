@@ -15,7 +15,5 @@ STUDY = Study(
     "inference",
     kinds=(INFERENCE,),
     tidy={"passes": {"run": "str", "repeat": "Int64", "forward_s": "float64"}},
-    derived=("inference",),
-    figures=("inference",),
     questions=("S9",),
 )

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from dpscale.attempts.failure import Failure
 from dpscale.attempts.progress import Progress
+from dpscale.files import whole
 from dpscale.processes import Process
 
 HISTORY = "DPSCALE_HISTORY"  # the folder of a run's attempts, for its workers
@@ -41,7 +42,6 @@ class History:
 
     def write(self, attempt: Attempt) -> None:
         """Write an attempt, whole; the first of a call of snakemake forgets the earlier ones."""
-        self.folder.mkdir(parents=True, exist_ok=True)
         if attempt.number == 1 and attempt.ended_at is None:
             for path in self.folder.glob("*.json"):
                 path.unlink(missing_ok=True)
@@ -52,7 +52,6 @@ class History:
     def note(self, failure: Failure) -> None:
         """Keep what ended the workers of one node, for the one that started all nodes."""
         with suppress(OSError):  # a full disk is said in the log, too
-            self.folder.mkdir(parents=True, exist_ok=True)
             self._write(f"failure-{failure.node}-{os.getpid()}.json", failure)
 
     def noted(self) -> list[Failure]:
@@ -65,7 +64,6 @@ class History:
     def tell(self, progress: Progress) -> None:
         """Keep how far the attempt at work has come, in the place of what was told before."""
         with suppress(OSError):  # a full disk must not end the run that could still be measured
-            self.folder.mkdir(parents=True, exist_ok=True)
             self._write(PROGRESS, progress)
 
     def progress(self) -> Progress | None:
@@ -86,9 +84,5 @@ class History:
                 yield model.model_validate_json(path.read_bytes())
 
     def _write(self, name: str, content: BaseModel) -> None:
-        temporary = self.folder / f".{name}.{os.getpid()}"
-        try:
+        with whole(self.folder / name) as temporary:
             temporary.write_text(content.model_dump_json(), encoding="utf-8")
-            temporary.replace(self.folder / name)
-        finally:
-            temporary.unlink(missing_ok=True)

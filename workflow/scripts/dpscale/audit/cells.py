@@ -1,17 +1,16 @@
 """Numbers as people type them: signs, thousands, units, and the span that a rounded one means."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
-from itertools import pairwise, product
+from itertools import product
 
 SLACK = 1e-6  # relative; single precision and the last digit of a double are no difference
 UNKNOWN = {"", "-", "–", "—", "n/a", "na", "none", "null", "?", "unknown", "oom", "out of memory"}
 FEWEST_DIGITS = 3  # no column is taken as rounded to fewer significant digits
 FLOAT_ZERO = 0.1  # a float is written with one decimal at least
-SLIP_DIGITS = 5  # a slip of the hand explains only a number of at least these digits
 LARGEST_POWER = 18
 LARGEST = 10.0**LARGEST_POWER
 _PREFIXES = ("", "k", "m", "g", "t")
@@ -20,8 +19,8 @@ _RATE = re.compile(
 )
 _GAP = re.compile(r"(?<=\d)[\s'’_](?=\d{3}(?!\d))")
 _NUMBER = re.compile(r"([+-]?(?:\d[\d.,]*|[.,]\d+))(?:[eE]([+-]?\d{1,3}))?\s*([^\d\s].*)?")
-_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")  # 1,024 or 1.024: thousands or decimals
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*")
+_EITHER = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")  # 1,024 or 1.024: thousands or decimals
+_GROUPED = re.compile(r"[+-]?\d{1,3}([.,]\d{3})+")
 
 
 @dataclass(frozen=True)
@@ -123,31 +122,16 @@ class Cell:
     @cached_property
     def span(self) -> Interval:
         """Every number, in base units, that is rounded or cut to this one."""
-        return self._span(self.printed)
-
-    def _span(self, number: float) -> Interval:
         down, up = self.resolution / 2, self.resolution
-        low, high = (number - down, number + up) if number >= 0 else (number - up, number + down)
-        return Interval(low * self.scale, high * self.scale)
-
-    def slips(self) -> Iterator[tuple[str, Interval]]:
-        """Yield the number with one digit left out, or two neighbours exchanged, and its span."""
-        text = f"{self.typed:f}"
-        if len(self.typed.as_tuple().digits) < SLIP_DIGITS:
-            return
-        places = [place for place, sign in enumerate(text) if sign.isdigit()]
-        for here, after in pairwise(places):
-            changed = list(text)
-            changed[here], changed[after] = text[after], text[here]
-            for slip in ("".join(changed), text[:here] + text[here + 1 :]):
-                if slip != text:
-                    yield slip, self._span(float(slip))
+        if self.printed < 0:
+            down, up = up, down
+        return Interval((self.printed - down) * self.scale, (self.printed + up) * self.scale)
 
 
 def with_decimal_comma(texts: Iterable[str], *, semicolons: bool) -> bool:
     """Return whether the comma is the decimal sign of a table with these cells."""
     numbers = [match[1] for text in texts if (match := _NUMBER.fullmatch(_plain(text)))]
-    sure = [n for n in numbers if not _GROUPED.fullmatch(n)]
+    sure = [n for n in numbers if not _EITHER.fullmatch(n)]
     comma = any(n.rfind(",") > n.rfind(".") and n.count(",") == 1 for n in sure)
     point = any(n.rfind(".") > n.rfind(",") and n.count(".") == 1 for n in sure)
     return not point and (comma or semicolons)
@@ -181,21 +165,16 @@ def number(text: str, scale: float, unit: Scale, *, decimal_comma: bool) -> Cell
 
 def _with_point(digits: str, *, decimal_comma: bool) -> str:
     """The digits with a point as the decimal sign and nothing between thousands."""
-    sign = max(digits.rfind(","), digits.rfind("."))
-    if sign < 0:
-        return digits
-    other = "." if digits[sign] == "," else ","
-    whole, decimals = digits[:sign], digits[sign + 1 :]
-    only = other not in digits
-    if only and digits.count(digits[sign]) > 1:
-        if not _THOUSANDS.fullmatch(digits):
-            raise ValueError(f"{digits!r:.40} is no number")
-        return digits.replace(digits[sign], "")
-    if only and _GROUPED.fullmatch(digits) and (digits[sign] == ",") != decimal_comma:
-        return whole + decimals
-    if other in whole and not _THOUSANDS.fullmatch(whole):
+    if not _EITHER.fullmatch(digits):  # it shows by itself which sign is the decimal one
+        last = digits.count(",") == 1 and digits.rfind(",") > digits.rfind(".")
+        decimal_comma = last or digits.count(".") > 1
+    sign, thousands = (",", ".") if decimal_comma else (".", ",")
+    whole, _, decimals = digits.partition(sign)
+    if not f"{decimals}0".isdigit() or (thousands in whole and not _GROUPED.fullmatch(whole)):
         raise ValueError(f"{digits!r:.40} is no number")
-    return f"{whole.replace(other, '')}.{decimals}" if decimals else whole
+    return (
+        f"{whole.replace(thousands, '')}.{decimals}" if decimals else whole.replace(thousands, "")
+    )
 
 
 def rounded_alike(cells: list[Cell]) -> list[Cell]:

@@ -158,9 +158,6 @@ def _compute_reason(table: Table, row: Row, parts: Split) -> str:
 
 def _comm_reason(table: Table, row: Row, parts: Split) -> str:
     printed, times = row.cells[COMM], parts.times
-    for text, span in printed.slips():
-        if span.meets(parts.comm):
-            return f"it is {text} with a slip of a digit"
     guesses = list(_comm_mistakes(table, row, parts))
     met = likeliest(printed, guesses, [parts.comm])
     given = f"T_N - T_1/N = {shown(times.total.value)} - {shown(times.base.value)} / {row.workers}"

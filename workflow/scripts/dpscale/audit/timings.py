@@ -133,13 +133,6 @@ def _mistakes(table: Table, row: Row, times: Times) -> Iterator[Guess]:
     yield Guess(gain, "it is T_1/T_N - 1, by how much it is faster")
     yield Guess(right.times(100), "it is in percent, which neither header nor cell says")
     yield from _other_rows(table, row, times)
-    for name, cell in (("T_N", times.total), ("T_1", times.base)):
-        for text, span in cell.slips():
-            base, total = (times.base.span, span) if name == "T_N" else (span, times.total.span)
-            reason = (
-                f"it follows from {name} = {text}, which is {cell.typed} with a slip of a digit"
-            )
-            yield Guess(reach(speedup, base, total), reason)
 
 
 def _other_rows(table: Table, row: Row, times: Times) -> Iterator[Guess]:

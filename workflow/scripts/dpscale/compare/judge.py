@@ -32,15 +32,15 @@ SPEED: tuple[Quantity, ...] = ("time", "rate")
 
 Key = tuple[tuple[str, Any], ...]
 Schemas = Mapping[str, Mapping[str, str]]
-Verdict = Literal["worse", "better", "alone", "indistinct", "unknown"]
+Verdict = Literal["worse", "better", "indistinct", "unknown"]
 
 
 @dataclass(frozen=True)
 class Judged:
     """A cell, or all cells of an arm together (cell: empty), and what its ratio says.
 
-    low, high: 95% interval. verdict: "alone" where that is beyond 1 and the correction for the
-    family leaves it open. beyond: slower than the bound allows, after the correction.
+    low, high: 95% interval. verdict, beyond (slower than the bound allows): after the correction
+    for the family.
     """
 
     source: Source
@@ -178,7 +178,9 @@ def with_verdicts(judged: Iterable[Judged], bound: float | None = None) -> list[
     for place, one in enumerate(every):
         low, high = _ends(one.ratio)
         slower = place in beyond and one.excess > 1 + (bound or 0)
-        verdict = _verdict(one, low, high, told=place in told)
+        verdict: Verdict = "indistinct" if one.ratio.contrast else "unknown"
+        if place in told:
+            verdict = "worse" if one.excess > 1 else "better"
         found.append(replace(one, low=low, high=high, verdict=verdict, beyond=slower))
     return found
 
@@ -201,11 +203,3 @@ def _ends(ratio: Ratio) -> tuple[float | None, float | None]:
         return None, None
     low, high = ratio.contrast.interval(CONFIDENCE)
     return math.exp(min(low, 700)), math.exp(min(high, 700))
-
-
-def _verdict(one: Judged, low: float | None, high: float | None, *, told: bool) -> Verdict:
-    if low is None or high is None:
-        return "unknown"
-    if told:
-        return "worse" if one.excess > 1 else "better"
-    return "indistinct" if low <= 1 <= high else "alone"

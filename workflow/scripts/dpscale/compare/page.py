@@ -7,7 +7,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from dpscale.compare.judge import LEVEL, Comparison, Judged, Verdict, titled
+from dpscale.compare.judge import Comparison, Judged, Verdict, titled
 from dpscale.compare.observations import Quantity, Source
 from dpscale.compare.ratios import Basis
 from dpscale.reporting.render import page_environment
@@ -19,7 +19,7 @@ from dpscale.vocabulary import words
 
 VOCABULARY = words("verdict", Verdict) | words("quantity", Quantity) | words("basis", Basis)
 MOST_LINES = 20  # of a terminal
-_ORDER = ("worse", "better", "alone", "indistinct", "unknown")
+_ORDER = ("worse", "better", "indistinct", "unknown")
 _UNITS: dict[Quantity, str] = {"time": "s", "memory": "bytes", "accuracy": "fraction"}
 # The plots' axis ends at these factors: a wider one would hide what is near 1.
 _NARROWEST, _WIDEST = 1.1, 4.0
@@ -97,7 +97,6 @@ def _facts(comparison: Comparison) -> dict[str, object]:
         "comparison": comparison,
         "title": _title,
         "counts": counts,
-        "by_chance": round(LEVEL * len(comparison.family)),
         "unknown": sum(one.ratio.contrast is None for one in comparison.cells),
     }
 

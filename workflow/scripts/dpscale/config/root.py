@@ -110,7 +110,9 @@ class StudySection(Section):
 
     def worker_counts(self) -> Iterator[tuple[str, int]]:
         """Yield (field, workers) for each number of workers that runs are planned with."""
-        yield from ()
+        workers: int | tuple[int, ...] = getattr(self, "workers", ())
+        for count in (workers,) if isinstance(workers, int) else workers:
+            yield "workers", count
 
     def batches(self, config: Config) -> Iterator[tuple[str, int, int]]:
         """Yield (field, workers, batch of each) for steps that the training images must fill."""

@@ -1,7 +1,6 @@
 """Derived tables: what makes each, of which tables, with which columns; and those of the core."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from graphlib import TopologicalSorter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import pandas as pd
@@ -27,15 +26,6 @@ CORE = {
     "quiet": Table(quiet.quiet, ["repeats", "runs"], QUIET_COLUMNS),
     "accuracy": Table(accuracy.accuracy, ["trials", "curves", "runs"], accuracy.COLUMNS),
 }
-
-
-def in_order(names: Iterable[str], tables: Mapping[str, Table], tidy: Iterable[str]) -> list[str]:
-    """Return the names so that a table comes after those of them that it is made from."""
-    asked, given = set(names), set(tidy)
-    graph = {
-        name: [one for one in table.inputs if one not in given] for name, table in tables.items()
-    }
-    return [name for name in TopologicalSorter(graph).static_order() if name in asked]
 
 
 class Derived(Mapping[str, pd.DataFrame]):
@@ -73,5 +63,9 @@ class Derived(Mapping[str, pd.DataFrame]):
             given = [
                 self._tidy[one] if one in self._tidy else self._make(one) for one in table.inputs
             ]
-            self._made[name] = table.make(*given)
+            try:
+                self._made[name] = table.make(*given)
+            except Exception as error:  # the line or the traceback ends with the table
+                error.add_note(f"derived table {name}")
+                raise
         return self._made[name]

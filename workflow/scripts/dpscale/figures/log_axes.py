@@ -3,12 +3,13 @@
 import math
 from collections.abc import Sequence
 
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis, XAxis
 from matplotlib.ticker import MaxNLocator, NullLocator
 
 from dpscale.figures import style
-from dpscale.units import column_format
+from dpscale.units import column_format, group_digits
 
 MOST_TICKS = 5
 LEADER_FACTOR = 1.35  # from the last point of a line to its label
@@ -42,6 +43,14 @@ def _round_text(value: float, unit: str) -> str:
     return f"{value / scale.factor:g} {scale.symbol}"
 
 
+def log2_ticks(axes: Axes, ticks: Sequence[int] | pd.Series, label: str) -> None:
+    """Make the horizontal axis one of doublings, with these numbers and a label."""
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(ticks, [group_digits(tick) for tick in ticks])
+    axes.minorticks_off()
+    axes.set_xlabel(label)
+
+
 def log2_axes(
     axes: Axes, workers: Sequence[int], low: float, top: float, *, room: float = 0.42
 ) -> None:
@@ -49,19 +58,13 @@ def log2_axes(
 
     room: what is free to the right of the last number of workers, as a share of those before it.
     """
-    axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
-    axes.set_xticks(workers, [str(count) for count in workers])
     first, last = math.ceil(math.log2(low)), math.floor(math.log2(top))
     powers = [2.0**power for power in range(first, last + 1, 1 + (last - first) // 8)]
     axes.set_yticks(powers, [f"{power:g}" for power in powers])
-    axes.minorticks_off()
+    log2_ticks(axes, workers, "workers N (log scale)")
     span = max(workers[-1] / workers[0], 2)
-    axes.set(
-        xlabel="workers N (log scale)",
-        ylim=(low, top),
-        xlim=(workers[0] / span**0.06, workers[-1] * span**room),
-    )
+    axes.set(ylim=(low, top), xlim=(workers[0] / span**0.06, workers[-1] * span**room))
 
 
 def end_labels(

@@ -1,8 +1,8 @@
 """What all figures share: colours, sizes, labels, legends and axes."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from dpscale.units import group_digits
+from dpscale.units import column_format, group_digits
 
 # Distinct on white and on dark ground and for colour-blind eyes; text is always in ink.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
@@ -19,6 +19,7 @@ DASHES = ("-", "--", ":")
 UNMEASURED = "not measured yet"
 INK = "#0a0b0c"  # stands for the page's text colour: written to the SVG as currentColor
 WIDTH_IN = 6.6
+Look = tuple[str, str, str]  # of a part of a bar: label, colour, hatch ("": filled)
 
 _RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
@@ -196,6 +197,13 @@ def whole_numbers(axes: Axes) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(nbins="auto", integer=True, steps=[1, 2, 5, 10]))
 
 
+def nothing(rows: pd.DataFrame, *panels: Axes, text: str = UNMEASURED) -> bool:
+    """Return whether there is nothing to show, and then say so in each panel."""
+    for axes in panels if rows.empty else ():
+        note(axes, text)
+    return rows.empty
+
+
 def note(axes: Axes, text: str = UNMEASURED, *, shared_y: bool = False) -> None:
     """Write a remark in the middle of a panel that has nothing else to show.
 
@@ -207,33 +215,57 @@ def note(axes: Axes, text: str = UNMEASURED, *, shared_y: bool = False) -> None:
         axes.set_yticks([])
 
 
-def in_words(head: str, parts: Sequence[str]) -> str:
-    """Return what a figure shows as a text in its place, from the words for each of its marks."""
-    return f"{head}. {'; '.join(parts)}." if parts else f"{head}: nothing measured yet."
+def curve(
+    axes: Axes,
+    x: pd.Series,
+    values: pd.DataFrame,
+    colour: str,
+    *,
+    opacity: float = 0.2,
+    **line: Any,
+) -> None:
+    """Draw a curve with its interval as a band: the first column, between the other two."""
+    value, low, high = (values[name].astype(float) for name in values)
+    axes.plot(x, value, color=colour, **line)
+    axes.fill_between(x.astype(float), low, high, color=colour, alpha=opacity, linewidth=0)
 
 
-class Part(NamedTuple):
-    """A part of a stacked bar; dotted: not told from zero."""
+def stacked_shares(axes: Axes, rows: pd.DataFrame, parts: Mapping[str, Look], whole: str) -> None:
+    """Draw a bar of shares, in percent of the whole, for each row, which is named by its label.
 
-    width: float  # percent
-    colour: str
-    hatch: str
-    dotted: bool = False
+    parts: looks by column (`<part>_frac`). A part below zero is noise, and goes to the left of
+    zero; one that is not told from zero (`<part>_below_noise`) is dotted.
+    """
+    for place, (_, row) in enumerate(rows.iterrows()):
+        right = left = 0.0
+        for name, (_, colour, hatch) in parts.items():
+            width = 100 * row[name]
+            dotted = bool(row.get(name.replace("_frac", "_below_noise"), False))
+            if width:
+                axes.barh(
+                    place,
+                    width,
+                    left=right if width >= 0 else left,
+                    height=0.56,
+                    color="none" if hatch else colour,
+                    edgecolor=colour,
+                    hatch=None if dotted else hatch or None,
+                    linestyle=":" if dotted else "-",
+                )
+            right, left = right + max(width, 0.0), left + min(width, 0.0)
+    categories(axes, rows.label.tolist())
+    low, high = axes.get_xlim()
+    axes.set(xlabel=f"% of {whole}", xlim=(min(low, 0.0), high if high > 105 else 100.0))
 
 
-def stacked_bar(axes: Axes, place: int, parts: Iterable[Part]) -> None:
-    """One bar of parts in percent; a part below zero is noise, and goes to the left of zero."""
-    right = left = 0.0
-    for part in parts:
-        if part.width:
-            axes.barh(
-                place,
-                part.width,
-                left=right if part.width >= 0 else left,
-                height=0.56,
-                color="none" if part.hatch else part.colour,
-                edgecolor=part.colour,
-                hatch=None if part.dotted else part.hatch or None,
-                linestyle=":" if part.dotted else "-",
-            )
-        right, left = right + max(part.width, 0.0), left + min(part.width, 0.0)
+def keys(axes: Axes, parts: Iterable[Look]) -> None:
+    """Enter parts of bars into the legend, whatever each bar of them looks like."""
+    for label, colour, hatch in parts:
+        axes.fill([], [], facecolor="none" if hatch else colour, edgecolor=colour, hatch=hatch,
+                  label=label)  # fmt: skip
+
+
+def seconds(column: pd.Series) -> list[str]:
+    """Return times as texts in one unit."""
+    form = column_format(column.tolist(), "s")
+    return [f"{form.text(value)} {form.symbol}" for value in column]

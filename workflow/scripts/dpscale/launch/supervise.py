@@ -23,6 +23,7 @@ from dpscale.attempts import (
     hopeless,
     root,
 )
+from dpscale.files import stamp
 from dpscale.launch import slurm, warm
 from dpscale.launch.command import command, may_fork
 from dpscale.launch.node import devices_per_node
@@ -69,11 +70,11 @@ def supervise(spec: Spec, path: Path, *, history: History, number: int, log: IO[
     )  # fmt: skip
     history.write(attempt)
     record = path.with_name("record.json")
-    earlier = _stamp(record)
+    earlier = stamp(record)
     failure = _failure(spec, words, history, log)
     if failure and failure.cause == Cause.CRASHED:
         failure = root(_told_before_abort(failure, spec, log, attempt.nodes)) or failure
-    recorded = _stamp(record) not in (None, earlier)
+    recorded = stamp(record) not in (None, earlier)
     if failure and recorded:
         # A worker that runs out of memory ends its peers, and is a result all the same.
         _say(f"{spec.run}: has its record, although {failure.described()}", log)
@@ -223,10 +224,6 @@ def workflow_is_gone() -> bool:
     """Return whether the snakemake that asked for this run here has died without a word."""
     started = os.environ.get(WORKFLOW)
     return started is not None and "SLURM_JOB_ID" not in os.environ and not lives(started)
-
-
-def _stamp(path: Path) -> int | None:
-    return path.stat().st_mtime_ns if path.exists() else None
 
 
 def _say(line: str, log: IO[str]) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dpscale.files import stamp as file_stamp
 from dpscale.records.record import Record
 from dpscale.records.schemas import row_checks
 from dpscale.records.storage import read_record, read_steps
@@ -36,12 +37,4 @@ class Reader:
 
 def stamp(folder: Path) -> Stamp:
     """Time of modification (ns) and size of each of a run's FILES; None: it is not there."""
-    return [_stamp(folder / name) for name in FILES]
-
-
-def _stamp(path: Path) -> list[int] | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return [status.st_mtime_ns, status.st_size]
+    return [file_stamp(folder / name) for name in FILES]

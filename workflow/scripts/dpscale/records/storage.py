@@ -1,7 +1,6 @@
 """Files of a lab: written whole or not at all, and named where they cannot be read."""
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,23 +9,12 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import SchemaValidator
 
+from dpscale.files import whole
 from dpscale.records.record import Record
 from dpscale.records.schemas import FLOAT, bounds
 
 Model = TypeVar("Model", bound=BaseModel)
 _KEYS = ("seed", "arm", "repeat", "epoch", "rank")  # of steps that follow each other
-
-
-@contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """A temporary name beside `path` that takes its place when the block ends well."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        yield temporary
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 @contextmanager

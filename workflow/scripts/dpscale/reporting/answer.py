@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from dpscale.reporting.texts import Printed, of_runs
+from dpscale.reporting import texts
 from dpscale.units import UNITS, format_value
 
 
@@ -31,7 +31,7 @@ class Value(_Frozen):
 
     def written(self, text: str) -> str:
         """Return a text of this number with its runs in it."""
-        return of_runs(text, [] if self.value is None else self.runs)
+        return texts.of_runs(text, [] if self.value is None else self.runs)
 
     @property
     def bare(self) -> str:
@@ -101,6 +101,26 @@ class Figure(_Frozen):
     further: bool = False
 
 
+class Said(_Frozen):
+    """What an answer says.
+
+    sentence: the result, its reason and limit, chosen by the data; short: the same in a line, for
+    the first page; paragraphs: why it is so; method: how it was measured.
+    """
+
+    sentence: str
+    short: str = ""
+    paragraphs: list[str] = Field(default_factory=list)
+    method: list[str] = Field(default_factory=list)
+
+    def plain(self) -> dict[str, Any]:
+        """Return the texts by name without the runs of their numbers."""
+        return {
+            name: texts.plain(said) if isinstance(said, str) else [*map(texts.plain, said)]
+            for name, said in self
+        }
+
+
 class Answer(_Frozen):
     """One question of the report and its answer.
 
@@ -114,12 +134,10 @@ class Answer(_Frozen):
     question: str
     sentence: str = Field(description="the answer: result, reason, limit, chosen by the data")
     short: str = Field("", description="the same in a line, for the first page")
-    short_printed: list[Printed] = Field(default_factory=list, description="numbers in it")
     paragraphs: list[str] = Field(default_factory=list, description="why it is so")
     method: list[str] = Field(default_factory=list, description="how it was measured")
-    printed: list[list[Printed]] = Field(
-        default_factory=list,
-        description="numbers in the sentence, then in each paragraph, then in each of the method",
+    marked: Said | None = Field(
+        None, description="the same texts, each number between marks with its runs (`texts`)"
     )
     formula: list[str] = Field(default_factory=list, description="displayed formulas, TeX")
     values: dict[str, Value] = Field(default_factory=dict)
@@ -129,9 +147,17 @@ class Answer(_Frozen):
     missing: list[str] = Field(default_factory=list, description="cells that lack a result")
 
     @property
+    def said(self) -> Said:
+        """Its texts with the runs of their numbers, where they have any."""
+        return self.marked or Said.model_validate({name: getattr(self, name) for name in _TEXTS})
+
+    @property
     def left_out(self) -> bool:
         """Whether the configuration does not plan the study, so that nothing is to be awaited."""
         return bool(self.missing) and all(line.endswith(LEFT_OUT) for line in self.missing)
+
+
+_TEXTS = tuple(Said.model_fields)
 
 
 def dump_answers(answers: list[Answer]) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import matplotlib
 
-from dpscale.records.storage import whole
+from dpscale.files import whole
 from dpscale.reporting.render import render_report
 from dpscale.reporting.report import Report
 

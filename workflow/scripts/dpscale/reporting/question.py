@@ -5,13 +5,22 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dpscale.reporting import texts, words
-from dpscale.reporting.answer import LEFT_OUT, Answer, Cell, Column, Figure, Table, Value
+from dpscale.reporting.answer import (
+    LEFT_OUT,
+    Answer,
+    Cell,
+    Column,
+    Figure,
+    Said,
+    Table,
+    Value,
+)
 from dpscale.reporting.inputs import Inputs, Row
 from dpscale.units import unit_of
 
 # title; with it a unit (empty: none), the words for what the column holds, or a macro of the row
-Said = Mapping[Any, str] | Callable[[Row], object]
-Head = str | tuple[str, str | Said]
+Wording = Mapping[Any, str] | Callable[[Row], object]
+Head = str | tuple[str, str | Wording]
 NODES = Column(key="nodes", title="Nodes", unit="setting")
 
 
@@ -75,18 +84,14 @@ class Question:
         }  # fmt: skip
         if facts.missing:
             return withheld(Answer(sentence="", missing=facts.missing, **found))
-        sentence, short = words.squeezed(say.sentence()), words.squeezed(say.short())
-        why, method = words.paragraphs(say.paragraphs()), words.paragraphs(say.method())
-        return Answer(
-            sentence=texts.plain(sentence),
-            short=texts.plain(short),
-            short_printed=texts.printed(short),
-            paragraphs=[texts.plain(text) for text in why],
-            method=[texts.plain(text) for text in method],
-            printed=[texts.printed(text) for text in (sentence, *why, *method)],
-            references=[*self.references, *facts.references],
-            **found,
+        marked = Said(
+            sentence=words.squeezed(say.sentence()),
+            short=words.squeezed(say.short()),
+            paragraphs=words.paragraphs(say.paragraphs()),
+            method=words.paragraphs(say.method()),
         )
+        references = [*self.references, *facts.references]
+        return Answer(marked=marked, references=references, **marked.plain(), **found)
 
 
 def _task_of(inputs: Inputs) -> dict[str, Any]:
@@ -119,8 +124,7 @@ def withheld(answer: Answer, study: str = "") -> Answer:
         "sentence": sentence,
         "short": words.squeezed(say.short()),
         "paragraphs": [paragraph],
-        "printed": [],
-        "short_printed": [],
+        "marked": None,
     }
     return answer.model_copy(update=changes)
 
@@ -212,7 +216,7 @@ def _placed(columns: Sequence[Column], rows: Sequence[Row]) -> list[Column]:
     ]
 
 
-def _cell(row: Row, column: Column, said: Said | None) -> Cell:
+def _cell(row: Row, column: Column, said: Wording | None) -> Cell:
     found: Cell = row.get(column.key)
     if isinstance(said, Mapping):
         return said[found]

@@ -5,11 +5,6 @@ PATARASUK = (
     "workstations, J. Parallel Distrib. Comput. 69 (2009) 117–124, "
     "doi:10.1016/j.jpdc.2008.09.002."
 )
-THAKUR = (
-    "R. Thakur, R. Rabenseifner and W. Gropp, Optimization of Collective Communication "
-    "Operations in MPICH, Int. J. High Perform. Comput. Appl. 19 (2005) 49–66, "
-    "doi:10.1177/1094342005051521."
-)
 LI = (
     "S. Li et al., PyTorch Distributed: Experiences on Accelerating Data Parallel Training, "
     "Proc. VLDB Endow. 13 (2020) 3005–3018, doi:10.14778/3415478.3415530."

@@ -1,18 +1,15 @@
 """Answers as the templates show them: text, links and places, no value left to format."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from markupsafe import Markup
 
 from dpscale.reporting import links
-from dpscale.reporting import texts as marks
 from dpscale.reporting.answer import Answer, Figure
 from dpscale.reporting.formula import as_image, as_mathml, with_formulas
 from dpscale.reporting.sources import Sources
 from dpscale.reporting.tables import Shown, TableView, shown, table_view
-from dpscale.reporting.texts import Printed
 
 MOST_VALUES = 300  # of an answer
 
@@ -63,9 +60,9 @@ class Numbers:
         return str(self.body)
 
 
-def said(text: str, printed: Sequence[Printed], sources: Sources, *, image: bool) -> Markup:
+def linked(text: str, sources: Sources, *, image: bool) -> Markup:
     """Return a text with its formulas set, and its numbers linked to their runs."""
-    return links.printed(with_formulas(marks.with_runs(text, printed), image=image), sources)
+    return links.printed(with_formulas(text, image=image), sources)
 
 
 def answer_view(answer: Answer, sources: Sources, *, image: bool, numbers: Numbers) -> AnswerView:
@@ -73,13 +70,12 @@ def answer_view(answer: Answer, sources: Sources, *, image: bool, numbers: Numbe
 
     image: formulas as images instead of MathML; numbers: of the tables before it.
     """
+    said = answer.said
 
-    texts = [answer.sentence, *answer.paragraphs, *answer.method]
-    spoken = [
-        links.crossing(said(text, printed, sources, image=image), sources.answers)
-        for text, printed in zip(texts, answer.printed or [[]] * len(texts), strict=True)
-    ]
-    why = spoken[1 : 1 + len(answer.paragraphs)]
+    def crossed(text: str) -> Markup:
+        """The text with its links to runs and to other answers."""
+        return links.crossing(linked(text, sources, image=image), sources.answers)
+
     tables = [
         (table.further, table_view(table, sources, number=numbers.next(table.further), image=image))
         for table in answer.tables
@@ -89,10 +85,10 @@ def answer_view(answer: Answer, sources: Sources, *, image: bool, numbers: Numbe
         id=answer.id,
         anchor=sources.answers[answer.id],
         question=with_formulas(answer.question, image=image),
-        sentence=spoken[0],
-        short=said(answer.short, answer.short_printed, sources, image=image),
-        paragraphs=why,
-        method=spoken[1 + len(why) :],
+        sentence=crossed(said.sentence),
+        short=linked(said.short, sources, image=image),
+        paragraphs=[*map(crossed, said.paragraphs)],
+        method=[*map(crossed, said.method)],
         formulas=[drawn(tex, display=True) for tex in answer.formula],
         tables=[view for further, view in tables if not further],
         further_tables=[view for further, view in tables if further],

@@ -228,13 +228,14 @@ def study_of(question: str) -> Study:
 
 
 def names(kind: str) -> list[str]:
-    """Return what the studies declare: names of `derived` tables or `figures`, in order."""
-    return list(chain.from_iterable(getattr(one, kind) for one in studies()))
+    """Return the names of the studies' `derived` tables or `figures`, in order; imports neither."""
+    part, name = {"derived": ("derive", "TABLES"), "figures": ("figures", "FIGURES")}[kind]
+    return list(chain.from_iterable(one.names(part, name) for one in studies()))
 
 
 def question_ids() -> list[str]:
     """Return the ids in the order of the report: parts as the studies come, numbers ascending."""
-    ids = names("questions")
+    ids = list(chain.from_iterable(one.questions for one in studies()))
     parts = list(dict.fromkeys(name[0] for name in ids))
     return sorted(ids, key=lambda name: (parts.index(name[0]), float(name[1:])))
 

@@ -1,9 +1,11 @@
-"""What a study declares: names of what its folder holds, so that nothing is imported for them."""
+"""What a study declares of itself, for all who need not import what its folder holds."""
 
+import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from dpscale.plan.spec import Kind, Spec
@@ -15,10 +17,10 @@ class Study:
     """A study: the folder `dpscale/studies/<name>` and, a template a question, `report/<id>.j2`.
 
     kinds: of run that it alone measures; tidy: columns that it adds to tidy tables, or tables of
-    its own (a list of its records each); derived, figures, questions: names of what the folder's
-    `derive.TABLES`, `figures.FIGURES` and `answers.QUESTIONS` hold. `config.SECTIONS` and
-    `plan.PLANS` are by section of the configuration, `plan.CONFIGURED` by tidy table: the section
-    that gives its rows, and the function that makes them. runs: the studies (as runs name them)
+    its own (a list of its records each); questions: the ids of `answers.QUESTIONS`.
+    `derive.TABLES` and `figures.FIGURES` are by name, `config.SECTIONS` and `plan.PLANS` by section
+    of the configuration, `plan.CONFIGURED` by tidy table: the section that gives its rows, and the
+    function that makes them. runs: the studies (as runs name them)
     of which a configuration has to plan one, or its questions are left out; a study without runs of
     its own names those that it reads.
     """
@@ -26,10 +28,22 @@ class Study:
     name: str
     kinds: tuple[Kind, ...] = ()
     tidy: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    derived: tuple[str, ...] = ()
-    figures: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
+
+    def names(self, part: str, name: str) -> list[str]:
+        """Return the keys of a dictionary that `part` would return, read in its source.
+
+        Who plans runs needs names of tables and figures, and neither pandas nor matplotlib.
+        """
+        module = find_spec(f"dpscale.studies.{self.name}.{part}")
+        text = Path(module.origin).read_text("utf-8") if module and module.origin else ""
+        for node in ast.parse(text).body:
+            match node:
+                case ast.Assign(targets=[ast.Name(id=held)], value=ast.Dict(keys=keys)):
+                    if held == name:
+                        return [ast.literal_eval(key) for key in keys if key]
+        return []
 
     def part(self, part: str, name: str) -> Any:
         """Return what a module of the folder holds under a name; nothing where there is none."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from dpscale.files import stamp
 from dpscale.plan import Spec
 from dpscale.processes import node_name
 from dpscale.provenance import now, provenance
@@ -147,7 +148,7 @@ class _Frame:
 
     def __init__(self, spec: Spec, record: Path, steps: Path) -> None:
         self._spec, self._record, self._steps = spec, record, steps
-        self._earlier = _stamp(record)
+        self._earlier = stamp(record)
         self._started_at, self._start = now(), time.perf_counter()
         self._environment = dict(os.environ)  # before torch's compiler adds to it
         self._devices: list[list[Facts]] = []  # of each rank
@@ -190,7 +191,7 @@ class _Frame:
     def recorded(self) -> bool:
         """Whether another worker wrote the outcome; waits a moment for it."""
         for _ in range(20):
-            if _stamp(self._record) not in (None, self._earlier):
+            if stamp(self._record) not in (None, self._earlier):
                 return True
             time.sleep(0.1)
         return False
@@ -219,7 +220,3 @@ def _device(rows: Sequence[Facts]) -> str:
     models = Counter(str(row["model"]) for row in rows)
     each = " + ".join(f"{count} x {model}" for model, count in models.items())
     return each if len(models) > 1 else "".join(models)
-
-
-def _stamp(path: Path) -> int | None:
-    return path.stat().st_mtime_ns if path.exists() else None

@@ -105,11 +105,6 @@ class AssignmentConfig(ArmsSection):
         adam = Unfollowed("nesterov", True, "trains with adam, which has no Nesterov's form")
         return [adam] if self.optimizer == "adam" else []
 
-    def worker_counts(self) -> Iterator[tuple[str, int]]:
-        """Yield the numbers of workers of one node."""
-        for workers in self.workers:
-            yield "workers", workers
-
     def batches(self, config: Config) -> Iterator[tuple[str, int, int]]:
         """Yield the batch on the most workers, and those of one."""
         yield "per_worker_batch", max(self.placements(config))[0], self.per_worker_batch

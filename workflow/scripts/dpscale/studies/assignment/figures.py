@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from dpscale.figures import style
 from dpscale.figures.registry import FigureEntry
-from dpscale.units import column_format, group_digits
+from dpscale.units import group_digits
 
 MEASURED = "measured"
 PUBLISHED = "published, other devices"
@@ -27,11 +27,6 @@ def _published_marks(axes: Axes, xs: Sequence[float], ys: Sequence[float]) -> No
                   linestyle="none", label=PUBLISHED)  # fmt: skip
 
 
-def _seconds(column: pd.Series) -> list[str]:
-    form = column_format(column.tolist(), "s")
-    return [f"{form.text(value)} {form.symbol}" for value in column]
-
-
 BUSY = {  # column: label, marker, colour
     "utilisation_frac": ("utilisation", "o", style.COLOURS[0]),
     "load_frac": ("waiting for the loader", "s", style.COLOURS[1]),
@@ -47,9 +42,7 @@ def draw_utilisation(
     figure, (shares, rates) = style.panels(1, 2, height_in=2.7)
     shares.set_title("Share of the time")
     rates.set_title("Samples a second")
-    if own.empty:
-        for axes in (shares, rates):
-            style.note(axes)
+    if style.nothing(own, shares, rates):
         return figure, drawn
     batches = own.per_worker_batch.tolist()
     for name, (label, marker, colour) in BUSY.items():
@@ -119,7 +112,7 @@ def draw_time(assignment: pd.DataFrame, published: pd.DataFrame) -> tuple[Figure
         times.barh(range(len(drawn)), widths, left=left, height=0.56, edgecolor=colour,
                    color="none" if hatch else colour, hatch=hatch or None, label=label)  # fmt: skip
         left += widths
-    style.margin_column(times, _seconds(drawn.train_s))
+    style.margin_column(times, style.seconds(drawn.train_s))
     times.set_xlabel("seconds; beside the bar: without the start-up")
     _efficiencies(shares, drawn)
     style.categories(times, drawn.label.tolist())
@@ -153,51 +146,35 @@ def _efficiencies(axes: Axes, drawn: pd.DataFrame) -> None:
     axes.tick_params(axis="y", left=False)
 
 
-PARTS = {  # part: label, colour, hatch, as in TIMES
-    "computation": ("computation", style.COLOURS[0], ""),
-    "load": ("loading", style.COLOURS[1], ""),
-    "copy": ("copy to the device", style.INK, "||||"),
-    "sharing": ("sharing the machine", style.COLOURS[2], "----"),
-    "stragglers": ("stragglers", style.COLOURS[3], "xxxx"),
-    "overhead": ("overhead of DDP", style.INK, "\\\\\\\\"),
-    "exposed": ("exposed communication", style.COLOURS[1], "////"),
+PARTS: dict[str, style.Look] = {
+    "computation_frac": ("computation", style.COLOURS[0], ""),
+    "load_frac": ("loading", style.COLOURS[1], ""),
+    "copy_frac": ("copy to the device", style.INK, "||||"),
+    "sharing_frac": ("sharing the machine", style.COLOURS[2], "----"),
+    "stragglers_frac": ("stragglers", style.COLOURS[3], "xxxx"),
+    "overhead_frac": ("overhead of DDP", style.INK, "\\\\\\\\"),
+    "exposed_frac": ("exposed communication", style.COLOURS[1], "////"),
 }
-SHARES = [f"{part}_frac" for part in PARTS]
 
 
 def draw_split(split: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the figure of stacked bars and a frame of what it shows, a row per bar."""
-    rows = split[(split.status == "complete") & split[SHARES].notna().all(axis=1)]
+    rows = split[(split.status == "complete") & split[list(PARTS)].notna().all(axis=1)]
     rows = rows.sort_values(["nodes", "workers"], ignore_index=True)
     rows = rows.assign(label=style.place_labels(rows))
-    drawn = rows[["workers", "nodes", "label", "epoch_s", *SHARES]]
+    drawn = rows[["workers", "nodes", "label", "epoch_s", *PARTS]]
     figure, (axes,) = style.panels(1, 1, height_in=max(1.9, 1.35 + 0.34 * len(drawn)))
-    if drawn.empty:
-        style.note(axes)
+    if style.nothing(drawn, axes):
         return figure, drawn
-    looks = [(colour, hatch) for _, colour, hatch in PARTS.values()]
-    for place, shares in enumerate((100 * drawn[SHARES]).to_numpy()):
-        bar = zip(shares, looks, strict=True)
-        style.stacked_bar(axes, place, [style.Part(share, *look) for share, look in bar])
-    for label, colour, hatch in PARTS.values():
-        axes.fill([], [], facecolor="none" if hatch else colour, edgecolor=colour, hatch=hatch,
-                  label=label)  # fmt: skip
+    style.stacked_shares(axes, drawn, PARTS, "an epoch with loading")
+    style.keys(axes, PARTS.values())
     axes.axvline(0, color=style.INK, linewidth=0.8)
-    low, high = axes.get_xlim()
-    axes.set_xlim(min(low, 0.0), max(high, 100.0) if high > 105 else 100.0)
-    axes.set_xlabel("% of an epoch with loading")
-    style.categories(axes, drawn.label.tolist())
-    style.margin_column(axes, _seconds(drawn.epoch_s))
+    style.margin_column(axes, style.seconds(drawn.epoch_s))
     style.legend_above(figure, axes, columns=4)
     return figure, drawn
 
 
-RULES = {
-    "linear": "rate × N",
-    "sqrt": "rate × √N",
-    "fixed": "fixed rate",
-    "fixed_batch": "fixed B",
-}
+RULES = {"linear": "rate × N", "sqrt": "rate × √N", "fixed": "fixed rate", "fixed_batch": "fixed B"}
 ACCURACY = ["test_accuracy_frac", "test_accuracy_frac_low", "test_accuracy_frac_high"]
 QUOTED = dict(zip(["published", "published_low", "published_high"], ACCURACY, strict=True))
 
@@ -207,8 +184,7 @@ def draw_accuracy(assignment: pd.DataFrame, published: pd.DataFrame) -> tuple[Fi
     drawn = _drawn_accuracy(assignment, published)
     labels = list(dict.fromkeys(drawn.label))
     figure, (axes,) = style.panels(1, 1, height_in=max(1.9, 1.1 + 0.27 * len(labels)))
-    if drawn.empty:
-        style.note(axes)
+    if style.nothing(drawn, axes):
         return figure, drawn
     for index, (rule, words) in enumerate(RULES.items()):
         colour, marker = style.colour_of(index), style.marker_of(index)

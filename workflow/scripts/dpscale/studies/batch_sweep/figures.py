@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dpscale.figures import style
+from dpscale.figures import log_axes, style
 from dpscale.figures.registry import FigureEntry
 from dpscale.units import column_format, status_text
 
@@ -18,9 +18,7 @@ def draw(sweep: pd.DataFrame, boundary: pd.DataFrame) -> tuple[Figure, pd.DataFr
     complete = drawn[drawn.status == "complete"]
     for axes in (left, right):
         _batch_axis(axes, drawn.per_worker_batch.tolist())
-    if complete.empty:
-        style.note(left, "no batch size measured yet")
-        style.note(right, "no batch size measured yet")
+    if style.nothing(complete, left, right, text="no batch size measured yet"):
         return figure, drawn
     times = complete[["epoch_s", "epoch_s_low", "epoch_s_high"]].astype(float)
     scale = column_format(times.epoch_s.tolist(), "s").scale
@@ -40,9 +38,7 @@ def draw_memory(sweep: pd.DataFrame, boundary: pd.DataFrame) -> tuple[Figure, pd
     figure, (axes,) = style.panels(1, 1, height_in=2.3)
     _batch_axis(axes, drawn.per_worker_batch.tolist())
     complete = drawn[drawn.status == "complete"]
-    if complete.empty:
-        style.note(axes, "no peak memory measured yet")
-    else:
+    if not style.nothing(complete, axes, text="no peak memory measured yet"):
         _memory(axes, complete)
     return figure, drawn
 
@@ -72,20 +68,14 @@ def knee(sweep: pd.DataFrame) -> int | None:
 
 
 def _batch_axis(axes: Axes, batches: list[int]) -> None:
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(batches, [f"{batch:,}".replace(",", "\u202f") for batch in batches])
-    axes.minorticks_off()
-    axes.set_xlabel("batch size (samples, log scale)")
+    log_axes.log2_ticks(axes, batches, "batch size (samples, log scale)")
     if batches:
         axes.set_xlim(min(batches) / 1.6, max(batches) * 1.6)
 
 
 def _curve(axes: Axes, complete: pd.DataFrame, values: pd.DataFrame) -> None:
-    """Draw a value, then the ends of its interval, against the batch size."""
-    value, low, high = (values[name] for name in values)
-    x = complete.per_worker_batch
-    axes.plot(x, value, color=style.COLOURS[0], marker="o")
-    axes.fill_between(x, low, high, color=style.COLOURS[0], alpha=0.22, linewidth=0)
+    x, colour = complete.per_worker_batch, style.COLOURS[0]
+    style.curve(axes, x, values, colour, opacity=0.22, marker="o")
     axes.set_ylim(0, values.max().max() * 1.25)
 
 

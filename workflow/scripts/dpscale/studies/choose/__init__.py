@@ -22,9 +22,5 @@ STUDY = Study(
         | typed("memory_bytes", INT)
         | typed("predicted_workers", TEXT),
     },
-    derived=(
-        "step_grid", "step_prediction", "time_to_goal", "advice", "doublings", "goal_trainings",
-    ),
-    figures=("time_to_goal", "choice_map"),
     questions=("E2",),
 )  # fmt: skip

@@ -105,11 +105,6 @@ class ChooseConfig(StudySection):
         goals = config.goals()
         return goals[0].data if goals else config.data
 
-    def worker_counts(self) -> Iterator[tuple[str, int]]:
-        """Yield the numbers of workers."""
-        for workers in self.workers:
-            yield "workers", workers
-
     def batches(self, config: Config) -> Iterator[tuple[str, int, int]]:
         """Yield the largest batch on the most workers."""
         yield "per_worker_batches", max(self.workers), max(self.per_worker_batches)

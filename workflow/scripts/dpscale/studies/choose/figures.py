@@ -31,8 +31,7 @@ def draw_times(time_to_goal: pd.DataFrame, advice: pd.DataFrame) -> tuple[Figure
     """Return the lines and a frame of what they show: a row for each N and global batch."""
     drawn = _cells(time_to_goal, advice)
     figure, (axes,) = style.panels(1, 1, height_in=2.8)
-    if drawn.empty:
-        style.note(axes)
+    if style.nothing(drawn, axes):
         return figure, drawn
     workers = sorted(drawn.workers.unique())
     low, high = drawn.time_to_goal_s.min() / 1.6, drawn.time_to_goal_s.max() * 1.6
@@ -65,25 +64,12 @@ def _line(axes: Axes, line: pd.DataFrame, place: int) -> None:
                       markerfacecolor="none", markeredgewidth=1.1)  # fmt: skip
 
 
-def _told(rows: pd.DataFrame, head: str) -> str:
-    return style.in_words(
-        head,
-        [
-            f"N = {row.workers}, B = {row.global_batch}: {format_value(row.time_to_goal_s, 's')}"
-            + (" (predicted)" if row.predicted else "")
-            + (" (recommended)" if row.recommended else "")
-            for row in rows.itertuples()
-        ],
-    )
-
-
 def draw_map(time_to_goal: pd.DataFrame, advice: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the map and a frame of what it shows: a row for each N and global batch."""
     drawn = _cells(time_to_goal, advice)
     workers, batches = (sorted(drawn[name].unique()) for name in CELL)
     figure, (axes,) = style.panels(1, 1, height_in=1.2 + 0.3 * max(3, len(workers)))
-    if drawn.empty:
-        style.note(axes)
+    if style.nothing(drawn, axes):
         return figure, drawn
     logs = np.log(drawn.time_to_goal_s)
     span = float(logs.max() - logs.min()) or 1.0

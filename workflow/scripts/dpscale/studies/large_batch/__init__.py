@@ -2,9 +2,4 @@
 
 from dpscale.studies.study import Study
 
-STUDY = Study(
-    "large_batch",
-    derived=("large_batch",),
-    figures=("accuracy",),
-    questions=("Q4.1", "Q4.2"),
-)
+STUDY = Study("large_batch", questions=("Q4.1", "Q4.2"))

@@ -63,10 +63,6 @@ class LargeBatchConfig(StudySection):
             "more_epochs": 3 * self.epochs,
         }
 
-    def worker_counts(self) -> Iterator[tuple[str, int]]:
-        """Yield the number of workers."""
-        yield "workers", self.workers
-
     def batches(self, config: Config) -> Iterator[tuple[str, int, int]]:
         """Yield the small batch, and the large one where it is known."""
         yield "small_per_worker_batch", self.workers, self.small_per_worker_batch

@@ -29,8 +29,7 @@ def draw(accuracy: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     drawn = _drawn(accuracy)
     arms = list(dict.fromkeys(drawn.arm))
     figure, (axes,) = style.panels(1, 1, height_in=max(1.7, 0.75 + 0.25 * len(arms)))
-    if drawn.empty:
-        style.note(axes)
+    if style.nothing(drawn, axes):
         return figure, drawn
     _marks(axes, drawn, arms)
     style.categories(axes, _labels(drawn), above=0.5, below=0.5, grid=True)
@@ -92,6 +91,4 @@ def _marks(axes: Axes, shown: pd.DataFrame, arms: list[str]) -> None:
     axes.set_xlabel("accuracy (%)")
 
 
-FIGURES = {
-    "accuracy": FigureEntry(draw, ("accuracy",)),
-}
+FIGURES = {"accuracy": FigureEntry(draw, ("accuracy",))}

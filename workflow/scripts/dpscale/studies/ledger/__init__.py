@@ -4,10 +4,4 @@ from dpscale.plan.spec import Kind
 from dpscale.studies.study import Study
 
 LEDGER = Kind("ledger", 2, __name__, "measure:measure_ledger", "config:LedgerProtocol", timed=True)
-STUDY = Study(
-    "ledger",
-    kinds=(LEDGER,),
-    derived=("ledger", "wire"),
-    figures=("ledger",),
-    questions=("Q6",),
-)
+STUDY = Study("ledger", kinds=(LEDGER,), questions=("Q6",))

@@ -22,11 +22,6 @@ class LedgerConfig(StudySection):
     per_worker_batch: Batch = Field(32, description="Batch per worker.")
     steady_steps: Steps = Field(10, description="Iterations counted in the steady state.")
 
-    def worker_counts(self) -> Iterator[tuple[str, int]]:
-        """Yield the numbers of workers."""
-        for workers in self.workers:
-            yield "workers", workers
-
     def batches(self, config: Config) -> Iterator[tuple[str, int, int]]:
         """Yield the batch on the most workers."""
         yield "per_worker_batch", max(self.workers), self.per_worker_batch

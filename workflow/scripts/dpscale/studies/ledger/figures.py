@@ -21,8 +21,7 @@ def draw(ledger: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     drawn = _drawn(ledger)
     phases = [phase for phase in PHASES if (drawn.phase == phase).any()]
     figure, (axes,) = style.panels(1, 1, height_in=max(1.8, 1.0 + 0.55 * len(phases)))
-    if drawn.empty:
-        style.note(axes)
+    if style.nothing(drawn, axes):
         return figure, drawn
     scale = column_format(drawn.groupby("phase").bytes.sum().tolist(), "bytes").scale
     purposes = sorted(set(drawn.purpose), key=lambda name: (not name.startswith("gradient"), name))
@@ -77,6 +76,4 @@ def _drawn(ledger: pd.DataFrame) -> pd.DataFrame:
     return sums.drop(columns=["place", "rest"])
 
 
-FIGURES = {
-    "ledger": FigureEntry(draw, ("ledger",)),
-}
+FIGURES = {"ledger": FigureEntry(draw, ("ledger",))}

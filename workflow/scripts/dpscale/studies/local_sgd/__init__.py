@@ -9,7 +9,5 @@ STUDY = Study(
     "local_sgd",
     kinds=(LOCAL,),
     tidy={"trials": typed("label_noise_frac rate_factor", FLOAT) | typed("local_from_step", INT)},
-    derived=("local_sgd", "local_sgd_curves", "published_local_sgd", "local_sgd_times"),
-    figures=("local_sgd", "local_sgd_curves"),
     questions=("S4",),
 )

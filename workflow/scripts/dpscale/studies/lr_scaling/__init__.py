@@ -13,13 +13,5 @@ STUDY = Study(
         | typed("group_batch groups reference_groups", INT)
         | typed("base_lr margin_frac", FLOAT)
     },
-    derived=(
-        "lr_scaling",
-        "lr_scaling_elbow",
-        "lr_scaling_curves",
-        "iteration_times",
-        "published_lr_scaling",
-    ),
-    figures=("lr_scaling", "warmups", "iteration_times"),
     questions=("S2",),
 )

@@ -143,10 +143,6 @@ class LrScalingConfig(StudySection):
             "decay_epochs": tuple(sorted({one for one in falls if 0 < one < self.epochs})),
         }
 
-    def worker_counts(self) -> Iterator[tuple[str, int]]:
-        """Yield the number of workers."""
-        yield "workers", self.workers
-
     def unfollowed(self) -> Sequence[Unfollowed]:
         """Return what the study's SGD and LARS have no use for."""
         lars = {"fused": "is not fused", "nesterov": "has no Nesterov's form"}

@@ -369,7 +369,7 @@ def _measured(own: Row | None, column: str, otherwise: str) -> Row:
 
 
 TABLES = {
-    STUDY: Table(lr_scaling, ["trials", "curves", "runs"], ARM_COLUMNS),
+    "lr_scaling": Table(lr_scaling, ["trials", "curves", "runs"], ARM_COLUMNS),
     "lr_scaling_elbow": Table(elbow, [STUDY], ELBOW_COLUMNS),
     "lr_scaling_curves": Table(epochs, [STUDY, "trials", "curves"], CURVE_COLUMNS),
     "iteration_times": Table(iteration_times, ["scaling", "runs"], TIME_COLUMNS),

@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 
 from dpscale.figures import log_axes, style
 from dpscale.figures.registry import FigureEntry
-from dpscale.units import format_value, group_digits
 
 LINES = {"linear": "linear rule", "sqrt": "square-root rule", "fixed": "fixed rate", "lars": "LARS"}
 APART = 1.05  # from series to series at one batch, so that intervals do not hide each other
@@ -27,22 +26,16 @@ def draw_errors(
     figure, (left, right) = style.panels(1, 2, height_in=3.5, widths=(3, 2))
     left.set_title("Measured here")
     right.set_title("Published (ResNet-50)")
-    if drawn.empty:
-        style.note(left)
-    else:
+    if not style.nothing(drawn, left):
         _measured(left, drawn)
     curve = published_lr_scaling[published_lr_scaling.kind == "curve"]
     right.plot(curve.published_batch, 100 * curve.published_frac, color=style.INK, marker="o")
     for error in curve.published_frac[curve.batch_ratio == 1]:
         right.axhline(100 * error, color=style.INK, linestyle="--", linewidth=1)
-    _doublings(right, curve.published_batch.iloc[1::3], "global batch B (log scale)")
+    log_axes.log2_ticks(right, curve.published_batch.iloc[1::3], "global batch B (log scale)")
     right.set_ylabel("validation error (%)")
     style.legend_above(figure, left, columns=4)
     return figure, drawn
-
-
-def _said(error: float) -> str:
-    return format_value(error, "fraction") if pd.notna(error) else "none, diverged"
 
 
 def _errors(lr_scaling: pd.DataFrame, elbows: pd.DataFrame) -> pd.DataFrame:
@@ -73,7 +66,7 @@ def _measured(axes: Axes, drawn: pd.DataFrame) -> None:
     _reference(axes, base)
     _elbow(axes, drawn, top)
     batches = drawn.global_batch.drop_duplicates().sort_values()
-    _doublings(axes, batches, "global batch B (log scale)")
+    log_axes.log2_ticks(axes, batches, "global batch B (log scale)")
     axes.set_xlim(batches.iloc[0] / 1.3, batches.iloc[-1] * 1.3)
     axes.set_ylabel("test error (log scale)")
 
@@ -110,21 +103,13 @@ def _elbow(axes: Axes, drawn: pd.DataFrame, top: float) -> None:
     )  # fmt: skip
 
 
-def _doublings(axes: Axes, ticks: pd.Series, label: str) -> None:
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(ticks, [group_digits(tick) for tick in ticks])
-    axes.minorticks_off()
-    axes.set_xlabel(label)
-
-
 def draw_warmups(lr_scaling_curves: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the figure of the warm-ups and a frame of what it shows, a row per epoch of an arm."""
     drawn = _warmups(lr_scaling_curves)
     gammas = [gamma for gamma in GAMMAS if (drawn.zero_gamma == gamma).any()] or [True]
     figure, grid = style.panels(2, len(gammas), height_in=4.8, sharey=True)
     for axes, (error, gamma) in zip(grid, product(CURVES, gammas), strict=True):
-        if drawn.empty:
-            style.note(axes)
+        if style.nothing(drawn, axes):
             continue
         _curves(axes, drawn[drawn.zero_gamma == gamma], error)
         if error == "train_error_frac":
@@ -152,14 +137,9 @@ def _curves(axes: Axes, shown: pd.DataFrame, error: str) -> None:
     for warmup, own in shown.groupby("warmup", sort=False):
         index = list(WARMUPS).index(warmup)
         own = own[own[error].notna()]
-        axes.plot(
-            own.epoch, 100 * own[error], color=style.colour_of(index),
-            marker=style.marker_of(index), markersize=3, label=WARMUPS[warmup],
-        )  # fmt: skip
-        axes.fill_between(
-            own.epoch.astype(float), 100 * own[f"{error}_low"], 100 * own[f"{error}_high"],
-            color=style.colour_of(index), alpha=0.15, linewidth=0,
-        )  # fmt: skip
+        percent = 100 * own[[f"{error}{end}" for end in ENDS]]
+        look = {"marker": style.marker_of(index), "markersize": 3, "label": WARMUPS[warmup]}
+        style.curve(axes, own.epoch, percent, style.colour_of(index), opacity=0.15, **look)
     axes.set_ylim(0, 100)
     style.whole_numbers(axes)
 
@@ -173,9 +153,7 @@ def draw_times(iteration_times: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     figure, grid = style.panels(1, 2, height_in=3.3)
     for axes, (time, title) in zip(grid, TIMES.items(), strict=True):
         axes.set_title(title)
-        if drawn.empty:
-            style.note(axes)
-        else:
+        if not style.nothing(drawn, axes):
             _times(axes, drawn, time)
     style.legend_above(figure, grid[0], columns=4)
     return figure, drawn
@@ -193,7 +171,8 @@ def _times(axes: Axes, drawn: pd.DataFrame, time: str) -> None:
     values = drawn[[f"{time}{end}" for end in ENDS]]
     low, high = float(values.min().min()), float(values.max().max())
     log_axes.log_ticks(axes.yaxis, low / 1.4, high * 1.4, "s")
-    _doublings(axes, drawn.workers.drop_duplicates().sort_values(), "workers N (log scale)")
+    workers = drawn.workers.drop_duplicates().sort_values()
+    log_axes.log2_ticks(axes, workers, "workers N (log scale)")
     axes.set_ylabel("time (log scale)")
 
 

@@ -25,8 +25,5 @@ STUDY = Study(
         | typed("seconds threshold_frac", FLOAT)
         | typed("stacked", BOOL),
     },
-    derived=("model_averaging", "averaging_curves", "averaging_rates", "averaging_pairs",
-             "learners", "published_model_averaging"),
-    figures=("model_averaging", "learners"),
     questions=("S3",),
 )  # fmt: skip

@@ -156,10 +156,6 @@ class ModelAveragingConfig(StudySection):
             "median_of": min(self.median_of, evaluations),
         }
 
-    def worker_counts(self) -> Iterator[tuple[str, int]]:
-        """Yield the number of processes."""
-        yield "workers", self.workers
-
     def batches(self, config: Config) -> Iterator[tuple[str, int, int]]:
         """Yield the batch of all learners, and those of one that is tuned."""
         yield "per_learner_batch", self.learners, self.per_learner_batch

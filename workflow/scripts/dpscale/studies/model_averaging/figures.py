@@ -11,10 +11,9 @@ from dpscale.figures.registry import FigureEntry
 
 SHOWN_BELOW_FRAC = 0.15  # of accuracy below the target: what lies lower tells little
 REACHED = {"epoch": "epochs_to_target", "seconds": "seconds_to_target"}
-CURVE_COLUMNS = [
-    "arm", "optimizer", "label", "epoch", "seconds", "seeds", "test_accuracy_frac",
-    "test_accuracy_frac_low", "test_accuracy_frac_high", "target_accuracy_frac",
-]  # fmt: skip
+ACCURACY = ["test_accuracy_frac", "test_accuracy_frac_low", "test_accuracy_frac_high"]
+CURVE_COLUMNS = ["arm", "optimizer", "label", "epoch", "seconds", "seeds", *ACCURACY,
+                 "target_accuracy_frac"]  # fmt: skip
 IN_A_ROW = 3
 CELL = ["model", "per_learner_batch"]
 LEARNER_COLUMNS = [
@@ -64,10 +63,8 @@ def _styled(drawn: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, str, str]]:
 
 def _arms(axes: Axes, drawn: pd.DataFrame, column: str) -> None:
     for own, colour, dash in _styled(drawn):
-        x, label = own[column], own.label.iloc[0]
-        low, high = 100 * own.test_accuracy_frac_low, 100 * own.test_accuracy_frac_high
-        axes.plot(x, 100 * own.test_accuracy_frac, color=colour, linestyle=dash, label=label)
-        axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
+        look = {"linestyle": dash, "label": own.label.iloc[0]}
+        style.curve(axes, own[column], 100 * own[ACCURACY], colour, opacity=0.15, **look)
     target = 100 * drawn.target_accuracy_frac[0]
     for own, colour, dash in _styled(drawn):
         axes.plot(

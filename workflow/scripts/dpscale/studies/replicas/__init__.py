@@ -2,9 +2,4 @@
 
 from dpscale.studies.study import Study
 
-STUDY = Study(
-    "replicas",
-    derived=("order", "set_epoch", "replicas", "spreads", "wrappers"),
-    figures=("order", "replicas"),
-    questions=("Q5", "Q7"),
-)
+STUDY = Study("replicas", questions=("Q5", "Q7"))

@@ -20,10 +20,6 @@ class ReplicasConfig(StudySection):
     epochs: Annotated[int, Field(ge=2), MOST_EPOCHS] = Field(5, description="Epochs of training.")
     seeds: Seeds = Field((0, 1, 2), description="Seeds of the repeated trainings.")
 
-    def worker_counts(self) -> Iterator[tuple[str, int]]:
-        """Yield the number of workers."""
-        yield "workers", self.workers
-
     def batches(self, config: Config) -> Iterator[tuple[str, int, int]]:
         """Yield the batch."""
         yield "per_worker_batch", self.workers, self.per_worker_batch

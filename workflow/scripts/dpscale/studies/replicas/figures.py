@@ -10,6 +10,7 @@ from dpscale.figures.registry import FigureEntry
 SAMPLERS = {"with_set_epoch": "with set_epoch", "without_set_epoch": "without set_epoch"}
 BASELINE = "with_set_epoch"  # what the baseline is here
 EPOCHS_SHOWN = 3
+COLUMNS = ["panel", "arm", "epoch", "position", "value", "low", "high"]
 
 
 def draw_order(accuracy: pd.DataFrame, order: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
@@ -25,21 +26,10 @@ def draw_order(accuracy: pd.DataFrame, order: pd.DataFrame) -> tuple[Figure, pd.
 
 def _losses(accuracy: pd.DataFrame) -> pd.DataFrame:
     rows = accuracy[(accuracy.study == "replicas") & accuracy.train_loss.notna()]
-    rows = rows.assign(arm=rows.arm.replace("baseline", BASELINE))
-    rows = rows[
-        (rows.study != "large_batch") & rows.arm.isin(list(SAMPLERS)) & rows.train_loss.notna()
-    ]
-    return pd.DataFrame(
-        {
-            "panel": "loss",
-            "arm": rows.arm,
-            "epoch": rows.epoch,
-            "position": None,
-            "value": rows.train_loss,
-            "low": rows.train_loss_low,
-            "high": rows.train_loss_high,
-        }
-    )
+    rows = rows.assign(arm=rows.arm.replace("baseline", BASELINE), panel="loss", position=None)
+    rows = rows[rows.arm.isin(list(SAMPLERS))]
+    values = {"train_loss": "value", "train_loss_low": "low", "train_loss_high": "high"}
+    return rows.rename(columns=values)[COLUMNS]
 
 
 def _positions(order: pd.DataFrame) -> pd.DataFrame:
@@ -47,21 +37,11 @@ def _positions(order: pd.DataFrame) -> pd.DataFrame:
     if len(rows):
         rows = rows[(rows.seed == rows.seed.min()) & (rows["rank"] == rows["rank"].min())]
     points = [
-        {
-            "panel": "order",
-            "arm": row.arm,
-            "epoch": row.epoch,
-            "position": place,
-            "value": float(index),
-            "low": None,
-            "high": None,
-        }
+        ("order", row.arm, row.epoch, place, float(index), None, None)
         for row in rows.itertuples()
         for place, index in enumerate(str(row.first_indices).split(), start=1)
     ]
-    return pd.DataFrame(
-        points, columns=["panel", "arm", "epoch", "position", "value", "low", "high"]
-    )
+    return pd.DataFrame(points, columns=COLUMNS)
 
 
 def _loss_panel(axes: Axes, points: pd.DataFrame) -> None:
@@ -70,21 +50,8 @@ def _loss_panel(axes: Axes, points: pd.DataFrame) -> None:
         return style.note(axes)
     for index, (arm, label) in enumerate(SAMPLERS.items()):
         line = points[points.arm == arm].sort_values("epoch")
-        axes.plot(
-            line.epoch,
-            line.value,
-            color=style.colour_of(index),
-            label=label,
-            marker=style.marker_of(index),
-        )
-        axes.fill_between(
-            line.epoch.astype(float),
-            line.low.astype(float),
-            line.high.astype(float),
-            color=style.colour_of(index),
-            alpha=0.2,
-            linewidth=0,
-        )
+        values, colour = line[["value", "low", "high"]], style.colour_of(index)
+        style.curve(axes, line.epoch, values, colour, label=label, marker=style.marker_of(index))
     axes.set(xlabel="epoch", ylim=(0, None))
     style.whole_numbers(axes)
     axes.legend(loc="best")
@@ -112,20 +79,18 @@ def _order_panel(axes: Axes, points: pd.DataFrame) -> None:
 
 
 BUFFERS = {"broadcast": "buffers broadcast", "no_broadcast": "gradients only"}
-COLUMNS = ["arm", "seed", "epoch", "workers", "buffer_difference_frac_max",
+REPLICAS = ["arm", "seed", "epoch", "workers", "buffer_difference_frac_max",
            "test_accuracy_frac_min", "test_accuracy_frac_max"]  # fmt: skip
 
 
 def draw_replicas(replicas: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the figure and a frame of what it shows, a row per arm, seed and epoch."""
-    drawn = replicas[replicas.epoch.notna()][COLUMNS]
+    drawn = replicas[replicas.epoch.notna()][REPLICAS]
     drawn = drawn.sort_values(["arm", "seed", "epoch"], ignore_index=True)
     figure, (left, right) = style.panels(1, 2, height_in=3.0)
     left.set_title("Running statistics, largest difference")
     right.set_title("Test accuracy, range over the ranks")
-    if drawn.empty:
-        style.note(left)
-        style.note(right)
+    if style.nothing(drawn, left, right):
         return figure, drawn
     for index, arm in enumerate(BUFFERS):
         rows = drawn[drawn.arm == arm]

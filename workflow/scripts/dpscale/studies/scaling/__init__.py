@@ -2,9 +2,4 @@
 
 from dpscale.studies.study import Study
 
-STUDY = Study(
-    "scaling",
-    derived=("scaling",),
-    figures=("speedup", "speedup_brief"),
-    questions=("Q2",),
-)
+STUDY = Study("scaling", questions=("Q2",))

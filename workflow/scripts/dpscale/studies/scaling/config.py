@@ -38,11 +38,6 @@ class ScalingConfig(StudySection):
         description="Steps of each arm before the first timed one; of plain DDP at least an epoch.",
     )
 
-    def worker_counts(self) -> Iterator[tuple[str, int]]:
-        """Yield the numbers of workers."""
-        for workers in self.workers:
-            yield "workers", workers
-
     def batches(self, config: Config) -> Iterator[tuple[str, int, int]]:
         """Yield each batch on the most workers."""
         for batch in self.per_worker_batches:

@@ -22,10 +22,5 @@ STUDY = Study(
         | typed("evaluation_samples planned_trials finalists stacked_samples noise_batch", INT)
         | typed("batch_sizes expected", TEXT),
     },
-    derived=(
-        "noise_scale", "goal_fit", "goal_contrasts", "steps_to_goal", "published_steps_to_goal",
-        "budget", "budget_ends", "trial_outcomes",
-    ),
-    figures=("steps_to_goal", "budget"),
     questions=("S1",),
 )  # fmt: skip

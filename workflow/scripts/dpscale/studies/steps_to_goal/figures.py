@@ -28,8 +28,7 @@ def draw_steps(steps_to_goal: pd.DataFrame, goal_fit: pd.DataFrame) -> tuple[Fig
     columns = max((own.optimizer.nunique() for _, own in models), default=1)
     rows = max(1, len(models))
     figure, grid = style.panels(rows, columns, height_in=0.6 + 2.3 * rows)
-    if drawn.empty:
-        style.note(grid[0])
+    if style.nothing(drawn, grid[0]):
         return figure, drawn
     for row, (model, of_model) in enumerate(models):
         free = iter(grid[row * columns : (row + 1) * columns])
@@ -74,9 +73,7 @@ def draw_budget(budget: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     models = list(drawn.groupby("model", sort=False))
     rows = max(1, len(models))
     figure, grid = style.panels(rows, 2, height_in=0.6 + 2.6 * rows)
-    if drawn.empty:
-        for axes in grid:
-            style.note(axes)
+    style.nothing(drawn, *grid)
     for row, (model, of_model) in enumerate(models):
         for axes, (kind, title) in zip(grid[2 * row : 2 * row + 2], BUDGETS.items(), strict=True):
             own = of_model[of_model.kind == kind]
@@ -129,11 +126,8 @@ def _budget_name(size: float, kind: str) -> str:
 
 def _batch_axis(axes: Axes, batches: list[int]) -> None:
     """Make the horizontal axis one of batch sizes, each a step to the right."""
-    axes.set_xscale("log", base=2)
-    ticks = batches[:: -(-len(batches) // MOST_TICKS)]
-    axes.set_xticks(ticks, [str(batch) for batch in ticks])
-    axes.minorticks_off()
-    axes.set(xlim=(batches[0] / 1.5, batches[-1] * 1.5), xlabel="batch size B")
+    log_axes.log2_ticks(axes, batches[:: -(-len(batches) // MOST_TICKS)], "batch size B")
+    axes.set_xlim(batches[0] / 1.5, batches[-1] * 1.5)
 
 
 FIGURES = {

@@ -23,7 +23,5 @@ STUDY = Study(
         "sharing_batches": typed("way status", TEXT) | typed("per_worker_batch", INT)
         | typed("peak_bytes budget_bytes", INT),
     },
-    derived=("strategies", "strategy_needs"),
-    figures=("strategies", "strategy_memory"),
     questions=("E1",),
 )  # fmt: skip

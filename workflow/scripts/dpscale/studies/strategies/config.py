@@ -59,11 +59,6 @@ class StrategiesConfig(ArmsSection):
             "micro_batches": next((n for n in (4, 3, 2) if batch % n == 0), batch),
         }
 
-    def worker_counts(self) -> Iterator[tuple[str, int]]:
-        """Yield the numbers of workers."""
-        for workers in self.workers:
-            yield "workers", workers
-
     def batches(self, config: Config) -> Iterator[tuple[str, int, int]]:
         """Yield the batch on the most workers."""
         yield "per_worker_batch", max(self.workers), self.per_worker_batch

@@ -16,8 +16,8 @@ import numpy as np
 import torch
 
 from dpscale.config.sections import DataConfig
+from dpscale.files import whole
 from dpscale.plan import Spec
-from dpscale.records.storage import whole
 from dpscale.train.data.dataset import Dataset, DatasetError, Split, channel_statistics, set_apart
 from dpscale.train.data.own import OwnTask
 from dpscale.train.data.sources import make_synthetic, read_digits, read_image_folder, read_source

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dpscale.figures import style
@@ -13,13 +12,16 @@ SUBTRACTED = [
     *CELL, "compute_s", "subtraction_s", "subtraction_s_low", "subtraction_s_high", "exposed_s",
     "below_noise",
 ]  # fmt: skip
-# column: label, colour, hatch ("": filled). In the order in which they are stacked.
-PARTS: dict[str, tuple[str, str, str]] = {
+# By column, in the order in which they are stacked.
+PARTS: dict[str, style.Look] = {
     "compute_frac": ("computation of one alone", style.COLOURS[0], ""),
     "contention_frac": ("contention", style.COLOURS[2], "----"),
     "overhead_frac": ("overhead of DDP", style.INK, "\\\\\\\\"),
     "exposed_frac": ("exposed communication", style.COLOURS[1], "////"),
 }
+SHORT = {
+    "compute_frac": "computation", "overhead_frac": "overhead", "exposed_frac": "exposed",
+}  # fmt: skip
 NOISE = "dotted: may be zero"  # its interval covers zero
 
 
@@ -27,8 +29,7 @@ def draw_communication(communication: pd.DataFrame) -> tuple[Figure, pd.DataFram
     """Return the figure of stacked bars and a frame of what it shows, a row per bar."""
     drawn = _subtracted(communication)
     figure, (axes,) = style.panels(1, 1, height_in=max(1.9, 0.95 + 0.36 * len(drawn)))
-    if drawn.empty:
-        style.note(axes)
+    if style.nothing(drawn, axes):
         return figure, drawn
     form = column_format([*drawn.compute_s, *drawn.subtraction_s], "s")
     times = drawn.filter(regex="_s(_low|_high)?$").astype(float) / form.scale.factor
@@ -75,24 +76,14 @@ def draw_step_split(communication: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the figure of stacked bars and a frame of what it shows, a row per bar."""
     drawn = _split(communication)
     figure, (bars,) = style.panels(1, 1, height_in=max(1.9, 1.1 + 0.3 * len(drawn)))
-    if drawn.empty:
-        style.note(bars, "not measured yet, or not arm by arm")
+    if style.nothing(drawn, bars, text="not measured yet, or not arm by arm"):
         return figure, drawn
-    for place, row in drawn.iterrows():
-        # A part that is not told from zero is dotted.
-        style.stacked_bar(bars, place, [
-            style.Part(100 * row[name], colour, hatch,
-                       row.get(name.replace("_frac", "_below_noise"), False))
-            for name, (_, colour, hatch) in PARTS.items()
-        ])  # fmt: skip
-    style.categories(bars, drawn.label.tolist())
-    form = column_format(drawn.epoch_s.tolist(), "s")
-    style.margin_column(bars, [f"{form.text(value)} {form.symbol}" for value in drawn.epoch_s])
+    style.stacked_shares(bars, drawn, PARTS, "the epoch without data loading")
+    style.margin_column(bars, style.seconds(drawn.epoch_s))
     bars.axvline(0, color=style.INK, linewidth=0.8)
-    bars.set_xlabel("% of the epoch without data loading")
-    low, high = bars.get_xlim()
-    bars.set_xlim(min(low, 0.0), high if high > 105 else 100.0)
-    _keys(bars, noise=drawn.filter(like="_below_noise").any(axis=None))
+    style.keys(bars, PARTS.values())
+    if drawn.filter(like="_below_noise").any(axis=None):
+        bars.fill([], [], facecolor="none", edgecolor=style.INK, linestyle=":", label=NOISE)
     style.legend_above(figure, bars)
     return figure, drawn
 
@@ -102,34 +93,13 @@ def draw_split_brief(communication: pd.DataFrame) -> tuple[Figure, pd.DataFrame]
     whole = _split(communication)
     drawn = whole.drop_duplicates(["workers", "nodes"], keep="last").reset_index(drop=True)
     figure, (bars,) = style.panels(1, 1, height_in=1.8, half=True)
-    if drawn.empty:
-        style.note(bars, "not measured arm by arm")
+    if style.nothing(drawn, bars, text="not measured arm by arm"):
         return figure, drawn
-    for place, row in drawn.iterrows():
-        style.stacked_bar(bars, place, [
-            style.Part(100 * row[name], colour, hatch, False)
-            for name, (_, colour, hatch) in PARTS.items()
-        ])  # fmt: skip
-    style.categories(bars, drawn.label.tolist())
-    low, high = bars.get_xlim()
-    bars.set(xlabel="% of an epoch", xlim=(min(low, 0.0), high if high > 105 else 100.0))
-    _keys(bars, noise=False, short=True)
+    # A part that is not told from zero looks as any other here: there is no room to say why.
+    style.stacked_shares(bars, drawn[["label", *PARTS]], PARTS, "an epoch")
+    style.keys(bars, [(SHORT.get(name, look[0]), *look[1:]) for name, look in PARTS.items()])
     style.legend_above(figure, bars, columns=3)
     return figure, drawn
-
-
-def _keys(axes: Axes, *, noise: bool, short: bool = False) -> None:
-    """Entries of the legend: a part may be drawn in two ways, and is named as the usual one.
-
-    short: by what is most of each name.
-    """
-    for whole, colour, hatch in PARTS.values():
-        label = "exposed" if short and "exposed" in whole else whole
-        label = label.split(" of ")[0] if short else label
-        ground = "none" if hatch else colour
-        axes.fill([], [], facecolor=ground, edgecolor=colour, hatch=hatch, label=label)
-    if noise:
-        axes.fill([], [], facecolor="none", edgecolor=style.INK, linestyle=":", label=NOISE)
 
 
 def _split(communication: pd.DataFrame) -> pd.DataFrame:

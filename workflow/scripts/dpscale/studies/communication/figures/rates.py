@@ -84,9 +84,7 @@ def draw_compression(compression: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     figure, (left, right) = style.panels(1, 2, height_in=height_in, sharey=True)
     left.set_title("Bytes of the gradients")
     right.set_title("Time of a step")
-    if drawn.empty:
-        for axes in (left, right):
-            style.note(axes)
+    if style.nothing(drawn, left, right):
         return figure, drawn
     _bars(left, drawn[BYTES], style.COLOURS[0], "")
     _bars(right, drawn[TIMES], style.COLOURS[1], "////")
