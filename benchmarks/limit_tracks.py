@@ -13,7 +13,7 @@ from flops import peak_flops_per_s, training_flops_per_sample
 from dpscale.config.sections import DataConfig, HardwareConfig, ModelConfig
 from dpscale.derive.formulas import model_flop_utilisation
 from dpscale.plan import Spec
-from dpscale.plan.spec import TIMED, build_spec
+from dpscale.plan.spec import TIMED, RunProtocol, build_spec
 from dpscale.studies import read_config
 from dpscale.train.clock import make_clock
 from dpscale.train.data import build_loader, load_dataset
@@ -102,7 +102,13 @@ class Bench:
         sections = {"data": data, "training": training, "hardware": self.hardware}
         config = config.model_copy(update=sections | {"model": ModelConfig(name=scale.network)})
         return build_spec(
-            config, TIMED, run=track, study="limit", workers=1, per_worker_batch=batch
+            config,
+            TIMED,
+            run=track,
+            study="limit",
+            workers=1,
+            per_worker_batch=batch,
+            protocol=RunProtocol(),
         )
 
     def mfu(self, spec: Spec, reading: Reading) -> float:

@@ -21,6 +21,7 @@ from peers import Train  # noqa: E402
 from ratios import interleaved  # noqa: E402
 
 from dpscale.plan import Spec  # noqa: E402
+from dpscale.plan.spec import TimedProtocol  # noqa: E402
 from dpscale.studies import load_config, planned_runs  # noqa: E402
 from dpscale.train.arms import Ready, Training, build_arms  # noqa: E402
 from dpscale.train.data import Batch, load_dataset  # noqa: E402
@@ -32,7 +33,7 @@ ROUND_S = {1: 0.2, 2: 0.1}  # of each loop in a round, by processes
 BARE_ROUNDS = {1: 3, 2: 6}  # with the bare loop for one with the frameworks
 
 
-def spec_of(model: str, batch: int, workers: int) -> Spec:
+def spec_of(model: str, batch: int, workers: int) -> "Spec[TimedProtocol]":
     """The spec of a timed run, as the workflow plans it, with the arm without loading alone."""
     left_out = ("sweep", "communication", "large_batch", "replicas", "ledger", "data_parallel")
     raw = {
@@ -44,9 +45,9 @@ def spec_of(model: str, batch: int, workers: int) -> Spec:
         **dict.fromkeys(left_out),
     }
     spec = planned_runs(load_config(raw))[f"scaling-n{workers}-b{batch}"]
-    assert spec.timing is not None
     alone = {"arms": ("without_loading",), "min_steps": 1}
-    return spec.model_copy(update={"timing": spec.timing.model_copy(update=alone)})
+    timing = spec.protocol.timing.model_copy(update=alone)
+    return spec.model_copy(update={"protocol": spec.protocol.model_copy(update={"timing": timing})})
 
 
 def ours(arm: Training, ready: Ready, slow_frac: float) -> Train:

@@ -30,8 +30,6 @@ import yaml  # noqa: E402
 from ratios import Ratio, machine, spread_frac  # noqa: E402
 from scheduler_load import copy_repository  # noqa: E402
 
-from dpscale.records.storage import read_json  # noqa: E402
-
 GOAL_FRAC = 0.25
 DEFAULT, SMOKE = "config/config.yaml", "config/smoke.yaml"
 METADATA = ROOT / ".snakemake/metadata"
@@ -61,20 +59,17 @@ def jobs_of(folder: Path, name: str) -> list[Job]:
         measured = tuple(
             measured_span(json.loads(record.read_text()))
             for log in kept["log"] or []
-            for record in records_of(folder, kept["rule"], Path(log))
+            for record in records_of(folder, Path(log))
         )
         job = Job(kept["rule"], kept["starttime"], kept["endtime"], measured)
         found[kept["shellcmd"]] = job
     return sorted(found.values(), key=lambda job: job.start_s)
 
 
-def records_of(folder: Path, rule: str, log: Path) -> list[Path]:
-    """Records of the runs that a job did: the probes of the boundary, else the run of its log."""
-    results = folder / log.parents[1]
-    searched = rule == "boundary"
-    runs = read_json(results / "boundary.json", "probes") if searched else [log.stem]
-    records = (results / "runs" / run / "record.json" for run in runs)
-    return [record for record in records if record.exists()]
+def records_of(folder: Path, log: Path) -> list[Path]:
+    """Records of what a job did: the run that its log is named after, and the probes of it."""
+    run = folder / log.parents[1] / "runs" / log.stem
+    return [*run.glob("record.json"), *sorted(run.glob("probes/*/record.json"))]
 
 
 def measured_span(record: dict[str, Any]) -> Span:

@@ -38,13 +38,13 @@ def spec(model: str, trials: int, batches: Sequence[int] | None, *, stacked: boo
     """The run of the default configuration with so many trials at each of these batch sizes."""
     plan = planned_runs(read_config(ROOT / "config/config.yaml"))
     run = plan[f"steps_to_goal-{model}-{OPTIMIZER}"]
-    assert run.protocol is not None
+    search = run.protocol
     changed = {
         "trials": trials,
-        "batch_sizes": list(batches or run.protocol["batch_sizes"]),
-        "stacked_samples": run.protocol["stacked_samples"] if stacked else NO_STACKS,
+        "batch_sizes": tuple(batches or search.batch_sizes),
+        "stacked_samples": search.stacked_samples if stacked else NO_STACKS,
     }
-    return run.model_copy(update={"protocol": run.protocol | changed})
+    return run.model_copy(update={"protocol": search.model_copy(update=changed)})
 
 
 def results(rows: list[dict[str, Any]]) -> Results:

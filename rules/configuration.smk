@@ -29,7 +29,7 @@ from dpscale.config.reading import read_argument, read_mapping
 from dpscale.plan import check_spec, needs_check
 from dpscale.plan.names import pattern_of
 from dpscale.plan.spec import own_file
-from dpscale.studies.batch_sweep.plan import sweep_probe
+from dpscale.studies.completion import earlier_runs
 
 # A configuration given on the command line stands alone: nothing of the default leaks into it.
 if not workflow.overwrite_configfiles:
@@ -70,12 +70,11 @@ class Plan(dict):
 
 
 PLAN = Plan(PLANNED)
-# Jobs that are no run of the plan: the check of the machine exchanges messages, and the search of
-# the boundary (sweep.smk) runs probes of one spec.
-JOBS = Plan(PLAN)
-SWEEP = [run for run, spec in PLAN.items() if spec.study == "sweep"]
-if SWEEP:
-    JOBS["boundary"] = sweep_probe(CONFIG, 1, run="boundary", study="boundary")
+# Runs by each run that their records complete.
+EARLIER = {
+    run: found for run, spec in PLAN.items() if (found := earlier_runs(spec, PLAN))
+}
+JOBS = Plan(PLAN)  # with the check of the machine, which is no run of the plan
 if PLAN and needs_check(check := check_spec(CONFIG, PLAN)):
     JOBS["check"] = check
 # Everything but the report's title block and other people's tables, which concern no run.

@@ -154,9 +154,10 @@ def whole_machine(wildcards):
     return WHOLE_MACHINE if workflow.local_exec else 1
 
 
-def training_share(wildcards):
+def machine_share(wildcards):
     """Trainings share a CPU, one thread a worker. A GPU is not shared: each takes its memory."""
-    return whole_machine(wildcards) if CONFIG.hardware.device == "cuda" else 1
+    alone = wildcards.run in TIMED or CONFIG.hardware.device == "cuda"
+    return whole_machine(wildcards) if alone else 1
 
 
 def workers_of(wildcards):
@@ -186,9 +187,7 @@ def memory_mb(wildcards, attempt):
     worker_mb = of_profile("mem_mb", 0)
     if not worker_mb or given_up(wildcards, attempt):
         return worker_mb
-    # The search of the boundary probes the sweep's batches.
-    runs = SWEEP if wildcards.run == "boundary" else [wildcards.run]
-    asked = max(memory_per_node_mb(JOBS[run], worker_mb) for run in runs)
+    asked = memory_per_node_mb(JOBS[wildcards.run], worker_mb)
     asked *= memory_factor(attempts_at(wildcards, attempt))
     return min(asked, slurm.node_memory_mb() or asked)
 
@@ -208,8 +207,10 @@ def elsewhere(wildcards, attempt):
     )
 
 
-def exclusive(wildcards, attempt):
-    """Nothing else on the nodes of a timed run."""
+def nodes_for(wildcards, attempt):
+    """Options for the nodes of a run: nothing else on those of a timed one."""
+    if wildcards.run not in TIMED:
+        return elsewhere(wildcards, attempt)
     if given_up(wildcards, attempt):
         return ""
     return f"{EXCLUSIVE} {elsewhere(wildcards, attempt)}".strip()

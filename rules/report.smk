@@ -9,7 +9,6 @@ TEMPLATES = sorted(
 OF_PAGES = (".html.j2", ".css", ".js")
 PAGES = [path for path in TEMPLATES if path.endswith(OF_PAGES)]
 QUESTIONS = [path for path in TEMPLATES if not path.endswith(OF_PAGES)]
-BOUNDARY = [f"{RESULTS}/boundary.json"] if CONFIG.sweep else []
 
 
 def refuse_missing_words():
@@ -30,7 +29,6 @@ def refuse_missing_words():
 rule gather:
     input:
         records=lambda _: gathered(),
-        boundary=BOUNDARY,
         modules=modules("gather"),
     output:
         expand(f"{RESULTS}/tables/{{table}}.parquet", table=TABLES),
@@ -41,12 +39,11 @@ rule gather:
     params:
         config=lambda _: CONFIG_JSON,
         folder=RESULTS,
-        boundary=f"--boundary {RESULTS}/boundary.json" if BOUNDARY else "",
     message:
         "Gathering the records into tidy tables"
     shell:
         "python workflow/scripts/gather.py --config {params.config:q} "
-        "--runs {params.folder}/runs {params.boundary} --output {params.folder}/tables"
+        "--runs {params.folder}/runs --output {params.folder}/tables"
 
 
 rule derive:
@@ -188,13 +185,11 @@ rule partial:
         config=lambda _: CONFIG_JSON,
         head=lambda _: CONFIG.report.model_dump_json(),
         runs=f"{RESULTS}/runs",
-        boundary=f"{RESULTS}/boundary.json",
         folder=f"{RESULTS}/partial",
     message:
         "Reporting on what has run so far, into {params.folder}"
     shell:
         "python workflow/scripts/gather.py --config {params.config:q} --runs {params.runs} "
-        "$(test -e {params.boundary} && echo --boundary {params.boundary}) "
         "--output {params.folder}/tables && "
         "python workflow/scripts/derive.py --tables {params.folder}/tables "
         "--output {params.folder}/derived && "

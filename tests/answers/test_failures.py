@@ -28,7 +28,7 @@ def answered(status: str, runs: list[str]) -> None:
 # Of each study the base, and a run that is compared with it.
 @pytest.mark.parametrize(
     "run", [
-        "sweep-b32", "sweep-b512", "boundary-b1280-1", "scaling-n1-b32", "scaling-n1-b512",
+        "sweep-b32", "sweep-b512", "boundary", "scaling-n1-b32", "scaling-n1-b512",
         "scaling-n2-b32", "scaling-n4-b8", "link-n2", "compression-n2", "assignment-split-n1",
         "assignment-split-n4",
     ],

@@ -16,7 +16,7 @@ from patience import HANG_S
 from dpscale.attempts import History
 from dpscale.launch import supervise, warm
 from dpscale.plan import Spec
-from dpscale.plan.spec import build_spec
+from dpscale.plan.spec import TimedProtocol, TrainingProtocol, build_spec
 from dpscale.records import Record, read_record
 from dpscale.studies import kinds, load_config
 from dpscale.train.collectives import unobservable
@@ -60,6 +60,9 @@ class Launcher:
     ) -> Spec:
         config = load_config(CONFIG | {"data": {"root": str(self.data_root)} | (data or {})})
         given = {"run": "test", "study": "test", "workers": 1, "per_worker_batch": 32} | fields
+        if kind == "timed" and (timing := given.pop("timing", None)):
+            given["protocol"] = TimedProtocol(timing=timing)
+        given.setdefault("protocol", TrainingProtocol())
         training = given.pop("training", {})
         spec = build_spec(config, kinds()[kind], **given)
         return spec.model_copy(update={"training": spec.training.model_copy(update=training)})

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from dpscale.config.sections import ModelConfig
-from dpscale.plan.spec import Messages, Timing
+from dpscale.plan.spec import LinkProtocol, Timing
 from dpscale.records import read_record
 from dpscale.train.timed import COUNTED_STEPS
 
@@ -178,7 +178,7 @@ def test_two_agents_leave_the_same_columns_and_two_nodes(launcher: Any, two: Any
 def test_a_link_run_times_messages_of_several_sizes_and_raw_tcp(launched: Launched) -> None:
     record = launched(
         "link", kind="link", workers=2, per_worker_batch=32,
-        messages=Messages(bytes=(), repeats=5, budget_s=20.0),
+        protocol=LinkProtocol(bytes=(), repeats=5, budget_s=20.0),
     ).record  # fmt: skip
     rows = pd.DataFrame(record.messages)
     sizes = rows[rows["operation"] == "allreduce"].groupby("bytes").size()

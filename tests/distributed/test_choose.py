@@ -16,8 +16,13 @@ BATCHES = (4, 16)
 
 
 def goal(error_frac: float = 0.2, *, max_steps: int = 500) -> GoalProtocol:
-    return GoalProtocol(goal_error_frac=error_frac, evaluation_samples=32, max_steps=max_steps,
-                        max_epochs=100, configured={})  # fmt: skip
+    return GoalProtocol(
+        goal_error_frac=error_frac,
+        evaluation_samples=32,
+        max_steps=max_steps,
+        max_epochs=100,
+        memory_bytes=None,
+    )
 
 
 def trained(launched: Launched, name: str, protocol: GoalProtocol, **fields: Any) -> pd.DataFrame:

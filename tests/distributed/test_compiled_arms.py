@@ -11,7 +11,7 @@ COUNTED = """
 import json, sys
 from pathlib import Path
 import torch, torch._inductor
-from dpscale.plan import Spec
+from dpscale.studies import read_spec
 from dpscale.train.clock import HostClock
 from dpscale.train.data import build_loader, load_dataset
 from dpscale.train.loop import train_epoch
@@ -24,7 +24,7 @@ def count(graph, inputs, options=None):
     return graph.forward
 torch._inductor.compile = count
 
-spec = Spec.model_validate_json(Path(sys.argv[1]).read_bytes())
+spec = read_spec(Path(sys.argv[1]).read_bytes())
 with join_workers(spec) as place:
     dataset = load_dataset(spec.data)
     loader = build_loader(dataset.train, dataset, loader="resident", batch=2, workers=2,

@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from dpscale.config.sections import HardwareConfig, ModelConfig
-from dpscale.plan.spec import Timing
+from dpscale.plan.spec import TimedProtocol, Timing
 from dpscale.records import read_record
+from dpscale.studies.ledger.config import LedgerProtocol
 
 TIMING = Timing(
     arms=("with_loading", "without_loading"), repeats=3, min_steps=30, warmup_steps=10,
 )  # fmt: skip
+LITTLE_MEMORY = TimedProtocol(timing=TIMING, memory_budget_bytes=32 * 2**20)
 CIFAR_SHAPE = {
     "dataset": "synthetic", "channels": 3, "image_size": 32, "classes": 10, "samples": 64,
 }  # fmt: skip
@@ -34,7 +36,9 @@ def test_a_repeat_is_as_many_whole_epochs_as_reach_the_steps(launched: Callable[
 @pytest.mark.alone  # the interface is everybody's
 def test_resnet18_sends_four_bytes_a_parameter(launched: Callable[..., Any]) -> None:
     record = launched(
-        "resnet18", kind="ledger", workers=2, per_worker_batch=2, steady_steps=2, data=CIFAR_SHAPE,
+        "resnet18", kind="ledger", workers=2, per_worker_batch=2,
+        protocol=LedgerProtocol(steady_steps=2),
+        data=CIFAR_SHAPE,
         model=ModelConfig(name="resnet18_cifar"),
     ).record  # fmt: skip
     assert record.parameters == 11_173_962
@@ -62,8 +66,7 @@ def test_a_batch_beyond_the_dataset_is_an_outcome(launched: Callable[..., Any]) 
 
 def test_a_spent_memory_budget_is_an_outcome(launched: Callable[..., Any]) -> None:
     result = launched(
-        "spent", kind="timed", per_worker_batch=1024, timing=TIMING,
-        memory_budget_bytes=32 * 2**20,
+        "spent", kind="timed", per_worker_batch=1024, protocol=LITTLE_MEMORY,
     )  # fmt: skip
     assert result.record.status == "out_of_memory"
     assert "rank 0, batch 1024" in (result.record.message or "")
@@ -76,8 +79,7 @@ def test_out_of_memory_on_two_workers_is_recorded_and_ends_them(launcher: Any) -
         kind="timed",
         workers=2,
         per_worker_batch=600,
-        timing=TIMING,
-        memory_budget_bytes=32 * 2**20,
+        protocol=LITTLE_MEMORY,
     )
     ended = launcher.start(spec)
     record = read_record(launcher.folder / "spent_two/record.json")

@@ -14,7 +14,7 @@ from patience import HANG_S
 
 from dpscale.attempts import History
 from dpscale.config.sections import ModelConfig
-from dpscale.plan.spec import Timing
+from dpscale.plan.spec import TimedProtocol, Timing
 from dpscale.processes import family
 from dpscale.records import read_record
 from dpscale.studies.choose.config import GridProtocol
@@ -108,11 +108,13 @@ def test_a_host_whose_name_does_not_resolve_trains(
 
 @pytest.mark.parametrize("fields", [
     {"kind": "training", "training": {"epochs": 1}},
-    {"kind": "timed", "micro_batches": 4, "broadcast_buffers": False,
-     "timing": Timing(arms=("with_loading", "without_loading", "reference", "fsdp", "zero1"),
-                      repeats=1, min_steps=3, warmup_steps=2)},
-    {"kind": "sharing", "per_worker_batch": 16, "micro_batches": 4, "broadcast_buffers": False,
-     "protocol": SharingProtocol(first_steps=2, memory_budget_bytes=2**24, resolution_frac=0.5)},
+    {"kind": "timed", "protocol": TimedProtocol(
+        timing=Timing(arms=("with_loading", "without_loading", "reference", "fsdp", "zero1"),
+                      repeats=1, min_steps=3, warmup_steps=2),
+        micro_batches=4, broadcast_buffers=False)},
+    {"kind": "sharing", "per_worker_batch": 16,
+     "protocol": SharingProtocol(micro_batches=4, first_steps=2, budget_bytes=2**24,
+                                 resolution_frac=0.5)},
     {"kind": "grid", "model": ModelConfig(name="mlp"),
      "protocol": GridProtocol(per_worker_batches=(4, 16), repeats=1, repeat_s=0.005)},
 ], ids=lambda fields: fields["kind"])  # fmt: skip

@@ -11,6 +11,7 @@ from dpscale.config.sections import ModelConfig
 from dpscale.plan.spec import Timing, own_file
 from dpscale.studies import load_config
 from dpscale.studies.choose.config import GoalProtocol
+from dpscale.studies.ledger.config import LedgerProtocol
 from dpscale.studies.local_sgd.config import LocalArm, LocalProtocol
 from dpscale.studies.model_averaging.config import AveragingArm, AveragingProtocol
 
@@ -46,7 +47,12 @@ def test_two_workers_of_8_train_as_one_of_16(launched: Launched, own: dict[str, 
 def test_a_steady_iteration_sends_four_bytes_a_trainable_parameter(
     launched: Launched, own: dict[str, Any]
 ) -> None:
-    fields = {"kind": "ledger", "workers": 2, "per_worker_batch": 8, "steady_steps": 2}
+    fields = {
+        "kind": "ledger",
+        "workers": 2,
+        "per_worker_batch": 8,
+        "protocol": LedgerProtocol(steady_steps=2),
+    }
     calls = pd.DataFrame(launched("own_ledger", **fields, **own).record.collectives)
     sent = calls[(calls["phase"] == "steady") & (calls["purpose"] == "gradient bucket")]
     assert set(sent.groupby("iteration")["bytes"].sum()) == {4 * PARAMETERS}
@@ -99,8 +105,9 @@ def test_model_averaging_trains_it(launched: Launched, own: dict[str, Any]) -> N
 def test_two_workers_train_it_to_the_goal_as_one_does(launched: Launched) -> None:
     file = {"file": str(FILE.with_name("own_searched.py")), "arguments": {"width": 16}}
     config = load_config({"name": "own", "own": file} | dict.fromkeys(STUDIES))
-    protocol = GoalProtocol(goal_error_frac=0.5, evaluation_samples=32, max_steps=200,
-                            max_epochs=100, configured={})  # fmt: skip
+    protocol = GoalProtocol(
+        goal_error_frac=0.5, evaluation_samples=32, max_steps=200, max_epochs=100, memory_bytes=None
+    )
     found = []
     for workers, batch in ((1, 16), (2, 8)):
         result = launched(

@@ -10,7 +10,7 @@ import pytest
 
 from dpscale.config.sections import ModelConfig
 from dpscale.derive.wire import interface_bytes, ledger_bytes
-from dpscale.plan.spec import Timing, own_file
+from dpscale.plan.spec import TimedProtocol, Timing, own_file
 from dpscale.studies import load_config
 from dpscale.studies.strategies import AGAIN
 from dpscale.studies.strategies.config import SharingProtocol
@@ -21,18 +21,32 @@ Launched = Callable[..., Any]
 OWN = Path(__file__).parents[1] / "own_training.py"
 STUDIES = ("sweep", "scaling", "large_batch", "replicas", "ledger", "data_parallel")
 ALL = ("ddp", *WAYS)
-SHARED = {"per_worker_batch": 16, "micro_batches": 4, "broadcast_buffers": False}
+SHARED = {"per_worker_batch": 16}
 WIDE = {"model": ModelConfig(name="mlp_4x512"), "training": {"optimizer": "adam"}}
 MIB = 2**20
 
 
-def protocol(budget_bytes: int | None = None) -> SharingProtocol:
-    return SharingProtocol(first_steps=4, memory_budget_bytes=budget_bytes, resolution_frac=0.2)
+def protocol(budget_bytes: int | None = None, micro_batches: int = 4) -> SharingProtocol:
+    return SharingProtocol(
+        micro_batches=micro_batches,
+        first_steps=4,
+        budget_bytes=budget_bytes,
+        resolution_frac=0.2,
+    )
 
 
-def timing() -> Timing:
-    return Timing(arms=("without_loading", *WAYS), repeats=1, min_steps=3, warmup_steps=2,
-                  max_steps=3, direct_steps=3)  # fmt: skip
+TIMED = TimedProtocol(
+    timing=Timing(
+        arms=("without_loading", *WAYS),
+        repeats=1,
+        min_steps=3,
+        warmup_steps=2,
+        max_steps=3,
+        direct_steps=3,
+    ),
+    micro_batches=4,
+    broadcast_buffers=False,
+)
 
 
 @pytest.fixture(scope="module")
@@ -103,8 +117,8 @@ def test_a_users_own_network_is_shared_in_every_way(launched: Launched) -> None:
     # Tied weights, a layer that no loss depends on, groups of parameters and RMSprop.
     config = load_config({"name": "own", "own": {"file": str(OWN)}} | dict.fromkeys(STUDIES))
     own = {"own": own_file(config), "model": ModelConfig(name="own")}
-    fields = {"workers": 2, "per_worker_batch": 8, "micro_batches": 2, "broadcast_buffers": False}
-    result = launched("own_sharing", kind="sharing", protocol=protocol(), **fields, **own)
+    fields = {"workers": 2, "per_worker_batch": 8, "protocol": protocol(micro_batches=2)}
+    result = launched("own_sharing", kind="sharing", **fields, **own)
     losses = by_way(result.record.sharing_losses)
     for way in ALL:
         assert losses[way]["loss"].tolist() == pytest.approx(
@@ -118,15 +132,15 @@ def test_a_users_own_network_is_shared_in_every_way(launched: Launched) -> None:
 @pytest.mark.alone  # the loopback's counters hold what anybody sends
 @pytest.mark.parametrize("workers", [2, 4])
 def test_interfaces_count_what_the_ledger_says(launched: Launched, workers: int) -> None:
-    result = launched(f"ways-n{workers}", kind="timed", workers=workers, timing=timing(),
+    result = launched(f"ways-n{workers}", kind="timed", workers=workers, protocol=TIMED,
                       **SHARED, **WIDE)  # fmt: skip
-    assert Counter(result.steps["arm"]) == dict.fromkeys(timing().arms, 3 * workers)
+    assert Counter(result.steps["arm"]) == dict.fromkeys(TIMED.timing.arms, 3 * workers)
     calls, wire = pd.DataFrame(result.record.collectives), pd.DataFrame(result.record.wire)
     updates = calls[calls["operation"] == "broadcast"][["timed_arm", "purpose"]]
     assert set(updates.itertuples(index=False, name=None)) == {("zero1", "updated parameters")}
     unit = (workers - 1) * result.record.payload_bytes
     found = {}
-    for arm in timing().arms:
+    for arm in TIMED.timing.arms:
         said, note = ledger_bytes(calls[calls["timed_arm"] == arm], workers, "gloo")
         assert note is None
         own = wire[wire["timed_arm"] == arm]

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from dpscale.config.sections import ModelConfig
+from dpscale.plan.spec import TrainingProtocol
 
 MLP = {"model": ModelConfig(name="mlp"), "training": {"epochs": 2}}
 REPLICAS: dict[str, Any] = {"workers": 2, "per_worker_batch": 16, "training": {"epochs": 2}}
@@ -39,7 +40,7 @@ def test_another_seed_trains_another_way(launched: Launched) -> None:
 
 def test_parameters_stay_identical_with_and_without_buffer_broadcast(launched: Launched) -> None:
     for run, broadcast in (("broadcast", True), ("no_broadcast", False)):
-        result = launched(run, broadcast_buffers=broadcast, **REPLICAS)
+        result = launched(run, protocol=TrainingProtocol(broadcast_buffers=broadcast), **REPLICAS)
         for epoch in (1, 2):
             rows = [r for r in result.record.replicas if r["epoch"] == epoch]
             assert len(rows) == 2
@@ -49,7 +50,7 @@ def test_parameters_stay_identical_with_and_without_buffer_broadcast(launched: L
 
 def test_running_statistics_drift_apart_only_without_broadcast(launched: Launched) -> None:
     def drift(run: str, broadcast: bool) -> float:
-        result = launched(run, broadcast_buffers=broadcast, **REPLICAS)
+        result = launched(run, protocol=TrainingProtocol(broadcast_buffers=broadcast), **REPLICAS)
         return max(row["buffer_difference_frac"] for row in result.record.replicas)
 
     # With broadcast the ranks differ only by the update of the last forward pass. Without, by
@@ -59,14 +60,14 @@ def test_running_statistics_drift_apart_only_without_broadcast(launched: Launche
 
 
 def test_training_loss_does_not_depend_on_the_broadcast_of_buffers(launched: Launched) -> None:
-    on = launched("broadcast", broadcast_buffers=True, **REPLICAS)
-    off = launched("no_broadcast", broadcast_buffers=False, **REPLICAS)
+    on = launched("broadcast", protocol=TrainingProtocol(), **REPLICAS)
+    off = launched("no_broadcast", protocol=TrainingProtocol(broadcast_buffers=False), **REPLICAS)
     assert on.steps["loss"].tolist() == off.steps["loss"].tolist()
 
 
 def test_without_set_epoch_every_epoch_has_one_order(launched: Launched) -> None:
     def orders(run: str, told: bool) -> dict[int, str]:
-        result = launched(run, set_epoch=told, broadcast_buffers=True, **REPLICAS)
+        result = launched(run, protocol=TrainingProtocol(set_epoch=told), **REPLICAS)
         return {row["epoch"]: row["digest"] for row in result.record.orders if row["rank"] == 0}
 
     told, untold = orders("broadcast", True), orders("untold", False)

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +73,7 @@ class Runs:
 
     def spec(self, run: str, **given: Any) -> Spec:
         """A timed spec of one worker with ResNet-18 on images of CIFAR-10's shape."""
-        from dpscale.plan.spec import build_spec
+        from dpscale.plan.spec import TimedProtocol, build_spec
         from dpscale.studies import kinds, load_config
 
         hardware = {"device": "cuda", "backend": "nccl"} | given.pop("hardware", {})
@@ -83,9 +83,11 @@ class Runs:
             "training": given.pop("training", {}),
         } | dict.fromkeys(STUDIES))  # fmt: skip
         fields = {"study": "test", "workers": 1, "per_worker_batch": 128} | given
+        if timing := fields.pop("timing", None):
+            fields["protocol"] = TimedProtocol(timing=timing)
         return build_spec(config, kinds()[fields.pop("kind", "timed")], run=run, **fields)
 
-    def launch(self, spec: Spec) -> Record:
+    def launch(self, spec: Spec, earlier: Sequence[str] = ()) -> Record:
         """The record of a run that launch.py started; its log where it has none."""
         from dpscale.records import read_record
 
@@ -95,7 +97,8 @@ class Runs:
         log = path.with_name("log")
         words = [str(ROOT / "workflow/scripts/launch.py"), str(path), "--log", str(log)]
         ended = subprocess.run(
-            [sys.executable, *words, "--history", str(path.with_name("attempts"))],
+            [sys.executable, *words, "--history", str(path.with_name("attempts")),
+             "--earlier", *earlier],
             env=os.environ | {"OMP_NUM_THREADS": "4"}, timeout=HANG_S, check=False,
         )  # fmt: skip
         assert ended.returncode == 0, log.read_text()[-4000:]

@@ -20,7 +20,7 @@ from patience import HANG_S
 from ratios import interleaved
 from torch import Tensor, nn
 
-from dpscale.plan.spec import Messages, Timing
+from dpscale.plan.spec import LinkProtocol, Timing
 from dpscale.train.clock import Clock, make_clock
 from dpscale.train.collectives import unobservable
 from dpscale.train.data import build_loader, load_dataset
@@ -172,8 +172,8 @@ def test_two_workers_on_one_device_exchange_over_gloo(runs: Any, measured: Any) 
 
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="one GPU here")
 def test_two_workers_exchange_over_nccl(runs: Any, measured: Any) -> None:
-    messages = Messages(bytes=(25 * 2**20,), repeats=20, budget_s=30.0)
-    record = runs.launch(runs.spec("link", kind="link", workers=2, messages=messages))
+    messages = LinkProtocol(bytes=(25 * 2**20,), repeats=20, budget_s=30.0)
+    record = runs.launch(runs.spec("link", kind="link", workers=2, protocol=messages))
     seconds = float(pd.DataFrame(record.messages)["seconds"].median())
     measured("all-reduce of 25 MiB over NCCL, two workers", seconds, "s")
     assert seconds > 0

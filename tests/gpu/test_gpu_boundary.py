@@ -4,24 +4,21 @@ Before the other tests: their process keeps a part of the memory once it has ope
 """
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import needs  # noqa: F401
 import pandas as pd
 import pytest
 import torch
-from patience import HANG_S
 
 from dpscale.plan.spec import Timing
 from dpscale.records import Record, read_record
+from dpscale.studies.batch_sweep.config import BoundaryProtocol
+from dpscale.studies.batch_sweep.plan import BY_SEARCH
 
 TIMING = Timing(arms=("without_loading",), repeats=3, min_steps=3, warmup_steps=2, max_steps=3)
 SAMPLES = 2**17
 FIRST, FACTOR = 2048, 4
-SCRIPT = Path(__file__).resolve().parents[2] / "workflow/scripts/find_boundary.py"
 
 
 class Boundary(NamedTuple):
@@ -39,19 +36,23 @@ def boundary(runs: Any) -> Boundary:
         spec = batch_of(runs, FIRST * FACTOR ** len(sweep))
         sweep.append(runs.launch(spec))
     assert sweep[-1].status == "out_of_memory", sweep[-1].message
-    output = runs.folder / "boundary.json"
-    probe = spec.model_copy(update={"study": "boundary"})
-    subprocess.run(
-        [sys.executable, str(SCRIPT), probe.model_dump_json(), "--resolution", "0.1",
-         "--confirmations", "0", "--runs", str(runs.folder / "runs"), "--output", str(output),
-         "--log", str(runs.folder / "boundary.log"), "--history", str(runs.folder / "boundary"),
-         "--sweep", *(record.run for record in sweep)], check=True, timeout=HANG_S,
-    )  # fmt: skip
-    found = json.loads(output.read_text())
-    probes = [read_record(runs.folder / "runs" / run / "record.json") for run in found["probes"]]
-    failed = found["smallest_failed_batch"]
-    (of_failed,) = [one for one in sweep + probes if one.spec["per_worker_batch"] == failed]
-    return Boundary(found["largest_fit_batch"], of_failed)
+    facts = {"dataset": "synthetic", "train_samples": SAMPLES}
+    facts |= {"validation_samples": 0, "test_samples": 0}
+    (runs.folder / "dataset.json").write_text(json.dumps(facts))
+    protocol = BoundaryProtocol(resolution_frac=0.1, confirmations=0, memory_budget_bytes=None)
+    search = runs.spec(
+        "boundary",
+        kind="boundary",
+        per_worker_batch=None,
+        data={"samples": SAMPLES},
+        protocol=protocol,
+        completed_by=BY_SEARCH,
+    )
+    found = runs.launch(search, earlier=[record.run for record in sweep])
+    probes = (runs.folder / "runs/boundary/probes").glob("*/record.json")
+    failed = [one for one in [*sweep, *map(read_record, probes)] if one.status == "out_of_memory"]
+    least = min(failed, key=lambda record: record.spec["per_worker_batch"])
+    return Boundary(found.spec["per_worker_batch"], least)
 
 
 def batch_of(runs: Any, batch: int) -> Any:

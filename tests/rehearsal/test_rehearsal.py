@@ -18,11 +18,12 @@ from patience import HANG_S
 
 from dpscale.attempts import History
 from dpscale.config.sections import DataConfig, ModelConfig
-from dpscale.plan.spec import Messages, build_spec
+from dpscale.plan.spec import LinkProtocol, build_spec
 from dpscale.records import Record, read_record
 from dpscale.studies import kinds, load_config, planned_runs, read_config
 from dpscale.studies.choose.config import GridProtocol
 from dpscale.studies.strategies import WAYS
+from dpscale.studies.strategies.config import SharingProtocol
 from one_launch import allow_one_launch
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,7 +63,9 @@ def lab(doubles: Doubles, tmp_path_factory: pytest.TempPathFactory) -> Lab:
     allow_one_launch(folder)
     config = folder / "once.yaml"
     config.write_text(CONFIG.read_text().replace("launches: 3", "launches: 1"))
-    return measured(doubles, folder, config, *records, "results/rehearsal/boundary.json")
+    return measured(
+        doubles, folder, config, *records, "results/rehearsal/runs/boundary/record.json"
+    )
 
 
 def checkout(folder: Path) -> Path:
@@ -120,8 +123,7 @@ def test_runs_of_any_number_of_workers_have_one_fingerprint_and_a_gpu_a_rank(lab
 @pytest.mark.parametrize("run", TIMED)
 def test_all_arms_of_several_workers_are_timed_and_counted(lab: Lab, run: str) -> None:
     record, spec = lab.record(run), PLAN[run]
-    assert spec.timing is not None
-    assert set(lab.steps(run)["arm"]) == set(spec.timing.arms)
+    assert set(lab.steps(run)["arm"]) == set(spec.protocol.timing.arms)
     assert sum(row["bytes"] for row in record.buckets) == record.payload_bytes
     assert {row["rank"] for row in record.spans} == set(range(spec.workers))
     calls = pd.DataFrame(record.collectives)
@@ -163,9 +165,10 @@ def test_the_boundary_lies_where_the_allocator_ends(lab: Lab) -> None:
     assert "CUDA out of memory" in str(large.message)
     assert (small.rank_devices[0]["num_ooms"], large.rank_devices[0]["num_ooms"]) == (0, 1)
     assert small.peak_memory_bytes is not None
-    boundary = json.loads((lab.results / "boundary.json").read_text())
-    assert boundary["largest_fit_batch"] == small.spec["per_worker_batch"]
-    assert boundary["smallest_failed_batch"] == large.spec["per_worker_batch"]
+    boundary = lab.record("boundary")
+    assert boundary.spec["per_worker_batch"] == small.spec["per_worker_batch"]
+    tried = {(row["per_worker_batch"], row["status"]) for row in boundary.probes}
+    assert (large.spec["per_worker_batch"], "out_of_memory") in tried
 
 
 @pytest.mark.slow
@@ -202,7 +205,7 @@ def launched(folder: Path, **fields: Any) -> tuple[list[str], Path]:
 
 LINK = {
     "kind": "link", "workers": 2, "per_worker_batch": 32,
-    "messages": Messages(bytes=(2**20,), repeats=5, budget_s=60.0),
+    "protocol": LinkProtocol(bytes=(2**20,), repeats=5, budget_s=60.0),
 }  # fmt: skip
 
 
@@ -252,12 +255,16 @@ def test_a_fault_that_the_watchdog_of_nccl_finds_is_told_by_its_words(
 def test_a_worker_without_device_memory_is_a_result_and_ends_its_peers(
     doubles: Doubles, tmp_path: Path
 ) -> None:
-    from dpscale.plan.spec import Timing
+    from dpscale.plan.spec import TimedProtocol, Timing
 
     timing = Timing(arms=("without_loading",), repeats=1, min_steps=1, warmup_steps=1)
     data = {"repeats": 100, "validation_frac": 0.1}
     words, record = launched(
-        tmp_path, kind="timed", workers=2, per_worker_batch=60_000, timing=timing
+        tmp_path,
+        kind="timed",
+        workers=2,
+        per_worker_batch=60_000,
+        protocol=TimedProtocol(timing=timing),
     )
     spec = json.loads((tmp_path / "spec.json").read_text())
     (tmp_path / "spec.json").write_text(json.dumps(spec | {"data": spec["data"] | data}))
@@ -271,7 +278,7 @@ def test_a_worker_without_device_memory_is_a_result_and_ends_its_peers(
 SWALLOWS = """
 import sys, torch
 from pathlib import Path
-from dpscale.plan import Spec
+from dpscale.studies import read_spec
 from dpscale.train.run import run
 
 def measure(spec, task, place):
@@ -281,7 +288,7 @@ def measure(spec, task, place):
         pass
     raise RuntimeError("GET was unable to find an engine to execute this computation")
 
-spec = Spec.model_validate_json(Path(sys.argv[1]).read_bytes())
+spec = read_spec(Path(sys.argv[1]).read_bytes())
 sys.modules["planted"] = sys.modules["__main__"]
 run(spec, "planted:measure", record=Path("record.json"), steps=Path("steps.parquet"))
 """
@@ -290,7 +297,7 @@ run(spec, "planted:measure", record=Path("record.json"), steps=Path("steps.parqu
 def test_an_allocation_that_failed_behind_other_words_is_out_of_memory(
     doubles: Doubles, tmp_path: Path
 ) -> None:
-    launched(tmp_path, kind="link", workers=1, per_worker_batch=32)
+    launched(tmp_path, **(LINK | {"workers": 1}))
     script = tmp_path / "swallows.py"
     script.write_text(SWALLOWS)
     words = [sys.executable, str(script), str(tmp_path / "spec.json")]
@@ -325,12 +332,12 @@ def test_peaks_of_e2_do_not_hold_the_images_that_batches_are_made_from(
 OVERSHOOTS = """
 import sys
 from pathlib import Path
-from dpscale.plan import Spec
+from dpscale.studies import read_spec
 from dpscale.studies.strategies import measure
 from dpscale.train.run import run
 
 measure.GPU_SHARE, measure.MOST_GROWTH = 3.0, 2**20
-spec = Spec.model_validate_json(Path(sys.argv[1]).read_bytes())
+spec = read_spec(Path(sys.argv[1]).read_bytes())
 run(spec, "dpscale.studies.strategies.measure:measure_sharing",
     record=Path("record.json"), steps=Path("steps.parquet"))
 """
@@ -340,7 +347,9 @@ def test_a_search_that_goes_beyond_the_memory_keeps_all_that_was_measured_before
     doubles: Doubles, tmp_path: Path
 ) -> None:
     (tmp_path / "spec.json").write_text(PLAN["strategies-memory-n2"].model_copy(
-        update={"protocol": {"first_steps": 2, "memory_budget_bytes": None, "resolution_frac": 0.3}}
+        update={"protocol": SharingProtocol(
+            micro_batches=2, first_steps=2, budget_bytes=None, resolution_frac=0.3
+        )}
     ).model_dump_json())  # fmt: skip
     (tmp_path / "overshoots.py").write_text(OVERSHOOTS)
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]

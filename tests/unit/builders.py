@@ -176,8 +176,7 @@ def _timed(factor: float, rng: np.random.Generator, noise: float) -> tuple[Rows,
     sweep = [dict(run=f"sweep-b{b}", study="sweep", per_worker_batch=b, status=status,
                   peak_memory_bytes=100_000_000 + b * 400_000 if status == "complete" else None)
              for b, status in SWEEP.items()]  # fmt: skip
-    sweep += [dict(run=f"boundary-b{b}-{i // 2 + 1}", study="boundary", per_worker_batch=b,
-                   status=status) for i, (b, status) in enumerate(BOUNDARY)]  # fmt: skip
+    sweep += [dict(run="boundary", kind="boundary", study="boundary", per_worker_batch=1280)]
     scaling = [dict(run=f"scaling-n{n}-b{b}", workers=n, per_worker_batch=b, oversubscribed=n > 2)
                for n, b in WEAK_CELLS + STRONG_CELLS]  # fmt: skip
     runs = [run_row(**row) for row in sweep + scaling]
@@ -365,6 +364,7 @@ def _full_lab(factor: float, seed: int, noise: float, direct: bool, two_nodes: b
     made: dict[str, Rows] = {name: [] for name in schemas()}
     made |= {"runs": runs + training + ledger + [missing], **training_rows(epochs)}
     made["steps"] = steps + training_steps
+    made["probes"] = [dict(run="boundary", per_worker_batch=b, status=s) for b, s in BOUNDARY]
     if direct:
         for rows in (_direct(runs, factor), _link_and_hooks(factor)):
             for name, added in rows.items():

@@ -1,6 +1,5 @@
 """The benchmark of orchestration: which runs a job did, and what the main process spent."""
 
-import json
 from pathlib import Path
 
 import orchestration
@@ -11,25 +10,24 @@ import scheduler_load
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     results = tmp_path / "results/made"
-    for run in ("sweep-b8", "any", "name", "boundary-b8-1"):
+    for run in ("sweep-b8", "boundary", "boundary/probes/any", "boundary/probes/name"):
         (results / "runs" / run).mkdir(parents=True)
         (results / "runs" / run / "record.json").touch()
-    (results / "boundary.json").write_text(json.dumps({"probes": ["any", "name", "unfinished"]}))
     return tmp_path
 
 
-def runs_of(checkout: Path, rule: str, log: str) -> list[str]:
-    records = orchestration.records_of(checkout, rule, Path(f"results/made/logs/{log}.log"))
+def runs_of(checkout: Path, log: str) -> list[str]:
+    records = orchestration.records_of(checkout, Path(f"results/made/logs/{log}.log"))
     return [record.parent.name for record in records]
 
 
-def test_the_probes_of_the_boundary_are_those_that_it_names(checkout: Path) -> None:
-    assert runs_of(checkout, "boundary", "boundary") == ["any", "name"]
+def test_a_search_did_its_probes_too(checkout: Path) -> None:
+    assert runs_of(checkout, "boundary") == ["boundary", "any", "name"]
 
 
 def test_a_job_did_the_run_that_its_log_is_named_after(checkout: Path) -> None:
-    assert runs_of(checkout, "sweep_run", "sweep-b8") == ["sweep-b8"]
-    assert runs_of(checkout, "gather", "gather") == []
+    assert runs_of(checkout, "sweep-b8") == ["sweep-b8"]
+    assert runs_of(checkout, "gather") == []
 
 
 def test_the_load_is_what_the_main_process_spent_between_two_readings(tmp_path: Path) -> None:

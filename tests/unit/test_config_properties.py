@@ -13,23 +13,12 @@ from dpscale.config import Config, ConfigError
 from dpscale.config.datasets import train_samples
 from dpscale.config.load import MOST_CHARACTERS
 from dpscale.plan import Spec, check_spec
-from dpscale.studies import MOST_RUNS, configured_rows, load_config, planned_runs
+from dpscale.studies import MOST_RUNS, configured_rows, load_config, planned_runs, read_spec
 from dpscale.studies.assignment.config import AssignmentConfig
-from dpscale.studies.choose.config import GoalProtocol, GridProtocol
-from dpscale.studies.local_sgd.config import LocalProtocol
-from dpscale.studies.lr_scaling.config import RateProtocol
-from dpscale.studies.model_averaging.config import AveragingProtocol, LearnersProtocol
-from dpscale.studies.steps_to_goal.config import Search
-from dpscale.studies.strategies.config import SharingProtocol
 from drawn_configs import configurations
 
 LINE = re.compile(r"config: [\w.-]+( = .+)?: .+[a-z0-9\]}?)\"'*%]", re.IGNORECASE)
 JARGON = re.compile(r"[Ii]nput|array|object|integer|boolean|None|Traceback|pydantic|[Tt]uple")
-PROTOCOLS = {
-    "search": Search, "scaled": RateProtocol, "averaging": AveragingProtocol,
-    "learners": LearnersProtocol, "local": LocalProtocol, "sharing": SharingProtocol,
-    "grid": GridProtocol, "goal": GoalProtocol,
-}  # fmt: skip
 DIRECT = {"solo", "reference", "noop_hook", "buckets"}
 
 Specs = list[Spec]
@@ -74,11 +63,11 @@ def scaling(config: Config, specs: Specs) -> Needs:
 
 
 def communication(config: Config, specs: Specs) -> Needs:
-    split = [spec for spec in of(specs, "scaling") if spec.timing and {*spec.timing.arms} > DIRECT]
+    split = [spec for spec in of(specs, "scaling") if {*spec.protocol.timing.arms} > DIRECT]
     yield split != []
     yield {spec.workers for spec in of(specs, "link")} == {spec.workers for spec in split}
     hooks = config.section("communication").hooks
-    yield all({*hooks} < {*spec.timing.arms} for spec in of(specs, "compression") if spec.timing)
+    yield all({*hooks} < {*spec.protocol.timing.arms} for spec in of(specs, "compression"))
     yield bool(of(specs, "compression")) == bool(hooks)
 
 
@@ -105,7 +94,7 @@ def data_parallel(config: Config, specs: Specs) -> Needs:
 def ledger(config: Config, specs: Specs) -> Needs:
     found = of(specs, "ledger")
     yield found != []
-    yield all(spec.workers > 1 and spec.steady_steps for spec in found)
+    yield all(spec.workers > 1 and spec.protocol.steady_steps for spec in found)
 
 
 def assignment(config: Config, specs: Specs) -> Needs:
@@ -128,7 +117,7 @@ def steps_to_goal(config: Config, specs: Specs) -> Needs:
 
 def lr_scaling(config: Config, specs: Specs) -> Needs:
     asked = config.section("lr_scaling")
-    rates = [spec.protocol_as(RateProtocol) for spec in of(specs, "lr_scaling")]
+    rates = [spec.protocol for spec in of(specs, "lr_scaling")]
     arms = [rate for rate in rates if rate.role == "arm"]
     yield any(rate.groups == asked.reference_groups for rate in arms)
     yield any(rate.groups > asked.reference_groups for rate in arms)
@@ -147,7 +136,7 @@ def model_averaging(config: Config, specs: Specs) -> Needs:
     tried = bool(asked.rates or asked.averaging_rates)
     yield len(trained) == len(asked.seeds) + tried
     for spec in trained:
-        arms = [arm.name for arm in spec.protocol_as(AveragingProtocol).arms]
+        arms = [arm.name for arm in spec.protocol.arms]
         yield "rates" in spec.run or len({*arms}) == len(arms) >= 4
 
 
@@ -170,7 +159,7 @@ def choose(config: Config, specs: Specs) -> Needs:
         advisers = [s.kind for s in specs if (s.model, s.arm) == (goal.model, goal.arm)]
         yield {"search", "grid"} <= {*advisers}
         (search,) = of(specs, "steps_to_goal", model=goal.model, arm=goal.arm)
-        sizes = search.protocol_as(Search).batch_sizes
+        sizes = search.protocol.batch_sizes
         yield any(workers * batch in sizes for batch in asked.per_worker_batches)
 
 
@@ -182,11 +171,9 @@ NEEDS: tuple[Callable[[Config, Specs], Needs], ...] = (
 
 def check_spec_of(spec: Spec) -> None:
     """A run can be started from its spec alone, and its step has no more samples than there are."""
-    assert Spec.model_validate_json(spec.model_dump_json()) == spec
+    assert read_spec(spec.model_dump_json()) == spec
     assert len(shlex.quote(spec.model_dump_json())) < MOST_CHARACTERS + 20_000
     assert re.fullmatch(r"[\w.+-]{1,200}", spec.run)
-    if spec.kind in PROTOCOLS:
-        spec.protocol_as(PROTOCOLS[spec.kind])
     samples = train_samples(spec.data)
     if samples is not None and spec.per_worker_batch is not None and spec.study != "sweep":
         assert spec.workers * spec.per_worker_batch <= samples

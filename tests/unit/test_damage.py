@@ -19,12 +19,11 @@ ROOT = Path(__file__).resolve().parents[2]
 CONFIG = read_config(ROOT / "config/config.yaml")
 PLAN = dict(list(planned_runs(CONFIG).items())[:3])
 FIRST, SECOND, THIRD = PLAN
-PROBE = "boundary-b20-1"
 OTHERS = {
     "derived/a.csv": "a,b\n1,2\n", "figures/a.svg": "<svg></svg>\n", "answers.json": "[1, 2]",
     "report.html": "<html></html>\n", "report.pdf": "%PDF\n%%EOF\n",
 }  # fmt: skip
-MADE = ("boundary.json", "tables/runs.parquet", "tables/seen.json", *OTHERS)
+MADE = ("tables/runs.parquet", "tables/seen.json", *OTHERS)
 Damage = Callable[[Path], object]
 
 
@@ -44,15 +43,11 @@ def measure(folder: Path, spec: dict[str, object]) -> None:
 
 @pytest.fixture
 def result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A whole result of three runs and a probe, gathered."""
+    """A whole result of three runs, gathered."""
     for run, spec in PLAN.items():
         measure(tmp_path / "runs" / run, spec.model_dump(mode="json"))
-    probe = PLAN[FIRST].model_copy(update={"run": PROBE}).model_dump(mode="json")
-    measure(tmp_path / "runs" / PROBE, probe)
-    boundary = {"largest_fit_batch": 8, "smallest_failed_batch": 20, "probes": [PROBE]}
-    write_text(tmp_path / "boundary.json", json.dumps(boundary))
     for name, text in zip(
-        MADE[3:], ("a,b\n", "<svg></svg>\n", "[]", "</html>", "%%EOF"), strict=True
+        MADE[2:], ("a,b\n", "<svg></svg>\n", "[]", "</html>", "%%EOF"), strict=True
     ):
         write_text(tmp_path / name, text)
     monkeypatch.setattr(gather, "planned_runs", lambda _: PLAN)
@@ -61,8 +56,14 @@ def result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def gathered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    given = ["--config", CONFIG.model_dump_json(exclude={"report"}), "--runs", folder / "runs",
-             "--boundary", folder / "boundary.json", "--output", folder / "tables"]  # fmt: skip
+    given = [
+        "--config",
+        CONFIG.model_dump_json(exclude={"report"}),
+        "--runs",
+        folder / "runs",
+        "--output",
+        folder / "tables",
+    ]
     monkeypatch.setattr(sys, "argv", ["gather.py", *map(str, given)])
     gather.main()
     note_made(folder, [str(folder / name) for name in MADE])
@@ -131,21 +132,10 @@ def a_folder(name: str) -> Damage:
 
 
 DAMAGED_FILES = [
-    (edited("boundary.json", PROBE, PROBE + " "), "boundary.json", f"{PROBE} : it is gone"),
-    (
-        lambda folder: (folder / "boundary.json").write_text(
-            '{"largest_fit_batch": null, "smallest_failed_batch": null, "probes": []}'
-        ),
-        "boundary.json",
-        "it was changed after",
-    ),
     (edited("derived/a.csv", "a,b", "b,a"), "derived/a.csv", "it was changed after it had been"),
     (edited("figures/a.svg", "<svg>", "<svg> "), "figures/a.svg", "it was changed after"),
     (edited("answers.json", "[]", "{}"), "answers.json", "it was changed after it had been made"),
     *((a_folder(name), name, "it is no file") for name in MADE),
-    (removed(f"runs/{PROBE}"), "boundary.json", f"{PROBE}: it is gone"),
-    (cut(of(PROBE), 50), "boundary.json", "Invalid JSON"),
-    (edited("boundary.json", "8", "30"), "boundary.json", "is not below smallest_failed_batch"),
     *((cut(name), name, "it is empty or cut short") for name in MADE),
     *((cut(name, 3), name, "it is empty or cut short") for name in MADE),
 ]
@@ -195,7 +185,7 @@ def test_an_edit_of_what_runs_are_checked_by_has_them_read_again(
 ) -> None:
     stricter = schemas() | {"spans": {"span_s": "str"}}
     monkeypatch.setattr("test_damage.schemas", lambda: stricter)
-    assert list(found(result)) == ["boundary.json", *map(of, PLAN)]
+    assert list(found(result)) == [*map(of, PLAN)]
 
 
 def test_what_a_call_was_about_to_make_is_not_compared_with_what_it_was(result: Path) -> None:

@@ -1,5 +1,7 @@
 """The batch-size sweep and its boundary."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 import pytest
 
@@ -18,11 +20,19 @@ def swept(statuses: dict[int, str], **given) -> pd.DataFrame:
     return sweep(runs, steps, epoch_times(steps, runs))
 
 
-def probed(*probes: tuple[int, str], study: str = "boundary") -> pd.Series:
-    """Return the one row of `boundary` of probes (batch, status)."""
-    runs = table("runs", [run_row(f"p{i}", study=study, per_worker_batch=batch, status=status)
-                          for i, (batch, status) in enumerate(probes)])  # fmt: skip
-    found = boundary(runs)
+def probed(*swept: tuple[int, str], probes: Sequence[tuple[int, str]] = ()) -> pd.Series:
+    """Return the one row of `boundary` of a sweep and of probes (batch, status)."""
+    runs = table(
+        "runs",
+        [
+            run_row(f"p{i}", study="sweep", per_worker_batch=batch, status=status)
+            for i, (batch, status) in enumerate(swept)
+        ],
+    )
+    rows = [
+        {"run": "boundary", "per_worker_batch": batch, "status": status} for batch, status in probes
+    ]
+    found = boundary(runs, table("probes", rows))
     assert len(found) == 1
     return found.iloc[0]
 
@@ -81,9 +91,18 @@ def test_memory_and_utilisation_are_those_of_the_batch():
 
 
 def test_boundary_is_the_largest_fit_and_the_smallest_failure_with_their_counts():
-    found = probed((1024, "complete"), (1280, "complete"), (1281, "out_of_memory"),
-                   (1280, "complete"), (1281, "out_of_memory"), (1281, "out_of_memory"),
-                   (2048, "out_of_memory"))  # fmt: skip
+    found = probed(
+        (1024, "complete"),
+        (1280, "complete"),
+        (2048, "out_of_memory"),
+        probes=[
+            (1281, "out_of_memory"),
+            (1280, "complete"),
+            (1281, "out_of_memory"),
+            (1281, "out_of_memory"),
+        ],
+    )
+    assert found["runs"] == "p1 boundary"
     assert (found["largest_fit_batch"], found["smallest_failed_batch"]) == (1280, 1281)
     assert (found["fit_confirmations"], found["failure_confirmations"]) == (2, 3)
     assert found["limit"] == "memory"
@@ -92,7 +111,7 @@ def test_boundary_is_the_largest_fit_and_the_smallest_failure_with_their_counts(
 def test_runs_of_the_sweep_count_as_confirmations():
     found = derived_lab()["boundary"].iloc[0]
     assert (found["largest_fit_batch"], found["fit_confirmations"]) == (1280, 2)
-    assert probed((512, "complete"), (2048, "out_of_memory"), study="sweep")[
+    assert probed((512, "complete"), (2048, "out_of_memory"))[
         "failure_confirmations"] == 1  # fmt: skip
 
 
@@ -122,6 +141,6 @@ def test_a_sweep_that_met_no_limit_names_none():
 
 
 def test_a_sweep_that_did_not_run_has_a_row_without_a_boundary():
-    found = probed((32, "not run yet"), (128, "not run yet"), study="sweep")
+    found = probed((32, "not run yet"), (128, "not run yet"))
     assert pd.isna(found["largest_fit_batch"])
     assert found["fit_confirmations"] == 0

@@ -21,7 +21,7 @@ from dpscale.launch import (
 )
 from dpscale.launch.command import BATCH_STEP
 from dpscale.launch.interface import address_towards, interface_of, use_loopback, use_route
-from dpscale.plan.spec import TIMED, Spec, build_spec
+from dpscale.plan.spec import TIMED, RunProtocol, Spec, TimedProtocol, Timing, build_spec
 from dpscale.processes import Process, born, end_with_parent, identity, lives
 from dpscale.studies import load_config
 
@@ -32,8 +32,15 @@ def spec(workers: int, workers_per_node: int | None = None) -> Spec:
     hardware = {"allow_oversubscription": True, "workers_per_node": workers_per_node}
     config = load_config({"name": "t", "hardware": hardware, "scaling": None, "sweep": None,
                           "large_batch": None, "replicas": None, "ledger": None})  # fmt: skip
-    return build_spec(config, TIMED, run="a", study="scaling", workers=workers,
-                      per_worker_batch=8)  # fmt: skip
+    return build_spec(
+        config,
+        TIMED,
+        run="a",
+        study="scaling",
+        workers=workers,
+        per_worker_batch=8,
+        protocol=RunProtocol(),
+    )
 
 
 @pytest.fixture
@@ -97,7 +104,9 @@ def test_loading_processes_take_no_cores_where_images_stay_on_the_device():
 
 
 def test_one_process_on_several_devices_counts_as_so_many_workers():
-    assert cpus_per_node(spec(1).model_copy(update={"scatter_devices": 4})) == 4
+    timing = Timing(arms=("without_loading",), repeats=1, min_steps=1, warmup_steps=1)
+    scattered = TimedProtocol(timing=timing, scatter_devices=4)
+    assert cpus_per_node(spec(1).model_copy(update={"protocol": scattered})) == 4
 
 
 def sweep_of_cifar10(batch: int | None) -> Spec:

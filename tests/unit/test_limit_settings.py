@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from dpscale.plan.spec import TRAINING, build_spec
+from dpscale.plan.spec import TRAINING, TrainingProtocol, build_spec
 from dpscale.studies import load_config
 from dpscale.train.clock import make_clock
 from dpscale.train.data import build_loader, load_dataset
@@ -34,7 +34,15 @@ def trained(
         | {"hardware": {"device": device.type}}
         | dict.fromkeys(STUDIES)
     )
-    spec = build_spec(config, TRAINING, run="test", study="test", workers=1, per_worker_batch=BATCH)
+    spec = build_spec(
+        config,
+        TRAINING,
+        run="test",
+        study="test",
+        workers=1,
+        per_worker_batch=BATCH,
+        protocol=TrainingProtocol(),
+    )
     dataset = load_dataset(spec.data)
     place = Place(rank=0, workers=1, nodes=1, device=device)
     loader = build_loader(

@@ -48,17 +48,17 @@ CONFIG = {
 def test_weak_cells_of_several_workers_get_the_direct_arms():
     plan = planned_runs(load_config(CONFIG))
     direct = {"solo", "reference", "noop_hook", "buckets"}
-    assert direct <= set(plan["scaling-n4-b128"].timing.arms)
-    assert plan["scaling-n1-b128"].timing.arms[-1] == "ddp_of_one"
-    assert plan["scaling-n4-b8"].timing.arms == ("with_loading", "without_loading")
+    assert direct <= set(plan["scaling-n4-b128"].protocol.timing.arms)
+    assert plan["scaling-n1-b128"].protocol.timing.arms[-1] == "ddp_of_one"
+    assert plan["scaling-n4-b8"].protocol.timing.arms == ("with_loading", "without_loading")
     assert {"link-n2", "link-n4", "compression-n2"} <= set(plan)
 
 
 def test_a_configuration_without_the_study_times_what_the_lab_asks():
     plan = planned_runs(load_config(CONFIG | {"communication": None}))
-    assert {run.timing.arms for name, run in plan.items() if name.startswith("scaling")} == {
-        ("with_loading", "without_loading")
-    }
+    assert {
+        run.protocol.timing.arms for name, run in plan.items() if name.startswith("scaling")
+    } == {("with_loading", "without_loading")}
     assert not [name for name in plan if name.startswith(("link", "compression"))]
     assert "links" not in configured_rows(load_config(CONFIG | {"communication": None}))
 

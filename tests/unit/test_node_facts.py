@@ -9,7 +9,7 @@ import torch
 
 from dpscale.launch.check import Neighbour
 from dpscale.plan import Spec
-from dpscale.plan.spec import LINK, build_spec
+from dpscale.plan.spec import LINK, RunProtocol, build_spec
 from dpscale.studies import load_config
 from dpscale.train import check
 
@@ -28,7 +28,15 @@ def spec() -> Spec:
         }
         | dict.fromkeys((*STUDIES, "data_parallel"))
     )
-    return build_spec(config, LINK, run="check", study="check", workers=2, per_worker_batch=1)
+    return build_spec(
+        config,
+        LINK,
+        run="check",
+        study="check",
+        workers=2,
+        per_worker_batch=1,
+        protocol=RunProtocol(),
+    )
 
 
 @pytest.fixture

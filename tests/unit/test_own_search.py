@@ -11,7 +11,6 @@ from torch.utils._pytree import tree_leaves, tree_map
 from dpscale.config import ConfigError
 from dpscale.plan import Spec
 from dpscale.studies import load_config, planned_runs
-from dpscale.studies.steps_to_goal.config import Search
 from dpscale.studies.steps_to_goal.measure.groups import LoopGroup, Point, StackedGroup
 from dpscale.studies.steps_to_goal.measure.noise import AT_ONCE, gradient_squares
 from dpscale.studies.steps_to_goal.measure.search import measure_search
@@ -180,4 +179,4 @@ def test_runs_of_a_network_that_has_no_name_are_named_after_the_configurations()
     built_in = {"name": "x", "model": {"name": "mlp"}, "steps_to_goal": SEARCH}
     plan = planned_runs(load_config(built_in | dict.fromkeys(STUDIES)))
     assert list(plan) == ["steps_to_goal-mlp-momentum"]
-    assert plan["steps_to_goal-mlp-momentum"].protocol_as(Search).batch_sizes == (16,)
+    assert plan["steps_to_goal-mlp-momentum"].protocol.batch_sizes == (16,)

@@ -2,14 +2,19 @@
 
 import random
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from dpscale.config import Config
-from dpscale.plan import resolve
+from dpscale.plan import Spec
 from dpscale.studies import planned_runs, read_config
-from dpscale.studies.batch_sweep.boundary import bounds, next_probe
+from dpscale.studies.batch_sweep.boundary import bounds, next_probe, search
+from dpscale.studies.completion import earlier_runs
+from dpscale.studies.large_batch.largest import with_largest_batch
+from dpscale.studies.study import Earlier
 
 FOLDER = Path(__file__).resolve().parents[2] / "config"
 DEFAULT = read_config(FOLDER / "config.yaml")
@@ -68,32 +73,56 @@ def test_an_edited_title_makes_nothing_stale() -> None:
 def test_a_study_set_to_null_is_left_out() -> None:
     config = DEFAULT.model_copy(update={"scaling": None, "ledger": None})
     assert {spec.study for spec in planned_runs(config).values()} == {
-        "sweep", "large_batch", "replicas", "data_parallel", "assignment", "assignment_split",
-        "lr_scaling", "model_averaging", "local_sgd", "steps_to_goal", "strategies", "choose",
+        "sweep", "boundary", "large_batch", "replicas", "data_parallel", "assignment",
+        "assignment_split", "lr_scaling", "model_averaging", "local_sgd", "steps_to_goal",
+        "strategies", "choose",
     }  # fmt: skip
+
+
+def found(largest_fit_batch: int | None) -> Earlier:
+    """What is known of 1,293 images once the boundary was searched."""
+    boundary = pd.DataFrame({"largest_fit_batch": [largest_fit_batch]}, dtype="Int64")
+    return Earlier(pd.DataFrame(), {"boundary": boundary}, 1293, pytest.fail)
 
 
 def test_the_largest_batch_is_cut_to_keep_the_updates_of_an_epoch() -> None:
     spec = planned_runs(DEFAULT)["large_batch-large-n4"]
-    assert spec.per_worker_batch is None
+    assert (spec.per_worker_batch, spec.completed_by is None) == (None, False)
     # 1,293 images over 4 workers and 4 updates an epoch: 80 images a worker and update.
-    resolved = resolve(spec, largest_fit_batch=2435, train_samples=1293)
+    resolved = with_largest_batch(spec, found(2435))
     assert (resolved.per_worker_batch, resolved.training.lr) == (80, 0.02)
     # Where memory is the limit a tenth of it is left to DDP: 45 of 50.
-    assert resolve(spec, largest_fit_batch=50, train_samples=1293).per_worker_batch == 45
+    assert with_largest_batch(spec, found(50)).per_worker_batch == 45
 
 
 def test_linear_scaling_multiplies_the_rate_by_the_ratio_of_global_batches() -> None:
     spec = planned_runs(DEFAULT)["large_batch-linear_scaling-n4"]
-    resolved = resolve(spec, largest_fit_batch=2435, train_samples=1293)
+    resolved = with_largest_batch(spec, found(2435))
     assert resolved.training.lr == pytest.approx(0.02 * (4 * 80) / (4 * 16))
-    assert resolved.lr_reference_batch is None
 
 
 def test_where_no_batch_fits_the_run_itself_is_to_say_why() -> None:
     spec = planned_runs(DEFAULT)["large_batch-large-n4"]
-    resolved = resolve(spec, largest_fit_batch=None, train_samples=1293)
+    resolved = with_largest_batch(spec, found(None))
     assert resolved.per_worker_batch == 1
+
+
+def test_a_large_batch_that_is_given_is_whole_when_it_is_planned() -> None:
+    plan = planned_runs(edited("large_batch", large_per_worker_batch=64))
+    spec = plan["large_batch-linear_scaling-n4"]
+    assert (spec.per_worker_batch, spec.completed_by) == (64, None)
+    assert spec.training.lr == pytest.approx(0.02 * 64 / 16)
+
+
+def test_a_spec_is_completed_by_the_runs_that_its_completion_reads() -> None:
+    plan = planned_runs(DEFAULT)
+    sweep = [run for run, spec in plan.items() if spec.study == "sweep"]
+    assert earlier_runs(plan["boundary"], plan) == sweep
+    assert earlier_runs(plan["large_batch-large-n4"], plan) == [*sweep, "boundary"]
+    goal = earlier_runs(plan["choose-goal-n2"], plan)
+    assert {plan[run].kind for run in goal} == {"search", "grid"}
+    assert {(plan[run].model.name, plan[run].arm) for run in goal} == {("mlp", "momentum")}
+    assert earlier_runs(plan["scaling-n2-b32"], plan) == []
 
 
 def test_an_edit_of_what_a_run_does_not_use_leaves_it_fresh() -> None:
@@ -106,6 +135,7 @@ def test_an_edit_of_what_a_run_does_not_use_leaves_it_fresh() -> None:
         if not run.startswith(
             (
                 "sweep-",
+                "boundary",
                 "ledger-",
                 "model_averaging-learners-",
                 "local_sgd-",
@@ -155,6 +185,36 @@ def test_batches_that_fit_in_some_processes_only_lie_between_the_bounds() -> Non
     assert next_probe(outcomes, train_samples=10_000, resolution_frac=0.05, confirmations=2) == 8192
     outcomes[8192] = [False] * 3
     assert next_probe(outcomes, train_samples=10_000, resolution_frac=0.05, confirmations=2) is None
+
+
+def swept(**columns: Any) -> pd.DataFrame:
+    """The tidy table of a sweep whose batch of 256 fits, and whose batch of 1,024 does not."""
+    rows = {"run": ["sweep-b256", "sweep-b1024"], "per_worker_batch": [256, 1024]}
+    rows |= {"status": ["complete", "out_of_memory"], "train_samples": [1293, 1293], **columns}
+    return pd.DataFrame(rows)
+
+
+def test_a_search_probes_timed_runs_and_notes_what_became_of_each() -> None:
+    planned, probed = planned_runs(DEFAULT)["boundary"], []
+
+    def probe(spec: Spec) -> SimpleNamespace:
+        probed.append(spec)
+        fits = (spec.per_worker_batch or 0) <= 300
+        return SimpleNamespace(status="complete" if fits else "out_of_memory")
+
+    spec = search(planned, Earlier(swept(), {}, 1293, probe))
+    assert [one.per_worker_batch for one in spec.protocol.probes] == [
+        one.per_worker_batch for one in probed
+    ]
+    assert {one.kind for one in probed} == {"timed"}
+    assert len({one.run for one in probed}) == len(probed) > 3
+    assert spec.per_worker_batch == 279
+
+
+def test_without_a_device_there_is_nothing_to_search() -> None:
+    nothing = swept(status="unavailable", message="no CUDA device")
+    spec = search(planned_runs(DEFAULT)["boundary"], Earlier(nothing, {}, 1293, pytest.fail))
+    assert spec.withheld == "no CUDA device"
 
 
 def test_a_search_at_an_edge_that_is_not_sharp_ends() -> None:

@@ -10,7 +10,6 @@ import yaml
 from dpscale.config import ConfigError
 from dpscale.plan import Spec
 from dpscale.studies import load_config, planned_runs
-from dpscale.studies.local_sgd.config import LocalProtocol
 from dpscale.studies.local_sgd.measure.runs import best_share, share_beyond
 from dpscale.train.optim import learning_rate
 
@@ -48,7 +47,7 @@ def test_the_rate_grows_with_the_global_batch_and_warms_up_from_that_of_one_lear
 
 
 def test_post_local_sgd_shares_the_run_of_the_large_batch_and_starts_at_the_first_fall():
-    local = planned()["local_sgd-noise20-a2-a5"].protocol_as(LocalProtocol)
+    local = planned()["local_sgd-noise20-a2-a5"].protocol
     assert local is not None
     assert [(arm.name, arm.local_steps, arm.local_from_epoch) for arm in local.arms] == [
         ("A2", 1, None), ("A5 H=16", 16, 4), ("A5 H=32", 32, 4),

@@ -7,7 +7,6 @@ import pytest
 from dpscale.config import Config
 from dpscale.plan import Spec
 from dpscale.studies import load_config, planned_runs, read_config
-from dpscale.studies.lr_scaling.config import RateProtocol
 from dpscale.studies.lr_scaling.plan import scaled_rate
 
 FOLDER = Path(__file__).resolve().parents[2] / "config"
@@ -43,7 +42,7 @@ def test_groups_are_shared_out_among_the_workers_and_keep_their_size(published) 
     assert len(published) == 20
     for spec in published.values():
         batch = spec.per_worker_batch * spec.workers
-        assert batch == spec.protocol_as(RateProtocol).groups * 32
+        assert batch == spec.protocol.groups * 32
         assert spec.workers == 4
         assert spec.per_worker_batch % 32 == 0
 
@@ -57,13 +56,13 @@ def test_the_reference_is_trained_without_warm_up_and_with_both_gains(published)
 def test_candidates_of_the_default_have_fewer_seeds_and_their_own_rate() -> None:
     found = specs(read_config(FOLDER / "config.yaml"))
     tried = found["lr_scaling-linear-none-zero_gamma-lr0.25-kn32"]
-    assert (tried.protocol_as(RateProtocol).role, tried.training.lr, tried.seeds) == (
+    assert (tried.protocol.role, tried.training.lr, tried.seeds) == (
         "search",
         0.25,
         (0, 1),
     )
     lars = found["lr_scaling-lars-gradual-zero_gamma-lr2-kn1024"]
-    assert (lars.protocol_as(RateProtocol).optimizer, lars.seeds) == ("lars", (0, 1, 2))
+    assert (lars.protocol.optimizer, lars.seeds) == ("lars", (0, 1, 2))
 
 
 @pytest.mark.parametrize(

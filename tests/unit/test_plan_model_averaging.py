@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dpscale.studies import planned_runs, read_config
-from dpscale.studies.model_averaging.config import AveragingProtocol, ModelAveragingConfig
+from dpscale.studies.model_averaging.config import ModelAveragingConfig
 from dpscale.studies.model_averaging.plan import arms
 
 FOLDER = Path(__file__).resolve().parents[2] / "config"
@@ -40,7 +40,7 @@ def test_each_configuration_plans_a_run_a_seed_and_one_a_cell(name):
     assert kinds.count("averaging") == len(study.seeds) + bool(study.rates)
     assert kinds.count("learners") == len(study.cells) * config.launches
     trained = next(spec for spec in planned if spec.run == "model_averaging-seed0")
-    protocol = trained.protocol_as(AveragingProtocol)
+    protocol = trained.protocol
     assert protocol.expected
     assert {0.1, 1 / study.learners} == {
         arm.alpha for arm in protocol.arms if arm.algorithm == "sma"

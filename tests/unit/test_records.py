@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from dpscale.records import Record, read_record, write_record, write_steps, writ
 from dpscale.records.schemas import row_checks
 from dpscale.records.storage import DamagedError, read_steps
 from dpscale.records.tidy import newest_provenance, tidy_tables
-from dpscale.studies import planned_runs, read_config, schemas
+from dpscale.studies import kinds, planned_runs, read_config, run_columns, schemas
 
 FOLDER = Path(__file__).resolve().parents[2] / "config"
 SPECS = {
@@ -161,7 +162,7 @@ def written(folder: Path, record: Record) -> None:
 
 def test_every_planned_run_is_a_row_and_a_missing_one_says_so(tmp_path: Path) -> None:
     written(tmp_path, make_record(parameters=77_754, payload_bytes=311_016))
-    runs = tidy_tables(SPECS, tmp_path, schemas())["runs"].set_index("run")
+    runs = tidy_tables(SPECS, tmp_path, schemas(), run_columns)["runs"].set_index("run")
     assert set(runs.index) == set(SPECS)
     assert runs.loc[RUN, ["status", "parameters"]].tolist() == ["complete", 77_754]
     other = runs.loc["scaling-n2-b32"]
@@ -175,7 +176,7 @@ def test_a_run_has_the_counts_of_the_device_with_most_and_whether_its_devices_di
 ) -> None:
     def columns(*devices: dict[str, Any]) -> list[Any]:
         written(tmp_path, make_record(rank_devices=list(devices)))
-        runs = tidy_tables(SPECS, tmp_path, schemas())["runs"].set_index("run")
+        runs = tidy_tables(SPECS, tmp_path, schemas(), run_columns)["runs"].set_index("run")
         return runs.loc[RUN, ["mixed_devices", "num_ooms", "num_alloc_retries"]].tolist()
 
     a100 = {"rank": 0, "model": "A100", "num_ooms": 0, "num_alloc_retries": 3}
@@ -186,7 +187,7 @@ def test_a_run_has_the_counts_of_the_device_with_most_and_whether_its_devices_di
 
 def test_a_damaged_run_is_a_missing_one_that_says_why(tmp_path: Path) -> None:
     written(tmp_path, make_record(spans=[{"span_s": -1.0}]))
-    runs = tidy_tables(SPECS, tmp_path, schemas())["runs"].set_index("run")
+    runs = tidy_tables(SPECS, tmp_path, schemas(), run_columns)["runs"].set_index("run")
     assert runs.loc[RUN, "status"] == "not run yet"
     assert "spans, row 1, span_s: -1.0" in runs.loc[RUN, "message"]
     assert runs["message"].drop(RUN).isna().all()
@@ -195,14 +196,16 @@ def test_a_damaged_run_is_a_missing_one_that_says_why(tmp_path: Path) -> None:
 def test_a_record_of_another_spec_counts_as_not_run(tmp_path: Path) -> None:
     written(tmp_path, make_record())
     planned = {RUN: SPECS[RUN] | {"seeds": [7]}}
-    assert tidy_tables(planned, tmp_path, schemas())["runs"]["status"].tolist() == ["not run yet"]
+    assert tidy_tables(planned, tmp_path, schemas(), run_columns)["runs"]["status"].tolist() == [
+        "not run yet"
+    ]
 
 
 def test_tidy_tables_have_the_columns_and_types_of_their_schemas(tmp_path: Path) -> None:
     written(tmp_path, make_record(curves=[{"trial": 0, "epoch": 1.0, "train_loss": 0.5}]))
-    for name, table in tidy_tables(SPECS, tmp_path, schemas()).items():
+    for name, table in tidy_tables(SPECS, tmp_path, schemas(), run_columns).items():
         assert list(table.columns) == list(schemas()[name])
-    tables = tidy_tables(SPECS, tmp_path, schemas())
+    tables = tidy_tables(SPECS, tmp_path, schemas(), run_columns)
     assert tables["curves"]["train_loss"].tolist() == [0.5]
     assert tables["steps"]["run"].tolist() == [RUN]
     assert tables["wire"].empty
@@ -210,7 +213,9 @@ def test_tidy_tables_have_the_columns_and_types_of_their_schemas(tmp_path: Path)
 
 def test_the_newest_provenance_is_that_of_the_run_that_finished_last(tmp_path: Path) -> None:
     def newest() -> dict[str, Any]:
-        return newest_provenance(tidy_tables(SPECS, tmp_path, schemas())["runs"], tmp_path)
+        return newest_provenance(
+            tidy_tables(SPECS, tmp_path, schemas(), run_columns)["runs"], tmp_path
+        )
 
     assert newest() == {}
     record = make_record()
@@ -251,3 +256,21 @@ def bound() -> Iterator[None]:
     os.sched_setaffinity(0, {min(allowed)})
     yield
     os.sched_setaffinity(0, allowed)
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_what_a_protocol_has_of_the_table_of_runs_is_declared(kind: str) -> None:
+    protocol = resolve_name(f"{kinds()[kind].package}.{kinds()[kind].protocol}")
+    assert {*protocol.columns} <= {*protocol.model_fields} & {*schemas()["runs"]}
+
+
+def test_a_record_is_of_the_spec_that_earlier_runs_complete() -> None:
+    planned = SPECS["large_batch-large-n4"]
+    rate = planned["training"] | {"lr": 1.0}
+    made = planned | {"per_worker_batch": 80, "training": rate, "completed_by": None}
+    record = make_record().model_copy(update={"spec": made})
+    assert record.is_of(planned)
+    assert not record.is_of(planned | {"seeds": [7]})
+    assert not record.is_of(planned | {"protocol": planned["protocol"] | {"set_epoch": False}})
+    whole = SPECS["replicas-baseline-n2-b16"]
+    assert not record.model_copy(update={"spec": whole | {"training": rate}}).is_of(whole)

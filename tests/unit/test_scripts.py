@@ -18,7 +18,7 @@ from dpscale.attempts import History, memory_factor
 from dpscale.errors import one_line
 from dpscale.launch import supervise
 from dpscale.provenance import provenance
-from dpscale.records import Record, write_record
+from dpscale.records import Record, write_record, write_steps
 from dpscale.reporting.answer import dump_answers
 from dpscale.reporting.report import BRIEF
 from dpscale.studies import answer_all, planned_runs, read_config
@@ -27,11 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "workflow/scripts"
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"><desc>Words</desc></svg>\n'
 CONFIG = read_config(ROOT / "config/config.yaml")
-LARGEST = next(
-    spec.model_dump(mode="json")
-    for spec in planned_runs(CONFIG).values()
-    if spec.per_worker_batch is None
-)
+SEARCH = planned_runs(CONFIG)["boundary"].model_dump(mode="json")
 DATA = {"dataset": "digits", "validation_frac": 0.1}
 Ended = Callable[..., str]
 
@@ -186,79 +182,76 @@ def test_the_report_names_what_it_cannot_use(results, last_line, damage, given, 
     assert not (results / "report.out").exists()
 
 
-def of_search(folder: Path) -> list[object]:
-    given = {"--resolution": 0.1, "--runs": folder, "--sweep": "a", "--output": "out.json",
-             "--log": folder / "log", "--history": folder / "attempts"}  # fmt: skip
-    return [word for pair in given.items() for word in pair]
+def of_launch(path: Path, *earlier: str) -> list[object]:
+    return [
+        "launch.py",
+        path,
+        "--log",
+        path.with_name("log"),
+        "--history",
+        path.with_name("attempts"),
+        "--earlier",
+        *earlier,
+    ]
 
 
-@pytest.mark.parametrize(
-    ("content", "words"), [(None, "record.json"), ('{"run": "a', "record.json JSON")]
-)
-def test_find_boundary_names_the_record_that_it_cannot_read(tmp_path, last_line, content, words):
-    if content:
-        (tmp_path / "a").mkdir()
-        (tmp_path / "a/record.json").write_text(content)
-    arguments = of_search(tmp_path)
-    line = last_line("find_boundary.py", json.dumps(LARGEST), *arguments)
-    said(line, f"{tmp_path}/a/ {words} again")
-    said(last_line("find_boundary.py", '{"run": "a"', *arguments), "PROBE JSON")
-
-
-def of_sweep(spec: dict[str, object]) -> Record:
+@pytest.fixture
+def search(tmp_path) -> list[object]:
+    """The launch of the boundary's search after a sweep of one batch, which fitted."""
     now = "2026-01-01T00:00:00+00:00"
-    return Record(
-        run="a", status="complete", spec=spec, train_samples=64, started_at=now, finished_at=now,
-        provenance=provenance(device="CPU", devices=1, backend="gloo"), wall_s=1.0,
+    spec = planned_runs(CONFIG)["sweep-b16"].model_dump(mode="json")
+    record = Record(
+        run="sweep-b16", status="complete", spec=spec, train_samples=64, started_at=now,
+        finished_at=now, provenance=provenance(device="CPU", devices=1, backend="gloo"), wall_s=1.0,
     )  # fmt: skip
+    runs = tmp_path / "runs"
+    write_record(runs / "sweep-b16/record.json", record)
+    write_steps(
+        runs / "sweep-b16/steps.parquet",
+        {"rank": [0], "step": [0], "samples": [8], "step_s": [0.1]},
+    )
+    (runs / "sweep-b16/spec.json").write_text(json.dumps(spec))
+    (runs / "boundary").mkdir()
+    (runs / "boundary/spec.json").write_text(json.dumps(SEARCH))
+    (tmp_path / "dataset.json").write_text(FACTS)
+    return of_launch(runs / "boundary/spec.json", "sweep-b16")
 
 
-def test_find_boundary_names_the_key_that_a_record_lacks(tmp_path, last_line):
-    write_record(tmp_path / "a/record.json", of_sweep({}))
-    arguments = of_search(tmp_path)
-    line = last_line("find_boundary.py", json.dumps(LARGEST), *arguments)
-    said(line, "a/record.json per_worker_batch")
-
-
-def test_a_probe_that_is_killed_asks_for_more_memory(tmp_path, last_line, monkeypatch):
-    write_record(tmp_path / "a/record.json", of_sweep({"per_worker_batch": 8}))
+def test_a_probe_that_is_killed_asks_for_more_memory(search, tmp_path, last_line, monkeypatch):
     dies = [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"]
     monkeypatch.setattr(sys.modules[supervise.__module__], "command", lambda *_: dies)
-    probe = json.dumps(LARGEST | {"per_worker_batch": 1})
-    history = History(tmp_path / "attempts")
+    history = History(tmp_path / "runs/boundary/attempts")
     for number in (1, 2):
-        line = last_line("find_boundary.py", probe, *of_search(tmp_path), "--attempt", number)
-        said(line, "boundary-b64-1 record")
+        said(last_line(*search, "--attempt", number), "boundary-b64-1 record")
         assert memory_factor(history.read()) == 2**number
 
 
 FACTS = '{"dataset": "a", "train_samples": 9, "validation_samples": 0, "test_samples": 0}'
-FOUND = '{"largest_fit_batch": 8, "smallest_failed_batch": 16, "probes": []}'
 
 
 @pytest.mark.parametrize(
-    ("spec", "dataset", "boundary", "words"),
+    ("name", "content", "words"),
     [
-        ("{", "{}", "{}", "SPEC JSON"),
-        ({**LARGEST, "kind": "quick"}, "{}", "{}", "SPEC kind 'quick'"),
-        ({**LARGEST, "colour": 1}, "{}", "{}", "SPEC colour unknown leave"),
-        (LARGEST, None, FOUND, "dataset.json first"),
-        (LARGEST, "{", FOUND, "dataset.json JSON again"),
-        (LARGEST, FACTS.replace("9", "null"), FOUND, "dataset.json train_samples integer again"),
-        (LARGEST, FACTS.replace("9", "-9"), FOUND, "dataset.json train_samples -9 0 again"),
-        (LARGEST, FACTS, None, "boundary.json first"),
-        (LARGEST, FACTS, "[]", "boundary.json object again"),
-        (LARGEST, FACTS, FOUND.replace("16", '"x"'), "boundary.json smallest_failed_batch integer"),
-        (LARGEST, FACTS, FOUND.replace("16", "8"), "largest_fit_batch below smallest_failed_batch"),
+        ("dataset.json", None, "dataset.json first"),
+        ("dataset.json", "{", "dataset.json JSON again"),
+        ("dataset.json", FACTS.replace("9", "null"), "dataset.json train_samples integer again"),
+        ("dataset.json", FACTS.replace("9", "-9"), "dataset.json train_samples -9 0 again"),
+        ("runs/sweep-b16/spec.json", "{", "spec.json JSON again"),
+        ("runs/sweep-b16/record.json", "{", "sweep-b16/record.json JSON"),
+        ("runs/boundary/spec.json", "{", "boundary/spec.json JSON"),
+        ("runs/boundary/spec.json", {**SEARCH, "kind": "quick"}, "spec.json kind 'quick'"),
+        ("runs/boundary/spec.json", {**SEARCH, "colour": 1}, "spec.json colour unknown leave"),
     ],
 )
-def test_resolve_spec_names_its_inputs(tmp_path, last_line, spec, dataset, boundary, words):
-    for name, content in (("dataset.json", dataset), ("boundary.json", boundary)):
-        if content:
-            (tmp_path / name).write_text(content)
-    text = spec if isinstance(spec, str) else json.dumps(spec)
-    arguments = ("--boundary", tmp_path / "boundary.json", "--dataset", tmp_path / "dataset.json")
-    said(last_line("resolve_spec.py", text, *arguments), words)
+def test_launch_names_what_it_cannot_complete_a_spec_of(
+    search, tmp_path, last_line, name, content, words
+):
+    path = tmp_path / name
+    if content is None:
+        path.unlink()
+    else:
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+    said(last_line(*search), words)
 
 
 def test_prepare_dataset_names_the_key_and_the_folder(tmp_path, last_line):
@@ -271,13 +264,9 @@ def test_prepare_dataset_names_the_key_and_the_folder(tmp_path, last_line):
     said(last_line("prepare_dataset.py", file, *output), f"{tmp_path}/file folder move")
 
 
-def test_gather_names_the_config_and_the_boundary(tmp_path, last_line):
+def test_gather_names_the_config(tmp_path, last_line):
     arguments = ("--runs", tmp_path, "--output", tmp_path / "tables")
     said(last_line("gather.py", "--config", "{", *arguments), "--config JSON")
-    config, boundary = CONFIG.model_dump_json(exclude={"report"}), tmp_path / "boundary.json"
-    boundary.write_text(FOUND.replace("[]", "null"))
-    line = last_line("gather.py", "--config", config, "--boundary", boundary, *arguments)
-    said(line, "boundary.json probes array again")
 
 
 def stderr_of(script: str, *arguments: object) -> str:
@@ -303,11 +292,18 @@ def test_a_process_ends_with_status_1_and_one_line(tmp_path):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ('{"run": "a"', "Spec: Invalid JSON: EOF while parsing an object at line 1 column 11"),
-        (json.dumps({**LARGEST, "colour": 1}), "Spec: colour: unknown key; leave it out"),
         (
-            json.dumps(LARGEST),
-            "per_worker_batch is null; complete the spec with resolve_spec.py",
+            '{"run": "a"',
+            "no valid JSON: Expecting ',' delimiter: line 1 column 12 (char 11); "
+            "mend it or make it again",
+        ),
+        (
+            json.dumps({**SEARCH, "colour": 1}),
+            "Spec[BoundaryProtocol]: colour: unknown key; leave it out",
+        ),
+        (
+            json.dumps(SEARCH),
+            "completed_by: it lacks what earlier runs tell; start it by launch.py",
         ),
     ],
 )

@@ -13,7 +13,6 @@ from dpscale.studies import config_model, load_config, planned_runs
 from dpscale.studies.steps_to_goal.config import (
     Budget,
     NoiseScale,
-    Search,
     SearchedModel,
     StepsToGoalConfig,
 )
@@ -172,7 +171,7 @@ def test_the_record_holds_trials_finals_repeats_with_test_errors_and_noise(datas
 
 
 def test_points_fill_the_space_evenly_and_differ_between_batch_sizes():
-    search = spec(trials=64).protocol_as(Search)
+    search = spec(trials=64).protocol
     points = draw_points(search, 16)
     effective = [math.log(point.lr / (1 - point.momentum)) for point in points]
     low, high = math.log(0.01), math.log(100.0)
@@ -181,7 +180,7 @@ def test_points_fill_the_space_evenly_and_differ_between_batch_sizes():
     assert 30 <= halves <= 34
     assert all(0 <= point.momentum <= 0.99 for point in points)
     assert points == draw_points(search, 16) != draw_points(search, 64)
-    assert {point.momentum for point in draw_points(spec("sgd").protocol_as(Search), 16)} == {0.0}
+    assert {point.momentum for point in draw_points(spec("sgd").protocol, 16)} == {0.0}
 
 
 def test_the_study_at_its_published_size_loads_and_plans_a_run_a_search():
@@ -193,7 +192,7 @@ def test_the_study_at_its_published_size_loads_and_plans_a_run_a_search():
             "resnet20-momentum",
         )
     ]  # fmt: skip
-    assert {one.protocol_as(Search).noise.batch for one in plan.values()} == {512}
+    assert {one.protocol.noise.batch for one in plan.values()} == {512}
 
 
 def test_the_winner_has_the_lowest_median_and_a_missed_goal_counts_as_slowest():

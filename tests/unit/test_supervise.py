@@ -9,7 +9,7 @@ import pytest
 from dpscale.attempts import Attempt, Cause, History
 from dpscale.launch import supervise
 from dpscale.plan import Spec
-from dpscale.plan.spec import TIMED, build_spec
+from dpscale.plan.spec import TIMED, RunProtocol, build_spec
 from dpscale.studies import load_config
 
 MODULE = import_module("dpscale.launch.supervise")  # the package shows its function by that name
@@ -26,7 +26,9 @@ os.abort()
 @pytest.fixture
 def spec() -> Spec:
     config = load_config({"name": "t"} | dict.fromkeys(STUDIES))
-    return build_spec(config, TIMED, run="a", study="test", workers=1, per_worker_batch=8)
+    return build_spec(
+        config, TIMED, run="a", study="test", workers=1, per_worker_batch=8, protocol=RunProtocol()
+    )
 
 
 def launched(

@@ -42,7 +42,7 @@ def attempt(began_s: float, job: str | None = None) -> Attempt:
 
 
 def overview(*runs: Run, **fields: Any) -> Overview:
-    given: dict[str, Any] = {"name": "made", "jobs": (), "called_at_s": 0.0, "probes": None}
+    given: dict[str, Any] = {"name": "made", "jobs": (), "called_at_s": 0.0}
     return Overview(**({**given, "elapsed_s": 0.0, "cores": CORES, "runs": runs} | fields))
 
 
@@ -162,9 +162,8 @@ def test_nothing_is_told_of_the_last_minute_or_where_like_runs_differ(specs: lis
 def test_nothing_is_told_before_a_search_or_while_no_snakemake_runs(specs: list[Spec]) -> None:
     timed = of(specs, "scaling", 1)
     known = [*done(timed[:5]), *waiting(timed[5:])]
-    sweep = [spec.model_copy(update={"study": "sweep"}) for spec in timed]
-    assert rest_s(overview(*known, probes=3)) is None
-    assert rest_s(overview(*done(sweep[:5]), *waiting(sweep[5:]))) is None
+    search = timed[0].model_copy(update={"kind": "boundary", "study": "boundary"})
+    assert rest_s(overview(*known, *waiting([search]))) is None
     assert rest_s(overview(*known, called_at_s=None)) is None
 
 

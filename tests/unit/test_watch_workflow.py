@@ -79,15 +79,3 @@ def test_of_a_thousand_runs_only_what_changed_is_read_again(
     lab.record("scaling-n1-b7", wall_s=61.0)
     lab.look()
     assert read[1000:] == [tmp_path / "results/made/runs/scaling-n1-b7/record.json"]
-
-
-def test_the_search_of_the_boundary_is_seen_between_the_sweep_and_its_end(tmp_path: Path) -> None:
-    lab = Lab(tmp_path, scaling=None, sweep={"first_batch": 1024, "factor": 8})
-    lab.call(lives=True)
-    assert lab.look().probes is None
-    for run in lab.specs:
-        lab.record(run)
-    (lab.results / "runs/boundary-b900-1").mkdir()
-    assert lab.look().probes == 1
-    (lab.results / "boundary.json").touch()
-    assert lab.look().probes is None

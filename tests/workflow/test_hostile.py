@@ -118,7 +118,7 @@ def test_values_of_the_command_line_come_after_those_of_the_files(checkout: Path
         checkout, "-n", "--config", "name=other", "sweep={factor: 2}", config="good.yaml"
     )
     assert ended.returncode == 0, ended.stderr
-    assert "sweep_run" in ended.stdout
+    assert "first_run" in ended.stdout
     assert "results/other/report.html" in ended.stdout
 
 

@@ -11,10 +11,9 @@ from dpscale.errors import one_line
 from dpscale.launch import may_fork, meeting_place, slurm, torchrun_arguments
 from dpscale.launch.interface import use_loopback, use_route
 from dpscale.launch.temporary import temporary_folder
-from dpscale.plan import Spec
 from dpscale.processes import AGENT, NODES, end_with_parent
 from dpscale.records.storage import about
-from dpscale.studies import measure_of
+from dpscale.studies import measure_of, read_spec
 from dpscale.train import import_for_forks
 from dpscale.train.agent import begin_together, start_workers
 
@@ -43,7 +42,7 @@ def main() -> None:
     if arguments.history:
         os.environ[HISTORY] = str(arguments.history)
     with about(arguments.spec):
-        spec = Spec.model_validate_json(arguments.spec.read_bytes())
+        spec = read_spec(arguments.spec.read_bytes())
     if may_fork(spec):
         for needed in ("dpscale.train.run", measure_of(spec)):  # by all workers: imported once
             resolve_name(needed)

@@ -32,7 +32,7 @@ from dpscale.launch.machine import machine
 from dpscale.plan import Spec, check_spec, exchange_of
 from dpscale.records import read_record, write_text
 from dpscale.records.storage import about
-from dpscale.studies import planned_runs, read_config
+from dpscale.studies import planned_runs, read_config, read_spec
 
 SCRIPTS = Path(__file__).parent
 NODE_S, GROUP_S, GRACE_S = 1200.0, 300.0, 30.0  # with an import of torch that takes no time
@@ -55,7 +55,7 @@ def main() -> int:
         return 0
     if given.spec:
         with about("--spec"):
-            spec = Spec.model_validate_json(given.spec)
+            spec = read_spec(given.spec)
         folder = given.folder or Path("results/check")
     else:
         config = read_config(given.configfile)
@@ -123,7 +123,7 @@ def look_at_node(folder: Path) -> None:
     from dpscale.train.check import node_facts  # not above: torch takes seconds
 
     import_s = time.monotonic() - began_s
-    spec = Spec.model_validate_json((folder / "check.json").read_bytes())
+    spec = read_spec((folder / "check.json").read_bytes())
     places = [folder.parent, Path(spec.data.root), Path(tempfile.gettempdir())]
     facts = node_facts(spec, places, import_s)
     write_text(folder / f"node-{facts.node}.json", facts.model_dump_json(indent=1))

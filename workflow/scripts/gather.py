@@ -1,7 +1,6 @@
 """Gathers the records of the planned runs into tidy tables (parquet).
 
 A planned run without a record becomes a row that says so, and so does one with a damaged record.
-`--boundary` adds the probes that the search of the memory boundary ran.
 """
 
 import argparse
@@ -10,13 +9,11 @@ import sys
 from pathlib import Path
 
 from dpscale.errors import one_line
-from dpscale.plan import Spec
 from dpscale.records.damage import note_seen
-from dpscale.records.facts import Boundary
-from dpscale.records.runs import SPEC, Stamp, stamp
-from dpscale.records.storage import about, read_model, write_table, write_text
+from dpscale.records.runs import Stamp, stamp
+from dpscale.records.storage import about, write_table, write_text
 from dpscale.records.tidy import missing, newest_provenance, tidy_tables
-from dpscale.studies import configured_rows, load_config, planned_runs, schemas
+from dpscale.studies import configured_rows, load_config, planned_runs, run_columns, schemas
 
 
 @one_line("gather.py")
@@ -25,19 +22,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--config", required=True, help="the configuration, as JSON")
     parser.add_argument("--runs", type=Path, required=True, help="folder with a folder a run")
-    parser.add_argument("--boundary", type=Path, help="boundary.json, where there is one")
     parser.add_argument("--output", type=Path, required=True, help="folder of the tables")
     given = parser.parse_args()
     with about("--config"):
         raw = json.loads(given.config)
     config = load_config(raw)
-    planned = planned_runs(config)
-    specs = {run: spec.model_dump(mode="json") for run, spec in planned.items()}
-    if given.boundary:
-        for run in read_model(given.boundary, Boundary).probes:
-            specs[run] = read_model(given.runs / run / SPEC, Spec).model_dump(mode="json")
+    specs = {run: spec.model_dump(mode="json") for run, spec in planned_runs(config).items()}
     stamps: dict[str, Stamp | None] = {run: stamp(given.runs / run) for run in specs}
-    tables = tidy_tables(specs, given.runs, schemas(), configured_rows(config))
+    tables = tidy_tables(specs, given.runs, schemas(), run_columns, configured_rows(config))
     runs = tables["runs"]
     for message in missing(runs)["message"].dropna():
         print(f"gather.py: not run: {message}; snakemake runs it again", file=sys.stderr)

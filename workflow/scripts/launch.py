@@ -11,8 +11,9 @@ from dpscale.launch import supervise
 from dpscale.launch.machine import machine
 from dpscale.plan import Spec
 from dpscale.plan.check import RUN as CHECK
+from dpscale.records import write_text
 from dpscale.records.storage import about
-from dpscale.studies import timed_alone
+from dpscale.studies import read_spec, timed_alone
 
 
 @one_line("launch.py")
@@ -22,19 +23,29 @@ def main() -> int:
     parser.add_argument("spec", type=Path, help="spec.json of the run; its record comes beside it")
     parser.add_argument("--history", type=Path, required=True, help="folder of the run's attempts")
     parser.add_argument("--attempt", type=int, default=1, help="which attempt at the run this is")
+    parser.add_argument("--earlier", nargs="*", default=[], help="runs that complete the spec")
     parser.add_argument("--log", type=Path, required=True, help="what the workers print")
     arguments = parser.parse_args()
     with about(arguments.spec):
-        spec = Spec.model_validate_json(arguments.spec.read_bytes())
+        spec = read_spec(arguments.spec.read_bytes())
     arguments.log.parent.mkdir(parents=True, exist_ok=True)
     alone = timed_alone(spec) or spec.hardware.device == "cuda"
     with arguments.log.open("w", encoding="utf-8") as log, ExitStack() as held:
         if spec.study != CHECK:  # who checks the machine has it
             held.enter_context(machine(spec.run, alone=alone, log=log))
-        return supervise(
-            spec, arguments.spec, history=History(arguments.history), number=arguments.attempt,
-            log=log,
-        )  # fmt: skip
+
+        def start(spec: Spec, path: Path) -> int:
+            if path != arguments.spec:  # the last line of a probe that is killed
+                print(f"{spec.run} begins", file=log, flush=True)
+            history = History(arguments.history)
+            return supervise(spec, path, history=history, number=arguments.attempt, log=log)
+
+        if spec.completed_by:
+            from dpscale.studies.completion import completed  # few runs need it
+
+            spec = completed(spec, arguments.spec.parent, arguments.earlier, start)
+            write_text(arguments.spec, spec.model_dump_json())
+        return start(spec, arguments.spec)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from dpscale.errors import one_line
 from dpscale.plan import Spec
 from dpscale.processes import AGENT, end_with_parent, node_name, show_as
 from dpscale.records.storage import about
-from dpscale.studies import measure_of
+from dpscale.studies import measure_of, read_spec
 from dpscale.train.run import run
 
 # isort: split
@@ -26,13 +26,13 @@ RANK = f"rank {os.environ.get('RANK', '0')}"
 WHO = f"run.py: {RANK} on {node_name()}"
 
 
-def read_spec(path: Path) -> Spec:
+def whole_spec(path: Path) -> Spec:
     """The spec of a run; an error's note names its file."""
     text = path.read_bytes()
     with about(path):
-        spec = Spec.model_validate_json(text)
-        if spec.per_worker_batch is None:
-            raise ValueError("per_worker_batch is null; complete the spec with resolve_spec.py")
+        spec = read_spec(text)
+        if spec.completed_by:
+            raise ValueError("completed_by: it lacks what earlier runs tell; start it by launch.py")
     return spec
 
 
@@ -45,7 +45,7 @@ def main() -> None:
     arguments = parser.parse_args()
     folder = arguments.output or arguments.spec.parent
     with one_line(WHO):
-        spec = read_spec(arguments.spec)
+        spec = whole_spec(arguments.spec)
         measure = measure_of(spec)
     run(spec, measure, record=folder / "record.json", steps=folder / "steps.parquet")
 

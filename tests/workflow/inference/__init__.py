@@ -3,7 +3,14 @@
 from dpscale.plan.spec import Kind
 from dpscale.studies.study import Study
 
-INFERENCE = Kind("inference", 1, "dpscale.studies.inference.measure:measure_inference", timed=True)
+INFERENCE = Kind(
+    "inference",
+    1,
+    __name__,
+    "measure:measure_inference",
+    "config:InferenceProtocol",
+    timed=True,
+)
 STUDY = Study(
     "inference",
     kinds=(INFERENCE,),

@@ -4,6 +4,13 @@ from pydantic import Field
 
 from dpscale.config.root import StudySection
 from dpscale.config.sections import Counts, PositiveInt
+from dpscale.plan.spec import RunProtocol
+
+
+class InferenceProtocol(RunProtocol):
+    """What a run of kind `inference` repeats."""
+
+    repeats: PositiveInt
 
 
 class InferenceConfig(StudySection):

@@ -3,19 +3,21 @@
 import torch
 
 from dpscale.plan import Spec
-from dpscale.studies.inference.config import InferenceConfig
+from dpscale.studies.inference.config import InferenceProtocol
 from dpscale.train.clock import make_clock
 from dpscale.train.data import Dataset
 from dpscale.train.measurement import Measurement
 from dpscale.train.worker import Place, build_replica, build_spec_loader
 
 
-def measure_inference(spec: Spec, dataset: Dataset, place: Place) -> Measurement:
+def measure_inference(
+    spec: "Spec[InferenceProtocol]", dataset: Dataset, place: Place
+) -> Measurement:
     """Return the seconds of each forward pass after the first, in rows of `passes`."""
     loader = build_spec_loader(spec, dataset, place, seed=0)
     replica = build_replica(spec, dataset, place, seed=0, steps_per_epoch=len(loader))
     images, _ = replica.copied(next(loader.batches(0)))
-    clock, repeats = make_clock(place.device), spec.protocol_as(InferenceConfig).repeats
+    clock, repeats = make_clock(place.device), spec.protocol.repeats
     with torch.inference_mode():
         replica.module.eval()(images)
         clock.start()

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from dpscale.config.audit import AuditConfig
 from dpscale.config.bounds import written
+from dpscale.config.goal import Goal
 from dpscale.config.sections import (
     DataConfig,
     HardwareConfig,
@@ -65,6 +66,10 @@ class Config(Section):
             if isinstance(section := getattr(self, name), StudySection):
                 yield name, section
 
+    def goals(self) -> list[Goal]:
+        """Return the goals that trainings are searched for."""
+        return [goal for _, section in self.sections() for goal in section.goals(self)]
+
 
 class Unfollowed(NamedTuple):
     """A value of a setting of `training` that a study would not follow; key: what asks for it."""
@@ -112,6 +117,10 @@ class StudySection(Section):
     def batches(self, config: Config) -> Iterator[tuple[str, int, int]]:
         """Yield (field, workers, batch of each) for steps that the training images must fill."""
         yield from ()
+
+    def goals(self, config: Config) -> Sequence[Goal]:
+        """Return the goals that it searches trainings for."""
+        return ()
 
     def unfollowed(self) -> Sequence[Unfollowed]:
         """Return the settings of `training` that the study's runs would not follow."""

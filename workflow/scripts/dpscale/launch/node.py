@@ -15,7 +15,7 @@ PREFETCHED = 2
 
 def devices_per_node(spec: Spec) -> int:
     """Return the workers of a run on each node, or the devices that its one process takes."""
-    return spec.scatter_devices or -(-spec.workers // spec.nodes)
+    return spec.protocol.needs.scatter_devices or -(-spec.workers // spec.nodes)
 
 
 def cpus_per_node(spec: Spec) -> int:
@@ -46,6 +46,6 @@ def samples_bytes(spec: Spec) -> int:
     """
     values, samples = sample_values(spec.data) or 0, train_samples(spec.data) or 0
     most = samples // spec.workers
-    batch = spec.per_worker_batch or most // spec.min_updates_per_epoch
+    batch = spec.per_worker_batch or most // spec.protocol.needs.min_updates_per_epoch
     held = (HOST_BATCHES + PREFETCHED * _loading_processes(spec)) * min(batch, most or batch)
     return values * (samples + FLOAT_BYTES * held)

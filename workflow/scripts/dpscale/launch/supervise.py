@@ -120,7 +120,7 @@ def _told_before_abort(
 
 def _start(spec: Spec, words: list[str], log: IO[str], environment: dict[str, str]) -> Started:
     """Start the workers: warm, unless their start is measured."""
-    if may_fork(spec) and not spec.timed_training and words[0] == sys.executable:
+    if may_fork(spec) and not spec.protocol.needs.cold_start and words[0] == sys.executable:
         child = warm.start(words[1:], log=log, environment=environment)
         if child:
             return child

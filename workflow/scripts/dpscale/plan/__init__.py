@@ -5,6 +5,6 @@ exactly the runs stale whose spec it changes.
 """
 
 from dpscale.plan.check import check_spec, exchange_of, needs_check
-from dpscale.plan.spec import Spec, resolve
+from dpscale.plan.spec import Spec
 
-__all__ = ["Spec", "check_spec", "exchange_of", "needs_check", "resolve"]
+__all__ = ["Spec", "check_spec", "exchange_of", "needs_check"]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from dpscale.config.root import Config
 from dpscale.config.sections import DataConfig, ModelConfig
-from dpscale.plan.spec import LINK, Messages, Spec, build_spec
+from dpscale.plan.spec import LINK, LinkProtocol, Spec, build_spec
 
 RUN = "check"
 MESSAGE_BYTES = 25 * 2**20  # as much as DDP sends in one bucket
@@ -25,7 +25,7 @@ def check_spec(config: Config, plan: Mapping[str, Spec]) -> Spec:
     return build_spec(
         config, LINK, run=RUN, study=RUN, workers=widest.workers, nodes=widest.nodes,
         per_worker_batch=1, data=data,
-        messages=Messages(bytes=(MESSAGE_BYTES,), repeats=5, budget_s=5.0),
+        protocol=LinkProtocol(bytes=(MESSAGE_BYTES,), repeats=5, budget_s=5.0),
     )  # fmt: skip
 
 

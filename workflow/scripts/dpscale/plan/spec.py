@@ -1,12 +1,12 @@
 """One run as a value: everything that is needed to start it, and to replay it by hand."""
 
 import hashlib
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple
 
-from pydantic import Field, field_validator
+from pydantic import Field, SerializeAsAny
+from typing_extensions import TypeVar
 
 from dpscale.config.root import ArmsSection, Config
 from dpscale.config.sections import (
@@ -24,30 +24,32 @@ from dpscale.config.sections import (
 class Kind(NamedTuple):
     """What a run does.
 
-    version: raised by hand when what is measured changes, which makes every record stale;
-    measure: module and function, imported when a run asks for them; timed: nothing is learnt, so
-    that learning rates do not concern it; advice: module and function that complete the spec of a
-    run with `advised_by` from the derived tables of those runs.
+    version: raised by hand when what is measured changes, which makes every record stale; package:
+    that of measure, module and function, imported when a run asks for them, and of protocol, module
+    and class of the section that its specs have; timed: nothing is learnt, so that learning rates
+    do not concern it.
     """
 
     name: str
     version: int
+    package: str
     measure: str
+    protocol: str
     timed: bool = False
-    advice: str | None = None
 
 
-TIMED = Kind("timed", 4, "dpscale.train.timed:measure_timed", timed=True)
-TRAINING = Kind("training", 3, "dpscale.train.trained:measure_trained")
-LINK = Kind("link", 2, "dpscale.train.link:measure_link", timed=True)
+TIMED = Kind(
+    "timed", 4, "dpscale", "train.timed:measure_timed", "plan.spec:TimedProtocol", timed=True
+)
+TRAINING = Kind(
+    "training", 3, "dpscale", "train.trained:measure_trained", "plan.spec:TrainingProtocol"
+)
+LINK = Kind("link", 2, "dpscale", "train.link:measure_link", "plan.spec:LinkProtocol", timed=True)
 KINDS = (TIMED, TRAINING, LINK)
 
-# Q1 finds the largest batch without DDP, which keeps a second copy of the gradients and buffers.
-DDP_SHARE = 0.9
 # Timed runs are not there to learn: a rate so small that no network diverges.
 TIMING_LR = 1e-3
 
-Protocol = TypeVar("Protocol", bound=Section)
 TimedArm = Literal[
     "with_loading",
     "without_loading",  # as the spec's workers agree: DDP where there are several
@@ -86,7 +88,80 @@ class Timing(Section):
     budget_s: float | None = Field(None, description="No further repeat after this time.")
 
 
-class Messages(Section):
+class Needs(NamedTuple):
+    """What a run needs beside its workers, as whoever starts it has to know.
+
+    memory_budget_bytes: that training may add to a worker's process on a CPU, None without a
+    limit; scatter_devices: GPUs that its one process splits each batch over; alone: nothing may
+    run beside it on the machine; cold_start: the start of its workers is timed, so that none is
+    forked from a warm process; min_updates_per_epoch: of a batch that is yet to be measured.
+    """
+
+    memory_budget_bytes: int | None = None
+    scatter_devices: int | None = None
+    alone: bool = False
+    cold_start: bool = False
+    min_updates_per_epoch: int = 1
+
+
+class RunProtocol(Section):
+    """What a run of one kind is to do: its kind's section of a spec.
+
+    columns: the fields that are columns of the tidy table `runs`.
+    """
+
+    columns: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def needs(self) -> Needs:
+        """What whoever starts the run has to know."""
+        return Needs()
+
+
+class TimedProtocol(RunProtocol):
+    """A timed run: its arms, and how they are wrapped."""
+
+    columns: ClassVar = ("memory_budget_bytes",)
+
+    timing: Timing
+    broadcast_buffers: bool = True
+    scatter_devices: PositiveInt | None = Field(
+        None, description="GPUs that DataParallel splits each batch over, in one process."
+    )
+    micro_batches: PositiveInt | None = Field(
+        None, description="Parts of a worker's batch where gradients are accumulated."
+    )
+    memory_budget_bytes: PositiveInt | None = Field(
+        None, description="Memory that training may add to the process; null: the device's own."
+    )
+
+    @property
+    def needs(self) -> Needs:
+        """See RunProtocol."""
+        return Needs(self.memory_budget_bytes, self.scatter_devices)
+
+
+class TrainingProtocol(RunProtocol):
+    """A training, seed by seed."""
+
+    set_epoch: bool = True
+    broadcast_buffers: bool = True
+    timed: bool = Field(False, description="Its time counts, from the start of its workers on.")
+    min_updates_per_epoch: PositiveInt = Field(
+        1, description="Updates that an epoch keeps where the batch is yet to be measured."
+    )
+    lr_reference_batch: PositiveInt | None = Field(
+        None, description="Scale the rate linearly from this global batch."
+    )
+
+    @property
+    def needs(self) -> Needs:
+        """See RunProtocol."""
+        updates = self.min_updates_per_epoch
+        return Needs(alone=self.timed, cold_start=self.timed, min_updates_per_epoch=updates)
+
+
+class LinkProtocol(RunProtocol):
     """What a link run sends."""
 
     bytes: tuple[PositiveInt, ...] = Field(
@@ -102,7 +177,11 @@ class OwnFile(OwnConfig):
     digest: str = Field(description="SHA-256 of its content: an edit makes the run stale.")
 
 
-class Spec(Section):
+# Covariant: what reads the sections of any run takes the spec of each.
+P = TypeVar("P", bound=RunProtocol, covariant=True, default=RunProtocol)
+
+
+class Spec(Section, Generic[P]):
     """One run. `per_worker_batch` is null until the largest batch that fits is known."""
 
     run: str = Field(description="Readable name of the run; never parsed.")
@@ -113,56 +192,24 @@ class Spec(Section):
     workers: PositiveInt
     nodes: PositiveInt = 1
     per_worker_batch: PositiveInt | None
-    min_updates_per_epoch: PositiveInt = 1
-    lr_reference_batch: PositiveInt | None = Field(
-        None, description="Scale the rate linearly from this global batch when resolved."
-    )
     seeds: tuple[int, ...] = (0,)
     hardware: HardwareConfig
     data: DataConfig
     model: ModelConfig
     training: TrainingConfig
     own: OwnFile | None = None
-    timing: Timing | None = None
-    steady_steps: PositiveInt | None = None
-    messages: Messages | None = None
-    set_epoch: bool = True
-    broadcast_buffers: bool = True
-    scatter_devices: PositiveInt | None = Field(
-        None, description="GPUs that DataParallel splits each batch over, in one process."
-    )
-    micro_batches: PositiveInt | None = Field(
-        None, description="Parts of a worker's batch where gradients are accumulated."
-    )
-    advised_by: tuple[str, ...] | None = Field(
+    protocol: SerializeAsAny[P] = Field(description="The section of the run's kind.")
+    completed_by: str | None = Field(
         None,
-        description="Kinds of run, of the same network and arm, whose measurements decide its "
-        "batch and rate. It has the machine alone.",
+        description="Module and name of the Completion that makes it whole from records of "
+        "earlier runs; null: it is.",
     )
     withheld: str | None = Field(
-        None, description="Why an advised run has nothing to train: it is recorded as unavailable."
-    )
-    memory_budget_bytes: int | None = None
-    timed_training: bool = Field(
-        False,
-        description="The training is timed, from the start of its workers on: none is forked from "
-        "a warm one, and nothing runs beside them.",
-    )
-    protocol: dict[str, Any] | None = Field(
-        None, description="What the run's study asks of it, a section of the study's own."
+        None, description="Why a completed run has nothing to do: it is recorded as unavailable."
     )
 
-    @field_validator("protocol", mode="before")
-    @classmethod
-    def _as_in_json(cls, value: object) -> object:
-        return value.model_dump(mode="json") if isinstance(value, Section) else value
 
-    def protocol_as(self, model: type[Protocol]) -> Protocol:
-        """Return the protocol as a section of a study."""
-        return model.model_validate_json(json.dumps(self.protocol))
-
-
-def build_spec(config: Config, kind: Kind, **fields: Any) -> Spec:
+def build_spec(config: Config, kind: Kind, **fields: Any) -> Spec[Any]:
     """A spec with the configuration's sections, `fields` replacing or adding to them."""
     shared: dict[str, Any] = {
         # How many devices there should be is checked at planning and concerns no run.
@@ -204,30 +251,6 @@ def timing_only(training: TrainingConfig) -> TrainingConfig:
     The learning rate is not in it, so that an edit of the rate leaves timed runs fresh.
     """
     return training.model_copy(update={"lr": TIMING_LR, "epochs": 1, "schedule": ScheduleConfig()})
-
-
-def resolve(spec: Spec, *, largest_fit_batch: int | None, train_samples: int) -> Spec:
-    """The spec with the batch and the learning rate that the measured boundary allows.
-
-    largest_fit_batch: the largest batch that fits one device (Q1), None where none does;
-    train_samples: D. With several workers a share of it is left to DDP, and the batch is cut so
-    that an epoch keeps `min_updates_per_epoch` updates. The rate follows the linear scaling rule
-    (Goyal et al. 2017, section 2.1) from `lr_reference_batch` where the spec asks for it.
-    """
-    batch = spec.per_worker_batch
-    if batch is None:
-        fits = largest_fit_batch or 1  # with no batch that fits, the run itself says why not
-        if spec.workers > 1:
-            fits = max(1, int(fits * DDP_SHARE))
-        most = train_samples // (spec.workers * spec.min_updates_per_epoch)
-        batch = max(1, min(fits, most))
-    training = spec.training
-    if spec.lr_reference_batch is not None:
-        scale = batch * spec.workers / spec.lr_reference_batch
-        training = training.model_copy(update={"lr": training.lr * scale})
-    return spec.model_copy(
-        update={"per_worker_batch": batch, "training": training, "lr_reference_batch": None}
-    )
 
 
 def with_direct_arms(timing: Timing, workers: int, asked: ArmsSection) -> Timing:

@@ -11,12 +11,11 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from dpscale.records.facts import Boundary
 from dpscale.records.runs import FILES, RECORD, SPEC, Reader, Stamp, stamp
 from dpscale.records.storage import DamagedError, read_json, read_model, write_text
 
 SEEN = "seen.json"  # beside the tidy tables
-BOUNDARY, MADE = "boundary.json", "logs/made.json"
+MADE = "logs/made.json"
 ENDS = {
     ".csv": (b"\n",), ".html": (b"</html>",), ".json": (b"}", b"]"), ".parquet": (b"PAR1",),
     ".pdf": (b"%%EOF",), ".svg": (b"</svg>",),
@@ -73,7 +72,7 @@ def damaged(
         left = read_model(folder / MADE, Made)
     found = {
         path: reason for path in made
-        if (reason := _reason(Path(path), runs, left.digests.get(path)))
+        if (reason := _reason(Path(path), left.digests.get(path)))
     }  # fmt: skip
     for run, spec in planned.items():
         if reason := runs.reason(run, spec):
@@ -83,7 +82,7 @@ def damaged(
     return found
 
 
-def _reason(path: Path, runs: "_Runs", digest: str | None) -> str | None:
+def _reason(path: Path, digest: str | None) -> str | None:
     """Why a file that is there is not as its rule made it; digest: where a call left it."""
     if not path.exists():
         return None
@@ -94,19 +93,8 @@ def _reason(path: Path, runs: "_Runs", digest: str | None) -> str | None:
         tail = file.read()
     if not (tail if path.suffix == ".csv" else tail.rstrip()).endswith(ENDS[path.suffix]):
         return "it is empty or cut short"
-    if path.name == BOUNDARY and (reason := _of_boundary(path, runs)):
-        return reason
     changed = digest and _digest(path) != digest
     return "it was changed after it had been made" if changed else None
-
-
-def _of_boundary(path: Path, runs: "_Runs") -> str | None:
-    """What is wrong in boundary.json, or in the runs that it names."""
-    try:
-        probes = read_model(path, Boundary).probes
-    except DamagedError as error:
-        return error.reason
-    return next((f"{run}: {why}" for run in probes if (why := runs.reason(run, None))), None)
 
 
 class _Runs:
@@ -122,15 +110,14 @@ class _Runs:
         self._reader: Reader | None = None
         self.changed = 0
 
-    def reason(self, run: str, spec: BaseModel | None) -> str | None:
-        """Why a run has to be made again; spec: as planned, None for a probe of the boundary."""
+    def reason(self, run: str, spec: BaseModel) -> str | None:
+        """Why a run has to be made again; spec: as planned."""
         now, before = stamp(self._folder / run), self._seen.runs.get(run)
         if now == before and self._trusted:
             return None
         absent = [name for name, at in zip(FILES, now, strict=True) if at is None]
         if RECORD in absent:
-            expected = run in self._seen.runs or spec is None
-            return "it is gone" if expected else None
+            return "it is gone" if run in self._seen.runs else None
         if absent:
             return f"{absent[0]} is gone"
         if reason := self._damage(self._folder / run, spec):
@@ -138,14 +125,14 @@ class _Runs:
         self.changed += run in self._seen.runs and now != before
         return None
 
-    def _damage(self, folder: Path, spec: BaseModel | None) -> str | None:
+    def _damage(self, folder: Path, spec: BaseModel) -> str | None:
         """What is wrong in the files of a run."""
         self._reader = self._reader or Reader(self._schemas)
         try:
             record = self._reader.read(folder).record
         except DamagedError as error:
             return error.reason
-        if spec and not record.is_of(spec.model_dump(mode="json")):
+        if not record.is_of(spec.model_dump(mode="json")):
             return "it is of another run or configuration"
         with suppress(OSError, ValueError):
             if read_json(folder / SPEC) == record.spec:

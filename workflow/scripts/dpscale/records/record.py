@@ -99,9 +99,16 @@ class Record(BaseModel):
     def is_of(self, spec: Mapping[str, Any]) -> bool:
         """Return whether this is of the planned spec, and not left from an earlier configuration.
 
-        A spec planned without a batch is completed before its run: those fields may differ.
+        Of one that earlier runs complete, what it leaves open may differ, and its training.
         """
-        completed = {"per_worker_batch", "training", "lr_reference_batch", "withheld"}
-        unsettled = spec["per_worker_batch"] is None or spec["lr_reference_batch"] is not None
-        ignored = completed if unsettled else set()
-        return all(self.spec.get(key) == value for key, value in spec.items() if key not in ignored)
+        if not spec["completed_by"]:
+            return all(self.spec.get(key) == value for key, value in spec.items())
+        rest = {key: spec[key] for key in spec if key not in ("completed_by", "training")}
+        return _completes(self.spec, rest)
+
+
+def _completes(spec: Any, planned: Any) -> bool:
+    """Whether a spec, or a value of it, is the planned one but for what is null in that."""
+    if isinstance(planned, dict) and isinstance(spec, dict):
+        return all(_completes(spec.get(key), value) for key, value in planned.items())
+    return planned is None or bool(spec == planned)

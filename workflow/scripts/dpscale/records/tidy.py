@@ -1,6 +1,6 @@
 """Records and steps of all planned runs as tidy tables: one observation a row, nothing derived."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,13 @@ def tidy_tables(
     specs: Mapping[str, dict[str, Any]],
     runs: Path,
     schemas: Mapping[str, Mapping[str, str]],
+    run_columns: Callable[[str], Sequence[str]],
     configured: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
 ) -> dict[str, pd.DataFrame]:
     """The tidy tables of the runs named in `specs`, by table name, with the columns of `schemas`.
 
-    specs: planned spec by run name. runs: folder with a folder a run. configured: rows of tables
+    specs: planned spec by run name. runs: folder with a folder a run. run_columns: the
+    fields of the protocol of a kind of run that are columns of `runs`. configured: rows of tables
     that come from the configuration, by table. A planned run without a record of its spec is a row
     of `runs` with status NOT_RUN and nulls, and so is a damaged one, whose message says why.
     """
@@ -40,11 +42,11 @@ def tidy_tables(
             found, message = None, error.reason
         if found is None or not found.record.is_of(spec):
             missing = {"status": NOT_RUN, "message": message}
-            rows["runs"].append(_planned_columns(run, spec, schemas["runs"]) | missing)
+            rows["runs"].append(_planned_columns(run, spec, run_columns) | missing)
             continue
         record = found.record
         rows["runs"].append(
-            _planned_columns(run, record.spec, schemas["runs"]) | _measured_columns(record)
+            _planned_columns(run, record.spec, run_columns) | _measured_columns(record)
         )
         for name in of_record:
             rows[name] += [{"run": run} | row for row in getattr(record, name, ())]
@@ -72,9 +74,9 @@ def newest_provenance(table: pd.DataFrame, runs: Path) -> dict[str, Any]:
 
 
 def _planned_columns(
-    run: str, spec: Mapping[str, Any], schema: Mapping[str, str]
+    run: str, spec: Mapping[str, Any], run_columns: Callable[[str], Sequence[str]]
 ) -> dict[str, Any]:
-    """What the spec says of a run; a study's protocol last."""
+    """What the spec says of a run; what its protocol declares last."""
     batch = spec["per_worker_batch"]
     training = spec["training"]
     return {
@@ -85,7 +87,6 @@ def _planned_columns(
         "seeds": len(spec["seeds"]),
         "epochs": training["epochs"],
         "lr": training["lr"],
-        "memory_budget_bytes": spec["memory_budget_bytes"],
         "dataset": spec["data"]["dataset"],
         "model": spec["model"]["name"],
         "optimizer": training["optimizer"],
@@ -96,7 +97,7 @@ def _planned_columns(
         "sample": "sample" if spec.get("own") else "image",
         "warmup": training["schedule"]["warmup"],
         "zero_gamma": spec["model"]["zero_gamma"],
-        **{name: value for name, value in (spec["protocol"] or {}).items() if name in schema},
+        **{name: spec["protocol"][name] for name in run_columns(spec["kind"])},
     }
 
 

@@ -2,11 +2,12 @@
 
 import json
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from pydantic import create_model
@@ -16,7 +17,7 @@ from dpscale.config.load import load_config as load
 from dpscale.config.load import read_config as read
 from dpscale.config.root import Config
 from dpscale.errors import located
-from dpscale.plan.spec import KINDS, Kind, Spec
+from dpscale.plan.spec import KINDS, Kind, RunProtocol, Spec
 from dpscale.records.schemas import SCHEMAS
 from dpscale.reporting.parts import PARTS
 from dpscale.studies.study import Study
@@ -130,15 +131,34 @@ def kinds() -> dict[str, Kind]:
 
 
 def measure_of(spec: Spec) -> str:
-    """Return the module and function that measure a run; raises ValueError for an unknown kind."""
-    if spec.kind not in kinds():
-        raise ValueError(f"kind {spec.kind!r} is none of {', '.join(kinds())}")
-    return kinds()[spec.kind].measure
+    """Return the module and function that measure a run."""
+    return f"{kinds()[spec.kind].package}.{kinds()[spec.kind].measure}"
+
+
+def _protocol_of(kind: Any) -> type[RunProtocol]:
+    """The section of a kind's specs; raises ValueError for an unknown kind."""
+    if kind not in kinds():
+        raise ValueError(f"kind {kind!r} is none of {', '.join(kinds())}")
+    protocol: type[RunProtocol] = resolve_name(f"{kinds()[kind].package}.{kinds()[kind].protocol}")
+    return protocol
+
+
+def read_spec(text: str | bytes) -> Spec:
+    """Return the spec in a JSON text; ValueError says what is wrong in it."""
+    kind = json.loads(text)
+    model = _protocol_of(kind.get("kind")) if isinstance(kind, dict) else RunProtocol
+    # Of no class that pydantic makes up, which no other process could unpickle.
+    return Spec(**dict(Spec[model].model_validate_json(text)))  # type: ignore[valid-type]
+
+
+def run_columns(kind: str) -> Sequence[str]:
+    """Return the fields of a kind's protocol that are columns of the tidy table `runs`."""
+    return _protocol_of(kind).columns
 
 
 def timed_alone(spec: Spec) -> bool:
     """Return whether nothing else may run on the machine beside a run."""
-    return spec.timed_training or kinds()[spec.kind].timed
+    return spec.protocol.needs.alone or kinds()[spec.kind].timed
 
 
 @cache

@@ -1,14 +1,15 @@
 """What a study declares of itself, for all who need not import what its folder holds."""
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from dpscale.plan.spec import Kind
+from dpscale.plan.spec import Kind, Spec
+from dpscale.records import Record
 
 
 @dataclass(frozen=True)
@@ -48,3 +49,32 @@ class Study:
         """Return what a module of the folder holds under a name; nothing where there is none."""
         module = f"dpscale.studies.{self.name}.{part}"
         return getattr(import_module(module), name, {}) if find_spec(module) else {}
+
+
+class Earlier(NamedTuple):
+    """What is known when a spec is completed.
+
+    runs: the tidy table of the earlier runs; derived: the derived tables of them, by name;
+    train_samples: D; probe: does a further run in a process of its own, and returns its record.
+    """
+
+    runs: Any
+    derived: Mapping[str, Any]
+    train_samples: int
+    probe: Callable[[Spec], Record]
+
+
+def _nothing(spec: Spec) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    return {}
+
+
+class Completion(NamedTuple):
+    """How records of earlier runs complete a spec.
+
+    reads: whether, of a spec, another planned one is of such a run; complete: the spec that
+    follows; configured: rows of tidy tables that the derived ones need and no run has, by table.
+    """
+
+    reads: Callable[[Any, Spec], bool]
+    complete: Callable[[Any, Earlier], Spec]
+    configured: Callable[[Any], Mapping[str, Sequence[Mapping[str, Any]]]] = _nothing

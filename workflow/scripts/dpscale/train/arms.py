@@ -13,12 +13,13 @@ import numpy as np
 from torch import Tensor
 
 from dpscale.plan import Spec
+from dpscale.plan.spec import TimedProtocol
 from dpscale.train.clock import COLUMNS, Clock, make_clock
 from dpscale.train.data import Batch, Task
 from dpscale.train.link import allreduce_all, make_buffers
 from dpscale.train.loop import Epoch, train_epoch
-from dpscale.train.sync import HOOKS, WAYS, AllReduce, Silent, Solo, Sync
-from dpscale.train.worker import Place, Replica, build_replica, join_group_of_one, spec_sync
+from dpscale.train.sync import HOOKS, WAYS, AllReduce, Scatter, Silent, Solo, Sync
+from dpscale.train.worker import Place, Replica, build_replica, join_group_of_one, usual_sync
 
 
 class Arm(Protocol):
@@ -95,18 +96,18 @@ class Arms:
     replicas: dict[str, Replica]
     silent: Silent | None
 
-    def add_buckets(self, sizes: list[int], spec: Spec, place: Place) -> None:
+    def add_buckets(self, sizes: list[int], spec: "Spec[TimedProtocol]", place: Place) -> None:
         """The arm `buckets`, whose sizes are known once DDP has rebuilt them."""
-        assert spec.timing is not None
-        assert spec.timing.direct_steps is not None
+        timing = spec.protocol.timing
+        assert timing.direct_steps is not None
         assert spec.per_worker_batch is not None
         buffers, clock = make_buffers(sizes, place.device), make_clock(place.device)
-        steps, samples = spec.timing.direct_steps, spec.per_worker_batch
+        steps, samples = timing.direct_steps, spec.per_worker_batch
         self.by_name["buckets"] = Buckets(buffers, steps, samples, clock)
 
 
 def build_arms(
-    spec: Spec, task: Task, place: Place, *, ready: Ready,
+    spec: "Spec[TimedProtocol]", task: Task, place: Place, *, ready: Ready,
     loaded: Callable[[], Iterable[Batch]] | None,
 ) -> Arms:  # fmt: skip
     """The spec's arms, `buckets` left out, which needs steps before it.
@@ -114,8 +115,7 @@ def build_arms(
     ready: an epoch without loading. loaded: gives epochs with loading. Arms that wrap the model
     alike share one replica. Every worker builds the same arms in the same order.
     """
-    timing = spec.timing
-    assert timing is not None
+    timing = spec.protocol.timing
     arms = Arms({}, {}, None)
     for name in timing.arms:
         if name == "buckets":
@@ -139,8 +139,9 @@ def build_arms(
     return arms
 
 
-def _sync(arm: str, spec: Spec) -> tuple[str, Sync]:
+def _sync(arm: str, spec: "Spec[TimedProtocol]") -> tuple[str, Sync]:
     """How the workers of an arm agree, and the name of the replica that does it."""
+    asked = spec.protocol
     if arm in ("solo", "reference"):
         return "reference", Solo()
     if arm == "noop_hook":
@@ -149,8 +150,10 @@ def _sync(arm: str, spec: Spec) -> tuple[str, Sync]:
         join_group_of_one(spec)
         return arm, AllReduce()
     if arm in WAYS:
-        assert spec.micro_batches is not None
-        return arm, WAYS[arm](spec.micro_batches)
+        assert asked.micro_batches is not None
+        return arm, WAYS[arm](asked.micro_batches)
     if arm in HOOKS:
-        return arm, AllReduce(broadcast_buffers=spec.broadcast_buffers, hook=HOOKS[arm])
-    return "without_loading", spec_sync(spec)
+        return arm, AllReduce(broadcast_buffers=asked.broadcast_buffers, hook=HOOKS[arm])
+    if asked.scatter_devices:
+        return "without_loading", Scatter(asked.scatter_devices)
+    return "without_loading", usual_sync(spec, broadcast_buffers=asked.broadcast_buffers)

@@ -17,7 +17,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from dpscale.plan import Spec
-from dpscale.plan.spec import Messages
+from dpscale.plan.spec import LinkProtocol
 from dpscale.processes import interface_address
 from dpscale.train.clock import make_clock
 from dpscale.train.counted import sent_between, sent_bytes
@@ -141,13 +141,12 @@ def tcp_rate(payload: int, place: Place) -> float | None:
         return ring.bytes / statistics.median(ring.seconds() for _ in range(FEWEST_REPEATS))
 
 
-def measure_link(spec: Spec, task: Task, place: Place) -> Measurement:
+def measure_link(spec: "Spec[LinkProtocol]", task: Task, place: Place) -> Measurement:
     """Times all-reduces of several sizes and, with gloo, raw TCP, interleaved in random order.
 
     The rows of `messages`: operation, bytes, repeat, seconds (of the slowest worker).
     """
-    messages = spec.messages
-    assert messages is not None
+    messages = spec.protocol
     sizes = list(messages.bytes) or message_bytes(payload_bytes(network_on_paper(spec, task)))
     operations: Operations = {}
     for size in sizes:
@@ -169,7 +168,7 @@ def message_bytes(payload: int) -> list[int]:
 
 
 def _repeats(
-    spec: Spec, messages: Messages, operations: Operations, place: Place
+    spec: Spec, messages: LinkProtocol, operations: Operations, place: Place
 ) -> tuple[Rows, Rows]:
     """Rows of the tables `messages` and `repeats`."""
     rows = Rows()

@@ -20,16 +20,19 @@ from dpscale.train.worker import Place, Replica, build_replica, build_spec_loade
 class ReplicaStepper(Stepper):
     """A replica of a spec's network with the initial values of a seed, and the batches it sees.
 
-    loader: in place of the spec's; meter: shows how far the steps to the next stop have come.
+    loader: in place of the spec's; meter: shows how far the steps to the next stop have come;
+    set_epoch: of Loader.
     """
 
     def __init__(
         self, spec: Spec, task: Task, place: Place, seed: int, *, count_correct: bool = True,
-        loader: str | None = None, meter: Meter | None = None,
+        loader: str | None = None, meter: Meter | None = None, set_epoch: bool = True,
     ) -> None:  # fmt: skip
         super().__init__(task, place, spec.per_worker_batch or 1)
         self.spec, self.seed = spec, seed
-        self.loader = build_spec_loader(spec, task, place, seed=seed, loader=loader)
+        self.loader = build_spec_loader(
+            spec, task, place, seed=seed, loader=loader, set_epoch=set_epoch
+        )
         self.supply = Supply(self.loader)
         self.replica = self.build()
         self.epoch: Epoch  # what the last steps gave on this worker
@@ -56,7 +59,7 @@ class ReplicaStepper(Stepper):
         losses: list[Tensor] = []
         if self._meter is not None:
             batches = self._meter.watched(
-                batches, losses, steps=len(self.loader), timed=self.spec.timed_training,
+                batches, losses, steps=len(self.loader), timed=self.spec.protocol.needs.cold_start,
                 samples=self.loader.batch * self.place.workers,
             )  # fmt: skip
         self.epoch = train_epoch(

@@ -50,7 +50,7 @@ def run(spec: Spec, measure: str, *, record: Path, steps: Path) -> None:
         if int(os.environ.get("RANK", 0)) == 0:
             frame.write(Measurement(status="unavailable", message=missing))
         return
-    if spec.memory_budget_bytes is None:
+    if spec.protocol.needs.memory_budget_bytes is None:
         _run(spec, measure, frame)
     elif crash := run_in_child(lambda: _run(spec, measure, frame)):
         if crash not in CRASHES_OF_MEMORY:
@@ -92,8 +92,9 @@ def _measure(
     A worker that runs out of memory writes at once, whatever its rank: its peers may hang. Where
     that ends a part of a measurement alone, the measurement says so itself, with what is known.
     """
+    budget_bytes = spec.protocol.needs.memory_budget_bytes
     try:
-        with memory_budget(spec.memory_budget_bytes):
+        with memory_budget(budget_bytes):
             outcome = measure(spec, task, place)
         if outcome.status == "out_of_memory":
             frame.note({place.rank: frame.condition.since()})
@@ -105,7 +106,7 @@ def _measure(
     except Exception as error:
         since = frame.condition.since()
         if is_out_of_memory(
-            error, on_cpu=place.device.type == "cpu", limited=spec.memory_budget_bytes is not None,
+            error, on_cpu=place.device.type == "cpu", limited=budget_bytes is not None,
             num_ooms=sum(device.get("num_ooms", 0) for device in since),
         ):  # fmt: skip
             frame.note({place.rank: since})
@@ -123,10 +124,11 @@ def _missing_devices(spec: Spec) -> str | None:
     Raises RuntimeError where a job of Slurm lacks GPUs that it asked for: other nodes have them.
     """
     devices = available_devices(spec.hardware)
-    asked = spec.scatter_devices or int(os.environ.get("LOCAL_WORLD_SIZE", 1))
-    if spec.scatter_devices and spec.hardware.device == "cpu":
+    scatter_devices = spec.protocol.needs.scatter_devices
+    asked = scatter_devices or int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+    if scatter_devices and spec.hardware.device == "cpu":
         return "DataParallel splits a batch over GPUs, and hardware.device is cpu"
-    shared = spec.hardware.allow_oversubscription and not spec.scatter_devices
+    shared = spec.hardware.allow_oversubscription and not scatter_devices
     if devices >= asked or (devices and shared):
         return None
     if spec.hardware.device == "cuda" and (job := os.environ.get("SLURM_JOB_ID")):
@@ -155,7 +157,8 @@ class _Frame:
     def describe(self, task: Task, place: Place) -> None:
         """Notes the sizes of dataset and model, the devices, and how the workers share them."""
         model, hardware = network_on_paper(self._spec, task), self._spec.hardware
-        scattered = [torch.device("cuda", n) for n in range(self._spec.scatter_devices or 0)]
+        scatter_devices = self._spec.protocol.needs.scatter_devices or 0
+        scattered = [torch.device("cuda", n) for n in range(scatter_devices)]
         self.condition = Condition(hardware, scattered or [place.device])
         units = (machine_id(), visible_units(hardware))
         cores = sorted(os.sched_getaffinity(0))

@@ -14,7 +14,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from dpscale.plan import Spec
-from dpscale.plan.spec import Timing
+from dpscale.plan.spec import TimedProtocol, Timing
 from dpscale.train.arms import Arms, Ready, build_arms
 from dpscale.train.clock import PHASES, make_clock
 from dpscale.train.collectives import Observer
@@ -42,7 +42,7 @@ COUNTED_ARMS = ("without_loading", "reference", "noop_hook", *HOOKS, *WAYS)
 Rows = list[dict[str, Any]]
 
 
-def measure_timed(spec: Spec, task: Task, place: Place) -> Measurement:
+def measure_timed(spec: "Spec[TimedProtocol]", task: Task, place: Place) -> Measurement:
     """Times the spec's arms after a warm-up that is not recorded.
 
     A repeat of an arm with or without loading is as many epochs of full batches as reach
@@ -50,10 +50,9 @@ def measure_timed(spec: Spec, task: Task, place: Place) -> Measurement:
     random order, the same on all workers. What is counted or logged is so in passes of its own
     after the timed ones.
     """
-    timing = spec.timing
-    assert timing is not None
+    timing = spec.protocol.timing
     memory = PeakMemory(place.device)
-    ready = ready_batches(spec, task, place)
+    ready = ready_batches(spec, task, place, max_steps=timing.max_steps)
     arms = build_arms(spec, task, place, ready=ready, loaded=_loaded(spec, task, place))
     _warm_up(arms, ready, timing, place)
     buckets = bucket_rows(arms.replicas["noop_hook"], arms.silent, ready) if arms.silent else []
@@ -180,20 +179,25 @@ def _warm_up(arms: Arms, ready: Ready, timing: Timing, place: Place) -> None:
         train_epoch(replica, ready.of(max(timing.warmup_steps, least)), clock)
 
 
-def _loaded(spec: Spec, task: Task, place: Place) -> Callable[[], Iterable[Batch]] | None:
+def _loaded(
+    spec: "Spec[TimedProtocol]", task: Task, place: Place
+) -> Callable[[], Iterable[Batch]] | None:
     """Gives an epoch with loading at each call; None where no arm asks for it.
 
     A resident split would count as memory of training.
     """
-    if spec.timing is None or "with_loading" not in spec.timing.arms:
+    if "with_loading" not in spec.protocol.timing.arms:
         return None
     loader = build_spec_loader(spec, task, place, seed=spec.seeds[0])
     numbers = itertools.count()
     return lambda: loader.batches(next(numbers))
 
 
-def ready_batches(spec: Spec, task: Task, place: Place) -> Ready:
-    """This worker's epochs without loading: a few batches in host memory, in turn."""
+def ready_batches(spec: Spec, task: Task, place: Place, *, max_steps: int | None = None) -> Ready:
+    """This worker's epochs without loading: a few batches in host memory, in turn.
+
+    max_steps: of an epoch at most.
+    """
     loader = build_spec_loader(
         spec, task, place, seed=spec.seeds[0], loader="resident", device=torch.device("cpu")
     )
@@ -203,8 +207,7 @@ def ready_batches(spec: Spec, task: Task, place: Place) -> Ready:
     batches = list(itertools.islice(loader.batches(0), count))
     if place.device.type == "cuda":
         batches = tree_map_only(Tensor, Tensor.pin_memory, batches)
-    most = spec.timing.max_steps if spec.timing else None
-    return Ready(batches, min(len(loader), most or len(loader)))
+    return Ready(batches, min(len(loader), max_steps or len(loader)))
 
 
 def bucket_rows(replica: Replica, silent: Silent, ready: Ready) -> Rows:

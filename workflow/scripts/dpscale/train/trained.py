@@ -13,6 +13,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from dpscale.plan import Spec
+from dpscale.plan.spec import TrainingProtocol
 from dpscale.processes import age_s
 from dpscale.train.data import Loader, Task
 from dpscale.train.device import Utilisation
@@ -29,13 +30,13 @@ from dpscale.train.training import (
     settings,
     tables,
 )
-from dpscale.train.worker import Place
+from dpscale.train.worker import Place, Replica, build_replica, usual_sync
 
 FIRST_INDICES = 8  # of a sample order, enough to see that two orders are one
 ORDERED_EPOCHS = 2
 
 
-def measure_trained(spec: Spec, task: Task, place: Place) -> Measurement:
+def measure_trained(spec: "Spec[TrainingProtocol]", task: Task, place: Place) -> Measurement:
     """Trains once a seed; a loss that is not finite ends that seed and makes it `diverged`."""
     log, quiet = StepLog(place.rank), Quiet(place, again=0)  # no epoch can be had again
     rows: dict[str, list[Row]] = {"replicas": [], "orders": []}
@@ -56,19 +57,40 @@ def measure_trained(spec: Spec, task: Task, place: Place) -> Measurement:
         status="diverged" if message else "complete", message=message,
         steps=gather_steps(log, place),
         fields={**tables(trials), **rows, "startup_s": startup_s}
-        | ({"repeats": quiet.rows} if spec.timed_training else {}),
+        | ({"repeats": quiet.rows} if spec.protocol.timed else {}),
     )  # fmt: skip
 
 
 class _Observed(ReplicaStepper):
     """A replica whose steps are kept, and of whose epochs the utilisation is known."""
 
+    spec: "Spec[TrainingProtocol]"
+
     def __init__(
-        self, spec: Spec, task: Task, place: Place, seed: int, meter: Meter, log: StepLog
+        self,
+        spec: "Spec[TrainingProtocol]",
+        task: Task,
+        place: Place,
+        seed: int,
+        meter: Meter,
+        log: StepLog,
     ) -> None:
-        super().__init__(spec, task, place, seed, meter=meter)
+        set_epoch = spec.protocol.set_epoch
+        super().__init__(spec, task, place, seed, meter=meter, set_epoch=set_epoch)
         self.startup_s: float | None = None
         self._log, self._epochs = log, 0
+
+    def build(self) -> Replica:
+        """Return the replica that is trained, whose workers agree as the spec says."""
+        sync = usual_sync(self.spec, broadcast_buffers=self.spec.protocol.broadcast_buffers)
+        return build_replica(
+            self.spec,
+            self.task,
+            self.place,
+            seed=self.seed,
+            steps_per_epoch=len(self.loader),
+            sync=sync,
+        )
 
     def meanwhile(self) -> Utilisation:
         """Return what watches the device while it trains."""

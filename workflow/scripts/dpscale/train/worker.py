@@ -23,7 +23,7 @@ from dpscale.train.device import open_device, set_backends, synchronise
 from dpscale.train.heartbeat import heartbeat
 from dpscale.train.network import seeded_network
 from dpscale.train.optim import build_optimizer, build_scheduler
-from dpscale.train.sync import AllReduce, Scatter, Solo, Sync
+from dpscale.train.sync import AllReduce, Solo, Sync
 
 # A rank that died is noticed at once by its connection; this bounds one that hangs.
 COLLECTIVE_TIMEOUT = timedelta(minutes=10)
@@ -162,7 +162,7 @@ def join_group_of_one(spec: Spec) -> None:
 
 def build_spec_loader(
     spec: Spec, task: Task, place: Place, *, seed: int, loader: str | None = None,
-    device: torch.device | None = None,
+    device: torch.device | None = None, set_epoch: bool = True,
 ) -> Loader:  # fmt: skip
     """The loader of this worker's share of the train split, as the spec has it but for these."""
     assert spec.per_worker_batch is not None
@@ -170,7 +170,7 @@ def build_spec_loader(
         task.train, task, loader=loader or spec.data.loader, batch=spec.per_worker_batch,
         workers=spec.workers, rank=place.rank, seed=seed, augment=spec.data.augment,
         device=device or place.device, loader_workers=spec.data.loader_workers,
-        set_epoch=spec.set_epoch,
+        set_epoch=set_epoch,
     )  # fmt: skip
 
 
@@ -178,7 +178,7 @@ def build_replica(
     spec: Spec, task: Task, place: Place, *, seed: int, steps_per_epoch: int,
     sync: Sync | None = None,
 ) -> Replica:  # fmt: skip
-    """The task's network with optimiser and schedule, wrapped by `sync` (default: the spec's way).
+    """The task's network with optimiser and schedule, wrapped by `sync` (default: as DDP is).
 
     The same seed gives every worker the same initial parameters.
     """
@@ -187,7 +187,7 @@ def build_replica(
     if training.channels_last:
         module = module.to(memory_format=torch.channels_last)
     set_backends(training)
-    sync = sync or spec_sync(spec)
+    sync = sync or usual_sync(spec)
     model = sync.wrap(module, place.device, task)
     # After it: to shard a module gives it other parameters.
     trainable = [value for value in module.parameters() if value.requires_grad]
@@ -220,10 +220,6 @@ def _compiled(model: nn.Module, module: nn.Module, mode: str) -> nn.Module:
     return model
 
 
-def spec_sync(spec: Spec) -> Sync:
-    """How the workers of a spec agree."""
-    if spec.workers > 1:
-        return AllReduce(broadcast_buffers=spec.broadcast_buffers)
-    if spec.scatter_devices:
-        return Scatter(spec.scatter_devices)
-    return Solo()
+def usual_sync(spec: Spec, *, broadcast_buffers: bool = True) -> Sync:
+    """How workers agree: DDP where there are several."""
+    return AllReduce(broadcast_buffers=broadcast_buffers) if spec.workers > 1 else Solo()

@@ -54,8 +54,7 @@ def rest_s(overview: Overview, *, now_s: float | None = None) -> float | None:
     core a worker.
     """
     left = [run for run in overview.runs if run.state in (State.RUNNING, State.WAITING)]
-    search = overview.probes is not None or any(run.spec.study == "sweep" for run in left)
-    if not left or search or overview.called_at_s is None:  # no run tells of a search
+    if not left or overview.called_at_s is None:
         return None
     known = _known(overview.runs)
     shares = _shares(overview, left)

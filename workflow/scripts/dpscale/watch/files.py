@@ -66,12 +66,6 @@ class ResultsFolder:
         """Return how far the last attempt at a run has come; None where it has told nothing."""
         return History(self.folder / "attempts" / run).progress()
 
-    def probes(self) -> int:
-        """Return how many batches were tried in the search for the largest that fits."""
-        with suppress(OSError):
-            return sum(name.startswith("boundary-b") for name in os.listdir(self.folder / "runs"))
-        return 0
-
     def _read(self, path: Path, parse: Callable[[Path], T | None]) -> T | None:
         """What a file says; a renamed file is another one, even within a tick of the clock."""
         try:

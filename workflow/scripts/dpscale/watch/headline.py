@@ -26,8 +26,6 @@ def times(overview: Overview) -> str:
         parts.append(f"about {left} until the last run ends")
     if overview.called_at_s is None and not overview.over():
         parts.append("no snakemake runs in this folder")
-    if overview.probes is not None:
-        parts.append(f"searching the largest batch that fits: {overview.probes} tried")
     return ", ".join(parts)
 
 

@@ -54,7 +54,7 @@ class Observer:
             runs = tuple(r for r in runs if r.state == State.DONE or r.spec.run in self._wanted)
         return Overview(
             name=self._config.name, runs=runs, jobs=tuple((self._queue or {}).values()),
-            called_at_s=called, probes=self._probes(runs, called),
+            called_at_s=called,
             elapsed_s=_elapsed_s(runs, called), cores=self._cores,
         )  # fmt: skip
 
@@ -100,15 +100,6 @@ class Observer:
             began_s = moment_s(attempt.began_at) or 0.0
             return attempt.job in self._queue or began_s > self._asked_s - CLOCKS_S
         return True
-
-    def _probes(self, runs: tuple[Run, ...], called: float | None) -> int | None:
-        """Batches tried in the search for the largest that fits; None while nobody searches."""
-        sweep = [run for run in runs if run.spec.study == "sweep"]
-        searched = sweep and all(run.state == State.DONE for run in sweep)
-        if not searched or called is None:
-            return None
-        found = (self._folder.folder / "boundary.json").exists()
-        return None if found else self._folder.probes()
 
 
 def _failure(attempt: Attempt) -> str:

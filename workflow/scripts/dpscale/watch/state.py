@@ -40,7 +40,6 @@ class Overview:
     runs: tuple[Run, ...]
     jobs: tuple[Job, ...]  # of Slurm, those of no run too
     called_at_s: float | None  # since when a snakemake runs; null: none does
-    probes: int | None  # so far, while the largest batch that fits is searched
     elapsed_s: float | None
     cores: int  # that snakemake shares among trainings on this machine
 

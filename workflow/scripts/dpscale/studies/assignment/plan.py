@@ -10,7 +10,9 @@ from dpscale.plan.spec import (
     TIMED,
     TRAINING,
     Spec,
+    TimedProtocol,
     Timing,
+    TrainingProtocol,
     build_spec,
     launches,
     timing_only,
@@ -62,7 +64,14 @@ def _trained(
 ) -> Spec:
     own, training = _of_study(config, study)
     training = training.model_copy(update={"lr": lr, "epochs": epochs})
-    return build_spec(own, TRAINING, study=STUDY, timed_training=True, training=training, **fields)
+    return build_spec(
+        own,
+        TRAINING,
+        study=STUDY,
+        protocol=TrainingProtocol(timed=True),
+        training=training,
+        **fields,
+    )
 
 
 def _by_rule(config: Config, study: AssignmentConfig, rule: str, placement: Placement) -> Spec:
@@ -87,7 +96,8 @@ def _split(config: Config, study: AssignmentConfig, placement: Placement) -> Ite
         timing = with_direct_arms(timing, workers, study)
     spec = build_spec(
         own, TIMED, run=_name("split", placement), study=SPLIT_STUDY, workers=workers, nodes=nodes,
-        per_worker_batch=study.per_worker_batch, training=timing_only(training), timing=timing,
+        per_worker_batch=study.per_worker_batch, training=timing_only(training),
+        protocol=TimedProtocol(timing=timing),
     )  # fmt: skip
     yield from launches(config, spec)
 

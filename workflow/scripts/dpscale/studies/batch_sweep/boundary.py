@@ -3,6 +3,62 @@
 import math
 from collections.abc import Mapping, Sequence
 
+from dpscale.plan.spec import TIMED, Spec, TimedProtocol, Timing
+from dpscale.studies.batch_sweep.config import BoundaryProtocol, Probe
+from dpscale.studies.study import Completion, Earlier
+
+FITS = {"complete": True, "out_of_memory": False}
+
+
+def search(spec: "Spec[BoundaryProtocol]", earlier: Earlier) -> Spec:
+    """Return the spec with what was tried between the batches of the sweep, each by a probe."""
+    swept = earlier.runs.to_dict("records")
+    if all(row["status"] == "unavailable" for row in swept):
+        return spec.model_copy(update={"per_worker_batch": 1, "withheld": swept[0]["message"]})
+    samples = earlier.runs["train_samples"].dropna()
+    if samples.empty:
+        reasons = ", ".join(f"{row['run']}: {row['status']} ({row['message']})" for row in swept)
+        raise ValueError(f"{spec.run}: no batch of the sweep ran: {reasons}")
+    outcomes: dict[int, list[bool]] = {}
+    for row in swept:
+        if row["status"] in FITS:
+            outcomes.setdefault(row["per_worker_batch"], []).append(FITS[row["status"]])
+    asked, probes = spec.protocol, list[Probe]()
+    while batch := next_probe(
+        outcomes,
+        train_samples=int(samples.iloc[0]),
+        resolution_frac=asked.resolution_frac,
+        confirmations=asked.confirmations,
+    ):
+        number = len(outcomes.get(batch, [])) + 1
+        record = earlier.probe(_probe(spec, batch, f"{spec.run}-b{batch}-{number}"))
+        if record.status not in FITS:
+            raise ValueError(f"{record.run}: {record.status}: {record.message}")
+        outcomes.setdefault(batch, []).append(FITS[record.status])
+        probes.append(Probe.model_validate({"per_worker_batch": batch, "status": record.status}))
+    return spec.model_copy(
+        update={
+            "per_worker_batch": bounds(outcomes)[0] or 1,
+            "protocol": asked.model_copy(update={"probes": tuple(probes)}),
+        }
+    )
+
+
+def _probe(spec: "Spec[BoundaryProtocol]", batch: int, run: str) -> Spec:
+    """A run of one batch: whether it fits shows in the second step, when momentum exists."""
+    timing = Timing(arms=("without_loading",), repeats=1, min_steps=2, max_steps=2, warmup_steps=2)
+    budget_bytes = spec.protocol.memory_budget_bytes
+    return spec.model_copy(
+        update={
+            "run": run,
+            "kind": TIMED.name,
+            "version": TIMED.version,
+            "per_worker_batch": batch,
+            "protocol": TimedProtocol(timing=timing, memory_budget_bytes=budget_bytes),
+            "completed_by": None,
+        }
+    )
+
 
 def bounds(outcomes: Mapping[int, Sequence[bool]]) -> tuple[int | None, int | None]:
     """(largest batch that always fits, smallest that always fails); None where there is none.
@@ -50,3 +106,10 @@ def next_probe(
     # A batch that fitted above every failure has no failing one above it yet.
     above = fails or min(2 * max(outcomes), train_samples)
     return unconfirmed(fits) or unconfirmed(above)
+
+
+def _of_sweep(spec: Spec, other: Spec) -> bool:
+    return other.study == "sweep"
+
+
+BY_SEARCH = Completion(_of_sweep, search)

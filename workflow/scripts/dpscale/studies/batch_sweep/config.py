@@ -1,14 +1,23 @@
 """Sections of the configuration for Q1: one worker, growing batch."""
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from dpscale.config.bounds import at_most
 from dpscale.config.datasets import size_problem
 from dpscale.config.root import Config, Problem, StudySection
-from dpscale.config.sections import Batch, MemorySize, Processes, Repeats, Share
+from dpscale.config.sections import (
+    Batch,
+    MemorySize,
+    PositiveInt,
+    Processes,
+    Repeats,
+    Section,
+    Share,
+)
+from dpscale.plan.spec import RunProtocol
 
 
 class SweepConfig(StudySection):
@@ -48,6 +57,22 @@ class SweepConfig(StudySection):
             yield "sweep.memory_budget", "is a limit for the cpu; set it to null on cuda"
         if self.data_repeats > 1 and (words := size_problem(config.data, self.data_repeats)):
             yield "sweep.data_repeats", f"is a copy each: {words}"
+
+
+class Probe(Section):
+    """A batch that was tried in a process of its own."""
+
+    per_worker_batch: PositiveInt
+    status: Literal["complete", "out_of_memory"]
+
+
+class BoundaryProtocol(RunProtocol):
+    """The search for the largest batch that fits, between the batches of the sweep."""
+
+    resolution_frac: float = Field(description="The search ends at this relative width.")
+    confirmations: int = Field(description="Further processes that confirm each side.")
+    memory_budget_bytes: PositiveInt | None = Field(description="As the sweep has it.")
+    probes: tuple[Probe, ...] | None = Field(None, description="What was tried, once it was.")
 
 
 SECTIONS = {

@@ -108,22 +108,23 @@ def sweep(runs: pd.DataFrame, steps: pd.DataFrame, epoch_times: pd.DataFrame) ->
     return as_table(rows, SWEEP_COLUMNS)
 
 
-def boundary(runs: pd.DataFrame) -> pd.DataFrame:
+def boundary(runs: pd.DataFrame, probes: pd.DataFrame) -> pd.DataFrame:
     """Return one row: the largest batch that fits, the smallest that fails, and their counts.
 
     largest_fit_batch never failed, nor did a smaller one; smallest_failed_batch never fitted, nor
     did a larger one; first_failure_batch is the smallest that failed in any process, below the
-    former where batches fit in some processes only. A count is the number of separate runs, of
-    sweep and boundary alike, of that batch. limit is "memory" when any run ran out of it, else
-    "dataset" when any batch exceeded the dataset (then no batch failed), else null. No row when
-    no such run is planned. Raises MixedMachinesError for runs of different machines.
+    former where batches fit in some processes only. A count is the number of processes, of the
+    sweep and of the search alike, that tried that batch. limit is "memory" when any ran out of it,
+    else "dataset" when any batch exceeded the dataset (then no batch failed), else null. No row
+    when no sweep is planned. Raises MixedMachinesError for runs of different machines.
     """
-    probes = in_study(runs, "sweep", "boundary")
-    require_same_machine(probes)
-    if probes.empty:
+    swept = in_study(runs, "sweep")
+    require_same_machine(in_study(runs, "sweep", "boundary"))
+    if swept.empty:
         return as_table([], BOUNDARY_COLUMNS)
-    failed = probes[probes["status"] == "out_of_memory"]
-    fits = probes[probes["status"] == "complete"]
+    tried = pd.concat([swept[list(probes)], probes])
+    failed = tried[tried["status"] == "out_of_memory"]
+    fits = tried[tried["status"] == "complete"]
     first_failure = known(failed["per_worker_batch"].min())
     most = known(fits["per_worker_batch"].max())
     if first_failure is not None:
@@ -134,7 +135,7 @@ def boundary(runs: pd.DataFrame) -> pd.DataFrame:
     smallest_failed = known(failed["per_worker_batch"].min())
     fits = fits[fits["per_worker_batch"] == largest_fit] if len(fits) else fits
     failed = failed[failed["per_worker_batch"] == smallest_failed] if len(failed) else failed
-    limits = [LIMITS[status] for status in LIMITS if (probes["status"] == status).any()]
+    limits = [LIMITS[status] for status in LIMITS if (tried["status"] == status).any()]
     row = {
         "largest_fit_batch": largest_fit,
         "smallest_failed_batch": smallest_failed,
@@ -142,13 +143,13 @@ def boundary(runs: pd.DataFrame) -> pd.DataFrame:
         "limit": limits[0] if limits else None,
         "fit_confirmations": len(fits),
         "failure_confirmations": len(failed),
-        "memory_budget_bytes": _largest(probes["memory_budget_bytes"]),
-        "runs": " ".join([*fits["run"], *failed["run"]]) or None,
+        "memory_budget_bytes": _largest(swept["memory_budget_bytes"]),
+        "runs": " ".join(dict.fromkeys([*fits["run"], *failed["run"]])) or None,
     }
     return as_table([row], BOUNDARY_COLUMNS)
 
 
 TABLES = {
     "sweep": Table(sweep, ["runs", "steps", "epoch_times"], SWEEP_COLUMNS),
-    "boundary": Table(boundary, ["runs"], BOUNDARY_COLUMNS),
+    "boundary": Table(boundary, ["runs", "probes"], BOUNDARY_COLUMNS),
 }

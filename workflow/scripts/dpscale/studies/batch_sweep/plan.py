@@ -1,64 +1,55 @@
-"""Q1: the runs of the batch sweep, one process a batch."""
+"""Q1: the runs of the batch sweep, one process a batch, and the search of the boundary in it."""
 
 from collections.abc import Iterator
 
 from dpscale.config.datasets import train_samples
 from dpscale.config.root import Config
-from dpscale.plan.spec import TIMED, Spec, Timing, build_spec, launches
-from dpscale.studies.batch_sweep.config import SweepConfig
+from dpscale.plan.spec import TIMED, Spec, TimedProtocol, Timing, build_spec, launches
+from dpscale.studies.batch_sweep import BOUNDARY
+from dpscale.studies.batch_sweep.config import BoundaryProtocol, SweepConfig
 
-
-def sweep_probe(config: Config, batch: int, *, run: str, study: str) -> Spec:
-    """The spec of one batch of the sweep, timed in a process of its own."""
-    sweep: SweepConfig = config.section("sweep")
-    data = config.data.model_copy(
-        update={
-            "repeats": sweep.data_repeats,
-            "loader": "resident",
-            "augment": False,
-            "loader_workers": 0,
-        }
-    )
-    if study == "sweep":
-        timing = Timing(
-            arms=("without_loading",),
-            repeats=sweep.repeats,
-            min_steps=1,
-            warmup_steps=1,
-        )
-    else:  # whether the batch fits shows in the second step, when gradients and momentum exist
-        timing = Timing(
-            arms=("without_loading",),
-            repeats=1,
-            min_steps=2,
-            max_steps=2,
-            warmup_steps=2,
-        )
-    return build_spec(
-        config,
-        TIMED,
-        run=run,
-        study=study,
-        workers=1,
-        per_worker_batch=batch,
-        data=data,
-        timing=timing,
-        memory_budget_bytes=sweep.memory_budget,
-    )
+BY_SEARCH = "dpscale.studies.batch_sweep.boundary:BY_SEARCH"
 
 
 def runs(config: Config, sweep: SweepConfig) -> Iterator[Spec]:
-    """The batches of the sweep, ascending, up to one beyond the dataset."""
-    batch = sweep.first_batch
-    samples = sweep_samples(config, sweep)
+    """The batches of the sweep, ascending, up to one beyond the dataset, and the search."""
+    resident = {"loader": "resident", "augment": False, "loader_workers": 0}
+    data = config.data.model_copy(update={"repeats": sweep.data_repeats, **resident})
+    timing = Timing(arms=("without_loading",), repeats=sweep.repeats, min_steps=1, warmup_steps=1)
+    timed = TimedProtocol(timing=timing, memory_budget_bytes=sweep.memory_budget)
+    batch, samples = sweep.first_batch, sweep_samples(config, sweep)
     # One batch beyond the dataset is planned too: its record says `exceeds_dataset`.
     while True:
-        probe = sweep_probe(config, batch, run=f"sweep-b{batch}", study="sweep")
+        spec = build_spec(
+            config,
+            TIMED,
+            run=f"sweep-b{batch}",
+            study="sweep",
+            workers=1,
+            per_worker_batch=batch,
+            data=data,
+            protocol=timed,
+        )
         if batch > samples:
-            yield probe
-            return
-        yield from launches(config, probe)
+            yield spec
+            break
+        yield from launches(config, spec)
         batch *= sweep.factor
+    yield build_spec(
+        config,
+        BOUNDARY,
+        run="boundary",
+        study="boundary",
+        workers=1,
+        per_worker_batch=None,
+        data=data,
+        completed_by=BY_SEARCH,
+        protocol=BoundaryProtocol(
+            resolution_frac=sweep.resolution_frac,
+            confirmations=sweep.confirmations,
+            memory_budget_bytes=sweep.memory_budget,
+        ),
+    )
 
 
 def sweep_samples(config: Config, sweep: SweepConfig) -> int:

@@ -4,9 +4,8 @@ from dpscale.plan.spec import Kind
 from dpscale.records.schemas import FLOAT, INT, TEXT, typed
 from dpscale.studies.study import Study
 
-MEASURE = "dpscale.studies.choose.measure"
-GRID = Kind("grid", 3, f"{MEASURE}:measure_grid", timed=True)
-GOAL = Kind("goal", 3, f"{MEASURE}:measure_goal", advice="dpscale.studies.choose.advice:advised")
+GRID = Kind("grid", 3, __name__, "measure:measure_grid", "config:GridProtocol", timed=True)
+GOAL = Kind("goal", 3, __name__, "measure:measure_goal", "config:GoalProtocol")
 STUDY = Study(
     "choose",
     kinds=(GRID, GOAL),

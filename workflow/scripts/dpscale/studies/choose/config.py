@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from dpscale.config.bounds import DISTINCT, at_most
 from dpscale.config.datasets import train_samples
+from dpscale.config.goal import Goal
 from dpscale.config.root import Config, Problem, StudySection, Unfollowed
 from dpscale.config.sections import (
     Batches,
@@ -22,8 +23,9 @@ from dpscale.config.sections import (
     Seeds,
     Workers,
 )
+from dpscale.plan.spec import Needs, RunProtocol
 
-SEARCH = "steps_to_goal"  # the section whose steps are chosen by
+SEARCH = "steps_to_goal"  # what messages call the section whose steps are chosen by
 Aim = Literal["time", "cost"]
 Amount = Annotated[float, Field(gt=0), at_most(10**12, "nobody has so much")]
 
@@ -81,9 +83,10 @@ class ChooseConfig(StudySection):
     def defaults(self, config: Config) -> Mapping[str, object]:
         """Return what the search and the measured workers leave of the defaults."""
         predicted = tuple(n for n in self.predicted_workers if n not in self.workers)
-        found, sizes = self.searched(config), self.sizes(config)
+        found = self.goal(config)
         if found is None:
             return {"predicted_workers": predicted}
+        sizes = found.batch_sizes
         each = {size // n for n in self.workers for size in sizes if size % n == 0}
         most = (train_samples(self.data(config)) or math.inf) / max(self.workers)
         fitting = tuple(sorted(batch for batch in each if batch <= most))
@@ -99,8 +102,8 @@ class ChooseConfig(StudySection):
 
     def data(self, config: Config) -> DataConfig:
         """Return the data of the search."""
-        search = config.section(SEARCH)
-        return config.data if search is None else search.data(config)
+        goals = config.goals()
+        return goals[0].data if goals else config.data
 
     def batches(self, config: Config) -> Iterator[tuple[str, int, int]]:
         """Yield the largest batch on the most workers."""
@@ -112,33 +115,24 @@ class ChooseConfig(StudySection):
             Unfollowed("compile", True, "trains as steps_to_goal does, which compiles no network"),
         )
 
-    def searched(self, config: Config) -> Any | None:
-        """Return the entry of steps_to_goal.models that is chosen for; None where there is none."""
-        models = config.section(SEARCH).models if config.section(SEARCH) else ()
-        named = [one for one in models if self.model in (None, one.network(config))]
-        return next(iter(named), None)
-
-    def sizes(self, config: Config) -> tuple[int, ...]:
-        """Return the global batches whose steps to the goal are searched."""
-        found = self.searched(config)
-        return found.batch_sizes or config.section(SEARCH).batch_sizes if found else ()
+    def goal(self, config: Config) -> Goal | None:
+        """Return the goal of the network that is chosen for; None where none is searched."""
+        named = (goal for goal in config.goals() if self.model in (None, goal.network))
+        return next(named, None)
 
     def problems(self, config: Config) -> Iterator[Problem]:
         """Yield what the search does not give: the study, the network, its optimiser, batches."""
-        search, found = config.section(SEARCH), self.searched(config)
-        if search is None:
+        goals, found = config.goals(), self.goal(config)
+        if not goals:
             yield "choose", f"takes its steps from {SEARCH}, which is null; ask both, or neither"
         elif found is None:
-            names = " or ".join(one.network(config) for one in search.models)
+            names = " or ".join(goal.network for goal in goals)
             yield "choose.model", f"is not in {SEARCH}.models; there is {names}"
         elif self.optimizer not in found.optimizers:
             names = " or ".join(found.optimizers)
-            yield (
-                "choose.optimizer",
-                f"is not searched for {found.network(config)}; there is {names}",
-            )
+            yield "choose.optimizer", f"is not searched for {found.network}; there is {names}"
         else:
-            sizes = self.sizes(config)
+            sizes = found.batch_sizes
             for workers in self._idle(sizes):
                 fitting = [size // workers for size in sizes if size % workers == 0]
                 times = f"times {workers} workers is a batch of {SEARCH}"
@@ -153,7 +147,7 @@ class ChooseConfig(StudySection):
             yield "choose.predicted_workers", f"{both[0]} is measured; leave it out"
 
 
-class GridProtocol(Section):
+class GridProtocol(RunProtocol):
     """What a run times at one number of workers."""
 
     per_worker_batches: tuple[PositiveInt, ...]
@@ -161,16 +155,19 @@ class GridProtocol(Section):
     repeat_s: float
 
 
-class GoalProtocol(Section):
+class GoalProtocol(RunProtocol):
     """A training to the goal of the search, by its rules."""
 
     goal_error_frac: float
     evaluation_samples: PositiveInt
     max_steps: PositiveInt
     max_epochs: PositiveInt
-    configured: dict[str, list[dict[str, int | None]]] = Field(
-        description="The rows of `limits` as far as they decide what is trained."
-    )
+    memory_bytes: PositiveInt | None = Field(description="Memory of a worker; null: no limit.")
+
+    @property
+    def needs(self) -> Needs:
+        """Its time is compared with what timed runs predict."""
+        return Needs(alone=True)
 
 
 SECTIONS = {

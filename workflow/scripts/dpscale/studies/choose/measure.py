@@ -85,9 +85,9 @@ class _Cell:
         return bucket_rows(self._replicas["noop_hook"], self._silent, ready)
 
 
-def measure_grid(spec: Spec, task: Task, place: Place) -> Measurement:
+def measure_grid(spec: "Spec[GridProtocol]", task: Task, place: Place) -> Measurement:
     """Seconds of some steps of each batch size and arm, in random order, and what they need."""
-    asked = spec.protocol_as(GridProtocol)
+    asked = spec.protocol
     meter = Meter(spec.run, "repeat", 1 + asked.repeats, shown=place.leads)
     give_back_what_is_freed()  # from now on
     shared = resident(spec, task, place)
@@ -127,13 +127,13 @@ def measure_grid(spec: Spec, task: Task, place: Place) -> Measurement:
     return Measurement(fields=fields)
 
 
-def measure_goal(spec: Spec, task: Task, place: Place) -> Measurement:
+def measure_goal(spec: "Spec[GoalProtocol]", task: Task, place: Place) -> Measurement:
     """Trainings to the goal, a seed each, and the time that their steps take.
 
     A first training looks after the steps of the search whether it is at the goal. It is then
     timed in a second one from the same start, which does not stop to look.
     """
-    asked = spec.protocol_as(GoalProtocol)
+    asked = spec.protocol
     task.require_a_score("choose")
     meter = Meter(spec.run, "training", 2, parts=len(spec.seeds), shown=place.leads)
     trials: list[Trial] = []

@@ -7,55 +7,54 @@ from dpscale.config.root import Config
 from dpscale.config.sections import TrainingConfig
 from dpscale.plan.spec import Spec, build_spec, launches, network_of
 from dpscale.studies.choose import GOAL, GRID
-from dpscale.studies.choose.config import SEARCH, ChooseConfig, GoalProtocol, GridProtocol
+from dpscale.studies.choose.config import ChooseConfig, GoalProtocol, GridProtocol
 
-# Whose measurements decide what a training of the choice trains.
-ADVISERS = ("search", GRID.name)
+BY_ADVICE = "dpscale.studies.choose.advice:BY_ADVICE"
 # The grid's steps take as long with any; the search says which the trainings have.
 ANY_MOMENTUM = 0.5
 
 
 def runs(config: Config, asked: ChooseConfig) -> Iterator[Spec]:
     """For each N the launches that time the grid, and the training of its best cell to the goal."""
-    search, found = config.section(SEARCH), asked.searched(config)
-    assert found is not None  # the configuration was checked
+    goal = asked.goal(config)
+    assert goal is not None  # the configuration was checked
     loading = {} if config.own else {"loader": "resident", "loader_workers": 0}
     shared: dict[str, Any] = {
         "study": "choose",
         "arm": asked.optimizer,
-        "model": network_of(config, found.name),
-        "data": asked.data(config).model_copy(update=loading),
+        "model": network_of(config, goal.model),
+        "data": goal.data.model_copy(update=loading),
         # As the search trains, but for the rate and the momentum that it finds.
         "training": TrainingConfig(
             optimizer="sgd",
             momentum=0.0 if asked.optimizer == "sgd" else ANY_MOMENTUM,
             nesterov=asked.optimizer == "nesterov",
-            weight_decay=search.weight_decay,
+            weight_decay=goal.weight_decay,
             precision=config.training.precision,
             cudnn_benchmark=config.training.cudnn_benchmark,
         ),
     }
-    protocol = GridProtocol(
+    grid = GridProtocol(
         per_worker_batches=tuple(sorted(asked.per_worker_batches)),
         repeats=asked.repeats,
         repeat_s=asked.repeat_s,
     )
-    goal = GoalProtocol(
-        goal_error_frac=found.goal_error_frac,
-        evaluation_samples=search.budget.evaluation_samples,
-        max_steps=search.budget.max_steps,
-        max_epochs=search.budget.max_epochs,
-        configured={"limits": [{"memory_bytes": asked.limits.memory}]},
+    to_goal = GoalProtocol(
+        goal_error_frac=goal.error_frac,
+        evaluation_samples=goal.budget.evaluation_samples,
+        max_steps=goal.budget.max_steps,
+        max_epochs=goal.budget.max_epochs,
+        memory_bytes=asked.limits.memory,
     )
     for workers in sorted(asked.workers):
         timed = build_spec(
-            config, GRID, run=f"choose-n{workers}", workers=workers, protocol=protocol,
+            config, GRID, run=f"choose-n{workers}", workers=workers, protocol=grid,
             per_worker_batch=max(asked.per_worker_batches), **shared,
         )  # fmt: skip
         yield from launches(config, timed)
         yield build_spec(
-            config, GOAL, run=f"choose-goal-n{workers}", workers=workers, protocol=goal,
-            per_worker_batch=None, advised_by=ADVISERS, seeds=asked.seeds, **shared,
+            config, GOAL, run=f"choose-goal-n{workers}", workers=workers, protocol=to_goal,
+            per_worker_batch=None, completed_by=BY_ADVICE, seeds=asked.seeds, **shared,
         )  # fmt: skip
 
 

@@ -4,7 +4,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from dpscale.config import Config
-from dpscale.plan.spec import LINK, TIMED, Messages, Spec, Timing, build_spec, launches
+from dpscale.plan.spec import (
+    LINK,
+    TIMED,
+    LinkProtocol,
+    Spec,
+    TimedProtocol,
+    Timing,
+    build_spec,
+    launches,
+)
 from dpscale.studies.communication.config import CommunicationConfig
 
 LINK_REPEATS = 10
@@ -27,7 +36,7 @@ def runs(config: Config, communication: CommunicationConfig) -> Iterator[Spec]:
             study="link",
             workers=workers,
             per_worker_batch=min(scaling.per_worker_batches),
-            messages=Messages(bytes=(), repeats=LINK_REPEATS, budget_s=LINK_BUDGET_S),
+            protocol=LinkProtocol(bytes=(), repeats=LINK_REPEATS, budget_s=LINK_BUDGET_S),
         )
     if communication.hooks and counts:  # DDP with compressed gradients against DDP without
         spec = build_spec(
@@ -37,15 +46,17 @@ def runs(config: Config, communication: CommunicationConfig) -> Iterator[Spec]:
             study="compression",
             workers=counts[0],
             per_worker_batch=min(scaling.per_worker_batches),
-            timing=Timing(
-                arms=("without_loading", *communication.hooks),
-                repeats=communication.repeats,
-                min_steps=communication.steps,
-                warmup_steps=scaling.warmup_steps,
-                max_steps=communication.steps,
-                direct_steps=communication.steps,
-                interval_frac=communication.interval_frac,
-                budget_s=communication.budget_s,
+            protocol=TimedProtocol(
+                timing=Timing(
+                    arms=("without_loading", *communication.hooks),
+                    repeats=communication.repeats,
+                    min_steps=communication.steps,
+                    warmup_steps=scaling.warmup_steps,
+                    max_steps=communication.steps,
+                    direct_steps=communication.steps,
+                    interval_frac=communication.interval_frac,
+                    budget_s=communication.budget_s,
+                )
             ),
         )
         yield from launches(config, spec)

@@ -3,5 +3,5 @@
 from dpscale.plan.spec import Kind
 from dpscale.studies.study import Study
 
-LEDGER = Kind("ledger", 2, "dpscale.studies.ledger.measure:measure_ledger", timed=True)
+LEDGER = Kind("ledger", 2, __name__, "measure:measure_ledger", "config:LedgerProtocol", timed=True)
 STUDY = Study("ledger", kinds=(LEDGER,), questions=("Q6",))

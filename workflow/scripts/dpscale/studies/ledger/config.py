@@ -5,7 +5,14 @@ from collections.abc import Iterator
 from pydantic import Field
 
 from dpscale.config.root import Config, StudySection
-from dpscale.config.sections import Batch, Steps, WorkerCounts
+from dpscale.config.sections import Batch, PositiveInt, Steps, WorkerCounts
+from dpscale.plan.spec import RunProtocol
+
+
+class LedgerProtocol(RunProtocol):
+    """What a run of kind `ledger` counts."""
+
+    steady_steps: PositiveInt
 
 
 class LedgerConfig(StudySection):

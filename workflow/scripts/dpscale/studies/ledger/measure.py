@@ -7,6 +7,7 @@ network interfaces see the bytes.
 from typing import Any
 
 from dpscale.plan import Spec
+from dpscale.studies.ledger.config import LedgerProtocol
 from dpscale.train.collectives import OUTSIDE, Observer, unobservable
 from dpscale.train.counted import count_steps
 from dpscale.train.data import Batch, Task, build_loader
@@ -17,7 +18,7 @@ from dpscale.train.worker import Place, build_replica
 Rows = list[dict[str, Any]]
 
 
-def measure_ledger(spec: Spec, task: Task, place: Place) -> Measurement:
+def measure_ledger(spec: "Spec[LedgerProtocol]", task: Task, place: Place) -> Measurement:
     """Collectives and interface bytes of construction, first, rebuild and steady iterations.
 
     Unavailable where torch lets nobody see them. Raises RuntimeError when several workers trained
@@ -25,10 +26,9 @@ def measure_ledger(spec: Spec, task: Task, place: Place) -> Measurement:
     """
     if reason := unobservable():
         return Measurement(status="unavailable", message=reason)
-    assert spec.steady_steps is not None
     observer = Observer()
     batch, steps_per_epoch = _batch(spec, task, place)
-    phases = [("first", 1), ("rebuild", 1), ("steady", spec.steady_steps)]
+    phases = [("first", 1), ("rebuild", 1), ("steady", spec.protocol.steady_steps)]
     meter = Meter(spec.run, "phase", len(phases) + 1, shown=place.leads)
     wire: Rows = []
     with observer.watching():

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dpscale.config import Config
 from dpscale.plan.spec import Spec, build_spec
 from dpscale.studies.ledger import LEDGER
-from dpscale.studies.ledger.config import LedgerConfig
+from dpscale.studies.ledger.config import LedgerConfig, LedgerProtocol
 
 
 def runs(config: Config, study: LedgerConfig) -> Iterator[Spec]:
@@ -18,7 +18,7 @@ def runs(config: Config, study: LedgerConfig) -> Iterator[Spec]:
             study="ledger",
             workers=workers,
             per_worker_batch=study.per_worker_batch,
-            steady_steps=study.steady_steps,
+            protocol=LedgerProtocol(steady_steps=study.steady_steps),
             data=config.data.model_copy(
                 update={"loader": "resident", "augment": False, "loader_workers": 0}
             ),

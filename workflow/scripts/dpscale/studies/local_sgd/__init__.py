@@ -4,7 +4,7 @@ from dpscale.plan.spec import Kind
 from dpscale.records.schemas import FLOAT, INT, typed
 from dpscale.studies.study import Study
 
-LOCAL = Kind("local", 3, "dpscale.studies.local_sgd.measure.runs:measure_local")
+LOCAL = Kind("local", 3, __name__, "measure.runs:measure_local", "config:LocalProtocol")
 STUDY = Study(
     "local_sgd",
     kinds=(LOCAL,),

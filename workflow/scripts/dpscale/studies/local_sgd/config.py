@@ -28,6 +28,7 @@ from dpscale.config.sections import (
     WeightDecay,
     Workers,
 )
+from dpscale.plan.spec import RunProtocol
 
 Fractions = Annotated[tuple[Fraction, ...], Field(min_length=1, max_length=100), DISTINCT]
 Factors = Annotated[tuple[Rate, ...], Field(min_length=1, max_length=100), DISTINCT]
@@ -44,12 +45,14 @@ class LocalArm(Section):
     )
 
 
-class LocalProtocol(Section):
+class LocalProtocol(RunProtocol):
     """What one run of S4 trains: the arms of one batch and one rate, in one regime.
 
     The first arm chooses the rate of all. Learners are spread evenly over the workers; the other
     settings are those of LocalSgdConfig.
     """
+
+    columns: ClassVar = ("expected",)
 
     expected: str = ""
     learners: PositiveInt

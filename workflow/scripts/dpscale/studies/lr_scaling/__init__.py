@@ -4,7 +4,7 @@ from dpscale.plan.spec import Kind
 from dpscale.records.schemas import FLOAT, INT, TEXT, typed
 from dpscale.studies.study import Study
 
-SCALED = Kind("scaled", 2, "dpscale.studies.lr_scaling.measure:measure_scaled")
+SCALED = Kind("scaled", 2, __name__, "measure:measure_scaled", "config:RateProtocol")
 STUDY = Study(
     "lr_scaling",
     kinds=(SCALED,),

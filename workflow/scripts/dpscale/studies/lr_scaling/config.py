@@ -21,18 +21,30 @@ from dpscale.config.sections import (
     PositiveInt,
     Rate,
     Rates,
-    Section,
     Seeds,
     Share,
     Text,
 )
+from dpscale.plan.spec import RunProtocol
 
 Rule = Literal["linear", "sqrt", "fixed"]
 Warmup = Literal["none", "constant", "gradual"]
 
 
-class RateProtocol(Section):
+class RateProtocol(RunProtocol):
     """How one run of S2 scales its rate; the rate itself is in the run's training section."""
+
+    columns: ClassVar = (
+        "role",
+        "rule",
+        "optimizer",
+        "group_batch",
+        "groups",
+        "reference_groups",
+        "base_lr",
+        "margin_frac",
+        "expected",
+    )
 
     role: Literal["arm", "search"] = Field(
         description="arm: a result; search: a candidate, chosen or not on validation data."

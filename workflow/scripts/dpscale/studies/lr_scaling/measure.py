@@ -26,14 +26,14 @@ from dpscale.train.training import Training, Trial, divergence, epoch_stops, set
 from dpscale.train.worker import Place, Replica
 
 
-def measure_scaled(spec: Spec, task: Task, place: Place) -> Measurement:
+def measure_scaled(spec: "Spec[RateProtocol]", task: Task, place: Place) -> Measurement:
     """One trial a seed, with an evaluation an epoch; a loss that is not finite ends its trial.
 
     Validation after every epoch, with rank 0's running statistics, as DDP keeps them; the test set
     is looked at once, after the last one. The run is `complete` where any seed came to its end: a
     trial says itself how it ended.
     """
-    protocol, epochs = spec.protocol_as(RateProtocol), spec.training.epochs
+    protocol, epochs = spec.protocol, spec.training.epochs
     given = settings(
         spec, role=protocol.role, optimizer=protocol.optimizer, learners=protocol.groups,
         per_learner_batch=protocol.group_batch,
@@ -57,17 +57,19 @@ def measure_scaled(spec: Spec, task: Task, place: Place) -> Measurement:
 class _Groups(ReplicaStepper):
     """A replica whose batch norm is in groups, with the optimiser of the publication."""
 
+    spec: "Spec[RateProtocol]"
+
     def build(self) -> Replica:
         """Return the spec's model, batch norm in its groups, with its optimiser."""
         replica = super().build()
-        group_batch_norm(replica.module, self.spec.protocol_as(RateProtocol).group_batch)
+        group_batch_norm(replica.module, self.spec.protocol.group_batch)
         optimizer = _optimizer(replica.module, self.spec)
         scheduler = build_scheduler(optimizer, self.spec.training, len(self.loader))
         return replace(replica, optimizer=optimizer, scheduler=scheduler)
 
 
-def _optimizer(module: nn.Module, spec: Spec) -> Optimizer:
-    training, protocol = spec.training, spec.protocol_as(RateProtocol)
+def _optimizer(module: nn.Module, spec: "Spec[RateProtocol]") -> Optimizer:
+    training, protocol = spec.training, spec.protocol
     weights = [value for value in module.parameters() if value.ndim > 1]
     others = [value for value in module.parameters() if value.ndim <= 1]  # batch norm's, biases
     lars = protocol.optimizer == "lars"

@@ -4,9 +4,17 @@ from dpscale.plan.spec import Kind
 from dpscale.records.schemas import BOOL, FLOAT, INT, typed
 from dpscale.studies.study import Study
 
-_MEASURE = "dpscale.studies.model_averaging.measure"
-AVERAGING = Kind("averaging", 3, f"{_MEASURE}.averaging:measure_averaging")
-LEARNERS = Kind("learners", 2, f"{_MEASURE}.learners:measure_learners", timed=True)
+AVERAGING = Kind(
+    "averaging", 3, __name__, "measure.averaging:measure_averaging", "config:AveragingProtocol"
+)
+LEARNERS = Kind(
+    "learners",
+    2,
+    __name__,
+    "measure.learners:measure_learners",
+    "config:LearnersProtocol",
+    timed=True,
+)
 STUDY = Study(
     "model_averaging",
     kinds=(AVERAGING, LEARNERS),

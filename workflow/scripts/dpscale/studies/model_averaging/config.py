@@ -34,6 +34,7 @@ from dpscale.config.sections import (
     WeightDecay,
     Workers,
 )
+from dpscale.plan.spec import RunProtocol
 
 Alpha = Literal["1/k"] | Annotated[float, Field(gt=0, le=1)]
 Alphas = Annotated[tuple[Alpha, ...], Field(min_length=1, max_length=100), DISTINCT]
@@ -54,8 +55,10 @@ class AveragingArm(Section):
     tau: PositiveInt | None = Field(None, description="Steps from one averaging to the next.")
 
 
-class AveragingProtocol(Section):
+class AveragingProtocol(RunProtocol):
     """A run of kind `averaging`: its arms, trained in turn, and how they are judged."""
+
+    columns: ClassVar = ("expected",)
 
     expected: str
     arms: tuple[AveragingArm, ...]
@@ -64,7 +67,7 @@ class AveragingProtocol(Section):
     median_of: PositiveInt
 
 
-class LearnersProtocol(Section):
+class LearnersProtocol(RunProtocol):
     """A run of kind `learners`: throughput against the number of learners on one device."""
 
     max_learners: PositiveInt

@@ -3,18 +3,27 @@
 from collections.abc import Iterator
 
 from dpscale.config import Config
-from dpscale.plan.spec import TIMED, TRAINING, Spec, Timing, build_spec, launches
+from dpscale.plan.spec import (
+    TIMED,
+    TRAINING,
+    Spec,
+    TimedProtocol,
+    Timing,
+    TrainingProtocol,
+    build_spec,
+    launches,
+)
 from dpscale.studies.replicas.config import DataParallelConfig, ReplicasConfig
 
 
 def replicas(config: Config, study: ReplicasConfig) -> Iterator[Spec]:
     """Q5 and Q7: the usual training, one without set_epoch, one without buffer broadcast."""
-    arms: dict[str, dict[str, bool]] = {
-        "baseline": {},
-        "without_set_epoch": {"set_epoch": False},
-        "no_broadcast": {"broadcast_buffers": False},
+    arms = {
+        "baseline": TrainingProtocol(),
+        "without_set_epoch": TrainingProtocol(set_epoch=False),
+        "no_broadcast": TrainingProtocol(broadcast_buffers=False),
     }
-    for arm, fields in arms.items():
+    for arm, protocol in arms.items():
         yield build_spec(
             config,
             TRAINING,
@@ -25,7 +34,7 @@ def replicas(config: Config, study: ReplicasConfig) -> Iterator[Spec]:
             per_worker_batch=study.per_worker_batch,
             seeds=study.seeds,
             training=config.training.model_copy(update={"epochs": study.epochs}),
-            **fields,
+            protocol=protocol,
         )
 
 
@@ -51,8 +60,9 @@ def data_parallel(config: Config, study: DataParallelConfig) -> Iterator[Spec]:
             arm=arm,
             workers=workers,
             per_worker_batch=batch,
-            timing=timing,
-            scatter_devices=study.devices if workers == 1 else None,
+            protocol=TimedProtocol(
+                timing=timing, scatter_devices=study.devices if workers == 1 else None
+            ),
         )
         yield from launches(config, spec) if config.hardware.device == "cuda" else [spec]
 

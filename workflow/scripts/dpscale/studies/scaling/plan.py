@@ -3,7 +3,15 @@
 from collections.abc import Iterator
 
 from dpscale.config import Config
-from dpscale.plan.spec import TIMED, Spec, Timing, build_spec, launches, with_direct_arms
+from dpscale.plan.spec import (
+    TIMED,
+    Spec,
+    TimedProtocol,
+    Timing,
+    build_spec,
+    launches,
+    with_direct_arms,
+)
 from dpscale.studies.scaling.config import ScalingConfig
 
 
@@ -34,7 +42,7 @@ def runs(config: Config, scaling: ScalingConfig) -> Iterator[Spec]:
             study="scaling",
             workers=workers,
             per_worker_batch=batch,
-            timing=timing,
+            protocol=TimedProtocol(timing=timing),
         )
         yield from launches(config, spec, scaling.launches)
 

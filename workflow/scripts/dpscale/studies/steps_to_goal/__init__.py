@@ -4,8 +4,8 @@ from dpscale.plan.spec import Kind
 from dpscale.records.schemas import FLOAT, INT, TEXT, typed
 from dpscale.studies.study import Study
 
-SEARCH = Kind("search", 3, "dpscale.studies.steps_to_goal.measure.search:measure_search")
 NO_BEND, TOO_FEW = "no bend", "too few batch sizes"  # statuses of a fit
+SEARCH = Kind("search", 3, __name__, "measure.search:measure_search", "config:Search")
 STUDY = Study(
     "steps_to_goal",
     kinds=(SEARCH,),

@@ -7,13 +7,13 @@ from pydantic import Field
 
 from dpscale.config.bounds import DISTINCT, at_most
 from dpscale.config.checks import one_network
+from dpscale.config.goal import Budget, Goal
 from dpscale.config.root import STACKED, Config, Problem, StudySection, Unfollowed
 from dpscale.config.sections import (
     MOST_SAMPLES,
     Batch,
     Batches,
     DataConfig,
-    Epochs,
     Fraction,
     ModelName,
     PositiveInt,
@@ -23,10 +23,10 @@ from dpscale.config.sections import (
     Section,
     Seeds,
     Share,
-    Steps,
     Text,
     WeightDecay,
 )
+from dpscale.plan.spec import RunProtocol
 
 SearchOptimizer = Literal["sgd", "momentum", "nesterov"]
 MOST_TRIALS = at_most(10_000, "no search gains by more")
@@ -65,20 +65,6 @@ class SearchSpace(Section):
     )
 
 
-class Budget(Section):
-    """When a trial that has not reached the goal ends."""
-
-    max_steps: Steps = Field(4000, description="Steps of a trial at most.")
-    max_epochs: Epochs = Field(400, description="Epochs of a trial at most.")
-    patience: Annotated[float, Field(ge=1), at_most(10**6, "no search has so many steps")] = Field(
-        3.0, description="A search ends at this multiple of the steps of the first trial that "
-        "reached the goal, or as soon as there are enough finalists."
-    )  # fmt: skip
-    evaluation_samples: Samples = Field(
-        32, description="Training samples from one evaluation to the next, one step at least."
-    )
-
-
 class NoiseScale(Section):
     """Where the gradient noise scale is measured, along the repeats of a winner."""
 
@@ -89,8 +75,10 @@ class NoiseScale(Section):
     )
 
 
-class Search(Section):
+class Search(RunProtocol):
     """What a search run (S1) looks for, at each of its batch sizes anew."""
+
+    columns: ClassVar = ("optimizer", "expected")
 
     optimizer: SearchOptimizer
     batch_sizes: tuple[PositiveInt, ...]
@@ -168,6 +156,22 @@ class StepsToGoalConfig(StudySection):
         """Return the data with the study's share for validation."""
         update = {"validation_frac": self.validation_frac, "augment": False}
         return config.data.model_copy(update=update)
+
+    def goals(self, config: Config) -> Sequence[Goal]:
+        """Return the goal of each network."""
+        return [
+            Goal(
+                model.name,
+                model.network(config),
+                model.goal_error_frac,
+                model.optimizers,
+                model.batch_sizes or self.batch_sizes,
+                self.budget,
+                self.weight_decay,
+                self.data(config),
+            )
+            for model in self.models
+        ]
 
     def batches(self, config: Config) -> Iterator[tuple[str, int, int]]:
         """Yield the largest batch of the study, and those of networks with their own."""

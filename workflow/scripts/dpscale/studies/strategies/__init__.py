@@ -7,7 +7,9 @@ from dpscale.studies.study import Study
 ARMS: tuple[TimedArm, ...] = ("accumulation", "zero1", "fsdp", "fsdp_kept")
 WAYS = ("ddp", *ARMS)  # DDP is what other timed runs have too
 AGAIN = "ddp_again"  # DDP a second time from the same start: what two runs of one way differ by
-SHARING = Kind("sharing", 2, "dpscale.studies.strategies.measure:measure_sharing", timed=True)
+SHARING = Kind(
+    "sharing", 2, __name__, "measure:measure_sharing", "config:SharingProtocol", timed=True
+)
 STUDY = Study(
     "strategies",
     kinds=(SHARING,),

@@ -14,10 +14,10 @@ from dpscale.config.sections import (
     MemorySize,
     ModelName,
     PositiveInt,
-    Section,
     Share,
     WorkerCounts,
 )
+from dpscale.plan.spec import RunProtocol
 
 
 class StrategiesConfig(ArmsSection):
@@ -83,11 +83,12 @@ class StrategiesConfig(ArmsSection):
         yield from one_network(config, "strategies.model", self.model)
 
 
-class SharingProtocol(Section):
+class SharingProtocol(RunProtocol):
     """What a run compares of the ways beside their times."""
 
+    micro_batches: PositiveInt = Field(description="Parts of a worker's batch, accumulated.")
     first_steps: PositiveInt = Field(description="Steps from the same start.")
-    memory_budget_bytes: PositiveInt | None = Field(description="Memory of a worker.")
+    budget_bytes: PositiveInt | None = Field(description="Memory of a worker.")
     resolution_frac: float = Field(description="Relative width at which the search ends.")
 
 

@@ -39,12 +39,12 @@ MOST_GROWTH = 2**10  # of the batch; beyond it memory is no limit
 GPU_SHARE = 0.8  # of a GPU's free memory, so that the search itself does not run out of it
 
 
-def measure_sharing(spec: Spec, task: Task, place: Place) -> Measurement:
+def measure_sharing(spec: "Spec[SharingProtocol]", task: Task, place: Place) -> Measurement:
     """Losses, parameters, memory and batches of each way; rows of the study's tidy tables.
 
     Out of memory in the search for a batch, it is the measurement up to there.
     """
-    asked, ready = spec.protocol_as(SharingProtocol), ready_batches(spec, task, place)
+    asked, ready = spec.protocol, ready_batches(spec, task, place)
     meter = Meter(spec.run, "way", 1 + 3 * (1 + len(WAYS)), shown=place.leads)
     give_back_what_is_freed()  # from now on
     losses, memory, batches = Rows(), Rows(), Rows()
@@ -59,7 +59,7 @@ def measure_sharing(spec: Spec, task: Task, place: Place) -> Measurement:
         del way  # before the memory without the next one is read
         meter.step(note=name)
     fields = {"sharing_losses": losses, "sharing_memory": memory, "sharing_batches": batches}
-    budget_bytes, failed = _budget_bytes(asked.memory_budget_bytes, place), failed_allocations()
+    budget_bytes, failed = _budget_bytes(asked.budget_bytes, place), failed_allocations()
     if budget_bytes is None:
         return Measurement(fields=fields)
     for name, sync in _ways(spec):
@@ -78,12 +78,11 @@ def measure_sharing(spec: Spec, task: Task, place: Place) -> Measurement:
     return Measurement(fields=fields)
 
 
-def _ways(spec: Spec) -> Iterator[tuple[str, Sync]]:
+def _ways(spec: "Spec[SharingProtocol]") -> Iterator[tuple[str, Sync]]:
     """DDP, then the others; each made when its turn has come."""
-    assert spec.micro_batches is not None
     yield DDP, AllReduce(broadcast_buffers=False)
     for name, make in WAYS.items():
-        yield name, make(spec.micro_batches)
+        yield name, make(spec.protocol.micro_batches)
 
 
 def _replica(spec: Spec, task: Task, place: Place, sync: Sync) -> Replica:

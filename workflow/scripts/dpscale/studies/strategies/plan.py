@@ -3,7 +3,16 @@
 from collections.abc import Iterator
 
 from dpscale.config.root import Config
-from dpscale.plan.spec import TIMED, Spec, Timing, build_spec, launches, network_of, timing_only
+from dpscale.plan.spec import (
+    TIMED,
+    Spec,
+    TimedProtocol,
+    Timing,
+    build_spec,
+    launches,
+    network_of,
+    timing_only,
+)
 from dpscale.studies.strategies import ARMS, SHARING
 from dpscale.studies.strategies.config import SharingProtocol, StrategiesConfig
 
@@ -17,8 +26,6 @@ def runs(config: Config, asked: StrategiesConfig) -> Iterator[Spec]:
             "study": "strategies",
             "workers": workers,
             "per_worker_batch": asked.per_worker_batch,
-            "micro_batches": asked.micro_batches,
-            "broadcast_buffers": False,  # which no other way does
             "model": network_of(config, asked.model),
             "training": timing_only(config.training).model_copy(
                 update={"optimizer": asked.optimizer, "nesterov": False}
@@ -31,15 +38,19 @@ def runs(config: Config, asked: StrategiesConfig) -> Iterator[Spec]:
             config,
             TIMED,
             run=f"strategies-n{workers}",
-            timing=Timing(
-                arms=("without_loading", *ARMS),
-                repeats=asked.repeats,
-                min_steps=asked.steps,
-                warmup_steps=WARMUP_STEPS,
-                max_steps=asked.steps,
-                direct_steps=asked.steps,
-                interval_frac=asked.interval_frac,
-                budget_s=asked.budget_s,
+            protocol=TimedProtocol(
+                timing=Timing(
+                    arms=("without_loading", *ARMS),
+                    repeats=asked.repeats,
+                    min_steps=asked.steps,
+                    warmup_steps=WARMUP_STEPS,
+                    max_steps=asked.steps,
+                    direct_steps=asked.steps,
+                    interval_frac=asked.interval_frac,
+                    budget_s=asked.budget_s,
+                ),
+                micro_batches=asked.micro_batches,
+                broadcast_buffers=False,  # which no other way does
             ),
             **shared,
         )
@@ -49,8 +60,9 @@ def runs(config: Config, asked: StrategiesConfig) -> Iterator[Spec]:
             SHARING,
             run=f"strategies-memory-n{workers}",
             protocol=SharingProtocol(
+                micro_batches=asked.micro_batches,
                 first_steps=asked.first_steps,
-                memory_budget_bytes=asked.memory_budget,
+                budget_bytes=asked.memory_budget,
                 resolution_frac=asked.resolution_frac,
             ),
             **shared,

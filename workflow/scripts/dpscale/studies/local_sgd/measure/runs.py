@@ -40,12 +40,12 @@ class _Run:
     trials: list[Trial] = field(default_factory=list)
 
 
-def measure_local(spec: Spec, task: Task, place: Place) -> Measurement:
+def measure_local(spec: "Spec[LocalProtocol]", task: Task, place: Place) -> Measurement:
     """The trials of a run: those that choose the rate (role "tuning"), and the results.
 
     A loss that is not finite ends a trial as "diverged"; the run itself is complete.
     """
-    protocol = spec.protocol_as(LocalProtocol)
+    protocol = spec.protocol
     set_backends(spec.training)
     tuned = len(protocol.rate_factors) > 1
     if tuned:

@@ -26,9 +26,9 @@ from dpscale.train.worker import Place
 WARMUP_STEPS = 3  # of a trainee that is thrown away: the first steps build what later ones reuse
 
 
-def measure_averaging(spec: Spec, task: Task, place: Place) -> Measurement:
+def measure_averaging(spec: "Spec[AveragingProtocol]", task: Task, place: Place) -> Measurement:
     """The trials of a run; a loss that is not finite ends that trial and makes it `diverged`."""
-    protocol = spec.protocol_as(AveragingProtocol)
+    protocol = spec.protocol
     if any(arm.role == "rate" for arm in protocol.arms):
         task.require_a_score("model_averaging.rates")
     trainings = [
@@ -45,9 +45,11 @@ def measure_averaging(spec: Spec, task: Task, place: Place) -> Measurement:
     return Measurement(message=divergence(trials), fields=tables(trials))
 
 
-def _training(spec: Spec, task: Task, place: Place, arm: AveragingArm, seed: int) -> Training:
+def _training(
+    spec: "Spec[AveragingProtocol]", task: Task, place: Place, arm: AveragingArm, seed: int
+) -> Training:
     """One arm of a seed, ready to train; what its first steps build is built."""
-    protocol, epochs = spec.protocol_as(AveragingProtocol), spec.training.epochs
+    protocol, epochs = spec.protocol, spec.training.epochs
     # One loader for all that this process trains, so that loading costs every arm alike.
     loader = build_loader(
         task.train, task, loader="resident", workers=place.workers, rank=place.rank,

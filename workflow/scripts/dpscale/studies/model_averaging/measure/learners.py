@@ -24,14 +24,14 @@ WARMUP_STEPS = 5
 READY_BATCHES = 8  # of each learner, on the device: loading is not what is timed
 
 
-def measure_learners(spec: Spec, task: Task, place: Place) -> Measurement:
+def measure_learners(spec: "Spec[LearnersProtocol]", task: Task, place: Place) -> Measurement:
     """Times 1 to `max_learners` learners, interleaved in random order in every repeat.
 
     A step is the gradients of all learners, their updates and one averaging. Plain SGD of one
     network, unstacked and without averaging, is timed among them: what a stack costs by itself.
     A repeat takes about `repeat_s` seconds.
     """
-    protocol = spec.protocol_as(LearnersProtocol)
+    protocol = spec.protocol
     assert spec.per_worker_batch is not None
     loader = build_loader(
         task.train, task, loader="resident", batch=spec.per_worker_batch, workers=1, rank=0,

@@ -45,11 +45,11 @@ def gradient_squares(
 
 
 def noise_rows(
-    spec: Spec, task: Task, device: torch.device, *, point: Point, seed: int, steps: int
+    spec: "Spec[Search]", task: Task, device: torch.device, *, point: Point, seed: int, steps: int
 ) -> list[dict[str, Any]]:
     """Rows of squared norms along a training of the noise's batch: at its start, and then at
     equally spaced steps to the last of `steps`."""
-    noise = spec.protocol_as(Search).noise
+    noise = spec.protocol.noise
     model = seeded_network(spec, task, seed).to(device)
     optimizer = point.sgd(
         model, nesterov=spec.training.nesterov, weight_decay=spec.training.weight_decay

@@ -41,9 +41,9 @@ from dpscale.train.worker import Place
 STAGES = 3  # of a batch size: the search, its finalists, the winner's repeats
 
 
-def measure_search(spec: Spec, task: Task, place: Place) -> Measurement:
+def measure_search(spec: "Spec[Search]", task: Task, place: Place) -> Measurement:
     """Searches each batch size anew, and repeats each winner with other seeds."""
-    search = spec.protocol_as(Search)
+    search = spec.protocol
     task.require_a_score("steps_to_goal")
     set_backends(spec.training)
     trials: list[Trial] = []
@@ -67,7 +67,11 @@ def measure_search(spec: Spec, task: Task, place: Place) -> Measurement:
 
 
 def _noise(
-    spec: Spec, task: Task, place: Place, trials: Sequence[Trial], repeats: Sequence[Trial]
+    spec: "Spec[Search]",
+    task: Task,
+    place: Place,
+    trials: Sequence[Trial],
+    repeats: Sequence[Trial],
 ) -> list[Row]:
     """Squared norms of gradients along the repeats that reached the goal."""
     return [
@@ -124,8 +128,8 @@ def choose(found: Sequence[Trial], finals: Sequence[Trial]) -> Point | None:
 class _Ground:
     """One batch size of a search: its data, and its three stages."""
 
-    def __init__(self, spec: Spec, task: Task, place: Place, batch: int) -> None:
-        self._spec, self._search, self._task = spec, spec.protocol_as(Search), task
+    def __init__(self, spec: "Spec[Search]", task: Task, place: Place, batch: int) -> None:
+        self._spec, self._search, self._task = spec, spec.protocol, task
         self._place, self._batch = place, batch
         self._splits = {"validation": self._split(task.validation)}
         if len(task.test):
@@ -238,8 +242,8 @@ def _told(trials: Sequence[Trial]) -> str:
     return f"{len(steps)} of {len(trials)} trials reached the goal{best}"
 
 
-def _protocol(spec: Spec) -> dict[str, Any]:
-    search = spec.protocol_as(Search)
+def _protocol(spec: "Spec[Search]") -> dict[str, Any]:
+    search = spec.protocol
     return {
         "model": spec.model.name, "optimizer": search.optimizer,
         "goal_error_frac": search.goal_error_frac,
