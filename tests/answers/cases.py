@@ -14,11 +14,22 @@ import pandas as pd
 
 from builders import Tables, derived_lab, full_lab
 from dpscale.derive.tables import Derived
+from dpscale.derive.verdicts import Side
 from dpscale.reporting import texts
 from dpscale.reporting.answer import Answer
 from dpscale.reporting.inputs import Inputs
 from dpscale.reporting.question import Facts, Question
-from dpscale.studies import derived_of, questions
+from dpscale.studies import derived_of, questions, tables
+
+# Tables that sum up others, so that they follow an edit of those.
+SUMS = (
+    "order_repeats",
+    "equal_updates",
+    "sweep_trend",
+    "speedup_lesson",
+    "subtraction_rest",
+    "ring_times",
+)
 
 Edit = Callable[[pd.DataFrame], pd.DataFrame]
 
@@ -44,7 +55,7 @@ class Case:
         """The tables that the answer reads."""
         tidy, derived = _made(self.lab) if callable(self.lab) else _lab(**self.lab)
         edited = {name: edit(derived[name]) for name, edit in self.edits.items()}
-        return Inputs(derived | edited, tidy)
+        return Inputs(followed(derived, edited, tidy), tidy)
 
     @functools.cached_property
     def _facts(self) -> dict[str, Facts]:
@@ -64,6 +75,23 @@ def _lab(**options: Any) -> tuple[Tables, Derived]:
 @functools.cache
 def _made(tidy: Callable[[], Tables]) -> tuple[Tables, Derived]:
     return tidy(), derived_of(tidy())
+
+
+def followed(
+    derived: Derived, edited: Mapping[str, pd.DataFrame], tidy: Mapping[str, pd.DataFrame]
+) -> Derived:
+    """The derived tables with others in place of some: their verdicts, and what sums them up."""
+    made = dict(edited)
+    for name, rows in edited.items():
+        table = tables()[name]
+        if table.judge or any(isinstance(kind, Side) for kind in table.columns.values()):
+            made[name] = table.judged(rows)
+    for name in SUMS:
+        inputs = tables()[name].inputs
+        if name not in edited and not made.keys().isdisjoint(inputs):
+            given = [tidy[one] if one in tidy else (derived | made)[one] for one in inputs]
+            made[name] = tables()[name](*given)
+    return derived | made
 
 
 def where(cell: Mapping[str, Any] | None = None, **columns: Any) -> Edit:

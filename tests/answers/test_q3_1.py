@@ -40,7 +40,7 @@ def _pair(one: str, of_one: float, other: str, of_other: float = 0.5) -> dict[st
 
 def _loaded(low: float, high: float) -> dict[str, Edit]:
     """An epoch with loading of half a second, which is shorter than most without."""
-    return {"scaling": where({"kind": "weak"}, **_ends("epoch_s", 0.5, low, high))}
+    return _cells(**_ends("loaded_epoch_s", 0.5, low, high))
 
 
 def _predicted(measured_s: float) -> dict[str, Edit]:

@@ -9,8 +9,8 @@ from dpscale.studies import answer_one
 from dpscale.studies.communication.answers import bandwidth
 
 NAN = float("nan")
-SPLIT = {"overhead_s": 0.001, "contention_s": 0.001, "exposed_s": 0.1, "buckets_s": 0.4}
-CONTENDS = {"overhead_s": 0.1, "contention_s": 0.1, "exposed_s": 0.4, "buckets_s": 0.4}
+SPLIT = {"other_s": 0.002, "waiting_s": -0.3}
+CONTENDS = {"other_s": 0.2, "waiting_s": 0.0}
 NO_FIT = "the times do not grow with the bytes: no rate follows"
 UNKNOWN_LINK = {"link_bytes_per_s": NAN, "link_source": None, "busbw_of_link_frac": NAN}
 
@@ -26,7 +26,12 @@ def _no_interval(column: str) -> dict[str, float]:
 def _apart(lab_rate: float, parts: dict[str, float]) -> dict[str, Edit]:
     """The lab's rate against 1 GB/s of the buckets, and the parts of the lab's time."""
     rates = around("lab_bytes_per_s", lab_rate) | around("busbw_bytes_per_s", 1e9)
-    return {"bandwidth": where(**rates), "communication": where(**parts)}
+    return {"bandwidth": where(**rates, **parts)}
+
+
+def _no_rate(*found: tuple[dict[str, object], str]) -> dict[str, Edit]:
+    """Cells whose communication time is none that a rate follows from, and why."""
+    return {"bandwidth": both(*(where(cell, no_rate=why) for cell, why in found))}
 
 
 def _of_link(rate: float, frac: float, source: str = "tcp") -> dict[str, Edit]:
@@ -89,22 +94,20 @@ WITHOUT_A_FIT = Case(
 NO_HOOKS = Case("no hooks", edits={"compression": only(hook="zip")}, never=["ompressed gradients"])
 CASES = [
     AS_MEASURED, NO_ARMS, NEGATIVE, BELOW_NOISE, WITHOUT_A_FIT, NO_HOOKS,
-    Case("a time of one repeat", edits={"communication": where(**_no_interval("subtraction_s"))},
+    Case("a time of one repeat", edits=_no_rate(({}, "not told from zero for want of repeats")),
          says=["No bandwidth follows: the communication time is not told from zero for want of "
                "repeats. The same buckets reduced alone reach 152 MB/s to 1.52 GB/s, 9.48% to "
                "95.3% of the link's rate."], never=["The lab's bandwidth"]),
     Case("one cell negative",
-         edits={"communication": where({"workers": 2, "per_worker_batch": 32},
-                                       **around("subtraction_s", -1.0))},
+         edits=_no_rate(({"workers": 2, "per_worker_batch": 32}, "negative")),
          says=["of the link, at most 831 MB/s (770 to 903) by",
                "No rate follows at N = 2, b = 32: that time is negative."]),
     Case("N = 2 negative",
-         edits={"communication": where({"workers": 2}, **around("subtraction_s", -1.0))},
+         edits=_no_rate(({"workers": 2}, "negative")),
          says=["No rate follows at N = 2: that time is negative."]),
     Case("two kinds of no time",
-         edits={"communication": both(
-             where({"workers": 2, "per_worker_batch": 32}, **around("subtraction_s", -1.0)),
-             where({"workers": 4, "per_worker_batch": 32}, **around("subtraction_s", 0.001, 9)))},
+         edits=_no_rate(({"workers": 2, "per_worker_batch": 32}, "negative"),
+                        ({"workers": 4, "per_worker_batch": 32}, "not told from zero")),
          says=["No rate follows in two of the six cells: that time is negative or not told from "
                "zero."]),
     Case("one cell", edits={"bandwidth": only(workers=2, per_worker_batch=32)},
@@ -144,7 +147,7 @@ CASES = [
     Case("above, contends", edits=_apart(1e12, CONTENDS),
          says=["its time is shortened by overhead and contention that are below",
                "Overhead and contention below zero shorten that time; a message"]),
-    Case("below, without a part", edits=_apart(1e5, {"overhead_s": NAN}),
+    Case("below, without a part", edits=_apart(1e5, {"other_s": NAN}),
          says=["The lab's bandwidth is below theirs in all six cells.", "A message this large"]),
     Case("agrees", edits=_apart(1e9, SPLIT),
          says=["The lab's bandwidth is not told from theirs in all six cells."]),

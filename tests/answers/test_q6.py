@@ -16,6 +16,10 @@ def _ledger(edit: Edit) -> dict[str, Edit]:
     return {"ledger": edit}
 
 
+def _gradients(size: int) -> dict[str, Edit]:
+    return {"ledger": where(STEADY, bytes=size), "wire": where(bucket_bytes=size)}
+
+
 def _interface(share: float) -> dict[str, Edit]:
     return {"wire": where({"workers": 4}, interface_bytes=24_120_000 * share)}
 
@@ -60,9 +64,9 @@ CASES = [
          edits=_ledger(where({"purpose": "parameters at construction"},
                              purpose="shapes and counters at construction")),
          says=["construction shapes and counters 4 000 000 B construction a shape check"]),
-    Case("fewer bytes than parameters", edits=_ledger(where(STEADY, bytes=3_999_996)),
+    Case("fewer bytes than parameters", edits=_gradients(3_999_996),
          says=["but the buckets of one iteration hold 3 999 996 B: 4 B fewer."]),
-    Case("more bytes than parameters", edits=_ledger(where(STEADY, bytes=4_000_008)),
+    Case("more bytes than parameters", edits=_gradients(4_000_008),
          says=["but the buckets of one iteration hold 4 000 008 B: 8 B more."]),
     Case("unknown parameters", lab=_unknown_parameters, never=["The model's"]),
     Case("both formulas, the ledger and the interface",

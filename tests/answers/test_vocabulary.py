@@ -11,12 +11,12 @@ from dpscale.compare import page
 from dpscale.derive.columns import as_table, floats
 from dpscale.reporting import coverage, words
 from dpscale.reporting.report import BRIEF
-from dpscale.studies import question_ids, vocabulary
-from dpscale.vocabulary import Verdict, agreed
+from dpscale.studies import question_ids, questions, vocabulary
+from dpscale.vocabulary import Verdict, Words, agreed
 from dpscale.vocabulary import words as kinds
 from script_calls import call
 
-PACES = kinds("pace side") | kinds("size", ("small", "large")) | kinds("|against")
+PACES = kinds("pace side") | kinds("size", ("small", "large"))
 FULL = '{"above": 1, "below": 2, "indistinct": 3, "unknown": 4}'
 PART = '{"above": 1, "indistinct": 3, "unknown": 4}'
 
@@ -48,6 +48,13 @@ def test_every_template_of_the_report_has_words_for_all_that_it_meets() -> None:
     assert [name for name, text in texts.items() if parse(text).find(nodes.Dict)] == []
 
 
+@pytest.mark.parametrize("name", question_ids())
+def test_verdicts_that_a_template_switches_on_are_columns_of_derived_tables(name: str) -> None:
+    declared = questions()[name].vocabulary
+    own = {one: kind.values for one, kind in declared.items() if isinstance(kind, Words)}
+    assert [one for one, values in own.items() if values & {"above", "below"}] == []
+
+
 def test_a_verdict_without_words_is_refused_with_template_table_and_value(plant) -> None:
     text = (Path(words.TEMPLATES) / "E2.j2").read_text("utf-8")
     assert '"below": "sooner", ' in text
@@ -68,7 +75,8 @@ WAYS = [
     "{{ T[row.rows[0].pace] }}",
     "{{ T[row.pace or row.side] }}",
     "{{ T[row.size if row.size else row.pace] }}",
-    "{{ T[row.value | against(0)] }}",
+    "{% for pace, own in rows | by('pace') %}{{ T[pace] }}{% endfor %}",
+    "{% for (hue, size), own in rows | by('pace', 'size') %}{{ T[hue] }}{% endfor %}",
     "{{ f(*T[row.pace]) }}",
     "{% set N = T %}{{ N[row.pace] }}",
     "{% macro f(row) %}{% set N = T %}{{ N[row.pace] ~ '.' }}{% endmacro %}",

@@ -1,5 +1,7 @@
 """S9: seconds of a forward pass and samples per second, by the batch size."""
 
+from typing import Any
+
 import pandas as pd
 
 from dpscale.derive.cells import in_study
@@ -7,10 +9,12 @@ from dpscale.derive.columns import as_table, floats, integers, intervals, texts
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import interval_columns, median
 from dpscale.derive.tables import Table
+from dpscale.derive.verdicts import beside
+from dpscale.vocabulary import words
 
 COLUMNS = (
     integers("batch") | texts("status") | intervals("forward_s") | floats("samples_per_s")
-    | integers("repeats") | texts("runs")
+    | integers("repeats") | texts("runs") | words("longer")
 )  # fmt: skip
 
 
@@ -29,4 +33,10 @@ def inference(runs: pd.DataFrame, passes: pd.DataFrame) -> pd.DataFrame:
     return as_table(rows, COLUMNS)
 
 
-TABLES = {"inference": Table(inference, ["runs", "passes"], COLUMNS)}
+def judge(rows: list[dict[str, Any]]) -> None:
+    """Notes whether a batch takes longer than the smallest."""
+    for row in rows:
+        row["longer"] = beside(row, rows[0], "forward_s")
+
+
+TABLES = {"inference": Table(inference, ["runs", "passes"], COLUMNS, judge)}

@@ -13,6 +13,7 @@ from dpscale.derive.cells import combined_status, first_known
 from dpscale.derive.columns import (
     Columns,
     as_table,
+    flags,
     floats,
     integers,
     intervals,
@@ -21,7 +22,9 @@ from dpscale.derive.columns import (
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import interval_columns, median, seeds_apart
 from dpscale.derive.trainings import MEASURES, TEST, by_epoch, evaluations, trained
+from dpscale.derive.verdicts import side
 
+LEARNT = 0.9995  # of the training images: prints as 100%
 COLUMNS: Columns = (
     texts("study arm")
     | integers("workers per_worker_batch global_batch")
@@ -33,6 +36,7 @@ COLUMNS: Columns = (
     | texts("runs")
     | integers("nodes train_samples")
     | texts("message")
+    | flags("learnt")
 )
 ARM = ["study", "arm", "workers", "nodes", "per_worker_batch", "global_batch", "lr", "epochs"]
 
@@ -45,8 +49,9 @@ def _status(statuses: pd.Series) -> str:
 def accuracy(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each (study, arm, epoch) of the training runs, medians over seeds.
 
-    Losses are means over an epoch's samples, accuracies fractions. A diverged arm has rows up to
-    its last epoch, values null where any seed's is not finite; an arm without a record is one row
+    Losses are means over an epoch's samples, accuracies fractions; learnt: all training images are,
+    so that no other arm can stand out by them. A diverged arm has rows up to its last epoch, values
+    null where any seed's is not finite; an arm without a record is one row
     with its status, epoch null. `runs` names the runs behind the row.
     Raises MixedMachinesError for runs of different machines.
     """
@@ -66,6 +71,7 @@ def accuracy(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -> 
             rows.append(arm)
         for row in by_epoch(own):
             steps_s = own.loc[own["epoch"] == row["epoch"], "steps_s"].to_numpy(float)
+            row["learnt"] = (row["train_accuracy_frac"] or 0.0) >= LEARNT
             rows.append(arm | row | {"epoch_s": median(steps_s).value, "lr": arm["lr"]})
     return as_table(rows, COLUMNS)
 
@@ -80,6 +86,9 @@ DIFFERENCES: Columns = (
     | integers("epoch base_epoch seeds")
     | intervals(" ".join(COMPARED.values()))
     | texts("status runs base_runs")
+    | side("train_loss_side", "train_loss_difference")
+    | side("train_accuracy_side", "train_accuracy_difference_frac")
+    | side("test_accuracy_side", "test_accuracy_difference_frac")
 )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpscale.derive.verdicts import Side, of_row
 from dpscale.vocabulary import Words
 
 Columns = dict[str, str]
@@ -44,10 +45,14 @@ def known(value: Any) -> Any:
 def as_table(rows: Iterable[Mapping[str, Any]], columns: Columns) -> pd.DataFrame:
     """Return the rows as a table of exactly these columns and types; what a row lacks is null.
 
-    Raises ValueError for a word that a column of `vocabulary.words` cannot hold.
+    Columns of `verdicts.side` are made here. Raises ValueError for a word that a column of
+    `vocabulary.words` cannot hold.
     """
-    named = list(rows)
-    found = {name: [known(row.get(name)) for row in named] for name in columns}
+    named = [{name: known(row.get(name)) for name in columns} for row in rows]
+    sides = {name: kind for name, kind in columns.items() if isinstance(kind, Side)}
+    for row in named:
+        row |= {name: of_row(row, kind.column, kind.reference) for name, kind in sides.items()}
+    found = {name: [row[name] for row in named] for name in columns}
     for name, kind in columns.items():
         if isinstance(kind, Words):
             kind.check(name, found[name])

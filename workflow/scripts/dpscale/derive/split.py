@@ -13,7 +13,7 @@ from dpscale.derive.cells import (
     one_worker_bases,
     rounds_of,
 )
-from dpscale.derive.columns import Columns, as_table, flags, floats, integers, texts
+from dpscale.derive.columns import Columns, as_table, flags, floats, integers, intervals, texts
 from dpscale.derive.formulas import communication_seconds, compute_seconds
 from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
@@ -25,6 +25,7 @@ from dpscale.derive.statistics import (
     paired_median_difference,
     verdict,
 )
+from dpscale.derive.verdicts import side
 
 DIRECT = ("exposed_s", "overhead_s", "contention_s", "span_s", "buckets_s", "straggler_s")
 COLUMNS: Columns = (
@@ -40,6 +41,13 @@ COLUMNS: Columns = (
     | flags("exposed_below_noise")
     | integers("repeats launches")
     | floats("launch_spread_frac base_epoch_s_low base_epoch_s_high")
+    | intervals("loaded_epoch_s")
+    | side("subtraction_side", "subtraction_s")
+    | side("exposed_side", "exposed_s")
+    | side("contention_to_exposed", "contention_s", "exposed_s")
+    | side("subtraction_to_exposed", "subtraction_s", "exposed_s")
+    | side("exposed_to_buckets", "exposed_s", "buckets_s")
+    | side("loaded_to_epoch", "loaded_epoch_s", "epoch_s")
 )
 DDP = "without_loading"
 
@@ -103,7 +111,8 @@ def _row(cell: Cell, base: Cell, times: RowsByKey, spans: RowsByKey) -> dict[str
     }
     alone = cell.workers == 1
     found = _of_one(epoch) if alone else _of_several(cell, base, epoch, times, spans)
-    for name, estimate in {"epoch_s": epoch, **found}.items():
+    loaded = median(rounds_of(cell, times, "with_loading"))
+    for name, estimate in {"epoch_s": epoch, "loaded_epoch_s": loaded, **found}.items():
         row |= interval_columns(name, estimate)
     if row.get("straggler_s") is not None and epoch.value:
         row["straggler_frac"] = row["straggler_s"] / epoch.value

@@ -16,6 +16,7 @@ from scipy.special import bdtr, ndtri, stdtrit
 
 from dpscale.derive.columns import known
 from dpscale.derive.contrasts import contrast, part_of
+from dpscale.derive.verdicts import of_row
 from dpscale.vocabulary import Verdict
 
 CONFIDENCE = 0.95
@@ -248,11 +249,7 @@ def verdict(low: float | None, high: float | None, reference: float) -> Verdict:
 
     "indistinct" when the interval covers the reference, "unknown" when a bound is null.
     """
-    if low is None or high is None or not (np.isfinite(low) and np.isfinite(high)):
-        return "unknown"
-    if low > reference:
-        return "above"
-    return "below" if high < reference else "indistinct"
+    return of_row({"ends": low, "ends_low": low, "ends_high": high}, "ends", reference)
 
 
 def interval_columns(name: str, estimate: Estimate) -> dict[str, float | None]:

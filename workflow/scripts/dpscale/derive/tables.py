@@ -1,24 +1,39 @@
 """Derived tables: what makes each, of which tables, with which columns; and those of the core."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from dpscale.derive import accuracy, epoch_times, quiet
-from dpscale.derive.columns import Columns
+from dpscale.derive.columns import Columns, as_table, known
 from dpscale.records.quiet import COLUMNS as QUIET_COLUMNS
 
 
 class Table(NamedTuple):
     """A derived table: `make` takes the tables named in `inputs`, in that order.
 
-    An input that names a tidy table is that one, any other a derived one.
+    An input that names a tidy table is that one, any other a derived one. `judge` notes in the rows
+    what they say beside each other.
     """
 
     make: Callable[..., pd.DataFrame]
     inputs: Sequence[str]
     columns: Columns
+    judge: Callable[[list[dict[str, Any]]], None] | None = None
+
+    def __call__(self, *inputs: pd.DataFrame) -> pd.DataFrame:
+        """Return the table of its inputs."""
+        made = self.make(*inputs)
+        return self.judged(made) if self.judge else made
+
+    def judged(self, made: pd.DataFrame) -> pd.DataFrame:
+        """Return what `make` made with all its verdicts."""
+        rows = [{name: known(value) for name, value in row.items()}
+                for row in made.to_dict("records")]  # fmt: skip
+        if self.judge:
+            self.judge(rows)
+        return as_table(rows, self.columns)
 
 
 CORE = {
@@ -64,7 +79,7 @@ class Derived(Mapping[str, pd.DataFrame]):
                 self._tidy[one] if one in self._tidy else self._make(one) for one in table.inputs
             ]
             try:
-                self._made[name] = table.make(*given)
+                self._made[name] = table(*given)
             except Exception as error:  # the line or the traceback ends with the table
                 error.add_note(f"derived table {name}")
                 raise

@@ -45,6 +45,11 @@ class Value(_Frozen):
         )
 
 
+def nothing(unit: str) -> Value:
+    """Return the null value of a withheld conclusion."""
+    return Value(value=None, unit=unit, status="withheld")
+
+
 LEFT_OUT = "left out of the configuration"  # the end of the line on a study without a plan
 
 Cell = Value | str | int | float | None

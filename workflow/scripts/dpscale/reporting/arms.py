@@ -17,7 +17,7 @@ DIFFERENCES = {  # of two arms: its column and its unit, by the measure
     "train_accuracy_frac": ("train_accuracy_difference_frac", "points"),
     "test_accuracy_frac": ("test_accuracy_difference_frac", "points"),
 }
-LEARNT = 0.9995  # of the training images: prints as 100%
+SIDES = {name: f"{name.removesuffix('_frac')}_side" for name in MEASURES}  # of its difference
 
 
 def history(inputs: Inputs, study: str, arm: str) -> list[Row]:
@@ -28,9 +28,9 @@ def history(inputs: Inputs, study: str, arm: str) -> list[Row]:
 
 
 def _over_seeds(row: Row) -> Row:
-    """The row with its measures as values, which `intervals.compare` sets beside those of others.
+    """The row with its measures as values.
 
-    Without an interval, and so never decided, where a seed diverged: the seeds left are no sample.
+    Without an interval where a seed diverged: the seeds left are no sample.
     """
     values = {name: row.value(name, unit) for name, unit in MEASURES.items()}
     if not whole(row):
@@ -45,10 +45,14 @@ def apart(row: Row | None) -> dict[str, Value]:
     return {name: found.value(*column) for name, column in DIFFERENCES.items()}
 
 
+def sides(row: Row | None) -> dict[str, str]:
+    """Return where a row of differences says that each measure lies; `unknown` without a row."""
+    return {name: row[side] if row else "unknown" for name, side in SIDES.items()}
+
+
 def all_learnt(rows: list[Row]) -> bool:
     """Return whether every arm fits all its training images, so that none can stand out by it."""
-    accuracies = [row["train_accuracy_frac"].value for row in rows]
-    return bool(rows) and all((accuracy or 0.0) >= LEARNT for accuracy in accuracies)
+    return bool(rows) and all(row["learnt"] for row in rows)
 
 
 def whole(row: Row) -> bool:

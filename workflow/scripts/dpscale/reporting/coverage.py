@@ -52,6 +52,18 @@ class Template:
                 self._imports.append(one.template.value)
                 self._aliases |= {one.target: one.template.value} if hasattr(one, "target") else {}
 
+        self._name_columns()
+
+    def _name_columns(self) -> None:
+        """Note in names of `for verdict, own in rows | by("pace")` which columns they are of."""
+        for loop in self._find(nodes.For):
+            if getattr(loop.iter, "name", "") == "by":
+                first = loop.target.items[0]
+                names = [one.name for one in getattr(first, "items", [first])]
+                columns = dict(zip(names, (one.value for one in loop.iter.args), strict=False))
+                for one in chain(*(part.find_all(nodes.Name) for part in loop.body)):
+                    one.column = columns.get(one.name, getattr(one, "column", one.name))
+
     def _find(self, *kinds: Any) -> Iterable[Any]:
         return self._tree.find_all(kinds)
 
@@ -130,7 +142,7 @@ def _problems(entries: Entries, index: Any, vocabulary: Mapping[str, str]) -> It
         return
     keys = {key for key in entries if key is not None}
     for name in _names(index):
-        kind = vocabulary.get(name)
+        kind = vocabulary.get(name) or vocabulary.get(getattr(index, "column", name))
         if not isinstance(kind, Words):
             yield f"is indexed by {name or 'what has no name'}, whose words nothing declares"
             continue
@@ -152,8 +164,6 @@ def _listed(values: Iterable[Any]) -> str:
 def _names(index: Any) -> list[str]:
     """The columns that an index may be, by their names; "" of anything that has none."""
     match index:
-        case nodes.Filter(name=name):
-            return [f"|{name}"]
         case nodes.Name(name=name) | nodes.Getattr(attr=name):
             return [name]
         case nodes.Getitem(arg=nodes.Const(value=str(name))):

@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from jinja2.runtime import LoopContext
 
-from dpscale.reporting import intervals, texts
+from dpscale.reporting import texts
 from dpscale.reporting.answer import Value
 from dpscale.units import format_value, group_digits
 
@@ -139,14 +139,12 @@ def points(value: Value | float) -> str:
 
 
 FILTERS = {
-    "against": intervals.against,
     "and": join,
     "bare": bare,
     "batches": batches,
     "by": by,
     "capitalised": capitalised,
     "comma": comma,
-    "compare": intervals.compare,
     "counted": counted,
     "digits": digits,
     "grouped": group_digits,

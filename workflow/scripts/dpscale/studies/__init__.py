@@ -213,7 +213,7 @@ def vocabulary(question: str) -> dict[str, str]:
     """
     from dpscale.derive.published import Judgement
 
-    found = words("|against |compare") | words("judgement", Judgement)
+    found = words("judgement", Judgement)
     derived = study_of(question).part("derive", "TABLES").values()
     found |= agreed(table.columns for table in derived)
     for name, kind in _question(question).vocabulary.items():

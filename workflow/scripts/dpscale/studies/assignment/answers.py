@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from dpscale.reporting import intervals
-from dpscale.reporting.answer import Value
-from dpscale.reporting.inputs import RESULTS, Inputs, Row, lacking
+from dpscale.reporting.answer import Value, nothing
+from dpscale.reporting.inputs import Inputs, Row, lacking
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import (
     GOYAL,
@@ -19,8 +18,8 @@ from dpscale.reporting.references import (
     PASZKE,
 )
 from dpscale.reporting.words import by
-from dpscale.studies.assignment.derive import LOSSES, RULES
 from dpscale.studies.assignment.plan import LINEAR, STUDY
+from dpscale.studies.assignment.verdicts import LOSSES, NEARLY_ALL, in_order
 from dpscale.units import group_digits, unit_of
 from dpscale.units.text import SPACE
 from dpscale.vocabulary import words
@@ -33,10 +32,7 @@ def _trainings(inputs: Inputs) -> tuple[list[Row], list[Row], list[str]]:
 
     That is a line for each training without a result, and for one worker's that has no number.
     """
-    rows = sorted(
-        inputs.rows(STUDY),
-        key=lambda row: (row["nodes"], row["workers"], RULES.index(row["rule"])),
-    )
+    rows = in_order(inputs.rows(STUDY))
     linear = [row for row in rows if row["rule"] == LINEAR]
     missing = lacking(rows, CELL, STUDY)
     status = next((row["status"] for row in linear if row["workers"] == 1), "not run yet")
@@ -62,7 +58,7 @@ def _values(rows: Sequence[Row], columns: Sequence[str]) -> dict[str, Value]:
         place = f"n{row['workers']}" + (f"_on{nodes}" if nodes > 1 else "")
         place += "" if rule == LINEAR else f"_{rule}"
         found |= {f"{column}_{place}": row.value(column, unit) for column, unit in units.items()}
-    return found or {columns[0]: intervals.nothing(units[columns[0]])}
+    return found or {columns[0]: nothing(units[columns[0]])}
 
 
 def _published(inputs: Inputs, *claims: str, nodes: int | None = None) -> list[Row]:
@@ -99,27 +95,20 @@ def _printed(unit: str, number: float, low: float, high: float) -> str:
 # H1: how busy one worker's device is at each batch size, and what would raise it.
 
 UTILISATION = ("utilisation_frac", "load_frac", "compute_frac", "samples_per_s")
-NEARLY_ALL = 0.95  # of the time; what is left is less than any remedy would show
-AWAITS = ("nothing", "cores", "loader", "launches")
-CROWDED = 0.1  # of the time: computing without a core, more than the clocks' granularity
 
 
 def facts_h1(inputs: Inputs) -> Facts:
     """Return the batches of one worker, how the largest compares, and what the device awaits."""
     table = "assignment_utilisation"
     rows = inputs.rows(table)
-    found = [
-        row | {"idle_frac": 1 - row["utilisation_frac"]}
-        for row in _complete(rows)
-        if row["utilisation_frac"] is not None
-    ]
+    found = [row for row in _complete(rows) if row["utilisation_frac"] is not None]
     missing = lacking(rows, {"per_worker_batch": "b"}, table)
     missing += [] if found or missing else [f"{table}: no batch size has a utilisation"]
     values = {
         f"{column}_b{row['per_worker_batch']}": getattr(row, column)
         for row in rows
         for column in UTILISATION
-    } or {"utilisation_frac": intervals.nothing("fraction")}
+    } or {"utilisation_frac": nothing("fraction")}
     if missing:
         return Facts(missing, values, {"rows": rows, "published": [], "compared": False})
     published = _published(inputs, "utilisation_frac")
@@ -131,44 +120,15 @@ def _compared(rows: list[Row]) -> dict[str, Any]:
 
     outside: batches between them with a utilisation above both, or below both.
     """
-    first, last, crowd = rows[0], rows[-1], [row for row in rows if _crowded(row)]
-    between = [row | {"side": _beyond(row, first, last)} for row in rows[1:-1]]
+    first, last, crowd = rows[0], rows[-1], [row for row in rows if row["crowded"]]
     return {
-        "outside": [row for row in between if row["side"]], "found": rows,
-        "first": first, "last": last, "crowd": crowd, "cpu": _on_cpu(first),
-        "verdict": intervals.compare(last.utilisation_frac, first.utilisation_frac),
-        "crowded": first in crowd or last in crowd, "compared": not crowd and len(rows) > 1,
-        "pace": intervals.compare(last.samples_per_s, first.samples_per_s),
-        "awaits": _awaits(first), "nearly_all": Value(value=NEARLY_ALL, unit="fraction"),
+        "outside": [row | {"side": row["beyond"]} for row in rows[1:-1] if row["beyond"]],
+        "found": rows, "first": first, "last": last, "crowd": crowd, "cpu": first["on_cpu"],
+        "verdict": last["utilisation_to_first"], "pace": last["rate_to_first"],
+        "crowded": first["crowded"] or last["crowded"],
+        "compared": not crowd and len(rows) > 1, "awaits": first["awaits"],
+        "nearly_all": Value(value=NEARLY_ALL, unit="fraction"),
     }  # fmt: skip
-
-
-def _beyond(row: Row, *ends: Row) -> str | None:
-    """Return whether a utilisation is above each of others, or below each; None for neither."""
-    sides = {intervals.compare(row.utilisation_frac, end.utilisation_frac) for end in ends}
-    return sides.pop() if sides in ({"above"}, {"below"}) else None
-
-
-def _on_cpu(row: Row) -> bool:
-    return "cpu" in str(row["device"]).lower()
-
-
-def _crowded(row: Row) -> bool:
-    """Return whether other programs had the core while this worker computed.
-
-    One core that computes takes processor time all the while. Of several cores some may rest.
-    """
-    alone = row["device"] == "CPU core" and row["compute_frac"] is not None
-    return alone and bool(row["compute_frac"] - row["utilisation_frac"] > CROWDED)
-
-
-def _awaits(row: Row) -> str:
-    """Return what an idle device waits for: `nothing`, the `cores`, the `loader` or `launches`."""
-    if intervals.against(row.utilisation_frac, NEARLY_ALL) == "above":
-        return "nothing"
-    if _on_cpu(row):
-        return "cores"
-    return "loader" if (row["load_frac"] or 0) > row["idle_frac"] / 2 else "launches"
 
 
 # H2: the steps of a run, and the seconds of a full one.
@@ -182,7 +142,7 @@ def facts_h2(inputs: Inputs) -> Facts:
     said: dict[str, Any] = {"rows": linear, "published": []}
     if not missing:
         found = _complete(linear)
-        wrong = [row for row in found if row["steps"] != row["planned_steps"]]
+        wrong = [row for row in found if row["other_steps"]]
         published = _published(inputs, "steps", nodes=1)
         said |= {"found": found, "wrong": wrong, "published": published}
     return Facts(missing, _values(linear, STEPS), said)
@@ -204,7 +164,7 @@ def facts_h3(inputs: Inputs) -> Facts:
         several = [row | _beside_one(row) for row in several]
         published = _published(inputs, *QUOTED, nodes=1)
         said |= {"alone": alone, "several": several, "published": published}
-        said |= {"paced": _groups(several, "pace"), "sides": _groups(several, "accuracy")}
+        said |= {"paced": _groups(several, "pace"), "sides": _groups(several, "accuracy_side")}
     return Facts(missing, _values(linear, EFFICIENCY), said)
 
 
@@ -214,10 +174,8 @@ def _groups(rows: list[Row], key: str) -> list[tuple[Any, list[Row]]]:
 
 
 def _beside_one(row: Row) -> dict[str, Any]:
-    """Return how the training of several workers compares with that of one, and its numbers."""
+    """Return the numbers of the training of several workers."""
     return {
-        "pace": intervals.against(row.speedup_ratio, 1.0),
-        "accuracy": intervals.against(row.test_accuracy_difference_frac, 0.0),
         "speedup": row.speedup_ratio,
         "efficiency": row.efficiency_frac,
         "reached": row.test_accuracy_frac,
@@ -236,34 +194,30 @@ def facts_h4(inputs: Inputs) -> Facts:
     split = [row | _losses(row) for row in _complete(rows) if row["computation_frac"] is not None]
     missing = lacking(rows, {"workers": "N", "nodes": "nodes"}, table)
     missing += [] if split or missing else [f"{table}: no number of workers was split"]
-    hooks = [
-        row | {"verdict": intervals.against(row.step_ratio, 1.0)}
-        for row in inputs.rows("compression", status="complete")
-    ]
+    hooks = inputs.rows("compression", status="complete")
     return Facts(missing, _values(rows, SHARES), {"rows": rows, "split": split, "hooks": hooks})
 
 
 def _losses(row: Row) -> dict[str, Any]:
     """Return which parts beside computation cost time.
 
-    leading: the largest whose interval is above zero, and those that it is not told from; hidden:
-    the parts of several workers that are not told from zero.
+    leading: the largest that is told from zero, and those that it is not told from; hidden: the
+    parts of several workers that are not told from zero.
     """
-    parts = [Row(part=part, share=row.value(f"{part}_frac", "fraction")) for part in LOSSES]
-    shown = [one for one in parts if intervals.against(one.share, 0.0) == "above"]
-    shown.sort(key=lambda one: -one.share.value)
+    parts = [
+        Row(part=part, share=row.value(f"{part}_frac", "fraction"), rank=row[f"{part}_rank"])
+        for part in LOSSES
+    ]
+    leading = [one for one in parts if one["rank"] in ("largest", "alike")]
     return {
-        "leading": [
-            one for one in shown if intervals.compare(one.share, shown[0].share) != "below"
-        ],
-        "hidden": [one for one in parts if one not in shown and row["workers"] > 1],
+        "leading": sorted(leading, key=lambda one: -one.share.value),
+        "hidden": [one for one in parts if one["rank"] is None and row["workers"] > 1],
     }
 
 
 # H5: the global batch and the rate when workers are added, and how accuracy is kept.
 
 SETTINGS = ("test_accuracy_frac", "global_batch", "lr", "steps")
-STANDING = ("above", "below", "indistinct", "unknown")
 
 
 def facts_h5(inputs: Inputs) -> Facts:
@@ -272,36 +226,14 @@ def facts_h5(inputs: Inputs) -> Facts:
     values = _values(rows, SETTINGS)
     if missing:
         return Facts(missing, values, {"rows": rows, "judged": False})
-    base = _complete(rows)[0]
-    rows = [
-        row | {"against": _against(row, base), "reached": row.test_accuracy_frac} for row in rows
-    ]
+    rows = [row | {"reached": row.test_accuracy_frac} for row in rows]
     several = [row for row in rows if row["workers"] > 1]
     tried = [_complete(own) for _, own in by(several, "nodes", "workers") if len(own) > 1]
-    places = [_beside_linear(own) for own in tried if own]
+    places = [own for own in tried if own]
     group = places[-1] if places else _complete(several)[-1:]
-    group = [row | {"side": row["against"]} for row in group if row["against"] in STANDING]
-    compared = [row for row in rows if row["against"] in STANDING[:3]]
-    said = {"rows": rows, "judged": True, "base": base, "places": places, "group": group}
-    return Facts([], values, said | {"compared": compared})
-
-
-def _beside_linear(rows: list[Row]) -> list[Row]:
-    """Return the trainings of one place, each with how it lies to that of the linear rule."""
-    linear = next((row for row in rows if row["rule"] == LINEAR), None)
-    if linear is None:
-        return rows
-    reached = linear.test_accuracy_frac
-    return [row | {"beside": intervals.compare(row.test_accuracy_frac, reached)} for row in rows]
-
-
-def _against(row: Row, base: Row) -> str:
-    """Where an accuracy lies against that of one worker; the outcome of one that has none."""
-    if row["runs"] == base["runs"]:
-        return "base"
-    if row["status"] != "complete":
-        return str(row["status"])
-    return intervals.compare(row.test_accuracy_frac, base.test_accuracy_frac)
+    compared = [row for row in rows if row["to_one"] not in (None, "unknown")]
+    said = {"rows": rows, "judged": True, "base": _complete(rows)[0], "places": places}
+    return Facts([], values, said | {"group": group, "compared": compared})
 
 
 # H6: the best test accuracy over the numbers of workers, on two nodes where they were run.
@@ -319,31 +251,17 @@ def facts_h6(inputs: Inputs) -> Facts:
     tried = [row for row in found if row["nodes"] > 1] or found
     known = [row for row in tried if row["test_accuracy_frac"] is not None]
     ranked = sorted(known, key=lambda row: -float(row["test_accuracy_frac"]))
-    best = ranked[0].test_accuracy_frac if ranked else intervals.nothing("fraction")
+    best = ranked[0].test_accuracy_frac if ranked else nothing("fraction")
     others = [row for row in _complete(every) if row["rule"] != LINEAR]
     rivals = [row for row in others if ranked and row["nodes"] == ranked[0]["nodes"]]
-    ranked = [row | {"verdict": intervals.compare(row.test_accuracy_frac, best)} for row in ranked]
-    mislabelled = [
-        row
-        for row in found
-        if row["counted_workers"] != row["workers"] or row["steps"] != row["planned_steps"]
-    ]
     said = {
-        "rows": linear, "ranked": ranked, "mislabelled": mislabelled, "twins": _twins(found),
+        "rows": linear, "ranked": ranked,
+        "mislabelled": [row for row in found if row["mislabelled"]],
+        "twins": [row for row in found if row["to_one_node"]],
         "rival": max(rivals, key=lambda row: row["test_accuracy_frac"] or 0.0, default=None),
         "published": _published(inputs, "test_accuracy_frac", "steps", nodes=2),
     }  # fmt: skip
     return Facts([], values | {"best_test_accuracy_frac": best}, said)
-
-
-def _twins(rows: list[Row]) -> list[Row]:
-    """Return the trainings on several nodes, each with how it lies to as many workers on one."""
-    alone = {row["workers"]: row.test_accuracy_frac for row in rows if row["nodes"] == 1}
-    return [
-        row | {"beside": intervals.compare(row.test_accuracy_frac, alone[row["workers"]])}
-        for row in rows
-        if row["nodes"] > 1 and row["workers"] in alone
-    ]
 
 
 QUESTIONS = [
@@ -352,7 +270,10 @@ QUESTIONS = [
         facts_h1,
         formula=[r"u = \frac{\text{time in which the device works}}{\text{wall time}}"],
         references=[NVML],
-        vocabulary=words("verdict pace") | words("awaits", AWAITS),
+        vocabulary={
+            "verdict": "assignment_utilisation.utilisation_to_first",
+            "pace": "assignment_utilisation.rate_to_first",
+        },
     ),
     Question(
         "H2",
@@ -371,7 +292,7 @@ QUESTIONS = [
             r"\text{scaling efficiency} = \frac{T_1}{N \, T_N}"
         ],
         references=[KINGMA, GUSTAFSON],
-        vocabulary=words("pace side"),
+        vocabulary={"side": "assignment.accuracy_side"},
     ),
     Question(
         "H4",
@@ -381,7 +302,8 @@ QUESTIONS = [
             r"T_{\text{stragglers}} + T_{\text{overhead}} + T_{\text{exposed}} + T_{\text{compute}}"
         ],
         references=[LI],
-        vocabulary=words("verdict") | words("part", LOSSES) | {"hook": "compression.hook"},
+        vocabulary=words("part", LOSSES)
+        | {"hook": "compression.hook", "verdict": "compression.step_side"},
     ),
     Question(
         "H5",
@@ -392,7 +314,7 @@ QUESTIONS = [
             r"\text{rate}_{\text{square root}} = \sqrt{N} \, \text{rate}_1"
         ],
         references=[GOYAL, KRIZHEVSKY, MALLADI, KINGMA, HOFFER],
-        vocabulary=words("side") | words("against", ("base", *STANDING, *RESULTS[1:])),
+        vocabulary={"side": "assignment.to_one"},
     ),
     Question(
         "H6",
@@ -402,6 +324,6 @@ QUESTIONS = [
             r"N \le \left\lfloor \frac{D}{b \cdot \text{steps} / \text{epochs}} \right\rfloor"
         ],
         references=[KINGMA, GOYAL],
-        vocabulary=words("verdict side"),
+        vocabulary={"verdict": "assignment.to_best"},
     ),
 ]

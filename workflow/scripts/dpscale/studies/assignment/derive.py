@@ -38,12 +38,12 @@ from dpscale.derive.statistics import (
 )
 from dpscale.derive.tables import Table
 from dpscale.derive.trainings import TRIAL, evaluations, trained
-from dpscale.studies.assignment import published
+from dpscale.studies.assignment import published, verdicts
 from dpscale.studies.assignment.plan import LARGER_BATCH, LINEAR, SPLIT_STUDY, STUDY
 from dpscale.studies.assignment.published import FULL_EPOCHS
+from dpscale.studies.assignment.verdicts import LOSSES, RULES
 from dpscale.vocabulary import words
 
-RULES = (LINEAR, "sqrt", "fixed", "fixed_batch")
 TRAINING_COLUMNS: Columns = (
     integers("workers nodes per_worker_batch")
     | words("rule", RULES)
@@ -55,6 +55,7 @@ TRAINING_COLUMNS: Columns = (
     | integers("full_run_epochs full_run_steps")
     | flags("oversubscribed")
     | texts("status message dataset model optimizer device runs base_status base_runs")
+    | verdicts.TRAINING_COLUMNS
 )
 
 
@@ -165,6 +166,7 @@ UTILISATION_COLUMNS: Columns = (
     | intervals(UTILISATION)
     | integers("repeats")
     | texts("device dataset runs message")
+    | verdicts.UTILISATION_COLUMNS
 )
 
 
@@ -212,9 +214,7 @@ def _warm_epochs(seen: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-# Where time goes beside computation; `computation` is the rest of the epoch.
-LOSSES = ("load", "copy", "sharing", "stragglers", "overhead", "exposed")
-PARTS = (*LOSSES, "computation")
+PARTS = (*LOSSES, "computation")  # the last is the rest of the epoch
 DIRECT = {"stragglers": "straggler_s", "overhead": "overhead_s", "exposed": "exposed_s"}
 ARM = "with_loading"
 SPLIT_COLUMNS: Columns = (
@@ -226,6 +226,7 @@ SPLIT_COLUMNS: Columns = (
     | flags("oversubscribed")
     | integers("repeats")
     | texts("runs message")
+    | verdicts.SPLIT_COLUMNS
 )
 
 
@@ -293,11 +294,18 @@ def _direct(arms: pd.Series) -> dict[str, Estimate]:
 
 
 TABLES = {
-    "assignment": Table(trainings, ["trials", "curves", "steps", "runs"], TRAINING_COLUMNS),
-    "assignment_utilisation": Table(
-        utilisation, ["trials", "curves", "steps", "runs"], UTILISATION_COLUMNS
+    "assignment": Table(
+        trainings, ["trials", "curves", "steps", "runs"], TRAINING_COLUMNS, verdicts.trainings
     ),
-    "assignment_split": Table(split, ["epoch_times", "spans", "steps", "runs"], SPLIT_COLUMNS),
+    "assignment_utilisation": Table(
+        utilisation,
+        ["trials", "curves", "steps", "runs"],
+        UTILISATION_COLUMNS,
+        verdicts.utilisation,
+    ),
+    "assignment_split": Table(
+        split, ["epoch_times", "spans", "steps", "runs"], SPLIT_COLUMNS, verdicts.losses
+    ),
     "assignment_published": Table(
         published.beside_published,
         ["assignment", "accuracy", "assignment_utilisation"],

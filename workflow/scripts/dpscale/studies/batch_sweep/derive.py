@@ -1,6 +1,7 @@
 """The batch-size sweep on one device, and the boundary where it ends."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -12,6 +13,8 @@ from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import median
 from dpscale.derive.tables import Table
+from dpscale.derive.verdicts import beside, trend
+from dpscale.vocabulary import Verdict, words
 
 SWEEP_COLUMNS: Columns = (
     integers("per_worker_batch")
@@ -28,14 +31,28 @@ SWEEP_COLUMNS: Columns = (
     | integers("launches")
     | floats("launch_spread_frac")
 )
+Shape = Literal["single", "unknown", "same", "mixed", "rises", "falls", "falls then flat",
+                "falls then rises"]  # fmt: skip
+# Batches of the sweep that its trend speaks of.
+MARKS = ("first", "start", "knee", "best", "finish", "last", "least", "slowest")
+TREND_COLUMNS: Columns = (
+    words("shape", Shape)
+    | integers(" ".join(f"{mark}_batch" for mark in MARKS))
+    | words("last_step", Verdict)
+    | flags("utilisation_differs")
+    | texts("runs")
+)
 BOUNDARY_COLUMNS: Columns = (
     integers("largest_fit_batch smallest_failed_batch first_failure_batch")
     | texts("limit")
     | integers("fit_confirmations failure_confirmations memory_budget_bytes")
     | texts("runs")
+    | floats("gap_frac")
+    | flags("sometimes")
 )
 ARM = "without_loading"
 PHASES = ["update_s", "forward_s", "backward_s", "copy_s"]
+BUSIER_FRAC = 0.01  # of the time: what a device is busier at some batch sizes than at others
 LIMITS = {"out_of_memory": "memory", "exceeds_dataset": "dataset"}
 
 
@@ -149,7 +166,63 @@ def boundary(runs: pd.DataFrame, probes: pd.DataFrame) -> pd.DataFrame:
     return as_table([row], BOUNDARY_COLUMNS)
 
 
+def judge_boundary(rows: list[dict[str, Any]]) -> None:
+    """Notes how far the batch that fails is above the one that fits, as a fraction of that.
+
+    sometimes: a batch below the smallest that always fails failed in some process.
+    """
+    for row in rows:
+        largest, failed = row["largest_fit_batch"], row["smallest_failed_batch"]
+        row["gap_frac"] = failed / largest - 1 if failed and largest else None
+        row["sometimes"] = (row["first_failure_batch"] or 0) < (failed or 0)
+
+
+def sweep_trend(sweep: pd.DataFrame) -> pd.DataFrame:
+    """Return one row: how the epoch's time changes over the batch sizes that have one.
+
+    Of every two batch sizes, not of the ends alone: a larger one that takes less time is a fall,
+    one that takes more a rise. `best` is the batch whose interval ends lowest, so that it is told
+    apart from every one that is told apart from any faster; `start` and `finish` are the first and
+    the last that it is told apart from, `knee` the one from which on it is told apart from none;
+    `last_step` sets the last batch against the one before. utilisation_differs: by a percent.
+    """
+    rows = sweep[sweep["status"] == "complete"].to_dict("records")
+    if not rows:
+        return as_table([], TREND_COLUMNS)
+    timed = [row for row in rows if known(row["epoch_s_high"]) is not None]
+    best = min(timed or rows, key=lambda row: row["epoch_s_high"] if timed else row["epoch_s"])
+    slower = [row for row in rows if beside(row, best, "epoch_s") == "above"]
+    start, finish = (slower[0], slower[-1]) if slower else (rows[0], rows[-1])
+    knee = rows[min(rows.index(finish) + 1, rows.index(best))] if slower else rows[0]
+    ranked = sorted(rows, key=lambda row: float(row["epoch_s"]))
+    found = dict(zip(MARKS, (rows[0], start, knee, best, finish, rows[-1], ranked[0], ranked[-1]),
+                     strict=True))  # fmt: skip
+    busy = [row["utilisation_frac"] for row in rows if known(row["utilisation_frac"]) is not None]
+    row = {f"{mark}_batch": one["per_worker_batch"] for mark, one in found.items()}
+    row |= {
+        "shape": _shape(rows, rows.index(best), rows.index(knee)),
+        "last_step": beside(rows[-1], rows[-2], "epoch_s") if rows[1:] else None,
+        "utilisation_differs": bool(busy) and max(busy) - min(busy) >= BUSIER_FRAC,
+        "runs": " ".join(row["runs"] for row in rows),
+    }
+    return as_table([row], TREND_COLUMNS)
+
+
+def _shape(rows: Sequence[dict[str, Any]], best: int, knee: int) -> Shape:
+    """The shape of the curve, with the places of the best batch and of the knee."""
+    if len(rows) < 2:
+        return "single"
+    moves = trend(rows, "epoch_s")
+    if moves == "both":
+        turns = trend(rows[: best + 1], "epoch_s"), trend(rows[best:], "epoch_s")
+        return "falls then rises" if turns == ("below", "above") else "mixed"
+    if moves == "below":
+        return "falls" if knee == len(rows) - 1 else "falls then flat"
+    return "unknown" if moves == "unknown" else "rises" if moves == "above" else "same"
+
+
 TABLES = {
     "sweep": Table(sweep, ["runs", "steps", "epoch_times"], SWEEP_COLUMNS),
-    "boundary": Table(boundary, ["runs", "probes"], BOUNDARY_COLUMNS),
+    "sweep_trend": Table(sweep_trend, ["sweep"], TREND_COLUMNS),
+    "boundary": Table(boundary, ["runs", "probes"], BOUNDARY_COLUMNS, judge_boundary),
 }

@@ -3,14 +3,12 @@
 from typing import Any
 
 from dpscale.derive.ring import LARGEST_ERROR
-from dpscale.reporting import intervals
-from dpscale.reporting.answer import Value
+from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import Inputs, Row, lacking
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import QIAO, SHALLUE, ZOU
 from dpscale.reporting.words import by
 from dpscale.studies.choose.derive import LOSSES
-from dpscale.vocabulary import VERDICTS, words
 
 TIMES = ("step_s", "time_to_goal_s", "worker_s")
 ROLES = ("recommended", "fastest", "cheapest", "most_workers")
@@ -30,7 +28,7 @@ def facts(inputs: Inputs) -> Facts:
         missing = ["choose: no cell has a time to the goal"]
     said: dict[str, Any] = {
         "grid": grid,
-        "trained": [checked(row) for row in trained],
+        "trained": trained,
         "best": [],
         "doublings": [],
     }
@@ -38,7 +36,7 @@ def facts(inputs: Inputs) -> Facts:
         said |= chosen(roles, timed) | {
             "limits": limited(inputs),
             "doublings": [doubled(row) for row in inputs.rows("doublings", adjacent=True)],
-            "stop": stopping(inputs.rows("doublings", predicted=False)),
+            "stop": next(iter(inputs.rows("doublings", stops=True)), None),
             "predictions": predicted(inputs),
             "buffers": any(row["buffer_bytes"] for row in inputs.tidy_rows("runs", study="choose")),
             "goal_error": searched[0]["goal_error_frac"] if searched else None,
@@ -91,18 +89,6 @@ def limited(inputs: Inputs) -> Row | None:
     return given[0] if given and any(given[0][key] is not None for key in asked) else None
 
 
-def stopping(pairs: list[Row]) -> Row | None:
-    """Return the step to the next workers from the fewest that no larger number is faster than.
-
-    None where that is the largest number of workers that was measured.
-    """
-    for row in (pair for pair in pairs if pair["adjacent"]):
-        larger = [pair for pair in pairs if pair["workers"] == row["workers"]]
-        if all(pair["pays"] != "below" for pair in larger):
-            return row
-    return None
-
-
 def doubled(row: Row) -> Row:
     """Return what a further number of workers buys, with its losses from the largest on."""
     losses = [(name, row.value(f"{name}_ratio", "ratio")) for name in LOSSES]
@@ -129,14 +115,6 @@ def predicted(inputs: Inputs) -> Row:
     )
 
 
-def checked(row: Row) -> Row:
-    """Return a training with what its time says of the prediction, in one word."""
-    found = row["against"]
-    if row["measured_s"] is None:
-        found = "missed" if row["status"] == "complete" else "unavailable"
-    return row | {"found": found}
-
-
 def values(timed: list[Row], trained: list[Row], roles: dict[str, Row]) -> dict[str, Value]:
     """Return the values of the answer, by role, cell and number of workers."""
     found: dict[str, Value] = {}
@@ -149,7 +127,7 @@ def values(timed: list[Row], trained: list[Row], roles: dict[str, Row]) -> dict[
     for row in trained:
         found[f"measured_s_n{row['workers']}"] = row.measured_s
         found[f"measured_to_predicted_n{row['workers']}"] = row.value("ratio", "ratio")
-    return found or {"time_to_goal_s": intervals.nothing("s")}
+    return found or {"time_to_goal_s": nothing("s")}
 
 
 QUESTIONS = [
@@ -161,7 +139,6 @@ QUESTIONS = [
             r"\text{time of all workers} = N \, T(N, B)",
         ],
         references=[SHALLUE, QIAO, ZOU],
-        vocabulary=words("found", [*VERDICTS, "missed", "unavailable"])
-        | {"optimizer": "steps_to_goal.optimizer"},
+        vocabulary={"optimizer": "steps_to_goal.optimizer"},
     )
 ]

@@ -40,7 +40,7 @@ from dpscale.derive.statistics import (
 )
 from dpscale.derive.tables import Table
 from dpscale.studies.choose.config import Aim
-from dpscale.vocabulary import words
+from dpscale.vocabulary import VERDICTS, words
 
 CELL = ["workers", "nodes", "per_worker_batch"]
 LOSSES = ("samples", "batch", "sharing", "communication")
@@ -74,7 +74,7 @@ GOAL_COLUMNS: Columns = (
 DOUBLING_COLUMNS: Columns = (
     integers("workers per_worker_batch global_batch")
     | integers("next_workers next_per_worker_batch next_global_batch")
-    | flags("predicted adjacent")
+    | flags("predicted adjacent stops")
     | intervals("time_ratio worker_s_ratio samples_ratio")
     | floats("batch_ratio sharing_ratio communication_ratio")
     | words("pays")
@@ -101,6 +101,7 @@ TRAINED_COLUMNS: Columns = (
     | floats("steps_to_goal step_s")
     | words("within", ("yes", "no"))
     | words("against")
+    | words("found", (*VERDICTS, "missed", "unavailable"))
     | integers("seeds reached")
     | flags("oversubscribed")
     | texts("status runs")
@@ -462,6 +463,18 @@ def doublings(time_to_goal: pd.DataFrame, step_grid: pd.DataFrame) -> pd.DataFra
     return as_table(rows, DOUBLING_COLUMNS)
 
 
+def judge_doublings(rows: list[dict[str, Any]]) -> None:
+    """Notes which is the step from the fewest workers that no larger number is faster than.
+
+    None where that is the largest number of workers that was measured.
+    """
+    measured = [row for row in rows if not row["predicted"]]
+    paying = {row["workers"] for row in measured if row["pays"] == "below"}
+    last = [row for row in measured if row["adjacent"] and row["workers"] not in paying]
+    for row in rows:
+        row["stops"] = any(row is one for one in last[:1])
+
+
 def _doubling(one: dict[str, Any], other: dict[str, Any], solo: dict[Any, float]) -> dict[str, Any]:
     """The row of two best cells, of one number of workers and of the next."""
     time = time_ratio(other, one)
@@ -517,7 +530,8 @@ def goal_trainings(
 
     measured_s: the median over seeds, unknown unless more than half of them reached the goal;
     ratio: over predicted_s, with both intervals. within: whether measured_s lies inside the
-    predicted interval (yes, no); against: whether the ratio is told apart from 1.
+    predicted interval (yes, no); against: whether the ratio is told apart from 1; found: the same,
+    or that the goal was `missed`, or nothing `unavailable` to train.
     """
     planned = in_study(runs, "choose")
     planned = planned[planned["kind"] == "goal"]
@@ -534,6 +548,14 @@ def goal_trainings(
             row |= _trained(own, cell)
         rows.append(row)
     return as_table(rows, TRAINED_COLUMNS)
+
+
+def judge_trainings(rows: list[dict[str, Any]]) -> None:
+    """Notes what the time of a training says of the prediction, in one word."""
+    for row in rows:
+        row["found"] = row["against"]
+        if row["measured_s"] is None:
+            row["found"] = "missed" if row["status"] == "complete" else "unavailable"
 
 
 def _trained(trials: pd.DataFrame, cell: dict[str, Any]) -> dict[str, Any]:
@@ -569,6 +591,8 @@ TABLES = {
         GOAL_COLUMNS,
     ),
     "advice": Table(advice, ["time_to_goal", "limits"], ADVICE_COLUMNS),
-    "doublings": Table(doublings, ["time_to_goal", "step_grid"], DOUBLING_COLUMNS),
-    "goal_trainings": Table(goal_trainings, ["time_to_goal", "trials", "runs"], TRAINED_COLUMNS),
+    "doublings": Table(doublings, ["time_to_goal", "step_grid"], DOUBLING_COLUMNS, judge_doublings),
+    "goal_trainings": Table(
+        goal_trainings, ["time_to_goal", "trials", "runs"], TRAINED_COLUMNS, judge_trainings
+    ),
 }

@@ -1,19 +1,25 @@
 """How far the arms of the study are apart, paired by seed."""
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pandas as pd
 
 from dpscale.derive.accuracy import DIFFERENCES, Pair, differences
 from dpscale.derive.cells import in_study
-from dpscale.derive.columns import known
+from dpscale.derive.columns import Columns, as_table, integers, intervals, known, texts
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.tables import Table
+from dpscale.derive.verdicts import ends, lies
+from dpscale.vocabulary import words
 
 STUDY = "large_batch"
 EPOCH = 5  # the lab asks for it
 REMEDIES = ("linear_scaling", "warmup", "zero_gamma", "more_epochs")
 ADDED_TO = {"warmup": "linear_scaling", "zero_gamma": "warmup"}
+EQUAL_COLUMNS: Columns = (
+    integers("epoch updates") | intervals("test_accuracy_frac") | words("to_level") | texts("runs")
+)
 
 
 def compared_epoch(planned: Iterable[int | None]) -> int:
@@ -44,4 +50,41 @@ def _pairs(epoch: int) -> Iterator[Pair]:
         yield Pair(remedy, base)
 
 
-TABLES = {"large_batch": Table(large_batch, ["trials", "curves", "runs"], DIFFERENCES)}
+def equal_updates(accuracy: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
+    """Return the small batch after the epoch in which it had made as many updates as the large one.
+
+    That is an epoch before the one that is compared; no row where none ends there. to_level: where
+    the test accuracy of the large batch lies of it.
+    """
+    own = accuracy[(accuracy["study"] == STUDY) & accuracy["arm"].isin(["small", "large"])]
+    epoch = compared_epoch(known(count) for count in own["epochs"])
+    rows = own.dropna(subset=["epoch", "train_loss"]).to_dict("records")
+    by_epoch = {(row["arm"], row["epoch"]): row for row in rows}
+    small, large = (by_epoch.get((arm, epoch)) for arm in ("small", "large"))
+    made, fewer = (row and updates(steps, row["runs"].split(), epoch) for row in (small, large))
+    if not made or not fewer or fewer >= made:
+        return as_table([], EQUAL_COLUMNS)
+    then, rest = divmod(fewer * epoch, made)
+    level = by_epoch.get(("small", then))
+    if rest or not level or not large:
+        return as_table([], EQUAL_COLUMNS)
+    row = level | {"updates": fewer, "to_level": lies(_reached(large), _reached(level))}
+    return as_table([row], EQUAL_COLUMNS)
+
+
+def updates(steps: pd.DataFrame, runs: Iterable[str], epoch: int) -> int | None:
+    """Return the updates that one training of some runs made in so many epochs; None if unknown."""
+    own = steps[steps["run"].isin(runs)]
+    an_epoch = own[(own["epoch"] == own["epoch"].min()) & (own["seed"] == own["seed"].min())]
+    return int(an_epoch["step"].nunique()) * epoch or None
+
+
+def _reached(row: dict[str, Any]) -> tuple[float, float] | None:
+    """The interval of a test accuracy; none where a seed diverged: those left are no sample."""
+    return ends(row, "test_accuracy_frac") if row["status"] == "complete" else None
+
+
+TABLES = {
+    "large_batch": Table(large_batch, ["trials", "curves", "runs"], DIFFERENCES),
+    "equal_updates": Table(equal_updates, ["accuracy", "steps"], EQUAL_COLUMNS),
+}

@@ -3,15 +3,12 @@
 from collections import Counter
 from typing import Any
 
-from dpscale.reporting import intervals
-from dpscale.reporting.answer import Value
+from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import Inputs, Row, lacking, measured
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI, PATARASUK
-from dpscale.vocabulary import words
+from dpscale.studies.ledger.derive import GRADIENTS, PHASES
 
-GRADIENTS = "gradient bucket"
-PHASES = ("construction", "first", "rebuild", "steady")
 # The bytes of one steady iteration, summed over all workers.
 SUMS = ("gradient_bytes", "predicted_bytes", "ledger_bytes", "interface_bytes")
 
@@ -22,7 +19,7 @@ def facts(inputs: Inputs) -> Facts:
     steady = [row for row in rows if row["phase"] == "steady" and row["bytes"]]
     missing = lacking(rows, {"workers": "N"}, "ledger")
     missing += [] if steady or missing else ["ledger: no steady iteration"]
-    found = values(rows, wires) or {"steady_bytes": intervals.nothing("bytes_exact")}
+    found = values(rows, wires) or {"steady_bytes": nothing("bytes_exact")}
     said = {"rows": rows, "wires": wires}
     if not missing:
         workers = max(row["workers"] for row in steady)
@@ -64,8 +61,10 @@ def messages(inputs: Inputs, own: list[Row]) -> dict[str, Any]:
         "gradients": _exact(gradients, whole),
         "besides": Value(value=(total - gradients) / total, unit="fraction", runs=whole.runs),
         "payload": [run | {"runs": run["run"], "each": run["payload_bytes"] / run["parameters"],
-                           **deviation(gradients, run["payload_bytes"], whole)}
+                           **deviation(wire, "bucket"),
+                           "gap": _exact(abs(gradients - run["payload_bytes"]), whole)}
                     for run in inputs.tidy_rows("runs", run=own[0]["runs"])[:1]
+                    for wire in inputs.rows("wire", runs=run["run"])
                     if gradients and run["payload_bytes"] and run["parameters"]],
     }  # fmt: skip
 
@@ -73,24 +72,17 @@ def messages(inputs: Inputs, own: list[Row]) -> dict[str, Any]:
 def sums(wires: list[Row]) -> list[Row]:
     """Return each N with a formula, and how the ledger and the interface deviate from it."""
     return [
-        row | {name: deviation(row[column], row["predicted_bytes"], row)
-               for name, column in (("ledger", "ledger_bytes"), ("counted", "interface_bytes"))}
+        row | {"ledger": deviation(row, "ledger"), "counted": deviation(row, "interface")}
         for row in wires
         if row["predicted_bytes"]
-    ]  # fmt: skip
+    ]
 
 
-def deviation(found: float | None, expected: float, row: Row) -> Row:
-    """Return where a number lies against another, and their gap in bytes and as a fraction."""
-    if found is None:
-        return Row(verdict="unknown")
-    part = found / expected - 1
-    return Row(
-        verdict="exact" if part == 0 else "above" if part > 0 else "below",
-        gap_frac=abs(part),
-        gap=_exact(abs(found - expected), row),
-        runs=row["runs"],
-    )
+def deviation(row: Row, name: str) -> Row:
+    """Return where a number lies against another by the table, and their gap as a fraction."""
+    gap = row[f"{name}_gap_frac"]
+    known = {} if gap is None else {"gap_frac": abs(gap), "runs": row["runs"]}
+    return Row(verdict=row[f"{name}_side"], **known)
 
 
 def _exact(size: float, row: Row) -> Value:
@@ -107,6 +99,6 @@ QUESTIONS = [
             r"2 (N - 1) \, S + (N - 1) \, S_{\text{buffers}}",
         ],
         references=[LI, PATARASUK],
-        vocabulary=words("verdict", ("exact", "above", "below", "unknown")),
+        vocabulary={"verdict": "wire.ledger_side"},
     )
 ]

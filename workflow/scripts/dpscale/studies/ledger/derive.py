@@ -14,6 +14,14 @@ from dpscale.vocabulary import words
 
 PHASES = ["construction", "first", "rebuild", "steady"]
 
+GRADIENTS = "gradient bucket"
+# What is set beside what it should be.
+GAPS = {
+    "ledger": ("ledger_bytes", "predicted_bytes"),
+    "interface": ("interface_bytes", "predicted_bytes"),
+    "bucket": ("bucket_bytes", "payload_bytes"),
+}
+
 LEDGER_COLUMNS: Columns = (
     integers("workers")
     | words("phase", PHASES)
@@ -27,7 +35,9 @@ WIRE_COLUMNS: Columns = (
     | floats("interface_bytes")
     | integers("nodes payload_bytes buffer_bytes iterations")
     | texts("interface status note runs")
-    | integers("gradient_bytes")
+    | integers("gradient_bytes bucket_bytes")
+    | floats(" ".join(f"{name}_gap_frac" for name in GAPS))
+    | words(" ".join(f"{name}_side" for name in GAPS), ("exact", "above", "below", "unknown"))
 )
 
 
@@ -71,9 +81,9 @@ def wire(wire: pd.DataFrame, collectives: pd.DataFrame, runs: pd.DataFrame) -> p
     """Return, for each ledger run, the bytes all workers send in one steady iteration.
 
     gradient_bytes = 2(N-1)*S; predicted_bytes adds (N-1)*buffers; ledger_bytes = the ledger's
-    calls at their ring cost; interface_bytes = what the network interfaces counted, per iteration.
-    Null where unknown, with the reason in `note`. Raises MixedMachinesError for runs of different
-    machines.
+    calls at their ring cost; interface_bytes = what the network interfaces counted, per iteration;
+    bucket_bytes = the gradients that one worker hands over. Null where unknown, with the reason in
+    `note`. Raises MixedMachinesError for runs of different machines.
     """
     rows = []
     for _, run in _planned(runs).iterrows():
@@ -88,7 +98,7 @@ def wire(wire: pd.DataFrame, collectives: pd.DataFrame, runs: pd.DataFrame) -> p
         rows.append({
             "workers": workers, "predicted_bytes": predicted, "ledger_bytes": from_ledger,
             "gradient_bytes": None if payload is None else allreduce_wire_bytes(payload, workers),
-            **counted,
+            **counted, "bucket_bytes": _bucket_bytes(calls),
             "nodes": run["nodes"], "payload_bytes": payload, "buffer_bytes": buffers,
             "status": run["status"], "note": note if run["status"] == "complete" else None,
             "runs": run["run"],
@@ -96,7 +106,24 @@ def wire(wire: pd.DataFrame, collectives: pd.DataFrame, runs: pd.DataFrame) -> p
     return as_table(rows, WIRE_COLUMNS)
 
 
+def _bucket_bytes(calls: pd.DataFrame) -> int | None:
+    """The bytes of the gradients of a steady iteration; None where there are none."""
+    one = one_steady_iteration(calls)
+    own = one[(one["phase"] == "steady") & (one["purpose"] == GRADIENTS)]
+    return known(own["bytes"].sum()) or None
+
+
+def judge_wire(rows: list[dict[str, Any]]) -> None:
+    """Notes how far, as a fraction, and on which side counted bytes lie of those by formula."""
+    for row in rows:
+        for name, (counted, expected) in GAPS.items():
+            known_both = row[counted] is not None and row[expected]
+            gap = row[counted] / row[expected] - 1 if known_both else None
+            side = "exact" if gap == 0 else "above" if gap and gap > 0 else "below"
+            row |= {f"{name}_gap_frac": gap, f"{name}_side": "unknown" if gap is None else side}
+
+
 TABLES = {
     "ledger": Table(ledger, ["collectives", "runs"], LEDGER_COLUMNS),
-    "wire": Table(wire, ["wire", "collectives", "runs"], WIRE_COLUMNS),
+    "wire": Table(wire, ["wire", "collectives", "runs"], WIRE_COLUMNS, judge_wire),
 }

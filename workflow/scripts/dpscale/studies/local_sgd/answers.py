@@ -2,19 +2,17 @@
 
 from typing import Any
 
-from dpscale.reporting import intervals
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, has_result
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import GOYAL, LIN, PATARASUK, ZHANG
 from dpscale.reporting.words import by
-from dpscale.vocabulary import words
+from dpscale.studies.local_sgd.derive import LARGE as AGAINST
+from dpscale.studies.local_sgd.derive import LEARNED_FRAC
 
 STUDY = "local_sgd"
 LARGE = "post_local_against_large"
-AGAINST = "A2"  # the large mini-batch
 APART = ("above", "below")
-LEARNED_FRAC = 0.999  # of the training labels, from where on training tells no arms apart
 MEASURES = {
     "train_loss": "number", "train_accuracy_frac": "fraction", "test_accuracy_frac": "fraction",
     "rounds": "count", "sent_bytes": "bytes",
@@ -46,7 +44,7 @@ def facts(inputs: Inputs) -> Facts:
 
 
 def compared(rows: list[Row], claims: list[Row]) -> list[Row]:
-    """Return each difference of two arms, on which side of zero it lies, the arms, and `regime`.
+    """Return each difference of two arms, the arms, and `regime`.
 
     It is null where a seed of them diverged. apart: whether any two arms of its regime are told
     apart.
@@ -60,10 +58,8 @@ def compared(rows: list[Row], claims: list[Row]) -> list[Row]:
         if one is None or other is None:
             continue
         difference = (row | {"status": "diverged"}).value("measured", "fraction")
-        side = intervals.against(difference, 0.0)
-        found.append(row | regimes[noise] | {
-            "difference": difference, "side": side, "one": one, "other": other,
-        })  # fmt: skip
+        pair = {"difference": difference, "one": one, "other": other}
+        found.append(row | regimes[noise] | pair)
     apart = {row["label_noise_frac"] for row in found if row["side"] in APART}
     return [row | {"apart": row["apart"] or row["label_noise_frac"] in apart} for row in found]
 
@@ -75,12 +71,10 @@ def regime(rows: list[Row]) -> dict[str, Any]:
     median; apart: whether any is told apart from it; learned: whether all have learned their
     training labels.
     """
-    sides = [intervals.against(row.over_large_frac, 0.0) for row in rows]
-    better = [row for row, side in zip(rows, sides, strict=True) if side == "above"]
     return {
-        "best": max(better, key=lambda row: float(row["test_accuracy_frac"] or 0), default=None),
-        "apart": any(side in APART for side in sides),
-        "learned": all((row["train_accuracy_frac"] or 0) >= LEARNED_FRAC for row in rows),
+        "best": next((row for row in rows if row["best"]), None),
+        "apart": any(row["over_large_side"] in APART for row in rows),
+        "learned": all(row["learned"] for row in rows),
     }
 
 
@@ -89,7 +83,7 @@ def decidable(rows: list[Row], differences: list[Row]) -> int:
     pairs = {(row["label_noise_frac"], row["minuend"], row["subtrahend"])
              for row in differences if row["side"] != "unknown"}  # fmt: skip
     pairs |= {(row["label_noise_frac"], row["arm"], AGAINST) for row in rows
-              if intervals.against(row.over_large_frac, 0.0) != "unknown"}  # fmt: skip
+              if row["over_large_side"] != "unknown"}  # fmt: skip
     return len(pairs)
 
 
@@ -131,7 +125,6 @@ QUESTIONS = [
             r"\qquad \text{sent} = \text{rounds} \cdot \frac{2(k-1)}{k} S",
         ],
         references=[LIN, GOYAL, ZHANG, PATARASUK],
-        vocabulary=words("side"),
         of_accuracy=True,
     )
 ]

@@ -7,7 +7,16 @@ from typing import Any
 import pandas as pd
 
 from dpscale.derive.cells import in_study
-from dpscale.derive.columns import Columns, as_table, floats, integers, intervals, known, texts
+from dpscale.derive.columns import (
+    Columns,
+    as_table,
+    flags,
+    floats,
+    integers,
+    intervals,
+    known,
+    texts,
+)
 from dpscale.derive.formulas import iterations_per_epoch, ring_allreduce_bytes
 from dpscale.derive.published import CLAIM_COLUMNS, claim_row
 from dpscale.derive.same_machine import require_same_machine
@@ -27,6 +36,7 @@ from dpscale.derive.trainings import (
     over_trials,
     trained,
 )
+from dpscale.derive.verdicts import beside, of_row, side
 from dpscale.studies.local_sgd.published import (
     CLAIMS,
     LOCAL_STEPS,
@@ -37,6 +47,7 @@ from dpscale.studies.local_sgd.published import (
 from dpscale.vocabulary import words
 
 STUDY = "local_sgd"
+LEARNED_FRAC = 0.999  # of the training labels
 LARGE = "A2"  # the arm that the others are set against
 TITLES = {
     "A1": "small mini-batch", "A2": "large mini-batch", "A3": "huge mini-batch",
@@ -50,6 +61,8 @@ COLUMNS: Columns = (
     | integers("epochs steps rounds") | floats("sent_bytes") | integers("seeds")
     | intervals(f"{' '.join(MEASURES)} over_large_frac")
     | texts("runs message")
+    | side("over_large_side", "over_large_frac") | words("loss_to_large")
+    | flags("best learned")
 )  # fmt: skip
 CURVE_COLUMNS: Columns = (
     floats("label_noise_frac") | texts("arm title") | floats("epoch switch_epoch")
@@ -61,6 +74,7 @@ PUBLISHED_COLUMNS: Columns = (
     | floats("label_noise_frac")
     | texts("minuend subtrahend")
     | integers("seeds")
+    | side("side", "measured")
 )
 TIME_COLUMNS: Columns = (
     texts("link") | floats("bytes_per_s latency_s")
@@ -244,8 +258,32 @@ def local_sgd_times(
 
 
 OF_TRIALS = ["trials", "curves", "runs"]
+
+
+def judge(rows: list[dict[str, Any]]) -> None:
+    """Notes how the arms of a regime lie beside the large mini-batch.
+
+    best: of those told apart from it as more accurate the one of the highest median; learned: of
+    its training labels, from where on training tells no arms apart.
+    """
+    large = {row["label_noise_frac"]: row for row in rows if row["arm"] == LARGE}
+    best: dict[Any, dict[str, Any]] = {}
+    for row in rows:
+        noise, other = row["label_noise_frac"], large.get(row["label_noise_frac"])
+        row["loss_to_large"] = beside(row, other, "train_loss") if other else "unknown"
+        row["learned"] = (row["train_accuracy_frac"] or 0) >= LEARNED_FRAC
+        if of_row(row, "over_large_frac") == "above":
+            best[noise] = max(best.get(noise, row), row, key=_reached)
+    for row in rows:
+        row["best"] = row is best.get(row["label_noise_frac"])
+
+
+def _reached(row: dict[str, Any]) -> float:
+    return float(row["test_accuracy_frac"] or 0)
+
+
 TABLES = {
-    "local_sgd": Table(local_sgd, OF_TRIALS, COLUMNS),
+    "local_sgd": Table(local_sgd, OF_TRIALS, COLUMNS, judge),
     "local_sgd_curves": Table(local_sgd_curves, OF_TRIALS, CURVE_COLUMNS),
     "published_local_sgd": Table(published_local_sgd, OF_TRIALS, PUBLISHED_COLUMNS),
     "local_sgd_times": Table(local_sgd_times, ["what_if", "trials", "runs"], TIME_COLUMNS),

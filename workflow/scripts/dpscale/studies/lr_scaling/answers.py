@@ -141,8 +141,7 @@ QUESTIONS = [
             r"{\lVert g \rVert + \text{decay} \cdot \lVert w \rVert} \;\text{(LARS)}",
         ],
         references=[GOYAL, KRIZHEVSKY, YOU, HE, IOFFE],
-        vocabulary=words("verdict")
-        | words("standing", Standing)
+        vocabulary=words("standing", Standing)
         | words("claim", [*NAMES, "efficiency"])
         | words("id", ("gradual_none", "constant_none")),
     )

@@ -30,6 +30,7 @@ from dpscale.derive.statistics import (
 )
 from dpscale.derive.tables import Table
 from dpscale.derive.trainings import ends
+from dpscale.derive.verdicts import beside, side
 from dpscale.studies.lr_scaling import published
 from dpscale.studies.lr_scaling.config import Rule, Warmup
 from dpscale.vocabulary import words
@@ -58,6 +59,7 @@ ARM_COLUMNS: Columns = (
     | integers("train_samples test_samples")
     | floats("base_lr margin_frac")
     | flags("reference large chosen")
+    | words("to_linear")
     | texts("base_runs message expected")
 )
 ELBOW_COLUMNS: Columns = (
@@ -89,6 +91,7 @@ PUBLISHED_COLUMNS: Columns = (
     | texts("kind")
     | integers("published_batch global_batch")
     | floats("batch_ratio published_frac published_other_frac")
+    | side("measured_side", "measured")
 )
 
 
@@ -122,6 +125,20 @@ def lr_scaling(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -
         if (rivals["role"] == "search").any() and errors.notna().all():
             made.loc[rivals.index, "chosen"] = rivals.index == errors.idxmin()
     return made
+
+
+def judge(rows: list[Row]) -> None:
+    """Notes where the test error of LARS lies of that of the linear rule with the same batch."""
+    linear = {
+        row["global_batch"]: row
+        for row in rows
+        if (row["role"], row["optimizer"], row["rule"]) == ("arm", "sgd", "linear")
+        and row["warmup"] == "gradual"
+        and row["zero_gamma"]
+    }
+    for row in rows:
+        other = linear.get(row["global_batch"]) if row["optimizer"] == "lars" else None
+        row["to_linear"] = beside(row, other, "test_error_frac") if other else None
 
 
 def _reference(planned: pd.DataFrame) -> str | None:
@@ -369,7 +386,7 @@ def _measured(own: Row | None, column: str, otherwise: str) -> Row:
 
 
 TABLES = {
-    "lr_scaling": Table(lr_scaling, ["trials", "curves", "runs"], ARM_COLUMNS),
+    "lr_scaling": Table(lr_scaling, ["trials", "curves", "runs"], ARM_COLUMNS, judge),
     "lr_scaling_elbow": Table(elbow, [STUDY], ELBOW_COLUMNS),
     "lr_scaling_curves": Table(epochs, [STUDY, "trials", "curves"], CURVE_COLUMNS),
     "iteration_times": Table(iteration_times, ["scaling", "runs"], TIME_COLUMNS),

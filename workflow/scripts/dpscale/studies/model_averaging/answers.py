@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from dpscale.reporting import intervals
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, has_result
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import CROSSBOW, GOYAL, SUTSKEVER
 from dpscale.reporting.words import by
 from dpscale.studies.model_averaging.config import Algorithm
+from dpscale.studies.model_averaging.derive import CLOSE_FRAC
 from dpscale.vocabulary import words
 
 STUDY = "model_averaging"
@@ -19,10 +19,8 @@ UNITS = {
     "epochs_to_target": "number", "seconds_to_target": "s", "final_test_accuracy_frac": "fraction",
     "final_train_loss": "number",
 }  # fmt: skip
-DIFFERENCES = {"epochs": "epochs_difference", "seconds": "seconds_difference",
-               "accuracy": "accuracy_difference_frac"}  # fmt: skip
 ORDERS = ("epochs", "seconds")
-CLOSE_FRAC = 0.1  # two effective rates that differ by less say little of the length of steps
+SIDES = (*ORDERS, "accuracy", "order")  # by the names that the template has for them
 Pairs = Mapping[tuple[str, str], Row]
 
 
@@ -33,7 +31,7 @@ def facts(inputs: Inputs) -> Facts:
     missing += [] if runs else [f"{STUDY}: not run yet"]
     pairs = {(row["arm"], row["against"]): decided(row) for row in inputs.rows("averaging_pairs")}
     arms = {row["arm"]: row for row in inputs.rows("model_averaging")}
-    arms = {name: row | beside_sgd(row, arms, pairs) for name, row in arms.items()}
+    arms = {name: row | beside_sgd(row, pairs) for name, row in arms.items()}
     averaged = [row for row in arms.values() if row["optimizer"] == "sma"]
     same = [row for row in averaged if SMALL in arms and row["lr"] == arms[SMALL]["lr"]]
     own = [row for row in averaged if row not in same]
@@ -65,26 +63,16 @@ def processes(runs: Sequence[Row]) -> int:
 
 
 def decided(pair: Row) -> Row:
-    """Return two arms with where the intervals of their differences lie.
-
-    An interval may stand without a value, as a bound.
-    """
-    for name, column in DIFFERENCES.items():
-        bound = pair.value(column, "number").model_copy(update={"value": 0.0})
-        pair = pair | {name: intervals.against(bound, 0.0)}
-    return pair
+    """Return two arms with where the intervals of their differences lie."""
+    return Row(pair, **{name: pair[f"{name}_side"] for name in (*ORDERS, "accuracy")})
 
 
-def beside_sgd(row: Row, arms: Mapping[str, Row], pairs: Pairs) -> Row:
-    """Return an arm's effective rate, and how it stands to the arms of SGD.
-
-    `close`: the rate is that of SGD with the large batch to CLOSE_FRAC.
-    """
+def beside_sgd(row: Row, pairs: Pairs) -> Row:
+    """Return an arm's effective rate, and how it stands to the arms of SGD."""
     unknown = Row(epochs="unknown", seconds="unknown")
     rate = row["effective_lr"]
     return Row(
         effective_lr=Value(value=rate, unit="number", runs=row.runs),
-        close=LARGE in arms and abs(rate / arms[LARGE]["effective_lr"] - 1) <= CLOSE_FRAC,
         against={name: pairs.get((row["arm"], name), unknown) for name in (SMALL, LARGE, LINEAR)},
     )
 
@@ -97,13 +85,12 @@ def settled(rows: Sequence[Row]) -> Row:
     """
     row = next(row for row in rows if row["chosen"])
     best = max(rows, key=lambda one: (one["samples_per_s"], -one["learners"]))
-    more = [one.gain_frac for one in rows if one["learners"] == row["learners"] + 1]
-    gain = more[0] if more else Value(value=None, unit="fraction", status="not tried")
+    more = next((one for one in rows if one["learners"] == row["learners"] + 1), None)
+    gain = more.gain_frac if more else Value(value=None, unit="fraction", status="not tried")
     ratio = row.against_plain_ratio
     return row | {
         "next_gain_frac": gain, "highest": best["learners"], "against_plain_ratio": ratio,
-        "open": intervals.against(gain, row["threshold_frac"]) == "indistinct",
-        "faster_than_one": intervals.against(ratio, 1),
+        "open": more is not None and more["gain_side"] == "indistinct",
     }  # fmt: skip
 
 
@@ -150,7 +137,8 @@ QUESTIONS = [
             r"v_{\text{SGD}} = \frac{\eta}{1 - m} \, g",
         ],
         references=[CROSSBOW, GOYAL, SUTSKEVER],
-        vocabulary=words("epochs seconds accuracy order side") | words("optimizer", Algorithm),
+        vocabulary=words("optimizer", Algorithm)
+        | dict.fromkeys(SIDES, "averaging_pairs.epochs_side"),
         of_accuracy=True,
     )
 ]

@@ -29,6 +29,7 @@ from dpscale.derive.statistics import (
     paired_median_difference,
     paired_median_ratio,
     seeds_apart,
+    verdict,
 )
 from dpscale.derive.tables import Table
 from dpscale.derive.trainings import (
@@ -40,7 +41,9 @@ from dpscale.derive.trainings import (
     time_to_target,
     trained,
 )
+from dpscale.derive.verdicts import side
 from dpscale.studies.model_averaging import published
+from dpscale.vocabulary import words
 
 Row = dict[str, Any]
 
@@ -54,8 +57,9 @@ ARM_COLUMNS: Columns = (
     | floats("lr momentum alpha") | integers("tau") | floats("target_accuracy_frac")
     | integers("median_of") | texts("status") | integers("seeds reached")
     | intervals(" ".join(MEASURES)) | floats("epochs train_s effective_lr") | texts("label")
-    | integers("rounds sent_bytes") | texts("runs")
+    | integers("rounds sent_bytes") | texts("runs") | flags("close")
 )  # fmt: skip
+CLOSE_FRAC = 0.1  # two effective rates that differ by less say little of the length of steps
 CURVE_COLUMNS: Columns = (
     texts("arm optimizer label") | floats("epoch seconds") | integers("seeds")
     | intervals("test_accuracy_frac") | floats("target_accuracy_frac lr") | integers("median_of")
@@ -70,11 +74,14 @@ PAIR_COLUMNS: Columns = (
     texts("arm against status label against_label") | integers("seeds both_reached")
     | intervals("epochs_difference seconds_difference accuracy_difference_frac")
     | intervals("seconds_ratio") | texts("runs")
+    | words("epochs_side seconds_side accuracy_side")
 )  # fmt: skip
 LEARNER_COLUMNS: Columns = (
     texts("model") | integers("per_learner_batch learners") | flags("stacked") | texts("status")
     | intervals("samples_per_s gain_frac against_one_ratio against_plain_ratio")
     | flags("chosen") | floats("threshold_frac") | integers("repeats") | texts("runs message")
+    | side("gain_side", "gain_frac", "threshold_frac")
+    | side("faster_than_one", "against_plain_ratio", 1.0)
 )  # fmt: skip
 
 
@@ -336,11 +343,29 @@ def _of_cell(own: pd.DataFrame) -> list[Row]:
 
 
 _TRIALS = ["trials", "curves", "runs"]
+
+
+def judge_arms(rows: list[Row]) -> None:
+    """Notes whether the effective rate is that of SGD with the large batch, to CLOSE_FRAC."""
+    large = next((row["effective_lr"] for row in rows if row["arm"] == "sgd_large"), None)
+    for row in rows:
+        rate = row["effective_lr"]
+        row["close"] = large is not None and abs(rate / large - 1) <= CLOSE_FRAC
+
+
+def judge_pairs(rows: list[Row]) -> None:
+    """Notes on which side of zero differences lie; an interval may stand without a value."""
+    for row in rows:
+        for name in ("epochs_difference", "seconds_difference", "accuracy_difference_frac"):
+            found = verdict(row[f"{name}_low"], row[f"{name}_high"], 0.0)
+            row[f"{name.split('_')[0]}_side"] = found
+
+
 TABLES = {
-    "model_averaging": Table(model_averaging, _TRIALS, ARM_COLUMNS),
+    "model_averaging": Table(model_averaging, _TRIALS, ARM_COLUMNS, judge_arms),
     "averaging_curves": Table(averaging_curves, _TRIALS, CURVE_COLUMNS),
     "averaging_rates": Table(averaging_rates, _TRIALS, RATE_COLUMNS),
-    "averaging_pairs": Table(averaging_pairs, _TRIALS, PAIR_COLUMNS),
+    "averaging_pairs": Table(averaging_pairs, _TRIALS, PAIR_COLUMNS, judge_pairs),
     "learners": Table(learners, ["throughputs", "runs"], LEARNER_COLUMNS),
     "published_model_averaging": Table(
         published.published, ["averaging_pairs", "learners", "runs"], published.COLUMNS

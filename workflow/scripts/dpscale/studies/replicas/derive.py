@@ -1,5 +1,6 @@
 """The order of samples in each epoch, and whether the workers' replicas stay the same."""
 
+from operator import itemgetter
 from typing import Any
 
 import pandas as pd
@@ -24,6 +25,7 @@ from dpscale.derive.statistics import (
     verdict,
 )
 from dpscale.derive.tables import Table
+from dpscale.derive.verdicts import lies, side
 from dpscale.vocabulary import words
 
 ORDER_COLUMNS: Columns = (
@@ -36,6 +38,10 @@ ORDER_COLUMNS: Columns = (
     | texts("status runs")
 )
 # The baseline serves two questions: it tells the sampler the epoch, and broadcasts the buffers.
+REPEATS_COLUMNS: Columns = (
+    texts("arm") | integers("compared repeated") | words("repeating", ("every", "some", "no"))
+    | texts("runs")
+)  # fmt: skip
 ORDER_ARMS = {"baseline": "with_set_epoch", "without_set_epoch": "without_set_epoch"}
 
 
@@ -61,6 +67,21 @@ def order(orders: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     return as_table(ordered[list(ORDER_COLUMNS)].to_dict("records"), ORDER_COLUMNS)
 
 
+def order_repeats(order: pd.DataFrame) -> pd.DataFrame:
+    """Return for each arm how many orders of later epochs there are, and how many are the first's.
+
+    Null where none was compared.
+    """
+    rows = []
+    for arm in order["arm"].unique():
+        later = order[(order["arm"] == arm) & (order["epoch"] > 1)].dropna(subset="same_as_first")
+        compared, repeated = len(later), int(later["same_as_first"].sum())
+        row = {"arm": arm, "runs": " ".join(sorted(set(later["runs"])))}
+        row["repeating"] = "every" if repeated == compared else "some" if repeated else "no"
+        rows.append(row | ({"compared": compared, "repeated": repeated} if compared else {}))
+    return as_table(rows, REPEATS_COLUMNS)
+
+
 def set_epoch(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return how far the training without set_epoch is from the one with it, a row an epoch.
 
@@ -81,6 +102,8 @@ REPLICAS_COLUMNS: Columns = (
     | floats("parameter_difference_max buffer_difference_frac_max")
     | floats("test_accuracy_frac_min test_accuracy_frac_max test_accuracy_spread_frac")
     | texts("status runs")
+    | words("evaluation", ("yes", "no", "unmeasured"))
+    | words("to_broadcast")
 )
 REPLICAS_ARMS = {"baseline": "broadcast", "no_broadcast": "no_broadcast"}
 
@@ -121,6 +144,28 @@ def replicas(replicas: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
         for (seed, epoch), group in own.groupby(["seed", "epoch"]):
             rows.append(whole | {"seed": seed, "epoch": epoch} | _across_ranks(group))
     return as_table(rows, REPLICAS_COLUMNS)
+
+
+DRIFT = "buffer_difference_frac_max"
+
+
+def judge_replicas(rows: list[dict[str, Any]]) -> None:
+    """Notes in an arm's rows what the drift of its statistics says, the largest of the last epochs.
+
+    evaluation: whether gradients alone leave the workers one model to evaluate, statistics
+    included; to_broadcast: where the range over the seeds lies beside that with the broadcast.
+    """
+    ranges = {}
+    for arm in REPLICAS_ARMS.values():
+        own = [row for row in rows if row["arm"] == arm and row["epoch"] is not None]
+        own.sort(key=itemgetter("epoch"))
+        last = {row["seed"]: row[DRIFT] for row in own}.values()
+        drifts = [drift for drift in last if drift is not None]
+        ranges[arm] = (min(drifts), max(drifts)) if drifts else None
+    for row in rows:
+        drift = ranges[row["arm"]]
+        row["evaluation"] = "unmeasured" if drift is None else "no" if drift[1] else "yes"
+        row["to_broadcast"] = lies(drift, ranges["broadcast"])
 
 
 SPREADS_COLUMNS: Columns = (
@@ -175,6 +220,7 @@ WRAPPERS_COLUMNS: Columns = (
     | integers("repeats launches")
     | floats("launch_spread_frac")
     | texts("status message runs base_runs")
+    | side("slower_side", "slower_ratio", 1.0)
 )
 WRAPPERS = ("data_parallel", "distributed")
 
@@ -207,8 +253,9 @@ def wrappers(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 
 TABLES = {
     "order": Table(order, ["orders", "runs"], ORDER_COLUMNS),
+    "order_repeats": Table(order_repeats, ["order"], REPEATS_COLUMNS),
     "set_epoch": Table(set_epoch, ["trials", "curves", "runs"], DIFFERENCES),
-    "replicas": Table(replicas, ["replicas", "runs"], REPLICAS_COLUMNS),
+    "replicas": Table(replicas, ["replicas", "runs"], REPLICAS_COLUMNS, judge_replicas),
     "spreads": Table(spreads, ["replicas", "runs"], SPREADS_COLUMNS),
     "wrappers": Table(wrappers, ["epoch_times", "runs"], WRAPPERS_COLUMNS),
 }

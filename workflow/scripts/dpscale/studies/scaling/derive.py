@@ -1,6 +1,8 @@
 """Scaling: epoch time, speed-up and efficiency of every planned cell, weak and strong."""
 
-from typing import Any
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -13,13 +15,14 @@ from dpscale.derive.cells import (
     one_worker_bases,
     rounds_of,
 )
-from dpscale.derive.columns import Columns, as_table, flags, floats, integers, texts
+from dpscale.derive.columns import Columns, as_table, flags, floats, integers, known, texts
 from dpscale.derive.formulas import efficiency
 from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import UNKNOWN, Estimate, median, median_ratio
 from dpscale.derive.tables import Table
-from dpscale.vocabulary import words
+from dpscale.derive.verdicts import beside, side
+from dpscale.vocabulary import Verdict, words
 
 COLUMNS: Columns = (
     words("kind", ("weak", "strong"))
@@ -34,6 +37,15 @@ COLUMNS: Columns = (
     | texts("base_status base_runs")
     | integers("launches")
     | floats("launch_spread_frac")
+    | side("pace", "speedup_ratio", 1.0)
+    | side("to_ideal", "speedup_ratio", "workers")
+    | words("to_least_batch to_weak")
+)
+LESSON_COLUMNS: Columns = (
+    words("lesson", Verdict | Literal["sizes", "cells", "mixed"])
+    | flags("rising")
+    | integers("cells faster")
+    | texts("runs")
 )
 ARM = "with_loading"
 
@@ -99,6 +111,61 @@ def scaling(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     return as_table(rows, COLUMNS)
 
 
+def judge(rows: list[dict[str, Any]]) -> None:
+    """Notes where the speed-up of several workers lies beside that of other cells.
+
+    to_least_batch: of weak scaling, beside the least b of the same N; to_weak: of strong scaling,
+    beside weak scaling on the same base.
+    """
+    for row in rows:
+        row |= dict.fromkeys(("to_least_batch", "to_weak"))
+    weak = [row for row in rows if paced(row) and row["kind"] == "weak"]
+    bases = {(row["workers"], row["per_worker_batch"]): row for row in weak}
+    for _, own in groupby(weak, itemgetter("workers")):
+        first, *larger = own
+        for row in larger:
+            row["to_least_batch"] = beside(row, first, "speedup_ratio")
+    for row in rows:
+        base = bases.get((row["workers"], row["global_batch"]))
+        if base and paced(row) and row["kind"] == "strong":
+            row["to_weak"] = beside(row, base, "speedup_ratio")
+
+
+def paced(row: Any) -> bool:
+    """Return whether a row is of several workers whose speed-up is known."""
+    return bool(row["workers"] > 1 and known(row["speedup_ratio"]) is not None)
+
+
+def speedup_lesson(scaling: pd.DataFrame) -> pd.DataFrame:
+    """Return one row: where several workers are faster than one, with the batch per worker fixed.
+
+    lesson: the pace of all `cells`; `sizes` where it is the same b at each N that are `faster`,
+    `cells` where it is not, `mixed` where none is. rising: at each N the largest b has the higher
+    speed-up. No row without a speed-up.
+    """
+    weak = [row for row in scaling.to_dict("records") if paced(row) and row["kind"] == "weak"]
+    if not weak:
+        return as_table([], LESSON_COLUMNS)
+    paces = {row["pace"] for row in weak}
+    by_workers = [list(own) for _, own in groupby(weak, itemgetter("workers"))]
+    faster = [
+        tuple(row["per_worker_batch"] for row in own if row["pace"] == "above")
+        for own in by_workers
+    ]
+    lesson = "sizes" if len(set(faster)) == 1 else "cells"
+    if len(paces) == 1 or not any(faster):
+        lesson = "mixed" if len(paces) > 1 else paces.pop()
+    row = {
+        "lesson": lesson,
+        "rising": {own[-1]["to_least_batch"] for own in by_workers if own[1:]} == {"above"},
+        "cells": len(weak),
+        "faster": sum(map(len, faster)),
+        "runs": " ".join(row["runs"] for row in weak),
+    }
+    return as_table([row], LESSON_COLUMNS)
+
+
 TABLES = {
-    "scaling": Table(scaling, ["epoch_times", "runs"], COLUMNS),
+    "scaling": Table(scaling, ["epoch_times", "runs"], COLUMNS, judge),
+    "speedup_lesson": Table(speedup_lesson, ["scaling"], LESSON_COLUMNS),
 }

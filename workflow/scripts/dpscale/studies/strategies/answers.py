@@ -3,8 +3,7 @@
 from itertools import chain
 from typing import Any
 
-from dpscale.reporting import intervals
-from dpscale.reporting.answer import Value
+from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import Inputs, Row, lacking
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI, PATARASUK, RAJBHANDARI
@@ -47,7 +46,7 @@ def facts(inputs: Inputs) -> Facts:
             "bytes": sent(rows, trained["backend"]),
             "same": agreement(measured),
         }
-    return Facts(missing, values or {"step_s": intervals.nothing("s")}, said)
+    return Facts(missing, values or {"step_s": nothing("s")}, said)
 
 
 def _whole(times: list[Row]) -> bool:

@@ -1,24 +1,18 @@
 """Q3.2: the bandwidth behind the communication time of an epoch, and what the link can do."""
 
-from dpscale.derive.formulas import ring_allreduce_seconds
-from dpscale.reporting import intervals
-from dpscale.reporting.answer import Value
-from dpscale.reporting.inputs import Inputs, Row, lacking, measured
+from dpscale.reporting.answer import Value, nothing
+from dpscale.reporting.inputs import Inputs, Row, lacking
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI, PATARASUK, THAKUR, VOGELS
 from dpscale.reporting.words import by
 from dpscale.studies.communication.answers.computation import (
     NAMES,
-    NO_TIME,
-    Trend,
     cells,
     key_of,
     missing_cells,
     trends,
 )
-from dpscale.vocabulary import words
 
-CAUSES = ("other", "transfer")
 LINK_FORMULA = [
     r"t_{\text{all-reduce}} = 2 (N - 1) \, \alpha + \frac{2 (N - 1)}{N} \cdot \frac{S}{\beta}"
 ]
@@ -37,9 +31,9 @@ def facts(inputs: Inputs) -> Facts:
     fits, hooks = fits_of(inputs, usable), hooks_of(inputs)
     return Facts(
         missing,
-        _values(rows, fits, hooks) or {"lab_bytes_per_s": intervals.nothing("bytes/s")},
+        _values(rows, fits, hooks) or {"lab_bytes_per_s": nothing("bytes/s")},
         {"rows": rows, "usable": usable, "sent": sent(inputs, usable), "apart": apart(decided),
-         "changes": trends(decided, "lab_bytes_per_s"), "fits": fits, "hooks": hooks,
+         "changes": trends(decided, "lab_trend"), "fits": fits, "hooks": hooks,
          "links": inputs.rows("link"), "outlook": outlook(inputs)},
         formula=LINK_FORMULA if fits else [],
         references=[*([THAKUR] if fits else []), *([VOGELS] if hooks else [])],
@@ -58,67 +52,26 @@ def outlook(inputs: Inputs) -> list[Row]:
 
 
 def rates(inputs: Inputs) -> list[Row]:
-    """Return each cell's parts and its three rates: the lab's, the buckets' and the link's.
-
-    no_rate: why the lab has none; beside: the lab's against the buckets', cause: what sets them
-    apart; of_link: the buckets' against the link's.
-    """
+    """Return each cell's parts and its three rates: the lab's, the buckets' and the link's."""
     parts = {key_of(row): row for row in cells(inputs, "communication")}
     rows = [parts[key_of(row)] | row for row in cells(inputs, "bandwidth")]
-    return [_compared(row | _rates(inputs, row)) for row in rows]
+    return [row | _rates(row) for row in rows]
 
 
-def _rates(inputs: Inputs, row: Row) -> dict[str, object]:
+def _rates(row: Row) -> dict[str, object]:
     """The rates of a row, each with the runs that it is from."""
-    timed = row["subtraction_s"] is not None
-    why = NO_TIME.get(intervals.against(row.subtraction_s, 0.0)) if timed else None
-    lab = row | ({"lab_bytes_per_s": None, "status": why} if why else {})
+    lab = row
+    if row["no_rate"] and row["no_rate"] != "not measured":
+        lab = row | {"lab_bytes_per_s": None, "status": row["no_rate"]}
+    both = {"base_runs": f"{row['base_runs']} {row['link_runs'] or ''}", "repeats": None}
     alone = row | {"base_runs": None, "repeats": None}
     return {
-        "no_rate": why,
-        "source": row["link_source"],
         "lab_bytes_per_s": lab.lab_bytes_per_s,
-        "lab_of_link_frac": _of_link(lab, row),
+        "lab_of_link_frac": (lab | both).lab_of_link_frac,
         "busbw_bytes_per_s": alone.busbw_bytes_per_s,
-        "link_bytes_per_s": _link_rate(inputs, row),
+        "link_bytes_per_s": (alone | {"runs": row["link_runs"]}).link_bytes_per_s,
         "busbw_of_link_frac": (alone | {"base_runs": row["link_runs"]}).busbw_of_link_frac,
     }
-
-
-def _of_link(lab: Row, row: Row) -> Value:
-    """The lab's rate as a share of the link's."""
-    rate, link = lab["lab_bytes_per_s"], row["link_bytes_per_s"]
-    share = rate / link if rate and link else None
-    runs = [*lab.runs, *(row["link_runs"] or "").split()]
-    why = lab["status"] if rate is None else "not measured" if link is None else None
-    return Value(value=share, unit="fraction", runs=list(dict.fromkeys(runs)), status=why)
-
-
-def _link_rate(inputs: Inputs, row: Row) -> Value:
-    """The link's rate; raw TCP's with its interval, a configured one as it stands."""
-    if row["link_source"] == "tcp":
-        return inputs.rows("link", runs=row["link_runs"])[0].value("tcp_bytes_per_s", "bytes/s")
-    ends = {f"link_bytes_per_s{end}": row["link_bytes_per_s"] for end in ("_low", "_high")}
-    return measured(row | ends, "link_bytes_per_s", "bytes/s", runs=[])
-
-
-def _compared(row: Row) -> Row:
-    """A row with its verdicts, and what sets the lab's rate apart from that of the buckets."""
-    beside = intervals.compare(row.lab_bytes_per_s, row.busbw_bytes_per_s)
-    return row | {
-        "beside": beside,
-        "cause": _cause(row) if beside in ("below", "above") else None,
-        "of_link": intervals.compare(row.busbw_bytes_per_s, row.link_bytes_per_s),
-    }
-
-
-def _cause(row: Row) -> str | None:
-    """The larger term of subtraction - buckets = (overhead + contention) + (exposed - buckets)."""
-    parts = [row[name] for name in ("overhead_s", "contention_s", "exposed_s", "buckets_s")]
-    if None in parts:
-        return None
-    overhead, contention, exposed, buckets = parts
-    return "other" if abs(overhead + contention) > abs(exposed - buckets) else "transfer"
 
 
 def apart(decided: list[Row]) -> list[Row]:
@@ -126,7 +79,7 @@ def apart(decided: list[Row]) -> list[Row]:
 
     That is the first of causes of equally many cells.
     """
-    caused = by([row for row in decided if row["cause"]], "beside", "cause")
+    caused = by([row for row in decided if row["cause"]], "lab_to_busbw", "cause")
     return max((own for _, own in caused), key=len, default=[])
 
 
@@ -147,41 +100,23 @@ def sent(inputs: Inputs, usable: list[Row]) -> list[Row]:
     ][:1]
 
 
-def fits_of(inputs: Inputs, rates: list[Row]) -> list[Row]:
-    """Return the rows of `link` that have a fit, with the seconds of one all-reduce of $S$ by it.
-
-    latency_s and transfer_s add up to whole_s, mostly_frac is the larger one's share of it; mostly:
-    where the message whose latency and bytes take equally long lies against $S$.
-    """
-    payloads = {
-        workers: max(row["payload_bytes"] or 0 for row in own)
-        for workers, own in by(rates, "workers")
-    }
-    rows = [row for row in inputs.rows("link") if row["beta_bytes_per_s"] is not None]
-    rows.sort(key=lambda row: row["workers"])
-    return [_timed(row, payloads[row["workers"]]) for row in rows if payloads.get(row["workers"])]
-
-
-def _timed(row: Row, size: int) -> Row:
-    """A fit with the time of one all-reduce of some bytes."""
-    fit = row["workers"], row["alpha_s"], row["beta_bytes_per_s"]
-    latency, whole = (ring_allreduce_seconds(float(one), *fit) for one in (0, size))
-    parts = {"latency_s": latency, "transfer_s": whole - latency, "whole_s": whole}
-    timed = row | parts | {"mostly_frac": max(latency, whole - latency) / whole}
-    return timed | {
-        "mostly": intervals.against(row.level_bytes, size),
-        "mostly_frac": timed.mostly_frac,
-        "rounds": 2 * (row["workers"] - 1),
-    }
+def fits_of(inputs: Inputs, usable: list[Row]) -> list[Row]:
+    """Return the rows of `link` that have a fit, with the seconds of one all-reduce by it."""
+    fits = {(row["workers"], row["nodes"]): row for row in inputs.rows("link")}
+    workers = {row["workers"] for row in usable}
+    rows = [row for row in inputs.rows("ring_times") if row["workers"] in workers]
+    return [
+        row | fits[row["workers"], row["nodes"]] | {"mostly_frac": row.mostly_frac} for row in rows
+    ]
 
 
 def hooks_of(inputs: Inputs) -> list[Row]:
     """Return the rows of hooks with a time or bytes, by workers and batch.
 
-    faster: where the step lies against the plain one; None where it was not timed.
+    step_side: None where the step was not timed.
     """
     rows = [
-        row | {"faster": row["step_ratio"] and intervals.against(row.step_ratio, 1)}
+        row | {"step_side": row["step_side"] if row["step_ratio"] is not None else None}
         for row in inputs.rows("compression")
         if row["step_ratio"] is not None or row["bytes_ratio"] is not None
     ]
@@ -236,8 +171,5 @@ QUESTION = Question(
         r"\text{utilisation} = \frac{\text{bandwidth}}{\text{rate of the link}}",
     ],
     references=[PATARASUK, LI],
-    vocabulary=words("verdict beside size mostly")
-    | words("trend", Trend)
-    | words("cause", CAUSES)
-    | words("source", ("tcp", "configured")),
+    vocabulary={"size": "ring_times.mostly", "trend": "bandwidth.lab_trend"},
 )

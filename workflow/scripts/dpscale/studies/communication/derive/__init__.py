@@ -1,22 +1,30 @@
 """The derived tables of the study."""
 
-from dpscale.derive.split import COLUMNS
 from dpscale.derive.tables import Table
 from dpscale.studies.communication.derive import arms, link, prediction
 
 MODEL = ["communication", "phases", "buckets", "runs"]  # of a step
 TABLES = {
-    "communication": Table(arms.communication, ["epoch_times", "spans", "runs"], COLUMNS),
+    "communication": Table(
+        arms.communication, ["epoch_times", "spans", "runs"], arms.SPLIT_COLUMNS, arms.judge
+    ),
+    "subtraction_rest": Table(arms.subtraction_rest, ["communication"], arms.REST_COLUMNS),
     "ddp_at_one": Table(arms.ddp_at_one, ["epoch_times", "runs"], arms.DDP_AT_ONE_COLUMNS),
     "link": Table(link.link, ["messages", "runs"], link.LINK_COLUMNS),
     "message_times": Table(link.message_times, ["messages", "link", "runs"], link.TIMES_COLUMNS),
     "bandwidth": Table(
-        link.bandwidth, ["communication", "link", "links", "runs"], link.BANDWIDTH_COLUMNS
+        link.bandwidth,
+        ["communication", "link", "links", "runs"],
+        link.BANDWIDTH_COLUMNS,
+        link.judge,
     ),
+    "ring_times": Table(link.ring_times, ["link", "bandwidth"], link.RING_COLUMNS),
     "compression": Table(
         arms.compression, ["epoch_times", "collectives", "wire", "runs"], arms.COMPRESSION_COLUMNS
     ),
-    "prediction": Table(prediction.prediction, [*MODEL, "link"], prediction.PREDICTION_COLUMNS),
+    "prediction": Table(
+        prediction.prediction, [*MODEL, "link"], prediction.PREDICTION_COLUMNS, prediction.judge
+    ),
     "what_if": Table(
         prediction.what_if,
         [*MODEL, "link", "prediction", "compression", "links"],

@@ -1,6 +1,8 @@
 """Arms of timed runs: an epoch's split, its phases, DDP around one worker, compressed gradients."""
 
 import math
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import pandas as pd
@@ -11,17 +13,40 @@ from dpscale.derive.epoch_times import steps_of_full_batches
 from dpscale.derive.formulas import epoch_seconds
 from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
-from dpscale.derive.split import DDP, split_of
+from dpscale.derive.split import COLUMNS, DDP, split_of
 from dpscale.derive.statistics import interval_columns, median, paired_median_ratio
+from dpscale.derive.verdicts import Trend, of_row, side, trend
 from dpscale.studies.communication.config import Hook
 from dpscale.vocabulary import words
 
+PARTS = ("subtraction", "compute", "contention", "straggler", "overhead", "exposed")
+PAIRS = (("subtraction", "exposed"), ("exposed", "buckets"))
+# Why seconds are no time that a share or a rate follows from, by where they lie of zero.
+NO_TIME = {
+    "below": "negative",
+    "indistinct": "not told from zero",
+    "unknown": "not told from zero for want of repeats",
+}
+NOTED: Columns = (
+    floats(" ".join(f"{part}_share_frac" for part in PARTS))
+    | floats(" ".join(f"{one}_{other}_factor" for one, other in PAIRS))
+    | words("no_time", NO_TIME.values())
+    | words("subtraction_trend", Trend)
+)
+SPLIT_COLUMNS: Columns = COLUMNS | NOTED
+REST_COLUMNS: Columns = (
+    words("rest", ("contention", "overhead", "below", "indistinct", "unknown"))
+    | integers("longer_cells")
+    | floats("contention_s overhead_s")
+    | texts("runs")
+)
 DDP_AT_ONE_COLUMNS: Columns = (
     integers("per_worker_batch")
     | texts("status")
     | floats("bare_epoch_s ddp_epoch_s overhead_frac overhead_frac_low overhead_frac_high")
     | integers("repeats")
     | texts("runs")
+    | side("overhead_side", "overhead_frac")
 )
 COMPRESSION_COLUMNS: Columns = (
     integers("workers nodes per_worker_batch")
@@ -32,6 +57,7 @@ COMPRESSION_COLUMNS: Columns = (
     | floats("payload_bytes base_payload_bytes bytes_ratio")
     | floats("interface_bytes base_interface_bytes interface_ratio")
     | texts("runs")
+    | side("step_side", "step_ratio", 1.0)
 )
 PHASE_COLUMNS: Columns = (
     texts("run study arm")
@@ -57,10 +83,65 @@ def communication(
     slowest copy against the mean copy; span_s is DDP's own log; buckets_s the all-reduce alone.
     base_epoch_s is that T_1. Medians over launches with their 95% intervals, of differences paired
     by launch; null where an arm was not measured. launch_spread_frac: of T_N.
-    below_noise and exposed_below_noise: the interval covers 0; null without one. One worker's row
-    is zero but for its computation. Raises MixedMachinesError for runs of different machines.
+    below_noise and exposed_below_noise: the interval covers 0; null without one. loaded_epoch_s: of
+    the same cell with loading. One worker's row is zero but for its computation. Raises
+    MixedMachinesError for runs of different machines.
     """
     return split_of(in_study(runs, "scaling"), epoch_times, spans)
+
+
+def judge(rows: list[dict[str, Any]]) -> None:
+    """Notes what the parts of an epoch are of it, and how the subtraction goes over the batches.
+
+    A share is null where the interval does not put the part above zero, for the subtraction with
+    the reason in no_time; a factor, of the longer of two times over the other, where it does so for
+    one of them alone.
+    """
+    for row in rows:
+        row |= dict.fromkeys(NOTED)
+        positive = {name for name in (*PARTS, "buckets") if of_row(row, f"{name}_s") == "above"}
+        for part in PARTS:
+            if part in positive and row["epoch_s"]:
+                row[f"{part}_share_frac"] = row[f"{part}_s"] / row["epoch_s"]
+        if row["subtraction_s"] is not None:
+            row["no_time"] = NO_TIME.get(of_row(row, "subtraction_s"))
+        for one, other in PAIRS:
+            if positive.issuperset((one, other)):
+                least, most = sorted((row[f"{one}_s"], row[f"{other}_s"]))
+                row[f"{one}_{other}_factor"] = most / least
+    timed = [row for row in rows if row["subtraction_s"] is not None]
+    over_batches(timed, "subtraction_s", "subtraction_trend")
+
+
+def over_batches(rows: list[dict[str, Any]], column: str, name: str) -> None:
+    """Notes in the rows of each N of several how a column goes from the least b to the largest."""
+    several = [row for row in rows if row["workers"] > 1]
+    several.sort(key=itemgetter("workers", "per_worker_batch"))
+    for _, of_workers in groupby(several, itemgetter("workers")):
+        if (own := list(of_workers))[1:]:
+            for row in own:
+                row[name] = trend(own, column)
+
+
+def subtraction_rest(communication: pd.DataFrame) -> pd.DataFrame:
+    """Return one row: what mostly sets the subtraction apart from the exposed time.
+
+    The larger of what it also holds, in the cells where it is the longer; where it is nowhere, how
+    the two lie. No row where the exposed time was not measured.
+    """
+    several = communication[communication["workers"] > 1]
+    direct = several.dropna(subset=["subtraction_s", "exposed_s"])
+    if direct.empty:
+        return as_table([], REST_COLUMNS)
+    longer = direct[direct["subtraction_to_exposed"] == "above"]
+    sums = {part: longer[f"{part}_s"].sum() for part in ("contention", "overhead")}
+    found = set(direct["subtraction_to_exposed"])
+    rest = next(kind for kind in ("below", "indistinct", "unknown", "above") if kind in found)
+    row: dict[str, Any] = {"rest": rest, "longer_cells": len(longer)}
+    if len(longer):
+        row["rest"] = max(sums, key=lambda part: sums[part])
+    row |= {f"{part}_s": seconds for part, seconds in sums.items()}
+    return as_table([row | {"runs": " ".join(direct["runs"])}], REST_COLUMNS)
 
 
 def ddp_at_one(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:

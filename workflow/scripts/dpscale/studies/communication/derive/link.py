@@ -9,7 +9,7 @@ import pandas as pd
 from scipy.optimize import nnls
 
 from dpscale.derive.cells import in_study
-from dpscale.derive.columns import Columns, as_table, floats, integers, known, texts
+from dpscale.derive.columns import Columns, as_table, floats, integers, intervals, known, texts
 from dpscale.derive.formulas import bandwidth as bytes_per_second
 from dpscale.derive.formulas import (
     level_message_bytes,
@@ -18,7 +18,10 @@ from dpscale.derive.formulas import (
 )
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import CONFIDENCE, SEED, interval_columns, median
+from dpscale.derive.verdicts import Trend, of_row, side
+from dpscale.studies.communication.derive.arms import NO_TIME, over_batches
 from dpscale.studies.communication.derive.model import with_cells
+from dpscale.vocabulary import words
 
 TIMES_COLUMNS: Columns = (
     integers("workers nodes")
@@ -36,6 +39,14 @@ LINK_COLUMNS: Columns = (
     | floats("tcp_bytes_per_s tcp_bytes_per_s_low tcp_bytes_per_s_high")
     | texts("status note runs")
     | floats("level_bytes level_bytes_low level_bytes_high")
+    | side("alpha_side", "alpha_s")
+)
+RING_COLUMNS: Columns = (
+    integers("workers nodes payload_bytes rounds")
+    | floats("latency_s transfer_s whole_s mostly_frac")
+    | intervals("level_bytes")
+    | side("mostly", "level_bytes", "payload_bytes")
+    | texts("runs")
 )
 BANDWIDTH_COLUMNS: Columns = (
     integers("workers nodes per_worker_batch")
@@ -45,7 +56,15 @@ BANDWIDTH_COLUMNS: Columns = (
     | floats("lab_bytes_per_s_low lab_bytes_per_s_high")
     | texts("status note runs")
     | floats("busbw_bytes_per_s_low busbw_bytes_per_s_high busbw_of_link_frac")
-    | texts("link_source link_runs")
+    | words("link_source", ("tcp", "configured"))
+    | texts("link_runs")
+    | floats("link_bytes_per_s_low link_bytes_per_s_high lab_of_link_frac")
+    | floats("other_s waiting_s")
+    | words("no_rate", (*NO_TIME.values(), "not measured"))
+    | words("lab_to_busbw")
+    | words("cause", ("other", "transfer"))
+    | side("busbw_to_link", "busbw_bytes_per_s", "link_bytes_per_s")
+    | words("lab_trend", Trend)
 )
 FEWEST_SIZES = 2  # two unknowns
 FIT_RESAMPLES = 999  # each is a fit of its own
@@ -194,17 +213,19 @@ def _link_rate(
     row: Mapping[str, Any], link: pd.DataFrame, links: pd.DataFrame
 ) -> dict[str, float | str]:
     """Return the link's rate, where it is from and which runs: configured, else raw TCP's."""
+    names = [f"link_bytes_per_s{end}" for end in ("", "_low", "_high")]
     own = links.loc[links["own"], "bytes_per_s"].dropna()
     if len(own):
-        return {"link_bytes_per_s": own.iloc[0], "link_source": "configured"}
+        return dict.fromkeys(names, own.iloc[0]) | {"link_source": "configured"}
     alike = link["workers"] == row["workers"]
     if known(row["nodes"]) is not None:
         alike &= link["nodes"] == row["nodes"]
     measured = link[alike & link["tcp_bytes_per_s"].notna()]
     if measured.empty:
         return {}
-    rate, run = measured[["tcp_bytes_per_s", "runs"]].iloc[0]
-    return {"link_bytes_per_s": rate, "link_source": "tcp", "link_runs": run}
+    columns = [name.replace("link", "tcp") for name in names]
+    *rates, run = measured[[*columns, "runs"]].iloc[0]
+    return dict(zip(names, rates, strict=True)) | {"link_source": "tcp", "link_runs": run}
 
 
 def bandwidth(
@@ -217,7 +238,9 @@ def bandwidth(
     buckets_s, the all-reduce of the same buckets alone. Null where the time is not above zero,
     for the lab's with the reason in `note`; an upper bound is null where the time's lower bound is
     not above zero. link_bytes_per_s is the configured rate of the link, else what raw TCP reached
-    with as many workers (link_source). Raises MixedMachinesError for runs of different machines.
+    with as many workers (link_source). no_rate: why the lab's time is none that a rate follows
+    from. The lab's time less that of the buckets is other_s, overhead and contention, and
+    waiting_s, what training waits longer. Raises MixedMachinesError for runs of different machines.
     """
     require_same_machine(in_study(runs, "scaling"))
     rows = []
@@ -232,6 +255,50 @@ def bandwidth(
             rates = bytes_per_second(moved, cell.iterations, usable)
             found |= dict(zip(ends, rates, strict=True))
         found |= _link_rate(row, link, links) | {"note": _note(row)}
+        timed = known(row["subtraction_s"]) is not None
+        found["no_rate"] = NO_TIME.get(of_row(row, "subtraction_s")) if timed else "not measured"
+        found["other_s"] = row["overhead_s"] + row["contention_s"]
+        found["waiting_s"] = row["exposed_s"] - row["buckets_s"]
         of_link = found["busbw_bytes_per_s"] / found.get("link_bytes_per_s", math.nan)
         rows.append(found | {"busbw_of_link_frac": of_link})
     return as_table(rows, BANDWIDTH_COLUMNS)
+
+
+def judge(rows: list[dict[str, Any]]) -> None:
+    """Notes how the lab's rate lies beside the others, and how it goes over the batches.
+
+    cause: the larger term of what sets the lab's time apart from that of the buckets, where it is.
+    """
+    for row in rows:
+        row |= dict.fromkeys(("cause", "lab_trend"))
+        rated, link = row["no_rate"] is None, row["link_bytes_per_s"]
+        lab = row["lab_bytes_per_s"] if rated else None
+        row["lab_of_link_frac"] = lab / link if lab and link else None
+        found = of_row(row, "lab_bytes_per_s", "busbw_bytes_per_s") if rated else "unknown"
+        row["lab_to_busbw"] = found
+        terms = row["other_s"], row["waiting_s"]
+        if found in ("below", "above") and None not in terms:
+            other, waiting = map(abs, terms)
+            row["cause"] = "other" if other > waiting else "transfer"
+    rated_rows = [row for row in rows if row["no_rate"] is None]
+    over_batches(rated_rows, "lab_bytes_per_s", "lab_trend")
+
+
+def ring_times(link: pd.DataFrame, bandwidth: pd.DataFrame) -> pd.DataFrame:
+    """Return the seconds of one all-reduce of the payload by the fit of each N, in two parts.
+
+    latency_s and transfer_s add up to whole_s, mostly_frac is the larger one's share of it; mostly:
+    where level_bytes, the message whose latency and bytes take equally long, lies of the payload.
+    """
+    payloads = bandwidth.groupby("workers")["payload_bytes"].max()
+    rows = []
+    for row in link.dropna(subset="beta_bytes_per_s").sort_values("workers").to_dict("records"):
+        workers, size = row["workers"], known(payloads.get(row["workers"]))
+        if not size:
+            continue
+        fit = workers, row["alpha_s"], row["beta_bytes_per_s"]
+        latency, whole = (ring_allreduce_seconds(float(one), *fit) for one in (0, size))
+        parts = {"latency_s": latency, "transfer_s": whole - latency, "whole_s": whole}
+        mostly = {"mostly_frac": max(latency, whole - latency) / whole}
+        rows.append(row | parts | mostly | {"payload_bytes": size, "rounds": 2 * (workers - 1)})
+    return as_table(rows, RING_COLUMNS)

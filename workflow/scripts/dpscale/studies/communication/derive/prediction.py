@@ -21,7 +21,9 @@ from dpscale.derive.ring import (
     share_of,
 )
 from dpscale.derive.same_machine import require_same_machine
+from dpscale.derive.verdicts import ends
 from dpscale.studies.communication.derive.model import step_models, with_cells
+from dpscale.vocabulary import words
 
 PREDICTION_COLUMNS: Columns = (
     integers("workers nodes per_worker_batch fit_workers fit_nodes")
@@ -29,6 +31,7 @@ PREDICTION_COLUMNS: Columns = (
     | floats("measured_step_s measured_step_s_low measured_step_s_high error_frac overlap_frac")
     | floats("stretch_ratio")
     | texts("status note runs")
+    | words("score", ("close", "off", "undecided"))
 )
 WHAT_IF_COLUMNS: Columns = (
     texts("link")
@@ -42,6 +45,7 @@ WHAT_IF_COLUMNS: Columns = (
     | flags("exceeds_dataset")
     | texts("runs")
 )
+CLOSE_FRAC = 0.15  # of the measured step
 WORKERS = tuple(2**power for power in range(1, 11))  # to 1,024
 LOCAL_STEPS = (4, 16)
 
@@ -93,6 +97,20 @@ def prediction(
         if cell.workers > seen[cell.per_worker_batch]
     ]
     return as_table(rows, PREDICTION_COLUMNS)
+
+
+def judge(rows: list[dict[str, Any]]) -> None:
+    """Notes whether a prediction is within 15% of the step, for its whole interval or none."""
+    for row in rows:
+        row["score"] = None if row["error_frac"] is None else "undecided"
+        if row["error_frac"] is None:
+            continue
+        if measured := ends(row, "measured_step_s"):
+            least, most = sorted(row["predicted_step_s"] / end - 1 for end in measured)
+            if least >= -CLOSE_FRAC and most <= CLOSE_FRAC:
+                row["score"] = "close"
+            elif least > CLOSE_FRAC or most < -CLOSE_FRAC:
+                row["score"] = "off"
 
 
 class Variant(NamedTuple):

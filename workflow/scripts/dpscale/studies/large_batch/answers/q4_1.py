@@ -1,8 +1,6 @@
 """Q4.1: what a large batch does to the loss and the accuracy after the same epochs."""
 
-from collections.abc import Mapping
-
-from dpscale.reporting import arms, intervals
+from dpscale.reporting import arms
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row
 from dpscale.reporting.question import Facts, Question
@@ -25,9 +23,9 @@ def facts(inputs: Inputs) -> Facts:
     said = {
         "rows": [trainings.shown(row) for row in found.values()], "small": small, "large": large,
         "apart": [row] if row and row["status"] == "complete" else [],
-        "measures": compared(small, large, apart) if small and large else [],
+        "measures": compared(small, large, row) if small and large else [],
         "outcomes": outcomes, "all_learnt": arms.all_learnt(list(found.values())),
-        "level": trainings.level(inputs, small, large) if small and large else None,
+        "level": trainings.level(inputs),
         "epoch": epoch, "asked_epoch": EPOCH, "boundary": inputs.rows("boundary"),
         "lost": trainings.diverged(inputs, NAMES, epoch),
         **trainings.sampled(inputs),
@@ -44,13 +42,12 @@ def facts(inputs: Inputs) -> Facts:
     return Facts(arms.missing(inputs, STUDY, list(NAMES)), values, said)
 
 
-def compared(small: Row, large: Row, apart: Mapping[str, Value]) -> list[Row]:
+def compared(small: Row, large: Row, apart: Row | None) -> list[Row]:
     """Return the measures with a verdict on the large batch against the small one."""
-    verdicts = {name: intervals.against(value, 0.0) for name, value in apart.items()}
     return [
         Row(measure=name, small=small[name], large=large[name], verdict=verdict,
             kind="decided" if verdict in ("above", "below") else verdict)
-        for name, verdict in verdicts.items()
+        for name, verdict in arms.sides(apart).items()
     ]  # fmt: skip
 
 
@@ -62,7 +59,11 @@ QUESTION = Question(
         r"\text{updates} = \text{epochs} \cdot \left\lfloor \frac{D}{B} \right\rfloor"
     ],
     references=[KESKAR, GOYAL],
-    vocabulary=words("verdict loss test told")
+    vocabulary={
+        "verdict": "large_batch.test_accuracy_side",
+        "test": "large_batch.test_accuracy_side",
+        "loss": "large_batch.train_loss_side",
+    }
     | words("kind", ("decided", "indistinct", "unknown"))
     | words("measure name", arms.MEASURES)
     | words("base", NAMES)

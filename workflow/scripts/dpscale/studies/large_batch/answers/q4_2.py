@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from dpscale.reporting import arms, intervals
-from dpscale.reporting.answer import Value
+from dpscale.reporting import arms
+from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import Inputs, Row
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import GOYAL, HOFFER, YOU
 from dpscale.studies.large_batch.answers import trainings
 from dpscale.studies.large_batch.derive import ADDED_TO, REMEDIES, STUDY
-from dpscale.vocabulary import VERDICTS, words
+from dpscale.vocabulary import words
 
 BASES = ("small", "large")
 
@@ -31,7 +31,7 @@ def facts(inputs: Inputs) -> Facts:
     ]
     base = [trainings.shown(row) | {"standing": row["arm"]} for row in (small, large) if row]
     against = [verdict for row in tried for verdict in row["against"]]
-    beside = [trainings.shown(row) | {"standing": row["verdict"]} for row in tried]
+    beside = [trainings.shown(row) | {"standing": None} for row in tried]
     said: dict[str, Any] = {"rows": [*base, *beside], "against": against}
     if not missing:
         whole = [row for row in (small, large) if row and arms.whole(row)]
@@ -55,20 +55,18 @@ def judged(inputs: Inputs, row: Row) -> Row:
     """
     bases = ["large", "small", *filter(None, [ADDED_TO.get(row["arm"])])]
     against = [
-        found
-        | {name: intervals.against(value, 0.0) for name, value in arms.apart(found).items()}
-        | {"verdict": intervals.against(arms.apart(found)["test_accuracy_frac"], 0.0)}
+        found | {"verdict": found["test_accuracy_side"]}
         for base in bases
         if (found := trainings.apart(inputs, row["arm"], base)) and found["status"] == "complete"
     ]
     by_base = {one["base"]: one for one in against}
-    large, small = by_base.get("large", Row()), by_base.get("small", Row())
+    large, small = (arms.sides(by_base.get(base)) for base in ("large", "small"))
     return row | {
         "against": against,
         "difference": arms.apart(by_base.get("large"))["test_accuracy_frac"],
-        "verdict": large.get("verdict", "unknown"),
-        "loss_verdict": large.get("train_loss", "unknown"),
-        "to_small": small.get("verdict", "unknown"),
+        "verdict": large["test_accuracy_frac"],
+        "loss_verdict": large["train_loss"],
+        "to_small": small["test_accuracy_frac"],
     }
 
 
@@ -79,7 +77,7 @@ def _values(base: list[Row], tried: list[Row], failed: list[Row]) -> dict[str, V
         f"{row['arm']}_test_accuracy_frac": Value(value=None, unit="fraction", status=row["status"])
         for row in failed
     }
-    return found or {"large_test_accuracy_frac": intervals.nothing("fraction")}
+    return found or {"large_test_accuracy_frac": nothing("fraction")}
 
 
 QUESTION = Question(
@@ -91,8 +89,8 @@ QUESTION = Question(
     ],
     references=[GOYAL, HOFFER, YOU],
     of_accuracy=True,
-    vocabulary=words("verdict")
-    | words("standing", [*BASES, *VERDICTS])
+    vocabulary={"verdict": "large_batch.test_accuracy_side"}
+    | words("standing", BASES)
     | words("arm name", REMEDIES)
     | words("base", [*BASES, *REMEDIES])
     | words("training", [*BASES, *(f"{name}_left" for name in BASES), *REMEDIES]),

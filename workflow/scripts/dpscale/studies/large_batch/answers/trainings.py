@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dpscale.derive.cells import first_known
 from dpscale.reporting import arms
 from dpscale.reporting.inputs import Inputs, Row
-from dpscale.studies.large_batch.derive import STUDY, compared_epoch
+from dpscale.studies.large_batch.derive import STUDY, compared_epoch, updates
 
 
 def epoch_of(inputs: Inputs) -> int:
@@ -27,25 +27,17 @@ def after(inputs: Inputs, arm: str, epoch: int | None = None) -> Row | None:
     """
     rows = arms.history(inputs, STUDY, arm)
     found = [row for row in rows if epoch in (None, row["epoch"])][-1:]
-    return found[0] | {"updates": _updates(inputs, found[0])} if found else None
-
-
-def level(inputs: Inputs, row: Row, other: Row) -> Row | None:
-    """Return an arm after the earlier epoch in which it had made as many updates as another arm.
-
-    None where no epoch ends there.
-    """
-    if not row["updates"] or not other["updates"] or other["updates"] >= row["updates"]:
+    if not found:
         return None
-    epoch, rest = divmod(other["updates"] * row["epoch"], row["updates"])
-    return None if rest else after(inputs, row["arm"], epoch)
+    made = updates(inputs.tidy["steps"], found[0].runs, int(found[0]["epoch"]))
+    return found[0] | {"updates": made}
 
 
-def _updates(inputs: Inputs, row: Row) -> int | None:
-    steps = inputs.tidy["steps"]
-    own = steps[steps["run"].isin(row.runs)]
-    an_epoch = own[(own["epoch"] == own["epoch"].min()) & (own["seed"] == own["seed"].min())]
-    return int(an_epoch["step"].nunique()) * int(row["epoch"]) or None
+def level(inputs: Inputs) -> Row | None:
+    """Return the small batch after as many updates as the large one, as the table has it."""
+    rows = inputs.rows("equal_updates")
+    found = after(inputs, "small", rows[0]["epoch"]) if rows else None
+    return found | {"to_level": rows[0]["to_level"]} if found else None
 
 
 def sampled(inputs: Inputs) -> dict[str, int | None]:

@@ -11,9 +11,11 @@ QUESTIONS = [
         orders.facts,
         formula=[r"\text{order of epoch } e = \text{permutation}(\text{seed} + e)"],
         references=[LI, PASZKE],
-        vocabulary=words("verdict of_test")
-        | words("arm", orders.ARMS)
-        | words("repeats", orders.Repeats),
+        vocabulary={
+            "verdict": "set_epoch.train_loss_side",
+            "of_test": "set_epoch.test_accuracy_side",
+        }
+        | words("arm", orders.ARMS),
     ),
     Question(
         "Q7",
@@ -23,9 +25,8 @@ QUESTIONS = [
             r"\qquad s = \text{running statistics}"
         ],
         references=[IOFFE, LI],
-        vocabulary=words("verdict drifts")
+        vocabulary={"drifts": "replicas.to_broadcast"}
         | words("arm", replicas.ARMS)
-        | words("evaluation", replicas.Evaluation)
         | words("identical", (True, False)),
     ),
 ]

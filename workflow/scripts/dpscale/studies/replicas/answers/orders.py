@@ -1,11 +1,10 @@
 """Q5: whether later epochs repeat the first one's order, and what that does to the training."""
 
 from collections.abc import Mapping
-from typing import Literal
 
 from dpscale.derive.cells import first_known
-from dpscale.reporting import arms, intervals
-from dpscale.reporting.answer import Value
+from dpscale.reporting import arms
+from dpscale.reporting.answer import nothing
 from dpscale.reporting.inputs import Inputs, Row, has_result
 from dpscale.reporting.question import Facts
 
@@ -13,7 +12,6 @@ STUDY = "replicas"
 ARMS = {"with_set_epoch": "baseline", "without_set_epoch": "without_set_epoch"}
 WRAPPERS = {"data_parallel": "DataParallel", "distributed": "DistributedDataParallel"}
 COUNTS = ("compared", "repeated")
-Repeats = Literal["every", "some", "no"]
 
 
 def facts(inputs: Inputs) -> Facts:
@@ -31,7 +29,7 @@ def facts(inputs: Inputs) -> Facts:
     ]
     values = {f"orders_{count}_{arm}": orders[arm][count] for arm in ARMS for count in COUNTS}
     values |= {
-        f"{column}_{arm}": rows[-1][column] if rows else intervals.nothing(unit)
+        f"{column}_{arm}": rows[-1][column] if rows else nothing(unit)
         for arm, rows in curves.items()
         for column, unit in arms.MEASURES.items()
     }
@@ -54,7 +52,6 @@ def timed_wrappers(inputs: Inputs) -> list[Row]:
     return [
         row | {
             "wrapper": WRAPPERS[row["arm"]], "outcome": row["status"].replace("_", " "),
-            "verdict": intervals.against(row.slower_ratio, 1.0),
         }
         for row in inputs.rows("wrappers")
     ]  # fmt: skip
@@ -62,18 +59,10 @@ def timed_wrappers(inputs: Inputs) -> list[Row]:
 
 def _order(inputs: Inputs, arm: str) -> Row:
     """How many orders of later epochs there are, and how many of them are the first again."""
-    rows = inputs.rows("order", arm=arm)
-    later = [row for row in rows if (row["epoch"] or 0) > 1 and row["same_as_first"] is not None]
-    compared, repeated = len(later), sum(bool(row["same_as_first"]) for row in later)
-    counts = Row(
-        runs=" ".join(sorted({run for row in later for run in row.runs})),
-        status="not run yet",
-        seeds=compared or None,
-        compared=compared or None,
-        repeated=repeated if later else None,
-    )
-    repeats: Repeats = "every" if repeated == compared else "some" if repeated else "no"
-    return Row(repeats=repeats, **{count: counts.value(count, "count") for count in COUNTS})
+    none = Row(repeating="every", runs="", **dict.fromkeys(COUNTS))
+    row = next(iter(inputs.rows("order_repeats", arm=arm)), none)
+    counts = row | {"status": "not run yet", "seeds": row["compared"]}
+    return row | {count: counts.value(count, "count") for count in COUNTS}
 
 
 def _drawn(inputs: Inputs) -> list[Row]:
@@ -91,15 +80,16 @@ def _pairs(inputs: Inputs, curves: Mapping[str, list[Row]]) -> list[Row]:
     apart = {row["epoch"]: row for row in inputs.rows("set_epoch")}
     given, absent = ({row["epoch"]: row for row in rows} for rows in curves.values())
     return [
-        _pair(epoch, given[epoch], absent[epoch], arms.apart(apart.get(epoch)))
+        _pair(epoch, given[epoch], absent[epoch], apart.get(epoch))
         for epoch in sorted(given.keys() & absent.keys())
     ]
 
 
-def _pair(epoch: int, given: Row, absent: Row, apart: Mapping[str, Value]) -> Row:
+def _pair(epoch: int, given: Row, absent: Row, row: Row | None) -> Row:
     """Both trainings after an epoch, and what the one without set_epoch has more."""
-    loss, test = apart["train_loss"], apart["test_accuracy_frac"]
+    apart, sides = arms.apart(row), arms.sides(row)
     return Row(
-        epoch=epoch, given=given.train_loss, absent=absent.train_loss, loss=loss, test=test,
-        verdict=intervals.against(loss, 0.0), of_test=intervals.against(test, 0.0),
+        epoch=epoch, given=given.train_loss, absent=absent.train_loss, loss=apart["train_loss"],
+        test=apart["test_accuracy_frac"], verdict=sides["train_loss"],
+        of_test=sides["test_accuracy_frac"],
     )  # fmt: skip

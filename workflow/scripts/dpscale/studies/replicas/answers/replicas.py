@@ -1,17 +1,14 @@
 """Q7: the workers' replicas and losses with and without the broadcast of buffers."""
 
-from typing import Literal
-
 import pandas as pd
 
-from dpscale.reporting import arms, intervals
+from dpscale.reporting import arms
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row
 from dpscale.reporting.question import Facts
 
 STUDY = "replicas"
 ARMS = {"no_broadcast": "no_broadcast", "broadcast": "baseline"}  # table's name: run's name
-Evaluation = Literal["yes", "no", "unmeasured"]
 DRIFT, SPREAD = "buffer_difference_frac_max", "test_accuracy_spread_frac"
 COLUMNS = {"parameter_difference_max": "number", DRIFT: "fraction", SPREAD: "fraction"}
 
@@ -38,8 +35,8 @@ def facts(inputs: Inputs) -> Facts:
         "off": off,
         "on": on,
         "losses": losses,
-        "evaluation": _evaluation(off[DRIFT].value),
-        "drifts": intervals.compare(off.drifts, on.drifts),
+        "evaluation": off["evaluation"],
+        "drifts": off["to_broadcast"],
         "spreads": spreads,
     }
     return Facts(missing, values, said)
@@ -58,13 +55,13 @@ def _replicas(inputs: Inputs, arm: str) -> Row:
         name: _value(max(known[name], default=None), unit, runs, len(known[name]))
         for name, unit in COLUMNS.items()
     }
-    seeds = {"low": min(known[DRIFT], default=None), "high": max(known[DRIFT], default=None)}
     return Row(
         largest,
         runs=" ".join(runs),
         epochs=rows,
+        evaluation=rows[0]["evaluation"] if rows else "unmeasured",
+        to_broadcast=rows[0]["to_broadcast"] if rows else "unknown",
         ends=ends,
-        drifts=largest[DRIFT].model_copy(update=seeds),
         parameters_identical=_value(identical, "flag", runs, len(rows)),
     )
 
@@ -102,10 +99,3 @@ def _spreads(inputs: Inputs) -> Row:
     row = found[0] if found else Row(status="not run yet", verdict=None)
     image = row.get("one_image_frac")
     return row | {"apart": row.value("spread_difference_frac", "points"), "image": image}
-
-
-def _evaluation(drift: float | None) -> Evaluation:
-    """Whether gradients alone leave the workers one model to evaluate: statistics included."""
-    if drift is None:
-        return "unmeasured"
-    return "no" if drift else "yes"
