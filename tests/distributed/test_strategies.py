@@ -11,10 +11,10 @@ import pytest
 from dpscale.config.sections import ModelConfig
 from dpscale.derive.wire import interface_bytes, ledger_bytes
 from dpscale.plan.spec import TimedProtocol, Timing, own_file
+from dpscale.plan.ways import WAYS
 from dpscale.studies import load_config
 from dpscale.studies.strategies import AGAIN
 from dpscale.studies.strategies.config import SharingProtocol
-from dpscale.train.sync import WAYS
 from dpscale.train.timed import COUNTED_STEPS
 
 Launched = Callable[..., Any]

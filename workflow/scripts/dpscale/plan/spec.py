@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple
 
 from pydantic import Field, SerializeAsAny
 from typing_extensions import TypeVar
@@ -19,6 +19,7 @@ from dpscale.config.sections import (
     Section,
     TrainingConfig,
 )
+from dpscale.plan.ways import WAYS
 
 
 class Kind(NamedTuple):
@@ -61,20 +62,22 @@ TimedArm = Literal[
     "fp16",  # DDP with gradients compressed on the way
     "bf16",
     "powersgd",
-    "accumulation",  # DDP whose batch comes in micro-batches
-    "zero1",  # DDP with the optimiser's state sharded
-    "fsdp",  # parameters, gradients and optimiser's state sharded, gathered twice a step
-    "fsdp_kept",  # the same, gathered once a step
 ]
 
 
+if TYPE_CHECKING:
+    Arm = str
+else:
+    Arm = TimedArm | Literal[tuple(WAYS)]
 DIRECT_ARMS: tuple[TimedArm, ...] = ("solo", "reference", "noop_hook", "buckets")
 
 
 class Timing(Section):
     """What a timed run repeats."""
 
-    arms: tuple[TimedArm, ...] = Field(description="Arms, interleaved in random order.")
+    arms: tuple[Arm, ...] = Field(
+        description="Arms, interleaved in random order; those of `plan.ways` too."
+    )
     repeats: int = Field(description="Timed repeats of each arm.")
     min_steps: int = Field(description="Steps of a repeat at least.")
     warmup_steps: int = Field(description="Steps before the first timed one.")

@@ -14,11 +14,12 @@ from torch import Tensor
 
 from dpscale.plan import Spec
 from dpscale.plan.spec import TimedProtocol
+from dpscale.plan.ways import WAYS
 from dpscale.train.clock import COLUMNS, Clock, make_clock
 from dpscale.train.data import Batch, Task
 from dpscale.train.link import allreduce_all, make_buffers
 from dpscale.train.loop import Epoch, train_epoch
-from dpscale.train.sync import HOOKS, WAYS, AllReduce, Scatter, Silent, Solo, Sync
+from dpscale.train.sync import HOOKS, AllReduce, Scatter, Silent, Solo, Sync, way_of
 from dpscale.train.worker import Place, Replica, build_replica, join_group_of_one, usual_sync
 
 
@@ -151,7 +152,7 @@ def _sync(arm: str, spec: "Spec[TimedProtocol]") -> tuple[str, Sync]:
         return arm, AllReduce()
     if arm in WAYS:
         assert asked.micro_batches is not None
-        return arm, WAYS[arm](asked.micro_batches)
+        return arm, way_of(arm, asked.micro_batches)
     if arm in HOOKS:
         return arm, AllReduce(broadcast_buffers=asked.broadcast_buffers, hook=HOOKS[arm])
     if asked.scatter_devices:

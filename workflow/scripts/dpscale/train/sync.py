@@ -8,6 +8,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pkgutil import resolve_name
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as powersg
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim import Optimizer
 
+from dpscale.plan.ways import WAYS
 from dpscale.train.data import Task
 
 # PowerSGD reduces plainly until the buckets are rebuilt: its state belongs to buckets.
@@ -121,7 +123,7 @@ class ShardedOptimizer(AllReduce):
 
     broadcasts = "updated parameters"
 
-    def __init__(self) -> None:
+    def __init__(self, micro_batches: int = 1) -> None:
         super().__init__(broadcast_buffers=False)
 
     def shared(self, optimizer: Optimizer) -> Optimizer:
@@ -146,8 +148,10 @@ class FullyShard(Sync):
     backward pass; else it is kept until then. Rajbhandari et al., ZeRO (SC 2020), section 5.3.
     """
 
-    def __init__(self, *, reshard: bool) -> None:
-        self.reshard = reshard
+    reshard = True
+
+    def __init__(self, micro_batches: int = 1) -> None:
+        """It takes a batch as it is, whatever the micro-batches."""
 
     def wrap(self, module: nn.Module, device: torch.device, task: Task | None = None) -> nn.Module:
         """The module itself, sharded unit by unit."""
@@ -165,6 +169,12 @@ class FullyShard(Sync):
         for unit in [*units(module), module]:
             fully_shard(unit, mesh=mesh, reshard_after_forward=self.reshard, ignored_params=whole)
         return module
+
+
+class FullyShardKept(FullyShard):
+    """FSDP2 that gathers the parameters once a step."""
+
+    reshard = False
 
 
 def _average(parameter: Tensor) -> None:
@@ -211,10 +221,7 @@ class Scatter(Sync):
         return nn.DataParallel(module, device_ids=list(range(self.devices)))
 
 
-# Ways to share a training that E1 sets beside DistributedDataParallel, of so many micro-batches.
-WAYS: dict[str, Callable[[int], Sync]] = {
-    "accumulation": Accumulated,
-    "zero1": lambda _: ShardedOptimizer(),
-    "fsdp": lambda _: FullyShard(reshard=True),
-    "fsdp_kept": lambda _: FullyShard(reshard=False),
-}
+def way_of(name: str, micro_batches: int) -> Sync:
+    """Return a way of `plan.ways`."""
+    made: Sync = resolve_name(f"{__name__}:{WAYS[name].sync}")(micro_batches)
+    return made

@@ -15,6 +15,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 from dpscale.plan import Spec
 from dpscale.plan.spec import TimedProtocol, Timing
+from dpscale.plan.ways import WAYS
 from dpscale.train.arms import Arms, Ready, build_arms
 from dpscale.train.clock import PHASES, make_clock
 from dpscale.train.collectives import Observer
@@ -26,7 +27,7 @@ from dpscale.train.measurement import Measurement, StepLog, gather_steps, mean_o
 from dpscale.train.memory import PeakMemory
 from dpscale.train.progress import Meter
 from dpscale.train.quiet import Quiet
-from dpscale.train.sync import HOOKS, WAYS, Silent
+from dpscale.train.sync import HOOKS, Silent
 from dpscale.train.worker import Place, Replica, build_spec_loader
 
 # Batches held ready in host memory for the arms without loading: few, so that they cost little.

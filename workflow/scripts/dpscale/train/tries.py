@@ -126,7 +126,7 @@ def sharded(task: OwnTask) -> None:
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     try:
         with task.about("model cannot be sharded by torch's fully_shard (set strategies to null)"):
-            network = FullyShard(reshard=True).wrap(task.network(), CPU)
+            network = FullyShard().wrap(task.network(), CPU)
             task.loss(network(inputs), targets).backward()
     finally:
         dist.destroy_process_group()

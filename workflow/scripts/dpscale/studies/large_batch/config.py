@@ -1,7 +1,7 @@
 """Sections of the configuration for Q4: a large batch, and remedies."""
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -10,8 +10,12 @@ from dpscale.config.checks import has_residual_blocks
 from dpscale.config.datasets import train_samples
 from dpscale.config.root import Config, Problem, StudySection
 from dpscale.config.sections import Batch, Devices, Epochs, EpochsFloat, Seeds, Steps
+from dpscale.studies.large_batch.remedies import REMEDIES
 
-Remedy = Literal["linear_scaling", "warmup", "zero_gamma", "more_epochs"]
+if TYPE_CHECKING:
+    Remedy = str
+else:
+    Remedy = Literal[tuple(REMEDIES)]
 
 
 class LargeBatchConfig(StudySection):
@@ -35,7 +39,7 @@ class LargeBatchConfig(StudySection):
     epochs: Epochs = Field(5, description="Epochs of training; the last one is compared.")
     seeds: Seeds = Field((0, 1, 2), description="Seeds of the repeated trainings.")
     remedies: Annotated[tuple[Remedy, ...], Field(min_length=2), DISTINCT] = Field(
-        ("linear_scaling", "warmup", "zero_gamma", "more_epochs"),
+        tuple(REMEDIES),
         description="Remedies to run at the large batch; without it those that the network can "
         "have: zero_gamma needs residual blocks.",
     )
@@ -50,7 +54,7 @@ class LargeBatchConfig(StudySection):
 
     def defaults(self, config: Config) -> Mapping[str, object]:
         """Return the remedies that the network can have, and lengths by that of the training."""
-        blocks, samples = has_residual_blocks(config), train_samples(config.data)
+        samples = train_samples(config.data)
         small = self.small_per_worker_batch
         if self.large_per_worker_batch is not None:
             small = min(small, self.large_per_worker_batch // 2)
@@ -58,7 +62,7 @@ class LargeBatchConfig(StudySection):
             small = min(small, samples // (2 * self.workers * self.min_updates_per_epoch))
         return {
             "small_per_worker_batch": small,
-            "remedies": tuple(one for one in self.remedies if one != "zero_gamma" or blocks),
+            "remedies": tuple(one for one in self.remedies if REMEDIES[one].possible(config)),
             "warmup_epochs": 0.4 * self.epochs,
             "more_epochs": 3 * self.epochs,
         }

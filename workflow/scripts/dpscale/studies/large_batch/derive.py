@@ -11,12 +11,11 @@ from dpscale.derive.columns import Columns, as_table, integers, intervals, known
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.tables import Table
 from dpscale.derive.verdicts import ends, lies
+from dpscale.studies.large_batch.remedies import ADDED_TO, REMEDIES
 from dpscale.vocabulary import words
 
 STUDY = "large_batch"
 EPOCH = 5  # the lab asks for it
-REMEDIES = ("linear_scaling", "warmup", "zero_gamma", "more_epochs")
-ADDED_TO = {"warmup": "linear_scaling", "zero_gamma": "warmup"}
 EQUAL_COLUMNS: Columns = (
     integers("epoch updates") | intervals("test_accuracy_frac") | words("to_level") | texts("runs")
 )

@@ -6,57 +6,37 @@ from dpscale.config import Config
 from dpscale.plan.spec import TRAINING, Spec, TrainingProtocol, build_spec
 from dpscale.studies.large_batch.config import LargeBatchConfig
 from dpscale.studies.large_batch.largest import with_scaled_rate
+from dpscale.studies.large_batch.remedies import REMEDIES, Fields, with_remedy
 
 BY_BOUNDARY = "dpscale.studies.large_batch.largest:BY_BOUNDARY"
 
 
 def runs(config: Config, study: LargeBatchConfig) -> Iterator[Spec]:
     """Q4: the small batch, the large one, and the large one with each remedy."""
-    training = config.training.model_copy(update={"epochs": study.epochs})
-    warm = training.model_copy(
-        update={
-            "schedule": training.schedule.model_copy(
-                update={"warmup": "gradual", "warmup_epochs": study.warmup_epochs}
-            )
-        }
-    )
-    small_batch = study.small_per_worker_batch
-    reference = small_batch * study.workers
-    zero_gamma = config.model.model_copy(update={"zero_gamma": True})
-    longer = training.model_copy(update={"epochs": study.more_epochs})
-    as_it_is = TrainingProtocol(min_updates_per_epoch=study.min_updates_per_epoch)
-    scaled = as_it_is.model_copy(update={"lr_reference_batch": reference})
-    arms: dict[str, dict[str, object]] = {
-        "small": {"training": training, "per_worker_batch": small_batch},
-        "large": {"training": training},
-        "linear_scaling": {"training": training, "protocol": scaled},
-        "warmup": {"training": warm, "protocol": scaled},
-        "zero_gamma": {"training": warm, "protocol": scaled, "model": zero_gamma},
-        "more_epochs": {"training": longer},
+    large: Fields = {
+        "training": config.training.model_copy(update={"epochs": study.epochs}),
+        "model": config.model,
+        "protocol": TrainingProtocol(min_updates_per_epoch=study.min_updates_per_epoch),
+        "per_worker_batch": study.large_per_worker_batch,
     }
-    large_batch = study.large_per_worker_batch
-    for arm, fields in arms.items():
-        if arm in ("small", "large", *study.remedies):
-            spec = build_spec(
-                config,
-                TRAINING,
-                **{
-                    "run": f"large_batch-{arm}-n{study.workers}",
-                    "study": "large_batch",
-                    "arm": arm,
-                    "workers": study.workers,
-                    "per_worker_batch": large_batch,
-                    "protocol": as_it_is,
-                    "seeds": study.seeds,
-                    **fields,
-                },
-            )
-            unknown = spec.per_worker_batch is None
-            yield (
-                spec.model_copy(update={"completed_by": BY_BOUNDARY})
-                if unknown
-                else with_scaled_rate(spec)
-            )
+    small = large | {"per_worker_batch": study.small_per_worker_batch}
+    arms = {"small": small, "large": large}
+    arms |= {name: with_remedy(name, large, study) for name in study.remedies}
+    for arm in ("small", "large", *(name for name in REMEDIES if name in arms)):
+        spec = build_spec(
+            config,
+            TRAINING,
+            run=f"large_batch-{arm}-n{study.workers}",
+            study="large_batch",
+            arm=arm,
+            workers=study.workers,
+            seeds=study.seeds,
+            **arms[arm],
+        )
+        if spec.per_worker_batch is None:
+            yield spec.model_copy(update={"completed_by": BY_BOUNDARY})
+        else:
+            yield with_scaled_rate(spec)
 
 
 PLANS = {"large_batch": runs}

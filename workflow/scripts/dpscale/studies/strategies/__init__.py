@@ -1,11 +1,11 @@
 """E1: ways of sharing a training, at the same global batch."""
 
-from dpscale.plan.spec import Kind, TimedArm
+from dpscale.plan import ways
+from dpscale.plan.spec import Kind
 from dpscale.records.schemas import FLOAT, INT, TEXT, typed
 from dpscale.studies.study import Study
 
-ARMS: tuple[TimedArm, ...] = ("accumulation", "zero1", "fsdp", "fsdp_kept")
-WAYS = ("ddp", *ARMS)  # DDP is what other timed runs have too
+WAYS = ("ddp", *ways.WAYS)  # DDP is what other timed runs have too
 AGAIN = "ddp_again"  # DDP a second time from the same start: what two runs of one way differ by
 SHARING = Kind(
     "sharing", 2, __name__, "measure:measure_sharing", "config:SharingProtocol", timed=True

@@ -31,13 +31,13 @@ from dpscale.derive.split import DDP
 from dpscale.derive.statistics import interval_columns, median, paired_median_ratio, verdict
 from dpscale.derive.tables import Table
 from dpscale.derive.wire import cost_of, interface_bytes, ledger_bytes
+from dpscale.plan import ways
 from dpscale.studies.strategies import AGAIN, WAYS
 from dpscale.studies.strategies.search import boundary
 from dpscale.vocabulary import words
 
 # The arm that times each way.
 ARMS = {way: DDP if way == "ddp" else way for way in WAYS}
-GATHERS = {"fsdp": 2, "fsdp_kept": 1}  # of the parameters in a step
 AGREES_FRAC = 0.02  # of bytes: the rest is headers
 # Pages are resident a moment sooner or later: peaks this near to each other are not ranked.
 PEAK_NOISE_FRAC = 0.05
@@ -155,9 +155,11 @@ def formula_bytes(
     way: str, payload_bytes: float, workers: int, cost: Mapping[str, Callable[..., float]]
 ) -> float:
     """Return the bytes that all workers send in a step of a way, by what the operations cost."""
-    if way in GATHERS:
-        return sharded_wire_bytes(payload_bytes, workers, GATHERS[way], cost["reducescatter"])
-    return (zero1_wire_bytes if way == "zero1" else allreduce_wire_bytes)(payload_bytes, workers)
+    known = ways.WAYS.get(way)
+    if known and known.gathers:
+        return sharded_wire_bytes(payload_bytes, workers, known.gathers, cost["reducescatter"])
+    whole = zero1_wire_bytes if known and known.shards_state else allreduce_wire_bytes
+    return whole(payload_bytes, workers)
 
 
 NEEDS_COLUMNS: Columns = (

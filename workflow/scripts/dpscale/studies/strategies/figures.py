@@ -6,15 +6,10 @@ from matplotlib.figure import Figure
 
 from dpscale.figures import style
 from dpscale.figures.registry import FigureEntry
+from dpscale.plan.ways import WAYS
 from dpscale.units import column_format
 
-WAYS = {
-    "ddp": "DDP",
-    "accumulation": "accumulation",
-    "zero1": "ZeRO-1",
-    "fsdp": "FSDP2",
-    "fsdp_kept": "FSDP2, kept",
-}
+LABELS = {"ddp": "DDP"} | {name: way.label for name, way in WAYS.items()}
 STEP = ["step_s", "step_s_low", "step_s_high"]
 PARTS = {  # part: its label, hatch
     "parameter_bytes": ("parameters", "////"),
@@ -39,7 +34,7 @@ def draw_steps(strategies: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
                       linestyle="none")  # fmt: skip
             style.interval(axes, place, low, high, colour)
         axes.set_xlim(left=0)
-        style.categories(axes, [WAYS[way] for way in rows.way], grid=True)
+        style.categories(axes, [LABELS[way] for way in rows.way], grid=True)
     return figure, drawn
 
 
@@ -63,7 +58,7 @@ def draw_memory(strategy_needs: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         axes.set(title=f"N = {workers}", xlabel=f"{form.symbol} of a worker")
         for place, (_, row) in enumerate(rows.iterrows()):
             _bar(axes, place, row, form.scale.factor)
-        style.categories(axes, [WAYS[way] for way in rows.way])
+        style.categories(axes, [LABELS[way] for way in rows.way])
     style.legend_above(figure, *grid[:1], columns=5)
     return figure, drawn
 

@@ -14,6 +14,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.utils._pytree import tree_map_only
 
 from dpscale.plan import Spec
+from dpscale.plan.ways import WAYS
 from dpscale.studies.strategies import AGAIN
 from dpscale.studies.strategies.config import SharingProtocol
 from dpscale.studies.strategies.search import probe_batches
@@ -29,7 +30,7 @@ from dpscale.train.memory import (
     is_out_of_memory,
 )
 from dpscale.train.progress import Meter
-from dpscale.train.sync import WAYS, AllReduce, Sync
+from dpscale.train.sync import AllReduce, Sync, way_of
 from dpscale.train.timed import ready_batches
 from dpscale.train.worker import Place, Replica, build_replica
 
@@ -81,8 +82,8 @@ def measure_sharing(spec: "Spec[SharingProtocol]", task: Task, place: Place) -> 
 def _ways(spec: "Spec[SharingProtocol]") -> Iterator[tuple[str, Sync]]:
     """DDP, then the others; each made when its turn has come."""
     yield DDP, AllReduce(broadcast_buffers=False)
-    for name, make in WAYS.items():
-        yield name, make(spec.protocol.micro_batches)
+    for name in WAYS:
+        yield name, way_of(name, spec.protocol.micro_batches)
 
 
 def _replica(spec: Spec, task: Task, place: Place, sync: Sync) -> Replica:

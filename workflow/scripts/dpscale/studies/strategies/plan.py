@@ -13,7 +13,8 @@ from dpscale.plan.spec import (
     network_of,
     timing_only,
 )
-from dpscale.studies.strategies import ARMS, SHARING
+from dpscale.plan.ways import WAYS
+from dpscale.studies.strategies import SHARING
 from dpscale.studies.strategies.config import SharingProtocol, StrategiesConfig
 
 WARMUP_STEPS = 3
@@ -40,7 +41,7 @@ def runs(config: Config, asked: StrategiesConfig) -> Iterator[Spec]:
             run=f"strategies-n{workers}",
             protocol=TimedProtocol(
                 timing=Timing(
-                    arms=("without_loading", *ARMS),
+                    arms=("without_loading", *WAYS),
                     repeats=asked.repeats,
                     min_steps=asked.steps,
                     warmup_steps=WARMUP_STEPS,

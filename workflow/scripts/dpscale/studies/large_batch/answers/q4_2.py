@@ -8,7 +8,8 @@ from dpscale.reporting.inputs import Inputs, Row
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import GOYAL, HOFFER, YOU
 from dpscale.studies.large_batch.answers import trainings
-from dpscale.studies.large_batch.derive import ADDED_TO, REMEDIES, STUDY
+from dpscale.studies.large_batch.derive import STUDY
+from dpscale.studies.large_batch.remedies import ADDED_TO, REMEDIES
 from dpscale.vocabulary import words
 
 BASES = ("small", "large")
