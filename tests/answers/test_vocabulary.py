@@ -8,7 +8,7 @@ import pytest
 from jinja2 import ChoiceLoader, DictLoader, nodes
 
 from dpscale.compare import page
-from dpscale.derive.columns import as_table, floats
+from dpscale.derive.columns import as_table
 from dpscale.reporting import coverage, words
 from dpscale.reporting.report import BRIEF
 from dpscale.studies import question_ids, questions, vocabulary
@@ -165,7 +165,7 @@ def test_a_question_knows_the_columns_of_its_study_and_what_it_declares() -> Non
 
 
 def test_a_column_is_known_where_all_its_tables_agree() -> None:
-    tables = [kinds("pace side"), kinds("pace", ("fast", "slow")), floats("side")]
+    tables = [kinds("pace side"), kinds("pace", ("fast", "slow")), {"side": "float64"}]
     assert list(agreed(tables)) == ["side"]
 
 

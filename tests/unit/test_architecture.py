@@ -24,7 +24,7 @@ ALLOWED = {
     "processes": set(),
     "attempts": {"files", "processes"},
     "plan": {"config"},
-    "records": {"files"},
+    "records": {"files", "vocabulary"},
     "launch": {"config", "plan", "attempts", "files", "processes"},
     "train": {
         "files",
@@ -37,7 +37,7 @@ ALLOWED = {
         "processes",
         "launch",
     },
-    "derive": {"records", "units", "vocabulary"},
+    "derive": {"config", "records", "units", "vocabulary"},
     "audit": {"derive", "records"},
     "figures": {"records", "units"},
     "reporting": {"config", "files", "records", "units", "vocabulary"},

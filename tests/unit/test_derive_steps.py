@@ -285,6 +285,6 @@ def test_a_budget_takes_each_trial_where_it_stands(lab):
     at = own[own.kind == "steps"].set_index("budget")
     # the first trial needs 643 steps: after 64 of them its error is 0.8 - 0.7 * 64 / 643
     assert at.validation_error_frac[64.0] == pytest.approx(0.8 - 0.7 * 64 / 643)
-    assert not at.reached[64.0]
+    assert not at.goal_reached[64.0]
     assert at.validation_error_frac[1024.0] == pytest.approx(planted.GOAL_ERROR_FRAC)
-    assert at.reached[1024.0]
+    assert at.goal_reached[1024.0]

@@ -76,7 +76,7 @@ def test_a_stage_imports_the_files_found_for_it_and_no_others(
     stage: str, loaded: dict[str, set[Path]]
 ) -> None:
     script = SCRIPTS / f"{stage}.py"
-    found = set(imported_files(script))
+    found = {path for path in imported_files(script) if path.suffix == ".py"}
     assert script in found
     assert named(loaded[stage]) == named(found - {script})
 
@@ -105,6 +105,7 @@ PAGES = "render_html render_pdf"
         ("reporting/words.py", "answer"),
         ("reporting/pdf.py", "render_pdf"),
         ("plan/spec.py", f"gather derive draw answer {PAGES}"),
+        ("records/columns.toml", f"gather derive draw answer {PAGES} audit_table"),
         ("train/loop.py", ""),
         ("studies/choose/measure.py", ""),
         ("studies/choose/advice.py", ""),
@@ -180,6 +181,12 @@ def test_a_relative_import_is_one_from_its_package(planted: Path) -> None:
     (planted / "dpscale/low/near.py").write_text("from . import again\nfrom ..late import x\n")
     found = of(planted, "import dpscale.low.near")
     assert {"low/near.py", "low/again.py", "late.py"} <= found
+
+
+def test_a_file_reads_the_toml_of_its_name(planted: Path) -> None:
+    (planted / "dpscale/late.toml").write_text("")
+    assert "late.toml" in of(planted, "import dpscale.late")
+    assert "late.toml" not in of(planted, "import dpscale.never")
 
 
 def test_a_file_that_python_cannot_read_is_found_all_the_same(planted: Path) -> None:

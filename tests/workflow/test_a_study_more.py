@@ -44,14 +44,14 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_it_is_planned_run_and_derived(checkout: Path) -> None:
     derived = pd.read_csv(checkout / RESULTS / "derived/inference.csv")
-    assert derived["batch"].tolist() == [1, 64]
+    assert derived["per_worker_batch"].tolist() == [1, 64]
     assert derived["status"].tolist() == ["complete"] * 2
     assert derived["repeats"].tolist() == [5, 5]
     for row in derived.itertuples():
         record = json.loads((checkout / RESULTS / f"runs/{row.runs}/record.json").read_text())
         times = sorted(one["forward_s"] for one in record["passes"])
         assert row.forward_s == pytest.approx(times[2], rel=1e-9)
-        assert row.samples_per_s == pytest.approx(row.batch / times[2], rel=1e-9)
+        assert row.samples_per_s == pytest.approx(row.per_worker_batch / times[2], rel=1e-9)
 
 
 def test_it_is_drawn_and_answered_in_the_report(checkout: Path) -> None:

@@ -1,6 +1,7 @@
 """S9: how fast a trained network would answer, by the batch size."""
 
 from dpscale.plan.spec import Kind
+from dpscale.records.columns import columns
 from dpscale.studies.study import Study
 
 INFERENCE = Kind(
@@ -14,6 +15,6 @@ INFERENCE = Kind(
 STUDY = Study(
     "inference",
     kinds=(INFERENCE,),
-    tidy={"passes": {"run": "str", "repeat": "Int64", "forward_s": "float64"}},
+    tidy={"passes": columns("repeat forward_s")},
     questions=("S9",),
 )

@@ -8,8 +8,8 @@ from dpscale.reporting.question import Facts, Question
 def facts(inputs: Inputs) -> Facts:
     """Return the rates, and whether the largest batch takes longer than the smallest."""
     rows = inputs.rows("inference")
-    missing = lacking(rows, {"batch": "b"}, "inference")
-    values = {f"forward_s_b{row['batch']}": row.forward_s for row in rows}
+    missing = lacking(rows, {"per_worker_batch": "b"}, "inference")
+    values = {f"forward_s_b{row['per_worker_batch']}": row.forward_s for row in rows}
     said = {"rows": rows}
     if rows and not missing:
         fastest = max(rows, key=lambda row: row["samples_per_s"])

@@ -5,17 +5,19 @@ from typing import Any
 import pandas as pd
 
 from dpscale.derive.cells import in_study
-from dpscale.derive.columns import as_table, floats, integers, intervals, texts
+from dpscale.derive.columns import as_table
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import interval_columns, median
 from dpscale.derive.tables import Table
 from dpscale.derive.verdicts import beside
+from dpscale.records.columns import columns, intervals
 from dpscale.vocabulary import words
 
 COLUMNS = (
-    integers("batch") | texts("status") | intervals("forward_s") | floats("samples_per_s")
-    | integers("repeats") | texts("runs") | words("longer")
-)  # fmt: skip
+    columns("per_worker_batch status samples_per_s repeats runs")
+    | intervals("forward_s")
+    | words("longer")
+)
 
 
 def inference(runs: pd.DataFrame, passes: pd.DataFrame) -> pd.DataFrame:
@@ -27,7 +29,7 @@ def inference(runs: pd.DataFrame, passes: pd.DataFrame) -> pd.DataFrame:
         found = median(passes[passes.run == run.run].forward_s)
         rate = run.per_worker_batch / found.value if found.value else None
         rows.append(
-            {"batch": run.per_worker_batch, "status": run.status, "samples_per_s": rate,
+            {"per_worker_batch": run.per_worker_batch, "status": run.status, "samples_per_s": rate,
              **interval_columns("forward_s", found), "repeats": found.repeats, "runs": run.run}
         )  # fmt: skip
     return as_table(rows, COLUMNS)

@@ -28,7 +28,8 @@ def imported_files(script: Path) -> list[Path]:
     """Return the script and all files of the library that it can import, sorted.
 
     What a function imports counts where the names that others import of its file lead to it. A
-    part of the studies (`Study.part`) is that file or folder of every study.
+    part of the studies (`Study.part`) is that file or folder of every study. What a file has beside
+    it as TOML of its name, it reads.
     """
     reached: dict[Path, set[str]] = {}
     todo: list[tuple[Path, str]] = [(script, "")]
@@ -40,7 +41,8 @@ def imported_files(script: Path) -> list[Path]:
             todo += [(path, one) for one in held[name].names]
             for imported in held[name].imports:
                 todo += _places(*imported)
-    return sorted(reached)
+    beside = (path.with_suffix(".toml") for path in reached)
+    return sorted([*reached, *(path for path in beside if path.is_file())])
 
 
 def _places(module: str, name: str) -> Iterator[tuple[Path, str]]:

@@ -1,6 +1,6 @@
 """The configuration's schema for people: its sections under headings, their fields in tables."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import yaml
@@ -13,10 +13,15 @@ BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiv
 
 def with_fields(text: str, schema: Schema) -> str:
     """Return a document whose part below MARK is the schema's; ValueError where it lacks MARK."""
+    return below_mark(text, _section("The file", "", schema, schema))
+
+
+def below_mark(text: str, blocks: Iterable[str]) -> str:
+    """Return a document with these blocks below MARK; ValueError where it lacks MARK."""
     above, mark, _ = text.partition(MARK)
     if not mark:
         raise ValueError(f"no line {MARK}")
-    return "\n\n".join([above + mark, *_section("The file", "", schema, schema)]) + "\n"
+    return "\n\n".join([above + mark, *blocks]) + "\n"
 
 
 def _section(heading: str, path: str, section: Schema, schema: Schema) -> Iterator[str]:

@@ -10,33 +10,18 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from dpscale.derive.cells import combined_status, first_known
-from dpscale.derive.columns import (
-    Columns,
-    as_table,
-    flags,
-    floats,
-    integers,
-    intervals,
-    texts,
-)
+from dpscale.derive.columns import as_table
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import interval_columns, median, seeds_apart
 from dpscale.derive.trainings import MEASURES, TEST, by_epoch, evaluations, trained
 from dpscale.derive.verdicts import side
+from dpscale.records.columns import Columns, columns, intervals
 
 LEARNT = 0.9995  # of the training images: prints as 100%
 COLUMNS: Columns = (
-    texts("study arm")
-    | integers("workers per_worker_batch global_batch")
-    | texts("status")
-    | floats("lr")
-    | integers("epochs epoch seeds")
+    columns("study arm workers per_worker_batch global_batch status lr epochs epoch seeds")
     | intervals(" ".join(MEASURES))
-    | floats("epoch_s")
-    | texts("runs")
-    | integers("nodes train_samples")
-    | texts("message")
-    | flags("learnt")
+    | columns("epoch_s runs nodes train_samples message learnt")
 )
 ARM = ["study", "arm", "workers", "nodes", "per_worker_batch", "global_batch", "lr", "epochs"]
 
@@ -82,10 +67,9 @@ COMPARED = {
     TEST: "test_accuracy_difference_frac",
 }
 DIFFERENCES: Columns = (
-    texts("arm base")
-    | integers("epoch base_epoch seeds")
+    columns("arm base epoch base_epoch seeds")
     | intervals(" ".join(COMPARED.values()))
-    | texts("status runs base_runs")
+    | columns("status runs base_runs")
     | side("train_loss_side", "train_loss_difference")
     | side("train_accuracy_side", "train_accuracy_difference_frac")
     | side("test_accuracy_side", "test_accuracy_difference_frac")

@@ -1,4 +1,4 @@
-"""The column types of derived tables: integers stay integers, and null stays null."""
+"""Rows as derived tables: integers stay integers, and null stays null."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -7,34 +7,8 @@ import numpy as np
 import pandas as pd
 
 from dpscale.derive.verdicts import Side, of_row
+from dpscale.records.columns import FLOAT, Columns
 from dpscale.vocabulary import Words
-
-Columns = dict[str, str]
-
-
-def integers(names: str) -> Columns:
-    """Return the type of whole-number columns, named in one string, that may hold nulls."""
-    return dict.fromkeys(names.split(), "Int64")
-
-
-def floats(names: str) -> Columns:
-    """Return the type of real-number columns, named in one string; null is NaN."""
-    return dict.fromkeys(names.split(), "float64")
-
-
-def intervals(names: str) -> Columns:
-    """Return the type of measurements, named in one string: NAME, NAME_low and NAME_high."""
-    return floats(" ".join(f"{name} {name}_low {name}_high" for name in names.split()))
-
-
-def flags(names: str) -> Columns:
-    """Return the type of true/false columns, named in one string, that may hold nulls."""
-    return dict.fromkeys(names.split(), "boolean")
-
-
-def texts(names: str) -> Columns:
-    """Return the type of text columns, named in one string; null is NaN."""
-    return dict.fromkeys(names.split(), "str")
 
 
 def known(value: Any) -> Any:
@@ -62,4 +36,4 @@ def as_table(rows: Iterable[Mapping[str, Any]], columns: Columns) -> pd.DataFram
 def _column(values: list[Any], kind: str) -> pd.Series:
     """Return the values as a column; None is null."""
     # By way of an array, since objects with None do not turn into float64 themselves
-    return pd.Series(np.array(values, dtype=float) if kind == "float64" else values, dtype=kind)
+    return pd.Series(np.array(values, dtype=float) if kind == FLOAT else values, dtype=kind)

@@ -2,15 +2,14 @@
 
 import pandas as pd
 
-from dpscale.derive.columns import Columns, as_table, floats, integers, texts
+from dpscale.derive.columns import as_table
 from dpscale.derive.formulas import epoch_seconds
 from dpscale.derive.same_machine import require_same_machine
+from dpscale.records.columns import Columns, columns
 
-COLUMNS: Columns = (
-    texts("run study arm")
-    | integers("workers nodes per_worker_batch repeat train_samples")
-    | floats("epoch_s rank_mean_epoch_s")
-)
+COLUMNS: Columns = columns(
+    "run study arm workers nodes per_worker_batch repeat train_samples epoch_s"
+) | columns("rank_mean_epoch_s")
 # The arm in which rank 0 trains alone: its whole batch is that of one worker.
 SOLO = "solo"
 _REPEAT = ["run", "seed", "arm", "repeat", "epoch"]

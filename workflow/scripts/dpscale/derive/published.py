@@ -6,8 +6,9 @@ A study's table has CLAIM_COLUMNS and, beside them, the columns that say what it
 import math
 from typing import Any, Final, Literal
 
-from dpscale.derive.columns import Columns, floats, known, texts
+from dpscale.derive.columns import known
 from dpscale.derive.statistics import Estimate
+from dpscale.records.columns import Columns, columns, intervals
 from dpscale.vocabulary import words
 
 Agreement = Literal["agrees", "disagrees", "not decidable"]
@@ -29,11 +30,12 @@ Rule = Literal[
 
 # claim: its id in the table; reason: why it is not judged.
 CLAIM_COLUMNS: Columns = (
-    texts("claim source rule")
-    | floats("published published_low published_high margin")
-    | floats("measured measured_low measured_high")
+    columns("claim source rule")
+    | intervals("published")
+    | columns("margin")
+    | intervals("measured")
     | words("verdict", Judgement)
-    | texts("reason runs base_runs")
+    | columns("reason runs base_runs")
 )
 
 

@@ -13,7 +13,7 @@ from dpscale.derive.cells import (
     one_worker_bases,
     rounds_of,
 )
-from dpscale.derive.columns import Columns, as_table, flags, floats, integers, intervals, texts
+from dpscale.derive.columns import as_table
 from dpscale.derive.formulas import communication_seconds, compute_seconds
 from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
@@ -26,21 +26,18 @@ from dpscale.derive.statistics import (
     verdict,
 )
 from dpscale.derive.verdicts import side
+from dpscale.records.columns import Columns, columns, intervals
 
 DIRECT = ("exposed_s", "overhead_s", "contention_s", "span_s", "buckets_s", "straggler_s")
 COLUMNS: Columns = (
-    integers("workers nodes per_worker_batch")
-    | texts("status")
-    | floats("epoch_s compute_s subtraction_s subtraction_s_low subtraction_s_high")
-    | floats("exposed_s overhead_s contention_s span_s base_epoch_s")
-    | flags("below_noise oversubscribed")
-    | texts("runs base_status base_runs")
-    | floats("epoch_s_low epoch_s_high compute_s_low compute_s_high")
-    | floats("buckets_s straggler_s straggler_frac")
-    | floats(" ".join(f"{name}_{end}" for name in DIRECT for end in ("low", "high")))
-    | flags("exposed_below_noise")
-    | integers("repeats launches")
-    | floats("launch_spread_frac base_epoch_s_low base_epoch_s_high")
+    columns("workers nodes per_worker_batch status epoch_s compute_s")
+    | intervals("subtraction_s")
+    | columns("exposed_s overhead_s contention_s span_s base_epoch_s below_noise oversubscribed")
+    | columns("runs base_status base_runs epoch_s_low epoch_s_high compute_s_low compute_s_high")
+    | columns("buckets_s straggler_s straggler_frac")
+    | columns(" ".join(f"{name}_{end}" for name in DIRECT for end in ("low", "high")))
+    | columns("exposed_below_noise repeats launches launch_spread_frac base_epoch_s_low")
+    | columns("base_epoch_s_high")
     | intervals("loaded_epoch_s")
     | side("subtraction_side", "subtraction_s")
     | side("exposed_side", "exposed_s")

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from dpscale.derive import accuracy, epoch_times, quiet
-from dpscale.derive.columns import Columns, as_table, known
+from dpscale.derive.columns import as_table, known
+from dpscale.records.columns import Columns
 from dpscale.records.quiet import COLUMNS as QUIET_COLUMNS
 
 

@@ -1,15 +1,10 @@
-"""Columns and types of the tidy tables that no study owns, and what a column may hold."""
+"""Columns of the tidy tables that no study owns, and what a column may hold."""
 
 from collections.abc import Mapping
 
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
-INT, FLOAT, BOOL, TEXT = "Int64", "float64", "boolean", "str"
-
-
-def typed(names: str, dtype: str) -> dict[str, str]:
-    """Return the type of columns that are named in one string."""
-    return dict.fromkeys(names.split(), dtype)
+from dpscale.records.columns import BOOL, FLOAT, INT, columns, reals
 
 
 def bounds(column: str) -> tuple[float | None, float | None]:
@@ -67,76 +62,33 @@ def _value_schema(column: str, dtype: str) -> CoreSchema:
 
 
 SCHEMAS: dict[str, dict[str, str]] = {
-    "runs": typed("run kind study arm status message", TEXT)
-    | typed("workers nodes per_worker_batch global_batch train_samples test_samples", INT)
-    | typed("seeds epochs", INT)
-    | typed("lr", FLOAT)
-    | typed("parameters payload_bytes buffer_bytes peak_memory_bytes memory_budget_bytes", INT)
-    | typed("utilisation_frac", FLOAT)
-    | typed("oversubscribed", BOOL)
-    | typed("workers_per_machine devices_per_machine", INT)
-    | typed("mixed_devices", BOOL)
-    | typed("num_ooms num_alloc_retries", INT)
-    | typed("device fingerprint host started_at finished_at", TEXT)
-    | typed("wall_s", FLOAT)
-    | typed("dataset model optimizer loader", TEXT)
-    | typed("repeated_data", BOOL)
-    | typed("commit versions", TEXT)
-    | typed("startup_s", FLOAT)
-    | typed("expected", TEXT)
-    | typed("warmup", TEXT)
-    | typed("zero_gamma", BOOL)
-    | typed("sample backend precision", TEXT),
-    "steps": typed("run", TEXT)
-    | typed("seed", INT)
-    | typed("arm", TEXT)
-    | typed("repeat epoch step rank samples", INT)
-    | typed("step_s load_s copy_s forward_s backward_s update_s loss", FLOAT),
-    # A repeat of what a run times; what others used of the machine's cores meanwhile.
-    "repeats": typed("run", TEXT)
-    | typed("repeat", INT)
-    | typed("wall_s others_frac", FLOAT)
-    | typed("kept", BOOL),  # else it was disturbed, and made again
-    "replicas": typed("run", TEXT)
-    | typed("seed epoch rank", INT)
-    | typed("parameter_digest", TEXT)
-    | typed("parameter_difference_max", FLOAT)
-    | typed("buffer_digest", TEXT)
-    | typed("buffer_difference_frac test_accuracy_frac", FLOAT),
-    "orders": typed("run", TEXT)
-    | typed("seed epoch rank", INT)
-    | typed("digest first_indices", TEXT),
-    "collectives": typed("run phase", TEXT)
-    | typed("iteration index", INT)
-    | typed("operation purpose dtype", TEXT)
-    | typed("calls bytes", INT)
-    | typed("timed_arm", TEXT),
-    "wire": typed("run phase", TEXT)
-    | typed("iterations", INT)
-    | typed("interface", TEXT)
-    | typed("sent_bytes", INT)
-    | typed("timed_arm", TEXT),
-    "buckets": typed("run", TEXT) | typed("index bytes", INT) | typed("ready_frac", FLOAT),
-    "spans": typed("run", TEXT) | typed("rank iteration", INT) | typed("span_s overlap_s", FLOAT),
-    "messages": typed("run operation", TEXT) | typed("bytes repeat", INT) | typed("seconds", FLOAT),
-    # A trained model: a seed of an arm, or a trial of a search; wall_s without its evaluations.
-    "trials": typed("run", TEXT)
-    | typed("trial seed", INT)
-    | typed("role arm model optimizer status", TEXT)
-    | typed("learners per_learner_batch global_batch local_steps", INT)
-    | typed("lr momentum", FLOAT)
-    | typed("steps steps_to_goal rounds sent_bytes", INT)
-    | typed("wall_s", FLOAT),
-    # An evaluation of a trial, and the steps since the one before: their mean loss while the model
-    # learns, the rate of the first, the summed times of the slowest worker's, and what a user waits
-    # for them.
-    "curves": typed("run", TEXT)
-    | typed("trial step", INT)
-    | typed("epoch lr train_loss train_accuracy_frac", FLOAT)
-    | typed("validation_loss validation_accuracy_frac test_loss test_accuracy_frac", FLOAT)
-    | typed("steps_s wall_s evaluation_s utilisation_frac", FLOAT),
-    "links": typed("link", TEXT)
-    | typed("bytes_per_s latency_s", FLOAT)
-    | typed("source", TEXT)
-    | typed("own", BOOL),
+    "runs": columns("run kind study arm status message workers nodes per_worker_batch global_batch")
+    | columns("train_samples test_samples seeds epochs lr parameters payload_bytes buffer_bytes")
+    | columns("peak_memory_bytes memory_budget_bytes utilisation_frac oversubscribed")
+    | columns("workers_per_machine devices_per_machine mixed_devices num_ooms num_alloc_retries")
+    | columns("device fingerprint host started_at finished_at wall_s dataset model optimizer")
+    | columns("loader repeated_data commit versions startup_s expected warmup zero_gamma sample")
+    | columns("backend precision"),
+    "steps": columns("run seed arm repeat epoch step rank samples step_s load_s copy_s forward_s")
+    | columns("backward_s update_s loss"),
+    "repeats": columns("run repeat wall_s others_frac kept"),
+    "replicas": columns(
+        "run seed epoch rank parameter_digest parameter_difference_max buffer_digest"
+    )
+    | columns("buffer_difference_frac test_accuracy_frac"),
+    "orders": columns("run seed epoch rank digest first_indices"),
+    "collectives": columns(
+        "run phase iteration index operation purpose dtype calls bytes timed_arm"
+    ),
+    "wire": columns("run phase iterations interface sent_bytes timed_arm"),
+    "buckets": columns("run index bytes ready_frac"),
+    "spans": columns("run rank iteration span_s overlap_s"),
+    "messages": columns("run operation bytes repeat seconds"),
+    "trials": columns("run trial seed role arm model optimizer status learners per_learner_batch")
+    | columns("global_batch local_steps lr momentum steps steps_to_goal rounds sent_bytes wall_s"),
+    "curves": columns("run trial step epoch lr train_loss train_accuracy_frac validation_loss")
+    | columns("validation_accuracy_frac test_loss test_accuracy_frac steps_s wall_s evaluation_s")
+    | columns("utilisation_frac")
+    | reals("epoch"),
+    "links": columns("link bytes_per_s latency_s source own"),
 }

@@ -18,6 +18,7 @@ from dpscale.config.load import read_config as read
 from dpscale.config.root import Config
 from dpscale.errors import located
 from dpscale.plan.spec import KINDS, Kind, RunProtocol, Spec
+from dpscale.records.columns import columns
 from dpscale.records.schemas import SCHEMAS
 from dpscale.reporting.parts import PARTS
 from dpscale.studies.study import Study
@@ -164,10 +165,10 @@ def timed_alone(spec: Spec) -> bool:
 @cache
 def schemas() -> dict[str, dict[str, str]]:
     """Return the columns and types of the tidy tables, by table."""
-    made = {name: dict(columns) for name, columns in SCHEMAS.items()}
+    made = dict(SCHEMAS)
     for one in studies():
-        for name, columns in one.tidy.items():
-            made.setdefault(name, {"run": "str"}).update(columns)
+        for name, more in one.tidy.items():
+            made[name] = {**made.get(name, columns("run")), **more}
     return made
 
 

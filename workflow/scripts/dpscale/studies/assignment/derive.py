@@ -6,16 +6,7 @@ import numpy as np
 import pandas as pd
 
 from dpscale.derive.cells import Cell, by_arm_and_run, cells, in_study, over_launches, rounds_of
-from dpscale.derive.columns import (
-    Columns,
-    as_table,
-    flags,
-    floats,
-    integers,
-    intervals,
-    known,
-    texts,
-)
+from dpscale.derive.columns import as_table, known
 from dpscale.derive.epoch_times import steps_of_full_batches
 from dpscale.derive.formulas import (
     efficiency,
@@ -38,6 +29,7 @@ from dpscale.derive.statistics import (
 )
 from dpscale.derive.tables import Table
 from dpscale.derive.trainings import TRIAL, evaluations, trained
+from dpscale.records.columns import Columns, columns, intervals
 from dpscale.studies.assignment import published, verdicts
 from dpscale.studies.assignment.plan import LARGER_BATCH, LINEAR, SPLIT_STUDY, STUDY
 from dpscale.studies.assignment.published import FULL_EPOCHS
@@ -45,16 +37,14 @@ from dpscale.studies.assignment.verdicts import LOSSES, RULES
 from dpscale.vocabulary import words
 
 TRAINING_COLUMNS: Columns = (
-    integers("workers nodes per_worker_batch")
+    columns("workers nodes per_worker_batch")
     | words("rule", RULES)
-    | integers("epochs steps seeds")
-    | intervals("test_accuracy_frac train_s evaluation_s speedup_ratio efficiency_frac")
-    | intervals("full_run_s epochs_efficiency_frac test_accuracy_difference_frac")
-    | floats("startup_s lr")
-    | integers("global_batch train_samples test_samples planned_steps counted_workers")
-    | integers("full_run_epochs full_run_steps")
-    | flags("oversubscribed")
-    | texts("status message dataset model optimizer device runs base_status base_runs")
+    | columns("epochs steps seeds")
+    | intervals("test_accuracy_frac train_s evaluation_s speedup_ratio efficiency_frac full_run_s")
+    | intervals("epochs_efficiency_frac test_accuracy_difference_frac")
+    | columns("startup_s lr global_batch train_samples test_samples planned_steps counted_workers")
+    | columns("full_run_epochs full_run_steps oversubscribed status message dataset model")
+    | columns("optimizer device runs base_status base_runs")
     | verdicts.TRAINING_COLUMNS
 )
 
@@ -161,11 +151,9 @@ def _timed(
 UTILISATION = "utilisation_frac samples_per_s load_frac compute_frac"
 COMPUTE = ["forward_s", "backward_s", "update_s"]
 UTILISATION_COLUMNS: Columns = (
-    integers("per_worker_batch")
-    | texts("status")
+    columns("per_worker_batch status")
     | intervals(UTILISATION)
-    | integers("repeats")
-    | texts("device dataset runs message")
+    | columns("repeats device dataset runs message")
     | verdicts.UTILISATION_COLUMNS
 )
 
@@ -218,14 +206,11 @@ PARTS = (*LOSSES, "computation")  # the last is the rest of the epoch
 DIRECT = {"stragglers": "straggler_s", "overhead": "overhead_s", "exposed": "exposed_s"}
 ARM = "with_loading"
 SPLIT_COLUMNS: Columns = (
-    integers("workers nodes per_worker_batch")
-    | texts("status")
+    columns("workers nodes per_worker_batch status")
     | intervals("epoch_s")
-    | floats(" ".join(f"{part}_{unit}" for unit in ("s", "frac") for part in PARTS))
-    | floats(" ".join(f"{part}_frac_{end}" for part in LOSSES for end in ("low", "high")))
-    | flags("oversubscribed")
-    | integers("repeats")
-    | texts("runs message")
+    | columns(" ".join(f"{part}_{unit}" for unit in ("s", "frac") for part in PARTS))
+    | columns(" ".join(f"{part}_frac_{end}" for part in LOSSES for end in ("low", "high")))
+    | columns("oversubscribed repeats runs message")
     | verdicts.SPLIT_COLUMNS
 )
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
-from dpscale.derive.columns import Columns, as_table, integers
+from dpscale.derive.columns import as_table
 from dpscale.derive.formulas import (
     efficiency,
     full_steps,
@@ -22,6 +22,7 @@ from dpscale.derive.formulas import (
 )
 from dpscale.derive.published import CLAIM_COLUMNS, Judgement, claim_row, other_devices
 from dpscale.derive.statistics import estimate_of
+from dpscale.records.columns import Columns, columns
 from dpscale.studies.assignment.plan import LINEAR, STUDY
 from dpscale.units import group_digits
 from dpscale.vocabulary import words
@@ -65,7 +66,7 @@ COLUMNS: Columns = (
     CLAIM_COLUMNS
     | words("claim", CLAIMS)
     | words("verdict", Judgement | Literal["contradicts itself"])
-    | integers("workers nodes per_worker_batch epochs")
+    | columns("workers nodes per_worker_batch epochs")
 )
 
 Row = dict[str, Any]

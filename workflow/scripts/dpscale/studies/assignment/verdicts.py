@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dpscale.derive.columns import Columns, flags, floats
 from dpscale.derive.verdicts import beside, ends, lies, of_row, side
+from dpscale.records.columns import Columns, columns
 from dpscale.studies.assignment.plan import LINEAR
 from dpscale.vocabulary import VERDICTS, words
 
@@ -17,7 +17,7 @@ TRAINING_COLUMNS: Columns = (
     | side("accuracy_side", "test_accuracy_difference_frac")
     | words("to_one to_linear to_one_node to_best")
     | words("against", ("base", *VERDICTS, *OUTCOMES))
-    | flags("other_steps mislabelled")
+    | columns("other_steps mislabelled")
 )
 
 
@@ -63,8 +63,7 @@ def in_order(rows: Iterable[Mapping[str, Any]]) -> list[Any]:
 NEARLY_ALL = 0.95  # of the time; what is left is less than any remedy would show
 CROWDED = 0.1  # of the time: computing without a core, more than the clocks' granularity
 UTILISATION_COLUMNS: Columns = (
-    floats("idle_frac")
-    | flags("on_cpu crowded")
+    columns("idle_frac on_cpu crowded")
     | words("awaits", ("nothing", "cores", "loader", "launches"))
     | words("utilisation_to_first utilisation_to_last rate_to_first")
     | words("beyond", ("above", "below"))

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from dpscale.derive.cells import Cell, by_arm_and_run, cells, in_study, launches_of, rounds_of
-from dpscale.derive.columns import Columns, as_table, flags, floats, integers, known, texts
+from dpscale.derive.columns import as_table, known
 from dpscale.derive.epoch_times import steps_of_full_batches
 from dpscale.derive.formulas import epoch_seconds, full_steps, samples_per_second
 from dpscale.derive.rows import RowsByKey
@@ -14,22 +14,15 @@ from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import median
 from dpscale.derive.tables import Table
 from dpscale.derive.verdicts import beside, trend
+from dpscale.records.columns import Columns, columns, intervals
 from dpscale.vocabulary import Verdict, words
 
 SWEEP_COLUMNS: Columns = (
-    integers("per_worker_batch")
-    | texts("status")
-    | floats("epoch_s epoch_s_low epoch_s_high samples_per_s")
-    | integers("peak_memory_bytes")
-    | floats("utilisation_frac")
-    | integers("repeats steps_per_epoch")
-    | floats("update_s forward_s backward_s copy_s")
-    | texts("limit")
-    | integers("train_samples memory_budget_bytes")
-    | flags("repeated_data")
-    | texts("message runs")
-    | integers("launches")
-    | floats("launch_spread_frac")
+    columns("per_worker_batch status")
+    | intervals("epoch_s")
+    | columns("samples_per_s peak_memory_bytes utilisation_frac repeats steps_per_epoch update_s")
+    | columns("forward_s backward_s copy_s limit train_samples memory_budget_bytes repeated_data")
+    | columns("message runs launches launch_spread_frac")
 )
 Shape = Literal["single", "unknown", "same", "mixed", "rises", "falls", "falls then flat",
                 "falls then rises"]  # fmt: skip
@@ -37,18 +30,14 @@ Shape = Literal["single", "unknown", "same", "mixed", "rises", "falls", "falls t
 MARKS = ("first", "start", "knee", "best", "finish", "last", "least", "slowest")
 TREND_COLUMNS: Columns = (
     words("shape", Shape)
-    | integers(" ".join(f"{mark}_batch" for mark in MARKS))
+    | columns(" ".join(f"{mark}_batch" for mark in MARKS))
     | words("last_step", Verdict)
-    | flags("utilisation_differs")
-    | texts("runs")
+    | columns("utilisation_differs runs")
 )
 BOUNDARY_COLUMNS: Columns = (
-    integers("largest_fit_batch smallest_failed_batch first_failure_batch")
-    | texts("limit")
-    | integers("fit_confirmations failure_confirmations memory_budget_bytes")
-    | texts("runs")
-    | floats("gap_frac")
-    | flags("sometimes")
+    columns("largest_fit_batch smallest_failed_batch first_failure_batch limit")
+    | columns("fit_confirmations failure_confirmations memory_budget_bytes runs gap_frac")
+    | columns("sometimes")
 )
 ARM = "without_loading"
 PHASES = ["update_s", "forward_s", "backward_s", "copy_s"]

@@ -14,16 +14,7 @@ from dpscale.derive.cells import (
     launch_columns,
     over_launches,
 )
-from dpscale.derive.columns import (
-    Columns,
-    as_table,
-    flags,
-    floats,
-    integers,
-    intervals,
-    known,
-    texts,
-)
+from dpscale.derive.columns import as_table, known
 from dpscale.derive.formulas import goal_seconds
 from dpscale.derive.ring import StepModel, beyond_the_fit, fitted_ring, refusal, share_of
 from dpscale.derive.same_machine import require_same_machine
@@ -39,6 +30,7 @@ from dpscale.derive.statistics import (
     verdict,
 )
 from dpscale.derive.tables import Table
+from dpscale.records.columns import Columns, columns, intervals
 from dpscale.studies.choose.config import Aim
 from dpscale.vocabulary import VERDICTS, words
 
@@ -46,65 +38,52 @@ CELL = ["workers", "nodes", "per_worker_batch"]
 LOSSES = ("samples", "batch", "sharing", "communication")
 LIMITS = ("deadline", "worker_hours", "memory")
 GRID_COLUMNS: Columns = (
-    integers("workers nodes per_worker_batch global_batch")
+    columns("workers nodes per_worker_batch global_batch")
     | intervals("step_s silent_step_s")
-    | floats("backward_s")
-    | integers("peak_bytes repeats launches")
-    | floats("launch_spread_frac")
-    | flags("oversubscribed")
-    | texts("status runs")
+    | columns("backward_s peak_bytes repeats launches launch_spread_frac oversubscribed status")
+    | columns("runs")
 )
 PREDICTION_COLUMNS: Columns = (
-    integers("workers nodes per_worker_batch fit_workers")
-    | floats("predicted_step_s predicted_step_s_low predicted_step_s_high compute_step_s")
-    | floats("measured_step_s error_frac")
-    | texts("status note runs")
+    columns("workers nodes per_worker_batch fit_workers")
+    | intervals("predicted_step_s")
+    | columns("compute_step_s measured_step_s error_frac status note runs")
 )
 GOAL_COLUMNS: Columns = (
-    integers("workers nodes per_worker_batch global_batch")
-    | flags("predicted")
+    columns("workers nodes per_worker_batch global_batch predicted")
     | intervals("step_s steps_to_goal time_to_goal_s worker_s")
-    | floats("silent_step_s lr momentum")
-    | integers("peak_bytes repeats")
-    | flags("oversubscribed on_front best_of_workers")
+    | columns("silent_step_s lr momentum peak_bytes repeats oversubscribed on_front")
+    | columns("best_of_workers")
     | intervals("to_fastest_ratio")
     | words("to_fastest")
-    | texts("model optimizer status note runs")
+    | columns("model optimizer status note runs")
 )
 DOUBLING_COLUMNS: Columns = (
-    integers("workers per_worker_batch global_batch")
-    | integers("next_workers next_per_worker_batch next_global_batch")
-    | flags("predicted adjacent stops")
+    columns("workers per_worker_batch global_batch next_workers next_per_worker_batch")
+    | columns("next_global_batch predicted adjacent stops")
     | intervals("time_ratio worker_s_ratio samples_ratio")
-    | floats("batch_ratio sharing_ratio communication_ratio")
+    | columns("batch_ratio sharing_ratio communication_ratio")
     | words("pays")
     | words("blame", LOSSES)
-    | texts("runs")
+    | columns("runs")
 )
 ADVICE_COLUMNS: Columns = (
-    texts("role")
-    | integers("workers nodes per_worker_batch global_batch")
+    columns("role workers nodes per_worker_batch global_batch")
     | intervals("time_to_goal_s worker_s")
-    | floats("price lr momentum")
-    | integers("peak_bytes repeats")
-    | flags("obeys")
+    | columns("price lr momentum peak_bytes repeats obeys")
     | words("chosen_as", ("best", "alike"))
     | words("misses", LIMITS)
-    | floats("excess_ratio")
+    | columns("excess_ratio")
     | words("aim", Aim)
-    | texts("runs")
+    | columns("runs")
 )
 TRAINED_COLUMNS: Columns = (
-    integers("workers nodes per_worker_batch global_batch")
-    | floats("lr momentum")
+    columns("workers nodes per_worker_batch global_batch lr momentum")
     | intervals("predicted_s measured_s ratio")
-    | floats("steps_to_goal step_s")
+    | columns("steps_to_goal step_s")
     | words("within", ("yes", "no"))
     | words("against")
     | words("found", (*VERDICTS, "missed", "unavailable"))
-    | integers("seeds reached")
-    | flags("oversubscribed")
-    | texts("status runs")
+    | columns("seeds reached oversubscribed status runs")
 )
 
 

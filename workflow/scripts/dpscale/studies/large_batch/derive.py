@@ -7,17 +7,18 @@ import pandas as pd
 
 from dpscale.derive.accuracy import DIFFERENCES, Pair, differences
 from dpscale.derive.cells import in_study
-from dpscale.derive.columns import Columns, as_table, integers, intervals, known, texts
+from dpscale.derive.columns import as_table, known
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.tables import Table
 from dpscale.derive.verdicts import ends, lies
+from dpscale.records.columns import Columns, columns, intervals
 from dpscale.studies.large_batch.remedies import ADDED_TO, REMEDIES
 from dpscale.vocabulary import words
 
 STUDY = "large_batch"
 EPOCH = 5  # the lab asks for it
 EQUAL_COLUMNS: Columns = (
-    integers("epoch updates") | intervals("test_accuracy_frac") | words("to_level") | texts("runs")
+    columns("epoch updates") | intervals("test_accuracy_frac") | words("to_level") | columns("runs")
 )
 
 

@@ -5,11 +5,12 @@ from typing import Any
 import pandas as pd
 
 from dpscale.derive.cells import in_study
-from dpscale.derive.columns import Columns, as_table, floats, integers, known, texts
+from dpscale.derive.columns import as_table, known
 from dpscale.derive.formulas import allreduce_wire_bytes, step_wire_bytes
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.tables import Table
 from dpscale.derive.wire import interface_bytes, ledger_bytes, one_steady_iteration
+from dpscale.records.columns import Columns, columns
 from dpscale.vocabulary import words
 
 PHASES = ["construction", "first", "rebuild", "steady"]
@@ -23,20 +24,14 @@ GAPS = {
 }
 
 LEDGER_COLUMNS: Columns = (
-    integers("workers")
+    columns("workers")
     | words("phase", PHASES)
-    | texts("operation purpose")
-    | integers("calls bytes nodes iterations_seen")
-    | texts("status runs dtype")
+    | columns("operation purpose calls bytes nodes iterations_seen status runs dtype")
 )
 WIRE_COLUMNS: Columns = (
-    integers("workers")
-    | integers("predicted_bytes ledger_bytes")
-    | floats("interface_bytes")
-    | integers("nodes payload_bytes buffer_bytes iterations")
-    | texts("interface status note runs")
-    | integers("gradient_bytes bucket_bytes")
-    | floats(" ".join(f"{name}_gap_frac" for name in GAPS))
+    columns("workers predicted_bytes ledger_bytes interface_bytes nodes payload_bytes")
+    | columns("buffer_bytes iterations interface status note runs gradient_bytes bucket_bytes")
+    | columns(" ".join(f"{name}_gap_frac" for name in GAPS))
     | words(" ".join(f"{name}_side" for name in GAPS), ("exact", "above", "below", "unknown"))
 )
 

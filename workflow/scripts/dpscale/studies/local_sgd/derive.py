@@ -7,16 +7,7 @@ from typing import Any
 import pandas as pd
 
 from dpscale.derive.cells import in_study
-from dpscale.derive.columns import (
-    Columns,
-    as_table,
-    flags,
-    floats,
-    integers,
-    intervals,
-    known,
-    texts,
-)
+from dpscale.derive.columns import as_table, known
 from dpscale.derive.formulas import iterations_per_epoch, ring_allreduce_bytes
 from dpscale.derive.published import CLAIM_COLUMNS, claim_row
 from dpscale.derive.same_machine import require_same_machine
@@ -37,6 +28,7 @@ from dpscale.derive.trainings import (
     trained,
 )
 from dpscale.derive.verdicts import beside, of_row, side
+from dpscale.records.columns import Columns, columns, intervals, reals
 from dpscale.studies.local_sgd.published import (
     CLAIMS,
     LOCAL_STEPS,
@@ -55,34 +47,33 @@ TITLES = {
 }  # fmt: skip
 ARM = ["label_noise_frac", "arm"]
 COLUMNS: Columns = (
-    floats("label_noise_frac") | texts("arm title")
-    | integers("workers per_worker_batch global_batch local_steps local_from_step")
-    | texts("status") | floats("lr rate_factor") | integers("rates_tried") | texts("rate_place")
-    | integers("epochs steps rounds") | floats("sent_bytes") | integers("seeds")
+    columns("label_noise_frac arm title workers per_worker_batch global_batch local_steps")
+    | columns("local_from_step status lr rate_factor rates_tried rate_place epochs steps rounds")
+    | columns("sent_bytes seeds")
     | intervals(f"{' '.join(MEASURES)} over_large_frac")
-    | texts("runs message")
-    | side("over_large_side", "over_large_frac") | words("loss_to_large")
-    | flags("best learned")
-)  # fmt: skip
+    | columns("runs message")
+    | side("over_large_side", "over_large_frac")
+    | words("loss_to_large")
+    | columns("best learned")
+    | reals("sent_bytes")
+)
 CURVE_COLUMNS: Columns = (
-    floats("label_noise_frac") | texts("arm title") | floats("epoch switch_epoch")
-    | integers("seeds") | intervals(" ".join(MEASURES)) | texts("runs")
-)  # fmt: skip
+    columns("label_noise_frac arm title epoch switch_epoch seeds")
+    | intervals(" ".join(MEASURES))
+    | columns("runs")
+    | reals("epoch")
+)
 PUBLISHED_COLUMNS: Columns = (
     CLAIM_COLUMNS
     | words("claim", CLAIMS)
-    | floats("label_noise_frac")
-    | texts("minuend subtrahend")
-    | integers("seeds")
+    | columns("label_noise_frac minuend subtrahend seeds")
     | side("side", "measured")
 )
 TIME_COLUMNS: Columns = (
-    texts("link") | floats("bytes_per_s latency_s")
-    | integers("workers per_worker_batch local_steps")
-    | floats("epoch_s communication_epoch_s synchronous_epoch_s speedup_ratio")
-    | floats("overlap_frac stretch_ratio")
-    | texts("status note runs")
-)  # fmt: skip
+    columns("link bytes_per_s latency_s workers per_worker_batch local_steps epoch_s")
+    | columns("communication_epoch_s synchronous_epoch_s speedup_ratio overlap_frac stretch_ratio")
+    | columns("status note runs")
+)
 WHAT_IF_STEPS = {"none": 1, "local_4": 4, "local_16": 16}  # variant of `what_if`: local steps
 
 

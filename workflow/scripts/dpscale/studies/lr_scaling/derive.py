@@ -8,16 +8,7 @@ import numpy as np
 import pandas as pd
 
 from dpscale.derive.cells import first_known, in_study
-from dpscale.derive.columns import (
-    Columns,
-    as_table,
-    flags,
-    floats,
-    integers,
-    intervals,
-    known,
-    texts,
-)
+from dpscale.derive.columns import as_table, known
 from dpscale.derive.published import CLAIM_COLUMNS, claim_row, other_devices
 from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
@@ -31,6 +22,7 @@ from dpscale.derive.statistics import (
 from dpscale.derive.tables import Table
 from dpscale.derive.trainings import ends
 from dpscale.derive.verdicts import beside, side
+from dpscale.records.columns import Columns, columns, intervals
 from dpscale.studies.lr_scaling import published
 from dpscale.studies.lr_scaling.config import Rule, Warmup
 from dpscale.vocabulary import words
@@ -40,57 +32,42 @@ STUDY = "lr_scaling"
 ENDS = ("", "_low", "_high")
 ERRORS = ["test_error_frac", "validation_error_frac", "train_loss"]
 WAY_COLUMNS: Columns = (
-    texts("arm role")
+    columns("arm role")
     | words("rule", Rule)
     | words("warmup", Warmup)
-    | flags("zero_gamma")
-    | texts("optimizer")
+    | columns("zero_gamma optimizer")
 )
 Standing = Literal["kept", "kept or lowered", "lost", "undecided"]
 ARM_COLUMNS: Columns = (
     WAY_COLUMNS
-    | integers("global_batch groups")
-    | floats("lr")
-    | texts("status")
+    | columns("global_batch groups lr status")
     | intervals(" ".join([*ERRORS, "difference_frac"]))
     | words("kept", Standing)
-    | texts("runs")
-    | integers("seeds diverged_seeds epochs steps group_batch reference_groups workers")
-    | integers("train_samples test_samples")
-    | floats("base_lr margin_frac")
-    | flags("reference large chosen")
+    | columns("runs seeds diverged_seeds epochs steps group_batch reference_groups workers")
+    | columns("train_samples test_samples base_lr margin_frac reference large chosen")
     | words("to_linear")
-    | texts("base_runs message expected")
+    | columns("base_runs message expected")
 )
 ELBOW_COLUMNS: Columns = (
     words("rule", Rule)
-    | integers("reference_batch elbow_batch lost_batch largest_batch")
-    | floats("elbow_ratio margin_frac")
-    | texts("status runs base_runs")
+    | columns("reference_batch elbow_batch lost_batch largest_batch elbow_ratio margin_frac")
+    | columns("status runs base_runs")
 )
 CURVE_ERRORS = ["train_error_frac", "validation_error_frac"]
 CURVE_COLUMNS: Columns = (
     WAY_COLUMNS
-    | integers("global_batch epoch seeds")
+    | columns("global_batch epoch seeds")
     | intervals(" ".join(CURVE_ERRORS))
-    | floats("lr")
-    | texts("runs")
-    | flags("large")
+    | columns("lr runs large")
 )
 TIME_COLUMNS: Columns = (
-    integers("workers nodes per_worker_batch global_batch")
-    | texts("status")
+    columns("workers nodes per_worker_batch global_batch status")
     | intervals("iteration_s epoch_s efficiency_frac")
-    | flags("oversubscribed")
-    | texts("device runs")
-    | integers("repeats")
-    | texts("base_runs")
+    | columns("oversubscribed device runs repeats base_runs")
 )
 PUBLISHED_COLUMNS: Columns = (
     CLAIM_COLUMNS
-    | texts("kind")
-    | integers("published_batch global_batch")
-    | floats("batch_ratio published_frac published_other_frac")
+    | columns("kind published_batch global_batch batch_ratio published_frac published_other_frac")
     | side("measured_side", "measured")
 )
 

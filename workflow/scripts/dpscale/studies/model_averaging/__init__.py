@@ -1,7 +1,7 @@
 """S3: synchronous model averaging."""
 
 from dpscale.plan.spec import Kind
-from dpscale.records.schemas import BOOL, FLOAT, INT, typed
+from dpscale.records.columns import columns
 from dpscale.studies.study import Study
 
 AVERAGING = Kind(
@@ -19,11 +19,11 @@ STUDY = Study(
     "model_averaging",
     kinds=(AVERAGING, LEARNERS),
     tidy={
-        "trials": typed("alpha target_accuracy_frac", FLOAT) | typed("median_of", INT),
+        "trials": columns("alpha target_accuracy_frac median_of"),
         # Timed repeats of so many learners that train side by side on one device.
-        "throughputs": typed("learners per_learner_batch repeat samples", INT)
-        | typed("seconds threshold_frac", FLOAT)
-        | typed("stacked", BOOL),
+        "throughputs": columns(
+            "learners per_learner_batch repeat samples seconds threshold_frac stacked"
+        ),
     },
     questions=("S3",),
-)  # fmt: skip
+)

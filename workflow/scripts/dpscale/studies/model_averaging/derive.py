@@ -8,16 +8,7 @@ import numpy as np
 import pandas as pd
 
 from dpscale.derive.cells import combined_status, over_launches
-from dpscale.derive.columns import (
-    Columns,
-    as_table,
-    flags,
-    floats,
-    integers,
-    intervals,
-    known,
-    texts,
-)
+from dpscale.derive.columns import as_table, known
 from dpscale.derive.formulas import averaged_drift_ratio, momentum_drift_ratio
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import (
@@ -42,6 +33,7 @@ from dpscale.derive.trainings import (
     trained,
 )
 from dpscale.derive.verdicts import side
+from dpscale.records.columns import Columns, columns, intervals, reals
 from dpscale.studies.model_averaging import published
 from dpscale.vocabulary import words
 
@@ -53,36 +45,37 @@ MEASURES = ["epochs_to_target", "seconds_to_target", FINAL, "final_train_loss"]
 # Whole training of a seed, which a target that was not reached lies beyond.
 BUDGETS = {"epochs_to_target": "epochs", "seconds_to_target": "wall_s"}
 ARM_COLUMNS: Columns = (
-    texts("arm optimizer model") | integers("learners per_learner_batch global_batch")
-    | floats("lr momentum alpha") | integers("tau") | floats("target_accuracy_frac")
-    | integers("median_of") | texts("status") | integers("seeds reached")
-    | intervals(" ".join(MEASURES)) | floats("epochs train_s effective_lr") | texts("label")
-    | integers("rounds sent_bytes") | texts("runs") | flags("close")
-)  # fmt: skip
+    columns("arm optimizer model learners per_learner_batch global_batch lr momentum alpha tau")
+    | columns("target_accuracy_frac median_of status seeds reached")
+    | intervals(" ".join(MEASURES))
+    | columns("epochs train_s effective_lr label rounds sent_bytes runs close")
+    | reals("epochs")
+)
 CLOSE_FRAC = 0.1  # two effective rates that differ by less say little of the length of steps
 CURVE_COLUMNS: Columns = (
-    texts("arm optimizer label") | floats("epoch seconds") | integers("seeds")
-    | intervals("test_accuracy_frac") | floats("target_accuracy_frac lr") | integers("median_of")
-    | texts("runs")
-)  # fmt: skip
+    columns("arm optimizer label epoch seconds seeds")
+    | intervals("test_accuracy_frac")
+    | columns("target_accuracy_frac lr median_of runs")
+    | reals("epoch")
+)
 RATE_COLUMNS: Columns = (
-    texts("optimizer") | integers("learners global_batch seeds") | floats("lr") | texts("status")
-    | floats("validation_mean_frac") | flags("best at_border configured") | floats("epochs")
-    | texts("runs")
-)  # fmt: skip
+    columns("optimizer learners global_batch seeds lr status validation_mean_frac best")
+    | columns("at_border configured epochs runs")
+    | reals("epochs")
+)
 PAIR_COLUMNS: Columns = (
-    texts("arm against status label against_label") | integers("seeds both_reached")
-    | intervals("epochs_difference seconds_difference accuracy_difference_frac")
-    | intervals("seconds_ratio") | texts("runs")
+    columns("arm against status label against_label seeds both_reached")
+    | intervals("epochs_difference seconds_difference accuracy_difference_frac seconds_ratio")
+    | columns("runs")
     | words("epochs_side seconds_side accuracy_side")
-)  # fmt: skip
+)
 LEARNER_COLUMNS: Columns = (
-    texts("model") | integers("per_learner_batch learners") | flags("stacked") | texts("status")
+    columns("model per_learner_batch learners stacked status")
     | intervals("samples_per_s gain_frac against_one_ratio against_plain_ratio")
-    | flags("chosen") | floats("threshold_frac") | integers("repeats") | texts("runs message")
+    | columns("chosen threshold_frac repeats runs message")
     | side("gain_side", "gain_frac", "threshold_frac")
     | side("faster_than_one", "against_plain_ratio", 1.0)
-)  # fmt: skip
+)
 
 
 def _models(trials: pd.DataFrame, runs: pd.DataFrame, role: str = "arm") -> pd.DataFrame:

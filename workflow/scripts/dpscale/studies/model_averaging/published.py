@@ -9,13 +9,14 @@ from typing import Any
 
 import pandas as pd
 
-from dpscale.derive.columns import Columns, as_table, texts
+from dpscale.derive.columns import as_table
 from dpscale.derive.published import CLAIM_COLUMNS, claim_row, other_devices
 from dpscale.derive.statistics import estimate_of
+from dpscale.records.columns import Columns, columns
 
 SOURCE = "Koliousis et al. 2019, doi:10.14778/3342263.3342276"
 SPEEDUP_RATIO = (1.3, 4.0)
-COLUMNS: Columns = CLAIM_COLUMNS | texts("arm subject against status")
+COLUMNS: Columns = CLAIM_COLUMNS | columns("arm subject against status")
 
 
 def published(

@@ -14,7 +14,7 @@ from dpscale.derive.cells import (
     launches_of,
     rounds_of,
 )
-from dpscale.derive.columns import Columns, as_table, flags, floats, integers, intervals, texts
+from dpscale.derive.columns import as_table
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.split import DDP
 from dpscale.derive.statistics import (
@@ -26,21 +26,15 @@ from dpscale.derive.statistics import (
 )
 from dpscale.derive.tables import Table
 from dpscale.derive.verdicts import lies, side
+from dpscale.records.columns import Columns, columns, intervals
 from dpscale.vocabulary import words
 
-ORDER_COLUMNS: Columns = (
-    texts("arm")
-    | integers("seed epoch rank")
-    | texts("digest")
-    | flags("same_as_first")
-    | texts("first_indices")
-    | integers("workers")
-    | texts("status runs")
+ORDER_COLUMNS: Columns = columns(
+    "arm seed epoch rank digest same_as_first first_indices workers status runs"
 )
 # The baseline serves two questions: it tells the sampler the epoch, and broadcasts the buffers.
 REPEATS_COLUMNS: Columns = (
-    texts("arm") | integers("compared repeated") | words("repeating", ("every", "some", "no"))
-    | texts("runs")
+    columns("arm compared repeated") | words("repeating", ("every", "some", "no")) | columns("runs")
 )  # fmt: skip
 ORDER_ARMS = {"baseline": "with_set_epoch", "without_set_epoch": "without_set_epoch"}
 
@@ -96,12 +90,9 @@ def set_epoch(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) ->
 
 
 REPLICAS_COLUMNS: Columns = (
-    texts("arm")
-    | integers("seed epoch workers")
-    | flags("parameters_identical")
-    | floats("parameter_difference_max buffer_difference_frac_max")
-    | floats("test_accuracy_frac_min test_accuracy_frac_max test_accuracy_spread_frac")
-    | texts("status runs")
+    columns("arm seed epoch workers parameters_identical parameter_difference_max")
+    | columns("buffer_difference_frac_max test_accuracy_frac_min test_accuracy_frac_max")
+    | columns("test_accuracy_spread_frac status runs")
     | words("evaluation", ("yes", "no", "unmeasured"))
     | words("to_broadcast")
 )
@@ -169,11 +160,10 @@ def judge_replicas(rows: list[dict[str, Any]]) -> None:
 
 
 SPREADS_COLUMNS: Columns = (
-    integers("seeds test_samples")
-    | floats("one_image_frac")
+    columns("seeds test_samples one_image_frac")
     | intervals("spread_difference_frac")
     | words("verdict")
-    | texts("status runs base_runs")
+    | columns("status runs base_runs")
 )
 SPREAD = "test_accuracy_spread_frac"
 ROUNDING = 1e-9  # of a difference of two fractions
@@ -214,12 +204,9 @@ def _resolved(low: float | None, high: float | None, image: float) -> str:
 
 
 WRAPPERS_COLUMNS: Columns = (
-    texts("arm")
-    | integers("workers global_batch")
+    columns("arm workers global_batch")
     | intervals("epoch_s slower_ratio")
-    | integers("repeats launches")
-    | floats("launch_spread_frac")
-    | texts("status message runs base_runs")
+    | columns("repeats launches launch_spread_frac status message runs base_runs")
     | side("slower_side", "slower_ratio", 1.0)
 )
 WRAPPERS = ("data_parallel", "distributed")

@@ -15,37 +15,28 @@ from dpscale.derive.cells import (
     one_worker_bases,
     rounds_of,
 )
-from dpscale.derive.columns import Columns, as_table, flags, floats, integers, known, texts
+from dpscale.derive.columns import as_table, known
 from dpscale.derive.formulas import efficiency
 from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import UNKNOWN, Estimate, median, median_ratio
 from dpscale.derive.tables import Table
 from dpscale.derive.verdicts import beside, side
+from dpscale.records.columns import Columns, columns, intervals
 from dpscale.vocabulary import Verdict, words
 
 COLUMNS: Columns = (
     words("kind", ("weak", "strong"))
-    | integers("workers nodes per_worker_batch global_batch")
-    | texts("status")
-    | floats("epoch_s epoch_s_low epoch_s_high")
-    | floats("speedup_ratio speedup_ratio_low speedup_ratio_high efficiency_frac")
-    | flags("oversubscribed")
-    | texts("runs")
-    | integers("repeats")
-    | floats("efficiency_frac_low efficiency_frac_high")
-    | texts("base_status base_runs")
-    | integers("launches")
-    | floats("launch_spread_frac")
+    | columns("workers nodes per_worker_batch global_batch status")
+    | intervals("epoch_s speedup_ratio")
+    | columns("efficiency_frac oversubscribed runs repeats efficiency_frac_low")
+    | columns("efficiency_frac_high base_status base_runs launches launch_spread_frac")
     | side("pace", "speedup_ratio", 1.0)
     | side("to_ideal", "speedup_ratio", "workers")
     | words("to_least_batch to_weak")
 )
-LESSON_COLUMNS: Columns = (
-    words("lesson", Verdict | Literal["sizes", "cells", "mixed"])
-    | flags("rising")
-    | integers("cells faster")
-    | texts("runs")
+LESSON_COLUMNS: Columns = words("lesson", Verdict | Literal["sizes", "cells", "mixed"]) | columns(
+    "rising cells faster runs"
 )
 ARM = "with_loading"
 

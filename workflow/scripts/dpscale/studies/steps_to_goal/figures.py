@@ -89,10 +89,10 @@ def draw_budget(budget: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 def _telling(budget: pd.DataFrame) -> pd.DataFrame:
     """The first optimiser of each network, at budgets that tell its batch sizes apart."""
     shown = [*KEY, "kind", "budget", "global_batch", "validation_error_frac", "goal_error_frac"]
-    rows = budget.loc[budget.validation_error_frac.notna(), [*shown, "reached"]]
+    rows = budget.loc[budget.validation_error_frac.notna(), [*shown, "goal_reached"]]
     rows = rows.astype({"global_batch": int})
     rows = rows[rows.optimizer == rows.groupby("model").optimizer.transform("first")]
-    reached = rows.groupby(["model", "kind", "budget"]).reached
+    reached = rows.groupby(["model", "kind", "budget"]).goal_reached
     rows = rows[reached.transform("any") & ~reached.transform("all")]
     rank = rows.groupby(["model", "kind"]).budget.rank(method="dense", ascending=False)
     return rows[rank <= MOST_BUDGETS].reset_index(drop=True)
@@ -101,9 +101,9 @@ def _telling(budget: pd.DataFrame) -> pd.DataFrame:
 def _budget_panel(axes: Axes, own: pd.DataFrame, kind: str) -> None:
     for index, (size, line) in enumerate(own.groupby("budget")):
         colour, marker = style.colour_of(index), style.marker_of(index)
-        errors = 100 * line.validation_error_frac.where(~line.reached, line.goal_error_frac)
+        errors = 100 * line.validation_error_frac.where(~line.goal_reached, line.goal_error_frac)
         axes.plot(line.global_batch, errors, color=colour, label=_budget_name(size, kind))
-        for chosen, face in ((~line.reached, colour), (line.reached, "none")):
+        for chosen, face in ((~line.goal_reached, colour), (line.goal_reached, "none")):
             axes.plot(
                 line.global_batch[chosen], errors[chosen], color=colour, marker=marker,
                 linestyle="none", markerfacecolor=face,

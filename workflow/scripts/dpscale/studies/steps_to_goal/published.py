@@ -10,9 +10,10 @@ from typing import Literal, NamedTuple
 
 import pandas as pd
 
-from dpscale.derive.columns import Columns, as_table, texts
+from dpscale.derive.columns import as_table
 from dpscale.derive.published import CLAIM_COLUMNS, UNDECIDED, Agreement, Rule, claim_row
 from dpscale.derive.statistics import estimate_of
+from dpscale.records.columns import Columns, columns
 from dpscale.studies.steps_to_goal import NO_BEND, TOO_FEW
 from dpscale.studies.steps_to_goal.config import SearchOptimizer
 from dpscale.units import status_text
@@ -51,7 +52,7 @@ CLAIMS = {
 
 
 COLUMNS: Columns = (
-    texts(" ".join(KEYS))
+    columns(" ".join(KEYS))
     | CLAIM_COLUMNS
     | words("optimizer other_optimizer", SearchOptimizer)
     | words("claim", CLAIMS)

@@ -2,7 +2,7 @@
 
 from dpscale.plan import ways
 from dpscale.plan.spec import Kind
-from dpscale.records.schemas import FLOAT, INT, TEXT, typed
+from dpscale.records.columns import columns
 from dpscale.studies.study import Study
 
 WAYS = ("ddp", *ways.WAYS)  # DDP is what other timed runs have too
@@ -14,14 +14,11 @@ STUDY = Study(
     "strategies",
     kinds=(SHARING,),
     tidy={
-        "sharing_losses": typed("way", TEXT)
-        | typed("step", INT)
-        | typed("loss parameter_gap_frac", FLOAT),
-        "sharing_memory": typed("way", TEXT)
-        | typed("rank parameter_bytes gradient_bytes state_bytes activation_bytes", INT)
-        | typed("peak_bytes", INT),
-        "sharing_batches": typed("way status", TEXT) | typed("per_worker_batch", INT)
-        | typed("peak_bytes budget_bytes", INT),
+        "sharing_losses": columns("way step loss parameter_gap_frac"),
+        "sharing_memory": columns(
+            "way rank parameter_bytes gradient_bytes state_bytes activation_bytes peak_bytes"
+        ),
+        "sharing_batches": columns("way status per_worker_batch peak_bytes budget_bytes"),
     },
     questions=("E1",),
-)  # fmt: skip
+)

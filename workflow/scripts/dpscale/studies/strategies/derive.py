@@ -14,16 +14,7 @@ from dpscale.derive.cells import (
     launches_of,
     rounds_of,
 )
-from dpscale.derive.columns import (
-    Columns,
-    as_table,
-    flags,
-    floats,
-    integers,
-    intervals,
-    known,
-    texts,
-)
+from dpscale.derive.columns import as_table, known
 from dpscale.derive.formulas import allreduce_wire_bytes, sharded_wire_bytes, zero1_wire_bytes
 from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
@@ -32,6 +23,7 @@ from dpscale.derive.statistics import interval_columns, median, paired_median_ra
 from dpscale.derive.tables import Table
 from dpscale.derive.wire import cost_of, interface_bytes, ledger_bytes
 from dpscale.plan import ways
+from dpscale.records.columns import Columns, columns, intervals
 from dpscale.studies.strategies import AGAIN, WAYS
 from dpscale.studies.strategies.search import boundary
 from dpscale.vocabulary import words
@@ -50,18 +42,15 @@ TIMES_OF_ITSELF = 3.0
 
 GAPS = ("ledger_gap_frac", "interface_gap_frac", "excess", "apart")
 COLUMNS: Columns = (
-    integers("workers nodes per_worker_batch global_batch")
+    columns("workers nodes per_worker_batch global_batch")
     | words("way", WAYS)
     | intervals("step_s to_ddp_ratio to_fastest_ratio")
     | words("to_ddp to_fastest")
-    | integers("repeats launches")
-    | floats("launch_spread_frac")
-    | integers("payload_bytes predicted_bytes backend_bytes ledger_bytes")
-    | floats("interface_bytes ledger_gap_frac interface_gap_frac")
+    | columns("repeats launches launch_spread_frac payload_bytes predicted_bytes backend_bytes")
+    | columns("ledger_bytes interface_bytes ledger_gap_frac interface_gap_frac")
     | words("excess", ("none", "backend", "other"))
     | words("apart", ("agree", "above", "below"))
-    | flags("oversubscribed")
-    | texts("status runs")
+    | columns("oversubscribed status runs")
 )
 
 
@@ -163,16 +152,15 @@ def formula_bytes(
 
 
 NEEDS_COLUMNS: Columns = (
-    integers("workers nodes per_worker_batch")
+    columns("workers nodes per_worker_batch")
     | words("way", WAYS)
-    | integers("peak_bytes parameter_bytes gradient_bytes state_bytes activation_bytes")
-    | integers("fits_batch fails_batch budget_bytes")
-    | integers("first_steps")
-    | floats("loss_gap_frac parameter_gap_frac rounding_frac")
+    | columns("peak_bytes parameter_bytes gradient_bytes state_bytes activation_bytes fits_batch")
+    | columns("fails_batch budget_bytes first_steps loss_gap_frac parameter_gap_frac")
+    | columns("rounding_frac")
     | words("peak_rank", ("least", "near", "more"))
     | words("batch_rank", ("most", "may be", "less"))
     | words("computes", ("the same", "something else"))
-    | texts("status message runs")
+    | columns("status message runs")
 )
 PARTS = ("parameter_bytes", "gradient_bytes", "state_bytes", "activation_bytes")
 

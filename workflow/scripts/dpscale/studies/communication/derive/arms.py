@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from dpscale.derive.cells import Cell, by_arm_and_run, cells, in_study, rounds_of
-from dpscale.derive.columns import Columns, as_table, floats, integers, texts
+from dpscale.derive.columns import as_table
 from dpscale.derive.epoch_times import steps_of_full_batches
 from dpscale.derive.formulas import epoch_seconds
 from dpscale.derive.rows import RowsByKey
@@ -16,6 +16,7 @@ from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.split import COLUMNS, DDP, split_of
 from dpscale.derive.statistics import interval_columns, median, paired_median_ratio
 from dpscale.derive.verdicts import Trend, of_row, side, trend
+from dpscale.records.columns import Columns, columns, intervals, reals
 from dpscale.studies.communication.config import Hook
 from dpscale.vocabulary import words
 
@@ -28,45 +29,36 @@ NO_TIME = {
     "unknown": "not told from zero for want of repeats",
 }
 NOTED: Columns = (
-    floats(" ".join(f"{part}_share_frac" for part in PARTS))
-    | floats(" ".join(f"{one}_{other}_factor" for one, other in PAIRS))
+    columns(" ".join(f"{part}_share_frac" for part in PARTS))
+    | columns(" ".join(f"{one}_{other}_factor" for one, other in PAIRS))
     | words("no_time", NO_TIME.values())
     | words("subtraction_trend", Trend)
 )
 SPLIT_COLUMNS: Columns = COLUMNS | NOTED
-REST_COLUMNS: Columns = (
-    words("rest", ("contention", "overhead", "below", "indistinct", "unknown"))
-    | integers("longer_cells")
-    | floats("contention_s overhead_s")
-    | texts("runs")
-)
+REST_COLUMNS: Columns = words(
+    "rest", ("contention", "overhead", "below", "indistinct", "unknown")
+) | columns("longer_cells contention_s overhead_s runs")
 DDP_AT_ONE_COLUMNS: Columns = (
-    integers("per_worker_batch")
-    | texts("status")
-    | floats("bare_epoch_s ddp_epoch_s overhead_frac overhead_frac_low overhead_frac_high")
-    | integers("repeats")
-    | texts("runs")
+    columns("per_worker_batch status bare_epoch_s ddp_epoch_s")
+    | intervals("overhead_frac")
+    | columns("repeats runs")
     | side("overhead_side", "overhead_frac")
 )
 COMPRESSION_COLUMNS: Columns = (
-    integers("workers nodes per_worker_batch")
+    columns("workers nodes per_worker_batch")
     | words("hook", Hook)
-    | texts("status")
-    | floats("step_s step_s_low step_s_high base_step_s")
-    | floats("step_ratio step_ratio_low step_ratio_high")
-    | floats("payload_bytes base_payload_bytes bytes_ratio")
-    | floats("interface_bytes base_interface_bytes interface_ratio")
-    | texts("runs")
+    | columns("status")
+    | intervals("step_s")
+    | columns("base_step_s")
+    | intervals("step_ratio")
+    | columns("payload_bytes base_payload_bytes bytes_ratio interface_bytes base_interface_bytes")
+    | columns("interface_ratio runs")
     | side("step_side", "step_ratio", 1.0)
+    | reals("payload_bytes")
 )
-PHASE_COLUMNS: Columns = (
-    texts("run study arm")
-    | integers("workers per_worker_batch")
-    | texts("phase")
-    | floats("epoch_s share_frac")
-    | integers("nodes repeats")
-    | texts("kind status")
-)
+PHASE_COLUMNS: Columns = columns(
+    "run study arm workers per_worker_batch phase epoch_s share_frac nodes repeats kind"
+) | columns("status")
 PHASES = ["load", "copy", "forward", "backward", "update"]
 OF_RUN = ["run", "kind", "study", "arm", "workers", "nodes", "per_worker_batch"]
 

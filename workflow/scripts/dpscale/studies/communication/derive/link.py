@@ -9,7 +9,7 @@ import pandas as pd
 from scipy.optimize import nnls
 
 from dpscale.derive.cells import in_study
-from dpscale.derive.columns import Columns, as_table, floats, integers, intervals, known, texts
+from dpscale.derive.columns import as_table, known
 from dpscale.derive.formulas import bandwidth as bytes_per_second
 from dpscale.derive.formulas import (
     level_message_bytes,
@@ -19,52 +19,45 @@ from dpscale.derive.formulas import (
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import CONFIDENCE, SEED, interval_columns, median
 from dpscale.derive.verdicts import Trend, of_row, side
+from dpscale.records.columns import Columns, columns, intervals, reals
 from dpscale.studies.communication.derive.arms import NO_TIME, over_batches
 from dpscale.studies.communication.derive.model import with_cells
 from dpscale.vocabulary import words
 
 TIMES_COLUMNS: Columns = (
-    integers("workers nodes")
-    | texts("operation")
-    | integers("bytes")
-    | floats("seconds seconds_low seconds_high rate_bytes_per_s fitted_s")
-    | integers("repeats")
-    | texts("status runs")
+    columns("workers nodes operation bytes")
+    | intervals("seconds")
+    | columns("rate_bytes_per_s fitted_s repeats status runs")
 )
 LINK_COLUMNS: Columns = (
-    integers("workers nodes")
-    | floats("alpha_s alpha_s_low alpha_s_high")
-    | floats("beta_bytes_per_s beta_bytes_per_s_low beta_bytes_per_s_high residual_frac")
-    | integers("smallest_bytes largest_bytes messages")
-    | floats("tcp_bytes_per_s tcp_bytes_per_s_low tcp_bytes_per_s_high")
-    | texts("status note runs")
-    | floats("level_bytes level_bytes_low level_bytes_high")
+    columns("workers nodes")
+    | intervals("alpha_s beta_bytes_per_s")
+    | columns("residual_frac smallest_bytes largest_bytes messages")
+    | intervals("tcp_bytes_per_s")
+    | columns("status note runs")
+    | intervals("level_bytes")
     | side("alpha_side", "alpha_s")
 )
 RING_COLUMNS: Columns = (
-    integers("workers nodes payload_bytes rounds")
-    | floats("latency_s transfer_s whole_s mostly_frac")
+    columns("workers nodes payload_bytes rounds latency_s transfer_s whole_s mostly_frac")
     | intervals("level_bytes")
     | side("mostly", "level_bytes", "payload_bytes")
-    | texts("runs")
+    | columns("runs")
 )
 BANDWIDTH_COLUMNS: Columns = (
-    integers("workers nodes per_worker_batch")
-    | floats("iterations")
-    | integers("payload_bytes")
-    | floats("moved_bytes lab_bytes_per_s busbw_bytes_per_s link_bytes_per_s")
-    | floats("lab_bytes_per_s_low lab_bytes_per_s_high")
-    | texts("status note runs")
-    | floats("busbw_bytes_per_s_low busbw_bytes_per_s_high busbw_of_link_frac")
+    columns("workers nodes per_worker_batch iterations payload_bytes moved_bytes")
+    | columns("lab_bytes_per_s busbw_bytes_per_s link_bytes_per_s lab_bytes_per_s_low")
+    | columns("lab_bytes_per_s_high status note runs busbw_bytes_per_s_low busbw_bytes_per_s_high")
+    | columns("busbw_of_link_frac")
     | words("link_source", ("tcp", "configured"))
-    | texts("link_runs")
-    | floats("link_bytes_per_s_low link_bytes_per_s_high lab_of_link_frac")
-    | floats("other_s waiting_s")
+    | columns("link_runs link_bytes_per_s_low link_bytes_per_s_high lab_of_link_frac other_s")
+    | columns("waiting_s")
     | words("no_rate", (*NO_TIME.values(), "not measured"))
     | words("lab_to_busbw")
     | words("cause", ("other", "transfer"))
     | side("busbw_to_link", "busbw_bytes_per_s", "link_bytes_per_s")
     | words("lab_trend", Trend)
+    | reals("iterations")
 )
 FEWEST_SIZES = 2  # two unknowns
 FIT_RESAMPLES = 999  # each is a fit of its own

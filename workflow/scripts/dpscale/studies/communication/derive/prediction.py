@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from dpscale.derive.cells import Cell, in_study
-from dpscale.derive.columns import Columns, as_table, flags, floats, integers, texts
+from dpscale.derive.columns import as_table
 from dpscale.derive.formulas import efficiency
 from dpscale.derive.ring import (
     Observed,
@@ -22,28 +22,21 @@ from dpscale.derive.ring import (
 )
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.verdicts import ends
+from dpscale.records.columns import Columns, columns, intervals
 from dpscale.studies.communication.derive.model import step_models, with_cells
 from dpscale.vocabulary import words
 
 PREDICTION_COLUMNS: Columns = (
-    integers("workers nodes per_worker_batch fit_workers fit_nodes")
-    | floats("compute_step_s communication_step_s exposed_step_s predicted_step_s")
-    | floats("measured_step_s measured_step_s_low measured_step_s_high error_frac overlap_frac")
-    | floats("stretch_ratio")
-    | texts("status note runs")
+    columns("workers nodes per_worker_batch fit_workers fit_nodes compute_step_s")
+    | columns("communication_step_s exposed_step_s predicted_step_s")
+    | intervals("measured_step_s")
+    | columns("error_frac overlap_frac stretch_ratio status note runs")
     | words("score", ("close", "off", "undecided"))
 )
 WHAT_IF_COLUMNS: Columns = (
-    texts("link")
-    | floats("bytes_per_s latency_s")
-    | integers("per_worker_batch")
-    | texts("variant")
-    | integers("workers")
-    | floats("step_s exposed_step_s speedup_ratio efficiency_frac overlap_frac stretch_ratio")
-    | texts("status note")
-    | integers("global_batch")
-    | flags("exceeds_dataset")
-    | texts("runs")
+    columns("link bytes_per_s latency_s per_worker_batch variant workers step_s exposed_step_s")
+    | columns("speedup_ratio efficiency_frac overlap_frac stretch_ratio status note global_batch")
+    | columns("exceeds_dataset runs")
 )
 CLOSE_FRAC = 0.15  # of the measured step
 WORKERS = tuple(2**power for power in range(1, 11))  # to 1,024

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import fdtri, stdtrit
 
-from dpscale.derive.columns import Columns, as_table, floats, integers, intervals, known, texts
+from dpscale.derive.columns import as_table, known
 from dpscale.derive.formulas import gradient_square, gradient_variance, simple_noise_scale
 from dpscale.derive.published import judge
 from dpscale.derive.statistics import (
@@ -25,6 +25,7 @@ from dpscale.derive.statistics import (
     paired_median_ratio,
     verdict,
 )
+from dpscale.records.columns import Columns, columns, intervals
 from dpscale.studies.steps_to_goal import NO_BEND, TOO_FEW
 from dpscale.studies.steps_to_goal.derive.searches import (
     REGIME_FACTOR,
@@ -43,28 +44,24 @@ END_BATCHES = 4  # whose slope is measured without a fit, at each end of the bat
 Side = Verdict | Literal["same"]  # where a ratio lies of 1
 
 FIT_COLUMNS: Columns = (
-    texts("model optimizer status")
-    | integers("batch_sizes smallest_batch largest_batch")
+    columns("model optimizer status fitted_batches smallest_batch largest_batch")
     | intervals("s_min b_crit perfect_end maximal_start small_slope large_slope noise_scale")
-    | integers("noise_batch")
+    | columns("noise_batch")
     | intervals("noise_over_b_crit")
-    | texts("runs")
+    | columns("runs")
 )
 CONTRAST_COLUMNS: Columns = (
-    texts("contrast model optimizer other_model other_optimizer status")
+    columns("contrast model optimizer other_model other_optimizer status")
     | intervals("b_crit_ratio")
-    | integers("small_batch")
+    | columns("small_batch")
     | intervals("small_steps_ratio")
     | words("b_crit_side small_steps_side", Side)
-    | texts("runs")
+    | columns("runs")
 )
 NOISE_COLUMNS: Columns = (
-    texts("model optimizer")
-    | integers("global_batch point seeds")
-    | floats("progress_frac")
+    columns("model optimizer global_batch point seeds progress_frac")
     | intervals("noise_scale")
-    | floats("gradient_square gradient_variance")
-    | texts("status runs")
+    | columns("gradient_square gradient_variance status runs")
 )
 
 
@@ -181,7 +178,7 @@ def goal_fit(trials: pd.DataFrame, squares: pd.DataFrame, runs: pd.DataFrame) ->
             points = measured_points(squares, trials, run)
             fit = critical_batch(steps)
             own |= {
-                "status": fit.status, "batch_sizes": len(steps), **_slopes(trials, run),
+                "status": fit.status, "fitted_batches": len(steps), **_slopes(trials, run),
                 "smallest_batch": min(steps, default=None),
                 "largest_batch": max(steps, default=None),
                 **interval_columns("s_min", fit.s_min), **interval_columns("b_crit", fit.b_crit),

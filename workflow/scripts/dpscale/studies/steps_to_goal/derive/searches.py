@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpscale.derive.columns import Columns, as_table, flags, floats, integers, known, texts
+from dpscale.derive.columns import as_table, known
 from dpscale.derive.formulas import log_slope
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import (
@@ -18,6 +18,7 @@ from dpscale.derive.statistics import (
     interval_columns,
     median,
 )
+from dpscale.records.columns import Columns, columns, intervals, reals
 from dpscale.studies.steps_to_goal.config import SearchOptimizer
 from dpscale.vocabulary import words
 
@@ -31,40 +32,25 @@ BUDGETS = [4**power for power in range(32)]  # of steps or of samples
 OUTCOMES = ("complete", "incomplete", "infeasible")
 
 STEPS_COLUMNS: Columns = (
-    texts("model")
+    columns("model")
     | words("optimizer", SearchOptimizer)
-    | integers("global_batch")
-    | texts("status")
-    | floats("steps_to_goal steps_to_goal_low steps_to_goal_high")
-    | integers("repeats repeats_reached")
-    | floats("perfect_scaling_steps samples_to_goal epochs_to_goal")
-    | texts("regime")
-    | floats("lr momentum effective_lr")
-    | flags("at_border")
-    | integers("trials complete_trials incomplete_trials infeasible_trials")
-    | floats("search_steps test_error_frac test_error_frac_low test_error_frac_high")
-    | floats("goal_error_frac")
-    | integers("step_resolution")
-    | texts("runs")
+    | columns("global_batch status")
+    | intervals("steps_to_goal")
+    | columns("repeats repeats_reached perfect_scaling_steps samples_to_goal epochs_to_goal")
+    | columns("regime lr momentum effective_lr at_border trials complete_trials incomplete_trials")
+    | columns("infeasible_trials search_steps")
+    | intervals("test_error_frac")
+    | columns("goal_error_frac step_resolution runs")
 )
 BUDGET_COLUMNS: Columns = (
-    texts("model optimizer kind")
-    | floats("budget epochs")
-    | integers("steps global_batch trials")
-    | floats("validation_error_frac goal_error_frac")
-    | flags("reached")
-    | texts("status runs")
+    columns("model optimizer kind budget epochs steps global_batch trials validation_error_frac")
+    | columns("goal_error_frac goal_reached status runs")
+    | reals("epochs")
 )
 ENDS_COLUMNS: Columns = (
-    texts("kind")
-    | words("end", ("small", "large"))
-    | integers("wins of")
-    | flags("by_chance")
-    | texts("runs")
+    columns("kind") | words("end", ("small", "large")) | columns("wins of by_chance runs")
 )
-OUTCOMES_COLUMNS: Columns = (
-    words("outcome", OUTCOMES) | integers("trials of") | floats("share_frac") | texts("runs")
-)
+OUTCOMES_COLUMNS: Columns = words("outcome", OUTCOMES) | columns("trials of share_frac runs")
 
 
 def search_rows(runs: pd.DataFrame) -> list[dict[str, Any]]:
@@ -226,7 +212,7 @@ def _at_budgets(curves: pd.DataFrame, samples: int) -> Iterator[dict[str, Any]]:
                     "budget": size if kind == "steps" else size / samples,
                     "epochs": steps * batch / samples, "trials": len(latest),
                     "validation_error_frac": (1 - latest["validation_accuracy_frac"]).min(),
-                    "reached": (own["steps_to_goal"] <= steps).any(),
+                    "goal_reached": (own["steps_to_goal"] <= steps).any(),
                 }  # fmt: skip
 
 
@@ -247,7 +233,7 @@ def budget(
 
     kind `steps`: `budget` counts steps; `epochs`: passes over the training samples.
     validation_error_frac: of the best trial of the search, chosen at that budget. Trials stop at
-    the goal, so an error is at most known to be below it (`reached`).
+    the goal, so an error is at most known to be below it (`goal_reached`).
     """
     goals = dict(zip(searches["run"], searches["goal_error_frac"], strict=True))
     rows: list[dict[str, Any]] = []
@@ -273,7 +259,7 @@ def budget_ends(budget: pd.DataFrame) -> pd.DataFrame:
     """
     at = budget.dropna(subset="budget").sort_values("global_batch", kind="stable")
     ends = at.groupby(["kind", "runs", "budget"], sort=False)
-    error, reached = ends["validation_error_frac"], ends["reached"]
+    error, reached = ends["validation_error_frac"], ends["goal_reached"]
     gain = np.sign(error.last(skipna=False) - error.first(skipna=False))
     gain = gain.mask(reached.first() & reached.last(), 0)
     votes = gain.groupby(level=["kind", "runs"], sort=False).sum()

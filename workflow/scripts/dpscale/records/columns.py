@@ -1,0 +1,61 @@
+"""Columns of all tables, declared once in columns.toml: the type of each, and what it means."""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+
+FILE = Path(__file__).with_suffix(".toml")
+INT, FLOAT, BOOL = "Int64", "float64", "boolean"
+TYPES = {"integer": INT, "real": FLOAT, "text": "str", "flag": BOOL}  # by section of the file
+Columns = dict[str, str]
+
+
+@cache
+def declared() -> dict[str, dict[str, str]]:
+    """Return the sections of the file, each meanings by name: TYPES, and the tidy `tables`."""
+    return tomllib.loads(FILE.read_text(encoding="utf-8"))
+
+
+@cache
+def _meanings() -> dict[str, str]:
+    return {name: text for section in TYPES for name, text in declared()[section].items()}
+
+
+@cache
+def _types() -> dict[str, str]:
+    return {name: dtype for section, dtype in TYPES.items() for name in declared()[section]}
+
+
+def entry(column: str) -> str:
+    """Return the name that a column has in the file: NAME_low and NAME_high are of NAME.
+
+    Raises KeyError for one that is not there.
+    """
+    for name in (column, column.removesuffix("_low"), column.removesuffix("_high")):
+        if name in _types():
+            return name
+    raise KeyError(f"no column {column} in {FILE}")
+
+
+def meaning(table: str, column: str) -> str:
+    """Return what a column means in a table."""
+    name = entry(column)
+    return _meanings().get(f"{table}.{name}", _meanings()[name])
+
+
+def columns(names: str) -> Columns:
+    """Return the types of columns, named in one string; any may hold nulls.
+
+    Raises KeyError for one that is not in the file.
+    """
+    return {name: _types()[entry(name)] for name in names.split()}
+
+
+def reals(names: str) -> Columns:
+    """Return the type of columns that hold whole numbers elsewhere, and parts or means here."""
+    return dict.fromkeys(columns(names), FLOAT)
+
+
+def intervals(names: str) -> Columns:
+    """Return the types of measurements, named in one string: NAME, NAME_low and NAME_high."""
+    return columns(" ".join(f"{name} {name}_low {name}_high" for name in names.split()))
