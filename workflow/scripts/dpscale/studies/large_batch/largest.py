@@ -13,10 +13,8 @@ def with_largest_batch(spec: "Spec[TrainingProtocol]", earlier: Earlier) -> Spec
     With several workers a share of it is left to DDP, and the batch is cut so that an epoch keeps
     `min_updates_per_epoch` updates.
     """
-    from dpscale.derive.columns import known  # not above: who plans needs no pandas
-
     # With no batch that fits the run itself says why not.
-    fits = known(earlier.derived["boundary"]["largest_fit_batch"].iloc[0]) or 1
+    fits = int(next(iter(earlier.derived["boundary"]["largest_fit_batch"].dropna()), 1))
     if spec.workers > 1:
         fits = max(1, int(fits * DDP_SHARE))
     most = earlier.train_samples // (spec.workers * spec.protocol.min_updates_per_epoch)
