@@ -8,7 +8,7 @@ from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, lacking
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import PASZKE
-from dpscale.studies.batch_sweep.derive import MARKS
+from dpscale.studies.sweep.derive import MARKS
 from dpscale.vocabulary import words
 
 PHASES = ("copy", "forward", "backward", "update")

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from dpscale.plan.spec import TIMED, Spec, TimedProtocol, Timing
-from dpscale.studies.batch_sweep.config import BoundaryProtocol, Probe
+from dpscale.studies.sweep.config import BoundaryProtocol, Probe
 from dpscale.studies.study import Completion, Earlier
 
 FITS = {"complete": True, "out_of_memory": False}
