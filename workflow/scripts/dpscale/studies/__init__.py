@@ -39,7 +39,6 @@ MOST_RUNS = 100_000  # snakemake looks over so many in some minutes
 ORDER = (
     "sweep",
     "scaling",
-    "communication",
     "large_batch",
     "replicas",
     "ledger",

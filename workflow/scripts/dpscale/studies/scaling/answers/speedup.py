@@ -8,7 +8,7 @@ from dpscale.reporting.inputs import Inputs, Row, lacking
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import AMDAHL, GUSTAFSON
 from dpscale.reporting.words import by
-from dpscale.studies.scaling.derive import paced
+from dpscale.studies.scaling.derive.speedup import paced
 
 VALUES = ("epoch_s", "speedup_ratio", "efficiency_frac")
 
@@ -67,14 +67,10 @@ def added(inputs: Inputs) -> list[Row]:
     return [row | {"saved_s": row["base_epoch_s"] * (1 - 1 / row["workers"])} for row in least]
 
 
-QUESTIONS = [
-    Question(
-        "Q2",
-        facts,
-        formula=[
-            r"\text{speed-up} = \frac{T_1}{T_N}, \qquad \text{efficiency} = \frac{T_1}{N \, T_N}"
-        ],
-        references=[AMDAHL, GUSTAFSON],
-        vocabulary={"verdict": "scaling.to_weak"},
-    )
-]
+QUESTION = Question(
+    "Q2",
+    facts,
+    formula=[r"\text{speed-up} = \frac{T_1}{T_N}, \qquad \text{efficiency} = \frac{T_1}{N \, T_N}"],
+    references=[AMDAHL, GUSTAFSON],
+    vocabulary={"verdict": "scaling.to_weak"},
+)

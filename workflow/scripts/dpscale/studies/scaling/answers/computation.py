@@ -6,8 +6,8 @@ from dpscale.reporting.inputs import RESULTS, Inputs, Row, lacking
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI
 from dpscale.reporting.words import by
-from dpscale.studies.communication.derive.arms import PAIRS, PARTS
-from dpscale.studies.communication.derive.prediction import CLOSE_FRAC
+from dpscale.studies.scaling.derive.arms import PAIRS, PARTS
+from dpscale.studies.scaling.derive.prediction import CLOSE_FRAC
 from dpscale.vocabulary import words
 
 NAMES = {"workers": "N", "per_worker_batch": "b"}

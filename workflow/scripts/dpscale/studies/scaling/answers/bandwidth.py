@@ -5,7 +5,7 @@ from dpscale.reporting.inputs import Inputs, Row, lacking
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI, PATARASUK, THAKUR, VOGELS
 from dpscale.reporting.words import by
-from dpscale.studies.communication.answers.computation import (
+from dpscale.studies.scaling.answers.computation import (
     NAMES,
     cells,
     key_of,
