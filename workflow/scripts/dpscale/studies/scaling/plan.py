@@ -56,10 +56,10 @@ def scaling_runs(config: Config, scaling: ScalingConfig) -> Iterator[Spec]:
 def communication_runs(config: Config, communication: CommunicationConfig) -> Iterator[Spec]:
     """The link alone for each number of workers, and compressed gradients at the fewest.
 
-    The arms that split a step are in the timed runs of `scaling`, which the section asks for.
+    The arms that split a step are in the timed runs of `scaling`: without them there is none.
     """
     scaling = config.section("scaling")
-    counts = sorted(workers for workers in scaling.workers if workers > 1)
+    counts = sorted(workers for workers in scaling.workers if workers > 1) if scaling else []
     for workers in counts:  # all-reduces of several sizes, and raw TCP
         yield build_spec(
             config,
