@@ -3,8 +3,8 @@
 import pytest
 
 from dpscale.reporting.answer import Value
+from dpscale.reporting.links import Sources
 from dpscale.reporting.links import printed as linked
-from dpscale.reporting.sources import Sources
 from dpscale.reporting.texts import Printed, of_runs, plain, printed, with_runs
 
 TEXT = f"Two are {of_runs('1.5×', ['a', 'b'])} as fast, {of_runs('3', ['c'])} as dear."
