@@ -12,7 +12,7 @@ from dpscale.config import Config
 from dpscale.plan import Spec
 from dpscale.studies import planned_runs, read_config
 from dpscale.studies.completion import earlier_runs
-from dpscale.studies.large_batch.largest import with_largest_batch
+from dpscale.studies.large_batch.plan import with_largest_batch
 from dpscale.studies.study import Earlier
 from dpscale.studies.sweep.boundary import bounds, next_probe, search
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from dpscale.compare.judge import Comparison, Judged, Change, titled
+from dpscale.compare.judge import Change, Comparison, Judged, titled
 from dpscale.compare.observations import Quantity, Source
 from dpscale.compare.ratios import Basis
 from dpscale.reporting.render import page_environment
