@@ -6,7 +6,7 @@ from builders import Tables, full_lab
 from cases import Case, Edit, around, both, check, figures, only, where
 from dpscale.reporting.answer import Answer
 from dpscale.studies import answer_one
-from dpscale.studies.communication.answers import bandwidth
+from dpscale.studies.scaling.answers import bandwidth
 
 NAN = float("nan")
 SPLIT = {"other_s": 0.002, "waiting_s": -0.3}

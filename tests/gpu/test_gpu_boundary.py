@@ -13,8 +13,8 @@ import torch
 
 from dpscale.plan.spec import Timing
 from dpscale.records import Record, read_record
-from dpscale.studies.batch_sweep.config import BoundaryProtocol
-from dpscale.studies.batch_sweep.plan import BY_SEARCH
+from dpscale.studies.sweep.config import BoundaryProtocol
+from dpscale.studies.sweep.plan import BY_SEARCH
 
 TIMING = Timing(arms=("without_loading",), repeats=3, min_steps=3, warmup_steps=2, max_steps=3)
 SAMPLES = 2**17

@@ -8,7 +8,7 @@ from made_lab import TEMPLATES, Maker, write_report
 
 from compare_builders import results, timed
 from dpscale.compare import compare, html_page, read_results
-from dpscale.reporting.html import write_html
+from dpscale.reporting.render import write_html
 from dpscale.studies import schemas
 
 

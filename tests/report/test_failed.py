@@ -13,9 +13,9 @@ from dpscale import studies
 from dpscale.figures import FigureEntry
 from dpscale.reporting import words
 from dpscale.reporting.answer import Answer
-from dpscale.reporting.html import write_html
 from dpscale.reporting.pictures import read_picture
 from dpscale.reporting.question import Facts, Question, failed
+from dpscale.reporting.render import write_html
 from dpscale.studies import answer_all, question_ids
 from script_calls import Ended, call
 

@@ -29,11 +29,9 @@ from dpscale.reporting.answer import (
     load_answers,
 )
 from dpscale.reporting.formula import FormulaError, as_image, as_mathml, with_formulas
-from dpscale.reporting.html import write_html
-from dpscale.reporting.links import runs_text
-from dpscale.reporting.render import render_report
+from dpscale.reporting.links import Sources, UnknownRunError, runs_text
+from dpscale.reporting.render import render_report, write_html
 from dpscale.reporting.report import MissingAnswerError
-from dpscale.reporting.sources import Sources, UnknownRunError
 from dpscale.reporting.tables import Shown, shown, table_view
 
 HOSTILE = """<script>alert(1)</script> {{ 7*7 }} "quoted" 'single' & <b>"""

@@ -147,14 +147,14 @@ def timed_cells(
 
 def communication_of(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return `communication` of runs without spans."""
-    from dpscale.studies.communication.derive.arms import communication
+    from dpscale.studies.scaling.derive.arms import communication
 
     return communication(epoch_times, table("spans"), runs)
 
 
 def bandwidth_of(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return `bandwidth` of runs whose link nobody measured."""
-    from dpscale.studies.communication.derive.link import bandwidth, link
+    from dpscale.studies.scaling.derive.link import bandwidth, link
 
     split = communication_of(epoch_times, runs)
     return bandwidth(split, link(table("messages"), runs), table("links"), runs)

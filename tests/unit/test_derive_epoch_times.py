@@ -4,7 +4,7 @@ import pytest
 
 from builders import derived_lab, full_lab, run_row, step_rows, steps_table, table
 from dpscale.derive.epoch_times import epoch_times
-from dpscale.studies.communication.derive.arms import phases
+from dpscale.studies.scaling.derive.arms import phases
 
 
 def step(rank: int, number: int, samples: int, step_s: float, **parts: float) -> dict:

@@ -21,8 +21,8 @@ from dpscale.derive.ring import (
     transfer,
 )
 from dpscale.studies import derived_of
-from dpscale.studies.communication.derive.link import fit_ring, link
-from dpscale.studies.communication.derive.prediction import LOCAL_STEPS
+from dpscale.studies.scaling.derive.link import fit_ring, link
+from dpscale.studies.scaling.derive.prediction import LOCAL_STEPS
 
 
 def test_the_ring_takes_a_latency_a_message_and_the_bytes_over_the_rate():

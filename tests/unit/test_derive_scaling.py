@@ -9,7 +9,7 @@ import pytest
 from builders import derived_lab, empty_lab, full_lab, timed_cells
 from dpscale.derive.statistics import verdict
 from dpscale.studies import derived_of
-from dpscale.studies.scaling.derive import scaling
+from dpscale.studies.scaling.derive.speedup import scaling
 
 
 def row(frame: pd.DataFrame, kind: str, workers: int, batch: int) -> pd.Series:

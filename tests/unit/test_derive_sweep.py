@@ -7,7 +7,7 @@ import pytest
 
 from builders import derived_lab, run_row, step_rows, steps_table, table
 from dpscale.derive.epoch_times import epoch_times
-from dpscale.studies.batch_sweep.derive import boundary, sweep
+from dpscale.studies.sweep.derive import boundary, sweep
 
 
 def swept(statuses: dict[int, str], **given) -> pd.DataFrame:

@@ -11,9 +11,9 @@ from dpscale.derive.tables import Derived
 from dpscale.figures import style
 from dpscale.figures.words import described
 from dpscale.studies import derived_of, figures
-from dpscale.studies.batch_sweep import figures as batch_sweep
 from dpscale.studies.ledger import figures as ledger
-from dpscale.studies.scaling import figures as speedup
+from dpscale.studies.scaling.figures import speedup
+from dpscale.studies.sweep import figures as batch_sweep
 from figure_checks import axes_texts, label_faults, points, svg_of
 from lazy import Lazy
 

@@ -6,7 +6,7 @@ import pytest
 from builders import derived_lab
 from dpscale.figures import style
 from dpscale.figures.words import described
-from dpscale.studies.communication.figures import epochs, rates
+from dpscale.studies.scaling.figures import epochs, rates
 from figure_checks import Tables, axes_texts, bars, draw, label_faults, points
 
 NAMES = ["communication", "bandwidth", "step_split", "link_fit", "compression"]

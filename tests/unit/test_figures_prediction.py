@@ -7,7 +7,7 @@ import pytest
 
 from builders import derived_lab
 from dpscale.figures import log_axes, style
-from dpscale.studies.communication.figures import model
+from dpscale.studies.scaling.figures import model
 from figure_checks import Tables, axes_texts, draw, points
 
 

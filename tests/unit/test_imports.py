@@ -96,7 +96,7 @@ PAGES = "render_html render_pdf"
     [
         ("studies/strategies/search.py", "derive draw answer"),
         ("studies/strategies/answers.py", "answer"),
-        ("studies/communication/answers/bandwidth.py", "answer"),
+        ("studies/scaling/answers/bandwidth.py", "answer"),
         ("studies/lr_scaling/figures.py", "draw"),
         ("studies/assignment/plan.py", "gather derive draw answer"),
         ("studies/assignment/published.py", "derive draw answer"),

@@ -11,10 +11,10 @@ import pytest
 from dpscale.config import Config
 from dpscale.plan import Spec
 from dpscale.studies import planned_runs, read_config
-from dpscale.studies.batch_sweep.boundary import bounds, next_probe, search
 from dpscale.studies.completion import earlier_runs
-from dpscale.studies.large_batch.largest import with_largest_batch
+from dpscale.studies.large_batch.plan import with_largest_batch
 from dpscale.studies.study import Earlier
+from dpscale.studies.sweep.boundary import bounds, next_probe, search
 
 FOLDER = Path(__file__).resolve().parents[2] / "config"
 DEFAULT = read_config(FOLDER / "config.yaml")

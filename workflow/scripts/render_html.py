@@ -2,7 +2,7 @@
 
 from dpscale.errors import one_line
 from dpscale.reporting.arguments import read_arguments
-from dpscale.reporting.html import write_html
+from dpscale.reporting.render import write_html
 from dpscale.studies import question_ids
 
 

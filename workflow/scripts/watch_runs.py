@@ -8,18 +8,36 @@ import argparse
 import sys
 from pathlib import Path
 
-from dpscale.config import ConfigError
+from dpscale.config import Config, ConfigError
 from dpscale.errors import described, one_line
 from dpscale.studies import read_config
-from dpscale.watch import Observer, find_config, follow, is_live, open_console, show
+from dpscale.watch import Observer, follow, is_live, open_console, show
 
 DEFAULT, CONFIGS = Path("config/config.yaml"), Path("config")
+SUFFIXES = (".yaml", ".yml", ".json")
 INTERVAL_S = 2.0
 
 
 def seconds(text: str) -> float:
     """The interval; a tenth of a second at the least."""
     return max(0.1, float(text))
+
+
+def find_config(results: Path, folder: Path) -> Config:
+    """The configuration in `folder` whose name is that of the results.
+
+    Raises ConfigError where there is none; files there that are no configurations do not matter.
+    """
+    for path in sorted(path for path in folder.glob("*") if path.suffix in SUFFIXES):
+        try:
+            config = read_config(path)
+        except ConfigError:
+            continue
+        if config.name == results.resolve().name:
+            return config
+    raise ConfigError(
+        f"{results}: no configuration in {folder} has this name; name its file with --configfile"
+    )
 
 
 def observer_of(given: argparse.Namespace) -> Observer:

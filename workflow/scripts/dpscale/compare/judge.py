@@ -32,7 +32,7 @@ SPEED: tuple[Quantity, ...] = ("time", "rate")
 
 Key = tuple[tuple[str, Any], ...]
 Schemas = Mapping[str, Mapping[str, str]]
-Verdict = Literal["worse", "better", "indistinct", "unknown"]
+Change = Literal["worse", "better", "indistinct", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Judged:
     ratio: Ratio
     low: float | None = None
     high: float | None = None
-    verdict: Verdict = "unknown"
+    verdict: Change = "unknown"
     beyond: bool = False
 
     @property
@@ -178,7 +178,7 @@ def with_verdicts(judged: Iterable[Judged], bound: float | None = None) -> list[
     for place, one in enumerate(every):
         low, high = _ends(one.ratio)
         slower = place in beyond and one.excess > 1 + (bound or 0)
-        verdict: Verdict = "indistinct" if one.ratio.contrast else "unknown"
+        verdict: Change = "indistinct" if one.ratio.contrast else "unknown"
         if place in told:
             verdict = "worse" if one.excess > 1 else "better"
         found.append(replace(one, low=low, high=high, verdict=verdict, beyond=slower))

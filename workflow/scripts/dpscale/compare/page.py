@@ -7,7 +7,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from dpscale.compare.judge import Comparison, Judged, Verdict, titled
+from dpscale.compare.judge import Change, Comparison, Judged, titled
 from dpscale.compare.observations import Quantity, Source
 from dpscale.compare.ratios import Basis
 from dpscale.reporting.render import page_environment
@@ -17,7 +17,7 @@ from dpscale.units import ColumnFormat, column_format, format_value, unit_of
 from dpscale.units.plain import rounded
 from dpscale.vocabulary import words
 
-VOCABULARY = words("verdict", Verdict) | words("quantity", Quantity) | words("basis", Basis)
+VOCABULARY = words("verdict", Change) | words("quantity", Quantity) | words("basis", Basis)
 MOST_LINES = 20  # of a terminal
 _ORDER = ("worse", "better", "indistinct", "unknown")
 _UNITS: dict[Quantity, str] = {"time": "s", "memory": "bytes", "accuracy": "fraction"}

@@ -2,6 +2,8 @@
 
 Its title and caption stand in the template of its question."""
 
+import io
+import re
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,8 +12,7 @@ from xml.sax.saxutils import escape
 import pandas as pd
 from matplotlib.figure import Figure
 
-from dpscale.figures.style import house_style, note, panels
-from dpscale.figures.svg import to_svg
+from dpscale.figures.style import INK, house_style, note, panels
 from dpscale.figures.words import described
 
 
@@ -49,9 +50,30 @@ def draw_figure(
     """
     with house_style():
         figure, drawn = entry.of(tables)
-        svg = to_svg(figure, name)
+        svg = _svg(figure, name)
     head, rest = svg.split(">", 1)
     return f'{head} role="img"><desc>{escape(words or described(drawn))}</desc>{rest}', drawn
+
+
+def _svg(figure: Figure, prefix: str) -> str:
+    """A figure as an SVG element that can stand inside an HTML page.
+
+    Ids begin with `prefix`, ink is the page's text colour, the ground is transparent, there is no
+    global style, date or metadata; the same figure gives the same text.
+    """
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r"<style[^>]*>.*?</style>", "", text, flags=re.DOTALL)
+    text = re.sub(r'\bid="', f'id="{prefix}-', text)
+    text = re.sub(r'href="#', f'href="#{prefix}-', text)
+    text = text.replace("url(#", f"url(#{prefix}-").replace(INK, "currentColor")
+    text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL)
+    text = re.sub(r"<defs>\s*</defs>\s*", "", text)
+    # The global style that was dropped, and the colour of text drawn as paths.
+    return text.replace("<svg ", '<svg stroke-linejoin="round" fill="currentColor" ', 1)
 
 
 def failed_figure(name: str, error: str) -> tuple[str, pd.DataFrame]:

@@ -12,6 +12,7 @@ import pandas as pd
 from dpscale.reporting.answer import Value
 from dpscale.units import unit_of
 
+PER_CELL = "{column}_n{workers}_b{per_worker_batch}"  # a name of `named_values`
 RESULTS = ("complete", "out_of_memory", "diverged", "exceeds_dataset", "unavailable")
 
 
@@ -129,6 +130,24 @@ def measured(
         runs=runs,
         status=why if value is None else None,
     )
+
+
+def named_values(
+    rows: Iterable[Row], name: str, columns: Iterable[str] | Mapping[str, str]
+) -> dict[str, Value]:
+    """Return columns of rows as the values of `answers.json`.
+
+    name: format of a value's name, of the row's columns and `column`; columns: with their units,
+    or such whose names tell them.
+    """
+    units = columns if isinstance(columns, Mapping) else {}
+    return {
+        name.format_map(row | {"column": column}): row.value(column, units[column])
+        if column in units
+        else getattr(row, column)
+        for row in rows
+        for column in columns
+    }
 
 
 def has_result(row: Row) -> bool:

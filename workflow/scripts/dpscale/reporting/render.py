@@ -7,9 +7,9 @@ from typing import Any, Literal
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from dpscale.reporting.links import reference
+from dpscale.records import write_text
+from dpscale.reporting.links import Sources, reference
 from dpscale.reporting.report import Report
-from dpscale.reporting.sources import Sources
 from dpscale.reporting.tables import NOTHING, Shown
 from dpscale.reporting.view import AnswerView, Numbers, answer_view
 from dpscale.units import format_value, status_text
@@ -92,6 +92,14 @@ def render_report(report: Report, *, templates: Path, medium: Medium) -> str:
         statuses=[(status.replace("_", " "), count) for status, count in report.statuses.items()],
         style=Markup((templates / style).read_text(encoding="utf-8")),
     )
+
+
+def write_html(report: Report, *, templates: Path, output: Path) -> None:
+    """Write the report as one page that asks nothing of any server.
+
+    The same report gives the same bytes.
+    """
+    write_text(output, render_report(report, templates=templates, medium="html"))
 
 
 def _listed(runs: list[dict[str, Any]], sources: Sources) -> list[dict[str, Any]]:

@@ -8,8 +8,7 @@ from markupsafe import Markup, escape
 
 from dpscale.reporting.answer import Cell, Column, Table, Value
 from dpscale.reporting.formula import with_formulas
-from dpscale.reporting.links import runs_text
-from dpscale.reporting.sources import Sources
+from dpscale.reporting.links import Sources, runs_text
 from dpscale.units import (
     MOST_DECIMALS,
     ColumnFormat,

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from dpscale.reporting import links
 from dpscale.reporting.answer import Answer, Figure
 from dpscale.reporting.formula import as_image, as_mathml, with_formulas
-from dpscale.reporting.sources import Sources
+from dpscale.reporting.links import Sources
 from dpscale.reporting.tables import Shown, TableView, shown, table_view
 
 MOST_VALUES = 300  # of an answer

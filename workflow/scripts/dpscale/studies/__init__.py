@@ -37,9 +37,8 @@ MOST_RUNS = 100_000  # snakemake looks over so many in some minutes
 
 # In the order of the report: the one list of the studies.
 ORDER = (
-    "batch_sweep",
+    "sweep",
     "scaling",
-    "communication",
     "large_batch",
     "replicas",
     "ledger",

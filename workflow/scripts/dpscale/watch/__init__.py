@@ -2,7 +2,6 @@
 
 from dpscale.watch.follow import follow, is_live, open_console, show
 from dpscale.watch.observer import Observer
-from dpscale.watch.source import find_config
 from dpscale.watch.time_left import TimeLeft
 
-__all__ = ["Observer", "TimeLeft", "find_config", "follow", "is_live", "open_console", "show"]
+__all__ = ["Observer", "TimeLeft", "follow", "is_live", "open_console", "show"]

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dpscale.reporting.answer import Value, nothing
-from dpscale.reporting.inputs import Inputs, Row, lacking
+from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import (
     GOYAL,
@@ -104,11 +104,8 @@ def facts_h1(inputs: Inputs) -> Facts:
     found = [row for row in _complete(rows) if row["utilisation_frac"] is not None]
     missing = lacking(rows, {"per_worker_batch": "b"}, table)
     missing += [] if found or missing else [f"{table}: no batch size has a utilisation"]
-    values = {
-        f"{column}_b{row['per_worker_batch']}": getattr(row, column)
-        for row in rows
-        for column in UTILISATION
-    } or {"utilisation_frac": nothing("fraction")}
+    values = named_values(rows, "{column}_b{per_worker_batch}", UTILISATION)
+    values = values or {"utilisation_frac": nothing("fraction")}
     if missing:
         return Facts(missing, values, {"rows": rows, "published": [], "compared": False})
     published = _published(inputs, "utilisation_frac")

@@ -4,7 +4,7 @@ from typing import Any
 
 from dpscale.derive.ring import LARGEST_ERROR
 from dpscale.reporting.answer import Value, nothing
-from dpscale.reporting.inputs import Inputs, Row, lacking
+from dpscale.reporting.inputs import PER_CELL, Inputs, Row, lacking, named_values
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import QIAO, SHALLUE, ZOU
 from dpscale.reporting.words import by
@@ -117,13 +117,12 @@ def predicted(inputs: Inputs) -> Row:
 
 def values(timed: list[Row], trained: list[Row], roles: dict[str, Row]) -> dict[str, Value]:
     """Return the values of the answer, by role, cell and number of workers."""
+    counts, times = dict.fromkeys(("workers", "global_batch"), "count"), TIMES[1:]
     found: dict[str, Value] = {}
     for role, row in roles.items():
-        found |= {f"{key}_{role}": row.value(key, "count") for key in ("workers", "global_batch")}
-        found |= {f"{key}_{role}": getattr(row, key) for key in ("time_to_goal_s", "worker_s")}
-    for row in timed:
-        place = f"n{row['workers']}_b{row['per_worker_batch']}"
-        found |= {f"{key}_{place}": getattr(row, key) for key in TIMES}
+        for columns in (counts, times):
+            found |= named_values([row], f"{{column}}_{role}", columns)
+    found |= named_values(timed, PER_CELL, TIMES)
     for row in trained:
         found[f"measured_s_n{row['workers']}"] = row.measured_s
         found[f"measured_to_predicted_n{row['workers']}"] = row.value("ratio", "ratio")

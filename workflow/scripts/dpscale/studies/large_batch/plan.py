@@ -1,14 +1,16 @@
-"""Q4: trainings with a small batch, a large one, and remedies."""
+"""Q4: trainings with a small batch, a large one, found by Q1 or given, and remedies."""
 
 from collections.abc import Iterator
 
 from dpscale.config import Config
 from dpscale.plan.spec import TRAINING, Spec, TrainingProtocol, build_spec
 from dpscale.studies.large_batch.config import LargeBatchConfig
-from dpscale.studies.large_batch.largest import with_scaled_rate
 from dpscale.studies.large_batch.remedies import REMEDIES, Fields, with_remedy
+from dpscale.studies.study import Completion, Earlier
 
-BY_BOUNDARY = "dpscale.studies.large_batch.largest:BY_BOUNDARY"
+BY_BOUNDARY = "dpscale.studies.large_batch.plan:LARGEST"
+# Q1 finds the largest batch without DDP, which keeps a second copy of the gradients and buffers.
+DDP_SHARE = 0.9
 
 
 def runs(config: Config, study: LargeBatchConfig) -> Iterator[Spec]:
@@ -39,4 +41,35 @@ def runs(config: Config, study: LargeBatchConfig) -> Iterator[Spec]:
             yield with_scaled_rate(spec)
 
 
+def with_largest_batch(spec: "Spec[TrainingProtocol]", earlier: Earlier) -> Spec:
+    """Return the spec with the largest batch that fits, and the rate of it.
+
+    With several workers a share of it is left to DDP, and the batch is cut so that an epoch keeps
+    `min_updates_per_epoch` updates.
+    """
+    # With no batch that fits the run itself says why not.
+    fits = int(next(iter(earlier.derived["boundary"]["largest_fit_batch"].dropna()), 1))
+    if spec.workers > 1:
+        fits = max(1, int(fits * DDP_SHARE))
+    most = earlier.train_samples // (spec.workers * spec.protocol.min_updates_per_epoch)
+    return with_scaled_rate(spec.model_copy(update={"per_worker_batch": max(1, min(fits, most))}))
+
+
+def with_scaled_rate(spec: "Spec[TrainingProtocol]") -> Spec:
+    """Return the spec with its rate scaled from `lr_reference_batch`, where it asks for that.
+
+    By the linear scaling rule (Goyal et al. 2017, section 2.1).
+    """
+    reference, batch = spec.protocol.lr_reference_batch, spec.per_worker_batch
+    if reference is None or batch is None:
+        return spec
+    lr = spec.training.lr * (batch * spec.workers / reference)
+    return spec.model_copy(update={"training": spec.training.model_copy(update={"lr": lr})})
+
+
+def _of_boundary(spec: Spec, other: Spec) -> bool:
+    return other.study in ("sweep", "boundary")
+
+
+LARGEST = Completion(_of_boundary, with_largest_batch)
 PLANS = {"large_batch": runs}

@@ -3,7 +3,7 @@
 from typing import Any
 
 from dpscale.reporting.answer import Value
-from dpscale.reporting.inputs import Inputs, Row, has_result
+from dpscale.reporting.inputs import Inputs, Row, has_result, named_values
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import GOYAL, LIN, PATARASUK, ZHANG
 from dpscale.reporting.words import by
@@ -108,7 +108,7 @@ def values(rows: list[Row], differences: list[Row]) -> dict[str, Value]:
     found: dict[str, Value] = {}
     for row in rows:
         name = f"noise{round(100 * row['label_noise_frac'])}_{row['arm'].replace(' H=', '_h')}"
-        found |= {f"{name}_{key}": row.value(key, unit) for key, unit in MEASURES.items()}
+        found |= named_values([row], name + "_{column}", MEASURES)
     for row in differences:
         noise = round(100 * row["label_noise_frac"])
         found[f"noise{noise}_{row['claim']}_difference"] = row["difference"]

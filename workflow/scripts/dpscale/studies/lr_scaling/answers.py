@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpscale.reporting.answer import Value
-from dpscale.reporting.inputs import Inputs, Row, lacking
+from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import GOYAL, HE, IOFFE, KRIZHEVSKY, YOU
 from dpscale.studies.lr_scaling.derive import Standing
@@ -119,9 +119,8 @@ def values(rows: list[Row], elbows: list[Row], claims: Mapping[str, Row]) -> dic
     for row in rows:
         arm = re.sub(r"\W+", "_", row["arm"])
         found[f"test_error_frac_{arm}_kn{row['global_batch']}"] = row.test_error_frac
-    for row in elbows:
-        for column in ("elbow_batch", "lost_batch"):
-            found[f"{row['rule']}_{column}"] = row.value(column, "setting")
+    batches = dict.fromkeys(("elbow_batch", "lost_batch"), "setting")
+    found |= named_values(elbows, "{rule}_{column}", batches)
     return found | {
         f"difference_frac_{NAMES[id]}": row["difference_frac"] for id, row in claims.items()
     }

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from dpscale.reporting.answer import Value
-from dpscale.reporting.inputs import Inputs, Row, has_result
+from dpscale.reporting.inputs import Inputs, Row, has_result, named_values
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import CROSSBOW, GOYAL, SUTSKEVER
 from dpscale.reporting.words import by
@@ -113,7 +113,7 @@ def values(arms: Mapping[str, Row], pairs: Pairs, tuned: Iterable[Row]) -> dict[
     found: dict[str, Value] = {}
     for arm, row in arms.items():
         key = re.sub(r"[^a-z0-9]+", "_", arm.replace("α", "alpha").lower()).strip("_")
-        found |= {f"{name}_{key}": row.value(name, unit) for name, unit in UNITS.items()}
+        found |= named_values([row], f"{{column}}_{key}", UNITS)
         found[f"reached_seeds_{key}"] = row.value("reached", "count")
         for other in (LARGE, LINEAR):
             if row["optimizer"] == "sma" and (arm, other) in pairs:
@@ -121,8 +121,7 @@ def values(arms: Mapping[str, Row], pairs: Pairs, tuned: Iterable[Row]) -> dict[
     for row in tuned:
         cell = f"{row['model']}_b{row['per_learner_batch']}"
         found[f"chosen_learners_{cell}"] = row.value("learners", "count")
-        found[f"samples_per_s_{cell}"] = row.samples_per_s
-        found[f"against_one_ratio_{cell}"] = row.against_one_ratio
+        found |= named_values([row], f"{{column}}_{cell}", ("samples_per_s", "against_one_ratio"))
     return found
 
 

@@ -1,12 +1,25 @@
-"""Sections of the configuration for Q2: timed runs of N workers."""
+"""Sections of the configuration for Q2 and Q3: N workers, communication, links to predict."""
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from dpscale.config.root import Config, Problem, StudySection
-from dpscale.config.sections import MOST_STEPS, Batches, Counts, Launches, Repeats, Steps
+from dpscale.config.bounds import DISTINCT, at_most, written
+from dpscale.config.root import ArmsSection, Config, Problem, StudySection
+from dpscale.config.sections import (
+    MOST_STEPS,
+    Batches,
+    Counts,
+    Launches,
+    Line,
+    Repeats,
+    Section,
+    Steps,
+)
+
+Hook = Literal["fp16", "bf16", "powersgd"]
+BytesPerS = Annotated[float, Field(ge=1), at_most(10**15, "no link carries a petabyte a second")]
 
 
 class ScalingConfig(StudySection):
@@ -54,6 +67,83 @@ class ScalingConfig(StudySection):
             )
 
 
+class LinkConfig(Section):
+    """A link that the report asks "what if" about; nothing is measured on it."""
+
+    name: Annotated[str, written(r"[^\n]{1,40}", "must be of 1 to 40 letters")] = Field(
+        description="Name of the link in the report."
+    )
+    bytes_per_s: BytesPerS = Field(
+        description="Rate of one worker's link in one direction, bytes per second."
+    )
+    latency_s: Annotated[float, Field(ge=0), at_most(3600, "no message takes an hour")] = Field(
+        description="Time of one message without its bytes, seconds."
+    )
+    source: Line = Field("", description="Where rate and latency come from.")
+
+
+NAMED_LINKS = (
+    LinkConfig(
+        name="NVLink in one node",
+        bytes_per_s=450e9,
+        latency_s=5e-6,
+        source="NVLink 4, 900 GB/s in both directions together (NVIDIA H100 data sheet)",
+    ),
+    LinkConfig(
+        name="100 Gbit/s between nodes",
+        bytes_per_s=12.5e9,
+        latency_s=10e-6,
+        source="the line rate of a 100 Gbit/s adapter; its latency is assumed",
+    ),
+    LinkConfig(
+        name="1 Gbit/s across the internet",
+        bytes_per_s=125e6,
+        latency_s=20e-3,
+        source="the line rate; a one-way latency of 20 ms is assumed",
+    ),
+)
+
+
+class CommunicationConfig(ArmsSection):
+    """Q3: communication measured directly, beside the lab's subtraction."""
+
+    hooks: Annotated[tuple[Hook, ...], DISTINCT] = Field(
+        ("fp16", "bf16", "powersgd"),
+        description="Compression of gradients to measure, at the fewest workers.",
+    )
+    link_bytes_per_s: BytesPerS | None = Field(
+        None,
+        description="Known rate of the link between workers in one direction, bytes per second; "
+        "null: what raw TCP reaches is measured (gloo).",
+    )
+    links: Annotated[tuple[LinkConfig, ...], Field(max_length=100)] = Field(
+        NAMED_LINKS, description="Links to predict speed-ups on, up to 1,024 workers."
+    )
+
+    @field_validator("links")
+    @classmethod
+    def _named_once(cls, links: tuple[LinkConfig, ...]) -> tuple[LinkConfig, ...]:
+        names = [link.name for link in links]
+        if len(set(names)) < len(names):
+            raise ValueError("give each link a name of its own")
+        return links
+
+    def problems(self, config: Config) -> Iterator[Problem]:
+        """Yield that there are no cells to measure communication in."""
+        if config.section("scaling") is None:
+            yield (
+                "communication",
+                "splits the steps of scaling, which is null; ask both, or neither",
+            )
+
+
 SECTIONS = {
     "scaling": (ScalingConfig | None, Field(ScalingConfig(), description="Q2, Q3: N workers.")),
+    "communication": (
+        CommunicationConfig | None,
+        Field(
+            CommunicationConfig(),
+            description="Q3: communication measured directly; needs scaling.",
+        ),
+    ),
 }

@@ -1,10 +1,13 @@
-"""Q2: timed runs of N workers."""
+"""Q2, Q3: timed runs of N workers, and runs that measure communication directly."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from dpscale.config import Config
 from dpscale.plan.spec import (
+    LINK,
     TIMED,
+    LinkProtocol,
     Spec,
     TimedProtocol,
     Timing,
@@ -12,7 +15,10 @@ from dpscale.plan.spec import (
     launches,
     with_direct_arms,
 )
-from dpscale.studies.scaling.config import ScalingConfig
+from dpscale.studies.scaling.config import CommunicationConfig, ScalingConfig
+
+LINK_REPEATS = 10
+LINK_BUDGET_S = 20.0
 
 
 def cells(scaling: ScalingConfig) -> list[tuple[int, int]]:
@@ -22,7 +28,7 @@ def cells(scaling: ScalingConfig) -> list[tuple[int, int]]:
     return sorted(weak | strong)
 
 
-def runs(config: Config, scaling: ScalingConfig) -> Iterator[Spec]:
+def scaling_runs(config: Config, scaling: ScalingConfig) -> Iterator[Spec]:
     """Q2 and Q3: each cell of `cells`, its arms interleaved in one run."""
     direct = config.section("communication")
     for workers, batch in cells(scaling):
@@ -47,4 +53,61 @@ def runs(config: Config, scaling: ScalingConfig) -> Iterator[Spec]:
         yield from launches(config, spec, scaling.launches)
 
 
-PLANS = {"scaling": runs}
+def communication_runs(config: Config, communication: CommunicationConfig) -> Iterator[Spec]:
+    """The link alone for each number of workers, and compressed gradients at the fewest.
+
+    The arms that split a step are in the timed runs of `scaling`: without them there is none.
+    """
+    scaling = config.section("scaling")
+    counts = sorted(workers for workers in scaling.workers if workers > 1) if scaling else []
+    for workers in counts:  # all-reduces of several sizes, and raw TCP
+        yield build_spec(
+            config,
+            LINK,
+            run=f"link-n{workers}",
+            study="link",
+            workers=workers,
+            per_worker_batch=min(scaling.per_worker_batches),
+            protocol=LinkProtocol(bytes=(), repeats=LINK_REPEATS, budget_s=LINK_BUDGET_S),
+        )
+    if communication.hooks and counts:  # DDP with compressed gradients against DDP without
+        spec = build_spec(
+            config,
+            TIMED,
+            run=f"compression-n{counts[0]}",
+            study="compression",
+            workers=counts[0],
+            per_worker_batch=min(scaling.per_worker_batches),
+            protocol=TimedProtocol(
+                timing=Timing(
+                    arms=("without_loading", *communication.hooks),
+                    repeats=communication.repeats,
+                    min_steps=communication.steps,
+                    warmup_steps=scaling.warmup_steps,
+                    max_steps=communication.steps,
+                    direct_steps=communication.steps,
+                    interval_frac=communication.interval_frac,
+                    budget_s=communication.budget_s,
+                )
+            ),
+        )
+        yield from launches(config, spec)
+
+
+def links(communication: CommunicationConfig) -> list[dict[str, Any]]:
+    """The links that the configuration names: the machine's own, where its rate is known, first."""
+    named = [link.model_dump() for link in communication.links]
+    rows = [{"link": link.pop("name"), **link, "own": False} for link in named]
+    if communication.link_bytes_per_s is None:
+        return rows
+    own = {
+        "link": "this link",
+        "bytes_per_s": communication.link_bytes_per_s,
+        "source": "communication.link_bytes_per_s",
+        "own": True,
+    }
+    return [own, *rows]
+
+
+PLANS = {"scaling": scaling_runs, "communication": communication_runs}
+CONFIGURED = {"links": ("communication", links)}  # rows of tidy tables that no run measures

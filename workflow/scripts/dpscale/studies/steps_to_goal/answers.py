@@ -6,7 +6,7 @@ from typing import Any
 from dpscale.derive.published import Agreement
 from dpscale.derive.statistics import CONFIDENCE
 from dpscale.reporting.answer import Value
-from dpscale.reporting.inputs import Inputs, Row, lacking
+from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import BOUSQUET, MCCANDLISH, SHALLUE
 from dpscale.reporting.words import by
@@ -116,13 +116,9 @@ def runs_of(rows: Sequence[Row]) -> list[str]:
 def values(rows: list[Row], fits: list[Row], contrasts: list[Row]) -> dict[str, Value]:
     """Return the values of the answer, by search, batch size and contrast."""
     found: dict[str, Value] = {}
-    for row in rows:
-        place = f"{row['model']}_{row['optimizer']}_b{row['global_batch']}"
-        found[f"steps_to_goal_{place}"] = row.value("steps_to_goal", "number")
-        found[f"test_error_frac_{place}"] = row.test_error_frac
-    for row in fits:
-        for column in FITTED:
-            found[f"{column}_{row['model']}_{row['optimizer']}"] = row[column]
+    measures = {"steps_to_goal": "number", "test_error_frac": "fraction"}
+    found |= named_values(rows, "{column}_{model}_{optimizer}_b{global_batch}", measures)
+    found |= named_values(fits, "{column}_{model}_{optimizer}", FITTED)
     for row in contrasts:
         base = row["other_optimizer"] if row["contrast"] == "optimizer" else row["other_model"]
         found[f"b_crit_ratio_{row['model']}_{row['optimizer']}_over_{base}"] = row.b_crit_ratio

@@ -4,7 +4,7 @@ from itertools import chain
 from typing import Any
 
 from dpscale.reporting.answer import Value, nothing
-from dpscale.reporting.inputs import Inputs, Row, lacking
+from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI, PATARASUK, RAJBHANDARI
 from dpscale.reporting.words import by
@@ -29,9 +29,8 @@ def facts(inputs: Inputs) -> Facts:
     timed = {workers: own for workers, own in by(rows, "workers") if _whole(own)}
     if not missing and not timed:
         missing = ["strategies: no number of workers has the times of all ways"]
-    values = {f"{column}_{row['way']}_n{row['workers']}": row.value(column, unit)
-              for found, units in ((rows, TIMES), (measured, NEEDS))
-              for row in found for column, unit in units.items()}  # fmt: skip
+    values = named_values(rows, "{column}_{way}_n{workers}", TIMES)
+    values |= named_values(measured, "{column}_{way}_n{workers}", NEEDS)
     said: dict[str, Any] = {"rows": rows, "needs": measured}
     if not missing:
         cells = [standing(own, [row for row in measured if row["workers"] == workers])

@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from dpscale.plan.spec import TIMED, Spec, TimedProtocol, Timing
-from dpscale.studies.batch_sweep.config import BoundaryProtocol, Probe
 from dpscale.studies.study import Completion, Earlier
+from dpscale.studies.sweep.config import BoundaryProtocol, Probe
 
 FITS = {"complete": True, "out_of_memory": False}
 

@@ -1,11 +1,11 @@
 """Q3.2: the bandwidth behind the communication time of an epoch, and what the link can do."""
 
 from dpscale.reporting.answer import Value, nothing
-from dpscale.reporting.inputs import Inputs, Row, lacking
+from dpscale.reporting.inputs import PER_CELL, Inputs, Row, lacking, named_values
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI, PATARASUK, THAKUR, VOGELS
 from dpscale.reporting.words import by
-from dpscale.studies.communication.answers.computation import (
+from dpscale.studies.scaling.answers.computation import (
     NAMES,
     cells,
     key_of,
@@ -128,31 +128,11 @@ def _values(rows: list[Row], fits: list[Row], hooks: list[Row]) -> dict[str, Val
 
     Of the lab's rates those too that are null.
     """
-
-    def cell(row: Row) -> str:
-        """A cell as the names of values have it."""
-        return f"n{row['workers']}_b{row['per_worker_batch']}"
-
-    found = {
-        f"{name}_{cell(row)}": row[name]
-        for row in rows
-        for name in (
-            "lab_bytes_per_s",
-            "lab_of_link_frac",
-            "busbw_bytes_per_s",
-            "busbw_of_link_frac",
-        )
-    }
-    found |= {
-        f"{name}_n{row['workers']}": getattr(row, name)
-        for row in fits
-        for name in ("alpha_s", "beta_bytes_per_s", "residual_frac", "tcp_bytes_per_s")
-    }
-    found |= {
-        f"{row['hook']}_{name}_{cell(row)}": getattr(row, name)
-        for row in hooks
-        for name in ("bytes_ratio", "step_ratio", "interface_ratio")
-    }
+    rates = ("lab_bytes_per_s", "lab_of_link_frac", "busbw_bytes_per_s", "busbw_of_link_frac")
+    fitted = ("alpha_s", "beta_bytes_per_s", "residual_frac", "tcp_bytes_per_s")
+    ratios = ("bytes_ratio", "step_ratio", "interface_ratio")
+    found = named_values(rows, PER_CELL, rates) | named_values(fits, "{column}_n{workers}", fitted)
+    found |= named_values(hooks, "{hook}_" + PER_CELL, ratios)
     return {
         name: value
         for name, value in found.items()

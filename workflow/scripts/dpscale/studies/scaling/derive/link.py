@@ -20,8 +20,7 @@ from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import CONFIDENCE, SEED, interval_columns, median
 from dpscale.derive.verdicts import Trend, of_row, side
 from dpscale.records.columns import Columns, columns, intervals, reals
-from dpscale.studies.communication.derive.arms import NO_TIME, over_batches
-from dpscale.studies.communication.derive.model import with_cells
+from dpscale.studies.scaling.derive.arms import NO_TIME, over_batches, with_cells
 from dpscale.vocabulary import words
 
 TIMES_COLUMNS: Columns = (

@@ -1,10 +1,12 @@
 """The derived tables of the study."""
 
 from dpscale.derive.tables import Table
-from dpscale.studies.communication.derive import arms, link, prediction
+from dpscale.studies.scaling.derive import arms, link, prediction, speedup
 
 MODEL = ["communication", "phases", "buckets", "runs"]  # of a step
 TABLES = {
+    "scaling": Table(speedup.scaling, ["epoch_times", "runs"], speedup.COLUMNS, speedup.judge),
+    "speedup_lesson": Table(speedup.speedup_lesson, ["scaling"], speedup.LESSON_COLUMNS),
     "communication": Table(
         arms.communication, ["epoch_times", "spans", "runs"], arms.SPLIT_COLUMNS, arms.judge
     ),

@@ -5,10 +5,10 @@ from itertools import pairwise
 from typing import Any
 
 from dpscale.reporting.answer import Value
-from dpscale.reporting.inputs import Inputs, Row, lacking
+from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import PASZKE
-from dpscale.studies.batch_sweep.derive import MARKS
+from dpscale.studies.sweep.derive import MARKS
 from dpscale.vocabulary import words
 
 PHASES = ("copy", "forward", "backward", "update")
@@ -33,8 +33,7 @@ def facts(inputs: Inputs) -> Facts:
     missing += [] if boundary.get("limit") or missing else ["boundary: not found yet"]
     values = {name.removesuffix("_bytes"): boundary.value(name, unit)
               for name, unit in BOUNDARY.items()}  # fmt: skip
-    values |= {f"{column}_b{row['per_worker_batch']}": row.value(column, unit)
-               for row in rows for column, unit in SWEEP.items()}  # fmt: skip
+    values |= named_values(rows, "{column}_b{per_worker_batch}", SWEEP)
     found = (inputs.rows("sweep_trend") or [Row(utilisation_differs=False)])[0]
     said: dict[str, Any] = {
         "rows": rows, "phases": [], "utilisation_differs": found["utilisation_differs"],

@@ -2,12 +2,12 @@
 
 from dpscale.derive.cells import CELL
 from dpscale.reporting.answer import Value, nothing
-from dpscale.reporting.inputs import RESULTS, Inputs, Row, lacking
+from dpscale.reporting.inputs import PER_CELL, RESULTS, Inputs, Row, lacking, named_values
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI
 from dpscale.reporting.words import by
-from dpscale.studies.communication.derive.arms import PAIRS, PARTS
-from dpscale.studies.communication.derive.prediction import CLOSE_FRAC
+from dpscale.studies.scaling.derive.arms import PAIRS, PARTS
+from dpscale.studies.scaling.derive.prediction import CLOSE_FRAC
 from dpscale.vocabulary import words
 
 NAMES = {"workers": "N", "per_worker_batch": "b"}
@@ -132,10 +132,9 @@ def _values(rows: list[Row], scored: list[Row]) -> dict[str, Value]:
         if share.value is not None
     ]
     steps = ("predicted_step_s", "measured_step_s", "error_frac")
-    found += [(row, name, getattr(row, name)) for row in scored for name in steps]
     return {
-        f"{name}_n{row['workers']}_b{row['per_worker_batch']}": value for row, name, value in found
-    }
+        PER_CELL.format_map(row | {"column": name}): value for row, name, value in found
+    } | named_values(scored, PER_CELL, steps)
 
 
 QUESTION = Question(

@@ -4,11 +4,11 @@ import operator
 from typing import Any
 
 from dpscale.reporting.answer import nothing
-from dpscale.reporting.inputs import Inputs, Row, lacking
+from dpscale.reporting.inputs import PER_CELL, Inputs, Row, lacking, named_values
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import AMDAHL, GUSTAFSON
 from dpscale.reporting.words import by
-from dpscale.studies.scaling.derive import paced
+from dpscale.studies.scaling.derive.speedup import paced
 
 VALUES = ("epoch_s", "speedup_ratio", "efficiency_frac")
 
@@ -21,11 +21,7 @@ def facts(inputs: Inputs) -> Facts:
                if paced(row) and row["status"] == "complete"]  # fmt: skip
     missing = lacking(rows, {"workers": "N", "per_worker_batch": "b"}, "scaling")
     missing += [] if several or missing else ["scaling: no cell with several workers has a time"]
-    values = {
-        f"{row['kind']}_{column}_n{row['workers']}_b{row['per_worker_batch']}": getattr(row, column)
-        for row in rows
-        for column in VALUES
-    }
+    values = named_values(rows, "{kind}_" + PER_CELL, VALUES)
     strong = [row for row in rows if row["to_weak"]]
     every = [row for row in rows if row["workers"] > 1 or row["kind"] == "weak"]
     said: dict[str, Any] = {
@@ -67,14 +63,10 @@ def added(inputs: Inputs) -> list[Row]:
     return [row | {"saved_s": row["base_epoch_s"] * (1 - 1 / row["workers"])} for row in least]
 
 
-QUESTIONS = [
-    Question(
-        "Q2",
-        facts,
-        formula=[
-            r"\text{speed-up} = \frac{T_1}{T_N}, \qquad \text{efficiency} = \frac{T_1}{N \, T_N}"
-        ],
-        references=[AMDAHL, GUSTAFSON],
-        vocabulary={"verdict": "scaling.to_weak"},
-    )
-]
+QUESTION = Question(
+    "Q2",
+    facts,
+    formula=[r"\text{speed-up} = \frac{T_1}{T_N}, \qquad \text{efficiency} = \frac{T_1}{N \, T_N}"],
+    references=[AMDAHL, GUSTAFSON],
+    vocabulary={"verdict": "scaling.to_weak"},
+)

@@ -23,7 +23,7 @@ from dpscale.derive.ring import (
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.verdicts import ends
 from dpscale.records.columns import Columns, columns, intervals
-from dpscale.studies.communication.derive.model import step_models, with_cells
+from dpscale.studies.scaling.derive.arms import with_cells
 from dpscale.vocabulary import words
 
 PREDICTION_COLUMNS: Columns = (
@@ -41,6 +41,34 @@ WHAT_IF_COLUMNS: Columns = (
 CLOSE_FRAC = 0.15  # of the measured step
 WORKERS = tuple(2**power for power in range(1, 11))  # to 1,024
 LOCAL_STEPS = (4, 16)
+
+
+def step_models(
+    communication: pd.DataFrame, phases: pd.DataFrame, buckets: pd.DataFrame, runs: pd.DataFrame
+) -> dict[int, StepModel]:
+    """Return, by b, the model of the fewest workers of several that were measured arm by arm."""
+    measured = communication.dropna(subset=["epoch_s", "exposed_s", "compute_s"])
+    backward = phases[(phases["phase"] == "backward") & (phases["arm"] == "noop_hook")]
+    backward_frac = backward.dropna(subset="share_frac").set_index("run")["share_frac"]
+    by_run = {run: own.sort_values("index") for run, own in buckets.groupby("run")}
+    found: dict[int, StepModel] = {}
+    for row, cell in with_cells(measured.sort_values(["workers", "nodes"]), runs):
+        run = cell.runs[0]
+        compute_s = (row["epoch_s"] - row["exposed_s"]) / cell.iterations
+        if run not in backward_frac or run not in by_run or compute_s <= 0:
+            continue
+        model = StepModel(
+            cell=cell,
+            compute_s=compute_s,
+            backward_s=compute_s * float(backward_frac[run]),
+            solo_s=row["compute_s"] / cell.iterations,
+            exposed_s=row["exposed_s"] / cell.iterations,
+            share=share_of(runs, cell),
+            bucket_bytes=tuple(by_run[run]["bytes"].astype(int)),
+            ready_frac=tuple(by_run[run]["ready_frac"].astype(float)),
+        )
+        found.setdefault(cell.per_worker_batch, model)
+    return found
 
 
 def _prediction_row(

@@ -20,7 +20,6 @@ from dpscale.derive.formulas import efficiency
 from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import UNKNOWN, Estimate, median, median_ratio
-from dpscale.derive.tables import Table
 from dpscale.derive.verdicts import beside, side
 from dpscale.records.columns import Columns, columns, intervals
 from dpscale.vocabulary import Verdict, words
@@ -154,9 +153,3 @@ def speedup_lesson(scaling: pd.DataFrame) -> pd.DataFrame:
         "runs": " ".join(row["runs"] for row in weak),
     }
     return as_table([row], LESSON_COLUMNS)
-
-
-TABLES = {
-    "scaling": Table(scaling, ["epoch_times", "runs"], COLUMNS, judge),
-    "speedup_lesson": Table(speedup_lesson, ["scaling"], LESSON_COLUMNS),
-}

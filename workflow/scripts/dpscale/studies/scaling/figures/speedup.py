@@ -5,7 +5,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dpscale.figures import log_axes, style
-from dpscale.figures.registry import FigureEntry
 from dpscale.units import group_digits
 
 KINDS = {
@@ -108,9 +107,3 @@ def _line(axes: Axes, line: pd.DataFrame, index: int) -> None:
                 color=colour,
                 linewidth=1,
             )
-
-
-FIGURES = {
-    "speedup": FigureEntry(draw, ("scaling",)),
-    "speedup_brief": FigureEntry(draw_brief, ("scaling",)),
-}

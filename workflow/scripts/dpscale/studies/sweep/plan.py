@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dpscale.config.datasets import train_samples
 from dpscale.config.root import Config
 from dpscale.plan.spec import TIMED, Spec, TimedProtocol, Timing, build_spec, launches
-from dpscale.studies.batch_sweep import BOUNDARY
-from dpscale.studies.batch_sweep.config import BoundaryProtocol, SweepConfig
+from dpscale.studies.sweep import BOUNDARY
+from dpscale.studies.sweep.config import BoundaryProtocol, SweepConfig
 
-BY_SEARCH = "dpscale.studies.batch_sweep.boundary:BY_SEARCH"
+BY_SEARCH = "dpscale.studies.sweep.boundary:BY_SEARCH"
 
 
 def runs(config: Config, sweep: SweepConfig) -> Iterator[Spec]:

@@ -1,9 +1,11 @@
 """The figures of the study."""
 
 from dpscale.figures.registry import FigureEntry
-from dpscale.studies.communication.figures import epochs, model, rates
+from dpscale.studies.scaling.figures import epochs, model, rates, speedup
 
 FIGURES = {
+    "speedup": FigureEntry(speedup.draw, ("scaling",)),
+    "speedup_brief": FigureEntry(speedup.draw_brief, ("scaling",)),
     "communication": FigureEntry(epochs.draw_communication, ("communication",)),
     "step_split": FigureEntry(epochs.draw_step_split, ("communication",)),
     "split_brief": FigureEntry(epochs.draw_split_brief, ("communication",)),

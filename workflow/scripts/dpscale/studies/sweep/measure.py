@@ -1,7 +1,7 @@
 """Q1: the record of the search for the largest batch."""
 
 from dpscale.plan import Spec
-from dpscale.studies.batch_sweep.config import BoundaryProtocol
+from dpscale.studies.sweep.config import BoundaryProtocol
 from dpscale.train.data import Task
 from dpscale.train.measurement import Measurement
 from dpscale.train.worker import Place

@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from dpscale.derive.cells import Cell, by_arm_and_run, cells, in_study, rounds_of
-from dpscale.derive.columns import as_table
+from dpscale.derive.cells import CELL, Cell, by_arm_and_run, cells, in_study, rounds_of
+from dpscale.derive.columns import as_table, known
 from dpscale.derive.epoch_times import steps_of_full_batches
 from dpscale.derive.formulas import epoch_seconds
 from dpscale.derive.rows import RowsByKey
@@ -17,7 +17,7 @@ from dpscale.derive.split import COLUMNS, DDP, split_of
 from dpscale.derive.statistics import interval_columns, median, paired_median_ratio
 from dpscale.derive.verdicts import Trend, of_row, side, trend
 from dpscale.records.columns import Columns, columns, intervals, reals
-from dpscale.studies.communication.config import Hook
+from dpscale.studies.scaling.config import Hook
 from dpscale.vocabulary import words
 
 PARTS = ("subtraction", "compute", "contention", "straggler", "overhead", "exposed")
@@ -134,6 +134,15 @@ def subtraction_rest(communication: pd.DataFrame) -> pd.DataFrame:
         row["rest"] = max(sums, key=lambda part: sums[part])
     row |= {f"{part}_s": seconds for part, seconds in sums.items()}
     return as_table([row | {"runs": " ".join(direct["runs"])}], REST_COLUMNS)
+
+
+def with_cells(
+    communication: pd.DataFrame, runs: pd.DataFrame
+) -> list[tuple[dict[str, Any], Cell]]:
+    """Return the rows of several workers of `communication`, each with its cell of the runs."""
+    by_key = {cell[:3]: cell for cell in cells(in_study(runs, "scaling"))}
+    rows = communication[communication["workers"] > 1].to_dict("records")
+    return [(row, by_key[tuple(known(row[name]) for name in CELL)]) for row in rows]
 
 
 def ddp_at_one(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
