@@ -138,12 +138,6 @@ def test_a_damaged_spreadsheet_ends_with_2_and_one_line(spreadsheet, refusal, pa
     assert "open it in a spreadsheet program and save it as .xlsx or CSV" in line
 
 
-def test_a_spreadsheet_cut_short_is_refused(spreadsheet, refusal):
-    content = spreadsheet.read_bytes()
-    spreadsheet.write_bytes(content[: len(content) // 2])
-    assert "is no whole .xlsx spreadsheet" in refusal(spreadsheet)
-
-
 def test_junk_is_refused_whatever_its_name_says(tmp_path, refusal):
     for ending in ("csv", "ods", "xlsx", "md"):
         path = tmp_path / f"table.{ending}"

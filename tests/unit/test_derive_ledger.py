@@ -1,9 +1,8 @@
 """What is passed on the network: the ledger and the wire."""
 
 import pandas as pd
-import pytest
 
-from builders import derived_lab, full_lab, run_row, table
+from builders import derived_lab, run_row, table
 from dpscale.studies.ledger.derive import ledger, wire
 
 
@@ -102,15 +101,3 @@ def test_a_wire_that_did_not_run_is_a_row_with_its_status():
     made = wired([], [], runs_of(4, status="not run yet"))
     assert made["status"] == "not run yet"
     assert made[["predicted_bytes", "ledger_bytes", "interface_bytes", "note"]].isna().all()
-
-
-def test_interfaces_of_the_lab_carry_a_quarter_percent_more_than_predicted():
-    made = derived_lab()["wire"]
-    ratio = made["interface_bytes"] / made["predicted_bytes"]
-    assert list(ratio) == pytest.approx([1.0025, 1.0025])
-
-
-def test_bytes_of_a_steady_iteration_are_the_payload():
-    payload = full_lab()["runs"].query("run == 'ledger-n2'")["payload_bytes"].item()
-    made = derived_lab()["ledger"].query("workers == 2 and phase == 'steady'")
-    assert made.set_index("purpose")["bytes"]["gradient bucket"] == payload
