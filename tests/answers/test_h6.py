@@ -59,9 +59,6 @@ CASES = [
     *(Case(f"another rule {words}", edits=of(4, value, "fixed"),
            says=[f"at N = 4 reaches most, {100 * value:.1f}%", f"), {words} the best above."])
       for value, words in ((0.97, "higher than"), (0.952, "not told apart from"))),
-    Case("linear alone",
-         edits={TRAININGS: both(tight, without(rule=["sqrt", "fixed", "fixed_batch"]))},
-         never=["Of the other rules"]),
     Case("other rules worse",
          edits={TRAININGS: where({"rule": ["sqrt", "fixed", "fixed_batch"]},
                                  **around("test_accuracy_frac", 0.9, 0.001))},
@@ -96,9 +93,6 @@ CASES = [
                "not measured agrees test"]),
     Case("published agree", edits={PUBLISHED: both(*(judged(n, "agrees") for n in (2, 6, 8)))},
          says=["not named, three agree. The published figure"], never=["decidable"]),
-    Case("published contradict", edits={PUBLISHED: judged(2, "contradicts itself", "too high")},
-         says=["the test accuracy at N = 2 on two nodes, 99.02% (98.83 to 99.21), contradicts "
-               "others: too high."]),
     Case("nothing published", edits={PUBLISHED: without(nodes=2)}, never=["ublished"]),
 ]  # fmt: skip
 

@@ -20,10 +20,6 @@ def _gradients(size: int) -> dict[str, Edit]:
     return {"ledger": where(STEADY, bytes=size), "wire": where(bucket_bytes=size)}
 
 
-def _interface(share: float) -> dict[str, Edit]:
-    return {"wire": where({"workers": 4}, interface_bytes=24_120_000 * share)}
-
-
 def _unknown_parameters() -> dict[str, pd.DataFrame]:
     tidy = full_lab()
     return tidy | {"runs": tidy["runs"].assign(parameters=pd.NA)}
@@ -57,13 +53,6 @@ CASES = [
          says=["Yes: with N = 4 a steady iteration passes 4 000 000 B of gradients and nothing "
                "else, and no other message was seen before it."],
          never=["Why anything", "all but"]),
-    Case("no gradients", edits=_ledger(without(**STEADY)),
-         says=["passes 0 B of gradients and besides them", "100% of its bytes"],
-         never=["The model's"]),
-    Case("a purpose by its own name",
-         edits=_ledger(where({"purpose": "parameters at construction"},
-                             purpose="shapes and counters at construction")),
-         says=["construction shapes and counters 4 000 000 B construction a shape check"]),
     Case("fewer bytes than parameters", edits=_gradients(3_999_996),
          says=["but the buckets of one iteration hold 3 999 996 B: 4 B fewer."]),
     Case("more bytes than parameters", edits=_gradients(4_000_008),
@@ -83,10 +72,6 @@ CASES = [
     Case("no sum of the ledger", edits={"wire": where(ledger_bytes=pd.NA)},
          says=["at N = 2 the interface's count is"],
          never=["the ledger's sum"]),
-    Case("interface above", edits=_interface(1.01),
-         says=["the interface's count is 1.00% above the formula"]),
-    Case("interface below", edits=_interface(0.98),
-         says=["the interface's count is 2.00% below the formula"]),
     Case("interface not counted", edits={"wire": where(interface_bytes=NAN)},
          says=["and the interface's bytes were not counted; at N = 4"], never=["headers"]),
 ]  # fmt: skip

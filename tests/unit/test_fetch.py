@@ -74,7 +74,9 @@ def fetch(root: Path, name: str = "mnist") -> Path:
     return root / f"{name}.json"
 
 
-def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def offline(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can be downloaded any more."""
     monkeypatch.setattr("torchvision.datasets.MNIST.mirrors", ["file:///nowhere/"])
 
 
@@ -113,39 +115,33 @@ def test_what_was_fetched_can_be_loaded(server: Path, root: Path) -> None:
     assert dataset.test.images[0, 0, 0, :3].tolist() == [0, 1, 2]
 
 
-def test_archives_put_by_hand_are_taken_without_a_network(
-    server: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+def packed_anew(packed: Path) -> None:
+    packed.write_bytes(gzip.compress(gzip.decompress(packed.read_bytes()), 1, mtime=1))
+
+
+def unpacked(packed: Path) -> None:
+    packed.with_suffix("").write_bytes(gzip.decompress(packed.read_bytes()))
+    packed.unlink()
+
+
+@pytest.mark.parametrize(
+    ("folder", "change", "files"),
+    [(RAW, Path.exists, 8), (".", Path.exists, 8), (RAW, packed_anew, 4),
+     *((folder, unpacked, 4) for folder in (RAW, "raw", "."))],
+)  # fmt: skip
+def test_files_put_by_hand_are_taken_without_a_network(
+    server, root, offline, folder, change, files
 ) -> None:
-    no_network(monkeypatch)
-    put_by_hand(server, root / RAW)
-    assert fetch(root).exists()
+    put_by_hand(server, root / folder)
+    for packed in (root / folder).glob("*.gz"):
+        change(packed)
+    assert len(json.loads(fetch(root).read_text())["files"]) == files
 
 
-def test_archives_put_into_the_root_itself_are_taken_too(
-    server: Path, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    no_network(monkeypatch)
-    put_by_hand(server, root)
-    assert fetch(root).exists()
-
-
-def test_archives_packed_anew_are_taken_for_what_they_hold(
-    server: Path, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    no_network(monkeypatch)
+def test_an_unpacked_file_with_one_changed_byte_is_not_taken(server, root, offline) -> None:
     put_by_hand(server, root / RAW)
     for packed in (root / RAW).glob("*.gz"):
-        packed.write_bytes(gzip.compress(gzip.decompress(packed.read_bytes()), 1, mtime=1))
-    assert len(json.loads(fetch(root).read_text())["files"]) == 4
-
-
-def test_an_unpacked_file_with_one_changed_byte_is_not_taken(
-    server: Path, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fetch(root).unlink()
-    no_network(monkeypatch)
-    for packed in (root / RAW).glob("*.gz"):
-        packed.unlink()
+        unpacked(packed)
     images = root / RAW / "train-images-idx3-ubyte"
     images.write_bytes(images.read_bytes()[:-1] + b"!")
     with pytest.raises(DatasetError, match="put by hand"):
@@ -159,18 +155,6 @@ def test_a_whole_archive_is_right_even_where_the_unpacked_md5_is_not_known(
     assert fetch(root).exists()
 
 
-@pytest.mark.parametrize("folder", [RAW, "raw", "."])
-def test_files_unpacked_by_hand_are_taken_without_a_network(
-    server: Path, root: Path, monkeypatch: pytest.MonkeyPatch, folder: str
-) -> None:
-    no_network(monkeypatch)
-    put_by_hand(server, root / folder)
-    for packed in (root / folder).glob("*.gz"):
-        packed.with_suffix("").write_bytes(gzip.decompress(packed.read_bytes()))
-        packed.unlink()
-    assert len(json.loads(fetch(root).read_text())["files"]) == 4
-
-
 def test_an_unpacked_file_cut_short_is_replaced(server: Path, root: Path) -> None:
     fetch(root).unlink()
     images = root / RAW / "train-images-idx3-ubyte"
@@ -181,12 +165,11 @@ def test_an_unpacked_file_cut_short_is_replaced(server: Path, root: Path) -> Non
 
 
 def test_a_corrupt_file_without_a_network_is_an_error_and_leaves_no_marker(
-    server: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+    server, root, offline
 ) -> None:
     put_by_hand(server, root / RAW)
     packed = root / RAW / "train-images-idx3-ubyte.gz"
     packed.write_bytes(packed.read_bytes()[:-10])
-    no_network(monkeypatch)
     with pytest.raises(DatasetError):
         fetch(root)
     assert not (root / "mnist.json").exists()
@@ -222,10 +205,7 @@ def test_an_interrupted_download_leaves_nothing(
     assert list(root.iterdir()) == []
 
 
-def test_a_failure_is_one_line_that_says_where_to_put_the_files(
-    server: Path, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    no_network(monkeypatch)
+def test_a_failure_is_one_line_that_says_where_to_put_the_files(root, offline) -> None:
     with pytest.raises(DatasetError) as caught:
         fetch(root)
     message = str(caught.value)
@@ -291,10 +271,7 @@ def test_an_unknown_dataset_is_told_with_the_known_ones(root: Path) -> None:
         fetch(root, "cifra10")
 
 
-def test_the_script_ends_with_1_and_one_line_when_it_fails(
-    server: Path, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    no_network(monkeypatch)
+def test_the_script_ends_with_1_and_one_line_when_it_fails(root, offline, capsys) -> None:
     assert script.main(["--dataset", "mnist", "--root", str(root)]) == 1
     assert capsys.readouterr().err.startswith("error: mnist could not be fetched")
 
