@@ -7,7 +7,7 @@ import pytest
 
 import strategies_builders
 from builders import Tables, empty_lab, run_row, step_rows, table, without_runs
-from cases import Case, Edit, both, check, where
+from cases import Case, Edit, both, says, where
 from dpscale.derive.columns import as_table
 from dpscale.reporting.inputs import Inputs
 from dpscale.studies import answer_one, derived_of
@@ -18,7 +18,6 @@ NAN = float("nan")
 
 
 def lab(**options: object) -> Tables:
-    """The study alone."""
     rows = strategies_builders.rows(run_row, step_rows, **options)  # type: ignore[arg-type]
     return empty_lab() | {name: table(name, own) for name, own in rows.items()}
 
@@ -30,7 +29,6 @@ def with_precision(precision: str) -> Tables:
 
 
 def through_nccl() -> Tables:
-    """GPUs: no interface of the kernel sees what NCCL sends."""
     made = lab(backend="nccl")
     return made | {"wire": made["wire"].iloc[:0]}
 
@@ -44,7 +42,6 @@ def sending(cell: dict[str, Any] | None = None, **columns: Any) -> Edit:
     """Other bytes of some ways, and how far they are apart."""
 
     def follow(rows: pd.DataFrame) -> pd.DataFrame:
-        """The ways with the gaps of their bytes."""
         return as_table([row | gaps(row) for row in rows.to_dict("records")], COLUMNS)
 
     return both(where(cell, **columns), follow)
@@ -182,9 +179,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_it_says(case: Case) -> None:
-    check("E1", case)
+test_what_it_says = says("E1", CASES)
 
 
 def test_a_run_that_is_missing_withholds_it_and_is_named() -> None:

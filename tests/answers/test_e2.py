@@ -4,11 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
-import pytest
 
 import choose_builders
 from builders import Tables, empty_lab, run_row, table, without_runs
-from cases import Case, Edit, check, where
+from cases import Case, Edit, says, where
 from dpscale.derive.columns import as_table
 from dpscale.derive.statistics import verdict
 from dpscale.reporting.inputs import Inputs
@@ -17,24 +16,20 @@ from dpscale.studies.choose.derive import GOAL_COLUMNS
 
 
 def lab(**options: Any) -> Tables:
-    """The study and the search that it takes its steps from."""
     rows = choose_builders.with_search(run_row, **options)
     return empty_lab() | {name: table(name, own) for name, own in rows.items()}
 
 
 def made(**options: Any) -> Callable[[], Tables]:
-    """Such a lab, made when it is asked for."""
     return lambda: lab(**options)
 
 
 def with_buffers() -> Tables:
-    """The same of a network with batch normalisation."""
     tables = lab()
     return tables | {"runs": tables["runs"].assign(buffer_bytes=100)}
 
 
 def without_buffers() -> Tables:
-    """The same of a network without."""
     tables = lab()
     return tables | {"runs": tables["runs"].assign(buffer_bytes=0)}
 
@@ -183,9 +178,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_says(case: Case) -> None:
-    check("E2", case)
+test_says = says("E2", CASES)
 
 
 def test_a_run_that_is_missing_is_named() -> None:

@@ -1,8 +1,6 @@
 """H1: what it says of a busy device, and of what would raise that, follows the measured shares."""
 
-import pytest
-
-from cases import Case, Edit, around, both, check, only, where
+from cases import Case, Edit, around, both, only, says, where
 
 NAN = float("nan")
 LARGEST = {"per_worker_batch": 1024}
@@ -90,6 +88,4 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_h1_says(case: Case) -> None:
-    check("H1", case)
+test_what_h1_says = says("H1", CASES)

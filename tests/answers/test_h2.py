@@ -1,8 +1,6 @@
 """H2: what it says of steps and seconds follows the records."""
 
-import pytest
-
-from cases import Case, Edit, check, where
+from cases import Case, Edit, says, where
 
 NAN = float("nan")
 
@@ -48,6 +46,4 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_h2_says(case: Case) -> None:
-    check("H2", case)
+test_what_h2_says = says("H2", CASES)

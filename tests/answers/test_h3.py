@@ -1,8 +1,6 @@
 """H3: what it says of accuracy, time and efficiency follows the trainings."""
 
-import pytest
-
-from cases import Case, Edit, around, both, check, where
+from cases import Case, Edit, around, both, says, where
 from dpscale.studies import answer_one
 
 NAN = float("nan")
@@ -66,9 +64,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_h3_says(case: Case) -> None:
-    check("H3", case)
+test_what_h3_says = says("H3", CASES)
 
 
 def test_published_figures_are_in_a_table_of_their_own_and_no_value_is_one() -> None:

@@ -1,8 +1,6 @@
 """H4: the losses that it names and what it says against them follow the measured shares."""
 
-import pytest
-
-from cases import Case, Edit, around, both, check, where
+from cases import Case, Edit, around, both, says, where
 
 SPLIT = "assignment_split"
 LOSSES = {
@@ -16,7 +14,6 @@ LOSSES = {
 
 
 def of_four(part: str, share: float) -> Edit:
-    """A part of four workers' epoch gets another share."""
     return where({"workers": 4}, **around(f"{part}_frac", share))
 
 
@@ -77,6 +74,4 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_h4_says(case: Case) -> None:
-    check("H4", case)
+test_what_h4_says = says("H4", CASES)

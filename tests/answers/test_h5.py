@@ -1,9 +1,8 @@
 """H5: which rules it says keep the accuracy follows the trainings of each."""
 
 import pandas as pd
-import pytest
 
-from cases import Case, Edit, around, both, check, only, where, without
+from cases import Case, Edit, around, both, only, says, where, without
 
 TRAININGS = "assignment"
 NAN = float("nan")
@@ -18,12 +17,10 @@ def tight(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_four(rule: str, value: float) -> Edit:
-    """Four workers reach another accuracy by a rule."""
     return where({"workers": 4, "rule": rule}, **around("test_accuracy_frac", value, 0.001))
 
 
 def gone(status: str, **cell: object) -> Edit:
-    """Trainings end with a status and no accuracy."""
     return where(cell, status=status, **NO_ACCURACY)
 
 
@@ -103,6 +100,4 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_h5_says(case: Case) -> None:
-    check("H5", case)
+test_what_h5_says = says("H5", CASES)

@@ -1,9 +1,8 @@
 """H6: the best number of workers, and whether it is told from the others, follow the trainings."""
 
 import pandas as pd
-import pytest
 
-from cases import Case, Edit, around, both, check, where, without
+from cases import Case, Edit, around, both, says, where, without
 from dpscale.studies import answer_one
 
 TRAININGS = "assignment"
@@ -19,13 +18,11 @@ def tight(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def of(workers: int, value: float, rule: str = "linear", width: float = 0.001) -> dict[str, Edit]:
-    """Some workers reach another accuracy by a rule."""
     cell = {"workers": workers, "rule": rule}
     return {TRAININGS: both(tight, where(cell, **around("test_accuracy_frac", value, width)))}
 
 
 def judged(workers: int, verdict: str, reason: str | None = None) -> Edit:
-    """A published accuracy on two nodes gets a verdict."""
     cell = {"workers": workers, "nodes": 2, "claim": "test_accuracy_frac"}
     return where(cell, verdict=verdict, reason=reason)
 
@@ -97,9 +94,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_h6_says(case: Case) -> None:
-    check("H6", case)
+test_what_h6_says = says("H6", CASES)
 
 
 def test_the_best_accuracy_is_a_value() -> None:

@@ -39,7 +39,6 @@ def study(runs: tuple[str, ...], epochs: Sequence[int] = (), two_nodes: bool = F
 
 @functools.cache
 def searches() -> Tables:
-    """Two searches of S1."""
     return searched(every=dict(list(EVERY.items())[:2]))()
 
 
@@ -57,7 +56,6 @@ class Asked(NamedTuple):
 
 
 def of(*runs: str, epochs: tuple[int, ...] = (), two_nodes: bool = False) -> Callable[[], Tables]:
-    """Such a lab, made when it is asked for."""
     return functools.partial(study, runs, epochs, two_nodes)
 
 
@@ -133,7 +131,6 @@ def changed(draw: st.DrawFn, rows: pd.DataFrame, columns: Sequence[str]) -> pd.D
 
 @functools.cache
 def derived(question: str) -> Derived:
-    """The derived tables of a question's lab."""
     return derived_of(next(one.lab() for one in ASKED if one.question == question))
 
 

@@ -3,10 +3,9 @@
 from typing import Any
 
 import pandas as pd
-import pytest
 
 from builders import full_lab
-from cases import Case, Edit, check, numbers, where
+from cases import Case, Edit, numbers, says, where
 from dpscale.studies import questions
 
 NAN = float("nan")
@@ -144,9 +143,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_q1_says(case: Case) -> None:
-    check("Q1", case)
+test_what_q1_says = says("Q1", CASES)
 
 
 def test_the_largest_batch_is_a_value() -> None:

@@ -1,8 +1,6 @@
 """Q2: what it says of speed-up and of the other kind of scaling follows the measured cells."""
 
-import pytest
-
-from cases import Case, Edit, around, both, check, only, where
+from cases import Case, Edit, around, both, only, says, where
 
 NAN = float("nan")
 STRONG = {"kind": "strong", "workers": [2, 4]}
@@ -73,6 +71,4 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_q2_says(case: Case) -> None:
-    check("Q2", case)
+test_what_q2_says = says("Q2", CASES)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from builders import derived_lab
-from cases import Case, Edit, around, both, check, figures, numbers, only, where
+from cases import Case, Edit, around, both, figures, numbers, only, says, where
 from dpscale.reporting.answer import Answer, Table
 from dpscale.studies import answer_one
 
@@ -22,12 +22,10 @@ def _no_ends(column: str) -> dict[str, float]:
 
 
 def _cells(cell: dict[str, Any] | None = None, **columns: Any) -> dict[str, Edit]:
-    """The table of communication with new values in a cell, or in all."""
     return {"communication": where(cell, **columns)}
 
 
 def _trend(*seconds: float) -> dict[str, Edit]:
-    """The subtraction at each batch size."""
     sizes = zip((32, 128, 512), seconds, strict=True)
     return {"communication": both(*(where({"per_worker_batch": size}, **around("subtraction_s", s))
                                     for size, s in sizes))}  # fmt: skip
@@ -181,9 +179,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_q3_1_says(case: Case) -> None:
-    check("Q3.1", case)
+test_what_q3_1_says = says("Q3.1", CASES)
 
 
 def _answer(edits: dict[str, Edit] | None = None, **lab: Any) -> Answer:

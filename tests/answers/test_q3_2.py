@@ -3,7 +3,7 @@
 import pytest
 
 from builders import Tables, full_lab
-from cases import Case, Edit, around, both, check, figures, only, where
+from cases import Case, Edit, around, both, figures, only, says, where
 from dpscale.reporting.answer import Answer
 from dpscale.studies import answer_one
 from dpscale.studies.communication.answers import bandwidth
@@ -205,9 +205,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_q3_2_says(case: Case) -> None:
-    check("Q3.2", case)
+test_what_q3_2_says = says("Q3.2", CASES)
 
 
 def answer(case: Case) -> Answer:

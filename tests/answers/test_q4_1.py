@@ -2,10 +2,8 @@
 
 from typing import Any
 
-import pytest
-
 from builders import Tables, full_lab
-from cases import Case, Edit, around, both, check, numbers, where
+from cases import Case, Edit, around, both, numbers, says, where
 from dpscale.studies import answer_one, questions
 from trained import trained
 
@@ -138,9 +136,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_q4_1_says(case: Case) -> None:
-    check("Q4.1", case)
+test_what_q4_1_says = says("Q4.1", CASES)
 
 
 def test_updates_are_counted_from_steps_and_known_by_their_run():

@@ -3,10 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from builders import Tables, full_lab
-from cases import Case, Edit, both, check, where, without
+from cases import Case, Edit, both, says, where, without
 from dpscale.studies import answer_one
 from trained import trained
 
@@ -23,7 +21,6 @@ def _edits(*edits: Edit) -> dict[str, Edit]:
 
 
 def _reached(**accuracies: float) -> Callable[[], Tables]:
-    """The lab where arms reach other test accuracies."""
     return trained({arm: {"test_accuracy_frac": value} for arm, value in accuracies.items()})
 
 
@@ -152,9 +149,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_q4_2_says(case: Case) -> None:
-    check("Q4.2", case)
+test_what_q4_2_says = says("Q4.2", CASES)
 
 
 def _answer(**given: Any) -> Any:

@@ -4,10 +4,9 @@ import functools
 from collections.abc import Callable
 
 import pandas as pd
-import pytest
 
 from builders import Tables, full_lab, runs_table
-from cases import Case, Edit, both, check, only, where
+from cases import Case, Edit, both, only, says, where
 from dpscale.studies import answer_one
 from dpscale.studies.replicas.derive import wrappers
 from trained import trained
@@ -22,7 +21,6 @@ def _ended(**values: list[float]) -> Callable[[], Tables]:
 
 
 def _status(*arms: str) -> Callable[[], Tables]:
-    """The lab where some seeds of trainings diverged."""
     return trained({arm: {"status": "diverged"} for arm in arms}, prefix="replicas-")
 
 
@@ -137,9 +135,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_q5_says(case: Case) -> None:
-    check("Q5", case)
+test_what_q5_says = says("Q5", CASES)
 
 
 def test_the_orders_are_counted() -> None:

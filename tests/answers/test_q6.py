@@ -1,10 +1,9 @@
 """Q6: what it says of the messages follows the ledger and the interfaces."""
 
 import pandas as pd
-import pytest
 
 from builders import full_lab
-from cases import Case, Edit, check, numbers, only, where, without
+from cases import Case, Edit, numbers, only, says, where, without
 from dpscale.reporting.answer import Answer
 from dpscale.studies import questions
 
@@ -77,9 +76,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_q6_says(case: Case) -> None:
-    check("Q6", case)
+test_what_q6_says = says("Q6", CASES)
 
 
 def _answer(**edits: Edit) -> Answer:

@@ -4,10 +4,9 @@ import functools
 from collections.abc import Sequence
 
 import pandas as pd
-import pytest
 
 from builders import Tables, full_lab
-from cases import Case, Edit, check, only, where, without
+from cases import Case, Edit, only, says, where, without
 
 NAN = float("nan")
 OFF, ON = {"arm": "no_broadcast"}, {"arm": "broadcast"}
@@ -119,6 +118,4 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_q7_says(case: Case) -> None:
-    check("Q7", case)
+test_what_q7_says = says("Q7", CASES)

@@ -9,7 +9,7 @@ import pytest
 
 import steps_to_goal_builders as planted
 from builders import Tables, empty_lab, run_row, table
-from cases import Case, Edit, around, both, check, where
+from cases import Case, Edit, around, both, says, where
 from dpscale.reporting.answer import Answer
 from dpscale.studies import answer_one
 from dpscale.studies.steps_to_goal.derive.fit import sides
@@ -29,7 +29,6 @@ def searched(status: str = "complete", momentum: str = "nesterov", other: float 
     """
 
     def tidy() -> Tables:
-        """Its tidy tables."""
         curves = every or {("mlp", "sgd"): sgd, ("mlp", momentum): other}
         made = planted.rows(curves, **how)
         if status != "complete":  # nothing was measured
@@ -44,7 +43,6 @@ def contrasts(cell: dict[str, str] | None = None, **columns: Any) -> Edit:
     """Give contrasts other ratios, and the sides that follow."""
 
     def follow(rows: pd.DataFrame) -> pd.DataFrame:
-        """The contrasts with the sides of their ratios."""
         found = pd.DataFrame(map(sides, rows.to_dict("records")), index=rows.index)
         return rows.assign(**found)
 
@@ -52,7 +50,6 @@ def contrasts(cell: dict[str, str] | None = None, **columns: Any) -> Edit:
 
 
 def judged(cell: dict[str, str], verdict: str) -> Edit:
-    """Give slopes another verdict."""
     return where(cell, verdict=verdict, found=verdict)
 
 
@@ -214,9 +211,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_s1_says(case: Case) -> None:
-    check("S1", case)
+test_what_s1_says = says("S1", CASES)
 
 
 @cache

@@ -7,7 +7,7 @@ import pytest
 
 import lr_scaling_builders as study
 from builders import Tables, full_lab, run_row, table
-from cases import Case, around, both, check, only, where
+from cases import Case, around, both, only, says, where
 from dpscale.reporting.answer import Answer
 from dpscale.studies import answer_one
 
@@ -22,7 +22,6 @@ def trained(*changed: tuple[study.Way, study.Errors | None]) -> Callable[[], Tab
     """A lab of this study alone, some ways' errors changed; a way without errors is left out."""
 
     def tidy() -> Tables:
-        """Its tidy tables."""
         errors = study.ERRORS | dict(changed)
         return _of({way: values for way, values in errors.items() if values})
 
@@ -30,7 +29,6 @@ def trained(*changed: tuple[study.Way, study.Errors | None]) -> Callable[[], Tab
 
 
 def planned(*ways: study.Way) -> Callable[[], Tables]:
-    """A lab of some ways alone."""
     return lambda: _of({way: study.ERRORS[way] for way in ways})
 
 
@@ -200,9 +198,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_s2_says(case: Case) -> None:
-    check("S2", case)
+test_what_s2_says = says("S2", CASES)
 
 
 @cache

@@ -8,7 +8,7 @@ import pytest
 
 import model_averaging_builders as made
 from builders import Tables, empty_lab, run_row, table
-from cases import Case, Edit, around, both, check, numbers, only, where, without
+from cases import Case, Edit, around, both, numbers, only, says, where, without
 from dpscale.studies import questions
 
 NAN = float("nan")
@@ -30,7 +30,6 @@ def trained(
     """A lab of the study alone: when first seeds reach the target, and what its runs say else."""
 
     def tidy() -> Tables:
-        """Its tidy tables."""
         rows = made.study_rows(made.REACHED | (reached or {}), **how)
         rows["runs"] = [run_row(**{**row, **(run or {})}) for row in rows["runs"]]
         return empty_lab() | {name: table(name, own) for name, own in rows.items()}
@@ -192,9 +191,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_s3_says(case: Case) -> None:
-    check("S3", case)
+test_what_s3_says = says("S3", CASES)
 
 
 @pytest.mark.parametrize("edits", [

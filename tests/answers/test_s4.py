@@ -7,7 +7,7 @@ import pytest
 
 import local_sgd_builders
 from builders import Tables, full_lab, run_row, table, without_runs
-from cases import Case, check, numbers, only, where, without
+from cases import Case, numbers, only, says, where, without
 from dpscale.studies import questions
 
 NAN = float("nan")
@@ -35,7 +35,6 @@ def diverged(noise: float) -> Callable[[], Tables]:
 
 
 def alike() -> Tables:
-    """Arms of equal accuracy where labels are right."""
     same = dict.fromkeys(local_sgd_builders.ARMS, 0.97)
     rows = local_sgd_builders.rows(run_row, local_sgd_builders.ACCURACIES | {CLEAN: same})
     empty = {name: frame.iloc[:0] for name, frame in full_lab().items()}
@@ -43,7 +42,6 @@ def alike() -> Tables:
 
 
 def uncounted(tidy: Tables) -> Tables:
-    """A lab whose test sets have no known size."""
     return tidy | {"runs": tidy["runs"].assign(test_samples=pd.NA)}
 
 
@@ -55,7 +53,6 @@ def high_losses() -> Tables:
 
 
 def unexpected() -> Tables:
-    """Nothing was expected."""
     tidy = trained()
     return tidy | {"runs": tidy["runs"].assign(expected=pd.NA)}
 
@@ -64,7 +61,6 @@ def rates_tried(*shares: float) -> Callable[[], Tables]:
     """After a search among these shares of the rate; the results have the share 1."""
 
     def tidy() -> Tables:
-        """Its tidy tables."""
         found = trained()
         tuning = found["trials"][found["trials"]["role"] == "tuning"]
         more = [tuning.assign(rate_factor=share, trial=100 + number)
@@ -188,9 +184,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_s4_says(case: Case) -> None:
-    check("S4", case)
+test_what_s4_says = says("S4", CASES)
 
 
 def test_a_difference_leads_to_the_runs_of_both_arms() -> None:

@@ -24,7 +24,6 @@ def compiled(name: str) -> CodeType:
 
 
 def cases_of(question: str) -> list[Case]:
-    """The cases in the question's file."""
     name = f"test_{question.lower().replace('.', '_')}"
     cases: list[Case] = importlib.import_module(name).CASES
     return cases
@@ -83,7 +82,6 @@ def swapped(name: str) -> Iterator[tuple[str, nodes.Template]]:
 
 
 def users() -> dict[str, list[str]]:
-    """The questions by the templates that they use."""
     used: dict[str, list[str]] = {}
     for question in questions():
         imported = meta.find_referenced_templates(parsed(f"{question}.j2"))

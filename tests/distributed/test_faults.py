@@ -54,7 +54,6 @@ class Run:
         return self.process
 
     def errors(self) -> str:
-        """Wait for the end and return what was printed."""
         return self.process.communicate(timeout=HANG_S)[1]
 
     def ranks(self, count: int = 2) -> list[int]:
@@ -65,8 +64,6 @@ class Run:
         return [found[rank] for rank in range(count)]
 
     def wait_for(self, words: str) -> None:
-        """Wait until the workers have printed some words."""
-
         def said() -> bool:
             ended = self.process.poll() is not None
             told = self.log.read_text() if self.log.exists() else ""

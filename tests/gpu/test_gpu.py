@@ -54,8 +54,6 @@ def replica_of(spec: Any, *, ddp: bool = False, steps: int = STEPS) -> tuple[Rep
 
 
 class NoEvents:
-    """A clock that records nothing."""
-
     def __init__(self) -> None:
         self._marks = 0
 

@@ -413,7 +413,6 @@ def test_a_column_that_no_row_has_anything_in_is_named_below_the_table():
 
 
 def long_table(rows: int) -> Table:
-    """A table of one column, its rows numbered from 1."""
     columns = [Column(key="n", title="N")]
     return Table(caption="Times.", columns=columns, rows=[{"n": n + 1} for n in range(rows)])
 

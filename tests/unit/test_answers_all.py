@@ -10,7 +10,8 @@ import pytest
 
 from builders import Tables, derived_lab, empty_lab, full_lab
 from dpscale.reporting.answer import Answer, Value, dump_answers, load_answers
-from dpscale.studies import answer_all, derived_of, question_ids
+from dpscale.reporting.inputs import Inputs
+from dpscale.studies import answer_all, answer_one, derived_of, question_ids
 from script_calls import Ended, call
 
 IDS = question_ids()
@@ -124,12 +125,12 @@ def test_runs_that_are_missing_withhold_just_the_conclusions_that_need_them(with
 def test_a_failed_run_withholds_as_a_missing_one_does():
     tidy = full_lab(not_run=["scaling-n4-b128"])
     tidy["runs"].loc[tidy["runs"]["run"] == "scaling-n4-b128", "status"] = "failed"
-    found = answer_all(derived_of(tidy), tidy)
-    assert found[1].missing == ["scaling, N = 4, b = 128: failed"]
+    found = answer_one("Q2", Inputs(derived_of(tidy), tidy))
+    assert found.missing == ["scaling, N = 4, b = 128: failed"]
 
 
 def test_values_of_a_missing_cell_are_null_and_those_of_others_stay():
-    values = answer("Q2", not_run=("scaling-n2-b32",)).values
+    values = answer("Q2", not_run=tuple(WITHHELD[0])).values
     assert values["weak_speedup_ratio_n2_b32"].value is None
     assert values["weak_speedup_ratio_n2_b32"].status == "not run yet"
     assert values["weak_speedup_ratio_n2_b128"].value == pytest.approx(5 / 3)
@@ -155,8 +156,8 @@ def test_the_summary_has_a_line_of_each_question_with_a_number():
 
 def test_a_line_of_the_summary_turns_with_the_data():
     for factor, words in ((1.5, "Four workers are slower"), (0.3, "Four workers are faster")):
-        found = {one.id: one.short for one in answers(two_worker_factor=factor)}
-        assert found["Q2"].startswith(words)
+        found = answer_one("Q2", Inputs(*lab(two_worker_factor=factor)))
+        assert found.short.startswith(words)
 
 
 def test_a_study_that_the_configuration_leaves_out_is_said_to_be_left_out():

@@ -20,8 +20,6 @@ CPU = torch.device("cpu")
 
 
 class Quadratic:
-    """Learners of one parameter each, and their central model."""
-
     def __init__(self, targets=TARGETS, *, alpha=0.25, momentum=0.5, tau=1):
         self.targets = targets
         self.w = torch.full_like(targets, 2.0).requires_grad_()

@@ -117,7 +117,6 @@ def test_workers_that_share_cores_are_noted_and_wrong_is_nothing() -> None:
 
 
 def occupied(free_bytes: int) -> NodeFacts:
-    """A node with a neighbour on its third GPU."""
     other = Neighbour(process=4711, name="python train.py", used_bytes=12 * GB)
     third = GPU.model_copy(update={"free_bytes": free_bytes, "neighbours": (other,)})
     return node("n1", devices=(GPU, GPU, third, GPU))

@@ -33,7 +33,6 @@ def changed(key: str, value: object, raw: dict[str, Any] = DEFAULT) -> dict[str,
 
 
 def with_keys(keys: dict[str, Any]) -> dict[str, Any]:
-    """A configuration that names these dotted keys and its name."""
     raw: dict[str, Any] = {"name": "x"}
     for key, value in keys.items():
         raw = changed(key, value, raw)

@@ -35,7 +35,6 @@ def refused(raw: dict[str, Any]) -> list[str]:
 
 
 def of(specs: Specs, study: str, **fields: Any) -> Specs:
-    """The runs of a study with these fields."""
     return [
         spec for spec in specs
         if spec.study == study and all(getattr(spec, key) == value for key, value in fields.items())

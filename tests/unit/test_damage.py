@@ -28,7 +28,6 @@ Damage = Callable[[Path], object]
 
 
 def measure(folder: Path, spec: dict[str, object]) -> None:
-    """The files of a run, as if it had been measured."""
     now = "2026-01-01T00:00:00+00:00"
     facts = provenance(device="CPU", devices=1, backend="gloo")
     record = Record(
@@ -43,7 +42,6 @@ def measure(folder: Path, spec: dict[str, object]) -> None:
 
 @pytest.fixture
 def result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A whole result of three runs, gathered."""
     for run, spec in PLAN.items():
         measure(tmp_path / "runs" / run, spec.model_dump(mode="json"))
     for name, text in zip(

@@ -13,7 +13,6 @@ from dpscale.studies.scaling.derive import scaling
 
 
 def row(frame: pd.DataFrame, kind: str, workers: int, batch: int) -> pd.Series:
-    """Return the one row of a kind, N and b."""
     found = frame[(frame["kind"] == kind) & (frame["workers"] == workers)
                   & (frame["per_worker_batch"] == batch)]  # fmt: skip
     assert len(found) == 1

@@ -11,7 +11,6 @@ from strategies_builders import HEADERS, STEP_S, S
 
 
 def lab(**options: object) -> Tables:
-    """The study alone."""
     rows = strategies_builders.rows(run_row, step_rows, **options)  # type: ignore[arg-type]
     return empty_lab() | {name: table(name, own) for name, own in rows.items()}
 

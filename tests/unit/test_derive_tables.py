@@ -30,7 +30,6 @@ derive = partial(call, "derive")
 
 
 def written(lab: dict[str, pd.DataFrame], folder: Path) -> Path:
-    """Write tidy tables as parquet files and return their folder."""
     folder.mkdir()
     for name, frame in lab.items():
         frame.to_parquet(folder / f"{name}.parquet")
@@ -57,6 +56,17 @@ def test_a_plan_of_which_nothing_ran_keeps_every_cell():
     assert {name: len(tables[name]) for name in ("sweep", "scaling", "communication")} == {
         "sweep": 4, "scaling": 18, "communication": 9}  # fmt: skip
     assert set(tables["scaling"]["status"]) == {"not run yet"}
+    unmeasured = {
+        "ledger": ["phase", "operation", "calls", "bytes"],
+        "wire": ["predicted_bytes", "ledger_bytes", "interface_bytes", "note"],
+        "order": ["epoch", "digest", "same_as_first"],
+        "replicas": ["epoch", "parameters_identical"],
+        "phases": ["phase", "epoch_s", "share_frac"],
+        "compression": ["hook", "step_s", "bytes_ratio"],
+    }
+    for name, columns in unmeasured.items():
+        assert set(tables[name]["status"]) == {"not run yet"}, name
+        assert tables[name][columns].isna().all(axis=None), name
 
 
 def test_runs_of_two_machines_are_refused_naming_both_and_a_run_of_each():

@@ -18,7 +18,6 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
 def prose(document: Path) -> str:
-    """A document without its blocks of code."""
     return FENCED.sub("", document.read_text(encoding="utf-8"))
 
 

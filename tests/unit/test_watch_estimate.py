@@ -187,7 +187,6 @@ def called(
 
 
 def seen(spans: Sequence[Span], now_s: float) -> Overview:
-    """What is known of a call at a moment."""
     runs = []
     for spec, job_s, start_s, end_s in spans:
         if end_s <= now_s:

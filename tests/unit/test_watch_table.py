@@ -27,8 +27,6 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
 
 @pytest.fixture
 def shown(lab: Lab) -> Shown:
-    """Print the view once, at a width; spaces are made single."""
-
     def printed(width: int = 200) -> str:
         console = Console(file=io.StringIO(), width=width)
         show(lab.observer, console)

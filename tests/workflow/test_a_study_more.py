@@ -18,7 +18,6 @@ RESULTS = "results/inference"
 
 
 def configured(folder: Path, batches: str) -> None:
-    """Write the configuration: the new study alone."""
     lines = ["name: inference", f"inference: {{batches_per_pass: {batches}}}", "audit: null"]
     text = "\n".join([*lines, *(f"{name}: null" for name in OTHERS)])
     (folder / CONFIG).write_text(text + "\n", encoding="utf-8")

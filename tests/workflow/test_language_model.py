@@ -26,7 +26,6 @@ def checkout(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The example's ledger and one of its trainings."""
     folder = checkout(tmp_path_factory.mktemp("own"))
     runs = [f"{RESULTS}/runs/{run}/record.json" for run in ("ledger-n2", "large_batch-small-n2")]
     ended = snakemake(folder, *runs, config=CONFIG)
