@@ -137,7 +137,7 @@ def derived(question: str) -> Derived:
 @pytest.mark.parametrize("one", [one for one in ASKED if one.columns], ids=lambda one: one.question)
 @settings(BY_CHANCE, max_examples=15)
 @given(data=st.data())
-def test_any_values_and_nulls_are_answered(one: Asked, data: st.DataObject) -> None:
+def test_any_values_and_nulls_are_answered(one, data) -> None:
     tables, tidy = derived(one.question), one.lab()
     edited = {name: data.draw(changed(tables[name], columns.split()))
               for name, columns in one.columns.items()}  # fmt: skip
@@ -145,7 +145,7 @@ def test_any_values_and_nulls_are_answered(one: Asked, data: st.DataObject) -> N
 
 
 @pytest.mark.parametrize("one", ASKED, ids=lambda one: one.question)
-def test_runs_that_fail_are_answered_one_at_a_time_and_together(one: Asked) -> None:
+def test_runs_that_fail_are_answered_one_at_a_time_and_together(one) -> None:
     tidy = one.lab()
     names = tidy["runs"]["run"].tolist()
     step = -(-len(names) // one.ways)

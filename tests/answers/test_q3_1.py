@@ -216,7 +216,7 @@ def test_the_subtraction_stands_beside_its_parts_in_every_cell() -> None:
 
 
 @pytest.mark.parametrize(("low", "high"), [(-0.1, 0.2), (-0.3, -0.1), (NAN, NAN)])
-def test_exposed_time_that_is_not_above_zero_has_no_share(low: float, high: float) -> None:
+def test_exposed_time_that_is_not_above_zero_has_no_share(low, high) -> None:
     answer = _answer(_cells(**_ends("exposed_s", 0.05, low, high)))
     assert "waits for communication" not in answer.short
     assert "for no time told from zero with two workers and no time" in answer.figures[0].caption

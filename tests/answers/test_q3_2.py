@@ -222,7 +222,7 @@ def test_bandwidth_is_bytes_of_the_epoch_over_its_communication_time() -> None:
 @pytest.mark.parametrize(
     ("case", "reason"), [(NEGATIVE, "negative"), (BELOW_NOISE, "not told from zero")], ids=str
 )
-def test_what_is_no_time_gives_no_bandwidth(case: Case, reason: str) -> None:
+def test_what_is_no_time_gives_no_bandwidth(case, reason) -> None:
     value = answer(case).values["lab_bytes_per_s_n2_b32"]
     assert (value.value, value.status) == (None, reason)
 
@@ -242,7 +242,7 @@ def test_bytes_over_the_exposed_time_are_never_a_bandwidth() -> None:
     [(AS_MEASURED, set()), (WITHOUT_A_FIT, {"link_fit"}), (NO_HOOKS, {"compression"})],
     ids=str,
 )  # fmt: skip
-def test_a_figure_stands_where_it_has_something_to_show(case: Case, absent: set[str]) -> None:
+def test_a_figure_stands_where_it_has_something_to_show(case, absent) -> None:
     found = answer(case)
     assert set(figures(found)) == {"bandwidth", "link_fit", "compression"} - absent
     assert any("\\alpha" in formula for formula in found.formula) == ("link_fit" not in absent)
@@ -268,7 +268,7 @@ def test_a_fitted_all_reduce_is_its_latency_and_its_bytes() -> None:
 
 
 @pytest.mark.parametrize("run", ["link-n2", "compression-n2"])
-def test_a_planned_run_without_a_result_withholds_this_conclusion_alone(run: str) -> None:
+def test_a_planned_run_without_a_result_withholds_this_conclusion_alone(run) -> None:
     case = next(one for one in CASES if one.name == f"{run} not run")
     assert len(answer(case).missing) == 1
     assert answer_one("Q3.1", case.inputs).missing == []

@@ -198,7 +198,7 @@ test_what_s3_says = says("S3", CASES)
     {"model_averaging": without(arm=[OWN, OTHER])},
     {"learners": where(against_plain_ratio_low=NAN)},
 ])  # fmt: skip
-def test_what_is_left_out_breaks_no_paragraph(edits: dict[str, Edit]) -> None:
+def test_what_is_left_out_breaks_no_paragraph(edits) -> None:
     answer = questions()["S3"](Case("", edits=edits).inputs)
     assert (len(answer.paragraphs), len(answer.method)) == (4, 4)
 

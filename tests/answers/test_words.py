@@ -102,7 +102,7 @@ def noticed(question: str) -> bool:
 
 
 @pytest.mark.parametrize("name", USERS)
-def test_a_swap_of_two_entries_fails_a_case(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_swap_of_two_entries_fails_a_case(name, monkeypatch) -> None:
     survived = []
     for where, tree in swapped(name):
         other = words.environment().overlay(loader=Instead(name, tree))

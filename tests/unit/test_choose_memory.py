@@ -26,7 +26,7 @@ def digits() -> Dataset:
     return found
 
 
-def test_all_cells_make_their_batches_from_one_split_on_the_device(digits: Dataset) -> None:
+def test_all_cells_make_their_batches_from_one_split_on_the_device(digits) -> None:
     elsewhere = torch.device("meta")  # a device that is not the host
     there: Any = measure.resident(SPEC, digits, Place(0, 1, 1, elsewhere))
     assert there.train.images.device == elsewhere
@@ -34,7 +34,7 @@ def test_all_cells_make_their_batches_from_one_split_on_the_device(digits: Datas
     assert there.train.on(elsewhere) is there.train  # no loader copies it again
 
 
-def test_what_makes_batches_in_host_memory_keeps_its_split_there(digits: Dataset) -> None:
+def test_what_makes_batches_in_host_memory_keeps_its_split_there(digits) -> None:
     data = SPEC.data.model_copy(update={"loader": "dataloader"})
     spec = SPEC.model_copy(update={"data": data})
     place = Place(0, 1, 1, torch.device("meta"))
@@ -43,9 +43,7 @@ def test_what_makes_batches_in_host_memory_keeps_its_split_there(digits: Dataset
     assert measure.resident(SPEC, own, place) is own
 
 
-def test_a_batch_is_drawn_before_the_peak_begins(
-    digits: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_batch_is_drawn_before_the_peak_begins(digits, monkeypatch) -> None:
     seen: list[str] = []
 
     class Noted(Supply):

@@ -35,9 +35,7 @@ from dpscale.derive import formulas
         ("samples_per_second", (50_000, 12.5), 4_000),
     ],
 )
-def test_a_formula_gives_the_value_worked_by_hand(
-    formula: str, given: tuple[float, ...], by_hand: object
-) -> None:
+def test_a_formula_gives_the_value_worked_by_hand(formula, given, by_hand) -> None:
     assert getattr(formulas, formula)(*given) == by_hand
 
 

@@ -1,13 +1,14 @@
 """The registry, the column types, the guard of one machine, and the script."""
 
-from functools import partial
+import functools
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from builders import derived_lab, empty_lab, full_lab, run_row, table
+from builders import Tables, derived_lab, empty_lab, full_lab, run_row, table
 from dpscale.derive.same_machine import MixedMachinesError, require_same_machine
+from dpscale.derive.tables import Derived
 from dpscale.studies import derived_of, schemas, tables
 from script_calls import call
 
@@ -26,7 +27,7 @@ FIXED = {
 }
 
 
-derive = partial(call, "derive")
+derive = functools.partial(call, "derive")
 
 
 def written(lab: dict[str, pd.DataFrame], folder: Path) -> Path:
@@ -97,6 +98,14 @@ def test_a_run_whose_workers_had_different_devices_is_refused_by_its_name():
     require_same_machine(table("runs", [whole, mixed | {"status": "failed"}]))
 
 
+@functools.cache
+def planned() -> tuple[Tables, Derived]:
+    """No row but of runs: the guard looks at nothing else, and there is little to make."""
+    tidy = full_lab()
+    lab = {name: frame.iloc[:0] for name, frame in tidy.items()} | {"runs": tidy["runs"]}
+    return lab, derived_of(lab)
+
+
 @pytest.mark.parametrize(
     ("run", "names"),
     [
@@ -127,11 +136,7 @@ def test_a_run_whose_workers_had_different_devices_is_refused_by_its_name():
     ],
 )
 def test_every_table_refuses_to_combine_a_run_of_another_machine(run, names):
-    # No row but of runs: the guard looks at nothing else, and there is little to make.
-    lab = {name: frame.iloc[:0] for name, frame in full_lab().items()} | {
-        "runs": full_lab()["runs"]
-    }
-    derived = derived_of(lab)
+    lab, derived = planned()
     elsewhere = lab["runs"]["run"] == run
     runs = lab["runs"].assign(fingerprint=lab["runs"]["fingerprint"].mask(elsewhere, "other"))
     refused = set()

@@ -44,7 +44,7 @@ def test_resnet18_takes_images_of_one_channel() -> None:
 
 
 @pytest.mark.parametrize("name", ["resnet18_cifar", "resnet20", "resnet_8x8", "mlp", "mnist_cnn"])
-def test_every_network_gives_a_logit_per_class(name: str) -> None:
+def test_every_network_gives_a_logit_per_class(name) -> None:
     network = model(name, in_channels=1, classes=7, image_size=16)
     assert network(torch.rand(2, 1, 16, 16)).shape == (2, 7)
 
@@ -60,7 +60,7 @@ def test_resnet18_cifar_keeps_the_full_image_until_its_second_stage() -> None:
 
 
 @pytest.mark.parametrize("name", ["resnet18_cifar", "resnet18", "resnet20", "resnet_8x8"])
-def test_zero_gamma_zeroes_the_last_gain_of_each_block_and_no_other(name: str) -> None:
+def test_zero_gamma_zeroes_the_last_gain_of_each_block_and_no_other(name) -> None:
     network = model(name, zero_gamma=True)
     gains = {
         key: bool((value == 0).all())
@@ -87,7 +87,7 @@ def test_without_zero_gamma_every_gain_starts_at_one() -> None:
 
 
 @pytest.mark.parametrize("name", ["mlp", "mnist_cnn"])
-def test_zero_gamma_without_a_residual_block_is_an_error(name: str) -> None:
+def test_zero_gamma_without_a_residual_block_is_an_error(name) -> None:
     with pytest.raises(ValueError, match=rf"model\.zero_gamma: {name} has no residual block"):
         model(name, zero_gamma=True)
 

@@ -55,7 +55,7 @@ def test_a_cosine_over_a_single_step_uses_the_base_rate() -> None:
 
 
 @pytest.mark.parametrize("key", ["warmup", "decay"])
-def test_an_unknown_word_names_its_key(key: str) -> None:
+def test_an_unknown_word_names_its_key(key) -> None:
     schedule = ScheduleConfig().model_copy(update={key: "sudden"})
     with pytest.raises(ValueError, match=rf"schedule\.{key}: 'sudden'"):
         learning_rate(0, base_lr=0.8, schedule=schedule, steps_per_epoch=10, epochs=1)
