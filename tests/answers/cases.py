@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
+import pytest
 
 from builders import Tables, derived_lab, full_lab
 from dpscale.derive.tables import Derived
@@ -205,3 +206,13 @@ def check(question: str, case: Case) -> None:
     paragraphs = [*answer.paragraphs, *answer.method]
     assert all(one.rstrip().endswith((".", ":", "?")) for one in paragraphs), text
     assert not too_long(answer), text
+
+
+def says(question: str, cases: Sequence[Case]) -> Callable[[Case], None]:
+    """A test for each case of a question."""
+
+    @pytest.mark.parametrize("case", cases, ids=str)
+    def test(case: Case) -> None:
+        check(question, case)
+
+    return test

@@ -1,8 +1,6 @@
 """H2: what it says of steps and seconds follows the records."""
 
-import pytest
-
-from cases import Case, Edit, check, where
+from cases import Case, Edit, says, where
 
 NAN = float("nan")
 
@@ -41,10 +39,6 @@ CASES = [
     Case("published",
          says=["The published 18 750 steps are", "makes 18 720, and one that keeps it 18 760.",
                "Published, and not judged here (other data, digits): steps 18 750 at N = 1."]),
-    Case("published and so here",
-         edits={"assignment_published": where({"claim": "steps"}, verdict="agrees", reason=None)},
-         says=["not named, one agrees.", " steps 1 1 128 40 18 750 3 120 agrees"],
-         never=["not judged"]),
     Case("published steps contradicted",
          edits={"assignment_published": where({"claim": "steps"}, verdict="contradicts itself")},
          says=["The published figure for the steps at N = 1, 18 750, contradicts others: other"],
@@ -52,6 +46,4 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_h2_says(case: Case) -> None:
-    check("H2", case)
+test_what_h2_says = says("H2", CASES)

@@ -1,9 +1,8 @@
 """H6: the best number of workers, and whether it is told from the others, follow the trainings."""
 
 import pandas as pd
-import pytest
 
-from cases import Case, Edit, around, both, check, where, without
+from cases import Case, Edit, around, both, says, where, without
 from dpscale.studies import answer_one
 
 TRAININGS = "assignment"
@@ -19,13 +18,11 @@ def tight(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def of(workers: int, value: float, rule: str = "linear", width: float = 0.001) -> dict[str, Edit]:
-    """Some workers reach another accuracy by a rule."""
     cell = {"workers": workers, "rule": rule}
     return {TRAININGS: both(tight, where(cell, **around("test_accuracy_frac", value, width)))}
 
 
 def judged(workers: int, verdict: str, reason: str | None = None) -> Edit:
-    """A published accuracy on two nodes gets a verdict."""
     cell = {"workers": workers, "nodes": 2, "claim": "test_accuracy_frac"}
     return where(cell, verdict=verdict, reason=reason)
 
@@ -59,9 +56,6 @@ CASES = [
     *(Case(f"another rule {words}", edits=of(4, value, "fixed"),
            says=[f"at N = 4 reaches most, {100 * value:.1f}%", f"), {words} the best above."])
       for value, words in ((0.97, "higher than"), (0.952, "not told apart from"))),
-    Case("linear alone",
-         edits={TRAININGS: both(tight, without(rule=["sqrt", "fixed", "fixed_batch"]))},
-         never=["Of the other rules"]),
     Case("other rules worse",
          edits={TRAININGS: where({"rule": ["sqrt", "fixed", "fixed_batch"]},
                                  **around("test_accuracy_frac", 0.9, 0.001))},
@@ -96,16 +90,11 @@ CASES = [
                "not measured agrees test"]),
     Case("published agree", edits={PUBLISHED: both(*(judged(n, "agrees") for n in (2, 6, 8)))},
          says=["not named, three agree. The published figure"], never=["decidable"]),
-    Case("published contradict", edits={PUBLISHED: judged(2, "contradicts itself", "too high")},
-         says=["the test accuracy at N = 2 on two nodes, 99.02% (98.83 to 99.21), contradicts "
-               "others: too high."]),
     Case("nothing published", edits={PUBLISHED: without(nodes=2)}, never=["ublished"]),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_h6_says(case: Case) -> None:
-    check("H6", case)
+test_what_h6_says = says("H6", CASES)
 
 
 def test_the_best_accuracy_is_a_value() -> None:

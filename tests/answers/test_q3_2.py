@@ -3,7 +3,7 @@
 import pytest
 
 from builders import Tables, full_lab
-from cases import Case, Edit, around, both, check, figures, only, where
+from cases import Case, Edit, around, both, figures, only, says, where
 from dpscale.reporting.answer import Answer
 from dpscale.studies import answer_one
 from dpscale.studies.scaling.answers import bandwidth
@@ -102,14 +102,6 @@ CASES = [
          edits=_no_rate(({"workers": 2, "per_worker_batch": 32}, "negative")),
          says=["of the link, at most 831 MB/s (770 to 903) by",
                "No rate follows at N = 2, b = 32: that time is negative."]),
-    Case("N = 2 negative",
-         edits=_no_rate(({"workers": 2}, "negative")),
-         says=["No rate follows at N = 2: that time is negative."]),
-    Case("two kinds of no time",
-         edits=_no_rate(({"workers": 2, "per_worker_batch": 32}, "negative"),
-                        ({"workers": 4, "per_worker_batch": 32}, "not told from zero")),
-         says=["No rate follows in two of the six cells: that time is negative or not told from "
-               "zero."]),
     Case("one cell", edits={"bandwidth": only(workers=2, per_worker_batch=32)},
          says=["An all-reduce uses 76.2% of the link, 1.22 GB/s (1.07 to 1.42) by the lab's",
                "is below theirs in the one cell measured (N = 2, b = 32)"],
@@ -131,10 +123,6 @@ CASES = [
     Case("rates of one repeat", edits={"bandwidth": where(**_no_interval("lab_bytes_per_s"))},
          says=["the lab's has no two-sided interval at N = 2 and 4.",
                "bandwidth has no two-sided interval to be compared with theirs in all six cells."]),
-    Case("uses less than the link",
-         edits={"bandwidth": where(**around("lab_bytes_per_s", 1e8))},
-         says=["An all-reduce uses 6.25% of the link, at most 100 MB/s (99 to 101) by",
-               "100 MB/s at N = 2, 6.25% of raw TCP's 1.60 GB/s; 100 MB/s at N = 4"]),
     Case("below, waits", edits=_apart(1e5, SPLIT),
          says=["is below theirs in all six cells: its time holds a transfer that "
                "takes", "A transfer takes longer beside training; a message this large"]),
@@ -149,14 +137,6 @@ CASES = [
                "Overhead and contention below zero shorten that time; a message"]),
     Case("below, without a part", edits=_apart(1e5, {"other_s": NAN}),
          says=["The lab's bandwidth is below theirs in all six cells.", "A message this large"]),
-    Case("agrees", edits=_apart(1e9, SPLIT),
-         says=["The lab's bandwidth is not told from theirs in all six cells."]),
-    Case("agrees at N = 2",
-         edits=_apart(1e9, SPLIT) | {"bandwidth": both(
-             _apart(1e9, SPLIT)["bandwidth"],
-             where({"workers": 4}, **around("lab_bytes_per_s", 1e5)))},
-         says=["is not told from theirs at N = 2; it is below theirs at N = 4: its time",
-               "time. At N = 4 a transfer takes longer beside training; a message"]),
     Case("agrees in one cell of N = 2",
          edits=_apart(1e5, SPLIT) | {"bandwidth": both(
              _apart(1e5, SPLIT)["bandwidth"],
@@ -164,16 +144,10 @@ CASES = [
          says=["is not told from theirs at N = 2, b = 32; it is below theirs in five of the "
                "six cells: its time",
                "time. In five of the six cells a transfer takes longer beside training;"]),
-    Case("buckets below the link", edits=_of_link(0.8e9, 0.5),
-         says=["800 MB/s, 50.0% of the link's rate.",
-               "The buckets stay below the link's rate in all six cells."]),
     Case("buckets above the link", edits=_of_link(3.2e9, 2.0),
          says=["200% of the link's rate.", "when each sends to the next one at the same time.",
                "The buckets exceed the link's rate in all six cells, so raw TCP is no upper "
                "limit for these messages"]),
-    Case("buckets as the link", edits=_of_link(1.6e9, 1.0),
-         says=["The buckets are not told from the link's rate in all six cells.",
-               "100% of the link's rate."]),
     Case("buckets of one repeat",
          edits={"bandwidth": where(**_no_interval("busbw_bytes_per_s"))},
          says=["Too few repeats decide whether the buckets reach the link's rate in all "
@@ -195,8 +169,6 @@ CASES = [
     Case("buckets not measured", edits={"bandwidth": where(busbw_bytes_per_s=NAN)},
          says=["The bus bandwidth of the same buckets alone is not measured, so that comparison"],
          never=["Bytes over the exposed time"]),
-    Case("one fit", edits={"link": where({"workers": 4}, beta_bytes_per_s=NAN, note=NO_FIT)},
-         says=[f" at N = 2. No latency and bandwidth follow at N = 4: {NO_FIT}."]),
     Case("latency of zero", edits={"link": where(alpha_s_low=0.0)},
          says=["The latency at N = 2 is not told from zero. The latency at N = 4 is not"]),
     Case("latency outweighs",
@@ -216,8 +188,6 @@ CASES = [
     Case("latency of one repeat", edits={"link": where(**_no_interval("level_bytes"))},
          says=["At N = 2 and 4 too few repeats tell whether latency or bytes take longer."],
          never=["message this"]),
-    Case("other bytes", edits={"compression": where(bytes_ratio=0.6)},
-         says=["with fp16 (60.0% of the bytes, 1.10× as long)"]),
     Case("bytes not counted", edits={"compression": where(bytes_ratio=NAN)},
          says=["slower with fp16 (bytes not counted, 1.10× as long)"]),
     Case("steps not timed", edits={"compression": where(step_ratio=NAN)},
@@ -235,9 +205,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_q3_2_says(case: Case) -> None:
-    check("Q3.2", case)
+test_what_q3_2_says = says("Q3.2", CASES)
 
 
 def answer(case: Case) -> Answer:
@@ -254,7 +222,7 @@ def test_bandwidth_is_bytes_of_the_epoch_over_its_communication_time() -> None:
 @pytest.mark.parametrize(
     ("case", "reason"), [(NEGATIVE, "negative"), (BELOW_NOISE, "not told from zero")], ids=str
 )
-def test_what_is_no_time_gives_no_bandwidth(case: Case, reason: str) -> None:
+def test_what_is_no_time_gives_no_bandwidth(case, reason) -> None:
     value = answer(case).values["lab_bytes_per_s_n2_b32"]
     assert (value.value, value.status) == (None, reason)
 
@@ -274,7 +242,7 @@ def test_bytes_over_the_exposed_time_are_never_a_bandwidth() -> None:
     [(AS_MEASURED, set()), (WITHOUT_A_FIT, {"link_fit"}), (NO_HOOKS, {"compression"})],
     ids=str,
 )  # fmt: skip
-def test_a_figure_stands_where_it_has_something_to_show(case: Case, absent: set[str]) -> None:
+def test_a_figure_stands_where_it_has_something_to_show(case, absent) -> None:
     found = answer(case)
     assert set(figures(found)) == {"bandwidth", "link_fit", "compression"} - absent
     assert any("\\alpha" in formula for formula in found.formula) == ("link_fit" not in absent)
@@ -300,7 +268,7 @@ def test_a_fitted_all_reduce_is_its_latency_and_its_bytes() -> None:
 
 
 @pytest.mark.parametrize("run", ["link-n2", "compression-n2"])
-def test_a_planned_run_without_a_result_withholds_this_conclusion_alone(run: str) -> None:
+def test_a_planned_run_without_a_result_withholds_this_conclusion_alone(run) -> None:
     case = next(one for one in CASES if one.name == f"{run} not run")
     assert len(answer(case).missing) == 1
     assert answer_one("Q3.1", case.inputs).missing == []

@@ -7,12 +7,11 @@ import pytest
 
 import local_sgd_builders
 from builders import Tables, full_lab, run_row, table, without_runs
-from cases import Case, check, numbers, only, where, without
+from cases import Case, numbers, only, says, where, without
 from dpscale.studies import questions
 
 NAN = float("nan")
 NOISY, CLEAN, LARGE = 0.2, 0.0, "A2"
-DIFFERENCE = {"label_noise_frac": NOISY, "claim": "more_local_steps"}
 
 
 def trained(arm: str = LARGE, noise: float = NOISY, accuracy: float = 0.90) -> Tables:
@@ -36,7 +35,6 @@ def diverged(noise: float) -> Callable[[], Tables]:
 
 
 def alike() -> Tables:
-    """Arms of equal accuracy where labels are right."""
     same = dict.fromkeys(local_sgd_builders.ARMS, 0.97)
     rows = local_sgd_builders.rows(run_row, local_sgd_builders.ACCURACIES | {CLEAN: same})
     empty = {name: frame.iloc[:0] for name, frame in full_lab().items()}
@@ -44,7 +42,6 @@ def alike() -> Tables:
 
 
 def uncounted(tidy: Tables) -> Tables:
-    """A lab whose test sets have no known size."""
     return tidy | {"runs": tidy["runs"].assign(test_samples=pd.NA)}
 
 
@@ -56,7 +53,6 @@ def high_losses() -> Tables:
 
 
 def unexpected() -> Tables:
-    """Nothing was expected."""
     tidy = trained()
     return tidy | {"runs": tidy["runs"].assign(expected=pd.NA)}
 
@@ -65,7 +61,6 @@ def rates_tried(*shares: float) -> Callable[[], Tables]:
     """After a search among these shares of the rate; the results have the share 1."""
 
     def tidy() -> Tables:
-        """Its tidy tables."""
         found = trained()
         tuning = found["trials"][found["trials"]["role"] == "tuning"]
         more = [tuning.assign(rate_factor=share, trial=100 + number)
@@ -100,9 +95,6 @@ CASES = [
          edits={"local_sgd": where(seeds=1)},
          says=["Medians over one seed, which have no interval; differences are paired by seed. W"],
          never=["None"]),
-    Case("a run without a result", lab=trained, edits={"local_sgd": where(
-             {"arm": "A3"}, status="out_of_memory", label_noise_frac=NAN)},
-         says=["No result of A3 (local_sgd-noise0-a3): out of memory."]),
     Case("arms that learned all and are not told apart", lab=alike,
          says=["With clean labels every arm learned its labels, so nothing discriminates. W",
                "With clean labels every arm has a training accuracy of 99.9% or more, so that this "
@@ -125,30 +117,8 @@ CASES = [
          never=["With each kind of labels the test"]),
     Case("no local steps later", lab=trained, edits={"local_sgd_curves": where(switch_epoch=NAN)},
          never=["It averages gradients"]),
-    Case("the other comparisons", lab=trained,
-         says=["With clean labels the test accuracy of post-local against small, small against "
-               "large "
-               "and most against fewest local steps is not told apart.",
-               "With 20% wrong labels the test accuracy of post-local against small (+3.00 "
-               "percentage points, +1.18 to +4.82) and most against fewest local steps (+2.00 "
-               "percentage points, +0.42 to +3.59) is higher; small against large is not told "
-               "apart.",
-               "Of 14 such comparisons without any effect, about 0.7 would be told apart"]),
     Case("the small mini-batch is worse", lab=arm("A1", NOISY, 0.85),
          says=["small against large (−5.00 percentage points, −7.05 to −2.95) is lower"]),
-    Case("one seed", lab=trained,
-         edits={"published_local_sgd": where(DIFFERENCE, measured_low=NAN,
-                                             measured_high=NAN)},
-         says=["most against fewest local steps is not comparable."]),
-    Case("post-local SGD is worse", lab=arm("A5 H=16", NOISY, 0.85),
-         says=["lower with 20% wrong labels (−5.00 percentage points, −7.05 to "
-               "−2.95).",  # 85 - 90 %
-               "higher with 20% wrong labels (1.15 against 1.10)."]),
-    Case("a lower loss", lab=arm("A5 H=16", NOISY, 0.96),
-         says=["The training loss of post-local SGD is, beside the large mini-batch, not told "
-               "apart "
-               "with clean labels (1.03 against 1.03) and lower with 20% wrong labels (1.04 "
-               "against 1.10)."]),
     Case("a diverged seed", lab=diverged(NOISY),
          says=["and not comparable, for want of seeds that did not diverge, with 20% wrong "
                "labels. It",
@@ -165,29 +135,18 @@ CASES = [
                "with 20% wrong labels the arm of the highest median, of those told apart from the "
                "large mini-batch as more accurate, is A3, huge mini-batch (95.0% (92.3 to 97.7))."],
          never=["not told apart here"]),  # there the best arm has the lower loss
-    Case("post-local SGD is best", lab=arm("A5 H=16", CLEAN, 0.995),
-         says=["more accurate, is A5, post-local SGD, H = 16 (99.5%"]),
     Case("the best arm has the higher loss", lab=high_losses,
          says=["huge mini-batch (95.0% (92.3 to 97.7)), which fits its training labels less, with "
                "a "
                "loss of 0.950 against 0.900: after as many epochs, better generalisation and "
                "slower "
                "optimisation are not told apart here."]),
-    Case("rounds and bytes", lab=trained,
-         says=["A1 small mini-batch 2 ", " 320 1.28 GB", " 40 300 MB", "158 MB",
-               "A mini-batch communicates in each step,"]),
-    Case("many rounds", lab=trained, edits={"local_sgd": where({"arm": LARGE}, rounds=22_000)},
-         says=["22 rounds of communication, the large mini-batch 22,000."]),
-    Case("unknown rounds", lab=trained, edits={"local_sgd": where(rounds=pd.NA)},
-         says=["Its rounds of communication are not known."]),
     Case("the links",
          says=["by the ring model of Q3 an epoch of 16 workers with b = 32 would, with H = 16, be "
                "1.01× as fast as with H = 1 on fast and 13.3× on slow.",
                "H = 1 hides the share of its transfer that DDP hides here. Transfers take as long",
                "Predicted, not measured"],
          never=["on this link", "κ"]),
-    Case("one link", edits={"local_sgd_times": only(link="slow", local_steps=[1, 4])},
-         says=["would, with H = 4, be 3.83× as fast as with H = 1 on slow."]),
     Case("a stretched link beside another",
          edits={"local_sgd_times": where({"link": "fast"}, stretch_ratio=3.17, overlap_frac=0.0)},
          says=["whatever H: 3.17× on fast with b = 32, 3.17× on fast with b = 512. On other links "
@@ -209,17 +168,6 @@ CASES = [
          edits={"published_local_sgd": where({"claim": "more_local_steps", "label_noise_frac": 0.0},
                                              verdict="disagrees")}),
     Case("nothing expected", lab=unexpected, never=["Expected before"]),
-    Case("no search", lab=rates_tried(), says=["was searched for no arm; post-local"]),
-    Case("a search", lab=rates_tried(0.5, 2.0),
-         says=["and regime with one seed of its own;", "which took 3 of them. None of the chosen "
-               "ones lies at the border. Post-local SGD takes"],
-         never=["a better one may lie"]),
-    Case("the highest rate", lab=rates_tried(0.5),
-         says=["At the border lie those of small mini-batch with clean labels (highest of 2), ",
-               "post-local SGD, H = 16 with clean labels (highest of 2)",
-               "with 20% wrong labels (highest of 2): a better one may lie beyond. Post-local"]),
-    Case("the lowest rate", lab=rates_tried(2.0, 4.0),
-         says=["large mini-batch with 20% wrong labels (lowest of 3)"]),
     Case("searches of several lengths", lab=rates_tried(0.5, 2.0),
          edits={"local_sgd": where({"arm": "A3"}, rates_tried=7, rate_place="lowest")},
          says=["which took 3 to 7 of them. At the border lie those of huge mini-batch with clean "
@@ -236,9 +184,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_s4_says(case: Case) -> None:
-    check("S4", case)
+test_what_s4_says = says("S4", CASES)
 
 
 def test_a_difference_leads_to_the_runs_of_both_arms() -> None:

@@ -49,7 +49,7 @@ def test_every_template_of_the_report_has_words_for_all_that_it_meets() -> None:
 
 
 @pytest.mark.parametrize("name", question_ids())
-def test_verdicts_that_a_template_switches_on_are_columns_of_derived_tables(name: str) -> None:
+def test_verdicts_that_a_template_switches_on_are_columns_of_derived_tables(name) -> None:
     declared = questions()[name].vocabulary
     own = {one: kind.values for one, kind in declared.items() if isinstance(kind, Words)}
     assert [one for one, values in own.items() if values & {"above", "below"}] == []
@@ -90,7 +90,7 @@ WAYS = [
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_missing_entry_is_found_however_the_table_is_reached(way: str, plant) -> None:
+def test_a_missing_entry_is_found_however_the_table_is_reached(way, plant) -> None:
     plant(X=way.replace("T", PART))
     found = [one for one in coverage.problems({"X.j2": PACES}) if "size" not in one]
     assert found
@@ -131,7 +131,7 @@ def test_a_macro_that_is_imported_is_looked_at_too(plant) -> None:
          "has words for pace = 'belwo', which it never is"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_judged_is_refused(text: str, problem: str, plant) -> None:
+def test_what_cannot_be_judged_is_refused(text, problem, plant) -> None:
     plant(X=text)
     found = coverage.problems({"X.j2": PACES})
     assert found
@@ -147,9 +147,7 @@ def test_what_cannot_be_judged_is_refused(text: str, problem: str, plant) -> Non
         "{{ rows[row.place] }}{{ rows[-1] }}{{ groups[row.hue] }}",
     ],
 )
-def test_what_is_no_table_of_a_column_or_has_words_for_all_else_is_no_problem(
-    text: str, plant
-) -> None:
+def test_what_is_no_table_of_a_column_or_has_words_for_all_else_is_no_problem(text, plant) -> None:
     plant(X=text)
     assert coverage.problems({"X.j2": PACES}) == []
 

@@ -21,7 +21,7 @@ def inputs() -> Inputs:
     return Inputs(derived, tidy)
 
 
-def test_q4_1_compares_losses_alone(inputs: Inputs) -> None:
+def test_q4_1_compares_losses_alone(inputs) -> None:
     answer = questions()["Q4.1"](inputs)
     assert not answer.missing
     assert "training loss" in answer.sentence
@@ -30,13 +30,13 @@ def test_q4_1_compares_losses_alone(inputs: Inputs) -> None:
 
 
 @pytest.mark.parametrize("question", ["Q4.2", "H5", "H6", "S3", "S4"])
-def test_a_question_of_accuracy_says_why_it_has_no_answer(inputs: Inputs, question: str) -> None:
+def test_a_question_of_accuracy_says_why_it_has_no_answer(inputs, question) -> None:
     answer = questions()[question](inputs)
     assert any("counts no right answers; give own.file" in line for line in answer.missing)
 
 
 @pytest.mark.parametrize("question", ["Q5", "H3"])
-def test_others_leave_accuracy_out(inputs: Inputs, question: str) -> None:
+def test_others_leave_accuracy_out(inputs, question) -> None:
     answer = questions()[question](inputs)
     assert not answer.missing
     assert "not measured" not in answer.sentence

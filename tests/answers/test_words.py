@@ -24,7 +24,6 @@ def compiled(name: str) -> CodeType:
 
 
 def cases_of(question: str) -> list[Case]:
-    """The cases in the question's file."""
     name = f"test_{question.lower().replace('.', '_')}"
     cases: list[Case] = importlib.import_module(name).CASES
     return cases
@@ -83,7 +82,6 @@ def swapped(name: str) -> Iterator[tuple[str, nodes.Template]]:
 
 
 def users() -> dict[str, list[str]]:
-    """The questions by the templates that they use."""
     used: dict[str, list[str]] = {}
     for question in questions():
         imported = meta.find_referenced_templates(parsed(f"{question}.j2"))
@@ -104,7 +102,7 @@ def noticed(question: str) -> bool:
 
 
 @pytest.mark.parametrize("name", USERS)
-def test_a_swap_of_two_entries_fails_a_case(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_swap_of_two_entries_fails_a_case(name, monkeypatch) -> None:
     survived = []
     for where, tree in swapped(name):
         other = words.environment().overlay(loader=Instead(name, tree))

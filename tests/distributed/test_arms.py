@@ -1,7 +1,6 @@
 """Arms of a timed run: who trains, what is sent, and what a slow rank changes."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -32,7 +31,7 @@ def two(launched: Launched) -> Any:
     )  # fmt: skip
 
 
-def test_each_arm_has_its_steps_and_solo_those_of_rank_0_alone(two: Any) -> None:
+def test_each_arm_has_its_steps_and_solo_those_of_rank_0_alone(two) -> None:
     sizes = two.steps.groupby(["arm", "rank"]).size()
     # An epoch of 646 images a worker has 20 full batches of 32; a direct arm 10 steps a repeat.
     for rank in (0, 1):
@@ -43,7 +42,7 @@ def test_each_arm_has_its_steps_and_solo_those_of_rank_0_alone(two: Any) -> None
     assert two.record.utilisation_frac is None  # a rank stood aside
 
 
-def test_the_buckets_hold_the_gradient_and_fill_during_the_backward_pass(two: Any) -> None:
+def test_the_buckets_hold_the_gradient_and_fill_during_the_backward_pass(two) -> None:
     rows = two.record.buckets
     assert sum(row["bytes"] for row in rows) == two.record.payload_bytes
     ready = [row["ready_frac"] for row in rows]
@@ -52,7 +51,7 @@ def test_the_buckets_hold_the_gradient_and_fill_during_the_backward_pass(two: An
 
 
 @pytest.mark.ledger
-def test_only_ddp_sends_and_it_sends_the_gradient_exactly(two: Any) -> None:
+def test_only_ddp_sends_and_it_sends_the_gradient_exactly(two) -> None:
     def sent(arm: str, purpose: str) -> int:
         rows = [row for row in two.record.collectives if row["timed_arm"] == arm]
         return sum(row["bytes"] for row in rows if row["purpose"] == purpose)
@@ -62,9 +61,7 @@ def test_only_ddp_sends_and_it_sends_the_gradient_exactly(two: Any) -> None:
 
 
 @pytest.mark.alone  # the interface is everybody's
-def test_the_wire_carries_what_ddp_sends_and_nothing_of_a_hook_that_does_not(
-    launched: Launched,
-) -> None:
+def test_the_wire_carries_what_ddp_sends_and_nothing_of_a_hook_that_does_not(launched) -> None:
     few = timing("without_loading", "noop_hook", repeats=1, min_steps=1, direct_steps=1)
     record = launched("wire", kind="timed", workers=2, per_worker_batch=32, timing=few).record
     wire = pd.DataFrame(record.wire).groupby("timed_arm")["sent_bytes"].sum()
@@ -73,7 +70,7 @@ def test_the_wire_carries_what_ddp_sends_and_nothing_of_a_hook_that_does_not(
     assert wire.get("noop_hook", 0) < 0.05 * predicted  # the barriers around the steps
 
 
-def test_spans_come_from_every_rank(two: Any) -> None:
+def test_spans_come_from_every_rank(two) -> None:
     spans = pd.DataFrame(two.record.spans)
     assert set(spans["rank"]) == {0, 1}
     assert (spans["span_s"] > 0).all()
@@ -81,7 +78,7 @@ def test_spans_come_from_every_rank(two: Any) -> None:
 
 
 @pytest.mark.ledger
-def test_sixteen_bit_hooks_halve_the_bytes_and_powersgd_sends_fewer(launched: Launched) -> None:
+def test_sixteen_bit_hooks_halve_the_bytes_and_powersgd_sends_fewer(launched) -> None:
     record = launched(
         "hooks", kind="timed", workers=2, per_worker_batch=32,
         model=ModelConfig(name="mnist_cnn"), timing=timing("without_loading", *HOOKS),
@@ -93,7 +90,7 @@ def test_sixteen_bit_hooks_halve_the_bytes_and_powersgd_sends_fewer(launched: La
     assert sent["powersgd"] < sent["fp16"]
 
 
-def test_repeats_go_on_while_the_interval_is_wide_and_the_budget_lasts(launched: Launched) -> None:
+def test_repeats_go_on_while_the_interval_is_wide_and_the_budget_lasts(launched) -> None:
     def timed(run: str, **changes: Any) -> tuple[int, float]:
         arms = timing("without_loading", "reference", "noop_hook", **changes)
         result = launched(run, kind="timed", workers=2, timing=arms, **PLAIN)
@@ -105,7 +102,7 @@ def test_repeats_go_on_while_the_interval_is_wide_and_the_budget_lasts(launched:
     assert timed("narrow", interval_frac=1e6, budget_s=1e6)[0] == 5
 
 
-def test_ddp_around_one_worker_is_timed_in_a_group_of_one(launched: Launched) -> None:
+def test_ddp_around_one_worker_is_timed_in_a_group_of_one(launched) -> None:
     result = launched(
         "one", kind="timed", per_worker_batch=32, timing=timing("without_loading", "ddp_of_one")
     )
@@ -125,9 +122,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 @pytest.mark.alone
-def test_a_sleep_in_one_rank_is_the_stragglers_and_not_the_wires(
-    launcher: Any, tmp_path: Path
-) -> None:
+def test_a_sleep_in_one_rank_is_the_stragglers_and_not_the_wires(launcher, tmp_path) -> None:
     def steps_of(run: str, *through: str) -> pd.DataFrame:
         arms = timing("without_loading", *DIRECT)
         spec = launcher.spec(run=run, kind="timed", workers=2, timing=arms, **PLAIN)
@@ -155,7 +150,7 @@ def test_a_sleep_in_one_rank_is_the_stragglers_and_not_the_wires(
     assert exposed_s < 0.3 * sleep_s  # the sleep is in both
 
 
-def test_two_agents_leave_the_same_columns_and_two_nodes(launcher: Any, two: Any) -> None:
+def test_two_agents_leave_the_same_columns_and_two_nodes(launcher, two) -> None:
     spec = launcher.spec(
         run="two_agents", kind="timed", workers=2, per_worker_batch=32,
         timing=timing("with_loading", "without_loading", *DIRECT),
@@ -175,7 +170,7 @@ def test_two_agents_leave_the_same_columns_and_two_nodes(launcher: Any, two: Any
     }
 
 
-def test_a_link_run_times_messages_of_several_sizes_and_raw_tcp(launched: Launched) -> None:
+def test_a_link_run_times_messages_of_several_sizes_and_raw_tcp(launched) -> None:
     record = launched(
         "link", kind="link", workers=2, per_worker_batch=32,
         protocol=LinkProtocol(bytes=(), repeats=5, budget_s=20.0),

@@ -1,8 +1,5 @@
 """The check of the machine, made for real between two workers on this one's cores."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 from patience import HANG_S
 
@@ -25,7 +22,7 @@ def spec(server: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Spec:
     return check_spec(config, planned_runs(config))
 
 
-def test_workers_that_exchange_a_message_can_train(spec: Spec, tmp_path: Path, capfd: Any) -> None:
+def test_workers_that_exchange_a_message_can_train(spec, tmp_path, capfd) -> None:
     assert check_machine.check(spec, tmp_path) == []
     (node,) = check_machine.facts_in(tmp_path)
     said = capfd.readouterr().out
@@ -35,7 +32,7 @@ def test_workers_that_exchange_a_message_can_train(spec: Spec, tmp_path: Path, c
 
 
 def test_workers_that_do_not_meet_are_one_line_with_the_reason_and_the_log(
-    spec: Spec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spec, tmp_path, monkeypatch
 ) -> None:
     monkeypatch.setenv("GLOO_DEVICE_TRANSPORT", "PIGEONS")
     (line,) = check_machine.check(spec, tmp_path)
@@ -45,7 +42,7 @@ def test_workers_that_do_not_meet_are_one_line_with_the_reason_and_the_log(
 
 
 def test_limits_of_time_grow_with_an_import_from_a_cold_network_disk(
-    spec: Spec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spec, tmp_path, monkeypatch
 ) -> None:
     monkeypatch.setattr(check_machine, "NODE_S", 0.0)
     monkeypatch.setattr(check_machine, "GROUP_S", 0.0)
@@ -56,9 +53,7 @@ def test_limits_of_time_grow_with_an_import_from_a_cold_network_disk(
     assert line.startswith("0 of 1 nodes answered (none)")
 
 
-def test_an_environment_that_does_not_answer_is_said(
-    spec: Spec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_environment_that_does_not_answer_is_said(spec, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(check_machine, "IMPORT_S", 0.0)
     (line,) = check_machine.check(spec, tmp_path)
     assert line.startswith("torch is not imported here within 0 s; put the environment on")

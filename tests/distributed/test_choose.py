@@ -38,7 +38,7 @@ def grid(launched: Launched) -> Any:
                     **SHARED).record  # fmt: skip
 
 
-def test_every_batch_arm_repeat_and_worker_has_a_row(grid: Any) -> None:
+def test_every_batch_arm_repeat_and_worker_has_a_row(grid) -> None:
     rows = pd.DataFrame(grid.grid)
     places = rows.groupby(["per_worker_batch", "timed_arm", "repeat", "rank"]).size()
     assert len(places) == len(BATCHES) * 2 * 2 * 2
@@ -46,17 +46,17 @@ def test_every_batch_arm_repeat_and_worker_has_a_row(grid: Any) -> None:
     assert (rows["step_s"] > rows["backward_s"]).all()
 
 
-def test_buckets_hold_the_whole_gradient_at_each_batch(grid: Any) -> None:
+def test_buckets_hold_the_whole_gradient_at_each_batch(grid) -> None:
     buckets = pd.DataFrame(grid.grid_buckets)
     assert buckets.groupby("per_worker_batch")["bytes"].sum().tolist() == [grid.payload_bytes] * 2
 
 
-def test_each_worker_tells_its_memory(grid: Any) -> None:
+def test_each_worker_tells_its_memory(grid) -> None:
     memory = pd.DataFrame(grid.grid_memory)
     assert memory.groupby("per_worker_batch")["rank"].apply(list).tolist() == [[0, 1]] * 2
 
 
-def test_two_workers_need_the_steps_of_one_with_the_same_global_batch(launched: Launched) -> None:
+def test_two_workers_need_the_steps_of_one_with_the_same_global_batch(launched) -> None:
     one = trained(launched, "one", goal(), workers=1, per_worker_batch=32)
     two = trained(launched, "two", goal(), workers=2, per_worker_batch=16)
     assert one["status"].tolist() == ["complete", "complete"]
@@ -68,14 +68,14 @@ def test_two_workers_need_the_steps_of_one_with_the_same_global_batch(launched: 
     assert (two["wall_s"] > 0).all()
 
 
-def test_a_goal_out_of_reach_has_no_time(launched: Launched) -> None:
+def test_a_goal_out_of_reach_has_no_time(launched) -> None:
     found = trained(launched, "far", goal(0.0001, max_steps=6), workers=1, per_worker_batch=32)
     assert found["status"].tolist() == ["incomplete", "incomplete"]
     assert found["steps"].tolist() == [6, 6]
     assert found["wall_s"].isna().all()
 
 
-def test_what_nothing_advises_is_recorded_as_unavailable(launched: Launched) -> None:
+def test_what_nothing_advises_is_recorded_as_unavailable(launched) -> None:
     found = launched("none", kind="goal", workers=1, per_worker_batch=1, protocol=goal(),
                      withheld="no batch has a time to the goal", **SHARED)  # fmt: skip
     assert found.record.status == "unavailable"

@@ -1,8 +1,6 @@
 """The observer sees every collective of DDP, with its phase, its purpose and its bytes."""
 
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -33,7 +31,7 @@ dist.destroy_process_group()
 
 
 @pytest.mark.ledger
-def test_every_collective_of_ddp_is_seen_with_its_bytes(launcher: Any, tmp_path: Path) -> None:
+def test_every_collective_of_ddp_is_seen_with_its_bytes(launcher, tmp_path) -> None:
     script = tmp_path / "observed.py"
     script.write_text(OBSERVED, encoding="utf-8")
     ended = launcher.torchrun([str(script)], workers=2)

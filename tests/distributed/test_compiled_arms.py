@@ -1,8 +1,6 @@
 """Compiled arms of one process are each what they would be alone, whichever is compiled first."""
 
 import json
-from pathlib import Path
-from typing import Any
 
 from dpscale.config.sections import ModelConfig
 
@@ -43,7 +41,7 @@ if place.leads:
 """
 
 
-def test_no_arm_runs_a_graph_that_was_compiled_for_another(launcher: Any, tmp_path: Path) -> None:
+def test_no_arm_runs_a_graph_that_was_compiled_for_another(launcher, tmp_path) -> None:
     spec = launcher.spec(
         workers=2, per_worker_batch=2, model=ModelConfig(name="resnet18_cifar"),
         training={"compile": True},

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 from torch import device
@@ -51,7 +50,7 @@ def burning(share: float) -> Iterator[None]:
             process.kill()
 
 
-def test_half_a_core_burnt_beside_a_timed_run_is_noticed(launcher: Any) -> None:
+def test_half_a_core_burnt_beside_a_timed_run_is_noticed(launcher) -> None:
     spec = launcher.spec(
         run="beside", kind="timed", model=ModelConfig(name="resnet_8x8"),
         timing=Timing(arms=("without_loading",), repeats=2, min_steps=200, warmup_steps=2),

@@ -54,7 +54,6 @@ class Run:
         return self.process
 
     def errors(self) -> str:
-        """Wait for the end and return what was printed."""
         return self.process.communicate(timeout=HANG_S)[1]
 
     def ranks(self, count: int = 2) -> list[int]:
@@ -65,8 +64,6 @@ class Run:
         return [found[rank] for rank in range(count)]
 
     def wait_for(self, words: str) -> None:
-        """Wait until the workers have printed some words."""
-
         def said() -> bool:
             ended = self.process.poll() is not None
             told = self.log.read_text() if self.log.exists() else ""
@@ -114,7 +111,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @cold_and_warm
-def test_a_killed_rank_is_named_with_its_node_and_signal(make_run: Any) -> None:
+def test_a_killed_rank_is_named_with_its_node_and_signal(make_run) -> None:
     run = make_run()
     run.start()
     os.kill(run.ranks()[1], signal.SIGKILL)
@@ -147,9 +144,7 @@ def stopped(run: Run, process: int) -> Attempt:
 # Cold, for the workers read how long to wait from the environment.
 @pytest.mark.parametrize("make_run", ["cold"], indirect=True)
 @pytest.mark.parametrize("rank", [0, 1])
-def test_a_stopped_rank_is_named_with_its_node_and_what_the_run_was_at(
-    make_run: Any, rank: int
-) -> None:
+def test_a_stopped_rank_is_named_with_its_node_and_what_the_run_was_at(make_run, rank) -> None:
     run = make_run()
     run.start(DPSCALE_SILENCE_S="5")
     failure = stopped(run, run.ranks()[rank]).failure
@@ -158,7 +153,7 @@ def test_a_stopped_rank_is_named_with_its_node_and_what_the_run_was_at(
 
 
 @pytest.mark.parametrize("make_run", ["cold"], indirect=True)
-def test_a_stopped_agent_is_noticed_and_its_workers_end(make_run: Any) -> None:
+def test_a_stopped_agent_is_noticed_and_its_workers_end(make_run) -> None:
     run = make_run()
     run.start(DPSCALE_SILENCE_S="5")
     ranks = run.ranks()
@@ -169,7 +164,7 @@ def test_a_stopped_agent_is_noticed_and_its_workers_end(make_run: Any) -> None:
 
 
 @pytest.mark.parametrize("make_run", ["cold"], indirect=True)
-def test_a_stopped_worker_that_is_alone_is_noticed(make_run: Any) -> None:
+def test_a_stopped_worker_that_is_alone_is_noticed(make_run) -> None:
     run = make_run(workers=1)
     run.start(DPSCALE_SILENCE_S="5")
     run.wait_for("of 500")
@@ -179,7 +174,7 @@ def test_a_stopped_worker_that_is_alone_is_noticed(make_run: Any) -> None:
 
 
 def test_a_stopped_server_is_not_waited_for_and_what_it_does_later_is_for_nobody(
-    make_run: Any, tmp_path: Path
+    make_run, tmp_path
 ) -> None:
     path, process = warm.start_server(WARM_SCRIPT, str(tmp_path), threads=1)
     process.send_signal(signal.SIGSTOP)
@@ -199,7 +194,7 @@ def test_a_stopped_server_is_not_waited_for_and_what_it_does_later_is_for_nobody
     process.wait()
 
 
-def test_a_rank_without_host_memory_is_named_and_gets_more(make_run: Any) -> None:
+def test_a_rank_without_host_memory_is_named_and_gets_more(make_run) -> None:
     run = make_run()
     run.start()
     process = run.ranks()[1]
@@ -209,7 +204,7 @@ def test_a_rank_without_host_memory_is_named_and_gets_more(make_run: Any) -> Non
     assert memory_factor(run.attempts()) == 2
 
 
-def test_a_full_disk_is_said_and_starts_nothing_again(make_run: Any, small_disk: Path) -> None:
+def test_a_full_disk_is_said_and_starts_nothing_again(make_run, small_disk) -> None:
     run = make_run(folder=small_disk / "run", training={"epochs": 40})
     run.log = small_disk.parent / "run.log"
     run.start()
@@ -231,7 +226,7 @@ def fill(path: Path) -> None:
 
 
 @cold_and_warm
-def test_an_error_of_the_program_is_not_tried_again(make_run: Any) -> None:
+def test_an_error_of_the_program_is_not_tried_again(make_run) -> None:
     data = {"dataset": "cifar10", "root": "/nowhere"}
     run = make_run(data=data)
     run.start()
@@ -241,7 +236,7 @@ def test_an_error_of_the_program_is_not_tried_again(make_run: Any) -> None:
 
 
 @cold_and_warm
-def test_a_launch_told_to_end_ends_its_workers_and_says_so(make_run: Any) -> None:
+def test_a_launch_told_to_end_ends_its_workers_and_says_so(make_run) -> None:
     run = make_run()
     process = run.start()
     ranks = run.ranks()
@@ -251,7 +246,7 @@ def test_a_launch_told_to_end_ends_its_workers_and_says_so(make_run: Any) -> Non
     assert run.files() == set()
 
 
-def test_a_launch_in_the_background_goes_on_at_ctrl_c(make_run: Any) -> None:
+def test_a_launch_in_the_background_goes_on_at_ctrl_c(make_run) -> None:
     run = make_run(training={"epochs": 20})
     process = run.start(background=True)
     run.wait_for("of 20")
@@ -261,7 +256,7 @@ def test_a_launch_in_the_background_goes_on_at_ctrl_c(make_run: Any) -> None:
 
 
 @cold_and_warm
-def test_workers_do_not_outlive_a_killed_launch(make_run: Any) -> None:
+def test_workers_do_not_outlive_a_killed_launch(make_run) -> None:
     run = make_run()
     process = run.start()
     ranks = run.ranks()
@@ -272,7 +267,7 @@ def test_workers_do_not_outlive_a_killed_launch(make_run: Any) -> None:
     assert attempt.ended_at is None
 
 
-def test_workers_end_with_the_snakemake_that_asked_for_them(make_run: Any) -> None:
+def test_workers_end_with_the_snakemake_that_asked_for_them(make_run) -> None:
     snakemake = subprocess.Popen(["sleep", str(HANG_S)])
     run = make_run()
     run.start(DPSCALE_WORKFLOW=identity(snakemake.pid))
@@ -283,7 +278,7 @@ def test_workers_end_with_the_snakemake_that_asked_for_them(make_run: Any) -> No
 
 
 def test_a_warm_start_is_a_process_of_the_same_environment_and_leaves_the_same_record(
-    make_run: Any, tmp_path: Path
+    make_run, tmp_path
 ) -> None:
     losses = []
     for name, environment in (("cold", {warm.SOCKET: ""}), ("warm", {})):
@@ -294,9 +289,7 @@ def test_a_warm_start_is_a_process_of_the_same_environment_and_leaves_the_same_r
     assert losses[0].equals(losses[1])
 
 
-def test_a_warm_run_leads_a_session_by_the_time_its_number_is_known(
-    server: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_warm_run_leads_a_session_by_the_time_its_number_is_known(server, tmp_path) -> None:
     script = tmp_path / "sleeps.py"
     script.write_text(f"import time; time.sleep({HANG_S})")
     with (tmp_path / "log").open("w") as log:
@@ -308,9 +301,7 @@ def test_a_warm_run_leads_a_session_by_the_time_its_number_is_known(
             assert run.wait(HANG_S) == -signal.SIGKILL
 
 
-def test_runs_start_cold_once_the_server_is_gone_and_end_with_it(
-    make_run: Any, tmp_path: Path
-) -> None:
+def test_runs_start_cold_once_the_server_is_gone_and_end_with_it(make_run, tmp_path) -> None:
     path, process = warm.start_server(WARM_SCRIPT, str(tmp_path), threads=1)
     run = make_run()
     run.start(**{warm.SOCKET: path})

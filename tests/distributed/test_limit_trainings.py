@@ -20,7 +20,7 @@ Launched = Callable[..., Any]
     not (shutil.which("c++") or shutil.which("g++")), reason="torch.compile needs a C++ compiler"
 )
 @pytest.mark.ledger
-def test_compiled_arms_time_count_and_log_as_others(launched: Launched) -> None:
+def test_compiled_arms_time_count_and_log_as_others(launched) -> None:
     result = launched(
         "compiled", kind="timed", workers=2, per_worker_batch=32, model=ModelConfig(name="mlp"),
         training=SETTINGS | {"compile": True},
@@ -35,7 +35,7 @@ def test_compiled_arms_time_count_and_log_as_others(launched: Launched) -> None:
     assert sent["without_loading"] == COUNTED_STEPS * record.payload_bytes
 
 
-def test_workers_at_the_limit_settings_keep_one_set_of_parameters(launched: Launched) -> None:
+def test_workers_at_the_limit_settings_keep_one_set_of_parameters(launched) -> None:
     record = launched("limit", workers=2, training=SETTINGS | {"epochs": 1}).record
     assert record.status == "complete"
     assert len({row["parameter_digest"] for row in record.replicas}) == 1

@@ -165,15 +165,13 @@ def alone(launched: Launched) -> tuple[dict[str, float], dict[str, int]]:
 
 
 @pytest.mark.parametrize("workers", [2, 4])
-def test_learners_spread_over_workers_train_as_on_one(
-    launched: Launched, alone: Any, workers: int
-) -> None:
+def test_learners_spread_over_workers_train_as_on_one(launched, alone, workers) -> None:
     losses, rounds = results(launched, workers)
     assert losses == pytest.approx(alone[0], rel=1e-3)
     assert rounds == alone[1]
 
 
-def test_one_local_step_trains_as_mini_batch_sgd_and_three_save_rounds(alone: Any) -> None:
+def test_one_local_step_trains_as_mini_batch_sgd_and_three_save_rounds(alone) -> None:
     losses, rounds = alone
     assert losses["H1"] == pytest.approx(losses["A2"], rel=1e-3)
     # 20 steps an epoch: 20 gradients, then 6 averages and the final one

@@ -1,8 +1,6 @@
 """Timed and counted runs: what is repeated, what is sent, and which outcomes are rows."""
 
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -20,7 +18,7 @@ CIFAR_SHAPE = {
 }  # fmt: skip
 
 
-def test_a_repeat_is_as_many_whole_epochs_as_reach_the_steps(launched: Callable[..., Any]) -> None:
+def test_a_repeat_is_as_many_whole_epochs_as_reach_the_steps(launched) -> None:
     steps = launched(
         "timed", kind="timed", workers=2, per_worker_batch=64, timing=TIMING
     ).steps  # fmt: skip
@@ -34,7 +32,7 @@ def test_a_repeat_is_as_many_whole_epochs_as_reach_the_steps(launched: Callable[
 
 @pytest.mark.ledger
 @pytest.mark.alone  # the interface is everybody's
-def test_resnet18_sends_four_bytes_a_parameter(launched: Callable[..., Any]) -> None:
+def test_resnet18_sends_four_bytes_a_parameter(launched) -> None:
     record = launched(
         "resnet18", kind="ledger", workers=2, per_worker_batch=2,
         protocol=LedgerProtocol(steady_steps=2),
@@ -58,13 +56,13 @@ def test_resnet18_sends_four_bytes_a_parameter(launched: Callable[..., Any]) -> 
     assert steady == pytest.approx(predicted, rel=0.02)
 
 
-def test_a_batch_beyond_the_dataset_is_an_outcome(launched: Callable[..., Any]) -> None:
+def test_a_batch_beyond_the_dataset_is_an_outcome(launched) -> None:
     record = launched("beyond", kind="timed", per_worker_batch=2000, timing=TIMING).record
     assert record.status == "exceeds_dataset"
     assert "2000 exceeds the 1293" in (record.message or "")
 
 
-def test_a_spent_memory_budget_is_an_outcome(launched: Callable[..., Any]) -> None:
+def test_a_spent_memory_budget_is_an_outcome(launched) -> None:
     result = launched(
         "spent", kind="timed", per_worker_batch=1024, protocol=LITTLE_MEMORY,
     )  # fmt: skip
@@ -73,7 +71,7 @@ def test_a_spent_memory_budget_is_an_outcome(launched: Callable[..., Any]) -> No
     assert result.steps.empty
 
 
-def test_out_of_memory_on_two_workers_is_recorded_and_ends_them(launcher: Any) -> None:
+def test_out_of_memory_on_two_workers_is_recorded_and_ends_them(launcher) -> None:
     spec = launcher.spec(
         run="spent_two",
         kind="timed",
@@ -88,18 +86,14 @@ def test_out_of_memory_on_two_workers_is_recorded_and_ends_them(launcher: Any) -
     assert ended.status != 0
 
 
-def test_a_failure_over_an_earlier_record_is_not_taken_for_it(
-    launcher: Any, launched: Callable[..., Any]
-) -> None:
+def test_a_failure_over_an_earlier_record_is_not_taken_for_it(launcher, launched) -> None:
     data = {"dataset": "cifar10", "root": str(launcher.folder / "nowhere")}
     launched("beyond", kind="timed", per_worker_batch=2000, timing=TIMING)
     spec = launcher.spec(run="beyond", per_worker_batch=32, data=data)
     assert launcher.start(spec).status != 0
 
 
-def test_more_workers_than_devices_are_unavailable_unless_sharing_is_allowed(
-    launched: Callable[..., Any],
-) -> None:
+def test_more_workers_than_devices_are_unavailable_unless_sharing_is_allowed(launched) -> None:
     hardware = HardwareConfig(threads_per_worker=1024)
     record = launched(
         "crowded", kind="timed", workers=2, per_worker_batch=32, timing=TIMING, hardware=hardware
@@ -108,7 +102,7 @@ def test_more_workers_than_devices_are_unavailable_unless_sharing_is_allowed(
     assert "allow_oversubscription" in (record.message or "")
 
 
-def test_a_launch_with_the_wrong_number_of_workers_says_how_to_start_it(launcher: Any) -> None:
+def test_a_launch_with_the_wrong_number_of_workers_says_how_to_start_it(launcher) -> None:
     spec = launcher.spec(run="wrong", workers=2, per_worker_batch=32)
     ended = launcher.start(spec, started=1)
     assert ended.status != 0
@@ -116,7 +110,7 @@ def test_a_launch_with_the_wrong_number_of_workers_says_how_to_start_it(launcher
     assert not (launcher.folder / "wrong/record.json").exists()
 
 
-def test_a_failing_rank_is_named_at_the_end_of_the_log_and_leaves_no_record(launcher: Any) -> None:
+def test_a_failing_rank_is_named_at_the_end_of_the_log_and_leaves_no_record(launcher) -> None:
     data = {"dataset": "cifar10", "root": str(launcher.folder / "nowhere")}
     spec = launcher.spec(run="failing", workers=2, per_worker_batch=32, data=data)
     ended = launcher.start(spec)

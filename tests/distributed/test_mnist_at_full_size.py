@@ -3,7 +3,6 @@
 import gzip
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -32,7 +31,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_mnist_reaches_99_percent(launcher: Any, root: Path, workers: int) -> None:
+def test_mnist_reaches_99_percent(launcher, root, workers) -> None:
     spec = launcher.spec(
         run=f"mnist-n{workers}",
         workers=workers,

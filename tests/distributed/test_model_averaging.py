@@ -37,16 +37,14 @@ def curve(launched: Launched, model: str, workers: int, arm: AveragingArm) -> pd
 @pytest.mark.parametrize("workers", [2, 4])
 # Batch norm makes much of the rounding of other convolutions: one learner is not a group of them.
 @pytest.mark.parametrize(("model", "rtol"), [("mlp", 1e-5), ("resnet_8x8", 1e-3)])
-def test_learners_on_one_process_on_two_and_on_four_agree(
-    launched: Launched, model: str, rtol: float, workers: int
-) -> None:
+def test_learners_on_one_process_on_two_and_on_four_agree(launched, model, rtol, workers) -> None:
     one = curve(launched, model, 1, SMA)
     assert one.iloc[-1]["train_loss"] < one.iloc[0]["train_loss"]
     spread = curve(launched, model, workers, SMA)
     pd.testing.assert_frame_equal(spread, one, rtol=rtol)
 
 
-def test_a_batch_shared_by_two_processes_is_the_batch_of_one(launched: Launched) -> None:
+def test_a_batch_shared_by_two_processes_is_the_batch_of_one(launched) -> None:
     # Without batch norm; which samples make a batch is the same, their order in it is not.
     one, two = (curve(launched, "mlp", workers, SGD) for workers in (1, 2))
     pd.testing.assert_frame_equal(two, one, rtol=1e-4)

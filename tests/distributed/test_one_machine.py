@@ -76,7 +76,7 @@ def addresses(process: int) -> tuple[set[str], set[str]]:
     return listens, connected
 
 
-def test_all_sockets_of_a_run_are_of_this_machine_alone(launcher: Any, tmp_path: Path) -> None:
+def test_all_sockets_of_a_run_are_of_this_machine_alone(launcher, tmp_path) -> None:
     run = Call(launcher, tmp_path, training={"epochs": 3})
     process = run.start(GLOO_SOCKET_IFNAME="no-such-interface")
     listens, connected = set[str](), set[str]()
@@ -94,9 +94,7 @@ def test_all_sockets_of_a_run_are_of_this_machine_alone(launcher: Any, tmp_path:
 
 
 @pytest.mark.parametrize("name", ["nope-xyz", "no/p e[x]'*"])
-def test_a_host_whose_name_does_not_resolve_trains(
-    launcher: Any, tmp_path: Path, name: str
-) -> None:
+def test_a_host_whose_name_does_not_resolve_trains(launcher, tmp_path, name) -> None:
     named = ["unshare", "--uts", sys.executable, "-c", RENAMED, name]
     if subprocess.run([*named, "/bin/true"], capture_output=True, check=False).returncode:
         pytest.skip("cannot give this machine another name for a while")
@@ -118,9 +116,7 @@ def test_a_host_whose_name_does_not_resolve_trains(
     {"kind": "grid", "model": ModelConfig(name="mlp"),
      "protocol": GridProtocol(per_worker_batches=(4, 16), repeats=1, repeat_s=0.005)},
 ], ids=lambda fields: fields["kind"])  # fmt: skip
-def test_no_worker_unpickles_what_another_sent(
-    launcher: Any, tmp_path: Path, fields: dict[str, Any]
-) -> None:
+def test_no_worker_unpickles_what_another_sent(launcher, tmp_path, fields) -> None:
     script = tmp_path / "unpickled.py"
     script.write_text(UNPICKLED, encoding="utf-8")
     spec = launcher.spec(run=f"unpickled-{fields['kind']}", workers=2, **fields)

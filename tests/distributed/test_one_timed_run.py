@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 from patience import HANG_S
 
@@ -15,7 +14,7 @@ LAUNCH_SCRIPT = Path(__file__).resolve().parents[2] / "workflow/scripts/launch.p
 TIMING = Timing(arms=("without_loading",), repeats=3, min_steps=100, warmup_steps=2)
 
 
-def test_timed_runs_of_two_calls_do_not_overlap(launcher: Any, tmp_path: Path) -> None:
+def test_timed_runs_of_two_calls_do_not_overlap(launcher, tmp_path) -> None:
     folders = [tmp_path / "one", tmp_path / "another"]
     started = []
     for folder in folders:

@@ -28,7 +28,7 @@ def own() -> dict[str, Any]:
     return {"own": own_file(config), "model": ModelConfig(name="own")}
 
 
-def test_two_workers_of_8_train_as_one_of_16(launched: Launched, own: dict[str, Any]) -> None:
+def test_two_workers_of_8_train_as_one_of_16(launched, own) -> None:
     training = {"training": {"epochs": 3, "lr": 0.01}}
     one = launched("own_one", per_worker_batch=16, **own, **training)
     two = launched("own_two", workers=2, per_worker_batch=8, **own, **training)
@@ -44,9 +44,7 @@ def test_two_workers_of_8_train_as_one_of_16(launched: Launched, own: dict[str, 
 
 
 @pytest.mark.ledger
-def test_a_steady_iteration_sends_four_bytes_a_trainable_parameter(
-    launched: Launched, own: dict[str, Any]
-) -> None:
+def test_a_steady_iteration_sends_four_bytes_a_trainable_parameter(launched, own) -> None:
     fields = {
         "kind": "ledger",
         "workers": 2,
@@ -58,7 +56,7 @@ def test_a_steady_iteration_sends_four_bytes_a_trainable_parameter(
     assert set(sent.groupby("iteration")["bytes"].sum()) == {4 * PARAMETERS}
 
 
-def test_all_arms_are_timed(launched: Launched, own: dict[str, Any]) -> None:
+def test_all_arms_are_timed(launched, own) -> None:
     arms = ("with_loading", "without_loading", "solo", "reference", "noop_hook", "buckets", "bf16")
     timing = Timing(arms=arms, repeats=2, min_steps=4, warmup_steps=1, direct_steps=2)
     fields = {"kind": "timed", "workers": 2, "per_worker_batch": 8, "timing": timing}
@@ -68,9 +66,7 @@ def test_all_arms_are_timed(launched: Launched, own: dict[str, Any]) -> None:
     assert result.record.train_samples == 64
 
 
-def test_local_sgd_trains_it_stacked_and_with_a_worker_each(
-    launched: Launched, own: dict[str, Any]
-) -> None:
+def test_local_sgd_trains_it_stacked_and_with_a_worker_each(launched, own) -> None:
     arms = (LocalArm(name="A2"), LocalArm(name="A5 H=2", local_steps=2, local_from_epoch=1))
     protocol = LocalProtocol(
         expected="", learners=2, arms=arms, rate_factors=(1.0,), rate_extensions=0,
@@ -87,7 +83,7 @@ def test_local_sgd_trains_it_stacked_and_with_a_worker_each(
     assert {row["test_accuracy_frac"] for row in one.record.curves} == {None}
 
 
-def test_model_averaging_trains_it(launched: Launched, own: dict[str, Any]) -> None:
+def test_model_averaging_trains_it(launched, own) -> None:
     arms = tuple(
         AveragingArm(name=name, algorithm=name, learners=learners, batch=4, lr=0.05, alpha=0.5,
                      tau=1)
@@ -102,7 +98,7 @@ def test_model_averaging_trains_it(launched: Launched, own: dict[str, Any]) -> N
         assert losses[-1] < losses[0]
 
 
-def test_two_workers_train_it_to_the_goal_as_one_does(launched: Launched) -> None:
+def test_two_workers_train_it_to_the_goal_as_one_does(launched) -> None:
     file = {"file": str(FILE.with_name("own_searched.py")), "arguments": {"width": 16}}
     config = load_config({"name": "own", "own": file} | dict.fromkeys(STUDIES))
     protocol = GoalProtocol(

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from patience import HANG_S
@@ -16,9 +15,7 @@ LAUNCH_SCRIPT = Path(__file__).resolve().parents[2] / "workflow/scripts/launch.p
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_training_leaves_its_last_step_as_data(
-    launcher: Any, server: dict[str, str], tmp_path: Path, workers: int
-) -> None:
+def test_a_training_leaves_its_last_step_as_data(launcher, server, tmp_path, workers) -> None:
     spec = launcher.spec(
         workers=workers, per_worker_batch=32 // workers, seeds=(0, 1), training={"epochs": 2},
         model=ModelConfig(name="mlp"),

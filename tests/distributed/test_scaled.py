@@ -25,7 +25,7 @@ def spec(launcher: Any, workers: int, **changed: Any) -> Any:
     )  # fmt: skip
 
 
-def test_four_groups_on_one_worker_and_on_two_train_alike(launcher: Any) -> None:
+def test_four_groups_on_one_worker_and_on_two_train_alike(launcher) -> None:
     one, two = (launcher.run(spec(launcher, workers)).record for workers in (1, 2))
     for epoch, closeness in ((0, 2e-3), (1, 5e-2)):  # rounding grows from step to step
         for name in ("train_loss", "validation_loss"):
@@ -37,7 +37,7 @@ def test_four_groups_on_one_worker_and_on_two_train_alike(launcher: Any) -> None
     assert [row.get("test_accuracy_frac") is None for row in one.curves] == [True, False]
 
 
-def test_a_loss_that_is_not_finite_ends_its_trial_as_diverged(launcher: Any) -> None:
+def test_a_loss_that_is_not_finite_ends_its_trial_as_diverged(launcher) -> None:
     wild = {"epochs": 3, "lr": 1e30, "schedule": ScheduleConfig()}
     record = launcher.run(spec(launcher, 1, arm="wild", training=wild)).record
     assert record.status == "diverged"

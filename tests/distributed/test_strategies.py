@@ -59,7 +59,7 @@ def by_way(rows: list[dict[str, Any]]) -> dict[str, pd.DataFrame]:
     return dict(tuple(pd.DataFrame(rows).groupby("way")))
 
 
-def test_all_ways_compute_the_same(shared: Any) -> None:
+def test_all_ways_compute_the_same(shared) -> None:
     losses = by_way(shared.record.sharing_losses)
     assert list(losses) == sorted([*ALL, AGAIN])
     ddp = losses["ddp"]["loss"].tolist()
@@ -72,7 +72,7 @@ def test_all_ways_compute_the_same(shared: Any) -> None:
     assert losses[AGAIN]["loss"].tolist() == ddp  # a CPU adds in one order
 
 
-def test_each_worker_holds_its_part(shared: Any) -> None:
+def test_each_worker_holds_its_part(shared) -> None:
     size = shared.record.payload_bytes
     memory = by_way(shared.record.sharing_memory)
     for way in ("ddp", "accumulation"):
@@ -90,7 +90,7 @@ def test_each_worker_holds_its_part(shared: Any) -> None:
     assert saved["accumulation"] < saved["ddp"] == saved["fsdp"]
 
 
-def test_the_peak_holds_what_is_there_at_once_and_sharding_lowers_it(shared: Any) -> None:
+def test_the_peak_holds_what_is_there_at_once_and_sharding_lowers_it(shared) -> None:
     size = shared.record.payload_bytes
     peaks = {way: rows["peak_bytes"].max() / size
              for way, rows in by_way(shared.record.sharing_memory).items()}  # fmt: skip
@@ -100,7 +100,7 @@ def test_the_peak_holds_what_is_there_at_once_and_sharding_lowers_it(shared: Any
     assert peaks["fsdp"] < peaks["zero1"] < peaks["ddp"]
 
 
-def test_what_is_sharded_leaves_room_for_a_larger_batch(shared: Any) -> None:
+def test_what_is_sharded_leaves_room_for_a_larger_batch(shared) -> None:
     fits = {}
     for way, rows in by_way(shared.record.sharing_batches).items():
         assert set(rows["budget_bytes"]) == {24 * MIB}
@@ -113,7 +113,7 @@ def test_what_is_sharded_leaves_room_for_a_larger_batch(shared: Any) -> None:
     assert fits["ddp"] < fits["accumulation"]
 
 
-def test_a_users_own_network_is_shared_in_every_way(launched: Launched) -> None:
+def test_a_users_own_network_is_shared_in_every_way(launched) -> None:
     # Tied weights, a layer that no loss depends on, groups of parameters and RMSprop.
     config = load_config({"name": "own", "own": {"file": str(OWN)}} | dict.fromkeys(STUDIES))
     own = {"own": own_file(config), "model": ModelConfig(name="own")}
@@ -131,7 +131,7 @@ def test_a_users_own_network_is_shared_in_every_way(launched: Launched) -> None:
 @pytest.mark.ledger
 @pytest.mark.alone  # the loopback's counters hold what anybody sends
 @pytest.mark.parametrize("workers", [2, 4])
-def test_interfaces_count_what_the_ledger_says(launched: Launched, workers: int) -> None:
+def test_interfaces_count_what_the_ledger_says(launched, workers) -> None:
     result = launched(f"ways-n{workers}", kind="timed", workers=workers, protocol=TIMED,
                       **SHARED, **WIDE)  # fmt: skip
     assert Counter(result.steps["arm"]) == dict.fromkeys(TIMED.timing.arms, 3 * workers)

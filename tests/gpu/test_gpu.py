@@ -54,8 +54,6 @@ def replica_of(spec: Any, *, ddp: bool = False, steps: int = STEPS) -> tuple[Rep
 
 
 class NoEvents:
-    """A clock that records nothing."""
-
     def __init__(self) -> None:
         self._marks = 0
 
@@ -122,7 +120,7 @@ def losses_of(spec: Any, *, ddp: bool = False) -> np.ndarray:
 
 
 @pytest.mark.parametrize("ddp", [False, True], ids=["bare", "NCCL"])
-def test_events_tell_the_time_that_passes(runs: Any, measured: Any, ddp: bool) -> None:
+def test_events_tell_the_time_that_passes(runs, measured, ddp) -> None:
     replica, batches = replica_of(runs.spec("events"), ddp=ddp)
     clock = make_clock(replica.place.device)
     train_epoch(replica, batches, clock)
@@ -136,7 +134,7 @@ def test_events_tell_the_time_that_passes(runs: Any, measured: Any, ddp: bool) -
     assert 0.1 * wall_s < events_s <= 1.001 * wall_s
 
 
-def test_ddp_at_one_device_stands_beside_none(runs: Any, measured: Any) -> None:
+def test_ddp_at_one_device_stands_beside_none(runs, measured) -> None:
     timing = Timing(
         arms=("without_loading", "ddp_of_one"), repeats=10, min_steps=30, warmup_steps=20,
         direct_steps=30,
@@ -151,7 +149,7 @@ def test_ddp_at_one_device_stands_beside_none(runs: Any, measured: Any) -> None:
     assert (step_s > 0).all().all()
 
 
-def test_two_workers_on_one_device_exchange_over_gloo(runs: Any, measured: Any) -> None:
+def test_two_workers_on_one_device_exchange_over_gloo(runs, measured) -> None:
     timing = Timing(
         arms=("without_loading", "solo", "reference", "noop_hook", "buckets"), repeats=5,
         min_steps=5, warmup_steps=10, direct_steps=5,
@@ -171,7 +169,7 @@ def test_two_workers_on_one_device_exchange_over_gloo(runs: Any, measured: Any) 
 
 
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="one GPU here")
-def test_two_workers_exchange_over_nccl(runs: Any, measured: Any) -> None:
+def test_two_workers_exchange_over_nccl(runs, measured) -> None:
     messages = LinkProtocol(bytes=(25 * 2**20,), repeats=20, budget_s=30.0)
     record = runs.launch(runs.spec("link", kind="link", workers=2, protocol=messages))
     seconds = float(pd.DataFrame(record.messages)["seconds"].median())
@@ -180,9 +178,7 @@ def test_two_workers_exchange_over_nccl(runs: Any, measured: Any) -> None:
 
 
 @needs_compiler
-def test_cuda_graphs_with_ddp_at_one_device_stand_beside_all_without(
-    runs: Any, measured: Any
-) -> None:
+def test_cuda_graphs_with_ddp_at_one_device_stand_beside_all_without(runs, measured) -> None:
     steps = {
         f"{mode}, {'DDP' if ddp else 'bare'}": step_of(
             runs.spec("beside", per_worker_batch=32, training=LIMIT | training), ddp=ddp
@@ -199,7 +195,7 @@ def test_cuda_graphs_with_ddp_at_one_device_stand_beside_all_without(
 
 
 @needs_compiler
-def test_five_events_a_step_stand_beside_none(runs: Any, measured: Any) -> None:
+def test_five_events_a_step_stand_beside_none(runs, measured) -> None:
     spec = runs.spec("marked", per_worker_batch=32, training=LIMIT | GRAPHS)
     step_s = in_turns({"events": step_of(spec), "none": step_of(spec, clock=NoEvents())})
     ratio = step_s["events"] / step_s["none"]
@@ -211,7 +207,7 @@ def test_five_events_a_step_stand_beside_none(runs: Any, measured: Any) -> None:
 @pytest.mark.parametrize("batch", [32, 128, 512])
 @pytest.mark.parametrize("track", [{}, LIMIT], ids=["fp32", "eager limit"])
 def test_the_fastest_of_cudnns_algorithms_stands_beside_its_first_choice(
-    runs: Any, measured: Any, track: dict[str, Any], batch: int
+    runs, measured, track, batch
 ) -> None:
     def step(benchmark: bool) -> Callable[[], float]:
         training = track | {"cudnn_benchmark": benchmark}
@@ -227,7 +223,7 @@ def test_the_fastest_of_cudnns_algorithms_stands_beside_its_first_choice(
 
 
 def test_activations_of_2_to_the_31_elements_are_those_of_their_samples_alone(
-    device: torch.device, measured: Any
+    device, measured
 ) -> None:
     few, shape = 8, (64, 32, 32)  # as in the first layers of ResNet-18: 2^16 elements a sample
     samples = 2**15 + few
@@ -271,7 +267,7 @@ def test_activations_of_2_to_the_31_elements_are_those_of_their_samples_alone(
 
 
 @pytest.mark.parametrize("workers", sorted({1, torch.cuda.device_count() or 1}))
-def test_an_all_reduce_stands_beside_a_cuda_graph_of_it(measured: Any, workers: int) -> None:
+def test_an_all_reduce_stands_beside_a_cuda_graph_of_it(measured, workers) -> None:
     script = Path(__file__).with_name("allreduce_graph.py")
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     ended = subprocess.run(
@@ -287,7 +283,7 @@ def test_an_all_reduce_stands_beside_a_cuda_graph_of_it(measured: Any, workers: 
 
 
 @needs_compiler
-def test_compiled_arms_have_graphs_of_their_own(runs: Any, monkeypatch: Any) -> None:
+def test_compiled_arms_have_graphs_of_their_own(runs, monkeypatch) -> None:
     sizes: list[int] = []
 
     def count(graph: Any, inputs: Any, options: Any = None) -> Any:
@@ -317,13 +313,13 @@ def test_compiled_arms_have_graphs_of_their_own(runs: Any, monkeypatch: Any) -> 
     ],
     ids=["bf16", "channels-last", "eager limit", "CUDA graphs"],
 )
-def test_every_setting_of_the_limit_track_learns(runs: Any, training: dict, ddp: bool) -> None:
+def test_every_setting_of_the_limit_track_learns(runs, training, ddp) -> None:
     losses = losses_of(runs.spec("learns", training=training | {"lr": 0.02}), ddp=ddp)
     assert np.isfinite(losses).all()
     assert losses[-1] < losses[0]  # one batch again and again
 
 
-def test_the_table_of_the_limit_track(measured: Any) -> None:
+def test_the_table_of_the_limit_track(measured) -> None:
     import limit  # benchmarks/limit.py
 
     for ratio in limit.run(device="cuda", rounds=3, batches=(32, 128, 512), largest=False):

@@ -62,7 +62,7 @@ def batch_of(runs: Any, batch: int) -> Any:
     )
 
 
-def test_the_boundary_is_a_real_out_of_memory(boundary: Boundary, measured: Any) -> None:
+def test_the_boundary_is_a_real_out_of_memory(boundary, measured) -> None:
     measured("largest batch of ResNet-18 in fp32", boundary.fits, "samples")
     (gpu,), batch = boundary.failed.rank_devices, boundary.failed.spec["per_worker_batch"]
     measured(
@@ -75,9 +75,7 @@ def test_the_boundary_is_a_real_out_of_memory(boundary: Boundary, measured: Any)
 
 
 @pytest.mark.parametrize("share", [0.25, 0.5, 0.9, 1.0])
-def test_rate_and_retries_near_the_boundary(
-    runs: Any, boundary: Boundary, measured: Any, share: float
-) -> None:
+def test_rate_and_retries_near_the_boundary(runs, boundary, measured, share) -> None:
     batch = int(share * boundary.fits)
     record = runs.launch(batch_of(runs, batch))
     assert record.status == "complete", record.message

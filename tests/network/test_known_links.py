@@ -45,7 +45,7 @@ def check(found: dict[str, Any], workers: int, payload_bytes: int) -> None:
     [(2, "200mbit", 25e6, 16_000_000), (3, "100mbit", 12.5e6, 8_000_000)],
 )
 def test_the_bus_bandwidth_is_that_of_the_link(
-    make_rig: MakeRig, tmp_path: Path, nodes: int, rate: str, bytes_per_s: float, payload_bytes: int
+    make_rig, tmp_path, nodes, rate, bytes_per_s, payload_bytes
 ) -> None:
     rig, fastest = make_rig(nodes, rate), 0.0
     # A busy machine holds up some measurements and speeds up none; at these rates a slow processor
@@ -60,15 +60,13 @@ def test_the_bus_bandwidth_is_that_of_the_link(
     assert 0.85 * bytes_per_s < fastest < 1.02 * bytes_per_s
 
 
-def test_one_worker_communicates_nothing(make_rig: MakeRig, tmp_path: Path) -> None:
+def test_one_worker_communicates_nothing(make_rig, tmp_path) -> None:
     found = measured(make_rig(1, "1gbit"), tmp_path / "link.json", 4_000_000)
     assert (found["allreduce_s"], found["interface_bytes"]) == (0.0, 0)
     assert found["busbw_bytes_per_s"] is None
 
 
-def test_a_payload_that_is_no_gradient_is_refused_in_a_line(
-    make_rig: MakeRig, tmp_path: Path
-) -> None:
+def test_a_payload_that_is_no_gradient_is_refused_in_a_line(make_rig, tmp_path) -> None:
     rig = make_rig(1, "1gbit")
     (ended,) = rig.torchrun(SCRIPT, "--payload-bytes=10", f"--output={tmp_path / 'link.json'}")
     assert ended.status != 0
@@ -131,7 +129,7 @@ def sleeper(tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "sleeper.py", tmp_path / "started"
 
 
-def test_torchruns_workers_end_with_the_rig(sleeper: tuple[Path, Path]) -> None:
+def test_torchruns_workers_end_with_the_rig(sleeper) -> None:
     script, started = sleeper
     with Rig(1, "1gbit") as rig:
         torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
@@ -143,7 +141,7 @@ def test_torchruns_workers_end_with_the_rig(sleeper: tuple[Path, Path]) -> None:
 
 
 def test_a_killed_rig_ends_its_workers_and_the_next_one_removes_its_remains(
-    sleeper: tuple[Path, Path], tmp_path: Path
+    sleeper, tmp_path
 ) -> None:
     script, started = sleeper
     (tmp_path / "killed.py").write_text(KILLED)
@@ -183,9 +181,7 @@ def test_a_rate_that_tc_does_not_know_is_an_error_and_leaves_nothing() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("nodes", [2, 3, 4])
 @pytest.mark.parametrize("rate", ["100mbit", "1gbit", "2gbit", "5gbit"])
-def test_the_bus_bandwidth_over_the_whole_range(
-    make_rig: MakeRig, tmp_path: Path, nodes: int, rate: str
-) -> None:
+def test_the_bus_bandwidth_over_the_whole_range(make_rig, tmp_path, nodes, rate) -> None:
     payload_bytes = 44_695_848
     rig = make_rig(nodes, rate)
     found = measured(rig, tmp_path / "link.json", payload_bytes, repeats=5)

@@ -75,7 +75,7 @@ def epoch_s(rig: Rig, folder: Path, root: Path) -> tuple[dict[int, float], int]:
 
 
 def test_the_epoch_of_h_local_steps_is_predicted_on_a_fast_and_a_slow_link(
-    make_rig: MakeRig, tmp_path: Path
+    make_rig, tmp_path
 ) -> None:
     rig = make_rig(WORKERS, "1gbit")
     errors = {}

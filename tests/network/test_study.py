@@ -1,7 +1,6 @@
 """The whole study of communication on links of known rate; minutes: pytest -m slow tests/network"""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -20,7 +19,7 @@ def of(table: pd.DataFrame, workers: int) -> pd.Series:
     return rows.iloc[0]
 
 
-def test_four_nodes_are_predicted_from_one_and_two(make_rig: MakeRig, tmp_path: Path) -> None:
+def test_four_nodes_are_predicted_from_one_and_two(make_rig, tmp_path) -> None:
     rig = make_rig(4, "1gbit")
     raw = config("shaped", tmp_path / "data", workers=[1, 2, 4], hooks=["bf16"])
     tables = measure(rig, raw, tmp_path)
@@ -45,7 +44,7 @@ def test_four_nodes_are_predicted_from_one_and_two(make_rig: MakeRig, tmp_path: 
     assert abs(predicted["error_frac"]) < 0.15
 
 
-def test_a_slower_link_raises_the_exposed_time_alone(make_rig: MakeRig, tmp_path: Path) -> None:
+def test_a_slower_link_raises_the_exposed_time_alone(make_rig, tmp_path) -> None:
     rig = make_rig(2, "2gbit")
     found = {}
     for rate in ("2gbit", "500mbit"):

@@ -87,9 +87,7 @@ def measured(doubles: Doubles, folder: Path, config: Path, *targets: str) -> Lab
 
 @pytest.mark.slow
 @pytest.mark.parametrize("run", RUNS)
-def test_every_run_ends_with_its_record_on_the_devices_that_it_asked_for(
-    lab: Lab, run: str
-) -> None:
+def test_every_run_ends_with_its_record_on_the_devices_that_it_asked_for(lab, run) -> None:
     record = lab.record(run)
     assert record.status in ENDED_WELL, record.message
     assert "Rehearsal A100" in record.provenance["fingerprint"]
@@ -98,7 +96,7 @@ def test_every_run_ends_with_its_record_on_the_devices_that_it_asked_for(
 
 
 @pytest.mark.slow
-def test_the_machine_is_checked_before_anything_runs_by_all_reduces_alone(lab: Lab) -> None:
+def test_the_machine_is_checked_before_anything_runs_by_all_reduces_alone(lab) -> None:
     (node,) = json.loads((lab.results / "check.json").read_text()).values()
     assert [device["name"] for device in node["devices"]] == ["Rehearsal A100"] * 4
     link = read_record(lab.results / "check/record.json")
@@ -108,7 +106,7 @@ def test_the_machine_is_checked_before_anything_runs_by_all_reduces_alone(lab: L
 
 
 @pytest.mark.slow
-def test_runs_of_any_number_of_workers_have_one_fingerprint_and_a_gpu_a_rank(lab: Lab) -> None:
+def test_runs_of_any_number_of_workers_have_one_fingerprint_and_a_gpu_a_rank(lab) -> None:
     records = [lab.record(run) for run in ("scaling-n1-b64", *TIMED)]
     (fingerprint,) = {record.provenance["fingerprint"] for record in records}
     assert "A100 (300 W, driver" in fingerprint
@@ -121,7 +119,7 @@ def test_runs_of_any_number_of_workers_have_one_fingerprint_and_a_gpu_a_rank(lab
 
 @pytest.mark.slow
 @pytest.mark.parametrize("run", TIMED)
-def test_all_arms_of_several_workers_are_timed_and_counted(lab: Lab, run: str) -> None:
+def test_all_arms_of_several_workers_are_timed_and_counted(lab, run) -> None:
     record, spec = lab.record(run), PLAN[run]
     assert set(lab.steps(run)["arm"]) == set(spec.protocol.timing.arms)
     assert sum(row["bytes"] for row in record.buckets) == record.payload_bytes
@@ -134,7 +132,7 @@ def test_all_arms_of_several_workers_are_timed_and_counted(lab: Lab, run: str) -
 
 
 @pytest.mark.slow
-def test_hooks_send_fewer_bytes(lab: Lab) -> None:
+def test_hooks_send_fewer_bytes(lab) -> None:
     record = lab.record("compression-n2")
     calls = pd.DataFrame(record.collectives)
     first = calls[(calls["purpose"] == "gradient bucket") & (calls["iteration"] == 0)]
@@ -143,7 +141,7 @@ def test_hooks_send_fewer_bytes(lab: Lab) -> None:
 
 
 @pytest.mark.slow
-def test_the_ledger_names_every_collective_of_nccl_by_its_purpose(lab: Lab) -> None:
+def test_the_ledger_names_every_collective_of_nccl_by_its_purpose(lab) -> None:
     record = lab.record("ledger-n2")
     calls = pd.DataFrame(record.collectives).query("phase == 'steady' and iteration == 3")
     by_purpose = calls.groupby("purpose")["bytes"].sum()
@@ -152,13 +150,13 @@ def test_the_ledger_names_every_collective_of_nccl_by_its_purpose(lab: Lab) -> N
 
 
 @pytest.mark.slow
-def test_replicas_of_all_workers_are_compared(lab: Lab) -> None:
+def test_replicas_of_all_workers_are_compared(lab) -> None:
     rows = pd.DataFrame(lab.record("replicas-baseline-n2-b64").replicas)
     assert set(rows["rank"]) == {0, 1}
 
 
 @pytest.mark.slow
-def test_the_boundary_lies_where_the_allocator_ends(lab: Lab) -> None:
+def test_the_boundary_lies_where_the_allocator_ends(lab) -> None:
     small, large, beyond = (lab.record(run) for run in SWEEP)
     assert (small.status, large.status) == ("complete", "out_of_memory")
     assert beyond.status == "exceeds_dataset"
@@ -172,7 +170,7 @@ def test_the_boundary_lies_where_the_allocator_ends(lab: Lab) -> None:
 
 
 @pytest.mark.slow
-def test_all_planned_runs_come_to_the_tables(doubles: Doubles, tmp_path: Path) -> None:
+def test_all_planned_runs_come_to_the_tables(doubles, tmp_path) -> None:
     folder = checkout(tmp_path)
     whole = measured(doubles, folder, CONFIG, "results/rehearsal/tables/runs.parquet")
     runs = pd.read_parquet(whole.results / "tables/runs.parquet").set_index("run")
@@ -209,9 +207,7 @@ LINK = {
 }  # fmt: skip
 
 
-def test_a_fault_of_nccl_ends_all_workers_at_once_and_is_tried_again(
-    doubles: Doubles, tmp_path: Path
-) -> None:
+def test_a_fault_of_nccl_ends_all_workers_at_once_and_is_tried_again(doubles, tmp_path) -> None:
     words, record = launched(tmp_path, **LINK)
     faults = {"FAKEGPU_NCCL_FAULT_RANK": "1", "FAKEGPU_NCCL_FAULT_SEQNO": "3"}
     ended = doubles.start(*words, folder=tmp_path, **faults)
@@ -240,7 +236,7 @@ def test_a_fault_of_nccl_ends_all_workers_at_once_and_is_tried_again(
     ],
 )  # fmt: skip
 def test_a_fault_that_the_watchdog_of_nccl_finds_is_told_by_its_words(
-    doubles: Doubles, tmp_path: Path, fault: dict[str, str], cause: str, said: str
+    doubles, tmp_path, fault, cause, said
 ) -> None:
     words, record = launched(tmp_path, **LINK)
     at_once = {"TORCH_NCCL_DUMP_ON_TIMEOUT": "0"}  # it waits a minute to dump what it knows
@@ -252,9 +248,7 @@ def test_a_fault_that_the_watchdog_of_nccl_finds_is_told_by_its_words(
     assert attempt.failure.message.startswith(said)
 
 
-def test_a_worker_without_device_memory_is_a_result_and_ends_its_peers(
-    doubles: Doubles, tmp_path: Path
-) -> None:
+def test_a_worker_without_device_memory_is_a_result_and_ends_its_peers(doubles, tmp_path) -> None:
     from dpscale.plan.spec import TimedProtocol, Timing
 
     timing = Timing(arms=("without_loading",), repeats=1, min_steps=1, warmup_steps=1)
@@ -294,9 +288,7 @@ run(spec, "planted:measure", record=Path("record.json"), steps=Path("steps.parqu
 """
 
 
-def test_an_allocation_that_failed_behind_other_words_is_out_of_memory(
-    doubles: Doubles, tmp_path: Path
-) -> None:
+def test_an_allocation_that_failed_behind_other_words_is_out_of_memory(doubles, tmp_path) -> None:
     launched(tmp_path, **(LINK | {"workers": 1}))
     script = tmp_path / "swallows.py"
     script.write_text(SWALLOWS)
@@ -309,9 +301,7 @@ def test_an_allocation_that_failed_behind_other_words_is_out_of_memory(
     assert record.rank_devices[0]["num_ooms"] == 1
 
 
-def test_peaks_of_e2_do_not_hold_the_images_that_batches_are_made_from(
-    doubles: Doubles, tmp_path: Path
-) -> None:
+def test_peaks_of_e2_do_not_hold_the_images_that_batches_are_made_from(doubles, tmp_path) -> None:
     images = DataConfig(dataset="synthetic", channels=3, image_size=32, classes=10, samples=50_000,
                         loader="resident")  # fmt: skip
     cells = GridProtocol(per_worker_batches=(16, 32), repeats=1, repeat_s=0.01)
@@ -344,7 +334,7 @@ run(spec, "dpscale.studies.strategies.measure:measure_sharing",
 
 
 def test_a_search_that_goes_beyond_the_memory_keeps_all_that_was_measured_before(
-    doubles: Doubles, tmp_path: Path
+    doubles, tmp_path
 ) -> None:
     (tmp_path / "spec.json").write_text(PLAN["strategies-memory-n2"].model_copy(
         update={"protocol": SharingProtocol(
@@ -370,7 +360,7 @@ def test_a_search_that_goes_beyond_the_memory_keeps_all_that_was_measured_before
     assert max(row["num_ooms"] for row in record.rank_devices if "num_ooms" in row) > 0
 
 
-def test_gpus_of_two_models_are_refused_by_the_check(doubles: Doubles, tmp_path: Path) -> None:
+def test_gpus_of_two_models_are_refused_by_the_check(doubles, tmp_path) -> None:
     script = str(ROOT / "workflow/scripts/check_machine.py")
     words = [sys.executable, script, "--configfile", str(CONFIG), "--folder", str(tmp_path / "c")]
     ended = doubles.start(*words, folder=tmp_path, DOUBLES_V100_FROM="2")
@@ -383,7 +373,7 @@ def test_gpus_of_two_models_are_refused_by_the_check(doubles: Doubles, tmp_path:
     assert ": Rehearsal V100 (300 W" in line
 
 
-def test_workers_of_two_nodes_meet_over_two_agents(doubles: Doubles, tmp_path: Path) -> None:
+def test_workers_of_two_nodes_meet_over_two_agents(doubles, tmp_path) -> None:
     _, record = launched(tmp_path, **LINK)
     torchrun = [
         sys.executable, "-m", "torch.distributed.run", "--nnodes=2", "--nproc-per-node=1",

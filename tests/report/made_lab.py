@@ -59,53 +59,18 @@ TEXT = (
 
 def runs_table() -> pd.DataFrame:
     """Three runs, one of them out of memory."""
-    shared = {
-        "kind": "timed",
-        "study": "scaling",
-        "arm": None,
-        "nodes": 1,
-        "epochs": 1,
-        "seeds": 1,
-        "lr": 0.1,
-        "wall_s": 75.0,
-        "fingerprint": "1 x CPU | gloo",
-        "model": "resnet_8x8",
-        "dataset": "digits",
-    }
-    return pd.DataFrame(
-        [
-            {
-                **shared,
-                "run": "scaling-n1-b32",
-                "status": "complete",
-                "workers": 1,
-                "per_worker_batch": 32,
-                "global_batch": 32,
-                "message": None,
-                "finished_at": "2026-03-01T10:00:00.000+00:00",
-            },
-            {
-                **shared,
-                "run": "scaling-n2-b32",
-                "status": "complete",
-                "workers": 2,
-                "per_worker_batch": 32,
-                "global_batch": 64,
-                "message": None,
-                "finished_at": "2026-03-02T11:30:00.000+00:00",
-            },
-            {
-                **shared,
-                "run": "scaling n4",
-                "status": "out_of_memory",
-                "workers": 4,
-                "per_worker_batch": 8192,
-                "global_batch": 32768,
-                "message": "can't allocate <memory>",
-                "finished_at": "2026-03-01T12:00:00.000+00:00",
-            },
-        ]
-    )
+    rows = [
+        ("scaling-n1-b32", "complete", 1, 32, None, "2026-03-01T10:00:00.000+00:00"),
+        ("scaling-n2-b32", "complete", 2, 32, None, "2026-03-02T11:30:00.000+00:00"),
+        ("scaling n4", "out_of_memory", 4, 8192, "can't allocate <memory>",
+         "2026-03-01T12:00:00.000+00:00"),
+    ]  # fmt: skip
+    columns = ["run", "status", "workers", "per_worker_batch", "message", "finished_at"]
+    made = pd.DataFrame(rows, columns=columns).assign(
+        kind="timed", study="scaling", arm=None, nodes=1, epochs=1, seeds=1, lr=0.1, wall_s=75.0,
+        fingerprint="1 x CPU | gloo", model="resnet_8x8", dataset="digits",
+    )  # fmt: skip
+    return made.assign(global_batch=made["workers"] * made["per_worker_batch"])
 
 
 def speedup_value(runs: tuple[str, ...] = ("scaling-n1-b32", "scaling-n2-b32")) -> Value:

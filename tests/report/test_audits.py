@@ -1,7 +1,7 @@
 """Audits of hand-collected tables: a part of the report of its own, and no answer."""
 
 import pytest
-from made_lab import AUDIT, TEMPLATES, Maker
+from made_lab import AUDIT, TEMPLATES
 
 from dpscale.reporting.audits import audit_section
 from dpscale.reporting.render import render_report
@@ -12,7 +12,7 @@ def rendered(report: Report) -> str:
     return render_report(report, templates=TEMPLATES, medium="html")
 
 
-def test_a_table_is_a_section_with_its_findings_and_its_corrected_tables(make_report: Maker):
+def test_a_table_is_a_section_with_its_findings_and_its_corrected_tables(make_report):
     text = rendered(make_report(audits=[AUDIT, {**AUDIT, "title": "Another"}]))
     part = text[text.index('id="part-audit"') : text.index('id="runs"')]
     assert "Part 4. Audit of hand-collected tables" in part
@@ -23,15 +23,15 @@ def test_a_table_is_a_section_with_its_findings_and_its_corrected_tables(make_re
     assert "the column &#39;N&#39; is workers" in part
 
 
-def test_other_peoples_words_are_neither_markup_nor_formulas(make_report: Maker):
+def test_other_peoples_words_are_neither_markup_nor_formulas(make_report):
     assert "A $table &lt;collected&gt; by hand" in rendered(make_report())
 
 
-def test_a_report_without_tables_has_no_such_part(make_report: Maker):
+def test_a_report_without_tables_has_no_such_part(make_report):
     assert 'id="part-4"' not in rendered(make_report(audits=[]))
 
 
-def test_a_consistent_table_says_so(make_report: Maker):
+def test_a_consistent_table_says_so(make_report):
     text = rendered(make_report(audits=[{**AUDIT, "findings": []}]))
     assert "All 2 rows are consistent" in text
     assert "What cannot be right" not in text

@@ -38,9 +38,7 @@ def found(intact: dict[str, Answer], name: str) -> Answer:
     return now[name]
 
 
-def test_words_that_are_not_there_cost_their_answer_alone(
-    intact: dict[str, Answer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_words_that_are_not_there_cost_their_answer_alone(intact, monkeypatch, tmp_path) -> None:
     text = (TEMPLATES / "E2.j2").read_text(encoding="utf-8")
     line = text[: text.index("{% macro short() %}")].count("\n") + 1
     broken = text.replace("{% macro short() %}", "{% macro short() %}{{ {}['up'] }}")
@@ -56,9 +54,7 @@ def test_words_that_are_not_there_cost_their_answer_alone(
 
 
 @pytest.mark.parametrize("value", [None, float("nan")], ids=["raised", "not a number"])
-def test_facts_that_fail_cost_their_answer_alone(
-    value: float | None, intact: dict[str, Answer], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_facts_that_fail_cost_their_answer_alone(value, intact, monkeypatch) -> None:
     def facts(inputs: object) -> Facts:
         raise ZeroDivisionError("division by zero")
 
@@ -76,9 +72,7 @@ def test_facts_that_fail_cost_their_answer_alone(
     assert found(intact, "Q5").error.startswith(reason)
 
 
-def test_a_study_whose_answers_cannot_be_imported_costs_its_own(
-    intact: dict[str, Answer], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_study_whose_answers_cannot_be_imported_costs_its_own(intact, monkeypatch) -> None:
     def part(self: studies.Study, name: str, kind: str) -> object:
         if (self.name, name) == ("choose", "answers"):
             raise ImportError("no module named answers")
@@ -100,7 +94,7 @@ def with_failed(folder: Path) -> Path:
     return folder
 
 
-def test_the_page_says_in_its_place_and_at_the_top_which_answer_failed(tmp_path: Path) -> None:
+def test_the_page_says_in_its_place_and_at_the_top_which_answer_failed(tmp_path) -> None:
     text = (with_failed(tmp_path) / "report.html").read_text(encoding="utf-8")
     head = text[: text.index('<dl class="summary">')]
     assert 'Answers that failed, by a slip of the program:\n<a href="#answer-E2">E2</a>.' in head
@@ -117,7 +111,7 @@ def checked(folder: Path) -> Ended:
     return call("check_report", *given, "--output", folder / "answered.txt")
 
 
-def test_the_last_job_fails_and_names_what_did(tmp_path: Path) -> None:
+def test_the_last_job_fails_and_names_what_did(tmp_path) -> None:
     with_failed(tmp_path)
     pd.DataFrame({"error": ["ValueError: no axis"]}).to_csv(tmp_path / "speedup.csv", index=False)
     ended = checked(tmp_path)
@@ -127,16 +121,14 @@ def test_the_last_job_fails_and_names_what_did(tmp_path: Path) -> None:
     assert not (tmp_path / "answered.txt").exists()
 
 
-def test_the_last_job_is_content_with_answers_that_stand_or_are_withheld(tmp_path: Path) -> None:
+def test_the_last_job_is_content_with_answers_that_stand_or_are_withheld(tmp_path) -> None:
     write_report(tmp_path)
     pd.DataFrame({"workers": [1]}).to_csv(tmp_path / "speedup.csv", index=False)
     assert checked(tmp_path).returncode == 0
     assert (tmp_path / "answered.txt").exists()
 
 
-def test_a_figure_that_fails_is_drawn_as_its_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_figure_that_fails_is_drawn_as_its_error(tmp_path, monkeypatch) -> None:
     import draw
 
     def slip(*tables: pd.DataFrame) -> None:
@@ -155,9 +147,7 @@ def test_a_figure_that_fails_is_drawn_as_its_error(
     assert "error" not in pd.read_csv(tmp_path / "drawn/ledger.csv")
 
 
-def test_a_derived_table_that_fails_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_derived_table_that_fails_is_named(tmp_path, monkeypatch) -> None:
     import derive
 
     def slip(*tables: pd.DataFrame) -> None:
@@ -173,7 +163,7 @@ def test_a_derived_table_that_fails_is_named(
     assert ended.stderr == "derive.py: derived table scaling: no such cell\n"
 
 
-def test_answers_are_whole_lists_of_what_other_programs_read(tmp_path: Path) -> None:
+def test_answers_are_whole_lists_of_what_other_programs_read(tmp_path) -> None:
     with_failed(tmp_path)
     (one,) = [a for a in json.loads((tmp_path / "answers.json").read_text()) if a["id"] == "E2"]
     assert one["status"] == "failed"

@@ -58,7 +58,6 @@ def document(printed):
 
 @pytest.fixture(scope="module")
 def pages(document) -> list[list[Piece]]:
-    """What stands on each page, without what its margins repeat."""
     return [
         [one for one in _pieces(page) if "DejaVu" not in one.font or one.size_pt > 8.4]
         for page in document.pages

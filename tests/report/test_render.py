@@ -31,8 +31,8 @@ from dpscale.reporting.answer import (
 from dpscale.reporting.formula import FormulaError, as_image, as_mathml, with_formulas
 from dpscale.reporting.links import Sources, UnknownRunError, runs_text
 from dpscale.reporting.render import render_report, write_html
-from dpscale.reporting.report import MissingAnswerError
-from dpscale.reporting.tables import Shown, shown, table_view
+from dpscale.reporting.report import MissingAnswerError, Report
+from dpscale.reporting.tables import Shown, TableView, shown, table_view
 
 HOSTILE = """<script>alert(1)</script> {{ 7*7 }} "quoted" 'single' & <b>"""
 FETCHING = {
@@ -71,7 +71,15 @@ class Page(HTMLParser):
 
 @pytest.fixture
 def html(make_report: Maker) -> str:
-    return render_report(make_report(), templates=TEMPLATES, medium="html")
+    return page_of(make_report())
+
+
+def page_of(report: Report) -> str:
+    return render_report(report, templates=TEMPLATES, medium="html")
+
+
+def view_of(table: Table) -> TableView:
+    return table_view(table, sources(), number=1, image=False)
 
 
 def sources() -> Sources:
@@ -80,11 +88,7 @@ def sources() -> Sources:
 
 def test_hostile_text_is_printed_and_not_obeyed(make_report):
     answers = [answer("Q1", text=HOSTILE, missing=(HOSTILE,)), *lab_answers()[1:]]
-    text = render_report(
-        make_report(answers=answers, head={**HEAD, "title": HOSTILE}),
-        templates=TEMPLATES,
-        medium="html",
-    )
+    text = page_of(make_report(answers=answers, head={**HEAD, "title": HOSTILE}))
     assert Page(text).tags.count("script") == 1  # the page's own
     assert text.count("&lt;script&gt;alert(1)&lt;/script&gt; {{ 7*7 }} &#34;quoted&#34;") == 4
 
@@ -92,7 +96,7 @@ def test_hostile_text_is_printed_and_not_obeyed(make_report):
 def test_hostile_cells_and_captions_are_escaped(make_report):
     table = Table(caption=HOSTILE, columns=[Column(key="a", title=HOSTILE)], rows=[{"a": HOSTILE}])
     answers = [answer("Q1").model_copy(update={"tables": [table]}), *lab_answers()[1:]]
-    text = render_report(make_report(answers=answers), templates=TEMPLATES, medium="html")
+    text = page_of(make_report(answers=answers))
     assert Page(text).tags.count("script") == 1  # the page's own
 
 
@@ -125,7 +129,7 @@ def test_a_missing_figure_is_an_error(make_report):
 
 def test_a_number_that_names_an_unknown_run_is_an_error(make_report):
     with pytest.raises(UnknownRunError, match="scaling-n2-b32"):
-        render_report(make_report(runs=runs_table().iloc[:1]), templates=TEMPLATES, medium="html")
+        page_of(make_report(runs=runs_table().iloc[:1]))
 
 
 def test_the_page_asks_nothing_of_any_server(html):
@@ -168,26 +172,22 @@ def test_a_number_of_two_runs_links_to_their_group(html):
 def test_lacking_results_are_counted_at_the_top_and_named_in_their_section(make_report):
     runs = runs_table()
     runs.loc[2, "status"] = "not run yet"
-    text = render_report(make_report(runs=runs), templates=TEMPLATES, medium="html")
+    text = page_of(make_report(runs=runs))
     assert "1 not run yet" in text[: text.index('<dl class="summary">')]
     assert "No result yet for: warmup, seed 1." in text
 
 
 def test_a_whole_report_has_no_notice(make_report):
-    text = render_report(
-        make_report(answers=[a if a.left_out else answer(a.id) for a in lab_answers()]),
-        templates=TEMPLATES,
-        medium="html",
-    )
+    text = page_of(make_report(answers=[a if a.left_out else answer(a.id) for a in lab_answers()]))
     assert "incomplete" not in text
 
 
 def test_a_part_that_the_configuration_does_not_plan_is_not_in_the_report(make_report):
-    text = render_report(make_report(), templates=TEMPLATES, medium="html")
+    text = page_of(make_report())
     assert "Part 1. The data-parallel lab" in text
     assert "The cluster-training assignment" not in text
     planned = [answer(a.id) if a.left_out else a for a in lab_answers()]
-    text = render_report(make_report(answers=planned), templates=TEMPLATES, medium="html")
+    text = page_of(make_report(answers=planned))
     assert "Part 2. The cluster-training assignment" in text
 
 
@@ -196,7 +196,7 @@ def test_a_report_of_the_assignment_alone_has_its_part_alone(make_report):
             for a in lab_answers()[:9]]  # fmt: skip
     answers = [*gone, *(answer(a.id) for a in lab_answers()[9:])]
     report = make_report(answers=answers)
-    text = render_report(report, templates=TEMPLATES, medium="html")
+    text = page_of(report)
     assert "The data-parallel lab" not in text
     assert report.incomplete == []
 
@@ -207,7 +207,7 @@ def test_the_first_page_has_the_line_of_each_answer_that_was_asked(make_report):
         for one in lab_answers()
     ]
     report = make_report(answers=given)
-    text = render_report(report, templates=TEMPLATES, medium="html")
+    text = page_of(report)
     first = text[text.index('<dl class="summary">') : text.index('class="contents"')]
     asked = [one.id for one in given if not one.left_out and one.id != "E2"]
     assert re.findall(r"<dd>(\S+) &lt;line&gt;.</dd>", first) == asked
@@ -216,7 +216,7 @@ def test_the_first_page_has_the_line_of_each_answer_that_was_asked(make_report):
 def test_the_first_page_leads_with_the_recommendation_and_shows_two_small_figures(make_report):
     given = [answer(one.id).model_copy(update={"short": f"Line {one.id}.", "marked": None})
              for one in lab_answers()]  # fmt: skip
-    text = render_report(make_report(answers=given), templates=TEMPLATES, medium="html")
+    text = page_of(make_report(answers=given))
     first = text[text.index('id="summary"') : text.index('class="contents"')]
     assert first.index("Line E2.") < first.index("<dd>Line Q1.</dd>")
     assert first.count("<figure>") == 2
@@ -278,14 +278,14 @@ def test_only_the_parts_that_are_handed_in_are_in_the_report(make_report, parts,
     report = make_report(head={"parts": parts})
     assert {name[0] for name in report.answers} == set(kept)
     assert [part.name for part in report.parts] == parts
-    text = render_report(report, templates=TEMPLATES, medium="html")
+    text = page_of(report)
     assert f"Part {len(parts)}." in text
     assert f"Part {len(parts) + 1}." not in text
     assert "<b>Table 1.</b>" in text
 
 
 def test_a_question_that_nothing_was_planned_for_is_a_name_at_the_end(make_report):
-    text = render_report(make_report(), templates=TEMPLATES, medium="html")
+    text = page_of(make_report())
     assert 'id="answer-H1"' not in text
     assert "plans no runs for them:\nH1, H2, H3, H4, H5, H6." in text
 
@@ -339,11 +339,11 @@ def test_the_ends_of_an_interval_print_apart(low, high, ends):
         columns=[Column(key="loss", title="Loss", unit="number")],
         rows=[{"loss": cell} for cell in cells],
     )
-    assert table_view(table, sources(), number=1, image=False).rows[0][0].interval == ends
+    assert view_of(table).rows[0][0].interval == ends
 
 
 def test_a_column_has_one_scale_and_its_cells_link_to_the_runs_of_their_row():
-    view = table_view(timing_table(), sources(), number=1, image=False)
+    view = view_of(timing_table())
     assert (view.columns[2].symbol, view.rows[0][2], view.rows[3][2]) == (
         "s",
         Shown("12.50", "12.12 to 12.75", "#run-scaling-n1-b32", "run scaling-n1-b32", "12.5"),
@@ -361,17 +361,12 @@ def wide_table(last: Value) -> Table:
 
 
 def test_a_wide_table_leaves_out_a_column_without_one_result_and_says_so():
-    view = table_view(
-        wide_table(Value(value=None, unit="s", status="not measured")),
-        sources(),
-        number=1,
-        image=False,
-    )
+    view = view_of(wide_table(Value(value=None, unit="s", status="not measured")))
     assert (len(view.columns), view.left_out) == (8, [("not measured", ["Column 8"])])
 
 
 def test_a_wide_table_keeps_a_column_with_a_result():
-    view = table_view(wide_table(Value(value=1.0, unit="s")), sources(), number=1, image=False)
+    view = view_of(wide_table(Value(value=1.0, unit="s")))
     assert (len(view.columns), view.left_out) == (9, [])
 
 
@@ -390,45 +385,38 @@ def sparse_table(values: list[Value | str | None]) -> Table:
 GIGABYTE = Value(value=1e9, unit="bytes", low=0.9e9, high=1.1e9)
 
 
-def heads(*values: Value | str | None) -> list[str]:
-    view = table_view(sparse_table([*values]), sources(), number=1, image=False)
-    return [head.title for head in view.columns]
-
-
 def test_a_column_that_is_blank_in_three_quarters_of_the_rows_is_said_below_the_table():
-    view = table_view(sparse_table([None, GIGABYTE, None, "–"]), sources(), number=1, image=False)
+    view = view_of(sparse_table([None, GIGABYTE, None, "–"]))
     (column,) = view.sparse
     assert [head.title for head in view.columns] == ["N", "Time"]
     assert (column.head.title, column.head.symbol) == ("Memory", "GB")
     assert column.cells == [("N 2", Shown("1.00", "0.90 to 1.10", key="1e+09"))]
 
 
-def test_a_column_that_more_rows_have_stays():
-    assert heads(None, GIGABYTE, GIGABYTE, None) == ["N", "Time", "Memory"]
+FAILED = Value(value=None, unit="bytes", status="out_of_memory")
 
 
-def test_a_table_of_three_rows_keeps_its_blanks():
-    assert heads(None, GIGABYTE, None) == ["N", "Time", "Memory"]
-
-
-def test_a_column_of_failures_that_say_why_stays():
-    failed = Value(value=None, unit="bytes", status="out_of_memory")
-    assert heads(failed, GIGABYTE, failed, failed) == ["N", "Time", "Memory"]
+@pytest.mark.parametrize(
+    "values",
+    [[None, GIGABYTE, GIGABYTE, None], [None, GIGABYTE, None], [FAILED, GIGABYTE, FAILED, FAILED]],
+    ids=["of half the rows", "of three rows", "of failures that say why"],
+)
+def test_a_column_with_blanks_stays(values) -> None:
+    assert [head.title for head in view_of(sparse_table(values)).columns] == ["N", "Time", "Memory"]
 
 
 def test_a_column_that_no_row_has_anything_in_is_named_below_the_table():
-    view = table_view(sparse_table([None] * 4), sources(), number=1, image=False)
+    view = view_of(sparse_table([None] * 4))
     assert (view.left_out, view.sparse) == ([("no row has", ["Memory"])], [])
 
 
 def long_table(rows: int) -> Table:
-    """A table of one column, its rows numbered from 1."""
     columns = [Column(key="n", title="N")]
     return Table(caption="Times.", columns=columns, rows=[{"n": n + 1} for n in range(rows)])
 
 
 def test_a_table_of_very_many_rows_shows_the_first_and_says_how_many_there_are():
-    view = table_view(long_table(1234), sources(), number=1, image=False)
+    view = view_of(long_table(1234))
     assert (len(view.rows), view.caption) == (
         100,
         "Times. The first 100 of 1\u202f234 rows; all are in answers.json, and what they are made "
@@ -437,7 +425,7 @@ def test_a_table_of_very_many_rows_shows_the_first_and_says_how_many_there_are()
 
 
 def test_a_table_of_a_hundred_rows_is_whole():
-    view = table_view(long_table(100), sources(), number=1, image=False)
+    view = view_of(long_table(100))
     assert (len(view.rows), view.caption) == (100, "Times.")
 
 
@@ -448,9 +436,7 @@ def test_the_appendix_of_very_many_runs_lists_those_that_numbers_lead_to_or_that
     (first, *_) = report.runs
     extra = [{**first, "run": f"more-{n}", "message": None} for n in range(600)]
     failed = {**first, "run": "failed", "message": "no memory left"}
-    text = render_report(
-        replace(report, runs=[*report.runs, *extra, failed]), templates=TEMPLATES, medium="html"
-    )
+    text = page_of(replace(report, runs=[*report.runs, *extra, failed]))
     ids = Page(text).ids
     assert "run-more-1" not in ids
     assert {"run-failed", "run-scaling-n1-b32"} <= set(ids)
@@ -464,7 +450,7 @@ def test_of_many_runs_the_first_are_named_and_the_others_counted():
 
 
 def test_a_setting_in_a_table_links_to_nothing():
-    assert table_view(timing_table(), sources(), number=1, image=False).rows[2][1] == "2\u202f048"
+    assert view_of(timing_table()).rows[2][1] == "2\u202f048"
 
 
 def test_a_measurement_is_its_text_its_interval_and_its_link():
@@ -559,7 +545,7 @@ def test_the_report_says_which_timed_runs_were_disturbed_and_by_how_much(make_re
         quiet_row("scaling-n2-b32", 0.124, "disturbed", repeated=4),
         quiet_row("scaling-n1-b32", 0.012, "quiet"),
     ]
-    text = render_report(make_report(quiet=rows), templates=TEMPLATES, medium="html")
+    text = page_of(make_report(quiet=rows))
     first = text[: text.index('<dl class="summary">')]
     assert "1 of 2 timed runs was" in first
     assert "more than 5% of the cores, 12.4% at the most" in first
@@ -569,8 +555,8 @@ def test_the_report_says_which_timed_runs_were_disturbed_and_by_how_much(make_re
 
 def test_a_quiet_machine_is_said_to_be_quiet(make_report):
     rows = [quiet_row("scaling-n1-b32", 0.012, "quiet")]
-    text = render_report(make_report(quiet=rows), templates=TEMPLATES, medium="html")
+    text = page_of(make_report(quiet=rows))
     assert "while the 1 timed runs went on, others used at most 1.20% of the cores" in text
     assert 'id="disturbed"' not in text
-    unknown = render_report(make_report(), templates=TEMPLATES, medium="html")
+    unknown = page_of(make_report())
     assert "others used" not in unknown

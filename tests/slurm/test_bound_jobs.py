@@ -1,11 +1,8 @@
 """Slurm binds a job to its cores and shows it its GPUs: what the workers of a run find there."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-from workflow import Workflow
 
 # run.py of these runs: each rank says what it sees; the first one leaves what makes a run whole.
 TELL = """
@@ -34,9 +31,7 @@ CONFIG: dict[str, Any] = {
 }
 
 
-def test_workers_see_all_cores_of_their_job_and_the_gpus_that_it_asked_for(
-    workflow: Callable[[dict[str, Any]], Workflow],
-) -> None:
+def test_workers_see_all_cores_of_their_job_and_the_gpus_that_it_asked_for(workflow) -> None:
     lab = workflow(CONFIG)
     lab.skip_check()  # its GPUs are but files
     (lab.folder / "workflow/scripts/run.py").write_text(TELL)
@@ -47,9 +42,7 @@ def test_workers_see_all_cores_of_their_job_and_the_gpus_that_it_asked_for(
     assert seen == [{"node": node, "cores": 2, "gpus": "0"} for node in ("n1", "n2")]
 
 
-def test_a_worker_has_as_many_cores_on_one_node_as_on_two(
-    workflow: Callable[[dict[str, Any]], Workflow],
-) -> None:
+def test_a_worker_has_as_many_cores_on_one_node_as_on_two(workflow) -> None:
     scaling = {"workers": [1, 2], "per_worker_batches": [16], "strong": False, "repeats": 5}
     lab = workflow(
         {

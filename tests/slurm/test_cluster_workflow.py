@@ -1,13 +1,11 @@
 """The workflow on a real Slurm of two nodes, from the command in the README to the report."""
 
 import json
-from collections.abc import Callable
-from typing import Any
 
 import pandas as pd
 import pytest
 import yaml
-from workflow import ROOT, Workflow
+from workflow import ROOT
 
 from one_launch import allow_one_launch
 
@@ -21,9 +19,7 @@ ON_DEMAND = (
 @pytest.mark.parametrize(
     "left_out", [ON_DEMAND, pytest.param((), marks=pytest.mark.slow)], ids=["timed", "whole"]
 )
-def test_the_smoke_configuration_goes_through_both_nodes_to_the_report(
-    workflow: Callable[[str | dict[str, Any]], Workflow], left_out: tuple[str, ...]
-) -> None:
+def test_the_smoke_configuration_goes_through_both_nodes_to_the_report(workflow, left_out) -> None:
     config = yaml.safe_load((ROOT / SMOKE).read_text()) | dict.fromkeys(left_out)
     config["scaling"]["workers"] = [1, 4]
     lab = workflow(config | {"launches": 1} if left_out else SMOKE)

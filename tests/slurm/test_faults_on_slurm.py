@@ -49,7 +49,7 @@ def assert_done_at_attempt(workflow: Workflow, number: int) -> None:
     assert "Nothing to be done" in workflow.output()
 
 
-def test_a_killed_rank_is_named_and_its_run_made_again(workflow: MakeWorkflow) -> None:
+def test_a_killed_rank_is_named_and_its_run_made_again(workflow) -> None:
     faults = workflow(CONFIG | {"replicas": CONFIG["replicas"] | {"epochs": 10}})
     faults.skip_check()
     call = faults.start(TARGET)
@@ -65,7 +65,7 @@ def test_a_killed_rank_is_named_and_its_run_made_again(workflow: MakeWorkflow) -
 
 
 @pytest.mark.slow
-def test_a_stopped_rank_is_named_within_the_silence_allowed(faults: Workflow) -> None:
+def test_a_stopped_rank_is_named_within_the_silence_allowed(faults) -> None:
     call = faults.start(TARGET, DPSCALE_SILENCE_S="10")
     ranks = faults.wait_for_workers(RUN, 4)
     os.kill(ranks[1], signal.SIGSTOP)
@@ -77,7 +77,7 @@ def test_a_stopped_rank_is_named_within_the_silence_allowed(faults: Workflow) ->
 
 
 @pytest.mark.slow
-def test_a_cancelled_job_is_submitted_again(faults: Workflow, cluster: Cluster) -> None:
+def test_a_cancelled_job_is_submitted_again(faults, cluster) -> None:
     call = faults.start(TARGET)
     faults.wait_for_workers(RUN, 4)
     (job,) = cluster.jobs("RUNNING")
@@ -90,7 +90,7 @@ def test_a_cancelled_job_is_submitted_again(faults: Workflow, cluster: Cluster) 
 
 
 @pytest.mark.slow
-def test_a_preempted_job_runs_when_its_nodes_are_free(faults: Workflow, cluster: Cluster) -> None:
+def test_a_preempted_job_runs_when_its_nodes_are_free(faults, cluster) -> None:
     call = faults.start(TARGET)
     faults.wait_for_workers(RUN, 4)
     urgent = ["sbatch", "--parsable", "--partition=urgent", "--nodes=2", "--exclusive"]
@@ -103,7 +103,7 @@ def test_a_preempted_job_runs_when_its_nodes_are_free(faults: Workflow, cluster:
 
 @pytest.mark.slow
 def test_a_killed_snakemake_leaves_nothing_that_the_next_call_needs_help_with(
-    faults: Workflow, cluster: Cluster
+    faults, cluster
 ) -> None:
     call = faults.start(TARGET)
     faults.wait_for_workers(RUN, 4)
@@ -118,7 +118,7 @@ def test_a_killed_snakemake_leaves_nothing_that_the_next_call_needs_help_with(
 
 
 @pytest.mark.slow
-def test_a_node_whose_daemon_dies_is_survived(faults: Workflow, cluster: Cluster) -> None:
+def test_a_node_whose_daemon_dies_is_survived(faults, cluster) -> None:
     call = faults.start(TARGET)
     faults.wait_for_workers(RUN, 4)
     cluster.kill_slurmd("n2")
@@ -137,9 +137,7 @@ def limits(cluster: Cluster) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_run_cut_off_by_its_time_limit_gets_twice_the_time(
-    faults: Workflow, cluster: Cluster
-) -> None:
+def test_a_run_cut_off_by_its_time_limit_gets_twice_the_time(faults, cluster) -> None:
     profile = faults.folder / "slurm/config.yaml"
     text = profile.read_text(encoding="utf-8")
     assert "runtime: 60" in text
@@ -156,9 +154,7 @@ def test_a_run_cut_off_by_its_time_limit_gets_twice_the_time(
 
 
 @pytest.mark.slow
-def test_a_node_that_goes_down_is_waited_for_and_the_run_made_again(
-    faults: Workflow, cluster: Cluster
-) -> None:
+def test_a_node_that_goes_down_is_waited_for_and_the_run_made_again(faults, cluster) -> None:
     call = faults.start(TARGET)
     faults.wait_for_workers(RUN, 4)
     cluster.crash("n2")
@@ -172,7 +168,7 @@ def test_a_node_that_goes_down_is_waited_for_and_the_run_made_again(
 
 
 @pytest.mark.slow
-def test_an_error_of_the_program_is_not_trained_again(workflow: MakeWorkflow) -> None:
+def test_an_error_of_the_program_is_not_trained_again(workflow) -> None:
     lab = workflow(CONFIG)
     (lab.folder / "workflow/scripts/dpscale/train/trained.py").write_text("raise ValueError('x')")
     assert lab.call(TARGET) == 1

@@ -32,7 +32,7 @@ def rehearsed(make: MakeWorkflow, gpus: int, **studies: Any) -> Workflow:
     return lab
 
 
-def test_a_run_of_one_worker_takes_the_gpu_that_slurm_gives_it(workflow: MakeWorkflow) -> None:
+def test_a_run_of_one_worker_takes_the_gpu_that_slurm_gives_it(workflow) -> None:
     scaling = {"workers": [1, 2], "per_worker_batches": [64], "strong": False, "repeats": 5}
     lab = rehearsed(workflow, 2, scaling=scaling | {"min_steps": 2})
     run = "scaling-n1-b64"
@@ -44,9 +44,7 @@ def test_a_run_of_one_worker_takes_the_gpu_that_slurm_gives_it(workflow: MakeWor
     assert "A100" in record["provenance"]["fingerprint"]
 
 
-def test_a_job_that_sees_fewer_gpus_than_it_asked_for_is_tried_on_another_node(
-    workflow: MakeWorkflow,
-) -> None:
+def test_a_job_that_sees_fewer_gpus_than_it_asked_for_is_tried_on_another_node(workflow) -> None:
     lab = rehearsed(workflow, 1, replicas={"workers": 2, "per_worker_batch": 16})
     run = "replicas-baseline-n2-b16"
     lab.skip_check()  # the node had both GPUs then
@@ -59,9 +57,7 @@ def test_a_job_that_sees_fewer_gpus_than_it_asked_for_is_tried_on_another_node(
     assert lab.record(run) is None
 
 
-def test_the_check_of_the_machine_names_what_a_node_lacks_before_anything_runs(
-    workflow: MakeWorkflow,
-) -> None:
+def test_the_check_of_the_machine_names_what_a_node_lacks_before_anything_runs(workflow) -> None:
     lab = rehearsed(workflow, 1, replicas={"workers": 2, "per_worker_batch": 16})
     run = "replicas-baseline-n2-b16"
     assert lab.call(f"results/rehearsed/runs/{run}/record.json") == 1

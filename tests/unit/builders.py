@@ -365,22 +365,17 @@ def _full_lab(factor: float, seed: int, noise: float, direct: bool, two_nodes: b
     made |= {"runs": runs + training + ledger + [missing], **training_rows(epochs)}
     made["steps"] = steps + training_steps
     made["probes"] = [dict(run="boundary", per_worker_batch=b, status=s) for b, s in BOUNDARY]
-    if direct:
-        for rows in (_direct(runs, factor), _link_and_hooks(factor)):
-            for name, added in rows.items():
-                made[name] += added
-    for name, added in _assignment(factor, two_nodes).items():
-        made[name] += added
-    averaging = model_averaging_builders.study_rows()
-    averaging["runs"] = [run_row(**row) for row in averaging["runs"]]
-    for name, added in averaging.items():
-        made[name] += added
-    for name, added in lr_scaling_builders.rows(run_row).items():
-        made[name] += added
-    for name, added in local_sgd_builders.rows(run_row).items():
-        made[name] += added
-    for name, added in strategies_builders.rows(run_row, step_rows).items():
-        made[name] += added
+    averaging, searched = model_averaging_builders.study_rows(), steps_to_goal_builders.rows()
+    for rows in (averaging, searched):
+        rows["runs"] = [run_row(**row) for row in rows["runs"]]
+    for rows in (
+        *((_direct(runs, factor), _link_and_hooks(factor)) if direct else ()),
+        _assignment(factor, two_nodes), averaging, lr_scaling_builders.rows(run_row),
+        local_sgd_builders.rows(run_row), strategies_builders.rows(run_row, step_rows),
+        choose_builders.rows(run_row), searched,
+    ):  # fmt: skip
+        for name, added in rows.items():
+            made[name] += added
     for run in training:
         if run["study"] == "replicas":
             replicas, orders = _replica_rows(run)
@@ -390,12 +385,6 @@ def _full_lab(factor: float, seed: int, noise: float, direct: bool, two_nodes: b
         collectives, wire = _ledger_rows(run)
         made["collectives"] += collectives
         made["wire"] += wire
-    for name, added in choose_builders.rows(run_row).items():
-        made[name] += added
-    searched = steps_to_goal_builders.rows()
-    searched["runs"] = [run_row(**row) for row in searched["runs"]]
-    for name, added in searched.items():
-        made[name] += added
     return {name: table(name, rows) for name, rows in made.items()}
 
 

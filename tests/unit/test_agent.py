@@ -68,7 +68,7 @@ def port() -> int:
         return int(server.getsockname()[1])
 
 
-def test_the_agents_of_all_nodes_meet_at_one_store(port: int) -> None:
+def test_the_agents_of_all_nodes_meet_at_one_store(port) -> None:
     rendezvous = [agent.Rendezvous(Meeting(NAMES, node, "127.0.0.1", port)) for node in range(3)]
     with ThreadPoolExecutor(3) as threads:
         met = list(threads.map(lambda one: one.next_rendezvous(), rendezvous))
@@ -95,9 +95,7 @@ def test_a_loopback_interface_that_is_down_is_no_wait() -> None:
 
 
 @pytest.mark.parametrize(("present", "absent"), [(0, "n2"), (1, "n1")])
-def test_a_node_that_does_not_come_is_named(
-    monkeypatch: pytest.MonkeyPatch, port: int, present: int, absent: str
-) -> None:
+def test_a_node_that_does_not_come_is_named(monkeypatch, port, present, absent) -> None:
     monkeypatch.setattr(agent, "MEETING_S", 1.0)
     meeting = Meeting(NAMES, present, "127.0.0.1", port)
     with pytest.raises(agent.RendezvousError, match="did not come to the rendezvous") as raised:

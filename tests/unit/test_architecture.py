@@ -8,7 +8,6 @@ import pytest
 
 from dpscale.derive.tables import CORE
 from dpscale.studies import ORDER, studies
-from dpscale.studies.study import Study
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "workflow/scripts/dpscale"
@@ -77,7 +76,7 @@ def imported_modules(path: Path) -> set[str]:
     "path", [p for p in LIBRARY.rglob("*.py") if p.parent != LIBRARY or p.name != "__init__.py"],
     ids=lambda path: str(path.relative_to(LIBRARY)),
 )  # fmt: skip
-def test_imports_run_one_way_and_torch_stays_in_train(path: Path) -> None:
+def test_imports_run_one_way_and_torch_stays_in_train(path) -> None:
     part = part_of(path)
     modules = imported_modules(path)
     others = {name.split(".")[1] for name in modules if name.startswith("dpscale.")} - {part}
@@ -94,13 +93,13 @@ def test_imports_run_one_way_and_torch_stays_in_train(path: Path) -> None:
 
 
 @pytest.mark.parametrize("script", sorted((ROOT / "workflow/scripts").glob("*.py")))
-def test_scripts_never_import_scripts(script: Path) -> None:
+def test_scripts_never_import_scripts(script) -> None:
     scripts = {path.stem for path in script.parent.glob("*.py")}
     assert not scripts & {name.split(".")[0] for name in imported_modules(script)}
 
 
 @pytest.mark.parametrize("study", studies(), ids=lambda study: study.name)
-def test_a_study_names_what_its_folder_holds(study: Study) -> None:
+def test_a_study_names_what_its_folder_holds(study) -> None:
     for part, name in (("derive", "TABLES"), ("figures", "FIGURES")):
         assert study.names(part, name) == list(study.part(part, name))
     assert list(study.questions) == [one.id for one in study.part("answers", "QUESTIONS")]
@@ -110,7 +109,7 @@ def test_a_study_names_what_its_folder_holds(study: Study) -> None:
     ("part", "name"),
     [("config", "SECTIONS"), ("plan", "PLANS"), ("derive", "TABLES"), ("figures", "FIGURES")],
 )
-def test_no_two_studies_use_a_name(part: str, name: str) -> None:
+def test_no_two_studies_use_a_name(part, name) -> None:
     names = [one for study in studies() for one in study.part(part, name)]
     assert sorted(names) == sorted(set(names))
 

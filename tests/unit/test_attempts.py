@@ -171,12 +171,8 @@ def test_memory_and_time_double_with_each_attempt_that_lacked_them():
 
 def test_nodes_that_fell_silent_or_lack_a_device_are_avoided():
     attempts = [attempt(1, Cause.SILENT, "n2"), attempt(2, Cause.KILLED, "n3"),
-                attempt(3, Cause.DEVICE, "n1")]  # fmt: skip
+                attempt(3, Cause.DEVICE, "n1"), attempt(4, Cause.SILENT, "")]  # fmt: skip
     assert nodes_to_avoid(attempts) == ["n1", "n2"]
-
-
-def test_a_node_without_a_name_is_no_node_to_avoid():
-    assert nodes_to_avoid([attempt(1, Cause.SILENT, "")]) == []
 
 
 def test_a_history_keeps_the_attempts_of_one_call(tmp_path):

@@ -94,7 +94,6 @@ def test_a_sheet_of_a_text_file_is_refused(tmp_path, refusal):
 
 @pytest.fixture
 def spreadsheet(tmp_path) -> Path:
-    """The good table as a spreadsheet."""
     book, path = openpyxl.Workbook(), tmp_path / "table.xlsx"
     for row in csv.reader(GOOD.splitlines()):
         book.active.append([float(cell) if cell[0].isdigit() else cell for cell in row])
@@ -103,7 +102,6 @@ def spreadsheet(tmp_path) -> Path:
 
 
 def with_part(path: Path, name: str, change: Callable[[bytes], bytes] | None) -> None:
-    """Change a part of a spreadsheet, or leave it out."""
     with zipfile.ZipFile(path) as whole:
         parts = {part: whole.read(part) for part in whole.namelist()}
     content = parts.pop(name)
@@ -136,12 +134,6 @@ def test_a_damaged_spreadsheet_ends_with_2_and_one_line(spreadsheet, refusal, pa
     line = refusal(spreadsheet)
     assert f"{spreadsheet}: is no whole .xlsx spreadsheet (" in line
     assert "open it in a spreadsheet program and save it as .xlsx or CSV" in line
-
-
-def test_a_spreadsheet_cut_short_is_refused(spreadsheet, refusal):
-    content = spreadsheet.read_bytes()
-    spreadsheet.write_bytes(content[: len(content) // 2])
-    assert "is no whole .xlsx spreadsheet" in refusal(spreadsheet)
 
 
 def test_junk_is_refused_whatever_its_name_says(tmp_path, refusal):

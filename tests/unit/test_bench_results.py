@@ -34,7 +34,6 @@ def documents(ratios, monkeypatch):
 
 @pytest.fixture
 def published(ratios):
-    """The ratios in results.json."""
     return [ratios.Ratio(**row) for row in json.loads((BENCHMARKS / "results.json").read_text())]
 
 

@@ -31,7 +31,7 @@ def test_a_convolution_multiplies_its_kernel_at_every_pixel() -> None:
     assert training_flops_per_sample(nn.Sequential(first, second), (3, 8, 8)) == flops
 
 
-def test_the_peak_is_that_of_the_fastest_product(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_peak_is_that_of_the_fastest_product(monkeypatch) -> None:
     seconds = itertools.chain([0.5, 0.25], itertools.repeat(1.0))
     monkeypatch.setitem(flops.MATRIX_SIZES, "cpu", (100,))
     monkeypatch.setattr(flops, "_products", lambda *_: [None, None, None])
@@ -44,18 +44,14 @@ def lacks(*_: object) -> float:
     raise RuntimeError("could not create a primitive descriptor for the inner product")
 
 
-def test_a_way_to_multiply_that_the_processor_lacks_has_no_part_in_the_peak(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_way_to_multiply_that_the_processor_lacks_has_no_part_in_the_peak(monkeypatch) -> None:
     monkeypatch.setitem(flops.MATRIX_SIZES, "cpu", (100,))
     monkeypatch.setattr(flops, "_products", lambda *_: [lacks, None])
     monkeypatch.setattr(flops, "_fastest_s", lambda product, *_: lacks() if product else 0.25)
     assert peak_flops_per_s(torch.device("cpu"), "bf16") == 8e6
 
 
-def test_a_precision_that_the_processor_lacks_is_a_row_and_trains_in_fp32(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_precision_that_the_processor_lacks_is_a_row_and_trains_in_fp32(monkeypatch) -> None:
     of = {"fp32": 2e12}
     monkeypatch.setattr(limit_tracks, "peak_flops_per_s", lambda _, name, *__: of.get(name))
     assert Bench("cpu", 1, network="mlp").spec("limit", 8).training.precision == "fp32"
@@ -66,7 +62,7 @@ def test_a_precision_that_the_processor_lacks_is_a_row_and_trains_in_fp32(
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_every_way_to_multiply_is_a_whole_product(precision: str) -> None:
+def test_every_way_to_multiply_is_a_whole_product(precision) -> None:
     with FlopCounterMode(display=False) as counter:
         for product in flops._products(torch.device("cpu"), flops.DTYPES[precision], 16):
             try:
@@ -79,7 +75,7 @@ def test_every_way_to_multiply_is_a_whole_product(precision: str) -> None:
 
 
 @pytest.mark.parametrize("true_limit", [32, 33, 63, 100, 777, 20_000])
-def test_the_largest_batch_is_found_to_a_sixteenth_of_one_beyond(true_limit: int) -> None:
+def test_the_largest_batch_is_found_to_a_sixteenth_of_one_beyond(true_limit) -> None:
     tried: list[int] = []
 
     def fits(batch: int) -> bool:
@@ -108,7 +104,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
 
 @pytest.mark.parametrize("ooms", [0, 1])
 def test_a_batch_does_not_fit_where_an_allocation_failed_behind_other_words(
-    ooms: int, monkeypatch: pytest.MonkeyPatch
+    ooms, monkeypatch
 ) -> None:
     counts = iter([4, 4 + ooms])
     monkeypatch.setattr(torch.cuda, "memory_stats", lambda _=None: {"num_ooms": next(counts)})
@@ -123,13 +119,13 @@ def test_a_batch_does_not_fit_where_an_allocation_failed_behind_other_words(
             fits(work, "b = 8")
 
 
-def test_bf16_is_left_where_its_peak_is_lower(bench: Bench) -> None:
+def test_bf16_is_left_where_its_peak_is_lower(bench) -> None:
     assert bench.spec("limit", 8).training.precision == "fp32"
     bench.peaks["bf16"] = 4e12
     assert bench.spec("limit", 8).training.precision == "bf16"
 
 
-def test_the_tracks_are_those_of_the_configurations(bench: Bench) -> None:
+def test_the_tracks_are_those_of_the_configurations(bench) -> None:
     lab, track = bench.spec("lab", 8), bench.spec("limit", 8)
     assert (lab.data.loader, track.data.loader) == ("dataloader", "resident")
     assert not lab.training.fused
@@ -137,9 +133,7 @@ def test_the_tracks_are_those_of_the_configurations(bench: Bench) -> None:
     assert track.training.channels_last
 
 
-def test_a_failed_compilation_is_said_and_measured_without(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_compilation_is_said_and_measured_without(bench, monkeypatch) -> None:
     def fails(*_: object, **__: object) -> None:
         raise RuntimeError("no C++ compiler\nand more")
 
@@ -151,7 +145,7 @@ def test_a_failed_compilation_is_said_and_measured_without(
     assert 0 < reading.loading_frac < 1
 
 
-def test_every_batch_size_has_rate_utilisation_and_loading(bench: Bench) -> None:
+def test_every_batch_size_has_rate_utilisation_and_loading(bench) -> None:
     found = limit.at_batch(bench, 16)
     case = "mlp, b = 16 (not compiled)"
     assert [one.case for one in found] == [case, f"MFU, {case}", f"loading, {case}"]

@@ -21,16 +21,16 @@ def runs_of(checkout: Path, log: str) -> list[str]:
     return [record.parent.name for record in records]
 
 
-def test_a_search_did_its_probes_too(checkout: Path) -> None:
+def test_a_search_did_its_probes_too(checkout) -> None:
     assert runs_of(checkout, "boundary") == ["boundary", "any", "name"]
 
 
-def test_a_job_did_the_run_that_its_log_is_named_after(checkout: Path) -> None:
+def test_a_job_did_the_run_that_its_log_is_named_after(checkout) -> None:
     assert runs_of(checkout, "sweep-b8") == ["sweep-b8"]
     assert runs_of(checkout, "gather") == []
 
 
-def test_the_load_is_what_the_main_process_spent_between_two_readings(tmp_path: Path) -> None:
+def test_the_load_is_what_the_main_process_spent_between_two_readings(tmp_path) -> None:
     path = tmp_path / "long0"
     path.write_text("100.5 141 10\n104.5 145 11\n")
     start, end = scheduler_load.used(path)

@@ -4,7 +4,7 @@ import pytest
 import workflow_scale
 
 
-def test_growth_is_the_exponent_between_the_two_largest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_growth_is_the_exponent_between_the_two_largest(monkeypatch) -> None:
     table = {workflow_scale.IDLE: {3: 9.0, 10: 1.0, 1000: 10.0}}
     monkeypatch.setattr(workflow_scale, "measure", lambda *_: table)
     growth = workflow_scale.run()[-1]

@@ -20,8 +20,6 @@ CPU = torch.device("cpu")
 
 
 class Quadratic:
-    """Learners of one parameter each, and their central model."""
-
     def __init__(self, targets=TARGETS, *, alpha=0.25, momentum=0.5, tau=1):
         self.targets = targets
         self.w = torch.full_like(targets, 2.0).requires_grad_()
@@ -102,19 +100,19 @@ def batch(seed: int):
 
 def test_learners_go_back_to_z_when_the_rate_drops():
     trained = averaging("mlp", (2,))
-    trained.train(batch(0))
+    trained.learn(batch(0))
     weight = trained._stack.parameters["layers.1.weight"]
     assert not torch.equal(weight[0], weight[1])
-    trained.train(batch(1))  # the last step before the drop
-    assert trained.lr() == pytest.approx(0.01)
-    z = dict(trained.evaluated().named_parameters())["layers.1.weight"]
+    trained.learn(batch(1))  # the last step before the drop
+    assert trained.lr == pytest.approx(0.01)
+    z = dict(trained.network().named_parameters())["layers.1.weight"]
     assert all(torch.equal(weight[index], z) for index in range(3))
 
 
 def test_z_is_evaluated_with_the_mean_of_the_learners_running_statistics():
     trained = averaging("resnet_8x8")
-    trained.train(batch(0))
-    buffers = dict(trained.evaluated().named_buffers())
+    trained.learn(batch(0))
+    buffers = dict(trained.network().named_buffers())
     means = [name for name in buffers if name.endswith("running_mean")]
     assert means
     for name in means:

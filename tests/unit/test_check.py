@@ -56,7 +56,7 @@ def test_gpus_or_several_nodes_are_checked_and_one_cpu_node_is_not() -> None:
 
 
 @pytest.mark.parametrize("training", [{"precision": "bf16"}, {"compile": True}])
-def test_what_not_every_processor_can_do_is_checked_on_one_cpu_node(training: Any) -> None:
+def test_what_not_every_processor_can_do_is_checked_on_one_cpu_node(training) -> None:
     assert needs_check(spec(4, device="cpu", **training))
 
 
@@ -78,7 +78,7 @@ def test_nothing_is_said_where_all_is_well() -> None:
         ({"free_bytes": {"data": GB // 2}}, "0.5 GB free in data; free some space"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_of_the_node_with_what_to_do(wrong: dict, said: str) -> None:
+def test_what_is_wrong_is_said_of_the_node_with_what_to_do(wrong, said) -> None:
     (line,) = node_findings(spec(), [node("n1"), node("n2", **wrong)])
     assert line.startswith("n2: ")
     assert said in line
@@ -117,7 +117,6 @@ def test_workers_that_share_cores_are_noted_and_wrong_is_nothing() -> None:
 
 
 def occupied(free_bytes: int) -> NodeFacts:
-    """A node with a neighbour on its third GPU."""
     other = Neighbour(process=4711, name="python train.py", used_bytes=12 * GB)
     third = GPU.model_copy(update={"free_bytes": free_bytes, "neighbours": (other,)})
     return node("n1", devices=(GPU, GPU, third, GPU))

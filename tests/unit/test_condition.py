@@ -63,22 +63,20 @@ def planted(monkeypatch: pytest.MonkeyPatch, counters: dict[str, int]) -> Simple
     return nvml
 
 
-def test_a_gpu_is_its_model_power_limit_driver_and_cuda(planted: SimpleNamespace) -> None:
+def test_a_gpu_is_its_model_power_limit_driver_and_cuda(planted) -> None:
     assert device_model(CUDA, GPU) == "A100 (400 W, driver 580.1, CUDA 13.0)"
     del planted.nvmlDeviceGetPowerManagementLimit  # a driver that does not tell
     assert device_model(CUDA, GPU) == "A100 (driver 580.1, CUDA 13.0)"
 
 
-def test_a_gpu_has_its_uuid_and_bus_and_null_for_what_nvml_does_not_tell(planted: object) -> None:
+def test_a_gpu_has_its_uuid_and_bus_and_null_for_what_nvml_does_not_tell(planted) -> None:
     (gpu,) = Condition(CUDA, [GPU]).described()
     assert gpu["model"] == "A100 (400 W, driver 580.1, CUDA 13.0)"
     assert (gpu["uuid"], gpu["pci_bus"], gpu["power_limit_w"]) == ("7f-a", "0000:01:00.0", 400.0)
     assert gpu["pcie_width"] is None
 
 
-def test_what_grows_is_counted_from_the_begin_of_the_run(
-    planted: object, counters: dict[str, int]
-) -> None:
+def test_what_grows_is_counted_from_the_begin_of_the_run(planted, counters) -> None:
     condition = Condition(CUDA, [GPU])
     counters |= {"num_ooms": 4, "num_alloc_retries": 7, "NVML_PERF_POLICY_POWER": 3 * 10**9}
     (gpu,) = condition.since()
@@ -88,7 +86,7 @@ def test_what_grows_is_counted_from_the_begin_of_the_run(
     assert gpu["held_back_by"] == ["GpuIdle", "SwPowerCap"]
 
 
-def test_older_drivers_name_throttling_otherwise(planted: SimpleNamespace) -> None:
+def test_older_drivers_name_throttling_otherwise(planted) -> None:
     del planted.nvmlDeviceGetCurrentClocksEventReasons
     planted.nvmlDeviceGetCurrentClocksThrottleReasons = lambda _: 2
     (gpu,) = Condition(CUDA, [GPU]).since()
@@ -102,9 +100,7 @@ def test_of_a_cpu_nothing_is_known_but_what_it_is() -> None:
     assert device_libraries(HardwareConfig()) == {}
 
 
-def test_versions_of_nccl_and_cudnn_read_as_their_makers_write_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_versions_of_nccl_and_cudnn_read_as_their_makers_write_them(monkeypatch) -> None:
     monkeypatch.setattr(torch.backends.cudnn, "version", lambda: 91002)
     monkeypatch.setattr(torch.cuda.nccl, "version", lambda: (2, 27, 3))
     monkeypatch.setattr(torch.distributed, "is_nccl_available", lambda: True)
@@ -142,17 +138,13 @@ def measured(planted: object, counters: dict[str, int]) -> Callable[..., Measure
     return do
 
 
-def test_an_engine_that_is_not_found_for_want_of_memory_is_out_of_memory(
-    measured: Callable[..., Measurement],
-) -> None:
+def test_an_engine_that_is_not_found_for_want_of_memory_is_out_of_memory(measured) -> None:
     outcome = measured(RuntimeError(ENGINE), 2)
     assert outcome.status == "out_of_memory"
     assert outcome.message == f"rank 0, batch 32: {ENGINE}"
 
 
-def test_without_a_failed_allocation_the_same_words_are_an_error(
-    measured: Callable[..., Measurement],
-) -> None:
+def test_without_a_failed_allocation_the_same_words_are_an_error(measured) -> None:
     with pytest.raises(RuntimeError, match="unable to find an engine"):
         measured(RuntimeError(ENGINE), 0)
 
@@ -163,15 +155,13 @@ def test_without_a_failed_allocation_the_same_words_are_an_error(
      torch.distributed.DistBackendError("NCCL error")],
     ids=lambda error: type(error).__name__,
 )  # fmt: skip
-def test_errors_that_are_not_of_an_operator_stay_what_they_are(
-    measured: Callable[..., Measurement], error: Exception
-) -> None:
+def test_errors_that_are_not_of_an_operator_stay_what_they_are(measured, error) -> None:
     with pytest.raises(type(error)):
         measured(error, 2)
 
 
 def test_a_worker_that_ran_out_of_memory_in_a_part_writes_what_is_known_whatever_its_rank(
-    planted: object,
+    planted,
 ) -> None:
     known = Measurement("out_of_memory", "the last part", fields={"rows": [1]})
     noted: dict[int, Any] = {}

@@ -33,7 +33,6 @@ def changed(key: str, value: object, raw: dict[str, Any] = DEFAULT) -> dict[str,
 
 
 def with_keys(keys: dict[str, Any]) -> dict[str, Any]:
-    """A configuration that names these dotted keys and its name."""
     raw: dict[str, Any] = {"name": "x"}
     for key, value in keys.items():
         raw = changed(key, value, raw)
@@ -71,12 +70,12 @@ def with_one_wrong_letter(raw: dict[str, Any], key: str) -> tuple[dict[str, Any]
 
 
 @pytest.mark.parametrize("name", [path.stem for path in sorted(FOLDER.glob("*.yaml"))])
-def test_shipped_configurations_are_valid(name: str) -> None:
+def test_shipped_configurations_are_valid(name) -> None:
     assert read_config(FOLDER / f"{name}.yaml").name == {"config": "laptop"}.get(name, name)
 
 
 @pytest.mark.parametrize("key", dotted_keys(DEFAULT))
-def test_one_wrong_letter_in_a_key_is_refused_with_the_right_key(key: str) -> None:
+def test_one_wrong_letter_in_a_key_is_refused_with_the_right_key(key) -> None:
     raw, wrong = with_one_wrong_letter(DEFAULT, key)
     assert error_of(raw) == f"config: {wrong}: unknown key; did you mean {key}?"
 
@@ -106,7 +105,7 @@ def test_a_known_key_in_the_wrong_section_is_pointed_to_its_place() -> None:
         ("name", "a b", "name"),
     ],
 )
-def test_wrong_types_units_and_values_name_the_key(key: str, value: object, words: str) -> None:
+def test_wrong_types_units_and_values_name_the_key(key, value, words) -> None:
     message = error_of(changed(key, value))
     assert words in message
     assert message.startswith(f"config: {key}")
@@ -159,14 +158,10 @@ def test_wrong_types_units_and_values_name_the_key(key: str, value: object, word
         ),
     ],
 )
-def test_impossible_combinations_are_refused(change: dict[str, object], words: str) -> None:
-    raw = copy.deepcopy(DEFAULT)
+def test_impossible_combinations_are_refused(change, words) -> None:
+    raw = DEFAULT
     for key, value in change.items():
-        *path, last = key.split(".")
-        section = raw
-        for name in path:
-            section = section.setdefault(name, {})
-        section[last] = value
+        raw = changed(key, value, raw)
     assert words in error_of(raw)
 
 
@@ -261,7 +256,7 @@ def test_impossible_combinations_are_refused(change: dict[str, object], words: s
     ],
 )  # fmt: skip
 def test_what_contradicts_itself_or_is_beyond_any_machine_is_refused_by_key_and_value(
-    keys: dict[str, Any], line: str
+    keys, line
 ) -> None:
     assert error_of(with_keys(keys)) == f"config: {line}"
 
@@ -276,7 +271,7 @@ def test_what_contradicts_itself_or_is_beyond_any_machine_is_refused_by_key_and_
         ({"own.file": str(Path(__file__)), "own.arguments": {"a": "x" * 100_000}}, "too many"),
     ],
 )  # fmt: skip
-def test_a_plan_that_nobody_could_run_is_refused(keys: dict[str, Any], words: str) -> None:
+def test_a_plan_that_nobody_could_run_is_refused(keys, words) -> None:
     with pytest.raises(ConfigError) as caught:
         planned_runs(load_config(with_keys(keys)))
     assert words in str(caught.value)
@@ -302,9 +297,7 @@ OWN = {"own.file": str(Path(__file__).parents[1] / "own_training.py")}
         ({"sweep": None}, {"sweep", "large_batch"}),
     ],
 )  # fmt: skip
-def test_what_a_file_leaves_open_is_valid_or_a_study_is_left_out(
-    keys: dict[str, Any], left_out: set[str]
-) -> None:
+def test_what_a_file_leaves_open_is_valid_or_a_study_is_left_out(keys, left_out) -> None:
     config = load_config(with_keys(keys))
     assert {name for name, _ in config.sections()} == ASKED - left_out
     assert planned_runs(config)
@@ -335,9 +328,7 @@ def test_what_a_file_leaves_open_is_valid_or_a_study_is_left_out(
          {"choose.per_worker_batches": (4, 8, 12, 24)}),
     ],
 )  # fmt: skip
-def test_a_default_follows_from_what_the_file_says(
-    keys: dict[str, Any], chosen: dict[str, Any]
-) -> None:
+def test_a_default_follows_from_what_the_file_says(keys, chosen) -> None:
     config = load_config(with_keys(keys))
     for key, value in chosen.items():
         section, field = key.split(".")
@@ -346,7 +337,7 @@ def test_a_default_follows_from_what_the_file_says(
 
 @pytest.mark.parametrize("own", [{}, OWN], ids=["built-in", "own"])
 @pytest.mark.parametrize("study", sections())
-def test_a_study_that_is_named_and_no_more_is_valid(study: str, own: dict[str, Any]) -> None:
+def test_a_study_that_is_named_and_no_more_is_valid(study, own) -> None:
     if own and study == "lr_scaling":
         pytest.skip("groups the batch norm of built-in networks")
     goal = {"models": [{"goal_error_frac": 0.1}]} if own else {}
@@ -355,11 +346,6 @@ def test_a_study_that_is_named_and_no_more_is_valid(study: str, own: dict[str, A
     config = load_config(with_keys(own) | {study: asked} | needed)
     assert config.section(study)
     assert planned_runs(config)
-
-
-def test_a_named_value_is_never_changed() -> None:
-    raw = with_keys({"scaling.per_worker_batches": [32, 512]})
-    assert "the largest valid is 323" in error_of(raw)
 
 
 def test_every_number_has_bounds_and_they_are_those_of_the_schema() -> None:
@@ -387,7 +373,7 @@ def test_every_number_has_bounds_and_they_are_those_of_the_schema() -> None:
         ("scaling", {f"key{number}": 1 for number in range(11)}, "and 1 more"),
     ],
 )
-def test_many_errors_are_ten_lines_and_how_many_more(key: str, value: object, more: str) -> None:
+def test_many_errors_are_ten_lines_and_how_many_more(key, value, more) -> None:
     *lines, last = error_of(changed(key, value)).splitlines()
     assert len(lines) == 10
     assert all(line.startswith(f"config: {key}") for line in lines)
@@ -423,18 +409,14 @@ def test_accuracy_asked_of_synthetic_data_is_refused() -> None:
         ([3], "audit.tables.0"),
     ],
 )
-def test_a_wrong_table_to_audit_is_one_line(
-    tables: list[object], words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_table_to_audit_is_one_line(tables, words, monkeypatch) -> None:
     monkeypatch.chdir(FOLDER.parent)
     message = error_of(changed("audit.tables", tables))
     assert words in message
     assert "\n" not in message
 
 
-def test_tables_to_audit_are_paths_or_sections_and_may_be_left_out(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_tables_to_audit_are_paths_or_sections_and_may_be_left_out(monkeypatch) -> None:
     monkeypatch.chdir(FOLDER.parent)
     config = load_config(changed("audit.tables", ["README.md", {"path": "Makefile", "samples": 9}]))
     assert config.audit is not None
@@ -451,7 +433,7 @@ def test_more_workers_than_devices_need_leave_to_share_them() -> None:
     assert "scaling.workers = [1, 2, 4]: 4 workers where hardware.devices offers 2" in error_of(raw)
 
 
-def test_an_unreadable_file_is_one_line(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_one_line(tmp_path) -> None:
     broken = tmp_path / "broken.yaml"
     broken.write_text("name: [", encoding="utf-8")
     latin = tmp_path / "latin.yaml"
@@ -517,7 +499,7 @@ def test_every_field_is_described() -> None:
         ({"limits": {"memory": "0 MiB"}}, "choose.limits.memory"),
     ],
 )
-def test_a_choice_that_the_search_does_not_allow_is_refused(edits: dict, words: str) -> None:
+def test_a_choice_that_the_search_does_not_allow_is_refused(edits, words) -> None:
     raw = copy.deepcopy(DEFAULT)
     if "steps_to_goal" in edits:
         raw |= edits

@@ -20,7 +20,7 @@ def end_of(*arguments: str) -> str:
 
 
 @pytest.mark.parametrize("option", ["--configfile", "--configfiles"])
-def test_a_configuration_that_cannot_be_read_ends_the_call(tmp_path: Path, option: str) -> None:
+def test_a_configuration_that_cannot_be_read_ends_the_call(tmp_path, option) -> None:
     good, bad = tmp_path / "good.yaml", tmp_path / "bad.yaml"
     good.write_text("name: x")
     bad.write_text("name: x\nname: y")
@@ -45,9 +45,7 @@ def clone() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("place", ["", ".snakemake", "results"])
-def test_a_clone_that_may_not_be_written_is_named(
-    clone: Path, place: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_clone_that_may_not_be_written_is_named(clone, place, monkeypatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(clone / "cache"))
     (clone / place).mkdir(exist_ok=True)
     (clone / place).chmod(0o555)
@@ -58,9 +56,7 @@ def test_a_clone_that_may_not_be_written_is_named(
     assert unwritable(clone) is None
 
 
-def test_a_home_that_may_not_be_written_is_named_with_what_helps(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_home_that_may_not_be_written_is_named_with_what_helps(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))

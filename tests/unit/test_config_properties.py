@@ -35,7 +35,6 @@ def refused(raw: dict[str, Any]) -> list[str]:
 
 
 def of(specs: Specs, study: str, **fields: Any) -> Specs:
-    """The runs of a study with these fields."""
     return [
         spec for spec in specs
         if spec.study == study and all(getattr(spec, key) == value for key, value in fields.items())
@@ -206,14 +205,12 @@ def check(raw: dict[str, Any]) -> None:
 
 @given(configurations())
 @settings(max_examples=600, derandomize=True, deadline=None)
-def test_a_configuration_is_refused_in_a_sentence_or_can_be_answered(raw: dict[str, Any]) -> None:
+def test_a_configuration_is_refused_in_a_sentence_or_can_be_answered(raw) -> None:
     check(raw)
 
 
 @pytest.mark.slow
 @given(configurations())
 @settings(max_examples=50_000, deadline=None, database=None)
-def test_many_configurations_are_refused_in_a_sentence_or_can_be_answered(
-    raw: dict[str, Any],
-) -> None:
+def test_many_configurations_are_refused_in_a_sentence_or_can_be_answered(raw) -> None:
     check(raw)

@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -57,7 +56,7 @@ BOMB = "a0: &a0 [x, x]\n" + "".join(
     ],
 )  # fmt: skip
 def test_a_file_that_no_configuration_is_written_as_is_refused_in_a_line(
-    tmp_path: Path, text: str | bytes, words: str
+    tmp_path, text, words
 ) -> None:
     message = refusal(written(tmp_path, text))
     assert message.startswith(f"{tmp_path / 'mine.yaml'}: ")
@@ -72,11 +71,11 @@ def test_a_file_that_no_configuration_is_written_as_is_refused_in_a_line(
         ("[" * 100_000, "brackets within brackets without end"),
     ],
 )
-def test_so_is_a_json_file(tmp_path: Path, text: str, words: str) -> None:
+def test_so_is_a_json_file(tmp_path, text, words) -> None:
     assert words in refusal(written(tmp_path, text, "mine.json"))
 
 
-def test_what_is_no_regular_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
+def test_what_is_no_regular_file_is_refused_before_it_is_read(tmp_path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)  # reading it would wait for ever
     for path in (Path("/dev/zero"), tmp_path, pipe):
@@ -95,20 +94,20 @@ def test_what_is_no_regular_file_is_refused_before_it_is_read(tmp_path: Path) ->
         ("'3'", "3"), ('"\\ud83d\\ude00"', "😀"), ("1e", "1e"), ("-", None), ("[1e3, 2]", [1e3, 2]),
     ],
 )  # fmt: skip
-def test_a_number_is_read_as_the_number_that_it_is(tmp_path: Path, text: str, value: Any) -> None:
+def test_a_number_is_read_as_the_number_that_it_is(tmp_path, text, value) -> None:
     if text == "-":  # of a list
         text, value = "\n  - 1", [1]
     found = read_mapping(written(tmp_path, f"a: {text}"))["a"]
     assert (found, type(found)) == (value, type(value))
 
 
-def test_aliases_and_merged_keys_stay_what_they_are_in_yaml(tmp_path: Path) -> None:
+def test_aliases_and_merged_keys_stay_what_they_are_in_yaml(tmp_path) -> None:
     text = "a: &a {x: 1, y: 2}\nb: *a\nc: {<<: *a, x: 3}"
     found = read_mapping(written(tmp_path, text))
     assert found == {"a": {"x": 1, "y": 2}, "b": {"x": 1, "y": 2}, "c": {"x": 3, "y": 2}}
 
 
-def test_a_rate_in_yaml_1_2_reaches_the_configuration(tmp_path: Path) -> None:
+def test_a_rate_in_yaml_1_2_reaches_the_configuration(tmp_path) -> None:
     text = "name: x\ncommunication: {link_bytes_per_s: 1.0e9}"
     assert read_config(written(tmp_path, text)).section("communication").link_bytes_per_s == 1e9
 
@@ -122,7 +121,7 @@ def test_a_value_of_the_command_line_is_read_as_in_a_file() -> None:
 
 
 @pytest.mark.parametrize("key", ["own.file", "data.root"])
-def test_a_home_that_nobody_has_is_refused_by_its_key(tmp_path: Path, key: str) -> None:
+def test_a_home_that_nobody_has_is_refused_by_its_key(tmp_path, key) -> None:
     section, field = key.split(".")
     message = refusal(written(tmp_path, f"name: x\n{section}: {{{field}: ~nobody-here/a.py}}"))
     assert message.startswith(f'config: {key} = "~nobody-here/a.py": ')

@@ -28,7 +28,6 @@ Damage = Callable[[Path], object]
 
 
 def measure(folder: Path, spec: dict[str, object]) -> None:
-    """The files of a run, as if it had been measured."""
     now = "2026-01-01T00:00:00+00:00"
     facts = provenance(device="CPU", devices=1, backend="gloo")
     record = Record(
@@ -43,7 +42,6 @@ def measure(folder: Path, spec: dict[str, object]) -> None:
 
 @pytest.fixture
 def result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A whole result of three runs, gathered."""
     for run, spec in PLAN.items():
         measure(tmp_path / "runs" / run, spec.model_dump(mode="json"))
     for name, text in zip(
@@ -78,13 +76,11 @@ def of(run: str, name: str = "record.json") -> str:
     return f"runs/{run}/{name}"
 
 
-def test_a_whole_result_has_nothing_to_make_again(result: Path) -> None:
+def test_a_whole_result_has_nothing_to_make_again(result) -> None:
     assert found(result) == {}
 
 
-def test_runs_that_are_as_they_were_gathered_are_not_read(
-    result: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_that_are_as_they_were_gathered_are_not_read(result, monkeypatch) -> None:
     monkeypatch.setattr("dpscale.records.damage.Reader", None)
     assert found(result) == {}
 
@@ -142,35 +138,33 @@ DAMAGED_FILES = [
 
 
 @pytest.mark.parametrize(("damage", "words"), DAMAGED_RUNS)
-def test_a_damaged_run_is_made_again_and_it_alone(result: Path, damage: Damage, words: str) -> None:
+def test_a_damaged_run_is_made_again_and_it_alone(result, damage, words) -> None:
     damage(result)
     assert list(found(result)) == [RECORD]
     assert words in found(result)[RECORD]
 
 
 @pytest.mark.parametrize(("damage", "again", "words"), DAMAGED_FILES)
-def test_a_damaged_file_is_made_again_and_it_alone(
-    result: Path, damage: Damage, again: str, words: str
-) -> None:
+def test_a_damaged_file_is_made_again_and_it_alone(result, damage, again, words) -> None:
     damage(result)
     assert list(found(result)) == [again]
     assert words in found(result)[again]
 
 
-def test_before_anything_is_gathered_runs_may_be_missing_but_not_damaged(result: Path) -> None:
+def test_before_anything_is_gathered_runs_may_be_missing_but_not_damaged(result) -> None:
     shutil.rmtree(result / "tables")
     shutil.rmtree(result / "runs" / FIRST)
     (result / of(SECOND)).write_text("{}")
     assert list(found(result)) == [of(SECOND)]
 
 
-def test_a_run_that_was_exchanged_is_gathered_again_though_it_is_older(result: Path) -> None:
+def test_a_run_that_was_exchanged_is_gathered_again_though_it_is_older(result) -> None:
     os.utime(result / of(FIRST), (1, 1))
     assert list(found(result)) == ["tables/seen.json"]
 
 
 def test_a_run_that_was_damaged_when_it_was_gathered_is_made_again(
-    result: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    result, monkeypatch, capsys
 ) -> None:
     (result / of(FIRST)).write_text("{}")
     gathered(result, monkeypatch)
@@ -180,15 +174,13 @@ def test_a_run_that_was_damaged_when_it_was_gathered_is_made_again(
     assert list(found(result)) == [of(FIRST)]
 
 
-def test_an_edit_of_what_runs_are_checked_by_has_them_read_again(
-    result: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_edit_of_what_runs_are_checked_by_has_them_read_again(result, monkeypatch) -> None:
     stricter = schemas() | {"spans": {"span_s": "str"}}
     monkeypatch.setattr("test_damage.schemas", lambda: stricter)
     assert list(found(result)) == [*map(of, PLAN)]
 
 
-def test_what_a_call_was_about_to_make_is_not_compared_with_what_it_was(result: Path) -> None:
+def test_what_a_call_was_about_to_make_is_not_compared_with_what_it_was(result) -> None:
     edited("derived/a.csv", "a,b", "b,a")(result)
     forget_made(result)  # as a call that was killed leaves it
     assert found(result) == {}

@@ -134,9 +134,7 @@ def test_synthetic_without_samples_names_the_key() -> None:
         load_dataset(config)
 
 
-def test_a_missing_dataset_names_the_rule_and_the_command_that_download_it(
-    tmp_path: Path,
-) -> None:
+def test_a_missing_dataset_names_the_rule_and_the_command_that_download_it(tmp_path) -> None:
     with pytest.raises(DatasetError) as caught:
         load_dataset(DataConfig(dataset="cifar10", root=str(tmp_path)))
     message = str(caught.value)
@@ -154,9 +152,7 @@ def image_folder(root: Path) -> DataConfig:
     return DataConfig(dataset="image_folder", root=str(root), image_size=3, validation_frac=0.25)
 
 
-def test_image_folder_is_resized_to_uint8_with_classes_in_alphabetical_order(
-    tmp_path: Path,
-) -> None:
+def test_image_folder_is_resized_to_uint8_with_classes_in_alphabetical_order(tmp_path) -> None:
     dataset = load_dataset(image_folder(tmp_path))
     assert dataset.train.images.shape == (6, 3, 3, 3)
     assert (len(dataset.validation), len(dataset.test)) == (2, 4)
@@ -165,7 +161,7 @@ def test_image_folder_is_resized_to_uint8_with_classes_in_alphabetical_order(
     assert dataset.test.images[3, :, 1, 1].tolist() == [0, 0, 255]
 
 
-def test_image_folder_takes_its_own_validation_folder(tmp_path: Path) -> None:
+def test_image_folder_takes_its_own_validation_folder(tmp_path) -> None:
     config = image_folder(tmp_path)
     (tmp_path / "validation" / "dog").mkdir(parents=True)
     Image.new("RGB", (3, 3)).save(tmp_path / "validation" / "dog" / "0.png")
@@ -174,7 +170,7 @@ def test_image_folder_takes_its_own_validation_folder(tmp_path: Path) -> None:
     assert dataset.validation.labels.tolist() == [1]
 
 
-def test_a_broken_image_is_named(tmp_path: Path) -> None:
+def test_a_broken_image_is_named(tmp_path) -> None:
     config = image_folder(tmp_path)
     broken = tmp_path / "train" / "cat" / "broken.png"
     broken.write_bytes(b"not an image")
@@ -182,21 +178,21 @@ def test_a_broken_image_is_named(tmp_path: Path) -> None:
         load_dataset(config)
 
 
-def test_a_missing_test_folder_is_named(tmp_path: Path) -> None:
+def test_a_missing_test_folder_is_named(tmp_path) -> None:
     config = image_folder(tmp_path)
     (tmp_path / "test").rename(tmp_path / "elsewhere")
     with pytest.raises(DatasetError, match=str(tmp_path / "test")):
         load_dataset(config)
 
 
-def test_a_class_that_train_lacks_is_named(tmp_path: Path) -> None:
+def test_a_class_that_train_lacks_is_named(tmp_path) -> None:
     config = image_folder(tmp_path)
     (tmp_path / "test" / "fox").mkdir()
     with pytest.raises(DatasetError, match="test/fox"):
         load_dataset(config)
 
 
-def test_digits_without_augmentation_never_import_torchvision(tmp_path: Path) -> None:
+def test_digits_without_augmentation_never_import_torchvision(tmp_path) -> None:
     program = """
 import sys, torch
 from dpscale.config.sections import DataConfig
@@ -215,7 +211,7 @@ assert "torchvision" not in sys.modules
     assert ran.returncode == 0, ran.stderr
 
 
-def test_a_prepared_dataset_is_the_one_that_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_prepared_dataset_is_the_one_that_was_read(monkeypatch) -> None:
     read = digits()
     files = list(Path("data/prepared").iterdir())
     assert len(files) == 1
@@ -233,7 +229,7 @@ def test_a_prepared_dataset_is_the_one_that_was_read(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 cut short"])
-def test_a_damaged_prepared_dataset_is_read_anew(damage: bytes) -> None:
+def test_a_damaged_prepared_dataset_is_read_anew(damage) -> None:
     read = digits()
     next(Path("data/prepared").iterdir()).write_bytes(damage)
     assert torch.equal(digits().train.images, read.train.images)

@@ -21,19 +21,16 @@ MANY = 1e9  # a critical batch size so large that steps fall as 1/B throughout
 
 
 def lab(**options: Any) -> Tables:
-    """The study and its search."""
     rows = made.with_search(run_row, **options)
     return empty_lab() | {name: table(name, own) for name, own in rows.items()}
 
 
 def role(tables: Tables, name: str = "recommended") -> pd.Series:
-    """A row of the advice."""
     advice = derived_of(tables)["advice"].set_index("role")
     return advice.loc[name]
 
 
 def by_samples(n: int, b: int) -> float:
-    """Seconds of a step that are those of its samples alone."""
     return 1e-4 * b
 
 
@@ -221,7 +218,6 @@ def test_without_a_time_to_the_goal_there_is_nothing_to_train(planned_goal):
 
 @pytest.fixture
 def planned_goal():
-    """The planned training of four workers."""
     from dpscale.studies import load_config, planned_runs
 
     asked = {

@@ -32,13 +32,6 @@ def test_the_epochs_interval_comes_after_the_fixed_columns():
     assert ends == pytest.approx([4.3730, 6.8793], abs=1e-4)
 
 
-def test_computation_and_communication_add_up_to_the_epoch():
-    table = derived_lab()["communication"].dropna(subset="subtraction_s")
-    assert len(table) == 9
-    total = table["compute_s"] + table["subtraction_s"]
-    assert list(total) == pytest.approx(list(table["epoch_s"]), rel=1e-12)
-
-
 def test_interval_of_the_subtraction_is_that_of_independent_samples():
     times = {(1, 32): [7.8, 8.0, 8.2], (2, 32): [5.0, 5.5, 6.0]}
     two = split(times).loc[(2, 32)]

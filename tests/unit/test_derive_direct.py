@@ -18,7 +18,6 @@ CELL = (2, 128)
 
 
 def cell(table: pd.DataFrame, workers: int = CELL[0], batch: int = CELL[1]) -> pd.Series:
-    """Return the row of one cell."""
     rows = table[(table["workers"] == workers) & (table["per_worker_batch"] == batch)]
     assert len(rows) == 1
     return rows.iloc[0]
@@ -156,9 +155,3 @@ def test_a_sixteen_bit_hook_halves_the_bytes():
     assert table.loc["bf16", "base_interface_bytes"] == 2 * PAYLOAD_BYTES
     assert table.loc["bf16", "step_ratio"] == pytest.approx(0.9)
     assert table.loc["fp16", "step_ratio_low"] > 1
-
-
-def test_a_compression_run_without_a_record_is_a_row_that_says_so():
-    table = derived_lab(not_run=("compression-n2",))["compression"]
-    assert list(table["status"]) == ["not run yet"]
-    assert table[["hook", "step_s", "bytes_ratio"]].isna().all(axis=None)

@@ -8,7 +8,6 @@ from dpscale.studies.scaling.derive.arms import phases
 
 
 def step(rank: int, number: int, samples: int, step_s: float, **parts: float) -> dict:
-    """Return one row of `steps` of run r."""
     return {"run": "r", "seed": 0, "arm": "with_loading", "repeat": 0, "epoch": 1, "step": number,
             "rank": rank, "samples": samples, "step_s": step_s, "load_s": 0.0, "copy_s": 0.0,
             "forward_s": 0.0, "backward_s": 0.0, "update_s": 0.0} | parts  # fmt: skip
@@ -119,12 +118,6 @@ def test_a_training_run_has_phases_under_its_own_arm():
     made = derived_lab(direct=False)["phases"].query("run == 'large_batch-small'")
     assert set(made["arm"]) == {"small"}
     assert len(made) == 6
-
-
-def test_a_run_without_steps_is_a_row_with_its_status():
-    made = phases(steps_table([]), table("runs", [run_row("r", status="not run yet")]))
-    assert list(made["status"]) == ["not run yet"]
-    assert made[["phase", "epoch_s", "share_frac"]].isna().all(axis=None)
 
 
 def test_runs_of_a_whole_lab_all_appear_in_phases():

@@ -1,9 +1,8 @@
 """What is passed on the network: the ledger and the wire."""
 
 import pandas as pd
-import pytest
 
-from builders import derived_lab, full_lab, run_row, table
+from builders import derived_lab, run_row, table
 from dpscale.studies.ledger.derive import ledger, wire
 
 
@@ -15,12 +14,10 @@ def call(iteration: int | None, operation: str, size: int, **given) -> dict:
 
 
 def runs_of(workers: int, **given) -> pd.DataFrame:
-    """Return `runs` of the one ledger run r."""
     return table("runs", [run_row("r", kind="ledger", study="ledger", workers=workers, **given)])
 
 
 def wired(collectives: list[dict], sent: list[dict], runs: pd.DataFrame) -> pd.Series:
-    """Return the one row of `wire`."""
     made = wire(table("wire", sent), table("collectives", collectives), runs)
     assert len(made) == 1
     return made.iloc[0]
@@ -53,12 +50,6 @@ def test_construction_has_no_iteration():
     made = ledger(table("collectives", calls), runs_of(2)).iloc[0]
     assert made["bytes"] == 10
     assert pd.isna(made["iterations_seen"])
-
-
-def test_a_ledger_that_did_not_run_is_a_row_with_its_status():
-    made = derived_lab(not_run=["ledger-n4"])["ledger"].query("workers == 4")
-    assert list(made["status"]) == ["not run yet"]
-    assert made[["phase", "operation", "calls", "bytes"]].isna().all(axis=None)
 
 
 def test_prediction_is_gradients_twice_round_and_buffers_once():
@@ -96,21 +87,3 @@ def test_interfaces_are_summed_and_divided_by_the_steady_iterations():
 
 def test_interfaces_that_were_not_counted_are_null():
     assert pd.isna(wired([call(1, "allreduce", 9)], [], runs_of(2))["interface_bytes"])
-
-
-def test_a_wire_that_did_not_run_is_a_row_with_its_status():
-    made = wired([], [], runs_of(4, status="not run yet"))
-    assert made["status"] == "not run yet"
-    assert made[["predicted_bytes", "ledger_bytes", "interface_bytes", "note"]].isna().all()
-
-
-def test_interfaces_of_the_lab_carry_a_quarter_percent_more_than_predicted():
-    made = derived_lab()["wire"]
-    ratio = made["interface_bytes"] / made["predicted_bytes"]
-    assert list(ratio) == pytest.approx([1.0025, 1.0025])
-
-
-def test_bytes_of_a_steady_iteration_are_the_payload():
-    payload = full_lab()["runs"].query("run == 'ledger-n2'")["payload_bytes"].item()
-    made = derived_lab()["ledger"].query("workers == 2 and phase == 'steady'")
-    assert made.set_index("purpose")["bytes"]["gradient bucket"] == payload

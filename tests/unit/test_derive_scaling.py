@@ -13,7 +13,6 @@ from dpscale.studies.scaling.derive.speedup import scaling
 
 
 def row(frame: pd.DataFrame, kind: str, workers: int, batch: int) -> pd.Series:
-    """Return the one row of a kind, N and b."""
     found = frame[(frame["kind"] == kind) & (frame["workers"] == workers)
                   & (frame["per_worker_batch"] == batch)]  # fmt: skip
     assert len(found) == 1
@@ -47,6 +46,7 @@ def test_a_launch_counts_once_and_the_interval_is_over_launches():
     # Logarithms of 11, 12 and 13: mean 2.48258, deviation 0.08355, times 4.3027 / sqrt(3).
     assert one["epoch_s_low"] == pytest.approx(math.exp(2.48258 - 2.4842 * 0.08355), rel=1e-4)
     assert one["launch_spread_frac"] == pytest.approx(2 / 12)
+    assert one["runs"] == "n1-b32 launch13.0 launch12.0"
 
 
 def test_of_a_single_launch_the_spread_between_launches_is_unknown():
@@ -82,10 +82,6 @@ def test_strong_scaling_compares_with_one_worker_on_the_whole_global_batch():
     times = {(1, 32): [12.0], (1, 64): [10.0], (2, 32): [8.0]}
     strong = row(scaling(*timed_cells(times)), "strong", 2, 32)
     assert (strong["global_batch"], strong["speedup_ratio"]) == (64, pytest.approx(1.25))
-
-
-def test_one_cell_is_a_weak_and_a_strong_row_with_different_bases():
-    times = {(1, 32): [12.0], (1, 64): [10.0], (2, 32): [8.0]}
     weak = row(scaling(*timed_cells(times)), "weak", 2, 32)
     assert (weak["speedup_ratio"], weak["base_runs"]) == (pytest.approx(1.5), "n1-b32")
 
@@ -155,15 +151,6 @@ def test_runs_on_other_numbers_of_nodes_are_rows_of_their_own_with_the_same_base
     pair = frame.query("kind == 'weak' and workers == 2 and per_worker_batch == 128")
     assert list(pair["nodes"]) == [1, 2]
     assert list(pair["base_runs"]) == ["scaling-n1-b128"] * 2
-
-
-def test_launches_of_one_cell_are_all_named():
-    first, runs = timed_cells({(1, 32): [10.0, 12.0]})
-    second = first.assign(run="again", epoch_s=[14.0, 16.0])
-    both = pd.concat([runs, runs.assign(run="again")])
-    one = row(scaling(pd.concat([first, second]), both), "weak", 1, 32)
-    assert (one["epoch_s"], one["repeats"], one["runs"]) == (
-        pytest.approx(13.0), 2, "n1-b32 again")  # fmt: skip
 
 
 def test_the_epoch_is_the_one_with_loading():

@@ -11,7 +11,6 @@ from strategies_builders import HEADERS, STEP_S, S
 
 
 def lab(**options: object) -> Tables:
-    """The study alone."""
     rows = strategies_builders.rows(run_row, step_rows, **options)  # type: ignore[arg-type]
     return empty_lab() | {name: table(name, own) for name, own in rows.items()}
 
@@ -45,7 +44,7 @@ def test_the_fastest_way_is_the_base_of_its_own_column() -> None:
 
 
 @pytest.mark.parametrize(("backend", "scatter"), [("gloo", 2), ("nccl", 1)])
-def test_bytes_of_the_formula_and_of_the_ledger(backend: str, scatter: int) -> None:
+def test_bytes_of_the_formula_and_of_the_ledger(backend, scatter) -> None:
     tidy = lab(backend=backend)
     derived = strategies(
         derived_of(tidy)["epoch_times"], tidy["collectives"], tidy["wire"], tidy["runs"]

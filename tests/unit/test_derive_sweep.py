@@ -127,11 +127,8 @@ def test_when_the_dataset_is_the_limit_no_batch_failed():
     assert (found["largest_fit_batch"], found["limit"]) == (10_000, "dataset")
     assert pd.isna(found["smallest_failed_batch"])
     assert found["failure_confirmations"] == 0
-
-
-def test_memory_is_the_limit_when_both_were_met():
-    found = probed((32, "complete"), (8192, "out_of_memory"), (32768, "exceeds_dataset"))
-    assert found["limit"] == "memory"
+    both = probed((32, "complete"), (8192, "out_of_memory"), (32768, "exceeds_dataset"))
+    assert both["limit"] == "memory"
 
 
 def test_a_sweep_that_met_no_limit_names_none():

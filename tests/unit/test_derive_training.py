@@ -18,13 +18,11 @@ def epoch(seed: int, number: int, loss: float, **given) -> dict:
 
 
 def trained(rows: list[dict]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return `trials` and `curves`."""
     made = training_rows(rows)
     return table("trials", made["trials"]), table("curves", made["curves"])
 
 
 def runs_of(study: str = "large_batch", arm: str = "large", **given) -> pd.DataFrame:
-    """Return `runs` of the one training run r."""
     shape = {"kind": "training", "workers": 2, "seeds": 3, "epochs": 2}
     return table("runs", [run_row("r", study=study, arm=arm, **(shape | given))])
 
@@ -164,12 +162,6 @@ def test_the_baseline_is_the_arm_with_set_epoch():
     assert made.to_dict() == {"with_set_epoch": {False}, "without_set_epoch": {True}}
 
 
-def test_an_order_that_did_not_run_is_a_row_with_its_status():
-    made = order(table("orders"), runs_of("replicas", "without_set_epoch", status="failed"))
-    assert list(made["status"]) == ["failed"]
-    assert made[["epoch", "digest", "same_as_first"]].isna().all(axis=None)
-
-
 def replica(rank: int, digest: str, buffers: float, test: float) -> dict:
     """Return one row of `replicas` of run r after its first epoch."""
     return {"run": "r", "seed": 0, "epoch": 1, "rank": rank, "parameter_digest": digest,
@@ -218,10 +210,3 @@ def test_the_baseline_is_the_arm_with_broadcast():
     made = derived_lab()["replicas"]
     drift = made.groupby("arm")["buffer_difference_frac_max"].max()
     assert drift.to_dict() == {"broadcast": 0.0, "no_broadcast": 0.01}
-
-
-def test_replicas_that_did_not_run_are_a_row_with_their_status():
-    runs = runs_of("replicas", "no_broadcast", status="not run yet")
-    made = replicas(table("replicas"), runs)
-    assert list(made["status"]) == ["not run yet"]
-    assert made[["epoch", "parameters_identical"]].isna().all(axis=None)

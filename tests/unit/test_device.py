@@ -51,7 +51,7 @@ def test_cores_are_those_that_the_process_is_bound_to():
         os.sched_setaffinity(0, allowed)
 
 
-def test_gpus_are_known_by_their_own_numbers_not_by_a_jobs(monkeypatch: pytest.MonkeyPatch):
+def test_gpus_are_known_by_their_own_numbers_not_by_a_jobs(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     properties = {0: SimpleNamespace(uuid="7f-a"), 1: SimpleNamespace(uuid="7f-b")}
     monkeypatch.setattr(torch.cuda, "get_device_properties", properties.__getitem__)
@@ -88,7 +88,7 @@ def test_too_few_gpus_of_a_machine_are_recorded(two_of_four):
 
 
 def test_too_few_gpus_in_a_job_that_asked_for_them_are_a_failure_of_the_node(
-    two_of_four, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    two_of_four, monkeypatch, tmp_path
 ):
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setenv("SLURMD_NODENAME", "n2")

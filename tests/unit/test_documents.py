@@ -18,7 +18,6 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
 def prose(document: Path) -> str:
-    """A document without its blocks of code."""
     return FENCED.sub("", document.read_text(encoding="utf-8"))
 
 
@@ -52,7 +51,7 @@ def test_the_readme_has_at_most_150_lines() -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_every_link_leads_somewhere(document: str) -> None:
+def test_every_link_leads_somewhere(document) -> None:
     for target, file, anchor in links(document):
         assert file.exists(), target
         assert not anchor or anchor in anchors(prose(file)), target
@@ -64,7 +63,7 @@ def test_the_readme_links_to_every_document() -> None:
 
 
 @pytest.mark.parametrize("document", [name for name in DOCUMENTS if name.startswith("docs/")])
-def test_a_document_says_what_it_is_for_and_where_to_read_on(document: str) -> None:
+def test_a_document_says_what_it_is_for_and_where_to_read_on(document) -> None:
     blocks = prose(ROOT / document).split("\n\n")
     assert blocks[0].startswith("# ")
     assert blocks[1].startswith("For "), "the first sentence says what the document is for"

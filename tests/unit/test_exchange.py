@@ -19,14 +19,14 @@ ARRAYS = [
 
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)
-def test_a_value_arrives_as_it_was(value: Any) -> None:
+def test_a_value_arrives_as_it_was(value) -> None:
     arrived = decoded(encoded(value))
     assert arrived == value
     assert type(arrived) is type(value)
 
 
 @pytest.mark.parametrize("array", ARRAYS, ids=repr)
-def test_an_array_arrives_with_its_type_and_shape(array: np.ndarray) -> None:
+def test_an_array_arrives_with_its_type_and_shape(array) -> None:
     arrived = decoded(encoded({"array": array}))["array"]
     np.testing.assert_array_equal(arrived, array)
     assert arrived.dtype == array.dtype
@@ -40,6 +40,6 @@ def test_numbers_of_numpy_arrive_as_numbers() -> None:
 
 
 @pytest.mark.parametrize("value", [{1}, b"bytes", Path("file")], ids=repr)
-def test_another_type_is_refused(value: Any) -> None:
+def test_another_type_is_refused(value) -> None:
     with pytest.raises(TypeError, match="cannot tell each other"):
         encoded([value])

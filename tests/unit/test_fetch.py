@@ -74,7 +74,9 @@ def fetch(root: Path, name: str = "mnist") -> Path:
     return root / f"{name}.json"
 
 
-def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def offline(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can be downloaded any more."""
     monkeypatch.setattr("torchvision.datasets.MNIST.mirrors", ["file:///nowhere/"])
 
 
@@ -84,14 +86,12 @@ def put_by_hand(server: Path, folder: Path) -> None:
         (folder / path.name).write_bytes(path.read_bytes())
 
 
-def test_a_download_is_renamed_into_place_and_leaves_nothing_beside(
-    server: Path, root: Path
-) -> None:
+def test_a_download_is_renamed_into_place_and_leaves_nothing_beside(server, root) -> None:
     fetch(root)
     assert sorted(path.name for path in root.iterdir()) == ["MNIST", "mnist.json"]
 
 
-def test_the_marker_lists_every_file_with_its_bytes_and_sha256(server: Path, root: Path) -> None:
+def test_the_marker_lists_every_file_with_its_bytes_and_sha256(server, root) -> None:
     marker = json.loads(fetch(root).read_text())
     assert marker["dataset"] == "mnist"
     assert len(marker["files"]) == 8
@@ -105,7 +105,7 @@ def test_the_marker_lists_every_file_with_its_bytes_and_sha256(server: Path, roo
     }
 
 
-def test_what_was_fetched_can_be_loaded(server: Path, root: Path) -> None:
+def test_what_was_fetched_can_be_loaded(server, root) -> None:
     fetch(root)
     dataset = load_dataset(DataConfig(dataset="mnist", root=str(root)))
     assert (len(dataset.train), len(dataset.validation), len(dataset.test)) == (18, 2, 10)
@@ -113,39 +113,33 @@ def test_what_was_fetched_can_be_loaded(server: Path, root: Path) -> None:
     assert dataset.test.images[0, 0, 0, :3].tolist() == [0, 1, 2]
 
 
-def test_archives_put_by_hand_are_taken_without_a_network(
-    server: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+def packed_anew(packed: Path) -> None:
+    packed.write_bytes(gzip.compress(gzip.decompress(packed.read_bytes()), 1, mtime=1))
+
+
+def unpacked(packed: Path) -> None:
+    packed.with_suffix("").write_bytes(gzip.decompress(packed.read_bytes()))
+    packed.unlink()
+
+
+@pytest.mark.parametrize(
+    ("folder", "change", "files"),
+    [(RAW, Path.exists, 8), (".", Path.exists, 8), (RAW, packed_anew, 4),
+     *((folder, unpacked, 4) for folder in (RAW, "raw", "."))],
+)  # fmt: skip
+def test_files_put_by_hand_are_taken_without_a_network(
+    server, root, offline, folder, change, files
 ) -> None:
-    no_network(monkeypatch)
-    put_by_hand(server, root / RAW)
-    assert fetch(root).exists()
+    put_by_hand(server, root / folder)
+    for packed in (root / folder).glob("*.gz"):
+        change(packed)
+    assert len(json.loads(fetch(root).read_text())["files"]) == files
 
 
-def test_archives_put_into_the_root_itself_are_taken_too(
-    server: Path, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    no_network(monkeypatch)
-    put_by_hand(server, root)
-    assert fetch(root).exists()
-
-
-def test_archives_packed_anew_are_taken_for_what_they_hold(
-    server: Path, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    no_network(monkeypatch)
+def test_an_unpacked_file_with_one_changed_byte_is_not_taken(server, root, offline) -> None:
     put_by_hand(server, root / RAW)
     for packed in (root / RAW).glob("*.gz"):
-        packed.write_bytes(gzip.compress(gzip.decompress(packed.read_bytes()), 1, mtime=1))
-    assert len(json.loads(fetch(root).read_text())["files"]) == 4
-
-
-def test_an_unpacked_file_with_one_changed_byte_is_not_taken(
-    server: Path, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fetch(root).unlink()
-    no_network(monkeypatch)
-    for packed in (root / RAW).glob("*.gz"):
-        packed.unlink()
+        unpacked(packed)
     images = root / RAW / "train-images-idx3-ubyte"
     images.write_bytes(images.read_bytes()[:-1] + b"!")
     with pytest.raises(DatasetError, match="put by hand"):
@@ -153,25 +147,13 @@ def test_an_unpacked_file_with_one_changed_byte_is_not_taken(
 
 
 def test_a_whole_archive_is_right_even_where_the_unpacked_md5_is_not_known(
-    server: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+    server, root, monkeypatch
 ) -> None:
     monkeypatch.setitem(UNPACKED_MD5, "mnist", dict.fromkeys(UNPACKED_MD5["mnist"], "unknown"))
     assert fetch(root).exists()
 
 
-@pytest.mark.parametrize("folder", [RAW, "raw", "."])
-def test_files_unpacked_by_hand_are_taken_without_a_network(
-    server: Path, root: Path, monkeypatch: pytest.MonkeyPatch, folder: str
-) -> None:
-    no_network(monkeypatch)
-    put_by_hand(server, root / folder)
-    for packed in (root / folder).glob("*.gz"):
-        packed.with_suffix("").write_bytes(gzip.decompress(packed.read_bytes()))
-        packed.unlink()
-    assert len(json.loads(fetch(root).read_text())["files"]) == 4
-
-
-def test_an_unpacked_file_cut_short_is_replaced(server: Path, root: Path) -> None:
+def test_an_unpacked_file_cut_short_is_replaced(server, root) -> None:
     fetch(root).unlink()
     images = root / RAW / "train-images-idx3-ubyte"
     whole = images.read_bytes()
@@ -181,19 +163,18 @@ def test_an_unpacked_file_cut_short_is_replaced(server: Path, root: Path) -> Non
 
 
 def test_a_corrupt_file_without_a_network_is_an_error_and_leaves_no_marker(
-    server: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+    server, root, offline
 ) -> None:
     put_by_hand(server, root / RAW)
     packed = root / RAW / "train-images-idx3-ubyte.gz"
     packed.write_bytes(packed.read_bytes()[:-10])
-    no_network(monkeypatch)
     with pytest.raises(DatasetError):
         fetch(root)
     assert not (root / "mnist.json").exists()
     assert packed.exists()
 
 
-def test_a_corrupt_download_is_never_taken(server: Path, root: Path) -> None:
+def test_a_corrupt_download_is_never_taken(server, root) -> None:
     served = server / "train-labels-idx1-ubyte.gz"
     served.write_bytes(served.read_bytes() + b"x")
     with pytest.raises(DatasetError, match="mnist could not be fetched"):
@@ -201,18 +182,14 @@ def test_a_corrupt_download_is_never_taken(server: Path, root: Path) -> None:
     assert list(root.iterdir()) == []
 
 
-def test_a_wrong_number_of_images_is_never_taken(
-    server: Path, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_number_of_images_is_never_taken(server, root, monkeypatch) -> None:
     monkeypatch.setitem(SOURCES, "mnist", Source("MNIST", "MNIST", 21, 10, 2))
     with pytest.raises(DatasetError, match="20 training images and 20 labels instead of 21"):
         fetch(root)
     assert list(root.iterdir()) == []
 
 
-def test_an_interrupted_download_leaves_nothing(
-    server: Path, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_download_leaves_nothing(server, root, monkeypatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -222,10 +199,7 @@ def test_an_interrupted_download_leaves_nothing(
     assert list(root.iterdir()) == []
 
 
-def test_a_failure_is_one_line_that_says_where_to_put_the_files(
-    server: Path, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    no_network(monkeypatch)
+def test_a_failure_is_one_line_that_says_where_to_put_the_files(root, offline) -> None:
     with pytest.raises(DatasetError) as caught:
         fetch(root)
     message = str(caught.value)
@@ -258,9 +232,7 @@ def cifar_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return archive
 
 
-def test_a_cifar_archive_put_by_hand_is_unpacked_without_a_network(
-    cifar_server: Path, root: Path
-) -> None:
+def test_a_cifar_archive_put_by_hand_is_unpacked_without_a_network(cifar_server, root) -> None:
     root.mkdir()
     (root / cifar_server.name).write_bytes(cifar_server.read_bytes())
     fetch(root, "cifar10")
@@ -271,7 +243,7 @@ def test_a_cifar_archive_put_by_hand_is_unpacked_without_a_network(
     assert dataset.test.images[0, :, 1, 0].tolist() == [32, 32, 32]
 
 
-def test_a_changed_cifar_file_is_not_taken(cifar_server: Path, root: Path) -> None:
+def test_a_changed_cifar_file_is_not_taken(cifar_server, root) -> None:
     root.mkdir()
     shutil.unpack_archive(cifar_server, root)
     assert fetch(root, "cifar10").exists()
@@ -281,24 +253,21 @@ def test_a_changed_cifar_file_is_not_taken(cifar_server: Path, root: Path) -> No
         fetch(root, "cifar10")
 
 
-def test_digits_need_no_fetching(root: Path) -> None:
+def test_digits_need_no_fetching(root) -> None:
     marker = fetch(root, "digits")
     assert json.loads(marker.read_text()) == {"dataset": "digits", "files": []}
 
 
-def test_an_unknown_dataset_is_told_with_the_known_ones(root: Path) -> None:
+def test_an_unknown_dataset_is_told_with_the_known_ones(root) -> None:
     with pytest.raises(DatasetError, match="'cifra10' is not one of cifar10"):
         fetch(root, "cifra10")
 
 
-def test_the_script_ends_with_1_and_one_line_when_it_fails(
-    server: Path, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    no_network(monkeypatch)
+def test_the_script_ends_with_1_and_one_line_when_it_fails(root, offline, capsys) -> None:
     assert script.main(["--dataset", "mnist", "--root", str(root)]) == 1
     assert capsys.readouterr().err.startswith("error: mnist could not be fetched")
 
 
-def test_the_script_writes_the_marker_into_the_root(server: Path, root: Path) -> None:
+def test_the_script_writes_the_marker_into_the_root(server, root) -> None:
     assert script.main(["--dataset", "mnist", "--root", str(root)]) == 0
     assert (root / "mnist.json").exists()

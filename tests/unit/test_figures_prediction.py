@@ -71,7 +71,7 @@ def test_labels_at_the_ends_of_lines_stay_between_the_limits_and_apart():
 
 
 @pytest.mark.parametrize(("low", "high"), [(1.02, 1.82), (0.97, 1.04), (2.1, 2.2), (3e-7, 9e2)])
-def test_a_logarithmic_axis_has_ticks_however_near_its_limits_are(low: float, high: float) -> None:
+def test_a_logarithmic_axis_has_ticks_however_near_its_limits_are(low, high) -> None:
     _, (axes,) = style.panels(1, 1, height_in=2)
     log_axes.log_ticks(axes.yaxis, low, high, "number")
     ticks = axes.yaxis.get_majorticklocs()

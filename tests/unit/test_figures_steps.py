@@ -7,7 +7,6 @@ from dpscale.studies.steps_to_goal.figures import draw_steps
 
 
 def dotted(fit: pd.DataFrame) -> list[int]:
-    """How many ends of regimes each panel shows."""
     figure, _ = draw_steps(derived_lab()["steps_to_goal"], fit)
     panels = [axes for axes in figure.axes if axes.get_visible()]
     return [sum(line.get_linestyle() == ":" for line in axes.lines) for axes in panels]

@@ -25,7 +25,7 @@ with heartbeat(1, 2):
 """
 
 
-def test_the_node_of_the_first_rank_is_named_when_it_does_not_answer(tmp_path: Path) -> None:
+def test_the_node_of_the_first_rank_is_named_when_it_does_not_answer(tmp_path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:  # a port where nobody answers
         port = server.getsockname()[1]
     variables = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "DPSCALE_SILENCE_S": "0.5",
@@ -39,7 +39,7 @@ def test_the_node_of_the_first_rank_is_named_when_it_does_not_answer(tmp_path: P
     assert (failure.cause, failure.node) == (Cause.SILENT, "node-1")
 
 
-def test_a_stopped_agent_of_a_step_is_killed_by_its_workers(tmp_path: Path) -> None:
+def test_a_stopped_agent_of_a_step_is_killed_by_its_workers(tmp_path) -> None:
     store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     agent = subprocess.Popen(["sleep", str(HANG_S)])
     agent.send_signal(signal.SIGSTOP)
@@ -56,9 +56,7 @@ def test_a_stopped_agent_of_a_step_is_killed_by_its_workers(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("text", ["soon", "0", "1e-9", "-1", "inf", "nan", ""])
-def test_a_time_that_is_none_is_refused_by_its_variable(
-    monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
+def test_a_time_that_is_none_is_refused_by_its_variable(monkeypatch, text) -> None:
     monkeypatch.setenv("DPSCALE_SILENCE_S", text)
     with pytest.raises(
         SystemExit, match=f"DPSCALE_SILENCE_S = '{text}': give seconds, 0.1 at least"
@@ -66,9 +64,7 @@ def test_a_time_that_is_none_is_refused_by_its_variable(
         seconds_of("DPSCALE_SILENCE_S", 60)
 
 
-def test_time_in_which_a_watcher_was_stopped_itself_does_not_count(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_time_in_which_a_watcher_was_stopped_itself_does_not_count(monkeypatch) -> None:
     process = subprocess.Popen(["sleep", str(HANG_S)])
     now_s = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now_s[0])

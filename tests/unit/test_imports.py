@@ -72,9 +72,7 @@ def named(files: set[Path]) -> set[str]:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_stage_imports_the_files_found_for_it_and_no_others(
-    stage: str, loaded: dict[str, set[Path]]
-) -> None:
+def test_a_stage_imports_the_files_found_for_it_and_no_others(stage, loaded) -> None:
     script = SCRIPTS / f"{stage}.py"
     found = {path for path in imported_files(script) if path.suffix == ".py"}
     assert script in found
@@ -112,12 +110,12 @@ PAGES = "render_html render_pdf"
         ("compare/__init__.py", ""),
     ],
 )
-def test_an_edit_makes_anew_what_imports_the_file(name: str, stages: str) -> None:
+def test_an_edit_makes_anew_what_imports_the_file(name, stages) -> None:
     assert stale(name) == stages
 
 
 @pytest.mark.parametrize("study", ORDER)
-def test_no_stage_is_stale_for_a_measuring_module(study: str) -> None:
+def test_no_stage_is_stale_for_a_measuring_module(study) -> None:
     measures = (LIBRARY / "studies" / study).rglob("measure*")
     assert all(stale(str(path.relative_to(LIBRARY))) == "" for path in measures)
 
@@ -162,7 +160,7 @@ def of(planted: Path, text: str) -> set[str]:
     return {path.relative_to(planted / "dpscale").as_posix() for path in files}
 
 
-def test_an_import_in_a_function_counts_where_it_is_called(planted: Path) -> None:
+def test_an_import_in_a_function_counts_where_it_is_called(planted) -> None:
     low = {"__init__.py", "low/__init__.py", "low/again.py"}
     assert of(planted, "from dpscale.low import used") == low | {"late.py"}
     assert of(planted, "from dpscale.low.again import again") == low
@@ -170,25 +168,25 @@ def test_an_import_in_a_function_counts_where_it_is_called(planted: Path) -> Non
     assert of(planted, "import dpscale.low") == low | {"late.py", "never.py"}
 
 
-def test_a_part_of_the_studies_is_that_file_of_each(planted: Path) -> None:
+def test_a_part_of_the_studies_is_that_file_of_each(planted) -> None:
     every = {"__init__.py", "studies/__init__.py", "studies/a/__init__.py", "studies/b/__init__.py"}
     assert of(planted, "from dpscale.studies import light") == every
     figures = {"studies/a/figures.py", "studies/b/figures.py"}
     assert of(planted, "from dpscale.studies import figures") == every | figures
 
 
-def test_a_relative_import_is_one_from_its_package(planted: Path) -> None:
+def test_a_relative_import_is_one_from_its_package(planted) -> None:
     (planted / "dpscale/low/near.py").write_text("from . import again\nfrom ..late import x\n")
     found = of(planted, "import dpscale.low.near")
     assert {"low/near.py", "low/again.py", "late.py"} <= found
 
 
-def test_a_file_reads_the_toml_of_its_name(planted: Path) -> None:
+def test_a_file_reads_the_toml_of_its_name(planted) -> None:
     (planted / "dpscale/late.toml").write_text("")
     assert "late.toml" in of(planted, "import dpscale.late")
     assert "late.toml" not in of(planted, "import dpscale.never")
 
 
-def test_a_file_that_python_cannot_read_is_found_all_the_same(planted: Path) -> None:
+def test_a_file_that_python_cannot_read_is_found_all_the_same(planted) -> None:
     (planted / "dpscale/late.py").write_text("def half(:\n")
     assert "late.py" in of(planted, "import dpscale.late")

@@ -34,9 +34,7 @@ rule halves:
 """
 
 
-def test_a_signal_ends_the_jobs_and_keeps_those_whose_files_are_all_written(
-    tmp_path: Path,
-) -> None:
+def test_a_signal_ends_the_jobs_and_keeps_those_whose_files_are_all_written(tmp_path) -> None:
     (tmp_path / "Snakefile").write_text(SNAKEFILE)
     words = [sys.executable, "-m", "snakemake", "--cores", "2", "--rerun-incomplete"]
     environment = os.environ | {"SLURM_CONF": os.devnull}

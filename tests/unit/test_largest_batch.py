@@ -21,7 +21,7 @@ def search(
 
 @pytest.mark.parametrize("multiple", [1, 4])
 @pytest.mark.parametrize("hint", [0.0, 0.4, 1.2])
-def test_a_boundary_is_enclosed_by_few_probes(multiple: int, hint: float) -> None:
+def test_a_boundary_is_enclosed_by_few_probes(multiple, hint) -> None:
     drawn = random.Random(0)
     many = 0
     for _ in range(300):

@@ -62,7 +62,7 @@ def parameters(replica: Replica) -> torch.Tensor:
 @pytest.mark.parametrize(
     "optimizer", [{"optimizer": "sgd", "nesterov": True}, {"optimizer": "adam"}]
 )
-def test_a_fused_optimiser_ends_at_the_same_parameters(optimizer: dict[str, Any]) -> None:
+def test_a_fused_optimiser_ends_at_the_same_parameters(optimizer) -> None:
     plain, _ = trained(**optimizer)
     fused, _ = trained(fused=True, **optimizer)
     assert fused.optimizer.param_groups[0]["fused"] is True

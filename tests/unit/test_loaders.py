@@ -40,14 +40,14 @@ def labels_of(loader: Loader, epoch: int) -> list[int]:
 
 
 @BOTH
-def test_an_epoch_has_full_batches_only(loader: str) -> None:
+def test_an_epoch_has_full_batches_only(loader) -> None:
     batches = list(loader_of(numbered(11), loader).batches(0))
     assert [len(labels) for _, labels in batches] == [4, 4]
     assert len(loader_of(numbered(11), loader)) == 2
 
 
 @BOTH
-def test_batches_take_the_samples_in_the_order_that_is_told(loader: str) -> None:
+def test_batches_take_the_samples_in_the_order_that_is_told(loader) -> None:
     made = loader_of(numbered(11), loader)
     assert labels_of(made, 3) == made.order(3).tolist()
     assert len(made.order(3)) == 8
@@ -65,7 +65,7 @@ def test_both_loaders_give_identical_tensors_without_augmentation() -> None:
 
 
 @BOTH
-def test_images_are_normalised_by_the_mean_and_deviation_of_the_dataset(loader: str) -> None:
+def test_images_are_normalised_by_the_mean_and_deviation_of_the_dataset(loader) -> None:
     images = torch.full((4, 1, 1, 1), 51, dtype=torch.uint8)
     split = Split(images, torch.zeros(4, dtype=torch.int64))
     dataset = Dataset("digits", split, split, split, 1, (0.5,), (0.1,))
@@ -76,21 +76,21 @@ def test_images_are_normalised_by_the_mean_and_deviation_of_the_dataset(loader: 
 
 
 @BOTH
-def test_workers_share_an_epoch_without_overlap_and_drop_what_is_left(loader: str) -> None:
+def test_workers_share_an_epoch_without_overlap_and_drop_what_is_left(loader) -> None:
     seen = [labels_of(loader_of(numbered(17), loader, workers=2, rank=r), 0) for r in (0, 1)]
     assert [len(samples) for samples in seen] == [8, 8]
     assert len({*seen[0], *seen[1]}) == 16
 
 
 @BOTH
-def test_the_order_changes_with_the_epoch(loader: str) -> None:
+def test_the_order_changes_with_the_epoch(loader) -> None:
     made = loader_of(numbered(16), loader)
     assert labels_of(made, 0) != labels_of(made, 1)
     assert sorted(labels_of(made, 0)) == sorted(labels_of(made, 1)) == list(range(16))
 
 
 @BOTH
-def test_without_set_epoch_every_epoch_has_the_order_of_the_first(loader: str) -> None:
+def test_without_set_epoch_every_epoch_has_the_order_of_the_first(loader) -> None:
     made = loader_of(numbered(16), loader, set_epoch=False)
     assert labels_of(made, 0) == labels_of(made, 5)
     assert made.order(0).tolist() == made.order(5).tolist()
@@ -103,7 +103,7 @@ def test_the_order_depends_on_the_seed() -> None:
 
 
 @BOTH
-def test_a_batch_larger_than_a_workers_share_is_an_error(loader: str) -> None:
+def test_a_batch_larger_than_a_workers_share_is_an_error(loader) -> None:
     with pytest.raises(BatchExceedsDatasetError, match="batch 6 exceeds the 5 samples"):
         loader_of(numbered(11), loader, batch=6, workers=2)
 
@@ -130,9 +130,7 @@ def outcomes(image: Tensor, augmentation: Augmentation) -> dict[bytes, int]:
 
 @BOTH
 @pytest.mark.parametrize("flip", [True, False])
-def test_every_crop_and_flip_of_every_sample_is_equally_likely(
-    loader: str, flip: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_crop_and_flip_of_every_sample_is_equally_likely(loader, flip, monkeypatch) -> None:
     augmentation = Augmentation(pad=1, flip=flip)
     monkeypatch.setitem(AUGMENTATIONS, "synthetic", augmentation)
     dataset = numbered(4, size=4, name="synthetic")
@@ -161,7 +159,7 @@ def test_colour_channels_are_cropped_and_flipped_together() -> None:
 
 
 @BOTH
-def test_crops_repeat_with_the_seed_and_differ_between_epochs_and_workers(loader: str) -> None:
+def test_crops_repeat_with_the_seed_and_differ_between_epochs_and_workers(loader) -> None:
     def images(epoch: int, rank: int) -> Tensor:
         # One image many times over: only the augmentation can tell batches apart.
         same = numbered(1, size=8)
@@ -176,7 +174,7 @@ def test_crops_repeat_with_the_seed_and_differ_between_epochs_and_workers(loader
 
 
 @BOTH
-def test_each_image_of_a_batch_is_cropped_for_itself(loader: str) -> None:
+def test_each_image_of_a_batch_is_cropped_for_itself(loader) -> None:
     image = numbered(1, size=8).train.images
     split = Split(image.repeat(64, 1, 1, 1), torch.zeros(64, dtype=torch.int64))
     dataset = Dataset("mnist", split, split, split, 1, (0.5,), (0.5,))
@@ -186,7 +184,7 @@ def test_each_image_of_a_batch_is_cropped_for_itself(loader: str) -> None:
 
 
 @BOTH
-def test_loading_leaves_the_random_numbers_of_the_training_alone(loader: str) -> None:
+def test_loading_leaves_the_random_numbers_of_the_training_alone(loader) -> None:
     torch.manual_seed(7)
     expected = torch.rand(3)
     torch.manual_seed(7)

@@ -72,7 +72,7 @@ def calls(tmp_path: Path) -> Iterator[Calls]:
         call.communicate(timeout=HANG_S)
 
 
-def test_a_timed_run_waits_for_another_and_says_for_which(calls: Calls) -> None:
+def test_a_timed_run_waits_for_another_and_says_for_which(calls) -> None:
     first = calls.has("first", "alone")
     second = calls.waits("second", "alone")
     words = f"second waits for process {first.pid}, first in {calls.folder}: one is timed\n"
@@ -82,14 +82,14 @@ def test_a_timed_run_waits_for_another_and_says_for_which(calls: Calls) -> None:
     assert words in second.communicate("\n", timeout=HANG_S)[1]  # on the terminal, too
 
 
-def test_a_run_that_is_killed_gives_the_machine_back(calls: Calls) -> None:
+def test_a_run_that_is_killed_gives_the_machine_back(calls) -> None:
     first = calls.has("first", "alone")
     second = calls.waits("second", "alone")
     first.kill()
     gets_it(second)
 
 
-def test_trainings_share_the_machine_and_a_timed_run_shares_it_with_none(calls: Calls) -> None:
+def test_trainings_share_the_machine_and_a_timed_run_shares_it_with_none(calls) -> None:
     sharing = [calls.has("one", "shared"), calls.has("another", "shared")]
     timed = calls.waits("timed", "alone")
     late = calls.waits("late", "shared")  # else trainings that follow each other would keep it out
@@ -101,19 +101,19 @@ def test_trainings_share_the_machine_and_a_timed_run_shares_it_with_none(calls: 
     gets_it(late)
 
 
-def test_a_job_of_slurm_has_its_nodes_and_waits_for_nobody(calls: Calls) -> None:
+def test_a_job_of_slurm_has_its_nodes_and_waits_for_nobody(calls) -> None:
     calls.has("first", "alone")
     calls.has("job", "alone", SLURM_JOB_ID="7")
 
 
-def test_a_run_that_waits_ends_with_the_snakemake_that_asked_for_it(calls: Calls) -> None:
+def test_a_run_that_waits_ends_with_the_snakemake_that_asked_for_it(calls) -> None:
     calls.has("first", "alone")
     dead = calls.ask("second", "alone", DPSCALE_WORKFLOW="1 1")
     assert "the snakemake that started it was killed" in dead.communicate(timeout=HANG_S)[1]
 
 
 def test_a_folder_that_others_can_enter_is_no_place_for_the_lock_and_that_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path, monkeypatch, capsys
 ) -> None:
     (tmp_path / "locks").mkdir()
     (tmp_path / "locks").chmod(0o755)
@@ -130,7 +130,7 @@ def test_a_folder_that_others_can_enter_is_no_place_for_the_lock_and_that_is_sai
 
 
 def test_a_lock_that_cannot_be_opened_is_said_and_the_run_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path, monkeypatch, capsys
 ) -> None:
     (tmp_path / "locks").mkdir(mode=0o700)
     (tmp_path / "locks/machine").mkdir()

@@ -82,25 +82,19 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return calls
 
 
-def test_gpus_are_opened_when_what_else_needs_them_alone_has_ended(
-    spec: Spec, asked: list[str]
-) -> None:
+def test_gpus_are_opened_when_what_else_needs_them_alone_has_ended(spec, asked) -> None:
     check.node_facts(spec, [], import_s=0.0)
     assert asked == ["step", "nvml", "cuda"]
 
 
-def test_memory_and_neighbours_are_those_before_the_check_itself_took_some(
-    spec: Spec, asked: list[str]
-) -> None:
+def test_memory_and_neighbours_are_those_before_the_check_itself_took_some(spec, asked) -> None:
     first, second = check.node_facts(spec, [], import_s=0.0).devices
     assert (first.free_bytes, first.neighbours) == (TOTAL_BYTES, ())
     assert second.free_bytes == TOTAL_BYTES - BUSY_BYTES
     assert second.neighbours == (Neighbour(process=4711, name="python", used_bytes=None),)
 
 
-def test_without_nvml_cuda_tells_the_memory(
-    spec: Spec, asked: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_nvml_cuda_tells_the_memory(spec, asked, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", None)
     (first, _) = check.node_facts(spec, [], import_s=0.0).devices
     assert (first.free_bytes, first.neighbours) == (TOTAL_BYTES - 10**9, ())

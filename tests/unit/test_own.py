@@ -54,7 +54,7 @@ def line_of(folder: Path, text: str, **arguments: Any) -> str:
     return str(caught.value)
 
 
-def test_a_file_without_loss_and_optimizer_is_a_classification(tmp_path: Path) -> None:
+def test_a_file_without_loss_and_optimizer_is_a_classification(tmp_path) -> None:
     made = task(written(tmp_path, GOOD), width=6).checked()
     assert (len(made.train), len(made.validation), len(made.test)) == (8, 8, 8)
     logits, labels = torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([0])
@@ -69,7 +69,7 @@ def test_a_file_without_loss_and_optimizer_is_a_classification(tmp_path: Path) -
     }
 
 
-def test_every_process_gets_the_same_samples_and_keeps_its_random_numbers(tmp_path: Path) -> None:
+def test_every_process_gets_the_same_samples_and_keeps_its_random_numbers(tmp_path) -> None:
     state = torch.get_rng_state()
     one, other = (task(written(tmp_path, GOOD)).train for _ in range(2))
     assert torch.equal(one.tensors[0], other.tensors[0])
@@ -122,9 +122,7 @@ def test_parameters_without_a_gradient_are_found() -> None:
          "mine.py: dataset: an item of 'validation' is a tensor of shape [4], not (input, target)"),
     ],
 )  # fmt: skip
-def test_a_mistake_gets_a_line_that_names_file_and_function(
-    tmp_path: Path, old: str, new: str, line: str
-) -> None:
+def test_a_mistake_gets_a_line_that_names_file_and_function(tmp_path, old, new, line) -> None:
     assert GOOD.count(old) == 1
     assert line_of(tmp_path, GOOD.replace(old, new)).startswith(line)
 
@@ -146,19 +144,17 @@ def test_a_mistake_gets_a_line_that_names_file_and_function(
         ("loss = 3", "there is no function loss(outputs, targets); add it"),
     ],
 )  # fmt: skip
-def test_a_mistake_in_what_may_be_given_gets_its_line(
-    tmp_path: Path, function: str, line: str
-) -> None:
+def test_a_mistake_in_what_may_be_given_gets_its_line(tmp_path, function, line) -> None:
     assert line_of(tmp_path, f"{GOOD}\n\n{function}\n").startswith(f"mine.py: {line}")
 
 
-def test_an_argument_that_no_function_names_is_refused(tmp_path: Path) -> None:
+def test_an_argument_that_no_function_names_is_refused(tmp_path) -> None:
     assert line_of(tmp_path, GOOD, wdth=4) == (
         "own.arguments.wdth: no function of mine.py names it; leave it out"
     )
 
 
-def test_a_file_that_changed_since_the_plan_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_changed_since_the_plan_is_refused(tmp_path) -> None:
     file = written(tmp_path, GOOD)
     own = own_file(load_config(raw(file)))
     assert own is not None
@@ -167,7 +163,7 @@ def test_a_file_that_changed_since_the_plan_is_refused(tmp_path: Path) -> None:
         OwnTask(own)
 
 
-def test_an_edit_of_the_file_makes_its_runs_stale_and_no_others(tmp_path: Path) -> None:
+def test_an_edit_of_the_file_makes_its_runs_stale_and_no_others(tmp_path) -> None:
     file = written(tmp_path, GOOD)
     config = raw(file, ledger={"workers": [2], "per_worker_batch": 4})
     before = planned_runs(load_config(config))
@@ -181,7 +177,7 @@ def test_an_edit_of_the_file_makes_its_runs_stale_and_no_others(tmp_path: Path) 
     assert all(spec.own is None for spec in planned_runs(load_config(other)).values())
 
 
-def test_a_relative_path_begins_beside_the_configuration(tmp_path: Path) -> None:
+def test_a_relative_path_begins_beside_the_configuration(tmp_path) -> None:
     file = written(tmp_path, GOOD)
     config = load_config(raw(Path("mine.py")), folder=tmp_path)
     assert config.own is not None
@@ -205,15 +201,13 @@ def test_a_relative_path_begins_beside_the_configuration(tmp_path: Path) -> None
          "to false"),
     ],
 )  # fmt: skip
-def test_what_the_file_takes_the_place_of_is_refused_beside_it(
-    tmp_path: Path, fields: dict[str, Any], line: str
-) -> None:
+def test_what_the_file_takes_the_place_of_is_refused_beside_it(tmp_path, fields, line) -> None:
     with pytest.raises(ConfigError) as caught:
         load_config(raw(written(tmp_path, GOOD), **fields))
     assert str(caught.value) == line
 
 
-def test_a_missing_file_and_studies_of_built_in_networks_are_refused(tmp_path: Path) -> None:
+def test_a_missing_file_and_studies_of_built_in_networks_are_refused(tmp_path) -> None:
     with pytest.raises(ConfigError, match=r"own.file = .*mine.py\": there is no such file"):
         load_config(raw(tmp_path / "mine.py"))
     with pytest.raises(ConfigError, match=r"model.name = \"own\": there is no own.file"):
@@ -249,9 +243,7 @@ AVERAGING = {"model": None, "learners": 2}
          'config: strategies.model = "mlp": own.file takes the place of mlp; set it to null'),
     ],
 )  # fmt: skip
-def test_studies_take_the_network_of_the_file(
-    tmp_path: Path, section: str, fields: dict[str, Any], line: str
-) -> None:
+def test_studies_take_the_network_of_the_file(tmp_path, section, fields, line) -> None:
     with pytest.raises(ConfigError) as caught:
         load_config(raw(written(tmp_path, GOOD), **{section: fields}))
     assert str(caught.value) == line
@@ -275,7 +267,7 @@ def model(width=4):
 """
 
 
-def test_a_network_that_cannot_be_stacked_is_refused_where_studies_stack(tmp_path: Path) -> None:
+def test_a_network_that_cannot_be_stacked_is_refused_where_studies_stack(tmp_path) -> None:
     made = task(written(tmp_path, GOOD + UNSTACKABLE))
     made.checked()
     with pytest.raises(OwnTrainingError) as caught:
@@ -307,7 +299,7 @@ def model(width=4):
 """
 
 
-def test_a_network_that_cannot_be_sharded_is_refused_where_a_study_shards(tmp_path: Path) -> None:
+def test_a_network_that_cannot_be_sharded_is_refused_where_a_study_shards(tmp_path) -> None:
     made = task(written(tmp_path, GOOD + UNSHARDABLE))
     stacked(made)
     with pytest.raises(OwnTrainingError) as caught:
@@ -317,7 +309,7 @@ def test_a_network_that_cannot_be_sharded_is_refused_where_a_study_shards(tmp_pa
     sharded(task(FILE))  # tied, frozen, unused and scalar parameters
 
 
-def test_nothing_can_be_chosen_by_validation_data_that_is_not_there(tmp_path: Path) -> None:
+def test_nothing_can_be_chosen_by_validation_data_that_is_not_there(tmp_path) -> None:
     unsplit = GOOD.replace("return Tensor", "return [] if split == 'validation' else Tensor")
     with pytest.raises(DatasetError, match=r"no samples of 'validation' to choose by, for a.key"):
         task(written(tmp_path, unsplit + CORRECT)).require_a_score("a.key")
@@ -327,9 +319,7 @@ def test_nothing_can_be_chosen_by_validation_data_that_is_not_there(tmp_path: Pa
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf])
-def test_an_argument_that_is_no_number_of_json_is_refused_by_its_key(
-    tmp_path: Path, number: float
-) -> None:
+def test_an_argument_that_is_no_number_of_json_is_refused_by_its_key(tmp_path, number) -> None:
     file = written(tmp_path, "")
     with pytest.raises(ConfigError, match=r"own\.arguments.*must hold finite numbers"):
         load_config(raw(file, arguments={"width": [number]}))

@@ -55,7 +55,7 @@ def task() -> OwnTask:
     return OwnTask(own).checked()
 
 
-def test_a_stacked_search_finds_the_same_steps_as_one_at_a_time(task: OwnTask) -> None:
+def test_a_stacked_search_finds_the_same_steps_as_one_at_a_time(task) -> None:
     found = []
     for samples in (4096, 128, 1):  # one stack; two of 5 trials; none
         fields = measure_search(spec(stacked_samples=samples), task, PLACE).fields
@@ -72,9 +72,7 @@ def test_a_stacked_search_finds_the_same_steps_as_one_at_a_time(task: OwnTask) -
 
 
 @pytest.mark.parametrize("kind", [StackedGroup, LoopGroup])
-def test_wrong_shares_are_those_that_an_evaluation_of_each_network_finds(
-    task: OwnTask, kind: Any
-) -> None:
+def test_wrong_shares_are_those_that_an_evaluation_of_each_network_finds(task, kind) -> None:
     networks = [seeded_network(spec(), task, seed) for seed in range(3)]
     group = kind(networks, POINTS, task, CPU, nesterov=False, weight_decay=0.0)
     batches = SeedBatches(task, 8, [0], CPU).batches(1)
@@ -90,16 +88,14 @@ def test_wrong_shares_are_those_that_an_evaluation_of_each_network_finds(
         assert share == 1 - accuracy < 0.95
 
 
-def test_a_network_of_which_nothing_is_counted_gets_all_wrong(
-    task: OwnTask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_network_of_which_nothing_is_counted_gets_all_wrong(task, monkeypatch) -> None:
     monkeypatch.setattr(task, "correct", lambda outputs, targets: (0, 0))
     group = LoopGroup([task.network()], POINTS[:1], task, CPU, nesterov=False, weight_decay=0.0)
     shares = CountedAnswers(task.validation, task, CPU, 8).wrong_shares(group, [0])
     assert shares.tolist() == [1.0]
 
 
-def test_trials_get_what_the_loaders_of_their_seeds_give(task: OwnTask) -> None:
+def test_trials_get_what_the_loaders_of_their_seeds_give(task) -> None:
     (together, shared), *_ = SeedBatches(task, 4, [5, 7, 5], CPU).batches(1)
     assert not shared
     for place, seed in enumerate((5, 7, 5)):
@@ -111,7 +107,7 @@ def test_trials_get_what_the_loaders_of_their_seeds_give(task: OwnTask) -> None:
     assert [leaf.shape[0] for leaf in tree_leaves(alone)] == [4] * 4
 
 
-def test_squared_norms_are_of_each_chunk_and_of_their_mean(task: OwnTask) -> None:
+def test_squared_norms_are_of_each_chunk_and_of_their_mean(task) -> None:
     network = seeded_network(spec(), task, 0)
     chunks = list(islice(loader(task, 1, 0, CPU).batches(1), AT_ONCE + 3))
     small, big = gradient_squares(network, chunks, task, CPU)
@@ -134,9 +130,7 @@ def test_squared_norms_are_of_each_chunk_and_of_their_mean(task: OwnTask) -> Non
         ('"validation": 24', '"validation": 0', "no samples of 'validation'"),
     ],
 )
-def test_a_file_without_a_score_cannot_be_searched(
-    tmp_path: Path, old: str, new: str, lacking: str
-) -> None:
+def test_a_file_without_a_score_cannot_be_searched(tmp_path, old, new, lacking) -> None:
     file = tmp_path / "mine.py"
     file.write_text(FILE.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
     plan = planned_runs(load_config(raw(file, steps_to_goal=SEARCH)))
@@ -165,7 +159,7 @@ def test_a_file_without_a_score_cannot_be_searched(
          'choose.optimizer = "sgd": is not searched for own; there is momentum'),
     ],
 )  # fmt: skip
-def test_only_the_network_of_the_file_is_searched(sections: dict[str, Any], line: str) -> None:
+def test_only_the_network_of_the_file_is_searched(sections, line) -> None:
     with pytest.raises(ConfigError) as caught:
         load_config(raw(**sections))
     assert str(caught.value) == f"config: {line}"

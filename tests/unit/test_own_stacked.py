@@ -42,7 +42,7 @@ def batches(task: OwnTask) -> list[Batch]:
     return list(itertools.islice(loader.batches(1), 4))
 
 
-def test_a_stack_trains_as_its_networks_would_alone(task: OwnTask, batches: list[Batch]) -> None:
+def test_a_stack_trains_as_its_networks_would_alone(task, batches) -> None:
     torch.manual_seed(0)
     apart = [task.network() for _ in range(LEARNERS)]
     stack = Stack([copy.deepcopy(one) for one in apart], CPU, task)
@@ -66,7 +66,7 @@ def test_a_stack_trains_as_its_networks_would_alone(task: OwnTask, batches: list
         assert int(stack.buffers["calls"][index]) == len(batches)
 
 
-def test_a_frozen_layer_of_a_stack_stays_as_it_is(task: OwnTask, batches: list[Batch]) -> None:
+def test_a_frozen_layer_of_a_stack_stays_as_it_is(task, batches) -> None:
     stack = Stack([task.network()] * 2, CPU, task)
     before = stack.parameters["frozen.weight"].clone()
     optimizer = torch.optim.SGD(stack.parameters.values(), lr=0.5, weight_decay=0.1)
@@ -77,9 +77,7 @@ def test_a_frozen_layer_of_a_stack_stays_as_it_is(task: OwnTask, batches: list[B
     assert not stack.parameters["frozen.weight"].requires_grad
 
 
-def test_learners_that_average_in_every_step_train_as_one(
-    task: OwnTask, batches: list[Batch]
-) -> None:
+def test_learners_that_average_in_every_step_train_as_one(task, batches) -> None:
     torch.manual_seed(0)
     network = task.network()
     training = TrainingConfig(**SGD, weight_decay=0.0)
@@ -97,7 +95,7 @@ def test_learners_that_average_in_every_step_train_as_one(
 
 
 @pytest.mark.parametrize("algorithm", ["sgd", "sma"])
-def test_model_averaging_trains_it(task: OwnTask, batches: list[Batch], algorithm: Any) -> None:
+def test_model_averaging_trains_it(task, batches, algorithm) -> None:
     torch.manual_seed(0)
     arm = AveragingArm(name="one", algorithm=algorithm, learners=LEARNERS, batch=EACH, lr=0.05,
                        alpha=1 / LEARNERS, tau=1)  # fmt: skip

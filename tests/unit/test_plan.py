@@ -28,7 +28,6 @@ def edited(section: str, **fields: Any) -> Config:
 
 
 def stale_after(config: Config) -> set[str]:
-    """Runs whose spec differs from the embedded default's."""
     before, after = planned_runs(DEFAULT), planned_runs(config)
     return {run for run in before | after if before.get(run) != after.get(run)}
 
@@ -239,7 +238,6 @@ ASSIGNMENT = read_config(FOLDER / "assignment.yaml")
 
 
 def of_assignment(config: Config) -> dict[str, Any]:
-    """The assignment's runs by name."""
     found = planned_runs(config).items()
     return {run: spec for run, spec in found if spec.study.startswith("assignment")}
 

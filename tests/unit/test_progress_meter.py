@@ -47,7 +47,7 @@ def train(meter: Meter, clock: Any, steps: int, seconds: float) -> None:
     meter.step(loss=0.4, samples_per_s=steps * 100 / seconds, note="test accuracy 95.0%")
 
 
-def test_a_line_names_unit_step_loss_rate_and_time_left(clock: Any, capsys: Any) -> None:
+def test_a_line_names_unit_step_loss_rate_and_time_left(clock, capsys) -> None:
     meter = Meter("run", "epoch", 3, parts=2, shown=True)
     meter.begin("seed 0")
     train(meter, clock, steps=1562, seconds=11.0)
@@ -62,12 +62,12 @@ def test_a_line_names_unit_step_loss_rate_and_time_left(clock: Any, capsys: Any)
     )
 
 
-def test_within_a_long_epoch_a_line_comes_every_ten_seconds(clock: Any, capsys: Any) -> None:
+def test_within_a_long_epoch_a_line_comes_every_ten_seconds(clock, capsys) -> None:
     train(Meter("run", "epoch", 1, shown=True), clock, steps=1000, seconds=61.0)
     assert len(capsys.readouterr().err.splitlines()) == 6 + 1
 
 
-def test_a_short_unit_has_its_own_line_alone(clock: Any, capsys: Any) -> None:
+def test_a_short_unit_has_its_own_line_alone(clock, capsys) -> None:
     meter = Meter("run", "epoch", 5, shown=True)
     for _ in range(5):
         train(meter, clock, steps=10, seconds=0.5)
@@ -75,29 +75,25 @@ def test_a_short_unit_has_its_own_line_alone(clock: Any, capsys: Any) -> None:
     assert [line.split(",")[0] for line in lines] == [f"run: epoch {n} of 5" for n in range(1, 6)]
 
 
-def test_the_loss_of_a_step_is_read_once_in_ten_seconds(clock: Any, history: History) -> None:
+def test_the_loss_of_a_step_is_read_once_in_ten_seconds(clock, history) -> None:
     train(Meter("run", "epoch", 1, shown=True), clock, steps=10_000, seconds=35.0)
     assert Loss.read == 3
 
 
-def test_ranks_that_do_not_lead_tell_nothing(history: History, clock: Any, capsys: Any) -> None:
+def test_ranks_that_do_not_lead_tell_nothing(history, clock, capsys) -> None:
     train(Meter("run", "epoch", 1, shown=False), clock, steps=100, seconds=60.0)
     assert capsys.readouterr().err == ""
     assert Loss.read == 0
     assert not history.folder.exists()
 
 
-def test_without_a_folder_nothing_is_written(
-    clock: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_folder_nothing_is_written(clock, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     train(Meter("run", "epoch", 1, shown=True), clock, steps=100, seconds=60.0)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_data_is_written_every_two_seconds_and_at_the_end(
-    clock: Any, history: History, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_data_is_written_every_two_seconds_and_at_the_end(clock, history, monkeypatch) -> None:
     told: list[Progress] = []
     monkeypatch.setattr(History, "tell", lambda _, progress: told.append(progress))
     meter = Meter("run", "repeat", 24, shown=True)
@@ -108,7 +104,7 @@ def test_data_is_written_every_two_seconds_and_at_the_end(
     assert [one.number for one in told] == [1, 9, 17, 24]
 
 
-def test_steps_of_repeats_are_estimated_for_all_of_them(clock: Any, history: History) -> None:
+def test_steps_of_repeats_are_estimated_for_all_of_them(clock, history) -> None:
     meter = Meter("run", "repeat", 5, shown=True)
     clock.now += 3
     meter.step(steps=80, loss=2.3, samples_per_s=500.0)
@@ -117,7 +113,7 @@ def test_steps_of_repeats_are_estimated_for_all_of_them(clock: Any, history: His
     assert (seen.step, seen.steps, seen.done_frac, seen.left_s) == (80, 400, 0.2, 12.0)
 
 
-def test_a_repeat_beyond_the_planned_says_what_is_left_at_most(clock: Any, capsys: Any) -> None:
+def test_a_repeat_beyond_the_planned_says_what_is_left_at_most(clock, capsys) -> None:
     meter = Meter("run", "repeat", 1, shown=True)
     clock.now = 5.0
     meter.step(steps=80)
@@ -128,7 +124,7 @@ def test_a_repeat_beyond_the_planned_says_what_is_left_at_most(clock: Any, capsy
     assert lines[1:] == ["run: repeat 4, 1 were planned, step 80 of 80, at most 3 s left"]
 
 
-def test_a_part_that_ends_early_is_behind(clock: Any, history: History) -> None:
+def test_a_part_that_ends_early_is_behind(clock, history) -> None:
     meter = Meter("run", "epoch", 4, parts=2, shown=True)
     meter.begin("seed 0")
     train(meter, clock, steps=1, seconds=1.0)
@@ -140,7 +136,7 @@ def test_a_part_that_ends_early_is_behind(clock: Any, history: History) -> None:
     assert (seen.part, seen.done_frac, seen.left_s) == ("seed 1", 0.625, 6.0)
 
 
-def test_parts_on_top_of_the_planned_ones_are_left_to_do(clock: Any, history: History) -> None:
+def test_parts_on_top_of_the_planned_ones_are_left_to_do(clock, history) -> None:
     meter = Meter("run", "epoch", 2, parts=1, shown=True)
     meter.begin("the first rate")
     train(meter, clock, steps=1, seconds=3.0)
@@ -153,15 +149,13 @@ def test_parts_on_top_of_the_planned_ones_are_left_to_do(clock: Any, history: Hi
     assert (seen.done_frac, seen.left_s) == (pytest.approx(1 / 3), 16.0)
 
 
-def test_a_disk_that_takes_nothing_ends_no_run(
-    clock: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_takes_nothing_ends_no_run(clock, tmp_path, monkeypatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv(HISTORY, str(tmp_path / "file/attempts"))
     train(Meter("run", "epoch", 1, shown=True), clock, steps=10, seconds=1.0)
 
 
-def test_a_new_attempt_has_not_come_as_far_as_the_one_before(clock: Any, history: History) -> None:
+def test_a_new_attempt_has_not_come_as_far_as_the_one_before(clock, history) -> None:
     train(Meter("run", "epoch", 1, shown=True), clock, steps=10, seconds=1.0)
     assert history.progress() is not None
     history.write(
@@ -170,7 +164,7 @@ def test_a_new_attempt_has_not_come_as_far_as_the_one_before(clock: Any, history
     assert history.progress() is None
 
 
-def test_a_loss_that_is_not_finite_is_data_all_the_same(clock: Any, history: History) -> None:
+def test_a_loss_that_is_not_finite_is_data_all_the_same(clock, history) -> None:
     Meter("run", "epoch", 1, shown=True).step(loss=float("nan"))
     seen = history.progress()
     assert seen is not None

@@ -1,6 +1,5 @@
 """Where a number comes from: what changes a timing is of the fingerprint, and nothing else."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,7 +32,7 @@ def test_settings_and_versions_of_libraries_are_of_the_fingerprint() -> None:
 
 
 @pytest.mark.parametrize("name", UNTIMED)
-def test_what_differs_from_job_to_job_is_no_part_of_the_fingerprint(name: str) -> None:
+def test_what_differs_from_job_to_job_is_no_part_of_the_fingerprint(name) -> None:
     facts = of_gpu({name: UNTIMED[name]})
     assert facts["fingerprint"] == of_gpu({})["fingerprint"]
 
@@ -44,9 +43,7 @@ def test_the_fingerprint_of_a_cpu_is_what_it_was() -> None:
     assert facts["fingerprint"] == f"CPU core | {cpu} | {torch} | gloo | {host}"
 
 
-def test_links_are_what_nvidia_smi_and_the_kernel_say(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_links_are_what_nvidia_smi_and_the_kernel_say(monkeypatch, tmp_path) -> None:
     smi = tmp_path / "bin/nvidia-smi"
     smi.parent.mkdir()
     smi.write_text("#!/bin/sh\nprintf '\\033[4mGPU0\\033[0m NV18\\n'\n")

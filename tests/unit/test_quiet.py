@@ -38,15 +38,11 @@ def usage(busy_s: dict[int, float], worker_s: float, machine: str = "m") -> Usag
         ([usage({}, 1.0)], None),
     ],
 )
-def test_others_have_what_of_the_busy_cores_no_worker_took(
-    usages: list[Usage], share: float | None
-) -> None:
+def test_others_have_what_of_the_busy_cores_no_worker_took(usages, share) -> None:
     assert others_frac(usages) == (None if share is None else pytest.approx(share))
 
 
-def test_a_core_is_busy_but_for_its_idle_time_and_its_interrupts(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_core_is_busy_but_for_its_idle_time_and_its_interrupts(monkeypatch) -> None:
     monkeypatch.setattr(measured, "_unused_s", lambda: {0: 3.0, 5: 4.0})
     begin = Usage.now()
     monkeypatch.setattr(measured, "_unused_s", lambda: {0: 3.5, 5: 4.0})
@@ -79,7 +75,7 @@ def attempts() -> Iterator[int]:
     yield from range(100)
 
 
-def test_a_disturbed_repeat_is_made_again_and_the_quiet_one_counts(shares: list[float]) -> None:
+def test_a_disturbed_repeat_is_made_again_and_the_quiet_one_counts(shares) -> None:
     shares[:] = [0.3, 0.2, 0.01, 0.02]
     number, watch = attempts(), Quiet(ALONE, again=5)
     assert watch.undisturbed(0, lambda: next(number)) == 2
@@ -90,7 +86,7 @@ def test_a_disturbed_repeat_is_made_again_and_the_quiet_one_counts(shares: list[
     assert {row["wall_s"] for row in watch.rows} == {10.0}
 
 
-def test_what_stays_disturbed_is_used_once_the_budget_is_spent(shares: list[float]) -> None:
+def test_what_stays_disturbed_is_used_once_the_budget_is_spent(shares) -> None:
     shares[:] = [0.3, 0.3, 0.4]
     number, watch = attempts(), Quiet(ALONE, again=1)
     assert watch.undisturbed(0, lambda: next(number)) == 1

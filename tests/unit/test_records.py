@@ -41,13 +41,13 @@ def make_record(**fields: Any) -> Record:
     )
 
 
-def test_a_record_comes_back_as_it_was_written(tmp_path: Path) -> None:
+def test_a_record_comes_back_as_it_was_written(tmp_path) -> None:
     record = make_record(curves=[{"trial": 0, "epoch": 1.0, "train_loss": 0.5}])
     write_record(tmp_path / "record.json", record)
     assert read_record(tmp_path / "record.json") == record
 
 
-def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path) -> None:
     path = tmp_path / "steps.parquet"
     write_steps(path, {"step_s": np.array([1.0])})
     with pytest.raises(ValueError, match="length"):
@@ -56,7 +56,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path)
     assert [entry.name for entry in tmp_path.iterdir()] == ["steps.parquet"]
 
 
-def test_half_a_record_is_refused_by_its_path(tmp_path: Path) -> None:
+def test_half_a_record_is_refused_by_its_path(tmp_path) -> None:
     path = tmp_path / "record.json"
     write_record(path, make_record())
     path.write_text(path.read_text(encoding="utf-8")[:100], encoding="utf-8")
@@ -93,7 +93,7 @@ AFTER = "2026-01-01T00:00:10.000+00:00"  # the record's end is a second before
     ],
 )  # fmt: skip
 def test_an_impossible_record_is_refused_by_table_row_field_and_bound(
-    tmp_path: Path, fields: dict[str, Any], words: str
+    tmp_path, fields, words
 ) -> None:
     path = tmp_path / "record.json"
     write_text(path, json.dumps(make_record().model_dump(mode="json") | fields))
@@ -102,14 +102,14 @@ def test_an_impossible_record_is_refused_by_table_row_field_and_bound(
     assert refused.value.reason.startswith(f"{path}: no valid record: {words}")
 
 
-def test_null_is_unknown_in_every_field_of_every_table(tmp_path: Path) -> None:
+def test_null_is_unknown_in_every_field_of_every_table(tmp_path) -> None:
     tables = {name: [dict.fromkeys(columns)] for name, columns in schemas().items()}
     path = tmp_path / "record.json"
     write_record(path, make_record(**tables))
     assert read_record(path, CHECKS).spans == tables["spans"]
 
 
-def test_losses_may_be_below_zero_and_gaps_above_one(tmp_path: Path) -> None:
+def test_losses_may_be_below_zero_and_gaps_above_one(tmp_path) -> None:
     rows = {
         "curves": [{"train_loss": -3.0, "test_loss": -2.0}],
         "sharing_losses": [{"loss": -1.0, "parameter_gap_frac": 7.0}],
@@ -138,16 +138,14 @@ STEPS = {
         ({name: [] for name in STEPS}, "a complete run without steps"),
     ],
 )
-def test_impossible_steps_are_refused_by_row_field_and_bound(
-    tmp_path: Path, columns: dict[str, Any], words: str
-) -> None:
+def test_impossible_steps_are_refused_by_row_field_and_bound(tmp_path, columns, words) -> None:
     path = tmp_path / "steps.parquet"
     write_steps(path, STEPS | columns)
     with pytest.raises(DamagedError, match=f"{path}: no valid steps: {re.escape(words)}"):
         read_steps(path, schemas()["steps"], needed=True)
 
 
-def test_steps_begin_anew_with_each_rank_and_a_diverged_loss_is_no_number(tmp_path: Path) -> None:
+def test_steps_begin_anew_with_each_rank_and_a_diverged_loss_is_no_number(tmp_path) -> None:
     path = tmp_path / "steps.parquet"
     write_steps(path, STEPS | {"loss": [1.0, np.inf, np.nan, -1.0]})
     assert read_steps(path, schemas()["steps"], needed=True)["step"].to_pylist() == [0, 1, 0, 1]
@@ -160,7 +158,7 @@ def written(folder: Path, record: Record) -> None:
     write_record(folder / record.run / "record.json", record)
 
 
-def test_every_planned_run_is_a_row_and_a_missing_one_says_so(tmp_path: Path) -> None:
+def test_every_planned_run_is_a_row_and_a_missing_one_says_so(tmp_path) -> None:
     written(tmp_path, make_record(parameters=77_754, payload_bytes=311_016))
     runs = tidy_tables(SPECS, tmp_path, schemas(), run_columns)["runs"].set_index("run")
     assert set(runs.index) == set(SPECS)
@@ -172,7 +170,7 @@ def test_every_planned_run_is_a_row_and_a_missing_one_says_so(tmp_path: Path) ->
 
 
 def test_a_run_has_the_counts_of_the_device_with_most_and_whether_its_devices_differ(
-    tmp_path: Path,
+    tmp_path,
 ) -> None:
     def columns(*devices: dict[str, Any]) -> list[Any]:
         written(tmp_path, make_record(rank_devices=list(devices)))
@@ -185,7 +183,7 @@ def test_a_run_has_the_counts_of_the_device_with_most_and_whether_its_devices_di
     assert columns({"rank": 0, "model": "CPU core"}) == [False, pd.NA, pd.NA]
 
 
-def test_a_damaged_run_is_a_missing_one_that_says_why(tmp_path: Path) -> None:
+def test_a_damaged_run_is_a_missing_one_that_says_why(tmp_path) -> None:
     written(tmp_path, make_record(spans=[{"span_s": -1.0}]))
     runs = tidy_tables(SPECS, tmp_path, schemas(), run_columns)["runs"].set_index("run")
     assert runs.loc[RUN, "status"] == "not run yet"
@@ -193,7 +191,7 @@ def test_a_damaged_run_is_a_missing_one_that_says_why(tmp_path: Path) -> None:
     assert runs["message"].drop(RUN).isna().all()
 
 
-def test_a_record_of_another_spec_counts_as_not_run(tmp_path: Path) -> None:
+def test_a_record_of_another_spec_counts_as_not_run(tmp_path) -> None:
     written(tmp_path, make_record())
     planned = {RUN: SPECS[RUN] | {"seeds": [7]}}
     assert tidy_tables(planned, tmp_path, schemas(), run_columns)["runs"]["status"].tolist() == [
@@ -201,7 +199,7 @@ def test_a_record_of_another_spec_counts_as_not_run(tmp_path: Path) -> None:
     ]
 
 
-def test_tidy_tables_have_the_columns_and_types_of_their_schemas(tmp_path: Path) -> None:
+def test_tidy_tables_have_the_columns_and_types_of_their_schemas(tmp_path) -> None:
     written(tmp_path, make_record(curves=[{"trial": 0, "epoch": 1.0, "train_loss": 0.5}]))
     for name, table in tidy_tables(SPECS, tmp_path, schemas(), run_columns).items():
         assert list(table.columns) == list(schemas()[name])
@@ -211,7 +209,7 @@ def test_tidy_tables_have_the_columns_and_types_of_their_schemas(tmp_path: Path)
     assert tables["wire"].empty
 
 
-def test_the_newest_provenance_is_that_of_the_run_that_finished_last(tmp_path: Path) -> None:
+def test_the_newest_provenance_is_that_of_the_run_that_finished_last(tmp_path) -> None:
     def newest() -> dict[str, Any]:
         return newest_provenance(
             tidy_tables(SPECS, tmp_path, schemas(), run_columns)["runs"], tmp_path
@@ -230,16 +228,14 @@ def test_provenance_names_what_changes_a_timing() -> None:
         assert part in facts["fingerprint"]
 
 
-def test_jobs_that_see_different_shares_of_a_machine_have_one_fingerprint(bound: None) -> None:
+def test_jobs_that_see_different_shares_of_a_machine_have_one_fingerprint(bound) -> None:
     one, four = (provenance(device="A100", devices=seen, backend="nccl") for seen in (1, 4))
     assert one["fingerprint"] == four["fingerprint"]
     assert (one["devices"], four["devices"]) == (1, 4)
     assert one["cpu"].endswith(f"x{os.cpu_count()}")
 
 
-def test_clusters_and_devices_have_fingerprints_of_their_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_clusters_and_devices_have_fingerprints_of_their_own(monkeypatch) -> None:
     def fingerprint(device: str) -> Any:
         return provenance(device=device, devices=1, backend="nccl")["fingerprint"]
 
@@ -259,7 +255,7 @@ def bound() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("kind", kinds())
-def test_what_a_protocol_has_of_the_table_of_runs_is_declared(kind: str) -> None:
+def test_what_a_protocol_has_of_the_table_of_runs_is_declared(kind) -> None:
     protocol = resolve_name(f"{kinds()[kind].package}.{kinds()[kind].protocol}")
     assert {*protocol.columns} <= {*protocol.model_fields} & {*schemas()["runs"]}
 

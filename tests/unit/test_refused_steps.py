@@ -40,9 +40,7 @@ def check(*, own: Path | None = None, **training: Any) -> Spec:
     return check_spec(config, planned_runs(config))
 
 
-def test_an_instruction_that_ends_the_process_is_a_line_that_names_the_setting(
-    tmp_path: Path,
-) -> None:
+def test_an_instruction_that_ends_the_process_is_a_line_that_names_the_setting(tmp_path) -> None:
     (tmp_path / "mine.py").write_text(CRASHES)
     assert tries.refusal(check(own=tmp_path / "mine.py", precision="bf16")) == (
         f"training.precision = bf16: {cpu_model()} does not train {tmp_path / 'mine.py'} so: "
@@ -50,9 +48,7 @@ def test_an_instruction_that_ends_the_process_is_a_line_that_names_the_setting(
     )
 
 
-def test_a_compiler_that_is_missing_is_named_by_what_gets_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_compiler_that_is_missing_is_named_by_what_gets_one(monkeypatch) -> None:
     monkeypatch.setenv("CXX", "/nowhere/g++")
     line = tries.refusal(check(compile=True))
     assert line is not None
@@ -63,9 +59,7 @@ def test_a_compiler_that_is_missing_is_named_by_what_gets_one(
 
 
 @pytest.mark.parametrize("training", [{}, {"fused": True, "channels_last": True}])
-def test_the_network_is_named_where_no_setting_is_at_fault(
-    monkeypatch: pytest.MonkeyPatch, training: dict
-) -> None:
+def test_the_network_is_named_where_no_setting_is_at_fault(monkeypatch, training) -> None:
     monkeypatch.setattr(tries, "_step_error", lambda *_: "RuntimeError: no kernel image")
     line = tries.refusal(check(**training))
     assert line is not None
@@ -73,9 +67,7 @@ def test_the_network_is_named_where_no_setting_is_at_fault(
     assert "install a build of torch for this machine" in line
 
 
-def test_a_step_is_of_two_samples_and_a_machine_that_makes_it_refuses_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_step_is_of_two_samples_and_a_machine_that_makes_it_refuses_nothing(monkeypatch) -> None:
     made: list[Any] = []
     trained = tries.train_epoch
     monkeypatch.setattr(tries, "train_epoch", lambda *given: made.append(trained(*given)))

@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-import pytest
 import torch
 
 from dpscale.studies import planned_runs, read_config
@@ -34,9 +33,7 @@ class Memory:
         rows[-1]["status"] = "complete"
 
 
-def test_a_search_that_runs_out_of_memory_leaves_all_other_rows(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_search_that_runs_out_of_memory_leaves_all_other_rows(monkeypatch) -> None:
     ways = ("ddp", "zero1", "fsdp")
     ready = SimpleNamespace(batches=[None], of=lambda _: None)
     monkeypatch.setattr(Memory, "asked", [])
@@ -55,9 +52,7 @@ def test_a_search_that_runs_out_of_memory_leaves_all_other_rows(
     assert Memory.asked == ["ddp", "zero1"]
 
 
-def test_the_budget_is_a_share_of_what_is_free_for_each_who_shares_the_gpu(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_budget_is_a_share_of_what_is_free_for_each_who_shares_the_gpu(monkeypatch) -> None:
     place: Any = SimpleNamespace(
         device=torch.device("cuda", 0), sharing_device=lambda: 2, wait=lambda: None,
         share=lambda own: [own, 3 * GIB],

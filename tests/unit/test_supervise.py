@@ -51,7 +51,7 @@ def launched(
     ],
 )
 def test_a_worker_that_aborts_is_tried_again_unless_its_program_is_wrong(
-    said: str, cause: str, spec: Spec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    said, cause, spec, tmp_path, monkeypatch
 ) -> None:
     words = [sys.executable, "-c", ABORTS, said]
     attempt = launched(spec, tmp_path, words, monkeypatch)

@@ -17,7 +17,7 @@ USED = [*schemas().items(), *((name, table.columns) for name, table in tables().
 
 
 @pytest.mark.parametrize("table", sorted({name for name, _ in USED}))
-def test_every_column_of_a_table_has_a_meaning(table: str) -> None:
+def test_every_column_of_a_table_has_a_meaning(table) -> None:
     for name, held in USED:
         for column in held if name == table else ():
             assert meaning(table, column).endswith("."), column

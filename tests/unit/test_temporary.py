@@ -26,7 +26,6 @@ sys.stdin.read()
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The system's temporary folder."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
 
@@ -40,7 +39,7 @@ def started(root: Path, also: Path) -> "tuple[subprocess.Popen[str], Path]":
     return process, Path(process.stdout.readline().strip())
 
 
-def test_a_folder_is_removed_at_the_end_with_all_that_is_in_it(root: Path) -> None:
+def test_a_folder_is_removed_at_the_end_with_all_that_is_in_it(root) -> None:
     with temporary_folder() as folder:
         (folder / "file").write_text("text")
         assert folder.parent.parent == root
@@ -49,7 +48,7 @@ def test_a_folder_is_removed_at_the_end_with_all_that_is_in_it(root: Path) -> No
 
 
 @pytest.mark.parametrize("number", [None, signal.SIGKILL], ids=["at its end", "after a kill"])
-def test_what_a_process_leaves_is_removed(root: Path, number: signal.Signals | None) -> None:
+def test_what_a_process_leaves_is_removed(root, number) -> None:
     also = root / "elsewhere"
     also.mkdir()
     process, folder = started(root, also)
@@ -64,7 +63,7 @@ def test_what_a_process_leaves_is_removed(root: Path, number: signal.Signals | N
         assert not also.exists()
 
 
-def test_links_that_others_make_in_it_are_not_followed(root: Path) -> None:
+def test_links_that_others_make_in_it_are_not_followed(root) -> None:
     elsewhere = root / "elsewhere"
     elsewhere.mkdir()
     with temporary_folder() as folder:
@@ -74,7 +73,7 @@ def test_links_that_others_make_in_it_are_not_followed(root: Path) -> None:
     assert elsewhere.is_dir()
 
 
-def test_a_folder_that_others_can_enter_is_not_used(root: Path) -> None:
+def test_a_folder_that_others_can_enter_is_not_used(root) -> None:
     with temporary_folder() as folder:
         base = folder.parent
     dead = base / f"{folder.name.rpartition(':')[0]}:1-0"

@@ -88,7 +88,7 @@ def ends(trials: Sequence[Trial]) -> list[tuple[str, int, int | None]]:
     return [(one.status, one.steps, one.steps_to_goal) for one in trials]
 
 
-def test_trials_end_at_the_goal_with_their_steps_or_when_their_loss_is_not_finite(task: Task):
+def test_trials_end_at_the_goal_with_their_steps_or_when_their_loss_is_not_finite(task):
     made = trained(task, [5, 12, 40, -1], Goal(0.1), max_steps=20)
     assert ends(made) == [
         ("complete", 5, 5), ("complete", 12, 12), ("incomplete", 20, None), ("diverged", 1, None),
@@ -96,27 +96,27 @@ def test_trials_end_at_the_goal_with_their_steps_or_when_their_loss_is_not_finit
     assert divergence(made) == "the loss was not finite: a with seed 3"
 
 
-def test_patience_counts_from_the_first_trial_at_the_goal(task: Task):
+def test_patience_counts_from_the_first_trial_at_the_goal(task):
     made = trained(task, [5, 10, 11], Goal(0.1, patience=2.0), max_steps=100)
     assert ends(made) == [("complete", 5, 5), ("complete", 10, 10), ("incomplete", 10, None)]
 
 
-def test_trials_end_where_enough_are_at_the_goal(task: Task):
+def test_trials_end_where_enough_are_at_the_goal(task):
     made = trained(task, [5, 9, 10], Goal(0.1, patience=9.0, enough=2), max_steps=100)
     assert ends(made)[2] == ("incomplete", 9, None)
 
 
-def test_steps_to_a_goal_are_known_to_the_interval(task: Task):
+def test_steps_to_a_goal_are_known_to_the_interval(task):
     assert ends(trained(task, [17], Goal(0.1), max_steps=100, interval=8)) == [("complete", 24, 24)]
 
 
-def test_of_a_goal_powers_of_two_and_the_end_are_kept_and_the_test_set_seen_at_the_goal(task: Task):
+def test_of_a_goal_powers_of_two_and_the_end_are_kept_and_the_test_set_seen_at_the_goal(task):
     (one,) = trained(task, [11], Goal(0.1), max_steps=20, at_end=["test"])
     assert [row["step"] for row in one.curve] == [1, 2, 4, 8, 11]
     assert [row.get("test_accuracy_frac") for row in one.curve] == [None] * 4 + [1.0]
 
 
-def test_without_a_goal_each_epoch_is_kept_and_the_test_set_seen_at_the_end(task: Task):
+def test_without_a_goal_each_epoch_is_kept_and_the_test_set_seen_at_the_end(task):
     (one,) = trained(task, [0], None, max_steps=12, at_end=["test"])
     assert (one.status, one.steps) == ("complete", 12)
     assert [(row["step"], row["epoch"]) for row in one.curve] == [(4, 1.0), (8, 2.0), (12, 3.0)]
@@ -126,14 +126,14 @@ def test_without_a_goal_each_epoch_is_kept_and_the_test_set_seen_at_the_end(task
     assert rows["trials"][0]["wall_s"] == pytest.approx(sum(row["wall_s"] for row in one.curve))
 
 
-def test_a_trial_that_diverged_ends_with_a_row_without_values(task: Task):
+def test_a_trial_that_diverged_ends_with_a_row_without_values(task):
     (one,) = trained(task, [-1], None, max_steps=12)
     assert (one.status, one.steps, len(one.curve)) == ("diverged", 4, 1)
     assert one.curve[0]["train_loss"] is None
     assert "validation_accuracy_frac" not in one.curve[0]
 
 
-def test_the_batches_of_a_training_are_those_of_its_epochs_in_their_order(task: Task):
+def test_the_batches_of_a_training_are_those_of_its_epochs_in_their_order(task):
     stepper = Scripted(task, [9])
     Training([Trial(0, dict(SETTINGS))], stepper, Supply(Numbers()), goal_stops(3), max_steps=9,
              goal=Goal(0.1), splits=["validation"]).run()  # fmt: skip
@@ -149,7 +149,7 @@ def test_the_batches_of_a_training_are_those_of_its_epochs_in_their_order(task: 
         (10, 5, {"every": 2}, [20, 40, 50]),
     ],
 )
-def test_stops_by_epochs(steps: int, epochs: int, options: dict[str, int], stops: list[int]):
+def test_stops_by_epochs(steps, epochs, options, stops):
     next_stop, found = epoch_stops(steps, epochs, **options), [0]
     while found[-1] < steps * epochs:
         found.append(next_stop(found[-1]))

@@ -63,24 +63,20 @@ def of(specs: Sequence[Spec], study: str, workers: int) -> list[Spec]:
     return [spec for spec in specs if (spec.study, spec.workers) == (study, workers)]
 
 
-def test_a_run_that_waits_takes_as_long_as_like_ones_and_what_lies_between(
-    specs: list[Spec],
-) -> None:
+def test_a_run_that_waits_takes_as_long_as_like_ones_and_what_lies_between(specs) -> None:
     timed = of(specs, "scaling", 1)
     runs = overview(*done(timed[:5]), *waiting(timed[5:]))
     assert rest_s(runs) == 4 * 104
 
 
-def test_of_the_same_number_of_workers_come_before_others_of_the_study(specs: list[Spec]) -> None:
+def test_of_the_same_number_of_workers_come_before_others_of_the_study(specs) -> None:
     one, two = of(specs, "scaling", 1), of(specs, "scaling", 2)
     runs = [*done(one[:5], between_s=0), *waiting(two[5:7])]
     assert rest_s(overview(*runs)) == 2 * 100
     assert rest_s(overview(*runs, *done(two[:5], 400, 0))) == 2 * 400
 
 
-def test_other_numbers_of_workers_may_all_differ_alike_from_those_that_are_known(
-    specs: list[Spec],
-) -> None:
+def test_other_numbers_of_workers_may_all_differ_alike_from_those_that_are_known(specs) -> None:
     one, two = of(specs, "scaling", 1), of(specs, "scaling", 2)
     known = [
         Run(spec, State.DONE, "complete", measured=(0, seconds))
@@ -92,14 +88,14 @@ def test_other_numbers_of_workers_may_all_differ_alike_from_those_that_are_known
 
 
 @pytest.mark.parametrize(("cores", "seconds"), [(2, 525.0), (4, 287.5)])
-def test_trainings_share_the_cores(specs: list[Spec], cores: int, seconds: float) -> None:
+def test_trainings_share_the_cores(specs, cores, seconds) -> None:
     # 10 of 100 s, a core each: 500 s on two, and up to half of 100 s more while one is idle.
     trained = of(specs, "lr_scaling", 1)
     runs = [*done(trained[:5], between_s=0), *waiting(trained[5:15])]
     assert rest_s(overview(*runs, cores=cores)) == seconds
 
 
-def test_on_gpus_no_training_shares_the_machine(specs: list[Spec]) -> None:
+def test_on_gpus_no_training_shares_the_machine(specs) -> None:
     on_gpus = [
         spec.model_copy(update={"hardware": spec.hardware.model_copy(update={"device": "cuda"})})
         for spec in of(specs, "lr_scaling", 1)
@@ -107,7 +103,7 @@ def test_on_gpus_no_training_shares_the_machine(specs: list[Spec]) -> None:
     assert rest_s(overview(*done(on_gpus[:5], between_s=0), *waiting(on_gpus[5:15]))) == 1000
 
 
-def test_jobs_of_slurm_go_on_as_many_at_once_as_now(specs: list[Spec]) -> None:
+def test_jobs_of_slurm_go_on_as_many_at_once_as_now(specs) -> None:
     timed = of(specs, "scaling", 2)
     begun = [Run(spec, State.RUNNING, attempt=attempt(0.0, "7")) for spec in timed[5:7]]
     runs = overview(*done(timed[:5], between_s=0), *begun, *waiting(timed[7:11]))
@@ -122,7 +118,7 @@ def running(spec: Spec, spent_s: float, **told: Any) -> Run:
     return Run(spec, State.RUNNING, attempt=attempt(10_000 - spent_s), progress=progress)
 
 
-def test_a_run_at_work_is_as_far_as_it_has_come(specs: list[Spec]) -> None:
+def test_a_run_at_work_is_as_far_as_it_has_come(specs) -> None:
     timed = of(specs, "scaling", 1)
     runs = overview(*done(timed[:5], between_s=0), running(timed[5], 30.0))
     assert rest_s(runs, now_s=10_000) == pytest.approx(70)
@@ -130,7 +126,7 @@ def test_a_run_at_work_is_as_far_as_it_has_come(specs: list[Spec]) -> None:
     assert rest_s(runs, now_s=10_000) == pytest.approx(80)
 
 
-def test_nothing_is_told_where_nothing_like_it_is_known(specs: list[Spec]) -> None:
+def test_nothing_is_told_where_nothing_like_it_is_known(specs) -> None:
     timed, trained = of(specs, "scaling", 1), of(specs, "lr_scaling", 1)
     known = [*done(timed[:5]), *waiting(timed[5:])]
     assert rest_s(overview(*known))
@@ -148,7 +144,7 @@ def test_nothing_is_told_where_nothing_like_it_is_known(specs: list[Spec]) -> No
         assert rest_s(unknown, now_s=10_000) is None
 
 
-def test_nothing_is_told_of_the_last_minute_or_where_like_runs_differ(specs: list[Spec]) -> None:
+def test_nothing_is_told_of_the_last_minute_or_where_like_runs_differ(specs) -> None:
     timed = of(specs, "scaling", 1)
     assert rest_s(overview(*done(timed[:5], 20, 0), *waiting(timed[5:8]))) == 60
     assert rest_s(overview(*done(timed[:5], 20, 0), *waiting(timed[5:7]))) is None
@@ -159,7 +155,7 @@ def test_nothing_is_told_of_the_last_minute_or_where_like_runs_differ(specs: lis
     assert rest_s(overview(*spread, *waiting(timed[5:8]))) is None
 
 
-def test_nothing_is_told_before_a_search_or_while_no_snakemake_runs(specs: list[Spec]) -> None:
+def test_nothing_is_told_before_a_search_or_while_no_snakemake_runs(specs) -> None:
     timed = of(specs, "scaling", 1)
     known = [*done(timed[:5]), *waiting(timed[5:])]
     search = timed[0].model_copy(update={"kind": "boundary", "study": "boundary"})
@@ -187,7 +183,6 @@ def called(
 
 
 def seen(spans: Sequence[Span], now_s: float) -> Overview:
-    """What is known of a call at a moment."""
     runs = []
     for spec, job_s, start_s, end_s in spans:
         if end_s <= now_s:
@@ -204,9 +199,7 @@ def seen(spans: Sequence[Span], now_s: float) -> Overview:
     ("timed_factor", "training_factor"), [(1.0, 1.0), (5.0, 5.0), (0.4, 0.4), (1.3, 4.0)],
     ids=["as here", "a slow machine", "a fast one", "slow trainings alone"],
 )  # fmt: skip
-def test_what_is_told_comes_true(
-    specs: list[Spec], timed_factor: float, training_factor: float, seed: int
-) -> None:
+def test_what_is_told_comes_true(specs, timed_factor, training_factor, seed) -> None:
     luck = random.Random(seed)
 
     def seconds(spec: Spec) -> float:

@@ -32,14 +32,12 @@ def watch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Watch:
     return run
 
 
-def test_the_default_configuration_is_watched(watch: Watch, capsys: pytest.CaptureFixture) -> None:
+def test_the_default_configuration_is_watched(watch, capsys) -> None:
     assert watch() == 0
     assert capsys.readouterr().out.startswith("laptop: 0 of ")
 
 
-def test_results_are_those_of_the_configuration_of_their_name(
-    watch: Watch, capsys: pytest.CaptureFixture
-) -> None:
+def test_results_are_those_of_the_configuration_of_their_name(watch, capsys) -> None:
     assert watch("results/own/", "--once") == 0
     assert capsys.readouterr().out.startswith("own: 0 of ")
 
@@ -52,9 +50,7 @@ def test_results_are_those_of_the_configuration_of_their_name(
         (["results/other"], "results/other: no configuration in config has this name"),
     ],
 )
-def test_a_bad_configuration_is_one_line_and_status_2(
-    watch: Watch, capsys: pytest.CaptureFixture, arguments: list[str], words: str
-) -> None:
+def test_a_bad_configuration_is_one_line_and_status_2(watch, capsys, arguments, words) -> None:
     assert watch(*arguments) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"watch_runs.py: {words}")

@@ -44,14 +44,14 @@ def measured(lab: Lab) -> None:
         lab.record(run, started_at=moment(300))
 
 
-def test_it_is_told_at_each_tenth_of_the_jobs(lab: Lab, progress: Progress) -> None:
+def test_it_is_told_at_each_tenth_of_the_jobs(lab, progress) -> None:
     measured(lab)
     told = ["made: 5 of 6 runs done, 0 running, 1 waiting, 0 failed, 0 s since the start, "
             "about 5 min until the last run ends"]  # fmt: skip
     assert [progress(done, 40) for done in (3, 4, 5, 7, 8)] == [[], told, [], [], told]
 
 
-def test_nothing_is_told_while_it_is_unknown_or_over(lab: Lab, progress: Progress) -> None:
+def test_nothing_is_told_while_it_is_unknown_or_over(lab, progress) -> None:
     assert progress(9, 10) == []
     measured(lab)
     lab.record(next(iter(lab.specs)))
@@ -59,7 +59,7 @@ def test_nothing_is_told_while_it_is_unknown_or_over(lab: Lab, progress: Progres
 
 
 def test_files_are_looked_at_ten_times_in_a_call_of_a_thousand_jobs(
-    lab: Lab, progress: Progress, monkeypatch: pytest.MonkeyPatch
+    lab, progress, monkeypatch
 ) -> None:
     looks = []
     really = lab.observer.look
@@ -69,9 +69,7 @@ def test_files_are_looked_at_ten_times_in_a_call_of_a_thousand_jobs(
     assert len(looks) == 10
 
 
-def test_a_view_that_fails_ends_no_call(
-    lab: Lab, progress: Progress, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
+def test_a_view_that_fails_ends_no_call(lab, progress, monkeypatch, capsys) -> None:
     monkeypatch.setattr(lab.observer, "look", lambda: 1 / 0)
     assert progress(1, 1) == []
     assert "ZeroDivisionError" in capsys.readouterr().err

@@ -20,7 +20,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
     return Lab(tmp_path)
 
 
-def test_the_time_left_is_told_from_what_lies_in_the_folder(tmp_path: Path) -> None:
+def test_the_time_left_is_told_from_what_lies_in_the_folder(tmp_path) -> None:
     batches = [1, 2, 3, 4, 5, 6, 7]
     lab = Lab(tmp_path, scaling={"workers": [1, 2], "per_worker_batches": batches, "strong": False})
     lab.call(lives=True)
@@ -32,7 +32,7 @@ def test_the_time_left_is_told_from_what_lies_in_the_folder(tmp_path: Path) -> N
     assert rest_s(lab.look()) == pytest.approx(160_000, rel=0.01)
 
 
-def test_time_runs_from_the_call_of_snakemake_to_its_last_run(lab: Lab) -> None:
+def test_time_runs_from_the_call_of_snakemake_to_its_last_run(lab) -> None:
     lab.attempt(ONE, began_at=moment(5e6), ended_at=moment(1e6))
     lab.record(ONE)
     assert lab.look().elapsed_s == pytest.approx(4e6, rel=1e-3)
@@ -40,7 +40,7 @@ def test_time_runs_from_the_call_of_snakemake_to_its_last_run(lab: Lab) -> None:
     assert lab.look().elapsed_s < 4e3
 
 
-def test_slurms_words_are_read_into_jobs_of_this_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slurms_words_are_read_into_jobs_of_this_folder(monkeypatch) -> None:
     lines = (
         "7|PENDING|rule_scaling_run_wildcards_scaling-n2-b32|Nodes required for job are DOWN|/lab\n"
         "8|RUNNING|rule_boundary|None|/lab\n"
@@ -55,7 +55,7 @@ def test_slurms_words_are_read_into_jobs_of_this_folder(monkeypatch: pytest.Monk
     assert slurm.queue(Path("/lab")) is None
 
 
-def test_slurm_is_asked_once_in_a_while(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slurm_is_asked_once_in_a_while(lab, monkeypatch) -> None:
     asked: list[Path] = []
     monkeypatch.setattr(observer, "QUEUE_S", 1e6)
     monkeypatch.setattr(slurm, "queue", lambda folder: asked.append(folder) or [])
@@ -64,9 +64,7 @@ def test_slurm_is_asked_once_in_a_while(lab: Lab, monkeypatch: pytest.MonkeyPatc
     assert asked == [lab.root]
 
 
-def test_of_a_thousand_runs_only_what_changed_is_read_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_a_thousand_runs_only_what_changed_is_read_again(tmp_path, monkeypatch) -> None:
     scaling = {"workers": [1, 2], "per_worker_batches": list(range(1, 501)), "strong": False}
     lab = Lab(tmp_path, scaling=scaling)
     fake_queue(monkeypatch, None)

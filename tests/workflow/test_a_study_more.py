@@ -18,7 +18,6 @@ RESULTS = "results/inference"
 
 
 def configured(folder: Path, batches: str) -> None:
-    """Write the configuration: the new study alone."""
     lines = ["name: inference", f"inference: {{batches_per_pass: {batches}}}", "audit: null"]
     text = "\n".join([*lines, *(f"{name}: null" for name in OTHERS)])
     (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
@@ -42,7 +41,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_it_is_planned_run_and_derived(checkout: Path) -> None:
+def test_it_is_planned_run_and_derived(checkout) -> None:
     derived = pd.read_csv(checkout / RESULTS / "derived/inference.csv")
     assert derived["per_worker_batch"].tolist() == [1, 64]
     assert derived["status"].tolist() == ["complete"] * 2
@@ -54,7 +53,7 @@ def test_it_is_planned_run_and_derived(checkout: Path) -> None:
         assert row.samples_per_s == pytest.approx(row.per_worker_batch / times[2], rel=1e-9)
 
 
-def test_it_is_drawn_and_answered_in_the_report(checkout: Path) -> None:
+def test_it_is_drawn_and_answered_in_the_report(checkout) -> None:
     answers = json.loads((checkout / RESULTS / "answers.json").read_text(encoding="utf-8"))
     ids = [one["id"] for one in answers]
     assert sorted(ids) == sorted([*question_ids(), "S9"])
@@ -67,7 +66,7 @@ def test_it_is_drawn_and_answered_in_the_report(checkout: Path) -> None:
     assert 'id="answer-S9"' in html
 
 
-def test_a_batch_more_is_a_run_more(checkout: Path) -> None:
+def test_a_batch_more_is_a_run_more(checkout) -> None:
     configured(checkout, "[1, 8, 64]")
     planned = snakemake(checkout, "-n", config=CONFIG)
     configured(checkout, "[1, 64]")
@@ -77,7 +76,7 @@ def test_a_batch_more_is_a_run_more(checkout: Path) -> None:
     assert "inference-b1/" not in text
 
 
-def test_a_wrong_setting_of_it_names_the_key(checkout: Path) -> None:
+def test_a_wrong_setting_of_it_names_the_key(checkout) -> None:
     configured(checkout, "[0]")
     ended = snakemake(checkout, "-n", config=CONFIG)
     configured(checkout, "[1, 64]")

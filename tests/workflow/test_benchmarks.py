@@ -22,7 +22,7 @@ def smoke(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
 
-def test_every_benchmark_gives_rows_and_leaves_the_published_ones(tmp_path: Path) -> None:
+def test_every_benchmark_gives_rows_and_leaves_the_published_ones(tmp_path) -> None:
     before = [(ROOT / name).read_bytes() for name in KEPT]
     ended = smoke(ROOT, "--output", str(tmp_path))
     assert ended.returncode == 0, ended.stdout[-4000:] + ended.stderr[-4000:]
@@ -34,7 +34,7 @@ def test_every_benchmark_gives_rows_and_leaves_the_published_ones(tmp_path: Path
     assert [(ROOT / name).read_bytes() for name in KEPT] == before
 
 
-def test_a_benchmark_that_fails_is_named_and_the_others_run(tmp_path: Path) -> None:
+def test_a_benchmark_that_fails_is_named_and_the_others_run(tmp_path) -> None:
     shutil.copytree(ROOT / "benchmarks", tmp_path / "benchmarks")
     (tmp_path / "workflow").symlink_to(ROOT / "workflow")
     (tmp_path / "benchmarks/orchestration.py").write_text('raise OSError("broken")')

@@ -41,12 +41,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_no_shell_obeys_it(folder: Path) -> None:
+def test_no_shell_obeys_it(folder) -> None:
     assert not list(folder.rglob("pwned"))
     assert (folder / FOLDER).is_dir()
 
 
-def test_the_report_prints_it_and_does_not_obey_it(folder: Path) -> None:
+def test_the_report_prints_it_and_does_not_obey_it(folder) -> None:
     html = (folder / "results/hostile/partial/report.html").read_text()
     assert "<script>alert(1)" not in html
     assert "&lt;script&gt;alert(1)" in html
@@ -54,7 +54,7 @@ def test_the_report_prints_it_and_does_not_obey_it(folder: Path) -> None:
     assert "{% include" in html
 
 
-def test_a_hostile_host_name_is_printed_and_not_obeyed(folder: Path) -> None:
+def test_a_hostile_host_name_is_printed_and_not_obeyed(folder) -> None:
     html = (folder / "results/hostile/partial/report.html").read_text()
     assert "<script>alert(2)" not in html
     assert "&lt;script&gt;alert(2)" in html
@@ -82,9 +82,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (None, "cannot be read: No such file or directory"),
     ],
 )  # fmt: skip
-def test_a_file_that_snakemake_would_trip_over_is_refused_in_a_line(
-    checkout: Path, text: str | bytes | None, words: str
-) -> None:
+def test_a_file_that_snakemake_would_trip_over_is_refused_in_a_line(checkout, text, words) -> None:
     path = checkout / "mine.yaml"
     path.unlink(missing_ok=True)
     if text is not None:
@@ -97,16 +95,14 @@ def test_a_file_that_snakemake_would_trip_over_is_refused_in_a_line(
     assert not (checkout / "pwned").exists()
 
 
-def test_the_snakefile_refuses_a_double_key_where_the_default_profile_is_left_out(
-    checkout: Path,
-) -> None:
+def test_the_snakefile_refuses_a_double_key_where_the_default_profile_is_left_out(checkout) -> None:
     (checkout / "twice.yaml").write_text(VALID + "data: {}\nmodel: {}\ndata: {}\n")
     ended = snakemake(checkout, "-n", "-c1", "--workflow-profile", "none", config="twice.yaml")
     assert ended.returncode == 1
     assert "twice.yaml: line 11: the key data stands there a second time" in ended.stderr
 
 
-def test_values_of_the_command_line_come_after_those_of_the_files(checkout: Path) -> None:
+def test_values_of_the_command_line_come_after_those_of_the_files(checkout) -> None:
     (checkout / "good.yaml").write_text(VALID)
     values = ["--config", "launches=2", "replicas={epochs: 1}", "training={lr: 1e-3}"]
     ended = snakemake(checkout, "-n", *values, config="good.yaml")
@@ -125,9 +121,7 @@ def test_values_of_the_command_line_come_after_those_of_the_files(checkout: Path
 @pytest.mark.parametrize(
     "arguments", [["-s", "{}/Snakefile"], ["-s", "{}/Snakefile", "-d", "{}/a"]]
 )
-def test_a_call_from_another_folder_says_where_to_call(
-    checkout: Path, tmp_path: Path, arguments: list[str]
-) -> None:
+def test_a_call_from_another_folder_says_where_to_call(checkout, tmp_path, arguments) -> None:
     words = [word.format(checkout) for word in arguments]
     ended = snakemake(tmp_path, "-n", *words, config=str(checkout / "config/smoke.yaml"))
     assert ended.returncode == 1
@@ -137,7 +131,7 @@ def test_a_call_from_another_folder_says_where_to_call(
 
 
 def test_a_cache_that_may_not_be_written_is_named_before_snakemake_trips_over_it(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch
+    checkout, monkeypatch
 ) -> None:
     monkeypatch.setitem(WITHOUT_SLURM, "XDG_CACHE_HOME", "/dev/null/cache")
     ended = snakemake(checkout, "-n")

@@ -52,7 +52,7 @@ def at_work(
 
 
 def test_the_call_after_a_kill_needs_no_unlock_and_meets_no_worker_of_the_killed_one(
-    folder: Path,
+    folder,
 ) -> None:
     killed = at_work(folder, SHORT, CONFIG, TARGETS[0])
     os.kill(killed.pid, signal.SIGKILL)
@@ -65,9 +65,7 @@ def test_the_call_after_a_kill_needs_no_unlock_and_meets_no_worker_of_the_killed
     assert '"status": "complete"' in (folder / TARGETS[0]).read_text()
 
 
-def test_a_call_that_alone_is_told_to_end_keeps_what_finished_and_ends_what_runs(
-    folder: Path,
-) -> None:
+def test_a_call_that_alone_is_told_to_end_keeps_what_finished_and_ends_what_runs(folder) -> None:
     shutil.rmtree(folder / RUNS / SHORT, ignore_errors=True)
     finished: set[int] = set()
     for signals in (
@@ -92,7 +90,7 @@ def temporary_files() -> set[Path]:
     return {*own.glob("*:*"), *own.parent.glob("torchelastic_*"), *own.parent.glob("snakemake*")}
 
 
-def test_a_stopped_script_of_a_job_is_ended_with_a_sentence(folder: Path) -> None:
+def test_a_stopped_script_of_a_job_is_ended_with_a_sentence(folder) -> None:
     call = at_work(folder, LONG, "long.yaml", *TARGETS, DPSCALE_SILENCE_S="4")
     (agent,) = {psutil.Process(one).ppid() for one in workers_of(str(folder)).values()}
     (launch,) = [
@@ -109,7 +107,7 @@ def test_a_stopped_script_of_a_job_is_ended_with_a_sentence(folder: Path) -> Non
     assert workers_of(str(folder)) == {}
 
 
-def test_nothing_is_left_of_a_call_nor_by_the_next_one_of_a_killed_call(folder: Path) -> None:
+def test_nothing_is_left_of_a_call_nor_by_the_next_one_of_a_killed_call(folder) -> None:
     before = temporary_files()
     killed = at_work(folder, LONG, "long.yaml", *TARGETS)
     made = temporary_files() - before

@@ -26,7 +26,6 @@ def checkout(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The example's ledger and one of its trainings."""
     folder = checkout(tmp_path_factory.mktemp("own"))
     runs = [f"{RESULTS}/runs/{run}/record.json" for run in ("ledger-n2", "large_batch-small-n2")]
     ended = snakemake(folder, *runs, config=CONFIG)
@@ -34,7 +33,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_transformer_is_trained_and_sends_what_its_parameters_weigh(trained: Path) -> None:
+def test_a_transformer_is_trained_and_sends_what_its_parameters_weigh(trained) -> None:
     ledger, training = (
         json.loads((trained / RESULTS / f"runs/{run}/record.json").read_text())
         for run in ("ledger-n2", "large_batch-small-n2")
@@ -54,7 +53,7 @@ def test_a_transformer_is_trained_and_sends_what_its_parameters_weigh(trained: P
     }  # fmt: skip
 
 
-def test_an_edit_of_the_file_makes_its_runs_anew(trained: Path) -> None:
+def test_an_edit_of_the_file_makes_its_runs_anew(trained) -> None:
     target = f"{RESULTS}/runs/ledger-n2/record.json"
     fresh = snakemake(trained, "-n", target, config=CONFIG)
     assert "Nothing to be done" in fresh.stdout + fresh.stderr
@@ -64,7 +63,7 @@ def test_an_edit_of_the_file_makes_its_runs_anew(trained: Path) -> None:
     assert re.search(r"^(timed|training)_run +1$", stale.stdout, re.MULTILINE), stale.stdout
 
 
-def test_a_wrong_file_is_named_before_anything_is_measured(tmp_path: Path) -> None:
+def test_a_wrong_file_is_named_before_anything_is_measured(tmp_path) -> None:
     folder = checkout(tmp_path)
     file = folder / EXAMPLE / "language_model.py"
     wrong = file.read_text(encoding="utf-8").replace("outputs.flatten(0, 1)", "outputs")
@@ -78,7 +77,7 @@ def test_a_wrong_file_is_named_before_anything_is_measured(tmp_path: Path) -> No
 
 
 def test_a_precision_that_cannot_be_had_here_is_refused_before_anything_is_measured(
-    tmp_path: Path,
+    tmp_path,
 ) -> None:
     folder = checkout(tmp_path)
     file, config = folder / EXAMPLE / "language_model.py", folder / CONFIG
@@ -96,7 +95,7 @@ def test_a_precision_that_cannot_be_had_here_is_refused_before_anything_is_measu
 
 
 @pytest.mark.slow
-def test_the_report_answers_for_the_transformer(tmp_path: Path) -> None:
+def test_the_report_answers_for_the_transformer(tmp_path) -> None:
     folder = checkout(tmp_path)
     ended = snakemake(folder, config=CONFIG)
     assert ended.returncode == 0, ended.stderr[-4000:]
@@ -114,9 +113,7 @@ def test_the_report_answers_for_the_transformer(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_report_advises_workers_and_batch_for_a_network_of_the_same_text(
-    tmp_path: Path,
-) -> None:
+def test_the_report_advises_workers_and_batch_for_a_network_of_the_same_text(tmp_path) -> None:
     folder = checkout(tmp_path)
     ended = snakemake(folder, config=f"{EXAMPLE}/goal.yaml")
     assert ended.returncode == 0, ended.stderr[-4000:]

@@ -61,20 +61,18 @@ def called(folder: Path, *options: str) -> list[str]:
     return ended.stdout.splitlines()
 
 
-def test_the_scheduler_waits_for_jobs_to_end_and_for_nothing_else(checkout: Path) -> None:
+def test_the_scheduler_waits_for_jobs_to_end_and_for_nothing_else(checkout) -> None:
     assert called(checkout) == ["not limited", "ended 0, 0 timers"]
 
 
-def test_snakemake_by_itself_still_wakes_up_once_more_for_each_job_that_has_ended(
-    checkout: Path,
-) -> None:
+def test_snakemake_by_itself_still_wakes_up_once_more_for_each_job_that_has_ended(checkout) -> None:
     """Where this fails, keep_scheduler_quiet in rules/machine.smk has nothing to do any more."""
     (ended,) = called(checkout, "--no-hooks")
     timers = int(ended.split()[-2])
     assert timers >= 9
 
 
-def test_a_limit_that_the_user_gives_is_kept(checkout: Path) -> None:
+def test_a_limit_that_the_user_gives_is_kept(checkout) -> None:
     option = "max-jobs-per-timespan"
     assert called(checkout, f"--{option}", "99/1s")[0] == "limited"
     shutil.rmtree(checkout / "steps")

@@ -50,12 +50,12 @@ def edited(checkout: Checkout, name: str, old: str, new: str) -> Path:
     return folder
 
 
-def test_an_interrupted_run_leaves_no_half_record(checkout: Checkout) -> None:
+def test_an_interrupted_run_leaves_no_half_record(checkout) -> None:
     assert len(checkout.measured_before) >= 2
     assert checkout.unfinished == []
 
 
-def test_a_resumed_run_keeps_what_was_measured(checkout: Checkout) -> None:
+def test_a_resumed_run_keeps_what_was_measured(checkout) -> None:
     now = records(checkout.folder)
     # The newest may have been written in the moment of the interruption, before its job ended.
     ended = sorted(checkout.measured_before, key=checkout.measured_before.__getitem__)[:-1]
@@ -64,13 +64,13 @@ def test_a_resumed_run_keeps_what_was_measured(checkout: Checkout) -> None:
         assert now[path] == checkout.measured_before[path]
 
 
-def test_the_report_is_there_as_html_and_pdf(checkout: Checkout) -> None:
+def test_the_report_is_there_as_html_and_pdf(checkout) -> None:
     html = (checkout.results / "report.html").read_text(encoding="utf-8")
     assert html.count("<section") >= len(QUESTIONS)
     assert (checkout.results / "report.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_every_question_is_answered_with_values_and_their_runs(checkout: Checkout) -> None:
+def test_every_question_is_answered_with_values_and_their_runs(checkout) -> None:
     answers = json.loads((checkout.results / "answers.json").read_text(encoding="utf-8"))
     assert [answer["id"] for answer in answers] == QUESTIONS
     runs = {path.parent.name for path in checkout.results.glob("runs/*/record.json")}
@@ -84,7 +84,7 @@ def test_every_question_is_answered_with_values_and_their_runs(checkout: Checkou
     assert any(v["runs"] for answer in answers for v in answer["values"].values())
 
 
-def test_timed_runs_never_overlap_another_run(checkout: Checkout) -> None:
+def test_timed_runs_never_overlap_another_run(checkout) -> None:
     spans = []
     for path in checkout.results.glob("runs/*/record.json"):
         record = read_record(path)
@@ -96,7 +96,7 @@ def test_timed_runs_never_overlap_another_run(checkout: Checkout) -> None:
             assert others == [], f"{run} overlaps {others}"
 
 
-def test_the_sweep_met_a_real_boundary_and_confirmed_it(checkout: Checkout) -> None:
+def test_the_sweep_met_a_real_boundary_and_confirmed_it(checkout) -> None:
     sweep = pd.read_csv(checkout.results / "derived/sweep.csv")
     assert sweep["status"].tolist()[-1] == "out_of_memory"
     assert set(sweep["status"].tolist()[:-1]) == {"complete"}
@@ -129,7 +129,7 @@ def launch_seconds(folder: Path, arm: str, samples: int) -> float:
     return float(np.median(times))
 
 
-def test_scaling_agrees_with_steps_recomputed_by_hand(checkout: Checkout) -> None:
+def test_scaling_agrees_with_steps_recomputed_by_hand(checkout) -> None:
     scaling = pd.read_csv(checkout.results / "derived/scaling.csv")
     assert set(scaling["kind"]) == {"weak", "strong"}
     for row in scaling.itertuples():
@@ -142,7 +142,7 @@ def test_scaling_agrees_with_steps_recomputed_by_hand(checkout: Checkout) -> Non
         assert row.efficiency_frac == pytest.approx(base / epoch_s / row.workers, rel=1e-9)
 
 
-def test_communication_agrees_with_steps_recomputed_by_hand(checkout: Checkout) -> None:
+def test_communication_agrees_with_steps_recomputed_by_hand(checkout) -> None:
     communication = pd.read_csv(checkout.results / "derived/communication.csv")
     assert communication["workers"].tolist() == [1, 2]
     assert communication.loc[0, ["subtraction_s", *SPLIT]].tolist() == [0.0] * 4
@@ -164,13 +164,13 @@ def test_communication_agrees_with_steps_recomputed_by_hand(checkout: Checkout) 
         assert bandwidth["lab_bytes_per_s"] == pytest.approx(rate, rel=1e-9)
 
 
-def test_a_second_call_has_nothing_to_do_and_says_so(checkout: Checkout) -> None:
+def test_a_second_call_has_nothing_to_do_and_says_so(checkout) -> None:
     again = snakemake(checkout.folder)
     assert again.returncode == 0
     assert "Nothing to be done" in again.stdout + again.stderr
 
 
-def test_an_edited_learning_rate_runs_trainings_alone(checkout: Checkout) -> None:
+def test_an_edited_learning_rate_runs_trainings_alone(checkout) -> None:
     folder = edited(checkout, CONFIG, "data:\n", "training:\n  lr: 0.05\ndata:\n")
     rules = planned_rules(snakemake(folder, "-n"))
     assert rules == {"training_run"} | ANALYSIS
@@ -185,13 +185,13 @@ def test_an_edited_learning_rate_runs_trainings_alone(checkout: Checkout) -> Non
     ],
 )
 def test_an_edit_of_the_analysis_runs_what_imports_it_and_no_measurement(
-    name: str, rules: set[str], checkout: Checkout
+    name, rules, checkout
 ) -> None:
     folder = edited(checkout, f"workflow/scripts/dpscale/{name}", '"""', '"""Edited. ')
     assert planned_rules(snakemake(folder, "-n")) == rules
 
 
-def test_what_was_deleted_or_damaged_is_planned_again(checkout: Checkout) -> None:
+def test_what_was_deleted_or_damaged_is_planned_again(checkout) -> None:
     folder = checkout.folder.with_name("damaged")
     shutil.copytree(checkout.folder, folder, symlinks=True)
     results = folder / "results/smoke"
@@ -213,9 +213,7 @@ def test_what_was_deleted_or_damaged_is_planned_again(checkout: Checkout) -> Non
     assert planned_rules(snakemake(folder, "-n")) >= {"derive", "draw", "answer"}
 
 
-def test_an_answer_that_fails_costs_no_other_and_the_call_ends_with_its_name(
-    checkout: Checkout,
-) -> None:
+def test_an_answer_that_fails_costs_no_other_and_the_call_ends_with_its_name(checkout) -> None:
     head = "{% macro short() %}"
     folder = edited(checkout, "report/E2.j2", head, head + "{{ 1 / 0 }}")
     ended = snakemake(folder)
@@ -231,7 +229,7 @@ def test_an_answer_that_fails_costs_no_other_and_the_call_ends_with_its_name(
     assert planned_rules(snakemake(folder, "-n")) == {"answer"} | LAST
 
 
-def test_a_run_is_replayed_by_hand_from_its_spec(checkout: Checkout, tmp_path: Path) -> None:
+def test_a_run_is_replayed_by_hand_from_its_spec(checkout, tmp_path) -> None:
     spec = checkout.results / "runs/sweep-b256/spec.json"
     script = checkout.folder / "workflow/scripts/run.py"
     subprocess.run(
@@ -249,7 +247,7 @@ def test_a_run_is_replayed_by_hand_from_its_spec(checkout: Checkout, tmp_path: P
     assert replayed.parameters == recorded.parameters
 
 
-def test_a_wrong_key_stops_before_the_graph_with_one_line(checkout: Checkout) -> None:
+def test_a_wrong_key_stops_before_the_graph_with_one_line(checkout) -> None:
     wrong = checkout.folder / "config/wrong.yaml"
     text = (checkout.folder / CONFIG).read_text(encoding="utf-8")
     wrong.write_text(text.replace("per_worker_batches", "per_worker_batchs", 1), encoding="utf-8")
@@ -261,7 +259,7 @@ def test_a_wrong_key_stops_before_the_graph_with_one_line(checkout: Checkout) ->
     ]
 
 
-def test_records_of_another_machine_are_refused(checkout: Checkout) -> None:
+def test_records_of_another_machine_are_refused(checkout) -> None:
     folder = checkout.folder.with_name("mixed")
     shutil.copytree(checkout.folder, folder, symlinks=True)
     path = folder / "results/smoke/runs/scaling-n2-b32/record.json"
@@ -276,9 +274,7 @@ def test_records_of_another_machine_are_refused(checkout: Checkout) -> None:
     assert "8 x another device" in ended.stdout + ended.stderr
 
 
-def test_a_probe_that_is_killed_gets_twice_the_memory_at_the_next_attempt(
-    checkout: Checkout,
-) -> None:
+def test_a_probe_that_is_killed_gets_twice_the_memory_at_the_next_attempt(checkout) -> None:
     folder = checkout.folder.with_name("killed-probe")
     shutil.copytree(checkout.folder, folder, symlinks=True)
     search = folder / "results/smoke/runs/boundary"

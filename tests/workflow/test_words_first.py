@@ -1,11 +1,9 @@
 """Words that an answer may need at the end are looked for before anything is measured."""
 
-from pathlib import Path
-
 from checkouts import copied, snakemake
 
 
-def test_a_verdict_without_words_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+def test_a_verdict_without_words_is_refused_before_anything_is_measured(tmp_path) -> None:
     folder = copied(tmp_path)
     path = folder / "report/E2.j2"
     text = path.read_text(encoding="utf-8")
