@@ -9,10 +9,6 @@ SPEEDUP, COMPUTE, COMM = "printed_speedup", "printed_compute_s", "printed_comm_s
 RATE = "printed_bandwidth_gb_per_s"
 
 
-def test_a_right_table_has_no_finding(tmp_path):
-    assert audited(tmp_path, lines()).findings == []
-
-
 @pytest.mark.parametrize(
     ("place", "column", "value", "code", "expected", "words"),
     [

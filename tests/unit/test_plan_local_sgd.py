@@ -66,7 +66,6 @@ def test_learners_are_spread_over_as_many_processes_as_divide_them():
     ("changed", "key"),
     [
         ({"decay_epochs": [4, 8]}, "local_sgd.decay_epochs"),
-        ({"decay_epochs": [6, 4]}, "local_sgd.decay_epochs"),
         ({"processes": 3}, "local_sgd.processes"),
         ({"per_worker_batch": 500}, "local_sgd.per_worker_batch"),
     ],

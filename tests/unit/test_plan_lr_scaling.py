@@ -69,7 +69,6 @@ def test_candidates_of_the_default_have_fewer_seeds_and_their_own_rate() -> None
     ("change", "words"),
     [
         ({"groups": [2, 4]}, "holds reference_groups"),
-        ({"large_groups": 2}, "must be more than reference_groups = 2"),
         ({"groups": [128]}, "more than the 1,293 training images"),
         ({"workers": 8}, "8 workers where hardware.devices offers 2"),
     ],
