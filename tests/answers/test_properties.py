@@ -39,6 +39,7 @@ def study(runs: tuple[str, ...], epochs: Sequence[int] = (), two_nodes: bool = F
 
 @functools.cache
 def searches() -> Tables:
+    """Two searches of S1."""
     return searched(every=dict(list(EVERY.items())[:2]))()
 
 
@@ -56,6 +57,7 @@ class Asked(NamedTuple):
 
 
 def of(*runs: str, epochs: tuple[int, ...] = (), two_nodes: bool = False) -> Callable[[], Tables]:
+    """Such a lab, made when it is asked for."""
     return functools.partial(study, runs, epochs, two_nodes)
 
 
@@ -131,13 +133,14 @@ def changed(draw: st.DrawFn, rows: pd.DataFrame, columns: Sequence[str]) -> pd.D
 
 @functools.cache
 def derived(question: str) -> Derived:
+    """The derived tables of a question's lab."""
     return derived_of(next(one.lab() for one in ASKED if one.question == question))
 
 
 @pytest.mark.parametrize("one", [one for one in ASKED if one.columns], ids=lambda one: one.question)
 @settings(BY_CHANCE, max_examples=15)
 @given(data=st.data())
-def test_any_values_and_nulls_are_answered(one, data) -> None:
+def test_any_values_and_nulls_are_answered(one: Asked, data: st.DataObject) -> None:
     tables, tidy = derived(one.question), one.lab()
     edited = {name: data.draw(changed(tables[name], columns.split()))
               for name, columns in one.columns.items()}  # fmt: skip
@@ -145,7 +148,7 @@ def test_any_values_and_nulls_are_answered(one, data) -> None:
 
 
 @pytest.mark.parametrize("one", ASKED, ids=lambda one: one.question)
-def test_runs_that_fail_are_answered_one_at_a_time_and_together(one) -> None:
+def test_runs_that_fail_are_answered_one_at_a_time_and_together(one: Asked) -> None:
     tidy = one.lab()
     names = tidy["runs"]["run"].tolist()
     step = -(-len(names) // one.ways)
