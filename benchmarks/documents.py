@@ -13,9 +13,13 @@ WAITED_FOR = ("samples/s", "s")  # units of what a user notices
 def row(one: Ratio) -> str:
     """A row of the table."""
     cells = (
-        one.benchmark, one.case, number(one.ours, one.unit), one.peer_name or "–",
-        number(one.peer, one.unit), ratio_text(one),
-    )  # fmt: skip
+        one.benchmark,
+        one.case,
+        number(one.ours, one.unit),
+        one.peer_name or "–",
+        number(one.peer, one.unit),
+        ratio_text(one),
+    )
     return f"| {' | '.join(cells)} |"
 
 

@@ -91,9 +91,10 @@ def run(
     found = lacking(bench)
     try:
         fitting = [
-            batch for batch in batches
+            batch
+            for batch in batches
             if fits(lambda batch=batch: found.extend(at_batch(bench, batch)), f"b = {batch:,}")
-        ]  # fmt: skip
+        ]
         if kind == "cuda" and largest and fitting:
             found += at_largest(bench, first=max(fitting))
     finally:  # minutes of a GPU are in these rows

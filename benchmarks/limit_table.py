@@ -39,10 +39,15 @@ def ratios_of(
         compare("limit", case, "lab track", "samples/s", rate["limit"], rate["lab"]),
         compare("limit", f"MFU, {case}", "lab track", frac, used["limit"], used["lab"]),
         compare(
-            "limit", f"loading, {case}", "lab track", frac, loading["limit"], loading["lab"],
+            "limit",
+            f"loading, {case}",
+            "lab track",
+            frac,
+            loading["limit"],
+            loading["lab"],
             less_is_better=True,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def tell_head(bench: Bench) -> None:

@@ -95,10 +95,15 @@ class Bench:
         if scale.compiled is not None and batch not in scale.compiled:
             training = training.model_copy(update={"compile": False})
         data = DataConfig(
-            dataset="synthetic", channels=3, image_size=32, classes=10,
-            samples=max(scale.images, scale.steps * batch), augment=config.data.augment,
-            loader=config.data.loader, loader_workers=0 if on_cpu else config.data.loader_workers,
-        )  # fmt: skip
+            dataset="synthetic",
+            channels=3,
+            image_size=32,
+            classes=10,
+            samples=max(scale.images, scale.steps * batch),
+            augment=config.data.augment,
+            loader=config.data.loader,
+            loader_workers=0 if on_cpu else config.data.loader_workers,
+        )
         sections = {"data": data, "training": training, "hardware": self.hardware}
         config = config.model_copy(update=sections | {"model": ModelConfig(name=scale.network)})
         return build_spec(
@@ -159,15 +164,26 @@ class Trainee:
             join_group_of_one(spec)
         dataset = load_dataset(spec.data)
         self._loader = build_loader(
-            dataset.train, dataset, loader=spec.data.loader, batch=spec.per_worker_batch, workers=1,
-            rank=0, seed=0, augment=spec.data.augment, device=place.device,
+            dataset.train,
+            dataset,
+            loader=spec.data.loader,
+            batch=spec.per_worker_batch,
+            workers=1,
+            rank=0,
+            seed=0,
+            augment=spec.data.augment,
+            device=place.device,
             loader_workers=spec.data.loader_workers,
-        )  # fmt: skip
+        )
         steps = len(self._loader)
         self._replica = build_replica(
-            spec, dataset, place, seed=0, steps_per_epoch=steps,
+            spec,
+            dataset,
+            place,
+            seed=0,
+            steps_per_epoch=steps,
             sync=AllReduce() if self._ddp else Solo(),
-        )  # fmt: skip
+        )
         for _ in range(-(-scale.warmup_steps // steps)):
             self.read()
 

@@ -85,9 +85,17 @@ def rate(epoch: Callable[[], Iterable], samples: int) -> Callable[[], float]:
 def our_loader(dataset: Dataset, kind: str, processes: int, *, batch: int, augment: bool):
     """The rate of one of our loaders with so many processes, an epoch a call."""
     loader = build_loader(
-        dataset.train, dataset, loader=kind, batch=batch, workers=1, rank=0, seed=0,
-        augment=augment, device=CPU, loader_workers=processes,
-    )  # fmt: skip
+        dataset.train,
+        dataset,
+        loader=kind,
+        batch=batch,
+        workers=1,
+        rank=0,
+        seed=0,
+        augment=augment,
+        device=CPU,
+        loader_workers=processes,
+    )
     numbers = itertools.count(1)
     return rate(lambda: loader.batches(next(numbers)), len(loader) * batch)
 
@@ -98,9 +106,13 @@ def against_torchvision(rounds: int, samples: int, processes: Sequence[int]) -> 
     measures = {"resident": our_loader(dataset, "resident", 0, batch=BATCH, augment=True)}
     for number in processes:
         peer = DataLoader(
-            PilImages(dataset), BATCH, shuffle=True, drop_last=True, num_workers=number,
+            PilImages(dataset),
+            BATCH,
+            shuffle=True,
+            drop_last=True,
+            num_workers=number,
             persistent_workers=number > 0,
-        )  # fmt: skip
+        )
         measures[f"torchvision, {number}"] = rate(lambda peer=peer: peer, len(peer) * BATCH)
         measures[f"dataloader, {number}"] = our_loader(
             dataset, "dataloader", number, batch=BATCH, augment=True

@@ -49,9 +49,12 @@ def launch(workers: int, cases: Cases, options: Sequence[str]) -> Iterator[Rates
     command += [str(WORKER), json.dumps(cases), *options]
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(
-            command, env=os.environ | {"OMP_NUM_THREADS": "1"}, stdout=subprocess.PIPE,
-            stderr=said, text=True,
-        )  # fmt: skip
+            command,
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
+            stdout=subprocess.PIPE,
+            stderr=said,
+            text=True,
+        )
         yield from (json.loads(line) for line in process.stdout if line.startswith("{"))
         if process.wait():
             said.seek(0)
@@ -61,8 +64,17 @@ def launch(workers: int, cases: Cases, options: Sequence[str]) -> Iterator[Rates
 def instrumentation(case: str, mine: list[Reading], bare: list[Reading]) -> Ratio:
     """What a step costs more than in the bare loop, by CPU time: waits do not scatter it."""
     differences = [ours_s - bare_s for (_, ours_s), (_, bare_s) in zip(mine, bare, strict=True)]
-    return Ratio("loop", f"instrumentation of a step, {case}", statistics.median(differences) * 1e6,
-                 None, "", "us", None, None, None)  # fmt: skip
+    return Ratio(
+        "loop",
+        f"instrumentation of a step, {case}",
+        statistics.median(differences) * 1e6,
+        None,
+        "",
+        "us",
+        None,
+        None,
+        None,
+    )
 
 
 def run(

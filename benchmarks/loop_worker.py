@@ -113,10 +113,12 @@ def measure(
     return {
         name: (found["ours"], found[name])
         for found in (
-            interleaved(closest, rounds * BARE_ROUNDS[workers]), interleaved(frameworks, rounds),
+            interleaved(closest, rounds * BARE_ROUNDS[workers]),
+            interleaved(frameworks, rounds),
         )
-        for name in found if name != "ours"
-    }  # fmt: skip
+        for name in found
+        if name != "ours"
+    }
 
 
 def reader(train: Train, steps: int, samples: int, place: Place) -> Callable[[], Reading]:

@@ -157,12 +157,30 @@ def run(
     share = 1 - measuring_s / wall_s
     print(f"orchestration {wall_s - measuring_s:.0f} s of {wall_s:.0f} s: {share:.0%}", flush=True)
     return [
-        Ratio("orchestration", f"{name}, share of the wall time", share, GOAL_FRAC, "goal", "",
-              GOAL_FRAC / share, None, None),
-        Ratio("orchestration", f"{name}, start of one of {len(runs)} runs",
-              statistics.median(before), None, "", "s", None, None, None),
+        Ratio(
+            "orchestration",
+            f"{name}, share of the wall time",
+            share,
+            GOAL_FRAC,
+            "goal",
+            "",
+            GOAL_FRAC / share,
+            None,
+            None,
+        ),
+        Ratio(
+            "orchestration",
+            f"{name}, start of one of {len(runs)} runs",
+            statistics.median(before),
+            None,
+            "",
+            "s",
+            None,
+            None,
+            None,
+        ),
         *scheduler_load.run(**(load or {})),
-    ]  # fmt: skip
+    ]
 
 
 if __name__ == "__main__":

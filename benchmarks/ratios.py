@@ -70,9 +70,16 @@ def compare(
         interval = bootstrap((ratios,), np.median, method="percentile", rng=0).confidence_interval
         low, high = float(interval.low), float(interval.high)
     return Ratio(
-        benchmark, case, statistics.median(mine), statistics.median(theirs), peer_name, unit,
-        float(np.median(ratios)), low, high,
-    )  # fmt: skip
+        benchmark,
+        case,
+        statistics.median(mine),
+        statistics.median(theirs),
+        peer_name,
+        unit,
+        float(np.median(ratios)),
+        low,
+        high,
+    )
 
 
 def spread_frac(values: Iterable[float]) -> float:

@@ -150,12 +150,23 @@ def main() -> None:
     """Read the command line, run the benchmarks, and write what they found."""
     known = [one.name for one in BENCHMARKS if one.written]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", nargs="+", choices=known, default=known, metavar="NAME",
-                        help=f"of {', '.join(known)} (default: all)")  # fmt: skip
-    parser.add_argument("--smoke", action="store_true",
-                        help="least sizes, to see that all works; prints a table")  # fmt: skip
-    parser.add_argument("--output", type=Path, metavar="DIR",
-                        help="folder of results.json (default: benchmarks/, or none)")  # fmt: skip
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        choices=known,
+        default=known,
+        metavar="NAME",
+        help=f"of {', '.join(known)} (default: all)",
+    )
+    parser.add_argument(
+        "--smoke", action="store_true", help="least sizes, to see that all works; prints a table"
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="folder of results.json (default: benchmarks/, or none)",
+    )
     given = parser.parse_args()
     if absent := missing() if "loop" in given.only else []:
         said = f"{' and '.join(PEERS[name] for name in absent)} not installed"

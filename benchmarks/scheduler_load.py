@@ -123,15 +123,33 @@ def run(
     ]
     against = partial(compare, "orchestration", peer_name="Snakemake's limit", less_is_better=True)
     rows = [
-        *(Ratio("orchestration", case.format(count), share, GOAL_FRAC, "goal", "of a core",
-                GOAL_FRAC / share, None, None)
-          for count, share in zip(finished, beside, strict=True)),
-        against(case.format(finished[-1]), unit="of a core",
-                ours=[load.beside_frac[-1] for load in ours],
-                peer=[load.beside_frac[-1] for load in peer]),
-        against("main process, for each job", unit="s",
-                ours=[load.job_s for load in ours], peer=[load.job_s for load in peer]),
-    ]  # fmt: skip
+        *(
+            Ratio(
+                "orchestration",
+                case.format(count),
+                share,
+                GOAL_FRAC,
+                "goal",
+                "of a core",
+                GOAL_FRAC / share,
+                None,
+                None,
+            )
+            for count, share in zip(finished, beside, strict=True)
+        ),
+        against(
+            case.format(finished[-1]),
+            unit="of a core",
+            ours=[load.beside_frac[-1] for load in ours],
+            peer=[load.beside_frac[-1] for load in peer],
+        ),
+        against(
+            "main process, for each job",
+            unit="s",
+            ours=[load.job_s for load in ours],
+            peer=[load.job_s for load in peer],
+        ),
+    ]
     for row in rows:
         print(told(row), flush=True)
     return rows

@@ -52,10 +52,11 @@ def results(rows: list[dict[str, Any]]) -> Results:
     which other trials decide."""
     return {
         (row["global_batch"], row["role"], row["lr"], row["momentum"], row["seed"]): (
-            row["status"], row["steps_to_goal"],
+            row["status"],
+            row["steps_to_goal"],
         )
         for row in rows
-    }  # fmt: skip
+    }
 
 
 def winners(found: Results) -> dict[int, tuple[float, float]]:
@@ -97,8 +98,15 @@ def compared(model: str, rounds: int, trials: int, batches: Sequence[int] | None
     stacked, apart = (Search(spec(model, trials, batches, stacked=kind)) for kind in (True, False))
     times = interleaved({"stacked": stacked.seconds, "apart": apart.seconds}, rounds)
     case = f"search of S1, {model}, {trials} trials"
-    one = compare("stacked_trials", case, "one at a time", "s", times["stacked"], times["apart"],
-                  less_is_better=True)  # fmt: skip
+    one = compare(
+        "stacked_trials",
+        case,
+        "one at a time",
+        "s",
+        times["stacked"],
+        times["apart"],
+        less_is_better=True,
+    )
     print(told(one, ours=times["stacked"], peer=times["apart"]))
     print(f"{case}: {same(stacked.found, apart.found)}", flush=True)
     return one

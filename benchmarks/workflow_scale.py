@@ -47,11 +47,16 @@ def config(runs: int, workers: Sequence[int]) -> dict[str, Any]:
         "name": "scale",
         "launches": LAUNCHES,
         "hardware": {"allow_oversubscription": True},
-        "data": {"dataset": "synthetic", "channels": 1, "image_size": 8, "classes": 10,
-                 "samples": 100_000},
+        "data": {
+            "dataset": "synthetic",
+            "channels": 1,
+            "image_size": 8,
+            "classes": 10,
+            "samples": 100_000,
+        },
         "scaling": {"workers": list(workers), "per_worker_batches": batches, "strong": False},
         **dict.fromkeys(STUDIES),
-    }  # fmt: skip
+    }
 
 
 def measured_once(folder: Path, workers: Sequence[int]) -> dict[int, Path]:
@@ -161,15 +166,14 @@ def ratio(
 
 
 def run(
-    counts: Sequence[int] = (60, 1000, 10000),
-    rounds: int = 2,
-    workers: Sequence[int] = WORKERS,
+    counts: Sequence[int] = (60, 1000, 10000), rounds: int = 2, workers: Sequence[int] = WORKERS
 ) -> list[Ratio]:
     """Nothing to do beside its goal, and the growth of each step beside a linear one."""
     table = measure(counts, rounds, workers)
     smallest, largest = min(table[IDLE]), max(table[IDLE])
-    found = [ratio(f"{IDLE}, {smallest} runs", table[IDLE][smallest],
-                   goal=IDLE_GOAL_S, goal_name="goal")]  # fmt: skip
+    found = [
+        ratio(f"{IDLE}, {smallest} runs", table[IDLE][smallest], goal=IDLE_GOAL_S, goal_name="goal")
+    ]
     for step, seconds in table.items():
         found.append(ratio(f"{step}, {largest} runs", seconds[largest]))
         power = exponent(seconds)

@@ -38,8 +38,21 @@ def make_switch(switch: str) -> None:
 def join(switch: str, node: str, *, port: str, interface: str, address: str) -> None:
     """A namespace and its cable: `port` on the switch, `interface` with an address on the node."""
     run("ip", "netns", "add", node)
-    run("ip", "link", "add", interface, "netns", node, "type", "veth",
-        "peer", "name", port, "netns", switch)  # fmt: skip
+    run(
+        "ip",
+        "link",
+        "add",
+        interface,
+        "netns",
+        node,
+        "type",
+        "veth",
+        "peer",
+        "name",
+        port,
+        "netns",
+        switch,
+    )
     run("ip", "-n", switch, "link", "set", port, "master", "br0", "up")
     run("ip", "-n", node, "addr", "add", f"{address}/24", "dev", interface)
     for up in (interface, "lo"):

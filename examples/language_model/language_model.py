@@ -22,9 +22,13 @@ class Transformer(nn.Module):
         self.embedding = nn.Embedding(BYTES, width)
         self.position = nn.Parameter(torch.zeros(length, width))
         layer = nn.TransformerEncoderLayer(
-            width, nhead=4, dim_feedforward=4 * width, dropout=0.0, batch_first=True,
+            width,
+            nhead=4,
+            dim_feedforward=4 * width,
+            dropout=0.0,
+            batch_first=True,
             norm_first=True,
-        )  # fmt: skip
+        )
         self.layers = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
         self.norm = nn.LayerNorm(width)
         self.head = nn.Linear(width, BYTES, bias=False)

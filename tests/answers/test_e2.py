@@ -51,13 +51,21 @@ def predicted(workers: int, ratio: float, width: float | None = 0.1) -> Edit:
         ends = (1, 1) if width is None else (1 - width, 1 + width)
         low, high = (None, None) if width is None else [ratio * end for end in ends]
         cell = fastest.to_dict() | {
-            "workers": workers, "per_worker_batch": 64, "global_batch": 64 * workers,
-            "predicted": True, "on_front": False, "best_of_workers": False,
-            "to_fastest_ratio": ratio, "to_fastest_ratio_low": low, "to_fastest_ratio_high": high,
+            "workers": workers,
+            "per_worker_batch": 64,
+            "global_batch": 64 * workers,
+            "predicted": True,
+            "on_front": False,
+            "best_of_workers": False,
+            "to_fastest_ratio": ratio,
+            "to_fastest_ratio_low": low,
+            "to_fastest_ratio_high": high,
             "to_fastest": verdict(low, high, 1.0),
-            **{f"time_to_goal_s{end}": fastest[f"time_to_goal_s{end}"] * ratio
-               for end in ("", "_low", "_high")},
-        }  # fmt: skip
+            **{
+                f"time_to_goal_s{end}": fastest[f"time_to_goal_s{end}"] * ratio
+                for end in ("", "_low", "_high")
+            },
+        }
         return pd.concat([rows, as_table([cell], GOAL_COLUMNS)], ignore_index=True)
 
     return edit
@@ -66,116 +74,238 @@ def predicted(workers: int, ratio: float, width: float | None = 0.1) -> Edit:
 BOUND = {"step_s": by_samples, "silent_s": by_samples}
 MANY = {"b_crit": 1e5}
 CASES = [
-    Case("the cheapest of what is not told apart", lab=lab,
-         says=["Take one worker with B = 64: 194 ms (180 to 206) to the goal, not told from the "
-               "soonest of all measured, and cheaper.",
-               "More workers than one take longer, two 1.30× (1.20 to 1.44) as long, mostly by "
-               "communication. Trained, it took 194 ms (188 to 200), not told from the prediction "
-               "(1.00×).", "1.00× (0.93 to 1.08)", "mostly by communication. Star:",
-               "The goal is a validation error of 4.00% of mlp with Nesterov momentum",
-               "The cheapest takes 194 ms (180 to 206) of workers' time, where the fastest takes"],
-         never=["misses", "the price"]),
-    Case("one worker is best", lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
-         says=["Take one worker with B = 256: 430 ms", "the soonest and the cheapest of all",
-               "One cell is on the front of time and workers' time: N = 1 with B = 256."],
-         never=["The cheapest takes"]),
-    Case("steps are to blame", lab=made(**BOUND, b_crit=0.01),
-         edits={"doublings": where(pays="above")},
-         says=["Take one worker with B = 16", "mostly by the samples that larger batches add"],
-         never=["more of them pay"]),
-    Case("slowed side by side", lab=made(step_s=lambda n, b: by_samples(n, b) * n**2,
-                                         silent_s=lambda n, b: by_samples(n, b) * n**2, **MANY),
-         says=["mostly by workers that slow each other down."]),
-    Case("small batches are to blame",
-         lab=lab, edits={"doublings": where(blame="batch", pays="above")},
-         says=["mostly by steps of fewer samples a worker"]),
-    Case("not told to be faster", lab=lab, edits={"doublings": where(pays="indistinct")},
-         says=["More workers than one are not told to be faster, two"],
-         never=["mostly by"]),
-    Case("not known to be faster", lab=lab, edits={"doublings": where(pays="unknown")},
-         says=["More workers than one are not known to be faster"]),
-    Case("the deadline is missed", lab=made(limits={"deadline_s": 0.01}),
-         says=["Nothing measured keeps to the limits: four workers with B = 256 comes nearest, "
-               "missing the deadline by 1"], never=["Take"]),
-    Case("the budget is missed", lab=made(limits={"worker_hours": 1e-6}),
-         says=["missing the budget of worker-hours by 5"]),
-    Case("the memory is missed", lab=made(limits={"memory_bytes": 2_000_000}),
-         edits={"advice": where({"role": "recommended"}, obeys=False, misses="memory",
-                                excess_ratio=1.5)},
-         says=["missing the memory of a worker by 1.50×"]),
-    Case("limits decide", lab=made(**BOUND, **MANY, limits={"deadline_s": 1e9}),
-         says=["the soonest of all within the limits."]),
-    Case("the cheapest is chosen", lab=made(limits={"aim": "cost"}),
-         says=["Take one worker with B = 64: 194 ms (180 to 206) to the goal, the cheapest of all "
-               "measured."]),
-    Case("sooner than the cheapest", lab=made(**BOUND, **MANY, limits={"aim": "cost"}),
-         edits={"advice": where({"role": "recommended"}, chosen_as="alike")},
-         says=["not told from the cheapest of all measured, and sooner."]),
-    Case("it takes longer than predicted", lab=made(measured_ratio=3.0),
-         says=["longer than predicted (3.00×).", "longer than predicted no"],
-         never=["longer than predicted yes"]),
-    Case("it takes less than predicted", lab=made(measured_ratio=0.3),
-         says=["shorter than predicted (0.300×)."]),
-    Case("without an interval of the check", lab=lab,
-         edits={"goal_trainings": where(against="unknown", within=None)},
-         says=["not compared, for want of an interval (1.00×)"]),
-    Case("the check did not reach the goal", lab=lab,
-         edits={"goal_trainings": where(measured_s=float("nan"), reached=0)},
-         says=["It could not be checked", "the goal was not reached"],
-         never=["was trained to the goal with", "when trained"]),
-    Case("there was nothing to train", lab=lab,
-         edits={"goal_trainings": where(measured_s=float("nan"), status="unavailable")},
-         says=["nothing to train"]),
-    Case("the best of other numbers without an interval", lab=lab,
-         edits={"time_to_goal": where({"workers": [1, 2]}, to_fastest="unknown")},
-         says=[") without an interval"], never=[") not told apart"]),
-    Case("longer than the fastest", lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
-         says=[") longer"]),
-    Case("some seeds did not reach it", lab=lab,
-         edits={"goal_trainings": where({"workers": 4}, reached=3)},
-         says=["With four workers 2 of 5 seeds did not reach the goal."]),
-    Case("other cells are as fast", lab=lab,
-         edits={"time_to_goal": where({"workers": 2, "per_worker_batch": 64},
-                                      to_fastest="indistinct")},
-         says=["Not told apart from the fastest: N = 2 with B = 128"]),
+    Case(
+        "the cheapest of what is not told apart",
+        lab=lab,
+        says=[
+            "Take one worker with B = 64: 194 ms (180 to 206) to the goal, not told from the "
+            "soonest of all measured, and cheaper.",
+            "More workers than one take longer, two 1.30× (1.20 to 1.44) as long, mostly by "
+            "communication. Trained, it took 194 ms (188 to 200), not told from the prediction "
+            "(1.00×).",
+            "1.00× (0.93 to 1.08)",
+            "mostly by communication. Star:",
+            "The goal is a validation error of 4.00% of mlp with Nesterov momentum",
+            "The cheapest takes 194 ms (180 to 206) of workers' time, where the fastest takes",
+        ],
+        never=["misses", "the price"],
+    ),
+    Case(
+        "one worker is best",
+        lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
+        says=[
+            "Take one worker with B = 256: 430 ms",
+            "the soonest and the cheapest of all",
+            "One cell is on the front of time and workers' time: N = 1 with B = 256.",
+        ],
+        never=["The cheapest takes"],
+    ),
+    Case(
+        "steps are to blame",
+        lab=made(**BOUND, b_crit=0.01),
+        edits={"doublings": where(pays="above")},
+        says=["Take one worker with B = 16", "mostly by the samples that larger batches add"],
+        never=["more of them pay"],
+    ),
+    Case(
+        "slowed side by side",
+        lab=made(
+            step_s=lambda n, b: by_samples(n, b) * n**2,
+            silent_s=lambda n, b: by_samples(n, b) * n**2,
+            **MANY,
+        ),
+        says=["mostly by workers that slow each other down."],
+    ),
+    Case(
+        "small batches are to blame",
+        lab=lab,
+        edits={"doublings": where(blame="batch", pays="above")},
+        says=["mostly by steps of fewer samples a worker"],
+    ),
+    Case(
+        "not told to be faster",
+        lab=lab,
+        edits={"doublings": where(pays="indistinct")},
+        says=["More workers than one are not told to be faster, two"],
+        never=["mostly by"],
+    ),
+    Case(
+        "not known to be faster",
+        lab=lab,
+        edits={"doublings": where(pays="unknown")},
+        says=["More workers than one are not known to be faster"],
+    ),
+    Case(
+        "the deadline is missed",
+        lab=made(limits={"deadline_s": 0.01}),
+        says=[
+            "Nothing measured keeps to the limits: four workers with B = 256 comes nearest, "
+            "missing the deadline by 1"
+        ],
+        never=["Take"],
+    ),
+    Case(
+        "the budget is missed",
+        lab=made(limits={"worker_hours": 1e-6}),
+        says=["missing the budget of worker-hours by 5"],
+    ),
+    Case(
+        "the memory is missed",
+        lab=made(limits={"memory_bytes": 2_000_000}),
+        edits={
+            "advice": where({"role": "recommended"}, obeys=False, misses="memory", excess_ratio=1.5)
+        },
+        says=["missing the memory of a worker by 1.50×"],
+    ),
+    Case(
+        "limits decide",
+        lab=made(**BOUND, **MANY, limits={"deadline_s": 1e9}),
+        says=["the soonest of all within the limits."],
+    ),
+    Case(
+        "the cheapest is chosen",
+        lab=made(limits={"aim": "cost"}),
+        says=[
+            "Take one worker with B = 64: 194 ms (180 to 206) to the goal, the cheapest of all "
+            "measured."
+        ],
+    ),
+    Case(
+        "sooner than the cheapest",
+        lab=made(**BOUND, **MANY, limits={"aim": "cost"}),
+        edits={"advice": where({"role": "recommended"}, chosen_as="alike")},
+        says=["not told from the cheapest of all measured, and sooner."],
+    ),
+    Case(
+        "it takes longer than predicted",
+        lab=made(measured_ratio=3.0),
+        says=["longer than predicted (3.00×).", "longer than predicted no"],
+        never=["longer than predicted yes"],
+    ),
+    Case(
+        "it takes less than predicted",
+        lab=made(measured_ratio=0.3),
+        says=["shorter than predicted (0.300×)."],
+    ),
+    Case(
+        "without an interval of the check",
+        lab=lab,
+        edits={"goal_trainings": where(against="unknown", within=None)},
+        says=["not compared, for want of an interval (1.00×)"],
+    ),
+    Case(
+        "the check did not reach the goal",
+        lab=lab,
+        edits={"goal_trainings": where(measured_s=float("nan"), reached=0)},
+        says=["It could not be checked", "the goal was not reached"],
+        never=["was trained to the goal with", "when trained"],
+    ),
+    Case(
+        "there was nothing to train",
+        lab=lab,
+        edits={"goal_trainings": where(measured_s=float("nan"), status="unavailable")},
+        says=["nothing to train"],
+    ),
+    Case(
+        "the best of other numbers without an interval",
+        lab=lab,
+        edits={"time_to_goal": where({"workers": [1, 2]}, to_fastest="unknown")},
+        says=[") without an interval"],
+        never=[") not told apart"],
+    ),
+    Case(
+        "longer than the fastest",
+        lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
+        says=[") longer"],
+    ),
+    Case(
+        "some seeds did not reach it",
+        lab=lab,
+        edits={"goal_trainings": where({"workers": 4}, reached=3)},
+        says=["With four workers 2 of 5 seeds did not reach the goal."],
+    ),
+    Case(
+        "other cells are as fast",
+        lab=lab,
+        edits={
+            "time_to_goal": where({"workers": 2, "per_worker_batch": 64}, to_fastest="indistinct")
+        },
+        says=["Not told apart from the fastest: N = 2 with B = 128"],
+    ),
     Case("batch normalisation", lab=with_buffers, says=["The network has buffers, such as"]),
     Case("no batch normalisation", lab=without_buffers, never=["The network has buffers"]),
-    Case("a price", lab=made(limits={"price_per_worker_hour": 3600.0}),
-         says=["The recommended training costs"]),
-    Case("predictions are refused", lab=lab,
-         says=["Other numbers of workers are not predicted where the link has no fit at N = 2."]),
-    Case("predictions are made", lab=lab,
-         edits={"step_prediction": where(status="predicted", note=None)},
-         says=["Predicted steps are by the ring model, with the largest error of their b"],
-         never=["are not predicted where"]),
-    Case("a number of workers is predicted", lab=lab,
-         edits={"time_to_goal": where({"workers": 2}, predicted=True)},
-         says=[") predicted longer", ") not told apart", ") the fastest"]),
-    Case("more workers are predicted to be sooner than all measured", lab=made(**BOUND, **MANY),
-         edits={"time_to_goal": predicted(16, 0.6)},
-         says=["the soonest of all measured. Up to 4 workers, the most that were measured, more of "
-               "them pay; 16 are predicted sooner. Trained", "16 are predicted sooner. Star:",
-               ") predicted sooner",
-               "Predicted, and not measured, 16 workers with B = 1 024 reach the goal in 44.1 s "
-               "(41.4 to 47.0), 0.600× (0.540 to 0.660) the time of the fastest that was measured"],
-         never=[") sooner"]),
-    Case("more workers are predicted to take about as long", lab=made(**BOUND, **MANY),
-         edits={"time_to_goal": predicted(16, 1.0)},
-         says=["more of them pay. Trained", ") predicted about as long"],
-         never=["predicted sooner", ") not told apart"]),
-    Case("a prediction without an interval", lab=made(**BOUND, **MANY),
-         edits={"time_to_goal": predicted(16, 0.6, width=None)},
-         says=["more of them pay. Trained", ") predicted The advice"],
-         never=["predicted sooner", "without an interval"]),
-    Case("predictions were scored", lab=lab,
-         edits={"step_prediction": where({"workers": 4}, status="scored", error_frac=-0.2,
-                                         note=None)},
-         says=["at worst it is −20.0% off (N = 4, b = "]),
-    Case("plain SGD", lab=lab, edits={"time_to_goal": where(optimizer="sgd")},
-         says=["of mlp with plain SGD"]),
-    Case("momentum", lab=lab, edits={"time_to_goal": where(optimizer="momentum")},
-         says=["of mlp with momentum"]),
-]  # fmt: skip
+    Case(
+        "a price",
+        lab=made(limits={"price_per_worker_hour": 3600.0}),
+        says=["The recommended training costs"],
+    ),
+    Case(
+        "predictions are refused",
+        lab=lab,
+        says=["Other numbers of workers are not predicted where the link has no fit at N = 2."],
+    ),
+    Case(
+        "predictions are made",
+        lab=lab,
+        edits={"step_prediction": where(status="predicted", note=None)},
+        says=["Predicted steps are by the ring model, with the largest error of their b"],
+        never=["are not predicted where"],
+    ),
+    Case(
+        "a number of workers is predicted",
+        lab=lab,
+        edits={"time_to_goal": where({"workers": 2}, predicted=True)},
+        says=[") predicted longer", ") not told apart", ") the fastest"],
+    ),
+    Case(
+        "more workers are predicted to be sooner than all measured",
+        lab=made(**BOUND, **MANY),
+        edits={"time_to_goal": predicted(16, 0.6)},
+        says=[
+            "the soonest of all measured. Up to 4 workers, the most that were measured, more of "
+            "them pay; 16 are predicted sooner. Trained",
+            "16 are predicted sooner. Star:",
+            ") predicted sooner",
+            "Predicted, and not measured, 16 workers with B = 1 024 reach the goal in 44.1 s "
+            "(41.4 to 47.0), 0.600× (0.540 to 0.660) the time of the fastest that was measured",
+        ],
+        never=[") sooner"],
+    ),
+    Case(
+        "more workers are predicted to take about as long",
+        lab=made(**BOUND, **MANY),
+        edits={"time_to_goal": predicted(16, 1.0)},
+        says=["more of them pay. Trained", ") predicted about as long"],
+        never=["predicted sooner", ") not told apart"],
+    ),
+    Case(
+        "a prediction without an interval",
+        lab=made(**BOUND, **MANY),
+        edits={"time_to_goal": predicted(16, 0.6, width=None)},
+        says=["more of them pay. Trained", ") predicted The advice"],
+        never=["predicted sooner", "without an interval"],
+    ),
+    Case(
+        "predictions were scored",
+        lab=lab,
+        edits={
+            "step_prediction": where({"workers": 4}, status="scored", error_frac=-0.2, note=None)
+        },
+        says=["at worst it is −20.0% off (N = 4, b = "],
+    ),
+    Case(
+        "plain SGD",
+        lab=lab,
+        edits={"time_to_goal": where(optimizer="sgd")},
+        says=["of mlp with plain SGD"],
+    ),
+    Case(
+        "momentum",
+        lab=lab,
+        edits={"time_to_goal": where(optimizer="momentum")},
+        says=["of mlp with momentum"],
+    ),
+]
 
 
 test_says = says("E2", CASES)

@@ -61,8 +61,9 @@ def of(*runs: str, epochs: tuple[int, ...] = (), two_nodes: bool = False) -> Cal
     return functools.partial(study, runs, epochs, two_nodes)
 
 
-TRAINED = of("assignment-linear", "assignment-sqrt", "assignment-fixed", epochs=(4,),
-             two_nodes=True)  # fmt: skip
+TRAINED = of(
+    "assignment-linear", "assignment-sqrt", "assignment-fixed", epochs=(4,), two_nodes=True
+)
 REPLICAS = of("replicas", "data_parallel", epochs=(2, 3))
 LARGE_BATCH = of("large_batch", epochs=(5, 10))
 MEASURES = "train_loss train_accuracy_frac test_accuracy_frac"
@@ -72,43 +73,114 @@ TIMES = "train_s full_run_s speedup_ratio efficiency_frac test_accuracy_differen
 ASKED = [
     Asked("Q1", of(*TIMED), {"sweep": "epoch_s! utilisation_frac update_s copy_s"}),
     Asked("Q2", of(*TIMED), {"scaling": "epoch_s speedup_ratio oversubscribed"}),
-    Asked("Q3.1", of(*TIMED),
-          {"communication": "subtraction_s exposed_s overhead_s contention_s span_s buckets_s "
-                            "straggler_s loaded_epoch_s epoch_s!",
-           "prediction": "measured_step_s! note", "ddp_at_one": "overhead_frac"}),
-    Asked("Q3.2", of(*TIMED),
-          {"bandwidth": "lab_bytes_per_s! busbw_bytes_per_s other_s waiting_s",
-           "link": "alpha_s! level_bytes", "compression": "step_ratio bytes_ratio"}),
+    Asked(
+        "Q3.1",
+        of(*TIMED),
+        {
+            "communication": "subtraction_s exposed_s overhead_s contention_s span_s buckets_s "
+            "straggler_s loaded_epoch_s epoch_s!",
+            "prediction": "measured_step_s! note",
+            "ddp_at_one": "overhead_frac",
+        },
+    ),
+    Asked(
+        "Q3.2",
+        of(*TIMED),
+        {
+            "bandwidth": "lab_bytes_per_s! busbw_bytes_per_s other_s waiting_s",
+            "link": "alpha_s! level_bytes",
+            "compression": "step_ratio bytes_ratio",
+        },
+    ),
     Asked("Q4.1", LARGE_BATCH, ACCURACY),
     Asked("Q4.2", LARGE_BATCH, ACCURACY),
-    Asked("Q5", REPLICAS, {"set_epoch": DIFFERENCES, "wrappers": "slower_ratio epoch_s",
-                           "order": "same_as_first digest"}),
-    Asked("Q6", of("ledger"), {"ledger": "bytes calls", "wire": "interface_bytes ledger_bytes "
-                               "predicted_bytes bucket_bytes gradient_bytes"}),
-    Asked("Q7", REPLICAS, {"replicas": "parameters_identical buffer_difference_frac_max "
-                           "test_accuracy_spread_frac", "spreads": "one_image_frac"}),
-    Asked("H1", of(*ALONE), {"assignment_utilisation": "utilisation_frac samples_per_s load_frac! "
-                             "compute_frac"}),
-    *(Asked(name, TRAINED, {"assignment": f"{TIMES} test_accuracy_frac counted_workers startup_s"})
-      for name in ("H2", "H3", "H5", "H6")),
-    Asked("H4", of(*TIMED), {"assignment_split": "load_frac copy_frac sharing_frac overhead_frac "
-                             "stragglers_frac exposed_frac", "compression": "step_ratio"}),
+    Asked(
+        "Q5",
+        REPLICAS,
+        {
+            "set_epoch": DIFFERENCES,
+            "wrappers": "slower_ratio epoch_s",
+            "order": "same_as_first digest",
+        },
+    ),
+    Asked(
+        "Q6",
+        of("ledger"),
+        {
+            "ledger": "bytes calls",
+            "wire": "interface_bytes ledger_bytes predicted_bytes bucket_bytes gradient_bytes",
+        },
+    ),
+    Asked(
+        "Q7",
+        REPLICAS,
+        {
+            "replicas": "parameters_identical buffer_difference_frac_max test_accuracy_spread_frac",
+            "spreads": "one_image_frac",
+        },
+    ),
+    Asked(
+        "H1",
+        of(*ALONE),
+        {"assignment_utilisation": "utilisation_frac samples_per_s load_frac! compute_frac"},
+    ),
+    *(
+        Asked(
+            name, TRAINED, {"assignment": f"{TIMES} test_accuracy_frac counted_workers startup_s"}
+        )
+        for name in ("H2", "H3", "H5", "H6")
+    ),
+    Asked(
+        "H4",
+        of(*TIMED),
+        {
+            "assignment_split": "load_frac copy_frac sharing_frac overhead_frac "
+            "stragglers_frac exposed_frac",
+            "compression": "step_ratio",
+        },
+    ),
     Asked("S1", searches, {}, ways=4),
-    Asked("S2", of("lr_scaling"), {"lr_scaling": "test_error_frac train_loss",
-                                   "published_lr_scaling": "measured"}),
-    Asked("S3", of("model_averaging"),
-          {"averaging_pairs": "epochs_difference seconds_difference accuracy_difference_frac",
-           "model_averaging": "epochs_to_target! seconds_to_target!",
-           "learners": "gain_frac against_plain_ratio"}),
-    Asked("S4", of("local_sgd"), {"local_sgd": "over_large_frac train_loss test_accuracy_frac",
-                                  "published_local_sgd": "measured"}),
-    Asked("E1", test_e1.lab, {"strategies": "step_s to_ddp_ratio ledger_bytes interface_bytes",
-                              "strategy_needs": "peak_bytes fits_batch fails_batch loss_gap_frac "
-                                                "parameter_gap_frac budget_bytes"}),
-    Asked("E2", test_e2.lab, {"time_to_goal": "step_s peak_bytes lr",
-                              "goal_trainings": "measured_s ratio predicted_s",
-                              "doublings": "time_ratio samples_ratio batch_ratio worker_s_ratio"}),
-]  # fmt: skip
+    Asked(
+        "S2",
+        of("lr_scaling"),
+        {"lr_scaling": "test_error_frac train_loss", "published_lr_scaling": "measured"},
+    ),
+    Asked(
+        "S3",
+        of("model_averaging"),
+        {
+            "averaging_pairs": "epochs_difference seconds_difference accuracy_difference_frac",
+            "model_averaging": "epochs_to_target! seconds_to_target!",
+            "learners": "gain_frac against_plain_ratio",
+        },
+    ),
+    Asked(
+        "S4",
+        of("local_sgd"),
+        {
+            "local_sgd": "over_large_frac train_loss test_accuracy_frac",
+            "published_local_sgd": "measured",
+        },
+    ),
+    Asked(
+        "E1",
+        test_e1.lab,
+        {
+            "strategies": "step_s to_ddp_ratio ledger_bytes interface_bytes",
+            "strategy_needs": "peak_bytes fits_batch fails_batch loss_gap_frac "
+            "parameter_gap_frac budget_bytes",
+        },
+    ),
+    Asked(
+        "E2",
+        test_e2.lab,
+        {
+            "time_to_goal": "step_s peak_bytes lr",
+            "goal_trainings": "measured_s ratio predicted_s",
+            "doublings": "time_ratio samples_ratio batch_ratio worker_s_ratio",
+        },
+    ),
+]
 
 
 @st.composite
@@ -142,8 +214,10 @@ def derived(question: str) -> Derived:
 @given(data=st.data())
 def test_any_values_and_nulls_are_answered(one: Asked, data: st.DataObject) -> None:
     tables, tidy = derived(one.question), one.lab()
-    edited = {name: data.draw(changed(tables[name], columns.split()))
-              for name, columns in one.columns.items()}  # fmt: skip
+    edited = {
+        name: data.draw(changed(tables[name], columns.split()))
+        for name, columns in one.columns.items()
+    }
     asked(one.question, Inputs(followed(tables, edited, tidy), tidy))
 
 

@@ -11,64 +11,128 @@ def _strong(ratio: float) -> dict[str, Edit]:
 
 
 CASES = [
-    Case("two faster",
-         says=["Several workers are faster than one at every b: speed-up 1.67× with two and 2.78× "
-               "with four. They save computation and add communication",
-               "two workers are faster than one (speed-up 1.67× at b = 32",
-               "With b fixed six of six cells are told faster than one worker, with B fixed five"],
-         never=["A larger b makes fewer"]),
-    Case("faster at large b alone", edits={"scaling": both(
-             where({"kind": "weak", "workers": [2, 4], "per_worker_batch": [32, 128]},
-                   **around("speedup_ratio", 0.5)))},
-         says=["Only at b = 512 are several workers faster than one: speed-up 1.67× (1.63 to 1.71) "
-               "with two and 2.78× (2.71 to 2.84) with four. A larger b makes fewer iterations, "
-               "each adding communication and contention (Q3.1). Per iteration this"]),
-    Case("slower or as fast", edits={"scaling": both(
-             where({"kind": "weak", "workers": 2}, **around("speedup_ratio", 0.5)),
-             where({"kind": "weak", "workers": 4}, **around("speedup_ratio", 1)))},
-         says=["Several workers are at no b told faster than one: speed-up 0.500× with two and "
-               "1.00× with four."]),
-    Case("two equal", lab={"two_worker_factor": 1.0},
-         says=["Several workers are at no b told apart from one: speed-up 1.00×",
-               "two workers are not told apart from one (speed-up 1.00× at b = 32"]),
-    Case("two slower", lab={"two_worker_factor": 1.5},
-         # T_1 = 5.125 s: half of it saved by two workers; T_2 = 1.5 T_1 adds T_1
-         says=["Several workers are slower than one at every b: speed-up 0.667×",
-               "two workers are slower than one (speed-up 0.667× at b = 32",
-               "2.56 s saved of 5.13 s and 5.12 s added at N = 2, b = 32"]),
-    Case("one repeat", edits={"scaling": where(speedup_ratio_low=NAN, speedup_ratio_high=NAN)},
-         says=["not comparable with one for want of repeats",
-               "Too few repeats compare several workers with one: speed-up 1.67×",
-               "strong scaling (B fixed) is undecided in all six cells.", " undecided 2 128"],
-         never=["are faster", "is faster"]),
-    Case("strong worse", edits=_strong(0.5),
-         says=["strong scaling (B fixed) is worse in all six cells.",
-               "is thus paid N times as often"],
-         never=["is better", "not told apart", "Where it is better"]),
-    Case("strong better", edits=_strong(9.0),
-         says=["is better in all six cells.", "Where it is better",
-               "9.00× (9.00 to 9.00) better"],
-         never=["worse in", "not told apart", "undecided"]),
-    Case("strong as weak in three", edits=_strong(2.78),
-         says=["is better in three of six cells and not told apart in three.",
-               "2.78× (2.78 to 2.78) not told apart"]),
-    Case("no strong runs", edits={"scaling": only(kind="weak")},
-         says=["strong scaling was not measured"]),
-    Case("oversubscribed", says=["The runs with N = 4 had more workers than",
-               "b 1 32 32"]),
-    Case("a device each", edits={"scaling": where(oversubscribed=False)},
-         never=["(oversubscribed)"]),
+    Case(
+        "two faster",
+        says=[
+            "Several workers are faster than one at every b: speed-up 1.67× with two and 2.78× "
+            "with four. They save computation and add communication",
+            "two workers are faster than one (speed-up 1.67× at b = 32",
+            "With b fixed six of six cells are told faster than one worker, with B fixed five",
+        ],
+        never=["A larger b makes fewer"],
+    ),
+    Case(
+        "faster at large b alone",
+        edits={
+            "scaling": both(
+                where(
+                    {"kind": "weak", "workers": [2, 4], "per_worker_batch": [32, 128]},
+                    **around("speedup_ratio", 0.5),
+                )
+            )
+        },
+        says=[
+            "Only at b = 512 are several workers faster than one: speed-up 1.67× (1.63 to 1.71) "
+            "with two and 2.78× (2.71 to 2.84) with four. A larger b makes fewer iterations, "
+            "each adding communication and contention (Q3.1). Per iteration this"
+        ],
+    ),
+    Case(
+        "slower or as fast",
+        edits={
+            "scaling": both(
+                where({"kind": "weak", "workers": 2}, **around("speedup_ratio", 0.5)),
+                where({"kind": "weak", "workers": 4}, **around("speedup_ratio", 1)),
+            )
+        },
+        says=[
+            "Several workers are at no b told faster than one: speed-up 0.500× with two and "
+            "1.00× with four."
+        ],
+    ),
+    Case(
+        "two equal",
+        lab={"two_worker_factor": 1.0},
+        says=[
+            "Several workers are at no b told apart from one: speed-up 1.00×",
+            "two workers are not told apart from one (speed-up 1.00× at b = 32",
+        ],
+    ),
+    Case(
+        "two slower",
+        lab={"two_worker_factor": 1.5},
+        # T_1 = 5.125 s: half of it saved by two workers; T_2 = 1.5 T_1 adds T_1
+        says=[
+            "Several workers are slower than one at every b: speed-up 0.667×",
+            "two workers are slower than one (speed-up 0.667× at b = 32",
+            "2.56 s saved of 5.13 s and 5.12 s added at N = 2, b = 32",
+        ],
+    ),
+    Case(
+        "one repeat",
+        edits={"scaling": where(speedup_ratio_low=NAN, speedup_ratio_high=NAN)},
+        says=[
+            "not comparable with one for want of repeats",
+            "Too few repeats compare several workers with one: speed-up 1.67×",
+            "strong scaling (B fixed) is undecided in all six cells.",
+            " undecided 2 128",
+        ],
+        never=["are faster", "is faster"],
+    ),
+    Case(
+        "strong worse",
+        edits=_strong(0.5),
+        says=[
+            "strong scaling (B fixed) is worse in all six cells.",
+            "is thus paid N times as often",
+        ],
+        never=["is better", "not told apart", "Where it is better"],
+    ),
+    Case(
+        "strong better",
+        edits=_strong(9.0),
+        says=["is better in all six cells.", "Where it is better", "9.00× (9.00 to 9.00) better"],
+        never=["worse in", "not told apart", "undecided"],
+    ),
+    Case(
+        "strong as weak in three",
+        edits=_strong(2.78),
+        says=[
+            "is better in three of six cells and not told apart in three.",
+            "2.78× (2.78 to 2.78) not told apart",
+        ],
+    ),
+    Case(
+        "no strong runs",
+        edits={"scaling": only(kind="weak")},
+        says=["strong scaling was not measured"],
+    ),
+    Case("oversubscribed", says=["The runs with N = 4 had more workers than", "b 1 32 32"]),
+    Case(
+        "a device each", edits={"scaling": where(oversubscribed=False)}, never=["(oversubscribed)"]
+    ),
     Case("one launch", says=["Each time is the median of 5 repeats in one launch, and brackets"]),
-    Case("launches", edits={"scaling": where(launches=5, launch_spread_frac=0.125)},
-         says=["Each time is the median of 5 launches, in processes of their own, and brackets",
-               "Launches of one cell lie up to 12.5% apart."], never=["repeats in one launch"]),
-    Case("one timed repeat", edits={"scaling": where(repeats=1)},
-         says=["Each time is that of one repeat in one launch, which gives no interval."],
-         never=["brackets hold"]),
-    Case("cells without a time",
-         edits={"scaling": both(where({"workers": 4}, status="out_of_memory", speedup_ratio=NAN))},
-         says=["At N = 4 four cells have no time: their outcome is out of memory."]),
-]  # fmt: skip
+    Case(
+        "launches",
+        edits={"scaling": where(launches=5, launch_spread_frac=0.125)},
+        says=[
+            "Each time is the median of 5 launches, in processes of their own, and brackets",
+            "Launches of one cell lie up to 12.5% apart.",
+        ],
+        never=["repeats in one launch"],
+    ),
+    Case(
+        "one timed repeat",
+        edits={"scaling": where(repeats=1)},
+        says=["Each time is that of one repeat in one launch, which gives no interval."],
+        never=["brackets hold"],
+    ),
+    Case(
+        "cells without a time",
+        edits={"scaling": both(where({"workers": 4}, status="out_of_memory", speedup_ratio=NAN))},
+        says=["At N = 4 four cells have no time: their outcome is out of memory."],
+    ),
+]
 
 
 test_what_q2_says = says("Q2", CASES)

@@ -38,102 +38,204 @@ def _level(name: str, accuracy: float, **words: list[str]) -> Case:
 
 BEHIND = Case(
     "behind",
-    says=["In the 5th epoch the large batch (B = 2048) has a higher training loss, a lower "
-          "training accuracy and a lower test accuracy than the small one (B = 128): training "
-          "loss 0.500 (0.488 to 0.513) against 0.100 and training accuracy 80.0%",
-          "the large batch has a test accuracy of 77.0%, the small one 92.0%: told apart.",
-          "with three seeds;", "An interval is Student's t over three seeds, of the values or",
-          "the sampling of the 2 000 test images too.",
-          "Both use the learning rate 0.1, and", "In five epochs the small batch (N = 4, b = 32) "
-          "made 10 updates and the large one (N = 4, b = 512) 10; the samples that fill no batch",
-          "After the same epochs the large batch fits the training images less well",
-          "Of 3 such comparisons",
-          "On one worker b = 1280 is the largest that fits (Q1); the large batch per worker here "
-          "is b = 512, with which an epoch of 10 000 training images has four updates of N = 4 "
-          "workers. The claim holds for four workers", "epoch 5, with N = 4. small 32 128 10",
-          "same seed. 0.400 (0.390 to 0.410) −15.0 percentage points"],
+    says=[
+        "In the 5th epoch the large batch (B = 2048) has a higher training loss, a lower "
+        "training accuracy and a lower test accuracy than the small one (B = 128): training "
+        "loss 0.500 (0.488 to 0.513) against 0.100 and training accuracy 80.0%",
+        "the large batch has a test accuracy of 77.0%, the small one 92.0%: told apart.",
+        "with three seeds;",
+        "An interval is Student's t over three seeds, of the values or",
+        "the sampling of the 2 000 test images too.",
+        "Both use the learning rate 0.1, and",
+        "In five epochs the small batch (N = 4, b = 32) "
+        "made 10 updates and the large one (N = 4, b = 512) 10; the samples that fill no batch",
+        "After the same epochs the large batch fits the training images less well",
+        "Of 3 such comparisons",
+        "On one worker b = 1280 is the largest that fits (Q1); the large batch per worker here "
+        "is b = 512, with which an epoch of 10 000 training images has four updates of N = 4 "
+        "workers. The claim holds for four workers",
+        "epoch 5, with N = 4. small 32 128 10",
+        "same seed. 0.400 (0.390 to 0.410) −15.0 percentage points",
+    ],
     never=["stands in for", "100%", "updates against"],
-)  # fmt: skip
+)
 CASES = [
     BEHIND,
-    Case("ahead", lab=trained({"large": {"train_loss": 0.05, "test_accuracy_frac": 0.97}}),
-         says=["has a higher test accuracy, a lower training loss and a lower training accuracy "
-               "than the small one", "has a training loss below and a test accuracy above that",
-               "the large batch has a test accuracy of 97.0%, the small one 92.0%: told apart."],
-         never=["less well"]),
-    Case("not told apart",
-         lab=trained({"large": {"train_loss": [0.11, 0.1, 0.09], "train_accuracy_frac": 0.95,
-                                "test_accuracy_frac": [0.91, 0.92, 0.93]}}),
-         says=["cannot be told apart from the small one (B = 128) in training loss, training "
-               "accuracy and test accuracy: training loss",
-               "has a training loss not told apart from and a test accuracy not told apart from "
-               "that of the small one, so neither the optimisation difficulty",
-               "has a test accuracy of 92.0%, the small one 92.0%: not told apart."],
-         never=[": told apart"]),
-    Case("a difference of one seed in three",  # the medians differ, the pairs do not
-         lab=trained({"small": {"test_accuracy_frac": [0.90, 0.92, 0.95]},
-                      "large": {"test_accuracy_frac": [0.94, 0.90, 0.91]}}),
-         says=["cannot be told apart from it in test accuracy", ": not told apart."]),
-    Case("behind in test accuracy alone",
-         lab=trained({"large": {"train_loss": [0.11, 0.1, 0.09]}}),
-         says=["with a training loss that is not told apart from that of the small one. That is "
-               "what the generalisation gap of Keskar",
-               "than the small one (B = 128) and cannot be told apart from it in training loss: "]),
-    Case("behind in test accuracy with the lower loss",
-         lab=trained({"large": {"train_loss": 0.05}}),
-         says=["with a training loss that is lower than that of the small one. That is what"]),
-    Case("one seed", lab=trained({}, seeds=1),
-         says=["cannot be compared, for want of an interval, with the small one (B = 128) in "
-               "training loss, training accuracy and test accuracy: ", "with one seed;",
-               "With one seed there is no interval", "Without an interval neither"],
-         never=["less well", "Student's t"]),
-    Case("every training image is learnt",
-         lab=trained({arm: {"train_accuracy_frac": [1.0] * 3} for arm in ("small", "large")}),
-         says=["Every training here fits all its training images (100%), so training accuracy "
-               "cannot discriminate"]),
-    Case("seeds of the large batch diverged", edits=_large(status="diverged", seeds=2),
-         says=["Training with the large batch diverged for some seeds, which have no number here",
-               "no difference to them is claimed", "Each batch was trained with three seeds",
-               "small 32 128", "large (seeds that did not diverge) 512"],
-         never=["higher", "less well"]),
-    Case("seeds of both diverged", edits=_both(status="diverged"),
-         says=["Training with the small batch and the large batch diverged",
-               "small (seeds that did not diverge) 32"]),
-    Case("no seed of the large batch left", edits=_large(status="diverged", train_loss=NAN),
-         says=["training with the large batch has no number after its 5th epoch, with the outcome "
-               "diverged."]),
-    Case("out of memory", edits=_both(status="out_of_memory", train_loss=NAN),
-         says=["training with the small batch has no number after its 5th epoch, with the outcome "
-               "out of memory."]),
-    Case("rates of their own", edits=_large(lr=0.2),
-         says=["Both use learning rates of their own (0.1 and 0.2), and the same data"]),
-    Case("three epochs", lab=trained({arm: {"epochs": 3} for arm in ("small", "large")}),
-         says=["In the 3rd epoch", "The runs have three epochs, so the 3rd stands in for the 5th.",
-               "In three epochs the small batch"]),
-    Case("fewer updates", lab=lambda: _steps_of(large=1),
-         says=["made 10 updates and the large one (N = 4, b = 512) 5;",
-               "After the same epochs and fewer updates the large batch fits",
-               "It made 5 updates against 10; convergence was not compared."],
-         never=["After as many updates"]),  # no epoch of the small batch ends there
-    _level("as good by update", 0.63, says=[
-        "After as many updates, 4, which took it two epochs, the small batch had a test accuracy "
-        "of 63.0% (62.4 to 63.6). The large batch is not told apart from that: nothing shows that "
-        "it lacks more than updates."]),
+    Case(
+        "ahead",
+        lab=trained({"large": {"train_loss": 0.05, "test_accuracy_frac": 0.97}}),
+        says=[
+            "has a higher test accuracy, a lower training loss and a lower training accuracy "
+            "than the small one",
+            "has a training loss below and a test accuracy above that",
+            "the large batch has a test accuracy of 97.0%, the small one 92.0%: told apart.",
+        ],
+        never=["less well"],
+    ),
+    Case(
+        "not told apart",
+        lab=trained(
+            {
+                "large": {
+                    "train_loss": [0.11, 0.1, 0.09],
+                    "train_accuracy_frac": 0.95,
+                    "test_accuracy_frac": [0.91, 0.92, 0.93],
+                }
+            }
+        ),
+        says=[
+            "cannot be told apart from the small one (B = 128) in training loss, training "
+            "accuracy and test accuracy: training loss",
+            "has a training loss not told apart from and a test accuracy not told apart from "
+            "that of the small one, so neither the optimisation difficulty",
+            "has a test accuracy of 92.0%, the small one 92.0%: not told apart.",
+        ],
+        never=[": told apart"],
+    ),
+    Case(
+        "a difference of one seed in three",  # the medians differ, the pairs do not
+        lab=trained(
+            {
+                "small": {"test_accuracy_frac": [0.90, 0.92, 0.95]},
+                "large": {"test_accuracy_frac": [0.94, 0.90, 0.91]},
+            }
+        ),
+        says=["cannot be told apart from it in test accuracy", ": not told apart."],
+    ),
+    Case(
+        "behind in test accuracy alone",
+        lab=trained({"large": {"train_loss": [0.11, 0.1, 0.09]}}),
+        says=[
+            "with a training loss that is not told apart from that of the small one. That is "
+            "what the generalisation gap of Keskar",
+            "than the small one (B = 128) and cannot be told apart from it in training loss: ",
+        ],
+    ),
+    Case(
+        "behind in test accuracy with the lower loss",
+        lab=trained({"large": {"train_loss": 0.05}}),
+        says=["with a training loss that is lower than that of the small one. That is what"],
+    ),
+    Case(
+        "one seed",
+        lab=trained({}, seeds=1),
+        says=[
+            "cannot be compared, for want of an interval, with the small one (B = 128) in "
+            "training loss, training accuracy and test accuracy: ",
+            "with one seed;",
+            "With one seed there is no interval",
+            "Without an interval neither",
+        ],
+        never=["less well", "Student's t"],
+    ),
+    Case(
+        "every training image is learnt",
+        lab=trained({arm: {"train_accuracy_frac": [1.0] * 3} for arm in ("small", "large")}),
+        says=[
+            "Every training here fits all its training images (100%), so training accuracy "
+            "cannot discriminate"
+        ],
+    ),
+    Case(
+        "seeds of the large batch diverged",
+        edits=_large(status="diverged", seeds=2),
+        says=[
+            "Training with the large batch diverged for some seeds, which have no number here",
+            "no difference to them is claimed",
+            "Each batch was trained with three seeds",
+            "small 32 128",
+            "large (seeds that did not diverge) 512",
+        ],
+        never=["higher", "less well"],
+    ),
+    Case(
+        "seeds of both diverged",
+        edits=_both(status="diverged"),
+        says=[
+            "Training with the small batch and the large batch diverged",
+            "small (seeds that did not diverge) 32",
+        ],
+    ),
+    Case(
+        "no seed of the large batch left",
+        edits=_large(status="diverged", train_loss=NAN),
+        says=[
+            "training with the large batch has no number after its 5th epoch, with the outcome "
+            "diverged."
+        ],
+    ),
+    Case(
+        "out of memory",
+        edits=_both(status="out_of_memory", train_loss=NAN),
+        says=[
+            "training with the small batch has no number after its 5th epoch, with the outcome "
+            "out of memory."
+        ],
+    ),
+    Case(
+        "rates of their own",
+        edits=_large(lr=0.2),
+        says=["Both use learning rates of their own (0.1 and 0.2), and the same data"],
+    ),
+    Case(
+        "three epochs",
+        lab=trained({arm: {"epochs": 3} for arm in ("small", "large")}),
+        says=[
+            "In the 3rd epoch",
+            "The runs have three epochs, so the 3rd stands in for the 5th.",
+            "In three epochs the small batch",
+        ],
+    ),
+    Case(
+        "fewer updates",
+        lab=lambda: _steps_of(large=1),
+        says=[
+            "made 10 updates and the large one (N = 4, b = 512) 5;",
+            "After the same epochs and fewer updates the large batch fits",
+            "It made 5 updates against 10; convergence was not compared.",
+        ],
+        never=["After as many updates"],
+    ),  # no epoch of the small batch ends there
+    _level(
+        "as good by update",
+        0.63,
+        says=[
+            "After as many updates, 4, which took it two epochs, the small batch had a test "
+            "accuracy "
+            "of 63.0% (62.4 to 63.6). The large batch is not told apart from that: nothing "
+            "shows that "
+            "it lacks more than updates."
+        ],
+    ),
     _level("better by update", 0.5, says=["The large batch is above that: update for update"]),
     _level("worse by update", 0.9, says=["The large batch is below that: it lacks more than"]),
     _level("by update unknown", NAN, never=["After as many updates"]),
-    Case("one update", lab=lambda: _steps_of(small=1), edits=_both(epochs=1),
-         says=["made 1 update and"]),
-    Case("updates unknown", lab=lambda: _steps_of(small=0, large=0),
-         never=["updates and the large"]),
-    Case("the largest that fits", edits={"boundary": where(largest_fit_batch=512)},
-         says=["b = 512 is the largest batch per worker that fits (Q1). The claim"],
-         never=["On one worker"]),
-    Case("one worker", edits=_large(workers=1),
-         says=["has 19 updates of N = 1 workers. The claim holds for one worker,",
-               "epoch 5. small 4 32 128", "large 1 512"]),
+    Case(
+        "one update",
+        lab=lambda: _steps_of(small=1),
+        edits=_both(epochs=1),
+        says=["made 1 update and"],
+    ),
+    Case(
+        "updates unknown", lab=lambda: _steps_of(small=0, large=0), never=["updates and the large"]
+    ),
+    Case(
+        "the largest that fits",
+        edits={"boundary": where(largest_fit_batch=512)},
+        says=["b = 512 is the largest batch per worker that fits (Q1). The claim"],
+        never=["On one worker"],
+    ),
+    Case(
+        "one worker",
+        edits=_large(workers=1),
+        says=[
+            "has 19 updates of N = 1 workers. The claim holds for one worker,",
+            "epoch 5. small 4 32 128",
+            "large 1 512",
+        ],
+    ),
     Case("no boundary", edits={"boundary": lambda rows: rows[:0]}, never=["(Q1)"]),
-]  # fmt: skip
+]
 
 
 test_what_q4_1_says = says("Q4.1", CASES)

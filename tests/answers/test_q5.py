@@ -34,105 +34,220 @@ def _runs(*arms: str) -> Tables:
 
 def _times(**seconds: list[float]) -> dict[str, Edit]:
     """Epoch times by arm, one a repeat."""
-    rows = [{"run": arm, "arm": "without_loading", "repeat": number, "epoch_s": one,
-             "rank_mean_epoch_s": one}
-            for arm, own in seconds.items() for number, one in enumerate(own)]  # fmt: skip
+    rows = [
+        {
+            "run": arm,
+            "arm": "without_loading",
+            "repeat": number,
+            "epoch_s": one,
+            "rank_mean_epoch_s": one,
+        }
+        for arm, own in seconds.items()
+        for number, one in enumerate(own)
+    ]
     return {"wrappers": lambda _: wrappers(pd.DataFrame(rows), BOTH()["runs"])}
 
 
 BOTH = functools.partial(_runs, "data_parallel", "distributed")
 
 CASES = [
-    Case("orders as they should be",
-         says=["Without set_epoch every epoch repeats the order of the first; with it none "
-               "does. After", "with it none does; where the orders are the same the marks",
-               "epoch after epoch",
-               "8 of 8 repeat the first order without set_epoch, 0 of 8 with it.",
-               "worker 0, seed 0. with set_epoch 1 0 0 7 9", "without set_epoch 2 0 0 7 9"]),
-    Case("orders that differ without set_epoch",
-         edits={"order": where({"arm": "without_set_epoch"}, same_as_first=False)},
-         says=["Without set_epoch no later epoch repeats", "do not show the need for set_epoch",
-               "0 of 8 repeat the first order"],
-         never=["epoch after epoch", "every epoch "]),
-    Case("some orders repeat",
-         edits={"order": both(where({"epoch": 2}, same_as_first=True),
-                              where({"epoch": 3}, same_as_first=False))},
-         says=["Without set_epoch 4 of 8 later orders repeat the first; with it 4 of 8 do.",
-               "Without set_epoch some later orders repeat the first; with it some do; where"],
-         never=["epoch after epoch"]),
-    Case("orders that repeat with set_epoch", edits={"order": where(same_as_first=True)},
-         says=["; with it every epoch has the order of the first.", "8 of 8 with it."]),
-    Case("losses not told apart", lab=_ended(test_accuracy_frac=[0.86, 0.87]),
-         says=["After three epochs test accuracy without set_epoch is not told apart: a "
-               "difference of",
-               "losses of the two are not told apart in any epoch.",
-               "Of 3 such comparisons"],
-         never=["lower", "higher", "no arm isolates"]),
-    Case("a loss above at the end", lab=_ended(train_loss=[0.9, 0.91]),
-         says=["The training loss without set_epoch is higher in epoch 3, and in the others not "
-               "told apart; at the end it is 0.905 (0.844 to 0.971) without set_epoch and 0.298",
-               "no arm isolates what makes it differ."],
-         never=["not a better model"]),
-    *(Case(f"a loss below and an accuracy {words}",
-           lab=_ended(train_loss=[0.1, 0.101], test_accuracy_frac=test),
-           says=["The training loss without set_epoch is lower in epoch 3", sentence,
-                 f"A lower training loss is not a better model: {paragraph}.",
-                 f"order, with it none; test accuracy is {short} without it"])
-      for words, test, short, sentence, paragraph in (
-          ("below", [0.8, 0.808], "lower", "without set_epoch is lower: a difference of −6.1",
-           "the test accuracy without it is lower"),
-          ("above", [0.95, 0.958], "higher", "without set_epoch is higher: a difference of 8.8",
-           "here the test accuracy happens to be higher without it too, in this short training"),
-          ("alike", [0.86, 0.87], "not told apart", "without set_epoch is not told apart: a",
-           "the test accuracies are not told apart"),
-          ("unknown", [NAN, 0.8], "not compared",
-           "without set_epoch is not compared, for want of an interval. In",
-           "the test accuracies are not compared, for want of an interval"))),
-    Case("losses apart on the way",
-         lab=trained({"without_set_epoch": {"epoch": [1, 2], "train_loss": [0.1, 0.101]}},
-                     prefix="replicas-"),
-         says=["is lower in epochs 1 and 2, and in the others not told apart; at the end it is"]),
-    Case("one seed", lab=trained({}, seeds=1, prefix="replicas-"),
-         says=["is not compared, for want of an interval: a difference of −4.95 percentage "
-               "points. In",
-               "The training losses are not compared in every epoch, for want of an interval.",
-               "With one seed there is no interval"]),
-    Case("some seeds of both diverged", lab=_status("baseline", "without_set_epoch"),
-         says=["Training with and without set_epoch diverged for some seeds"]),
-    Case("every seed diverged",
-         edits={"accuracy": where(WITHOUT, status="diverged", train_loss=NAN)},
-         says=["The trainings cannot be compared.",
-               "At least one of the two trainings has no finished epoch"]),
-    Case("accuracy below",
-         says=["Both trainings use two workers, b = 32 and two seeds;", "over two seeds, of the",
-               "is 81.6% (76.1 to 87.4) without set_epoch and 86.5% (80.8 to 92.6) with it.",
-               "The trainings are short (three epochs)"]),
-    Case("no devices",
-         says=["were not timed against each other, since DataParallel needs several GPUs"],
-         never=["Each time is", "DataParallel against", "hardware."]),
-    Case("a wrapper without memory", lab=BOTH,
-         edits={"wrappers": where({"arm": "data_parallel"}, status="out_of_memory")},
-         says=["The two could not be timed against each other (out of memory)."],
-         never=["several GPUs in one"]),
-    Case("DistributedDataParallel faster", lab=BOTH,
-         edits=_times(data_parallel=[3.0, 2.0, 2.5], distributed=[1.0, 1.0, 1.25]),
-         says=["takes 2.50 s (1.49 to 4.08) with DataParallel and 1.00 s (0.78 to 1.48) with "
-               "DistributedDataParallel: DistributedDataParallel is faster (a ratio of 2.50× (1.51 "
-               "to 3.47)).", "Each time is the median of 3 repeats in one launch, and"]),
-    Case("DataParallel faster", lab=BOTH,
-         edits=_times(data_parallel=[1.0, 1.0], distributed=[2.0, 2.0]),
-         says=["with DistributedDataParallel: DataParallel is faster (a"]),
-    Case("both wrappers alike", lab=BOTH,
-         edits=_times(data_parallel=[1.0, 2.0], distributed=[1.0, 2.0]),
-         says=["with DistributedDataParallel: the two are not told apart (a"]),
-    Case("one repeat", lab=BOTH, edits=_times(data_parallel=[1.0], distributed=[2.0]),
-         says=["with DistributedDataParallel: one repeat does not tell the two apart (a"]),
-    Case("one time", lab=BOTH, edits=_times(distributed=[2.0]),
-         says=["Only one of the two has a time"]),
-    Case("no order recorded", edits={"order": only(epoch=1)},
-         says=["replicas, baseline: no order of a later epoch",
-               "replicas, without_set_epoch: no order of a later epoch"]),
-]  # fmt: skip
+    Case(
+        "orders as they should be",
+        says=[
+            "Without set_epoch every epoch repeats the order of the first; with it none "
+            "does. After",
+            "with it none does; where the orders are the same the marks",
+            "epoch after epoch",
+            "8 of 8 repeat the first order without set_epoch, 0 of 8 with it.",
+            "worker 0, seed 0. with set_epoch 1 0 0 7 9",
+            "without set_epoch 2 0 0 7 9",
+        ],
+    ),
+    Case(
+        "orders that differ without set_epoch",
+        edits={"order": where({"arm": "without_set_epoch"}, same_as_first=False)},
+        says=[
+            "Without set_epoch no later epoch repeats",
+            "do not show the need for set_epoch",
+            "0 of 8 repeat the first order",
+        ],
+        never=["epoch after epoch", "every epoch "],
+    ),
+    Case(
+        "some orders repeat",
+        edits={
+            "order": both(
+                where({"epoch": 2}, same_as_first=True), where({"epoch": 3}, same_as_first=False)
+            )
+        },
+        says=[
+            "Without set_epoch 4 of 8 later orders repeat the first; with it 4 of 8 do.",
+            "Without set_epoch some later orders repeat the first; with it some do; where",
+        ],
+        never=["epoch after epoch"],
+    ),
+    Case(
+        "orders that repeat with set_epoch",
+        edits={"order": where(same_as_first=True)},
+        says=["; with it every epoch has the order of the first.", "8 of 8 with it."],
+    ),
+    Case(
+        "losses not told apart",
+        lab=_ended(test_accuracy_frac=[0.86, 0.87]),
+        says=[
+            "After three epochs test accuracy without set_epoch is not told apart: a difference of",
+            "losses of the two are not told apart in any epoch.",
+            "Of 3 such comparisons",
+        ],
+        never=["lower", "higher", "no arm isolates"],
+    ),
+    Case(
+        "a loss above at the end",
+        lab=_ended(train_loss=[0.9, 0.91]),
+        says=[
+            "The training loss without set_epoch is higher in epoch 3, and in the others not "
+            "told apart; at the end it is 0.905 (0.844 to 0.971) without set_epoch and 0.298",
+            "no arm isolates what makes it differ.",
+        ],
+        never=["not a better model"],
+    ),
+    *(
+        Case(
+            f"a loss below and an accuracy {words}",
+            lab=_ended(train_loss=[0.1, 0.101], test_accuracy_frac=test),
+            says=[
+                "The training loss without set_epoch is lower in epoch 3",
+                sentence,
+                f"A lower training loss is not a better model: {paragraph}.",
+                f"order, with it none; test accuracy is {short} without it",
+            ],
+        )
+        for words, test, short, sentence, paragraph in (
+            (
+                "below",
+                [0.8, 0.808],
+                "lower",
+                "without set_epoch is lower: a difference of −6.1",
+                "the test accuracy without it is lower",
+            ),
+            (
+                "above",
+                [0.95, 0.958],
+                "higher",
+                "without set_epoch is higher: a difference of 8.8",
+                "here the test accuracy happens to be higher without it too, in this short "
+                "training",
+            ),
+            (
+                "alike",
+                [0.86, 0.87],
+                "not told apart",
+                "without set_epoch is not told apart: a",
+                "the test accuracies are not told apart",
+            ),
+            (
+                "unknown",
+                [NAN, 0.8],
+                "not compared",
+                "without set_epoch is not compared, for want of an interval. In",
+                "the test accuracies are not compared, for want of an interval",
+            ),
+        )
+    ),
+    Case(
+        "losses apart on the way",
+        lab=trained(
+            {"without_set_epoch": {"epoch": [1, 2], "train_loss": [0.1, 0.101]}}, prefix="replicas-"
+        ),
+        says=["is lower in epochs 1 and 2, and in the others not told apart; at the end it is"],
+    ),
+    Case(
+        "one seed",
+        lab=trained({}, seeds=1, prefix="replicas-"),
+        says=[
+            "is not compared, for want of an interval: a difference of −4.95 percentage points. In",
+            "The training losses are not compared in every epoch, for want of an interval.",
+            "With one seed there is no interval",
+        ],
+    ),
+    Case(
+        "some seeds of both diverged",
+        lab=_status("baseline", "without_set_epoch"),
+        says=["Training with and without set_epoch diverged for some seeds"],
+    ),
+    Case(
+        "every seed diverged",
+        edits={"accuracy": where(WITHOUT, status="diverged", train_loss=NAN)},
+        says=[
+            "The trainings cannot be compared.",
+            "At least one of the two trainings has no finished epoch",
+        ],
+    ),
+    Case(
+        "accuracy below",
+        says=[
+            "Both trainings use two workers, b = 32 and two seeds;",
+            "over two seeds, of the",
+            "is 81.6% (76.1 to 87.4) without set_epoch and 86.5% (80.8 to 92.6) with it.",
+            "The trainings are short (three epochs)",
+        ],
+    ),
+    Case(
+        "no devices",
+        says=["were not timed against each other, since DataParallel needs several GPUs"],
+        never=["Each time is", "DataParallel against", "hardware."],
+    ),
+    Case(
+        "a wrapper without memory",
+        lab=BOTH,
+        edits={"wrappers": where({"arm": "data_parallel"}, status="out_of_memory")},
+        says=["The two could not be timed against each other (out of memory)."],
+        never=["several GPUs in one"],
+    ),
+    Case(
+        "DistributedDataParallel faster",
+        lab=BOTH,
+        edits=_times(data_parallel=[3.0, 2.0, 2.5], distributed=[1.0, 1.0, 1.25]),
+        says=[
+            "takes 2.50 s (1.49 to 4.08) with DataParallel and 1.00 s (0.78 to 1.48) with "
+            "DistributedDataParallel: DistributedDataParallel is faster (a ratio of 2.50× (1.51 "
+            "to 3.47)).",
+            "Each time is the median of 3 repeats in one launch, and",
+        ],
+    ),
+    Case(
+        "DataParallel faster",
+        lab=BOTH,
+        edits=_times(data_parallel=[1.0, 1.0], distributed=[2.0, 2.0]),
+        says=["with DistributedDataParallel: DataParallel is faster (a"],
+    ),
+    Case(
+        "both wrappers alike",
+        lab=BOTH,
+        edits=_times(data_parallel=[1.0, 2.0], distributed=[1.0, 2.0]),
+        says=["with DistributedDataParallel: the two are not told apart (a"],
+    ),
+    Case(
+        "one repeat",
+        lab=BOTH,
+        edits=_times(data_parallel=[1.0], distributed=[2.0]),
+        says=["with DistributedDataParallel: one repeat does not tell the two apart (a"],
+    ),
+    Case(
+        "one time",
+        lab=BOTH,
+        edits=_times(distributed=[2.0]),
+        says=["Only one of the two has a time"],
+    ),
+    Case(
+        "no order recorded",
+        edits={"order": only(epoch=1)},
+        says=[
+            "replicas, baseline: no order of a later epoch",
+            "replicas, without_set_epoch: no order of a later epoch",
+        ],
+    ),
+]
 
 
 test_what_q5_says = says("Q5", CASES)

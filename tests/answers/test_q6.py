@@ -25,55 +25,98 @@ def _unknown_parameters() -> dict[str, pd.DataFrame]:
 
 
 CASES = [
-    Case("gradients and buffers",
-         says=["No: with N = 4 a steady iteration passes 4 000 000 B of gradients and besides them "
-               "40 000 B of buffers, 0.990% of its bytes. Construction and the first "
-               "iterations also pass parameters, a shape check and the rebuilt bucket layout.",
-               "Buffers are sent so that all workers hold the same statistics.",
-               "construction parameters 4 000 000 B construction a shape check 480 B first "
-               "iteration buffers 40 000 B first iteration gradients 4 000 000 B second "
-               "iteration, which rebuilds the buckets the rebuilt bucket layout 248 B second "
-               "iteration, which rebuilds the buckets gradients 4 000 000 B each later iteration "
-               "buffers 40 000 B each later iteration gradients 4 000 000 B",
-               "all but 0.990% of the bytes of a steady iteration are gradients.",
-               "construction makes the replicas start equal; the bucket layout is rebuilt",
-               "The model's 1 000 000 trainable parameters of 4 bytes make $S$ = 4 000 000 B, and "
-               "the buckets of one iteration hold exactly that.",
-               "What one worker hands to the network, N = 4."]),
-    Case("no buffers", edits=_ledger(without(purpose="buffers")),
-         says=["In a steady iteration yes: with N = 4 it passes 4 000 000 B of gradients and "
-               "nothing else. Construction and the first iterations also pass parameters, a shape "
-               "check and the rebuilt bucket layout."],
-         never=["buffers are broadcast", "Buffers are sent"]),
-    Case("buffers and nothing before", edits=_ledger(only(phase="steady")),
-         says=["0.990% of its bytes.", "(Li et al., 2020): buffers are broadcast"],
-         never=["Construction and the first", "start equal", "is rebuilt once"]),
-    Case("gradients alone", edits=_ledger(only(**STEADY)),
-         says=["Yes: with N = 4 a steady iteration passes 4 000 000 B of gradients and nothing "
-               "else, and no other message was seen before it."],
-         never=["Why anything", "all but"]),
-    Case("fewer bytes than parameters", edits=_gradients(3_999_996),
-         says=["but the buckets of one iteration hold 3 999 996 B: 4 B fewer."]),
-    Case("more bytes than parameters", edits=_gradients(4_000_008),
-         says=["but the buckets of one iteration hold 4 000 008 B: 8 B more."]),
+    Case(
+        "gradients and buffers",
+        says=[
+            "No: with N = 4 a steady iteration passes 4 000 000 B of gradients and besides them "
+            "40 000 B of buffers, 0.990% of its bytes. Construction and the first "
+            "iterations also pass parameters, a shape check and the rebuilt bucket layout.",
+            "Buffers are sent so that all workers hold the same statistics.",
+            "construction parameters 4 000 000 B construction a shape check 480 B first "
+            "iteration buffers 40 000 B first iteration gradients 4 000 000 B second "
+            "iteration, which rebuilds the buckets the rebuilt bucket layout 248 B second "
+            "iteration, which rebuilds the buckets gradients 4 000 000 B each later iteration "
+            "buffers 40 000 B each later iteration gradients 4 000 000 B",
+            "all but 0.990% of the bytes of a steady iteration are gradients.",
+            "construction makes the replicas start equal; the bucket layout is rebuilt",
+            "The model's 1 000 000 trainable parameters of 4 bytes make $S$ = 4 000 000 B, and "
+            "the buckets of one iteration hold exactly that.",
+            "What one worker hands to the network, N = 4.",
+        ],
+    ),
+    Case(
+        "no buffers",
+        edits=_ledger(without(purpose="buffers")),
+        says=[
+            "In a steady iteration yes: with N = 4 it passes 4 000 000 B of gradients and "
+            "nothing else. Construction and the first iterations also pass parameters, a shape "
+            "check and the rebuilt bucket layout."
+        ],
+        never=["buffers are broadcast", "Buffers are sent"],
+    ),
+    Case(
+        "buffers and nothing before",
+        edits=_ledger(only(phase="steady")),
+        says=["0.990% of its bytes.", "(Li et al., 2020): buffers are broadcast"],
+        never=["Construction and the first", "start equal", "is rebuilt once"],
+    ),
+    Case(
+        "gradients alone",
+        edits=_ledger(only(**STEADY)),
+        says=[
+            "Yes: with N = 4 a steady iteration passes 4 000 000 B of gradients and nothing "
+            "else, and no other message was seen before it."
+        ],
+        never=["Why anything", "all but"],
+    ),
+    Case(
+        "fewer bytes than parameters",
+        edits=_gradients(3_999_996),
+        says=["but the buckets of one iteration hold 3 999 996 B: 4 B fewer."],
+    ),
+    Case(
+        "more bytes than parameters",
+        edits=_gradients(4_000_008),
+        says=["but the buckets of one iteration hold 4 000 008 B: 8 B more."],
+    ),
     Case("unknown parameters", lab=_unknown_parameters, never=["The model's"]),
-    Case("both formulas, the ledger and the interface",
-         says=["at N = 4 the ledger's sum is exactly the formula's and the interface's count is "
-               "0.250% above the formula. An all-reduce", "4 24 000 000 B 24 120 000 B 24 120",
-               "An interface counts the headers of packets"]),
-    Case("one formula", edits={"wire": where(predicted_bytes=lambda old: old * 100 // 99,
-                                             gradient_bytes=NAN)},
-         says=["at N = 2 the ledger's sum is 1.00% below the formula and the interface's count is "
-               "0.752% below the formula; at N = 4", "2 not measured 8 121 212 B"],
-         never=["headers"]),
-    Case("no formula", edits={"wire": where(predicted_bytes=pd.NA)},
-         never=["Summed over all workers"]),
-    Case("no sum of the ledger", edits={"wire": where(ledger_bytes=pd.NA)},
-         says=["at N = 2 the interface's count is"],
-         never=["the ledger's sum"]),
-    Case("interface not counted", edits={"wire": where(interface_bytes=NAN)},
-         says=["and the interface's bytes were not counted; at N = 4"], never=["headers"]),
-]  # fmt: skip
+    Case(
+        "both formulas, the ledger and the interface",
+        says=[
+            "at N = 4 the ledger's sum is exactly the formula's and the interface's count is "
+            "0.250% above the formula. An all-reduce",
+            "4 24 000 000 B 24 120 000 B 24 120",
+            "An interface counts the headers of packets",
+        ],
+    ),
+    Case(
+        "one formula",
+        edits={"wire": where(predicted_bytes=lambda old: old * 100 // 99, gradient_bytes=NAN)},
+        says=[
+            "at N = 2 the ledger's sum is 1.00% below the formula and the interface's count is "
+            "0.752% below the formula; at N = 4",
+            "2 not measured 8 121 212 B",
+        ],
+        never=["headers"],
+    ),
+    Case(
+        "no formula",
+        edits={"wire": where(predicted_bytes=pd.NA)},
+        never=["Summed over all workers"],
+    ),
+    Case(
+        "no sum of the ledger",
+        edits={"wire": where(ledger_bytes=pd.NA)},
+        says=["at N = 2 the interface's count is"],
+        never=["the ledger's sum"],
+    ),
+    Case(
+        "interface not counted",
+        edits={"wire": where(interface_bytes=NAN)},
+        says=["and the interface's bytes were not counted; at N = 4"],
+        never=["headers"],
+    ),
+]
 
 
 test_what_q6_says = says("Q6", CASES)
@@ -90,8 +133,11 @@ def test_the_ledger_names_the_type_of_each_collective() -> None:
 
 def test_both_formulas_and_the_ledger_stand_side_by_side() -> None:
     values, (_, sums, _) = _answer().values, _answer().tables
-    for name, size in {"gradient_bytes": 24_000_000, "predicted_bytes": 24_120_000,
-                       "ledger_bytes": 24_120_000}.items():  # fmt: skip
+    for name, size in {
+        "gradient_bytes": 24_000_000,
+        "predicted_bytes": 24_120_000,
+        "ledger_bytes": 24_120_000,
+    }.items():
         assert values[f"{name}_n4"].value == size
         assert str(sums.rows[1][name]) == str(values[f"{name}_n4"])
 

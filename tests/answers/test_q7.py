@@ -41,81 +41,155 @@ def _spreads(off: Sequence[int], on: Sequence[int], images: int | None = 2_000) 
 
 
 CASES = [
-    Case("drift and spread",
-         says=["For training yes, for evaluation no. Without the broadcast of buffers the "
-               "parameters stay bitwise identical on all workers and the training loss is the "
-               "same, bit for bit, as with the broadcast. The running statistics drift",
-               "drift apart by up to 1.00% of their norm, so that the workers no longer hold one "
-               "model. All replicas", "The same training was run on two workers with and",
-               "from the same two seeds.", "expected to stay identical, and they do.",
-               "All 4 training losses",
-               "1.00% without the broadcast and 0% with it, larger without the broadcast in every "
-               "seed.",
-               "by up to 1.00 percentage points without the broadcast and 0 percentage points",
-               "By seed the spread without it is larger: a difference of 1.00 percentage points "
-               "(1.00 to 1.00), where one of the 2 000 test images weighs 0.0500 percentage "
-               "points and no more than that counts as nothing. So whose statistics are used "
-               "changes what the test finds.",
-               "An evaluation needs one set", "by seed. not broadcast 0 yes 1.00%", "broadcast 1",
-               "The drift of running statistics is larger without the broadcast in every seed.",
-               "In short: For training yes, for evaluation no: running statistics drift apart by "
-               "up to 1.00% of their norm."],
-         never=["Even with"]),
-    Case("the parameters differ",
-         edits=_off(parameters_identical=False, parameter_difference_max=0.5),
-         says=["For training no, for", "parameters differ between workers, by up to 0.500 and the",
-               "so something else enters the update"]),
-    Case("the parameters were not compared", edits=_off(parameters_identical=None),
-         says=["For training not shown", "the parameters were not compared and the training",
-               "the same update (Li et al., 2020); these were not compared."]),
-    Case("no drift", edits=_off(buffer_difference_frac_max=0.0),
-         lab=functools.partial(_spreads, [0, 0], [0, 0]),
-         says=["for evaluation yes", "The running statistics stay the same on all workers.",
-               "0% without the broadcast and 0% with it, not clearly changed by the broadcast, "
-               "since the ranges over the seeds meet",
-               "does not show that it matters whose statistics are used."],
-         never=["An evaluation needs", "measured all the same"]),
-    Case("an unequal loss",
-         lab=functools.partial(_steps, where({"run": "replicas-no_broadcast"},
-                                             loss=lambda loss: loss + 0.25)),
-         says=["For training not shown",
-               "the training loss differs from that with the broadcast in 4 of 4 steps, by up to "
-               "0.250.", "so equal losses are expected; here the training loss differs"],
-         never=["bit for bit"]),
-    Case("no losses", lab=functools.partial(_steps, without(run="replicas-no_broadcast")),
-         says=["For training not shown", "and the training losses were not recorded."]),
-    Case("drift with the broadcast", edits=_on(buffer_difference_frac_max=0.002),
-         says=["0.200% with it, larger without the broadcast in every seed. Even with the "
-               "broadcast they differ after the last step"]),
-    Case("more drift with the broadcast", edits=_on(buffer_difference_frac_max=0.02),
-         says=["2.00% with it, larger with the broadcast in every seed."]),
-    Case("drift not measured", edits=_off(buffer_difference_frac_max=NAN),
-         says=["for evaluation not measured.", "The running statistics were not compared. All",
-               "A line and a range over the workers for each seed.",
-               "The running statistics were not compared with and without the broadcast."],
-         never=["Each worker updates"]),
-    Case("images of noise",  # the largest spread is larger, the seeds do not agree
-         lab=functools.partial(_spreads, [1, 2, 0], [1, 1, 1]),
-         says=["for evaluation no.", "by up to 0.100 percentage points without the broadcast and "
-               "0.0500 percentage points with it. By seed the spread without it is not told apart",
-               "this test set does not show that it matters whose statistics are used; that they "
-               "differ is measured all the same."],
-         never=["is larger:"]),
-    Case("a smaller spread", lab=functools.partial(_spreads, [0, 1, 0], [30, 31, 30]),
-         says=["By seed the spread without it is smaller"]),
-    Case("one seed", lab=functools.partial(_spreads, [20], [0]), edits={"replicas": only(seed=0)},
-         says=["from the same seed.", "is not compared, for want of seeds: a difference of 1.00 "
-               "percentage points, where"]),
-    Case("accuracies with the broadcast not measured", edits=_on(test_accuracy_spread_frac=NAN),
-         says=["was not measured with and without"]),
-    Case("images unknown", lab=functools.partial(_spreads, [20, 20], [0, 0], None),
-         says=["is larger: a difference of 1.00 percentage points (1.00 to 1.00). So"],
-         never=["test images weighs"]),
-    Case("no replica compared", edits={"replicas": without(**OFF)},
-         says=["Missing: replicas, no_broadcast: no replica was compared. The"]),
-    Case("not trained", edits={"accuracy": without(study="replicas", arm="no_broadcast")},
-         says=["Missing: replicas, no_broadcast: not run yet. The answer"]),
-]  # fmt: skip
+    Case(
+        "drift and spread",
+        says=[
+            "For training yes, for evaluation no. Without the broadcast of buffers the "
+            "parameters stay bitwise identical on all workers and the training loss is the "
+            "same, bit for bit, as with the broadcast. The running statistics drift",
+            "drift apart by up to 1.00% of their norm, so that the workers no longer hold one "
+            "model. All replicas",
+            "The same training was run on two workers with and",
+            "from the same two seeds.",
+            "expected to stay identical, and they do.",
+            "All 4 training losses",
+            "1.00% without the broadcast and 0% with it, larger without the broadcast in every "
+            "seed.",
+            "by up to 1.00 percentage points without the broadcast and 0 percentage points",
+            "By seed the spread without it is larger: a difference of 1.00 percentage points "
+            "(1.00 to 1.00), where one of the 2 000 test images weighs 0.0500 percentage "
+            "points and no more than that counts as nothing. So whose statistics are used "
+            "changes what the test finds.",
+            "An evaluation needs one set",
+            "by seed. not broadcast 0 yes 1.00%",
+            "broadcast 1",
+            "The drift of running statistics is larger without the broadcast in every seed.",
+            "In short: For training yes, for evaluation no: running statistics drift apart by "
+            "up to 1.00% of their norm.",
+        ],
+        never=["Even with"],
+    ),
+    Case(
+        "the parameters differ",
+        edits=_off(parameters_identical=False, parameter_difference_max=0.5),
+        says=[
+            "For training no, for",
+            "parameters differ between workers, by up to 0.500 and the",
+            "so something else enters the update",
+        ],
+    ),
+    Case(
+        "the parameters were not compared",
+        edits=_off(parameters_identical=None),
+        says=[
+            "For training not shown",
+            "the parameters were not compared and the training",
+            "the same update (Li et al., 2020); these were not compared.",
+        ],
+    ),
+    Case(
+        "no drift",
+        edits=_off(buffer_difference_frac_max=0.0),
+        lab=functools.partial(_spreads, [0, 0], [0, 0]),
+        says=[
+            "for evaluation yes",
+            "The running statistics stay the same on all workers.",
+            "0% without the broadcast and 0% with it, not clearly changed by the broadcast, "
+            "since the ranges over the seeds meet",
+            "does not show that it matters whose statistics are used.",
+        ],
+        never=["An evaluation needs", "measured all the same"],
+    ),
+    Case(
+        "an unequal loss",
+        lab=functools.partial(
+            _steps, where({"run": "replicas-no_broadcast"}, loss=lambda loss: loss + 0.25)
+        ),
+        says=[
+            "For training not shown",
+            "the training loss differs from that with the broadcast in 4 of 4 steps, by up to "
+            "0.250.",
+            "so equal losses are expected; here the training loss differs",
+        ],
+        never=["bit for bit"],
+    ),
+    Case(
+        "no losses",
+        lab=functools.partial(_steps, without(run="replicas-no_broadcast")),
+        says=["For training not shown", "and the training losses were not recorded."],
+    ),
+    Case(
+        "drift with the broadcast",
+        edits=_on(buffer_difference_frac_max=0.002),
+        says=[
+            "0.200% with it, larger without the broadcast in every seed. Even with the "
+            "broadcast they differ after the last step"
+        ],
+    ),
+    Case(
+        "more drift with the broadcast",
+        edits=_on(buffer_difference_frac_max=0.02),
+        says=["2.00% with it, larger with the broadcast in every seed."],
+    ),
+    Case(
+        "drift not measured",
+        edits=_off(buffer_difference_frac_max=NAN),
+        says=[
+            "for evaluation not measured.",
+            "The running statistics were not compared. All",
+            "A line and a range over the workers for each seed.",
+            "The running statistics were not compared with and without the broadcast.",
+        ],
+        never=["Each worker updates"],
+    ),
+    Case(
+        "images of noise",  # the largest spread is larger, the seeds do not agree
+        lab=functools.partial(_spreads, [1, 2, 0], [1, 1, 1]),
+        says=[
+            "for evaluation no.",
+            "by up to 0.100 percentage points without the broadcast and "
+            "0.0500 percentage points with it. By seed the spread without it is not told apart",
+            "this test set does not show that it matters whose statistics are used; that they "
+            "differ is measured all the same.",
+        ],
+        never=["is larger:"],
+    ),
+    Case(
+        "a smaller spread",
+        lab=functools.partial(_spreads, [0, 1, 0], [30, 31, 30]),
+        says=["By seed the spread without it is smaller"],
+    ),
+    Case(
+        "one seed",
+        lab=functools.partial(_spreads, [20], [0]),
+        edits={"replicas": only(seed=0)},
+        says=[
+            "from the same seed.",
+            "is not compared, for want of seeds: a difference of 1.00 percentage points, where",
+        ],
+    ),
+    Case(
+        "accuracies with the broadcast not measured",
+        edits=_on(test_accuracy_spread_frac=NAN),
+        says=["was not measured with and without"],
+    ),
+    Case(
+        "images unknown",
+        lab=functools.partial(_spreads, [20, 20], [0, 0], None),
+        says=["is larger: a difference of 1.00 percentage points (1.00 to 1.00). So"],
+        never=["test images weighs"],
+    ),
+    Case(
+        "no replica compared",
+        edits={"replicas": without(**OFF)},
+        says=["Missing: replicas, no_broadcast: no replica was compared. The"],
+    ),
+    Case(
+        "not trained",
+        edits={"accuracy": without(study="replicas", arm="no_broadcast")},
+        says=["Missing: replicas, no_broadcast: not run yet. The answer"],
+    ),
+]
 
 
 test_what_q7_says = says("Q7", CASES)

@@ -42,160 +42,305 @@ BASE = trained()
 SHARE = {"claim": "efficiency"}
 CLAIM = {"claim": "gradual_none"}
 CASES = [
-    Case("what kept the error and what lost it", lab=BASE,
-         says=["At B = 256 the reference's test error (B = 32, 2.10%) is, within 1.00 "
-               "percentage points, kept by gradual warm-up (2.30%); lost by four others (4.30% to "
-               "9.10%). The linear rule with gradual warm-up keeps it up to B = 256 and has lost "
-               "it at B = 1024.",
-               "in one process, whose loss averages",
-               "hold the sampling of the 100 000 test images beside the seeds.",
-               "Of 15 such comparisons without any effect, about 0.75 would be told apart",
-               "256 linear none zero 4.00 4.30% (4.03 to 4.59) 2.20% (2.05 to 2.35) lost",
-               "256 fixed gradual zero 0.500 9.10%"],
-         never=["decide no more"]),
-    Case("what was expected beside what came out", lab=BASE,
-         says=[f"Expected before the run: {study.EXPECTED} What came out: kept up to B = 256, lost "
-               "from B = 1024; the rest above."]),
-    Case("warm-ups and gains by their paired differences", lab=BASE,
-         says=["At B = 256, with zero gains, against no warm-up the test error is lower with "
-               "gradual warm-up (by −2.00 points) and higher with constant warm-up (by 4.00 points)"
-               ". With gains of one it is lower with gradual warm-up (by −9.10 points). A reason "
-               "may be that a gradual warm-up gives the weights time to grow with the rate and a "
-               "constant one makes the rate jump where it ends, and the loss with it (section 2.2)",
-               "gains, with which every residual block starts as its shortcut, have an error lower "
-               "at the reference batch (by −0.300 points) and lower at B = 256 (by −0.700 points)",
-               "256 linear none one"]),
-    Case("gains of one that keep the error",
-         lab=trained((study.LARGE._replace(zero_gamma=False), (2.3, 2.5, 2.4))),
-         says=["256 linear gradual one 4.00 2.40% (2.15 to 2.68) 0.300% (0.170 to 0.430) kept"]),
-    Case("the rules at the largest batch", lab=BASE,
-         says=["At B = 1024 an epoch has nine updates, and the test error is 61.0% with the linear "
-               "rule, 31.0% with the square-root rule and 41.0% with the fixed rate.",
-               "At B = 256 the fixed rate loses the error."],
-         never=["the rate has to grow"]),
-    Case("LARS and the rates tried", lab=BASE,
-         says=["with the rate 2 chosen on validation data, ends at a test error of 6.10% (5.82 to "
-               "6.39), lower than the 61.0% of the linear rule, whose rate was not searched; it "
-               "loses the reference's error.",
-               "0.5, gives a validation error of 1.10%; 1.60% with 0.25, over three seeds. The "
-               "least is that of 0.5; how certainly, is not said", "LARS, chosen", "LARS, tried",
-               "linear, tried"]),
-    Case("a diverged seed", lab=BASE,
-         says=["The loss was not finite in linear-constant-unit_gamma at B = 256 (1 of three "
-               "seeds). Such an arm", "lost, diverged", "the reference"],
-         never=["No loss became infinite"]),
-    Case("published results", lab=BASE,
-         says=["Of 12 published results with a counterpart here, eight agree, one disagrees and "
-               "three are not judged (gains of one here, zero in the publication; judged above).",
-               "Against the publication: error at 32 times the reference batch (Figure 1). A "
-               "published verdict", "nothing is decided. Of 9 such comparisons without any "
-                                    "effect, about "
-               "0.45 would", "Table 1 23.74% against 24.84%",
-               "8.00× 2048 256 23.49% −0.110% 0.200% (0.071 to 0.329) not judged: judged above"],
-         never=["In the timed runs", "not planned"]),
-    Case("what each published comparison is of", lab=BASE,
-         says=["ones. gradual warm-up against none Table 1 23.74% against 24.84% −1.10% −2.00%",
-               "agrees constant warm-up against none Table 1 25.88% against 24.84% 1.04% 4.00%",
-               "agrees gradual warm-up against none, gains of one here Table 1 23.74% against "
-               "24.84% −1.10% −9.10% (−9.33 to −8.87) not judged: gains of one here, zero in",
-               "constant warm-up against none, gains of one here Table 1 25.88% against "
-               "24.84% 1.04% gains of one here, zero in the publication not judged gradual warm-up "
-               "against the reference batch Table 1 23.74% against 23.60% 0.140% 0.200%",
-               "agrees square-root rule against linear Table 2a 26.22% against 23.74% 2.48% 2.80%",
-               "agrees fixed rate against linear rule Table 2a 41.67% against 23.74% 17.9% 6.80%",
-               "agrees zero gains against gains of one, reference batch Table 2b 23.60% against "
-               "23.84% −0.240% −0.300%",
-               "agrees zero gains against gains of one, large batch Table 2b 23.74% against 24.11% "
-               "−0.370% −0.700%"]),
-    Case("published verdicts turned round", lab=BASE,
-         edits={"published_lr_scaling": both(
-             where(verdict="disagrees"), where(CLAIM, verdict="agrees"),
-             where({"source": "Table 2b"}, verdict="not decidable"))},
-         says=["one agrees, nine disagree and two are not decidable",
-               "fixed rate against linear rule (Table 2a), error at 4 times"]),
-    Case("timed runs",
-         says=["In the timed runs of Q2 two workers with b = 32 keep 83.3% (",
-               "of the throughput of one each; published is about 90.0% at 352 GPUs: not judged "
-               "(measured on CPU cores, published on GPUs).",
-               "Of 13 published results"]),
-    Case("timed runs of as many GPUs",
-         edits={"published_lr_scaling": where(SHARE, verdict="disagrees", reason=None)},
-         says=["at 352 GPUs: disagrees.", "throughput per worker kept with many workers "
-               "(Section 5.5)"]),
-    Case("no warm-up needed",
-         lab=trained((study.LARGE, (5.0, 5.2, 5.1)), (NO_WARMUP, FLAT)),
-         says=["kept by no warm-up (2.20%); lost by four others (5.10% to 9.10%).",
-               "keeps it up to B = 128 and has lost it at B = 256", "256 linear gradual zero 4.00 "
-               "5.10%",
-               "test error is higher with gradual warm-up"]),
-    Case("nothing decided", lab=trained((study.LARGE, (1.0, 9.0, 2.5))),
-         says=["lost by four ways (4.30% to 9.10%); not decided for gradual warm-up. ",
-               "Three seeds and 100 000 test images decide no more.",
-               "the test error is not told apart with gradual warm-up"]),
-    Case("no difference of a comparison", lab=BASE,
-         edits={"published_lr_scaling": where(CLAIM, measured=NAN)},
-         says=["the test error is not compared with gradual warm-up and higher with constant"]),
-    Case("an elbow at the reference", lab=BASE,
-         edits={"lr_scaling_elbow": where(elbow_batch=32, lost_batch=NAN)},
-         says=["is shown to keep it at no larger batch and beyond nothing is decided.",
-               "What came out: kept up to B = 32, lost nowhere for certain;"]),
-    Case("a fixed rate that suffices", lab=trained((study.Way(16, "fixed"), FLAT)),
-         says=["At B = 256 the fixed rate keeps the error too",
-               "kept by gradual warm-up and the fixed rate (2.20% to 2.30%); lost by three others"],
-         never=["the rate has to grow"]),
-    Case("LARS worse",
-         lab=trained((LARS, (70.0, 72.0, 71.0)),
-                     (LARS._replace(searched_lr=4.0), (80.0, 82.0, 81.0))),
-         says=["higher than the 61.0%"]),
-    Case("LARS as good", lab=BASE,
-         edits={"lr_scaling": where({"optimizer": "lars"}, kept="kept",
-                                    **around("test_error_frac", 0.61))},
-         says=["not told apart from the 61.0%", "; it keeps the reference's error."]),
-    Case("LARS lower than the reference", lab=BASE,
-         edits={"lr_scaling": where({"optimizer": "lars"}, kept="kept or lowered")},
-         says=["; it keeps the reference's error or lowers it."]),
-    Case("LARS diverged", lab=trained((LARS, (6.0, None, 6.1)),
-                                      (LARS._replace(searched_lr=4.0), None)),
-         says=["with the rate 2, has no test error (diverged)."], never=["chosen on val"]),
-    Case("LARS undecided", lab=BASE,
-         edits={"lr_scaling": where({"optimizer": "lars"}, kept="undecided",
-                                    test_error_frac_low=NAN)},
-         says=["ends at a test error of 6.10%. Of"], never=["it keeps"]),
-    Case("a better rate",
-         lab=trained((study.REFERENCE._replace(searched_lr=0.25), (1.2, 1.3, 1.25))),
-         says=["over three seeds. The least is that of 0.25;", "linear, chosen"]),
-    Case("the reference diverged", lab=trained((study.REFERENCE, (2.0, None, 2.1))),
-         says=["No error can be kept or lost, since training with the reference batch, B = 32,"]),
-    Case("errors that are lower", lab=trained((study.REFERENCE, (6.0, 6.2, 6.1)),
-                                              (study.Way(16, "fixed"), (2.0, 2.2, 2.1))),
-         says=["kept or lowered by four ways (2.10% to 5.10%); lost by constant warm-up (8.30%). T",
-               "At B = 256 the fixed rate does not raise the error beyond that either",
-               "256 linear gradual one"]),
-    Case("gains of one alone at the large batch", lab=planned(study.REFERENCE, UNIT_CONSTANT),
-         says=["percentage points, not compared without zero gains. The linear rule has no elbow",
-               "What came out: no elbow of the linear rule;"]),
-    Case("an arm diverged", lab=trained((study.LARGE, (2.0, None, 2.1))),
-         says=["lost by five ways (4.30% to 9.10%). T", "256 linear gradual zero 4.00 diverged"]),
-    Case("the one arm of a plan diverged",
-         lab=trained(*((way, None) for way in study.ERRORS if way not in (
-             study.REFERENCE, study.LARGE)), (study.LARGE, (2.0, None, 2.1))),
-         says=["lost by gradual warm-up (diverged)."]),
-    Case("one seed", lab=BASE, edits={"lr_scaling": where(seeds=1, kept=None)},
-         says=["over one seed with", "With one seed there is no interval", "no interval"]),
-    Case("many seeds, several workers", lab=BASE,
-         edits={"lr_scaling": where(seeds=5, workers=4, expected=" ")},
-         says=["spread over up to four workers with averaged", "paired by seed. Intervals of"],
-         never=["Expected before"]),
-    Case("a plan of one larger batch", lab=planned(study.REFERENCE, study.Way(8)),
-         says=["kept by gradual warm-up (2.20%). The linear rule with gradual warm-up keeps it up "
-               "to the largest batch, B = 128.", "an epoch has 78 updates, and the test error is"],
-         never=["LARS", "Against gains of one", "no warm-up", "The rate of the reference batch"]),
-    Case("a plan of the reference alone", lab=planned(study.REFERENCE),
-         says=["Only the reference batch, B = 32, was trained", "No published result"],
-         never=["At the largest batch", "None"]),
-    Case("no reference", lab=planned(study.LARGE),
-         says=["The conclusion is withheld", "lr_scaling: no run of the reference batch"]),
-]  # fmt: skip
+    Case(
+        "what kept the error and what lost it",
+        lab=BASE,
+        says=[
+            "At B = 256 the reference's test error (B = 32, 2.10%) is, within 1.00 "
+            "percentage points, kept by gradual warm-up (2.30%); lost by four others (4.30% to "
+            "9.10%). The linear rule with gradual warm-up keeps it up to B = 256 and has lost "
+            "it at B = 1024.",
+            "in one process, whose loss averages",
+            "hold the sampling of the 100 000 test images beside the seeds.",
+            "Of 15 such comparisons without any effect, about 0.75 would be told apart",
+            "256 linear none zero 4.00 4.30% (4.03 to 4.59) 2.20% (2.05 to 2.35) lost",
+            "256 fixed gradual zero 0.500 9.10%",
+        ],
+        never=["decide no more"],
+    ),
+    Case(
+        "what was expected beside what came out",
+        lab=BASE,
+        says=[
+            f"Expected before the run: {study.EXPECTED} What came out: kept up to B = 256, lost "
+            "from B = 1024; the rest above."
+        ],
+    ),
+    Case(
+        "warm-ups and gains by their paired differences",
+        lab=BASE,
+        says=[
+            "At B = 256, with zero gains, against no warm-up the test error is lower with "
+            "gradual warm-up (by −2.00 points) and higher with constant warm-up (by 4.00 points)"
+            ". With gains of one it is lower with gradual warm-up (by −9.10 points). A reason "
+            "may be that a gradual warm-up gives the weights time to grow with the rate and a "
+            "constant one makes the rate jump where it ends, and the loss with it (section 2.2)",
+            "gains, with which every residual block starts as its shortcut, have an error lower "
+            "at the reference batch (by −0.300 points) and lower at B = 256 (by −0.700 points)",
+            "256 linear none one",
+        ],
+    ),
+    Case(
+        "gains of one that keep the error",
+        lab=trained((study.LARGE._replace(zero_gamma=False), (2.3, 2.5, 2.4))),
+        says=["256 linear gradual one 4.00 2.40% (2.15 to 2.68) 0.300% (0.170 to 0.430) kept"],
+    ),
+    Case(
+        "the rules at the largest batch",
+        lab=BASE,
+        says=[
+            "At B = 1024 an epoch has nine updates, and the test error is 61.0% with the linear "
+            "rule, 31.0% with the square-root rule and 41.0% with the fixed rate.",
+            "At B = 256 the fixed rate loses the error.",
+        ],
+        never=["the rate has to grow"],
+    ),
+    Case(
+        "LARS and the rates tried",
+        lab=BASE,
+        says=[
+            "with the rate 2 chosen on validation data, ends at a test error of 6.10% (5.82 to "
+            "6.39), lower than the 61.0% of the linear rule, whose rate was not searched; it "
+            "loses the reference's error.",
+            "0.5, gives a validation error of 1.10%; 1.60% with 0.25, over three seeds. The "
+            "least is that of 0.5; how certainly, is not said",
+            "LARS, chosen",
+            "LARS, tried",
+            "linear, tried",
+        ],
+    ),
+    Case(
+        "a diverged seed",
+        lab=BASE,
+        says=[
+            "The loss was not finite in linear-constant-unit_gamma at B = 256 (1 of three "
+            "seeds). Such an arm",
+            "lost, diverged",
+            "the reference",
+        ],
+        never=["No loss became infinite"],
+    ),
+    Case(
+        "published results",
+        lab=BASE,
+        says=[
+            "Of 12 published results with a counterpart here, eight agree, one disagrees and "
+            "three are not judged (gains of one here, zero in the publication; judged above).",
+            "Against the publication: error at 32 times the reference batch (Figure 1). A "
+            "published verdict",
+            "nothing is decided. Of 9 such comparisons without any effect, about 0.45 would",
+            "Table 1 23.74% against 24.84%",
+            "8.00× 2048 256 23.49% −0.110% 0.200% (0.071 to 0.329) not judged: judged above",
+        ],
+        never=["In the timed runs", "not planned"],
+    ),
+    Case(
+        "what each published comparison is of",
+        lab=BASE,
+        says=[
+            "ones. gradual warm-up against none Table 1 23.74% against 24.84% −1.10% −2.00%",
+            "agrees constant warm-up against none Table 1 25.88% against 24.84% 1.04% 4.00%",
+            "agrees gradual warm-up against none, gains of one here Table 1 23.74% against "
+            "24.84% −1.10% −9.10% (−9.33 to −8.87) not judged: gains of one here, zero in",
+            "constant warm-up against none, gains of one here Table 1 25.88% against "
+            "24.84% 1.04% gains of one here, zero in the publication not judged gradual warm-up "
+            "against the reference batch Table 1 23.74% against 23.60% 0.140% 0.200%",
+            "agrees square-root rule against linear Table 2a 26.22% against 23.74% 2.48% 2.80%",
+            "agrees fixed rate against linear rule Table 2a 41.67% against 23.74% 17.9% 6.80%",
+            "agrees zero gains against gains of one, reference batch Table 2b 23.60% against "
+            "23.84% −0.240% −0.300%",
+            "agrees zero gains against gains of one, large batch Table 2b 23.74% against 24.11% "
+            "−0.370% −0.700%",
+        ],
+    ),
+    Case(
+        "published verdicts turned round",
+        lab=BASE,
+        edits={
+            "published_lr_scaling": both(
+                where(verdict="disagrees"),
+                where(CLAIM, verdict="agrees"),
+                where({"source": "Table 2b"}, verdict="not decidable"),
+            )
+        },
+        says=[
+            "one agrees, nine disagree and two are not decidable",
+            "fixed rate against linear rule (Table 2a), error at 4 times",
+        ],
+    ),
+    Case(
+        "timed runs",
+        says=[
+            "In the timed runs of Q2 two workers with b = 32 keep 83.3% (",
+            "of the throughput of one each; published is about 90.0% at 352 GPUs: not judged "
+            "(measured on CPU cores, published on GPUs).",
+            "Of 13 published results",
+        ],
+    ),
+    Case(
+        "timed runs of as many GPUs",
+        edits={"published_lr_scaling": where(SHARE, verdict="disagrees", reason=None)},
+        says=[
+            "at 352 GPUs: disagrees.",
+            "throughput per worker kept with many workers (Section 5.5)",
+        ],
+    ),
+    Case(
+        "no warm-up needed",
+        lab=trained((study.LARGE, (5.0, 5.2, 5.1)), (NO_WARMUP, FLAT)),
+        says=[
+            "kept by no warm-up (2.20%); lost by four others (5.10% to 9.10%).",
+            "keeps it up to B = 128 and has lost it at B = 256",
+            "256 linear gradual zero 4.00 5.10%",
+            "test error is higher with gradual warm-up",
+        ],
+    ),
+    Case(
+        "nothing decided",
+        lab=trained((study.LARGE, (1.0, 9.0, 2.5))),
+        says=[
+            "lost by four ways (4.30% to 9.10%); not decided for gradual warm-up. ",
+            "Three seeds and 100 000 test images decide no more.",
+            "the test error is not told apart with gradual warm-up",
+        ],
+    ),
+    Case(
+        "no difference of a comparison",
+        lab=BASE,
+        edits={"published_lr_scaling": where(CLAIM, measured=NAN)},
+        says=["the test error is not compared with gradual warm-up and higher with constant"],
+    ),
+    Case(
+        "an elbow at the reference",
+        lab=BASE,
+        edits={"lr_scaling_elbow": where(elbow_batch=32, lost_batch=NAN)},
+        says=[
+            "is shown to keep it at no larger batch and beyond nothing is decided.",
+            "What came out: kept up to B = 32, lost nowhere for certain;",
+        ],
+    ),
+    Case(
+        "a fixed rate that suffices",
+        lab=trained((study.Way(16, "fixed"), FLAT)),
+        says=[
+            "At B = 256 the fixed rate keeps the error too",
+            "kept by gradual warm-up and the fixed rate (2.20% to 2.30%); lost by three others",
+        ],
+        never=["the rate has to grow"],
+    ),
+    Case(
+        "LARS worse",
+        lab=trained(
+            (LARS, (70.0, 72.0, 71.0)), (LARS._replace(searched_lr=4.0), (80.0, 82.0, 81.0))
+        ),
+        says=["higher than the 61.0%"],
+    ),
+    Case(
+        "LARS as good",
+        lab=BASE,
+        edits={
+            "lr_scaling": where(
+                {"optimizer": "lars"}, kept="kept", **around("test_error_frac", 0.61)
+            )
+        },
+        says=["not told apart from the 61.0%", "; it keeps the reference's error."],
+    ),
+    Case(
+        "LARS lower than the reference",
+        lab=BASE,
+        edits={"lr_scaling": where({"optimizer": "lars"}, kept="kept or lowered")},
+        says=["; it keeps the reference's error or lowers it."],
+    ),
+    Case(
+        "LARS diverged",
+        lab=trained((LARS, (6.0, None, 6.1)), (LARS._replace(searched_lr=4.0), None)),
+        says=["with the rate 2, has no test error (diverged)."],
+        never=["chosen on val"],
+    ),
+    Case(
+        "LARS undecided",
+        lab=BASE,
+        edits={
+            "lr_scaling": where({"optimizer": "lars"}, kept="undecided", test_error_frac_low=NAN)
+        },
+        says=["ends at a test error of 6.10%. Of"],
+        never=["it keeps"],
+    ),
+    Case(
+        "a better rate",
+        lab=trained((study.REFERENCE._replace(searched_lr=0.25), (1.2, 1.3, 1.25))),
+        says=["over three seeds. The least is that of 0.25;", "linear, chosen"],
+    ),
+    Case(
+        "the reference diverged",
+        lab=trained((study.REFERENCE, (2.0, None, 2.1))),
+        says=["No error can be kept or lost, since training with the reference batch, B = 32,"],
+    ),
+    Case(
+        "errors that are lower",
+        lab=trained((study.REFERENCE, (6.0, 6.2, 6.1)), (study.Way(16, "fixed"), (2.0, 2.2, 2.1))),
+        says=[
+            "kept or lowered by four ways (2.10% to 5.10%); lost by constant warm-up (8.30%). T",
+            "At B = 256 the fixed rate does not raise the error beyond that either",
+            "256 linear gradual one",
+        ],
+    ),
+    Case(
+        "gains of one alone at the large batch",
+        lab=planned(study.REFERENCE, UNIT_CONSTANT),
+        says=[
+            "percentage points, not compared without zero gains. The linear rule has no elbow",
+            "What came out: no elbow of the linear rule;",
+        ],
+    ),
+    Case(
+        "an arm diverged",
+        lab=trained((study.LARGE, (2.0, None, 2.1))),
+        says=["lost by five ways (4.30% to 9.10%). T", "256 linear gradual zero 4.00 diverged"],
+    ),
+    Case(
+        "the one arm of a plan diverged",
+        lab=trained(
+            *((way, None) for way in study.ERRORS if way not in (study.REFERENCE, study.LARGE)),
+            (study.LARGE, (2.0, None, 2.1)),
+        ),
+        says=["lost by gradual warm-up (diverged)."],
+    ),
+    Case(
+        "one seed",
+        lab=BASE,
+        edits={"lr_scaling": where(seeds=1, kept=None)},
+        says=["over one seed with", "With one seed there is no interval", "no interval"],
+    ),
+    Case(
+        "many seeds, several workers",
+        lab=BASE,
+        edits={"lr_scaling": where(seeds=5, workers=4, expected=" ")},
+        says=["spread over up to four workers with averaged", "paired by seed. Intervals of"],
+        never=["Expected before"],
+    ),
+    Case(
+        "a plan of one larger batch",
+        lab=planned(study.REFERENCE, study.Way(8)),
+        says=[
+            "kept by gradual warm-up (2.20%). The linear rule with gradual warm-up keeps it up "
+            "to the largest batch, B = 128.",
+            "an epoch has 78 updates, and the test error is",
+        ],
+        never=["LARS", "Against gains of one", "no warm-up", "The rate of the reference batch"],
+    ),
+    Case(
+        "a plan of the reference alone",
+        lab=planned(study.REFERENCE),
+        says=["Only the reference batch, B = 32, was trained", "No published result"],
+        never=["At the largest batch", "None"],
+    ),
+    Case(
+        "no reference",
+        lab=planned(study.LARGE),
+        says=["The conclusion is withheld", "lr_scaling: no run of the reference batch"],
+    ),
+]
 
 
 test_what_s2_says = says("S2", CASES)
@@ -213,8 +358,9 @@ def test_published_and_measured_stand_in_columns_of_their_own() -> None:
     assert first["published_difference_frac"].value == pytest.approx(-0.011)
     assert first["published_difference_frac"].runs == []
     assert set(first["difference_frac"].runs) == {
-        study.name_of(study.LARGE), study.name_of(NO_WARMUP),
-    }  # fmt: skip
+        study.name_of(study.LARGE),
+        study.name_of(NO_WARMUP),
+    }
     assert first["verdict"] == "agrees"
 
 
@@ -223,8 +369,9 @@ def test_an_error_links_to_its_own_runs_and_a_difference_to_both() -> None:
     name = study.name_of(study.LARGE)
     assert values["test_error_frac_linear_gradual_zero_gamma_kn256"].runs == [name]
     assert values["difference_frac_gradual_warm_up_against_none"].runs == [
-        name, study.name_of(NO_WARMUP),
-    ]  # fmt: skip
+        name,
+        study.name_of(NO_WARMUP),
+    ]
 
 
 def test_a_published_comparison_without_an_id_is_an_error() -> None:

@@ -55,149 +55,269 @@ def _rate(optimizer: str, lr: float, **columns: Any) -> Edit:
 
 CASES = [
     # 5 epochs of 1.75 s; unscaled 7 epochs of 1 s, scaled 4; each seed an epoch later.
-    Case("averaging beside both rates of SGD",
-         says=["Eight averaged learners (b = 16) reach 95.0% test accuracy after 6.00 (3.91 to "
-               "9.03) "
-               f"epochs and 10.5 s. {BESIDE} later in epochs and seconds; at the unscaled, sooner "
-               f"in "
-               "epochs and later in seconds. One process computes all learners.",
-               "These learners have a rate of their own, 0.2: at 0.02, that of SGD with the small "
-               "batch, they do not reach 95.0% test accuracy in 12 epochs with any seed. Beside "
-               "SGD of the small batch alone (B = 16) they are later in epochs and not told "
-               "apart in seconds.",
-               "Of 24 such comparisons without any effect, about 1.2 would be told apart"]),
-    Case("the protocol",
-         says=["12 epochs of them, with three seeds;", "holds the error of the test set, and",
-               "The target, a test accuracy of 95.0%, was", "of the last 1 evaluation reaches",
-               "in one process, so", "averaged after every step; the momentum 0.9 is"],
-         never=["With one seed", "bootstrap"]),
-    Case("averaging every few steps", edits={"model_averaging": where(tau=4)},
-         says=["averaged every 4 steps; the momentum"]),
-    Case("two processes", lab=trained(run={"workers": 2}),
-         says=["in two processes, so", "Two processes compute all learners."]),
-    Case("one seed", lab=trained(seeds=(0,)),
-         says=["they are, at either rate, not comparable in epochs and seconds.",
-               "With one seed there is no interval"],
-         never=["sooner in", "later in", "by chance", "a seed did not reach"]),
-    Case("epochs that cannot be compared",
-         edits=_pair(OWN, "sgd_large", epochs_difference_low=NAN),
-         says=[f"{BESIDE} later in epochs and seconds; at the unscaled, not comparable in epochs",
-               "Not comparable: a seed did not reach the target.",
-               "Of 23 such comparisons"]),
-    Case("one seed reaches the target", lab=trained({SAME: 12}),
-         says=["small batch, they reach 95.0% test accuracy in 12 epochs with 1 of 3 seeds."]),
-    Case("a seed diverged", edits={"model_averaging": where({"arm": OWN}, status="diverged")},
-         says=["Eight averaged learners (b = 16) do not all come to an end: a seed diverged. "
-               "Beside"]),
-    Case("no rate of its own", edits={"model_averaging": without(arm=[OWN, OTHER])},
-         says=["Eight averaged learners (b = 16) do not reach 95.0% test accuracy in 12 epochs "
-               "with "
-               "any seed. Beside SGD with as many samples a step (B = 128) they are, at either "
-               "rate, "
-               "later in epochs and seconds. One",
-               "Beside SGD of the small batch alone (B = 16) they are later in epochs and sec"],
-         never=["a rate of their own", "At effective rates less"]),
-    Case("an arm of SGD is missing", edits={"model_averaging": without(arm="sgd_large")},
-         says=["Model averaging cannot be compared with SGD: its trainings ended without a result.",
-               "Every arm saw"],
-         never=["Beside SGD", "A rate does not mean", "What came out"]),
-    Case("no averaging", edits={"model_averaging": only(optimizer="sgd")},
-         says=["cannot be compared with SGD: its"], never=["Every arm saw", "The pull is 1/k"]),
-    *(Case(f"equal rates and {order}", lab=trained({OWN: epochs}),
-           says=[f"a pull of {pulls} are, in epochs, {order}{more}."])
-      for epochs, order, pulls, more in [
-          (5, "sooner", "0.125 and 0.1", ", which the length of the steps does not explain"),
-          (9, "later", "0.125", ", which the length of the steps does not explain either"),
-          (7, "not told apart", "0.125", ""),
-      ]),
-    Case("unequal effective rates",
-         edits={"model_averaging": where({"arm": OWN}, effective_lr=0.1)},
-         says=["at 0.02 as at 0.0198 and at 0.2 as at 0.198. That",
-               "with a pull of 0.1 are, in epochs,"], never=[EQUAL_RATES]),
-    Case("the drift does not explain the same rate", lab=trained({SAME: 2, SAME_OTHER: 2}),
-         says=["Yet at the same rate they come sooner in epochs, which this does not predict."],
-         never=["this predicts"]),
-    Case("the pull, and a target that tells nothing",
-         says=["the authors' scripts: beside 0.125, a pull of 0.1 is, at the rate 0.02, not "
-               "comparable, since not every seed reached the target, and its final accuracy is not "
-               "told apart; at the rate 0.2, later in epochs and seconds, and its final accuracy "
-               "is "
-               "not told apart."]),
-    Case("the second pull ends lower", edits=_alphas(**around("accuracy_difference_frac", -0.02)),
-         says=["its final accuracy is lower by 2.00 percentage points."]),
-    Case("the second pull has no accuracy", edits=_alphas(accuracy_difference_frac_low=NAN),
-         says=["seconds, and its final accuracy is not comparable."]),
-    Case("learners, and a better number beyond the choice",
-         says=["was timed apart from these trainings.", "raises throughput by more than 5%, and "
-               "settles on 3 for mlp, b = 16, 3 for mlp, b = 128 and 3 for resnet_8x8, b = 16, "
-               "1.50× the throughput of one network by itself.",
-               "mlp, b = 16 3 1 800 samples/s (1 782 to 1 818) 1.5000× (1.5000 to 1.5000) "
-               "2.7778% (2.7778 to 2.7778) 5 "],
-         never=["may be either side"]),
-    Case("a gain about the threshold",
-         edits={"learners": where({"learners": 4}, **around("gain_frac", 0.05))},
-         says=["In three of three the gain of one more may be either side of that."]),
-    Case("no number chosen", edits={"learners": where(chosen=False)},
-         never=["settles on"]),
-    Case("slower than the network by itself", edits=_chosen(**around("against_plain_ratio", 0.5)),
-         says=["and settles on 3 for mlp, b = 16, only 0.500× the throughput of one network by "
-               "itself; "
-               "3 for mlp, b = 128 and 3 for resnet_8x8, b = 16, 1.50× the throughput"]),
-    Case("no network by itself", edits={"learners": where(against_plain_ratio_low=NAN)},
-         says=["and settles on 3 for mlp, b = 16, 3 for mlp, b = 128 and 3 for resnet_8x8, b = "
-               "16."],
-         never=["the throughput of one network"]),
-    Case("no learners timed", edits={"learners": where(samples_per_s=NAN)},
-         never=["Throughput is that", "Tuning adds", "Throughput against the number"]),
-    Case("rates that were used",
-         says=["with one seed that no arm has. It is highest for SGD with the small batch, of the "
-               "rates 0.01, 0.02 and 0.05, with 0.02; this is the rate that was used. It is "
-               "highest "
-               "for model averaging, of the rates 0.1, 0.2 and 0.5, with 0.2; this is the rate"],
-         never=["at the border", "below it"]),
-    Case("a better rate, at the border",
-         edits={"averaging_rates": both(
-             _rate("sgd", 0.02, best=False),
-             _rate("sgd", 0.05, best=True, at_border=True, validation_mean_frac=0.96))},
-         says=["with 0.05 (at the border: a rate beyond it may be better still); 0.02 was used, "
-               "which is 2.00 percentage points below it. It is highest for model averaging"]),
-    Case("no rates tried", edits={"averaging_rates": where(best=False)},
-         never=["Rates were judged", "It is highest"]),
-    Case("what was expected, came out, and published on GPUs", lab=trained(run=GPUS),
-         says=[f"Expected before the run: {made.EXPECTED} What came out stands above: an "
-               "expectation failed where it is the opposite.",
-               "Of seven comparisons with Koliousis et al. (2019), 1.3 to 4 times sooner on eight "
-               "GPUs and more throughput with more learners, three agree and four disagree."]),
-    Case("a speed-up within the published range", lab=trained(averaged_epoch_s=0.5, run=GPUS),
-         says=["learners, six agree and one is not decidable."]),
-    Case("speeds of CPU cores are not judged",
-         says=["learners, seven are not judged (measured on CPU cores, published on GPUs)."]),
-    Case("nothing expected or published", lab=trained(run={"expected": None}),
-         edits={"published_model_averaging": only(claim="none")},
-         never=["Expected before", "Koliousis"]),
-    Case("tables",
-         says=["8 learners, b = 16, rate 0.2, pull 0.125 0.198 3 of 3 seeds 6.00 (3.91 to 9.03) "
-               "10.5 "
-               "s (6.8 to 15.8) 97.0% (96.2 to 97.7)",
-               "rate 0.2, pull 0.125 SGD, B = 16, rate 0.02 3.00 (3.00 to 3.00) later 1.50 s "
-               "(−1.61 "
-               "to 4.61) not told apart 8",
-               "pull 0.125 SGD, B = 128, rate 0.02 −2.00 (−2.00 to −2.00) sooner 2.50 s (0.64 to "
-               "4.36) later 8",
-               "pull 0.125 SGD, B = 128, rate 0.16 1.3 to 4 × 0.476× (0.435 to 0.517) not judged",
-               "mlp, b = 16 5 learners against one more 2.2000× (2.2000 to 2.2000) ",
-               "mlp, b = 16, by itself 1 1 200 samples/s (1 188 to 1 212) None mlp, b = 16 1",
-               "mlp, b = 16 3 1 800 samples/s (1 782 to 1 818) 20.0"]),
-]  # fmt: skip
+    Case(
+        "averaging beside both rates of SGD",
+        says=[
+            "Eight averaged learners (b = 16) reach 95.0% test accuracy after 6.00 (3.91 to "
+            "9.03) "
+            f"epochs and 10.5 s. {BESIDE} later in epochs and seconds; at the unscaled, sooner "
+            f"in "
+            "epochs and later in seconds. One process computes all learners.",
+            "These learners have a rate of their own, 0.2: at 0.02, that of SGD with the small "
+            "batch, they do not reach 95.0% test accuracy in 12 epochs with any seed. Beside "
+            "SGD of the small batch alone (B = 16) they are later in epochs and not told "
+            "apart in seconds.",
+            "Of 24 such comparisons without any effect, about 1.2 would be told apart",
+        ],
+    ),
+    Case(
+        "the protocol",
+        says=[
+            "12 epochs of them, with three seeds;",
+            "holds the error of the test set, and",
+            "The target, a test accuracy of 95.0%, was",
+            "of the last 1 evaluation reaches",
+            "in one process, so",
+            "averaged after every step; the momentum 0.9 is",
+        ],
+        never=["With one seed", "bootstrap"],
+    ),
+    Case(
+        "averaging every few steps",
+        edits={"model_averaging": where(tau=4)},
+        says=["averaged every 4 steps; the momentum"],
+    ),
+    Case(
+        "two processes",
+        lab=trained(run={"workers": 2}),
+        says=["in two processes, so", "Two processes compute all learners."],
+    ),
+    Case(
+        "one seed",
+        lab=trained(seeds=(0,)),
+        says=[
+            "they are, at either rate, not comparable in epochs and seconds.",
+            "With one seed there is no interval",
+        ],
+        never=["sooner in", "later in", "by chance", "a seed did not reach"],
+    ),
+    Case(
+        "epochs that cannot be compared",
+        edits=_pair(OWN, "sgd_large", epochs_difference_low=NAN),
+        says=[
+            f"{BESIDE} later in epochs and seconds; at the unscaled, not comparable in epochs",
+            "Not comparable: a seed did not reach the target.",
+            "Of 23 such comparisons",
+        ],
+    ),
+    Case(
+        "one seed reaches the target",
+        lab=trained({SAME: 12}),
+        says=["small batch, they reach 95.0% test accuracy in 12 epochs with 1 of 3 seeds."],
+    ),
+    Case(
+        "a seed diverged",
+        edits={"model_averaging": where({"arm": OWN}, status="diverged")},
+        says=[
+            "Eight averaged learners (b = 16) do not all come to an end: a seed diverged. Beside"
+        ],
+    ),
+    Case(
+        "no rate of its own",
+        edits={"model_averaging": without(arm=[OWN, OTHER])},
+        says=[
+            "Eight averaged learners (b = 16) do not reach 95.0% test accuracy in 12 epochs "
+            "with "
+            "any seed. Beside SGD with as many samples a step (B = 128) they are, at either "
+            "rate, "
+            "later in epochs and seconds. One",
+            "Beside SGD of the small batch alone (B = 16) they are later in epochs and sec",
+        ],
+        never=["a rate of their own", "At effective rates less"],
+    ),
+    Case(
+        "an arm of SGD is missing",
+        edits={"model_averaging": without(arm="sgd_large")},
+        says=[
+            "Model averaging cannot be compared with SGD: its trainings ended without a result.",
+            "Every arm saw",
+        ],
+        never=["Beside SGD", "A rate does not mean", "What came out"],
+    ),
+    Case(
+        "no averaging",
+        edits={"model_averaging": only(optimizer="sgd")},
+        says=["cannot be compared with SGD: its"],
+        never=["Every arm saw", "The pull is 1/k"],
+    ),
+    *(
+        Case(
+            f"equal rates and {order}",
+            lab=trained({OWN: epochs}),
+            says=[f"a pull of {pulls} are, in epochs, {order}{more}."],
+        )
+        for epochs, order, pulls, more in [
+            (5, "sooner", "0.125 and 0.1", ", which the length of the steps does not explain"),
+            (9, "later", "0.125", ", which the length of the steps does not explain either"),
+            (7, "not told apart", "0.125", ""),
+        ]
+    ),
+    Case(
+        "unequal effective rates",
+        edits={"model_averaging": where({"arm": OWN}, effective_lr=0.1)},
+        says=[
+            "at 0.02 as at 0.0198 and at 0.2 as at 0.198. That",
+            "with a pull of 0.1 are, in epochs,",
+        ],
+        never=[EQUAL_RATES],
+    ),
+    Case(
+        "the drift does not explain the same rate",
+        lab=trained({SAME: 2, SAME_OTHER: 2}),
+        says=["Yet at the same rate they come sooner in epochs, which this does not predict."],
+        never=["this predicts"],
+    ),
+    Case(
+        "the pull, and a target that tells nothing",
+        says=[
+            "the authors' scripts: beside 0.125, a pull of 0.1 is, at the rate 0.02, not "
+            "comparable, since not every seed reached the target, and its final accuracy is not "
+            "told apart; at the rate 0.2, later in epochs and seconds, and its final accuracy "
+            "is "
+            "not told apart."
+        ],
+    ),
+    Case(
+        "the second pull ends lower",
+        edits=_alphas(**around("accuracy_difference_frac", -0.02)),
+        says=["its final accuracy is lower by 2.00 percentage points."],
+    ),
+    Case(
+        "the second pull has no accuracy",
+        edits=_alphas(accuracy_difference_frac_low=NAN),
+        says=["seconds, and its final accuracy is not comparable."],
+    ),
+    Case(
+        "learners, and a better number beyond the choice",
+        says=[
+            "was timed apart from these trainings.",
+            "raises throughput by more than 5%, and "
+            "settles on 3 for mlp, b = 16, 3 for mlp, b = 128 and 3 for resnet_8x8, b = 16, "
+            "1.50× the throughput of one network by itself.",
+            "mlp, b = 16 3 1 800 samples/s (1 782 to 1 818) 1.5000× (1.5000 to 1.5000) "
+            "2.7778% (2.7778 to 2.7778) 5 ",
+        ],
+        never=["may be either side"],
+    ),
+    Case(
+        "a gain about the threshold",
+        edits={"learners": where({"learners": 4}, **around("gain_frac", 0.05))},
+        says=["In three of three the gain of one more may be either side of that."],
+    ),
+    Case("no number chosen", edits={"learners": where(chosen=False)}, never=["settles on"]),
+    Case(
+        "slower than the network by itself",
+        edits=_chosen(**around("against_plain_ratio", 0.5)),
+        says=[
+            "and settles on 3 for mlp, b = 16, only 0.500× the throughput of one network by "
+            "itself; "
+            "3 for mlp, b = 128 and 3 for resnet_8x8, b = 16, 1.50× the throughput"
+        ],
+    ),
+    Case(
+        "no network by itself",
+        edits={"learners": where(against_plain_ratio_low=NAN)},
+        says=["and settles on 3 for mlp, b = 16, 3 for mlp, b = 128 and 3 for resnet_8x8, b = 16."],
+        never=["the throughput of one network"],
+    ),
+    Case(
+        "no learners timed",
+        edits={"learners": where(samples_per_s=NAN)},
+        never=["Throughput is that", "Tuning adds", "Throughput against the number"],
+    ),
+    Case(
+        "rates that were used",
+        says=[
+            "with one seed that no arm has. It is highest for SGD with the small batch, of the "
+            "rates 0.01, 0.02 and 0.05, with 0.02; this is the rate that was used. It is "
+            "highest "
+            "for model averaging, of the rates 0.1, 0.2 and 0.5, with 0.2; this is the rate"
+        ],
+        never=["at the border", "below it"],
+    ),
+    Case(
+        "a better rate, at the border",
+        edits={
+            "averaging_rates": both(
+                _rate("sgd", 0.02, best=False),
+                _rate("sgd", 0.05, best=True, at_border=True, validation_mean_frac=0.96),
+            )
+        },
+        says=[
+            "with 0.05 (at the border: a rate beyond it may be better still); 0.02 was used, "
+            "which is 2.00 percentage points below it. It is highest for model averaging"
+        ],
+    ),
+    Case(
+        "no rates tried",
+        edits={"averaging_rates": where(best=False)},
+        never=["Rates were judged", "It is highest"],
+    ),
+    Case(
+        "what was expected, came out, and published on GPUs",
+        lab=trained(run=GPUS),
+        says=[
+            f"Expected before the run: {made.EXPECTED} What came out stands above: an "
+            "expectation failed where it is the opposite.",
+            "Of seven comparisons with Koliousis et al. (2019), 1.3 to 4 times sooner on eight "
+            "GPUs and more throughput with more learners, three agree and four disagree.",
+        ],
+    ),
+    Case(
+        "a speed-up within the published range",
+        lab=trained(averaged_epoch_s=0.5, run=GPUS),
+        says=["learners, six agree and one is not decidable."],
+    ),
+    Case(
+        "speeds of CPU cores are not judged",
+        says=["learners, seven are not judged (measured on CPU cores, published on GPUs)."],
+    ),
+    Case(
+        "nothing expected or published",
+        lab=trained(run={"expected": None}),
+        edits={"published_model_averaging": only(claim="none")},
+        never=["Expected before", "Koliousis"],
+    ),
+    Case(
+        "tables",
+        says=[
+            "8 learners, b = 16, rate 0.2, pull 0.125 0.198 3 of 3 seeds 6.00 (3.91 to 9.03) "
+            "10.5 "
+            "s (6.8 to 15.8) 97.0% (96.2 to 97.7)",
+            "rate 0.2, pull 0.125 SGD, B = 16, rate 0.02 3.00 (3.00 to 3.00) later 1.50 s "
+            "(−1.61 "
+            "to 4.61) not told apart 8",
+            "pull 0.125 SGD, B = 128, rate 0.02 −2.00 (−2.00 to −2.00) sooner 2.50 s (0.64 to "
+            "4.36) later 8",
+            "pull 0.125 SGD, B = 128, rate 0.16 1.3 to 4 × 0.476× (0.435 to 0.517) not judged",
+            "mlp, b = 16 5 learners against one more 2.2000× (2.2000 to 2.2000) ",
+            "mlp, b = 16, by itself 1 1 200 samples/s (1 188 to 1 212) None mlp, b = 16 1",
+            "mlp, b = 16 3 1 800 samples/s (1 782 to 1 818) 20.0",
+        ],
+    ),
+]
 
 
 test_what_s3_says = says("S3", CASES)
 
 
-@pytest.mark.parametrize("edits", [
-    {"model_averaging": without(arm=[OWN, OTHER])},
-    {"learners": where(against_plain_ratio_low=NAN)},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "edits",
+    [
+        {"model_averaging": without(arm=[OWN, OTHER])},
+        {"learners": where(against_plain_ratio_low=NAN)},
+    ],
+)
 def test_what_is_left_out_breaks_no_paragraph(edits) -> None:
     answer = questions()["S3"](Case("", edits=edits).inputs)
     assert (len(answer.paragraphs), len(answer.method)) == (4, 4)
@@ -222,8 +342,10 @@ def test_seconds_beside_large_batches_and_chosen_learners_are_values() -> None:
 
 def test_a_gap_of_rates_leads_to_the_runs_of_both() -> None:
     def apart(rates: pd.DataFrame) -> pd.DataFrame:
-        return both(_rate("sma", 0.2, configured=False, runs="best"),
-                    _rate("sma", 0.1, configured=True, runs="used"))(rates)  # fmt: skip
+        return both(
+            _rate("sma", 0.2, configured=False, runs="best"),
+            _rate("sma", 0.1, configured=True, runs="used"),
+        )(rates)
 
     answer = questions()["S3"](Case("", edits={"averaging_rates": apart}).inputs)
     place = next(place for place, one in enumerate(answer.method) if "Rates were judged" in one)

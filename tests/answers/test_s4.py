@@ -63,125 +63,226 @@ def rates_tried(*shares: float) -> Callable[[], Tables]:
     def tidy() -> Tables:
         found = trained()
         tuning = found["trials"][found["trials"]["role"] == "tuning"]
-        more = [tuning.assign(rate_factor=share, trial=100 + number)
-                for number, share in enumerate(shares)]  # fmt: skip
+        more = [
+            tuning.assign(rate_factor=share, trial=100 + number)
+            for number, share in enumerate(shares)
+        ]
         return found | {"trials": pd.concat([found["trials"], *more], ignore_index=True)}
 
     return tidy
 
 
 CASES = [
-    Case("the regimes apart and what is saved", lab=trained,
-         says=["Beside the large mini-batch, the test accuracy of post-local SGD is not told apart "
-               "with clean labels (+0.00 percentage points, −1.07 to +1.07) and higher with 20% "
-               "wrong labels (+2.00 percentage points, +0.22 to +3.78). It makes 22 rounds of "
-               "communication, the large mini-batch 40. Three seeds and 2000 test images tell no "
-               "smaller differences.",
-               "In short: The test accuracy of post-local SGD is, beside the large mini-batch, not "
-               "told apart with clean labels (+0.00 percentage points, −1.07 to +1.07).",
-               "labels clean: the mean network; training loss", "labels 20% wrong. A1", "clean "
-               "post-local against large",
-               "wrong post-local against large 2.00%", "wrong post-local against small 3.00%",
-               "wrong small against large −1.00%", "wrong more local steps 2.00%",
-               "(0.42 to 3.59) +0.14 to +0.22 points not judged",
-               "A5 post-local SGD, H = 16 16 128 0.1"],
-         never=["nan", "What that saves in time"]),
-    Case("the protocol", lab=trained,
-         says=["16 learners of b = 8 train resnet_8x8 on digits for four epochs; each",
-               "It averages gradients in every step of the first 2 epochs, up to",
-               "Medians over three seeds with 95% intervals; differences are paired by seed, and "
-               "their intervals hold the error of 2000 test images too."]),
-    Case("a seed, and images that nobody counted", lab=lambda: uncounted(trained()),
-         edits={"local_sgd": where(seeds=1)},
-         says=["Medians over one seed, which have no interval; differences are paired by seed. W"],
-         never=["None"]),
-    Case("arms that learned all and are not told apart", lab=alike,
-         says=["With clean labels every arm learned its labels, so nothing discriminates. W",
-               "With clean labels every arm has a training accuracy of 99.9% or more, so that this "
-               "regime cannot discriminate between them; with 20% wrong labels every arm has a "
-               "training accuracy of 99.9% or more, so that only generalisation can tell them"]),
-    Case("arms that did not learn all", lab=alike,
-         edits={"local_sgd": where({"arm": "A3"}, train_accuracy_frac=0.99)},
-         says=["Three seeds and 2000 test images tell no smaller differences."],
-         never=["learned its labels", "99.9%"]),
-    Case("regimes of which the same holds", lab=lambda: trained(LARGE, NOISY, 0.92),
-         edits={"published_local_sgd": where(measured=0.0, measured_low=-0.01, measured_high=0.01),
-                "local_sgd": where(over_large_frac_low=-0.01, over_large_frac_high=0.01)},
-         says=["is not told apart with clean labels (", "+1.00) and with 20% wrong labels (+0.00",
-               "With each kind of labels the test accuracy of post-local against small, small "
-               "against "
-               "large and most against fewest local steps is not told apart.",
-               "With each kind of labels no arm is told apart from the large mini-batch"],
-         never=["With clean labels no arm"]),
-    Case("regimes alike but for one comparison", lab=lambda: trained(LARGE, NOISY, 0.92),
-         never=["With each kind of labels the test"]),
-    Case("no local steps later", lab=trained, edits={"local_sgd_curves": where(switch_epoch=NAN)},
-         never=["It averages gradients"]),
-    Case("the small mini-batch is worse", lab=arm("A1", NOISY, 0.85),
-         says=["small against large (−5.00 percentage points, −7.05 to −2.95) is lower"]),
-    Case("a diverged seed", lab=diverged(NOISY),
-         says=["and not comparable, for want of seeds that did not diverge, with 20% wrong "
-               "labels. It",
-               "small against large is not comparable",
-               "not comparable with 20% wrong labels (1.08 against diverged)",
-               "no arm is told apart from the large mini-batch as more accurate.", "Of 9 such"],
-         never=["nan", "with 20% wrong labels no arm"]),
-    Case("a diverged seed where rounds are compared", lab=diverged(CLEAN),
-         says=["did not diverge, with clean labels and higher with 20% wrong labels (+2.00 "
-               "percentage points, +0.22 to +3.78). Its rounds of communication are not known.",
-               "With 20% wrong labels the arm of the highest median"]),
-    Case("the best arms", lab=trained,
-         says=["With clean labels no arm is told apart from the large mini-batch as more accurate; "
-               "with 20% wrong labels the arm of the highest median, of those told apart from the "
-               "large mini-batch as more accurate, is A3, huge mini-batch (95.0% (92.3 to 97.7))."],
-         never=["not told apart here"]),  # there the best arm has the lower loss
-    Case("the best arm has the higher loss", lab=high_losses,
-         says=["huge mini-batch (95.0% (92.3 to 97.7)), which fits its training labels less, with "
-               "a "
-               "loss of 0.950 against 0.900: after as many epochs, better generalisation and "
-               "slower "
-               "optimisation are not told apart here."]),
-    Case("the links",
-         says=["by the ring model of Q3 an epoch of 16 workers with b = 32 would, with H = 16, be "
-               "1.01× as fast as with H = 1 on fast and 13.3× on slow.",
-               "H = 1 hides the share of its transfer that DDP hides here. Transfers take as long",
-               "Predicted, not measured"],
-         never=["on this link", "κ"]),
-    Case("a stretched link beside another",
-         edits={"local_sgd_times": where({"link": "fast"}, stretch_ratio=3.17, overlap_frac=0.0)},
-         says=["whatever H: 3.17× on fast with b = 32, 3.17× on fast with b = 512. On other links "
-               "transfers take as long as alone: what"]),
-    Case("nothing is hidden", edits={
-             "local_sgd_times": where(stretch_ratio=3.17, overlap_frac=0.0)},
-         says=["H = 1 hides nothing of its transfer either, as DDP does here.", "3.17× on slow"],
-         never=["as long as alone: what"]),
-    Case("published verdicts, and what was expected and came out", lab=trained,
-         says=["Of eight comparisons with Lin et al. (2020), who find post-local SGD better than "
-               "small "
-               "and large mini-batches, four are not decidable and four are not judged "
-               "(published without wrong labels).",
-               "Expected before the run: post-local SGD is more accurate with wrong labels. What "
-               "came out, beside the large mini-batch: not told apart with clean labels and higher "
-               "with 20% wrong labels. An expectation failed where"]),
-    Case("a claim of each verdict", lab=arm("A5 H=16", CLEAN, 0.99),
-         says=["large mini-batches, two agree, one disagrees, one is not decidable and four"],
-         edits={"published_local_sgd": where({"claim": "more_local_steps", "label_noise_frac": 0.0},
-                                             verdict="disagrees")}),
+    Case(
+        "the regimes apart and what is saved",
+        lab=trained,
+        says=[
+            "Beside the large mini-batch, the test accuracy of post-local SGD is not told apart "
+            "with clean labels (+0.00 percentage points, −1.07 to +1.07) and higher with 20% "
+            "wrong labels (+2.00 percentage points, +0.22 to +3.78). It makes 22 rounds of "
+            "communication, the large mini-batch 40. Three seeds and 2000 test images tell no "
+            "smaller differences.",
+            "In short: The test accuracy of post-local SGD is, beside the large mini-batch, not "
+            "told apart with clean labels (+0.00 percentage points, −1.07 to +1.07).",
+            "labels clean: the mean network; training loss",
+            "labels 20% wrong. A1",
+            "clean post-local against large",
+            "wrong post-local against large 2.00%",
+            "wrong post-local against small 3.00%",
+            "wrong small against large −1.00%",
+            "wrong more local steps 2.00%",
+            "(0.42 to 3.59) +0.14 to +0.22 points not judged",
+            "A5 post-local SGD, H = 16 16 128 0.1",
+        ],
+        never=["nan", "What that saves in time"],
+    ),
+    Case(
+        "the protocol",
+        lab=trained,
+        says=[
+            "16 learners of b = 8 train resnet_8x8 on digits for four epochs; each",
+            "It averages gradients in every step of the first 2 epochs, up to",
+            "Medians over three seeds with 95% intervals; differences are paired by seed, and "
+            "their intervals hold the error of 2000 test images too.",
+        ],
+    ),
+    Case(
+        "a seed, and images that nobody counted",
+        lab=lambda: uncounted(trained()),
+        edits={"local_sgd": where(seeds=1)},
+        says=["Medians over one seed, which have no interval; differences are paired by seed. W"],
+        never=["None"],
+    ),
+    Case(
+        "arms that learned all and are not told apart",
+        lab=alike,
+        says=[
+            "With clean labels every arm learned its labels, so nothing discriminates. W",
+            "With clean labels every arm has a training accuracy of 99.9% or more, so that this "
+            "regime cannot discriminate between them; with 20% wrong labels every arm has a "
+            "training accuracy of 99.9% or more, so that only generalisation can tell them",
+        ],
+    ),
+    Case(
+        "arms that did not learn all",
+        lab=alike,
+        edits={"local_sgd": where({"arm": "A3"}, train_accuracy_frac=0.99)},
+        says=["Three seeds and 2000 test images tell no smaller differences."],
+        never=["learned its labels", "99.9%"],
+    ),
+    Case(
+        "regimes of which the same holds",
+        lab=lambda: trained(LARGE, NOISY, 0.92),
+        edits={
+            "published_local_sgd": where(measured=0.0, measured_low=-0.01, measured_high=0.01),
+            "local_sgd": where(over_large_frac_low=-0.01, over_large_frac_high=0.01),
+        },
+        says=[
+            "is not told apart with clean labels (",
+            "+1.00) and with 20% wrong labels (+0.00",
+            "With each kind of labels the test accuracy of post-local against small, small "
+            "against "
+            "large and most against fewest local steps is not told apart.",
+            "With each kind of labels no arm is told apart from the large mini-batch",
+        ],
+        never=["With clean labels no arm"],
+    ),
+    Case(
+        "regimes alike but for one comparison",
+        lab=lambda: trained(LARGE, NOISY, 0.92),
+        never=["With each kind of labels the test"],
+    ),
+    Case(
+        "no local steps later",
+        lab=trained,
+        edits={"local_sgd_curves": where(switch_epoch=NAN)},
+        never=["It averages gradients"],
+    ),
+    Case(
+        "the small mini-batch is worse",
+        lab=arm("A1", NOISY, 0.85),
+        says=["small against large (−5.00 percentage points, −7.05 to −2.95) is lower"],
+    ),
+    Case(
+        "a diverged seed",
+        lab=diverged(NOISY),
+        says=[
+            "and not comparable, for want of seeds that did not diverge, with 20% wrong labels. It",
+            "small against large is not comparable",
+            "not comparable with 20% wrong labels (1.08 against diverged)",
+            "no arm is told apart from the large mini-batch as more accurate.",
+            "Of 9 such",
+        ],
+        never=["nan", "with 20% wrong labels no arm"],
+    ),
+    Case(
+        "a diverged seed where rounds are compared",
+        lab=diverged(CLEAN),
+        says=[
+            "did not diverge, with clean labels and higher with 20% wrong labels (+2.00 "
+            "percentage points, +0.22 to +3.78). Its rounds of communication are not known.",
+            "With 20% wrong labels the arm of the highest median",
+        ],
+    ),
+    Case(
+        "the best arms",
+        lab=trained,
+        says=[
+            "With clean labels no arm is told apart from the large mini-batch as more accurate; "
+            "with 20% wrong labels the arm of the highest median, of those told apart from the "
+            "large mini-batch as more accurate, is A3, huge mini-batch (95.0% (92.3 to 97.7))."
+        ],
+        never=["not told apart here"],
+    ),  # there the best arm has the lower loss
+    Case(
+        "the best arm has the higher loss",
+        lab=high_losses,
+        says=[
+            "huge mini-batch (95.0% (92.3 to 97.7)), which fits its training labels less, with "
+            "a "
+            "loss of 0.950 against 0.900: after as many epochs, better generalisation and "
+            "slower "
+            "optimisation are not told apart here."
+        ],
+    ),
+    Case(
+        "the links",
+        says=[
+            "by the ring model of Q3 an epoch of 16 workers with b = 32 would, with H = 16, be "
+            "1.01× as fast as with H = 1 on fast and 13.3× on slow.",
+            "H = 1 hides the share of its transfer that DDP hides here. Transfers take as long",
+            "Predicted, not measured",
+        ],
+        never=["on this link", "κ"],
+    ),
+    Case(
+        "a stretched link beside another",
+        edits={"local_sgd_times": where({"link": "fast"}, stretch_ratio=3.17, overlap_frac=0.0)},
+        says=[
+            "whatever H: 3.17× on fast with b = 32, 3.17× on fast with b = 512. On other links "
+            "transfers take as long as alone: what"
+        ],
+    ),
+    Case(
+        "nothing is hidden",
+        edits={"local_sgd_times": where(stretch_ratio=3.17, overlap_frac=0.0)},
+        says=["H = 1 hides nothing of its transfer either, as DDP does here.", "3.17× on slow"],
+        never=["as long as alone: what"],
+    ),
+    Case(
+        "published verdicts, and what was expected and came out",
+        lab=trained,
+        says=[
+            "Of eight comparisons with Lin et al. (2020), who find post-local SGD better than "
+            "small "
+            "and large mini-batches, four are not decidable and four are not judged "
+            "(published without wrong labels).",
+            "Expected before the run: post-local SGD is more accurate with wrong labels. What "
+            "came out, beside the large mini-batch: not told apart with clean labels and higher "
+            "with 20% wrong labels. An expectation failed where",
+        ],
+    ),
+    Case(
+        "a claim of each verdict",
+        lab=arm("A5 H=16", CLEAN, 0.99),
+        says=["large mini-batches, two agree, one disagrees, one is not decidable and four"],
+        edits={
+            "published_local_sgd": where(
+                {"claim": "more_local_steps", "label_noise_frac": 0.0}, verdict="disagrees"
+            )
+        },
+    ),
     Case("nothing expected", lab=unexpected, never=["Expected before"]),
-    Case("searches of several lengths", lab=rates_tried(0.5, 2.0),
-         edits={"local_sgd": where({"arm": "A3"}, rates_tried=7, rate_place="lowest")},
-         says=["which took 3 to 7 of them. At the border lie those of huge mini-batch with clean "
-               "labels (lowest of 7), huge mini-batch with 20% wrong labels (lowest of 7): a"]),
-    Case("a run is missing", lab=lambda: without_runs(full_lab(), ["local_sgd-noise0-a3"]),
-         says=["one result that it needs is missing. Missing: local_sgd, local_sgd-noise0-a3: not "
-               "run yet. The answer"]),
-    Case("nothing ran", lab=trained, edits={"local_sgd": only(arm="none"),
-                                            "published_local_sgd": only(claim="none")},
-         says=["Missing: local_sgd: not run yet."]),
-    Case("no post-local arm", lab=trained,
-         edits={"published_local_sgd": without(claim="post_local_against_large")},
-         says=["Missing: local_sgd: no post-local arm beside a large mini-batch."]),
-]  # fmt: skip
+    Case(
+        "searches of several lengths",
+        lab=rates_tried(0.5, 2.0),
+        edits={"local_sgd": where({"arm": "A3"}, rates_tried=7, rate_place="lowest")},
+        says=[
+            "which took 3 to 7 of them. At the border lie those of huge mini-batch with clean "
+            "labels (lowest of 7), huge mini-batch with 20% wrong labels (lowest of 7): a"
+        ],
+    ),
+    Case(
+        "a run is missing",
+        lab=lambda: without_runs(full_lab(), ["local_sgd-noise0-a3"]),
+        says=[
+            "one result that it needs is missing. Missing: local_sgd, local_sgd-noise0-a3: not "
+            "run yet. The answer"
+        ],
+    ),
+    Case(
+        "nothing ran",
+        lab=trained,
+        edits={"local_sgd": only(arm="none"), "published_local_sgd": only(claim="none")},
+        says=["Missing: local_sgd: not run yet."],
+    ),
+    Case(
+        "no post-local arm",
+        lab=trained,
+        edits={"published_local_sgd": without(claim="post_local_against_large")},
+        says=["Missing: local_sgd: no post-local arm beside a large mini-batch."],
+    ),
+]
 
 
 test_what_s4_says = says("S4", CASES)

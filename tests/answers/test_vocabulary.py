@@ -127,10 +127,12 @@ def test_a_macro_that_is_imported_is_looked_at_too(plant) -> None:
         (f"{{% set N = {FULL} %}}{{{{ f(N) }}}}", "N is to be indexed where it stands or by its"),
         (f"{{{{ f({FULL}) }}}}", "is to be indexed where it stands or by its name"),
         (f"{{{{ ({FULL} if x else {FULL})[row.pace] }}}}", "is to be indexed where it stands"),
-        ("{{ {'above': 1, 'belwo': 2, 'below': 3, 'indistinct': 4, 'unknown': 5}[row.pace] }}",
-         "has words for pace = 'belwo', which it never is"),
+        (
+            "{{ {'above': 1, 'belwo': 2, 'below': 3, 'indistinct': 4, 'unknown': 5}[row.pace] }}",
+            "has words for pace = 'belwo', which it never is",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_judged_is_refused(text, problem, plant) -> None:
     plant(X=text)
     found = coverage.problems({"X.j2": PACES})

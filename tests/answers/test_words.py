@@ -53,8 +53,12 @@ def _heads(tree: nodes.Template) -> set[int]:
         if any(getattr(one, "name", "") == "table" for one in (call.node, *call.args))
     ]
     given = {id(argument) for call in calls for argument in call.args}
-    named = {argument.name for call in calls for argument in call.args
-             if isinstance(argument, nodes.Name)}  # fmt: skip
+    named = {
+        argument.name
+        for call in calls
+        for argument in call.args
+        if isinstance(argument, nodes.Name)
+    }
     sets = [one for one in tree.find_all(nodes.Assign) if getattr(one.target, "name", "") in named]
     return given | {id(one.node) for one in sets}
 

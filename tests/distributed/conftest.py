@@ -97,9 +97,12 @@ class Launcher:
             port = probe.getsockname()[1]
         agents = spec.workers // per_node
         launch = [
-            *TORCHRUN, f"--nnodes={agents}", f"--nproc-per-node={per_node}",
-            "--master-addr=127.0.0.1", f"--master-port={port}",
-        ]  # fmt: skip
+            *TORCHRUN,
+            f"--nnodes={agents}",
+            f"--nproc-per-node={per_node}",
+            "--master-addr=127.0.0.1",
+            f"--master-port={port}",
+        ]
         run = [str(RUN_SCRIPT), str(path)]
         return self._all_ended([[*launch, f"--node-rank={rank}", *run] for rank in range(agents)])
 

@@ -26,9 +26,12 @@ def timing(*arms: str, **changes: Any) -> Timing:
 @pytest.fixture(scope="module")
 def two(launched: Launched) -> Any:
     return launched(
-        "two", kind="timed", workers=2, per_worker_batch=32,
+        "two",
+        kind="timed",
+        workers=2,
+        per_worker_batch=32,
         timing=timing("with_loading", "without_loading", *DIRECT),
-    )  # fmt: skip
+    )
 
 
 def test_each_arm_has_its_steps_and_solo_those_of_rank_0_alone(two) -> None:
@@ -80,9 +83,13 @@ def test_spans_come_from_every_rank(two) -> None:
 @pytest.mark.ledger
 def test_sixteen_bit_hooks_halve_the_bytes_and_powersgd_sends_fewer(launched) -> None:
     record = launched(
-        "hooks", kind="timed", workers=2, per_worker_batch=32,
-        model=ModelConfig(name="mnist_cnn"), timing=timing("without_loading", *HOOKS),
-    ).record  # fmt: skip
+        "hooks",
+        kind="timed",
+        workers=2,
+        per_worker_batch=32,
+        model=ModelConfig(name="mnist_cnn"),
+        timing=timing("without_loading", *HOOKS),
+    ).record
     rows = pd.DataFrame(record.collectives)
     sent = rows[rows["purpose"] == "gradient bucket"].groupby("timed_arm")["bytes"].sum()
     assert sent["without_loading"] == COUNTED_STEPS * record.payload_bytes
@@ -152,9 +159,12 @@ def test_a_sleep_in_one_rank_is_the_stragglers_and_not_the_wires(launcher, tmp_p
 
 def test_two_agents_leave_the_same_columns_and_two_nodes(launcher, two) -> None:
     spec = launcher.spec(
-        run="two_agents", kind="timed", workers=2, per_worker_batch=32,
+        run="two_agents",
+        kind="timed",
+        workers=2,
+        per_worker_batch=32,
         timing=timing("with_loading", "without_loading", *DIRECT),
-    )  # fmt: skip
+    )
     ended = launcher.start_agents(spec)
     assert [one.status for one in ended] == [0, 0], ended
     record = read_record(launcher.folder / "two_agents/record.json")
@@ -172,9 +182,12 @@ def test_two_agents_leave_the_same_columns_and_two_nodes(launcher, two) -> None:
 
 def test_a_link_run_times_messages_of_several_sizes_and_raw_tcp(launched) -> None:
     record = launched(
-        "link", kind="link", workers=2, per_worker_batch=32,
+        "link",
+        kind="link",
+        workers=2,
+        per_worker_batch=32,
         protocol=LinkProtocol(bytes=(), repeats=5, budget_s=20.0),
-    ).record  # fmt: skip
+    ).record
     rows = pd.DataFrame(record.messages)
     sizes = rows[rows["operation"] == "allreduce"].groupby("bytes").size()
     assert len(sizes) >= 3

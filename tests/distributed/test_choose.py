@@ -26,16 +26,18 @@ def goal(error_frac: float = 0.2, *, max_steps: int = 500) -> GoalProtocol:
 
 
 def trained(launched: Launched, name: str, protocol: GoalProtocol, **fields: Any) -> pd.DataFrame:
-    found = launched(name, kind="goal", protocol=protocol, training=SGD, seeds=(0, 1), **SHARED,
-                     **fields)  # fmt: skip
+    found = launched(
+        name, kind="goal", protocol=protocol, training=SGD, seeds=(0, 1), **SHARED, **fields
+    )
     return pd.DataFrame(found.record.trials)
 
 
 @pytest.fixture(scope="module")
 def grid(launched: Launched) -> Any:
     protocol = GridProtocol(per_worker_batches=BATCHES, repeats=2, repeat_s=0.005)
-    return launched("grid", kind="grid", workers=2, per_worker_batch=16, protocol=protocol,
-                    **SHARED).record  # fmt: skip
+    return launched(
+        "grid", kind="grid", workers=2, per_worker_batch=16, protocol=protocol, **SHARED
+    ).record
 
 
 def test_every_batch_arm_repeat_and_worker_has_a_row(grid) -> None:
@@ -76,7 +78,14 @@ def test_a_goal_out_of_reach_has_no_time(launched) -> None:
 
 
 def test_what_nothing_advises_is_recorded_as_unavailable(launched) -> None:
-    found = launched("none", kind="goal", workers=1, per_worker_batch=1, protocol=goal(),
-                     withheld="no batch has a time to the goal", **SHARED)  # fmt: skip
+    found = launched(
+        "none",
+        kind="goal",
+        workers=1,
+        per_worker_batch=1,
+        protocol=goal(),
+        withheld="no batch has a time to the goal",
+        **SHARED,
+    )
     assert found.record.status == "unavailable"
     assert found.record.message == "no batch has a time to the goal"

@@ -43,9 +43,11 @@ if place.leads:
 
 def test_no_arm_runs_a_graph_that_was_compiled_for_another(launcher, tmp_path) -> None:
     spec = launcher.spec(
-        workers=2, per_worker_batch=2, model=ModelConfig(name="resnet18_cifar"),
+        workers=2,
+        per_worker_batch=2,
+        model=ModelConfig(name="resnet18_cifar"),
         training={"compile": True},
-    )  # fmt: skip
+    )
     (tmp_path / "spec.json").write_text(spec.model_dump_json())
     (tmp_path / "counted.py").write_text(COUNTED)
     words = [str(tmp_path / "counted.py"), str(tmp_path / "spec.json"), "ddp", "solo", "ddp"]

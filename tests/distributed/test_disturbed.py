@@ -52,9 +52,11 @@ def burning(share: float) -> Iterator[None]:
 
 def test_half_a_core_burnt_beside_a_timed_run_is_noticed(launcher) -> None:
     spec = launcher.spec(
-        run="beside", kind="timed", model=ModelConfig(name="resnet_8x8"),
+        run="beside",
+        kind="timed",
+        model=ModelConfig(name="resnet_8x8"),
         timing=Timing(arms=("without_loading",), repeats=2, min_steps=200, warmup_steps=2),
-    )  # fmt: skip
+    )
     (launcher.folder / "on_cores.py").write_text(ON_CORES, encoding="utf-8")
     with burning(0.5):
         ended = launcher.start(spec, through=[str(launcher.folder / "on_cores.py")])

@@ -46,11 +46,21 @@ class Run:
         background: it ignores Ctrl-C from its start on, as a background job of a script.
         """
         self.process = subprocess.Popen(
-            [sys.executable, str(LAUNCH_SCRIPT), str(self.folder / "spec.json"), "--log",
-             str(self.log), "--history", str(self.folder / "attempts"), f"--attempt={attempt}"],
-            stderr=subprocess.PIPE, text=True, env=os.environ | self.environment | environment,
+            [
+                sys.executable,
+                str(LAUNCH_SCRIPT),
+                str(self.folder / "spec.json"),
+                "--log",
+                str(self.log),
+                "--history",
+                str(self.folder / "attempts"),
+                f"--attempt={attempt}",
+            ],
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | self.environment | environment,
             preexec_fn=ignore_interrupts if background else None,
-        )  # fmt: skip
+        )
         return self.process
 
     def errors(self) -> str:

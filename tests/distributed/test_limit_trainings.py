@@ -22,10 +22,14 @@ Launched = Callable[..., Any]
 @pytest.mark.ledger
 def test_compiled_arms_time_count_and_log_as_others(launched) -> None:
     result = launched(
-        "compiled", kind="timed", workers=2, per_worker_batch=32, model=ModelConfig(name="mlp"),
+        "compiled",
+        kind="timed",
+        workers=2,
+        per_worker_batch=32,
+        model=ModelConfig(name="mlp"),
         training=SETTINGS | {"compile": True},
         timing=Timing(arms=ARMS, repeats=2, min_steps=5, warmup_steps=5, direct_steps=5),
-    )  # fmt: skip
+    )
     record = result.record
     assert set(result.steps["arm"]) == set(ARMS)
     assert sum(row["bytes"] for row in record.buckets) == record.payload_bytes

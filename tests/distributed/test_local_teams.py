@@ -43,13 +43,24 @@ def everything(module: torch.nn.Module) -> torch.Tensor:
     return torch.cat([flat_parameters(module), flat_running_statistics(module)])
 
 
-def separate(rank: int, name: str, local_from: int | None, local_steps: int,
-             training: TrainingConfig = TRAINING) -> Team:  # fmt: skip
+def separate(
+    rank: int,
+    name: str,
+    local_from: int | None,
+    local_steps: int,
+    training: TrainingConfig = TRAINING,
+) -> Team:
     # Imports FSDP: seconds, of the processes alone that need it.
     from dpscale.studies.local_sgd.measure.processes import SeparateTeam
 
-    team = SeparateTeam(network(name), load_dataset(DataConfig()), Place(rank, RANKS, 1, CPU),
-                        training, local_steps=local_steps, local_from=local_from)  # fmt: skip
+    team = SeparateTeam(
+        network(name),
+        load_dataset(DataConfig()),
+        Place(rank, RANKS, 1, CPU),
+        training,
+        local_steps=local_steps,
+        local_from=local_from,
+    )
     for images, labels in batches():
         team.step((images[rank::RANKS].contiguous(), labels[rank::RANKS]))
     team.finish()
@@ -59,9 +70,13 @@ def separate(rank: int, name: str, local_from: int | None, local_steps: int,
 def stacked(rank: int, name: str, ranks: int, options: dict[str, Any]) -> StackedTeam:
     learners = 4 // ranks
     team = StackedTeam(
-        network(name), load_dataset(DataConfig()), Place(rank, ranks, 1, CPU), TRAINING,
-        learners=learners, **options
-    )  # fmt: skip
+        network(name),
+        load_dataset(DataConfig()),
+        Place(rank, ranks, 1, CPU),
+        TRAINING,
+        learners=learners,
+        **options,
+    )
     for images, labels in batches():
         team.step((images[rank::ranks].contiguous(), labels[rank::ranks]))
     team.finish()
@@ -109,9 +124,14 @@ def check(rank: int, port: int) -> None:
             if local_steps == 1:
                 close(flat_parameters(mean), plain[name], (*what, "against DDP"))
             alone = StackedTeam(
-                network(name), load_dataset(DataConfig()), Place(0, 1, 1, CPU), TRAINING,
-                learners=RANKS, local_steps=local_steps, local_from=local_from,
-            )  # fmt: skip
+                network(name),
+                load_dataset(DataConfig()),
+                Place(0, 1, 1, CPU),
+                TRAINING,
+                learners=RANKS,
+                local_steps=local_steps,
+                local_from=local_from,
+            )
             for batch in batches():
                 alone.step(batch)
             alone.finish()
@@ -142,21 +162,36 @@ def protocol() -> LocalProtocol:
         LocalArm(name="H1", local_from_epoch=0),
         LocalArm(name="H3", local_steps=3, local_from_epoch=1),
     )
-    return LocalProtocol(learners=4, arms=arms, rate_factors=(1.0,), tuning_seeds=(9,),
-                         label_noise_frac=0.2, evaluate_epochs=1)  # fmt: skip
+    return LocalProtocol(
+        learners=4,
+        arms=arms,
+        rate_factors=(1.0,),
+        tuning_seeds=(9,),
+        label_noise_frac=0.2,
+        evaluate_epochs=1,
+    )
 
 
 def results(launched: Launched, workers: int) -> tuple[dict[str, float], dict[str, int]]:
     """Training loss at the end, and rounds, of each arm of a run."""
     record = launched(
-        f"local-n{workers}", kind="local", study="local_sgd", workers=workers, seeds=(0,),
-        per_worker_batch=64 // workers, model=ModelConfig(name="mlp"),
-        training={"epochs": 2, "lr": 0.05}, data={"loader": "resident"}, protocol=protocol(),
-    ).record  # fmt: skip
+        f"local-n{workers}",
+        kind="local",
+        study="local_sgd",
+        workers=workers,
+        seeds=(0,),
+        per_worker_batch=64 // workers,
+        model=ModelConfig(name="mlp"),
+        training={"epochs": 2, "lr": 0.05},
+        data={"loader": "resident"},
+        protocol=protocol(),
+    ).record
     assert record.status == "complete"
     losses = {row["trial"]: row["train_loss"] for row in record.curves}
-    return ({row["arm"]: losses[row["trial"]] for row in record.trials},
-            {row["arm"]: row["rounds"] for row in record.trials})  # fmt: skip
+    return (
+        {row["arm"]: losses[row["trial"]] for row in record.trials},
+        {row["arm"]: row["rounds"] for row in record.trials},
+    )
 
 
 @pytest.fixture(scope="module")

@@ -9,19 +9,19 @@ from dpscale.plan.spec import TimedProtocol, Timing
 from dpscale.records import read_record
 from dpscale.studies.ledger.config import LedgerProtocol
 
-TIMING = Timing(
-    arms=("with_loading", "without_loading"), repeats=3, min_steps=30, warmup_steps=10,
-)  # fmt: skip
+TIMING = Timing(arms=("with_loading", "without_loading"), repeats=3, min_steps=30, warmup_steps=10)
 LITTLE_MEMORY = TimedProtocol(timing=TIMING, memory_budget_bytes=32 * 2**20)
 CIFAR_SHAPE = {
-    "dataset": "synthetic", "channels": 3, "image_size": 32, "classes": 10, "samples": 64,
-}  # fmt: skip
+    "dataset": "synthetic",
+    "channels": 3,
+    "image_size": 32,
+    "classes": 10,
+    "samples": 64,
+}
 
 
 def test_a_repeat_is_as_many_whole_epochs_as_reach_the_steps(launched) -> None:
-    steps = launched(
-        "timed", kind="timed", workers=2, per_worker_batch=64, timing=TIMING
-    ).steps  # fmt: skip
+    steps = launched("timed", kind="timed", workers=2, per_worker_batch=64, timing=TIMING).steps
     # 646 images a worker: 10 full batches of 64 an epoch, so 3 epochs reach 30 steps.
     sizes = steps.groupby(["arm", "repeat", "rank"]).size()
     assert len(sizes) == 2 * 3 * 2
@@ -34,18 +34,22 @@ def test_a_repeat_is_as_many_whole_epochs_as_reach_the_steps(launched) -> None:
 @pytest.mark.alone  # the interface is everybody's
 def test_resnet18_sends_four_bytes_a_parameter(launched) -> None:
     record = launched(
-        "resnet18", kind="ledger", workers=2, per_worker_batch=2,
+        "resnet18",
+        kind="ledger",
+        workers=2,
+        per_worker_batch=2,
         protocol=LedgerProtocol(steady_steps=2),
         data=CIFAR_SHAPE,
         model=ModelConfig(name="resnet18_cifar"),
-    ).record  # fmt: skip
+    ).record
     assert record.parameters == 11_173_962
     assert record.payload_bytes == 4 * 11_173_962
     for iteration in (0, 1, 2, 3):
         sent = sum(
-            row["bytes"] for row in record.collectives
+            row["bytes"]
+            for row in record.collectives
             if row["iteration"] == iteration and row["purpose"] == "gradient bucket"
-        )  # fmt: skip
+        )
         assert sent == 4 * 11_173_962
     phases = Counter(row["phase"] for row in record.collectives if row["operation"] == "allreduce")
     # One bucket in the first iteration, three once they are rebuilt for overlap.
@@ -63,9 +67,7 @@ def test_a_batch_beyond_the_dataset_is_an_outcome(launched) -> None:
 
 
 def test_a_spent_memory_budget_is_an_outcome(launched) -> None:
-    result = launched(
-        "spent", kind="timed", per_worker_batch=1024, protocol=LITTLE_MEMORY,
-    )  # fmt: skip
+    result = launched("spent", kind="timed", per_worker_batch=1024, protocol=LITTLE_MEMORY)
     assert result.record.status == "out_of_memory"
     assert "rank 0, batch 1024" in (result.record.message or "")
     assert result.steps.empty
@@ -73,11 +75,7 @@ def test_a_spent_memory_budget_is_an_outcome(launched) -> None:
 
 def test_out_of_memory_on_two_workers_is_recorded_and_ends_them(launcher) -> None:
     spec = launcher.spec(
-        run="spent_two",
-        kind="timed",
-        workers=2,
-        per_worker_batch=600,
-        protocol=LITTLE_MEMORY,
+        run="spent_two", kind="timed", workers=2, per_worker_batch=600, protocol=LITTLE_MEMORY
     )
     ended = launcher.start(spec)
     record = read_record(launcher.folder / "spent_two/record.json")
@@ -97,7 +95,7 @@ def test_more_workers_than_devices_are_unavailable_unless_sharing_is_allowed(lau
     hardware = HardwareConfig(threads_per_worker=1024)
     record = launched(
         "crowded", kind="timed", workers=2, per_worker_batch=32, timing=TIMING, hardware=hardware
-    ).record  # fmt: skip
+    ).record
     assert record.status == "unavailable"
     assert "allow_oversubscription" in (record.message or "")
 

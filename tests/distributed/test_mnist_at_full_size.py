@@ -39,9 +39,12 @@ def test_mnist_reaches_99_percent(launcher, root, workers) -> None:
         data={"dataset": "mnist", "root": str(root), "validation_frac": 0.0},
         model=ModelConfig(name="mnist_cnn"),
         training={
-            "optimizer": "adam", "lr": BASE_LR * workers, "weight_decay": 0.0, "epochs": EPOCHS,
+            "optimizer": "adam",
+            "lr": BASE_LR * workers,
+            "weight_decay": 0.0,
+            "epochs": EPOCHS,
         },
-    )  # fmt: skip
+    )
     result = launcher.run(spec)
     assert result.record.train_samples == TRAIN_SAMPLES
     steps = run_steps(full_steps(TRAIN_SAMPLES, workers * BATCH), EPOCHS)

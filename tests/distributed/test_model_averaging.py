@@ -25,9 +25,14 @@ def curve(launched: Launched, model: str, workers: int, arm: AveragingArm) -> pd
     from dpscale.config.sections import ModelConfig
 
     record = launched(
-        f"{arm.name}-{model}-{workers}", kind="averaging", workers=workers, per_worker_batch=32,
-        model=ModelConfig(name=model), protocol=protocol(arm), training={"epochs": 1},
-    ).record  # fmt: skip
+        f"{arm.name}-{model}-{workers}",
+        kind="averaging",
+        workers=workers,
+        per_worker_batch=32,
+        model=ModelConfig(name=model),
+        protocol=protocol(arm),
+        training={"epochs": 1},
+    ).record
     assert record.trials[0]["sent_bytes"] == (
         0 if workers == 1 else record.payload_bytes * record.trials[0]["rounds"]
     )

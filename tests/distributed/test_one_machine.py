@@ -47,15 +47,17 @@ class Call:
         spec = launcher.spec(workers=2, **fields)
         (folder / "spec.json").write_text(spec.model_dump_json())
         self.words = [
-            sys.executable, str(LAUNCH), str(folder / "spec.json"), f"--log={self.log}",
+            sys.executable,
+            str(LAUNCH),
+            str(folder / "spec.json"),
+            f"--log={self.log}",
             f"--history={folder / 'attempts'}",
-        ]  # fmt: skip
+        ]
 
     def start(self, *before: str, **environment: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
-            [*before, *self.words], stderr=subprocess.PIPE, text=True,
-            env=os.environ | environment,
-        )  # fmt: skip
+            [*before, *self.words], stderr=subprocess.PIPE, text=True, env=os.environ | environment
+        )
 
     def ends_well(self, process: "subprocess.Popen[str]") -> None:
         _, errors = process.communicate(timeout=HANG_S)
@@ -104,18 +106,38 @@ def test_a_host_whose_name_does_not_resolve_trains(launcher, tmp_path, name) -> 
     assert History(tmp_path / "attempts").read()[0].host == name
 
 
-@pytest.mark.parametrize("fields", [
-    {"kind": "training", "training": {"epochs": 1}},
-    {"kind": "timed", "protocol": TimedProtocol(
-        timing=Timing(arms=("with_loading", "without_loading", "reference", "fsdp", "zero1"),
-                      repeats=1, min_steps=3, warmup_steps=2),
-        micro_batches=4, broadcast_buffers=False)},
-    {"kind": "sharing", "per_worker_batch": 16,
-     "protocol": SharingProtocol(micro_batches=4, first_steps=2, budget_bytes=2**24,
-                                 resolution_frac=0.5)},
-    {"kind": "grid", "model": ModelConfig(name="mlp"),
-     "protocol": GridProtocol(per_worker_batches=(4, 16), repeats=1, repeat_s=0.005)},
-], ids=lambda fields: fields["kind"])  # fmt: skip
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"kind": "training", "training": {"epochs": 1}},
+        {
+            "kind": "timed",
+            "protocol": TimedProtocol(
+                timing=Timing(
+                    arms=("with_loading", "without_loading", "reference", "fsdp", "zero1"),
+                    repeats=1,
+                    min_steps=3,
+                    warmup_steps=2,
+                ),
+                micro_batches=4,
+                broadcast_buffers=False,
+            ),
+        },
+        {
+            "kind": "sharing",
+            "per_worker_batch": 16,
+            "protocol": SharingProtocol(
+                micro_batches=4, first_steps=2, budget_bytes=2**24, resolution_frac=0.5
+            ),
+        },
+        {
+            "kind": "grid",
+            "model": ModelConfig(name="mlp"),
+            "protocol": GridProtocol(per_worker_batches=(4, 16), repeats=1, repeat_s=0.005),
+        },
+    ],
+    ids=lambda fields: fields["kind"],
+)
 def test_no_worker_unpickles_what_another_sent(launcher, tmp_path, fields) -> None:
     script = tmp_path / "unpickled.py"
     script.write_text(UNPICKLED, encoding="utf-8")

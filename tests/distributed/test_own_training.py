@@ -69,11 +69,20 @@ def test_all_arms_are_timed(launched, own) -> None:
 def test_local_sgd_trains_it_stacked_and_with_a_worker_each(launched, own) -> None:
     arms = (LocalArm(name="A2"), LocalArm(name="A5 H=2", local_steps=2, local_from_epoch=1))
     protocol = LocalProtocol(
-        expected="", learners=2, arms=arms, rate_factors=(1.0,), rate_extensions=0,
-        tuning_seeds=(100,), label_noise_frac=0.0, evaluate_epochs=1,
-    )  # fmt: skip
-    fields = {"kind": "local", "training": {"epochs": 3, "lr": 0.05, "momentum": 0.9},
-              "protocol": protocol} | own  # fmt: skip
+        expected="",
+        learners=2,
+        arms=arms,
+        rate_factors=(1.0,),
+        rate_extensions=0,
+        tuning_seeds=(100,),
+        label_noise_frac=0.0,
+        evaluate_epochs=1,
+    )
+    fields = {
+        "kind": "local",
+        "training": {"epochs": 3, "lr": 0.05, "momentum": 0.9},
+        "protocol": protocol,
+    } | own
     one = launched("own_stacked", workers=1, per_worker_batch=8, **fields)
     two = launched("own_separate", workers=2, per_worker_batch=4, **fields)
     losses = [[row["train_loss"] for row in result.record.curves] for result in (one, two)]
@@ -85,14 +94,22 @@ def test_local_sgd_trains_it_stacked_and_with_a_worker_each(launched, own) -> No
 
 def test_model_averaging_trains_it(launched, own) -> None:
     arms = tuple(
-        AveragingArm(name=name, algorithm=name, learners=learners, batch=4, lr=0.05, alpha=0.5,
-                     tau=1)
+        AveragingArm(
+            name=name, algorithm=name, learners=learners, batch=4, lr=0.05, alpha=0.5, tau=1
+        )
         for name, learners in (("sgd", 1), ("sma", 2))
-    )  # fmt: skip
-    protocol = AveragingProtocol(expected="", arms=arms, evaluations_per_epoch=1,
-                                 target_accuracy_frac=0.9, median_of=1)  # fmt: skip
-    result = launched("own_averaging", kind="averaging", per_worker_batch=4, protocol=protocol,
-                      training={"epochs": 3, "momentum": 0.9}, **own)  # fmt: skip
+    )
+    protocol = AveragingProtocol(
+        expected="", arms=arms, evaluations_per_epoch=1, target_accuracy_frac=0.9, median_of=1
+    )
+    result = launched(
+        "own_averaging",
+        kind="averaging",
+        per_worker_batch=4,
+        protocol=protocol,
+        training={"epochs": 3, "momentum": 0.9},
+        **own,
+    )
     for trial in (0, 1):
         losses = [row["train_loss"] for row in result.record.curves if row["trial"] == trial]
         assert losses[-1] < losses[0]
@@ -107,11 +124,18 @@ def test_two_workers_train_it_to_the_goal_as_one_does(launched) -> None:
     found = []
     for workers, batch in ((1, 16), (2, 8)):
         result = launched(
-            f"own_goal{workers}", kind="goal", study="choose", arm="momentum", workers=workers,
-            per_worker_batch=batch, protocol=protocol, seeds=(0, 1), own=own_file(config),
+            f"own_goal{workers}",
+            kind="goal",
+            study="choose",
+            arm="momentum",
+            workers=workers,
+            per_worker_batch=batch,
+            protocol=protocol,
+            seeds=(0, 1),
+            own=own_file(config),
             model=ModelConfig(name="own"),
             training={"optimizer": "sgd", "lr": 0.06, "momentum": 0.9, "weight_decay": 0.0},
-        )  # fmt: skip
+        )
         found.append(result.record.trials)
     assert {row["status"] for trials in found for row in trials} == {"complete"}
     for one, two in zip(*found, strict=True):

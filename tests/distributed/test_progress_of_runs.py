@@ -17,9 +17,12 @@ LAUNCH_SCRIPT = Path(__file__).resolve().parents[2] / "workflow/scripts/launch.p
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_training_leaves_its_last_step_as_data(launcher, server, tmp_path, workers) -> None:
     spec = launcher.spec(
-        workers=workers, per_worker_batch=32 // workers, seeds=(0, 1), training={"epochs": 2},
+        workers=workers,
+        per_worker_batch=32 // workers,
+        seeds=(0, 1),
+        training={"epochs": 2},
         model=ModelConfig(name="mlp"),
-    )  # fmt: skip
+    )
     path = tmp_path / "spec.json"
     path.write_text(spec.model_dump_json())
     history, log = History(tmp_path / "attempts"), tmp_path / "run.log"

@@ -8,21 +8,33 @@ from dpscale.config.sections import ScheduleConfig
 from dpscale.studies.lr_scaling.config import RateProtocol
 
 PROTOCOL = RateProtocol(
-    role="arm", rule="linear", optimizer="sgd", trust_coefficient=0.001, group_batch=16, groups=4,
-    reference_groups=2, base_lr=0.02, margin_frac=0.01,
-)  # fmt: skip
+    role="arm",
+    rule="linear",
+    optimizer="sgd",
+    trust_coefficient=0.001,
+    group_batch=16,
+    groups=4,
+    reference_groups=2,
+    base_lr=0.02,
+    margin_frac=0.01,
+)
 SCHEDULE = ScheduleConfig(warmup="gradual", warmup_epochs=1.0, warmup_start_factor=0.5)
 FIELDS: dict[str, Any] = {
-    "kind": "scaled", "arm": "linear", "training": {"epochs": 2, "lr": 0.04, "schedule": SCHEDULE},
-}  # fmt: skip
+    "kind": "scaled",
+    "arm": "linear",
+    "training": {"epochs": 2, "lr": 0.04, "schedule": SCHEDULE},
+}
 
 
 def spec(launcher: Any, workers: int, **changed: Any) -> Any:
     given = FIELDS | changed
     return launcher.spec(
-        run=f"scaled_{workers}_{given['arm']}", workers=workers, per_worker_batch=64 // workers,
-        protocol=PROTOCOL, **given,
-    )  # fmt: skip
+        run=f"scaled_{workers}_{given['arm']}",
+        workers=workers,
+        per_worker_batch=64 // workers,
+        protocol=PROTOCOL,
+        **given,
+    )
 
 
 def test_four_groups_on_one_worker_and_on_two_train_alike(launcher) -> None:

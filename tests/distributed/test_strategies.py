@@ -28,10 +28,7 @@ MIB = 2**20
 
 def protocol(budget_bytes: int | None = None, micro_batches: int = 4) -> SharingProtocol:
     return SharingProtocol(
-        micro_batches=micro_batches,
-        first_steps=4,
-        budget_bytes=budget_bytes,
-        resolution_frac=0.2,
+        micro_batches=micro_batches, first_steps=4, budget_bytes=budget_bytes, resolution_frac=0.2
     )
 
 
@@ -51,8 +48,9 @@ TIMED = TimedProtocol(
 
 @pytest.fixture(scope="module")
 def shared(launched: Launched) -> Any:
-    return launched("sharing", kind="sharing", workers=2, protocol=protocol(24 * MIB),
-                    **SHARED, **WIDE)  # fmt: skip
+    return launched(
+        "sharing", kind="sharing", workers=2, protocol=protocol(24 * MIB), **SHARED, **WIDE
+    )
 
 
 def by_way(rows: list[dict[str, Any]]) -> dict[str, pd.DataFrame]:
@@ -92,8 +90,10 @@ def test_each_worker_holds_its_part(shared) -> None:
 
 def test_the_peak_holds_what_is_there_at_once_and_sharding_lowers_it(shared) -> None:
     size = shared.record.payload_bytes
-    peaks = {way: rows["peak_bytes"].max() / size
-             for way, rows in by_way(shared.record.sharing_memory).items()}  # fmt: skip
+    peaks = {
+        way: rows["peak_bytes"].max() / size
+        for way, rows in by_way(shared.record.sharing_memory).items()
+    }
     # Parameters, gradients, buckets, two moments, and the update of the widest layer at least.
     assert 5 < peaks["ddp"] < 7
     assert peaks["fsdp"] < 0.7 * peaks["ddp"]
@@ -132,8 +132,9 @@ def test_a_users_own_network_is_shared_in_every_way(launched) -> None:
 @pytest.mark.alone  # the loopback's counters hold what anybody sends
 @pytest.mark.parametrize("workers", [2, 4])
 def test_interfaces_count_what_the_ledger_says(launched, workers) -> None:
-    result = launched(f"ways-n{workers}", kind="timed", workers=workers, protocol=TIMED,
-                      **SHARED, **WIDE)  # fmt: skip
+    result = launched(
+        f"ways-n{workers}", kind="timed", workers=workers, protocol=TIMED, **SHARED, **WIDE
+    )
     assert Counter(result.steps["arm"]) == dict.fromkeys(TIMED.timing.arms, 3 * workers)
     calls, wire = pd.DataFrame(result.record.collectives), pd.DataFrame(result.record.wire)
     updates = calls[calls["operation"] == "broadcast"][["timed_arm", "purpose"]]

@@ -77,11 +77,16 @@ class Runs:
         from dpscale.studies import kinds, load_config
 
         hardware = {"device": "cuda", "backend": "nccl"} | given.pop("hardware", {})
-        config = load_config({
-            "name": "test", "hardware": hardware, "model": {"name": "resnet18_cifar"},
-            "data": IMAGES | {"root": str(self.folder / "data")} | given.pop("data", {}),
-            "training": given.pop("training", {}),
-        } | dict.fromkeys(STUDIES))  # fmt: skip
+        config = load_config(
+            {
+                "name": "test",
+                "hardware": hardware,
+                "model": {"name": "resnet18_cifar"},
+                "data": IMAGES | {"root": str(self.folder / "data")} | given.pop("data", {}),
+                "training": given.pop("training", {}),
+            }
+            | dict.fromkeys(STUDIES)
+        )
         fields = {"study": "test", "workers": 1, "per_worker_batch": 128} | given
         if timing := fields.pop("timing", None):
             fields["protocol"] = TimedProtocol(timing=timing)
@@ -97,10 +102,18 @@ class Runs:
         log = path.with_name("log")
         words = [str(ROOT / "workflow/scripts/launch.py"), str(path), "--log", str(log)]
         ended = subprocess.run(
-            [sys.executable, *words, "--history", str(path.with_name("attempts")),
-             "--earlier", *earlier],
-            env=os.environ | {"OMP_NUM_THREADS": "4"}, timeout=HANG_S, check=False,
-        )  # fmt: skip
+            [
+                sys.executable,
+                *words,
+                "--history",
+                str(path.with_name("attempts")),
+                "--earlier",
+                *earlier,
+            ],
+            env=os.environ | {"OMP_NUM_THREADS": "4"},
+            timeout=HANG_S,
+            check=False,
+        )
         assert ended.returncode == 0, log.read_text()[-4000:]
         return read_record(path.with_name("record.json"))
 

@@ -45,9 +45,16 @@ def replica_of(spec: Any, *, ddp: bool = False, steps: int = STEPS) -> tuple[Rep
         join_group_of_one(spec)
     dataset = load_dataset(spec.data)
     loader = build_loader(
-        dataset.train, dataset, loader="resident", batch=spec.per_worker_batch, workers=1, rank=0,
-        seed=0, augment=False, device=place.device,
-    )  # fmt: skip
+        dataset.train,
+        dataset,
+        loader="resident",
+        batch=spec.per_worker_batch,
+        workers=1,
+        rank=0,
+        seed=0,
+        augment=False,
+        device=place.device,
+    )
     sync = AllReduce() if ddp else Solo()
     replica = build_replica(spec, dataset, place, seed=0, steps_per_epoch=STEPS, sync=sync)
     return replica, [next(loader.batches(0))] * steps
@@ -136,9 +143,12 @@ def test_events_tell_the_time_that_passes(runs, measured, ddp) -> None:
 
 def test_ddp_at_one_device_stands_beside_none(runs, measured) -> None:
     timing = Timing(
-        arms=("without_loading", "ddp_of_one"), repeats=10, min_steps=30, warmup_steps=20,
+        arms=("without_loading", "ddp_of_one"),
+        repeats=10,
+        min_steps=30,
+        warmup_steps=20,
         direct_steps=30,
-    )  # fmt: skip
+    )
     spec = runs.spec("ddp-at-one", timing=timing)
     record = runs.launch(spec)
     assert record.status == "complete", record.message
@@ -151,9 +161,12 @@ def test_ddp_at_one_device_stands_beside_none(runs, measured) -> None:
 
 def test_two_workers_on_one_device_exchange_over_gloo(runs, measured) -> None:
     timing = Timing(
-        arms=("without_loading", "solo", "reference", "noop_hook", "buckets"), repeats=5,
-        min_steps=5, warmup_steps=10, direct_steps=5,
-    )  # fmt: skip
+        arms=("without_loading", "solo", "reference", "noop_hook", "buckets"),
+        repeats=5,
+        min_steps=5,
+        warmup_steps=10,
+        direct_steps=5,
+    )
     shared = {"backend": "gloo", "allow_oversubscription": True}
     record = runs.launch(runs.spec("shared", workers=2, hardware=shared, timing=timing))
     assert record.status == "complete", record.message
@@ -162,9 +175,7 @@ def test_two_workers_on_one_device_exchange_over_gloo(runs, measured) -> None:
     assert {row["rank"] for row in record.spans} == {0, 1}
     if unobservable() is None:
         assert record.collectives
-    trained = runs.launch(
-        runs.spec("shared-training", kind="training", workers=2, hardware=shared)
-    )  # fmt: skip
+    trained = runs.launch(runs.spec("shared-training", kind="training", workers=2, hardware=shared))
     assert len({row["parameter_digest"] for row in trained.replicas}) == 1
 
 
@@ -217,8 +228,9 @@ def test_the_fastest_of_cudnns_algorithms_stands_beside_its_first_choice(
     name = "eager limit track" if track else "fp32"
     measured(
         f"step with cudnn.benchmark over without, {name}, b = {batch}",
-        step_s["on"] / step_s["off"], "1",
-    )  # fmt: skip
+        step_s["on"] / step_s["off"],
+        "1",
+    )
     assert min(step_s.values()) > 0
 
 
@@ -272,8 +284,11 @@ def test_an_all_reduce_stands_beside_a_cuda_graph_of_it(measured, workers) -> No
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     ended = subprocess.run(
         [*torchrun, f"--nproc-per-node={workers}", str(script)],
-        capture_output=True, text=True, timeout=HANG_S, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=HANG_S,
+        check=False,
+    )
     assert ended.returncode == 0, ended.stderr[-4000:]
     found = json.loads(ended.stdout.splitlines()[-1])
     for name in ("called", "graph"):

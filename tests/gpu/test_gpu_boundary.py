@@ -66,9 +66,11 @@ def test_the_boundary_is_a_real_out_of_memory(boundary, measured) -> None:
     measured("largest batch of ResNet-18 in fp32", boundary.fits, "samples")
     (gpu,), batch = boundary.failed.rank_devices, boundary.failed.spec["per_worker_batch"]
     measured(
-        f"failed allocations at b = {batch}, which does not fit", gpu["num_ooms"], "1",
+        f"failed allocations at b = {batch}, which does not fit",
+        gpu["num_ooms"],
+        "1",
         str(boundary.failed.message),
-    )  # fmt: skip
+    )
     assert boundary.failed.status == "out_of_memory"
     assert boundary.fits < batch
     assert gpu["num_ooms"] > 0
@@ -81,9 +83,10 @@ def test_rate_and_retries_near_the_boundary(runs, boundary, measured, share) -> 
     assert record.status == "complete", record.message
     steps = pd.read_parquet(runs.folder / "runs" / record.run / "steps.parquet")
     measured(
-        f"ResNet-18 in fp32, {share:g} of the largest batch", batch / steps["step_s"].median(),
+        f"ResNet-18 in fp32, {share:g} of the largest batch",
+        batch / steps["step_s"].median(),
         "samples/s",
-    )  # fmt: skip
+    )
     (gpu,) = record.rank_devices
     for name in ("num_ooms", "num_alloc_retries"):
         measured(f"{name}, {share:g} of the largest batch", gpu[name], "1")

@@ -110,14 +110,22 @@ class Rig:
         output = None if shown else subprocess.PIPE
         process = subprocess.Popen(
             # Told to end by the kernel when the rig itself is killed.
-            ["setpriv", "--pdeathsig", "TERM",
-             "ip", "netns", "exec", self._namespace(node), *command],
+            [
+                "setpriv",
+                "--pdeathsig",
+                "TERM",
+                "ip",
+                "netns",
+                "exec",
+                self._namespace(node),
+                *command,
+            ],
             stdout=output,
             stderr=output,
             text=True,
             env=variables,
             start_new_session=True,
-        )  # fmt: skip
+        )
         self._running.append(process)
         return process
 
@@ -141,18 +149,25 @@ class Rig:
             self.start(
                 node,
                 [
-                    sys.executable, "-m", "torch.distributed.run", f"--nnodes={count}",
-                    f"--nproc-per-node={per_node}", f"--node-rank={node}",
-                    f"--master-addr={self.address(0)}", f"--master-port={port}",
-                    "--run-path", "--start-method=fork",  # of the agent, which has torch at hand
-                    str(script), *map(str, arguments),
+                    sys.executable,
+                    "-m",
+                    "torch.distributed.run",
+                    f"--nnodes={count}",
+                    f"--nproc-per-node={per_node}",
+                    f"--node-rank={node}",
+                    f"--master-addr={self.address(0)}",
+                    f"--master-port={port}",
+                    "--run-path",
+                    "--start-method=fork",  # of the agent, which has torch at hand
+                    str(script),
+                    *map(str, arguments),
                 ],
                 shown=shown,
                 OMP_NUM_THREADS="1",
                 PYTHONPATH=str(Path(script).parent),  # as of a script that is started by itself
             )
             for node in range(count)
-        ]  # fmt: skip
+        ]
         with ThreadPoolExecutor(count) as readers:  # no pipe fills up while another is read
             try:
                 return list(readers.map(lambda agent: _ended(agent, timeout_s), agents))
@@ -166,17 +181,44 @@ class Rig:
     def _join(self, node: int) -> None:
         """A node, its cable to the switch, and the shaping at both ends."""
         namespace = self._namespace(node)
-        join(self._switch, namespace, port=f"p{node}", interface=self.interface(node),
-             address=self.address(node))  # fmt: skip
-        run("ip", "netns", "exec", namespace, "sh", "-c",
-            f"echo {CONGESTION_CONTROL} > /proc/sys/net/ipv4/tcp_congestion_control")  # fmt: skip
+        join(
+            self._switch,
+            namespace,
+            port=f"p{node}",
+            interface=self.interface(node),
+            address=self.address(node),
+        )
+        run(
+            "ip",
+            "netns",
+            "exec",
+            namespace,
+            "sh",
+            "-c",
+            f"echo {CONGESTION_CONTROL} > /proc/sys/net/ipv4/tcp_congestion_control",
+        )
         self._shape(node, "add")
 
     def _shape(self, node: int, verb: str) -> None:
         ends = (self._namespace(node), self.interface(node)), (self._switch, f"p{node}")
         for namespace, interface in ends:
-            run("tc", "-n", namespace, "qdisc", verb, "dev", interface, "root", "tbf",
-                "rate", self._rate, "burst", BURST, "latency", LATENCY)  # fmt: skip
+            run(
+                "tc",
+                "-n",
+                namespace,
+                "qdisc",
+                verb,
+                "dev",
+                interface,
+                "root",
+                "tbf",
+                "rate",
+                self._rate,
+                "burst",
+                BURST,
+                "latency",
+                LATENCY,
+            )
 
     def _end_all(self) -> None:
         """Kill what was started, and what that started: torchrun's workers leave its group."""
@@ -216,8 +258,12 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=2, help="nodes (default: %(default)s)")
     parser.add_argument("--rate", default="1gbit", help="of each link, as tc writes it: 200mbit")
     parser.add_argument("--per-node", type=int, default=1, help="workers a node")
-    parser.add_argument("--timeout-s", type=float, default=3600.0,
-                        help="end it after so many seconds (default: %(default)s)")  # fmt: skip
+    parser.add_argument(
+        "--timeout-s",
+        type=float,
+        default=3600.0,
+        help="end it after so many seconds (default: %(default)s)",
+    )
     parser.add_argument("command", nargs="+", metavar="SCRIPT", help="script and its arguments")
     given = parser.parse_args()
     if reason := missing():

@@ -21,17 +21,23 @@ def config(name: str, root: Path, *, workers: list[int], hooks: list[str]) -> di
         "name": name,
         "hardware": {"allow_oversubscription": True},
         "data": {
-            "dataset": "synthetic", "channels": 3, "image_size": 32, "classes": 10,
-            "samples": 80, "root": str(root),
+            "dataset": "synthetic",
+            "channels": 3,
+            "image_size": 32,
+            "classes": 10,
+            "samples": 80,
+            "root": str(root),
         },
         "model": {"name": "resnet18_cifar"},
-        "scaling": {"workers": workers, "per_worker_batches": [4], "strong": False,
-                    "min_steps": 5},
+        "scaling": {"workers": workers, "per_worker_batches": [4], "strong": False, "min_steps": 5},
         "communication": {"steps": 5, "hooks": hooks, "budget_s": 60},
-        "ledger": {"workers": [n for n in workers if n > 1], "per_worker_batch": 4,
-                   "steady_steps": 4},
+        "ledger": {
+            "workers": [n for n in workers if n > 1],
+            "per_worker_batch": 4,
+            "steady_steps": 4,
+        },
         **dict.fromkeys(STUDIES),
-    }  # fmt: skip
+    }
 
 
 def measure(rig: Rig, raw: dict[str, Any], folder: Path) -> dict[str, pd.DataFrame]:
@@ -42,8 +48,15 @@ def measure(rig: Rig, raw: dict[str, Any], folder: Path) -> dict[str, pd.DataFra
         path.write_text(spec.model_dump_json(), encoding="utf-8")
         ended = rig.torchrun(SCRIPTS / "run.py", path, nodes=spec.workers)
         assert all(one.status == 0 for one in ended), (run, ended)
-    script("gather.py", "--config", json.dumps(raw), "--runs", folder / "runs",
-           "--output", folder / "tables")  # fmt: skip
+    script(
+        "gather.py",
+        "--config",
+        json.dumps(raw),
+        "--runs",
+        folder / "runs",
+        "--output",
+        folder / "tables",
+    )
     script("derive.py", "--tables", folder / "tables", "--output", folder / "derived")
     return {path.stem: pd.read_csv(path) for path in (folder / "derived").glob("*.csv")}
 

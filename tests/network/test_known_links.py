@@ -19,9 +19,14 @@ from rig import PREFIX, Rig
 SCRIPT = Path(__file__).resolve().parents[2] / "workflow/scripts/measure_link.py"
 MakeRig = Callable[[int, str], Rig]
 KEYS = {
-    "workers", "payload_bytes", "allreduce_s", "busbw_bytes_per_s", "busbw_bytes_per_s_low",
-    "busbw_bytes_per_s_high", "interface_bytes",
-}  # fmt: skip
+    "workers",
+    "payload_bytes",
+    "allreduce_s",
+    "busbw_bytes_per_s",
+    "busbw_bytes_per_s_low",
+    "busbw_bytes_per_s_high",
+    "interface_bytes",
+}
 
 
 def measured(rig: Rig, output: Path, payload_bytes: int, **options: Any) -> dict[str, Any]:

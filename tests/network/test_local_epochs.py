@@ -22,8 +22,15 @@ from dpscale.studies.local_sgd.config import LocalArm, LocalProtocol
 
 pytestmark = pytest.mark.slow
 MakeRig = Callable[[int, str], Rig]
-STUDIES = ("sweep", "scaling", "communication", "large_batch", "replicas", "ledger",
-           "data_parallel")  # fmt: skip
+STUDIES = (
+    "sweep",
+    "scaling",
+    "communication",
+    "large_batch",
+    "replicas",
+    "ledger",
+    "data_parallel",
+)
 WORKERS, BATCH, STEPS = 2, 8, 32  # steps an epoch: a multiple of every H
 LOCAL_STEPS = (1, 4, 16)
 NEVER = 10**6  # local steps: no average but the final one, after the last epoch that counts
@@ -36,20 +43,43 @@ def spec_of(root: Path) -> Spec:
 
     All H in one run, so that they meet the same machine.
     """
-    data = {"dataset": "synthetic", "channels": 3, "image_size": 64, "classes": 10,
-            "samples": WORKERS * BATCH * STEPS, "root": str(root), "loader": "resident",
-            "validation_frac": 0.0}  # fmt: skip
+    data = {
+        "dataset": "synthetic",
+        "channels": 3,
+        "image_size": 64,
+        "classes": 10,
+        "samples": WORKERS * BATCH * STEPS,
+        "root": str(root),
+        "loader": "resident",
+        "validation_frac": 0.0,
+    }
     raw = {"name": "local", "hardware": {"allow_oversubscription": True}, "data": data}
     config = load_config(raw | dict.fromkeys(STUDIES))
     training = config.training.model_copy(update={"epochs": EPOCHS, "lr": 1e-3})
-    arms = tuple(LocalArm(name=f"H={every}", local_steps=every, local_from_epoch=0)
-                 for every in (NEVER, *LOCAL_STEPS))  # fmt: skip
-    protocol = LocalProtocol(learners=WORKERS, arms=arms, rate_factors=(1.0,),
-                             tuning_seeds=(9,), label_noise_frac=0.0,
-                             evaluate_epochs=1)  # fmt: skip
-    return build_spec(config, LOCAL, run="local", study="local_sgd", workers=WORKERS,
-                      per_worker_batch=BATCH, training=training, seeds=(0, 1),
-                      model=ModelConfig(name="mlp"), protocol=protocol)  # fmt: skip
+    arms = tuple(
+        LocalArm(name=f"H={every}", local_steps=every, local_from_epoch=0)
+        for every in (NEVER, *LOCAL_STEPS)
+    )
+    protocol = LocalProtocol(
+        learners=WORKERS,
+        arms=arms,
+        rate_factors=(1.0,),
+        tuning_seeds=(9,),
+        label_noise_frac=0.0,
+        evaluate_epochs=1,
+    )
+    return build_spec(
+        config,
+        LOCAL,
+        run="local",
+        study="local_sgd",
+        workers=WORKERS,
+        per_worker_batch=BATCH,
+        training=training,
+        seeds=(0, 1),
+        model=ModelConfig(name="mlp"),
+        protocol=protocol,
+    )
 
 
 def epoch_s(rig: Rig, folder: Path, root: Path) -> tuple[dict[int, float], int]:
@@ -89,7 +119,9 @@ def test_the_epoch_of_h_local_steps_is_predicted_on_a_fast_and_a_slow_link(
         for every, seconds in measured.items():
             predicted = compute_s + STEPS / every * average_s
             errors[rate, every] = predicted / seconds - 1
-            print(f"{rate}, H = {every}: {seconds:.3f} s, predicted {predicted:.3f} s, "
-                  f"{errors[rate, every]:+.1%}")  # fmt: skip
+            print(
+                f"{rate}, H = {every}: {seconds:.3f} s, predicted {predicted:.3f} s, "
+                f"{errors[rate, every]:+.1%}"
+            )
         assert measured[1] > measured[4] > measured[16]
     assert max(map(abs, errors.values())) < CLOSE_FRAC, errors

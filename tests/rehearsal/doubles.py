@@ -40,11 +40,17 @@ class Doubles:
         on_top = 'LD_PRELOAD="$ENTRY_POINTS:$LD_PRELOAD" FAKEGPU_PROFILE=a100-1g exec "$@"'
         return subprocess.Popen(
             [*rehearse, "sh", "-c", on_top, "sh", *words],
-            cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            env=os.environ | {
-                "ENTRY_POINTS": str(self._entry_points), "FAKEGPU_CPU_GEMM_MODE": "skip",
+            cwd=folder,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=os.environ
+            | {
+                "ENTRY_POINTS": str(self._entry_points),
+                "FAKEGPU_CPU_GEMM_MODE": "skip",
                 "OMP_NUM_THREADS": "1",
                 # Else each process writes it where it is: git in the repository.
-                "FAKEGPU_REPORT_PATH": str(folder / "fake_gpu_report.json"), **environment,
+                "FAKEGPU_REPORT_PATH": str(folder / "fake_gpu_report.json"),
+                **environment,
             },
-        )  # fmt: skip
+        )

@@ -35,9 +35,15 @@ SWEEPS = [run for run in PLAN if run.startswith("sweep")]
 SWEEP = [run for run in SWEEPS if "-launch" not in run]
 # One of each kind, on as many devices as it can have; the others differ in settings alone.
 RUNS = [
-    "scaling-n1-b64", *TIMED, "compression-n2", "ledger-n2", "replicas-baseline-n2-b64",
-    "model_averaging-seed0", "model_averaging-learners-mlp-b16", "local_sgd-noise20-a2-a5",
-]  # fmt: skip
+    "scaling-n1-b64",
+    *TIMED,
+    "compression-n2",
+    "ledger-n2",
+    "replicas-baseline-n2-b64",
+    "model_averaging-seed0",
+    "model_averaging-learners-mlp-b16",
+    "local_sgd-noise20-a2-a5",
+]
 # A run of a double may diverge: what its kernels would have written is what was there before.
 ENDED_WELL = {"complete", "diverged"}
 
@@ -202,9 +208,11 @@ def launched(folder: Path, **fields: Any) -> tuple[list[str], Path]:
 
 
 LINK = {
-    "kind": "link", "workers": 2, "per_worker_batch": 32,
+    "kind": "link",
+    "workers": 2,
+    "per_worker_batch": 32,
     "protocol": LinkProtocol(bytes=(2**20,), repeats=5, budget_s=60.0),
-}  # fmt: skip
+}
 
 
 def test_a_fault_of_nccl_ends_all_workers_at_once_and_is_tried_again(doubles, tmp_path) -> None:
@@ -226,15 +234,19 @@ def test_a_fault_of_nccl_ends_all_workers_at_once_and_is_tried_again(doubles, tm
     [
         ({"WATCHDOG_NCCL_ERROR": "6"}, "network", "NCCL error: remote error"),
         pytest.param(
-            {"WATCHDOG_CUDA_ERROR": "214"}, "device", "CUDA error: uncorrectable ECC error",
+            {"WATCHDOG_CUDA_ERROR": "214"},
+            "device",
+            "CUDA error: uncorrectable ECC error",
             marks=pytest.mark.slow,
         ),
         pytest.param(
-            {"WATCHDOG_CUDA_ERROR": "700"}, "error", "CUDA error: an illegal memory access",
+            {"WATCHDOG_CUDA_ERROR": "700"},
+            "error",
+            "CUDA error: an illegal memory access",
             marks=pytest.mark.slow,
         ),
     ],
-)  # fmt: skip
+)
 def test_a_fault_that_the_watchdog_of_nccl_finds_is_told_by_its_words(
     doubles, tmp_path, fault, cause, said
 ) -> None:
@@ -302,13 +314,24 @@ def test_an_allocation_that_failed_behind_other_words_is_out_of_memory(doubles, 
 
 
 def test_peaks_of_e2_do_not_hold_the_images_that_batches_are_made_from(doubles, tmp_path) -> None:
-    images = DataConfig(dataset="synthetic", channels=3, image_size=32, classes=10, samples=50_000,
-                        loader="resident")  # fmt: skip
+    images = DataConfig(
+        dataset="synthetic",
+        channels=3,
+        image_size=32,
+        classes=10,
+        samples=50_000,
+        loader="resident",
+    )
     cells = GridProtocol(per_worker_batches=(16, 32), repeats=1, repeat_s=0.01)
     words, path = launched(
-        tmp_path, kind="grid", workers=1, per_worker_batch=32, data=images, protocol=cells,
+        tmp_path,
+        kind="grid",
+        workers=1,
+        per_worker_batch=32,
+        data=images,
+        protocol=cells,
         model=ModelConfig(name="mlp"),
-    )  # fmt: skip
+    )
     ended = doubles.start(*words, folder=tmp_path)
     output, _ = ended.communicate(timeout=HANG_S)
     assert ended.returncode == 0, output
@@ -336,11 +359,17 @@ run(spec, "dpscale.studies.strategies.measure:measure_sharing",
 def test_a_search_that_goes_beyond_the_memory_keeps_all_that_was_measured_before(
     doubles, tmp_path
 ) -> None:
-    (tmp_path / "spec.json").write_text(PLAN["strategies-memory-n2"].model_copy(
-        update={"protocol": SharingProtocol(
-            micro_batches=2, first_steps=2, budget_bytes=None, resolution_frac=0.3
-        )}
-    ).model_dump_json())  # fmt: skip
+    (tmp_path / "spec.json").write_text(
+        PLAN["strategies-memory-n2"]
+        .model_copy(
+            update={
+                "protocol": SharingProtocol(
+                    micro_batches=2, first_steps=2, budget_bytes=None, resolution_frac=0.3
+                )
+            }
+        )
+        .model_dump_json()
+    )
     (tmp_path / "overshoots.py").write_text(OVERSHOOTS)
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     words = [*torchrun, str(tmp_path / "overshoots.py"), str(tmp_path / "spec.json")]
@@ -376,9 +405,14 @@ def test_gpus_of_two_models_are_refused_by_the_check(doubles, tmp_path) -> None:
 def test_workers_of_two_nodes_meet_over_two_agents(doubles, tmp_path) -> None:
     _, record = launched(tmp_path, **LINK)
     torchrun = [
-        sys.executable, "-m", "torch.distributed.run", "--nnodes=2", "--nproc-per-node=1",
-        "--master-addr=127.0.0.1", "--master-port=29517",
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nnodes=2",
+        "--nproc-per-node=1",
+        "--master-addr=127.0.0.1",
+        "--master-port=29517",
+    ]
     run = [str(ROOT / "workflow/scripts/run.py"), str(tmp_path / "spec.json")]
     agents = " & ".join(" ".join([*torchrun, f"--node-rank={rank}", *run]) for rank in (0, 1))
     both = doubles.start("sh", "-c", f"{agents}; wait", folder=tmp_path, gpus=1, nodes=2)

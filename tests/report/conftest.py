@@ -24,7 +24,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pages")
     write_html(write_report(folder), templates=TEMPLATES, output=folder / "report.html")
     slower = {"with_loading": 1.5}
-    a, b = (read_results(results(folder / name, rows), schemas())
-            for name, rows in (("a", timed()), ("b", timed(slower=slower))))  # fmt: skip
+    a, b = (
+        read_results(results(folder / name, rows), schemas())
+        for name, rows in (("a", timed()), ("b", timed(slower=slower)))
+    )
     (folder / "compare.html").write_text(html_page(compare(a, b, schemas())), encoding="utf-8")
     return folder

@@ -62,14 +62,29 @@ def runs_table() -> pd.DataFrame:
     rows = [
         ("scaling-n1-b32", "complete", 1, 32, None, "2026-03-01T10:00:00.000+00:00"),
         ("scaling-n2-b32", "complete", 2, 32, None, "2026-03-02T11:30:00.000+00:00"),
-        ("scaling n4", "out_of_memory", 4, 8192, "can't allocate <memory>",
-         "2026-03-01T12:00:00.000+00:00"),
-    ]  # fmt: skip
+        (
+            "scaling n4",
+            "out_of_memory",
+            4,
+            8192,
+            "can't allocate <memory>",
+            "2026-03-01T12:00:00.000+00:00",
+        ),
+    ]
     columns = ["run", "status", "workers", "per_worker_batch", "message", "finished_at"]
     made = pd.DataFrame(rows, columns=columns).assign(
-        kind="timed", study="scaling", arm=None, nodes=1, epochs=1, seeds=1, lr=0.1, wall_s=75.0,
-        fingerprint="1 x CPU | gloo", model="resnet_8x8", dataset="digits",
-    )  # fmt: skip
+        kind="timed",
+        study="scaling",
+        arm=None,
+        nodes=1,
+        epochs=1,
+        seeds=1,
+        lr=0.1,
+        wall_s=75.0,
+        fingerprint="1 x CPU | gloo",
+        model="resnet_8x8",
+        dataset="digits",
+    )
     return made.assign(global_batch=made["workers"] * made["per_worker_batch"])
 
 
@@ -124,21 +139,26 @@ def wide_table() -> Table:
     rows = [
         {
             "arm": f"averaged_by_hooks_with_loading, every {n + 2} steps",
-            **{column.key: Value(value=n + 1.5, unit="s", low=n + 1.25, high=n + 1.75)
-               for column in measured},
+            **{
+                column.key: Value(value=n + 1.5, unit="s", low=n + 1.25, high=n + 1.75)
+                for column in measured
+            },
             "memory": Value(value=None, unit="bytes", status="not measured"),
             "remark": "interrupted once" if n == 2 else None,
         }
         for n in range(5)
-    ]  # fmt: skip
+    ]
     return Table(
         caption="Where the time of an iteration goes, for each way to share the gradients.",
-        columns=[Column(key="arm", title="Way"), *measured,
-                 Column(key="memory", title="Memory", unit="bytes"),
-                 Column(key="remark", title="Remark")],
+        columns=[
+            Column(key="arm", title="Way"),
+            *measured,
+            Column(key="memory", title="Memory", unit="bytes"),
+            Column(key="remark", title="Remark"),
+        ],
         rows=rows,
         runs=[["scaling-n1-b32"]] * len(rows),
-    )  # fmt: skip
+    )
 
 
 def answer(identifier: str, *, missing: tuple[str, ...] = (), text: str = TEXT) -> Answer:
@@ -174,8 +194,11 @@ def answer(identifier: str, *, missing: tuple[str, ...] = (), text: str = TEXT) 
 
 def lab_answers() -> list[Answer]:
     """An answer to each question of part 1; Q4.2 lacks a result, and part 2 is not planned."""
-    of_lab = [answer(name, missing=("warmup, seed 1",) if name == "Q4.2" else ())
-              for name in question_ids() if name not in ASSIGNMENT]  # fmt: skip
+    of_lab = [
+        answer(name, missing=("warmup, seed 1",) if name == "Q4.2" else ())
+        for name in question_ids()
+        if name not in ASSIGNMENT
+    ]
     return [*of_lab, *(answer(name, missing=(f"assignment: {LEFT_OUT}",)) for name in ASSIGNMENT)]
 
 

@@ -192,8 +192,10 @@ def test_a_part_that_the_configuration_does_not_plan_is_not_in_the_report(make_r
 
 
 def test_a_report_of_the_assignment_alone_has_its_part_alone(make_report):
-    gone = [a.model_copy(update={"missing": ["sweep: left out of the configuration"]})
-            for a in lab_answers()[:9]]  # fmt: skip
+    gone = [
+        a.model_copy(update={"missing": ["sweep: left out of the configuration"]})
+        for a in lab_answers()[:9]
+    ]
     answers = [*gone, *(answer(a.id) for a in lab_answers()[9:])]
     report = make_report(answers=answers)
     text = page_of(report)
@@ -214,8 +216,10 @@ def test_the_first_page_has_the_line_of_each_answer_that_was_asked(make_report):
 
 
 def test_the_first_page_leads_with_the_recommendation_and_shows_two_small_figures(make_report):
-    given = [answer(one.id).model_copy(update={"short": f"Line {one.id}.", "marked": None})
-             for one in lab_answers()]  # fmt: skip
+    given = [
+        answer(one.id).model_copy(update={"short": f"Line {one.id}.", "marked": None})
+        for one in lab_answers()
+    ]
     text = page_of(make_report(answers=given))
     first = text[text.index('id="summary"') : text.index('class="contents"')]
     assert first.index("Line E2.") < first.index("<dd>Line Q1.</dd>")
@@ -242,10 +246,15 @@ def _with_further(medium):
     shown = answer("Q1")
     more = {"tables": [*shown.tables, table], "figures": [*shown.figures, figure]}
     return lambda make: render_report(
-        make(answers=[answer(a.id).model_copy(update=FURTHER | more) if a.id == "Q1" else
-                      a for a in lab_answers()]),
-        templates=TEMPLATES, medium=medium,
-    )  # fmt: skip
+        make(
+            answers=[
+                answer(a.id).model_copy(update=FURTHER | more) if a.id == "Q1" else a
+                for a in lab_answers()
+            ]
+        ),
+        templates=TEMPLATES,
+        medium=medium,
+    )
 
 
 def test_what_goes_further_is_folded_into_its_answer_on_the_page(make_report):
@@ -293,22 +302,38 @@ def test_a_question_that_nothing_was_planned_for_is_a_name_at_the_end(make_repor
 @pytest.mark.parametrize(
     ("trained", "rows"),
     [
-        (("resnet18_cifar", "cifar10", (512, 32, 128)),
-         [("Lab", "resnet18_cifar on cifar10, b = 32, 128, 512")]),
-        (("mlp", "digits", (32,)), [("Here", "mlp on digits, b = 32"),
-                                    ("Lab asks", "resnet18_cifar on cifar10, b = 32, 128, 512")]),
+        (
+            ("resnet18_cifar", "cifar10", (512, 32, 128)),
+            [("Lab", "resnet18_cifar on cifar10, b = 32, 128, 512")],
+        ),
+        (
+            ("mlp", "digits", (32,)),
+            [
+                ("Here", "mlp on digits, b = 32"),
+                ("Lab asks", "resnet18_cifar on cifar10, b = 32, 128, 512"),
+            ],
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_the_lab_asks_stands_beside_what_was_run_in_its_place(make_report, trained, rows):
     model, dataset, sizes = trained
     first = runs_table().iloc[[0]]
     runs = pd.concat([first.assign(run=f"r{b}", per_worker_batch=b) for b in sizes])
     known = make_report(
-        answers=[answer(a.id).model_copy(update={"values": {}, "tables": [], "marked": None,
-                                                 "sentence": "So.", "paragraphs": []})
-                 for a in lab_answers()],
+        answers=[
+            answer(a.id).model_copy(
+                update={
+                    "values": {},
+                    "tables": [],
+                    "marked": None,
+                    "sentence": "So.",
+                    "paragraphs": [],
+                }
+            )
+            for a in lab_answers()
+        ],
         runs=runs.assign(model=model, dataset=dataset),
-    )  # fmt: skip
+    )
     assert [row for row in known.machine if row[0] in ("Here", "Lab", "Lab asks")] == rows
 
 
@@ -378,8 +403,10 @@ def sparse_table(values: list[Value | str | None]) -> Table:
         Column(key="time", title="Time", unit="s"),
         Column(key="few", title="Memory", unit="bytes"),
     ]
-    rows = [{"n": 2**n, "time": Value(value=1.0, unit="s"), "few": value}
-            for n, value in enumerate(values)]  # fmt: skip
+    rows = [
+        {"n": 2**n, "time": Value(value=1.0, unit="s"), "few": value}
+        for n, value in enumerate(values)
+    ]
     return Table(caption="c", columns=columns, rows=rows)
 
 
@@ -480,10 +507,7 @@ def pieces(tex: str) -> list[list[str]]:
 
 
 def test_lines_of_a_displayed_formula_end_between_equations_and_before_relations_and_sums():
-    assert pieces(r"a = b (c - d) + e, \qquad f \le -1") == [
-        ["a", "=b(c−d)", "+e,"],
-        ["f", "≤−1"],
-    ]
+    assert pieces(r"a = b (c - d) + e, \qquad f \le -1") == [["a", "=b(c−d)", "+e,"], ["f", "≤−1"]]
 
 
 def test_lines_of_a_displayed_formula_end_between_words():
@@ -528,9 +552,14 @@ def test_an_answer_that_does_not_exist_cannot_be_loaded():
 
 def quiet_row(run: str, others_frac: float, quietness: str, repeated: int = 0) -> dict:
     return {
-        "run": run, "study": "scaling", "workers": 1, "repeats": 3, "repeated": repeated,
-        "others_frac": others_frac, "quietness": quietness,
-    }  # fmt: skip
+        "run": run,
+        "study": "scaling",
+        "workers": 1,
+        "repeats": 3,
+        "repeated": repeated,
+        "others_frac": others_frac,
+        "quietness": quietness,
+    }
 
 
 def test_the_report_says_which_timed_runs_were_disturbed_and_by_how_much(make_report):

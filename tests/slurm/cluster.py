@@ -195,9 +195,15 @@ class Cluster:
     def _configure(self) -> None:
         """Write slurm.conf, gres.conf and hosts, which each node sees in its /etc."""
         text = CONFIG.format(
-            folder=self.folder, login=LOGIN, network=NETWORK, nodes=len(self.nodes), cpus=CPUS,
-            gpus=GPUS, memory=MEMORY_MB, port=20_000 + os.getpid() % 10_000,
-        )  # fmt: skip
+            folder=self.folder,
+            login=LOGIN,
+            network=NETWORK,
+            nodes=len(self.nodes),
+            cpus=CPUS,
+            gpus=GPUS,
+            memory=MEMORY_MB,
+            port=20_000 + os.getpid() % 10_000,
+        )
         hosts = ["127.0.0.1 localhost", f"{LOGIN} login"]
         hosts += [f"{NETWORK}.{number} {node}" for number, node in enumerate(self.nodes, start=1)]
         Path("/etc/slurm").mkdir(exist_ok=True)
@@ -216,10 +222,16 @@ class Cluster:
         key.chmod(0o600)
         self.folder.chmod(0o755)
         self._daemons["munged"] = self._daemon(
-            "munged", "--foreground", "--force", f"--key-file={key}", f"--socket={socket}",
-            f"--log-file={self.folder}/munged.log", f"--pid-file={self.folder}/munged.pid",
-            f"--seed-file={self.folder}/munged.seed", "--num-threads=2",
-        )  # fmt: skip
+            "munged",
+            "--foreground",
+            "--force",
+            f"--key-file={key}",
+            f"--socket={socket}",
+            f"--log-file={self.folder}/munged.log",
+            f"--pid-file={self.folder}/munged.pid",
+            f"--seed-file={self.folder}/munged.seed",
+            "--num-threads=2",
+        )
         self.wait_until(socket.exists)
         self._daemons["slurmctld"] = self._daemon("slurmctld", "-D", "-c")
         for node in self.nodes:

@@ -11,9 +11,7 @@ from one_launch import allow_one_launch
 
 SMOKE = "config/smoke-cluster.yaml"
 # Their runs are launched as the others are, and take most of the time.
-ON_DEMAND = (
-    "communication", "sweep", "large_batch", "replicas", "data_parallel", "assignment",
-)  # fmt: skip
+ON_DEMAND = ("communication", "sweep", "large_batch", "replicas", "data_parallel", "assignment")
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,14 @@ pytestmark = [
     pytest.mark.skipif(not REHEARSE.exists(), reason=f"needs the doubles of {REHEARSE.parent}"),
 ]
 STUDIES = (
-    "sweep", "scaling", "communication", "large_batch", "replicas", "ledger", "data_parallel",
-)  # fmt: skip
+    "sweep",
+    "scaling",
+    "communication",
+    "large_batch",
+    "replicas",
+    "ledger",
+    "data_parallel",
+)
 CONFIG: dict[str, Any] = {
     **dict.fromkeys(STUDIES),
     "name": "rehearsed",

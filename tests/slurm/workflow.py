@@ -40,14 +40,26 @@ class Workflow:
         """Start snakemake; its output goes to snakemake.log."""
         log = (self.folder / "snakemake.log").open("a")
         variables = {
-            "PATH": f"{BIN}:{os.environ['PATH']}", "HOME": os.environ["HOME"], **environment,
-        }  # fmt: skip
+            "PATH": f"{BIN}:{os.environ['PATH']}",
+            "HOME": os.environ["HOME"],
+            **environment,
+        }
         call = self.cluster.start(
-            *self.before, sys.executable, str(IMPATIENT), *arguments,
-            "--profile", "slurm", "--configfile", self.config,
-            "--slurm-init-seconds-before-status-checks", "3",
-            cwd=self.folder, env=variables, stdout=log, stderr=log,
-        )  # fmt: skip
+            *self.before,
+            sys.executable,
+            str(IMPATIENT),
+            *arguments,
+            "--profile",
+            "slurm",
+            "--configfile",
+            self.config,
+            "--slurm-init-seconds-before-status-checks",
+            "3",
+            cwd=self.folder,
+            env=variables,
+            stdout=log,
+            stderr=log,
+        )
         self._calls.append(call)
         return call
 

@@ -31,23 +31,44 @@ SPLIT_NOISE = direct_builders.NOISE
 def _training(
     run: str, rule: str, workers: int, batch: int, lr: float, nodes: int = 1, **more: Any
 ) -> Row:
-    return dict(
-        run=run, kind="training", study="assignment", arm=rule, workers=workers, nodes=nodes,
-        per_worker_batch=batch, lr=lr, epochs=EPOCHS, seeds=SEEDS, model="mnist_cnn",
-        optimizer="adam", test_samples=TEST_SAMPLES, startup_s=STARTUP_S * workers,
-    ) | more  # fmt: skip
+    return (
+        dict(
+            run=run,
+            kind="training",
+            study="assignment",
+            arm=rule,
+            workers=workers,
+            nodes=nodes,
+            per_worker_batch=batch,
+            lr=lr,
+            epochs=EPOCHS,
+            seeds=SEEDS,
+            model="mnist_cnn",
+            optimizer="adam",
+            test_samples=TEST_SAMPLES,
+            startup_s=STARTUP_S * workers,
+        )
+        | more
+    )
 
 
 def training_rows(*, two_nodes: bool) -> Rows:
     """Return the planned columns of every training of the assignment."""
     rows = [_training(f"assignment-linear-n{n}", "linear", n, BATCH, LR * n) for n in ACCURACY]
-    rows += [_training(f"assignment-{rule}-n4", rule, 4, BATCH // share, LR * factor)
-             for rule, (factor, share, _) in RULES.items()]  # fmt: skip
-    rows += [_training(f"assignment-batch-b{b}", "larger_batch", 1, b, LR * b / BATCH, seeds=1)
-             for b in UTILISATION if b != BATCH]  # fmt: skip
+    rows += [
+        _training(f"assignment-{rule}-n4", rule, 4, BATCH // share, LR * factor)
+        for rule, (factor, share, _) in RULES.items()
+    ]
+    rows += [
+        _training(f"assignment-batch-b{b}", "larger_batch", 1, b, LR * b / BATCH, seeds=1)
+        for b in UTILISATION
+        if b != BATCH
+    ]
     if two_nodes:
-        rows += [_training(f"assignment-linear-n{n}-on2", "linear", n, BATCH, LR * n, nodes=2)
-                 for n in (2, 4)]  # fmt: skip
+        rows += [
+            _training(f"assignment-linear-n{n}-on2", "linear", n, BATCH, LR * n, nodes=2)
+            for n in (2, 4)
+        ]
     return rows
 
 
@@ -67,27 +88,61 @@ def trained_rows(run: Row, factor: float) -> tuple[Rows, Rows]:
             shift = 0.0005 * (seed - run["seeds"] // 2)
             accuracy = (_final_accuracy(run) + shift) * epoch / run["epochs"]
             busy = UTILISATION.get(run["per_worker_batch"], 0.5) + 0.001 * epoch
-            epochs.append(dict(
-                run=run["run"], seed=seed, epoch=epoch, lr=run["lr"], steps_s=wall_s * 0.99,
-                train_loss=2.0 - epoch / run["epochs"], train_accuracy_frac=accuracy,
-                test_loss=1.0, test_accuracy_frac=accuracy, wall_s=wall_s,
-                evaluation_s=EVALUATION_S, utilisation_frac=busy,
-            ))  # fmt: skip
+            epochs.append(
+                dict(
+                    run=run["run"],
+                    seed=seed,
+                    epoch=epoch,
+                    lr=run["lr"],
+                    steps_s=wall_s * 0.99,
+                    train_loss=2.0 - epoch / run["epochs"],
+                    train_accuracy_frac=accuracy,
+                    test_loss=1.0,
+                    test_accuracy_frac=accuracy,
+                    wall_s=wall_s,
+                    evaluation_s=EVALUATION_S,
+                    utilisation_frac=busy,
+                )
+            )
             own_s = wall_s / count
-            steps += [dict(run=run["run"], seed=seed, arm=None, repeat=0, epoch=epoch, step=step,
-                           rank=rank, samples=run["per_worker_batch"], step_s=own_s,
-                           load_s=LOAD_SHARE * own_s, copy_s=0.0, forward_s=0.3 * own_s,
-                           backward_s=0.4 * own_s, update_s=0.1 * own_s, loss=1.0)
-                      for step in range(count) for rank in range(run["workers"])]  # fmt: skip
+            steps += [
+                dict(
+                    run=run["run"],
+                    seed=seed,
+                    arm=None,
+                    repeat=0,
+                    epoch=epoch,
+                    step=step,
+                    rank=rank,
+                    samples=run["per_worker_batch"],
+                    step_s=own_s,
+                    load_s=LOAD_SHARE * own_s,
+                    copy_s=0.0,
+                    forward_s=0.3 * own_s,
+                    backward_s=0.4 * own_s,
+                    update_s=0.1 * own_s,
+                    loss=1.0,
+                )
+                for step in range(count)
+                for rank in range(run["workers"])
+            ]
     return epochs, steps
 
 
 def split_rows(*, two_nodes: bool) -> Rows:
     """Return the planned columns of the timed runs of the assignment."""
     places = [(n, 1) for n in ACCURACY] + ([(2, 2), (4, 2)] if two_nodes else [])
-    return [dict(run=f"assignment-split-n{n}" + (f"-on{on}" if on > 1 else ""), workers=n, nodes=on,
-                 study="assignment_split", per_worker_batch=BATCH, model="mnist_cnn")
-            for n, on in places]  # fmt: skip
+    return [
+        dict(
+            run=f"assignment-split-n{n}" + (f"-on{on}" if on > 1 else ""),
+            workers=n,
+            nodes=on,
+            study="assignment_split",
+            per_worker_batch=BATCH,
+            model="mnist_cnn",
+        )
+        for n, on in places
+    ]
 
 
 def split_step_rows(run: Row, factor: float, step_rows: Callable[..., Rows]) -> Rows:

@@ -40,10 +40,21 @@ WEAK_CELLS = [(workers, batch) for workers in (1, 2, 4) for batch in (32, 128, 5
 STRONG_CELLS = [(2, 16), (2, 64), (2, 256), (4, 8)]
 MEASURED = ["parameters", "payload_bytes", "buffer_bytes", "peak_memory_bytes", "utilisation_frac"]
 OF_RECORD = [
-    "train_samples", "test_samples", "oversubscribed", "workers_per_machine",
-    "devices_per_machine", "device", "fingerprint", "host",
-    "started_at", "finished_at", "wall_s", "commit", "versions", "startup_s",
-]  # fmt: skip
+    "train_samples",
+    "test_samples",
+    "oversubscribed",
+    "workers_per_machine",
+    "devices_per_machine",
+    "device",
+    "fingerprint",
+    "host",
+    "started_at",
+    "finished_at",
+    "wall_s",
+    "commit",
+    "versions",
+    "startup_s",
+]
 LARGE_BATCH = {  # arm: (per-worker batch, lr, epochs, final training loss, final accuracy)
     "small": (32, 0.1, 5, 0.10, 0.95),
     "large": (512, 0.1, 5, 0.50, 0.80),
@@ -70,17 +81,47 @@ def empty_lab() -> Tables:
 
 def run_row(run: str, **given: Any) -> dict[str, Any]:
     """Return one row of `runs`: a complete one-worker timed run unless told otherwise."""
-    row = dict(
-        run=run, kind="timed", study="scaling", arm=None, status="complete", message=None,
-        workers=1, nodes=1, per_worker_batch=32, train_samples=TRAIN_SAMPLES, test_samples=2_000,
-        seeds=1, epochs=1, lr=0.1, parameters=PARAMETERS, payload_bytes=PAYLOAD_BYTES,
-        buffer_bytes=BUFFER_BYTES, peak_memory_bytes=300_000_000, memory_budget_bytes=600_000_000,
-        utilisation_frac=0.9, oversubscribed=False, device="cpu", fingerprint="cpu|x|torch|gloo|h",
-        host="h", started_at="2026-01-01T00:00:00+00:00", finished_at="2026-01-01T00:01:00+00:00",
-        wall_s=60.0, commit="0123456", versions="Python 3.11, torch 2.14",
-        dataset="digits", model="resnet_8x8", optimizer="sgd", loader="dataloader",
-        repeated_data=False, workers_per_machine=given.get("workers", 1), devices_per_machine=4,
-    ) | given  # fmt: skip
+    row = (
+        dict(
+            run=run,
+            kind="timed",
+            study="scaling",
+            arm=None,
+            status="complete",
+            message=None,
+            workers=1,
+            nodes=1,
+            per_worker_batch=32,
+            train_samples=TRAIN_SAMPLES,
+            test_samples=2_000,
+            seeds=1,
+            epochs=1,
+            lr=0.1,
+            parameters=PARAMETERS,
+            payload_bytes=PAYLOAD_BYTES,
+            buffer_bytes=BUFFER_BYTES,
+            peak_memory_bytes=300_000_000,
+            memory_budget_bytes=600_000_000,
+            utilisation_frac=0.9,
+            oversubscribed=False,
+            device="cpu",
+            fingerprint="cpu|x|torch|gloo|h",
+            host="h",
+            started_at="2026-01-01T00:00:00+00:00",
+            finished_at="2026-01-01T00:01:00+00:00",
+            wall_s=60.0,
+            commit="0123456",
+            versions="Python 3.11, torch 2.14",
+            dataset="digits",
+            model="resnet_8x8",
+            optimizer="sgd",
+            loader="dataloader",
+            repeated_data=False,
+            workers_per_machine=given.get("workers", 1),
+            devices_per_machine=4,
+        )
+        | given
+    )
     if "global_batch" not in row:
         row["global_batch"] = row["workers"] * row["per_worker_batch"]
     measured = MEASURED
@@ -97,9 +138,15 @@ def runs_table(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
 
 
 def step_rows(
-    run: dict[str, Any], *, epoch_s: Sequence[float], loading_factor: float = 1.0, steps: int = 3,
-    arm: str | None = "without_loading", seed: int = 0, epoch: int = 1,
-) -> Rows:  # fmt: skip
+    run: dict[str, Any],
+    *,
+    epoch_s: Sequence[float],
+    loading_factor: float = 1.0,
+    steps: int = 3,
+    arm: str | None = "without_loading",
+    seed: int = 0,
+    epoch: int = 1,
+) -> Rows:
     """Return rows of `steps` so that repeat i takes epoch_s[i] seconds, times the loading factor.
 
     Rank r is r percent faster than rank 0; forward, backward, update and copy take 30, 55, 5 and
@@ -111,13 +158,25 @@ def step_rows(
         for step in range(steps):
             for rank in range(run["workers"]):
                 own_s = work_s * (1 - 0.01 * rank)
-                rows.append(dict(
-                    run=run["run"], seed=seed, arm=arm, repeat=repeat, epoch=epoch, step=step,
-                    rank=rank, samples=run["per_worker_batch"], step_s=own_s * loading_factor,
-                    load_s=own_s * (loading_factor - 1), copy_s=0.05 * own_s,
-                    forward_s=0.30 * own_s, backward_s=0.55 * own_s, update_s=0.05 * own_s,
-                    loss=1.0 / (step + 1),
-                ))  # fmt: skip
+                rows.append(
+                    dict(
+                        run=run["run"],
+                        seed=seed,
+                        arm=arm,
+                        repeat=repeat,
+                        epoch=epoch,
+                        step=step,
+                        rank=rank,
+                        samples=run["per_worker_batch"],
+                        step_s=own_s * loading_factor,
+                        load_s=own_s * (loading_factor - 1),
+                        copy_s=0.05 * own_s,
+                        forward_s=0.30 * own_s,
+                        backward_s=0.55 * own_s,
+                        update_s=0.05 * own_s,
+                        loss=1.0 / (step + 1),
+                    )
+                )
     return rows
 
 
@@ -127,21 +186,34 @@ def steps_table(rows: Rows) -> pd.DataFrame:
 
 
 def timed_cells(
-    times: dict[tuple[int, int], Sequence[float]], *, arm: str = "with_loading",
-    status: dict[tuple[int, int], str] | None = None, **of_every_run: Any,
-) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
+    times: dict[tuple[int, int], Sequence[float]],
+    *,
+    arm: str = "with_loading",
+    status: dict[tuple[int, int], str] | None = None,
+    **of_every_run: Any,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return (epoch_times, runs) of scaling runs whose epochs took `times[workers, batch]`.
 
     A cell whose status is not "complete" has a run and no time.
     """
     from dpscale.derive.epoch_times import epoch_times
 
-    runs = [run_row(f"n{n}-b{b}", workers=n, per_worker_batch=b,
-                    status=(status or {}).get((n, b), "complete"), **of_every_run)
-            for n, b in times]  # fmt: skip
-    steps = [row for run, seconds in zip(runs, times.values(), strict=True)
-             if run["status"] == "complete"
-             for row in step_rows(run, epoch_s=seconds, arm=arm)]  # fmt: skip
+    runs = [
+        run_row(
+            f"n{n}-b{b}",
+            workers=n,
+            per_worker_batch=b,
+            status=(status or {}).get((n, b), "complete"),
+            **of_every_run,
+        )
+        for n, b in times
+    ]
+    steps = [
+        row
+        for run, seconds in zip(runs, times.values(), strict=True)
+        if run["status"] == "complete"
+        for row in step_rows(run, epoch_s=seconds, arm=arm)
+    ]
     return epoch_times(steps_table(steps), table("runs", runs)), table("runs", runs)
 
 
@@ -173,12 +245,21 @@ def repeats_around(
 
 
 def _timed(factor: float, rng: np.random.Generator, noise: float) -> tuple[Rows, Rows]:
-    sweep = [dict(run=f"sweep-b{b}", study="sweep", per_worker_batch=b, status=status,
-                  peak_memory_bytes=100_000_000 + b * 400_000 if status == "complete" else None)
-             for b, status in SWEEP.items()]  # fmt: skip
+    sweep = [
+        dict(
+            run=f"sweep-b{b}",
+            study="sweep",
+            per_worker_batch=b,
+            status=status,
+            peak_memory_bytes=100_000_000 + b * 400_000 if status == "complete" else None,
+        )
+        for b, status in SWEEP.items()
+    ]
     sweep += [dict(run="boundary", kind="boundary", study="boundary", per_worker_batch=1280)]
-    scaling = [dict(run=f"scaling-n{n}-b{b}", workers=n, per_worker_batch=b, oversubscribed=n > 2)
-               for n, b in WEAK_CELLS + STRONG_CELLS]  # fmt: skip
+    scaling = [
+        dict(run=f"scaling-n{n}-b{b}", workers=n, per_worker_batch=b, oversubscribed=n > 2)
+        for n, b in WEAK_CELLS + STRONG_CELLS
+    ]
     runs = [run_row(**row) for row in sweep + scaling]
     steps = []
     for run in runs:
@@ -199,12 +280,20 @@ def _epoch_rows(run: dict[str, Any], final_loss: float, final_accuracy: float) -
         for epoch in range(1, run["epochs"] + 1):
             done, shift = epoch / run["epochs"], 1 + 0.01 * (seed - run["seeds"] // 2)
             accuracy = 0.1 + done * (final_accuracy * shift - 0.1)
-            rows.append(dict(
-                run=run["run"], seed=seed, epoch=epoch, lr=run["lr"], steps_s=4.0,
-                train_loss=2.0 + done * (final_loss * shift - 2.0), train_accuracy_frac=accuracy,
-                validation_accuracy_frac=accuracy - 0.02, test_loss=2.1 - done,
-                test_accuracy_frac=accuracy - 0.03,
-            ))  # fmt: skip
+            rows.append(
+                dict(
+                    run=run["run"],
+                    seed=seed,
+                    epoch=epoch,
+                    lr=run["lr"],
+                    steps_s=4.0,
+                    train_loss=2.0 + done * (final_loss * shift - 2.0),
+                    train_accuracy_frac=accuracy,
+                    validation_accuracy_frac=accuracy - 0.02,
+                    test_loss=2.1 - done,
+                    test_accuracy_frac=accuracy - 0.03,
+                )
+            )
     return rows
 
 
@@ -221,8 +310,10 @@ def training_rows(seen: Rows) -> dict[str, Rows]:
         loss = row.get("train_loss", 0.0)
         finite = loss is not None and math.isfinite(loss)
         trials[row["run"], row.pop("seed")] = key | {
-            "role": "arm", "status": "complete" if finite else "diverged", "steps": row["step"],
-        }  # fmt: skip
+            "role": "arm",
+            "status": "complete" if finite else "diverged",
+            "steps": row["step"],
+        }
         curves.append(row)
     return {"trials": list(trials.values()), "curves": curves}
 
@@ -230,13 +321,29 @@ def training_rows(seen: Rows) -> dict[str, Rows]:
 def _training() -> tuple[Rows, Rows, Rows]:
     runs, epochs, steps = [], [], []
     for arm, (batch, lr, count, loss, accuracy) in LARGE_BATCH.items():
-        run = run_row(f"large_batch-{arm}", kind="training", study="large_batch", arm=arm, lr=lr,
-                      workers=4, per_worker_batch=batch, epochs=count, seeds=3)  # fmt: skip
+        run = run_row(
+            f"large_batch-{arm}",
+            kind="training",
+            study="large_batch",
+            arm=arm,
+            lr=lr,
+            workers=4,
+            per_worker_batch=batch,
+            epochs=count,
+            seeds=3,
+        )
         runs.append(run)
         epochs += _epoch_rows(run, loss, accuracy)
     for arm in ("baseline", "without_set_epoch", "no_broadcast"):
-        run = run_row(f"replicas-{arm}", kind="training", study="replicas", arm=arm, workers=2,
-                      seeds=2, epochs=3)  # fmt: skip
+        run = run_row(
+            f"replicas-{arm}",
+            kind="training",
+            study="replicas",
+            arm=arm,
+            workers=2,
+            seeds=2,
+            epochs=3,
+        )
         runs.append(run)
         epochs += _epoch_rows(run, 0.3, 0.85 if arm == "without_set_epoch" else 0.9)
     for run in runs:
@@ -249,14 +356,21 @@ def _replica_rows(run: dict[str, Any]) -> tuple[Rows, Rows]:
     replicas, orders = [], []
     for seed, epoch, rank in np.ndindex(run["seeds"], run["epochs"], run["workers"]):
         key = dict(run=run["run"], seed=seed, epoch=epoch + 1, rank=rank)
-        replicas.append(key | dict(
-            parameter_digest=f"p{seed}{epoch}", parameter_difference_max=0.0,
-            buffer_digest=f"b{rank if drift else 0}", buffer_difference_frac=drift * rank,
-            test_accuracy_frac=0.85 - drift * rank,
-        ))  # fmt: skip
+        replicas.append(
+            key
+            | dict(
+                parameter_digest=f"p{seed}{epoch}",
+                parameter_difference_max=0.0,
+                buffer_digest=f"b{rank if drift else 0}",
+                buffer_difference_frac=drift * rank,
+                test_accuracy_frac=0.85 - drift * rank,
+            )
+        )
         order = 0 if run["arm"] == "without_set_epoch" else epoch
-        orders.append(key | dict(digest=f"o{seed}{order}{rank}",
-                                 first_indices=f"{order} {rank} 7 9 11 13 15 17"))  # fmt: skip
+        orders.append(
+            key
+            | dict(digest=f"o{seed}{order}{rank}", first_indices=f"{order} {rank} 7 9 11 13 15 17")
+        )
     return replicas, orders
 
 
@@ -290,11 +404,14 @@ def _link_and_hooks(factor: float) -> dict[str, Rows]:
     collectives, wire = direct_builders.counted_rows(hooked)
     return {
         "runs": [*links, hooked],
-        "messages": [row for run in links
-                     for row in direct_builders.message_rows(run["run"], run["workers"])],
+        "messages": [
+            row for run in links for row in direct_builders.message_rows(run["run"], run["workers"])
+        ],
         "steps": direct_builders.arm_rows(hooked, arms, step_rows),
-        "collectives": collectives, "wire": wire, "links": direct_builders.LINKS,
-    }  # fmt: skip
+        "collectives": collectives,
+        "wire": wire,
+        "links": direct_builders.LINKS,
+    }
 
 
 def _ledger_rows(run: dict[str, Any]) -> tuple[Rows, Rows]:
@@ -308,16 +425,35 @@ def _ledger_rows(run: dict[str, Any]) -> tuple[Rows, Rows]:
         ("rebuild", 1, "allreduce", "gradient bucket", PAYLOAD_BYTES),
     ]
     for iteration in (2, 3):
-        calls += [("steady", iteration, "broadcast", "buffers", BUFFER_BYTES),
-                  ("steady", iteration, "allreduce", "gradient bucket", 1_000_000),
-                  ("steady", iteration, "allreduce", "gradient bucket", 3_000_000)]  # fmt: skip
-    collectives = [dict(run=run["run"], phase=phase, iteration=iteration, index=index, calls=1,
-                        operation=operation, purpose=purpose, dtype="float32", bytes=size)
-                   for index, (phase, iteration, operation, purpose, size) in enumerate(calls)
-                   ]  # fmt: skip
+        calls += [
+            ("steady", iteration, "broadcast", "buffers", BUFFER_BYTES),
+            ("steady", iteration, "allreduce", "gradient bucket", 1_000_000),
+            ("steady", iteration, "allreduce", "gradient bucket", 3_000_000),
+        ]
+    collectives = [
+        dict(
+            run=run["run"],
+            phase=phase,
+            iteration=iteration,
+            index=index,
+            calls=1,
+            operation=operation,
+            purpose=purpose,
+            dtype="float32",
+            bytes=size,
+        )
+        for index, (phase, iteration, operation, purpose, size) in enumerate(calls)
+    ]
     a_step = (run["workers"] - 1) * (2 * PAYLOAD_BYTES + BUFFER_BYTES)
-    return collectives, [dict(run=run["run"], phase="steady", iterations=10, interface="lo",
-                              sent_bytes=round(a_step * 10 * 1.0025))]  # fmt: skip
+    return collectives, [
+        dict(
+            run=run["run"],
+            phase="steady",
+            iterations=10,
+            interface="lo",
+            sent_bytes=round(a_step * 10 * 1.0025),
+        )
+    ]
 
 
 def _assignment(factor: float, two_nodes: bool) -> dict[str, Rows]:
@@ -337,9 +473,14 @@ def _assignment(factor: float, two_nodes: bool) -> dict[str, Rows]:
 
 
 def full_lab(
-    *, two_worker_factor: float = 0.6, seed: int = 0, noise: float = 0.02,
-    not_run: Sequence[str] = (), direct: bool = True, two_nodes: bool = False,
-) -> Tables:  # fmt: skip
+    *,
+    two_worker_factor: float = 0.6,
+    seed: int = 0,
+    noise: float = 0.02,
+    not_run: Sequence[str] = (),
+    direct: bool = True,
+    two_nodes: bool = False,
+) -> Tables:
     """Return every tidy table of a whole lab, keyed by table name.
 
     two_worker_factor is T_2/T_1 at one per-worker batch, for an epoch: below 1 two workers are
@@ -358,9 +499,14 @@ def _full_lab(factor: float, seed: int, noise: float, direct: bool, two_nodes: b
     runs, steps = _timed(factor, np.random.default_rng(seed), noise)
     training, epochs, training_steps = _training()
     ledger = [run_row(f"ledger-n{n}", kind="ledger", study="ledger", workers=n) for n in (2, 4)]
-    missing = run_row("data_parallel-n2", study="data_parallel", workers=2,
-                      arm="data_parallel", status="unavailable",
-                      message="2 devices asked, 1 found")  # fmt: skip
+    missing = run_row(
+        "data_parallel-n2",
+        study="data_parallel",
+        workers=2,
+        arm="data_parallel",
+        status="unavailable",
+        message="2 devices asked, 1 found",
+    )
     made: dict[str, Rows] = {name: [] for name in schemas()}
     made |= {"runs": runs + training + ledger + [missing], **training_rows(epochs)}
     made["steps"] = steps + training_steps
@@ -370,10 +516,14 @@ def _full_lab(factor: float, seed: int, noise: float, direct: bool, two_nodes: b
         rows["runs"] = [run_row(**row) for row in rows["runs"]]
     for rows in (
         *((_direct(runs, factor), _link_and_hooks(factor)) if direct else ()),
-        _assignment(factor, two_nodes), averaging, lr_scaling_builders.rows(run_row),
-        local_sgd_builders.rows(run_row), strategies_builders.rows(run_row, step_rows),
-        choose_builders.rows(run_row), searched,
-    ):  # fmt: skip
+        _assignment(factor, two_nodes),
+        averaging,
+        lr_scaling_builders.rows(run_row),
+        local_sgd_builders.rows(run_row),
+        strategies_builders.rows(run_row, step_rows),
+        choose_builders.rows(run_row),
+        searched,
+    ):
         for name, added in rows.items():
             made[name] += added
     for run in training:
@@ -393,8 +543,10 @@ def without_runs(tables: Tables, names: Sequence[str]) -> Tables:
     unknown = set(names) - set(tables["runs"]["run"])
     if unknown:
         raise KeyError(f"no run {sorted(unknown)}")
-    kept = {name: frame[~frame["run"].isin(names)] if "run" in frame else frame
-            for name, frame in tables.items()}  # fmt: skip
+    kept = {
+        name: frame[~frame["run"].isin(names)] if "run" in frame else frame
+        for name, frame in tables.items()
+    }
     runs = tables["runs"].copy()
     gone = runs["run"].isin(names)
     for column in [*MEASURED, *OF_RECORD, "message"]:

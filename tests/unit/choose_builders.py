@@ -33,22 +33,38 @@ def with_network(n: int, b: int) -> float:
 
 
 def rows(
-    run_row: Callable[..., dict[str, Any]], *, step_s: Seconds = with_network,
-    silent_s: Seconds = compute_s, b_crit: float = B_CRIT[MODEL, OPTIMIZER],
-    measured_ratio: float = 1.0, limits: dict[str, Any] | None = None,
-) -> dict[str, Rows]:  # fmt: skip
+    run_row: Callable[..., dict[str, Any]],
+    *,
+    step_s: Seconds = with_network,
+    silent_s: Seconds = compute_s,
+    b_crit: float = B_CRIT[MODEL, OPTIMIZER],
+    measured_ratio: float = 1.0,
+    limits: dict[str, Any] | None = None,
+) -> dict[str, Rows]:
     """Return the rows of the study by tidy table.
 
     measured_ratio: of the trainings of the best cells, over what steps and step say.
     """
     names = ("runs", "grid", "grid_memory", "grid_buckets", "trials")
     made: dict[str, Rows] = {name: [] for name in names}
-    given = dict(aim="time", predicted_workers="8", deadline_s=None, worker_hours=None,
-                 price_per_worker_hour=None, memory_bytes=None)  # fmt: skip
+    given = dict(
+        aim="time",
+        predicted_workers="8",
+        deadline_s=None,
+        worker_hours=None,
+        price_per_worker_hour=None,
+        memory_bytes=None,
+    )
     made["limits"] = [given | (limits or {})]
     for n in WORKERS:
-        of_study = dict(study="choose", arm=OPTIMIZER, model=MODEL, workers=n,
-                        oversubscribed=n > 2, train_samples=10_000)  # fmt: skip
+        of_study = dict(
+            study="choose",
+            arm=OPTIMIZER,
+            model=MODEL,
+            workers=n,
+            oversubscribed=n > 2,
+            train_samples=10_000,
+        )
         for launch, factor in enumerate(SPREAD, start=1):
             name = f"choose-n{n}" + (f"-launch{launch}" if launch > 1 else "")
             made["runs"].append(
@@ -63,12 +79,26 @@ def rows(
         made["runs"].append(goal)
         steps = round(median_steps(b_crit, n * best))
         for number, off in enumerate(SEEDS):
-            made["trials"].append(dict(
-                run=goal["run"], trial=number, seed=200 + number, role="goal", arm=OPTIMIZER,
-                model=MODEL, optimizer=OPTIMIZER, status="complete", learners=n,
-                per_learner_batch=best, global_batch=n * best, lr=0.1, momentum=0.9, steps=steps,
-                steps_to_goal=steps, wall_s=steps * step_s(n, best) * measured_ratio * off,
-            ))  # fmt: skip
+            made["trials"].append(
+                dict(
+                    run=goal["run"],
+                    trial=number,
+                    seed=200 + number,
+                    role="goal",
+                    arm=OPTIMIZER,
+                    model=MODEL,
+                    optimizer=OPTIMIZER,
+                    status="complete",
+                    learners=n,
+                    per_learner_batch=best,
+                    global_batch=n * best,
+                    lr=0.1,
+                    momentum=0.9,
+                    steps=steps,
+                    steps_to_goal=steps,
+                    wall_s=steps * step_s(n, best) * measured_ratio * off,
+                )
+            )
     return made
 
 
@@ -76,10 +106,17 @@ def _cell(made: dict[str, Rows], run: str, n: int, b: int, seconds: dict[str, fl
     for rank in range(n):
         slower = 1.0 if rank == n - 1 else 0.9  # the last worker is the slowest
         for arm, step_s in seconds.items():
-            made["grid"].append(dict(
-                run=run, timed_arm=arm, per_worker_batch=b, repeat=0, rank=rank,
-                step_s=step_s * slower, backward_s=step_s * slower / 2,
-            ))  # fmt: skip
+            made["grid"].append(
+                dict(
+                    run=run,
+                    timed_arm=arm,
+                    per_worker_batch=b,
+                    repeat=0,
+                    rank=rank,
+                    step_s=step_s * slower,
+                    backward_s=step_s * slower / 2,
+                )
+            )
         made["grid_memory"].append(
             dict(run=run, per_worker_batch=b, rank=rank, peak_bytes=round(1e6 * slower) + 1000 * b)
         )
@@ -90,9 +127,11 @@ def _cell(made: dict[str, Rows], run: str, n: int, b: int, seconds: dict[str, fl
 
 
 def with_search(
-    run_row: Callable[..., dict[str, Any]], *, b_crit: float = B_CRIT[MODEL, OPTIMIZER],
+    run_row: Callable[..., dict[str, Any]],
+    *,
+    b_crit: float = B_CRIT[MODEL, OPTIMIZER],
     **options: Any,
-) -> dict[str, Rows]:  # fmt: skip
+) -> dict[str, Rows]:
     """Return the rows of the study and of the search that it takes its steps from."""
     searched = search.rows({(MODEL, OPTIMIZER): b_crit})
     searched["runs"] = [run_row(**row) for row in searched["runs"]]

@@ -7,14 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from builders import (
-    empty_lab,
-    one_worker_epoch_s,
-    run_row,
-    step_rows,
-    table,
-    training_rows,
-)
+from builders import empty_lab, one_worker_epoch_s, run_row, step_rows, table, training_rows
 
 Rows = list[dict[str, Any]]
 CELLS = [(workers, batch) for workers in (1, 2, 4) for batch in (32, 128)]
@@ -22,9 +15,13 @@ ARMS = ("with_loading", "without_loading")
 
 
 def timed(
-    *, seed: int = 0, launches: int = 5, noise: float = 0.02,
-    slower: Mapping[str, float] | None = None, **of_every_run: Any,
-) -> dict[str, Rows]:  # fmt: skip
+    *,
+    seed: int = 0,
+    launches: int = 5,
+    noise: float = 0.02,
+    slower: Mapping[str, float] | None = None,
+    **of_every_run: Any,
+) -> dict[str, Rows]:
     """Return rows of `runs` and `steps`: each launch of a cell scatters by the noise, each arm by
     itself. slower: factors by arm."""
     rng = np.random.default_rng(seed)
@@ -43,13 +40,14 @@ def timed(
 
 def trained(accuracies: list[float], name: str = "large_batch-small") -> dict[str, Rows]:
     """Return rows of a training whose seeds end with these accuracies, after a worse epoch."""
-    run = run_row(name, kind="training", study="large_batch", arm="small", epochs=2,
-                  seeds=len(accuracies))  # fmt: skip
+    run = run_row(
+        name, kind="training", study="large_batch", arm="small", epochs=2, seeds=len(accuracies)
+    )
     epochs = [
         {"run": name, "seed": seed, "epoch": epoch, "test_accuracy_frac": accuracy, "steps_s": 4.0}
         for seed, end in enumerate(accuracies)
         for epoch, accuracy in ((1, 0.1), (2, end))
-    ]  # fmt: skip
+    ]
     return {"runs": [run], **training_rows(epochs)}
 
 

@@ -59,32 +59,57 @@ def arm_rows(
 
 def bucket_rows(run: str) -> Rows:
     """Return `buckets` of a run."""
-    return [dict(run=run, index=index, bytes=size, ready_frac=ready)
-            for index, (size, ready) in enumerate(BUCKETS)]  # fmt: skip
+    return [
+        dict(run=run, index=index, bytes=size, ready_frac=ready)
+        for index, (size, ready) in enumerate(BUCKETS)
+    ]
 
 
 def span_rows(run: dict[str, Any], epoch_s: float, one_s: float, iterations: int = 5) -> Rows:
     """Return `spans`: rank 0 waits least, each further rank a tenth more."""
     steps = run["train_samples"] / run["global_batch"]
     span_s = SPAN_SHARE * (epoch_s - one_s / run["workers"]) / steps
-    return [dict(run=run["run"], rank=rank, iteration=iteration, span_s=span_s * (1 + 0.1 * rank),
-                 overlap_s=0.5 * span_s)
-            for iteration in range(iterations) for rank in range(run["workers"])]  # fmt: skip
+    return [
+        dict(
+            run=run["run"],
+            rank=rank,
+            iteration=iteration,
+            span_s=span_s * (1 + 0.1 * rank),
+            overlap_s=0.5 * span_s,
+        )
+        for iteration in range(iterations)
+        for rank in range(run["workers"])
+    ]
 
 
 def message_rows(
-    run: str, workers: int, *, alpha_s: float = ALPHA_S, beta: float = BETA_BYTES_PER_S,
-    sizes: Sequence[int] = MESSAGE_BYTES, noise: np.ndarray = NOISE,
-) -> Rows:  # fmt: skip
+    run: str,
+    workers: int,
+    *,
+    alpha_s: float = ALPHA_S,
+    beta: float = BETA_BYTES_PER_S,
+    sizes: Sequence[int] = MESSAGE_BYTES,
+    noise: np.ndarray = NOISE,
+) -> Rows:
     """Return `messages` of a ring of known latency and rate, and of raw TCP."""
     rows: Rows = []
     for repeat, off in enumerate(1 + noise):
         for size in sizes:
             seconds = 2 * (workers - 1) * (alpha_s + size / workers / beta)
-            rows.append(dict(run=run, operation="allreduce", bytes=size, repeat=repeat,
-                             seconds=seconds * off))  # fmt: skip
-        rows.append(dict(run=run, operation="tcp", bytes=4_000_000, repeat=repeat,
-                         seconds=4_000_000 / TCP_BYTES_PER_S * off))  # fmt: skip
+            rows.append(
+                dict(
+                    run=run, operation="allreduce", bytes=size, repeat=repeat, seconds=seconds * off
+                )
+            )
+        rows.append(
+            dict(
+                run=run,
+                operation="tcp",
+                bytes=4_000_000,
+                repeat=repeat,
+                seconds=4_000_000 / TCP_BYTES_PER_S * off,
+            )
+        )
     return rows
 
 
@@ -94,12 +119,29 @@ def counted_rows(run: dict[str, Any]) -> tuple[Rows, Rows]:
     for arm, (share, _) in {"without_loading": (1.0, 1.0), **HOOKS}.items():
         size = round(run["payload_bytes"] * share)
         for iteration in (0, 1):
-            collectives.append(dict(
-                run=run["run"], phase="steady", iteration=iteration, index=len(collectives),
-                calls=1, operation="allreduce", purpose="gradient bucket", dtype="float32",
-                bytes=size, timed_arm=arm,
-            ))  # fmt: skip
+            collectives.append(
+                dict(
+                    run=run["run"],
+                    phase="steady",
+                    iteration=iteration,
+                    index=len(collectives),
+                    calls=1,
+                    operation="allreduce",
+                    purpose="gradient bucket",
+                    dtype="float32",
+                    bytes=size,
+                    timed_arm=arm,
+                )
+            )
         sent = 2 * 2 * (run["workers"] - 1) * size
-        wire.append(dict(run=run["run"], phase="steady", iterations=2, interface="lo",
-                         sent_bytes=sent, timed_arm=arm))  # fmt: skip
+        wire.append(
+            dict(
+                run=run["run"],
+                phase="steady",
+                iterations=2,
+                interface="lo",
+                sent_bytes=sent,
+                timed_arm=arm,
+            )
+        )
     return collectives, wire

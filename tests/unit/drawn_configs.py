@@ -84,8 +84,10 @@ def values(field: Mapping[str, Any]) -> st.SearchStrategy[Any]:
         ends = [field.get("minimum", 0), field.get("maximum", 2**63)]
         return st.sampled_from([*SMALL, *ends, ends[0] - 1, ends[1] + 1]) | st.integers(*ends)
     if kind == "number":
-        ends = [float(field.get("minimum", field.get("exclusiveMinimum", 0))),
-                float(field.get("maximum", field.get("exclusiveMaximum", 1e9)))]  # fmt: skip
+        ends = [
+            float(field.get("minimum", field.get("exclusiveMinimum", 0))),
+            float(field.get("maximum", field.get("exclusiveMaximum", 1e9))),
+        ]
         return st.sampled_from([0.01, 0.1, 0.5, 1.0, 2.0, 3, 5.0, *ends]) | st.floats(*ends)
     texts = st.sampled_from(["", "text", "64 MiB", "1 B", "~/x", "~nobody/x", "a\nb", "é", "9 YiB"])
     return {"boolean": st.booleans(), "null": st.none()}.get(kind, texts)

@@ -39,10 +39,18 @@ def rows(
         for name, arms in RUNS.items():
             run = f"local_sgd-noise{round(100 * noise)}-{name}"
             learners, batch = ARMS[arms[0]][:2]
-            made["runs"].append(run_row(
-                run, kind="local", study="local_sgd", arm="+".join(arms), seeds=len(SEEDS),
-                per_worker_batch=learners * batch, epochs=EPOCHS, expected=EXPECTED,
-            ))  # fmt: skip
+            made["runs"].append(
+                run_row(
+                    run,
+                    kind="local",
+                    study="local_sgd",
+                    arm="+".join(arms),
+                    seeds=len(SEEDS),
+                    per_worker_batch=learners * batch,
+                    epochs=EPOCHS,
+                    expected=EXPECTED,
+                )
+            )
             _add_trials(made, run, noise, {arm: of_regime[arm] for arm in arms})
     return made
 
@@ -68,17 +76,43 @@ def _add_trial(
 ) -> None:
     learners, batch, local_steps, local_from, rounds, per_epoch = ARMS[arm]
     number = sum(row["run"] == run for row in made["trials"])
-    made["trials"].append(dict(
-        run=run, trial=number, seed=seed, role=role, arm=arm, model="mlp", optimizer="nesterov",
-        status="complete", learners=learners, per_learner_batch=batch,
-        global_batch=learners * batch, local_steps=local_steps, lr=0.1, momentum=0.9,
-        steps=EPOCHS * per_epoch, rounds=rounds, wall_s=1.0, label_noise_frac=noise,
-        rate_factor=1.0, local_from_step=None if local_from is None else local_from * per_epoch,
-    ))  # fmt: skip
+    made["trials"].append(
+        dict(
+            run=run,
+            trial=number,
+            seed=seed,
+            role=role,
+            arm=arm,
+            model="mlp",
+            optimizer="nesterov",
+            status="complete",
+            learners=learners,
+            per_learner_batch=batch,
+            global_batch=learners * batch,
+            local_steps=local_steps,
+            lr=0.1,
+            momentum=0.9,
+            steps=EPOCHS * per_epoch,
+            rounds=rounds,
+            wall_s=1.0,
+            label_noise_frac=noise,
+            rate_factor=1.0,
+            local_from_step=None if local_from is None else local_from * per_epoch,
+        )
+    )
     for epoch in range(1, EPOCHS + 1):
-        made["curves"].append(dict(
-            run=run, trial=number, step=epoch * per_epoch, epoch=epoch, lr=0.1, wall_s=0.25,
-            train_loss=2.0 - epoch * accuracy / EPOCHS, train_accuracy_frac=epoch / EPOCHS,
-            validation_accuracy_frac=accuracy * epoch / EPOCHS, validation_loss=1.0,
-            test_accuracy_frac=accuracy * epoch / EPOCHS,
-        ))  # fmt: skip
+        made["curves"].append(
+            dict(
+                run=run,
+                trial=number,
+                step=epoch * per_epoch,
+                epoch=epoch,
+                lr=0.1,
+                wall_s=0.25,
+                train_loss=2.0 - epoch * accuracy / EPOCHS,
+                train_accuracy_frac=epoch / EPOCHS,
+                validation_accuracy_frac=accuracy * epoch / EPOCHS,
+                validation_loss=1.0,
+                test_accuracy_frac=accuracy * epoch / EPOCHS,
+            )
+        )

@@ -73,25 +73,48 @@ def _run(way: Way, run_row: Callable[..., dict[str, Any]], seeds: int) -> dict[s
     factor = {"linear": multiple, "sqrt": multiple**0.5, "fixed": 1.0}[way.rule]
     name = name_of(way)
     return run_row(
-        name, kind="scaled", study="lr_scaling", workers=1, seeds=seeds, epochs=EPOCHS,
+        name,
+        kind="scaled",
+        study="lr_scaling",
+        workers=1,
+        seeds=seeds,
+        epochs=EPOCHS,
         test_samples=TEST_SAMPLES,
         arm=name.removeprefix("lr_scaling-").rpartition("-")[0],
-        per_worker_batch=way.groups * GROUP_BATCH, lr=way.searched_lr or BASE_LR * factor,
-        role="search" if way.searched_lr else "arm", rule=way.rule, warmup=way.warmup,
-        zero_gamma=way.zero_gamma, optimizer=way.optimizer, group_batch=GROUP_BATCH,
-        groups=way.groups, reference_groups=REFERENCE_GROUPS, base_lr=BASE_LR,
-        margin_frac=MARGIN_FRAC, expected=EXPECTED,
-    )  # fmt: skip
+        per_worker_batch=way.groups * GROUP_BATCH,
+        lr=way.searched_lr or BASE_LR * factor,
+        role="search" if way.searched_lr else "arm",
+        rule=way.rule,
+        warmup=way.warmup,
+        zero_gamma=way.zero_gamma,
+        optimizer=way.optimizer,
+        group_batch=GROUP_BATCH,
+        groups=way.groups,
+        reference_groups=REFERENCE_GROUPS,
+        base_lr=BASE_LR,
+        margin_frac=MARGIN_FRAC,
+        expected=EXPECTED,
+    )
 
 
 def _trial(run: dict[str, Any], seed: int, diverged: bool) -> dict[str, Any]:
     return dict(
-        run=run["run"], trial=seed, seed=seed, role=run["role"], arm=run["arm"],
-        model=run["model"], optimizer=run["optimizer"], lr=run["lr"], momentum=0.9,
-        status="diverged" if diverged else "complete", learners=run["groups"],
-        per_learner_batch=GROUP_BATCH, global_batch=run["global_batch"],
-        steps=EPOCHS * (run["train_samples"] // run["global_batch"]), wall_s=10.0,
-    )  # fmt: skip
+        run=run["run"],
+        trial=seed,
+        seed=seed,
+        role=run["role"],
+        arm=run["arm"],
+        model=run["model"],
+        optimizer=run["optimizer"],
+        lr=run["lr"],
+        momentum=0.9,
+        status="diverged" if diverged else "complete",
+        learners=run["groups"],
+        per_learner_batch=GROUP_BATCH,
+        global_batch=run["global_batch"],
+        steps=EPOCHS * (run["train_samples"] // run["global_batch"]),
+        wall_s=10.0,
+    )
 
 
 def _curve(run: dict[str, Any], seed: int, percent: float | None) -> Rows:
@@ -101,13 +124,19 @@ def _curve(run: dict[str, Any], seed: int, percent: float | None) -> Rows:
     for epoch in range(1, EPOCHS + 1 if percent is not None else 3):
         error = 0.9 + epoch / EPOCHS * (final - 0.9)
         broken = percent is None and epoch == 2
-        made.append(dict(
-            run=run["run"], trial=seed, epoch=epoch, lr=run["lr"],
-            step=epoch * (run["train_samples"] // run["global_batch"]),
-            train_loss=None if broken else 2 * error,
-            train_accuracy_frac=None if broken else 1 - error,
-            validation_loss=None if broken else 2 * error,
-            validation_accuracy_frac=None if broken else 1.01 - error,
-            test_accuracy_frac=1 - error if epoch == EPOCHS else None, wall_s=2.5 * epoch,
-        ))  # fmt: skip
+        made.append(
+            dict(
+                run=run["run"],
+                trial=seed,
+                epoch=epoch,
+                lr=run["lr"],
+                step=epoch * (run["train_samples"] // run["global_batch"]),
+                train_loss=None if broken else 2 * error,
+                train_accuracy_frac=None if broken else 1 - error,
+                validation_loss=None if broken else 2 * error,
+                validation_accuracy_frac=None if broken else 1.01 - error,
+                test_accuracy_frac=1 - error if epoch == EPOCHS else None,
+                wall_s=2.5 * epoch,
+            )
+        )
     return made

@@ -17,9 +17,14 @@ STUDY = "model_averaging"
 CONFIG = ModelAveragingConfig(rates=(0.01, 0.02, 0.05), averaging_rates=(0.1, 0.2, 0.5), epochs=12)
 SEEDS, TARGET, LOW, HIGH = (0, 1, 2), 0.95, 0.60, 0.97
 REACHED: dict[str, int | None] = {  # epoch of the first seed; None: never
-    "sgd_small": 2, "sgd_large": 7, "sgd_large_linear": 4, "sma α = 1/k": None,
-    "sma α = 0.1": None, "sma_tuned α = 1/k": 5, "sma_tuned α = 0.1": 6,
-}  # fmt: skip
+    "sgd_small": 2,
+    "sgd_large": 7,
+    "sgd_large_linear": 4,
+    "sma α = 1/k": None,
+    "sma α = 0.1": None,
+    "sma_tuned α = 1/k": 5,
+    "sma_tuned α = 0.1": 6,
+}
 EPOCH_S = {"sgd_small": 3.0, "sgd_large": 1.0, "sgd_large_linear": 1.0}
 AVERAGED_EPOCH_S = 1.75
 RATE_ACCURACIES = {0.01: 0.90, 0.02: 0.94, 0.05: 0.92, 0.1: 0.80, 0.2: 0.90, 0.5: 0.85}
@@ -71,31 +76,66 @@ def trial(
     run: str, number: int, arm: AveragingArm, seed: int, wall_s: float, **given: Any
 ) -> dict[str, Any]:
     """Return a row of `trials`."""
-    return dict(
-        run=run, trial=number, seed=seed, role=arm.role, arm=arm.name, model="mlp",
-        optimizer=arm.algorithm, status="complete", learners=arm.learners,
-        per_learner_batch=arm.batch, global_batch=arm.learners * arm.batch, local_steps=arm.tau,
-        lr=arm.lr, momentum=0.9, steps=120, rounds=120, sent_bytes=0, wall_s=wall_s,
-        alpha=arm.alpha, target_accuracy_frac=TARGET, median_of=1,
-    ) | given  # fmt: skip
+    return (
+        dict(
+            run=run,
+            trial=number,
+            seed=seed,
+            role=arm.role,
+            arm=arm.name,
+            model="mlp",
+            optimizer=arm.algorithm,
+            status="complete",
+            learners=arm.learners,
+            per_learner_batch=arm.batch,
+            global_batch=arm.learners * arm.batch,
+            local_steps=arm.tau,
+            lr=arm.lr,
+            momentum=0.9,
+            steps=120,
+            rounds=120,
+            sent_bytes=0,
+            wall_s=wall_s,
+            alpha=arm.alpha,
+            target_accuracy_frac=TARGET,
+            median_of=1,
+        )
+        | given
+    )
 
 
 def curve(run: str, number: int, reached: int | None, epoch_s: float) -> Rows:
     """Return the evaluations of one trial, one an epoch."""
     return [
-        dict(run=run, trial=number, step=10 * epoch, epoch=float(epoch), lr=0.1, train_loss=0.5,
-             validation_accuracy_frac=0.9, wall_s=epoch_s,
-             test_accuracy_frac=HIGH if reached and epoch >= reached else LOW)
+        dict(
+            run=run,
+            trial=number,
+            step=10 * epoch,
+            epoch=float(epoch),
+            lr=0.1,
+            train_loss=0.5,
+            validation_accuracy_frac=0.9,
+            wall_s=epoch_s,
+            test_accuracy_frac=HIGH if reached and epoch >= reached else LOW,
+        )
         for epoch in range(1, CONFIG.epochs + 1)
-    ]  # fmt: skip
+    ]
 
 
 def throughputs(run: str, batch: int, speeds: Mapping[int, float]) -> Rows:
     """Return `throughputs` of one model and batch."""
     timed = [(1, False, PLAIN), *((count, True, rate) for count, rate in speeds.items())]
     return [
-        dict(run=run, learners=count, per_learner_batch=batch, repeat=repeat, samples=1000,
-             seconds=1000 / (rate * (1 + off)), threshold_frac=0.05, stacked=stacked)
+        dict(
+            run=run,
+            learners=count,
+            per_learner_batch=batch,
+            repeat=repeat,
+            samples=1000,
+            seconds=1000 / (rate * (1 + off)),
+            threshold_frac=0.05,
+            stacked=stacked,
+        )
         for repeat, off in enumerate(NOISE)
         for count, stacked, rate in timed
-    ]  # fmt: skip
+    ]

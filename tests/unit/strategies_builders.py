@@ -34,8 +34,14 @@ NEEDS = {
     "fsdp_kept": (3.2, 0.5, 0.5, 1.0, 0.1, 1_300),
 }
 BUDGET_BYTES = 8 * S
-GAPS = {"ddp": 0.0, "accumulation": 1e-7, "zero1": 0.0, "fsdp": 2e-7, "fsdp_kept": 2e-7,
-        "ddp_again": 0.0}  # fmt: skip
+GAPS = {
+    "ddp": 0.0,
+    "accumulation": 1e-7,
+    "zero1": 0.0,
+    "fsdp": 2e-7,
+    "fsdp_kept": 2e-7,
+    "ddp_again": 0.0,
+}
 
 
 def rows(
@@ -50,8 +56,14 @@ def rows(
     names = ("runs", "steps", "collectives", "wire", "sharing_memory", "sharing_batches")
     made: dict[str, Rows] = {name: [] for name in (*names, "sharing_losses")}
     for n in workers:
-        of_study = dict(study="strategies", workers=n, backend=backend, payload_bytes=S,
-                        optimizer="adam", oversubscribed=n > 2)  # fmt: skip
+        of_study = dict(
+            study="strategies",
+            workers=n,
+            backend=backend,
+            payload_bytes=S,
+            optimizer="adam",
+            oversubscribed=n > 2,
+        )
         for launch, factor in enumerate(SPREAD, start=1):
             name = f"strategies-n{n}" + (f"-launch{launch}" if launch > 1 else "")
             run = run_row(name, **of_study)
@@ -72,10 +84,18 @@ def _count(made: dict[str, Rows], run: str, n: int) -> None:
     for way in STEP_S:
         of_arm = dict(run=run, phase="steady", timed_arm=ARMS.get(way, way))
         made["collectives"] += [
-            of_arm | dict(iteration=0, index=index, operation=operation, purpose="any",
-                          dtype="float32", calls=1, bytes=round(size * S))
+            of_arm
+            | dict(
+                iteration=0,
+                index=index,
+                operation=operation,
+                purpose="any",
+                dtype="float32",
+                calls=1,
+                bytes=round(size * S),
+            )
             for index, (operation, size) in enumerate(CALLS[way](n))
-        ]  # fmt: skip
+        ]
         sent = round(3 * SENT[way] * (n - 1) * S * HEADERS)
         made["wire"].append(of_arm | dict(iterations=3, interface="lo", sent_bytes=sent))
 
@@ -86,14 +106,21 @@ def _look(made: dict[str, Rows], run: str, n: int) -> None:
         of_way = dict(run=run, way=way)
         for rank in range(n):  # the last worker has the most
             share = 1 if rank == n - 1 else 0.9
-            held = {f"{part}_bytes": round(size * share * S)
-                    for part, size in zip(parts, sizes, strict=True)}  # fmt: skip
+            held = {
+                f"{part}_bytes": round(size * share * S)
+                for part, size in zip(parts, sizes, strict=True)
+            }
             made["sharing_memory"].append(of_way | held | dict(rank=rank))
         made["sharing_batches"] += [
-            of_way | dict(per_worker_batch=batch, budget_bytes=BUDGET_BYTES, status="complete",
-                          peak_bytes=BUDGET_BYTES + (1 if batch > fits else -1))
+            of_way
+            | dict(
+                per_worker_batch=batch,
+                budget_bytes=BUDGET_BYTES,
+                status="complete",
+                peak_bytes=BUDGET_BYTES + (1 if batch > fits else -1),
+            )
             for batch in (32, fits, fits + 50, 3 * fits)
-        ]  # fmt: skip
+        ]
     for way, gap in GAPS.items():
         made["sharing_losses"] += [
             dict(run=run, way=way, step=step, loss=2.0 * (1 + gap * step) - 0.1 * step)

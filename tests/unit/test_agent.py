@@ -88,9 +88,13 @@ def test_a_loopback_interface_that_is_down_is_no_wait() -> None:
     )
     environment = os.environ | {"PYTHONPATH": str(SCRIPTS)}
     ended = subprocess.run(
-        [*without, sys.executable, "-c", meets], env=environment, capture_output=True, text=True,
-        timeout=HANG_S, check=False,
-    )  # fmt: skip
+        [*without, sys.executable, "-c", meets],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=HANG_S,
+        check=False,
+    )
     assert "cannot listen for workers at 127.0.0.1:0: " in ended.stderr.splitlines()[-1]
 
 

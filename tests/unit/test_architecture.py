@@ -73,9 +73,10 @@ def imported_modules(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "path", [p for p in LIBRARY.rglob("*.py") if p.parent != LIBRARY or p.name != "__init__.py"],
+    "path",
+    [p for p in LIBRARY.rglob("*.py") if p.parent != LIBRARY or p.name != "__init__.py"],
     ids=lambda path: str(path.relative_to(LIBRARY)),
-)  # fmt: skip
+)
 def test_imports_run_one_way_and_torch_stays_in_train(path) -> None:
     part = part_of(path)
     modules = imported_modules(path)

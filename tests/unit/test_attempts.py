@@ -20,9 +20,14 @@ from dpscale.attempts import (
 def attempt(number: int = 1, cause: Cause | None = None, node: str = "n1") -> Attempt:
     failure = cause and Failure(cause=cause, node=node, rank=1, message="why")
     return Attempt(
-        number=number, host="login", process=7, born=1, began_at="2026-01-01T00:00:00",
-        ended_at="2026-01-01T00:01:00", failure=failure,
-    )  # fmt: skip
+        number=number,
+        host="login",
+        process=7,
+        born=1,
+        began_at="2026-01-01T00:00:00",
+        ended_at="2026-01-01T00:01:00",
+        failure=failure,
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,19 +111,27 @@ Exception raised from query at c10/cuda/CUDAEvent.h:111 (most recent call first)
     [
         (
             TIMED_OUT,
-            (3, "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4) "
-                "ran for 600011 milliseconds before timing out."),
+            (
+                3,
+                "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4) "
+                "ran for 600011 milliseconds before timing out.",
+            ),
         ),
         (
             ASYNCHRONOUS,
-            (1, "NCCL error: remote error, NCCL version 2.27.5 1: ncclRemoteError: A call failed "
-                "possibly due to a network error."),
+            (
+                1,
+                "NCCL error: remote error, NCCL version 2.27.5 1: ncclRemoteError: A call failed "
+                "possibly due to a network error.",
+            ),
         ),
         (THROWN, (0, "CUDA error: an illegal memory access was encountered")),
-        ("  what():  CUDA error: unspecified launch failure\n",
-         (None, "CUDA error: unspecified launch failure")),
+        (
+            "  what():  CUDA error: unspecified launch failure\n",
+            (None, "CUDA error: unspecified launch failure"),
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_last_words_before_an_abort_are_found_with_their_rank(log, told):
     assert before_abort(f"run: epoch 1 of 5\n{log}") == [told]
 
@@ -170,8 +183,12 @@ def test_memory_and_time_double_with_each_attempt_that_lacked_them():
 
 
 def test_nodes_that_fell_silent_or_lack_a_device_are_avoided():
-    attempts = [attempt(1, Cause.SILENT, "n2"), attempt(2, Cause.KILLED, "n3"),
-                attempt(3, Cause.DEVICE, "n1"), attempt(4, Cause.SILENT, "")]  # fmt: skip
+    attempts = [
+        attempt(1, Cause.SILENT, "n2"),
+        attempt(2, Cause.KILLED, "n3"),
+        attempt(3, Cause.DEVICE, "n1"),
+        attempt(4, Cause.SILENT, ""),
+    ]
     assert nodes_to_avoid(attempts) == ["n1", "n2"]
 
 

@@ -24,8 +24,12 @@ ITERATIONS = {
     "down": lambda batch: SAMPLES // batch,
 }
 # One worker's column, N workers' column, of computation and communication.
-SPLITS = [("sweep_compute_s", "nodata_s"), ("sweep_compute_s", "epoch_s"), ("epoch_s", "epoch_s"),
-          ("nodata_s", "nodata_s")]  # fmt: skip
+SPLITS = [
+    ("sweep_compute_s", "nodata_s"),
+    ("sweep_compute_s", "epoch_s"),
+    ("epoch_s", "epoch_s"),
+    ("nodata_s", "nodata_s"),
+]
 
 
 def measured(draw: random.Random) -> dict[tuple[int, int], dict[str, float]]:
@@ -48,8 +52,13 @@ def consistent(seed: int) -> tuple[str, Given]:
     base_column, total_column = split = draw.choice(SPLITS)
     iterations = ITERATIONS[draw.choice(list(ITERATIONS))]
     from_rounded = draw.random() < 0.5
-    optional = ["printed_speedup", "printed_compute_s", "printed_comm_s",
-                "printed_bandwidth_gb_per_s", "steps"]  # fmt: skip
+    optional = [
+        "printed_speedup",
+        "printed_compute_s",
+        "printed_comm_s",
+        "printed_bandwidth_gb_per_s",
+        "steps",
+    ]
     columns = sorted({*split, "epoch_s"}) + [name for name in optional if draw.random() < 0.7]
     times = measured(draw)
 

@@ -45,7 +45,7 @@ RATE = "printed_bandwidth_gb_per_s"
         ((4, 64), RATE, "0.0400", "bandwidth_mismatch", 0.06, "2(N-1)/N is left out"),
         ((2, 64), "steps", "34", "steps_mismatch", 100, "fits 6 workers"),
     ],
-)  # fmt: skip
+)
 def test_one_planted_cell_is_one_finding(tmp_path, place, column, value, code, expected, words):
     found = audited(tmp_path, lines({place: {column: value}}))
     assert codes(found) == [(*place, code)]
@@ -80,9 +80,7 @@ def test_one_slip_with_its_consequences_is_one_finding(tmp_path, place, cells, c
 
 def test_two_wrong_parts_that_do_not_add_up_are_both_named_and_the_sum(tmp_path):
     found = audited(tmp_path, lines({(2, 64): {COMPUTE: "21.50", COMM: "11.50"}}))
-    assert [f.code for f in found.findings] == [
-        "compute_mismatch", "comm_mismatch", "sum_mismatch",
-    ]  # fmt: skip
+    assert [f.code for f in found.findings] == ["compute_mismatch", "comm_mismatch", "sum_mismatch"]
     assert (found.findings[2].printed, found.findings[2].expected) == (33.0, 30.0)
 
 

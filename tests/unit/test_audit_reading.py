@@ -79,8 +79,16 @@ def spreadsheet(folder, rows, *, sheet="Sheet"):
 
 
 def test_a_spreadsheet_is_read_below_its_comments(tmp_path):
-    rows = [["60,000 samples"], [], ["N", "b", "time (s)", "speedup"], [1, 32, 10.04, 1],
-            ["# the second day"], [], [2, 32, 6.21, 1.7], [4, 32, None, None]]  # fmt: skip
+    rows = [
+        ["60,000 samples"],
+        [],
+        ["N", "b", "time (s)", "speedup"],
+        [1, 32, 10.04, 1],
+        ["# the second day"],
+        [],
+        [2, 32, 6.21, 1.7],
+        [4, 32, None, None],
+    ]
     found = audited(tmp_path, spreadsheet(tmp_path, rows), Given(), name="t.xlsx")
     assert codes(found) == [(2, 32, "speedup_mismatch")]
     assert base_s(found) == [10.04, 6.21, None]
@@ -104,10 +112,12 @@ def test_a_formula_that_was_never_computed_is_named(tmp_path):
 
 @pytest.mark.parametrize(
     ("computed", "times"),
-    [(b"<c r=\"C3\"><f>C2/2</f><v>5.25</v></c>", [10.5, 5.25]),
-     (b"<c r=\"C3\" t=\"str\"><f>IF(1,\"\",0)</f><v></v></c>", [10.5, None])],
+    [
+        (b'<c r="C3"><f>C2/2</f><v>5.25</v></c>', [10.5, 5.25]),
+        (b'<c r="C3" t="str"><f>IF(1,"",0)</f><v></v></c>', [10.5, None]),
+    ],
     ids=["number", "empty text"],
-)  # fmt: skip
+)
 def test_a_formula_that_was_computed_is_its_value(tmp_path, computed, times):
     content = spreadsheet(tmp_path, [["N", "b", "time"], [1, 32, 10.5], [2, 32, "=C2/2"]])
     made = BytesIO()

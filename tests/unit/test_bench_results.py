@@ -40,9 +40,16 @@ def published(ratios):
 def test_a_row_has_the_keys_that_results_json_is_fixed_to(ratios) -> None:
     one = ratios.compare("loop", "mlp", "bare loop", "samples/s", [2.0, 4.0], [1.0, 2.0])
     assert list(one.row()) == [
-        "benchmark", "case", "ours", "peer", "peer_name", "unit", "ratio", "ratio_low",
+        "benchmark",
+        "case",
+        "ours",
+        "peer",
+        "peer_name",
+        "unit",
+        "ratio",
+        "ratio_low",
         "ratio_high",
-    ]  # fmt: skip
+    ]
 
 
 def test_a_ratio_above_one_is_ours_better_also_where_less_is(ratios) -> None:

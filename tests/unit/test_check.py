@@ -26,20 +26,34 @@ STUDIES = ("sweep", "large_batch", "replicas", "ledger", "data_parallel")
 
 
 def spec(workers: int = 8, *, device: str = "cuda", share: int = 4, **training: Any) -> Spec:
-    config = load_config({
-        "name": "test", "training": training,
-        "hardware": {"device": device, "backend": "nccl" if device == "cuda" else "gloo",
-                     "workers_per_node": share, "threads_per_worker": 2},
-        "scaling": {"workers": sorted({1, workers}), "per_worker_batches": [32]},
-    } | dict.fromkeys(STUDIES))  # fmt: skip
+    config = load_config(
+        {
+            "name": "test",
+            "training": training,
+            "hardware": {
+                "device": device,
+                "backend": "nccl" if device == "cuda" else "gloo",
+                "workers_per_node": share,
+                "threads_per_worker": 2,
+            },
+            "scaling": {"workers": sorted({1, workers}), "per_worker_batches": [32]},
+        }
+        | dict.fromkeys(STUDIES)
+    )
     return check_spec(config, planned_runs(config))
 
 
 def node(name: str = "n1", **given: Any) -> NodeFacts:
     facts: dict[str, Any] = {
-        "node": name, "devices": (GPU,) * 4, "driver": "580.1", "torch": "2.14.1", "cuda": "13.0",
-        "cores": 8, "memory_bytes": 100 * GB, "free_bytes": {"results": 50 * GB},
-    }  # fmt: skip
+        "node": name,
+        "devices": (GPU,) * 4,
+        "driver": "580.1",
+        "torch": "2.14.1",
+        "cuda": "13.0",
+        "cores": 8,
+        "memory_bytes": 100 * GB,
+        "free_bytes": {"results": 50 * GB},
+    }
     return NodeFacts(**facts | given)
 
 
@@ -69,15 +83,17 @@ def test_nothing_is_said_where_all_is_well() -> None:
     ("wrong", "said"),
     [
         ({"devices": (GPU,) * 2}, "2 GPUs of the 4 asked for are visible; see gpu_name"),
-        ({"device_error": "driver too old", "driver": "470.82"},
-         "CUDA does not start: driver too old (torch 2.14.1 for CUDA 13.0, driver 470.82)"),
+        (
+            {"device_error": "driver too old", "driver": "470.82"},
+            "CUDA does not start: driver too old (torch 2.14.1 for CUDA 13.0, driver 470.82)",
+        ),
         ({"cuda": None}, "torch 2.14.1 is built without CUDA"),
         # Four workers of 2 GB.
         ({"memory_bytes": 7 * GB}, "7.0 GB of memory for 4 workers, which take about 8.0 GB"),
         ({"step_error": "training.compile = true: no gcc; set it to false"}, "compile = true: no"),
         ({"free_bytes": {"data": GB // 2}}, "0.5 GB free in data; free some space"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_said_of_the_node_with_what_to_do(wrong, said) -> None:
     (line,) = node_findings(spec(), [node("n1"), node("n2", **wrong)])
     assert line.startswith("n2: ")

@@ -57,8 +57,10 @@ def test_a_columns_name_tells_what_it_measures(column, quantity):
 
 
 def test_a_table_of_a_study_that_nobody_knows_is_compared_by_its_columns():
-    known = {**schemas(), "passes": {"run": "str", "way": "str", "repeat": "Int64",
-                                     "forward_s": "float64"}}  # fmt: skip
+    known = {
+        **schemas(),
+        "passes": {"run": "str", "way": "str", "repeat": "Int64", "forward_s": "float64"},
+    }
     rows = [("n1", "eager", 0, 1.0), ("n1", "eager", 1, 3.0), ("n1", "graph", 0, 0.5)]
     tables = empty_lab() | {
         "runs": table("runs", [run_row("n1")]),
@@ -75,22 +77,31 @@ def test_messages_are_compared_as_the_bandwidth_of_the_ring():
     # Four workers send 2*3/4 of 8 bytes, in 2 s; raw TCP sends them as they are.
     tables = empty_lab() | {
         "runs": table("runs", [run_row("link", kind="link", workers=4)]),
-        "messages": table("messages", [
-            {"run": "link", "operation": name, "bytes": 8, "repeat": 0, "seconds": 2.0}
-            for name in ("allreduce", "tcp")
-        ]),
-    }  # fmt: skip
-    found = {dict(one.key)["operation"]: one for one in samples(tables, schemas())
-             if one.source.table == "messages"}  # fmt: skip
+        "messages": table(
+            "messages",
+            [
+                {"run": "link", "operation": name, "bytes": 8, "repeat": 0, "seconds": 2.0}
+                for name in ("allreduce", "tcp")
+            ],
+        ),
+    }
+    found = {
+        dict(one.key)["operation"]: one
+        for one in samples(tables, schemas())
+        if one.source.table == "messages"
+    }
     assert {name: one.values.tolist() for name, one in found.items()} == {
-        "allreduce": [6.0], "tcp": [4.0]
-    }  # fmt: skip
+        "allreduce": [6.0],
+        "tcp": [4.0],
+    }
 
 
 def test_an_accuracy_is_that_of_each_seeds_last_epoch():
     ends = ((0, 2, 0.9), (0, 1, 0.5), (1, 1, 0.4), (1, 2, 0.8))
-    epochs = [{"run": "n1", "seed": seed, "epoch": epoch, "test_accuracy_frac": value}
-              for seed, epoch, value in ends]  # fmt: skip
+    epochs = [
+        {"run": "n1", "seed": seed, "epoch": epoch, "test_accuracy_frac": value}
+        for seed, epoch, value in ends
+    ]
     tables = empty_lab() | {
         "runs": table("runs", [run_row("n1", kind="training")]),
         **{name: table(name, rows) for name, rows in training_rows(epochs).items()},
@@ -100,12 +111,19 @@ def test_an_accuracy_is_that_of_each_seeds_last_epoch():
 
 
 def test_a_trial_that_did_not_come_to_its_end_has_no_accuracy():
-    rows = [{"run": "n1", "trial": trial, "seed": trial, "role": "result", "status": status}
-            for trial, status in ((0, "complete"), (1, "diverged"))]  # fmt: skip
-    ends = [{"run": "n1", "trial": trial, "step": step, "test_accuracy_frac": value}
-            for trial, step, value in ((0, 1, 0.5), (0, 2, 0.7), (1, 2, 0.1))]  # fmt: skip
-    tables = empty_lab() | {"runs": table("runs", [run_row("n1")]), "trials": table("trials", rows),
-                            "curves": table("curves", ends)}  # fmt: skip
+    rows = [
+        {"run": "n1", "trial": trial, "seed": trial, "role": "result", "status": status}
+        for trial, status in ((0, "complete"), (1, "diverged"))
+    ]
+    ends = [
+        {"run": "n1", "trial": trial, "step": step, "test_accuracy_frac": value}
+        for trial, step, value in ((0, 1, 0.5), (0, 2, 0.7), (1, 2, 0.1))
+    ]
+    tables = empty_lab() | {
+        "runs": table("runs", [run_row("n1")]),
+        "trials": table("trials", rows),
+        "curves": table("curves", ends),
+    }
     (found,) = [one for one in samples(tables, schemas()) if one.source.table == "trials"]
     assert found.values.tolist() == [0.7]
 
@@ -206,9 +224,14 @@ def test_what_is_told_by_itself_is_open_in_a_large_family():
 
 @pytest.mark.parametrize(
     ("quantity", "bound", "beyond"),
-    [("time", 0.1, True), ("time", 0.3, False), ("rate", 0.1, False), ("memory", 0.1, False),
-     ("time", None, False)],
-)  # fmt: skip
+    [
+        ("time", 0.1, True),
+        ("time", 0.3, False),
+        ("rate", 0.1, False),
+        ("memory", 0.1, False),
+        ("time", None, False),
+    ],
+)
 def test_beyond_the_bound_is_what_is_slower_by_more(quantity, bound, beyond):
     assert with_verdicts([judged(QUICK, SLOW, quantity)], bound)[0].beyond == beyond
 
@@ -220,8 +243,10 @@ def test_a_rate_is_beyond_the_bound_where_it_is_smaller():
 def test_sections_of_a_spec_are_flat_and_lists_whole():
     spec = {"run": "r", "training": {"lr": 0.1, "schedule": {"decay_epochs": [1, 2]}}}
     assert dict(flat(spec)) == {
-        "run": "r", "training.lr": 0.1, "training.schedule.decay_epochs": "[1, 2]"
-    }  # fmt: skip
+        "run": "r",
+        "training.lr": 0.1,
+        "training.schedule.decay_epochs": "[1, 2]",
+    }
 
 
 def test_launches_seeds_and_the_machine_are_no_part_of_a_cell(tmp_path):
@@ -233,8 +258,9 @@ def test_launches_seeds_and_the_machine_are_no_part_of_a_cell(tmp_path):
     assert one.keys() == other.keys()
     assert [len(runs) for runs in one.values()] == [3] * 6
     assert [(d.field, d.a, d.b) for d in of_settings(a, b)] == [
-        ("hardware.device", "cpu", "cuda"), ("seeds", "[0]", "[1, 2]")
-    ]  # fmt: skip
+        ("hardware.device", "cpu", "cuda"),
+        ("seeds", "[0]", "[1, 2]"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -267,8 +293,9 @@ def test_machine_and_versions_are_named_where_they_differ(tmp_path):
     a = read(results(tmp_path / "a", timed()))
     b = read(results(tmp_path / "b", timed(device="H200", versions="Python 3.11, torch 2.15")))
     assert [(one.field, one.a, one.b) for one in of_machines(a, b)] == [
-        ("device", "cpu", "H200"), ("torch", "2.14", "2.15")
-    ]  # fmt: skip
+        ("device", "cpu", "H200"),
+        ("torch", "2.14", "2.15"),
+    ]
 
 
 @pytest.mark.parametrize("launches", [3, 5])

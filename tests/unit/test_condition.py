@@ -108,12 +108,19 @@ def test_versions_of_nccl_and_cudnn_read_as_their_makers_write_them(monkeypatch)
 
 
 def spec() -> Spec:
-    config = load_config({
-        "name": "t", "hardware": {"device": "cuda", "backend": "nccl"},
-        "scaling": {"workers": [1, 2], "per_worker_batches": [32], "strong": False},
-        "sweep": None, "large_batch": None, "communication": None, "replicas": None,
-        "ledger": None, "data_parallel": None,
-    })  # fmt: skip
+    config = load_config(
+        {
+            "name": "t",
+            "hardware": {"device": "cuda", "backend": "nccl"},
+            "scaling": {"workers": [1, 2], "per_worker_batches": [32], "strong": False},
+            "sweep": None,
+            "large_batch": None,
+            "communication": None,
+            "replicas": None,
+            "ledger": None,
+            "data_parallel": None,
+        }
+    )
     return planned_runs(config)["scaling-n1-b32"]
 
 
@@ -151,10 +158,13 @@ def test_without_a_failed_allocation_the_same_words_are_an_error(measured) -> No
 
 @pytest.mark.parametrize(
     "error",
-    [KeyError("arm"), torch.AcceleratorError("CUDA error: an illegal memory access"),
-     torch.distributed.DistBackendError("NCCL error")],
+    [
+        KeyError("arm"),
+        torch.AcceleratorError("CUDA error: an illegal memory access"),
+        torch.distributed.DistBackendError("NCCL error"),
+    ],
     ids=lambda error: type(error).__name__,
-)  # fmt: skip
+)
 def test_errors_that_are_not_of_an_operator_stay_what_they_are(measured, error) -> None:
     with pytest.raises(type(error)):
         measured(error, 2)

@@ -168,93 +168,171 @@ def test_impossible_combinations_are_refused(change, words) -> None:
 @pytest.mark.parametrize(
     ("keys", "line"),
     [
-        ({"large_batch.large_per_worker_batch": 16, "large_batch.small_per_worker_batch": 32},
-         "large_batch.large_per_worker_batch = 16: is no more than the small one of 32; give a "
-         "larger one, or null for the largest that fits"),
-        ({"large_batch.min_updates_per_epoch": 9, "large_batch.small_per_worker_batch": 40},
-         "large_batch.min_updates_per_epoch = 9: leaves no batch above the small one of 40 a "
-         "worker; the largest valid is 7"),  # 1,293 images of 4 workers of 41
-        ({"large_batch.more_epochs": 5},
-         "large_batch.more_epochs = 5: is no more than large_batch.epochs = 5; the least valid is "
-         "6"),
-        ({"large_batch.warmup_epochs": 6.0},
-         "large_batch.warmup_epochs = 6.0: is longer than large_batch.epochs = 5; the most are 5"),
-        ({"large_batch.remedies": ["warmup", "warmup"]},
-         'large_batch.remedies = ["warmup", "warmup"]: name each value once: a repeated one is no '
-         "repeat of a measurement"),
-        ({"replicas.seeds": [2**63]},
-         "replicas.seeds.0 = 9223372036854775808: must be 4,294,967,295 or less: some generators "
-         "take no larger seed"),
-        ({"scaling": None, "communication": {}},
-         "communication: splits the steps of scaling, which is null; ask both, or neither"),
-        ({"data.samples": 9, "data.classes": 3, "data.image_size": 8},
-         "data.image_size = 8: is known of data.dataset = digits; leave it out\n"
-         "config: data.classes = 3: is known of data.dataset = digits; leave it out\n"
-         "config: data.samples = 9: is known of data.dataset = digits; leave it out"),
-        ({"lr_scaling.groups": [1], "lr_scaling.large_groups": 1},
-         "lr_scaling.groups = [1]: must be more than reference_groups = 2\n"
-         "config: lr_scaling.large_groups = 1: must be more than reference_groups = 2"),
-        ({"lr_scaling.rules": ["linear", "linear"]},
-         'lr_scaling.rules = ["linear", "linear"]: name each value once: a repeated one is no '
-         "repeat of a measurement"),
-        ({"lr_scaling.workers": 3, "lr_scaling.reference_groups": 3, "lr_scaling.groups": [6, 8],
-          "lr_scaling.large_groups": 6},
-         "lr_scaling.groups = [6, 8]: 8 groups do not spread evenly over 3 workers"),
-        ({"steps_to_goal.finalists": 9, "steps_to_goal.trials": 8},
-         "steps_to_goal.finalists = 9: there are 8 trials; use at most those"),
-        ({"steps_to_goal.space": {"effective_lr_low": 200.0}},
-         "steps_to_goal.space.effective_lr_high = 100.0: must be above effective_lr_low = 200.0"),
-        ({"local_sgd.decay_epochs": [75, 50]},
-         "local_sgd.decay_epochs = [75, 50]: must rise from value to value"),
-        ({"model_averaging.decay_epochs": [30]},
-         "model_averaging.decay_epochs = [30]: 30 is not before the end of model_averaging.epochs "
-         "= 30; the latest valid is 29"),
-        ({"training.schedule": {"decay": "step", "decay_epochs": [5, 6]}, "replicas.epochs": 6},
-         "training.schedule.decay_epochs = [5, 6]: 6 is not before the end of replicas.epochs = 6; "
-         "the latest valid is 5"),
-        ({"training.schedule.decay_epochs": [2]},
-         "training.schedule.decay_epochs = [2]: is without effect; set training.schedule.decay to "
-         "step, or leave it out"),
-        ({"training.schedule.warmup": "gradual"},
-         "training.schedule.warmup_epochs = 0.0: training.schedule.warmup = gradual needs it; add "
-         "it"),
-        ({"ledger.per_worker_batch": 10**7},
-         "ledger.per_worker_batch = 10000000: must be 1,048,576 or less: no device takes more "
-         "samples in a step"),
-        ({"sweep.data_repeats": 10**12},
-         "sweep.data_repeats = 1000000000000: must be 1,000 or less: no interval is seen to narrow "
-         "by more"),
+        (
+            {"large_batch.large_per_worker_batch": 16, "large_batch.small_per_worker_batch": 32},
+            "large_batch.large_per_worker_batch = 16: is no more than the small one of 32; give a "
+            "larger one, or null for the largest that fits",
+        ),
+        (
+            {"large_batch.min_updates_per_epoch": 9, "large_batch.small_per_worker_batch": 40},
+            "large_batch.min_updates_per_epoch = 9: leaves no batch above the small one of 40 a "
+            "worker; the largest valid is 7",
+        ),  # 1,293 images of 4 workers of 41
+        (
+            {"large_batch.more_epochs": 5},
+            "large_batch.more_epochs = 5: is no more than large_batch.epochs = 5; the least "
+            "valid is "
+            "6",
+        ),
+        (
+            {"large_batch.warmup_epochs": 6.0},
+            "large_batch.warmup_epochs = 6.0: is longer than large_batch.epochs = 5; the most "
+            "are 5",
+        ),
+        (
+            {"large_batch.remedies": ["warmup", "warmup"]},
+            'large_batch.remedies = ["warmup", "warmup"]: name each value once: a repeated one '
+            "is no "
+            "repeat of a measurement",
+        ),
+        (
+            {"replicas.seeds": [2**63]},
+            "replicas.seeds.0 = 9223372036854775808: must be 4,294,967,295 or less: some "
+            "generators "
+            "take no larger seed",
+        ),
+        (
+            {"scaling": None, "communication": {}},
+            "communication: splits the steps of scaling, which is null; ask both, or neither",
+        ),
+        (
+            {"data.samples": 9, "data.classes": 3, "data.image_size": 8},
+            "data.image_size = 8: is known of data.dataset = digits; leave it out\n"
+            "config: data.classes = 3: is known of data.dataset = digits; leave it out\n"
+            "config: data.samples = 9: is known of data.dataset = digits; leave it out",
+        ),
+        (
+            {"lr_scaling.groups": [1], "lr_scaling.large_groups": 1},
+            "lr_scaling.groups = [1]: must be more than reference_groups = 2\n"
+            "config: lr_scaling.large_groups = 1: must be more than reference_groups = 2",
+        ),
+        (
+            {"lr_scaling.rules": ["linear", "linear"]},
+            'lr_scaling.rules = ["linear", "linear"]: name each value once: a repeated one is no '
+            "repeat of a measurement",
+        ),
+        (
+            {
+                "lr_scaling.workers": 3,
+                "lr_scaling.reference_groups": 3,
+                "lr_scaling.groups": [6, 8],
+                "lr_scaling.large_groups": 6,
+            },
+            "lr_scaling.groups = [6, 8]: 8 groups do not spread evenly over 3 workers",
+        ),
+        (
+            {"steps_to_goal.finalists": 9, "steps_to_goal.trials": 8},
+            "steps_to_goal.finalists = 9: there are 8 trials; use at most those",
+        ),
+        (
+            {"steps_to_goal.space": {"effective_lr_low": 200.0}},
+            "steps_to_goal.space.effective_lr_high = 100.0: must be above effective_lr_low = 200.0",
+        ),
+        (
+            {"local_sgd.decay_epochs": [75, 50]},
+            "local_sgd.decay_epochs = [75, 50]: must rise from value to value",
+        ),
+        (
+            {"model_averaging.decay_epochs": [30]},
+            "model_averaging.decay_epochs = [30]: 30 is not before the end of "
+            "model_averaging.epochs "
+            "= 30; the latest valid is 29",
+        ),
+        (
+            {"training.schedule": {"decay": "step", "decay_epochs": [5, 6]}, "replicas.epochs": 6},
+            "training.schedule.decay_epochs = [5, 6]: 6 is not before the end of "
+            "replicas.epochs = 6; "
+            "the latest valid is 5",
+        ),
+        (
+            {"training.schedule.decay_epochs": [2]},
+            "training.schedule.decay_epochs = [2]: is without effect; set "
+            "training.schedule.decay to "
+            "step, or leave it out",
+        ),
+        (
+            {"training.schedule.warmup": "gradual"},
+            "training.schedule.warmup_epochs = 0.0: training.schedule.warmup = gradual needs "
+            "it; add "
+            "it",
+        ),
+        (
+            {"ledger.per_worker_batch": 10**7},
+            "ledger.per_worker_batch = 10000000: must be 1,048,576 or less: no device takes more "
+            "samples in a step",
+        ),
+        (
+            {"sweep.data_repeats": 10**12},
+            "sweep.data_repeats = 1000000000000: must be 1,000 or less: no interval is seen to "
+            "narrow "
+            "by more",
+        ),
         ({"report.parts": []}, "report.parts = []: must have 1 or more values"),
-        ({"launches": 10**6},
-         "launches = 1000000: must be 100 or less: intervals hardly narrow beyond"),
+        (
+            {"launches": 10**6},
+            "launches = 1000000: must be 100 or less: intervals hardly narrow beyond",
+        ),
         ({"scaling.workers": 4}, "scaling.workers = 4: must be a list, for example [1, 2]"),
-        ({"scaling.workers": [1]},
-         "scaling.workers = [1]: has nothing to set against 1; add a number, or set scaling to "
-         "null"),
-        ({"data.loader": "resident", "data.loader_workers": 2},
-         "data.loader_workers = 2: resident data leave nothing to load; set it to 0"),
-        ({"data.validation_frac": 0.001},
-         "data.validation_frac = 0.001: sets fewer images apart than the 10 classes; the least "
-         "valid is 0.006959"),
-        ({"training.optimizer": "adam", "training.momentum": 0.5},
-         "training.momentum = 0.5: is that of sgd, and training.optimizer is adam; leave it out"),
-        ({"training.nesterov": True, "assignment": {}},
-         "training.nesterov = true: assignment trains with adam, which has no Nesterov's form; set "
-         "it to false, or assignment to null"),
-        ({"assignment.per_worker_batch": 30, "assignment.other_rules": ["fixed_batch"]},
-         "assignment.other_rules = [\"fixed_batch\"]: fixed_batch shares "
-         "assignment.per_worker_batch = 30 among 4 workers, which do not divide it; leave it out"),
-        ({"local_sgd.small_workers": 16},
-         "local_sgd.small_workers = 16: is no fewer than local_sgd.workers = 16; the largest valid "
-         "is 15"),
-        ({"model_averaging.median_of": 31},
-         "model_averaging.median_of = 31: there are 30 evaluations; use at most those"),
-        ({"model_averaging.alphas": ["1/k", 0.125]},
-         'model_averaging.alphas = ["1/k", 0.125]: 0.125 is 1/k; leave one of them out'),
-        ({"hardware.devices": 2, "hardware.workers_per_node": 4},
-         "hardware.workers_per_node = 4: hardware.devices offers 2; use at most those"),
+        (
+            {"scaling.workers": [1]},
+            "scaling.workers = [1]: has nothing to set against 1; add a number, or set scaling to "
+            "null",
+        ),
+        (
+            {"data.loader": "resident", "data.loader_workers": 2},
+            "data.loader_workers = 2: resident data leave nothing to load; set it to 0",
+        ),
+        (
+            {"data.validation_frac": 0.001},
+            "data.validation_frac = 0.001: sets fewer images apart than the 10 classes; the least "
+            "valid is 0.006959",
+        ),
+        (
+            {"training.optimizer": "adam", "training.momentum": 0.5},
+            "training.momentum = 0.5: is that of sgd, and training.optimizer is adam; leave it out",
+        ),
+        (
+            {"training.nesterov": True, "assignment": {}},
+            "training.nesterov = true: assignment trains with adam, which has no Nesterov's "
+            "form; set "
+            "it to false, or assignment to null",
+        ),
+        (
+            {"assignment.per_worker_batch": 30, "assignment.other_rules": ["fixed_batch"]},
+            'assignment.other_rules = ["fixed_batch"]: fixed_batch shares '
+            "assignment.per_worker_batch = 30 among 4 workers, which do not divide it; leave "
+            "it out",
+        ),
+        (
+            {"local_sgd.small_workers": 16},
+            "local_sgd.small_workers = 16: is no fewer than local_sgd.workers = 16; the "
+            "largest valid "
+            "is 15",
+        ),
+        (
+            {"model_averaging.median_of": 31},
+            "model_averaging.median_of = 31: there are 30 evaluations; use at most those",
+        ),
+        (
+            {"model_averaging.alphas": ["1/k", 0.125]},
+            'model_averaging.alphas = ["1/k", 0.125]: 0.125 is 1/k; leave one of them out',
+        ),
+        (
+            {"hardware.devices": 2, "hardware.workers_per_node": 4},
+            "hardware.workers_per_node = 4: hardware.devices offers 2; use at most those",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_contradicts_itself_or_is_beyond_any_machine_is_refused_by_key_and_value(
     keys, line
 ) -> None:
@@ -264,13 +342,19 @@ def test_what_contradicts_itself_or_is_beyond_any_machine_is_refused_by_key_and_
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        ({"scaling.per_worker_batches": list(range(1, 601)), "launches": 100,
-          "data.dataset": "cifar10"}, "scaling: takes the plan beyond 100,000 runs"),
+        (
+            {
+                "scaling.per_worker_batches": list(range(1, 601)),
+                "launches": 100,
+                "data.dataset": "cifar10",
+            },
+            "scaling: takes the plan beyond 100,000 runs",
+        ),
         ({"lr_scaling.candidate_lrs": [0.1, 0.1 + 1e-14]}, "lr0.1-kn32 twice; its values are"),
         ({"report.parts": ["lab", "assignment"]}, "nothing is planned for assignment"),
         ({"own.file": str(Path(__file__)), "own.arguments": {"a": "x" * 100_000}}, "too many"),
     ],
-)  # fmt: skip
+)
 def test_a_plan_that_nobody_could_run_is_refused(keys, words) -> None:
     with pytest.raises(ConfigError) as caught:
         planned_runs(load_config(with_keys(keys)))
@@ -291,12 +375,20 @@ OWN = {"own.file": str(Path(__file__).parents[1] / "own_training.py")}
         ({"hardware.devices": 1}, ASKED - {"sweep", "large_batch", "data_parallel"}),
         ({"hardware.device": "cuda", "training.compile": True}, {"data_parallel"}),
         ({"data.validation_frac": 0.9}, set()),
-        ({"data.dataset": "synthetic", "data.samples": 99, "data.image_size": 8,
-          "data.channels": 1, "data.classes": 3}, {"large_batch", "replicas"}),
+        (
+            {
+                "data.dataset": "synthetic",
+                "data.samples": 99,
+                "data.image_size": 8,
+                "data.channels": 1,
+                "data.classes": 3,
+            },
+            {"large_batch", "replicas"},
+        ),
         ({"scaling": None}, {"scaling", "communication"}),
         ({"sweep": None}, {"sweep", "large_batch"}),
     ],
-)  # fmt: skip
+)
 def test_what_a_file_leaves_open_is_valid_or_a_study_is_left_out(keys, left_out) -> None:
     config = load_config(with_keys(keys))
     assert {name for name, _ in config.sections()} == ASKED - left_out
@@ -308,26 +400,40 @@ def test_what_a_file_leaves_open_is_valid_or_a_study_is_left_out(keys, left_out)
     [
         ({}, {"scaling.per_worker_batches": (32, 128), "scaling.workers": (1, 2, 4)}),
         ({"hardware.devices": 3}, {"scaling.workers": (1, 2), "ledger.workers": (2,)}),
-        ({"model.name": "mlp"},
-         {"large_batch.remedies": ("linear_scaling", "warmup", "more_epochs")}),
-        ({"large_batch.epochs": 10}, {"large_batch.more_epochs": 30,
-                                      "large_batch.warmup_epochs": 4.0}),
+        (
+            {"model.name": "mlp"},
+            {"large_batch.remedies": ("linear_scaling", "warmup", "more_epochs")},
+        ),
+        (
+            {"large_batch.epochs": 10},
+            {"large_batch.more_epochs": 30, "large_batch.warmup_epochs": 4.0},
+        ),
         ({"large_batch.large_per_worker_batch": 20}, {"large_batch.small_per_worker_batch": 10}),
-        ({"local_sgd.epochs": 8}, {"local_sgd.decay_epochs": (4, 6),
-                                   "local_sgd.warmup_epochs": 0.4}),
+        (
+            {"local_sgd.epochs": 8},
+            {"local_sgd.decay_epochs": (4, 6), "local_sgd.warmup_epochs": 0.4},
+        ),
         ({"local_sgd.momentum": 0.0}, {"local_sgd.nesterov": False}),
-        (OWN | {"local_sgd": {}}, {"local_sgd.model": None, "local_sgd.augment": False,
-                                   "local_sgd.label_noise_fracs": (0.0,)}),
+        (
+            OWN | {"local_sgd": {}},
+            {
+                "local_sgd.model": None,
+                "local_sgd.augment": False,
+                "local_sgd.label_noise_fracs": (0.0,),
+            },
+        ),
         ({"lr_scaling.epochs": 10}, {"lr_scaling.decay_epochs": (6, 8)}),
         ({"lr_scaling.reference_groups": 8}, {"lr_scaling.groups": (16, 32, 64)}),
         ({"steps_to_goal.trials": 4}, {"steps_to_goal.finalists": 4}),
         ({"strategies.per_worker_batch": 9}, {"strategies.micro_batches": 3}),
         ({"strategies.micro_batches": 5}, {"strategies.per_worker_batch": 30}),
         ({"assignment.per_worker_batch": 6}, {"assignment.other_rules": ("sqrt", "fixed")}),
-        ({"steps_to_goal.batch_sizes": [12, 24], "choose.workers": [1, 3]},
-         {"choose.per_worker_batches": (4, 8, 12, 24)}),
+        (
+            {"steps_to_goal.batch_sizes": [12, 24], "choose.workers": [1, 3]},
+            {"choose.per_worker_batches": (4, 8, 12, 24)},
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_default_follows_from_what_the_file_says(keys, chosen) -> None:
     config = load_config(with_keys(keys))
     for key, value in chosen.items():
@@ -383,8 +489,12 @@ def test_many_errors_are_ten_lines_and_how_many_more(key, value, more) -> None:
 def test_accuracy_asked_of_synthetic_data_is_refused() -> None:
     raw = copy.deepcopy(DEFAULT)
     raw["data"] = {
-        "dataset": "synthetic", "image_size": 8, "channels": 1, "classes": 10, "samples": 2000,
-    }  # fmt: skip
+        "dataset": "synthetic",
+        "image_size": 8,
+        "channels": 1,
+        "classes": 10,
+        "samples": 2000,
+    }
     message = error_of(raw)
     assert "config: large_batch: asks for accuracy" in message
     accuracy = (
@@ -421,8 +531,9 @@ def test_tables_to_audit_are_paths_or_sections_and_may_be_left_out(monkeypatch) 
     config = load_config(changed("audit.tables", ["README.md", {"path": "Makefile", "samples": 9}]))
     assert config.audit is not None
     assert [(table.name, table.samples) for table in config.audit.tables] == [
-        ("README", None), ("Makefile", 9),
-    ]  # fmt: skip
+        ("README", None),
+        ("Makefile", 9),
+    ]
     assert load_config({**DEFAULT, "audit": None}).audit is None
 
 

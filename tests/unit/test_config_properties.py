@@ -36,9 +36,10 @@ def refused(raw: dict[str, Any]) -> list[str]:
 
 def of(specs: Specs, study: str, **fields: Any) -> Specs:
     return [
-        spec for spec in specs
+        spec
+        for spec in specs
         if spec.study == study and all(getattr(spec, key) == value for key, value in fields.items())
-    ]  # fmt: skip
+    ]
 
 
 # What the answers of a study need of the plan, a condition each.
@@ -163,9 +164,21 @@ def choose(config: Config, specs: Specs) -> Needs:
 
 
 NEEDS: tuple[Callable[[Config, Specs], Needs], ...] = (
-    sweep, scaling, communication, large_batch, replicas, data_parallel, ledger, assignment,
-    steps_to_goal, lr_scaling, model_averaging, local_sgd, strategies, choose,
-)  # fmt: skip
+    sweep,
+    scaling,
+    communication,
+    large_batch,
+    replicas,
+    data_parallel,
+    ledger,
+    assignment,
+    steps_to_goal,
+    lr_scaling,
+    model_averaging,
+    local_sgd,
+    strategies,
+    choose,
+)
 
 
 def check_spec_of(spec: Spec) -> None:

@@ -31,8 +31,10 @@ BOMB = "a0: &a0 [x, x]\n" + "".join(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("name: x\ntraining: {lr: 0.1}\ndata: {}\ntraining: {}",
-         "line 4: the key training stands there a second time"),
+        (
+            "name: x\ntraining: {lr: 0.1}\ndata: {}\ntraining: {}",
+            "line 4: the key training stands there a second time",
+        ),
         ("name: x\ntraining:\n  lr: 0.1\n  lr: 0.2", "line 4: the key lr stands there a second"),
         ("name: x\na: &a [*a]", "line 2: an alias stands within what it stands for"),
         (BOMB, "has more than 100,000 values, aliases written out"),
@@ -54,7 +56,7 @@ BOMB = "a0: &a0 [x, x]\n" + "".join(
         ("a: " + "9" * 5000, "4300 digits"),
         ("#" * 2**20 + "\nname: x", "more than a mebibyte"),
     ],
-)  # fmt: skip
+)
 def test_a_file_that_no_configuration_is_written_as_is_refused_in_a_line(
     tmp_path, text, words
 ) -> None:
@@ -88,12 +90,27 @@ def test_what_is_no_regular_file_is_refused_before_it_is_read(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("1.0e9", 1e9), ("1.0e+9", 1e9), ("1e-3", 1e-3), ("-.5E3", -500.0), ("1.", 1.0),
-        ("010", 10), ("+3", 3), ("50_000", 50_000), ("0x10", "0x10"), ("1:30", "1:30"),
-        ("2024-01-01", "2024-01-01"), ("~", None), ("yes", True), ("False", False),
-        ("'3'", "3"), ('"\\ud83d\\ude00"', "😀"), ("1e", "1e"), ("-", None), ("[1e3, 2]", [1e3, 2]),
+        ("1.0e9", 1e9),
+        ("1.0e+9", 1e9),
+        ("1e-3", 1e-3),
+        ("-.5E3", -500.0),
+        ("1.", 1.0),
+        ("010", 10),
+        ("+3", 3),
+        ("50_000", 50_000),
+        ("0x10", "0x10"),
+        ("1:30", "1:30"),
+        ("2024-01-01", "2024-01-01"),
+        ("~", None),
+        ("yes", True),
+        ("False", False),
+        ("'3'", "3"),
+        ('"\\ud83d\\ude00"', "😀"),
+        ("1e", "1e"),
+        ("-", None),
+        ("[1e3, 2]", [1e3, 2]),
     ],
-)  # fmt: skip
+)
 def test_a_number_is_read_as_the_number_that_it_is(tmp_path, text, value) -> None:
     if text == "-":  # of a list
         text, value = "\n  - 1", [1]

@@ -20,9 +20,12 @@ CONFIG = read_config(ROOT / "config/config.yaml")
 PLAN = dict(list(planned_runs(CONFIG).items())[:3])
 FIRST, SECOND, THIRD = PLAN
 OTHERS = {
-    "derived/a.csv": "a,b\n1,2\n", "figures/a.svg": "<svg></svg>\n", "answers.json": "[1, 2]",
-    "report.html": "<html></html>\n", "report.pdf": "%PDF\n%%EOF\n",
-}  # fmt: skip
+    "derived/a.csv": "a,b\n1,2\n",
+    "figures/a.svg": "<svg></svg>\n",
+    "answers.json": "[1, 2]",
+    "report.html": "<html></html>\n",
+    "report.pdf": "%PDF\n%%EOF\n",
+}
 MADE = ("tables/runs.parquet", "tables/seen.json", *OTHERS)
 Damage = Callable[[Path], object]
 
@@ -31,9 +34,15 @@ def measure(folder: Path, spec: dict[str, object]) -> None:
     now = "2026-01-01T00:00:00+00:00"
     facts = provenance(device="CPU", devices=1, backend="gloo")
     record = Record(
-        run=folder.name, status="complete", spec=spec, provenance=facts, started_at=now,
-        finished_at=now, wall_s=1.0, spans=[{"rank": 0, "iteration": 0, "span_s": 0.1}],
-    )  # fmt: skip
+        run=folder.name,
+        status="complete",
+        spec=spec,
+        provenance=facts,
+        started_at=now,
+        finished_at=now,
+        wall_s=1.0,
+        spans=[{"rank": 0, "iteration": 0, "span_s": 0.1}],
+    )
     write_text(folder / "spec.json", json.dumps(spec))
     steps = {"rank": [0, 0], "step": [0, 1], "samples": [8, 8], "step_s": [0.1, 0.2]}
     write_steps(folder / "steps.parquet", steps)

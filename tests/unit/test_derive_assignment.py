@@ -169,10 +169,15 @@ def verdict(lab: dict[str, pd.DataFrame], claim: str, **cell) -> tuple[str, obje
     return made["verdict"], made["reason"]
 
 
-@pytest.mark.parametrize(("accuracy", "said"), [
-    # 0.9827 +- 0.0026 published, +- 0.0026 measured on as many images: one point is the margin
-    (0.983, "agrees"), (0.992, "not decidable"), (0.96, "disagrees"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("accuracy", "said"),
+    [
+        # 0.9827 +- 0.0026 published, +- 0.0026 measured on as many images: one point is the margin
+        (0.983, "agrees"),
+        (0.992, "not decidable"),
+        (0.96, "disagrees"),
+    ],
+)
 def test_an_accuracy_is_judged_by_its_whole_interval_and_the_published_one(accuracy, said):
     found = verdict(mnist_lab(accuracy), "test_accuracy_frac", workers=1, epochs=40)
     assert found[0] == said
@@ -208,11 +213,14 @@ def test_speeds_of_another_device_than_a_gpu_is_not_judged():
     assert verdict(mnist_lab(0.99), "utilisation_frac", per_worker_batch=128)[0] == "disagrees"
     tidy = full_lab()
     mnist = tidy["runs"].assign(dataset="mnist", device="CPU core")
-    for claim, cell in (("utilisation_frac", {"per_worker_batch": 128}),
-                        ("efficiency_frac", {"workers": 2})):  # fmt: skip
+    for claim, cell in (
+        ("utilisation_frac", {"per_worker_batch": 128}),
+        ("efficiency_frac", {"workers": 2}),
+    ):
         assert verdict(derived_of(tidy | {"runs": mnist}), claim, **cell) == (
-            "not judged", "measured on CPU cores, published on GPUs",
-        )  # fmt: skip
+            "not judged",
+            "measured on CPU cores, published on GPUs",
+        )
 
 
 def test_an_efficiency_of_workers_that_share_devices_is_not_judged():
@@ -229,8 +237,9 @@ def test_full_batches_agree_with_the_published_steps_that_have_a_fraction():
         train_samples=tidy["runs"]["train_samples"].mask(own, 60_000),
         dataset=tidy["runs"]["dataset"].mask(own, "mnist"),
     )
-    made = row("assignment_published", lab=derived_of(tidy | {"runs": runs}), claim="steps",
-               nodes=1)  # fmt: skip
+    made = row(
+        "assignment_published", lab=derived_of(tidy | {"runs": runs}), claim="steps", nodes=1
+    )
     assert (made["published"], made["measured"]) == (18_750, 18_720)
     assert made["verdict"] == "agrees"
 

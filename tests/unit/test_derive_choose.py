@@ -144,8 +144,12 @@ def test_where_nothing_keeps_to_the_limits_the_nearest_is_named_with_its_excess(
 def test_memory_keeps_large_batches_out():
     tables = lab(step_s=lambda n, b: 1e-3, silent_s=lambda n, b: 1e-3, b_crit=MANY)
     assert role(tables)["per_worker_batch"] == 256
-    small = lab(step_s=lambda n, b: 1e-3, silent_s=lambda n, b: 1e-3, b_crit=MANY,
-                limits={"memory_bytes": 1_100_000})  # fmt: skip
+    small = lab(
+        step_s=lambda n, b: 1e-3,
+        silent_s=lambda n, b: 1e-3,
+        b_crit=MANY,
+        limits={"memory_bytes": 1_100_000},
+    )
     assert role(small)["per_worker_batch"] == 64
 
 
@@ -164,12 +168,18 @@ def test_of_cells_not_told_apart_the_cheaper_is_recommended():
     def cell(workers: int, seconds: float) -> dict[str, Any]:
         """A best cell whose interval is a tenth either way."""
         return {
-            "workers": workers, "global_batch": 64 * workers, "obeys": True, "excess_ratio": 0,
-            "time_to_goal_s": seconds, "worker_s": seconds * workers,
-            **{f"{name}{end}": factor * size for name, size in
-               (("step_s", seconds / 100), ("steps_to_goal", 100)) for end, factor in
-               (("", 1), ("_low", 0.95), ("_high", 1.05))},
-        }  # fmt: skip
+            "workers": workers,
+            "global_batch": 64 * workers,
+            "obeys": True,
+            "excess_ratio": 0,
+            "time_to_goal_s": seconds,
+            "worker_s": seconds * workers,
+            **{
+                f"{name}{end}": factor * size
+                for name, size in (("step_s", seconds / 100), ("steps_to_goal", 100))
+                for end, factor in (("", 1), ("_low", 0.95), ("_high", 1.05))
+            },
+        }
 
     assert recommended([cell(1, 10.4), cell(2, 10.0)], "time")["workers"] == 1
     assert recommended([cell(1, 20.0), cell(2, 10.0)], "time")["workers"] == 2
@@ -230,10 +240,16 @@ def planned_goal():
 
 def test_larger_numbers_of_workers_are_predicted_where_the_model_was_scored():
     messages = [
-        {"run": "link-n2", "operation": "allreduce", "bytes": size, "repeat": repeat,
-         "seconds": 1e-4 + size / 1e9}
-        for size in (10_000, 100_000, 1_000_000) for repeat in range(5)
-    ]  # fmt: skip
+        {
+            "run": "link-n2",
+            "operation": "allreduce",
+            "bytes": size,
+            "repeat": repeat,
+            "seconds": 1e-4 + size / 1e9,
+        }
+        for size in (10_000, 100_000, 1_000_000)
+        for repeat in range(5)
+    ]
     options = {"step_s": lambda n, b: 0.01 + 1e-4 * n, "silent_s": lambda n, b: 0.01}
     tables = lab(**options)
     link = table("runs", [run_row("link-n2", kind="link", study="link", workers=2)])

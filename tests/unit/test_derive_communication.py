@@ -114,7 +114,9 @@ def test_no_bandwidth_where_the_subtraction_is_not_above_zero():
     columns = ["lab_bytes_per_s", "lab_bytes_per_s_low", "lab_bytes_per_s_high"]
     assert two[columns].isna().all()
     assert (two["status"], two["note"]) == (
-        "complete", "communication by subtraction is not above zero")  # fmt: skip
+        "complete",
+        "communication by subtraction is not above zero",
+    )
 
 
 def test_no_bandwidth_without_the_one_worker_run_and_the_note_says_so():

@@ -85,8 +85,7 @@ def test_of_pairs_that_do_not_differ_at_most_one_in_twenty_has_a_false_find(spre
         every = [scatter_of(side) for side in sides]
         p_values = [
             contrast(
-                float(b.mean() - a.mean()),
-                [part for part in map(steadied, (a, b), every) if part],
+                float(b.mean() - a.mean()), [part for part in map(steadied, (a, b), every) if part]
             ).p_value()
             for a, b in zip(*sides, strict=True)
         ]

@@ -5,13 +5,7 @@ import pandas as pd
 import pytest
 
 import direct_builders as made
-from builders import (
-    PAYLOAD_BYTES,
-    TRAIN_SAMPLES,
-    derived_lab,
-    full_lab,
-    one_worker_epoch_s,
-)
+from builders import PAYLOAD_BYTES, TRAIN_SAMPLES, derived_lab, full_lab, one_worker_epoch_s
 from dpscale.studies import derived_of
 
 CELL = (2, 128)

@@ -8,9 +8,22 @@ from dpscale.studies.scaling.derive.arms import phases
 
 
 def step(rank: int, number: int, samples: int, step_s: float, **parts: float) -> dict:
-    return {"run": "r", "seed": 0, "arm": "with_loading", "repeat": 0, "epoch": 1, "step": number,
-            "rank": rank, "samples": samples, "step_s": step_s, "load_s": 0.0, "copy_s": 0.0,
-            "forward_s": 0.0, "backward_s": 0.0, "update_s": 0.0} | parts  # fmt: skip
+    return {
+        "run": "r",
+        "seed": 0,
+        "arm": "with_loading",
+        "repeat": 0,
+        "epoch": 1,
+        "step": number,
+        "rank": rank,
+        "samples": samples,
+        "step_s": step_s,
+        "load_s": 0.0,
+        "copy_s": 0.0,
+        "forward_s": 0.0,
+        "backward_s": 0.0,
+        "update_s": 0.0,
+    } | parts
 
 
 def runs_of(**given):
@@ -20,8 +33,9 @@ def runs_of(**given):
 
 
 def test_a_repeat_takes_the_longest_sum_of_a_ranks_steps():
-    steps = steps_table([step(0, 0, 10, 1.0), step(1, 0, 10, 1.5),
-                         step(0, 1, 10, 2.0), step(1, 1, 10, 1.0)])  # fmt: skip
+    steps = steps_table(
+        [step(0, 0, 10, 1.0), step(1, 0, 10, 1.5), step(0, 1, 10, 2.0), step(1, 1, 10, 1.0)]
+    )
     # Rank 0: 1.0 + 2.0 s, rank 1: 1.5 + 1.0 s, for 40 of 100 samples. The sum of the slowest of
     # each step, 1.5 + 2.0 s, is no time that passed.
     found = epoch_times(steps, runs_of())
@@ -30,8 +44,9 @@ def test_a_repeat_takes_the_longest_sum_of_a_ranks_steps():
 
 
 def test_partial_batches_are_left_out_of_time_and_samples():
-    steps = steps_table([step(0, 0, 10, 1.0), step(1, 0, 10, 1.0),
-                         step(0, 1, 3, 5.0), step(1, 1, 2, 5.0)])  # fmt: skip
+    steps = steps_table(
+        [step(0, 0, 10, 1.0), step(1, 0, 10, 1.0), step(0, 1, 3, 5.0), step(1, 1, 2, 5.0)]
+    )
     assert list(epoch_times(steps, runs_of())["epoch_s"]) == [pytest.approx(5.0)]
 
 
@@ -49,14 +64,19 @@ def test_rounding_of_iterations_does_not_show_between_worker_counts():
 
 def test_every_repeat_of_every_arm_is_a_row():
     run = run_row("r")
-    steps = [row for arm in ("with_loading", "without_loading")
-             for row in step_rows(run, epoch_s=[4.0, 5.0], arm=arm)]  # fmt: skip
+    steps = [
+        row
+        for arm in ("with_loading", "without_loading")
+        for row in step_rows(run, epoch_s=[4.0, 5.0], arm=arm)
+    ]
     made = epoch_times(steps_table(steps), table("runs", [run]))
     rows = list(zip(made["arm"], made["repeat"], made["epoch_s"], strict=True))
     assert rows == [
-        ("with_loading", 0, pytest.approx(4.0)), ("with_loading", 1, pytest.approx(5.0)),
-        ("without_loading", 0, pytest.approx(4.0)), ("without_loading", 1, pytest.approx(5.0)),
-    ]  # fmt: skip
+        ("with_loading", 0, pytest.approx(4.0)),
+        ("with_loading", 1, pytest.approx(5.0)),
+        ("without_loading", 0, pytest.approx(4.0)),
+        ("without_loading", 1, pytest.approx(5.0)),
+    ]
 
 
 def test_a_run_with_an_arm_of_its_own_keeps_it():
@@ -67,8 +87,11 @@ def test_a_run_with_an_arm_of_its_own_keeps_it():
 
 def test_training_runs_have_no_timed_epoch():
     assert set(derived_lab(direct=False)["epoch_times"]["study"]) == {
-        "sweep", "scaling", "assignment_split", "strategies",
-    }  # fmt: skip
+        "sweep",
+        "scaling",
+        "assignment_split",
+        "strategies",
+    }
 
 
 def test_steps_of_a_run_that_is_not_complete_are_not_used():
@@ -83,10 +106,16 @@ def phase_seconds(steps, runs) -> dict[str, float]:
 
 
 def test_phases_are_means_over_ranks_scaled_to_the_epoch():
-    steps = steps_table([
-        step(0, 0, 10, 2.0, load_s=0.4, copy_s=0.1, forward_s=0.5, backward_s=0.6, update_s=0.2),
-        step(1, 0, 10, 2.0, load_s=0.2, copy_s=0.3, forward_s=0.5, backward_s=0.8, update_s=0.2),
-    ])  # fmt: skip
+    steps = steps_table(
+        [
+            step(
+                0, 0, 10, 2.0, load_s=0.4, copy_s=0.1, forward_s=0.5, backward_s=0.6, update_s=0.2
+            ),
+            step(
+                1, 0, 10, 2.0, load_s=0.2, copy_s=0.3, forward_s=0.5, backward_s=0.8, update_s=0.2
+            ),
+        ]
+    )
     # 20 of 100 samples: means times 5
     assert phase_seconds(steps, runs_of()) == pytest.approx(
         {"load": 1.5, "copy": 1.0, "forward": 2.5, "backward": 3.5, "update": 1.0, "other": 0.5}

@@ -26,14 +26,27 @@ PRINTED = [
 def derived(one_worker_s: dict[int, float], epochs_s: dict[tuple[int, int], float]):
     """Return communication and bandwidth of single timings, indexed by (workers, b)."""
     times = {(1, batch): seconds for batch, seconds in one_worker_s.items()} | epochs_s
-    runs = table("runs", [
-        run_row(f"n{n}-b{b}", workers=n, per_worker_batch=b, train_samples=TRAIN_SAMPLES,
-                parameters=11_173_962, payload_bytes=PAYLOAD_BYTES) for n, b in times
-    ])  # fmt: skip
+    runs = table(
+        "runs",
+        [
+            run_row(
+                f"n{n}-b{b}",
+                workers=n,
+                per_worker_batch=b,
+                train_samples=TRAIN_SAMPLES,
+                parameters=11_173_962,
+                payload_bytes=PAYLOAD_BYTES,
+            )
+            for n, b in times
+        ],
+    )
     epoch_times = as_table(
-        [{"run": f"n{n}-b{b}", "arm": "without_loading", "repeat": 0, "epoch_s": seconds}
-         for (n, b), seconds in times.items()], COLUMNS,
-    )  # fmt: skip
+        [
+            {"run": f"n{n}-b{b}", "arm": "without_loading", "repeat": 0, "epoch_s": seconds}
+            for (n, b), seconds in times.items()
+        ],
+        COLUMNS,
+    )
     split = communication_of(epoch_times, runs)
     index = ["workers", "per_worker_batch"]
     return split.set_index(index), bandwidth_of(epoch_times, runs).set_index(index)

@@ -8,9 +8,16 @@ from dpscale.studies.ledger.derive import ledger, wire
 
 def call(iteration: int | None, operation: str, size: int, **given) -> dict:
     """Return one row of `collectives` of run r, in the steady phase unless told otherwise."""
-    return {"run": "r", "phase": "steady", "iteration": iteration, "index": 0, "calls": 1,
-            "operation": operation, "purpose": "gradient bucket", "bytes": size,
-            } | given  # fmt: skip
+    return {
+        "run": "r",
+        "phase": "steady",
+        "iteration": iteration,
+        "index": 0,
+        "calls": 1,
+        "operation": operation,
+        "purpose": "gradient bucket",
+        "bytes": size,
+    } | given
 
 
 def runs_of(workers: int, **given) -> pd.DataFrame:
@@ -24,8 +31,12 @@ def wired(collectives: list[dict], sent: list[dict], runs: pd.DataFrame) -> pd.S
 
 
 def test_a_steady_iteration_is_counted_once_however_many_were_seen():
-    calls = [call(2, "allreduce", 700), call(2, "allreduce", 300, index=1),
-             call(3, "allreduce", 700), call(3, "allreduce", 300, index=1)]  # fmt: skip
+    calls = [
+        call(2, "allreduce", 700),
+        call(2, "allreduce", 300, index=1),
+        call(3, "allreduce", 700),
+        call(3, "allreduce", 300, index=1),
+    ]
     made = ledger(table("collectives", calls), runs_of(2)).iloc[0]
     assert (made["calls"], made["bytes"], made["iterations_seen"]) == (2, 1_000, 2)
 
@@ -59,8 +70,13 @@ def test_prediction_is_gradients_twice_round_and_buffers_once():
 
 
 def test_the_ledgers_calls_cost_what_a_ring_costs():
-    calls = [call(5, "allreduce", 1_000), call(5, "broadcast", 100), call(5, "allgather", 10),
-             call(5, "barrier", 0), call(6, "allreduce", 1_000)]  # fmt: skip
+    calls = [
+        call(5, "allreduce", 1_000),
+        call(5, "broadcast", 100),
+        call(5, "allgather", 10),
+        call(5, "barrier", 0),
+        call(6, "allreduce", 1_000),
+    ]
     made = wired(calls, [], runs_of(4))
     assert made["ledger_bytes"] == 6_000 + 300 + 120
 

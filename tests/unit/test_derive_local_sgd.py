@@ -105,13 +105,30 @@ def test_curves_end_where_the_arms_do_and_know_the_switch(tidy):
 
 
 def test_the_time_of_an_epoch_is_that_of_the_steps_predicted_for_as_many_workers(tidy):
-    cell = {"link": "slow", "bytes_per_s": 1e8, "latency_s": 0.0, "per_worker_batch": 32,
-            "workers": 16, "status": "predicted", "runs": "scaling-n2-b32"}  # fmt: skip
+    cell = {
+        "link": "slow",
+        "bytes_per_s": 1e8,
+        "latency_s": 0.0,
+        "per_worker_batch": 32,
+        "workers": 16,
+        "status": "predicted",
+        "runs": "scaling-n2-b32",
+    }
     steps = {"none": 0.050, "local_4": 0.020, "local_16": 0.011, "bf16": 0.03}
-    what_if = pd.DataFrame([cell | {"variant": name, "step_s": step_s, "note": None,
-                                    "exposed_step_s": step_s - 0.01, "stretch_ratio": 3.0,
-                             "overlap_frac": 0.0}
-                            for name, step_s in steps.items()])  # fmt: skip
+    what_if = pd.DataFrame(
+        [
+            cell
+            | {
+                "variant": name,
+                "step_s": step_s,
+                "note": None,
+                "exposed_step_s": step_s - 0.01,
+                "stretch_ratio": 3.0,
+                "overlap_frac": 0.0,
+            }
+            for name, step_s in steps.items()
+        ]
+    )
     what_if = pd.concat([what_if, what_if.assign(workers=8)])
     runs = pd.concat([tidy["runs"], table("runs", [run_row("scaling-n2-b32", workers=2)])])
     rows = local_sgd_times(what_if, tidy["trials"], runs).set_index("local_steps")

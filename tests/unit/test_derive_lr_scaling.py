@@ -70,9 +70,15 @@ def test_few_wrong_images_are_no_difference() -> None:
 
 @pytest.mark.parametrize(
     ("low", "high", "said"),
-    [(-0.01, 0.01, "kept"), (-0.02, 0.01, "kept or lowered"), (-0.03, -0.02, "kept or lowered"),
-     (0.011, 0.02, "lost"), (0.0, 0.011, "undecided"), (None, None, None)],
-)  # fmt: skip
+    [
+        (-0.01, 0.01, "kept"),
+        (-0.02, 0.01, "kept or lowered"),
+        (-0.03, -0.02, "kept or lowered"),
+        (0.011, 0.02, "lost"),
+        (0.0, 0.011, "undecided"),
+        (None, None, None),
+    ],
+)
 def test_an_error_is_kept_or_lost_by_its_whole_interval(low, high, said) -> None:
     assert standing(low, high, 0.01) == said
 
@@ -103,9 +109,11 @@ def test_reference_large_batch_and_chosen_rates_are_marked() -> None:
     chosen = rows[rows.chosen.fillna(False).astype(bool)]
     # 0.5 beats 0.25 at the reference, and 2 beats 4 for LARS, on validation data.
     assert sorted(chosen.runs) == sorted(
-        [study.name_of(study.REFERENCE),
-         study.name_of(study.Way(64, "fixed", optimizer="lars", searched_lr=2.0))]
-    )  # fmt: skip
+        [
+            study.name_of(study.REFERENCE),
+            study.name_of(study.Way(64, "fixed", optimizer="lars", searched_lr=2.0)),
+        ]
+    )
 
 
 def test_the_elbow_is_the_last_batch_before_the_first_that_is_not_kept() -> None:
@@ -170,8 +178,9 @@ def test_a_measurement_that_two_claims_speak_of_is_judged_once() -> None:
 def test_gains_of_one_are_not_the_published_warm_ups() -> None:
     found = published(tidy()).loc["gradual_none_unit"]
     assert (found.verdict, found.reason) == (
-        "not judged", "gains of one here, zero in the publication",
-    )  # fmt: skip
+        "not judged",
+        "gains of one here, zero in the publication",
+    )
     assert found.measured == pytest.approx(-0.091)
 
 
@@ -181,18 +190,32 @@ def test_a_diverged_side_decides_nothing() -> None:
     assert pd.isna(found.reason)
 
 
-@pytest.mark.parametrize(("workers", "device", "verdict", "reason"), [
-    (2, "CPU core", "not judged", "measured on CPU cores, published on GPUs"),
-    (2, "NVIDIA H200", "not judged", "2 workers here, 352 published"),
-    (352, "NVIDIA H200", "agrees", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("workers", "device", "verdict", "reason"),
+    [
+        (2, "CPU core", "not judged", "measured on CPU cores, published on GPUs"),
+        (2, "NVIDIA H200", "not judged", "2 workers here, 352 published"),
+        (352, "NVIDIA H200", "agrees", None),
+    ],
+)
 def test_a_share_of_352_gpus_is_judged_by_as_many(workers, device, verdict, reason) -> None:
     tables = tidy()
-    times = as_table([{
-        "workers": workers, "device": device, "oversubscribed": False, "per_worker_batch": 32,
-        "efficiency_frac": 0.95, "efficiency_frac_low": 0.94, "efficiency_frac_high": 0.96,
-        "runs": "n", "base_runs": "one",
-    }], TIME_COLUMNS)  # fmt: skip
+    times = as_table(
+        [
+            {
+                "workers": workers,
+                "device": device,
+                "oversubscribed": False,
+                "per_worker_batch": 32,
+                "efficiency_frac": 0.95,
+                "efficiency_frac_low": 0.94,
+                "efficiency_frac_high": 0.96,
+                "runs": "n",
+                "base_runs": "one",
+            }
+        ],
+        TIME_COLUMNS,
+    )
     made = published_lr_scaling(derived(tables), times, tables["trials"], tables["curves"])
     found = made.set_index("claim").loc["efficiency"]
     assert (found.verdict, None if pd.isna(found.reason) else found.reason) == (verdict, reason)
@@ -211,9 +234,14 @@ def test_curves_have_a_row_an_epoch_and_end_where_a_seed_diverged() -> None:
 
 @pytest.mark.parametrize(
     ("low", "high", "said"),
-    [(0.91, 0.95, "agrees"), (0.9, 0.95, "agrees"), (0.7, 0.8, "disagrees"),
-     (0.85, 0.95, "not decidable"), (None, None, "not decidable")],
-)  # fmt: skip
+    [
+        (0.91, 0.95, "agrees"),
+        (0.9, 0.95, "agrees"),
+        (0.7, 0.8, "disagrees"),
+        (0.85, 0.95, "not decidable"),
+        (None, None, "not decidable"),
+    ],
+)
 def test_a_share_is_reached_by_its_whole_interval(low, high, said) -> None:
     measured = Estimate(low, low, high, 3)
     row = claim_row("efficiency", "at least", published=0.9, measured=measured)

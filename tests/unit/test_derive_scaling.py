@@ -13,8 +13,11 @@ from dpscale.studies.scaling.derive.speedup import scaling
 
 
 def row(frame: pd.DataFrame, kind: str, workers: int, batch: int) -> pd.Series:
-    found = frame[(frame["kind"] == kind) & (frame["workers"] == workers)
-                  & (frame["per_worker_batch"] == batch)]  # fmt: skip
+    found = frame[
+        (frame["kind"] == kind)
+        & (frame["workers"] == workers)
+        & (frame["per_worker_batch"] == batch)
+    ]
     assert len(found) == 1
     return found.iloc[0]
 
@@ -88,13 +91,20 @@ def test_strong_scaling_compares_with_one_worker_on_the_whole_global_batch():
 
 def test_strong_series_hold_the_global_batch_and_include_one_worker():
     strong = derived_lab()["scaling"].query("kind == 'strong'")
-    cells = list(zip(strong["global_batch"], strong["workers"], strong["per_worker_batch"],
-                     strict=True))  # fmt: skip
+    cells = list(
+        zip(strong["global_batch"], strong["workers"], strong["per_worker_batch"], strict=True)
+    )
     assert cells == [
-        (32, 1, 32), (32, 2, 16), (32, 4, 8),
-        (128, 1, 128), (128, 2, 64), (128, 4, 32),
-        (512, 1, 512), (512, 2, 256), (512, 4, 128),
-    ]  # fmt: skip
+        (32, 1, 32),
+        (32, 2, 16),
+        (32, 4, 8),
+        (128, 1, 128),
+        (128, 2, 64),
+        (128, 4, 32),
+        (512, 1, 512),
+        (512, 2, 256),
+        (512, 4, 128),
+    ]
 
 
 def test_weak_rows_are_every_worker_count_at_every_batch_of_one_worker():

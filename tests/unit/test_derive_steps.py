@@ -100,9 +100,9 @@ def test_fewer_than_five_batch_sizes_give_no_interval_and_two_no_fit():
     assert fit.b_crit.value is None
 
 
-@pytest.mark.parametrize("steps", [
-    {batch: 4096.0 / batch for batch in BATCHES}, dict.fromkeys(BATCHES, 20.0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "steps", [{batch: 4096.0 / batch for batch in BATCHES}, dict.fromkeys(BATCHES, 20.0)]
+)
 def test_steps_without_a_bend_give_no_critical_batch(steps):
     assert critical_batch(steps).status == "no bend"
     assert critical_batch(steps).b_crit.value is None
@@ -178,22 +178,35 @@ def test_trials_are_counted_by_how_they_ended_and_none_is_a_number(lab):
     assert trials[trials.status != "complete"].steps_to_goal.isna().all()
 
 
-@pytest.mark.parametrize(("steps", "expected"), [
-    ([10, 12, None, 11, None], (12.0, 10.0, None, 5)),
-    ([10, 12, None, 11], (11.5, None, None, 4)),
-    ([9, 10, 11, 12, 13, None], (11.5, 9.0, None, 6)),
-    ([8, 9, 10, 11, 12, 13, 14, 15, None], (12.0, 9.0, 15.0, 9)),
-    ([10, None, None], (None, None, None, 3)), ([10, None], (None, None, None, 2)),
-    ([None] * 5, (None, None, None, 5)), ([], (None, None, None, 0)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([10, 12, None, 11, None], (12.0, 10.0, None, 5)),
+        ([10, 12, None, 11], (11.5, None, None, 4)),
+        ([9, 10, 11, 12, 13, None], (11.5, 9.0, None, 6)),
+        ([8, 9, 10, 11, 12, 13, 14, 15, None], (12.0, 9.0, 15.0, 9)),
+        ([10, None, None], (None, None, None, 3)),
+        ([10, None], (None, None, None, 2)),
+        ([None] * 5, (None, None, None, 5)),
+        ([], (None, None, None, 0)),
+    ],
+)
 def test_a_median_is_known_while_most_repeats_reached_the_goal(steps, expected):
     assert censored_median(pd.Series(steps, dtype="Int64")) == expected
 
 
-@pytest.mark.parametrize(("lr", "momentum", "expected"), [
-    (0.1, 0.0, False), (0.015, 0.0, True), (9.0, 0.0, True),
-    (0.01, 0.9, False), (0.9, 0.9, True), (0.0016, 0.988, True), (0.0025, 0.98, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("lr", "momentum", "expected"),
+    [
+        (0.1, 0.0, False),
+        (0.015, 0.0, True),
+        (9.0, 0.0, True),
+        (0.01, 0.9, False),
+        (0.9, 0.9, True),
+        (0.0016, 0.988, True),
+        (0.0025, 0.98, False),
+    ],
+)
 def test_a_point_in_the_outer_tenth_of_the_space_is_on_its_border(lr, momentum, expected):
     assert at_border(lr, momentum, SPACE) is expected
 
@@ -239,14 +252,20 @@ def test_the_verdict_on_perfect_scaling_turns_round_with_the_data():
     assert verdicts("small", b_crit=curves, slope=0.6) == ["disagrees"]
 
 
-@pytest.mark.parametrize(("name", "low", "high", "verdict"), [
-    # steps that still fall at the largest batch do not refute a floor beyond it
-    ("large", -0.1, 0.05, "agrees"), ("large", -0.5, -0.3, "not decidable"),
-    ("large", 0.3, 0.5, "disagrees"),
-    # networks with one critical batch disagree with the claim that they differ
-    ("networks", 0.9, 1.1, "disagrees"), ("networks", 0.7, 1.6, "not decidable"),
-    ("networks", 1.5, 3.0, "agrees"), ("networks", None, 3.0, "not decidable"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "low", "high", "verdict"),
+    [
+        # steps that still fall at the largest batch do not refute a floor beyond it
+        ("large", -0.1, 0.05, "agrees"),
+        ("large", -0.5, -0.3, "not decidable"),
+        ("large", 0.3, 0.5, "disagrees"),
+        # networks with one critical batch disagree with the claim that they differ
+        ("networks", 0.9, 1.1, "disagrees"),
+        ("networks", 0.7, 1.6, "not decidable"),
+        ("networks", 1.5, 3.0, "agrees"),
+        ("networks", None, 3.0, "not decidable"),
+    ],
+)
 def test_a_claim_is_judged_by_its_rule_and_margin(name, low, high, verdict):
     claim, measured = CLAIMS[name], Estimate(None, low, high, 0)
     options = {"published": claim.published, "margin": claim.margin, "measured": measured}
@@ -262,16 +281,22 @@ def test_a_claim_that_no_fit_can_decide_says_why():
     assert found.reason["small"].isna().all()
 
 
-@pytest.mark.parametrize(("wins", "of", "expected"), [
-    (6, 6, True), (5, 5, False), (8, 9, True), (7, 9, False),  # 2/64, 2/32, 20/512 and 92/512
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("wins", "of", "expected"),
+    [
+        (6, 6, True),
+        (5, 5, False),
+        (8, 9, True),
+        (7, 9, False),  # 2/64, 2/32, 20/512 and 92/512
+    ],
+)
 def test_a_sign_test_says_what_chance_seldom_gives(wins, of, expected):
     assert told_apart(wins, of) is expected
 
 
-@pytest.mark.parametrize(("status", "reason"), [
-    ("no bend", None), ("out_of_memory", "out of memory"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("status", "reason"), [("no bend", None), ("out_of_memory", "out of memory")]
+)
 def test_a_slope_that_was_not_measured_is_not_put_down_to_the_fit(lab, status, reason):
     fit = derived(lab)[0].assign(status=status, small_slope_low=None, b_crit=None)
     found = published_steps_to_goal(fit, goal_contrasts(lab["trials"], fit)).set_index("claim")

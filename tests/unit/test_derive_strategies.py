@@ -94,8 +94,10 @@ def test_a_batch_that_ran_out_of_memory_does_not_fit_and_is_the_end_of_the_searc
     )[~after & ~(zero1 & (rows["per_worker_batch"] == 3000))]
     found = by_way(derived_of(tidy)["strategy_needs"], 2)
     assert found.loc["zero1", ["fits_batch", "fails_batch", "status"]].tolist() == [
-        1000, 1050, "out_of_memory"
-    ]  # fmt: skip
+        1000,
+        1050,
+        "out_of_memory",
+    ]
     assert found["status"].tolist().count("complete") == 4
     assert found.loc[["fsdp", "fsdp_kept"], ["fits_batch", "fails_batch"]].isna().all().all()
     assert (found.loc["fsdp", "peak_bytes"] / S) == 3  # known before the search

@@ -12,10 +12,16 @@ from dpscale.studies.sweep.derive import boundary, sweep
 
 def swept(statuses: dict[int, str], **given) -> pd.DataFrame:
     """Return `sweep` of batches with these statuses, each complete one timed 4, 5 and 6 s."""
-    rows = [run_row(f"b{batch}", study="sweep", per_worker_batch=batch, status=status, **given)
-            for batch, status in statuses.items()]  # fmt: skip
-    steps = [step for row in rows if row["status"] == "complete"
-             for step in step_rows(row, epoch_s=[4.0, 6.0, 5.0])]  # fmt: skip
+    rows = [
+        run_row(f"b{batch}", study="sweep", per_worker_batch=batch, status=status, **given)
+        for batch, status in statuses.items()
+    ]
+    steps = [
+        step
+        for row in rows
+        if row["status"] == "complete"
+        for step in step_rows(row, epoch_s=[4.0, 6.0, 5.0])
+    ]
     runs, steps = table("runs", rows), steps_table(steps)
     return sweep(runs, steps, epoch_times(steps, runs))
 
@@ -111,13 +117,13 @@ def test_boundary_is_the_largest_fit_and_the_smallest_failure_with_their_counts(
 def test_runs_of_the_sweep_count_as_confirmations():
     found = derived_lab()["boundary"].iloc[0]
     assert (found["largest_fit_batch"], found["fit_confirmations"]) == (1280, 2)
-    assert probed((512, "complete"), (2048, "out_of_memory"))[
-        "failure_confirmations"] == 1  # fmt: skip
+    assert probed((512, "complete"), (2048, "out_of_memory"))["failure_confirmations"] == 1
 
 
 def test_a_batch_that_fits_in_some_processes_only_is_neither_a_fit_nor_a_failure():
-    found = probed((512, "complete"), (1024, "complete"), (1024, "out_of_memory"),
-                   (2048, "out_of_memory"))  # fmt: skip
+    found = probed(
+        (512, "complete"), (1024, "complete"), (1024, "out_of_memory"), (2048, "out_of_memory")
+    )
     assert (found["largest_fit_batch"], found["smallest_failed_batch"]) == (512, 2048)
     assert found["first_failure_batch"] == 1024
 

@@ -55,7 +55,10 @@ def test_a_plan_of_which_nothing_ran_keeps_every_cell():
     runs = list(full_lab()["runs"]["run"])
     tables = derived_lab(not_run=runs)
     assert {name: len(tables[name]) for name in ("sweep", "scaling", "communication")} == {
-        "sweep": 4, "scaling": 18, "communication": 9}  # fmt: skip
+        "sweep": 4,
+        "scaling": 18,
+        "communication": 9,
+    }
     assert set(tables["scaling"]["status"]) == {"not run yet"}
     unmeasured = {
         "ledger": ["phase", "operation", "calls", "bytes"],
@@ -77,16 +80,26 @@ def test_runs_of_two_machines_are_refused_naming_both_and_a_run_of_each():
 
 
 def test_where_memory_ends_is_a_measurement_of_its_machine():
-    runs = table("runs", [run_row("one", fingerprint="cpu A"),
-                          run_row("two", fingerprint="cpu B", status="out_of_memory")])  # fmt: skip
+    runs = table(
+        "runs",
+        [
+            run_row("one", fingerprint="cpu A"),
+            run_row("two", fingerprint="cpu B", status="out_of_memory"),
+        ],
+    )
     with pytest.raises(MixedMachinesError):
         require_same_machine(runs)
 
 
 def test_a_run_that_measured_nothing_does_not_count_as_a_machine():
-    runs = table("runs", [run_row("one", fingerprint="cpu A"),
-                          run_row("two", fingerprint="cpu B", status="unavailable"),
-                          run_row("three", status="not run yet")])  # fmt: skip
+    runs = table(
+        "runs",
+        [
+            run_row("one", fingerprint="cpu A"),
+            run_row("two", fingerprint="cpu B", status="unavailable"),
+            run_row("three", status="not run yet"),
+        ],
+    )
     require_same_machine(runs)
 
 
@@ -178,8 +191,10 @@ def test_the_script_reads_tables_whose_nulls_made_floats_of_integers(tmp_path):
     }
     folder, made = written(plain, tmp_path / "tables"), ["epoch_times", "scaling"]
     assert derive("--tables", folder, "--output", tmp_path / "out", *made).returncode == 0
-    whole, nullable = (tmp_path / "out" / "scaling.csv").read_text(), derived_lab(
-        not_run=["scaling-n2-b32"])["scaling"].to_csv(index=False)  # fmt: skip
+    whole, nullable = (
+        (tmp_path / "out" / "scaling.csv").read_text(),
+        derived_lab(not_run=["scaling-n2-b32"])["scaling"].to_csv(index=False),
+    )
     assert whole == nullable
 
 

@@ -13,8 +13,14 @@ from dpscale.studies.replicas.derive import order, replicas, spreads
 
 def epoch(seed: int, number: int, loss: float, **given) -> dict:
     """Return what is seen of a seed of run r after an epoch."""
-    return {"run": "r", "seed": seed, "epoch": number, "train_loss": loss, "steps_s": 3.0,
-            "train_accuracy_frac": 0.5} | given  # fmt: skip
+    return {
+        "run": "r",
+        "seed": seed,
+        "epoch": number,
+        "train_loss": loss,
+        "steps_s": 3.0,
+        "train_accuracy_frac": 0.5,
+    } | given
 
 
 def trained(rows: list[dict]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -54,9 +60,11 @@ def two_arms(one: list[float], other: list[float], **given) -> pd.DataFrame:
     """Return the difference of two arms whose seeds have these losses, and an accuracy of half."""
     shape = {"kind": "training", "study": "s", "seeds": len(one), "test_samples": 100}
     runs = table("runs", [run_row("r", arm="a", **(shape | given)), run_row("q", arm="b", **shape)])
-    rows = [epoch(seed, 1, loss, run=run, test_accuracy_frac=0.5)
-            for run, losses in (("r", one), ("q", other)) for seed, loss in enumerate(losses)
-            ]  # fmt: skip
+    rows = [
+        epoch(seed, 1, loss, run=run, test_accuracy_frac=0.5)
+        for run, losses in (("r", one), ("q", other))
+        for seed, loss in enumerate(losses)
+    ]
     return differences([Pair("a", "b")], *trained(rows), runs)
 
 
@@ -79,11 +87,16 @@ def test_an_arm_twice_is_told_apart_in_at_most_5_of_100_pairs():
     shape = {"kind": "training", "study": "s", "seeds": len(seeds), "test_samples": images}
     arms = [f"{number}{arm}" for number in range(pairs) for arm in "ab"]
     rows = [
-        epoch(seed, 1, rng.lognormal(0, 0.1), run=arm,
-              test_accuracy_frac=rng.binomial(images, 0.95) / images)
+        epoch(
+            seed,
+            1,
+            rng.lognormal(0, 0.1),
+            run=arm,
+            test_accuracy_frac=rng.binomial(images, 0.95) / images,
+        )
         for arm in arms
         for seed in seeds
-    ]  # fmt: skip
+    ]
     found = differences(
         [Pair(one, other) for one, other in zip(arms[::2], arms[1::2], strict=True)],
         *trained(rows),
@@ -110,8 +123,14 @@ def test_every_epoch_of_every_arm_is_a_row():
     made = derived_lab()["accuracy"].query("study == 'large_batch'")
     counts = made.groupby("arm", sort=False)["epoch"].agg(list).to_dict()
     five, ten = [1, 2, 3, 4, 5], list(range(1, 11))
-    assert counts == {"small": five, "large": five, "linear_scaling": five, "warmup": five,
-                      "zero_gamma": five, "more_epochs": ten}  # fmt: skip
+    assert counts == {
+        "small": five,
+        "large": five,
+        "linear_scaling": five,
+        "warmup": five,
+        "zero_gamma": five,
+        "more_epochs": ten,
+    }
 
 
 def test_the_fifth_epoch_of_an_arm_has_its_final_values():
@@ -144,8 +163,17 @@ def test_an_arm_whose_batch_is_not_settled_yet_is_a_row_with_nulls():
 
 def digests(*names: str, seed: int = 0, rank: int = 0) -> list[dict]:
     """Return rows of `orders` of run r, one an epoch."""
-    return [{"run": "r", "seed": seed, "epoch": i + 1, "rank": rank, "digest": name,
-             "first_indices": "3 1 2"} for i, name in enumerate(names)]  # fmt: skip
+    return [
+        {
+            "run": "r",
+            "seed": seed,
+            "epoch": i + 1,
+            "rank": rank,
+            "digest": name,
+            "first_indices": "3 1 2",
+        }
+        for i, name in enumerate(names)
+    ]
 
 
 def test_an_order_is_compared_with_the_first_epoch_of_its_own_seed_and_rank():
@@ -164,9 +192,16 @@ def test_the_baseline_is_the_arm_with_set_epoch():
 
 def replica(rank: int, digest: str, buffers: float, test: float) -> dict:
     """Return one row of `replicas` of run r after its first epoch."""
-    return {"run": "r", "seed": 0, "epoch": 1, "rank": rank, "parameter_digest": digest,
-            "parameter_difference_max": 0.25 * rank, "buffer_difference_frac": buffers,
-            "test_accuracy_frac": test}  # fmt: skip
+    return {
+        "run": "r",
+        "seed": 0,
+        "epoch": 1,
+        "rank": rank,
+        "parameter_digest": digest,
+        "parameter_difference_max": 0.25 * rank,
+        "buffer_difference_frac": buffers,
+        "test_accuracy_frac": test,
+    }
 
 
 def test_replicas_report_the_worst_rank():
@@ -190,11 +225,15 @@ def test_replicas_report_the_worst_rank():
 )
 def test_a_spread_is_larger_where_its_interval_lies_beyond_one_image(off, on, verdict):
     shape = {"kind": "training", "study": "replicas", "test_samples": 100}
-    runs = table("runs", [run_row("f", arm="no_broadcast", **shape),
-                          run_row("n", arm="baseline", **shape)])  # fmt: skip
-    rows = [replica(rank, "p", 0.0, 0.9 - rank * images / 100) | {"run": run, "seed": seed}
-            for run, counts in (("f", off), ("n", on)) for seed, images in enumerate(counts)
-            for rank in (0, 1)]  # fmt: skip
+    runs = table(
+        "runs", [run_row("f", arm="no_broadcast", **shape), run_row("n", arm="baseline", **shape)]
+    )
+    rows = [
+        replica(rank, "p", 0.0, 0.9 - rank * images / 100) | {"run": run, "seed": seed}
+        for run, counts in (("f", off), ("n", on))
+        for seed, images in enumerate(counts)
+        for rank in (0, 1)
+    ]
     made = spreads(table("replicas", rows), runs).iloc[0]
     assert made["verdict"] == verdict
     assert (made["seeds"], made["runs"], made["base_runs"]) == (len(off), "f", "n")

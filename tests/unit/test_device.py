@@ -61,11 +61,19 @@ def test_gpus_are_known_by_their_own_numbers_not_by_a_jobs(monkeypatch):
 @pytest.fixture
 def two_of_four(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """Runs one of four workers of a node that shows two GPUs; returns the record's file."""
-    config = load_config({
-        "name": "t", "hardware": {"device": "cuda", "backend": "nccl"},
-        "replicas": {"workers": 4}, "scaling": None, "sweep": None, "large_batch": None,
-        "communication": None, "ledger": None, "data_parallel": None,
-    })  # fmt: skip
+    config = load_config(
+        {
+            "name": "t",
+            "hardware": {"device": "cuda", "backend": "nccl"},
+            "replicas": {"workers": 4},
+            "scaling": None,
+            "sweep": None,
+            "large_batch": None,
+            "communication": None,
+            "ledger": None,
+            "data_parallel": None,
+        }
+    )
     spec = next(one for one in planned_runs(config).values() if one.study == "replicas")
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")

@@ -26,6 +26,9 @@ def test_so_it_is_where_the_tests_are_a_background_job() -> None:
     test = f"{__file__}::{test_what_tests_start_ignores_and_blocks_no_signal.__name__}"
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:xdist", "-p", "no:cacheprovider", test],
-        capture_output=True, text=True, check=False, preexec_fn=begin_in_the_background,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=begin_in_the_background,
+    )
     assert ended.returncode == 0, ended.stdout

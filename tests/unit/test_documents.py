@@ -82,9 +82,10 @@ def test_all_name_one_version() -> None:
 
 def test_each_promise_is_held_by_a_test_that_there_is() -> None:
     rows = [
-        row for row in prose(ROOT / "docs/reliability.md").splitlines()
+        row
+        for row in prose(ROOT / "docs/reliability.md").splitlines()
         if row.startswith("| ") and not row.endswith("| test |")
-    ]  # fmt: skip
+    ]
     files = (path.read_text(encoding="utf-8") for path in ROOT.glob("tests/**/test_*.py"))
     there = {name for text in files for name in re.findall(r"^def (test_\w+)", text, re.MULTILINE)}
     assert len(rows) > 20

@@ -9,13 +9,29 @@ import pytest
 from dpscale.train.exchange import decoded, encoded
 
 VALUES: list[Any] = [
-    None, True, 3, -2.5, float("inf"), "text, äß", [1, [2.0, None]], (1, ("a", 2)), [], (), {},
-    {"key": [1]}, {3: 0.5, None: "none"}, {"tuple": 1, "array": (2,)},
-]  # fmt: skip
+    None,
+    True,
+    3,
+    -2.5,
+    float("inf"),
+    "text, äß",
+    [1, [2.0, None]],
+    (1, ("a", 2)),
+    [],
+    (),
+    {},
+    {"key": [1]},
+    {3: 0.5, None: "none"},
+    {"tuple": 1, "array": (2,)},
+]
 ARRAYS = [
-    np.arange(6, dtype=np.float32).reshape(2, 3), np.arange(4)[::2], np.empty(0),
-    np.array([None, "arm", 3], dtype=object), np.array([True, False]), np.array(2.5),
-]  # fmt: skip
+    np.arange(6, dtype=np.float32).reshape(2, 3),
+    np.arange(4)[::2],
+    np.empty(0),
+    np.array([None, "arm", 3], dtype=object),
+    np.array([True, False]),
+    np.array(2.5),
+]
 
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)

@@ -124,9 +124,13 @@ def unpacked(packed: Path) -> None:
 
 @pytest.mark.parametrize(
     ("folder", "change", "files"),
-    [(RAW, Path.exists, 8), (".", Path.exists, 8), (RAW, packed_anew, 4),
-     *((folder, unpacked, 4) for folder in (RAW, "raw", "."))],
-)  # fmt: skip
+    [
+        (RAW, Path.exists, 8),
+        (".", Path.exists, 8),
+        (RAW, packed_anew, 4),
+        *((folder, unpacked, 4) for folder in (RAW, "raw", ".")),
+    ],
+)
 def test_files_put_by_hand_are_taken_without_a_network(
     server, root, offline, folder, change, files
 ) -> None:

@@ -12,11 +12,17 @@ def said(drawn: pd.DataFrame) -> str:
 
 
 def test_each_row_says_its_names_settings_and_values_with_unit_and_interval() -> None:
-    drawn = pd.DataFrame({
-        "arm": ["small batch", "large batch"], "workers": [1, 4], "recommended": [True, False],
-        "epoch_s": [0.5, None], "epoch_s_low": [0.4, None], "epoch_s_high": [0.6, None],
-        "test_accuracy_frac": [0.975, 0.869],
-    })  # fmt: skip
+    drawn = pd.DataFrame(
+        {
+            "arm": ["small batch", "large batch"],
+            "workers": [1, 4],
+            "recommended": [True, False],
+            "epoch_s": [0.5, None],
+            "epoch_s_low": [0.4, None],
+            "epoch_s_high": [0.6, None],
+            "test_accuracy_frac": [0.975, 0.869],
+        }
+    )
     assert said(drawn) == (
         "small batch, recommended, workers 1, epoch 500 ms (400 to 600), "
         "test accuracy 97.5%; large batch, workers 4, test accuracy 86.9%."
@@ -34,10 +40,13 @@ def test_of_many_rows_each_curve_says_its_ends() -> None:
 
 
 def test_rows_without_a_value_are_not_told_and_none_says_so() -> None:
-    drawn = pd.DataFrame({
-        "workers": [1, 2, 4], "epoch_s": [None, 0.5, 0.7],
-        "status": ["complete", "complete", "not run yet"],
-    })  # fmt: skip
+    drawn = pd.DataFrame(
+        {
+            "workers": [1, 2, 4],
+            "epoch_s": [None, 0.5, 0.7],
+            "status": ["complete", "complete", "not run yet"],
+        }
+    )
     assert said(drawn) == "complete, workers 2, epoch 500 ms."
     assert said(drawn.iloc[:1]) == "Nothing measured yet."
     assert said(drawn.iloc[:0]) == "Nothing measured yet."
@@ -45,8 +54,13 @@ def test_rows_without_a_value_are_not_told_and_none_says_so() -> None:
 
 def test_of_many_rows_without_a_name_the_ends_are_told_and_runs_are_not() -> None:
     rows = range(1, MOST_ROWS + 2)
-    drawn = pd.DataFrame({"workers": rows, "samples_per_s": [10.0 * row for row in rows],
-                          "runs": [f"run{row}" for row in rows]})  # fmt: skip
+    drawn = pd.DataFrame(
+        {
+            "workers": rows,
+            "samples_per_s": [10.0 * row for row in rows],
+            "runs": [f"run{row}" for row in rows],
+        }
+    )
     assert said(drawn) == "workers 1 to 13, samples per s 10.0 samples/s to 130 samples/s."
 
 

@@ -50,8 +50,11 @@ def test_efficiencies_are_drawn_as_the_table_has_them():
 def test_published_figures_are_drawn_only_where_they_can_be_compared(figure, claim, cell):
     def diamonds(tables: Derived) -> int:
         drawn, _ = draw(figure, tables)
-        return sum(line.get_marker() == "D" and line.get_fillstyle() == "none"
-                   for axes in drawn.axes for line in axes.lines)  # fmt: skip
+        return sum(
+            line.get_marker() == "D" and line.get_fillstyle() == "none"
+            for axes in drawn.axes
+            for line in axes.lines
+        )
 
     assert diamonds(lab()) == 0
     assert diamonds(judged(claim, **cell)) == 1

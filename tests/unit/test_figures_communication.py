@@ -22,13 +22,15 @@ def lab() -> Tables:
 def test_a_figure_is_drawn_where_columns_are_null(name, end, lab):
     flags = ["below_noise", "exposed_below_noise", "exceeds_dataset", "oversubscribed"]
     nulled = {
-        source: table.assign(**{
-            column: float("nan")
-            for column in table
-            if column.endswith(end) or (end == "flags" and column in flags)
-        })
+        source: table.assign(
+            **{
+                column: float("nan")
+                for column in table
+                if column.endswith(end) or (end == "flags" and column in flags)
+            }
+        )
         for source, table in lab.items()
-    }  # fmt: skip
+    }
     with style.house_style():
         figure, drawn = draw(name, nulled)
         assert label_faults(figure) == []
@@ -87,12 +89,23 @@ def test_neither_one_worker_nor_a_cell_without_a_result_is_a_bar():
 def split_row(**given: object) -> dict[str, object]:
     """Return a cell of two workers that takes 10 s: 6 s, 1.5 s, 0.5 s and 2 s."""
     row: dict[str, object] = dict.fromkeys(
-        [f"{name}_s_{end}" for name in ("contention", "overhead", "exposed")
-         for end in ("low", "high")]
-    )  # fmt: skip
-    row |= {"workers": 2, "nodes": 1, "per_worker_batch": 32, "status": "complete",
-            "epoch_s": 10.0, "compute_s": 6.0, "contention_s": 1.5, "overhead_s": 0.5,
-            "exposed_s": 2.0}  # fmt: skip
+        [
+            f"{name}_s_{end}"
+            for name in ("contention", "overhead", "exposed")
+            for end in ("low", "high")
+        ]
+    )
+    row |= {
+        "workers": 2,
+        "nodes": 1,
+        "per_worker_batch": 32,
+        "status": "complete",
+        "epoch_s": 10.0,
+        "compute_s": 6.0,
+        "contention_s": 1.5,
+        "overhead_s": 0.5,
+        "exposed_s": 2.0,
+    }
     return row | given
 
 
@@ -137,9 +150,10 @@ def test_a_cell_that_was_not_measured_arm_by_arm_is_not_split():
 
 def test_ratios_of_a_hook_are_bars_of_their_own_panels(lab):
     figure, drawn = draw("compression", lab)
-    assert [
-        [width for _, width in bars(axes)] for axes in figure.axes
-    ] == [drawn.bytes_ratio.tolist(), drawn.step_ratio.tolist()]  # fmt: skip
+    assert [[width for _, width in bars(axes)] for axes in figure.axes] == [
+        drawn.bytes_ratio.tolist(),
+        drawn.step_ratio.tolist(),
+    ]
 
 
 def test_hooks_of_several_cells_name_their_cell(lab):

@@ -16,8 +16,11 @@ def test_the_error_figure_has_a_series_a_rule_and_the_chosen_lars(lab):
     figure, drawn = draw("lr_scaling", lab)
     points = drawn.groupby("series", sort=False).global_batch.apply(list).to_dict()
     assert points == {
-        "linear": [32, 128, 256, 1024], "sqrt": [256, 1024], "fixed": [256, 1024], "lars": [1024],
-    }  # fmt: skip
+        "linear": [32, 128, 256, 1024],
+        "sqrt": [256, 1024],
+        "fixed": [256, 1024],
+        "lars": [1024],
+    }
     assert drawn[drawn.series == "lars"].test_error_frac.tolist() == pytest.approx([0.061])
     assert "elbow of the\nlinear rule" in axes_texts(figure)
     elbow = [line for line in figure.axes[0].lines if line.get_linestyle() == ":"]

@@ -7,8 +7,14 @@ from builders import empty_lab, run_row, table
 from dpscale.studies import derived_of
 from figure_checks import draw, label_faults
 
-TABLES = ["model_averaging", "averaging_curves", "averaging_rates", "averaging_pairs", "learners",
-          "published_model_averaging"]  # fmt: skip
+TABLES = [
+    "model_averaging",
+    "averaging_curves",
+    "averaging_rates",
+    "averaging_pairs",
+    "learners",
+    "published_model_averaging",
+]
 
 
 @functools.cache
@@ -30,7 +36,9 @@ def test_the_figures_show_an_arm_of_each_rate_and_mark_the_choice():
     figure, drawn = draw("learners", lab())
     assert label_faults(figure) == []
     assert [axes.get_title(loc="left") for axes in figure.axes] == [
-        "mlp, b = 16", "mlp, b = 128", "resnet_8x8, b = 16",
-    ]  # fmt: skip
+        "mlp, b = 16",
+        "mlp, b = 128",
+        "resnet_8x8, b = 16",
+    ]
     ring = [line for line in figure.axes[0].lines if line.get_label() == "chosen"]
     assert list(ring[0].get_xdata()) == [3]

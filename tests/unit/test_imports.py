@@ -36,9 +36,21 @@ def arguments(folder: Path) -> dict[str, list[str]]:
     config = read_config(ROOT / "config/smoke.yaml").model_dump_json(exclude={"report", "audit"})
     tables, derived, figures = (str(folder / name) for name in ("tables", "derived", "figures"))
     answers = str(folder / "answers.json")
-    page = ["--answers", answers, "--tables", tables, "--derived", derived, "--figures", figures,
-            "--report-config", json.dumps({"parts": ["engineering"]}),
-            "--templates", "report", "--output"]  # fmt: skip
+    page = [
+        "--answers",
+        answers,
+        "--tables",
+        tables,
+        "--derived",
+        derived,
+        "--figures",
+        figures,
+        "--report-config",
+        json.dumps({"parts": ["engineering"]}),
+        "--templates",
+        "report",
+        "--output",
+    ]
     return {
         "gather": ["--config", config, "--runs", str(folder), "--output", str(folder / "none")],
         "derive": ["--tables", tables, "--output", derived],

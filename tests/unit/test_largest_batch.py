@@ -13,8 +13,13 @@ def search(
     least: float, slope: float, budget: float, **options: object
 ) -> tuple[dict[int, float], int | None, int | None]:
     """What a search finds where the peak is a line."""
-    given = {"first": 32, "per_sample": slope, "multiple": 1, "most": MOST,
-             "resolution_frac": 0.05} | options  # fmt: skip
+    given = {
+        "first": 32,
+        "per_sample": slope,
+        "multiple": 1,
+        "most": MOST,
+        "resolution_frac": 0.05,
+    } | options
     peaks = probe_batches(lambda batch: least + slope * batch, budget, **given)  # type: ignore[arg-type]
     return peaks, *boundary(peaks, budget)
 

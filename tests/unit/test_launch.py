@@ -30,8 +30,17 @@ STEP = {"SLURM_JOB_ID": "20007", "SLURM_NODEID": "1", "SLURM_JOB_NODELIST": "n[1
 
 def spec(workers: int, workers_per_node: int | None = None) -> Spec:
     hardware = {"allow_oversubscription": True, "workers_per_node": workers_per_node}
-    config = load_config({"name": "t", "hardware": hardware, "scaling": None, "sweep": None,
-                          "large_batch": None, "replicas": None, "ledger": None})  # fmt: skip
+    config = load_config(
+        {
+            "name": "t",
+            "hardware": hardware,
+            "scaling": None,
+            "sweep": None,
+            "large_batch": None,
+            "replicas": None,
+            "ledger": None,
+        }
+    )
     return build_spec(
         config,
         TIMED,
@@ -70,8 +79,13 @@ def test_workers_of_one_node_share_one_agent_in_and_outside_a_job():
 def test_each_node_of_a_job_gets_one_agent():
     # All that the plugin's job step leaves of Slurm's variables, as to its size.
     words = command(spec(4, 2), Path("spec.json"), Path("attempts"), {"SLURM_JOB_ID": "7"})
-    assert words[:5] == ["srun", "--nodes=2", "--ntasks=2", "--ntasks-per-node=1",
-                         "--cpus-per-task=2"]  # fmt: skip
+    assert words[:5] == [
+        "srun",
+        "--nodes=2",
+        "--ntasks=2",
+        "--ntasks-per-node=1",
+        "--cpus-per-task=2",
+    ]
     assert "--kill-on-bad-exit=1" in words
 
 
@@ -79,8 +93,13 @@ def test_one_node_of_a_submitted_job_is_a_step_with_as_many_cores_as_one_of_two_
     job = {"SLURM_JOB_ID": "7", BATCH_STEP: "1"}
     for workers in (1, 2):
         words = command(spec(workers, 2), Path("spec.json"), Path("attempts"), job)
-        assert words[:5] == ["srun", "--nodes=1", "--ntasks=1", "--ntasks-per-node=1",
-                             f"--cpus-per-task={workers}"]  # fmt: skip
+        assert words[:5] == [
+            "srun",
+            "--nodes=1",
+            "--ntasks=1",
+            "--ntasks-per-node=1",
+            f"--cpus-per-task={workers}",
+        ]
         assert "--label" not in words
 
 

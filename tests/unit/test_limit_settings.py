@@ -46,9 +46,16 @@ def trained(
     dataset = load_dataset(spec.data)
     place = Place(rank=0, workers=1, nodes=1, device=device)
     loader = build_loader(
-        dataset.train, dataset, loader="resident", batch=BATCH, workers=1, rank=0, seed=0,
-        augment=False, device=device,
-    )  # fmt: skip
+        dataset.train,
+        dataset,
+        loader="resident",
+        batch=BATCH,
+        workers=1,
+        rank=0,
+        seed=0,
+        augment=False,
+        device=device,
+    )
     replica = build_replica(spec, dataset, place, seed=0, steps_per_epoch=len(loader))
     clock = make_clock(device)
     epochs = [train_epoch(replica, loader.batches(number), clock) for number in range(EPOCHS)]

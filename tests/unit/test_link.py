@@ -75,12 +75,14 @@ def test_a_known_rate_of_the_link_is_a_row_and_makes_no_run_stale():
     [
         ({"hooks": ["fp16", "fp16"]}, "communication.hooks"),
         ({"hooks": ["fp8"]}, "did you mean fp16"),
-        ({"links": [{"name": "a", "bytes_per_sec": 1.0, "latency_s": 0.0}]},
-         r"communication.links.0.bytes_per_sec: unknown key; did you mean communication.links."),
+        (
+            {"links": [{"name": "a", "bytes_per_sec": 1.0, "latency_s": 0.0}]},
+            r"communication.links.0.bytes_per_sec: unknown key; did you mean communication.links.",
+        ),
         ({"links": [{"name": "a", "bytes_per_s": 1.0, "latency_s": 0.0}] * 2}, "name of its own"),
         ({"budget_s": 0.0}, "communication.budget_s"),
     ],
-)  # fmt: skip
+)
 def test_wrong_settings_are_named(section, words):
     with pytest.raises(ConfigError, match=words):
         load_config(CONFIG | {"communication": section})

@@ -38,10 +38,23 @@ def batches() -> list[tuple[torch.Tensor, torch.Tensor]]:
     return [(torch.randn(size, 1, 8, 8), torch.randint(10, (size,))) for _ in range(STEPS)]
 
 
-def trained(batches: Any, *, name: str = "mlp", learners: int = LEARNERS, local_steps: int = 1,
-            local_from: int | None = None) -> StackedTeam:  # fmt: skip
-    team = StackedTeam(network(name), TASK, PLACE, TRAINING, learners=learners,
-                       local_steps=local_steps, local_from=local_from)  # fmt: skip
+def trained(
+    batches: Any,
+    *,
+    name: str = "mlp",
+    learners: int = LEARNERS,
+    local_steps: int = 1,
+    local_from: int | None = None,
+) -> StackedTeam:
+    team = StackedTeam(
+        network(name),
+        TASK,
+        PLACE,
+        TRAINING,
+        learners=learners,
+        local_steps=local_steps,
+        local_from=local_from,
+    )
     for batch in batches:
         team.step(batch)
     team.finish()
@@ -78,8 +91,10 @@ def test_mini_batch_sgd_of_several_learners_is_that_of_one_on_all_their_images(b
 
 def test_three_local_steps_equal_learners_apart_that_are_averaged_by_hand(batches):
     apart = [network() for _ in range(LEARNERS)]
-    optimizers = [torch.optim.SGD(one.parameters(), lr=0.05, momentum=0.9, nesterov=True,
-                                  weight_decay=1e-3) for one in apart]  # fmt: skip
+    optimizers = [
+        torch.optim.SGD(one.parameters(), lr=0.05, momentum=0.9, nesterov=True, weight_decay=1e-3)
+        for one in apart
+    ]
 
     def average() -> None:
         mean = torch.stack([flat_parameters(one) for one in apart]).mean(0)
@@ -100,8 +115,9 @@ def test_three_local_steps_equal_learners_apart_that_are_averaged_by_hand(batche
 
 def test_more_local_steps_lead_elsewhere(batches):
     one, three = (trained(batches, local_steps=every, local_from=0) for every in (1, 3))
-    assert not torch.allclose(flat_parameters(one.network()),
-                              flat_parameters(three.network()), atol=1e-4)  # fmt: skip
+    assert not torch.allclose(
+        flat_parameters(one.network()), flat_parameters(three.network()), atol=1e-4
+    )
 
 
 @pytest.mark.parametrize(
@@ -133,8 +149,12 @@ def test_all_learners_are_equal_after_the_final_average(batches, local_from):
 
 
 def test_an_evaluation_between_averages_changes_nothing(batches):
-    teams = [StackedTeam(network("resnet_8x8"), TASK, PLACE, TRAINING, learners=2, local_steps=4,
-                         local_from=0) for _ in range(2)]  # fmt: skip
+    teams = [
+        StackedTeam(
+            network("resnet_8x8"), TASK, PLACE, TRAINING, learners=2, local_steps=4, local_from=0
+        )
+        for _ in range(2)
+    ]
     for batch in batches[:3]:
         for team in teams:
             team.step(batch)
@@ -167,12 +187,28 @@ def test_without_noise_no_label_changes():
 
 def test_a_search_of_the_rate_that_goes_on_still_estimates_what_is_left(monkeypatch, capsys):
     study = {
-        "workers": 2, "small_workers": 1, "per_worker_batch": 64, "epochs": 2, "decay_epochs": [1],
-        "warmup_epochs": 0.0, "label_noise_fracs": [0.0], "evaluate_epochs": 2, "seeds": [0],
-        "rate_factors": [0.01, 0.1], "rate_extensions": 2, "tuning_seeds": [100],
-    }  # fmt: skip
-    studies = ("sweep", "scaling", "communication", "large_batch", "replicas", "ledger",
-               "data_parallel")  # fmt: skip
+        "workers": 2,
+        "small_workers": 1,
+        "per_worker_batch": 64,
+        "epochs": 2,
+        "decay_epochs": [1],
+        "warmup_epochs": 0.0,
+        "label_noise_fracs": [0.0],
+        "evaluate_epochs": 2,
+        "seeds": [0],
+        "rate_factors": [0.01, 0.1],
+        "rate_extensions": 2,
+        "tuning_seeds": [100],
+    }
+    studies = (
+        "sweep",
+        "scaling",
+        "communication",
+        "large_batch",
+        "replicas",
+        "ledger",
+        "data_parallel",
+    )
     config = load_config({"name": "x", "local_sgd": study, **dict.fromkeys(studies)})
     seconds = count(step=10.0)
     monkeypatch.setattr(progress, "time", SimpleNamespace(perf_counter=lambda: next(seconds)))

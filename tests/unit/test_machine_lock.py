@@ -32,10 +32,14 @@ class Calls:
 
     def ask(self, run: str, way: str, **environment: str) -> "subprocess.Popen[str]":
         call = subprocess.Popen(
-            [sys.executable, "-c", HOLDS, run, way], cwd=self.folder, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            [sys.executable, "-c", HOLDS, run, way],
+            cwd=self.folder,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             env=os.environ | {INSTEAD: str(self.folder / "locks")} | environment,
-        )  # fmt: skip
+        )
         self.started.append(call)
         return call
 

@@ -22,18 +22,38 @@ def trainable(network: nn.Module) -> int:
         ("resnet18_cifar", {}, 11_173_962),  # as published
         ("resnet18", {"classes": 1000}, 11_689_512),  # torchvision's, for ImageNet
         # Stem; convolutions of 16, 32 and 64 channels, no weights in the shortcuts; 650 at the end.
-        ("resnet20", {}, 3 * 16 * 9 + 32 + 6 * (16 * 16 * 9 + 32) + (16 * 32 * 9 + 64)
-         + 5 * (32 * 32 * 9 + 64) + (32 * 64 * 9 + 128) + 5 * (64 * 64 * 9 + 128) + 650),
+        (
+            "resnet20",
+            {},
+            3 * 16 * 9
+            + 32
+            + 6 * (16 * 16 * 9 + 32)
+            + (16 * 32 * 9 + 64)
+            + 5 * (32 * 32 * 9 + 64)
+            + (32 * 64 * 9 + 128)
+            + 5 * (64 * 64 * 9 + 128)
+            + 650,
+        ),
         # Stem 144 + 32; blocks of 16, 32 and 64 channels with projections; 650 at the end.
-        ("resnet_8x8", {"in_channels": 1}, 176 + 2 * (16 * 16 * 9 + 32)
-         + (16 * 32 * 9 + 64) + (32 * 32 * 9 + 64) + (16 * 32 + 64)
-         + (32 * 64 * 9 + 128) + (64 * 64 * 9 + 128) + (32 * 64 + 128) + 650),
+        (
+            "resnet_8x8",
+            {"in_channels": 1},
+            176
+            + 2 * (16 * 16 * 9 + 32)
+            + (16 * 32 * 9 + 64)
+            + (32 * 32 * 9 + 64)
+            + (16 * 32 + 64)
+            + (32 * 64 * 9 + 128)
+            + (64 * 64 * 9 + 128)
+            + (32 * 64 + 128)
+            + 650,
+        ),
         # 320 + 18,496 in the convolutions; 64 * 12 * 12 * 128 + 128 and 1,290 in the linear layers.
         ("mnist_cnn", {"in_channels": 1, "image_size": 28}, 320 + 18_496 + 1_179_776 + 1_290),
         ("mlp", {"in_channels": 1, "image_size": 8}, 64 * 128 + 128 + 128 * 10 + 10),
     ],
     ids=["resnet18_cifar", "resnet18", "resnet20", "resnet_8x8", "mnist_cnn", "mlp"],
-)  # fmt: skip
+)
 def test_a_network_has_the_parameters_worked_by_hand(name, settings, parameters) -> None:
     assert trainable(model(name, **settings)) == parameters
 

@@ -86,42 +86,79 @@ def test_parameters_without_a_gradient_are_found() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line"),
     [
-        ("import torch\n", "import torc\n",
-         "mine.py: cannot be imported: ModuleNotFoundError: No module named 'torc' (line 1)"),
-        ("def model(width=4):", "def model(width=4)",
-         "mine.py: cannot be imported: SyntaxError: expected ':' (mine.py, line 5)"),
+        (
+            "import torch\n",
+            "import torc\n",
+            "mine.py: cannot be imported: ModuleNotFoundError: No module named 'torc' (line 1)",
+        ),
+        (
+            "def model(width=4):",
+            "def model(width=4)",
+            "mine.py: cannot be imported: SyntaxError: expected ':' (mine.py, line 5)",
+        ),
         ("def model", "def network", "mine.py: there is no function model(); add it"),
         ("def dataset", "def data", "mine.py: there is no function dataset(split); add it"),
-        ("model(width=4)", "model(width)",
-         "mine.py: model asks for own.arguments.width; give it"),
-        ("return nn.Linear(width, 3)", "return [nn.Linear(width, 3)]",
-         "mine.py: model: returned an object of type list, not a torch.nn.Module"),
-        ("return nn.Linear(width, 3)", "return nn.Linear(width / 2, 3)",
-         "mine.py: model: TypeError: empty(): argument 'size' failed to unpack the object"),
-        ("return nn.Linear(width, 3)", "return nn.Linear(width, 3).requires_grad_(False)",
-         "mine.py: loss: does not depend on any trainable parameter"),
-        ("return nn.Linear(width, 3)", "return nn.Linear(width + 1, 3)",
-         "mine.py: model: RuntimeError: mat1 and mat2 shapes cannot be multiplied"),
+        ("model(width=4)", "model(width)", "mine.py: model asks for own.arguments.width; give it"),
+        (
+            "return nn.Linear(width, 3)",
+            "return [nn.Linear(width, 3)]",
+            "mine.py: model: returned an object of type list, not a torch.nn.Module",
+        ),
+        (
+            "return nn.Linear(width, 3)",
+            "return nn.Linear(width / 2, 3)",
+            "mine.py: model: TypeError: empty(): argument 'size' failed to unpack the object",
+        ),
+        (
+            "return nn.Linear(width, 3)",
+            "return nn.Linear(width, 3).requires_grad_(False)",
+            "mine.py: loss: does not depend on any trainable parameter",
+        ),
+        (
+            "return nn.Linear(width, 3)",
+            "return nn.Linear(width + 1, 3)",
+            "mine.py: model: RuntimeError: mat1 and mat2 shapes cannot be multiplied",
+        ),
         ("return TensorDataset", "return iter", "mine.py: dataset: TypeError: "),
-        ("TensorDataset(torch.randn(8, width), torch.randint(0, 3, (8,)))", "iter(())",
-         "mine.py: dataset: of 'train' returned an object of type tuple_iterator, which has no "
-         "length or no items"),
-        ("TensorDataset(torch.randn(8, width), torch.randint(0, 3, (8,)))", "[]",
-         "mine.py: dataset: of 'train' has no samples"),
-        (", torch.randint(0, 3, (8,))", "",
-         "mine.py: dataset: an item of 'train' is an object of type tuple, not (input, target)"),
-        ("TensorDataset(torch.randn(8, width), torch.randint(0, 3, (8,)))",
-         "[(object(), 0)] * 8", "mine.py: dataset: TypeError: default_collate: "),
-        ("TensorDataset(torch.randn(8, width), torch.randint(0, 3, (8,)))",
-         "[('text', 0)] * 8",
-         "mine.py: dataset: inputs of 'train' are no tensors with a row for each sample"),
-        ("(8, width)", "(8, width + (split == 'test'))",
-         "mine.py: model, on 'test': RuntimeError: mat1 and mat2 shapes cannot be multiplied"),
-        ("TensorDataset(torch.randn(8, width), torch.randint(0, 3, (8,)))",
-         "([(torch.randn(width), 0)] * 8 if split == 'train' else [torch.randn(width)] * 8)",
-         "mine.py: dataset: an item of 'validation' is a tensor of shape [4], not (input, target)"),
+        (
+            "TensorDataset(torch.randn(8, width), torch.randint(0, 3, (8,)))",
+            "iter(())",
+            "mine.py: dataset: of 'train' returned an object of type tuple_iterator, which has no "
+            "length or no items",
+        ),
+        (
+            "TensorDataset(torch.randn(8, width), torch.randint(0, 3, (8,)))",
+            "[]",
+            "mine.py: dataset: of 'train' has no samples",
+        ),
+        (
+            ", torch.randint(0, 3, (8,))",
+            "",
+            "mine.py: dataset: an item of 'train' is an object of type tuple, not (input, target)",
+        ),
+        (
+            "TensorDataset(torch.randn(8, width), torch.randint(0, 3, (8,)))",
+            "[(object(), 0)] * 8",
+            "mine.py: dataset: TypeError: default_collate: ",
+        ),
+        (
+            "TensorDataset(torch.randn(8, width), torch.randint(0, 3, (8,)))",
+            "[('text', 0)] * 8",
+            "mine.py: dataset: inputs of 'train' are no tensors with a row for each sample",
+        ),
+        (
+            "(8, width)",
+            "(8, width + (split == 'test'))",
+            "mine.py: model, on 'test': RuntimeError: mat1 and mat2 shapes cannot be multiplied",
+        ),
+        (
+            "TensorDataset(torch.randn(8, width), torch.randint(0, 3, (8,)))",
+            "([(torch.randn(width), 0)] * 8 if split == 'train' else [torch.randn(width)] * 8)",
+            "mine.py: dataset: an item of 'validation' is a tensor of shape [4], not (input, "
+            "target)",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_gets_a_line_that_names_file_and_function(tmp_path, old, new, line) -> None:
     assert GOOD.count(old) == 1
     assert line_of(tmp_path, GOOD.replace(old, new)).startswith(line)
@@ -130,20 +167,28 @@ def test_a_mistake_gets_a_line_that_names_file_and_function(tmp_path, old, new, 
 @pytest.mark.parametrize(
     ("function", "line"),
     [
-        ("def loss(outputs, targets): return outputs",
-         "loss: returned a tensor of shape [2, 3], not a tensor without dimensions"),
-        ("def loss(outputs, targets): return 1.0",
-         "loss: returned an object of type float, not a tensor without dimensions"),
+        (
+            "def loss(outputs, targets): return outputs",
+            "loss: returned a tensor of shape [2, 3], not a tensor without dimensions",
+        ),
+        (
+            "def loss(outputs, targets): return 1.0",
+            "loss: returned an object of type float, not a tensor without dimensions",
+        ),
         ("def loss(outputs): return outputs.sum()", "loss: TypeError: loss() takes 1 positional"),
-        ("def correct(outputs, targets): return 1",
-         "correct: returned an object of type int, not (right, counted)"),
+        (
+            "def correct(outputs, targets): return 1",
+            "correct: returned an object of type int, not (right, counted)",
+        ),
         ("def correct(outputs, targets): return 3, 2", "correct: counts 3 right of 2"),
-        ("def optimizer(parameters, lr): return lr",
-         "optimizer: returned an object of type float, not a torch.optim.Optimizer"),
+        (
+            "def optimizer(parameters, lr): return lr",
+            "optimizer: returned an object of type float, not a torch.optim.Optimizer",
+        ),
         ("SAMPLE = 'two words'", "SAMPLE is 'two words', and should be one word"),
         ("loss = 3", "there is no function loss(outputs, targets); add it"),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_in_what_may_be_given_gets_its_line(tmp_path, function, line) -> None:
     assert line_of(tmp_path, f"{GOOD}\n\n{function}\n").startswith(f"mine.py: {line}")
 
@@ -188,19 +233,27 @@ def test_a_relative_path_begins_beside_the_configuration(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("fields", "line"),
     [
-        ({"model": {"name": "mlp"}},
-         'config: model.name = "mlp": own.file takes the place of mlp; leave one of them out'),
-        ({"data": {"dataset": "digits"}},
-         'config: data.dataset = "digits": own.file takes the place of digits; leave one of '
-         'them out'),
-        ({"data": {"loader": "resident"}},
-         'config: data.loader = "resident": your own dataset is loaded as it loads; set it '
-         'to dataloader'),
-        ({"data": {"augment": True}},
-         "config: data.augment = true: your own dataset augments its samples itself; set it "
-         "to false"),
+        (
+            {"model": {"name": "mlp"}},
+            'config: model.name = "mlp": own.file takes the place of mlp; leave one of them out',
+        ),
+        (
+            {"data": {"dataset": "digits"}},
+            'config: data.dataset = "digits": own.file takes the place of digits; leave one of '
+            "them out",
+        ),
+        (
+            {"data": {"loader": "resident"}},
+            'config: data.loader = "resident": your own dataset is loaded as it loads; set it '
+            "to dataloader",
+        ),
+        (
+            {"data": {"augment": True}},
+            "config: data.augment = true: your own dataset augments its samples itself; set it "
+            "to false",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_the_file_takes_the_place_of_is_refused_beside_it(tmp_path, fields, line) -> None:
     with pytest.raises(ConfigError) as caught:
         load_config(raw(written(tmp_path, GOOD), **fields))
@@ -217,32 +270,56 @@ def test_a_missing_file_and_studies_of_built_in_networks_are_refused(tmp_path) -
         load_config(raw(written(tmp_path, GOOD), lr_scaling=scaled))
 
 
-LOCAL = {"model": None, "workers": 2, "per_worker_batch": 2, "label_noise_fracs": [0.0],
-         "augment": False}  # fmt: skip
+LOCAL = {
+    "model": None,
+    "workers": 2,
+    "per_worker_batch": 2,
+    "label_noise_fracs": [0.0],
+    "augment": False,
+}
 AVERAGING = {"model": None, "learners": 2}
 
 
 @pytest.mark.parametrize(
     ("section", "fields", "line"),
     [
-        ("local_sgd", LOCAL | {"model": "mlp"},
-         'config: local_sgd.model = "mlp": own.file takes the place of mlp; set it to null'),
-        ("local_sgd", LOCAL | {"label_noise_fracs": [0.0, 0.2]},
-         "config: local_sgd.label_noise_fracs = [0.0, 0.2]: nobody knows what a wrong "
-         "target of own.file is; "
-         "the nearest valid is [0.0]"),
-        ("local_sgd", LOCAL | {"augment": True},
-         "config: local_sgd.augment = true: your own dataset augments its samples; set it "
-         "to false"),
-        ("model_averaging", AVERAGING | {"model": "mlp"},
-         'config: model_averaging.model = "mlp": own.file takes the place of mlp; set it to null'),
-        ("model_averaging", AVERAGING | {"cells": [{"model": "mlp", "batch": 8}]},
-         'config: model_averaging.cells.0.model = "mlp": own.file takes the place of mlp; '
-         'set it to null'),
-        ("strategies", {"model": "mlp"},
-         'config: strategies.model = "mlp": own.file takes the place of mlp; set it to null'),
+        (
+            "local_sgd",
+            LOCAL | {"model": "mlp"},
+            'config: local_sgd.model = "mlp": own.file takes the place of mlp; set it to null',
+        ),
+        (
+            "local_sgd",
+            LOCAL | {"label_noise_fracs": [0.0, 0.2]},
+            "config: local_sgd.label_noise_fracs = [0.0, 0.2]: nobody knows what a wrong "
+            "target of own.file is; "
+            "the nearest valid is [0.0]",
+        ),
+        (
+            "local_sgd",
+            LOCAL | {"augment": True},
+            "config: local_sgd.augment = true: your own dataset augments its samples; set it "
+            "to false",
+        ),
+        (
+            "model_averaging",
+            AVERAGING | {"model": "mlp"},
+            'config: model_averaging.model = "mlp": own.file takes the place of mlp; set it to '
+            "null",
+        ),
+        (
+            "model_averaging",
+            AVERAGING | {"cells": [{"model": "mlp", "batch": 8}]},
+            'config: model_averaging.cells.0.model = "mlp": own.file takes the place of mlp; '
+            "set it to null",
+        ),
+        (
+            "strategies",
+            {"model": "mlp"},
+            'config: strategies.model = "mlp": own.file takes the place of mlp; set it to null',
+        ),
     ],
-)  # fmt: skip
+)
 def test_studies_take_the_network_of_the_file(tmp_path, section, fields, line) -> None:
     with pytest.raises(ConfigError) as caught:
         load_config(raw(written(tmp_path, GOOD), **{section: fields}))

@@ -30,11 +30,16 @@ PLACE = Place(0, 1, 1, CPU)
 GOAL: dict[str, Any] = {"goal_error_frac": 0.5}
 POINTS = [Point(0.3, 0.0), Point(0.3, 0.5), Point(0.05, 0.9)]
 SEARCH: dict[str, Any] = {
-    "models": [GOAL | {"optimizers": ["momentum"]}], "batch_sizes": [16], "trials": 10,
-    "finalists": 2, "selection_seeds": [9, 8], "seeds": [0, 1, 2],
+    "models": [GOAL | {"optimizers": ["momentum"]}],
+    "batch_sizes": [16],
+    "trials": 10,
+    "finalists": 2,
+    "selection_seeds": [9, 8],
+    "seeds": [0, 1, 2],
     "space": {"effective_lr_low": 0.1, "effective_lr_high": 3.0, "momentum_rest_low": 0.1},
-    "budget": {"max_steps": 120}, "noise": {"batch": 16, "points": 2, "samples": 32},
-}  # fmt: skip
+    "budget": {"max_steps": 120},
+    "noise": {"batch": 16, "points": 2, "samples": 32},
+}
 CHOOSE: dict[str, Any] = {"workers": [1, 2], "per_worker_batches": [8, 16]}
 
 
@@ -78,8 +83,9 @@ def test_wrong_shares_are_those_that_an_evaluation_of_each_network_finds(task, k
     batches = SeedBatches(task, 8, [0], CPU).batches(1)
     alone = LoopGroup(networks, POINTS, task, CPU, nesterov=False, weight_decay=0.0)
     for batch, shared in islice(batches, 30):
-        torch.testing.assert_close(group.step(batch, shared=shared), alone.step(batch, shared=True),
-                                   rtol=1e-4, atol=1e-5)  # fmt: skip
+        torch.testing.assert_close(
+            group.step(batch, shared=shared), alone.step(batch, shared=True), rtol=1e-4, atol=1e-5
+        )
     found = CountedAnswers(task.validation, task, CPU, 5).wrong_shares(group, [0, 2])
     trained = [network for network, _ in alone._members]
     for share, place in zip(found.tolist(), (0, 2), strict=True):
@@ -149,16 +155,24 @@ def test_a_file_without_a_score_cannot_be_searched(tmp_path, old, new, lacking) 
 @pytest.mark.parametrize(
     ("sections", "line"),
     [
-        ({"steps_to_goal": {"models": [GOAL | {"name": "mlp"}]}},
-         'steps_to_goal.models.0.name = "mlp": own.file takes the place of mlp; set it to null'),
-        ({"steps_to_goal": {"models": [GOAL, GOAL | {"name": "own"}]}},
-         "steps_to_goal.models: names a network twice; give each all its optimisers at once"),
-        ({"steps_to_goal": SEARCH, "choose": CHOOSE | {"model": "mlp"}},
-         'choose.model = "mlp": is not in steps_to_goal.models; there is own'),
-        ({"steps_to_goal": SEARCH, "choose": CHOOSE | {"optimizer": "sgd"}},
-         'choose.optimizer = "sgd": is not searched for own; there is momentum'),
+        (
+            {"steps_to_goal": {"models": [GOAL | {"name": "mlp"}]}},
+            'steps_to_goal.models.0.name = "mlp": own.file takes the place of mlp; set it to null',
+        ),
+        (
+            {"steps_to_goal": {"models": [GOAL, GOAL | {"name": "own"}]}},
+            "steps_to_goal.models: names a network twice; give each all its optimisers at once",
+        ),
+        (
+            {"steps_to_goal": SEARCH, "choose": CHOOSE | {"model": "mlp"}},
+            'choose.model = "mlp": is not in steps_to_goal.models; there is own',
+        ),
+        (
+            {"steps_to_goal": SEARCH, "choose": CHOOSE | {"optimizer": "sgd"}},
+            'choose.optimizer = "sgd": is not searched for own; there is momentum',
+        ),
     ],
-)  # fmt: skip
+)
 def test_only_the_network_of_the_file_is_searched(sections, line) -> None:
     with pytest.raises(ConfigError) as caught:
         load_config(raw(**sections))

@@ -37,8 +37,17 @@ def task() -> OwnTask:
 
 @pytest.fixture(scope="module")
 def batches(task: OwnTask) -> list[Batch]:
-    loader = build_loader(task.train, task, loader="resident", batch=LEARNERS * EACH, workers=1,
-                          rank=0, seed=0, augment=False, device=CPU)  # fmt: skip
+    loader = build_loader(
+        task.train,
+        task,
+        loader="resident",
+        batch=LEARNERS * EACH,
+        workers=1,
+        rank=0,
+        seed=0,
+        augment=False,
+        device=CPU,
+    )
     return list(itertools.islice(loader.batches(1), 4))
 
 
@@ -83,8 +92,15 @@ def test_learners_that_average_in_every_step_train_as_one(task, batches) -> None
     training = TrainingConfig(**SGD, weight_decay=0.0)
     ends = []
     for learners in (1, LEARNERS):
-        team = StackedTeam(copy.deepcopy(network), task, PLACE, training, learners=learners,
-                           local_steps=1, local_from=None)  # fmt: skip
+        team = StackedTeam(
+            copy.deepcopy(network),
+            task,
+            PLACE,
+            training,
+            learners=learners,
+            local_steps=1,
+            local_from=None,
+        )
         for batch in batches:
             team.step(batch)
         team.finish()
@@ -97,8 +113,15 @@ def test_learners_that_average_in_every_step_train_as_one(task, batches) -> None
 @pytest.mark.parametrize("algorithm", ["sgd", "sma"])
 def test_model_averaging_trains_it(task, batches, algorithm) -> None:
     torch.manual_seed(0)
-    arm = AveragingArm(name="one", algorithm=algorithm, learners=LEARNERS, batch=EACH, lr=0.05,
-                       alpha=1 / LEARNERS, tau=1)  # fmt: skip
+    arm = AveragingArm(
+        name="one",
+        algorithm=algorithm,
+        learners=LEARNERS,
+        batch=EACH,
+        lr=0.05,
+        alpha=1 / LEARNERS,
+        tau=1,
+    )
     training = TrainingConfig(momentum=0.9, weight_decay=0.0)
     trainee = build_trainee(task.network(), task, arm, training, PLACE, len(batches))
     losses = [float(trainee.step(batch)) for _ in range(10) for batch in batches]

@@ -42,8 +42,14 @@ def cells(study: str, config: Config = DEFAULT) -> set[tuple[int, int | None]]:
 
 def test_the_lab_sweeps_32_times_powers_of_4_and_one_batch_beyond_the_dataset() -> None:
     assert cells("sweep", LAB) == {
-        (1, 32), (1, 128), (1, 512), (1, 2048), (1, 8192), (1, 32768), (1, 131072),
-    }  # fmt: skip
+        (1, 32),
+        (1, 128),
+        (1, 512),
+        (1, 2048),
+        (1, 8192),
+        (1, 32768),
+        (1, 131072),
+    }
 
 
 def test_the_lab_scales_over_1_2_4_workers_and_32_128_512_in_both_kinds() -> None:
@@ -72,10 +78,20 @@ def test_an_edited_title_makes_nothing_stale() -> None:
 def test_a_study_set_to_null_is_left_out() -> None:
     config = DEFAULT.model_copy(update={"scaling": None, "ledger": None})
     assert {spec.study for spec in planned_runs(config).values()} == {
-        "sweep", "boundary", "large_batch", "replicas", "data_parallel", "assignment",
-        "assignment_split", "lr_scaling", "model_averaging", "local_sgd", "steps_to_goal",
-        "strategies", "choose",
-    }  # fmt: skip
+        "sweep",
+        "boundary",
+        "large_batch",
+        "replicas",
+        "data_parallel",
+        "assignment",
+        "assignment_split",
+        "lr_scaling",
+        "model_averaging",
+        "local_sgd",
+        "steps_to_goal",
+        "strategies",
+        "choose",
+    }
 
 
 def found(largest_fit_batch: int | None) -> Earlier:

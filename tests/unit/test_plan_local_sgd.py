@@ -14,13 +14,28 @@ from dpscale.studies.local_sgd.measure.runs import best_share, share_beyond
 from dpscale.train.optim import learning_rate
 
 CONFIGS = Path(__file__).parents[2] / "config"
-STUDIES = ("sweep", "scaling", "communication", "large_batch", "replicas", "ledger",
-           "data_parallel")  # fmt: skip
+STUDIES = (
+    "sweep",
+    "scaling",
+    "communication",
+    "large_batch",
+    "replicas",
+    "ledger",
+    "data_parallel",
+)
 STUDY: dict[str, Any] = {
-    "workers": 4, "per_worker_batch": 8, "small_workers": 2, "huge_factor": 3, "local_steps": 5,
-    "post_local_steps": [16, 32], "base_lr": 0.1, "warmup_epochs": 2.0, "epochs": 8,
-    "decay_epochs": [4, 6], "label_noise_fracs": [0.2],
-}  # fmt: skip
+    "workers": 4,
+    "per_worker_batch": 8,
+    "small_workers": 2,
+    "huge_factor": 3,
+    "local_steps": 5,
+    "post_local_steps": [16, 32],
+    "base_lr": 0.1,
+    "warmup_epochs": 2.0,
+    "epochs": 8,
+    "decay_epochs": [4, 6],
+    "label_noise_fracs": [0.2],
+}
 
 
 def planned(**changed: Any) -> dict[str, Spec]:
@@ -50,15 +65,20 @@ def test_post_local_sgd_shares_the_run_of_the_large_batch_and_starts_at_the_firs
     local = planned()["local_sgd-noise20-a2-a5"].protocol
     assert local is not None
     assert [(arm.name, arm.local_steps, arm.local_from_epoch) for arm in local.arms] == [
-        ("A2", 1, None), ("A5 H=16", 16, 4), ("A5 H=32", 32, 4),
-    ]  # fmt: skip
+        ("A2", 1, None),
+        ("A5 H=16", 16, 4),
+        ("A5 H=32", 32, 4),
+    ]
 
 
 def test_learners_are_spread_over_as_many_processes_as_divide_them():
     runs = planned(processes=4)
     assert {name[-2:]: spec.workers for name, spec in runs.items()} == {
-        "a1": 2, "a5": 4, "a3": 4, "a4": 4,
-    }  # fmt: skip
+        "a1": 2,
+        "a5": 4,
+        "a3": 4,
+        "a4": 4,
+    }
     assert runs["local_sgd-noise20-a1"].per_worker_batch == 8
 
 

@@ -56,11 +56,7 @@ def test_the_reference_is_trained_without_warm_up_and_with_both_gains(published)
 def test_candidates_of_the_default_have_fewer_seeds_and_their_own_rate() -> None:
     found = specs(read_config(FOLDER / "config.yaml"))
     tried = found["lr_scaling-linear-none-zero_gamma-lr0.25-kn32"]
-    assert (tried.protocol.role, tried.training.lr, tried.seeds) == (
-        "search",
-        0.25,
-        (0, 1),
-    )
+    assert (tried.protocol.role, tried.training.lr, tried.seeds) == ("search", 0.25, (0, 1))
     lars = found["lr_scaling-lars-gradual-zero_gamma-lr2-kn1024"]
     assert (lars.protocol.optimizer, lars.seeds) == ("lars", (0, 1, 2))
 
@@ -75,6 +71,14 @@ def test_candidates_of_the_default_have_fewer_seeds_and_their_own_rate() -> None
 )
 def test_studies_that_cannot_run_are_refused(change, words) -> None:
     with pytest.raises(ValueError, match=words):
-        load_config({"name": "x", "hardware": {"devices": 2}, "large_batch": None,
-                     "scaling": None, "communication": None, "ledger": None,
-                     "lr_scaling": change})  # fmt: skip
+        load_config(
+            {
+                "name": "x",
+                "hardware": {"devices": 2},
+                "large_batch": None,
+                "scaling": None,
+                "communication": None,
+                "ledger": None,
+                "lr_scaling": change,
+            }
+        )

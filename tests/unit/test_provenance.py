@@ -6,13 +6,25 @@ import pytest
 
 from dpscale import provenance
 
-SETTINGS = {"NCCL_ALGO": "Ring", "PYTORCH_ALLOC_CONF": "expandable_segments:True",
-            "CUBLAS_WORKSPACE_CONFIG": ":4096:8", "CUDA_LAUNCH_BLOCKING": "1"}  # fmt: skip
+SETTINGS = {
+    "NCCL_ALGO": "Ring",
+    "PYTORCH_ALLOC_CONF": "expandable_segments:True",
+    "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
+    "CUDA_LAUNCH_BLOCKING": "1",
+}
 # Of an image, of a job, of a user's folders, and those that torchrun sets for its workers.
-UNTIMED = {"CUDA_VERSION": "13.0", "CUDA_VISIBLE_DEVICES": "3", "NCCL_VERSION": "2.27",
-           "TORCH_HOME": "/scratch/7", "TORCHINDUCTOR_CACHE_DIR": "/scratch/7/c",
-           "CUDA_MPS_PIPE_DIRECTORY": "/run/7", "NCCL_DEBUG": "INFO", "CUDA_HOME": "/opt/cuda",
-           "TORCH_NCCL_ASYNC_ERROR_HANDLING": "1", "TORCHELASTIC_RUN_ID": "8"}  # fmt: skip
+UNTIMED = {
+    "CUDA_VERSION": "13.0",
+    "CUDA_VISIBLE_DEVICES": "3",
+    "NCCL_VERSION": "2.27",
+    "TORCH_HOME": "/scratch/7",
+    "TORCHINDUCTOR_CACHE_DIR": "/scratch/7/c",
+    "CUDA_MPS_PIPE_DIRECTORY": "/run/7",
+    "NCCL_DEBUG": "INFO",
+    "CUDA_HOME": "/opt/cuda",
+    "TORCH_NCCL_ASYNC_ERROR_HANDLING": "1",
+    "TORCHELASTIC_RUN_ID": "8",
+}
 
 
 def of_gpu(environment: dict[str, str], **given: Any) -> dict[str, Any]:

@@ -38,10 +38,17 @@ In {{ rows | length | counted("launch", "launches") }}, {{ rows[1].epoch_s | bar
 """
 NOTHING_RUN = empty_lab()
 ROWS = [
-    Row(workers=n, epoch_s=float(n), epoch_s_low=n / 2, epoch_s_high=2.0 * n, repeats=5,
-        runs=f"run-{n}", pace="above")
+    Row(
+        workers=n,
+        epoch_s=float(n),
+        epoch_s_low=n / 2,
+        epoch_s_high=2.0 * n,
+        repeats=5,
+        runs=f"run-{n}",
+        pace="above",
+    )
     for n in (1, 2)
-]  # fmt: skip
+]
 
 
 @pytest.fixture
@@ -62,13 +69,17 @@ def test_words_numbers_and_tables_come_from_the_template(written):
     assert answer.question == "How fast?"
     assert answer.sentence.replace("\u00a0", " ") == "An epoch takes 1.00 s and 2.00 s, two times."
     assert [text.replace("\u00a0", " ") for text in answer.paragraphs] == [
-        "First.", "1.00 s (0.50 to 2.00) again.",
-    ]  # fmt: skip
+        "First.",
+        "1.00 s (0.50 to 2.00) again.",
+    ]
     said = answer.said
     marked = (said.sentence, *said.paragraphs, *said.method)
     assert [[runs for _, runs in numbers(text)] for text in marked] == [
-        [["run-1"], ["run-2"]], [], [["run-1"]], [["run-2"]],
-    ]  # fmt: skip
+        [["run-1"], ["run-2"]],
+        [],
+        [["run-1"]],
+        [["run-2"]],
+    ]
     assert [plain.replace("\u00a0", " ") for plain in answer.method] == [
         "In two launches, 2.00 s at the most."
     ]
@@ -120,8 +131,12 @@ def test_nodes_stand_beside_workers_where_there_are_several():
 
 
 def test_a_column_has_the_unit_of_its_name_the_given_one_or_none():
-    columns = {"epoch_s": "A", "repeats": ("B", "count"), "latency_s": ("C", ""),
-               "pace": ("D", {"above": "slow"})}  # fmt: skip
+    columns = {
+        "epoch_s": "A",
+        "repeats": ("B", "count"),
+        "latency_s": ("C", ""),
+        "pace": ("D", {"above": "slow"}),
+    }
     found = table_of("", [row | {"latency_s": "5 µs"} for row in ROWS], columns)
     assert [column.unit for column in found.columns] == ["s", "count", "", ""]
     assert found.rows[0]["latency_s"] == "5 µs"
@@ -145,8 +160,9 @@ def test_a_spread_is_one_number_of_all_runs_where_both_ends_are_written_alike():
 
 
 def test_columns_of_a_row_are_numbers_with_interval_unit_and_runs():
-    frame = pd.DataFrame({"per_worker_batch": [8], "busbw_bytes_per_s": [2.0], "runs": ["a"],
-                          "base_runs": ["b a"]})  # fmt: skip
+    frame = pd.DataFrame(
+        {"per_worker_batch": [8], "busbw_bytes_per_s": [2.0], "runs": ["a"], "base_runs": ["b a"]}
+    )
     (row,) = Inputs({"t": frame}, {}).rows("t")
     assert row["busbw_bytes_per_s"] == 2.0
     assert row.busbw_bytes_per_s == Value(value=2.0, unit="bytes/s", runs=["a", "b"])

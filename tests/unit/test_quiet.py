@@ -81,8 +81,11 @@ def test_a_disturbed_repeat_is_made_again_and_the_quiet_one_counts(shares) -> No
     assert watch.undisturbed(0, lambda: next(number)) == 2
     assert watch.undisturbed(1, lambda: next(number)) == 3
     assert [(row["repeat"], row["others_frac"], row["kept"]) for row in watch.rows] == [
-        (0, 0.3, False), (0, 0.2, False), (0, 0.01, True), (1, 0.02, True),
-    ]  # fmt: skip
+        (0, 0.3, False),
+        (0, 0.2, False),
+        (0, 0.01, True),
+        (1, 0.02, True),
+    ]
     assert {row["wall_s"] for row in watch.rows} == {10.0}
 
 
@@ -104,17 +107,24 @@ def repeat(run: str, wall_s: float, others: float | None, kept: bool = True) -> 
 def test_a_run_is_as_quiet_as_its_repeats_that_count_in_the_mean_over_their_time() -> None:
     runs = runs_table([run_row(name, workers=2) for name in ("calm", "busy", "dark", "short")])
     rows = [
-        repeat("calm", 1.0, 0.9, kept=False), repeat("calm", 1.0, 0.08), repeat("calm", 3.0, 0.0),
-        repeat("busy", 1.0, 0.0), repeat("busy", 2.0, 0.105), repeat("dark", 1.0, None),
+        repeat("calm", 1.0, 0.9, kept=False),
+        repeat("calm", 1.0, 0.08),
+        repeat("calm", 3.0, 0.0),
+        repeat("busy", 1.0, 0.0),
+        repeat("busy", 2.0, 0.105),
+        repeat("dark", 1.0, None),
         repeat("short", 10 * TICK_S, 0.06),  # a tick of one core is 0.1 of it
-    ]  # fmt: skip
+    ]
     found = quiet(table("repeats", rows), runs).set_index("run")
     assert list(found.index) == ["busy", "short", "calm", "dark"]  # the most disturbed first
     assert found.others_frac["busy"] == pytest.approx(0.07)
     assert found.others_frac["calm"] == pytest.approx(0.02)
     assert found.quietness.to_dict() == {
-        "busy": "disturbed", "calm": "quiet", "dark": "unknown", "short": "unknown"
-    }  # fmt: skip
+        "busy": "disturbed",
+        "calm": "quiet",
+        "dark": "unknown",
+        "short": "unknown",
+    }
     assert found.repeats.to_dict() == {"busy": 2, "calm": 2, "dark": 1, "short": 1}
     assert found.repeated["calm"] == 1
     assert pd.isna(found.others_frac["dark"])

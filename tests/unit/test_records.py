@@ -91,7 +91,7 @@ AFTER = "2026-01-01T00:00:10.000+00:00"  # the record's end is a second before
             "searches, row 1: effective_lr_low is above effective_lr_high, 2.0 and 1.0",
         ),
     ],
-)  # fmt: skip
+)
 def test_an_impossible_record_is_refused_by_table_row_field_and_bound(
     tmp_path, fields, words
 ) -> None:
@@ -121,9 +121,16 @@ def test_losses_may_be_below_zero_and_gaps_above_one(tmp_path) -> None:
 
 
 STEPS = {
-    "seed": [0] * 4, "arm": [None] * 4, "repeat": [0] * 4, "epoch": [1] * 4, "rank": [0, 0, 1, 1],
-    "step": [0, 1, 0, 1], "samples": [16] * 4, "step_s": [0.1] * 4, "loss": [2.3] * 4,
-}  # fmt: skip
+    "seed": [0] * 4,
+    "arm": [None] * 4,
+    "repeat": [0] * 4,
+    "epoch": [1] * 4,
+    "rank": [0, 0, 1, 1],
+    "step": [0, 1, 0, 1],
+    "samples": [16] * 4,
+    "step_s": [0.1] * 4,
+    "loss": [2.3] * 4,
+}
 
 
 @pytest.mark.parametrize(
@@ -152,8 +159,17 @@ def test_steps_begin_anew_with_each_rank_and_a_diverged_loss_is_no_number(tmp_pa
 
 
 def written(folder: Path, record: Record) -> None:
-    steps = {"seed": [0], "arm": [None], "repeat": [0], "epoch": [1], "rank": [0], "step": [0],
-             "samples": [16], "step_s": [0.1], "loss": [2.3]}  # fmt: skip
+    steps = {
+        "seed": [0],
+        "arm": [None],
+        "repeat": [0],
+        "epoch": [1],
+        "rank": [0],
+        "step": [0],
+        "samples": [16],
+        "step_s": [0.1],
+        "loss": [2.3],
+    }
     write_steps(folder / record.run / "steps.parquet", steps)
     write_record(folder / record.run / "record.json", record)
 

@@ -201,9 +201,15 @@ def search(tmp_path) -> list[object]:
     now = "2026-01-01T00:00:00+00:00"
     spec = planned_runs(CONFIG)["sweep-b16"].model_dump(mode="json")
     record = Record(
-        run="sweep-b16", status="complete", spec=spec, train_samples=64, started_at=now,
-        finished_at=now, provenance=provenance(device="CPU", devices=1, backend="gloo"), wall_s=1.0,
-    )  # fmt: skip
+        run="sweep-b16",
+        status="complete",
+        spec=spec,
+        train_samples=64,
+        started_at=now,
+        finished_at=now,
+        provenance=provenance(device="CPU", devices=1, backend="gloo"),
+        wall_s=1.0,
+    )
     runs = tmp_path / "runs"
     write_record(runs / "sweep-b16/record.json", record)
     write_steps(

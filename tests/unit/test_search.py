@@ -24,11 +24,7 @@ from dpscale.studies.steps_to_goal.measure.groups import (
     build_group,
 )
 from dpscale.studies.steps_to_goal.measure.noise import AT_ONCE, gradient_squares
-from dpscale.studies.steps_to_goal.measure.search import (
-    choose,
-    draw_points,
-    measure_search,
-)
+from dpscale.studies.steps_to_goal.measure.search import choose, draw_points, measure_search
 from dpscale.studies.steps_to_goal.measure.supply import SeedBatches
 from dpscale.studies.steps_to_goal.measure.validation import LabelledImages
 from dpscale.train.data import Dataset, load_dataset
@@ -44,11 +40,16 @@ def spec(optimizer: str = "nesterov", **options) -> Spec:
     study = StepsToGoalConfig(
         models=(SearchedModel(name="mlp", goal_error_frac=0.3, optimizers=(optimizer,)),),
         **{
-            "batch_sizes": (16, 64), "trials": 6, "finalists": 2, "selection_seeds": (9, 8),
-            "seeds": (0, 1, 2), "noise": NoiseScale(batch=16, points=2, samples=64),
-            "budget": Budget(max_steps=60), **options,
+            "batch_sizes": (16, 64),
+            "trials": 6,
+            "finalists": 2,
+            "selection_seeds": (9, 8),
+            "seeds": (0, 1, 2),
+            "noise": NoiseScale(batch=16, points=2, samples=64),
+            "budget": Budget(max_steps=60),
+            **options,
         },
-    )  # fmt: skip
+    )
     every = planned_runs(config_model()(name="t", steps_to_goal=study)).values()
     return next(one for one in every if one.kind == "search")
 
@@ -83,9 +84,7 @@ def test_stacks_are_of_equal_size_and_none_are_made_of_a_few(dataset):
         most: build_group(networks, POINTS * 5, dataset, CPU, at_once=most, **options)
         for most in (7, 8, 19, 20)
     }
-    assert [type(one) for one in made.values()] == [
-        LoopGroup, SideBySide, SideBySide, StackedGroup,
-    ]  # fmt: skip
+    assert [type(one) for one in made.values()] == [LoopGroup, SideBySide, SideBySide, StackedGroup]
     assert (made[8].sizes, made[19].sizes) == ([7, 7, 6], [10, 10])
 
 
@@ -152,8 +151,10 @@ def test_a_search_repeats_bit_by_bit(dataset):
     first, second = (measure_search(spec(), dataset, Place(0, 1, 1, CPU)).fields for _ in "ab")
     timed = {"wall_s", "evaluation_s"}
     for name, rows in first.items():
-        kept, again = ([{k: v for k, v in row.items() if k not in timed} for row in table]
-                       for table in (rows, second[name]))  # fmt: skip
+        kept, again = (
+            [{k: v for k, v in row.items() if k not in timed} for row in table]
+            for table in (rows, second[name])
+        )
         assert kept == again, name
 
 
@@ -187,11 +188,15 @@ def test_the_study_at_its_published_size_loads_and_plans_a_run_a_search():
     path = Path(__file__).parents[2] / "config" / "steps_to_goal.yaml"
     plan = planned_runs(load_config(yaml.safe_load(path.read_text(encoding="utf-8"))))
     assert list(plan) == [
-        f"steps_to_goal-{name}" for name in (
-            "resnet_8x8-sgd", "resnet_8x8-momentum", "resnet_8x8-nesterov", "resnet20-sgd",
+        f"steps_to_goal-{name}"
+        for name in (
+            "resnet_8x8-sgd",
+            "resnet_8x8-momentum",
+            "resnet_8x8-nesterov",
+            "resnet20-sgd",
             "resnet20-momentum",
         )
-    ]  # fmt: skip
+    ]
     assert {one.protocol.noise.batch for one in plan.values()} == {512}
 
 

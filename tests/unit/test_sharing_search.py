@@ -54,9 +54,11 @@ def test_a_search_that_runs_out_of_memory_leaves_all_other_rows(monkeypatch) -> 
 
 def test_the_budget_is_a_share_of_what_is_free_for_each_who_shares_the_gpu(monkeypatch) -> None:
     place: Any = SimpleNamespace(
-        device=torch.device("cuda", 0), sharing_device=lambda: 2, wait=lambda: None,
+        device=torch.device("cuda", 0),
+        sharing_device=lambda: 2,
+        wait=lambda: None,
         share=lambda own: [own, 3 * GIB],
-    )  # fmt: skip
+    )
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (5 * GIB, 80 * GIB))
     assert measure._budget_bytes(None, place) == 2 * GIB  # 0.8 of 5 by 2, less than the other's 3
     assert measure._budget_bytes(GIB, place) == GIB

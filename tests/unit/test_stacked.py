@@ -32,9 +32,16 @@ def batches() -> list[tuple[torch.Tensor, torch.Tensor]]:
 def loader(batch: int, workers: int = 1, rank: int = 0) -> Loader:
     dataset = load_dataset(DataConfig())
     return build_loader(
-        dataset.train, dataset, loader="resident", batch=batch, workers=workers, rank=rank,
-        seed=0, augment=False, device=CPU,
-    )  # fmt: skip
+        dataset.train,
+        dataset,
+        loader="resident",
+        batch=batch,
+        workers=workers,
+        rank=rank,
+        seed=0,
+        augment=False,
+        device=CPU,
+    )
 
 
 def test_each_learner_is_dealt_what_a_sampler_would_give_it(batches):

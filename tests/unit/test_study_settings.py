@@ -30,8 +30,7 @@ from dpscale.train.worker import Place
 
 FOLDER = Path(__file__).resolve().parents[2] / "config"
 PLACE = Place(0, 1, 1, torch.device("cpu"))
-OTHERS = ("sweep", "scaling", "communication", "large_batch", "replicas", "ledger",
-          "data_parallel")  # fmt: skip
+OTHERS = ("sweep", "scaling", "communication", "large_batch", "replicas", "ledger", "data_parallel")
 STUDIES = ("steps_to_goal", "lr_scaling", "model_averaging", "local_sgd")
 STACKING = ("steps_to_goal", "model_averaging", "local_sgd")
 LARS = {"lars_groups": 8, "lars_lrs": [1.0]}
@@ -73,32 +72,42 @@ def test_what_stacked_networks_are_not_given_is_refused(
     ("study", "section", "training", "message"),
     [
         (
-            "steps_to_goal", {}, {"fused": True},
+            "steps_to_goal",
+            {},
+            {"fused": True},
             "training.fused = true: steps_to_goal updates the trials of a stack by an SGD of its "
             "own; set it to false, or steps_to_goal to null",
         ),
         (
-            "model_averaging", {}, {"nesterov": True},
+            "model_averaging",
+            {},
+            {"nesterov": True},
             "training.nesterov = true: model_averaging trains by SGD without Nesterov's form; "
             "set it to false, or model_averaging to null",
         ),
         (
-            "lr_scaling", {}, {"optimizer": "adam"},
+            "lr_scaling",
+            {},
+            {"optimizer": "adam"},
             'training.optimizer = "adam": lr_scaling scales the rates of SGD; '
             "set it to sgd, or lr_scaling to null",
         ),
         (
-            "lr_scaling", LARS, {"fused": True},
+            "lr_scaling",
+            LARS,
+            {"fused": True},
             "training.fused = true: lr_scaling.lars_groups asks for LARS, which is not fused; "
             "set it to false, or lr_scaling.lars_groups to null",
         ),
         (
-            "lr_scaling", LARS, {"nesterov": True},
+            "lr_scaling",
+            LARS,
+            {"nesterov": True},
             "training.nesterov = true: lr_scaling.lars_groups asks for LARS, which has no "
             "Nesterov's form; set it to false, or lr_scaling.lars_groups to null",
         ),
     ],
-)  # fmt: skip
+)
 def test_what_the_update_of_a_study_does_not_have_is_refused(
     study, section, training, message
 ) -> None:
@@ -113,11 +122,17 @@ def test_what_the_update_of_a_study_does_not_have_is_refused(
         ("local_sgd", {"fused": True}),
         (
             "lr_scaling",
-            {"precision": "bf16", "channels_last": True, "compile": True, "fused": True,
-             "compile_mode": "reduce-overhead", "nesterov": True},
+            {
+                "precision": "bf16",
+                "channels_last": True,
+                "compile": True,
+                "fused": True,
+                "compile_mode": "reduce-overhead",
+                "nesterov": True,
+            },
         ),
     ],
-)  # fmt: skip
+)
 def test_what_a_study_follows_is_valid_and_reaches_its_runs(study, training) -> None:
     for spec in planned_runs(configured(study, training)).values():
         own = spec.training.model_dump()
@@ -167,8 +182,15 @@ def test_a_fused_team_of_post_local_sgd_ends_at_the_same_parameters(momentum) ->
     ends = []
     for fused in (True, False):
         training = TrainingConfig(lr=0.05, momentum=momentum, weight_decay=1e-3, fused=fused)
-        team = StackedTeam(network(), load_dataset(DataConfig()), PLACE, training, learners=4,
-                           local_steps=2, local_from=3)  # fmt: skip
+        team = StackedTeam(
+            network(),
+            load_dataset(DataConfig()),
+            PLACE,
+            training,
+            learners=4,
+            local_steps=2,
+            local_from=3,
+        )
         for batch in batches(24):
             team.step(batch)
             assert team._optimizer.param_groups[0]["fused"] is (fused or None)
@@ -218,14 +240,23 @@ def test_the_limit_track_takes_the_fastest_of_cudnns_algorithms_in_every_run() -
 SMALL: dict[str, dict[str, Any]] = {
     "steps_to_goal": {
         "models": [{"name": "softmax", "goal_error_frac": 0.5, "optimizers": ["sgd"]}],
-        "batch_sizes": [64], "trials": 2, "selection_seeds": [9], "seeds": [0],
+        "batch_sizes": [64],
+        "trials": 2,
+        "selection_seeds": [9],
+        "seeds": [0],
         "budget": {"max_steps": 2},
     },
     "local_sgd": {
-        "workers": 2, "small_workers": 1, "per_worker_batch": 256, "huge_factor": 1, "epochs": 2,
-        "decay_epochs": [1], "label_noise_fracs": [0.0], "seeds": [0],
+        "workers": 2,
+        "small_workers": 1,
+        "per_worker_batch": 256,
+        "huge_factor": 1,
+        "epochs": 2,
+        "decay_epochs": [1],
+        "label_noise_fracs": [0.0],
+        "seeds": [0],
     },
-}  # fmt: skip
+}
 
 
 def small(study: str, precision: str) -> Spec:

@@ -37,8 +37,11 @@ def test_a_name_stands_under_one_type() -> None:
 
 def test_columns_have_the_types_of_the_file() -> None:
     assert columns("workers epoch_s status oversubscribed") == {
-        "workers": "Int64", "epoch_s": "float64", "status": "str", "oversubscribed": "boolean",
-    }  # fmt: skip
+        "workers": "Int64",
+        "epoch_s": "float64",
+        "status": "str",
+        "oversubscribed": "boolean",
+    }
     assert columns("epochs") | reals("epochs") == {"epochs": "float64"}
     assert list(intervals("epoch_s")) == ["epoch_s", "epoch_s_low", "epoch_s_high"]
 
@@ -57,8 +60,11 @@ def make(runs: object) -> None:
 
 def test_a_table_is_told_by_its_row_its_maker_and_its_columns() -> None:
     held = columns("workers") | intervals("epoch_s") | words("verdict")
-    text = with_tables(f"# T\n\n{MARK}\n\nold\n", {"links": columns("own")},
-                       {"spreads": Table(make, ["runs"], held)})  # fmt: skip
+    text = with_tables(
+        f"# T\n\n{MARK}\n\nold\n",
+        {"links": columns("own")},
+        {"spreads": Table(make, ["runs"], held)},
+    )
     assert text.startswith(f"# T\n\n{MARK}\n\n## Tidy tables\n\n### `links`\n\nA link of the")
     assert text.endswith(
         "### `spreads`\n\nA row for each N, or a \\| b.\n\n"

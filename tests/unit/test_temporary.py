@@ -32,9 +32,12 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def started(root: Path, also: Path) -> "tuple[subprocess.Popen[str], Path]":
     process = subprocess.Popen(
-        [sys.executable, "-c", WAITS, str(also)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        text=True, env=os.environ | {"TMPDIR": str(root), "PYTHONPATH": str(SCRIPTS)},
-    )  # fmt: skip
+        [sys.executable, "-c", WAITS, str(also)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"TMPDIR": str(root), "PYTHONPATH": str(SCRIPTS)},
+    )
     assert process.stdout
     return process, Path(process.stdout.readline().strip())
 

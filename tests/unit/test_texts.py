@@ -29,7 +29,7 @@ def test_equal_wordings_lead_each_to_its_own_runs():
         (Value(value=2.0, unit="s", low=1.0, high=3.0, runs=["a"]), "2.00 s (1.00 to 3.00)"),
         (Value(value=None, unit="s", runs=["a"], status="diverged"), "diverged"),
     ],
-)  # fmt: skip
+)
 def test_a_value_writes_itself_and_a_null_has_no_runs(value, text):
     assert plain(str(value)).replace("\u00a0", " ") == text
     assert bool(PRINTED.search(str(value))) is (value.value is not None)

@@ -21,10 +21,16 @@ def dataset():
 
 def planned(training=None, **given):
     section = {
-        "learners": 2, "per_learner_batch": 32, "epochs": 1, "seeds": [0], "alphas": [0.5],
-        "cells": [{"model": "mlp", "batch": 16}], "max_learners": 2, "repeats": 3,
+        "learners": 2,
+        "per_learner_batch": 32,
+        "epochs": 1,
+        "seeds": [0],
+        "alphas": [0.5],
+        "cells": [{"model": "mlp", "batch": 16}],
+        "max_learners": 2,
+        "repeats": 3,
         "repeat_s": 1e-4,
-    }  # fmt: skip
+    }
     raw = {"name": "x", "model_averaging": section | given} | dict.fromkeys(STUDIES)
     raw |= {"training": training} if training else {}
     return planned_runs(load_config(raw))
@@ -34,8 +40,12 @@ def test_a_run_records_every_arm_and_repeats_bitwise(dataset):
     spec = planned(evaluations_per_epoch=2)["model_averaging-seed0"]
     one, two = (measure_averaging(spec, dataset, HERE).fields for _ in range(2))
     assert [row["arm"] for row in one["trials"]] == [
-        "sgd_small", "sgd_large", "sgd_large_linear", "sma α = 0.5", "sma_tuned α = 0.5",
-    ]  # fmt: skip
+        "sgd_small",
+        "sgd_large",
+        "sgd_large_linear",
+        "sma α = 0.5",
+        "sma_tuned α = 0.5",
+    ]
     # 1,293 images: 40 batches of 32, or 20 of 64.
     assert [row["steps"] for row in one["trials"]] == [40, 20, 20, 20, 20]
     assert [row["rounds"] for row in one["trials"]] == [40, 20, 20, 20, 20]
@@ -62,9 +72,7 @@ def test_a_loss_that_is_not_finite_ends_its_own_arm_alone(dataset):
 def test_learners_are_timed_beside_one_plain_network(dataset):
     spec = planned()["model_averaging-learners-mlp-b16"]
     rows = measure_learners(spec, dataset, HERE).fields["throughputs"]
-    assert {(row["learners"], row["stacked"]) for row in rows} == {
-        (1, False), (1, True), (2, True),
-    }  # fmt: skip
+    assert {(row["learners"], row["stacked"]) for row in rows} == {(1, False), (1, True), (2, True)}
     assert len(rows) == 9
     assert all(row["seconds"] > 0 for row in rows)
     assert all(row["samples"] % (16 * row["learners"]) == 0 for row in rows)

@@ -73,15 +73,26 @@ def task() -> Task:
 
 
 def trained(
-    task: Task, goals: Sequence[float], goal: Goal | None, *, max_steps: int, interval: int = 1,
+    task: Task,
+    goals: Sequence[float],
+    goal: Goal | None,
+    *,
+    max_steps: int,
+    interval: int = 1,
     **options: Any,
-) -> list[Trial]:  # fmt: skip
+) -> list[Trial]:
     stops = goal_stops(interval) if goal else epoch_stops(4, max_steps // 4)
     trials = [Trial(seed, dict(SETTINGS)) for seed in range(len(goals))]
     return Training(
-        trials, Scripted(task, goals), Supply(Numbers()), stops, max_steps=max_steps, goal=goal,
-        splits=["validation"], **options,
-    ).run()  # fmt: skip
+        trials,
+        Scripted(task, goals),
+        Supply(Numbers()),
+        stops,
+        max_steps=max_steps,
+        goal=goal,
+        splits=["validation"],
+        **options,
+    ).run()
 
 
 def ends(trials: Sequence[Trial]) -> list[tuple[str, int, int | None]]:
@@ -91,8 +102,11 @@ def ends(trials: Sequence[Trial]) -> list[tuple[str, int, int | None]]:
 def test_trials_end_at_the_goal_with_their_steps_or_when_their_loss_is_not_finite(task):
     made = trained(task, [5, 12, 40, -1], Goal(0.1), max_steps=20)
     assert ends(made) == [
-        ("complete", 5, 5), ("complete", 12, 12), ("incomplete", 20, None), ("diverged", 1, None),
-    ]  # fmt: skip
+        ("complete", 5, 5),
+        ("complete", 12, 12),
+        ("incomplete", 20, None),
+        ("diverged", 1, None),
+    ]
     assert divergence(made) == "the loss was not finite: a with seed 3"
 
 
@@ -135,8 +149,15 @@ def test_a_trial_that_diverged_ends_with_a_row_without_values(task):
 
 def test_the_batches_of_a_training_are_those_of_its_epochs_in_their_order(task):
     stepper = Scripted(task, [9])
-    Training([Trial(0, dict(SETTINGS))], stepper, Supply(Numbers()), goal_stops(3), max_steps=9,
-             goal=Goal(0.1), splits=["validation"]).run()  # fmt: skip
+    Training(
+        [Trial(0, dict(SETTINGS))],
+        stepper,
+        Supply(Numbers()),
+        goal_stops(3),
+        max_steps=9,
+        goal=Goal(0.1),
+        splits=["validation"],
+    ).run()
     assert stepper.seen == [(1, 0), (1, 1), (1, 2), (1, 3), (2, 0), (2, 1), (2, 2), (2, 3), (3, 0)]
 
 

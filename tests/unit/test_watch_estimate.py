@@ -196,9 +196,10 @@ def seen(spans: Sequence[Span], now_s: float) -> Overview:
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(
-    ("timed_factor", "training_factor"), [(1.0, 1.0), (5.0, 5.0), (0.4, 0.4), (1.3, 4.0)],
+    ("timed_factor", "training_factor"),
+    [(1.0, 1.0), (5.0, 5.0), (0.4, 0.4), (1.3, 4.0)],
     ids=["as here", "a slow machine", "a fast one", "slow trainings alone"],
-)  # fmt: skip
+)
 def test_what_is_told_comes_true(specs, timed_factor, training_factor, seed) -> None:
     luck = random.Random(seed)
 

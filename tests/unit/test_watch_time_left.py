@@ -46,8 +46,10 @@ def measured(lab: Lab) -> None:
 
 def test_it_is_told_at_each_tenth_of_the_jobs(lab, progress) -> None:
     measured(lab)
-    told = ["made: 5 of 6 runs done, 0 running, 1 waiting, 0 failed, 0 s since the start, "
-            "about 5 min until the last run ends"]  # fmt: skip
+    told = [
+        "made: 5 of 6 runs done, 0 running, 1 waiting, 0 failed, 0 s since the start, "
+        "about 5 min until the last run ends"
+    ]
     assert [progress(done, 40) for done in (3, 4, 5, 7, 8)] == [[], told, [], [], told]
 
 

@@ -81,7 +81,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("__use_yte__: true\nname: ?open('pwned', 'w').name", "a configuration runs nothing"),
         (None, "cannot be read: No such file or directory"),
     ],
-)  # fmt: skip
+)
 def test_a_file_that_snakemake_would_trip_over_is_refused_in_a_line(checkout, text, words) -> None:
     path = checkout / "mine.yaml"
     path.unlink(missing_ok=True)

@@ -39,9 +39,14 @@ def at_work(
     log.unlink(missing_ok=True)
     with (folder / "said").open("w") as said:
         call = subprocess.Popen(
-            [*command(), *targets, "--configfile", config], cwd=folder, start_new_session=True,
-            env=WITHOUT_SLURM | environment, stdout=said, stderr=said, text=True,
-        )  # fmt: skip
+            [*command(), *targets, "--configfile", config],
+            cwd=folder,
+            start_new_session=True,
+            env=WITHOUT_SLURM | environment,
+            stdout=said,
+            stderr=said,
+            text=True,
+        )
 
     def began() -> bool:
         assert call.poll() is None, "snakemake has ended"
@@ -94,9 +99,10 @@ def test_a_stopped_script_of_a_job_is_ended_with_a_sentence(folder) -> None:
     call = at_work(folder, LONG, "long.yaml", *TARGETS, DPSCALE_SILENCE_S="4")
     (agent,) = {psutil.Process(one).ppid() for one in workers_of(str(folder)).values()}
     (launch,) = [
-        one for one in psutil.Process(call.pid).children(recursive=True)
+        one
+        for one in psutil.Process(call.pid).children(recursive=True)
         if "launch.py" in " ".join(one.cmdline()[:2])
-    ]  # fmt: skip
+    ]
     launch.suspend()
     assert call.wait(HANG_S) == 1
     said = (folder / "said").read_text()

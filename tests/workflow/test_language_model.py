@@ -48,9 +48,11 @@ def test_a_transformer_is_trained_and_sends_what_its_parameters_weigh(trained) -
     assert training["curves"][-1]["test_loss"] < first["test_loss"] < 5.5  # ln 256 = 5.545
     assert first["test_accuracy_frac"] > 0.1
     assert training["task"] == {
-        "model": "Transformer", "dataset": "language_model.py", "optimizer": "AdamW",
+        "model": "Transformer",
+        "dataset": "language_model.py",
+        "optimizer": "AdamW",
         "sample": "sequence",
-    }  # fmt: skip
+    }
 
 
 def test_an_edit_of_the_file_makes_its_runs_anew(trained) -> None:

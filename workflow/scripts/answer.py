@@ -29,11 +29,7 @@ def main() -> None:
         help="folder of the derived tables, NAME.csv",
     )
     parser.add_argument(
-        "--output",
-        type=Path,
-        required=True,
-        metavar="answers.json",
-        help="the answers",
+        "--output", type=Path, required=True, metavar="answers.json", help="the answers"
     )
     given = parser.parse_args()
     tidy = {

@@ -46,8 +46,9 @@ def main() -> int:
     wanted.add_argument("--configfile", type=Path, help="the configuration, a YAML file")
     wanted.add_argument("--spec", help="spec of the check, as JSON (the workflow's rule)")
     wanted.add_argument("--on-node", type=Path, metavar="FOLDER", help=argparse.SUPPRESS)
-    parser.add_argument("--folder", type=Path,
-                        help="of what is found; default: results/<name>/check")  # fmt: skip
+    parser.add_argument(
+        "--folder", type=Path, help="of what is found; default: results/<name>/check"
+    )
     parser.add_argument("--output", type=Path, help="JSON file of the nodes, where all is well")
     given = parser.parse_args()
     if given.on_node:
@@ -134,9 +135,17 @@ def exchange(spec: Spec, path: Path, limit_s: float) -> list[str]:
     write_text(path, spec.model_dump_json())
     log, history = path.with_name("log.txt"), path.with_name("attempts")
     launch = subprocess.Popen(
-        [sys.executable, str(SCRIPTS / "launch.py"), str(path), "--log", str(log),
-         "--history", str(history)], stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        [
+            sys.executable,
+            str(SCRIPTS / "launch.py"),
+            str(path),
+            "--log",
+            str(log),
+            "--history",
+            str(history),
+        ],
+        stderr=subprocess.DEVNULL,
+    )
     try:
         if launch.wait(limit_s) == 0:
             record = read_record(path.with_name("record.json"))

@@ -23,10 +23,20 @@ def derive(names: list[str], tables: Path, output: Path) -> None:
 def main() -> None:
     """Read the command line, and derive."""
     parser = argparse.ArgumentParser(description=__doc__, epilog=f"Tables: {', '.join(derived())}.")
-    parser.add_argument("--tables", type=Path, required=True, metavar="DIR",
-                        help="folder of the tidy tables, NAME.parquet")  # fmt: skip
-    parser.add_argument("--output", type=Path, required=True, metavar="DIR",
-                        help="folder of the derived tables, NAME.csv")  # fmt: skip
+    parser.add_argument(
+        "--tables",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder of the tidy tables, NAME.parquet",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder of the derived tables, NAME.csv",
+    )
     parser.add_argument("names", nargs="*", metavar="NAME", help="derived table (default: all)")
     given = parser.parse_args()
     unknown = sorted(set(given.names) - set(derived()))

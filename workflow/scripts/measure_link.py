@@ -74,14 +74,26 @@ def speed(rate: float | None, tcp: float | None) -> str:
 def main() -> None:
     """Read the command line, and measure."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--payload-bytes", type=int, default=RESNET18_BYTES,
-                        help="of one gradient, a multiple of 4 (default: %(default)s)")  # fmt: skip
+    parser.add_argument(
+        "--payload-bytes",
+        type=int,
+        default=RESNET18_BYTES,
+        help="of one gradient, a multiple of 4 (default: %(default)s)",
+    )
     parser.add_argument("--output", type=Path, required=True, help="JSON file that rank 0 writes")
-    parser.add_argument("--backend", choices=["gloo", "nccl"], default="gloo",
-                        help="nccl takes one GPU a worker (default: %(default)s)")  # fmt: skip
+    parser.add_argument(
+        "--backend",
+        choices=["gloo", "nccl"],
+        default="gloo",
+        help="nccl takes one GPU a worker (default: %(default)s)",
+    )
     parser.add_argument("--repeats", type=int, default=10, help="at least (default: %(default)s)")
-    parser.add_argument("--budget-s", type=float, default=30.0,
-                        help="no repeat starts after it (default: %(default)s)")  # fmt: skip
+    parser.add_argument(
+        "--budget-s",
+        type=float,
+        default=30.0,
+        help="no repeat starts after it (default: %(default)s)",
+    )
     given = parser.parse_args()
     ddp_bucket_bytes(given.payload_bytes)  # before anybody waits for anybody
     device = "cuda" if given.backend == "nccl" else "cpu"

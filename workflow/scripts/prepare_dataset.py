@@ -26,9 +26,13 @@ def main() -> None:
     parser.add_argument("data", help="the data section of the configuration, as JSON")
     parser.add_argument("--own", help="a user's own file with its digest, as JSON")
     parser.add_argument(
-        "--try", nargs="*", default=[], choices=list(TRIES), dest="tries",
+        "--try",
+        nargs="*",
+        default=[],
+        choices=list(TRIES),
+        dest="tries",
         help="what studies do with networks of the file: shard one, train several as one",
-    )  # fmt: skip
+    )
     parser.add_argument("--output", type=Path, required=True, help="JSON file to write")
     given = parser.parse_args()
     with about("DATA"):
@@ -47,9 +51,11 @@ def main() -> None:
     }
     if isinstance(task, Dataset):
         facts |= {
-            "classes": task.classes, "image_shape": task.image_shape, "mean": task.mean,
+            "classes": task.classes,
+            "image_shape": task.image_shape,
+            "mean": task.mean,
             "std": task.std,
-        }  # fmt: skip
+        }
     write_text(given.output, json.dumps(facts, indent=1))
 
 

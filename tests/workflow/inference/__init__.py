@@ -5,16 +5,8 @@ from dpscale.records.columns import columns
 from dpscale.studies.study import Study
 
 INFERENCE = Kind(
-    "inference",
-    1,
-    __name__,
-    "measure:measure_inference",
-    "config:InferenceProtocol",
-    timed=True,
+    "inference", 1, __name__, "measure:measure_inference", "config:InferenceProtocol", timed=True
 )
 STUDY = Study(
-    "inference",
-    kinds=(INFERENCE,),
-    tidy={"passes": columns("repeat forward_s")},
-    questions=("S9",),
+    "inference", kinds=(INFERENCE,), tidy={"passes": columns("repeat forward_s")}, questions=("S9",)
 )

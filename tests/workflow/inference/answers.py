@@ -17,6 +17,4 @@ def facts(inputs: Inputs) -> Facts:
     return Facts(missing, values or {"forward_s": nothing("s")}, said)
 
 
-QUESTIONS = [
-    Question("S9", facts, formula=[r"\text{rate} = \frac{b}{t}"]),
-]
+QUESTIONS = [Question("S9", facts, formula=[r"\text{rate} = \frac{b}{t}"])]

@@ -21,5 +21,5 @@ class InferenceConfig(StudySection):
 
 
 SECTIONS = {
-    "inference": (InferenceConfig | None, Field(InferenceConfig(), description="S9: inference.")),
+    "inference": (InferenceConfig | None, Field(InferenceConfig(), description="S9: inference."))
 }

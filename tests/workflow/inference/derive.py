@@ -29,9 +29,15 @@ def inference(runs: pd.DataFrame, passes: pd.DataFrame) -> pd.DataFrame:
         found = median(passes[passes.run == run.run].forward_s)
         rate = run.per_worker_batch / found.value if found.value else None
         rows.append(
-            {"per_worker_batch": run.per_worker_batch, "status": run.status, "samples_per_s": rate,
-             **interval_columns("forward_s", found), "repeats": found.repeats, "runs": run.run}
-        )  # fmt: skip
+            {
+                "per_worker_batch": run.per_worker_batch,
+                "status": run.status,
+                "samples_per_s": rate,
+                **interval_columns("forward_s", found),
+                "repeats": found.repeats,
+                "runs": run.run,
+            }
+        )
     return as_table(rows, COLUMNS)
 
 

@@ -12,9 +12,14 @@ def runs(config: Config, study: InferenceConfig) -> Iterator[Spec]:
     """Yield a run of one worker for each batch size, which finds its repeats in its section."""
     for batch in study.batches_per_pass:
         yield build_spec(
-            config, INFERENCE, run=f"inference-b{batch}", study="inference", workers=1,
-            per_worker_batch=batch, protocol=InferenceProtocol(repeats=study.repeats),
-        )  # fmt: skip
+            config,
+            INFERENCE,
+            run=f"inference-b{batch}",
+            study="inference",
+            workers=1,
+            per_worker_batch=batch,
+            protocol=InferenceProtocol(repeats=study.repeats),
+        )
 
 
 PLANS = {"inference": runs}

@@ -123,8 +123,9 @@ class StateClock:
         passed_s = min(now - self._last, SILENCE_S / 2)
         self._seconds = {
             process: self._seconds.get(process, -passed_s) + passed_s
-            for process in processes if _stat(process)[0] == self._state
-        }  # fmt: skip
+            for process in processes
+            if _stat(process)[0] == self._state
+        }
         self._last = now
         return self._seconds
 

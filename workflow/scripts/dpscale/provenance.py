@@ -35,9 +35,13 @@ def now() -> str:
 
 
 def provenance(
-    *, device: str, devices: int, backend: str, libraries: Mapping[str, str] | None = None,
+    *,
+    device: str,
+    devices: int,
+    backend: str,
+    libraries: Mapping[str, str] | None = None,
     environment: Mapping[str, str] = os.environ,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Machine, versions, commit and fingerprint of a run.
 
     device: model of the device; devices: how many of it this process sees; libraries: what it
@@ -90,8 +94,9 @@ def _infiniband() -> dict[str, str]:
     ports = {f"{port.parts[-3]}:{port.name}": port for port in INFINIBAND.glob("*/ports/*")}
     return {
         name: (port / "rate").read_text().strip()
-        for name, port in sorted(ports.items()) if "ACTIVE" in (port / "state").read_text()
-    }  # fmt: skip
+        for name, port in sorted(ports.items())
+        if "ACTIVE" in (port / "state").read_text()
+    }
 
 
 def _version(package: str) -> str | None:

@@ -6,6 +6,17 @@ from dpscale.attempts.progress import Progress
 from dpscale.attempts.retry import hopeless, memory_factor, nodes_to_avoid, time_factor
 
 __all__ = [
-    "HISTORY", "Attempt", "Cause", "Failure", "History", "Progress", "before_abort", "cause_of",
-    "hopeless", "memory_factor", "nodes_to_avoid", "root", "time_factor",
-]  # fmt: skip
+    "HISTORY",
+    "Attempt",
+    "Cause",
+    "Failure",
+    "History",
+    "Progress",
+    "before_abort",
+    "cause_of",
+    "hopeless",
+    "memory_factor",
+    "nodes_to_avoid",
+    "root",
+    "time_factor",
+]

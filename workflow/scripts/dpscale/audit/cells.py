@@ -72,10 +72,15 @@ def _sizes(words: dict[float, str]) -> Scale:
 
 COUNT = _sizes({1.0: "gpu gpus worker workers images steps"})
 RATIO = _sizes({1.0: "x ×", 0.01: "% percent"})
-TIME = _sizes({
-    1.0: "s sec secs second seconds", 1e-3: "ms msec millisecond milliseconds",
-    1e-6: "us µs μs microseconds", 60.0: "min mins minute minutes", 3600.0: "h hr hour hours",
-})  # fmt: skip
+TIME = _sizes(
+    {
+        1.0: "s sec secs second seconds",
+        1e-3: "ms msec millisecond milliseconds",
+        1e-6: "us µs μs microseconds",
+        60.0: "min mins minute minutes",
+        3600.0: "h hr hour hours",
+    }
+)
 
 
 def rate(text: str) -> float | None:

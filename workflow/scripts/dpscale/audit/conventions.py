@@ -74,9 +74,7 @@ def settled(given: Given, table: Table) -> tuple[Facts, list[str]]:
 Pair = tuple[str, str]  # column of one worker's time, column of N workers' time
 SWEEP, EPOCH, NODATA = TIMES
 SPEEDUP = ((EPOCH, EPOCH), (NODATA, NODATA), (SWEEP, NODATA), (SWEEP, EPOCH), (EPOCH, NODATA))
-COMMUNICATION = (
-    (SWEEP, NODATA), (NODATA, NODATA), (SWEEP, EPOCH), (EPOCH, EPOCH), (EPOCH, NODATA),
-)  # fmt: skip
+COMMUNICATION = ((SWEEP, NODATA), (NODATA, NODATA), (SWEEP, EPOCH), (EPOCH, EPOCH), (EPOCH, NODATA))
 
 
 @dataclass(frozen=True)

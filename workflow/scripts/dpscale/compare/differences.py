@@ -12,9 +12,16 @@ Cells = dict[tuple[tuple[str, Any], ...], list[str]]
 _MACHINE = ("device", "cpu", "host", "backend", "system", "commit")
 # What a run measures does not depend on these: where it runs, how often, and within what limits.
 _ASIDE = {
-    "run", "seeds", "data.root", "own.file", "protocol.expected", "protocol.memory_budget_bytes",
-    "protocol.repeats", "protocol.budget_s", "protocol.probes",
-}  # fmt: skip
+    "run",
+    "seeds",
+    "data.root",
+    "own.file",
+    "protocol.expected",
+    "protocol.memory_budget_bytes",
+    "protocol.repeats",
+    "protocol.budget_s",
+    "protocol.probes",
+}
 _ASIDE_SECTIONS = ("protocol.timing.", "hardware.")
 _THREADS = "hardware.threads_per_worker"
 

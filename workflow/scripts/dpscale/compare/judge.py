@@ -113,10 +113,17 @@ def compare(a: Results, b: Results, schemas: Schemas, bound: float | None = None
     arms = _arms(cells)
     judged = with_verdicts([*arms, *cells], bound)
     return Comparison(
-        a.folder, b.folder, of_machines(a, b), of_settings(a, b), of_outcomes(a, b),
-        judged[: len(arms)], judged[len(arms) :],
-        _alone(first, second, here), _alone(second, first, there), bound,
-    )  # fmt: skip
+        a.folder,
+        b.folder,
+        of_machines(a, b),
+        of_settings(a, b),
+        of_outcomes(a, b),
+        judged[: len(arms)],
+        judged[len(arms) :],
+        _alone(first, second, here),
+        _alone(second, first, there),
+        bound,
+    )
 
 
 def _placed(results: Results, cells: Cells, schemas: Schemas) -> _Found:

@@ -44,9 +44,19 @@ class Source(NamedTuple):
 TRAINED = Source(
     "trials",
     "test_accuracy_frac",
-    ("role", "arm", "model", "optimizer", "learners", "per_learner_batch", "global_batch",
-     "local_steps", "lr", "momentum"),
-)  # fmt: skip
+    (
+        "role",
+        "arm",
+        "model",
+        "optimizer",
+        "learners",
+        "per_learner_batch",
+        "global_batch",
+        "local_steps",
+        "lr",
+        "momentum",
+    ),
+)
 CORE = (
     Source("epoch_times", "epoch_s", ("arm",)),
     Source("messages", "bytes_per_s", ("operation", "bytes")),
@@ -155,9 +165,10 @@ def _of_study(
     keys = tuple(
         key
         for key, kind in columns.items()
-        if kind != "float64" and key not in (*_LABELS, "samples")
+        if kind != "float64"
+        and key not in (*_LABELS, "samples")
         and unit_of(key) in ("", "setting")
-    )  # fmt: skip
+    )
     if {"samples", "seconds"} <= set(columns):  # as many samples as there was time for
         rate = table["samples"].astype(float) / table["seconds"]
         yield Source(name, "samples_per_s", keys), table.assign(samples_per_s=rate)

@@ -84,9 +84,13 @@ def terminal_text(comparison: Comparison) -> str:
     return (
         environment()
         .get_template("compare.txt.j2")
-        .render(told=told[:MOST_LINES], more=max(0, len(told) - MOST_LINES),
-                rounded=rounded, **_facts(comparison))
-    )  # fmt: skip
+        .render(
+            told=told[:MOST_LINES],
+            more=max(0, len(told) - MOST_LINES),
+            rounded=rounded,
+            **_facts(comparison),
+        )
+    )
 
 
 def _facts(comparison: Comparison) -> dict[str, object]:

@@ -72,8 +72,10 @@ def ratio_of(
     means = [float(one.mean()) for one in logs]
     basis, parts = _scatter((a, b), logs, [spread[a[0].quantity] for spread in spreads])
     if parts and a[0].quantity == "accuracy":
-        parts += [_of_images(np.exp(mean), side[0].images)
-                  for mean, side in zip(means, (a, b), strict=True)]  # fmt: skip
+        parts += [
+            _of_images(np.exp(mean), side[0].images)
+            for mean, side in zip(means, (a, b), strict=True)
+        ]
     difference = means[1] - means[0]
     found = contrast(difference, parts) if parts else None
     value, first, second = np.exp([difference, *means]).tolist()

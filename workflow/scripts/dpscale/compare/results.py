@@ -66,9 +66,12 @@ def read_results(folder: Path, schemas: Mapping[str, Mapping[str, str]]) -> Resu
     runs = {row["run"]: row for row in rows_of(read["runs"])}
     provenance = tables / "provenance.json"
     return Results(
-        str(folder), runs, read, _specs(folder, runs),
+        str(folder),
+        runs,
+        read,
+        _specs(folder, runs),
         read_json(provenance) if provenance.exists() else {},
-    )  # fmt: skip
+    )
 
 
 def _table(tables: Path, name: str, columns: Mapping[str, str]) -> pd.DataFrame:

@@ -150,8 +150,12 @@ def _training(config: Config) -> Iterator[Problem]:
 def _schedule(schedule: ScheduleConfig) -> Iterator[Problem]:
     """A part of the schedule that needs another, or that another leaves without effect."""
     warms, falls = schedule.warmup != "none", schedule.decay == "step"
-    parts = {"warmup_epochs": warms, "warmup_start_factor": warms,
-             "decay_epochs": falls, "decay_factor": falls}  # fmt: skip
+    parts = {
+        "warmup_epochs": warms,
+        "warmup_start_factor": warms,
+        "decay_epochs": falls,
+        "decay_factor": falls,
+    }
     for field, followed in parts.items():
         key, by = f"training.schedule.{field}", field.partition("_")[0]
         unset = getattr(schedule, field) == _default(ScheduleConfig, field)

@@ -240,8 +240,7 @@ class TrainingConfig(Section):
     nesterov: bool = Field(False, description="Nesterov's form of the momentum.")
     weight_decay: WeightDecay = Field(5e-4, description="Weight decay.")
     precision: Literal["fp32", "tf32", "bf16"] = Field(
-        "fp32",
-        description="fp32; tf32: matrix products in TF32 on CUDA; bf16: bfloat16 autocast.",
+        "fp32", description="fp32; tf32: matrix products in TF32 on CUDA; bf16: bfloat16 autocast."
     )
     channels_last: bool = Field(False, description="Keep images in channels-last memory format.")
     compile: bool = Field(False, description="Compile the network with torch.compile.")

@@ -15,9 +15,14 @@ CELL = ["workers", "nodes", "per_worker_batch"]
 
 # What a cell without a complete run is called, the most telling outcome first.
 _BY_WEIGHT = [
-    "complete", "out_of_memory", "exceeds_dataset", "diverged", "failed", "unavailable",
+    "complete",
+    "out_of_memory",
+    "exceeds_dataset",
+    "diverged",
+    "failed",
+    "unavailable",
     "not run yet",
-]  # fmt: skip
+]
 
 
 class Cell(NamedTuple):
@@ -89,17 +94,22 @@ def _cell(key: tuple[int, int | None, int], rows: Sequence[dict[str, Any]]) -> C
     alike = [row for row in rows if row["status"] == status]
     over = [row["oversubscribed"] for row in alike if row["oversubscribed"] is not None]
     return Cell(
-        *key, status, tuple(row["run"] for row in alike),
+        *key,
+        status,
+        tuple(row["run"] for row in alike),
         first_known(row["train_samples"] for row in alike),
         first_known(row["payload_bytes"] for row in alike),
         bool(any(over)) if over else None,
-    )  # fmt: skip
+    )
 
 
 def one_worker_bases(found: Iterable[Cell]) -> dict[int, Cell]:
     """Return the one-worker cells on one node, keyed by per-worker batch."""
-    return {cell.per_worker_batch: cell for cell in found
-            if cell.workers == 1 and cell.nodes in (1, None)}  # fmt: skip
+    return {
+        cell.per_worker_batch: cell
+        for cell in found
+        if cell.workers == 1 and cell.nodes in (1, None)
+    }
 
 
 def by_arm_and_run(epoch_times: pd.DataFrame) -> RowsByKey:
@@ -140,5 +150,7 @@ def launch_columns(launches: pd.Series) -> dict[str, float | None]:
     """Return the number of launches of `over_launches`, and what lies between the extreme ones."""
     several = not isinstance(launches.index, pd.MultiIndex)
     width = (launches.max() - launches.min()) / launches.median() if several else None
-    return {"launches": len(launches) if several else int(not launches.empty),
-            "launch_spread_frac": width}  # fmt: skip
+    return {
+        "launches": len(launches) if several else int(not launches.empty),
+        "launch_spread_frac": width,
+    }

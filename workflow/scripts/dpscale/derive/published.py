@@ -60,11 +60,19 @@ def claim_row(
     low, high = (known(end) for end in (measured.low, measured.high)) if measured else (None, None)
     least, most = ends or (published, published)
     row = {
-        "claim": claim, "source": source, "rule": rule, "published": published,
-        "published_low": least, "published_high": most,
-        "margin": margin, "measured": measured and measured.value, "measured_low": low,
-        "measured_high": high, "reason": reason, **more,
-    }  # fmt: skip
+        "claim": claim,
+        "source": source,
+        "rule": rule,
+        "published": published,
+        "published_low": least,
+        "published_high": most,
+        "margin": margin,
+        "measured": measured and measured.value,
+        "measured_low": low,
+        "measured_high": high,
+        "reason": reason,
+        **more,
+    }
     if reason is not None:
         return row | {"verdict": NOT_JUDGED}
     if low is None or high is None:
@@ -113,8 +121,10 @@ def judge(
 
 
 _OPPOSITE: dict[Agreement, Agreement] = {
-    "agrees": "disagrees", "disagrees": "agrees", UNDECIDED: UNDECIDED,
-}  # fmt: skip
+    "agrees": "disagrees",
+    "disagrees": "agrees",
+    UNDECIDED: UNDECIDED,
+}
 
 
 def _beyond(low: float, high: float, mark: float) -> Agreement:

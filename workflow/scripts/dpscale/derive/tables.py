@@ -30,8 +30,9 @@ class Table(NamedTuple):
 
     def judged(self, made: pd.DataFrame) -> pd.DataFrame:
         """Return what `make` made with all its verdicts."""
-        rows = [{name: known(value) for name, value in row.items()}
-                for row in made.to_dict("records")]  # fmt: skip
+        rows = [
+            {name: known(value) for name, value in row.items()} for row in made.to_dict("records")
+        ]
         if self.judge:
             self.judge(rows)
         return as_table(rows, self.columns)

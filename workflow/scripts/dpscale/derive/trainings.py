@@ -69,9 +69,12 @@ def by_epoch(
     """
     for epoch, rows in evaluations.groupby("epoch"):
         yield over_trials(rows, measures) | {
-            "epoch": epoch, "seeds": len(rows), "runs": " ".join(rows["run"].unique()),
-            "seconds": rows["seconds"].median(), "lr": rows["lr"].iloc[0],
-        }  # fmt: skip
+            "epoch": epoch,
+            "seeds": len(rows),
+            "runs": " ".join(rows["run"].unique()),
+            "seconds": rows["seconds"].median(),
+            "lr": rows["lr"].iloc[0],
+        }
 
 
 def time_to_target(

@@ -261,8 +261,14 @@ def stacked_shares(axes: Axes, rows: pd.DataFrame, parts: Mapping[str, Look], wh
 def keys(axes: Axes, parts: Iterable[Look]) -> None:
     """Enter parts of bars into the legend, whatever each bar of them looks like."""
     for label, colour, hatch in parts:
-        axes.fill([], [], facecolor="none" if hatch else colour, edgecolor=colour, hatch=hatch,
-                  label=label)  # fmt: skip
+        axes.fill(
+            [],
+            [],
+            facecolor="none" if hatch else colour,
+            edgecolor=colour,
+            hatch=hatch,
+            label=label,
+        )
 
 
 def seconds(column: pd.Series) -> list[str]:

@@ -7,6 +7,16 @@ from dpscale.launch.node import cpus_per_node, devices_per_node, memory_per_node
 from dpscale.launch.supervise import supervise
 
 __all__ = [
-    "LaunchError", "Meeting", "command", "cpus_per_node", "devices_per_node", "leftovers",
-    "may_fork", "meeting_place", "memory_per_node_mb", "supervise", "torchrun_arguments", "warm",
-]  # fmt: skip
+    "LaunchError",
+    "Meeting",
+    "command",
+    "cpus_per_node",
+    "devices_per_node",
+    "leftovers",
+    "may_fork",
+    "meeting_place",
+    "memory_per_node_mb",
+    "supervise",
+    "torchrun_arguments",
+    "warm",
+]

@@ -142,8 +142,9 @@ def _of_node(spec: Spec, node: NodeFacts) -> list[str]:
         found.append(node.step_error)
     found += [
         f"{size / GB:.1f} GB free in {folder}; free some space, or choose another folder"
-        for folder, size in node.free_bytes.items() if size < FREE_BYTES
-    ]  # fmt: skip
+        for folder, size in node.free_bytes.items()
+        if size < FREE_BYTES
+    ]
     return [f"{node.node}: {line}" for line in found]
 
 
@@ -176,8 +177,9 @@ def _occupied_devices(node: NodeFacts, workers: int) -> list[str]:
     return [
         f"GPU {index}: {device.described()}; end what else is on it, choose others with "
         "CUDA_VISIBLE_DEVICES, or share them with hardware.allow_oversubscription: true"
-        for index, device in enumerate(node.devices[:workers]) if _occupied(device)
-    ]  # fmt: skip
+        for index, device in enumerate(node.devices[:workers])
+        if _occupied(device)
+    ]
 
 
 def model_findings(
@@ -228,8 +230,9 @@ def memory_bytes() -> int | None:
     limits = [int(total) * 1024]
     for _, controllers, path in (line.split(":", 2) for line in lines):
         root, name = {
-            "": (CGROUPS, "memory.max"), "memory": (CGROUPS / "memory", "memory.limit_in_bytes"),
-        }.get(controllers, (None, ""))  # fmt: skip
+            "": (CGROUPS, "memory.max"),
+            "memory": (CGROUPS / "memory", "memory.limit_in_bytes"),
+        }.get(controllers, (None, ""))
         if root is None:
             continue
         folder = root / path.strip("/")

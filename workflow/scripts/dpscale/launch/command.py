@@ -26,9 +26,16 @@ def command(spec: Spec, path: Path, history: Path, environment: Mapping[str, str
     words = [sys.executable, str(SCRIPTS / "run.py"), str(path)]
     if spec.workers > 1:
         words = [
-            sys.executable, str(SCRIPTS / "agent.py"), "--nodes", str(spec.nodes),
-            "--workers", str(spec.workers), "--history", str(history), str(path),
-        ]  # fmt: skip
+            sys.executable,
+            str(SCRIPTS / "agent.py"),
+            "--nodes",
+            str(spec.nodes),
+            "--workers",
+            str(spec.workers),
+            "--history",
+            str(history),
+            str(path),
+        ]
     return on_nodes(spec, words, environment)
 
 
@@ -46,11 +53,16 @@ def on_nodes(spec: Spec, words: list[str], environment: Mapping[str, str]) -> li
             "--profile slurm, or set hardware.workers_per_node to null to use this machine alone"
         )
     return [
-        "srun", f"--nodes={spec.nodes}", f"--ntasks={spec.nodes}", "--ntasks-per-node=1",
+        "srun",
+        f"--nodes={spec.nodes}",
+        f"--ntasks={spec.nodes}",
+        "--ntasks-per-node=1",
         # Said explicitly, it is exact: all that the one task, the agent, and its workers get.
         f"--cpus-per-task={cpus_per_node(spec)}",
-        "--kill-on-bad-exit=1", *(["--label"] if spec.nodes > 1 else []), *words,
-    ]  # fmt: skip
+        "--kill-on-bad-exit=1",
+        *(["--label"] if spec.nodes > 1 else []),
+        *words,
+    ]
 
 
 def may_fork(spec: Spec) -> bool:

@@ -98,8 +98,9 @@ def _end_stopped() -> None:
                 print(
                     f"dpscale: process {process} ({shown_as(process)}) was stopped by SIGSTOP "
                     f"{seconds:.0f} s ago: it is killed, and its job tried again or reported",
-                    file=sys.stderr, flush=True,
-                )  # fmt: skip
+                    file=sys.stderr,
+                    flush=True,
+                )
                 with suppress(ProcessLookupError):
                     os.kill(process, signal.SIGKILL)
 

@@ -77,9 +77,7 @@ def _callers(folder: Path) -> dict[Path, Process]:
 
 def _running_here(histories: Path) -> list[Attempt]:
     attempts = [one for path in histories.glob("*") for one in History(path).read()]
-    return [
-        one for one in attempts if one.ended_at is None and one.job is None and one.lives
-    ]  # fmt: skip
+    return [one for one in attempts if one.ended_at is None and one.job is None and one.lives]
 
 
 def _wait(over: Callable[[], bool], what: str) -> None:

@@ -100,9 +100,10 @@ def queue(folder: Path) -> list[Job] | None:
     text = _answer("squeue", "--me", "--noheader", "--format=%i|%T|%k|%r|%Z")
     rows = [line.split("|", 4) for line in (text or "").splitlines()]
     jobs = [
-        Job(row[0], row[1], *_rule_and_run(row[2]), reason=row[3]) for row in rows
+        Job(row[0], row[1], *_rule_and_run(row[2]), reason=row[3])
+        for row in rows
         if len(row) == 5 and row[2].startswith("rule_") and Path(row[4]) == folder
-    ]  # fmt: skip
+    ]
     return None if text is None else jobs
 
 

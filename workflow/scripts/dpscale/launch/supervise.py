@@ -65,9 +65,12 @@ def supervise(spec: Spec, path: Path, *, history: History, number: int, log: IO[
         return 1
     words = command(spec, path, history.folder, os.environ)
     attempt = Attempt(
-        **Process.noted(), number=number, job=os.environ.get("SLURM_JOB_ID"),
-        nodes=slurm.node_names(os.environ), began_at=now(),
-    )  # fmt: skip
+        **Process.noted(),
+        number=number,
+        job=os.environ.get("SLURM_JOB_ID"),
+        nodes=slurm.node_names(os.environ),
+        began_at=now(),
+    )
     history.write(attempt)
     record = path.with_name("record.json")
     earlier = stamp(record)
@@ -88,8 +91,9 @@ def supervise(spec: Spec, path: Path, *, history: History, number: int, log: IO[
 def _failure(spec: Spec, words: list[str], history: History, log: IO[str]) -> Failure | None:
     """Start the workers, wait for their end, and return what ended them early."""
     environment = os.environ | {
-        "OMP_NUM_THREADS": str(spec.hardware.threads_per_worker), HISTORY: str(history.folder),
-    }  # fmt: skip
+        "OMP_NUM_THREADS": str(spec.hardware.threads_per_worker),
+        HISTORY: str(history.folder),
+    }
     with _Signals() as signals:
         child = _start(spec, words, log, environment)
         ended = _wait(child, signals, history)
@@ -125,9 +129,13 @@ def _start(spec: Spec, words: list[str], log: IO[str], environment: dict[str, st
         if child:
             return child
     return subprocess.Popen(
-        words, stdout=log, stderr=log, env=environment, start_new_session=True,
+        words,
+        stdout=log,
+        stderr=log,
+        env=environment,
+        start_new_session=True,
         preexec_fn=partial(end_with_parent, os.getpid()),
-    )  # fmt: skip
+    )
 
 
 def _wait(child: Started, signals: "_Signals", history: History) -> Failure | None:

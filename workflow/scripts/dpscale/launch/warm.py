@@ -109,11 +109,13 @@ def start_server(
     listener.bind(path)
     listener.listen(64)
     process = subprocess.Popen(
-        [sys.executable, str(script), str(listener.fileno())], stdin=subprocess.DEVNULL,
-        pass_fds=[listener.fileno()], start_new_session=True,
+        [sys.executable, str(script), str(listener.fileno())],
+        stdin=subprocess.DEVNULL,
+        pass_fds=[listener.fileno()],
+        start_new_session=True,
         preexec_fn=partial(end_with_parent, os.getpid()),
         env=os.environ | {"OMP_NUM_THREADS": str(threads)},
-    )  # fmt: skip
+    )
     listener.close()
     return path, process
 

@@ -18,15 +18,25 @@ def check_spec(config: Config, plan: Mapping[str, Spec]) -> Spec:
     """
     widest = max(plan.values(), key=lambda spec: (spec.nodes, spec.workers))
     data = DataConfig(
-        dataset="synthetic", root=config.data.root, loader="resident", samples=1,
-        image_size=config.data.image_size or 32, channels=config.data.channels or 3,
+        dataset="synthetic",
+        root=config.data.root,
+        loader="resident",
+        samples=1,
+        image_size=config.data.image_size or 32,
+        channels=config.data.channels or 3,
         classes=config.data.classes or 10,
-    )  # fmt: skip
+    )
     return build_spec(
-        config, LINK, run=RUN, study=RUN, workers=widest.workers, nodes=widest.nodes,
-        per_worker_batch=1, data=data,
+        config,
+        LINK,
+        run=RUN,
+        study=RUN,
+        workers=widest.workers,
+        nodes=widest.nodes,
+        per_worker_batch=1,
+        data=data,
         protocol=LinkProtocol(bytes=(MESSAGE_BYTES,), repeats=5, budget_s=5.0),
-    )  # fmt: skip
+    )
 
 
 def exchange_of(check: Spec) -> Spec:

@@ -17,9 +17,13 @@ from dpscale.records.storage import DamagedError, read_json, read_model, write_t
 SEEN = "seen.json"  # beside the tidy tables
 MADE = "logs/made.json"
 ENDS = {
-    ".csv": (b"\n",), ".html": (b"</html>",), ".json": (b"}", b"]"), ".parquet": (b"PAR1",),
-    ".pdf": (b"%%EOF",), ".svg": (b"</svg>",),
-}  # fmt: skip
+    ".csv": (b"\n",),
+    ".html": (b"</html>",),
+    ".json": (b"}", b"]"),
+    ".parquet": (b"PAR1",),
+    ".pdf": (b"%%EOF",),
+    ".svg": (b"</svg>",),
+}
 TAIL_BYTES = 64
 Schemas = Mapping[str, Mapping[str, str]]
 
@@ -71,9 +75,8 @@ def damaged(
     with suppress(OSError, DamagedError):  # no call has ended yet, or it is damaged, too
         left = read_model(folder / MADE, Made)
     found = {
-        path: reason for path in made
-        if (reason := _reason(Path(path), left.digests.get(path)))
-    }  # fmt: skip
+        path: reason for path in made if (reason := _reason(Path(path), left.digests.get(path)))
+    }
     for run, spec in planned.items():
         if reason := runs.reason(run, spec):
             found[str(folder / "runs" / run / RECORD)] = reason

@@ -44,9 +44,7 @@ def read_arguments(description: str | None, questions: Sequence[str]) -> tuple[R
     parser.add_argument("--derived", type=Path, required=True, help="folder of derived tables")
     parser.add_argument("--figures", type=Path, required=True, help="folder of figures")
     parser.add_argument(
-        "--report-config",
-        required=True,
-        help="the config's report section: JSON, or a file of it",
+        "--report-config", required=True, help="the config's report section: JSON, or a file of it"
     )
     parser.add_argument("--templates", type=Path, required=True, help="folder of templates")
     parser.add_argument(

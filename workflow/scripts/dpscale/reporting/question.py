@@ -5,16 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dpscale.reporting import texts, words
-from dpscale.reporting.answer import (
-    LEFT_OUT,
-    Answer,
-    Cell,
-    Column,
-    Figure,
-    Said,
-    Table,
-    Value,
-)
+from dpscale.reporting.answer import LEFT_OUT, Answer, Cell, Column, Figure, Said, Table, Value
 from dpscale.reporting.inputs import Inputs, Row
 from dpscale.units import unit_of
 
@@ -79,9 +70,13 @@ class Question:
         say.tables()
         say.figures()
         found: dict[str, Any] = {
-            "id": self.id, "question": words.squeezed(say.question()), "values": facts.values,
-            "tables": tables, "figures": figures, "formula": [*self.formula, *facts.formula],
-        }  # fmt: skip
+            "id": self.id,
+            "question": words.squeezed(say.question()),
+            "values": facts.values,
+            "tables": tables,
+            "figures": figures,
+            "formula": [*self.formula, *facts.formula],
+        }
         if facts.missing:
             return withheld(Answer(sentence="", missing=facts.missing, **found))
         marked = Said(

@@ -53,9 +53,13 @@ class Rendezvous(RendezvousHandler):
         port = listener.getsockname()[1] if listener else meeting.port
         try:
             store = TCPStore(
-                meeting.address, port, is_master=meeting.leads, wait_for_workers=False,
-                timeout=patience, master_listen_fd=listener.detach() if listener else None,
-            )  # fmt: skip
+                meeting.address,
+                port,
+                is_master=meeting.leads,
+                wait_for_workers=False,
+                timeout=patience,
+                master_listen_fd=listener.detach() if listener else None,
+            )
         except RuntimeError as error:  # the first node is not there
             raise self._absent(0) from error
         try:
@@ -64,9 +68,11 @@ class Rendezvous(RendezvousHandler):
         except RuntimeError as error:
             raise self._absent(self._first_missing(store)) from error
         return RendezvousInfo(
-            PrefixStore("agents", store), meeting.node, meeting.nodes,
+            PrefixStore("agents", store),
+            meeting.node,
+            meeting.nodes,
             RendezvousStoreInfo(meeting.address, port),
-        )  # fmt: skip
+        )
 
     def _listen(self) -> socket.socket:
         """A socket that can be reached, as a loopback interface that is down cannot."""

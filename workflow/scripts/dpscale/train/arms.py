@@ -108,9 +108,13 @@ class Arms:
 
 
 def build_arms(
-    spec: "Spec[TimedProtocol]", task: Task, place: Place, *, ready: Ready,
+    spec: "Spec[TimedProtocol]",
+    task: Task,
+    place: Place,
+    *,
+    ready: Ready,
     loaded: Callable[[], Iterable[Batch]] | None,
-) -> Arms:  # fmt: skip
+) -> Arms:
     """The spec's arms, `buckets` left out, which needs steps before it.
 
     ready: an epoch without loading. loaded: gives epochs with loading. Arms that wrap the model

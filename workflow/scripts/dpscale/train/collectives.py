@@ -85,8 +85,13 @@ class Observer:
         for dtype, size in sizes.items():
             name = str(dtype).removeprefix("torch.")
             row = {
-                "phase": self._phase, "iteration": self._iteration, "index": len(self.rows),
-                "operation": operation, "purpose": purpose(operation, name, self._phase),
-                "dtype": name, "calls": 1, "bytes": size,
-            }  # fmt: skip
+                "phase": self._phase,
+                "iteration": self._iteration,
+                "index": len(self.rows),
+                "operation": operation,
+                "purpose": purpose(operation, name, self._phase),
+                "dtype": name,
+                "calls": 1,
+                "bytes": size,
+            }
             self.rows.append(row)

@@ -91,9 +91,11 @@ class _Beats(threading.Thread):
     def _open(self) -> TCPStore:
         if self._store is None:  # a connection of its own: the group's may be busy in a barrier
             self._store = TCPStore(
-                os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), is_master=False,
+                os.environ["MASTER_ADDR"],
+                int(os.environ["MASTER_PORT"]),
+                is_master=False,
                 timeout=timedelta(seconds=SILENCE_S / 4),
-            )  # fmt: skip
+            )
         return self._store
 
     def _send(self, beat: str) -> None:
@@ -118,8 +120,9 @@ class _Beats(threading.Thread):
                     os.kill(int(process), signal.SIGKILL)
             raise _silent(
                 f"process {process or 'unknown'} has not answered for {silent_s:.0f} s; it was "
-                "stopped, hangs, or its node is gone", self._watched,
-            )  # fmt: skip
+                "stopped, hangs, or its node is gone",
+                self._watched,
+            )
         if beat != last or beat == DONE:
             self._seen = (beat, time.monotonic())
 

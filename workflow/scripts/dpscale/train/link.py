@@ -98,9 +98,13 @@ class AllReduce:
 
 
 def payload_times(
-    payload: int, place: Place, *, repeats: int, budget_s: float,
+    payload: int,
+    place: Place,
+    *,
+    repeats: int,
+    budget_s: float,
     enough: Callable[[list[float]], bool],
-) -> tuple[list[float], float]:  # fmt: skip
+) -> tuple[list[float], float]:
     """Seconds of each all-reduce of a payload in DDP-sized buckets, and its interface bytes.
 
     The bytes of one all-reduce are summed over the workers' network namespaces; rank 0 knows them,

@@ -29,9 +29,7 @@ class StepLog:
     def add(self, epoch: Epoch, *, seed: int, arm: str | None, repeat: int, number: int) -> None:
         """Append the steps of an epoch, which is epoch `number` of its repeat."""
         steps = len(epoch.samples)
-        constant = {
-            "seed": seed, "arm": arm, "repeat": repeat, "epoch": number, "rank": self._rank
-        }  # fmt: skip
+        constant = {"seed": seed, "arm": arm, "repeat": repeat, "epoch": number, "rank": self._rank}
         self._parts.append(
             {name: np.array([value] * steps, dtype=object) for name, value in constant.items()}
             | {"step": np.arange(steps), "samples": epoch.samples}

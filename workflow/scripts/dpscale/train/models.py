@@ -113,9 +113,16 @@ class SmallImageResNet(nn.Module):
     """Stem, stages (each after the first halves the image), global average, linear layer."""
 
     def __init__(
-        self, *, in_channels: int, classes: int, image_size: int, zero_gamma: bool,
-        widths: Sequence[int], blocks_per_stage: int, option: str,
-    ) -> None:  # fmt: skip
+        self,
+        *,
+        in_channels: int,
+        classes: int,
+        image_size: int,
+        zero_gamma: bool,
+        widths: Sequence[int],
+        blocks_per_stage: int,
+        option: str,
+    ) -> None:
         """Images may be of any size; `zero_gamma` makes every block start as its shortcut."""
         super().__init__()
         self.conv1 = nn.Conv2d(in_channels, widths[0], 3, padding=1, bias=False)

@@ -47,13 +47,21 @@ class Lars(Optimizer):
     """
 
     def __init__(
-        self, params: Iterable[Any], *, lr: float, momentum: float = 0.9,
-        weight_decay: float = 0.0, trust_coefficient: float = 0.001,
-    ) -> None:  # fmt: skip
+        self,
+        params: Iterable[Any],
+        *,
+        lr: float,
+        momentum: float = 0.9,
+        weight_decay: float = 0.0,
+        trust_coefficient: float = 0.001,
+    ) -> None:
         defaults = {
-            "lr": lr, "momentum": momentum, "weight_decay": weight_decay,
-            "trust_coefficient": trust_coefficient, "adapt": True,
-        }  # fmt: skip
+            "lr": lr,
+            "momentum": momentum,
+            "weight_decay": weight_decay,
+            "trust_coefficient": trust_coefficient,
+            "adapt": True,
+        }
         super().__init__(params, defaults)
 
     @torch.no_grad()

@@ -50,9 +50,14 @@ class Meter:
         self._parts += parts
 
     def watched(
-        self, batches: Iterable[Batch], losses: list[Tensor], *, steps: int, samples: int,
+        self,
+        batches: Iterable[Batch],
+        losses: list[Tensor],
+        *,
+        steps: int,
+        samples: int,
         timed: bool = False,
-    ) -> Iterator[Batch]:  # fmt: skip
+    ) -> Iterator[Batch]:
         """The batches of one unit, between which steps are told of: a look at the clock a step.
 
         losses: gets the loss of each step; steps: of the unit; samples: of a step, all workers';
@@ -72,16 +77,24 @@ class Meter:
                 if line := now >= self._line_due:
                     self._loss = losses[-1].item()
                 progress = self._progress(
-                    inside=len(losses) / steps, step=len(losses), steps=steps, loss=self._loss,
+                    inside=len(losses) / steps,
+                    step=len(losses),
+                    steps=steps,
+                    loss=self._loss,
                     samples_per_s=len(losses) * samples / (now - start),
-                )  # fmt: skip
+                )
                 self._tell(progress, line=line)
             yield batch
 
     def step(
-        self, *, steps: int | None = None, loss: float | None = None,
-        samples_per_s: float | None = None, note: str = "", left_s: float | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        *,
+        steps: int | None = None,
+        loss: float | None = None,
+        samples_per_s: float | None = None,
+        note: str = "",
+        left_s: float | None = None,
+    ) -> None:
         """One unit of the work is done; a unit beyond the planned ones says what is left at most.
 
         steps: so far in all units, for units whose batches are not `watched`.
@@ -92,16 +105,27 @@ class Meter:
             return
         all_steps = steps and round(steps / self._worked * max(self._units, self._worked))
         progress = self._progress(
-            step=steps or self._unit_steps, steps=all_steps or self._unit_steps, loss=loss,
-            samples_per_s=samples_per_s, note=note, left_s=left_s,
-        )  # fmt: skip
+            step=steps or self._unit_steps,
+            steps=all_steps or self._unit_steps,
+            loss=loss,
+            samples_per_s=samples_per_s,
+            note=note,
+            left_s=left_s,
+        )
         planned = self._done <= self._units
         self._tell(progress, line=planned, last=planned and progress.done_frac == 1)
 
     def _progress(
-        self, *, inside: float = 0.0, step: int | None, steps: int | None, loss: float | None,
-        samples_per_s: float | None, note: str = "", left_s: float | None = None,
-    ) -> Progress:  # fmt: skip
+        self,
+        *,
+        inside: float = 0.0,
+        step: int | None,
+        steps: int | None,
+        loss: float | None,
+        samples_per_s: float | None,
+        note: str = "",
+        left_s: float | None = None,
+    ) -> Progress:
         elapsed_s = time.perf_counter() - self._start
         position = max(self._begun - 1, 0) * self._units + self._done + inside
         total = self._parts * self._units
@@ -111,11 +135,20 @@ class Meter:
         else:
             done_frac = elapsed_s / (elapsed_s + left_s)
         return Progress(
-            part=self._part, unit=self._unit, number=self._done + math.ceil(inside),
-            units=self._units, step=step, steps=steps, done_frac=done_frac, loss=loss,
-            samples_per_s=samples_per_s, note=note, elapsed_s=elapsed_s, left_s=left_s,
+            part=self._part,
+            unit=self._unit,
+            number=self._done + math.ceil(inside),
+            units=self._units,
+            step=step,
+            steps=steps,
+            done_frac=done_frac,
+            loss=loss,
+            samples_per_s=samples_per_s,
+            note=note,
+            elapsed_s=elapsed_s,
+            left_s=left_s,
             at=datetime.now(UTC).isoformat(timespec="seconds"),
-        )  # fmt: skip
+        )
 
     def _tell(self, progress: Progress, *, line: bool, last: bool = False) -> None:
         now = time.perf_counter()

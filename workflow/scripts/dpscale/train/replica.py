@@ -25,9 +25,17 @@ class ReplicaStepper(Stepper):
     """
 
     def __init__(
-        self, spec: Spec, task: Task, place: Place, seed: int, *, count_correct: bool = True,
-        loader: str | None = None, meter: Meter | None = None, set_epoch: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        spec: Spec,
+        task: Task,
+        place: Place,
+        seed: int,
+        *,
+        count_correct: bool = True,
+        loader: str | None = None,
+        meter: Meter | None = None,
+        set_epoch: bool = True,
+    ) -> None:
         super().__init__(task, place, spec.per_worker_batch or 1)
         self.spec, self.seed = spec, seed
         self.loader = build_spec_loader(
@@ -59,9 +67,12 @@ class ReplicaStepper(Stepper):
         losses: list[Tensor] = []
         if self._meter is not None:
             batches = self._meter.watched(
-                batches, losses, steps=len(self.loader), timed=self.spec.protocol.needs.cold_start,
+                batches,
+                losses,
+                steps=len(self.loader),
+                timed=self.spec.protocol.needs.cold_start,
                 samples=self.loader.batch * self.place.workers,
-            )  # fmt: skip
+            )
         self.epoch = train_epoch(
             self.replica, batches, self._clock, count_correct=self._count_correct, losses=losses
         )
@@ -71,9 +82,11 @@ class ReplicaStepper(Stepper):
         """Return means over the samples of all workers, and the seconds of the slowest's steps."""
         epoch = self.epoch
         counts: tuple[Any, ...] = (
-            float((epoch.losses * epoch.samples).sum()), int(epoch.samples.sum()),
-            *(epoch.correct or (0, 0)), float(epoch.seconds["step_s"].sum()),
-        )  # fmt: skip
+            float((epoch.losses * epoch.samples).sum()),
+            int(epoch.samples.sum()),
+            *(epoch.correct or (0, 0)),
+            float(epoch.seconds["step_s"].sum()),
+        )
         loss, samples, right, counted, steps_s = np.array(self.place.share(counts)).T
         mean_loss = float(loss.sum() / samples.sum())
         finite = bool(np.isfinite(mean_loss))

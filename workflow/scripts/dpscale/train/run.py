@@ -106,9 +106,11 @@ def _measure(
     except Exception as error:
         since = frame.condition.since()
         if is_out_of_memory(
-            error, on_cpu=place.device.type == "cpu", limited=budget_bytes is not None,
+            error,
+            on_cpu=place.device.type == "cpu",
+            limited=budget_bytes is not None,
             num_ooms=sum(device.get("num_ooms", 0) for device in since),
-        ):  # fmt: skip
+        ):
             frame.note({place.rank: since})
             text = " ".join(str(error).split())[:200]
             message = f"rank {place.rank}, batch {spec.per_worker_batch}: {text}"
@@ -203,15 +205,24 @@ class _Frame:
         rows = [{"rank": rank} | device for rank, own in enumerate(self._devices) for device in own]
         facts = provenance(
             device=_device(rows) or device_model(spec.hardware),
-            devices=available_devices(spec.hardware), backend=spec.hardware.backend,
-            libraries=device_libraries(spec.hardware), environment=self._environment,
-        )  # fmt: skip
+            devices=available_devices(spec.hardware),
+            backend=spec.hardware.backend,
+            libraries=device_libraries(spec.hardware),
+            environment=self._environment,
+        )
         record = Record(
-            run=spec.run, status=measurement.status, message=measurement.message,
-            spec=spec.model_dump(mode="json"), provenance=facts, started_at=self._started_at,
-            finished_at=now(), wall_s=time.perf_counter() - self._start, rank_devices=rows,
-            **self._fields, **measurement.fields,
-        )  # fmt: skip
+            run=spec.run,
+            status=measurement.status,
+            message=measurement.message,
+            spec=spec.model_dump(mode="json"),
+            provenance=facts,
+            started_at=self._started_at,
+            finished_at=now(),
+            wall_s=time.perf_counter() - self._start,
+            rank_devices=rows,
+            **self._fields,
+            **measurement.fields,
+        )
         write_record(self._record, record)
 
 

@@ -70,9 +70,11 @@ class Stack:
 
         Activations are [k, features, b]: matrix products are fastest in that order.
         """
-        x = images.flatten(1).t().expand(self.learners, -1, -1) if shared else (
-            images.flatten(2).transpose(1, 2)
-        )  # fmt: skip
+        x = (
+            images.flatten(1).t().expand(self.learners, -1, -1)
+            if shared
+            else (images.flatten(2).transpose(1, 2))
+        )
         for name, layer in layers:
             if isinstance(layer, nn.Linear):
                 weight, bias = self.parameters[f"{name}.weight"], self.parameters[f"{name}.bias"]

@@ -72,7 +72,7 @@ class AllReduce(Sync):
             name: self.broadcast_buffers,
             # Else it would wait for their gradients for ever.
             "find_unused_parameters": task is not None and task.find_unused_parameters,
-        }  # fmt: skip
+        }
         if device.type == "cuda":
             options["device_ids"] = [device.index]
         model = DistributedDataParallel(module, **options)

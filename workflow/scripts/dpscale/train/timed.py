@@ -255,10 +255,11 @@ def span_rows(arms: Arms, ready: Ready, place: Place) -> Rows:
         log = replica.model._get_ddp_logging_data()
         if iteration >= 0 and log.get("backward_comm_time") is not None:
             row = {
-                "rank": place.rank, "iteration": iteration,
+                "rank": place.rank,
+                "iteration": iteration,
                 "span_s": log["backward_comm_time"] / 1e9,
                 "overlap_s": log["backward_compute_comm_overlap_time"] / 1e9,
-            }  # fmt: skip
+            }
             rows.append(row)
     return [row for of_rank in place.gather(rows) for row in of_rank]
 

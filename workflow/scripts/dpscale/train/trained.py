@@ -21,15 +21,7 @@ from dpscale.train.measurement import Measurement, StepLog, gather_steps, mean_o
 from dpscale.train.progress import Meter
 from dpscale.train.quiet import Quiet
 from dpscale.train.replica import ReplicaStepper
-from dpscale.train.training import (
-    Row,
-    Training,
-    Trial,
-    divergence,
-    epoch_stops,
-    settings,
-    tables,
-)
+from dpscale.train.training import Row, Training, Trial, divergence, epoch_stops, settings, tables
 from dpscale.train.worker import Place, Replica, build_replica, usual_sync
 
 FIRST_INDICES = 8  # of a sample order, enough to see that two orders are one
@@ -47,18 +39,25 @@ def measure_trained(spec: "Spec[TrainingProtocol]", task: Task, place: Place) ->
         meter.begin(f"seed {seed}")
         stepper = _Observed(spec, task, place, seed, meter, log)
         trials += Training(
-            [Trial(seed, settings(spec))], stepper, stepper.supply,
-            epoch_stops(len(stepper.loader), epochs), max_steps=epochs * len(stepper.loader),
-            each=True, meter=meter, quiet=quiet, after=partial(_observe, stepper, rows),
-        ).run()  # fmt: skip
+            [Trial(seed, settings(spec))],
+            stepper,
+            stepper.supply,
+            epoch_stops(len(stepper.loader), epochs),
+            max_steps=epochs * len(stepper.loader),
+            each=True,
+            meter=meter,
+            quiet=quiet,
+            after=partial(_observe, stepper, rows),
+        ).run()
         startup_s = startup_s or stepper.startup_s
     message = divergence(trials)
     return Measurement(
-        status="diverged" if message else "complete", message=message,
+        status="diverged" if message else "complete",
+        message=message,
         steps=gather_steps(log, place),
         fields={**tables(trials), **rows, "startup_s": startup_s}
         | ({"repeats": quiet.rows} if spec.protocol.timed else {}),
-    )  # fmt: skip
+    )
 
 
 class _Observed(ReplicaStepper):

@@ -62,11 +62,16 @@ def settings(spec: Spec, **others: Any) -> Row:
     """Return the columns of `trials` that a spec gives, with others beside or in their place."""
     batch = spec.per_worker_batch
     given = {
-        "role": "arm", "arm": spec.arm, "model": spec.model.name,
-        "optimizer": spec.training.optimizer, "learners": spec.workers,
-        "per_learner_batch": batch, "global_batch": batch and batch * spec.workers,
-        "lr": spec.training.lr, "momentum": spec.training.momentum,
-    }  # fmt: skip
+        "role": "arm",
+        "arm": spec.arm,
+        "model": spec.model.name,
+        "optimizer": spec.training.optimizer,
+        "learners": spec.workers,
+        "per_learner_batch": batch,
+        "global_batch": batch and batch * spec.workers,
+        "lr": spec.training.lr,
+        "momentum": spec.training.momentum,
+    }
     return given | others
 
 
@@ -234,11 +239,21 @@ class Training:
     """
 
     def __init__(
-        self, trials: Sequence[Trial], stepper: Stepper, supply: Supply, next_stop: NextStop, *,
-        max_steps: int, goal: Goal | None = None, splits: Sequence[str] = ("validation", "test"),
-        at_end: Sequence[str] = (), each: bool = False, meter: Meter | None = None,
-        quiet: Quiet | None = None, after: Callable[[Row], None] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        trials: Sequence[Trial],
+        stepper: Stepper,
+        supply: Supply,
+        next_stop: NextStop,
+        *,
+        max_steps: int,
+        goal: Goal | None = None,
+        splits: Sequence[str] = ("validation", "test"),
+        at_end: Sequence[str] = (),
+        each: bool = False,
+        meter: Meter | None = None,
+        quiet: Quiet | None = None,
+        after: Callable[[Row], None] | None = None,
+    ) -> None:
         self.trials, self._stepper, self._supply = list(trials), stepper, supply
         self._next_stop, self._max_steps, self._goal = next_stop, max_steps, goal
         self._splits, self._at_end, self._each = tuple(splits), tuple(at_end), each
@@ -269,11 +284,16 @@ class Training:
         wall_s = max(seconds for _, seconds in everyone)
         columns = self._stepper.columns()
         rows = [
-            {"step": self.step, "epoch": self.step / self._supply.steps_per_epoch, "lr": lr,
-             "train_loss": loss if math.isfinite(loss) else None, "wall_s": wall_s}
+            {
+                "step": self.step,
+                "epoch": self.step / self._supply.steps_per_epoch,
+                "lr": lr,
+                "train_loss": loss if math.isfinite(loss) else None,
+                "wall_s": wall_s,
+            }
             | columns
             for loss in map(float, losses)
-        ]  # fmt: skip
+        ]
         trials = self._running
         for trial in trials:
             trial.steps, trial.wall_s = self.step, (trial.wall_s or 0) + wall_s
@@ -346,9 +366,13 @@ class Training:
         return list(self._place.share(reached)[0])  # rank 0 evaluates
 
     def _add(
-        self, rows: list[Row], splits: Sequence[str], places: Sequence[int], *,
+        self,
+        rows: list[Row],
+        splits: Sequence[str],
+        places: Sequence[int],
+        *,
         beyond: float = math.inf,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Add to the rows at some places what is seen on some splits."""
         here, start = self._each or self._place.leads, time.perf_counter()
         found = self._stepper.evaluated(splits, places, beyond=beyond, here=here)

@@ -161,23 +161,41 @@ def join_group_of_one(spec: Spec) -> None:
 
 
 def build_spec_loader(
-    spec: Spec, task: Task, place: Place, *, seed: int, loader: str | None = None,
-    device: torch.device | None = None, set_epoch: bool = True,
-) -> Loader:  # fmt: skip
+    spec: Spec,
+    task: Task,
+    place: Place,
+    *,
+    seed: int,
+    loader: str | None = None,
+    device: torch.device | None = None,
+    set_epoch: bool = True,
+) -> Loader:
     """The loader of this worker's share of the train split, as the spec has it but for these."""
     assert spec.per_worker_batch is not None
     return build_loader(
-        task.train, task, loader=loader or spec.data.loader, batch=spec.per_worker_batch,
-        workers=spec.workers, rank=place.rank, seed=seed, augment=spec.data.augment,
-        device=device or place.device, loader_workers=spec.data.loader_workers,
+        task.train,
+        task,
+        loader=loader or spec.data.loader,
+        batch=spec.per_worker_batch,
+        workers=spec.workers,
+        rank=place.rank,
+        seed=seed,
+        augment=spec.data.augment,
+        device=device or place.device,
+        loader_workers=spec.data.loader_workers,
         set_epoch=set_epoch,
-    )  # fmt: skip
+    )
 
 
 def build_replica(
-    spec: Spec, task: Task, place: Place, *, seed: int, steps_per_epoch: int,
+    spec: Spec,
+    task: Task,
+    place: Place,
+    *,
+    seed: int,
+    steps_per_epoch: int,
     sync: Sync | None = None,
-) -> Replica:  # fmt: skip
+) -> Replica:
     """The task's network with optimiser and schedule, wrapped by `sync` (default: as DDP is).
 
     The same seed gives every worker the same initial parameters.
@@ -196,14 +214,17 @@ def build_replica(
     if training.compile:
         model = _compiled(model, module, training.compile_mode)
     return Replica(
-        place, module, model, optimizer,
+        place,
+        module,
+        model,
+        optimizer,
         scheduler=build_scheduler(optimizer, training, steps_per_epoch),
         task=task,
         channels_last=training.channels_last,
         bf16=training.precision == "bf16",
         graphs=training.compile and training.compile_mode != "default",
         sync=sync,
-    )  # fmt: skip
+    )
 
 
 def _compiled(model: nn.Module, module: nn.Module, mode: str) -> nn.Module:

@@ -19,9 +19,13 @@ from dpscale.units.text import (
 _SETTINGS = ("workers", "per_worker_batch", "global_batch", "base_batch")
 # The unit of what a column measures, by the end of its name; the longest first.
 _UNITS = {
-    "_bytes_per_s": "bytes/s", "samples_per_s": "samples/s", "_bytes": "bytes",
-    "_ratio": "ratio", "_frac": "fraction", "_s": "s",
-}  # fmt: skip
+    "_bytes_per_s": "bytes/s",
+    "samples_per_s": "samples/s",
+    "_bytes": "bytes",
+    "_ratio": "ratio",
+    "_frac": "fraction",
+    "_s": "s",
+}
 
 
 @dataclass(frozen=True)

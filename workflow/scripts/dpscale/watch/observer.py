@@ -31,9 +31,14 @@ class Observer:
     """
 
     def __init__(
-        self, config: Config, results: Path, *, slurm: bool = True,
-        wanted: Set[str] = frozenset(), cores: int | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        config: Config,
+        results: Path,
+        *,
+        slurm: bool = True,
+        wanted: Set[str] = frozenset(),
+        cores: int | None = None,
+    ) -> None:
         self._config, self._wanted = config, wanted
         self._cores = cores or len(os.sched_getaffinity(0))
         self._slurm = slurm and shutil.which("squeue") is not None
@@ -53,10 +58,13 @@ class Observer:
         if self._wanted:
             runs = tuple(r for r in runs if r.state == State.DONE or r.spec.run in self._wanted)
         return Overview(
-            name=self._config.name, runs=runs, jobs=tuple((self._queue or {}).values()),
+            name=self._config.name,
+            runs=runs,
+            jobs=tuple((self._queue or {}).values()),
             called_at_s=called,
-            elapsed_s=_elapsed_s(runs, called), cores=self._cores,
-        )  # fmt: skip
+            elapsed_s=_elapsed_s(runs, called),
+            cores=self._cores,
+        )
 
     def _ask_slurm(self) -> None:
         now = time.time()

@@ -33,8 +33,10 @@ def render(overview: Overview, width: int) -> RenderableType:
         by_reason: dict[str, list[str]] = defaultdict(list)
         for job in waiting:
             by_reason[job.reason].append(f"{job.run or job.rule} ({job.number})")
-        rows = [(f"{len(jobs)} waiting", reason, ", ".join(jobs[:3]) + ", …" * (len(jobs) > 3))
-                for reason, jobs in by_reason.items()]  # fmt: skip
+        rows = [
+            (f"{len(jobs)} waiting", reason, ", ".join(jobs[:3]) + ", …" * (len(jobs) > 3))
+            for reason, jobs in by_reason.items()
+        ]
         parts.append(_listed("Jobs that wait for Slurm", ("jobs", "why", "which"), rows, "yellow"))
     if failed := overview.among(State.FAILED):
         rows = [(run.spec.run, _attempt(run), run.reason) for run in failed]
@@ -47,8 +49,20 @@ def render(overview: Overview, width: int) -> RenderableType:
 
 
 def _at_work(runs: Sequence[Run], width: int) -> Table:
-    columns = ["study", "run", "on", "job", "attempt", "done", "", "at", "step", "loss",
-               "samples/s", "left"]  # fmt: skip
+    columns = [
+        "study",
+        "run",
+        "on",
+        "job",
+        "attempt",
+        "done",
+        "",
+        "at",
+        "step",
+        "loss",
+        "samples/s",
+        "left",
+    ]
     hidden = {name for name, needed in NEEDED.items() if width < needed}
     if not any(_job(run) for run in runs):
         hidden.add("job")
@@ -67,9 +81,12 @@ def _cells(run: Run) -> list[RenderableType]:
     attempt, progress = run.attempt, run.progress
     where = nodes_text(attempt.nodes, attempt.host) if attempt else ""
     known: list[RenderableType] = [
-        Text(clean(run.spec.study)), Text(clean(run.spec.run), style="cyan"), Text(where),
-        Text(_job(run)), Text(_attempt(run)),
-    ]  # fmt: skip
+        Text(clean(run.spec.study)),
+        Text(clean(run.spec.run), style="cyan"),
+        Text(where),
+        Text(_job(run)),
+        Text(_attempt(run)),
+    ]
     if progress is None:
         return [*known, Text(""), Text(""), Text("starting"), *[Text("")] * 4]
     step = ""
@@ -78,12 +95,14 @@ def _cells(run: Run) -> list[RenderableType]:
     at = ", ".join(part for part in (progress.place(), progress.note) if part)
     numbers = (progress.loss, progress.samples_per_s)
     return [
-        *known, Text(f"{progress.done_frac:.0%}"),
+        *known,
+        Text(f"{progress.done_frac:.0%}"),
         ProgressBar(total=1.0, completed=progress.done_frac, width=BAR),
-        Text(clean(at)), Text(step),
+        Text(clean(at)),
+        Text(step),
         *(Text("" if one is None else plain.rounded(one)) for one in numbers),
         Text("" if progress.left_s is None else plain.duration(progress.left_s)),
-    ]  # fmt: skip
+    ]
 
 
 def _job(run: Run) -> str:

@@ -120,12 +120,18 @@ def _compared(rows: list[Row]) -> dict[str, Any]:
     first, last, crowd = rows[0], rows[-1], [row for row in rows if row["crowded"]]
     return {
         "outside": [row | {"side": row["beyond"]} for row in rows[1:-1] if row["beyond"]],
-        "found": rows, "first": first, "last": last, "crowd": crowd, "cpu": first["on_cpu"],
-        "verdict": last["utilisation_to_first"], "pace": last["rate_to_first"],
+        "found": rows,
+        "first": first,
+        "last": last,
+        "crowd": crowd,
+        "cpu": first["on_cpu"],
+        "verdict": last["utilisation_to_first"],
+        "pace": last["rate_to_first"],
         "crowded": first["crowded"] or last["crowded"],
-        "compared": not crowd and len(rows) > 1, "awaits": first["awaits"],
+        "compared": not crowd and len(rows) > 1,
+        "awaits": first["awaits"],
         "nearly_all": Value(value=NEARLY_ALL, unit="fraction"),
-    }  # fmt: skip
+    }
 
 
 # H2: the steps of a run, and the seconds of a full one.
@@ -147,8 +153,15 @@ def facts_h2(inputs: Inputs) -> Facts:
 
 # H3: test accuracy, training time and scaling efficiency for each number of workers.
 
-EFFICIENCY = ("test_accuracy_frac", "train_s", "evaluation_s", "startup_s", "speedup_ratio",
-              "efficiency_frac", "epochs_efficiency_frac")  # fmt: skip
+EFFICIENCY = (
+    "test_accuracy_frac",
+    "train_s",
+    "evaluation_s",
+    "startup_s",
+    "speedup_ratio",
+    "efficiency_frac",
+    "epochs_efficiency_frac",
+)
 QUOTED = ("train_s", "speedup_ratio", "efficiency_frac", "test_accuracy_frac")
 
 
@@ -252,12 +265,13 @@ def facts_h6(inputs: Inputs) -> Facts:
     others = [row for row in _complete(every) if row["rule"] != LINEAR]
     rivals = [row for row in others if ranked and row["nodes"] == ranked[0]["nodes"]]
     said = {
-        "rows": linear, "ranked": ranked,
+        "rows": linear,
+        "ranked": ranked,
         "mislabelled": [row for row in found if row["mislabelled"]],
         "twins": [row for row in found if row["to_one_node"]],
         "rival": max(rivals, key=lambda row: row["test_accuracy_frac"] or 0.0, default=None),
         "published": _published(inputs, "test_accuracy_frac", "steps", nodes=2),
-    }  # fmt: skip
+    }
     return Facts([], values | {"best_test_accuracy_frac": best}, said)
 
 

@@ -53,8 +53,7 @@ class AssignmentConfig(ArmsSection):
     epochs: Epochs = Field(40, description="Epochs of a training.")
     seeds: Seeds = Field((0, 1, 2), description="Seeds of the repeated trainings.")
     model: ModelName | None = Field(
-        "mnist_cnn",
-        description="Network; null: that of the lab, as for your own without this key.",
+        "mnist_cnn", description="Network; null: that of the lab, as for your own without this key."
     )
     optimizer: Literal["sgd", "adam"] = Field("adam", description="Optimiser.")
     base_lr: Rate = Field(
@@ -153,5 +152,5 @@ SECTIONS = {
     "assignment": (
         AssignmentConfig | None,
         Field(None, description="H1 to H6: the cluster-training assignment."),
-    ),
+    )
 }

@@ -23,8 +23,16 @@ def _comparable(published: pd.DataFrame, claim: str) -> pd.DataFrame:
 def _published_marks(axes: Axes, xs: Sequence[float], ys: Sequence[float]) -> None:
     """Draw published figures as hollow diamonds, never as points of this machine."""
     if len(xs):
-        axes.plot(xs, ys, marker="D", markersize=6, fillstyle="none", color=style.INK,
-                  linestyle="none", label=PUBLISHED)  # fmt: skip
+        axes.plot(
+            xs,
+            ys,
+            marker="D",
+            markersize=6,
+            fillstyle="none",
+            color=style.INK,
+            linestyle="none",
+            label=PUBLISHED,
+        )
 
 
 BUSY = {  # column: label, marker, colour
@@ -74,9 +82,15 @@ def _drawn_utilisation(utilisation: pd.DataFrame, published: pd.DataFrame) -> pd
 
 
 def _line(
-    axes: Axes, own: pd.DataFrame, name: str, *, label: str = "", marker: str = "o",
-    colour: str = style.COLOURS[0], factor: float = 1.0,
-) -> None:  # fmt: skip
+    axes: Axes,
+    own: pd.DataFrame,
+    name: str,
+    *,
+    label: str = "",
+    marker: str = "o",
+    colour: str = style.COLOURS[0],
+    factor: float = 1.0,
+) -> None:
     if own[name].isna().all():
         return
     axes.plot(range(len(own)), factor * own[name], marker=marker, color=colour, label=label)
@@ -109,8 +123,16 @@ def draw_time(assignment: pd.DataFrame, published: pd.DataFrame) -> tuple[Figure
     left = pd.Series(0.0, index=drawn.index)
     for name, (label, colour, hatch) in TIMES.items():
         widths = drawn[name].fillna(0.0)
-        times.barh(range(len(drawn)), widths, left=left, height=0.56, edgecolor=colour,
-                   color="none" if hatch else colour, hatch=hatch or None, label=label)  # fmt: skip
+        times.barh(
+            range(len(drawn)),
+            widths,
+            left=left,
+            height=0.56,
+            edgecolor=colour,
+            color="none" if hatch else colour,
+            hatch=hatch or None,
+            label=label,
+        )
         left += widths
     style.margin_column(times, style.seconds(drawn.train_s))
     times.set_xlabel("seconds; beside the bar: without the start-up")
@@ -136,8 +158,15 @@ def _efficiencies(axes: Axes, drawn: pd.DataFrame) -> None:
     axes.axvline(100, color=style.INK, linestyle="--", linewidth=1)
     for row in drawn[drawn.efficiency_frac.notna()].itertuples():
         value, low, high = (100 * getattr(row, name) for name in EFFICIENCY)
-        axes.plot([value], [row.Index], marker="o", markersize=6, color=style.COLOURS[0],
-                  fillstyle="none" if row.oversubscribed else "full", linestyle="none")  # fmt: skip
+        axes.plot(
+            [value],
+            [row.Index],
+            marker="o",
+            markersize=6,
+            color=style.COLOURS[0],
+            fillstyle="none" if row.oversubscribed else "full",
+            linestyle="none",
+        )
         style.interval(axes, row.Index, low, high, style.COLOURS[0])
     quoted = drawn.published_efficiency_frac.dropna()
     _published_marks(axes, 100 * quoted, quoted.index)
@@ -192,8 +221,15 @@ def draw_accuracy(assignment: pd.DataFrame, published: pd.DataFrame) -> tuple[Fi
             place = labels.index(row.label)
             value, low, high = (100 * getattr(row, name) for name in ACCURACY)
             style.interval(axes, place, low, high, colour)
-            axes.plot([value], [place], marker=marker, color=colour, linestyle="none",
-                      markersize=5.5, label=words)  # fmt: skip
+            axes.plot(
+                [value],
+                [place],
+                marker=marker,
+                color=colour,
+                linestyle="none",
+                markersize=5.5,
+                label=words,
+            )
     quoted = drawn[drawn.source == PUBLISHED]
     places = [labels.index(label) for label in quoted.label]
     _published_marks(axes, 100 * quoted.test_accuracy_frac, places)

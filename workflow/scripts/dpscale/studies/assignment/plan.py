@@ -37,10 +37,15 @@ def runs(config: Config, study: AssignmentConfig) -> Iterator[Spec]:
             yield _by_rule(config, study, rule, most)
     for batch in study.larger_batches:
         yield _trained(
-            config, study, run=f"assignment-batch-b{batch}", arm=LARGER_BATCH, workers=1,
-            per_worker_batch=batch, epochs=study.batch_epochs,
+            config,
+            study,
+            run=f"assignment-batch-b{batch}",
+            arm=LARGER_BATCH,
+            workers=1,
+            per_worker_batch=batch,
+            epochs=study.batch_epochs,
             lr=study.base_lr * batch / study.per_worker_batch,
-        )  # fmt: skip
+        )
     for placement in found:
         yield from _split(config, study, placement)
 
@@ -79,26 +84,41 @@ def _by_rule(config: Config, study: AssignmentConfig, rule: str, placement: Plac
     share = workers if rule == "fixed_batch" else 1
     factor = {LINEAR: float(workers), "sqrt": math.sqrt(workers)}.get(rule, 1.0)
     return _trained(
-        config, study, run=_name(rule, placement), arm=rule, workers=workers, nodes=nodes,
-        per_worker_batch=study.per_worker_batch // share, seeds=study.seeds,
-        epochs=study.epochs, lr=study.base_lr * factor,
-    )  # fmt: skip
+        config,
+        study,
+        run=_name(rule, placement),
+        arm=rule,
+        workers=workers,
+        nodes=nodes,
+        per_worker_batch=study.per_worker_batch // share,
+        seeds=study.seeds,
+        epochs=study.epochs,
+        lr=study.base_lr * factor,
+    )
 
 
 def _split(config: Config, study: AssignmentConfig, placement: Placement) -> Iterator[Spec]:
     workers, nodes = placement
     own, training = _of_study(config, study)
     timing = Timing(
-        arms=("with_loading", "without_loading"), repeats=study.repeats, min_steps=study.steps,
+        arms=("with_loading", "without_loading"),
+        repeats=study.repeats,
+        min_steps=study.steps,
         warmup_steps=WARMUP_STEPS,
-    )  # fmt: skip
+    )
     if workers > 1:
         timing = with_direct_arms(timing, workers, study)
     spec = build_spec(
-        own, TIMED, run=_name("split", placement), study=SPLIT_STUDY, workers=workers, nodes=nodes,
-        per_worker_batch=study.per_worker_batch, training=timing_only(training),
+        own,
+        TIMED,
+        run=_name("split", placement),
+        study=SPLIT_STUDY,
+        workers=workers,
+        nodes=nodes,
+        per_worker_batch=study.per_worker_batch,
+        training=timing_only(training),
         protocol=TimedProtocol(timing=timing),
-    )  # fmt: skip
+    )
     yield from launches(config, spec)
 
 

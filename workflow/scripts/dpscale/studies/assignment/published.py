@@ -47,10 +47,16 @@ ON_TWO_NODES = Training(2, 2, FULL_EPOCHS)
 TRAIN_S = {ALONE: 456.15, TWO: 379.69, FOUR: 203.63}
 SPEEDUP = {training: speedup(TRAIN_S[ALONE], train_s) for training, train_s in TRAIN_S.items()}
 ACCURACY = {
-    ALONE: 0.9827, TWO: 0.9862, FOUR: 0.9903,
-    Training(1, 1, 21): 0.9854, Training(2, 1, 21): 0.9922, Training(4, 1, 21): 0.9920,
-    ON_TWO_NODES: 0.9902, Training(6, 2, 40): 0.9905, Training(8, 2, 40): 0.9879,
-}  # fmt: skip
+    ALONE: 0.9827,
+    TWO: 0.9862,
+    FOUR: 0.9903,
+    Training(1, 1, 21): 0.9854,
+    Training(2, 1, 21): 0.9922,
+    Training(4, 1, 21): 0.9920,
+    ON_TWO_NODES: 0.9902,
+    Training(6, 2, 40): 0.9905,
+    Training(8, 2, 40): 0.9879,
+}
 UTILISATION = {128: 0.20, 1024: 0.54}  # per-worker batch: share of time, in whole percent
 UTILISATION_ROUNDING = 0.005
 LABELLED_STEPS = 3120  # of ON_TWO_NODES
@@ -59,8 +65,14 @@ CALLED_FASTER = 0.53  # of TWO against ALONE: "times faster"
 MARGIN_FRAC = {"utilisation_frac": 0.05, "efficiency_frac": 0.05, "test_accuracy_frac": 0.01}
 
 # A claim's id is the column that it speaks of.
-CLAIMS = ("utilisation_frac", "steps", "speedup_ratio", "train_s", "efficiency_frac",
-          "test_accuracy_frac")  # fmt: skip
+CLAIMS = (
+    "utilisation_frac",
+    "steps",
+    "speedup_ratio",
+    "train_s",
+    "efficiency_frac",
+    "test_accuracy_frac",
+)
 CONTRADICTS = "contradicts itself"  # where another published figure says otherwise
 COLUMNS: Columns = (
     CLAIM_COLUMNS
@@ -129,17 +141,31 @@ def _claim(
     measured = None if here is None else estimate_of(here, column or claim)
     of: Row = {"per_worker_batch": BATCH, "margin": MARGIN_FRAC.get(claim), **quoted._asdict()}
     of |= {"runs": None if here is None else here["runs"], **more}
-    return claim_row(claim, "range" if claim == "steps" else "near", published=published,
-                     source=SOURCE, measured=measured, reason=reason, **of)  # fmt: skip
+    return claim_row(
+        claim,
+        "range" if claim == "steps" else "near",
+        published=published,
+        source=SOURCE,
+        measured=measured,
+        reason=reason,
+        **of,
+    )
 
 
 def _utilisation(batch: int, measured: pd.DataFrame) -> Row:
     """Return the row of a utilisation; its interval is the rounding of the printed percent."""
     here = _first(measured, per_worker_batch=batch)
     reason = _otherwise(here, batch) or _devices(here)
-    return _claim("utilisation_frac", ALONE, UTILISATION[batch], here, reason,
-                  ends=_around(UTILISATION[batch], UTILISATION_ROUNDING),
-                  per_worker_batch=batch, epochs=None)  # fmt: skip
+    return _claim(
+        "utilisation_frac",
+        ALONE,
+        UTILISATION[batch],
+        here,
+        reason,
+        ends=_around(UTILISATION[batch], UTILISATION_ROUNDING),
+        per_worker_batch=batch,
+        epochs=None,
+    )
 
 
 def _devices(here: Row | None) -> str | None:

@@ -28,10 +28,13 @@ def advised(spec: Spec, earlier: Earlier) -> Spec:
         return spec.model_copy(update={"per_worker_batch": 1, "withheld": why})
     row = cells[best].iloc[0]
     momentum = float(row["momentum"])
-    training = spec.training.model_copy(update={
-        "lr": float(row["lr"]), "momentum": momentum,
-        "nesterov": spec.training.nesterov and momentum > 0,
-    })  # fmt: skip
+    training = spec.training.model_copy(
+        update={
+            "lr": float(row["lr"]),
+            "momentum": momentum,
+            "nesterov": spec.training.nesterov and momentum > 0,
+        }
+    )
     batch = known(row["per_worker_batch"])
     return spec.model_copy(update={"per_worker_batch": batch, "training": training})
 

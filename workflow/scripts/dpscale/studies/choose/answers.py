@@ -26,12 +26,7 @@ def facts(inputs: Inputs) -> Facts:
     roles = {row["role"]: row for row in inputs.rows("advice")}
     if not missing and not set(ROLES) <= roles.keys():
         missing = ["choose: no cell has a time to the goal"]
-    said: dict[str, Any] = {
-        "grid": grid,
-        "trained": trained,
-        "best": [],
-        "doublings": [],
-    }
+    said: dict[str, Any] = {"grid": grid, "trained": trained, "best": [], "doublings": []}
     if not missing:
         said |= chosen(roles, timed) | {
             "limits": limited(inputs),

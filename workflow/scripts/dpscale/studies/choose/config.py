@@ -75,9 +75,10 @@ class ChooseConfig(StudySection):
         (200, 201, 202, 203, 204), description="Seeds of the trainings that check the advice."
     )
     aim: Aim | None = Field(
-        None, description="What is made least, time or cost; null: cost where there is a deadline "
-        "and no budget of worker_hours, time elsewhere."
-    )  # fmt: skip
+        None,
+        description="What is made least, time or cost; null: cost where there is a deadline "
+        "and no budget of worker_hours, time elsewhere.",
+    )
     limits: Limits = Field(Limits(), description="What the choice has to keep to.")
 
     def defaults(self, config: Config) -> Mapping[str, object]:
@@ -174,5 +175,5 @@ SECTIONS = {
     "choose": (
         ChooseConfig | None,
         Field(None, description="E2: how many workers, and which batch size."),
-    ),
+    )
 }

@@ -107,9 +107,13 @@ def step_grid(grid: pd.DataFrame, grid_memory: pd.DataFrame, runs: pd.DataFrame)
     for (workers, nodes), planned in grid_runs(runs).groupby(["workers", "nodes"], dropna=False):
         status = combined_status(planned["status"])
         names = planned.loc[planned["status"] == status, "run"]
-        whole = {"workers": workers, "nodes": known(nodes), "status": status,
-                 "runs": " ".join(names),
-                 "oversubscribed": first_known(planned["oversubscribed"])}  # fmt: skip
+        whole = {
+            "workers": workers,
+            "nodes": known(nodes),
+            "status": status,
+            "runs": " ".join(names),
+            "oversubscribed": first_known(planned["oversubscribed"]),
+        }
         own = grid[grid["run"].isin(names)]
         if own.empty:
             rows.append(whole)
@@ -137,8 +141,9 @@ def _times(repeats: pd.DataFrame) -> dict[str, Any]:
         **interval_columns("step_s", found),
         **interval_columns("silent_step_s", median(over_launches(silent["step_s"]))),
         "backward_s": silent["backward_s"].median(),
-        "repeats": found.repeats, **launch_columns(ddp),
-    }  # fmt: skip
+        "repeats": found.repeats,
+        **launch_columns(ddp),
+    }
 
 
 def _models(
@@ -157,21 +162,35 @@ def _models(
         samples = first_known(runs.loc[runs["run"].isin(names), "train_samples"])
         sizes = tuple(int(size) for size in buckets["bytes"])
         cell = Cell(
-            int(row.workers), known(row.nodes), batch, "complete", names, samples, sum(sizes),
+            int(row.workers),
+            known(row.nodes),
+            batch,
+            "complete",
+            names,
+            samples,
+            sum(sizes),
             known(row.oversubscribed),
-        )  # fmt: skip
+        )
         found[batch] = StepModel(
-            cell, row.silent_step_s, min(row.backward_s, row.silent_step_s), solo[batch],
-            max(0.0, row.step_s - row.silent_step_s), share_of(runs, cell), sizes,
+            cell,
+            row.silent_step_s,
+            min(row.backward_s, row.silent_step_s),
+            solo[batch],
+            max(0.0, row.step_s - row.silent_step_s),
+            share_of(runs, cell),
+            sizes,
             tuple(buckets["ready_frac"].astype(float)),
-        )  # fmt: skip
+        )
     return found
 
 
 def step_prediction(
-    step_grid: pd.DataFrame, grid_buckets: pd.DataFrame, link: pd.DataFrame, limits: pd.DataFrame,
+    step_grid: pd.DataFrame,
+    grid_buckets: pd.DataFrame,
+    link: pd.DataFrame,
+    limits: pd.DataFrame,
     runs: pd.DataFrame,
-) -> pd.DataFrame:  # fmt: skip
+) -> pd.DataFrame:
     """Return the steps that the ring model predicts: of larger N that were measured, and others.
 
     The fewest workers of several give computation, exposure and buckets of each b, the link run
@@ -188,16 +207,25 @@ def step_prediction(
         for row in step_grid[own & (step_grid["workers"] > fit.cell.workers)].itertuples():
             seen = {"workers": row.workers, "nodes": row.nodes, "measured_step_s": row.step_s}
             if ring is None:
-                rows.append(whole | seen | {"status": "refused", "note": refusal(
-                    pd.Series(dtype=float), fit, ring)})  # fmt: skip
+                rows.append(
+                    whole
+                    | seen
+                    | {"status": "refused", "note": refusal(pd.Series(dtype=float), fit, ring)}
+                )
                 continue
             cell = fit.cell._replace(workers=int(row.workers), runs=tuple(row.runs.split()))
             step = fit.step(ring, cell.workers, nodes=known(row.nodes), share=share_of(runs, cell))
             scores.append(step.seconds / row.step_s - 1)
-            rows.append(whole | seen | {
-                "status": "scored", "predicted_step_s": step.seconds, "error_frac": scores[-1],
-                "compute_step_s": step.compute_s,
-            })  # fmt: skip
+            rows.append(
+                whole
+                | seen
+                | {
+                    "status": "scored",
+                    "predicted_step_s": step.seconds,
+                    "error_frac": scores[-1],
+                    "compute_step_s": step.compute_s,
+                }
+            )
         refused = refusal(pd.Series(scores, dtype=float), fit, ring)
         for workers in map(int, asked.split()):
             rows.append(whole | _other(fit, ring, workers, refused, scores))
@@ -215,16 +243,21 @@ def _other(
     step = fit.step(ring, workers, nodes=nodes, share=1.0)
     error = max(map(abs, scores))
     return row | {
-        "status": "predicted", "compute_step_s": step.compute_s,
-        "predicted_step_s": step.seconds, "predicted_step_s_low": step.seconds * (1 - error),
+        "status": "predicted",
+        "compute_step_s": step.compute_s,
+        "predicted_step_s": step.seconds,
+        "predicted_step_s_low": step.seconds * (1 - error),
         "predicted_step_s_high": step.seconds * (1 + error),
-    }  # fmt: skip
+    }
 
 
 def time_to_goal(
-    step_grid: pd.DataFrame, step_prediction: pd.DataFrame, steps_to_goal: pd.DataFrame,
-    limits: pd.DataFrame, runs: pd.DataFrame,
-) -> pd.DataFrame:  # fmt: skip
+    step_grid: pd.DataFrame,
+    step_prediction: pd.DataFrame,
+    steps_to_goal: pd.DataFrame,
+    limits: pd.DataFrame,
+    runs: pd.DataFrame,
+) -> pd.DataFrame:
     """Return time_to_goal_s = steps to the goal with N*b times step_s, and worker_s = N times that.
 
     Their intervals hold those of both (`statistics.product`). A row for each measured N and b, and
@@ -260,10 +293,16 @@ def _predicted(step_prediction: pd.DataFrame) -> Iterator[dict[str, Any]]:
     rows = step_prediction[step_prediction["status"] == "predicted"]
     for row in rows.to_dict("records"):
         steps = interval_columns("step_s", estimate_of(row, "predicted_step_s"))
-        yield {key: row[key] for key in (*CELL, "runs")} | steps | {
-            "predicted": True, "status": "complete", "silent_step_s": row["compute_step_s"],
-            "global_batch": row["workers"] * row["per_worker_batch"],
-        }  # fmt: skip
+        yield (
+            {key: row[key] for key in (*CELL, "runs")}
+            | steps
+            | {
+                "predicted": True,
+                "status": "complete",
+                "silent_step_s": row["compute_step_s"],
+                "global_batch": row["workers"] * row["per_worker_batch"],
+            }
+        )
 
 
 def _to_goal(row: dict[str, Any], steps: dict[int, dict[str, Any]]) -> dict[str, Any]:
@@ -282,10 +321,13 @@ def _to_goal(row: dict[str, Any], steps: dict[int, dict[str, Any]]) -> dict[str,
     cost = product(time, exactly(row["workers"]))
     return {
         **interval_columns("steps_to_goal", needed),
-        **interval_columns("time_to_goal_s", time), **interval_columns("worker_s", cost),
-        "lr": of_batch["lr"], "momentum": of_batch["momentum"],
-        "repeats": of_batch["repeats"], "runs": f"{row['runs']} {of_batch['runs']}",
-    }  # fmt: skip
+        **interval_columns("time_to_goal_s", time),
+        **interval_columns("worker_s", cost),
+        "lr": of_batch["lr"],
+        "momentum": of_batch["momentum"],
+        "repeats": of_batch["repeats"],
+        "runs": f"{row['runs']} {of_batch['runs']}",
+    }
 
 
 def time_ratio(row: dict[str, Any], other: dict[str, Any]) -> Estimate:
@@ -404,9 +446,10 @@ def _over_limits(cell: dict[str, Any], limits: dict[str, Any]) -> dict[str, Any]
     worst = max(over, key=lambda name: over[name], default=None)
     beyond = worst is not None and over[worst] > 1
     return {
-        "obeys": not beyond, "misses": worst if beyond else None,
+        "obeys": not beyond,
+        "misses": worst if beyond else None,
         "excess_ratio": over[worst] if worst is not None else 0.0,
-    }  # fmt: skip
+    }
 
 
 def _upper(cell: dict[str, Any], column: str) -> Any:
@@ -461,12 +504,16 @@ def _doubling(one: dict[str, Any], other: dict[str, Any], solo: dict[Any, float]
     if other["global_batch"] != one["global_batch"]:
         grown = other["global_batch"] / one["global_batch"]
         samples = product(
-            estimate_of(other, "steps_to_goal"), inverse(estimate_of(one, "steps_to_goal")),
+            estimate_of(other, "steps_to_goal"),
+            inverse(estimate_of(one, "steps_to_goal")),
             exactly(grown),
-        )  # fmt: skip
+        )
     losses = {"samples": samples.value} | step_losses(one, other, solo)
-    worst = max((name for name, loss in losses.items() if loss), key=lambda name: losses[name] or 0,
-                default=None)  # fmt: skip
+    worst = max(
+        (name for name, loss in losses.items() if loss),
+        key=lambda name: losses[name] or 0,
+        default=None,
+    )
     return {
         **{name: one[name] for name in ("workers", "per_worker_batch", "global_batch")},
         **{f"next_{name}": other[name] for name in ("workers", "per_worker_batch", "global_batch")},
@@ -478,7 +525,7 @@ def _doubling(one: dict[str, Any], other: dict[str, Any], solo: dict[Any, float]
         "pays": verdict(time.low, time.high, 1.0),
         "blame": worst if worst and (losses[worst] or 0) > 1 else None,
         "runs": f"{one['runs']} {other['runs']}",
-    }  # fmt: skip
+    }
 
 
 def step_losses(
@@ -515,8 +562,10 @@ def goal_trainings(
     planned = in_study(runs, "choose")
     planned = planned[planned["kind"] == "goal"]
     require_same_machine(planned)
-    cells = {tuple(known(row[key]) for key in ("workers", "per_worker_batch")): row
-             for row in time_to_goal[~time_to_goal["predicted"]].to_dict("records")}  # fmt: skip
+    cells = {
+        tuple(known(row[key]) for key in ("workers", "per_worker_batch")): row
+        for row in time_to_goal[~time_to_goal["predicted"]].to_dict("records")
+    }
     rows = []
     for run in planned.sort_values("workers").to_dict("records"):
         row = {key: run[key] for key in (*CELL, "global_batch", "status", "oversubscribed")}
@@ -547,22 +596,24 @@ def _trained(trials: pd.DataFrame, cell: dict[str, Any]) -> dict[str, Any]:
     if seconds.value is not None and predicted.low is not None and predicted.high is not None:
         within = "yes" if predicted.low <= seconds.value <= predicted.high else "no"
     return {
-        "lr": trials["lr"].iloc[0], "momentum": trials["momentum"].iloc[0],
-        **interval_columns("predicted_s", predicted), **interval_columns("measured_s", seconds),
+        "lr": trials["lr"].iloc[0],
+        "momentum": trials["momentum"].iloc[0],
+        **interval_columns("predicted_s", predicted),
+        **interval_columns("measured_s", seconds),
         **interval_columns("ratio", ratio),
         "steps_to_goal": reached["steps_to_goal"].astype(float).median(),
         "step_s": (reached["wall_s"] / reached["steps_to_goal"].astype(float)).median(),
-        "within": within, "against": verdict(ratio.low, ratio.high, 1.0),
-        "seeds": len(trials), "reached": len(reached),
-    }  # fmt: skip
+        "within": within,
+        "against": verdict(ratio.low, ratio.high, 1.0),
+        "seeds": len(trials),
+        "reached": len(reached),
+    }
 
 
 TABLES = {
     "step_grid": Table(step_grid, ["grid", "grid_memory", "runs"], GRID_COLUMNS),
     "step_prediction": Table(
-        step_prediction,
-        ["step_grid", "grid_buckets", "link", "limits", "runs"],
-        PREDICTION_COLUMNS,
+        step_prediction, ["step_grid", "grid_buckets", "link", "limits", "runs"], PREDICTION_COLUMNS
     ),
     "time_to_goal": Table(
         time_to_goal,

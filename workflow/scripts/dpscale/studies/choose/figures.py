@@ -11,9 +11,15 @@ from dpscale.figures.registry import FigureEntry
 from dpscale.units import format_value, group_digits
 
 SHOWN = [
-    "workers", "global_batch", "predicted", "time_to_goal_s", "time_to_goal_s_low",
-    "time_to_goal_s_high", "on_front", "to_fastest",
-]  # fmt: skip
+    "workers",
+    "global_batch",
+    "predicted",
+    "time_to_goal_s",
+    "time_to_goal_s_low",
+    "time_to_goal_s_high",
+    "on_front",
+    "to_fastest",
+]
 CELL = ["workers", "global_batch"]
 LIGHTEST, DARKEST = 0.04, 0.62  # of the ink, so that text can be read on every shade
 
@@ -44,8 +50,9 @@ def draw_times(time_to_goal: pd.DataFrame, advice: pd.DataFrame) -> tuple[Figure
         last = line.iloc[-1]
         ends.append((last.workers, last.time_to_goal_s, f"B = {group_digits(batch)}"))
     for row in drawn[drawn.recommended].itertuples():
-        axes.plot(row.workers, row.time_to_goal_s, marker="*", markersize=15, color=style.INK,
-                  zorder=5)  # fmt: skip
+        axes.plot(
+            row.workers, row.time_to_goal_s, marker="*", markersize=15, color=style.INK, zorder=5
+        )
     log_axes.end_labels(axes, ends, gap=0.055, leaders=True)
     axes.set_ylabel("time to the goal")
     return figure, drawn
@@ -54,14 +61,32 @@ def draw_times(time_to_goal: pd.DataFrame, advice: pd.DataFrame) -> tuple[Figure
 def _line(axes: Axes, line: pd.DataFrame, place: int) -> None:
     """The cells of a global batch: measured ones filled, those on the front ringed."""
     colour, marker = style.colour_of(place), style.marker_of(place)
-    axes.plot(line.workers, line.time_to_goal_s, color=colour, linewidth=1.0,
-              linestyle=style.dash_of(place))  # fmt: skip
+    axes.plot(
+        line.workers,
+        line.time_to_goal_s,
+        color=colour,
+        linewidth=1.0,
+        linestyle=style.dash_of(place),
+    )
     for row in line.itertuples():
-        axes.plot(row.workers, row.time_to_goal_s, marker=marker, markersize=4.5, color=colour,
-                  markerfacecolor="none" if row.predicted else colour)  # fmt: skip
+        axes.plot(
+            row.workers,
+            row.time_to_goal_s,
+            marker=marker,
+            markersize=4.5,
+            color=colour,
+            markerfacecolor="none" if row.predicted else colour,
+        )
         if row.on_front:
-            axes.plot(row.workers, row.time_to_goal_s, marker="o", markersize=11, color=style.INK,
-                      markerfacecolor="none", markeredgewidth=1.1)  # fmt: skip
+            axes.plot(
+                row.workers,
+                row.time_to_goal_s,
+                marker="o",
+                markersize=11,
+                color=style.INK,
+                markerfacecolor="none",
+                markeredgewidth=1.1,
+            )
 
 
 def draw_map(time_to_goal: pd.DataFrame, advice: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:

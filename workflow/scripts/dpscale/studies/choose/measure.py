@@ -56,9 +56,13 @@ class _Cell:
     def _add(self, arm: str, sync: Sync | None) -> None:
         """A replica, and steps that are not timed."""
         self._replicas[arm] = build_replica(
-            self._spec, self._task, self._place, seed=self._spec.seeds[0], steps_per_epoch=1,
+            self._spec,
+            self._task,
+            self._place,
+            seed=self._spec.seeds[0],
+            steps_per_epoch=1,
             sync=sync,
-        )  # fmt: skip
+        )
         self.train(arm, WARMUP_STEPS)
 
     def _steps_of(self, repeat_s: float) -> int:
@@ -115,11 +119,16 @@ def measure_grid(spec: "Spec[GridProtocol]", task: Task, place: Place) -> Measur
 
     for repeat in range(asked.repeats):
         for cell, arm, epoch in quiet.undisturbed(repeat, repeated):
-            rows.append({
-                "timed_arm": arm, "per_worker_batch": cell.batch, "repeat": repeat,
-                "rank": place.rank, "step_s": float(epoch.seconds["step_s"].mean()),
-                "backward_s": float(epoch.seconds["backward_s"].mean()),
-            })  # fmt: skip
+            rows.append(
+                {
+                    "timed_arm": arm,
+                    "per_worker_batch": cell.batch,
+                    "repeat": repeat,
+                    "rank": place.rank,
+                    "step_s": float(epoch.seconds["step_s"].mean()),
+                    "backward_s": float(epoch.seconds["backward_s"].mean()),
+                }
+            )
         meter.step()
     of_all = [row for own in place.gather(rows) for row in own]
     fields = {"grid": of_all, "grid_memory": memory, "grid_buckets": buckets}
@@ -157,11 +166,14 @@ def _training(asked: GoalProtocol, stepper: ReplicaStepper, given: Row) -> Train
     """A training to the goal that looks for it as the search did."""
     batch, samples = given["global_batch"], len(stepper.task.train)
     return Training(
-        [Trial(stepper.seed, given)], stepper, stepper.supply,
+        [Trial(stepper.seed, given)],
+        stepper,
+        stepper.supply,
         goal_stops(max(1, asked.evaluation_samples // batch)),
         max_steps=min(asked.max_steps, asked.max_epochs * max(1, samples // batch)),
-        goal=Goal(asked.goal_error_frac), splits=["validation"],
-    )  # fmt: skip
+        goal=Goal(asked.goal_error_frac),
+        splits=["validation"],
+    )
 
 
 def _seconds(stepper: ReplicaStepper, steps: int) -> float:

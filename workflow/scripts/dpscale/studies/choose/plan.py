@@ -48,14 +48,26 @@ def runs(config: Config, asked: ChooseConfig) -> Iterator[Spec]:
     )
     for workers in sorted(asked.workers):
         timed = build_spec(
-            config, GRID, run=f"choose-n{workers}", workers=workers, protocol=grid,
-            per_worker_batch=max(asked.per_worker_batches), **shared,
-        )  # fmt: skip
+            config,
+            GRID,
+            run=f"choose-n{workers}",
+            workers=workers,
+            protocol=grid,
+            per_worker_batch=max(asked.per_worker_batches),
+            **shared,
+        )
         yield from launches(config, timed)
         yield build_spec(
-            config, GOAL, run=f"choose-goal-n{workers}", workers=workers, protocol=to_goal,
-            per_worker_batch=None, completed_by=BY_ADVICE, seeds=asked.seeds, **shared,
-        )  # fmt: skip
+            config,
+            GOAL,
+            run=f"choose-goal-n{workers}",
+            workers=workers,
+            protocol=to_goal,
+            per_worker_batch=None,
+            completed_by=BY_ADVICE,
+            seeds=asked.seeds,
+            **shared,
+        )
 
 
 def limits(asked: ChooseConfig) -> list[dict[str, Any]]:

@@ -48,8 +48,7 @@ class LargeBatchConfig(StudySection):
         description="Length of the gradual warm-up, in epochs; without it two fifths of `epochs`.",
     )
     more_epochs: Epochs = Field(
-        15,
-        description="Epochs of the remedy more_epochs; without it three times `epochs`.",
+        15, description="Epochs of the remedy more_epochs; without it three times `epochs`."
     )
 
     def defaults(self, config: Config) -> Mapping[str, object]:
@@ -119,5 +118,5 @@ SECTIONS = {
     "large_batch": (
         LargeBatchConfig | None,
         Field(LargeBatchConfig(), description="Q4: large batches and remedies."),
-    ),
+    )
 }

@@ -11,10 +11,9 @@ from dpscale.figures.registry import FigureEntry
 from dpscale.studies.large_batch.remedies import REMEDIES
 
 LAB_EPOCH = 5  # the epoch that the lab asks about
-NAMES = {
-    "small": "small batch",
-    "large": "large batch",
-} | {name: remedy.label for name, remedy in REMEDIES.items()}
+NAMES = {"small": "small batch", "large": "large batch"} | {
+    name: remedy.label for name, remedy in REMEDIES.items()
+}
 SERIES = {
     "train": ("training accuracy", "o", style.COLOURS[0], -0.13),
     "test": ("test accuracy", "s", style.COLOURS[1], 0.13),

@@ -56,17 +56,26 @@ def messages(inputs: Inputs, own: list[Row]) -> dict[str, Any]:
     gradients = sizes["steady", GRADIENTS]
     whole = Row(runs=" ".join(dict.fromkeys(row["runs"] for row in own)))
     return {
-        "messages": [Row(phase=phase, purpose=purpose, bytes=_exact(size, whole))
-                     for (phase, purpose), size in sizes.items() if size],
+        "messages": [
+            Row(phase=phase, purpose=purpose, bytes=_exact(size, whole))
+            for (phase, purpose), size in sizes.items()
+            if size
+        ],
         "gradients": _exact(gradients, whole),
         "besides": Value(value=(total - gradients) / total, unit="fraction", runs=whole.runs),
-        "payload": [run | {"runs": run["run"], "each": run["payload_bytes"] / run["parameters"],
-                           **deviation(wire, "bucket"),
-                           "gap": _exact(abs(gradients - run["payload_bytes"]), whole)}
-                    for run in inputs.tidy_rows("runs", run=own[0]["runs"])[:1]
-                    for wire in inputs.rows("wire", runs=run["run"])
-                    if gradients and run["payload_bytes"] and run["parameters"]],
-    }  # fmt: skip
+        "payload": [
+            run
+            | {
+                "runs": run["run"],
+                "each": run["payload_bytes"] / run["parameters"],
+                **deviation(wire, "bucket"),
+                "gap": _exact(abs(gradients - run["payload_bytes"]), whole),
+            }
+            for run in inputs.tidy_rows("runs", run=own[0]["runs"])[:1]
+            for wire in inputs.rows("wire", runs=run["run"])
+            if gradients and run["payload_bytes"] and run["parameters"]
+        ],
+    }
 
 
 def sums(wires: list[Row]) -> list[Row]:

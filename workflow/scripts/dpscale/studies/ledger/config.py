@@ -28,8 +28,5 @@ class LedgerConfig(StudySection):
 
 
 SECTIONS = {
-    "ledger": (
-        LedgerConfig | None,
-        Field(LedgerConfig(), description="Q6: ledger of collectives."),
-    ),
+    "ledger": (LedgerConfig | None, Field(LedgerConfig(), description="Q6: ledger of collectives."))
 }

@@ -52,8 +52,12 @@ def ledger(collectives: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """
     rows: list[dict[str, Any]] = []
     for _, run in _planned(runs).iterrows():
-        whole = {"workers": run["workers"], "nodes": run["nodes"], "status": run["status"],
-                 "runs": run["run"]}  # fmt: skip
+        whole = {
+            "workers": run["workers"],
+            "nodes": run["nodes"],
+            "status": run["status"],
+            "runs": run["run"],
+        }
         calls = collectives[collectives["run"] == run["run"]]
         if calls.empty:
             rows.append(whole)
@@ -64,11 +68,18 @@ def ledger(collectives: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
             for (operation, purpose, dtype), group in of_phase.groupby(
                 ["operation", "purpose", "dtype"], sort=False, dropna=False
             ):
-                rows.append(whole | {
-                    "phase": phase, "operation": operation, "purpose": purpose, "dtype": dtype,
-                    "calls": group["calls"].sum(), "bytes": group["bytes"].sum(),
-                    "iterations_seen": seen[phase] or None,
-                })  # fmt: skip
+                rows.append(
+                    whole
+                    | {
+                        "phase": phase,
+                        "operation": operation,
+                        "purpose": purpose,
+                        "dtype": dtype,
+                        "calls": group["calls"].sum(),
+                        "bytes": group["bytes"].sum(),
+                        "iterations_seen": seen[phase] or None,
+                    }
+                )
     return as_table(rows, LEDGER_COLUMNS)
 
 
@@ -90,14 +101,24 @@ def wire(wire: pd.DataFrame, collectives: pd.DataFrame, runs: pd.DataFrame) -> p
         if payload is not None and buffers is not None:
             predicted = step_wire_bytes(payload, buffers, workers)
         from_ledger, note = ledger_bytes(calls, workers, known(run["backend"]))
-        rows.append({
-            "workers": workers, "predicted_bytes": predicted, "ledger_bytes": from_ledger,
-            "gradient_bytes": None if payload is None else allreduce_wire_bytes(payload, workers),
-            **counted, "bucket_bytes": _bucket_bytes(calls),
-            "nodes": run["nodes"], "payload_bytes": payload, "buffer_bytes": buffers,
-            "status": run["status"], "note": note if run["status"] == "complete" else None,
-            "runs": run["run"],
-        })  # fmt: skip
+        rows.append(
+            {
+                "workers": workers,
+                "predicted_bytes": predicted,
+                "ledger_bytes": from_ledger,
+                "gradient_bytes": None
+                if payload is None
+                else allreduce_wire_bytes(payload, workers),
+                **counted,
+                "bucket_bytes": _bucket_bytes(calls),
+                "nodes": run["nodes"],
+                "payload_bytes": payload,
+                "buffer_bytes": buffers,
+                "status": run["status"],
+                "note": note if run["status"] == "complete" else None,
+                "runs": run["run"],
+            }
+        )
     return as_table(rows, WIRE_COLUMNS)
 
 

@@ -14,20 +14,29 @@ STUDY = "local_sgd"
 LARGE = "post_local_against_large"
 APART = ("above", "below")
 MEASURES = {
-    "train_loss": "number", "train_accuracy_frac": "fraction", "test_accuracy_frac": "fraction",
-    "rounds": "count", "sent_bytes": "bytes",
-}  # fmt: skip
+    "train_loss": "number",
+    "train_accuracy_frac": "fraction",
+    "test_accuracy_frac": "fraction",
+    "rounds": "count",
+    "sent_bytes": "bytes",
+}
 
 
 def facts(inputs: Inputs) -> Facts:
     """Return the arms, their differences beside the published ones, and the predicted times."""
     planned, published = inputs.rows(STUDY), inputs.rows(f"published_{STUDY}")
-    rows = [row | {"loss": row.value("train_loss", "number")}
-            for row in planned if row["label_noise_frac"] is not None]  # fmt: skip
+    rows = [
+        row | {"loss": row.value("train_loss", "number")}
+        for row in planned
+        if row["label_noise_frac"] is not None
+    ]
     differences = compared(rows, published)
     large = [row for row in differences if row["claim"] == LARGE]
-    missing = [f"{STUDY}, {row['runs']}: {row['status'] or 'not run yet'}"
-               for row in planned if not has_result(row)]  # fmt: skip
+    missing = [
+        f"{STUDY}, {row['runs']}: {row['status'] or 'not run yet'}"
+        for row in planned
+        if not has_result(row)
+    ]
     if not planned:
         missing = [f"{STUDY}: not run yet"]
     elif not (large or missing):
@@ -80,10 +89,16 @@ def regime(rows: list[Row]) -> dict[str, Any]:
 
 def decidable(rows: list[Row], differences: list[Row]) -> int:
     """Return how many differences of two arms have an interval, each counted once."""
-    pairs = {(row["label_noise_frac"], row["minuend"], row["subtrahend"])
-             for row in differences if row["side"] != "unknown"}  # fmt: skip
-    pairs |= {(row["label_noise_frac"], row["arm"], AGAINST) for row in rows
-              if row["over_large_side"] != "unknown"}  # fmt: skip
+    pairs = {
+        (row["label_noise_frac"], row["minuend"], row["subtrahend"])
+        for row in differences
+        if row["side"] != "unknown"
+    }
+    pairs |= {
+        (row["label_noise_frac"], row["arm"], AGAINST)
+        for row in rows
+        if row["over_large_side"] != "unknown"
+    }
     return len(pairs)
 
 
@@ -122,7 +137,7 @@ QUESTIONS = [
         formula=[
             r"w_j^{t+h+1} = w_j^{t+h} - \eta \nabla \ell_j(w_j^{t+h}),\ 0 \le h < H, "
             r"\qquad w^{t+H} = \frac{1}{k} \sum_{j=1}^{k} w_j^{t+H}, "
-            r"\qquad \text{sent} = \text{rounds} \cdot \frac{2(k-1)}{k} S",
+            r"\qquad \text{sent} = \text{rounds} \cdot \frac{2(k-1)}{k} S"
         ],
         references=[LIN, GOYAL, ZHANG, PATARASUK],
         of_accuracy=True,

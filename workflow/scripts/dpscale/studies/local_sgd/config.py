@@ -130,8 +130,7 @@ class LocalSgdConfig(StudySection):
         "not your own.",
     )
     evaluate_epochs: Epochs = Field(
-        5,
-        description="Epochs from evaluation to evaluation; without it at most `epochs`.",
+        5, description="Epochs from evaluation to evaluation; without it at most `epochs`."
     )
     seeds: Seeds = Field((0, 1, 2), description="Seeds of the repeated trainings.")
 
@@ -192,8 +191,5 @@ class LocalSgdConfig(StudySection):
 
 
 SECTIONS = {
-    "local_sgd": (
-        LocalSgdConfig | None,
-        Field(None, description="S4: local and post-local SGD."),
-    ),
+    "local_sgd": (LocalSgdConfig | None, Field(None, description="S4: local and post-local SGD."))
 }

@@ -11,12 +11,7 @@ from dpscale.derive.columns import as_table, known
 from dpscale.derive.formulas import iterations_per_epoch, ring_allreduce_bytes
 from dpscale.derive.published import CLAIM_COLUMNS, claim_row
 from dpscale.derive.same_machine import require_same_machine
-from dpscale.derive.statistics import (
-    UNKNOWN,
-    Estimate,
-    interval_columns,
-    seeds_apart,
-)
+from dpscale.derive.statistics import UNKNOWN, Estimate, interval_columns, seeds_apart
 from dpscale.derive.tables import Table
 from dpscale.derive.trainings import (
     MEASURES,
@@ -42,9 +37,12 @@ STUDY = "local_sgd"
 LEARNED_FRAC = 0.999  # of the training labels
 LARGE = "A2"  # the arm that the others are set against
 TITLES = {
-    "A1": "small mini-batch", "A2": "large mini-batch", "A3": "huge mini-batch",
-    "A4": "local SGD", "A5": "post-local SGD",
-}  # fmt: skip
+    "A1": "small mini-batch",
+    "A2": "large mini-batch",
+    "A3": "huge mini-batch",
+    "A4": "local SGD",
+    "A5": "post-local SGD",
+}
 ARM = ["label_noise_frac", "arm"]
 COLUMNS: Columns = (
     columns("label_noise_frac arm title workers per_worker_batch global_batch local_steps")
@@ -115,10 +113,13 @@ def _arm(run: dict[str, Any], ended: pd.DataFrame) -> dict[str, Any]:
     """Return the row of an arm in a regime, all of whose results are of one run."""
     first = ended.iloc[0].to_dict()
     row = first | {
-        "title": title(first["arm"]), "workers": first["learners"],
-        "per_worker_batch": first["per_learner_batch"], "epochs": run["epochs"],
-        "seeds": len(ended), "runs": run["run"],
-    }  # fmt: skip
+        "title": title(first["arm"]),
+        "workers": first["learners"],
+        "per_worker_batch": first["per_learner_batch"],
+        "epochs": run["epochs"],
+        "seeds": len(ended),
+        "runs": run["run"],
+    }
     if diverged := (ended["status"] == "diverged").sum():
         nothing = dict.fromkeys(["steps", "rounds", "sent_bytes", *MEASURES])
         message = f"{diverged} of {len(ended)} seeds diverged"
@@ -145,8 +146,14 @@ def local_sgd(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) ->
     for run in planned.to_dict("records"):
         own = last[last["run"] == run["run"]]
         if own.empty:
-            rows.append({"arm": run["arm"], "status": run["status"], "runs": run["run"],
-                         "message": run["message"]})  # fmt: skip
+            rows.append(
+                {
+                    "arm": run["arm"],
+                    "status": run["status"],
+                    "runs": run["run"],
+                    "message": run["message"],
+                }
+            )
         tuning = trials[(trials["run"] == run["run"]) & (trials["role"] == "tuning")]
         for (noise, arm), ended in own.groupby(ARM):
             row = _arm(run, ended)
@@ -167,13 +174,16 @@ def local_sgd_curves(
     chosen = _results(trials, runs)
     seen = evaluations(chosen[chosen["status"] == "complete"], curves)
     rows = [
-        row | {
-            "label_noise_frac": noise, "arm": arm, "title": title(arm),
+        row
+        | {
+            "label_noise_frac": noise,
+            "arm": arm,
+            "title": title(arm),
             "switch_epoch": own["local_from_step"].iloc[0] / (own["step"] / own["epoch"]).iloc[0],
         }
         for (noise, arm), own in seen.groupby(ARM)
         for row in by_epoch(own)
-    ]  # fmt: skip
+    ]
     return as_table(rows, CURVE_COLUMNS)
 
 
@@ -211,11 +221,22 @@ def published_local_sgd(
             found = _difference(last, noise, one, other)
             own = arms.loc[arms["arm"].isin([one, other]), "run"].unique()
             given = published_ends(claim)
-            rows.append(claim_row(
-                claim, "sign", published=given[0], ends=given, source=SOURCE, measured=found,
-                reason=NO_NOISE if noise else None, label_noise_frac=noise, minuend=one,
-                subtrahend=other, seeds=found.repeats, runs=" ".join(own),
-            ))  # fmt: skip
+            rows.append(
+                claim_row(
+                    claim,
+                    "sign",
+                    published=given[0],
+                    ends=given,
+                    source=SOURCE,
+                    measured=found,
+                    reason=NO_NOISE if noise else None,
+                    label_noise_frac=noise,
+                    minuend=one,
+                    subtrahend=other,
+                    seeds=found.repeats,
+                    runs=" ".join(own),
+                )
+            )
     return as_table(rows, PUBLISHED_COLUMNS)
 
 

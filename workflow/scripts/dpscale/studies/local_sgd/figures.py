@@ -59,8 +59,14 @@ def _accuracies(axes: Axes, rows: pd.DataFrame, arms: list[str]) -> None:
     for index, row in enumerate(rows.itertuples()):
         place, colour = arms.index(row.arm), style.colour_of(index)
         middle, low, high = (100 * getattr(row, name) for name in ACCURACY)
-        axes.plot(middle, place, marker=style.marker_of(index), markersize=5.5, color=colour,
-                  linestyle="none")  # fmt: skip
+        axes.plot(
+            middle,
+            place,
+            marker=style.marker_of(index),
+            markersize=5.5,
+            color=colour,
+            linestyle="none",
+        )
         style.interval(axes, place, low, high, colour)
     axes.set_xlabel("test accuracy (%)")
     axes.locator_params(axis="x", nbins=4)
@@ -96,10 +102,14 @@ def _curves(axes: Axes, rows: pd.DataFrame, name: str) -> None:
     scale = 100 if name.endswith("_frac") else 1
     for index, ((arm, title), line) in enumerate(rows.groupby(["arm", "title"])):
         axes.plot(
-            line.epoch, scale * line[name], color=style.colour_of(index),
-            linestyle=style.dash_of(index), marker=style.marker_of(index), markersize=3,
+            line.epoch,
+            scale * line[name],
+            color=style.colour_of(index),
+            linestyle=style.dash_of(index),
+            marker=style.marker_of(index),
+            markersize=3,
             label=f"{arm[:2]} {title}",
-        )  # fmt: skip
+        )
     for switch in rows.switch_epoch[rows.switch_epoch > 0].unique():
         axes.axvline(
             switch, color=style.INK, linestyle=":", linewidth=1, label="A5: local steps begin"
@@ -112,4 +122,4 @@ def _curves(axes: Axes, rows: pd.DataFrame, name: str) -> None:
 FIGURES = {
     "local_sgd": FigureEntry(draw_arms, ("local_sgd",)),
     "local_sgd_curves": FigureEntry(draw_curves, ("local_sgd_curves",)),
-}  # fmt: skip
+}

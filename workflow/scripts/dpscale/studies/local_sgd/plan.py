@@ -37,35 +37,58 @@ def runs(config: Config, study: LocalSgdConfig) -> Iterator[Spec]:
 
 
 def _spec(
-    config: Config, study: LocalSgdConfig, run: str, learners: int, batch: int,
-    arms: Sequence[LocalArm], noise_frac: float,
-) -> Spec:  # fmt: skip
+    config: Config,
+    study: LocalSgdConfig,
+    run: str,
+    learners: int,
+    batch: int,
+    arms: Sequence[LocalArm],
+    noise_frac: float,
+) -> Spec:
     processes = math.gcd(study.processes, learners)
     scale = learners * batch / study.per_worker_batch  # of the global batch, over one learner's
     schedule = ScheduleConfig(
         warmup="gradual" if study.warmup_epochs and scale > 1 else "none",
-        warmup_epochs=study.warmup_epochs, warmup_start_factor=1 / scale,
-        decay="step", decay_epochs=study.decay_epochs, decay_factor=study.decay_factor,
-    )  # fmt: skip
+        warmup_epochs=study.warmup_epochs,
+        warmup_start_factor=1 / scale,
+        decay="step",
+        decay_epochs=study.decay_epochs,
+        decay_factor=study.decay_factor,
+    )
     training = {
-        "optimizer": "sgd", "lr": study.base_lr * scale, "momentum": study.momentum,
-        "nesterov": study.nesterov, "weight_decay": study.weight_decay, "epochs": study.epochs,
+        "optimizer": "sgd",
+        "lr": study.base_lr * scale,
+        "momentum": study.momentum,
+        "nesterov": study.nesterov,
+        "weight_decay": study.weight_decay,
+        "epochs": study.epochs,
         "schedule": schedule,
-    }  # fmt: skip
+    }
     data = {"loader": "resident", "loader_workers": 0, "augment": study.augment}
     protocol = LocalProtocol(
-        expected=study.expected, learners=learners, arms=tuple(arms),
-        rate_factors=study.rate_factors, rate_extensions=study.rate_extensions,
-        tuning_seeds=study.tuning_seeds, label_noise_frac=noise_frac,
+        expected=study.expected,
+        learners=learners,
+        arms=tuple(arms),
+        rate_factors=study.rate_factors,
+        rate_extensions=study.rate_extensions,
+        tuning_seeds=study.tuning_seeds,
+        label_noise_frac=noise_frac,
         evaluate_epochs=study.evaluate_epochs,
-    )  # fmt: skip
+    )
     return build_spec(
-        config, LOCAL, run=run, study="local_sgd", arm="+".join(arm.name for arm in arms),
-        workers=processes, per_worker_batch=batch * learners // processes, seeds=study.seeds,
+        config,
+        LOCAL,
+        run=run,
+        study="local_sgd",
+        arm="+".join(arm.name for arm in arms),
+        workers=processes,
+        per_worker_batch=batch * learners // processes,
+        seeds=study.seeds,
         data=config.data.model_copy(update=data),
         model=network_of(config, study.model),
-        training=config.training.model_copy(update=training), protocol=protocol,
-    )  # fmt: skip
+        training=config.training.model_copy(update=training),
+        protocol=protocol,
+    )
 
 
 PLANS = {"local_sgd": runs}

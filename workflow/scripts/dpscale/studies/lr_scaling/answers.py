@@ -106,11 +106,15 @@ def beside(row: Row) -> Row:
     """Return a published result in whose row the measured difference alone has runs."""
     named = row | {"status": "none", "runs": None, "base_runs": None}
     settings = {name: named.value(name, "setting") for name in ("published_batch", "global_batch")}
-    return named | settings | {
-        "batch_ratio": named.value("batch_ratio", "ratio"),
-        "published_difference_frac": Value(value=row["published"], unit="fraction"),
-        "difference_frac": (row | {"status": row["reason"]}).value("measured", "fraction"),
-    }  # fmt: skip
+    return (
+        named
+        | settings
+        | {
+            "batch_ratio": named.value("batch_ratio", "ratio"),
+            "published_difference_frac": Value(value=row["published"], unit="fraction"),
+            "difference_frac": (row | {"status": row["reason"]}).value("measured", "fraction"),
+        }
+    )
 
 
 def values(rows: list[Row], elbows: list[Row], claims: Mapping[str, Row]) -> dict[str, Value]:

@@ -114,8 +114,7 @@ class LrScalingConfig(StudySection):
     trust_coefficient: Rate = Field(0.001, description="Trust coefficient of LARS.")
     epochs: Epochs = Field(20, description="Epochs of every training.")
     warmup_epochs: EpochsFloat = Field(
-        5.0,
-        description="Length of the warm-up, in epochs; without it a quarter of `epochs`.",
+        5.0, description="Length of the warm-up, in epochs; without it a quarter of `epochs`."
     )
     decay_epochs: DecayEpochs = Field(
         (12, 17),
@@ -148,9 +147,12 @@ class LrScalingConfig(StudySection):
         lars = {"fused": "is not fused", "nesterov": "has no Nesterov's form"}
         return [
             Unfollowed("optimizer", "adam", "scales the rates of SGD"),
-            *(Unfollowed(setting, True, f"asks for LARS, which {why}", "lars_groups")
-              for setting, why in lars.items() if self.lars_groups and self.lars_lrs),
-        ]  # fmt: skip
+            *(
+                Unfollowed(setting, True, f"asks for LARS, which {why}", "lars_groups")
+                for setting, why in lars.items()
+                if self.lars_groups and self.lars_lrs
+            ),
+        ]
 
     def problems(self, config: Config) -> Iterator[Problem]:
         """A network without residual blocks, groups that do not fit, and rates without a use."""
@@ -171,8 +173,11 @@ class LrScalingConfig(StudySection):
     def _misfits(self, samples: int | None, dataset: str) -> Iterator[Problem]:
         """Groups none of which is above the reference, beyond the data, or unevenly shared."""
         reference = self.reference_groups
-        trained = {"reference_groups": (reference,), "groups": self.groups,
-                   "large_groups": (self.large_groups,)}  # fmt: skip
+        trained = {
+            "reference_groups": (reference,),
+            "groups": self.groups,
+            "large_groups": (self.large_groups,),
+        }
         if self.lars_groups and self.lars_lrs:
             trained["lars_groups"] = (self.lars_groups,)
         for field, groups in trained.items():
@@ -193,5 +198,5 @@ class LrScalingConfig(StudySection):
 
 
 SECTIONS = {
-    "lr_scaling": (LrScalingConfig | None, Field(None, description=LrScalingConfig.__doc__)),
+    "lr_scaling": (LrScalingConfig | None, Field(None, description=LrScalingConfig.__doc__))
 }

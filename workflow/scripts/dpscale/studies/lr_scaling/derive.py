@@ -142,8 +142,10 @@ def _arm(run: Row, own: pd.DataFrame, base: pd.DataFrame) -> Row:
     row = run | {
         "status": "diverged" if run["status"] == "complete" and diverged else run["status"],
         "kept": standing(apart.low, apart.high, run["margin_frac"]),
-        "steps": own["steps"].max(), "diverged_seeds": diverged, "runs": run["run"],
-    }  # fmt: skip
+        "steps": own["steps"].max(),
+        "diverged_seeds": diverged,
+        "runs": run["run"],
+    }
     for name in ERRORS:
         found = over_seeds(own[name], images if name == "test_error_frac" else None)
         row |= interval_columns(name, found)
@@ -195,15 +197,21 @@ def _gradual(rows: pd.DataFrame) -> pd.DataFrame:
 def _elbow(series: list[Row], base: Row) -> Row:
     reference = base["global_batch"]
     kept = [row["global_batch"] for row in takewhile(_held, series)]
-    lost = [row["global_batch"] for row in series
-            if row["kept"] == "lost" or row["status"] == "diverged"]  # fmt: skip
+    lost = [
+        row["global_batch"]
+        for row in series
+        if row["kept"] == "lost" or row["status"] == "diverged"
+    ]
     without = [row["status"] for row in series if row["status"] not in ("complete", "diverged")]
     row = {
-        "rule": series[0]["rule"], "reference_batch": reference,
-        "largest_batch": series[-1]["global_batch"], "margin_frac": base["margin_frac"],
-        "status": [*without, base["status"]][0], "runs": " ".join(row["runs"] for row in series),
+        "rule": series[0]["rule"],
+        "reference_batch": reference,
+        "largest_batch": series[-1]["global_batch"],
+        "margin_frac": base["margin_frac"],
+        "status": [*without, base["status"]][0],
+        "runs": " ".join(row["runs"] for row in series),
         "base_runs": base["runs"],
-    }  # fmt: skip
+    }
     if without or known(base["test_error_frac"]) is None:
         return row
     found, lost_batch = max([reference, *kept]), min(lost, default=None)
@@ -244,8 +252,9 @@ def iteration_times(scaling: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     timed = in_study(runs, "scaling")
     samples = first_known(timed["train_samples"]) or np.nan
     weak = scaling[scaling["kind"] == "weak"]
-    times = {f"iteration_s{end}": weak[f"epoch_s{end}"] * weak["global_batch"] / samples
-             for end in ENDS}  # fmt: skip
+    times = {
+        f"iteration_s{end}": weak[f"epoch_s{end}"] * weak["global_batch"] / samples for end in ENDS
+    }
     weak = weak.assign(**times, device=first_known(timed["device"]))
     return as_table(weak.to_dict("records"), TIME_COLUMNS)
 
@@ -272,9 +281,10 @@ def published_lr_scaling(
     ways = {
         published.Way(row["rule"], row["warmup"], row["zero_gamma"], not row["large"]): row
         for row in lr_scaling.to_dict("records")
-        if row["role"] == "arm" and row["optimizer"] == "sgd"
+        if row["role"] == "arm"
+        and row["optimizer"] == "sgd"
         and (row["large"] or row["groups"] == row["reference_groups"])
-    }  # fmt: skip
+    }
     linear = _gradual(lr_scaling[lr_scaling["rule"] == "linear"]).to_dict("records")
     margin = base["margin_frac"]
     results = [
@@ -307,9 +317,13 @@ def _curve(by_ratio: dict[float, Row], margin: float) -> Iterator[Result]:
     for batch, percent in published.CURVE_PERCENT.items():
         ratio = batch / published.REFERENCE_BATCH
         named = {
-            "claim": f"error_{batch}", "kind": "curve", "source": "Figure 1", "reason": None,
-            "published_batch": batch, "batch_ratio": ratio,
-        }  # fmt: skip
+            "claim": f"error_{batch}",
+            "kind": "curve",
+            "source": "Figure 1",
+            "reason": None,
+            "published_batch": batch,
+            "batch_ratio": ratio,
+        }
         same = margin if batch <= published.FLAT_UP_TO else None
         yield named, (percent, published.REFERENCE_PERCENT), by_ratio.get(ratio), same
 
@@ -327,10 +341,13 @@ def _errors(
     """The claim on two errors; margin: of one that they are the same."""
     one, other = (percent / 100 for percent in percents)
     return claim_row(
-        rule="sign" if margin is None else "none", published=(percents[0] - percents[1]) / 100,
-        published_frac=one, published_other_frac=other, margin=margin,
+        rule="sign" if margin is None else "none",
+        published=(percents[0] - percents[1]) / 100,
+        published_frac=one,
+        published_other_frac=other,
+        margin=margin,
         **named | _measured(own, "difference_frac", "not planned"),
-    )  # fmt: skip
+    )
 
 
 def _efficiency(times: pd.DataFrame) -> Row:
@@ -341,10 +358,13 @@ def _efficiency(times: pd.DataFrame) -> Row:
     cell = next(iter(cells.to_dict("records")), None)
     measured = _measured(cell, "efficiency_frac", "not measured")
     return claim_row(
-        "efficiency", "at least", source="Section 5.5", kind="efficiency",
+        "efficiency",
+        "at least",
+        source="Section 5.5",
+        kind="efficiency",
         published=published.EFFICIENCY_FRAC,
         **measured | ({"reason": _unlike(cell)} if cell else {}),
-    )  # fmt: skip
+    )
 
 
 def _unlike(cell: Row) -> str | None:

@@ -98,9 +98,14 @@ def _elbow(axes: Axes, drawn: pd.DataFrame, top: float) -> None:
     elbow = int(linear.iloc[0])
     axes.axvline(elbow, color=style.INK, linestyle=":", linewidth=1)
     axes.annotate(
-        "elbow of the\nlinear rule", (elbow, top), xytext=(-4, -2), textcoords="offset points",
-        ha="right" if elbow > drawn.global_batch.min() else "left", va="top", fontsize=7.5,
-    )  # fmt: skip
+        "elbow of the\nlinear rule",
+        (elbow, top),
+        xytext=(-4, -2),
+        textcoords="offset points",
+        ha="right" if elbow > drawn.global_batch.min() else "left",
+        va="top",
+        fontsize=7.5,
+    )
 
 
 def draw_warmups(lr_scaling_curves: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
@@ -162,11 +167,22 @@ def draw_times(iteration_times: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 def _times(axes: Axes, drawn: pd.DataFrame, time: str) -> None:
     for index, (batch, own) in enumerate(drawn.groupby("per_worker_batch")):
         colour = style.colour_of(index)
-        axes.plot(own.workers, own[time], color=colour, linestyle=style.dash_of(index),
-                  label=f"b = {batch}")  # fmt: skip
+        axes.plot(
+            own.workers,
+            own[time],
+            color=colour,
+            linestyle=style.dash_of(index),
+            label=f"b = {batch}",
+        )
         for over, part in own.groupby("oversubscribed"):
-            axes.plot(part.workers, part[time], color=colour, marker=style.marker_of(index),
-                      linestyle="none", fillstyle="none" if over else "full")  # fmt: skip
+            axes.plot(
+                part.workers,
+                part[time],
+                color=colour,
+                marker=style.marker_of(index),
+                linestyle="none",
+                fillstyle="none" if over else "full",
+            )
         axes.vlines(own.workers, own[f"{time}_low"], own[f"{time}_high"], color=colour, linewidth=1)
     values = drawn[[f"{time}{end}" for end in ENDS]]
     low, high = float(values.min().min()), float(values.max().max())

@@ -35,9 +35,12 @@ def measure_scaled(spec: "Spec[RateProtocol]", task: Task, place: Place) -> Meas
     """
     protocol, epochs = spec.protocol, spec.training.epochs
     given = settings(
-        spec, role=protocol.role, optimizer=protocol.optimizer, learners=protocol.groups,
+        spec,
+        role=protocol.role,
+        optimizer=protocol.optimizer,
+        learners=protocol.groups,
         per_learner_batch=protocol.group_batch,
-    )  # fmt: skip
+    )
     meter = Meter(spec.run, "epoch", epochs, parts=len(spec.seeds), shown=place.leads)
     trials: list[Trial] = []
     for seed in spec.seeds:
@@ -45,9 +48,15 @@ def measure_scaled(spec: "Spec[RateProtocol]", task: Task, place: Place) -> Meas
         stepper = _Groups(spec, task, place, seed, meter=meter, loader="resident")
         steps = len(stepper.loader)
         trials += Training(
-            [Trial(seed, dict(given))], stepper, stepper.supply, epoch_stops(steps, epochs),
-            max_steps=epochs * steps, splits=["validation"], at_end=["test"], meter=meter,
-        ).run()  # fmt: skip
+            [Trial(seed, dict(given))],
+            stepper,
+            stepper.supply,
+            epoch_stops(steps, epochs),
+            max_steps=epochs * steps,
+            splits=["validation"],
+            at_end=["test"],
+            meter=meter,
+        ).run()
     lost = all(trial.status == "diverged" for trial in trials)
     return Measurement(
         status="diverged" if lost else "complete", message=divergence(trials), fields=tables(trials)

@@ -71,19 +71,25 @@ def _spec(config: Config, study: LrScalingConfig, arm: Arm) -> Spec:
     )
     changed = {"lr": lr, "epochs": study.epochs, "schedule": schedule, "optimizer": "sgd"}
     protocol = RateProtocol(
-        role="search" if arm.lr else "arm", rule=arm.rule, optimizer=arm.optimizer,
+        role="search" if arm.lr else "arm",
+        rule=arm.rule,
+        optimizer=arm.optimizer,
         groups=arm.groups,
         **study.model_dump(include=set(RateProtocol.model_fields) - {"groups"}),
-    )  # fmt: skip
+    )
     return build_spec(
-        config, SCALED, study=STUDY, arm=arm_name(arm), workers=workers,
+        config,
+        SCALED,
+        study=STUDY,
+        arm=arm_name(arm),
+        workers=workers,
         run=f"{STUDY}-{arm_name(arm)}-kn{arm.groups * study.group_batch}",
         per_worker_batch=arm.groups // workers * study.group_batch,
         seeds=study.seeds[: study.candidate_seeds] if candidate else study.seeds,
         training=config.training.model_copy(update=changed),
         model=config.model.model_copy(update={"zero_gamma": arm.zero_gamma}),
         protocol=protocol,
-    )  # fmt: skip
+    )
 
 
 def arm_name(arm: Arm) -> str:

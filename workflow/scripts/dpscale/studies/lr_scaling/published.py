@@ -9,9 +9,17 @@ from typing import NamedTuple
 REFERENCE_BATCH = 256
 # Figure 1: error in percent against the minibatch.
 CURVE_PERCENT = {
-    128: 23.49, 256: 23.60, 512: 23.48, 1024: 23.53, 2048: 23.49, 4096: 23.56, 8192: 23.74,
-    16384: 24.79, 32768: 27.55, 65536: 33.96,
-}  # fmt: skip
+    128: 23.49,
+    256: 23.60,
+    512: 23.48,
+    1024: 23.53,
+    2048: 23.49,
+    4096: 23.56,
+    8192: 23.74,
+    16384: 24.79,
+    32768: 27.55,
+    65536: 33.96,
+}
 REFERENCE_PERCENT = CURVE_PERCENT[REFERENCE_BATCH]
 FLAT_UP_TO = 8192  # section 5.2: "no loss of accuracy up to 8k"
 EFFICIENCY_FRAC, EFFICIENT_WORKERS = 0.90, 352  # section 5.5: GPUs, against 8

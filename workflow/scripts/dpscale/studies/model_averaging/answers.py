@@ -16,9 +16,11 @@ from dpscale.vocabulary import words
 STUDY = "model_averaging"
 SMALL, LARGE, LINEAR = "sgd_small", "sgd_large", "sgd_large_linear"
 UNITS = {
-    "epochs_to_target": "number", "seconds_to_target": "s", "final_test_accuracy_frac": "fraction",
+    "epochs_to_target": "number",
+    "seconds_to_target": "s",
+    "final_test_accuracy_frac": "fraction",
     "final_train_loss": "number",
-}  # fmt: skip
+}
 ORDERS = ("epochs", "seconds")
 SIDES = (*ORDERS, "accuracy", "order")  # by the names that the template has for them
 Pairs = Mapping[tuple[str, str], Row]
@@ -35,25 +37,41 @@ def facts(inputs: Inputs) -> Facts:
     averaged = [row for row in arms.values() if row["optimizer"] == "sma"]
     same = [row for row in averaged if SMALL in arms and row["lr"] == arms[SMALL]["lr"]]
     own = [row for row in averaged if row not in same]
-    beside = [row["against"][name] | {"rate": name} for row in averaged
-              for name in (SMALL, LARGE, LINEAR) if (row["arm"], name) in pairs]  # fmt: skip
+    beside = [
+        row["against"][name] | {"rate": name}
+        for row in averaged
+        for name in (SMALL, LARGE, LINEAR)
+        if (row["arm"], name) in pairs
+    ]
     timed = [row for row in inputs.rows("learners") if row["samples_per_s"] is not None]
     stacks = by((row for row in timed if row["stacked"]), "runs")
     tuned = [settled(rows) for _, rows in stacks if any(row["chosen"] for row in rows)]
     said = {
-        "runs": runs, "processes": processes(runs), "arms": arms, "averaged": averaged,
-        "same": same, "own": own,
-        "close_frac": CLOSE_FRAC, "first": next(iter([*own, *same]), None), "beside": beside,
+        "runs": runs,
+        "processes": processes(runs),
+        "arms": arms,
+        "averaged": averaged,
+        "same": same,
+        "own": own,
+        "close_frac": CLOSE_FRAC,
+        "first": next(iter([*own, *same]), None),
+        "beside": beside,
         "judged_orders": sum(row[name] != "unknown" for row in beside for name in ORDERS),
         "comparable": bool(averaged) and {SMALL, LARGE, LINEAR} <= set(arms),
-        "alphas": [pairs[names] | {"first": first, "second": second}
-                   for rows in (same, own) for first, second in pairwise(rows)
-                   if (names := (second["arm"], first["arm"])) in pairs],
-        "timed": [row | {"gain_frac": None if row["gain_frac"] is None else row.gain_frac}
-                  for row in timed],
-        "tuned": tuned, "claims": inputs.rows("published_model_averaging"),
+        "alphas": [
+            pairs[names] | {"first": first, "second": second}
+            for rows in (same, own)
+            for first, second in pairwise(rows)
+            if (names := (second["arm"], first["arm"])) in pairs
+        ],
+        "timed": [
+            row | {"gain_frac": None if row["gain_frac"] is None else row.gain_frac}
+            for row in timed
+        ],
+        "tuned": tuned,
+        "claims": inputs.rows("published_model_averaging"),
         "rates": preferred(inputs.rows("averaging_rates")),
-    }  # fmt: skip
+    }
     return Facts(missing, values(arms, pairs, tuned), said)
 
 
@@ -89,9 +107,11 @@ def settled(rows: Sequence[Row]) -> Row:
     gain = more.gain_frac if more else Value(value=None, unit="fraction", status="not tried")
     ratio = row.against_plain_ratio
     return row | {
-        "next_gain_frac": gain, "highest": best["learners"], "against_plain_ratio": ratio,
+        "next_gain_frac": gain,
+        "highest": best["learners"],
+        "against_plain_ratio": ratio,
         "open": more is not None and more["gain_side"] == "indistinct",
-    }  # fmt: skip
+    }
 
 
 def preferred(rates: Sequence[Row]) -> list[Row]:
@@ -100,10 +120,21 @@ def preferred(rates: Sequence[Row]) -> list[Row]:
     for _, tried in by(rates, "optimizer"):
         for best in [row for row in tried if row["best"]][:1]:
             score, used = best["validation_mean_frac"], [row for row in tried if row["configured"]]
-            found.append(best | {"tried": tried, "used": [
-                row | {"gap_frac": score - row["validation_mean_frac"], "base_runs": best["runs"]}
-                for row in used[:1] if row["validation_mean_frac"] is not None
-            ]})  # fmt: skip
+            found.append(
+                best
+                | {
+                    "tried": tried,
+                    "used": [
+                        row
+                        | {
+                            "gap_frac": score - row["validation_mean_frac"],
+                            "base_runs": best["runs"],
+                        }
+                        for row in used[:1]
+                        if row["validation_mean_frac"] is not None
+                    ],
+                }
+            )
     return found
 
 

@@ -211,5 +211,5 @@ SECTIONS = {
     "model_averaging": (
         ModelAveragingConfig | None,
         Field(None, description="S3: synchronous model averaging with several learners a device."),
-    ),
+    )
 }

@@ -118,10 +118,11 @@ def times_to_target(seen: pd.DataFrame) -> pd.DataFrame:
     "incomplete" and the times are null, as where a curve is shorter than the median.
     """
     rows = {
-        trial: time_to_target(curve, curve["target_accuracy_frac"].iloc[0],
-                              curve["median_of"].iloc[0])
+        trial: time_to_target(
+            curve, curve["target_accuracy_frac"].iloc[0], curve["median_of"].iloc[0]
+        )
         for trial, curve in seen.groupby(TRIAL)
-    }  # fmt: skip
+    }
     index = pd.MultiIndex.from_tuples(rows, names=TRIAL)
     found = pd.DataFrame(
         [time or (np.nan, np.nan) for time in rows.values()], index, list(BUDGETS), dtype=float
@@ -165,10 +166,13 @@ def model_averaging(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFra
     for _, own in averaging_trials(trials, curves, runs).groupby("arm", sort=False):
         first = own.iloc[0]
         row = first.to_dict() | {
-            "status": _worst(own["goal"]), "seeds": len(own), "runs": " ".join(own["run"]),
-            "reached": (own["goal"] == "complete").sum(), "train_s": own["wall_s"].median(),
+            "status": _worst(own["goal"]),
+            "seeds": len(own),
+            "runs": " ".join(own["run"]),
+            "reached": (own["goal"] == "complete").sum(),
+            "train_s": own["wall_s"].median(),
             "effective_lr": _effective_lr(first),
-        }  # fmt: skip
+        }
         row |= {name: own[name].max() for name in ("epochs", "rounds", "sent_bytes")}
         for name in MEASURES:
             # The seeds that reached a target are no fair sample of all.
@@ -205,10 +209,13 @@ def averaging_rates(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFra
     used = set(averaging_trials(trials, curves, runs)[key].itertuples(index=False, name=None))
     tried = averaging_trials(trials, curves, runs, role="rate")
     found = tried.groupby(key, as_index=False).agg(
-        learners=("learners", "first"), seeds=("seed", "size"), status=("status", _worst),
-        validation_mean_frac=("validation_mean_frac", "mean"), epochs=("epochs", "max"),
+        learners=("learners", "first"),
+        seeds=("seed", "size"),
+        status=("status", _worst),
+        validation_mean_frac=("validation_mean_frac", "mean"),
+        epochs=("epochs", "max"),
         runs=("run", lambda names: " ".join(dict.fromkeys(names))),
-    )  # fmt: skip
+    )
     scores = found["validation_mean_frac"].where(found["status"] == "complete")
     found["validation_mean_frac"] = scores
     alike = found.groupby(key[:2])
@@ -235,11 +242,15 @@ def _pair(own: pd.DataFrame, other: pd.DataFrame) -> Row:
     reached = own["goal"].eq("complete") & other["goal"].eq("complete")
     one, base = own.iloc[0], other.iloc[0]
     row: Row = {
-        "arm": one["arm"], "label": one["label"], "against": base["arm"],
-        "against_label": base["label"], "seeds": len(own), "both_reached": reached.sum(),
+        "arm": one["arm"],
+        "label": one["label"],
+        "against": base["arm"],
+        "against_label": base["label"],
+        "seeds": len(own),
+        "both_reached": reached.sum(),
         "status": "complete" if reached.all() else "incomplete",
         "runs": " ".join(dict.fromkeys([*own["run"], *other["run"]])),
-    }  # fmt: skip
+    }
     if "diverged" in {*own["goal"], *other["goal"]}:
         return row
     row |= interval_columns("epochs_difference", _later(own, other, "epochs_to_target"))
@@ -322,9 +333,12 @@ def _of_cell(own: pd.DataFrame) -> list[Row]:
     for (stacked, count), rate in rates.items():
         speed, fewer = median(rate), rates.get((stacked, count - 1))
         row = {
-            "stacked": stacked, "learners": count, "repeats": speed.repeats,
-            "chosen": count == chosen if stacked else None, "threshold_frac": threshold,
-        }  # fmt: skip
+            "stacked": stacked,
+            "learners": count,
+            "repeats": speed.repeats,
+            "chosen": count == chosen if stacked else None,
+            "threshold_frac": threshold,
+        }
         row |= interval_columns("samples_per_s", speed)
         row |= interval_columns("against_one_ratio", paired_median_ratio(rate, one))
         row |= interval_columns("against_plain_ratio", paired_median_ratio(rate, plain))

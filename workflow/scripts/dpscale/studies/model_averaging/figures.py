@@ -12,14 +12,27 @@ from dpscale.figures.registry import FigureEntry
 SHOWN_BELOW_FRAC = 0.15  # of accuracy below the target: what lies lower tells little
 REACHED = {"epoch": "epochs_to_target", "seconds": "seconds_to_target"}
 ACCURACY = ["test_accuracy_frac", "test_accuracy_frac_low", "test_accuracy_frac_high"]
-CURVE_COLUMNS = ["arm", "optimizer", "label", "epoch", "seconds", "seeds", *ACCURACY,
-                 "target_accuracy_frac"]  # fmt: skip
+CURVE_COLUMNS = [
+    "arm",
+    "optimizer",
+    "label",
+    "epoch",
+    "seconds",
+    "seeds",
+    *ACCURACY,
+    "target_accuracy_frac",
+]
 IN_A_ROW = 3
 CELL = ["model", "per_learner_batch"]
 LEARNER_COLUMNS = [
-    *CELL, "learners", "stacked", "samples_per_s", "samples_per_s_low", "samples_per_s_high",
+    *CELL,
+    "learners",
+    "stacked",
+    "samples_per_s",
+    "samples_per_s_low",
+    "samples_per_s_high",
     "chosen",
-]  # fmt: skip
+]
 
 
 def draw_curves(
@@ -68,9 +81,14 @@ def _arms(axes: Axes, drawn: pd.DataFrame, column: str) -> None:
     target = 100 * drawn.target_accuracy_frac[0]
     for own, colour, dash in _styled(drawn):
         axes.plot(
-            own[REACHED[column]].iloc[:1], [target], color=colour, marker="o", markersize=6,
-            markerfacecolor=colour if dash == "-" else "none", linestyle="none",
-        )  # fmt: skip
+            own[REACHED[column]].iloc[:1],
+            [target],
+            color=colour,
+            marker="o",
+            markersize=6,
+            markerfacecolor=colour if dash == "-" else "none",
+            linestyle="none",
+        )
     axes.axhline(target, color=style.INK, linewidth=0.9, linestyle=":", label="target")
 
 
@@ -105,10 +123,16 @@ def _throughputs(axes: Axes, own: pd.DataFrame) -> None:
             value, color=style.INK, linestyle="--", linewidth=1, label="one network, plain"
         )
     axes.plot(
-        chosen.learners, chosen.samples_per_s / 1e3, marker="o", markersize=11,
-        markerfacecolor="none", markeredgecolor=ring, markeredgewidth=1.8, linestyle="none",
+        chosen.learners,
+        chosen.samples_per_s / 1e3,
+        marker="o",
+        markersize=11,
+        markerfacecolor="none",
+        markeredgecolor=ring,
+        markeredgewidth=1.8,
+        linestyle="none",
         label="chosen",
-    )  # fmt: skip
+    )
     top = own[["samples_per_s", "samples_per_s_high"]].max().max() / 1e3
     axes.set_ylim(0, 1.15 * top)
     axes.set_xlabel("learners on the device")

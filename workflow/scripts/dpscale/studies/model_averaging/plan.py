@@ -37,8 +37,11 @@ def arms(study: ModelAveragingConfig) -> list[AveragingArm]:
     Model averaging has that rate as the paper has it, and in further arms one of its own.
     """
     k, b = study.learners, study.per_learner_batch
-    sgd = [("sgd_small", b, study.lr), ("sgd_large", k * b, study.lr),
-           ("sgd_large_linear", k * b, k * study.lr)]  # fmt: skip
+    sgd = [
+        ("sgd_small", b, study.lr),
+        ("sgd_large", k * b, study.lr),
+        ("sgd_large_linear", k * b, k * study.lr),
+    ]
     averaged = [("sma", study.lr)]
     averaged += [("sma_tuned", study.averaging_lr)] if study.averaging_lr != study.lr else []
     return [
@@ -64,23 +67,38 @@ def _averaged(
 ) -> AveragingArm:
     k = study.learners
     return AveragingArm(
-        name=name, algorithm="sma", learners=k, batch=study.per_learner_batch, lr=lr,
-        alpha=1 / k if isinstance(alpha, str) else alpha, tau=study.tau,
-    )  # fmt: skip
+        name=name,
+        algorithm="sma",
+        learners=k,
+        batch=study.per_learner_batch,
+        lr=lr,
+        alpha=1 / k if isinstance(alpha, str) else alpha,
+        tau=study.tau,
+    )
 
 
 def _training(
-    config: Config, study: ModelAveragingConfig, name: str, arms: Sequence[AveragingArm],
-    seeds: tuple[int, ...], epochs: int,
-) -> Spec:  # fmt: skip
+    config: Config,
+    study: ModelAveragingConfig,
+    name: str,
+    arms: Sequence[AveragingArm],
+    seeds: tuple[int, ...],
+    epochs: int,
+) -> Spec:
     schedule = ScheduleConfig(
-        decay="step" if study.decay_epochs else "none", decay_epochs=study.decay_epochs,
+        decay="step" if study.decay_epochs else "none",
+        decay_epochs=study.decay_epochs,
         decay_factor=study.decay_factor,
-    )  # fmt: skip
+    )
     training = {
-        "optimizer": "sgd", "lr": study.lr, "momentum": study.momentum, "nesterov": False,
-        "weight_decay": study.weight_decay, "epochs": epochs, "schedule": schedule,
-    }  # fmt: skip
+        "optimizer": "sgd",
+        "lr": study.lr,
+        "momentum": study.momentum,
+        "nesterov": False,
+        "weight_decay": study.weight_decay,
+        "epochs": epochs,
+        "schedule": schedule,
+    }
     return build_spec(
         config,
         AVERAGING,
@@ -93,11 +111,13 @@ def _training(
         model=network_of(config, study.model),
         training=config.training.model_copy(update=training),
         protocol=AveragingProtocol(
-            expected=study.expected, arms=tuple(arms), median_of=study.median_of,
+            expected=study.expected,
+            arms=tuple(arms),
+            median_of=study.median_of,
             evaluations_per_epoch=study.evaluations_per_epoch,
             target_accuracy_frac=study.target_accuracy_frac,
         ),
-    )  # fmt: skip
+    )
 
 
 def _learners(config: Config, study: ModelAveragingConfig, cell: LearnersCell) -> Spec:
@@ -112,10 +132,12 @@ def _learners(config: Config, study: ModelAveragingConfig, cell: LearnersCell) -
         data=config.data.model_copy(update=resident),
         model=network_of(config, cell.model),
         protocol=LearnersProtocol(
-            max_learners=study.max_learners, threshold_frac=study.threshold_frac,
-            repeats=study.repeats, repeat_s=study.repeat_s,
+            max_learners=study.max_learners,
+            threshold_frac=study.threshold_frac,
+            repeats=study.repeats,
+            repeat_s=study.repeat_s,
         ),
-    )  # fmt: skip
+    )
 
 
 PLANS = {"model_averaging": runs}

@@ -57,18 +57,32 @@ def _why_not(runs: pd.DataFrame, names: str, *, several: bool) -> str | None:
 def _sooner(pair: pd.Series, reason: str | None) -> dict[str, Any]:
     """The claim of two arms; undecided where a seed never reached the target."""
     return claim_row(
-        "time_to_accuracy", "range", published=sum(SPEEDUP_RATIO) / 2, ends=SPEEDUP_RATIO,
-        source=SOURCE, measured=estimate_of(pair, "seconds_ratio"), reason=reason,
-        arm=pair["arm"], subject=pair["label"], against=pair["against_label"],
-        status=pair["status"], runs=pair["runs"],
-    )  # fmt: skip
+        "time_to_accuracy",
+        "range",
+        published=sum(SPEEDUP_RATIO) / 2,
+        ends=SPEEDUP_RATIO,
+        source=SOURCE,
+        measured=estimate_of(pair, "seconds_ratio"),
+        reason=reason,
+        arm=pair["arm"],
+        subject=pair["label"],
+        against=pair["against_label"],
+        status=pair["status"],
+        runs=pair["runs"],
+    )
 
 
 def _faster(row: pd.Series, reason: str | None) -> dict[str, Any]:
     """The claim of the most learners: for these models the sign alone is published."""
     return claim_row(
-        "throughput", "above", published=1.0, source=SOURCE, reason=reason,
-        measured=estimate_of(row, "against_one_ratio"), status=row["status"],
+        "throughput",
+        "above",
+        published=1.0,
+        source=SOURCE,
+        reason=reason,
+        measured=estimate_of(row, "against_one_ratio"),
+        status=row["status"],
         subject=f"{row['model']}, b = {row['per_learner_batch']}",
-        against=f"{row['learners']} learners against one", runs=row["runs"],
-    )  # fmt: skip
+        against=f"{row['learners']} learners against one",
+        runs=row["runs"],
+    )

@@ -35,7 +35,7 @@ ORDER_COLUMNS: Columns = columns(
 # The baseline serves two questions: it tells the sampler the epoch, and broadcasts the buffers.
 REPEATS_COLUMNS: Columns = (
     columns("arm compared repeated") | words("repeating", ("every", "some", "no")) | columns("runs")
-)  # fmt: skip
+)
 ORDER_ARMS = {"baseline": "with_set_epoch", "without_set_epoch": "without_set_epoch"}
 
 
@@ -126,9 +126,11 @@ def replicas(replicas: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     for _, run in planned.iterrows():
         whole = {
-            "arm": REPLICAS_ARMS[run["arm"]], "workers": run["workers"],
-            "status": run["status"], "runs": run["run"],
-        }  # fmt: skip
+            "arm": REPLICAS_ARMS[run["arm"]],
+            "workers": run["workers"],
+            "status": run["status"],
+            "runs": run["run"],
+        }
         own = replicas[replicas["run"] == run["run"]]
         if own.empty:
             rows.append(whole)
@@ -184,13 +186,14 @@ def spreads(by_rank: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     images = first_known(both[both["arm"] == "no_broadcast"]["test_samples"])
     apart = paired_median_difference(*(own.set_index("seed")[SPREAD] for own in (off, on)))
     row = {
-        "seeds": apart.repeats, "test_samples": images,
+        "seeds": apart.repeats,
+        "test_samples": images,
         "one_image_frac": 1 / images if images else None,
         "verdict": _resolved(apart.low, apart.high, 1 / images if images else 0.0),
         "status": "complete",
         "runs": " ".join(dict.fromkeys(off["runs"])),
         "base_runs": " ".join(dict.fromkeys(on["runs"])),
-    }  # fmt: skip
+    }
     return as_table([row | interval_columns("spread_difference_frac", apart)], SPREADS_COLUMNS)
 
 

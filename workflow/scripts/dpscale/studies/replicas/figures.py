@@ -79,8 +79,15 @@ def _order_panel(axes: Axes, points: pd.DataFrame) -> None:
 
 
 BUFFERS = {"broadcast": "buffers broadcast", "no_broadcast": "gradients only"}
-REPLICAS = ["arm", "seed", "epoch", "workers", "buffer_difference_frac_max",
-           "test_accuracy_frac_min", "test_accuracy_frac_max"]  # fmt: skip
+REPLICAS = [
+    "arm",
+    "seed",
+    "epoch",
+    "workers",
+    "buffer_difference_frac_max",
+    "test_accuracy_frac_min",
+    "test_accuracy_frac_max",
+]
 
 
 def draw_replicas(replicas: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:

@@ -45,10 +45,7 @@ def data_parallel(config: Config, study: DataParallelConfig) -> Iterator[Spec]:
         arms["distributed"] = study.devices
     for arm, workers in arms.items():
         timing = Timing(
-            arms=("without_loading",),
-            repeats=study.repeats,
-            min_steps=10,
-            warmup_steps=10,
+            arms=("without_loading",), repeats=study.repeats, min_steps=10, warmup_steps=10
         )
         # DataParallel is one process that splits a global batch over the devices.
         batch = study.per_worker_batch * (study.devices if workers == 1 else 1)

@@ -142,8 +142,7 @@ SECTIONS = {
     "communication": (
         CommunicationConfig | None,
         Field(
-            CommunicationConfig(),
-            description="Q3: communication measured directly; needs scaling.",
+            CommunicationConfig(), description="Q3: communication measured directly; needs scaling."
         ),
     ),
 }

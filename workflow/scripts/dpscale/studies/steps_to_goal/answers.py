@@ -19,10 +19,13 @@ STUDY = "steps_to_goal"
 COUNTED = ("at_border", *(f"{outcome}_trials" for outcome in derived.OUTCOMES), "repeats_reached")
 FITTED = ("s_min", "b_crit", "perfect_end", "maximal_start", "noise_scale", "small_slope")
 RULES = {
-    "factor": derived.REGIME_FACTOR, "perfect": derived.PERFECT_SLOPE,
-    "maximal": derived.MAXIMAL_SLOPE, "ends": fit.END_BATCHES,
-    "border_percent": 100 * derived.BORDER_SHARE, "confidence": CONFIDENCE,
-}  # fmt: skip
+    "factor": derived.REGIME_FACTOR,
+    "perfect": derived.PERFECT_SLOPE,
+    "maximal": derived.MAXIMAL_SLOPE,
+    "ends": fit.END_BATCHES,
+    "border_percent": 100 * derived.BORDER_SHARE,
+    "confidence": CONFIDENCE,
+}
 
 
 def facts(inputs: Inputs) -> Facts:
@@ -39,20 +42,30 @@ def facts(inputs: Inputs) -> Facts:
         for row in inputs.rows("goal_contrasts")
     ]
     said: dict[str, Any] = {
-        "rows": rows, "fits": fits, "verdicts": verdicts, "searches": searches(rows),
+        "rows": rows,
+        "fits": fits,
+        "verdicts": verdicts,
+        "searches": searches(rows),
         "batches": {model: batches(own) for model, own in by(rows, "model")},
-        "rules": RULES, "claims": CLAIMS, "budgets": inputs.rows("budget_ends"),
-    }  # fmt: skip
+        "rules": RULES,
+        "claims": CLAIMS,
+        "budgets": inputs.rows("budget_ends"),
+    }
     if not missing:
         bent = bends(fits, verdicts)
         plain = [row for row in bent if row["optimizer"] == "sgd"]
         said |= {
             "outcomes": {row["outcome"]: row for row in inputs.rows("trial_outcomes")},
-            "late": [row | {"unreached": row["repeats"] - row["repeats_reached"]} for row in rows
-                     if row["repeats"] and row["repeats_reached"] < row["repeats"]],
-            "bends": bent, "first": next(iter(plain + bent), None), "contrasts": contrasts,
+            "late": [
+                row | {"unreached": row["repeats"] - row["repeats_reached"]}
+                for row in rows
+                if row["repeats"] and row["repeats_reached"] < row["repeats"]
+            ],
+            "bends": bent,
+            "first": next(iter(plain + bent), None),
+            "contrasts": contrasts,
             "given": inputs.tidy_rows("searches"),
-        }  # fmt: skip
+        }
     return Facts(missing, values(rows, fits, contrasts), said)
 
 
@@ -76,13 +89,15 @@ def batches(rows: list[Row]) -> list[Row]:
     """Return the steps of a network: a row a batch size, a column an optimiser."""
     return [
         Row(
-            {f"steps_to_goal_{row['optimizer']}": row.value("steps_to_goal", "number")
-             for row in own},
+            {
+                f"steps_to_goal_{row['optimizer']}": row.value("steps_to_goal", "number")
+                for row in own
+            },
             global_batch=own[0].value("global_batch", "setting"),
             runs=" ".join(sorted(runs_of(own))),
         )
         for _, own in by(rows, "global_batch")
-    ]  # fmt: skip
+    ]
 
 
 def searches(rows: list[Row]) -> list[Row]:
@@ -91,10 +106,16 @@ def searches(rows: list[Row]) -> list[Row]:
     for (model, optimizer), own in by(rows, "model", "optimizer"):
         rates = [row["lr"] for row in own if row["lr"] is not None]
         counts = {name: sum(int(row[name] or 0) for row in own) for name in COUNTED}
-        made.append(Row(
-            counts, model=model, optimizer=optimizer, runs=own[0]["runs"],
-            lr_low=min(rates, default=None), lr_high=max(rates, default=None),
-        ))  # fmt: skip
+        made.append(
+            Row(
+                counts,
+                model=model,
+                optimizer=optimizer,
+                runs=own[0]["runs"],
+                lr_low=min(rates, default=None),
+                lr_high=max(rates, default=None),
+            )
+        )
     return made
 
 

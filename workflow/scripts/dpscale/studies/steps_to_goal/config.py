@@ -138,10 +138,11 @@ class StepsToGoalConfig(StudySection):
     )
     weight_decay: WeightDecay = Field(0.0, description="Weight decay.")
     stacked_samples: Samples = Field(
-        4096, description="Samples that a stack of trials trains on in a step; at large batches "
+        4096,
+        description="Samples that a stack of trials trains on in a step; at large batches "
         "there are more stacks of fewer trials, whose activations stay in the caches, and none "
-        "where but a few would fit. 1: none at all. Fewer where networks need much memory."
-    )  # fmt: skip
+        "where but a few would fit. 1: none at all. Fewer where networks need much memory.",
+    )
     noise: NoiseScale = Field(NoiseScale(), description="The gradient noise scale.")
 
     def defaults(self, config: Config) -> Mapping[str, object]:
@@ -223,5 +224,5 @@ SECTIONS = {
     "steps_to_goal": (
         StepsToGoalConfig | None,
         Field(None, description="S1: steps to a goal error against the batch size."),
-    ),
+    )
 }

@@ -46,9 +46,13 @@ def draw_steps(steps_to_goal: pd.DataFrame, goal_fit: pd.DataFrame) -> tuple[Fig
 def _steps_panel(axes: Axes, own: pd.DataFrame, of_model: pd.DataFrame) -> None:
     batches, first, blue = own.global_batch, own.iloc[0], style.colour_of(0)
     axes.plot(
-        batches, own.perfect_scaling_steps, color=style.INK, linestyle="--", linewidth=0.9,
+        batches,
+        own.perfect_scaling_steps,
+        color=style.INK,
+        linestyle="--",
+        linewidth=0.9,
         label="perfect scaling",
-    )  # fmt: skip
+    )
     if pd.notna(first.b_crit):
         curve = np.geomspace(batches.min(), batches.max(), 60)
         fitted = first.s_min * (1 + first.b_crit / curve)
@@ -58,9 +62,13 @@ def _steps_panel(axes: Axes, own: pd.DataFrame, of_model: pd.DataFrame) -> None:
                 end, color=style.INK, linestyle=":", linewidth=0.9, label="ends of the regimes"
             )
     axes.plot(
-        batches, own.steps_to_goal, color=blue, marker=style.marker_of(0), linestyle="none",
+        batches,
+        own.steps_to_goal,
+        color=blue,
+        marker=style.marker_of(0),
+        linestyle="none",
         label="measured",
-    )  # fmt: skip
+    )
     axes.vlines(batches, own.steps_to_goal_low, own.steps_to_goal_high, color=blue, linewidth=1.2)
     shown = of_model[STEPS]
     log_axes.log_ticks(axes.yaxis, shown.min().min() / 2, shown.max().max() * 1.4, "count")
@@ -105,9 +113,13 @@ def _budget_panel(axes: Axes, own: pd.DataFrame, kind: str) -> None:
         axes.plot(line.global_batch, errors, color=colour, label=_budget_name(size, kind))
         for chosen, face in ((~line.goal_reached, colour), (line.goal_reached, "none")):
             axes.plot(
-                line.global_batch[chosen], errors[chosen], color=colour, marker=marker,
-                linestyle="none", markerfacecolor=face,
-            )  # fmt: skip
+                line.global_batch[chosen],
+                errors[chosen],
+                color=colour,
+                marker=marker,
+                linestyle="none",
+                markerfacecolor=face,
+            )
     goal = 100 * own.goal_error_frac.iloc[0]
     axes.axhline(goal, color=style.INK, linestyle="--", linewidth=0.9, label="goal")
     axes.set_yscale("log")

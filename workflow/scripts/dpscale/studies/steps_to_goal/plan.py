@@ -20,24 +20,39 @@ def runs(config: Config, study: StepsToGoalConfig) -> Iterator[Spec]:
         middle = min(sizes, key=lambda size: abs(size.bit_length() - noise.batch.bit_length()))
         for optimizer in model.optimizers:
             search = Search(
-                optimizer=optimizer, batch_sizes=sizes, goal_error_frac=model.goal_error_frac,
-                trials=study.trials, space=study.space, budget=study.budget,
-                finalists=study.finalists, selection_seeds=study.selection_seeds,
+                optimizer=optimizer,
+                batch_sizes=sizes,
+                goal_error_frac=model.goal_error_frac,
+                trials=study.trials,
+                space=study.space,
+                budget=study.budget,
+                finalists=study.finalists,
+                selection_seeds=study.selection_seeds,
                 stacked_samples=study.stacked_samples,
-                noise=noise.model_copy(update={"batch": middle}), expected=study.expected,
-            )  # fmt: skip
+                noise=noise.model_copy(update={"batch": middle}),
+                expected=study.expected,
+            )
             yield build_spec(
-                config, SEARCH, run=f"{STUDY}-{model.network(config)}-{optimizer}", study=STUDY,
-                arm=optimizer, workers=1, per_worker_batch=max(sizes), seeds=study.seeds,
-                data=study.data(config), model=network_of(config, model.name),
+                config,
+                SEARCH,
+                run=f"{STUDY}-{model.network(config)}-{optimizer}",
+                study=STUDY,
+                arm=optimizer,
+                workers=1,
+                per_worker_batch=max(sizes),
+                seeds=study.seeds,
+                data=study.data(config),
+                model=network_of(config, model.name),
                 # Precision is the configuration's; the rest is searched, or the study's.
                 training=TrainingConfig(
-                    optimizer="sgd", nesterov=optimizer == "nesterov",
-                    weight_decay=study.weight_decay, precision=config.training.precision,
+                    optimizer="sgd",
+                    nesterov=optimizer == "nesterov",
+                    weight_decay=study.weight_decay,
+                    precision=config.training.precision,
                     cudnn_benchmark=config.training.cudnn_benchmark,
                 ),
                 protocol=search,
-            )  # fmt: skip
+            )
 
 
 PLANS = {STUDY: runs}

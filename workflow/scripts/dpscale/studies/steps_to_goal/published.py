@@ -79,15 +79,23 @@ def published_steps_to_goal(goal_fit: pd.DataFrame, goal_contrasts: pd.DataFrame
             without_fit = row["status"] in (NO_BEND, TOO_FEW) and "b_crit" not in claim.column
             unknown = row["status"] != "complete" and None in measured and not without_fit
             found = claim_row(
-                name, claim.rule, published=claim.published, margin=claim.margin,
-                source=claim.source, measured=measured, runs=row["runs"],
+                name,
+                claim.rule,
+                published=claim.published,
+                margin=claim.margin,
+                source=claim.source,
+                measured=measured,
+                runs=row["runs"],
                 **{key: row[key] for key in KEYS if key in row},
-            )  # fmt: skip
+            )
             undecided = claim.rule == "up to" and found["verdict"] == UNDECIDED
             least = claim.published - (claim.margin or 0.0)
             short = undecided and measured.high is not None and measured.high < least
-            rows.append(found | {
-                "reason": status_text(row["status"]) if unknown else None,
-                "found": "short" if short else found["verdict"],
-            })  # fmt: skip
+            rows.append(
+                found
+                | {
+                    "reason": status_text(row["status"]) if unknown else None,
+                    "found": "short" if short else found["verdict"],
+                }
+            )
     return as_table(rows, COLUMNS)

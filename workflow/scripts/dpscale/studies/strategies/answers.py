@@ -9,8 +9,12 @@ from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI, PATARASUK, RAJBHANDARI
 from dpscale.reporting.words import by
 
-TIMES = {"step_s": "s", "to_ddp_ratio": "ratio", "ledger_bytes": "bytes_exact",
-         "interface_bytes": "bytes_exact"}  # fmt: skip
+TIMES = {
+    "step_s": "s",
+    "to_ddp_ratio": "ratio",
+    "ledger_bytes": "bytes_exact",
+    "interface_bytes": "bytes_exact",
+}
 NEEDS = {
     "peak_bytes": "bytes",
     "fits_batch": "count",
@@ -33,8 +37,10 @@ def facts(inputs: Inputs) -> Facts:
     values |= named_values(measured, "{column}_{way}_n{workers}", NEEDS)
     said: dict[str, Any] = {"rows": rows, "needs": measured}
     if not missing:
-        cells = [standing(own, [row for row in measured if row["workers"] == workers])
-                 for workers, own in timed.items()]  # fmt: skip
+        cells = [
+            standing(own, [row for row in measured if row["workers"] == workers])
+            for workers, own in timed.items()
+        ]
         trained = inputs.tidy_rows("runs", run=cells[-1]["fastest"].runs[0])[0]
         said |= {
             "trained": trained | {"runs": trained["run"]},
@@ -135,8 +141,9 @@ def agreement(needs: list[Row]) -> Row | None:
     if not alike and not apart:
         return None
     itself = [row for row in needs if row["way"] == "ddp"]
-    again, most = (max((row["loss_gap_frac"] or 0.0 for row in own), default=0.0)
-                   for own in (itself, alike))  # fmt: skip
+    again, most = (
+        max((row["loss_gap_frac"] or 0.0 for row in own), default=0.0) for own in (itself, alike)
+    )
     gaps = [gap for row in alike if (gap := row["parameter_gap_frac"]) is not None]
     return Row(
         apart=[_apart(way, own) for way, own in by(apart, "way")],

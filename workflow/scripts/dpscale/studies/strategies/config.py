@@ -27,8 +27,7 @@ class StrategiesConfig(ArmsSection):
 
     workers: WorkerCounts = Field((2, 4), description="Numbers of workers N.")
     per_worker_batch: Batch = Field(
-        32,
-        description="Batch per worker, in every way; without it one that micro_batches divides.",
+        32, description="Batch per worker, in every way; without it one that micro_batches divides."
     )
     micro_batches: Annotated[int, Field(ge=2), MOST_BATCH] = Field(
         4,
@@ -96,5 +95,5 @@ SECTIONS = {
     "strategies": (
         StrategiesConfig | None,
         Field(None, description="E1: ways of sharing a training."),
-    ),
+    )
 }

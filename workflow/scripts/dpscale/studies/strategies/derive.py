@@ -109,8 +109,10 @@ def _bytes(
     """The bytes of a step of all workers: by formula, by the ledger and by the interfaces."""
     predicted = sent = None
     if cell.payload_bytes is not None:
-        predicted, sent = (formula_bytes(way, cell.payload_bytes, cell.workers, cost)
-                           for cost in (cost_of(None), cost_of(backend)))  # fmt: skip
+        predicted, sent = (
+            formula_bytes(way, cell.payload_bytes, cell.workers, cost)
+            for cost in (cost_of(None), cost_of(backend))
+        )
     row = {
         "predicted_bytes": predicted,
         "backend_bytes": sent,
@@ -215,8 +217,7 @@ def compared(needs: pd.DataFrame) -> pd.DataFrame:
     null where the search did not come to all ways. computes: `the same` as DDP as nearly as
     rounding, or a second run of DDP, does; losses that are no numbers agree with nothing.
     """
-    rows = [{name: known(value) for name, value in row.items()}
-            for row in needs.to_dict("records")]  # fmt: skip
+    rows = [{name: known(value) for name, value in row.items()} for row in needs.to_dict("records")]
     for run in {row["runs"] for row in rows if row["way"]}:
         _compare({row["way"]: row for row in rows if row["runs"] == run})
     return as_table(rows, NEEDS_COLUMNS)

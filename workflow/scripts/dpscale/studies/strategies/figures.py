@@ -30,8 +30,14 @@ def draw_steps(strategies: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         for place, row in enumerate(rows.itertuples()):
             middle, low, high = (getattr(row, name) / form.scale.factor for name in STEP)
             colour = style.colour_of(place)
-            axes.plot(middle, place, marker=style.marker_of(place), markersize=5.5, color=colour,
-                      linestyle="none")  # fmt: skip
+            axes.plot(
+                middle,
+                place,
+                marker=style.marker_of(place),
+                markersize=5.5,
+                color=colour,
+                linestyle="none",
+            )
             style.interval(axes, place, low, high, colour)
         axes.set_xlim(left=0)
         style.categories(axes, [LABELS[way] for way in rows.way], grid=True)
@@ -68,11 +74,26 @@ def _bar(axes: Axes, place: int, row: pd.Series, factor: float) -> None:
     start = 0.0
     for index, (part, (label, hatch)) in enumerate(PARTS.items()):
         size = float(row[part]) / factor
-        axes.barh(place, size, left=start, height=0.56, color="none", hatch=hatch,
-                  edgecolor=style.colour_of(index), label=label)  # fmt: skip
+        axes.barh(
+            place,
+            size,
+            left=start,
+            height=0.56,
+            color="none",
+            hatch=hatch,
+            edgecolor=style.colour_of(index),
+            label=label,
+        )
         start += size
-    axes.barh(place, row.peak_bytes / factor, height=0.72, color="none", edgecolor=style.INK,
-              linewidth=0.8, label="peak")  # fmt: skip
+    axes.barh(
+        place,
+        row.peak_bytes / factor,
+        height=0.72,
+        color="none",
+        edgecolor=style.INK,
+        linewidth=0.8,
+        label="peak",
+    )
 
 
 FIGURES = {

@@ -200,11 +200,14 @@ class _Memory:
 
         first = samples_of(self._some)
         probe_batches(
-            peak_bytes, budget_bytes, first=first,
+            peak_bytes,
+            budget_bytes,
+            first=first,
             per_sample=max(self._place.share(self._saved)) / first,
-            multiple=self._replica.sync.micro_batches, most=first * MOST_GROWTH,
+            multiple=self._replica.sync.micro_batches,
+            most=first * MOST_GROWTH,
             resolution_frac=resolution_frac,
-        )  # fmt: skip
+        )
 
     def _peak_of(self, batch: int) -> int:
         """The largest peak of all workers with so many samples each, the same on all of them."""

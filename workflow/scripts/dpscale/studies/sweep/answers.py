@@ -13,13 +13,20 @@ from dpscale.vocabulary import words
 
 PHASES = ("copy", "forward", "backward", "update")
 BOUNDARY = {
-    "largest_fit_batch": "count", "smallest_failed_batch": "count", "fit_confirmations": "count",
-    "failure_confirmations": "count", "memory_budget_bytes": "bytes_binary",
-}  # fmt: skip
+    "largest_fit_batch": "count",
+    "smallest_failed_batch": "count",
+    "fit_confirmations": "count",
+    "failure_confirmations": "count",
+    "memory_budget_bytes": "bytes_binary",
+}
 SWEEP = {
-    "epoch_s": "s", "samples_per_s": "samples/s", "peak_memory_bytes": "bytes_binary",
-    "utilisation_frac": "fraction", "steps_per_epoch": "count", "update_s": "s",
-}  # fmt: skip
+    "epoch_s": "s",
+    "samples_per_s": "samples/s",
+    "peak_memory_bytes": "bytes_binary",
+    "utilisation_frac": "fraction",
+    "steps_per_epoch": "count",
+    "update_s": "s",
+}
 
 
 def facts(inputs: Inputs) -> Facts:
@@ -31,19 +38,28 @@ def facts(inputs: Inputs) -> Facts:
     missing = lacking(rows, {"per_worker_batch": "b"}, "sweep")
     missing += [] if complete or missing else ["sweep: no batch size has a time"]
     missing += [] if boundary.get("limit") or missing else ["boundary: not found yet"]
-    values = {name.removesuffix("_bytes"): boundary.value(name, unit)
-              for name, unit in BOUNDARY.items()}  # fmt: skip
+    values = {
+        name.removesuffix("_bytes"): boundary.value(name, unit) for name, unit in BOUNDARY.items()
+    }
     values |= named_values(rows, "{column}_b{per_worker_batch}", SWEEP)
     found = (inputs.rows("sweep_trend") or [Row(utilisation_differs=False)])[0]
     said: dict[str, Any] = {
-        "rows": rows, "phases": [], "utilisation_differs": found["utilisation_differs"],
-    }  # fmt: skip
+        "rows": rows,
+        "phases": [],
+        "utilisation_differs": found["utilisation_differs"],
+    }
     if not missing:
-        said |= {"phases": [row | {"runs": None} for row in complete], "complete": complete,
-                 "boundary": boundary, "sometimes": boundary["sometimes"],
-                 "busy": [row.utilisation_frac for row in complete
-                          if row["utilisation_frac"] is not None],
-                 **explained(found, complete), **subject(inputs)}  # fmt: skip
+        said |= {
+            "phases": [row | {"runs": None} for row in complete],
+            "complete": complete,
+            "boundary": boundary,
+            "sometimes": boundary["sometimes"],
+            "busy": [
+                row.utilisation_frac for row in complete if row["utilisation_frac"] is not None
+            ],
+            **explained(found, complete),
+            **subject(inputs),
+        }
     return Facts(missing, values, said)
 
 
@@ -53,9 +69,10 @@ def explained(found: Row, rows: Sequence[Row]) -> dict[str, Any]:
     found = found | {mark: batches[found[f"{mark}_batch"]] for mark in MARKS}
     shape = found["shape"]
     ends = (
-        found["start" if shape.startswith("falls") else "first"], found["best"],
+        found["start" if shape.startswith("falls") else "first"],
+        found["best"],
         found["finish" if shape.endswith("rises") else "last"],
-    )  # fmt: skip
+    )
     first, best, last = (
         row | {"iteration_s": row["epoch_s"] / row["steps_per_epoch"]} for row in ends
     )
@@ -66,13 +83,16 @@ def explained(found: Row, rows: Sequence[Row]) -> dict[str, Any]:
         "found": found | {"first": first, "best": best, "last": last},
         "end": end,
         "growth": Value(value=growth, unit="number"),
-        "longer": Value(value=end["epoch_s"] / first["epoch_s"] * growth, unit="number",
-                        runs=behind.split()),
+        "longer": Value(
+            value=end["epoch_s"] / first["epoch_s"] * growth, unit="number", runs=behind.split()
+        ),
         "saved": moved(first, best),
         "gained": moved(last, best),
-        "steps": [Row(saved_frac=1 - row["epoch_s"] / before["epoch_s"], runs=_runs(before, row))
-                  for before, row in pairwise(rows)],
-    }  # fmt: skip
+        "steps": [
+            Row(saved_frac=1 - row["epoch_s"] / before["epoch_s"], runs=_runs(before, row))
+            for before, row in pairwise(rows)
+        ],
+    }
 
 
 def moved(row: Row, other: Row) -> list[Row]:
@@ -105,9 +125,7 @@ QUESTIONS = [
     Question(
         "Q1",
         facts,
-        formula=[
-            r"T = D \, \frac{\sum_i t_i}{\sum_i n_i}, \qquad \text{throughput} = \frac{D}{T}",
-        ],
+        formula=[r"T = D \, \frac{\sum_i t_i}{\sum_i n_i}, \qquad \text{throughput} = \frac{D}{T}"],
         references=[PASZKE],
         vocabulary=words("phase", PHASES),
     )

@@ -75,6 +75,4 @@ class BoundaryProtocol(RunProtocol):
     probes: tuple[Probe, ...] | None = Field(None, description="What was tried, once it was.")
 
 
-SECTIONS = {
-    "sweep": (SweepConfig | None, Field(SweepConfig(), description="Q1: batch sweep.")),
-}
+SECTIONS = {"sweep": (SweepConfig | None, Field(SweepConfig(), description="Q1: batch sweep."))}

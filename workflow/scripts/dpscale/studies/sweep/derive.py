@@ -24,8 +24,9 @@ SWEEP_COLUMNS: Columns = (
     | columns("forward_s backward_s copy_s limit train_samples memory_budget_bytes repeated_data")
     | columns("message runs launches launch_spread_frac")
 )
-Shape = Literal["single", "unknown", "same", "mixed", "rises", "falls", "falls then flat",
-                "falls then rises"]  # fmt: skip
+Shape = Literal[
+    "single", "unknown", "same", "mixed", "rises", "falls", "falls then flat", "falls then rises"
+]
 # Batches of the sweep that its trend speaks of.
 MARKS = ("first", "start", "knee", "best", "finish", "last", "least", "slowest")
 TREND_COLUMNS: Columns = (
@@ -184,8 +185,13 @@ def sweep_trend(sweep: pd.DataFrame) -> pd.DataFrame:
     start, finish = (slower[0], slower[-1]) if slower else (rows[0], rows[-1])
     knee = rows[min(rows.index(finish) + 1, rows.index(best))] if slower else rows[0]
     ranked = sorted(rows, key=lambda row: float(row["epoch_s"]))
-    found = dict(zip(MARKS, (rows[0], start, knee, best, finish, rows[-1], ranked[0], ranked[-1]),
-                     strict=True))  # fmt: skip
+    found = dict(
+        zip(
+            MARKS,
+            (rows[0], start, knee, best, finish, rows[-1], ranked[0], ranked[-1]),
+            strict=True,
+        )
+    )
     busy = [row["utilisation_frac"] for row in rows if known(row["utilisation_frac"]) is not None]
     row = {f"{mark}_batch": one["per_worker_batch"] for mark, one in found.items()}
     row |= {

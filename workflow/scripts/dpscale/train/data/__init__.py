@@ -12,7 +12,20 @@ from dpscale.train.data.loaders import (
 from dpscale.train.data.task import Batch, Task, entries, map_tensors, on_device, samples_of
 
 __all__ = [
-    "Batch", "BatchExceedsDatasetError", "Dataset", "DatasetError", "Loader", "Split",
-    "Task", "build_loader", "entries", "evaluation_batches", "fetch_dataset", "load_dataset",
-    "load_task", "map_tensors", "on_device", "samples_of",
-]  # fmt: skip
+    "Batch",
+    "BatchExceedsDatasetError",
+    "Dataset",
+    "DatasetError",
+    "Loader",
+    "Split",
+    "Task",
+    "build_loader",
+    "entries",
+    "evaluation_batches",
+    "fetch_dataset",
+    "load_dataset",
+    "load_task",
+    "map_tensors",
+    "on_device",
+    "samples_of",
+]

@@ -62,9 +62,12 @@ class Dataset(Task):
         """The network of that name, in the shape that the images ask for."""
         channels, height, _ = self.image_shape
         return build_model(
-            model.name, in_channels=channels, classes=self.classes, image_size=height,
+            model.name,
+            in_channels=channels,
+            classes=self.classes,
+            image_size=height,
             zero_gamma=model.zero_gamma,
-        )  # fmt: skip
+        )
 
 
 def channel_statistics(images: Tensor) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -25,8 +25,13 @@ from dpscale.train.data.sources import (
 NOT_DOWNLOADED = ("digits", "image_folder", "synthetic")
 _TIMEOUT_S = 60.0
 _DOWNLOAD_ERRORS = (
-    OSError, RuntimeError, EOFError, tarfile.TarError, http.client.HTTPException, zlib.error
-)  # fmt: skip
+    OSError,
+    RuntimeError,
+    EOFError,
+    tarfile.TarError,
+    http.client.HTTPException,
+    zlib.error,
+)
 # torchvision knows the md5 of the packed files alone, but files put by hand may be unpacked, or
 # packed anew. These are the md5 of what the packed files hold.
 UNPACKED_MD5 = {

@@ -102,9 +102,14 @@ class PerSampleLoader(Loader):
     """
 
     def __init__(
-        self, samples: torch.utils.data.Dataset, *, draws: bool, loader_workers: int,
-        pin_memory: bool, **sampling: Any,
-    ) -> None:  # fmt: skip
+        self,
+        samples: torch.utils.data.Dataset,
+        *,
+        draws: bool,
+        loader_workers: int,
+        pin_memory: bool,
+        **sampling: Any,
+    ) -> None:
         super().__init__(samples, **sampling)  # type: ignore[arg-type]
         self._draws_here = draws and loader_workers == 0
         # Worker processes seed themselves from this generator: it must differ between ranks,
@@ -157,9 +162,14 @@ class ResidentLoader(Loader):
     """
 
     def __init__(
-        self, split: Split, *, normalise: Normalise, augmentation: Augmentation | None,
-        device: torch.device, **sampling: Any,
-    ) -> None:  # fmt: skip
+        self,
+        split: Split,
+        *,
+        normalise: Normalise,
+        augmentation: Augmentation | None,
+        device: torch.device,
+        **sampling: Any,
+    ) -> None:
         super().__init__(split, **sampling)
         self._split = split.on(device)
         self._normalise, self._augmentation, self._device = normalise, augmentation, device
@@ -176,9 +186,19 @@ class ResidentLoader(Loader):
 
 
 def build_loader(
-    split: Any, task: Task, *, loader: str, batch: int, workers: int, rank: int, seed: int,
-    augment: bool, device: torch.device, loader_workers: int = 0, set_epoch: bool = True,
-) -> Loader:  # fmt: skip
+    split: Any,
+    task: Task,
+    *,
+    loader: str,
+    batch: int,
+    workers: int,
+    rank: int,
+    seed: int,
+    augment: bool,
+    device: torch.device,
+    loader_workers: int = 0,
+    set_epoch: bool = True,
+) -> Loader:
     """The loader of worker `rank` of `workers` over a split of a task, with `batch` samples each.
 
     `loader` is "dataloader" (torch's DataLoader, one sample at a time, in host memory) or
@@ -188,8 +208,12 @@ def build_loader(
     full batch, DatasetError when `loader` has no such name.
     """
     sampling: dict[str, Any] = {
-        "batch": batch, "workers": workers, "rank": rank, "seed": seed, "set_epoch": set_epoch
-    }  # fmt: skip
+        "batch": batch,
+        "workers": workers,
+        "rank": rank,
+        "seed": seed,
+        "set_epoch": set_epoch,
+    }
     by_sample = {"loader_workers": loader_workers, "pin_memory": device.type == "cuda"} | sampling
     if not isinstance(task, Dataset):
         return PerSampleLoader(split, draws=True, **by_sample)

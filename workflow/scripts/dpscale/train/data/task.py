@@ -96,8 +96,10 @@ class Task(ABC):
         """Raises DatasetError where no validation accuracy can choose what `key` offers."""
         if not (len(self.validation) and self.counts_correct):
             lacking = "no samples of 'validation'" if self.counts_correct else "no function correct"
-            raise DatasetError(f"{self.name}: there is {lacking} to choose by, for {key}; give "
-                               "one, or nothing to choose")  # fmt: skip
+            raise DatasetError(
+                f"{self.name}: there is {lacking} to choose by, for {key}; give "
+                "one, or nothing to choose"
+            )
 
     def described(self, network: nn.Module) -> dict[str, str]:
         """What a record says of it, in place of what the configuration says."""

@@ -21,15 +21,20 @@ def facts(inputs: Inputs) -> Facts:
     row = trainings.apart(inputs, "large", "small")
     apart = arms.apart(row)
     said = {
-        "rows": [trainings.shown(row) for row in found.values()], "small": small, "large": large,
+        "rows": [trainings.shown(row) for row in found.values()],
+        "small": small,
+        "large": large,
         "apart": [row] if row and row["status"] == "complete" else [],
         "measures": compared(small, large, row) if small and large else [],
-        "outcomes": outcomes, "all_learnt": arms.all_learnt(list(found.values())),
+        "outcomes": outcomes,
+        "all_learnt": arms.all_learnt(list(found.values())),
         "level": trainings.level(inputs),
-        "epoch": epoch, "asked_epoch": EPOCH, "boundary": inputs.rows("boundary"),
+        "epoch": epoch,
+        "asked_epoch": EPOCH,
+        "boundary": inputs.rows("boundary"),
         "lost": trainings.diverged(inputs, NAMES, epoch),
         **trainings.sampled(inputs),
-    }  # fmt: skip
+    }
     values = {
         f"{name}_{column}": found[name][column]
         if name in found
@@ -45,10 +50,15 @@ def facts(inputs: Inputs) -> Facts:
 def compared(small: Row, large: Row, apart: Row | None) -> list[Row]:
     """Return the measures with a verdict on the large batch against the small one."""
     return [
-        Row(measure=name, small=small[name], large=large[name], verdict=verdict,
-            kind="decided" if verdict in ("above", "below") else verdict)
+        Row(
+            measure=name,
+            small=small[name],
+            large=large[name],
+            verdict=verdict,
+            kind="decided" if verdict in ("above", "below") else verdict,
+        )
         for name, verdict in arms.sides(apart).items()
-    ]  # fmt: skip
+    ]
 
 
 QUESTION = Question(

@@ -37,15 +37,19 @@ def facts(inputs: Inputs) -> Facts:
     if not missing:
         whole = [row for row in (small, large) if row and arms.whole(row)]
         said |= {
-            "names": names, "tried": tried, "failed": failed, "epoch": epoch,
+            "names": names,
+            "tried": tried,
+            "failed": failed,
+            "epoch": epoch,
             "added": [one for one in against if one["base"] in ADDED_TO.values()],
             "small": small if small in whole else None,
             "large": large if large in whole else None,
             "plan": inputs.rows("accuracy", study=STUDY, arm="large")[0],
             "left": trainings.left(inputs, "large", epoch),
             "lost": trainings.diverged(inputs, [*BASES, *names], epoch),
-            "all_learnt": arms.all_learnt([*whole, *tried]), **trainings.sampled(inputs),
-        }  # fmt: skip
+            "all_learnt": arms.all_learnt([*whole, *tried]),
+            **trainings.sampled(inputs),
+        }
     return Facts(missing, _values([large] if large else [], tried, failed), said)
 
 

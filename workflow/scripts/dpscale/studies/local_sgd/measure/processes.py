@@ -40,9 +40,11 @@ class SeparateTeam(Team):
         self._model = model
         start = NEVER if self._local_from is None else self._local_from
         state = PostLocalSGDState(
-            process_group=None, subgroup=None, start_localSGD_iter=start,
+            process_group=None,
+            subgroup=None,
+            start_localSGD_iter=start,
             post_local_gradient_allreduce=False,
-        )  # fmt: skip
+        )
         self._model.register_comm_hook(state, post_localSGD_hook)
         warmup_steps = start + self._local_steps - 1
         with warnings.catch_warnings():

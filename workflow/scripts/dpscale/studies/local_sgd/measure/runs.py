@@ -118,26 +118,50 @@ def _train(run: _Run, arm: LocalArm, seed: int, factor: float, *, role: str) -> 
     first, global_batch = arm.local_from_epoch, spec.per_worker_batch * spec.workers
     local_from, lr = None if first is None else first * len(loader), training.lr * factor
     rate = partial(
-        learning_rate, base_lr=lr, schedule=training.schedule, steps_per_epoch=len(loader),
+        learning_rate,
+        base_lr=lr,
+        schedule=training.schedule,
+        steps_per_epoch=len(loader),
         epochs=training.epochs,
-    )  # fmt: skip
+    )
     team = _team_of(task, place.workers, protocol.learners)(
-        seeded_network(spec, task, seed), task, place, training, local_steps=arm.local_steps,
-        local_from=local_from, learners=protocol.learners // place.workers, rate=rate,
-    )  # fmt: skip
+        seeded_network(spec, task, seed),
+        task,
+        place,
+        training,
+        local_steps=arm.local_steps,
+        local_from=local_from,
+        learners=protocol.learners // place.workers,
+        rate=rate,
+    )
     team.evaluation_batch = spec.per_worker_batch
-    trial = Trial(seed, settings(
-        spec, role=role, arm=arm.name, lr=lr, learners=protocol.learners,
-        optimizer="nesterov" if training.nesterov else "momentum",
-        per_learner_batch=global_batch // protocol.learners, local_steps=arm.local_steps,
-        label_noise_frac=protocol.label_noise_frac, rate_factor=factor, local_from_step=local_from,
-    ))  # fmt: skip
+    trial = Trial(
+        seed,
+        settings(
+            spec,
+            role=role,
+            arm=arm.name,
+            lr=lr,
+            learners=protocol.learners,
+            optimizer="nesterov" if training.nesterov else "momentum",
+            per_learner_batch=global_batch // protocol.learners,
+            local_steps=arm.local_steps,
+            label_noise_frac=protocol.label_noise_frac,
+            rate_factor=factor,
+            local_from_step=local_from,
+        ),
+    )
     run.trials.append(trial)
     stops = epoch_stops(len(loader), training.epochs, every=protocol.evaluate_epochs)
     Training(
-        [trial], team, Supply(loader), stops, max_steps=training.epochs * len(loader),
-        splits=SPLITS, meter=run.meter,
-    ).run()  # fmt: skip
+        [trial],
+        team,
+        Supply(loader),
+        stops,
+        max_steps=training.epochs * len(loader),
+        splits=SPLITS,
+        meter=run.meter,
+    ).run()
     return trial
 
 

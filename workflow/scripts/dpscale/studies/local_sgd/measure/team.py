@@ -50,10 +50,17 @@ class Team(Stepper):
     """
 
     def __init__(
-        self, network: nn.Module, task: Task, place: Place, training: TrainingConfig, *,
-        local_steps: int, local_from: int | None, learners: int = 1,
+        self,
+        network: nn.Module,
+        task: Task,
+        place: Place,
+        training: TrainingConfig,
+        *,
+        local_steps: int,
+        local_from: int | None,
+        learners: int = 1,
         rate: Callable[[int], float] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """local_from: number of the first local step; None for none. rate: of a step, from 0;
         None: always the training's."""
         super().__init__(task, place)
@@ -154,10 +161,13 @@ class StackedTeam(Team):
         """SGD over the stack's parameters, stacked or not: it works element by element."""
         training = self._training
         return SGD(
-            self._stack.parameters.values(), lr=training.lr, momentum=training.momentum,
-            nesterov=training.nesterov, weight_decay=training.weight_decay,
+            self._stack.parameters.values(),
+            lr=training.lr,
+            momentum=training.momentum,
+            nesterov=training.nesterov,
+            weight_decay=training.weight_decay,
             fused=training.fused or None,
-        )  # fmt: skip
+        )
 
     def _backward(self, batch: Batch, *, local: bool) -> Tensor:
         if local and isinstance(self._stack, EqualStack):

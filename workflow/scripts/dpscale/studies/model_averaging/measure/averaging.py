@@ -52,10 +52,16 @@ def _training(
     protocol, epochs = spec.protocol, spec.training.epochs
     # One loader for all that this process trains, so that loading costs every arm alike.
     loader = build_loader(
-        task.train, task, loader="resident", workers=place.workers, rank=place.rank,
-        batch=arm.learners * arm.batch // place.workers, seed=seed, augment=spec.data.augment,
+        task.train,
+        task,
+        loader="resident",
+        workers=place.workers,
+        rank=place.rank,
+        batch=arm.learners * arm.batch // place.workers,
+        seed=seed,
+        augment=spec.data.augment,
         device=place.device,
-    )  # fmt: skip
+    )
     steps = len(loader)
     warming, trainee = (
         build_trainee(seeded_network(spec, task, seed), task, arm, spec.training, place, steps)
@@ -63,11 +69,22 @@ def _training(
     )
     for batch, _ in zip(loader.batches(0), range(WARMUP_STEPS), strict=False):
         warming.step(batch)
-    trial = Trial(seed, settings(
-        spec, role=arm.role, arm=arm.name, optimizer=arm.algorithm, learners=arm.learners,
-        per_learner_batch=arm.batch, global_batch=arm.learners * arm.batch, lr=arm.lr,
-        local_steps=arm.tau, alpha=arm.alpha, median_of=protocol.median_of,
-        target_accuracy_frac=protocol.target_accuracy_frac,
-    ))  # fmt: skip
+    trial = Trial(
+        seed,
+        settings(
+            spec,
+            role=arm.role,
+            arm=arm.name,
+            optimizer=arm.algorithm,
+            learners=arm.learners,
+            per_learner_batch=arm.batch,
+            global_batch=arm.learners * arm.batch,
+            lr=arm.lr,
+            local_steps=arm.tau,
+            alpha=arm.alpha,
+            median_of=protocol.median_of,
+            target_accuracy_frac=protocol.target_accuracy_frac,
+        ),
+    )
     stops = epoch_stops(steps, epochs, parts=protocol.evaluations_per_epoch)
     return Training([trial], trainee, Supply(loader), stops, max_steps=epochs * steps)

@@ -34,9 +34,16 @@ def measure_learners(spec: "Spec[LearnersProtocol]", task: Task, place: Place) -
     protocol = spec.protocol
     assert spec.per_worker_batch is not None
     loader = build_loader(
-        task.train, task, loader="resident", batch=spec.per_worker_batch, workers=1, rank=0,
-        seed=spec.seeds[0], augment=False, device=place.device,
-    )  # fmt: skip
+        task.train,
+        task,
+        loader="resident",
+        batch=spec.per_worker_batch,
+        workers=1,
+        rank=0,
+        seed=spec.seeds[0],
+        augment=False,
+        device=place.device,
+    )
     some = itertools.islice(loader.batches(0), READY_BATCHES)
     ready = [on_device(batch, place.device) for batch in some]
     network = seeded_network(spec, task, spec.seeds[0])
@@ -71,15 +78,25 @@ class _Timed:
     """So many stacked learners, or with 0 one plain network; warm, their batches at hand."""
 
     def __init__(
-        self, stacked: int, network: nn.Module, task: Task, ready: list[Batch], spec: Spec,
+        self,
+        stacked: int,
+        network: nn.Module,
+        task: Task,
+        ready: list[Batch],
+        spec: Spec,
         place: Place,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.stacked, self.learners, batch = stacked > 0, max(stacked, 1), samples_of(ready[0])
         algorithm: Algorithm = "sma" if self.stacked else "sgd"
         arm = AveragingArm(
-            name=algorithm, algorithm=algorithm, learners=self.learners, tau=1,
-            batch=batch, lr=spec.training.lr, alpha=1 / self.learners,
-        )  # fmt: skip
+            name=algorithm,
+            algorithm=algorithm,
+            learners=self.learners,
+            tau=1,
+            batch=batch,
+            lr=spec.training.lr,
+            alpha=1 / self.learners,
+        )
         self._trainee = build_trainee(deepcopy(network), task, arm, spec.training, place, 1)
         self._batches = itertools.cycle(_stacked(ready, stacked) if stacked else ready)
         self._samples, self._device = self.learners * batch, place.device

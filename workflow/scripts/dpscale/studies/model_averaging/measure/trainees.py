@@ -30,9 +30,14 @@ class CentralModel:
     """
 
     def __init__(
-        self, replicas: Iterable[Tensor], *, alpha: float, momentum: float, tau: int = 1,
+        self,
+        replicas: Iterable[Tensor],
+        *,
+        alpha: float,
+        momentum: float,
+        tau: int = 1,
         workers: int = 1,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """`replicas`: each parameter of this process's learners, of shape [learners, ...].
 
         All learners of all processes start at one point, which is the first z.
@@ -59,10 +64,13 @@ class CentralModel:
         for replica, correction in zip(self.replicas, corrections, strict=True):
             replica.sub_(correction)
         moves = summed([correction.sum(0) for correction in corrections], self._workers)
-        self._previous, self.values = self.values, [
-            value + move + self._momentum * (value - previous)
-            for value, move, previous in zip(self.values, moves, self._previous, strict=True)
-        ]  # fmt: skip
+        self._previous, self.values = (
+            self.values,
+            [
+                value + move + self._momentum * (value - previous)
+                for value, move, previous in zip(self.values, moves, self._previous, strict=True)
+            ],
+        )
         self.rounds += 1
 
     @torch.no_grad()
@@ -91,15 +99,25 @@ class Trainee(Stepper):
     """
 
     def __init__(
-        self, network: nn.Module, parameters: Iterable[Tensor], momentum: float, arm: AveragingArm,
-        training: TrainingConfig, task: Task, place: Place, steps_per_epoch: int,
-    ) -> None:  # fmt: skip
+        self,
+        network: nn.Module,
+        parameters: Iterable[Tensor],
+        momentum: float,
+        arm: AveragingArm,
+        training: TrainingConfig,
+        task: Task,
+        place: Place,
+        steps_per_epoch: int,
+    ) -> None:
         """`parameters` of the optimiser, a plain SGD without `momentum`."""
         super().__init__(task, place, evaluation_batch=arm.batch)
         self._optimizer = SGD(
-            parameters, lr=arm.lr, momentum=momentum, weight_decay=training.weight_decay,
+            parameters,
+            lr=arm.lr,
+            momentum=momentum,
+            weight_decay=training.weight_decay,
             fused=training.fused or None,
-        )  # fmt: skip
+        )
         self._scheduler = build_scheduler(self._optimizer, training, steps_per_epoch)
         self._network = network
         self.rounds = 0
@@ -137,16 +155,27 @@ class SynchronousSgd(Trainee):
     """One model and one batch, its gradient averaged over the processes that share the batch."""
 
     def __init__(
-        self, network: nn.Module, task: Task, arm: AveragingArm, training: TrainingConfig,
-        place: Place, steps_per_epoch: int,
-    ) -> None:  # fmt: skip
+        self,
+        network: nn.Module,
+        task: Task,
+        arm: AveragingArm,
+        training: TrainingConfig,
+        place: Place,
+        steps_per_epoch: int,
+    ) -> None:
         network = network.to(place.device)
         sync = AllReduce() if place.workers > 1 else Solo()
         self._model = sync.wrap(network, place.device, task)
         super().__init__(
-            network, network.parameters(), training.momentum, arm, training, task, place,
+            network,
+            network.parameters(),
+            training.momentum,
+            arm,
+            training,
+            task,
+            place,
             steps_per_epoch,
-        )  # fmt: skip
+        )
 
     def learn(self, batch: Batch) -> Tensor:
         """One step of SGD; the loss before it."""
@@ -165,9 +194,14 @@ class ModelAveraging(Trainee):
     """This process's learners, stacked, and the central model that all processes agree on."""
 
     def __init__(
-        self, network: nn.Module, task: Task, arm: AveragingArm, training: TrainingConfig,
-        place: Place, steps_per_epoch: int,
-    ) -> None:  # fmt: skip
+        self,
+        network: nn.Module,
+        task: Task,
+        arm: AveragingArm,
+        training: TrainingConfig,
+        place: Place,
+        steps_per_epoch: int,
+    ) -> None:
         assert arm.alpha is not None
         assert arm.tau is not None
         network, own = network.to(place.device), arm.learners // place.workers
@@ -215,9 +249,13 @@ class ModelAveraging(Trainee):
 
 
 def build_trainee(
-    network: nn.Module, task: Task, arm: AveragingArm, training: TrainingConfig, place: Place,
+    network: nn.Module,
+    task: Task,
+    arm: AveragingArm,
+    training: TrainingConfig,
+    place: Place,
     steps: int,
-) -> Trainee:  # fmt: skip
+) -> Trainee:
     """What the arm trains; steps: of an epoch."""
     set_backends(training)
     kind = ModelAveraging if arm.algorithm == "sma" else SynchronousSgd

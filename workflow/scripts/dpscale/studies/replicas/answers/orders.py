@@ -50,11 +50,9 @@ def facts(inputs: Inputs) -> Facts:
 def timed_wrappers(inputs: Inputs) -> list[Row]:
     """Return the rows of both wrappers, with their outcome and which of them is faster."""
     return [
-        row | {
-            "wrapper": WRAPPERS[row["arm"]], "outcome": row["status"].replace("_", " "),
-        }
+        row | {"wrapper": WRAPPERS[row["arm"]], "outcome": row["status"].replace("_", " ")}
         for row in inputs.rows("wrappers")
-    ]  # fmt: skip
+    ]
 
 
 def _order(inputs: Inputs, arm: str) -> Row:
@@ -89,7 +87,11 @@ def _pair(epoch: int, given: Row, absent: Row, row: Row | None) -> Row:
     """Both trainings after an epoch, and what the one without set_epoch has more."""
     apart, sides = arms.apart(row), arms.sides(row)
     return Row(
-        epoch=epoch, given=given.train_loss, absent=absent.train_loss, loss=apart["train_loss"],
-        test=apart["test_accuracy_frac"], verdict=sides["train_loss"],
+        epoch=epoch,
+        given=given.train_loss,
+        absent=absent.train_loss,
+        loss=apart["train_loss"],
+        test=apart["test_accuracy_frac"],
+        verdict=sides["train_loss"],
         of_test=sides["test_accuracy_frac"],
-    )  # fmt: skip
+    )

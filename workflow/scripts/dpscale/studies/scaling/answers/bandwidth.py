@@ -5,13 +5,7 @@ from dpscale.reporting.inputs import PER_CELL, Inputs, Row, lacking, named_value
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI, PATARASUK, THAKUR, VOGELS
 from dpscale.reporting.words import by
-from dpscale.studies.scaling.answers.computation import (
-    NAMES,
-    cells,
-    key_of,
-    missing_cells,
-    trends,
-)
+from dpscale.studies.scaling.answers.computation import NAMES, cells, key_of, missing_cells, trends
 
 LINK_FORMULA = [
     r"t_{\text{all-reduce}} = 2 (N - 1) \, \alpha + \frac{2 (N - 1)}{N} \cdot \frac{S}{\beta}"
@@ -32,12 +26,20 @@ def facts(inputs: Inputs) -> Facts:
     return Facts(
         missing,
         _values(rows, fits, hooks) or {"lab_bytes_per_s": nothing("bytes/s")},
-        {"rows": rows, "usable": usable, "sent": sent(inputs, usable), "apart": apart(decided),
-         "changes": trends(decided, "lab_trend"), "fits": fits, "hooks": hooks,
-         "links": inputs.rows("link"), "outlook": outlook(inputs)},
+        {
+            "rows": rows,
+            "usable": usable,
+            "sent": sent(inputs, usable),
+            "apart": apart(decided),
+            "changes": trends(decided, "lab_trend"),
+            "fits": fits,
+            "hooks": hooks,
+            "links": inputs.rows("link"),
+            "outlook": outlook(inputs),
+        },
         formula=LINK_FORMULA if fits else [],
         references=[*([THAKUR] if fits else []), *([VOGELS] if hooks else [])],
-    )  # fmt: skip
+    )
 
 
 def outlook(inputs: Inputs) -> list[Row]:

@@ -56,13 +56,19 @@ def facts(inputs: Inputs) -> Facts:
     shorter = [row for row in loaded if row["loaded_epoch_s"] < (row["epoch_s"] or 0.0)]
     shorter.sort(key=lambda row: MEANINGS.index(row["loaded_to_epoch"]))
     said = {
-        "rows": rows, "complete": complete, "direct": direct, "planned": planned,
-        "scored": scored, "close": CLOSE_FRAC, "alone": ddp_at_one(inputs),
+        "rows": rows,
+        "complete": complete,
+        "direct": direct,
+        "planned": planned,
+        "scored": scored,
+        "close": CLOSE_FRAC,
+        "alone": ddp_at_one(inputs),
         "contrasts": {pair: contrast(direct, *pair) for pair in PAIRS},
-        "trends": trends(complete, "subtraction_trend"), "shorter": shorter,
+        "trends": trends(complete, "subtraction_trend"),
+        "shorter": shorter,
         "rest": next((row["rest"] for row in inputs.rows("subtraction_rest")), "unknown"),
         "apart": [row for row in direct if row["subtraction_to_exposed"] == "above"],
-    }  # fmt: skip
+    }
     return Facts(
         missing,
         _values(rows, scored) or {"subtraction_s": nothing("s")},
@@ -98,11 +104,15 @@ def contrast(rows: list[Row], one: str, other: str) -> list[Row]:
 def trends(rows: list[Row], column: str) -> list[Row]:
     """Return how a table says that a column goes at each N, from the least b to the largest."""
     return [
-        Row(workers=workers, first=own[0]["per_worker_batch"], last=own[-1]["per_worker_batch"],
-            trend=own[0][column])
+        Row(
+            workers=workers,
+            first=own[0]["per_worker_batch"],
+            last=own[-1]["per_worker_batch"],
+            trend=own[0][column],
+        )
         for workers, own in by(rows, "workers")
         if own[0][column]
-    ]  # fmt: skip
+    ]
 
 
 def ddp_at_one(inputs: Inputs) -> list[Row]:

@@ -17,8 +17,11 @@ def facts(inputs: Inputs) -> Facts:
     """Return the cells of weak scaling with their pace, and those of both kinds in pairs."""
     rows = inputs.rows("scaling")
     weak = [row for row in rows if row["kind"] == "weak"]
-    several = [row | {"ratio": row.speedup_ratio} for row in weak
-               if paced(row) and row["status"] == "complete"]  # fmt: skip
+    several = [
+        row | {"ratio": row.speedup_ratio}
+        for row in weak
+        if paced(row) and row["status"] == "complete"
+    ]
     missing = lacking(rows, {"workers": "N", "per_worker_batch": "b"}, "scaling")
     missing += [] if several or missing else ["scaling: no cell with several workers has a time"]
     values = named_values(rows, "{kind}_" + PER_CELL, VALUES)
@@ -48,8 +51,13 @@ def side_by_side(weak: list[Row], pairs: list[Row]) -> list[Row]:
         base = bases.get(row["per_worker_batch"])
         pair = strong.get((row["workers"], row["per_worker_batch"]))
         row = row | {"base_epoch_s": base.epoch_s if base else None}
-        cells.append(row | {"strong": pair.speedup_ratio if pair else None,
-                            "verdict": pair["to_weak"] if pair else None})  # fmt: skip
+        cells.append(
+            row
+            | {
+                "strong": pair.speedup_ratio if pair else None,
+                "verdict": pair["to_weak"] if pair else None,
+            }
+        )
     return cells
 
 

@@ -121,10 +121,14 @@ def _fit_columns(samples: Mapping[int, np.ndarray], workers: int) -> dict[str, A
         for size, seconds in medians.items()
     )
     rng = np.random.default_rng(SEED)
-    drawn = [np.median(rng.choice(times, (FIT_RESAMPLES, len(times))), axis=1)
-             for times in samples.values()]  # fmt: skip
-    again = [fit_ring(dict(zip(samples, times, strict=True)), workers).columns(workers)
-             for times in zip(*drawn, strict=True)]  # fmt: skip
+    drawn = [
+        np.median(rng.choice(times, (FIT_RESAMPLES, len(times))), axis=1)
+        for times in samples.values()
+    ]
+    again = [
+        fit_ring(dict(zip(samples, times, strict=True)), workers).columns(workers)
+        for times in zip(*drawn, strict=True)
+    ]
     tail = (1 - CONFIDENCE) / 2
     for name, value in fit.columns(workers).items():
         # Where a resample has no rate there is no interval.
@@ -154,8 +158,9 @@ def link(messages: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for whole, own in _link_runs(messages, runs):
         tcp, reduced = (own[own["operation"] == name] for name in ("tcp", "allreduce"))
-        samples = {int(size): group.to_numpy(float)
-                   for size, group in reduced.groupby("bytes")["seconds"]}  # fmt: skip
+        samples = {
+            int(size): group.to_numpy(float) for size, group in reduced.groupby("bytes")["seconds"]
+        }
         fit = _fit_columns(samples, whole["workers"]) if whole["status"] == "complete" else {}
         rate = median((tcp["bytes"] / tcp["seconds"]).astype(float))
         rows.append(whole | fit | interval_columns("tcp_bytes_per_s", rate))

@@ -97,9 +97,12 @@ def _prediction_row(
 
 
 def prediction(
-    communication: pd.DataFrame, phases: pd.DataFrame, buckets: pd.DataFrame, runs: pd.DataFrame,
+    communication: pd.DataFrame,
+    phases: pd.DataFrame,
+    buckets: pd.DataFrame,
+    runs: pd.DataFrame,
     link: pd.DataFrame,
-) -> pd.DataFrame:  # fmt: skip
+) -> pd.DataFrame:
     """Return predicted and measured step seconds of each number of workers beyond the smallest.
 
     The smallest N >= 2 of each b that was measured arm by arm gives computation, bucket times and
@@ -166,16 +169,22 @@ def _predicted(
     step_s = fit.compute_s + variant.extra_s + exposed_s
     ratio = workers * fit.solo_s / step_s
     return {
-        "status": "predicted", "step_s": step_s, "exposed_step_s": exposed_s,
-        "speedup_ratio": ratio, "efficiency_frac": efficiency(ratio, workers),
+        "status": "predicted",
+        "step_s": step_s,
+        "exposed_step_s": exposed_s,
+        "speedup_ratio": ratio,
+        "efficiency_frac": efficiency(ratio, workers),
         **observed._asdict(),
-    }  # fmt: skip
+    }
 
 
 def _what_if_rows(
-    fit: StepModel, own: Ring | None, links: pd.DataFrame, variants: list[Variant],
+    fit: StepModel,
+    own: Ring | None,
+    links: pd.DataFrame,
+    variants: list[Variant],
     scores: pd.Series,
-) -> Iterator[dict[str, Any]]:  # fmt: skip
+) -> Iterator[dict[str, Any]]:
     refused = refusal(scores, fit, own)
     observed = fit.observed(own) if own else Observed(1.0, 1.0)
     named = links[~links["own"]].itertuples()
@@ -187,21 +196,36 @@ def _what_if_rows(
             why = refused or beyond_the_fit(fit, ring, workers)
             batch = workers * fit.cell.per_worker_batch
             whole = fit.cell.columns() | {
-                "link": link, "bytes_per_s": ring.beta_bytes_per_s, "latency_s": ring.alpha_s,
-                "workers": workers, "global_batch": batch, "runs": fit.cell.runs[0],
+                "link": link,
+                "bytes_per_s": ring.beta_bytes_per_s,
+                "latency_s": ring.alpha_s,
+                "workers": workers,
+                "global_batch": batch,
+                "runs": fit.cell.runs[0],
                 "exceeds_dataset": batch > (fit.cell.train_samples or math.inf),
-            }  # fmt: skip
+            }
             for variant in variants:
-                yield whole | {"variant": variant.name} | (
-                    {"status": "refused", "note": why} if why
-                    else _predicted(fit, variant, workers, ring, behaved)
-                )  # fmt: skip
+                yield (
+                    whole
+                    | {"variant": variant.name}
+                    | (
+                        {"status": "refused", "note": why}
+                        if why
+                        else _predicted(fit, variant, workers, ring, behaved)
+                    )
+                )
 
 
 def what_if(
-    communication: pd.DataFrame, phases: pd.DataFrame, buckets: pd.DataFrame, runs: pd.DataFrame,
-    link: pd.DataFrame, prediction: pd.DataFrame, compression: pd.DataFrame, links: pd.DataFrame,
-) -> pd.DataFrame:  # fmt: skip
+    communication: pd.DataFrame,
+    phases: pd.DataFrame,
+    buckets: pd.DataFrame,
+    runs: pd.DataFrame,
+    link: pd.DataFrame,
+    prediction: pd.DataFrame,
+    compression: pd.DataFrame,
+    links: pd.DataFrame,
+) -> pd.DataFrame:
     """Return the predicted step, speed-up and efficiency of 2 to 1,024 workers, a device each.
 
     For the smallest and the largest b, on each named link and on the measured one; speedup_ratio

@@ -9,9 +9,14 @@ from dpscale.units import column_format
 
 CELL = ["workers", "nodes", "per_worker_batch"]
 SUBTRACTED = [
-    *CELL, "compute_s", "subtraction_s", "subtraction_s_low", "subtraction_s_high", "exposed_s",
+    *CELL,
+    "compute_s",
+    "subtraction_s",
+    "subtraction_s_low",
+    "subtraction_s_high",
+    "exposed_s",
     "below_noise",
-]  # fmt: skip
+]
 # By column, in the order in which they are stacked.
 PARTS: dict[str, style.Look] = {
     "compute_frac": ("computation of one alone", style.COLOURS[0], ""),
@@ -19,9 +24,7 @@ PARTS: dict[str, style.Look] = {
     "overhead_frac": ("overhead of DDP", style.INK, "\\\\\\\\"),
     "exposed_frac": ("exposed communication", style.COLOURS[1], "////"),
 }
-SHORT = {
-    "compute_frac": "computation", "overhead_frac": "overhead", "exposed_frac": "exposed",
-}  # fmt: skip
+SHORT = {"compute_frac": "computation", "overhead_frac": "overhead", "exposed_frac": "exposed"}
 NOISE = "dotted: may be zero"  # its interval covers zero
 
 
@@ -37,19 +40,30 @@ def draw_communication(communication: pd.DataFrame) -> tuple[Figure, pd.DataFram
     # A negative difference is shown as what it is: left of zero, not as a shorter bar.
     start = compute.where(rest >= 0, 0.0)
     low, high = start + times.subtraction_s_low, start + times.subtraction_s_high
-    axes.barh(times.index, compute, height=0.56, color=style.COLOURS[0],
-              label="computation $T_1/N$")  # fmt: skip
     axes.barh(
-        times.index, rest, left=start, height=0.56, color="none", edgecolor=style.COLOURS[1],
-        hatch="////", label="communication, by subtraction",
-    )  # fmt: skip
+        times.index, compute, height=0.56, color=style.COLOURS[0], label="computation $T_1/N$"
+    )
+    axes.barh(
+        times.index,
+        rest,
+        left=start,
+        height=0.56,
+        color="none",
+        edgecolor=style.COLOURS[1],
+        hatch="////",
+        label="communication, by subtraction",
+    )
     for place in times.index:
         style.interval(axes, place, low[place], high[place])
     if times.exposed_s.notna().any():
         axes.plot(
-            compute + times.exposed_s, times.index, marker="D", color=style.COLOURS[3],
-            linestyle="none", label="exposed, measured directly",
-        )  # fmt: skip
+            compute + times.exposed_s,
+            times.index,
+            marker="D",
+            color=style.COLOURS[3],
+            linestyle="none",
+            label="exposed, measured directly",
+        )
     style.categories(axes, drawn.label.tolist())
     axes.axvline(0, color=style.INK, linewidth=0.8)
     axes.set_xlabel(f"{form.symbol} per epoch, without data loading")

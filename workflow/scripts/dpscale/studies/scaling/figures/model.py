@@ -80,9 +80,14 @@ def _scores(axes: Axes, steps: pd.DataFrame) -> None:
     low, high = _limits(steps)
     ends = np.array([low, high])
     axes.fill_between(
-        ends, ends * (1 - CLOSE_FRAC), ends * (1 + CLOSE_FRAC),
-        color=style.INK, alpha=0.12, linewidth=0, label=f"within {CLOSE_FRAC:.0%}",
-    )  # fmt: skip
+        ends,
+        ends * (1 - CLOSE_FRAC),
+        ends * (1 + CLOSE_FRAC),
+        color=style.INK,
+        alpha=0.12,
+        linewidth=0,
+        label=f"within {CLOSE_FRAC:.0%}",
+    )
     axes.plot(ends, ends, color=style.INK, linewidth=0.8, linestyle="--", label="as measured")
     for index, (_, own) in enumerate(steps.groupby("workers"), start=1):
         colour, marker = style.colour_of(index), style.marker_of(index)
@@ -125,9 +130,14 @@ def _names(axes: Axes, steps: pd.DataFrame, side: str) -> None:
     points = zip(ends.fillna(steps.measured_step_s), map(math.exp, heights), strict=True)
     for label, point in zip(steps.label, points, strict=True):
         axes.annotate(
-            label, point, xytext=(6 if side == "left" else -6, 0), textcoords="offset points",
-            ha=side, va="center", fontsize=7.5,
-        )  # fmt: skip
+            label,
+            point,
+            xytext=(6 if side == "left" else -6, 0),
+            textcoords="offset points",
+            ha=side,
+            va="center",
+            fontsize=7.5,
+        )
 
 
 def _messages(message_times: pd.DataFrame, link: pd.DataFrame) -> pd.DataFrame:

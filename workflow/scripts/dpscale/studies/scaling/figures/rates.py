@@ -40,9 +40,13 @@ def draw_bandwidth(
         _marks(axes, rates[rates[name].notna()], name)
     style.categories(axes, drawn.label.tolist(), grid=True)
     form = column_format(drawn.lab_bytes_per_s.tolist(), "bytes/s")
-    style.margin_column(axes, [
-        _rate(row, f"{form.text(row.lab_bytes_per_s)} {form.symbol}") for row in drawn.itertuples()
-    ])  # fmt: skip
+    style.margin_column(
+        axes,
+        [
+            _rate(row, f"{form.text(row.lab_bytes_per_s)} {form.symbol}")
+            for row in drawn.itertuples()
+        ],
+    )
     style.legend_above(figure, axes)
     return figure, drawn
 
@@ -66,9 +70,15 @@ def _marks(axes: Axes, rates: pd.DataFrame, name: str) -> None:
             axes.hlines(place + shift, low, edge, color=colour, linewidth=1.2, linestyle=":")
     if len(rates):
         axes.plot(
-            rates[name], rates.index + shift, marker=marker, markersize=size, color=colour,
-            linestyle="none", markeredgewidth=2 if marker == "|" else 0, label=label,
-        )  # fmt: skip
+            rates[name],
+            rates.index + shift,
+            marker=marker,
+            markersize=size,
+            color=colour,
+            linestyle="none",
+            markeredgewidth=2 if marker == "|" else 0,
+            label=label,
+        )
 
 
 def _rates(bandwidth: pd.DataFrame, communication: pd.DataFrame) -> pd.DataFrame:
@@ -89,9 +99,13 @@ def draw_compression(compression: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     _bars(left, drawn[BYTES], style.COLOURS[0], "")
     _bars(right, drawn[TIMES], style.COLOURS[1], "////")
     left.plot(
-        drawn.interface_ratio, drawn.index, marker="D", color=style.COLOURS[2], linestyle="none",
+        drawn.interface_ratio,
+        drawn.index,
+        marker="D",
+        color=style.COLOURS[2],
+        linestyle="none",
         label="all bytes at the network interface",
-    )  # fmt: skip
+    )
     for row in drawn.itertuples():
         style.interval(right, row.Index, row.step_ratio_low, row.step_ratio_high)
     style.categories(left, drawn.label.tolist())

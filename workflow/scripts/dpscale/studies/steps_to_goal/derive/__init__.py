@@ -9,11 +9,10 @@ TABLES = {
         fit.noise_scale, ["gradient_squares", "trials", "runs"], fit.NOISE_COLUMNS
     ),
     "goal_fit": Table(fit.goal_fit, ["trials", "gradient_squares", "runs"], fit.FIT_COLUMNS),
-    "goal_contrasts": Table(
-        fit.goal_contrasts, ["trials", "goal_fit"], fit.CONTRAST_COLUMNS
-    ),
+    "goal_contrasts": Table(fit.goal_contrasts, ["trials", "goal_fit"], fit.CONTRAST_COLUMNS),
     "steps_to_goal": Table(
-        searches.steps_to_goal, ["trials", "curves", "searches", "goal_fit", "runs"],
+        searches.steps_to_goal,
+        ["trials", "curves", "searches", "goal_fit", "runs"],
         searches.STEPS_COLUMNS,
     ),
     "published_steps_to_goal": Table(
@@ -23,7 +22,5 @@ TABLES = {
         searches.budget, ["trials", "curves", "searches", "runs"], searches.BUDGET_COLUMNS
     ),
     "budget_ends": Table(searches.budget_ends, ["budget"], searches.ENDS_COLUMNS),
-    "trial_outcomes": Table(
-        searches.trial_outcomes, ["steps_to_goal"], searches.OUTCOMES_COLUMNS
-    ),
-}  # fmt: skip
+    "trial_outcomes": Table(searches.trial_outcomes, ["steps_to_goal"], searches.OUTCOMES_COLUMNS),
+}

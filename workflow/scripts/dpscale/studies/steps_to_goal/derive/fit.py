@@ -111,8 +111,9 @@ def critical_batch(steps: dict[int, float]) -> Fit:
 
 def _estimate(log_value: float, log_ends: Iterable[float], bounded: Any, count: int) -> Estimate:
     """The value of a logarithm and its interval, of which only bounded ends are known."""
-    low, high = (float(np.exp(end)) if ends else None
-                 for end, ends in zip(log_ends, bounded, strict=True))  # fmt: skip
+    low, high = (
+        float(np.exp(end)) if ends else None for end, ends in zip(log_ends, bounded, strict=True)
+    )
     return Estimate(float(np.exp(log_value)), low, high, count)
 
 
@@ -151,8 +152,11 @@ def _slopes(trials: pd.DataFrame, run: str) -> dict[str, float | None]:
     low. Null where both ends would share a batch size, which would then count twice.
     """
     repeats = of_role(trials, run, "repeat").groupby("global_batch")["steps_to_goal"]
-    steps = [(int(known(batch)), own.to_numpy(dtype=float))
-             for batch, own in repeats if own.notna().all()]  # fmt: skip
+    steps = [
+        (int(known(batch)), own.to_numpy(dtype=float))
+        for batch, own in repeats
+        if own.notna().all()
+    ]
     apart = len(steps) >= 2 * END_BATCHES
     ends = {"small_slope": steps[:END_BATCHES], "large_slope": steps[-END_BATCHES:]}
     found: dict[str, float | None] = {}
@@ -178,13 +182,16 @@ def goal_fit(trials: pd.DataFrame, squares: pd.DataFrame, runs: pd.DataFrame) ->
             points = measured_points(squares, trials, run)
             fit = critical_batch(steps)
             own |= {
-                "status": fit.status, "fitted_batches": len(steps), **_slopes(trials, run),
+                "status": fit.status,
+                "fitted_batches": len(steps),
+                **_slopes(trials, run),
                 "smallest_batch": min(steps, default=None),
                 "largest_batch": max(steps, default=None),
-                **interval_columns("s_min", fit.s_min), **interval_columns("b_crit", fit.b_crit),
+                **interval_columns("s_min", fit.s_min),
+                **interval_columns("b_crit", fit.b_crit),
                 **interval_columns("noise_scale", along_training(points)),
                 "noise_batch": points["global_batch"].max(),
-            }  # fmt: skip
+            }
         rows.append(own)
     table = as_table(rows, FIT_COLUMNS)
     low, high = (table[f"{end}_batch"].astype("float64") for end in ("smallest", "largest"))
@@ -218,10 +225,15 @@ def goal_contrasts(trials: pd.DataFrame, goal_fit: pd.DataFrame) -> pd.DataFrame
             continue
         status = one["status"] if one["status"] != "complete" else base["status"]
         row = {
-            "contrast": contrast, "model": one["model"], "optimizer": one["optimizer"],
-            "other_model": base["model"], "other_optimizer": base["optimizer"], "status": status,
-            "runs": f"{one['runs']} {base['runs']}", **_small_steps(trials, one, base),
-        }  # fmt: skip
+            "contrast": contrast,
+            "model": one["model"],
+            "optimizer": one["optimizer"],
+            "other_model": base["model"],
+            "other_optimizer": base["optimizer"],
+            "status": status,
+            "runs": f"{one['runs']} {base['runs']}",
+            **_small_steps(trials, one, base),
+        }
         b_crits = (estimate_of(search, "b_crit") for search in (one, base))
         row |= interval_columns("b_crit_ratio", ratio(*b_crits))
         rows.append(row | sides(row))
@@ -253,8 +265,9 @@ def _small_steps(
     if not shared:
         return interval_columns("small_steps_ratio", UNKNOWN)
     batch = min(shared)
-    steps = [own[own["global_batch"] == batch].set_index("seed")["steps_to_goal"]
-             for own in repeats]  # fmt: skip
+    steps = [
+        own[own["global_batch"] == batch].set_index("seed")["steps_to_goal"] for own in repeats
+    ]
     reached = not any(own.isna().any() for own in steps)
     ratio = paired_median_ratio(*(own.astype(float) for own in steps)) if reached else UNKNOWN
     return {"small_batch": batch} | interval_columns("small_steps_ratio", ratio)
@@ -270,8 +283,11 @@ def measured_points(squares: pd.DataFrame, trials: pd.DataFrame, run: str) -> pd
     repeats = of_role(trials, run, "repeat")[["trial", "global_batch", "steps_to_goal"]]
     probes = squares[squares["run"] == run]
     rows = probes.merge(repeats, on="trial").sort_values(["trial", "step"])
-    norms = [rows[f"{size}_{what}"].astype(float) for what in ("gradient_square", "batch")
-             for size in ("small", "big")]  # fmt: skip
+    norms = [
+        rows[f"{size}_{what}"].astype(float)
+        for what in ("gradient_square", "batch")
+        for size in ("small", "big")
+    ]
     square, variance = gradient_square(*norms), gradient_variance(*norms)
     return rows[["trial", "global_batch"]].assign(
         point=rows.groupby("trial").cumcount(),
@@ -302,9 +318,14 @@ def noise_scale(squares: pd.DataFrame, trials: pd.DataFrame, runs: pd.DataFrame)
         if points.empty:
             rows.append(own)
         for (batch, point), at in points.groupby(["global_batch", "point"]):
-            rows.append(own | {
-                "global_batch": batch, "point": point, "seeds": len(at),
-                **at[["progress_frac", "gradient_square", "gradient_variance"]].median(),
-                **interval_columns("noise_scale", median(at["noise_scale"].to_numpy())),
-            })  # fmt: skip
+            rows.append(
+                own
+                | {
+                    "global_batch": batch,
+                    "point": point,
+                    "seeds": len(at),
+                    **at[["progress_frac", "gradient_square", "gradient_variance"]].median(),
+                    **interval_columns("noise_scale", median(at["noise_scale"].to_numpy())),
+                }
+            )
     return as_table(rows, NOISE_COLUMNS)

@@ -61,10 +61,15 @@ def search_rows(runs: pd.DataFrame) -> list[dict[str, Any]]:
     searches = runs[runs["kind"] == "search"]
     require_same_machine(searches)
     return [
-        {"model": run.model, "optimizer": run.arm, "status": run.status, "runs": run.run,
-         "train_samples": run.train_samples}
+        {
+            "model": run.model,
+            "optimizer": run.arm,
+            "status": run.status,
+            "runs": run.run,
+            "train_samples": run.train_samples,
+        }
         for run in searches.itertuples()
-    ]  # fmt: skip
+    ]
 
 
 def of_role(trials: pd.DataFrame, run: str, role: str) -> pd.DataFrame:
@@ -134,18 +139,25 @@ def _of_repeats(
     return {
         "status": "incomplete" if seen is None else "complete",
         **interval_columns("steps_to_goal", steps),
-        "repeats": len(repeats), "repeats_reached": repeats["steps_to_goal"].notna().sum(),
-        "samples_to_goal": seen, "epochs_to_goal": seen and seen / samples,
-        "lr": lr, "momentum": momentum, "effective_lr": lr / (1 - momentum),
+        "repeats": len(repeats),
+        "repeats_reached": repeats["steps_to_goal"].notna().sum(),
+        "samples_to_goal": seen,
+        "epochs_to_goal": seen and seen / samples,
+        "lr": lr,
+        "momentum": momentum,
+        "effective_lr": lr / (1 - momentum),
         "at_border": at_border(lr, momentum, protocol),
         **interval_columns("test_error_frac", median(1 - tests.to_numpy(dtype=float))),
-    }  # fmt: skip
+    }
 
 
 def steps_to_goal(
-    trials: pd.DataFrame, curves: pd.DataFrame, searches: pd.DataFrame,
-    goal_fit: pd.DataFrame, runs: pd.DataFrame,
-) -> pd.DataFrame:  # fmt: skip
+    trials: pd.DataFrame,
+    curves: pd.DataFrame,
+    searches: pd.DataFrame,
+    goal_fit: pd.DataFrame,
+    runs: pd.DataFrame,
+) -> pd.DataFrame:
     """Return one row for each (model, optimiser, batch size).
 
     steps_to_goal: median over the winner's repeats; status incomplete and null where half of them
@@ -167,14 +179,19 @@ def steps_to_goal(
             searched = of_batch[of_batch["role"] == "search"]
             ended = searched["status"].replace("diverged", "infeasible").value_counts()
             repeats = of_batch[of_batch["role"] == "repeat"]
-            rows.append({
-                **own, "global_batch": batch, "goal_error_frac": protocol["goal_error_frac"],
-                "step_resolution": max(1, protocol["evaluation_samples"] // batch),
-                "regime": _regime(known(b_crits.get(run)), batch),
-                "trials": len(searched), "search_steps": searched["steps_to_goal"].min(),
-                **{f"{outcome}_trials": ended.get(outcome, 0) for outcome in OUTCOMES},
-                **_of_repeats(repeats, seen, protocol, own["train_samples"]),
-            })  # fmt: skip
+            rows.append(
+                {
+                    **own,
+                    "global_batch": batch,
+                    "goal_error_frac": protocol["goal_error_frac"],
+                    "step_resolution": max(1, protocol["evaluation_samples"] // batch),
+                    "regime": _regime(known(b_crits.get(run)), batch),
+                    "trials": len(searched),
+                    "search_steps": searched["steps_to_goal"].min(),
+                    **{f"{outcome}_trials": ended.get(outcome, 0) for outcome in OUTCOMES},
+                    **_of_repeats(repeats, seen, protocol, own["train_samples"]),
+                }
+            )
     table = as_table(rows, STEPS_COLUMNS)
     first = table.groupby("runs")["samples_to_goal"].transform("first")
     return table.assign(perfect_scaling_steps=(first / table["global_batch"]).astype("float64"))
@@ -208,12 +225,15 @@ def _at_budgets(curves: pd.DataFrame, samples: int) -> Iterator[dict[str, Any]]:
                     continue
                 latest = own[own["step"] <= steps].drop_duplicates("trial", keep="last")
                 yield {
-                    "kind": kind, "global_batch": batch, "steps": steps,
+                    "kind": kind,
+                    "global_batch": batch,
+                    "steps": steps,
                     "budget": size if kind == "steps" else size / samples,
-                    "epochs": steps * batch / samples, "trials": len(latest),
+                    "epochs": steps * batch / samples,
+                    "trials": len(latest),
                     "validation_error_frac": (1 - latest["validation_accuracy_frac"]).min(),
                     "goal_reached": (own["steps_to_goal"] <= steps).any(),
-                }  # fmt: skip
+                }
 
 
 def told_apart(wins: int, of: int) -> bool:
@@ -267,9 +287,14 @@ def budget_ends(budget: pd.DataFrame) -> pd.DataFrame:
     for kind, cast in votes[votes != 0].groupby(level="kind"):
         small, of = int((cast > 0).sum()), len(cast)
         wins = max(small, of - small)
-        rows.append({
-            "kind": kind, "end": "small" if small == wins else "large", "wins": wins, "of": of,
-            "by_chance": not told_apart(wins, of),
-            "runs": " ".join(cast.index.get_level_values("runs")),
-        })  # fmt: skip
+        rows.append(
+            {
+                "kind": kind,
+                "end": "small" if small == wins else "large",
+                "wins": wins,
+                "of": of,
+                "by_chance": not told_apart(wins, of),
+                "runs": " ".join(cast.index.get_level_values("runs")),
+            }
+        )
     return as_table(rows, ENDS_COLUMNS)

@@ -32,9 +32,12 @@ class Point:
     def sgd(self, network: nn.Module, *, nesterov: bool, weight_decay: float) -> SGD:
         """The optimiser of a network."""
         return SGD(
-            network.parameters(), lr=self.lr, momentum=self.momentum,
-            nesterov=nesterov and self.momentum > 0, weight_decay=weight_decay,
-        )  # fmt: skip
+            network.parameters(),
+            lr=self.lr,
+            momentum=self.momentum,
+            nesterov=nesterov and self.momentum > 0,
+            weight_decay=weight_decay,
+        )
 
 
 class Group(Protocol):
@@ -57,9 +60,15 @@ class Group(Protocol):
 
 
 def build_group(
-    networks: Sequence[nn.Module], points: Sequence[Point], task: Task, device: torch.device,
-    *, at_once: int, nesterov: bool, weight_decay: float,
-) -> Group:  # fmt: skip
+    networks: Sequence[nn.Module],
+    points: Sequence[Point],
+    task: Task,
+    device: torch.device,
+    *,
+    at_once: int,
+    nesterov: bool,
+    weight_decay: float,
+) -> Group:
     """The networks in stacks of about equal size, at most `at_once`, or one after another."""
     kind: type[LoopGroup] | type[StackedGroup] = LoopGroup if at_once < MIN_STACK else StackedGroup
     stacks = math.ceil(len(networks) / at_once) if kind is StackedGroup else 1
@@ -67,12 +76,7 @@ def build_group(
     parts = [slice(first, first + size) for first in range(0, len(networks), size)]
     groups: list[Group] = [
         kind(
-            networks[part],
-            points[part],
-            task,
-            device,
-            nesterov=nesterov,
-            weight_decay=weight_decay,
+            networks[part], points[part], task, device, nesterov=nesterov, weight_decay=weight_decay
         )
         for part in parts
     ]
@@ -88,9 +92,15 @@ class StackedGroup:
     """
 
     def __init__(
-        self, networks: Sequence[nn.Module], points: Sequence[Point], task: Task,
-        device: torch.device, *, nesterov: bool, weight_decay: float,
-    ) -> None:  # fmt: skip
+        self,
+        networks: Sequence[nn.Module],
+        points: Sequence[Point],
+        task: Task,
+        device: torch.device,
+        *,
+        nesterov: bool,
+        weight_decay: float,
+    ) -> None:
         self._stack = Stack(networks, device, task)
         self._nesterov, self._weight_decay = nesterov, weight_decay
         self._lr = torch.tensor([point.lr for point in points], device=device)
@@ -138,9 +148,15 @@ class LoopGroup:
     """A group whose networks take their steps one after another, with torch.optim.SGD."""
 
     def __init__(
-        self, networks: Sequence[nn.Module], points: Sequence[Point], task: Task,
-        device: torch.device, *, nesterov: bool, weight_decay: float,
-    ) -> None:  # fmt: skip
+        self,
+        networks: Sequence[nn.Module],
+        points: Sequence[Point],
+        task: Task,
+        device: torch.device,
+        *,
+        nesterov: bool,
+        weight_decay: float,
+    ) -> None:
         self._task = task
         copies = [deepcopy(network).to(device) for network in networks]
         self._members = [

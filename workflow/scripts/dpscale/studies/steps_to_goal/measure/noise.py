@@ -63,10 +63,15 @@ def noise_rows(
     for step in range(steps + 1):
         if step in probed:
             small, big = gradient_squares(model, chunks, task, device)
-            rows.append({
-                "step": step, "small_batch": SMALL_BATCH, "big_batch": SMALL_BATCH * len(chunks),
-                "small_gradient_square": small, "big_gradient_square": big,
-            })  # fmt: skip
+            rows.append(
+                {
+                    "step": step,
+                    "small_batch": SMALL_BATCH,
+                    "big_batch": SMALL_BATCH * len(chunks),
+                    "small_gradient_square": small,
+                    "big_gradient_square": big,
+                }
+            )
         (inputs, targets), _ = next(batches)
         optimizer.zero_grad()
         task.loss(model(inputs), targets).backward()

@@ -79,10 +79,14 @@ def _noise(
         for number, trial in enumerate(trials)
         if trial in repeats and trial.steps_to_goal is not None
         for row in noise_rows(
-            spec, task, place.device, point=point_of(trial), seed=trial.seed,
+            spec,
+            task,
+            place.device,
+            point=point_of(trial),
+            seed=trial.seed,
             steps=trial.steps_to_goal,
         )
-    ]  # fmt: skip
+    ]
 
 
 def draw_points(search: Search, batch: int) -> list[Point]:
@@ -163,36 +167,57 @@ class _Ground:
         return self.train("repeat", [(point, seed) for seed in self._spec.seeds], at_end=tested)
 
     def train(
-        self, role: str, pairs: Sequence[tuple[Point, int]], *, patience: float = math.inf,
-        enough: float = math.inf, at_end: Sequence[str] = (),
-    ) -> list[Trial]:  # fmt: skip
+        self,
+        role: str,
+        pairs: Sequence[tuple[Point, int]],
+        *,
+        patience: float = math.inf,
+        enough: float = math.inf,
+        at_end: Sequence[str] = (),
+    ) -> list[Trial]:
         """The trials of some points and seeds, trained together."""
         seeds = [seed for _, seed in pairs]
         fresh = {seed: seeded_network(self._spec, self._task, seed) for seed in set(seeds)}
         training, budget, search = self._spec.training, self._search.budget, self._search
         group = build_group(
-            [fresh[seed] for seed in seeds], [point for point, _ in pairs], self._task,
-            self._place.device, at_once=search.stacked_samples // self._batch,
-            nesterov=training.nesterov, weight_decay=training.weight_decay,
-        )  # fmt: skip
+            [fresh[seed] for seed in seeds],
+            [point for point, _ in pairs],
+            self._task,
+            self._place.device,
+            at_once=search.stacked_samples // self._batch,
+            nesterov=training.nesterov,
+            weight_decay=training.weight_decay,
+        )
         drawn = SeedBatches(
             self._task, self._batch, seeds, self._place.device, self._spec.data.loader_workers
         )
         trials = [
-            Trial(seed, settings(
-                self._spec, role=role, arm=search.optimizer, optimizer=search.optimizer,
-                learners=1, per_learner_batch=self._batch, global_batch=self._batch,
-                lr=point.lr, momentum=point.momentum,
-            ))
+            Trial(
+                seed,
+                settings(
+                    self._spec,
+                    role=role,
+                    arm=search.optimizer,
+                    optimizer=search.optimizer,
+                    learners=1,
+                    per_learner_batch=self._batch,
+                    global_batch=self._batch,
+                    lr=point.lr,
+                    momentum=point.momentum,
+                ),
+            )
             for point, seed in pairs
-        ]  # fmt: skip
+        ]
         return Training(
-            trials, SearchedGroup(group, self._splits, self._task, self._place), Supply(drawn),
+            trials,
+            SearchedGroup(group, self._splits, self._task, self._place),
+            Supply(drawn),
             goal_stops(max(1, budget.evaluation_samples // self._batch)),
             max_steps=min(budget.max_steps, budget.max_epochs * len(drawn)),
-            goal=Goal(search.goal_error_frac, patience, enough), splits=["validation"],
+            goal=Goal(search.goal_error_frac, patience, enough),
+            splits=["validation"],
             at_end=at_end,
-        ).run()  # fmt: skip
+        ).run()
 
 
 class SearchedGroup(Stepper):
@@ -245,10 +270,15 @@ def _told(trials: Sequence[Trial]) -> str:
 def _protocol(spec: "Spec[Search]") -> dict[str, Any]:
     search = spec.protocol
     return {
-        "model": spec.model.name, "optimizer": search.optimizer,
+        "model": spec.model.name,
+        "optimizer": search.optimizer,
         "goal_error_frac": search.goal_error_frac,
-        **search.space.model_dump(), **search.budget.model_dump(),
-        "finalists": search.finalists, "stacked_samples": search.stacked_samples,
-        "expected": search.expected, "planned_trials": search.trials,
-        "noise_batch": search.noise.batch, "batch_sizes": " ".join(map(str, search.batch_sizes)),
-    }  # fmt: skip
+        **search.space.model_dump(),
+        **search.budget.model_dump(),
+        "finalists": search.finalists,
+        "stacked_samples": search.stacked_samples,
+        "expected": search.expected,
+        "planned_trials": search.trials,
+        "noise_batch": search.noise.batch,
+        "batch_sizes": " ".join(map(str, search.batch_sizes)),
+    }

@@ -21,9 +21,17 @@ def loader(
     loader_workers: of samples of a user's own.
     """
     return build_loader(
-        task.train, task, loader="resident", batch=batch, workers=1, rank=0, seed=seed,
-        augment=False, device=device, loader_workers=loader_workers,
-    )  # fmt: skip
+        task.train,
+        task,
+        loader="resident",
+        batch=batch,
+        workers=1,
+        rank=0,
+        seed=seed,
+        augment=False,
+        device=device,
+        loader_workers=loader_workers,
+    )
 
 
 class SeedBatches:
@@ -34,9 +42,13 @@ class SeedBatches:
     """
 
     def __init__(
-        self, task: Task, batch: int, seeds: Sequence[int], device: torch.device,
+        self,
+        task: Task,
+        batch: int,
+        seeds: Sequence[int],
+        device: torch.device,
         loader_workers: int = 0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         distinct = list(dict.fromkeys(seeds))
         self._loaders = [loader(task, batch, seed, device, loader_workers) for seed in distinct]
         self._device, self._shared = device, len(distinct) == 1
