@@ -101,19 +101,14 @@ def read_report(
 ) -> Report:
     """Return the report of one results folder.
 
-    questions: ids of all questions in the order of the report; derived: folder with quiet.csv.
-
+    questions: ids of all questions in the order of the report; derived: folder with quiet.csv;
     tables: folder with runs.parquet and, where there is one, provenance.json (machine, versions
     and commit of the newest run); audits: files of hand-collected tables.
     Raises MissingAnswerError for a question without an answer. What the configuration plans nothing
     for is not in the report, nor are the parts that its `report.parts` does not name.
     """
-    found = {answer.id: answer for answer in load_answers(json.loads(answers.read_text("utf-8")))}
-    if absent := [question for question in questions if question not in found]:
-        raise MissingAnswerError(f"{answers} has no answer to {', '.join(absent)}")
     audited = {a.id: a for a in (audit_section(p, n) for n, p in enumerate(audits, start=1))}
-    every = {question: found[question] for question in questions} | audited
-    parts, within = _parts(head, every)
+    parts, within = _parts(head, _answers(answers, questions) | audited)
     chosen = {name: one for name, one in within.items() if not one.left_out}
     names = [figure.name for answer in chosen.values() for figure in answer.figures]
     stand = [name for name, one in chosen.items() if one.status == "complete"]
@@ -144,6 +139,13 @@ def read_report(
         failed=[name for name, one in chosen.items() if one.status == "failed"],
         quiet=_quiet(read_table(derived / "quiet.csv", QUIET_COLUMNS)),
     )
+
+
+def _answers(path: Path, questions: Sequence[str]) -> dict[str, Answer]:
+    found = {answer.id: answer for answer in load_answers(json.loads(path.read_text("utf-8")))}
+    if absent := [question for question in questions if question not in found]:
+        raise MissingAnswerError(f"{path} has no answer to {', '.join(absent)}")
+    return {question: found[question] for question in questions}
 
 
 def _parts(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from dpscale.config.goal import Goal
 from dpscale.config.root import Config
 from dpscale.config.sections import TrainingConfig
 from dpscale.plan.spec import Spec, build_spec, launches, network_of
@@ -18,22 +19,7 @@ def runs(config: Config, asked: ChooseConfig) -> Iterator[Spec]:
     """For each N the launches that time the grid, and the training of its best cell to the goal."""
     goal = asked.goal(config)
     assert goal is not None  # the configuration was checked
-    loading = {} if config.own else {"loader": "resident", "loader_workers": 0}
-    shared: dict[str, Any] = {
-        "study": "choose",
-        "arm": asked.optimizer,
-        "model": network_of(config, goal.model),
-        "data": goal.data.model_copy(update=loading),
-        # As the search trains, but for the rate and the momentum that it finds.
-        "training": TrainingConfig(
-            optimizer="sgd",
-            momentum=0.0 if asked.optimizer == "sgd" else ANY_MOMENTUM,
-            nesterov=asked.optimizer == "nesterov",
-            weight_decay=goal.weight_decay,
-            precision=config.training.precision,
-            cudnn_benchmark=config.training.cudnn_benchmark,
-        ),
-    }
+    shared = _shared(config, asked, goal)
     grid = GridProtocol(
         per_worker_batches=tuple(sorted(asked.per_worker_batches)),
         repeats=asked.repeats,
@@ -68,6 +54,25 @@ def runs(config: Config, asked: ChooseConfig) -> Iterator[Spec]:
             seeds=asked.seeds,
             **shared,
         )
+
+
+def _shared(config: Config, asked: ChooseConfig, goal: Goal) -> dict[str, Any]:
+    """What all specs have: they train as the search did, but for the rate and momentum it found."""
+    loading = {} if config.own else {"loader": "resident", "loader_workers": 0}
+    return {
+        "study": "choose",
+        "arm": asked.optimizer,
+        "model": network_of(config, goal.model),
+        "data": goal.data.model_copy(update=loading),
+        "training": TrainingConfig(
+            optimizer="sgd",
+            momentum=0.0 if asked.optimizer == "sgd" else ANY_MOMENTUM,
+            nesterov=asked.optimizer == "nesterov",
+            weight_decay=goal.weight_decay,
+            precision=config.training.precision,
+            cudnn_benchmark=config.training.cudnn_benchmark,
+        ),
+    }
 
 
 def limits(asked: ChooseConfig) -> list[dict[str, Any]]:

@@ -47,23 +47,6 @@ def _spec(
 ) -> Spec:
     processes = math.gcd(study.processes, learners)
     scale = learners * batch / study.per_worker_batch  # of the global batch, over one learner's
-    schedule = ScheduleConfig(
-        warmup="gradual" if study.warmup_epochs and scale > 1 else "none",
-        warmup_epochs=study.warmup_epochs,
-        warmup_start_factor=1 / scale,
-        decay="step",
-        decay_epochs=study.decay_epochs,
-        decay_factor=study.decay_factor,
-    )
-    training = {
-        "optimizer": "sgd",
-        "lr": study.base_lr * scale,
-        "momentum": study.momentum,
-        "nesterov": study.nesterov,
-        "weight_decay": study.weight_decay,
-        "epochs": study.epochs,
-        "schedule": schedule,
-    }
     data = {"loader": "resident", "loader_workers": 0, "augment": study.augment}
     protocol = LocalProtocol(
         expected=study.expected,
@@ -86,9 +69,30 @@ def _spec(
         seeds=study.seeds,
         data=config.data.model_copy(update=data),
         model=network_of(config, study.model),
-        training=config.training.model_copy(update=training),
+        training=config.training.model_copy(update=_training(study, scale)),
         protocol=protocol,
     )
+
+
+def _training(study: LocalSgdConfig, scale: float) -> dict[str, object]:
+    """What is its own of the training with a global batch that is `scale` times one learner's."""
+    schedule = ScheduleConfig(
+        warmup="gradual" if study.warmup_epochs and scale > 1 else "none",
+        warmup_epochs=study.warmup_epochs,
+        warmup_start_factor=1 / scale,
+        decay="step",
+        decay_epochs=study.decay_epochs,
+        decay_factor=study.decay_factor,
+    )
+    return {
+        "optimizer": "sgd",
+        "lr": study.base_lr * scale,
+        "momentum": study.momentum,
+        "nesterov": study.nesterov,
+        "weight_decay": study.weight_decay,
+        "epochs": study.epochs,
+        "schedule": schedule,
+    }
 
 
 PLANS = {"local_sgd": runs}

@@ -115,26 +115,9 @@ def _train(run: _Run, arm: LocalArm, seed: int, factor: float, *, role: str) -> 
     task = with_wrong_labels(run.task, protocol.label_noise_frac, seed=1000 + seed)
     # Batches of all learners of this worker at once: `Team.step` deals them out.
     loader = build_spec_loader(spec, task, place, seed=seed)
-    first, global_batch = arm.local_from_epoch, spec.per_worker_batch * spec.workers
-    local_from, lr = None if first is None else first * len(loader), training.lr * factor
-    rate = partial(
-        learning_rate,
-        base_lr=lr,
-        schedule=training.schedule,
-        steps_per_epoch=len(loader),
-        epochs=training.epochs,
-    )
-    team = _team_of(task, place.workers, protocol.learners)(
-        seeded_network(spec, task, seed),
-        task,
-        place,
-        training,
-        local_steps=arm.local_steps,
-        local_from=local_from,
-        learners=protocol.learners // place.workers,
-        rate=rate,
-    )
-    team.evaluation_batch = spec.per_worker_batch
+    first, lr = arm.local_from_epoch, training.lr * factor
+    local_from = None if first is None else first * len(loader)
+    team = _team(run, task, arm, seed, lr=lr, local_from=local_from, steps_per_epoch=len(loader))
     trial = Trial(
         seed,
         settings(
@@ -144,7 +127,7 @@ def _train(run: _Run, arm: LocalArm, seed: int, factor: float, *, role: str) -> 
             lr=lr,
             learners=protocol.learners,
             optimizer="nesterov" if training.nesterov else "momentum",
-            per_learner_batch=global_batch // protocol.learners,
+            per_learner_batch=spec.per_worker_batch * spec.workers // protocol.learners,
             local_steps=arm.local_steps,
             label_noise_frac=protocol.label_noise_frac,
             rate_factor=factor,
@@ -163,6 +146,38 @@ def _train(run: _Run, arm: LocalArm, seed: int, factor: float, *, role: str) -> 
         meter=run.meter,
     ).run()
     return trial
+
+
+def _team(
+    run: _Run,
+    task: Task,
+    arm: LocalArm,
+    seed: int,
+    *,
+    lr: float,
+    local_from: int | None,
+    steps_per_epoch: int,
+) -> Team:
+    """The learners of a training; local_from: number of their first local step."""
+    spec, training, learners = run.spec, run.spec.training, run.protocol.learners
+    team = _team_of(task, run.place.workers, learners)(
+        seeded_network(spec, task, seed),
+        task,
+        run.place,
+        training,
+        local_steps=arm.local_steps,
+        local_from=local_from,
+        learners=learners // run.place.workers,
+        rate=partial(
+            learning_rate,
+            base_lr=lr,
+            schedule=training.schedule,
+            steps_per_epoch=steps_per_epoch,
+            epochs=training.epochs,
+        ),
+    )
+    team.evaluation_batch = spec.per_worker_batch or 1
+    return team
 
 
 def with_wrong_labels(task: Task, frac: float, *, seed: int) -> Task:

@@ -191,25 +191,8 @@ class _Ground:
         drawn = SeedBatches(
             self._task, self._batch, seeds, self._place.device, self._spec.data.loader_workers
         )
-        trials = [
-            Trial(
-                seed,
-                settings(
-                    self._spec,
-                    role=role,
-                    arm=search.optimizer,
-                    optimizer=search.optimizer,
-                    learners=1,
-                    per_learner_batch=self._batch,
-                    global_batch=self._batch,
-                    lr=point.lr,
-                    momentum=point.momentum,
-                ),
-            )
-            for point, seed in pairs
-        ]
         return Training(
-            trials,
+            [self._trial(role, point, seed) for point, seed in pairs],
             SearchedGroup(group, self._splits, self._task, self._place),
             Supply(drawn),
             goal_stops(max(1, budget.evaluation_samples // self._batch)),
@@ -218,6 +201,20 @@ class _Ground:
             splits=["validation"],
             at_end=at_end,
         ).run()
+
+    def _trial(self, role: str, point: Point, seed: int) -> Trial:
+        given = settings(
+            self._spec,
+            role=role,
+            arm=self._search.optimizer,
+            optimizer=self._search.optimizer,
+            learners=1,
+            per_learner_batch=self._batch,
+            global_batch=self._batch,
+            lr=point.lr,
+            momentum=point.momentum,
+        )
+        return Trial(seed, given)
 
 
 class SearchedGroup(Stepper):
