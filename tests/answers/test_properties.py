@@ -69,7 +69,7 @@ LARGE_BATCH = of("large_batch", epochs=(5, 10))
 MEASURES = "train_loss train_accuracy_frac test_accuracy_frac"
 DIFFERENCES = "train_loss_difference train_accuracy_difference_frac test_accuracy_difference_frac"
 ACCURACY = {"accuracy": MEASURES, "large_batch": DIFFERENCES}
-TIMES = "train_s full_run_s speedup_ratio efficiency_frac test_accuracy_difference_frac lr steps"
+TIMES = "train_s full_run_s speedup_ratio efficiency_frac test_accuracy_difference_frac lr! steps"
 ASKED = [
     Asked("Q1", of(*TIMED), {"sweep": "epoch_s! utilisation_frac update_s copy_s"}),
     Asked("Q2", of(*TIMED), {"scaling": "epoch_s speedup_ratio oversubscribed"}),
