@@ -11,9 +11,10 @@ from builders import empty_lab, run_row, table, training_rows
 from compare_builders import results, timed
 from dpscale.compare.differences import cells_of, of_machines, of_settings
 from dpscale.compare.judge import Judged, compare, titled, with_verdicts
-from dpscale.compare.observations import Sample, Source, quantity_of, samples, sources
+from dpscale.compare.observations import CORE, Sample, Source, quantity_of, samples, sources
 from dpscale.compare.ratios import ratio_of, spread_of, together
 from dpscale.compare.results import Results, flat, read_results
+from dpscale.reporting.words import TEMPLATES
 from dpscale.studies import schemas
 
 TIME = Source("epoch_times", "epoch_s", ("arm",))
@@ -126,6 +127,27 @@ def test_a_trial_that_did_not_come_to_its_end_has_no_accuracy():
     }
     (found,) = [one for one in samples(tables, schemas()) if one.source.table == "trials"]
     assert found.values.tolist() == [0.7]
+
+
+def test_epochs_are_timed_of_trainings_alone_and_not_of_a_search_that_stops_elsewhere():
+    runs = [run_row("n1", kind="training"), run_row("n2", kind="goal")]
+    curves = [
+        {"run": run, "trial": 0, "step": step, "steps_s": 4.0 * step}
+        for run in ("n1", "n2")
+        for step in (1, 2)
+    ]
+    tables = empty_lab() | {"runs": table("runs", runs), "curves": table("curves", curves)}
+    found = [
+        (one.run, one.source.column)
+        for one in samples(tables, schemas())
+        if one.source.table == "epochs"
+    ]
+    assert found == [("n1", "epoch_s")]
+
+
+def test_each_source_of_the_core_has_a_title():
+    words = (TEMPLATES / "compare.words.j2").read_text(encoding="utf-8")
+    assert [one for one in CORE if f'("{one.table}", "{one.column}"):' not in words] == []
 
 
 def test_no_measurement_is_judged_from_two_tables():

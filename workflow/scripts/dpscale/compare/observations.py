@@ -13,6 +13,7 @@ import pandas as pd
 from dpscale.derive.columns import known
 from dpscale.derive.epoch_times import epoch_times
 from dpscale.derive.formulas import ring_allreduce_bytes
+from dpscale.derive.trainings import ends
 from dpscale.records.schemas import SCHEMAS
 from dpscale.units import unit_of
 
@@ -60,7 +61,7 @@ TRAINED = Source(
 CORE = (
     Source("epoch_times", "epoch_s", ("arm",)),
     Source("messages", "bytes_per_s", ("operation", "bytes")),
-    Source("curves", "steps_s"),
+    Source("epochs", "epoch_s"),
     Source("runs", "peak_memory_bytes"),
     TRAINED,
 )
@@ -114,8 +115,8 @@ def _reduced(
 ) -> tuple[np.ndarray, np.ndarray]:
     if quantity == "accuracy":
         along = [name for name in _ALONG if name in rows]
-        ends = rows.sort_values(along).groupby("seed", dropna=False)[source.column].last()
-        return ends.to_numpy(float), np.empty(0)
+        last = rows.sort_values(along).groupby("seed", dropna=False)[source.column].last()
+        return last.to_numpy(float), np.empty(0)
     values = rows[source.column].to_numpy(float)
     if quantity == "memory":
         return values.max(keepdims=True), np.empty(0)
@@ -130,6 +131,7 @@ def sources(
         **tables,
         "epoch_times": epoch_times(tables["steps"], tables["runs"]),
         "messages": _rates(tables["messages"], tables["runs"]),
+        "epochs": _epochs(tables["curves"], tables["runs"]),
         "trials": _ends(tables["trials"], tables["curves"]),
     }
     for source in CORE:
@@ -148,12 +150,15 @@ def _rates(messages: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     return joined.assign(bytes_per_s=moved / joined["seconds"])
 
 
+def _epochs(curves: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """The epochs of trainings; other studies evaluate after other numbers of steps."""
+    trained = runs.loc[runs["kind"] == "training", "run"]
+    return curves[curves["run"].isin(trained)].rename(columns={"steps_s": "epoch_s"})
+
+
 def _ends(trials: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
-    """The trainings that came to their end, with the last accuracy of each that has one."""
-    whole = trials[trials["status"] == "complete"]
-    tried = curves.dropna(subset=["test_accuracy_frac"]).sort_values("step")
-    last = tried.groupby(["run", "trial"])["test_accuracy_frac"].last().reset_index()
-    return whole.merge(last, on=["run", "trial"])
+    """The trainings that came to their end, with their last evaluation."""
+    return ends(trials[trials["status"] == "complete"], curves)
 
 
 def _of_study(
