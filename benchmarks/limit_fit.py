@@ -5,7 +5,7 @@ from collections.abc import Callable
 from limit_tracks import Bench, Trainee, first_line, free
 
 from dpscale.studies.sweep.boundary import bounds, next_probe
-from dpscale.train.memory import failed_allocations, is_out_of_memory
+from dpscale.train.machine.memory import failed_allocations, is_out_of_memory
 
 RESOLUTION_FRAC = 1 / 16  # a compilation for every step of the bisection
 

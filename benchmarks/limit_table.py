@@ -8,7 +8,7 @@ from ratios import Ratio, compare, spread_frac
 
 from dpscale.derive.formulas import epoch_seconds
 from dpscale.plan import Spec
-from dpscale.train.device import device_model
+from dpscale.train.machine.device import device_model
 
 HEAD = (
     f"{'track':10} {'b':>6} {'precision':9} {'epoch s':>8} {'samples/s':>10} {'spread':>6} "

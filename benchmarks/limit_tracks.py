@@ -16,12 +16,12 @@ from dpscale.plan import Spec
 from dpscale.plan.spec import TIMED, RunProtocol, build_spec
 from dpscale.studies import read_config
 from dpscale.train.clock import make_clock
+from dpscale.train.communication.sync import AllReduce, Solo
 from dpscale.train.data import build_loader, load_dataset
-from dpscale.train.device import Utilisation, open_device
 from dpscale.train.loop import train_epoch
-from dpscale.train.memory import failed_allocations, is_out_of_memory
+from dpscale.train.machine.device import Utilisation, open_device
+from dpscale.train.machine.memory import failed_allocations, is_out_of_memory
 from dpscale.train.network import seeded_network
-from dpscale.train.sync import AllReduce, Solo
 from dpscale.train.worker import Place, build_replica, join_group_of_one
 
 CONFIGS = Path(__file__).resolve().parents[1] / "config"

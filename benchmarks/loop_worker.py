@@ -24,8 +24,8 @@ from dpscale.plan import Spec  # noqa: E402
 from dpscale.plan.spec import TimedProtocol  # noqa: E402
 from dpscale.studies import load_config, planned_runs  # noqa: E402
 from dpscale.train.arms import Ready, Training, build_arms  # noqa: E402
+from dpscale.train.communication.sync import Solo  # noqa: E402
 from dpscale.train.data import Batch, load_dataset  # noqa: E402
-from dpscale.train.sync import Solo  # noqa: E402
 from dpscale.train.timed import ready_batches  # noqa: E402
 from dpscale.train.worker import Place, build_replica, join_workers  # noqa: E402
 

@@ -19,7 +19,7 @@ from dpscale.plan import Spec
 from dpscale.plan.spec import TimedProtocol, TrainingProtocol, build_spec
 from dpscale.records import Record, read_record
 from dpscale.studies import kinds, load_config
-from dpscale.train.collectives import unobservable
+from dpscale.train.communication.collectives import unobservable
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "workflow/scripts"
 RUN_SCRIPT = SCRIPTS / "run.py"

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from dpscale.train.collectives import purpose
+from dpscale.train.communication.collectives import purpose
 
 OBSERVED = """
 import json
 import torch, torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
-from dpscale.train.collectives import Observer
+from dpscale.train.communication.collectives import Observer
 
 dist.init_process_group("gloo")
 module = nn.Sequential(nn.Linear(10, 10), nn.BatchNorm1d(10), nn.Linear(10, 10))

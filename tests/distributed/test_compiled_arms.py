@@ -13,7 +13,7 @@ from dpscale.studies import read_spec
 from dpscale.train.clock import HostClock
 from dpscale.train.data import build_loader, load_dataset
 from dpscale.train.loop import train_epoch
-from dpscale.train.sync import AllReduce, Solo
+from dpscale.train.communication.sync import AllReduce, Solo
 from dpscale.train.worker import build_replica, join_workers
 
 graphs = []

@@ -12,7 +12,7 @@ from torch import device
 
 from dpscale.config.sections import ModelConfig
 from dpscale.plan.spec import Timing
-from dpscale.train.quiet import Quiet
+from dpscale.train.machine.quiet import Quiet
 from dpscale.train.worker import Place
 
 # On so few cores half of one is a large share on any machine.

@@ -45,7 +45,7 @@ def device() -> torch.device:
 def measured(device: torch.device) -> Iterator[Measured]:
     """Notes a number that was measured, with a remark; all of them are written at the end."""
     from dpscale.config.sections import HardwareConfig
-    from dpscale.train.device import device_libraries, device_model
+    from dpscale.train.machine.device import device_libraries, device_model
 
     rows: list[dict[str, Any]] = []
 

@@ -22,11 +22,11 @@ from torch import Tensor, nn
 
 from dpscale.plan.spec import LinkProtocol, Timing
 from dpscale.train.clock import Clock, make_clock
-from dpscale.train.collectives import unobservable
+from dpscale.train.communication.collectives import unobservable
+from dpscale.train.communication.sync import AllReduce, Solo
 from dpscale.train.data import build_loader, load_dataset
-from dpscale.train.device import open_device, set_backends, synchronise
 from dpscale.train.loop import train_epoch
-from dpscale.train.sync import AllReduce, Solo
+from dpscale.train.machine.device import open_device, set_backends, synchronise
 from dpscale.train.worker import Place, Replica, build_replica, join_group_of_one
 
 STEPS = 20

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from dpscale.train.clock import PHASES, HostClock, phase_columns
-from dpscale.train.device import mean_within
-from dpscale.train.memory import PeakMemory, is_out_of_memory, memory_budget, run_in_child
+from dpscale.train.machine.device import mean_within
+from dpscale.train.machine.memory import PeakMemory, is_out_of_memory, memory_budget, run_in_child
 
 
 def test_phases_are_the_differences_of_marks_and_tile_the_step() -> None:

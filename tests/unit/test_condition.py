@@ -12,8 +12,8 @@ from dpscale.config.sections import HardwareConfig
 from dpscale.plan import Spec
 from dpscale.studies import load_config, planned_runs
 from dpscale.train import run as runs
-from dpscale.train.condition import Condition
-from dpscale.train.device import device_libraries, device_model
+from dpscale.train.machine.condition import Condition
+from dpscale.train.machine.device import device_libraries, device_model
 from dpscale.train.measurement import Measurement
 from dpscale.train.worker import Place
 

@@ -10,7 +10,7 @@ import torch
 from dpscale.attempts import Cause, cause_of
 from dpscale.config.sections import HardwareConfig
 from dpscale.studies import load_config, measure_of, planned_runs
-from dpscale.train.device import available_devices, most_shared, visible_units
+from dpscale.train.machine.device import available_devices, most_shared, visible_units
 from dpscale.train.run import run
 
 CUDA = HardwareConfig(device="cuda", backend="nccl")

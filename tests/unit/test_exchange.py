@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpscale.train.exchange import decoded, encoded
+from dpscale.train.communication.exchange import decoded, encoded
 
 VALUES: list[Any] = [
     None,

@@ -4,8 +4,8 @@ import pytest
 
 from dpscale.config import ConfigError
 from dpscale.studies import configured_rows, load_config, planned_runs
-from dpscale.train.counted import sent_between
-from dpscale.train.link import BUCKET_BYTES, ddp_bucket_bytes, message_bytes
+from dpscale.train.communication.counted import sent_between
+from dpscale.train.communication.link import BUCKET_BYTES, ddp_bucket_bytes, message_bytes
 
 
 def test_a_payload_is_cut_as_ddp_cuts_it():

@@ -10,8 +10,8 @@ import torch
 from builders import run_row, runs_table, table
 from dpscale.derive.quiet import quiet
 from dpscale.records.quiet import TICK_S
-from dpscale.train import quiet as measured
-from dpscale.train.quiet import Quiet, Usage, is_disturbed, others_frac
+from dpscale.train.machine import quiet as measured
+from dpscale.train.machine.quiet import Quiet, Usage, is_disturbed, others_frac
 from dpscale.train.worker import Place
 
 ALONE = Place(0, 1, 1, torch.device("cpu"))

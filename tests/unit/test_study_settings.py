@@ -23,7 +23,7 @@ from dpscale.studies.model_averaging.measure.trainees import (
 )
 from dpscale.studies.steps_to_goal.measure.search import measure_search
 from dpscale.train.data import load_dataset
-from dpscale.train.device import set_backends
+from dpscale.train.machine.device import set_backends
 from dpscale.train.models import build_model
 from dpscale.train.trained import flat_parameters
 from dpscale.train.worker import Place

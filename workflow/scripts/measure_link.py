@@ -17,7 +17,7 @@ from dpscale.config.sections import HardwareConfig
 from dpscale.derive.formulas import bandwidth, ring_allreduce_bytes
 from dpscale.derive.statistics import median
 from dpscale.records.storage import write_text
-from dpscale.train.link import ddp_bucket_bytes, payload_times, tcp_rate
+from dpscale.train.communication.link import ddp_bucket_bytes, payload_times, tcp_rate
 from dpscale.train.worker import Place, join_launched
 
 RESNET18_BYTES = 44_695_848  # the gradient of ResNet-18 with the CIFAR stem

@@ -45,7 +45,14 @@ TIMED = Kind(
 TRAINING = Kind(
     "training", 3, "dpscale", "train.trained:measure_trained", "plan.spec:TrainingProtocol"
 )
-LINK = Kind("link", 2, "dpscale", "train.link:measure_link", "plan.spec:LinkProtocol", timed=True)
+LINK = Kind(
+    "link",
+    2,
+    "dpscale",
+    "train.communication.link:measure_link",
+    "plan.spec:LinkProtocol",
+    timed=True,
+)
 KINDS = (TIMED, TRAINING, LINK)
 
 # Timed runs are not there to learn: a rate so small that no network diverges.

@@ -1,6 +1,6 @@
 """Ways to share a training that E1 sets beside DistributedDataParallel.
 
-One more is a class (`train/sync.py`), its line here, and its words in report/E1.j2.
+One more is a class (`train/communication/sync.py`), its line here, and its words in report/E1.j2.
 """
 
 from typing import NamedTuple
@@ -9,9 +9,9 @@ from typing import NamedTuple
 class Way(NamedTuple):
     """A way of sharing a training.
 
-    sync: what makes it of so many micro-batches, within `dpscale.train.sync`; label: in figures;
-    gathers: of the parameters in a step, where they are sharded; shards_state: whether the
-    optimiser's state is, and updated parameters are sent.
+    sync: what makes it of so many micro-batches, in `dpscale.train.communication.sync`;
+    label: in figures; gathers: of the parameters in a step, where they are sharded;
+    shards_state: whether the optimiser's state is, and updated parameters are sent.
     """
 
     sync: str

@@ -16,10 +16,10 @@ from dpscale.plan import Spec
 from dpscale.plan.spec import TimedProtocol
 from dpscale.plan.ways import WAYS
 from dpscale.train.clock import COLUMNS, Clock, make_clock
+from dpscale.train.communication.link import allreduce_all, make_buffers
+from dpscale.train.communication.sync import HOOKS, AllReduce, Scatter, Silent, Solo, Sync, way_of
 from dpscale.train.data import Batch, Task
-from dpscale.train.link import allreduce_all, make_buffers
 from dpscale.train.loop import Epoch, train_epoch
-from dpscale.train.sync import HOOKS, AllReduce, Scatter, Silent, Solo, Sync, way_of
 from dpscale.train.worker import Place, Replica, build_replica, join_group_of_one, usual_sync
 
 

@@ -11,7 +11,7 @@ import torch
 from dpscale.launch.check import Device, Neighbour, NodeFacts, memory_bytes, patience_s
 from dpscale.plan import Spec
 from dpscale.processes import node_name
-from dpscale.train.device import driver_version
+from dpscale.train.machine.device import driver_version
 from dpscale.train.tries import STEP_S, refusal
 
 

@@ -16,9 +16,9 @@ from dpscale.plan import Spec
 from dpscale.processes import node_name
 from dpscale.provenance import now, provenance
 from dpscale.records import Record, write_record, write_steps
-from dpscale.train.condition import Condition, Facts
 from dpscale.train.data import BatchExceedsDatasetError, Task, load_task
-from dpscale.train.device import (
+from dpscale.train.machine.condition import Condition, Facts
+from dpscale.train.machine.device import (
     available_devices,
     device_libraries,
     device_model,
@@ -26,8 +26,8 @@ from dpscale.train.device import (
     most_shared,
     visible_units,
 )
+from dpscale.train.machine.memory import is_out_of_memory, memory_budget, run_in_child
 from dpscale.train.measurement import Measurement
-from dpscale.train.memory import is_out_of_memory, memory_budget, run_in_child
 from dpscale.train.network import network_on_paper, payload_bytes
 from dpscale.train.worker import Place, join_workers
 

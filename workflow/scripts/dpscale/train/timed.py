@@ -18,16 +18,16 @@ from dpscale.plan.spec import TimedProtocol, Timing
 from dpscale.plan.ways import WAYS
 from dpscale.train.arms import Arms, Ready, build_arms
 from dpscale.train.clock import PHASES, make_clock
-from dpscale.train.collectives import Observer
-from dpscale.train.counted import count_steps
+from dpscale.train.communication.collectives import Observer
+from dpscale.train.communication.counted import count_steps
+from dpscale.train.communication.sync import HOOKS, Silent
 from dpscale.train.data import Batch, Task
-from dpscale.train.device import Utilisation
 from dpscale.train.loop import Epoch, train_epoch
+from dpscale.train.machine.device import Utilisation
+from dpscale.train.machine.memory import PeakMemory
+from dpscale.train.machine.quiet import Quiet
 from dpscale.train.measurement import Measurement, StepLog, gather_steps, mean_of_known
-from dpscale.train.memory import PeakMemory
 from dpscale.train.progress import Meter
-from dpscale.train.quiet import Quiet
-from dpscale.train.sync import HOOKS, Silent
 from dpscale.train.worker import Place, Replica, build_spec_loader
 
 # Batches held ready in host memory for the arms without loading: few, so that they cost little.

@@ -16,10 +16,10 @@ from dpscale.plan import Spec
 from dpscale.plan.spec import TrainingProtocol
 from dpscale.processes import age_s
 from dpscale.train.data import Loader, Task
-from dpscale.train.device import Utilisation
+from dpscale.train.machine.device import Utilisation
+from dpscale.train.machine.quiet import Quiet
 from dpscale.train.measurement import Measurement, StepLog, gather_steps, mean_of_known
 from dpscale.train.progress import Meter
-from dpscale.train.quiet import Quiet
 from dpscale.train.replica import ReplicaStepper
 from dpscale.train.training import Row, Training, Trial, divergence, epoch_stops, settings, tables
 from dpscale.train.worker import Place, Replica, build_replica, usual_sync

@@ -24,10 +24,10 @@ from torch import Tensor, nn
 
 from dpscale.plan import Spec
 from dpscale.train.data import Task
-from dpscale.train.device import synchronise
 from dpscale.train.evaluate import evaluate
+from dpscale.train.machine.device import synchronise
+from dpscale.train.machine.quiet import Quiet
 from dpscale.train.progress import Meter
-from dpscale.train.quiet import Quiet
 from dpscale.train.worker import Place
 
 Row = dict[str, Any]

@@ -20,12 +20,12 @@ from dpscale.plan import Spec
 from dpscale.processes import end_with_parent
 from dpscale.provenance import cpu_model
 from dpscale.train.clock import make_clock
+from dpscale.train.communication.sync import FullyShard, Solo
 from dpscale.train.data import Dataset, load_task
 from dpscale.train.data.own import TRIED, OwnTask, OwnTrainingError
-from dpscale.train.device import device_model, open_device
 from dpscale.train.loop import train_epoch
+from dpscale.train.machine.device import device_model, open_device
 from dpscale.train.stacked import Stack, dealt
-from dpscale.train.sync import FullyShard, Solo
 from dpscale.train.worker import Place, build_replica
 
 CPU = torch.device("cpu")

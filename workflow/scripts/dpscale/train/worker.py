@@ -17,13 +17,13 @@ from torch.optim.lr_scheduler import LRScheduler
 from dpscale.config.sections import HardwareConfig
 from dpscale.plan import Spec
 from dpscale.processes import node_name
-from dpscale.train import exchange
+from dpscale.train.communication import exchange
+from dpscale.train.communication.sync import AllReduce, Solo, Sync
 from dpscale.train.data import Batch, Loader, Task, build_loader, on_device
-from dpscale.train.device import open_device, set_backends, synchronise
 from dpscale.train.heartbeat import heartbeat
+from dpscale.train.machine.device import open_device, set_backends, synchronise
 from dpscale.train.network import seeded_network
 from dpscale.train.optim import build_optimizer, build_scheduler
-from dpscale.train.sync import AllReduce, Solo, Sync
 
 # A rank that died is noticed at once by its connection; this bounds one that hangs.
 COLLECTIVE_TIMEOUT = timedelta(minutes=10)

@@ -9,14 +9,14 @@ from typing import Any
 from dpscale.plan import Spec
 from dpscale.studies.choose.config import GoalProtocol, GridProtocol
 from dpscale.train.clock import make_clock
+from dpscale.train.communication.sync import Silent, Sync
 from dpscale.train.data import Dataset, Task
 from dpscale.train.loop import Epoch, train_epoch
+from dpscale.train.machine.memory import PeakMemory, give_back_what_is_freed
+from dpscale.train.machine.quiet import Quiet
 from dpscale.train.measurement import Measurement
-from dpscale.train.memory import PeakMemory, give_back_what_is_freed
 from dpscale.train.progress import Meter
-from dpscale.train.quiet import Quiet
 from dpscale.train.replica import ReplicaStepper
-from dpscale.train.sync import Silent, Sync
 from dpscale.train.timed import bucket_rows, ready_batches
 from dpscale.train.training import Goal, Row, Supply, Training, Trial, goal_stops, settings, tables
 from dpscale.train.worker import Place, Replica, build_replica, build_spec_loader

@@ -8,8 +8,8 @@ from typing import Any
 
 from dpscale.plan import Spec
 from dpscale.studies.ledger.config import LedgerProtocol
-from dpscale.train.collectives import OUTSIDE, Observer, unobservable
-from dpscale.train.counted import count_steps
+from dpscale.train.communication.collectives import OUTSIDE, Observer, unobservable
+from dpscale.train.communication.counted import count_steps
 from dpscale.train.data import Batch, Task, build_loader
 from dpscale.train.measurement import Measurement
 from dpscale.train.progress import Meter

@@ -20,17 +20,17 @@ from dpscale.studies.strategies.config import SharingProtocol
 from dpscale.studies.strategies.search import probe_batches
 from dpscale.train.arms import Ready
 from dpscale.train.clock import make_clock
+from dpscale.train.communication.sync import AllReduce, Sync, way_of
 from dpscale.train.data import Batch, Task, samples_of
 from dpscale.train.loop import train_epoch
-from dpscale.train.measurement import Measurement
-from dpscale.train.memory import (
+from dpscale.train.machine.memory import (
     PeakMemory,
     failed_allocations,
     give_back_what_is_freed,
     is_out_of_memory,
 )
+from dpscale.train.measurement import Measurement
 from dpscale.train.progress import Meter
-from dpscale.train.sync import AllReduce, Sync, way_of
 from dpscale.train.timed import ready_batches
 from dpscale.train.worker import Place, Replica, build_replica
 

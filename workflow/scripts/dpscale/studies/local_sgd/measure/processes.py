@@ -23,9 +23,9 @@ from torch.nn.utils import vector_to_parameters
 from torch.optim import Optimizer
 
 from dpscale.studies.local_sgd.measure.team import Team, mean_of_workers, running_statistics
+from dpscale.train.communication.sync import AllReduce
 from dpscale.train.data import Batch
 from dpscale.train.optim import build_optimizer
-from dpscale.train.sync import AllReduce
 
 NEVER = 2**62  # steps; a run without local steps takes fewer
 

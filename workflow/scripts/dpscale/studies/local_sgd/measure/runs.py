@@ -17,7 +17,7 @@ from dpscale.plan import Spec
 from dpscale.studies.local_sgd.config import LocalArm, LocalProtocol
 from dpscale.studies.local_sgd.measure.team import StackedTeam, Team
 from dpscale.train.data import Dataset, Split, Task
-from dpscale.train.device import set_backends
+from dpscale.train.machine.device import set_backends
 from dpscale.train.measurement import Measurement
 from dpscale.train.network import seeded_network
 from dpscale.train.optim import learning_rate

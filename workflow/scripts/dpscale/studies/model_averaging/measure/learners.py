@@ -13,11 +13,11 @@ from dpscale.plan import Spec
 from dpscale.studies.model_averaging.config import Algorithm, AveragingArm, LearnersProtocol
 from dpscale.studies.model_averaging.measure.trainees import build_trainee
 from dpscale.train.data import Batch, Task, build_loader, on_device, samples_of
-from dpscale.train.device import synchronise
+from dpscale.train.machine.device import synchronise
+from dpscale.train.machine.quiet import Quiet
 from dpscale.train.measurement import Measurement
 from dpscale.train.network import seeded_network
 from dpscale.train.progress import Meter
-from dpscale.train.quiet import Quiet
 from dpscale.train.worker import Place
 
 WARMUP_STEPS = 5

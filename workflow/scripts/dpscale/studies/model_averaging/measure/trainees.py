@@ -11,11 +11,11 @@ from torch.optim import SGD, Optimizer
 
 from dpscale.config.sections import TrainingConfig
 from dpscale.studies.model_averaging.config import AveragingArm
+from dpscale.train.communication.sync import AllReduce, Solo
 from dpscale.train.data import Batch, Task, on_device
-from dpscale.train.device import set_backends
+from dpscale.train.machine.device import set_backends
 from dpscale.train.optim import build_scheduler
 from dpscale.train.stacked import Stack, dealt
-from dpscale.train.sync import AllReduce, Solo
 from dpscale.train.training import Row, Stepper
 from dpscale.train.worker import Place
 

@@ -21,7 +21,7 @@ from dpscale.studies.steps_to_goal.measure.noise import noise_rows
 from dpscale.studies.steps_to_goal.measure.supply import Drawn, SeedBatches
 from dpscale.studies.steps_to_goal.measure.validation import Validation, build_validation
 from dpscale.train.data import Task, entries
-from dpscale.train.device import set_backends
+from dpscale.train.machine.device import set_backends
 from dpscale.train.measurement import Measurement
 from dpscale.train.network import seeded_network
 from dpscale.train.progress import Meter

@@ -20,12 +20,12 @@ from dpscale.plan import Spec
 from dpscale.plan.spec import LinkProtocol
 from dpscale.processes import interface_address
 from dpscale.train.clock import make_clock
-from dpscale.train.counted import sent_between, sent_bytes
+from dpscale.train.communication.counted import sent_between, sent_bytes
 from dpscale.train.data import Task
+from dpscale.train.machine.quiet import Quiet
 from dpscale.train.measurement import Measurement
 from dpscale.train.network import network_on_paper, payload_bytes
 from dpscale.train.progress import Meter
-from dpscale.train.quiet import Quiet
 from dpscale.train.worker import Place
 
 # DDP's caps: of the bucket that fills first, and of all others (bucket_cap_mb = 25).

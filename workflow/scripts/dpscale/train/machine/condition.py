@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from dpscale.config.sections import HardwareConfig
-from dpscale.train.device import device_model, nvml_handle, power_limit_w
+from dpscale.train.machine.device import device_model, nvml_handle, power_limit_w
 
 Facts = dict[str, Any]
 ALLOCATOR_COUNTS = ("num_ooms", "num_alloc_retries")  # of torch.cuda.memory_stats

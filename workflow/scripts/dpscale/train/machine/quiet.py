@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dpscale.records.quiet import DISTURBED_FRAC, TICK_S
-from dpscale.train.device import machine_id
+from dpscale.train.machine.device import machine_id
 from dpscale.train.worker import Place
 
 # Columns of a core in /proc/stat (proc(5)) in which no process works on it: idle, iowait, and the

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from dpscale.train.clock import make_clock
-from dpscale.train.collectives import OUTSIDE, Observer
+from dpscale.train.communication.collectives import OUTSIDE, Observer
 from dpscale.train.data import Batch
-from dpscale.train.device import machine_id
 from dpscale.train.loop import train_epoch
+from dpscale.train.machine.device import machine_id
 from dpscale.train.worker import Place, Replica
 
 # The process's own network namespace; /sys/class/net may show another one's.
