@@ -125,10 +125,9 @@ rule render_html:
         "--report-config {params.head:q} --templates report --output {output}"
 
 
-# After the HTML, which needs no system library and comes out in any case.
+# Not before the HTML, which needs no system library and comes out in any case.
 rule render_pdf:
     input:
-        html=f"{RESULTS}/report.html",
         answers=rules.answer.output,
         audits=AUDITS,
         figures=rules.draw.output,
@@ -136,6 +135,7 @@ rule render_pdf:
         templates=PAGES,
     output:
         report(f"{RESULTS}/report.pdf", category="Report"),
+    priority: -1
     resources:
         machine=1,
     params:

@@ -575,6 +575,20 @@ def test_the_report_says_which_timed_runs_were_disturbed_and_by_how_much(make_re
     assert "since something else used the machine: 4." in text
 
 
+@pytest.mark.parametrize(("listed", "rows"), [(False, 0), (True, 1)])
+def test_a_pdf_lists_the_runs_and_links_to_them_only_where_that_is_asked_for(
+    make_report, listed, rows
+):
+    disturbed = [quiet_row("scaling-n2-b32", 0.124, "disturbed")]
+    report = make_report(quiet=disturbed, head={"runs": listed})
+    text = render_report(report, templates=TEMPLATES, medium="pdf")
+    assert text.count('<tr id="run-scaling-n2-b32">') == rows
+    assert ('href="#run-scaling-n2-b32"' in text) == listed
+    assert ("In report.html, which lies beside this file" in text) != listed
+    assert "scaling-n2-b32" in text[text.index('id="disturbed"') :]
+    assert [one for one in re.findall(r'href="#([^"]+)"', text) if f'id="{one}"' not in text] == []
+
+
 def test_a_quiet_machine_is_said_to_be_quiet(make_report):
     rows = [quiet_row("scaling-n1-b32", 0.012, "quiet")]
     text = page_of(make_report(quiet=rows))

@@ -277,3 +277,6 @@ class ReportConfig(Section):
     parts: Annotated[tuple[ReportPart, ...], Field(min_length=1), DISTINCT] | None = Field(
         None, description="Parts of the report that are handed in; null: all that is planned."
     )
+    runs: bool = Field(
+        False, description="Whether the PDF lists the runs and links to them, as the HTML does."
+    )

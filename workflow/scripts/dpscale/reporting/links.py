@@ -29,16 +29,20 @@ class Group:
 class Sources:
     """Anchors of all runs, and of each group of runs once a number has asked for it.
 
-    linked: the runs that a number has asked for, alone or in a group; answers: their anchors by id.
+    linked: the runs that a number has asked for, alone or in a group; answers: their anchors by id;
+    listed: whether the page lists the runs, so that a link leads somewhere.
     """
 
     anchors: dict[str, str]
     answers: dict[str, str] = field(default_factory=dict)
+    listed: bool = True
     linked: set[str] = field(default_factory=set)
     _groups: dict[tuple[str, ...], Group] = field(default_factory=dict)
 
     @classmethod
-    def of_runs(cls, runs: Iterable[str], answers: Iterable[str] = ()) -> "Sources":
+    def of_runs(
+        cls, runs: Iterable[str], answers: Iterable[str] = (), *, listed: bool = True
+    ) -> "Sources":
         """Return the sources of the runs and the answers named, each with an anchor of its own."""
         anchors: dict[str, str] = {}
         taken: set[str] = set()
@@ -51,7 +55,7 @@ class Sources:
             taken.add(anchor)
             anchors[run] = anchor
         places = {name: "answer-" + re.sub(r"[^A-Za-z0-9]+", "-", name) for name in answers}
-        return cls(anchors, places)
+        return cls(anchors, places, listed)
 
     def href(self, runs: Sequence[str]) -> str:
         """Return a link to one run, or to the group of several; empty where there is none."""
@@ -59,6 +63,8 @@ class Sources:
         unknown = [run for run in wanted if run not in self.anchors]
         if unknown:
             raise UnknownRunError(f"no run is named {', '.join(unknown)}")
+        if not self.listed:
+            return ""
         self.linked.update(wanted)
         if len(wanted) < 2:
             return "#" + self.anchors[wanted[0]] if wanted else ""
@@ -92,11 +98,10 @@ def printed(text: Markup, sources: Sources) -> Markup:
 
 
 def _link(number: str, runs: Sequence[str], sources: Sources) -> str:
-    """A number, which is markup already, as a link to its runs."""
-    head = Markup('<a class="measured" href="{}" title="{}">').format(
-        sources.href(runs), runs_text(runs)
-    )
-    return f"{head}{number}</a>"
+    """A number, which is markup already, as a link to its runs where they are listed."""
+    href = sources.href(runs)
+    head = Markup('<a class="measured" href="{}" title="{}">').format(href, runs_text(runs))
+    return f"{head}{number}</a>" if href else number
 
 
 def crossing(text: Markup, answers: Mapping[str, str]) -> Markup:

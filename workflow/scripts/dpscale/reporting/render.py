@@ -73,7 +73,10 @@ def render_report(report: Report, *, templates: Path, medium: Medium) -> str:
     images, and the print style sheet.
     """
     environment = page_environment(templates, medium)
-    sources = Sources.of_runs((row["run"] for row in report.runs), report.answers)
+    # Thousands of runs are hundreds of pages that nobody prints, and most of what a PDF takes.
+    listed_here = medium == "html" or report.head.runs
+    names = (row["run"] for row in report.runs)
+    sources = Sources.of_runs(names, report.answers, listed=listed_here)
     sections = _sections(report, sources, image=medium == "pdf")
     listed = _listed(report.runs, sources)  # what is linked is known once all else is written
     style = "style.css" if medium == "html" else "print.css"
@@ -86,6 +89,7 @@ def render_report(report: Report, *, templates: Path, medium: Medium) -> str:
         run_heads=[title for _, title in RUN_HEADS],
         runs=[_run_view(row, sources) for row in listed],
         runs_left_out=len(report.runs) - len(listed),
+        runs_listed=listed_here,
         groups=sources.groups,
         anchors=sources.anchors,
         listed={row["run"] for row in listed},
