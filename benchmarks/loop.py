@@ -82,9 +82,8 @@ def run(
     slow_frac: float = 0.0,
     cases: Cases = CASES,
     peers: Sequence[str] = tuple(PEERS),
-) -> list[Ratio]:
+) -> Iterator[Ratio]:
     """Ratios of all cases, printed as they come; the bare loop is always among the peers."""
-    found = []
     options = ["--rounds", str(rounds), "--slow-frac", str(slow_frac), "--peers", *peers]
     for workers in WORKERS:
         every = launch(workers, cases, options)
@@ -92,12 +91,12 @@ def run(
             case = f"{model}, b = {batch}, N = {workers}"
             for name in peers:
                 mine, theirs = ([rate for rate, _ in series] for series in rates[name])
-                one = compare("loop", case, PEERS[name], "samples/s", mine, theirs)
-                found.append(one)
-                print(told(one, ours=mine, peer=theirs), flush=True)
-            found.append(instrumentation(case, *rates["bare"]))
-            print(f"{found[-1].case}: {found[-1].ours:.1f} us", flush=True)
-    return found
+                ratio = compare("loop", case, PEERS[name], "samples/s", mine, theirs)
+                print(told(ratio, ours=mine, peer=theirs), flush=True)
+                yield ratio
+            cost = instrumentation(case, *rates["bare"])
+            print(f"{cost.case}: {cost.ours:.1f} us", flush=True)
+            yield cost
 
 
 def main() -> None:
@@ -107,7 +106,7 @@ def main() -> None:
     parser.add_argument("--slow-frac", type=float, default=0.0)
     arguments = parser.parse_args()
     print(machine(), flush=True)
-    run(arguments.rounds, arguments.slow_frac)
+    list(run(arguments.rounds, arguments.slow_frac))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
-"""Seconds that the workflow takes around the measurements, by the number of planned runs.
+"""Seconds and memory that the workflow takes around the measurements, by the number of runs.
 
-    python benchmarks/workflow_scale.py [--runs 60 1000 10000]
+    python benchmarks/workflow_scale.py [--runs 300 5000]
 
 Three runs are measured once; every planned run then gets their record under its own name, since
-only the number of records matters here. Prints the seconds of a call that finds nothing to do (a
-median of interleaved repeats), of gathering, deriving, drawing, answering and rendering, and how
-each grows between the two largest numbers of runs: an exponent of 1 is linear.
+only the number of records matters here. Prints the seconds of a call that finds nothing to do and
+of a dry one (medians of interleaved repeats), of gathering, deriving, drawing, answering and
+rendering, and how each grows between the two largest numbers of runs: an exponent of 1 is linear;
+and the peak memory of Snakemake's main process and of each step.
 """
 
 import argparse
@@ -17,8 +18,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +29,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "workflow/scripts"), str(ROOT / "benchmarks")]
 
+import psutil  # noqa: E402
 from orchestration import jobs_of  # noqa: E402
 from ratios import Ratio, interleaved, machine, spread_frac  # noqa: E402
 
@@ -35,8 +39,11 @@ WORKERS = (1, 2, 4)
 LAUNCHES = 3  # of each cell, the fewest that there may be
 STUDIES = ("sweep", "communication", "large_batch", "replicas", "ledger", "data_parallel")
 COPIED = ("Snakefile", "rules", "workflow", "config", "profiles", "report")
-IDLE = "nothing to do"
+IDLE, DRY = "nothing to do", "snakemake -n"
 IDLE_GOAL_S = 5.0  # at the smallest number of runs
+REPORT, REPORT_GOAL_S = "a report", {300: 12.0, 5000: 35.0, 50000: 150.0}  # by about so many runs
+MAIN = "main process"
+LOOK_S = 0.1  # from one look at the memory of processes to the next
 STEPS = ("gather", "derive", "draw", "answer", "render_html", "render_pdf")  # rules, in order
 
 
@@ -100,25 +107,62 @@ def fill(folder: Path, raw: dict[str, Any], templates: dict[int, Path]) -> int:
     return len(planned)
 
 
-def call(folder: Path, *options: str) -> float:
-    """Seconds of a call of Snakemake for all."""
+def call(folder: Path, *options: str, peaks: "Peaks | None" = None) -> float:
+    """Seconds of a call of Snakemake for all; peaks: looks at its memory meanwhile."""
     words = [sys.executable, "-m", "snakemake", *options, "--configfile", "scale.json"]
     start_s = time.perf_counter()
-    ended = subprocess.run(words, cwd=folder, capture_output=True, text=True)
-    if ended.returncode:
-        raise RuntimeError(f"{' '.join(words)}: {ended.stderr[-2000:]}")
+    process = subprocess.Popen(
+        words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    if peaks:
+        peaks.watch(process.pid)
+    _, messages = process.communicate()
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(words)}: {messages[-2000:]}")
     return time.perf_counter() - start_s
 
 
-def analysed(folder: Path) -> dict[str, float]:
-    """Seconds of each step of one call that makes the report, one job at a time."""
-    seconds = call(folder, "--cores", "1")
+class Peaks:
+    """Peak resident memory of a process and of what it starts, bytes by script."""
+
+    def __init__(self) -> None:
+        self.bytes: dict[str, int] = {}
+
+    def watch(self, pid: int) -> None:
+        """Look at a process and its descendants until it ends."""
+        threading.Thread(target=self._watch, args=(psutil.Process(pid),), daemon=True).start()
+
+    def _watch(self, main: psutil.Process) -> None:
+        with suppress(psutil.NoSuchProcess):
+            while main.is_running() and main.status() != psutil.STATUS_ZOMBIE:
+                for process in (main, *main.children(recursive=True)):
+                    with suppress(psutil.Error, OSError, StopIteration):
+                        self._note(MAIN if process == main else script(process), process.pid)
+                time.sleep(LOOK_S)
+
+    def _note(self, name: str, pid: int) -> None:
+        """Note the most that the kernel has seen a process hold."""
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        peak = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+        self.bytes[name] = max(self.bytes.get(name, 0), peak)
+
+
+def script(process: psutil.Process) -> str:
+    """The name of the script that a process runs; raises StopIteration where it runs none."""
+    return next(Path(word).stem for word in process.cmdline()[:3] if word.endswith(".py"))
+
+
+def analysed(folder: Path) -> tuple[dict[str, float], dict[str, int]]:
+    """Seconds and peak bytes of each step of one call that makes the report, one job at a time."""
+    peaks = Peaks()
+    seconds = call(folder, "--cores", "1", peaks=peaks)
     jobs = jobs_of(folder, "scale")
     times = {
         step: sum(job.end_s - job.start_s for job in jobs if job.rule == step) for step in STEPS
     }
     print(f"{folder.name}: analysed in {seconds:.0f} s", flush=True)
-    return times
+    held = {step: peaks.bytes[step] for step in (MAIN, *STEPS) if step in peaks.bytes}
+    return {REPORT: seconds} | times, held
 
 
 def exponent(seconds: dict[int, float]) -> float | None:
@@ -131,11 +175,15 @@ def exponent(seconds: dict[int, float]) -> float | None:
     return math.log(seconds[large] / seconds[small]) / math.log(large / small)
 
 
+Times = dict[str, dict[int, float]]  # by step and number of runs
+
+
 def measure(
     counts: Sequence[int], rounds: int, workers: Sequence[int]
-) -> dict[str, dict[int, float]]:
-    """Seconds by step and number of runs, printed."""
-    table: dict[str, dict[int, float]] = {}
+) -> tuple[Times, dict[int, dict[str, int]]]:
+    """Seconds by step and number of runs, and peak bytes by number of runs and step, printed."""
+    table: Times = {}
+    held: dict[int, dict[str, int]] = {}
     with tempfile.TemporaryDirectory() as scratch:
         templates = measured_once(Path(scratch), workers)
         folders, whole = {}, {}
@@ -143,18 +191,22 @@ def measure(
             folder = Path(scratch) / f"of{count}"
             folder.mkdir()
             planned = fill(folder, config(count, workers), templates)
-            folders[planned], whole[planned] = folder, analysed(folder)
-        again = {str(n): partial(call, folder) for n, folder in folders.items()}
-        idle = interleaved(again, rounds)
+            folders[planned] = folder
+            whole[planned], held[planned] = analysed(folder)
+        calls = {
+            (step, planned): partial(call, folder, *options)
+            for planned, folder in folders.items()
+            for step, options in ((IDLE, ()), (DRY, ("-n",)))
+        }
+        again = interleaved(calls, rounds)
     for planned, times in whole.items():
-        seconds = idle[str(planned)]
-        idle_s = statistics.median(seconds)
-        found = {IDLE: idle_s} | times
-        for step, step_s in found.items():
+        waits = {step: statistics.median(again[step, planned]) for step in (IDLE, DRY)}
+        for step, step_s in (waits | times).items():
             table.setdefault(step, {})[planned] = step_s
-        told = ", ".join(f"{step} {step_s:.1f} s" for step, step_s in found.items())
-        print(f"{planned} runs: {told} (spread of {IDLE} {spread_frac(seconds):.1%})", flush=True)
-    return table
+        shown = ", ".join(f"{step} {step_s:.1f} s" for step, step_s in (waits | times).items())
+        spread = spread_frac(again[IDLE, planned])
+        print(f"{planned} runs: {shown} (spread of {IDLE} {spread:.1%})", flush=True)
+    return table, held
 
 
 def ratio(
@@ -165,29 +217,44 @@ def ratio(
     return Ratio("workflow_scale", case, ours, goal, goal_name, unit, share, None, None)
 
 
+def report_goal_s(planned: int) -> float | None:
+    """The goal for a report of so many runs, of the nearest number that has one."""
+    near = min(REPORT_GOAL_S, key=lambda runs: abs(runs - planned))
+    return REPORT_GOAL_S[near] if abs(near - planned) < near / 10 else None
+
+
 def run(
-    counts: Sequence[int] = (60, 1000, 10000), rounds: int = 2, workers: Sequence[int] = WORKERS
+    counts: Sequence[int] = (300, 5000), rounds: int = 3, workers: Sequence[int] = WORKERS
 ) -> list[Ratio]:
-    """Nothing to do beside its goal, and the growth of each step beside a linear one."""
-    table = measure(counts, rounds, workers)
+    """Nothing to do and reports beside their goals, the growth of each step, and memory."""
+    table, held = measure(counts, rounds, workers)
     smallest, largest = min(table[IDLE]), max(table[IDLE])
-    found = [
+    ratios = [
         ratio(f"{IDLE}, {smallest} runs", table[IDLE][smallest], goal=IDLE_GOAL_S, goal_name="goal")
     ]
-    for step, seconds in table.items():
-        found.append(ratio(f"{step}, {largest} runs", seconds[largest]))
-        power = exponent(seconds)
+    for planned, seconds in table.get(REPORT, {}).items():
+        goal = report_goal_s(planned)
+        name = "goal" if goal else ""
+        ratios.append(ratio(f"{REPORT}, {planned} runs", seconds, goal=goal, goal_name=name))
+    for step, by_count in table.items():
+        if step != REPORT:
+            ratios.append(ratio(f"{step}, {largest} runs", by_count[largest]))
+        power = exponent(by_count)
         if power is not None:
             print(f"{step:>14}: grows as runs^{power:.2f}", flush=True)
             case = f"{step}, exponent of growth"
-            found.append(ratio(case, power, "", goal=1.0, goal_name="linear"))
-    return found
+            ratios.append(ratio(case, power, "", goal=1.0, goal_name="linear"))
+    for planned, peaks in held.items():
+        for step, peak in peaks.items():
+            print(f"{planned} runs: peak of {step} {peak / 1e6:.0f} MB", flush=True)
+            ratios.append(ratio(f"peak memory, {step}, {planned} runs", peak / 1e6, "MB"))
+    return ratios
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, nargs="+", default=[60, 1000, 10000])
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--runs", type=int, nargs="+", default=[300, 5000])
+    parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
     print(machine(), flush=True)
     run(arguments.runs, arguments.rounds)
