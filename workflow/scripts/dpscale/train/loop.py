@@ -5,9 +5,8 @@ happen outside. It never waits for the device; losses stay there until the epoch
 """
 
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import torch
@@ -35,29 +34,44 @@ def train_epoch(
     clock: Clock,
     *,
     count_correct: bool = False,
-    losses: list[Tensor] | None = None,
+    losses: list[Tensor | float] | None = None,
 ) -> Epoch:
     """One pass over `batches`: load, copy, forward, backward, update, timed by `clock`.
 
-    losses: an empty list to put the loss of each step into, for one who looks on.
+    losses: an empty list to put the loss of each step into, for one who looks on. Of micro-batches
+    the outputs are those of the last, and the loss that of all: the others have been through their
+    backward pass.
     """
     # Looked up once: at a step of 100 us everything that stands between two operators counts.
-    optimizer, scheduler = replica.optimizer, replica.scheduler
+    model, optimizer, scheduler = replica.model, replica.optimizer, replica.scheduler
     task, count_correct = replica.task, count_correct and replica.task.counts_correct
-    assert not (count_correct and replica.sync.micro_batches > 1)  # outputs are of the last alone
+    parts = replica.sync.micro_batches
+    assert not (count_correct and parts > 1)  # outputs are of the last alone
     precision, copied, mark = replica.precision(), replica.copied, clock.mark
+    moves, graphs = replica.moves_batches, replica.graphs
+    # A number where that waits for nothing: a tensor that is kept costs the next steps more.
+    kept = Tensor.item if replica.place.device.type == "cpu" else Tensor.detach
     losses = [] if losses is None else losses
     samples, correct = [], []
-    replica.model.train()
+    model.train()
     supply = iter(batches)
     clock.start()
-    while (batch := next(supply, None)) is not None:
+    for batch in supply:
         mark()  # load
-        inputs, targets = copied(batch)
+        inputs, targets = copied(batch) if moves else batch
         mark()  # copy
-        replica.begin_step()
+        if graphs:  # what they gave in the step before is done with
+            torch.compiler.cudagraph_mark_step_begin()
         optimizer.zero_grad(set_to_none=True)
-        outputs, loss = _forward(replica, (inputs, targets), precision)
+        if parts > 1:
+            (inputs, targets), earlier = _all_but_last(replica, (inputs, targets))
+        with precision:
+            outputs = model(inputs)
+            # Outside the compiled network: the next replay of its graph overwrites the outputs,
+            # but not the loss, which is read after the epoch.
+            loss = task.loss(outputs, targets)
+        if parts > 1:
+            loss = loss / parts + earlier
         mark()  # forward
         loss.backward()
         mark()  # backward, with the all-reduce that it hides
@@ -68,37 +82,27 @@ def train_epoch(
             with torch.no_grad():
                 correct.append(task.correct(outputs, targets))
         mark()  # update
-        losses.append(loss.detach())
+        losses.append(kept(loss))
         samples.append(samples_of(batch))
     seconds = phase_columns(clock.intervals())
-    if replica.sync.micro_batches > 1:  # forward and backward passes take turns
+    if parts > 1:  # forward and backward passes take turns
         seconds |= dict.fromkeys(("forward_s", "backward_s"), np.full(len(samples), np.nan))
     return Epoch(
         seconds,
-        torch.stack(losses).float().cpu().numpy() if losses else np.empty(0, np.float32),
+        _as_array(losses),
         np.array(samples),
-        (_total(one for one, _ in correct), _total(of for _, of in correct)) if correct else None,
+        (_total(right for right, _ in correct), _total(of for _, of in correct))
+        if correct
+        else None,
     )
 
 
-def _forward(
-    replica: Replica, batch: Batch, precision: AbstractContextManager[Any]
-) -> tuple[Any, Tensor]:
-    """Outputs and loss of a batch.
-
-    Of micro-batches the outputs of the last, and the loss of all: the others have been through
-    their backward pass.
-    """
-    parts = replica.sync.micro_batches
-    if parts > 1:
-        batch, earlier = _all_but_last(replica, batch)
-    inputs, targets = batch
-    with precision:
-        outputs = replica.model(inputs)
-        # Outside the compiled network: the next replay of its graph overwrites the outputs, but
-        # not the loss, which is read after the epoch.
-        loss = replica.task.loss(outputs, targets)
-    return outputs, loss if parts == 1 else loss / parts + earlier
+def _as_array(losses: list[Tensor | float]) -> np.ndarray:
+    """Losses on the host, of which those on a device are fetched once: float32, shape (steps,)."""
+    on_device = [loss for loss in losses if isinstance(loss, Tensor)]
+    if on_device:
+        return torch.stack(on_device).float().cpu().numpy()
+    return np.array(losses, np.float32)
 
 
 def _all_but_last(replica: Replica, batch: Batch) -> tuple[Batch, Tensor]:

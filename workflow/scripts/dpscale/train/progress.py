@@ -52,7 +52,7 @@ class Meter:
     def watched(
         self,
         batches: Iterable[Batch],
-        losses: list[Tensor],
+        losses: list[Tensor | float],
         *,
         steps: int,
         samples: int,
@@ -69,13 +69,13 @@ class Meter:
         return self._watched(supply, losses, steps, samples) if told else supply
 
     def _watched(
-        self, supply: Iterator[Batch], losses: list[Tensor], steps: int, samples: int
+        self, supply: Iterator[Batch], losses: list[Tensor | float], steps: int, samples: int
     ) -> Iterator[Batch]:
         start = time.perf_counter()
         for batch in supply:
             if (now := time.perf_counter()) >= self._due and losses:
                 if line := now >= self._line_due:
-                    self._loss = losses[-1].item()
+                    self._loss = float(losses[-1])
                 progress = self._progress(
                     inside=len(losses) / steps,
                     step=len(losses),

@@ -64,7 +64,7 @@ class ReplicaStepper(Stepper):
 
     def train(self, batches: Iterable[Batch]) -> Tensor:
         """Train in the loop of all timed runs; returns the mean loss of its steps."""
-        losses: list[Tensor] = []
+        losses: list[Tensor | float] = []
         if self._meter is not None:
             batches = self._meter.watched(
                 batches,

@@ -133,12 +133,17 @@ class Replica:
             return torch.autocast(self.place.device.type, dtype=torch.bfloat16)
         return nullcontext()
 
+    @property
+    def moves_batches(self) -> bool:
+        """Whether a batch of the host has another place or layout on the replica's device."""
+        return self.place.device.type != "cpu" or self.channels_last
+
     def copied(self, batch: Batch) -> Batch:
         """The batch on the replica's device and in its layout; itself where that is so already."""
+        if not self.moves_batches:
+            return batch
         inputs, targets = batch
         device = self.place.device
-        if device.type == "cpu" and not self.channels_last:
-            return batch
         if not (isinstance(inputs, Tensor) and isinstance(targets, Tensor)):
             return on_device(batch, device)
         layout = torch.channels_last if self.channels_last else torch.preserve_format
@@ -146,11 +151,6 @@ class Replica:
             inputs.to(device, non_blocking=True, memory_format=layout),
             targets.to(device, non_blocking=True),
         )
-
-    def begin_step(self) -> None:
-        """Tells CUDA graphs that what they gave in the step before is done with."""
-        if self.graphs:
-            torch.compiler.cudagraph_mark_step_begin()
 
 
 def join_group_of_one(spec: Spec) -> None:
