@@ -112,38 +112,44 @@ def one_worker_bases(found: Iterable[Cell]) -> dict[int, Cell]:
     }
 
 
-def by_arm_and_run(epoch_times: pd.DataFrame) -> RowsByKey:
-    """Return the timed repeats labelled by (run, repeat), to be found by (arm, run)."""
-    return RowsByKey(epoch_times.set_index(["run", "repeat"]), "arm", "run")
+class Launches:
+    """The timed repeats of each arm in each run, and of each run, which is a launch, their median.
 
-
-def rounds_of(cell: Cell | None, times: RowsByKey, arm: str) -> pd.Series:
-    """Return the epoch seconds of a cell in one arm, a value for each launch; see `of_rounds`."""
-    return of_rounds(cell, times, arm)["epoch_s"]
-
-
-def of_rounds(cell: Cell | None, times: RowsByKey, arm: str) -> pd.DataFrame:
-    """Return the times of a cell's complete runs in one arm, of `by_arm_and_run`.
-
-    Each run is a launch, in processes of its own, and gives the median of its repeats: what differs
-    between launches does not show in the repeats of one (Kalibera and Jones, Rigorous Benchmarking
-    in Reasonable Time, ISMM 2013). Labelled by the run, so that equal labels of two arms are of the
-    same launch. Of a single launch its repeats, labelled by (run, repeat).
+    What differs between launches, in processes of their own, does not show in the repeats of one
+    (Kalibera and Jones, Rigorous Benchmarking in Reasonable Time, ISMM 2013).
     """
-    complete = cell is not None and cell.status == "complete"
-    rows = times.of(*((arm, run) for run in cell.runs)) if cell and complete else times.of()
-    return over_launches(rows[["epoch_s", "rank_mean_epoch_s"]])
+
+    def __init__(self, epoch_times: pd.DataFrame) -> None:
+        self._repeats = RowsByKey(epoch_times.set_index(["run", "repeat"]), "arm", "run")
+        # All at once: of thousands of cells a median each takes a hundred times longer.
+        columns = ["epoch_s", "rank_mean_epoch_s"]
+        medians = epoch_times.groupby(["arm", "run"], observed=True)[columns].median()
+        self._medians = RowsByKey(medians.reset_index("arm"), "arm", "run")
+
+    def of(self, cell: Cell | None, arm: str) -> pd.DataFrame:
+        """Return the times of a cell's complete runs in one arm: a row a launch, by its run.
+
+        Equal labels of two arms are of the same launch. Of a single launch its repeats, labelled by
+        (run, repeat). Many ask for the same table: leave it as it is.
+        """
+        complete = cell is not None and cell.status == "complete"
+        keys = [(arm, run) for run in cell.runs] if cell and complete else []
+        medians = self._medians.of(*keys)
+        return medians if len(medians) > 1 else self._repeats.of(*keys)
+
+    def epoch_s(self, cell: Cell | None, arm: str) -> pd.Series:
+        """Return the epoch seconds of a cell in one arm, a value for each launch; see `of`."""
+        return self.of(cell, arm)["epoch_s"]
+
+    def columns(self, cell: Cell, arm: str) -> dict[str, float | None]:
+        """Return the launches of a cell in one arm, and what lies between the extreme ones."""
+        return launch_columns(self.epoch_s(cell, arm))
 
 
 def over_launches(repeats: Repeats) -> Repeats:
     """Return each launch's median of repeats labelled by (run, repeat); of a single launch them."""
     by_launch = repeats.groupby(level="run")
     return by_launch.median() if by_launch.ngroups > 1 else repeats
-
-
-def launches_of(cell: Cell, times: RowsByKey, arm: str) -> dict[str, float | None]:
-    """Return the launches of a cell in one arm, and what lies between the extreme ones."""
-    return launch_columns(rounds_of(cell, times, arm))
 
 
 def launch_columns(launches: pd.Series) -> dict[str, float | None]:

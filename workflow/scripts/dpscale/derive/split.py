@@ -4,15 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from dpscale.derive.cells import (
-    Cell,
-    by_arm_and_run,
-    cells,
-    launches_of,
-    of_rounds,
-    one_worker_bases,
-    rounds_of,
-)
+from dpscale.derive.cells import Cell, Launches, cells, one_worker_bases
 from dpscale.derive.columns import as_table
 from dpscale.derive.formulas import communication_seconds, compute_seconds
 from dpscale.derive.rows import RowsByKey
@@ -59,17 +51,17 @@ def _of_one(epoch: Estimate) -> dict[str, Estimate]:
 
 
 def _of_several(
-    cell: Cell, base: Cell, epoch: Estimate, times: RowsByKey, spans: RowsByKey
+    cell: Cell, base: Cell, epoch: Estimate, times: Launches, spans: RowsByKey
 ) -> dict[str, Estimate]:
     """Return T_1, T_1/N and what T_N is more than it, part by part.
 
     T_1 is of rank 0 alone in the same run, else of the one-worker run.
     """
     ddp, noop, solo, buckets = (
-        rounds_of(cell, times, arm) for arm in (DDP, "noop_hook", "solo", "buckets")
+        times.epoch_s(cell, arm) for arm in (DDP, "noop_hook", "solo", "buckets")
     )
-    copies = of_rounds(cell, times, "reference")
-    base_epoch = solo if len(solo) else rounds_of(base, times, DDP)
+    copies = times.of(cell, "reference")
+    base_epoch = solo if len(solo) else times.epoch_s(base, DDP)
     one = compute_seconds(base_epoch, cell.workers)
     complete = cell.status == "complete"
     compute = median(one) if complete else UNKNOWN
@@ -98,17 +90,17 @@ def _covers_zero(estimate: Estimate) -> bool | None:
     return None if where == "unknown" else where == "indistinct"
 
 
-def _row(cell: Cell, base: Cell, times: RowsByKey, spans: RowsByKey) -> dict[str, Any]:
-    epoch = median(rounds_of(cell, times, DDP))
+def _row(cell: Cell, base: Cell, times: Launches, spans: RowsByKey) -> dict[str, Any]:
+    epoch = median(times.epoch_s(cell, DDP))
     row = cell.columns() | {
         "repeats": epoch.repeats,
         "base_status": base.status,
         "base_runs": " ".join(base.runs),
-        **launches_of(cell, times, DDP),
+        **times.columns(cell, DDP),
     }
     alone = cell.workers == 1
     found = _of_one(epoch) if alone else _of_several(cell, base, epoch, times, spans)
-    loaded = median(rounds_of(cell, times, "with_loading"))
+    loaded = median(times.epoch_s(cell, "with_loading"))
     for name, estimate in {"epoch_s": epoch, "loaded_epoch_s": loaded, **found}.items():
         row |= interval_columns(name, estimate)
     if row.get("straggler_s") is not None and epoch.value:
@@ -124,7 +116,7 @@ def split_of(planned: pd.DataFrame, epoch_times: pd.DataFrame, spans: pd.DataFra
     require_same_machine(planned)
     found = cells(planned)
     bases = one_worker_bases(found)
-    times = by_arm_and_run(epoch_times)
+    times = Launches(epoch_times)
     # Of each iteration the rank that waited least: the others' spans hold its delay too.
     least = spans.groupby(["run", "iteration"])["span_s"].min().reset_index()
     spans_by_run = RowsByKey(least, "run")

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpscale.derive.cells import Cell, by_arm_and_run, cells, in_study, over_launches, rounds_of
+from dpscale.derive.cells import Cell, Launches, cells, in_study, over_launches
 from dpscale.derive.columns import as_table, known
 from dpscale.derive.epoch_times import steps_of_full_batches
 from dpscale.derive.formulas import (
@@ -228,7 +228,7 @@ def split(
     """
     planned = in_study(runs, SPLIT_STUDY)
     arms = split_of(planned, epoch_times, spans)
-    times, full = by_arm_and_run(epoch_times), steps_of_full_batches(steps, planned)
+    times, full = Launches(epoch_times), steps_of_full_batches(steps, planned)
     rows = []
     for cell in cells(planned):
         same = (arms["workers"] == cell.workers) & (arms["nodes"] == cell.nodes)
@@ -237,9 +237,9 @@ def split(
 
 
 def _split_row(
-    cell: Cell, arms: pd.DataFrame, times: RowsByKey, steps: pd.DataFrame
+    cell: Cell, arms: pd.DataFrame, times: Launches, steps: pd.DataFrame
 ) -> dict[str, Any]:
-    epoch = median(rounds_of(cell, times, ARM))
+    epoch = median(times.epoch_s(cell, ARM))
     row = cell._asdict() | {"runs": " ".join(cell.runs), "repeats": epoch.repeats}
     row |= interval_columns("epoch_s", epoch)
     if not epoch.value:

@@ -6,14 +6,7 @@ from typing import Any
 import pandas as pd
 
 from dpscale.derive.accuracy import DIFFERENCES, Pair, differences
-from dpscale.derive.cells import (
-    by_arm_and_run,
-    cells,
-    first_known,
-    in_study,
-    launches_of,
-    rounds_of,
-)
+from dpscale.derive.cells import Launches, cells, first_known, in_study
 from dpscale.derive.columns import as_table
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.split import DDP
@@ -224,15 +217,15 @@ def wrappers(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """
     planned = in_study(runs, "data_parallel")
     require_same_machine(planned)
-    times = by_arm_and_run(epoch_times)
+    times = Launches(epoch_times)
     found = {arm: own[0] for arm in WRAPPERS if (own := cells(planned[planned["arm"] == arm]))}
-    epochs = {arm: rounds_of(cell, times, DDP) for arm, cell in found.items()}
+    epochs = {arm: times.epoch_s(cell, DDP) for arm, cell in found.items()}
     rows = []
     for arm, cell in found.items():
         of_arm = planned[planned["run"].isin(cell.runs)]
         row = cell.columns() | {"arm": arm, "message": first_known(of_arm["message"])}
         epoch = median(epochs[arm])
-        row |= {"repeats": epoch.repeats, **launches_of(cell, times, DDP)}
+        row |= {"repeats": epoch.repeats, **times.columns(cell, DDP)}
         row |= interval_columns("epoch_s", epoch)
         if arm == WRAPPERS[0] and len(found) == len(WRAPPERS):
             row |= interval_columns("slower_ratio", median_ratio(*epochs.values()))

@@ -5,18 +5,9 @@ from typing import Any
 
 import pandas as pd
 
-from dpscale.derive.cells import (
-    Cell,
-    by_arm_and_run,
-    cells,
-    first_known,
-    in_study,
-    launches_of,
-    rounds_of,
-)
+from dpscale.derive.cells import Cell, Launches, cells, first_known, in_study
 from dpscale.derive.columns import as_table, known
 from dpscale.derive.formulas import allreduce_wire_bytes, sharded_wire_bytes, zero1_wire_bytes
-from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.split import DDP
 from dpscale.derive.statistics import interval_columns, median, paired_median_ratio, verdict
@@ -69,11 +60,11 @@ def strategies(
     planned = in_study(runs, "strategies")
     planned = planned[planned["kind"] == "timed"]
     require_same_machine(planned)
-    times = by_arm_and_run(epoch_times)
+    times = Launches(epoch_times)
     rows = []
     for cell in cells(planned):
         backend = first_known(planned[planned["run"].isin(cell.runs)]["backend"])
-        steps = {way: rounds_of(cell, times, arm) / cell.iterations for way, arm in ARMS.items()}
+        steps = {way: times.epoch_s(cell, arm) / cell.iterations for way, arm in ARMS.items()}
         for way, arm in ARMS.items():
             first = [table[table["run"] == cell.runs[0]] for table in (collectives, wire)]
             calls, counted = (table[table["timed_arm"] == arm] for table in first)
@@ -86,12 +77,12 @@ def strategies(
     return as_table(rows, COLUMNS)
 
 
-def _times(way: str, steps: dict[str, pd.Series], cell: Cell, times: RowsByKey) -> dict[str, Any]:
+def _times(way: str, steps: dict[str, pd.Series], cell: Cell, times: Launches) -> dict[str, Any]:
     """The seconds of a step, and how many times those of DDP and of the fastest way they are."""
     medians = {name: median(own) for name, own in steps.items()}
     timed = [name for name, found in medians.items() if found.value is not None]
     fastest = min(timed, key=lambda name: medians[name].value or 0.0, default=way)
-    row: dict[str, Any] = {"repeats": medians[way].repeats, **launches_of(cell, times, ARMS[way])}
+    row: dict[str, Any] = {"repeats": medians[way].repeats, **times.columns(cell, ARMS[way])}
     row |= interval_columns("step_s", medians[way])
     for name, other in (("to_ddp", "ddp"), ("to_fastest", fastest)):
         if way == other:

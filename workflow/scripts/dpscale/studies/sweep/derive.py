@@ -5,11 +5,10 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from dpscale.derive.cells import Cell, by_arm_and_run, cells, in_study, launches_of, rounds_of
+from dpscale.derive.cells import Cell, Launches, cells, in_study
 from dpscale.derive.columns import as_table, known
 from dpscale.derive.epoch_times import steps_of_full_batches
 from dpscale.derive.formulas import epoch_seconds, full_steps, samples_per_second
-from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import median
 from dpscale.derive.tables import Table
@@ -69,9 +68,9 @@ def _largest(column: pd.Series) -> int | None:
     return known(column.astype("Int64").max())
 
 
-def _row(cell: Cell, runs: pd.DataFrame, times: RowsByKey, phases: pd.DataFrame) -> dict[str, Any]:
+def _row(cell: Cell, runs: pd.DataFrame, times: Launches, phases: pd.DataFrame) -> dict[str, Any]:
     own = runs[runs["run"].isin(cell.runs)]
-    time = median(rounds_of(cell, times, ARM))
+    time = median(times.epoch_s(cell, ARM))
     samples, batch = cell.train_samples, cell.per_worker_batch
     rate = samples_per_second(samples, time.value) if samples and time.value else None
     parts = phases[phases["run"].isin(cell.runs)]
@@ -92,7 +91,7 @@ def _row(cell: Cell, runs: pd.DataFrame, times: RowsByKey, phases: pd.DataFrame)
         "repeated_data": own["repeated_data"].astype("boolean").any() if len(own) else None,
         "message": " ".join(own["message"].dropna().unique()) or None,
         "runs": " ".join(cell.runs),
-        **launches_of(cell, times, ARM),
+        **times.columns(cell, ARM),
     } | _phase_seconds(parts, time.value)
 
 
@@ -106,7 +105,7 @@ def sweep(runs: pd.DataFrame, steps: pd.DataFrame, epoch_times: pd.DataFrame) ->
     """
     planned = in_study(runs, "sweep")
     require_same_machine(planned)
-    times, phases = by_arm_and_run(epoch_times), _phases_of_rank_0(steps, planned)
+    times, phases = Launches(epoch_times), _phases_of_rank_0(steps, planned)
     rows = []
     for cell in cells(planned):
         rows.append(_row(cell, planned, times, phases))

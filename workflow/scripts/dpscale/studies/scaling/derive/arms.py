@@ -7,11 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from dpscale.derive.cells import CELL, Cell, by_arm_and_run, cells, in_study, rounds_of
+from dpscale.derive.cells import CELL, Cell, Launches, cells, in_study
 from dpscale.derive.columns import as_table, known
 from dpscale.derive.epoch_times import steps_of_full_batches
 from dpscale.derive.formulas import epoch_seconds
-from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.split import COLUMNS, DDP, split_of
 from dpscale.derive.statistics import interval_columns, median, paired_median_ratio
@@ -153,10 +152,10 @@ def ddp_at_one(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """
     planned = in_study(runs, "scaling")
     require_same_machine(planned)
-    times = by_arm_and_run(epoch_times)
+    times = Launches(epoch_times)
     rows = []
     for cell in cells(planned[planned["workers"] == 1]):
-        bare, wrapped = (rounds_of(cell, times, arm) for arm in (DDP, "ddp_of_one"))
+        bare, wrapped = (times.epoch_s(cell, arm) for arm in (DDP, "ddp_of_one"))
         ratio = interval_columns("overhead_frac", paired_median_ratio(wrapped, bare))
         over = {name: None if bound is None else bound - 1 for name, bound in ratio.items()}
         epochs = {"bare_epoch_s": median(bare).value, "ddp_epoch_s": median(wrapped).value}
@@ -182,9 +181,9 @@ def _iteration_bytes(
 
 
 def _hook_row(
-    cell: Cell, hook: str, times: RowsByKey, collectives: pd.DataFrame, wire: pd.DataFrame
+    cell: Cell, hook: str, times: Launches, collectives: pd.DataFrame, wire: pd.DataFrame
 ) -> dict[str, Any]:
-    own, base = (rounds_of(cell, times, arm) for arm in (hook, DDP))
+    own, base = (times.epoch_s(cell, arm) for arm in (hook, DDP))
     payload, sent = _iteration_bytes(cell, hook, collectives, wire)
     base_payload, base_sent = _iteration_bytes(cell, DDP, collectives, wire)
     return {
@@ -214,7 +213,7 @@ def compression(
     """
     planned = in_study(runs, "compression")
     require_same_machine(planned)
-    times = by_arm_and_run(epoch_times)
+    times = Launches(epoch_times)
     rows = []
     for cell in cells(planned):
         arms = epoch_times.loc[epoch_times["run"].isin(cell.runs), "arm"].dropna()

@@ -6,18 +6,9 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from dpscale.derive.cells import (
-    Cell,
-    by_arm_and_run,
-    cells,
-    in_study,
-    launches_of,
-    one_worker_bases,
-    rounds_of,
-)
+from dpscale.derive.cells import Cell, Launches, cells, in_study, one_worker_bases
 from dpscale.derive.columns import as_table, known
 from dpscale.derive.formulas import efficiency
-from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import UNKNOWN, Estimate, median, median_ratio
 from dpscale.derive.verdicts import beside, side
@@ -40,16 +31,16 @@ LESSON_COLUMNS: Columns = words("lesson", Verdict | Literal["sizes", "cells", "m
 ARM = "with_loading"
 
 
-def _speedup(cell: Cell, base: Cell | None, times: RowsByKey) -> Estimate:
+def _speedup(cell: Cell, base: Cell | None, times: Launches) -> Estimate:
     """Return T_1/T_N of the cell against its base; the base against itself is exactly 1."""
-    of_cell, of_base = (rounds_of(one, times, ARM) for one in (cell, base))
+    of_cell, of_base = (times.epoch_s(one, ARM) for one in (cell, base))
     if cell == base and len(of_cell):
         return Estimate(1.0, 1.0, 1.0, len(of_cell))
     return median_ratio(of_base, of_cell) if len(of_cell) and len(of_base) else UNKNOWN
 
 
-def _row(kind: str, cell: Cell, base: Cell | None, times: RowsByKey) -> dict[str, Any]:
-    time = median(rounds_of(cell, times, ARM))
+def _row(kind: str, cell: Cell, base: Cell | None, times: Launches) -> dict[str, Any]:
+    time = median(times.epoch_s(cell, ARM))
     ratio = _speedup(cell, base, times)
     share = [None if bound is None else efficiency(bound, cell.workers) for bound in ratio[:3]]
     return {
@@ -73,7 +64,7 @@ def _row(kind: str, cell: Cell, base: Cell | None, times: RowsByKey) -> dict[str
         "efficiency_frac_high": share[2],
         "base_status": base.status if base else None,
         "base_runs": " ".join(base.runs) if base else None,
-        **launches_of(cell, times, ARM),
+        **times.columns(cell, ARM),
     }
 
 
@@ -89,7 +80,7 @@ def scaling(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     require_same_machine(planned)
     found = cells(planned)
     bases = one_worker_bases(found)
-    times = by_arm_and_run(epoch_times)
+    times = Launches(epoch_times)
     rows = []
     for cell in found:
         base = bases.get(cell.per_worker_batch)
