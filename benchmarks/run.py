@@ -175,9 +175,9 @@ class Session:
     def expected(self, names: Sequence[str]) -> str:
         """How long these benchmarks take, in words."""
         known = [self._expected_s[name] for name in names if name in self._expected_s]
-        lacking = len(names) - len(known)
-        rest = f", and {lacking} that nobody has timed yet" if lacking else ""
-        return f"about {sum(known) / 60:.1f} min, as the last time{rest}"
+        if len(known) < len(names):
+            return f"{sum(known):.0f} s and what results.json has no time of"
+        return f"about {sum(known):.0f} s, as in results.json"
 
     def run(self, benchmark: Benchmark, options: dict[str, Any]) -> None:
         """Run a benchmark; says which it is, how long it took, and how long the others will."""

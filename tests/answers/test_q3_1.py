@@ -6,7 +6,7 @@ import pytest
 
 from builders import derived_lab
 from cases import Case, Edit, around, both, figures, numbers, only, says, where
-from dpscale.reporting.answer import Answer, Table
+from dpscale.reporting.answer import Answer, AnswerTable
 from dpscale.studies import answer_one
 
 NAN = float("nan")
@@ -342,7 +342,7 @@ def _answer(edits: dict[str, Edit] | None = None, **lab: Any) -> Answer:
     return answer_one("Q3.1", Case("", edits=edits or {}, lab=lab).inputs)
 
 
-def _table(answer: Answer, words: str) -> Table:
+def _table(answer: Answer, words: str) -> AnswerTable:
     return next(table for table in answer.tables if words in table.caption)
 
 

@@ -12,10 +12,10 @@ from dpscale.records.quiet import COLUMNS as QUIET_COLUMNS
 from dpscale.reporting.answer import (
     LEFT_OUT,
     Answer,
+    AnswerTable,
     Column,
     Figure,
     Said,
-    Table,
     Value,
     dump_answers,
 )
@@ -93,7 +93,7 @@ def speedup_value(runs: tuple[str, ...] = ("scaling-n1-b32", "scaling-n2-b32")) 
     return Value(value=1.2345, unit="ratio", low=1.2, high=1.27, n=5, runs=list(runs))
 
 
-def timing_table() -> Table:
+def timing_table() -> AnswerTable:
     """A table with a setting, two measurements with intervals, and a cell out of memory."""
     rows = [
         {
@@ -117,7 +117,7 @@ def timing_table() -> Table:
         }
     )
     runs = [["scaling-n1-b32"], ["scaling-n1-b32", "scaling-n2-b32"], ["scaling-n2-b32"], []]
-    return Table(
+    return AnswerTable(
         caption="Time of one epoch and speed-up over one worker, everything included.",
         columns=[
             Column(key="workers", title="Workers N"),
@@ -130,7 +130,7 @@ def timing_table() -> Table:
     )
 
 
-def wide_table() -> Table:
+def wide_table() -> AnswerTable:
     """A table of more columns than a telephone or a page is wide: one without a result, one that
     one row has, one of long words."""
     measured = [
@@ -148,7 +148,7 @@ def wide_table() -> Table:
         }
         for n in range(5)
     ]
-    return Table(
+    return AnswerTable(
         caption="Where the time of an iteration goes, for each way to share the gradients.",
         columns=[
             Column(key="arm", title="Way"),

@@ -21,9 +21,9 @@ from markupsafe import Markup
 
 from dpscale.reporting.answer import (
     Answer,
+    AnswerTable,
     Column,
     Figure,
-    Table,
     Value,
     dump_answers,
     load_answers,
@@ -78,7 +78,7 @@ def page_of(report: Report) -> str:
     return render_report(report, templates=TEMPLATES, medium="html")
 
 
-def view_of(table: Table) -> TableView:
+def view_of(table: AnswerTable) -> TableView:
     return table_view(table, sources(), number=1, image=False)
 
 
@@ -94,7 +94,9 @@ def test_hostile_text_is_printed_and_not_obeyed(make_report):
 
 
 def test_hostile_cells_and_captions_are_escaped(make_report):
-    table = Table(caption=HOSTILE, columns=[Column(key="a", title=HOSTILE)], rows=[{"a": HOSTILE}])
+    table = AnswerTable(
+        caption=HOSTILE, columns=[Column(key="a", title=HOSTILE)], rows=[{"a": HOSTILE}]
+    )
     answers = [answer("Q1").model_copy(update={"tables": [table]}), *lab_answers()[1:]]
     text = page_of(make_report(answers=answers))
     assert Page(text).tags.count("script") == 1  # the page's own
@@ -359,7 +361,7 @@ def test_the_same_report_is_the_same_page(make_report, tmp_path):
 )
 def test_the_ends_of_an_interval_print_apart(low, high, ends):
     cells = [Value(value=0.06, unit="number", low=low, high=high), Value(value=1.2, unit="number")]
-    table = Table(
+    table = AnswerTable(
         caption="T.",
         columns=[Column(key="loss", title="Loss", unit="number")],
         rows=[{"loss": cell} for cell in cells],
@@ -377,11 +379,11 @@ def test_a_column_has_one_scale_and_its_cells_link_to_the_runs_of_their_row():
     assert view.rows[2][1] == "2\u202f048"  # a setting links to nothing
 
 
-def wide_table(last: Value) -> Table:
+def wide_table(last: Value) -> AnswerTable:
     columns = [Column(key=f"c{index}", title=f"Column {index}") for index in range(9)]
     unknown = Value(value=None, unit="s", status="not measured")
     first = {column.key: 1 for column in columns[:-1]}
-    return Table(
+    return AnswerTable(
         caption="c", columns=columns, rows=[{**first, "c8": unknown}, {**first, "c8": last}]
     )
 
@@ -396,7 +398,7 @@ def test_a_wide_table_keeps_a_column_with_a_result():
     assert (len(view.columns), view.left_out) == (9, [])
 
 
-def sparse_table(values: list[Value | str | None]) -> Table:
+def sparse_table(values: list[Value | str | None]) -> AnswerTable:
     """A table of a size, a time of which every row has one, and what few rows have."""
     columns = [
         Column(key="n", title="N", unit="count"),
@@ -407,7 +409,7 @@ def sparse_table(values: list[Value | str | None]) -> Table:
         {"n": 2**n, "time": Value(value=1.0, unit="s"), "few": value}
         for n, value in enumerate(values)
     ]
-    return Table(caption="c", columns=columns, rows=rows)
+    return AnswerTable(caption="c", columns=columns, rows=rows)
 
 
 GIGABYTE = Value(value=1e9, unit="bytes", low=0.9e9, high=1.1e9)
@@ -438,9 +440,9 @@ def test_a_column_that_no_row_has_anything_in_is_named_below_the_table():
     assert (view.left_out, view.sparse) == ([("no row has", ["Memory"])], [])
 
 
-def long_table(rows: int) -> Table:
+def long_table(rows: int) -> AnswerTable:
     columns = [Column(key="n", title="N")]
-    return Table(caption="Times.", columns=columns, rows=[{"n": n + 1} for n in range(rows)])
+    return AnswerTable(caption="Times.", columns=columns, rows=[{"n": n + 1} for n in range(rows)])
 
 
 def test_a_table_of_very_many_rows_shows_the_first_and_says_how_many_there_are():
@@ -494,7 +496,7 @@ def test_a_unit_that_nobody_knows_is_refused():
 
 def test_a_row_with_other_keys_than_the_columns_is_refused():
     with pytest.raises(ValueError, match="row 0"):
-        Table(caption="c", columns=[Column(key="a", title="A")], rows=[{"b": 1}])
+        AnswerTable(caption="c", columns=[Column(key="a", title="A")], rows=[{"b": 1}])
 
 
 def pieces(tex: str) -> list[list[str]]:

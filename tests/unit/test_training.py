@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from dpscale.config.sections import DataConfig
+from dpscale.records.columns import TableRow
 from dpscale.train.data import Task, load_dataset
 from dpscale.train.training import (
     Goal,
-    Row,
     Stepper,
     Supply,
     Training,
@@ -57,7 +57,7 @@ class Scripted(Stepper):
 
     def evaluated(
         self, splits: Sequence[str], places: Sequence[int], *, beyond: float, here: bool
-    ) -> list[Row]:
+    ) -> list[TableRow]:
         return [
             {f"{split}_accuracy_frac": float(self.done >= self.goals[place]) for split in splits}
             for place in places

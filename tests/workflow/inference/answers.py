@@ -5,7 +5,7 @@ from dpscale.reporting.inputs import Inputs, lacking
 from dpscale.reporting.question import Facts, Question
 
 
-def facts(inputs: Inputs) -> Facts:
+def facts_s9(inputs: Inputs) -> Facts:
     """Return the rates, and whether the largest batch takes longer than the smallest."""
     rows = inputs.rows("inference")
     missing = lacking(rows, {"per_worker_batch": "b"}, "inference")
@@ -17,4 +17,4 @@ def facts(inputs: Inputs) -> Facts:
     return Facts(missing, values or {"forward_s": nothing("s")}, said)
 
 
-QUESTIONS = [Question("S9", facts, formula=[r"\text{rate} = \frac{b}{t}"])]
+QUESTIONS = [Question("S9", facts_s9, formula=[r"\text{rate} = \frac{b}{t}"])]

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from dpscale.audit.cells import RATES, Cell, Interval, rate_name, reach
+from dpscale.audit.cells import RATES, Interval, SheetCell, rate_name, reach
 from dpscale.audit.communication import COMM, COMPUTE, Split
 from dpscale.audit.conventions import Facts, Guess, likeliest, nearest, shown
-from dpscale.audit.table import Row
+from dpscale.audit.table import TimingRow
 from dpscale.derive import formulas
 from dpscale.records.audit import Finding
 
@@ -25,7 +25,7 @@ POWERS = {1e9: 2.0**30, 2.0**30: 1e9, 1e6: 2.0**20, 2.0**20: 1e6}  # one taken f
 class Traffic:
     """What a row's workers exchange in an epoch, and how long that may have taken."""
 
-    row: Row
+    row: TimingRow
     facts: Facts
     parts: Split | None
 
@@ -118,7 +118,7 @@ def bandwidths(flow: Traffic, factor: float) -> Iterator[Finding]:
         yield Finding(*row.place, code, cell.printed, expected, guess.reason, PRINTED, unit)
 
 
-def _explained(cell: Cell, flow: Traffic) -> Guess:
+def _explained(cell: SheetCell, flow: Traffic) -> Guess:
     """The mistake behind a wrong bandwidth, which the printed number meets, or else nearly so."""
     printed, scale = cell.span, cell.scale
     named, others = list(_named(flow, scale)), list(_mistakes(flow))

@@ -103,7 +103,7 @@ def rate_name(scale: float) -> str:
 
 
 @dataclass(frozen=True)
-class Cell:
+class SheetCell:
     """A number of the table.
 
     typed: its digits; scale: base units (seconds, bytes per second) of its unit; resolution: size
@@ -147,7 +147,7 @@ def _plain(text: str) -> str:
     return _GAP.sub("", text.strip().strip("*`$ ").replace("−", "-").strip())
 
 
-def number(text: str, scale: float, unit: Scale, *, decimal_comma: bool) -> Cell | None:
+def number(text: str, scale: float, unit: Scale, *, decimal_comma: bool) -> SheetCell | None:
     """Return the number in a cell of a column with this scale; a unit in the cell itself counts.
 
     None where the cell says that it is unknown. Raises ValueError where the text is no finite
@@ -165,7 +165,7 @@ def number(text: str, scale: float, unit: Scale, *, decimal_comma: bool) -> Cell
     typed = Decimal(_with_point(digits, decimal_comma=decimal_comma)).scaleb(int(exponent or 0))
     if abs(typed) > LARGEST or typed.adjusted() > LARGEST_POWER:  # 0e999 too
         raise ValueError(f"{text.strip()!r:.40} is too large")
-    return Cell(typed, stated, 10.0 ** int(typed.as_tuple().exponent))
+    return SheetCell(typed, stated, 10.0 ** int(typed.as_tuple().exponent))
 
 
 def _with_point(digits: str, *, decimal_comma: bool) -> str:
@@ -182,7 +182,7 @@ def _with_point(digits: str, *, decimal_comma: bool) -> str:
     )
 
 
-def rounded_alike(cells: list[Cell]) -> list[Cell]:
+def rounded_alike(cells: list[SheetCell]) -> list[SheetCell]:
     """Return a column's cells, no float such as 1230.0 finer than the digits that the column shows.
 
     1230.0 beside 617.0 and 46.4 is a number of three digits, and the zero came with the float; the

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dpscale.audit.cells import Cell, Interval, reach
+from dpscale.audit.cells import Interval, SheetCell, reach
 from dpscale.audit.conventions import COMMUNICATION, Guess, Times, likeliest, options, shown
-from dpscale.audit.table import TIMES, Row, Table
+from dpscale.audit.table import TIMES, TimingRow, TimingTable
 from dpscale.audit.timings import NOISE_FRAC
 from dpscale.derive.formulas import communication_seconds, compute_seconds
 from dpscale.records.audit import Finding
@@ -21,7 +21,7 @@ MIXED = {
 class Split:
     """A row's epoch in two parts, computation and communication, as some times give them."""
 
-    row: Row
+    row: TimingRow
     times: Times
 
     @property
@@ -51,13 +51,13 @@ class Split:
         return span and self.times.total.span.minus(span)
 
 
-def _share(base: Cell, workers: int) -> Interval:
+def _share(base: SheetCell, workers: int) -> Interval:
     """The span of T_1/N."""
     return reach(lambda base_s: compute_seconds(base_s, workers), base.span)
 
 
 def communication(
-    table: Table, row: Row, parts: Split | None, *, superlinear: bool
+    table: TimingTable, row: TimingRow, parts: Split | None, *, superlinear: bool
 ) -> Iterator[Finding]:
     """Yield what is wrong with a row's printed computation and communication.
 
@@ -85,7 +85,7 @@ def communication(
             yield _sum(row, parts.times.total)
 
 
-def _one_worker(row: Row) -> Iterator[Finding]:
+def _one_worker(row: TimingRow) -> Iterator[Finding]:
     """One worker's computation is one of its times, and it communicates nothing."""
     times = [row.cells[name] for name in TIMES if name in row.cells]
     if COMPUTE in row.cells and not row.meets(COMPUTE, *(cell.span for cell in times)):
@@ -96,7 +96,7 @@ def _one_worker(row: Row) -> Iterator[Finding]:
         yield _finding(row, COMM, "comm_mismatch", 0.0, "one worker communicates nothing")
 
 
-def _untimed(row: Row) -> Iterator[Finding]:
+def _untimed(row: TimingRow) -> Iterator[Finding]:
     """What can be said without one worker's time: the sign, and the sum."""
     compute, comm = row.span(COMPUTE), row.cells.get(COMM)
     if comm and comm.value < 0:
@@ -108,7 +108,9 @@ def _untimed(row: Row) -> Iterator[Finding]:
             yield _sum(row, totals[0])
 
 
-def _finding(row: Row, column: str, code: str, expected_s: float | None, reason: str) -> Finding:
+def _finding(
+    row: TimingRow, column: str, code: str, expected_s: float | None, reason: str
+) -> Finding:
     cell = row.cells.get(column)
     scale, printed = (cell.scale, cell.printed) if cell else (1.0, None)
     expected = None if expected_s is None else expected_s / scale
@@ -116,7 +118,7 @@ def _finding(row: Row, column: str, code: str, expected_s: float | None, reason:
     return Finding(*row.place, code, printed, expected, reason, column, unit)
 
 
-def _sum(row: Row, total: Cell) -> Finding:
+def _sum(row: TimingRow, total: SheetCell) -> Finding:
     compute_s, comm_s = row.cells[COMPUTE].value, row.cells[COMM].value
     both = compute_s + comm_s
     reason = (
@@ -128,7 +130,7 @@ def _sum(row: Row, total: Cell) -> Finding:
     return Finding(*row.place, "sum_mismatch", both, total.value, reason, column, "s")
 
 
-def _negative(row: Row, parts: Split) -> Finding:
+def _negative(row: TimingRow, parts: Split) -> Finding:
     comm_s = parts.comm_s
     if comm_s < 0:
         reason = (
@@ -143,7 +145,7 @@ def _negative(row: Row, parts: Split) -> Finding:
     return _finding(row, COMM, "negative_comm", None if comm_s < 0 else comm_s, reason)
 
 
-def _compute_reason(table: Table, row: Row, parts: Split) -> str:
+def _compute_reason(table: TimingTable, row: TimingRow, parts: Split) -> str:
     times = parts.times
     guesses = list(_compute_mistakes(table, row, parts))
     met = likeliest(row.cells[COMPUTE], guesses, [parts.compute])
@@ -156,7 +158,7 @@ def _compute_reason(table: Table, row: Row, parts: Split) -> str:
     return reason
 
 
-def _comm_reason(table: Table, row: Row, parts: Split) -> str:
+def _comm_reason(table: TimingTable, row: TimingRow, parts: Split) -> str:
     printed, times = row.cells[COMM], parts.times
     guesses = list(_comm_mistakes(table, row, parts))
     met = likeliest(printed, guesses, [parts.comm])
@@ -164,7 +166,7 @@ def _comm_reason(table: Table, row: Row, parts: Split) -> str:
     return met.reason if met else given
 
 
-def _compute_mistakes(table: Table, row: Row, parts: Split) -> Iterator[Guess]:
+def _compute_mistakes(table: TimingTable, row: TimingRow, parts: Split) -> Iterator[Guess]:
     times = parts.times
     yield Guess(times.base.span, "it is T_1, not divided by N")
     yield Guess(times.total.span, "it is the whole T_N")
@@ -178,7 +180,7 @@ def _compute_mistakes(table: Table, row: Row, parts: Split) -> Iterator[Guess]:
         yield Guess(span, f"it is {words}")
 
 
-def _comm_mistakes(table: Table, row: Row, parts: Split) -> Iterator[Guess]:
+def _comm_mistakes(table: TimingTable, row: TimingRow, parts: Split) -> Iterator[Guess]:
     times, total = parts.times, parts.times.total.span
     yield Guess(total, "it is the whole T_N")
     yield Guess(parts.compute, "it is the computation, T_1/N")
@@ -192,7 +194,9 @@ def _comm_mistakes(table: Table, row: Row, parts: Split) -> Iterator[Guess]:
         yield Guess(Split(row, other).comm, f"it rests on {other.way}, unlike the others")
 
 
-def _other_computes(table: Table, row: Row, times: Times) -> Iterator[tuple[Interval, str]]:
+def _other_computes(
+    table: TimingTable, row: TimingRow, times: Times
+) -> Iterator[tuple[Interval, str]]:
     """Computations of rows that differ in N or in b alone."""
     for (workers, batch), other in table.rows.items():
         cell = other.cells.get(times.base_column)

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from dpscale.audit.cells import Cell, Interval
-from dpscale.audit.table import TIMES, Place, Row, Table
+from dpscale.audit.cells import Interval, SheetCell
+from dpscale.audit.table import TIMES, Setting, TimingRow, TimingTable
 
 _COUNT = r"(?<![\d.,])(\d{1,3}(?:[ ,.'_\u00a0\u202f]\d{3})+|\d+)(?![\d.])"
 _WORDS = r"(?:\s+(?!thousand|million|billion)[A-Za-z][\w-]*){0,3}?"
@@ -46,7 +46,7 @@ class Facts:
     epochs: int
 
 
-def settled(given: Given, table: Table) -> tuple[Facts, list[str]]:
+def settled(given: Given, table: TimingTable) -> tuple[Facts, list[str]]:
     """Return the facts, and a line for each that says where it comes from."""
     values, lines = {}, []
     text = "\n".join(line[:MOST_CHARACTERS] for line in table.comments[:MOST_COMMENTS])
@@ -81,8 +81,8 @@ COMMUNICATION = ((SWEEP, NODATA), (NODATA, NODATA), (SWEEP, EPOCH), (EPOCH, EPOC
 class Times:
     """One worker's time and that of N workers, under one convention."""
 
-    base: Cell
-    total: Cell
+    base: SheetCell
+    total: SheetCell
     base_column: str
     total_column: str
     same_batch: bool
@@ -94,7 +94,7 @@ class Times:
         return f"{self.base_column} of one worker with the same {alike}, and {self.total_column}"
 
 
-def options(table: Table, row: Row, pairs: tuple[Pair, ...]) -> Iterator[Times]:
+def options(table: TimingTable, row: TimingRow, pairs: tuple[Pair, ...]) -> Iterator[Times]:
     """Yield what a row's derived numbers may rest on, the lab's way first.
 
     Times with and without loading are mixed only where the row gives no two alike.
@@ -114,8 +114,8 @@ def options(table: Table, row: Row, pairs: tuple[Pair, ...]) -> Iterator[Times]:
 
 
 def chosen(
-    table: Table, pairs: tuple[Pair, ...], fits: Callable[[Row, Times], int]
-) -> dict[Place, Times]:
+    table: TimingTable, pairs: tuple[Pair, ...], fits: Callable[[TimingRow, Times], int]
+) -> dict[Setting, Times]:
     """Return the times that a row is judged by, for each row that has any.
 
     Of those that a row can follow, the ones that most numbers of the table do.
@@ -139,13 +139,15 @@ class Guess:
     code: str = ""
 
 
-def nearest(cell: Cell, guesses: Iterable[Guess]) -> Guess | None:
+def nearest(cell: SheetCell, guesses: Iterable[Guess]) -> Guess | None:
     """Return the guess whose span meets the printed number and is nearest to it, if any does."""
     met = [guess for guess in guesses if guess.span.meets(cell.span)]
     return min(met, key=lambda guess: _miss(cell, guess.span), default=None)
 
 
-def likeliest(cell: Cell, guesses: Sequence[Guess], rights: Sequence[Interval]) -> Guess | None:
+def likeliest(
+    cell: SheetCell, guesses: Sequence[Guess], rights: Sequence[Interval]
+) -> Guess | None:
     """Return the guess that meets the printed number, else one that it misses by under NEARLY.
 
     rights: what the number should be.
@@ -153,7 +155,7 @@ def likeliest(cell: Cell, guesses: Sequence[Guess], rights: Sequence[Interval]) 
     return nearest(cell, guesses) or _nearly(cell, guesses, rights)
 
 
-def _nearly(cell: Cell, guesses: Sequence[Guess], rights: Sequence[Interval]) -> Guess | None:
+def _nearly(cell: SheetCell, guesses: Sequence[Guess], rights: Sequence[Interval]) -> Guess | None:
     """The guess that the printed number misses by least, if by less than NEARLY of itself.
 
     Its reason says so, with both numbers: some digits got lost, or something was counted a little
@@ -172,7 +174,7 @@ def _nearly(cell: Cell, guesses: Sequence[Guess], rights: Sequence[Interval]) ->
     return replace(guess, reason=reason + guess.reason)
 
 
-def _miss(cell: Cell, span: Interval) -> float:
+def _miss(cell: SheetCell, span: Interval) -> float:
     return abs(span.middle - cell.span.middle)
 
 

@@ -16,7 +16,7 @@ from dpscale.audit.conventions import (
     settled,
     shown,
 )
-from dpscale.audit.table import Place, Row, Table
+from dpscale.audit.table import Setting, TimingRow, TimingTable
 from dpscale.audit.timings import impossible, speedup_fits, speedups
 from dpscale.derive.formulas import efficiency, speedup
 from dpscale.records.audit import Derived, Finding
@@ -34,11 +34,11 @@ class Audit:
     assumptions: list[str]
 
 
-def audit(table: Table, given: Given) -> Audit:
+def audit(table: TimingTable, given: Given) -> Audit:
     """Return the audit of a table."""
     facts, stated = settled(given, table)
 
-    def fits(row: Row, times: Times) -> int:
+    def fits(row: TimingRow, times: Times) -> int:
         """How many printed numbers of a row follow from these times."""
         parts = Split(row, times)
         agreeing = row.meets(COMPUTE, parts.compute) + row.meets(COMM, parts.comm)
@@ -78,7 +78,7 @@ def _derived(flow: Traffic, times: Times | None) -> Derived:
 
 
 def _findings(
-    table: Table, flows: dict[Place, Traffic], fast: dict[Place, Times], factor: float
+    table: TimingTable, flows: dict[Setting, Traffic], fast: dict[Setting, Times], factor: float
 ) -> Iterator[Finding]:
     for place, flow in flows.items():
         yield from impossible(flow.row, flow.facts)
@@ -89,7 +89,7 @@ def _findings(
         yield from bandwidths(flow, factor)
 
 
-def _rate_factor(table: Table, flows: dict[Place, Traffic]) -> float:
+def _rate_factor(table: TimingTable, flows: dict[Setting, Traffic]) -> float:
     """The unit of bandwidths whose header states none, over GB/s: the one that most rows follow."""
     column = table.columns.get(PRINTED)
     if column is None or column.stated:
@@ -100,7 +100,7 @@ def _rate_factor(table: Table, flows: dict[Place, Traffic]) -> float:
 
 
 def _assumptions(
-    table: Table, fast: dict[Place, Times], split: dict[Place, Times], factor: float
+    table: TimingTable, fast: dict[Setting, Times], split: dict[Setting, Times], factor: float
 ) -> Iterator[str]:
     """How the rows were judged, each way once."""
     many = [place for place in table.rows if place[0] > 1]

@@ -9,9 +9,9 @@ from dpscale.audit.cells import (
     COUNT,
     RATIO,
     TIME,
-    Cell,
     Interval,
     Scale,
+    SheetCell,
     number,
     rate,
     rounded_alike,
@@ -65,7 +65,7 @@ _MARKUP = re.compile(r"[*`$]")
 _LEADING = re.compile(r"^(printed|reported|measured|mean|average|avg|median) ")
 _LAST = re.compile(r"^(.*?)(?:[\s_,/]+in)?[\s_,/]+([^\s_,/]+(?:[\s_]*(?:/|per[\s_])[\s_]*\S+)?)$")
 
-Place = tuple[int, int]  # N, b
+Setting = tuple[int, int]  # N, b
 
 
 @dataclass(frozen=True)
@@ -90,16 +90,16 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Row:
+class TimingRow:
     """A row: its place in the file, N, b and the numbers that it holds."""
 
     line: int
     workers: int
     per_worker_batch: int
-    cells: dict[str, Cell]
+    cells: dict[str, SheetCell]
 
     @property
-    def place(self) -> Place:
+    def place(self) -> Setting:
         """N and b."""
         return self.workers, self.per_worker_batch
 
@@ -119,10 +119,10 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
+class TimingTable:
     """Rows by their place, the columns that they have, and how the file was read."""
 
-    rows: dict[Place, Row]
+    rows: dict[Setting, TimingRow]
     columns: dict[str, Column]
     comments: list[str]
     remarks: list[str]
@@ -169,7 +169,7 @@ def _key(text: str) -> str:
     return _LEADING.sub("", words)
 
 
-def read_table(path: Path, sheet: str | None = None) -> Table:
+def read_table(path: Path, sheet: str | None = None) -> TimingTable:
     """Return the table in a CSV, TSV, Markdown or .xlsx file.
 
     Raises OSError, or ValueError that says what cannot be read, by row and column where there is
@@ -179,14 +179,14 @@ def read_table(path: Path, sheet: str | None = None) -> Table:
         return _typed(read_grid(path, suits, sheet))
 
 
-def _typed(grid: Grid) -> Table:
+def _typed(grid: Grid) -> TimingTable:
     columns = found_columns(grid.header)
     used = {column.index for column in columns.values()}
     texts = (row[index] for _, row in grid.rows for index in used)
     comma = with_decimal_comma(texts, semicolons=grid.semicolons)
     places = [f"row {n} (line {line})" for n, (line, _) in enumerate(grid.rows, start=1)]
     cells = {name: _cells(grid, column, places, comma) for name, column in columns.items()}
-    rows: dict[Place, Row] = {}
+    rows: dict[Setting, TimingRow] = {}
     for index, (line, _) in enumerate(grid.rows):
         counts = (_count(cells[name].get(index), columns[name], places[index]) for name in NEEDED)
         workers, batch = counts
@@ -196,13 +196,17 @@ def _typed(grid: Grid) -> Table:
                 f"with batch {batch}; keep one"
             )
         known = {name: found[index] for name, found in cells.items() if index in found}
-        rows[workers, batch] = Row(line, workers, batch, known)
-    return Table(rows, columns, grid.comments, [*grid.remarks, *_readings(grid, columns, comma)])
+        rows[workers, batch] = TimingRow(line, workers, batch, known)
+    return TimingTable(
+        rows, columns, grid.comments, [*grid.remarks, *_readings(grid, columns, comma)]
+    )
 
 
-def _cells(grid: Grid, column: Column, places: list[str], decimal_comma: bool) -> dict[int, Cell]:
+def _cells(
+    grid: Grid, column: Column, places: list[str], decimal_comma: bool
+) -> dict[int, SheetCell]:
     """The numbers of a column by the index of their row."""
-    found: dict[int, Cell] = {}
+    found: dict[int, SheetCell] = {}
     for index, (_, row) in enumerate(grid.rows):
         text = row[column.index]
         with about(f"{places[index]}, {column}"):
@@ -214,7 +218,7 @@ def _cells(grid: Grid, column: Column, places: list[str], decimal_comma: bool) -
     return dict(zip(found, rounded_alike(list(found.values())), strict=True))
 
 
-def _count(cell: Cell | None, column: Column, place: str) -> int:
+def _count(cell: SheetCell | None, column: Column, place: str) -> int:
     with about(f"{place}, {column}"):
         if cell is None:
             raise ValueError("is empty; every row needs it")

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from dpscale.audit.cells import Cell, Interval, reach
+from dpscale.audit.cells import Interval, SheetCell, reach
 from dpscale.audit.conventions import SPEEDUP, Facts, Guess, Times, likeliest, options, shown
-from dpscale.audit.table import Row, Table
+from dpscale.audit.table import TimingRow, TimingTable
 from dpscale.derive import formulas
 from dpscale.derive.formulas import speedup
 from dpscale.records.audit import Finding
@@ -15,7 +15,7 @@ MOST_WORKERS = 1024
 PRINTED = "printed_speedup"
 
 
-def impossible(row: Row, facts: Facts) -> Iterator[Finding]:
+def impossible(row: TimingRow, facts: Facts) -> Iterator[Finding]:
     """Yield what cannot be in a row, whatever is printed beside it."""
     batch, largest = row.per_worker_batch, facts.samples // row.workers
     if row.global_batch > facts.samples:
@@ -32,7 +32,7 @@ def impossible(row: Row, facts: Facts) -> Iterator[Finding]:
     yield from _loading(row)
 
 
-def _steps(row: Row, facts: Facts) -> Iterator[Finding]:
+def _steps(row: TimingRow, facts: Facts) -> Iterator[Finding]:
     printed = row.cells["steps"].value
     fewest, expected, most = _possible(row.workers, row.per_worker_batch, facts)
     if fewest <= printed <= most:
@@ -56,7 +56,7 @@ def _possible(workers: int, batch: int, facts: Facts) -> tuple[float, ...]:
     return tuple(formulas.run_steps(count, facts.epochs) for count in counts)
 
 
-def _fitting(row: Row, facts: Facts) -> int | None:
+def _fitting(row: TimingRow, facts: Facts) -> int | None:
     """The number of workers whose steps the printed ones are, the nearest of several."""
     printed, batch = row.cells["steps"].value, row.per_worker_batch
     fits = {}
@@ -67,7 +67,7 @@ def _fitting(row: Row, facts: Facts) -> int | None:
     return min(fits, key=fits.__getitem__, default=None)
 
 
-def _loading(row: Row) -> Iterator[Finding]:
+def _loading(row: TimingRow) -> Iterator[Finding]:
     """An epoch with loading takes at least as long as the same epoch without."""
     loaded = row.cells.get("epoch_s")
     for name in ("nodata_s", "sweep_compute_s") if row.workers == 1 else ("nodata_s",):
@@ -84,17 +84,17 @@ def _loading(row: Row) -> Iterator[Finding]:
             return
 
 
-def speedup_fits(row: Row, times: Times) -> bool:
+def speedup_fits(row: TimingRow, times: Times) -> bool:
     """Return whether the printed speed-up follows from these times."""
     return row.meets(PRINTED, _ratio(times.base, times.total))
 
 
-def _ratio(base: Cell, total: Cell) -> Interval:
+def _ratio(base: SheetCell, total: SheetCell) -> Interval:
     """The span of T_1/T_N."""
     return reach(speedup, base.span, total.span)
 
 
-def speedups(table: Table, row: Row, times: Times | None) -> Iterator[Finding]:
+def speedups(table: TimingTable, row: TimingRow, times: Times | None) -> Iterator[Finding]:
     """Yield what is wrong with a row's speed-up itself, and with the printed one."""
     printed = row.cells.get(PRINTED)
     reached = _ratio(times.base, times.total) if times else row.span(PRINTED)
@@ -117,7 +117,7 @@ def speedups(table: Table, row: Row, times: Times | None) -> Iterator[Finding]:
         yield Finding(*row.place, code, printed.value, expected, guess.reason, PRINTED)
 
 
-def _mistakes(table: Table, row: Row, times: Times) -> Iterator[Guess]:
+def _mistakes(table: TimingTable, row: TimingRow, times: Times) -> Iterator[Guess]:
     right = _ratio(times.base, times.total)
     for other in options(table, row, SPEEDUP):
         ratio = _ratio(other.base, other.total)
@@ -135,7 +135,7 @@ def _mistakes(table: Table, row: Row, times: Times) -> Iterator[Guess]:
     yield from _other_rows(table, row, times)
 
 
-def _other_rows(table: Table, row: Row, times: Times) -> Iterator[Guess]:
+def _other_rows(table: TimingTable, row: TimingRow, times: Times) -> Iterator[Guess]:
     """The speed-up with a time of another row."""
     for other in table.rows.values():
         workers, batch = other.workers, other.per_worker_batch

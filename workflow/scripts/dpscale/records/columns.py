@@ -3,11 +3,13 @@
 import tomllib
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 FILE = Path(__file__).with_suffix(".toml")
 INT, FLOAT, BOOL = "Int64", "float64", "boolean"
 TYPES = {"integer": INT, "real": FLOAT, "text": "str", "flag": BOOL}  # by section of the file
 Columns = dict[str, str]
+TableRow = dict[str, Any]  # of a record or a table, by column
 
 
 @cache

@@ -52,7 +52,7 @@ def nothing(unit: str) -> Value:
 
 LEFT_OUT = "left out of the configuration"  # the end of the line on a study without a plan
 
-Cell = Value | str | int | float | None
+AnswerCell = Value | str | int | float | None
 
 
 class Column(_Frozen):
@@ -63,7 +63,7 @@ class Column(_Frozen):
     unit: str = ""
 
 
-class Table(_Frozen):
+class AnswerTable(_Frozen):
     """A table of the report; `runs[i]` are the runs behind `rows[i]` (or `runs` is empty).
 
     further: for who wants to know more, folded or in the appendix.
@@ -71,12 +71,12 @@ class Table(_Frozen):
 
     caption: str
     columns: list[Column]
-    rows: list[dict[str, Cell]]
+    rows: list[dict[str, AnswerCell]]
     runs: list[list[str]] = Field(default_factory=list)
     further: bool = False
 
     @model_validator(mode="after")
-    def _rows_match(self) -> "Table":
+    def _rows_match(self) -> "AnswerTable":
         keys = {column.key for column in self.columns}
         for index, row in enumerate(self.rows):
             if set(row) != keys:
@@ -146,7 +146,7 @@ class Answer(_Frozen):
     )
     formula: list[str] = Field(default_factory=list, description="displayed formulas, TeX")
     values: dict[str, Value] = Field(default_factory=dict)
-    tables: list[Table] = Field(default_factory=list)
+    tables: list[AnswerTable] = Field(default_factory=list)
     figures: list[Figure] = Field(default_factory=list)
     references: list[str] = Field(default_factory=list, description="plain text, DOI included")
     missing: list[str] = Field(default_factory=list, description="cells that lack a result")

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from dpscale.records.audit import Derived, Finding
 from dpscale.records.storage import about, read_json
-from dpscale.reporting.answer import Answer, Cell, Column, Table
+from dpscale.reporting.answer import Answer, AnswerCell, AnswerTable, Column
 from dpscale.units.text import SPACE
 
 FORMULAS = [
@@ -66,8 +66,8 @@ def _shown(number: float | None, unit: str, digits: int) -> str | None:
     return None if number is None else f"{number:.{digits}g}{SPACE}{unit}".strip()
 
 
-def _findings(findings: list[Finding]) -> Table:
-    rows: list[dict[str, Cell]] = [
+def _findings(findings: list[Finding]) -> AnswerTable:
+    rows: list[dict[str, AnswerCell]] = [
         {
             **_place(finding),
             "code": _words(finding.code),
@@ -79,10 +79,10 @@ def _findings(findings: list[Finding]) -> Table:
     ]
     titles = {"code": "Finding", "printed": "Printed", "expected": "Expected", "reason": "Why"}
     columns = [Column(key=key, title=title) for key, title in titles.items()]
-    return Table(caption="What cannot be right.", columns=[*PLACE, *columns], rows=rows)
+    return AnswerTable(caption="What cannot be right.", columns=[*PLACE, *columns], rows=rows)
 
 
-def _corrected(derived: list[Derived]) -> list[Table]:
+def _corrected(derived: list[Derived]) -> list[AnswerTable]:
     many = [row for row in derived if row.workers > 1]
     return [
         _table(
@@ -110,10 +110,10 @@ def _corrected(derived: list[Derived]) -> list[Table]:
     ]
 
 
-def _place(row: Derived | Finding) -> dict[str, Cell]:
+def _place(row: Derived | Finding) -> dict[str, AnswerCell]:
     return {"workers": row.workers, "batch": row.per_worker_batch}
 
 
-def _table(derived: list[Derived], caption: str, *columns: Column) -> Table:
+def _table(derived: list[Derived], caption: str, *columns: Column) -> AnswerTable:
     rows = [_place(row) | {c.key: getattr(row, c.key) for c in columns} for row in derived]
-    return Table(caption=caption, columns=[*PLACE, *columns], rows=rows)
+    return AnswerTable(caption=caption, columns=[*PLACE, *columns], rows=rows)

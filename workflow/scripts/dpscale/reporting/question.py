@@ -5,7 +5,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dpscale.reporting import texts, words
-from dpscale.reporting.answer import LEFT_OUT, Answer, Cell, Column, Figure, Said, Table, Value
+from dpscale.reporting.answer import (
+    LEFT_OUT,
+    Answer,
+    AnswerCell,
+    AnswerTable,
+    Column,
+    Figure,
+    Said,
+    Value,
+)
 from dpscale.reporting.inputs import Inputs, Row
 from dpscale.units import unit_of
 
@@ -63,7 +72,7 @@ class Question:
 
     def worded(self, facts: Facts) -> Answer:
         """Return the facts in words; where a result is missing the conclusion is withheld."""
-        tables: list[Table] = []
+        tables: list[AnswerTable] = []
         figures: list[Figure] = []
         shows = {"table": _tables_into(tables), "figure": _figures_into(figures)}
         say = words.macros(f"{self.id}.j2", facts.said | shows)
@@ -149,7 +158,7 @@ def _figures_into(figures: list[Figure]) -> Callable[..., str]:
     return figure
 
 
-def _tables_into(tables: list[Table]) -> Callable[..., str]:
+def _tables_into(tables: list[AnswerTable]) -> Callable[..., str]:
     """What a template calls to show a table of rows; a table of no rows is none."""
 
     def table(
@@ -174,7 +183,7 @@ def _tables_into(tables: list[Table]) -> Callable[..., str]:
 
 def table_of(
     caption: str, rows: Sequence[Row], columns: Mapping[str, Head], plain: Sequence[str] = ()
-) -> Table:
+) -> AnswerTable:
     """Return a table of some columns of rows: numbers with their runs, words for the rest."""
     heads = {key: (head, None) if isinstance(head, str) else head for key, head in columns.items()}
     units = {key: unit_of(key) if more is None else more for key, (_, more) in heads.items()}
@@ -185,12 +194,12 @@ def table_of(
     ]
     shown, runs = _placed(given, rows), [row.runs for row in rows]
 
-    def cell(row: Row, column: Column) -> Cell:
+    def cell(row: Row, column: Column) -> AnswerCell:
         """A cell of a row."""
         key = column.key
         return row[key] if key in plain else _cell(row, column, said.get(key))
 
-    return Table(
+    return AnswerTable(
         caption=caption,
         columns=shown,
         rows=[{column.key: cell(row, column) for column in shown} for row in rows],
@@ -211,8 +220,8 @@ def _placed(columns: Sequence[Column], rows: Sequence[Row]) -> list[Column]:
     ]
 
 
-def _cell(row: Row, column: Column, said: Wording | None) -> Cell:
-    found: Cell = row.get(column.key)
+def _cell(row: Row, column: Column, said: Wording | None) -> AnswerCell:
+    found: AnswerCell = row.get(column.key)
     if isinstance(said, Mapping):
         return said[found]
     if said:

@@ -28,7 +28,7 @@ class RunView:
 
 
 @dataclass(frozen=True)
-class Place:
+class FigurePlace:
     """Where a figure is: its number, and the answer that shows it; others point there."""
 
     number: str
@@ -123,15 +123,15 @@ def _sections(report: Report, sources: Sources, *, image: bool) -> dict[str, Ans
     return sections
 
 
-def _places(sections: dict[str, AnswerView]) -> dict[str, Place]:
+def _places(sections: dict[str, AnswerView]) -> dict[str, FigurePlace]:
     """Where each figure is shown: in the first answer that does, else among what is further."""
     numbers = Numbers()
-    places: dict[str, Place] = {}
+    places: dict[str, FigurePlace] = {}
     for further in (False, True):
         for section in sections.values():
             for figure in section.further_figures if further else section.figures:
                 if figure.name not in places:
-                    places[figure.name] = Place(numbers.next(further), section.id)
+                    places[figure.name] = FigurePlace(numbers.next(further), section.id)
     return places
 
 

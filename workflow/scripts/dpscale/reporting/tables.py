@@ -6,7 +6,7 @@ from itertools import repeat
 
 from markupsafe import Markup, escape
 
-from dpscale.reporting.answer import Cell, Column, Table, Value
+from dpscale.reporting.answer import AnswerCell, AnswerTable, Column, Value
 from dpscale.reporting.formula import with_formulas
 from dpscale.reporting.links import Sources, runs_text
 from dpscale.units import (
@@ -101,14 +101,14 @@ def shown(value: Value, sources: Sources) -> Shown:
     )
 
 
-def _number(cell: Cell) -> float | None:
+def _number(cell: AnswerCell) -> float | None:
     if isinstance(cell, Value):
         return cell.value
     return cell if isinstance(cell, int | float) else None
 
 
 def _cell(
-    cell: Cell, form: ColumnFormat | None, runs: Sequence[str], sources: Sources
+    cell: AnswerCell, form: ColumnFormat | None, runs: Sequence[str], sources: Sources
 ) -> Shown | str:
     if isinstance(cell, str):
         return cell
@@ -147,14 +147,14 @@ def _with_ends(cell: Value, form: ColumnFormat) -> tuple[ColumnFormat, str]:
     return form, f"{form.text(cell.low)} to {form.text(cell.high)}"
 
 
-def _form(column: Column, cells: Sequence[Cell]) -> ColumnFormat | None:
+def _form(column: Column, cells: Sequence[AnswerCell]) -> ColumnFormat | None:
     """The format of a column's numbers; None for a column without a unit."""
     units = {cell.unit for cell in cells if isinstance(cell, Value)}
     unit = column.unit or (units.pop() if len(units) == 1 else "")
     return column_format([_number(cell) for cell in cells], unit) if unit else None
 
 
-def _empty(cells: Sequence[Cell]) -> str | None:
+def _empty(cells: Sequence[AnswerCell]) -> str | None:
     """Why a column has no result in any row; None for a column that has one."""
     if not cells or not all(isinstance(cell, Value) and is_null(cell.value) for cell in cells):
         return None
@@ -162,7 +162,7 @@ def _empty(cells: Sequence[Cell]) -> str | None:
     return reasons.pop() if len(reasons) == 1 else None
 
 
-def _caption(table: Table) -> str:
+def _caption(table: AnswerTable) -> str:
     """The caption; of a table that is cut, with where the other rows are."""
     count = len(table.rows)
     if count <= MOST_ROWS:
@@ -174,12 +174,12 @@ def _caption(table: Table) -> str:
     )
 
 
-def _blank(cell: Cell) -> bool:
+def _blank(cell: AnswerCell) -> bool:
     """Whether a cell says nothing; a measurement that failed says why."""
     return cell in ("", NOTHING) or (not isinstance(cell, str | Value) and is_null(cell))
 
 
-def _is_sparse(cells: Sequence[Cell]) -> bool:
+def _is_sparse(cells: Sequence[AnswerCell]) -> bool:
     """Whether a column is blank in most rows."""
     blank = sum(map(_blank, cells))
     return len(cells) >= FEWEST_ROWS_OF_SPARSE and blank >= SPARSE * len(cells)
@@ -196,7 +196,7 @@ def _row_words(heads: Sequence[Head], row: Sequence[Shown | str]) -> Markup:
     return Markup(", ").join(said)
 
 
-def table_view(table: Table, sources: Sources, *, number: str, image: bool) -> TableView:
+def table_view(table: AnswerTable, sources: Sources, *, number: str, image: bool) -> TableView:
     """Return a table with one scale a column and each measurement linked to its runs.
 
     A table of many columns leaves out those without one result, and one of very many rows all but
@@ -242,7 +242,7 @@ def _said(
 
 
 def _head(
-    column: Column, cells: Sequence[Cell], *, image: bool
+    column: Column, cells: Sequence[AnswerCell], *, image: bool
 ) -> tuple[Head, ColumnFormat | None]:
     """The head of a column, and the format of its numbers."""
     title, form = with_formulas(column.title, image=image), _form(column, cells)

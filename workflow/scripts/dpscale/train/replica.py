@@ -8,12 +8,13 @@ import torch
 from torch import Tensor, nn
 
 from dpscale.plan import Spec
+from dpscale.records.columns import TableRow
 from dpscale.train.clock import make_clock
 from dpscale.train.data import Batch, Task
 from dpscale.train.loop import Epoch, train_epoch
 from dpscale.train.network import seeded_network
 from dpscale.train.progress import Meter
-from dpscale.train.training import Row, Stepper, Supply
+from dpscale.train.training import Stepper, Supply
 from dpscale.train.worker import Place, Replica, build_replica, build_spec_loader
 
 
@@ -78,7 +79,7 @@ class ReplicaStepper(Stepper):
         )
         return torch.tensor(self.epoch.losses.mean())
 
-    def columns(self) -> Row:
+    def columns(self) -> TableRow:
         """Return means over the samples of all workers, and the seconds of the slowest's steps."""
         epoch = self.epoch
         counts: tuple[Any, ...] = (

@@ -15,13 +15,14 @@ from torch import Tensor, nn
 from dpscale.plan import Spec
 from dpscale.plan.spec import TrainingProtocol
 from dpscale.processes import age_s
+from dpscale.records.columns import TableRow
 from dpscale.train.data import Loader, Task
 from dpscale.train.machine.device import Utilisation
 from dpscale.train.machine.quiet import Quiet
 from dpscale.train.measurement import Measurement, StepLog, gather_steps, mean_of_known
 from dpscale.train.progress import Meter
 from dpscale.train.replica import ReplicaStepper
-from dpscale.train.training import Row, Training, Trial, divergence, epoch_stops, settings, tables
+from dpscale.train.training import Training, Trial, divergence, epoch_stops, settings, tables
 from dpscale.train.worker import Place, Replica, build_replica, usual_sync
 
 FIRST_INDICES = 8  # of a sample order, enough to see that two orders are one
@@ -31,7 +32,7 @@ ORDERED_EPOCHS = 2
 def measure_trained(spec: "Spec[TrainingProtocol]", task: Task, place: Place) -> Measurement:
     """Trains once a seed; a loss that is not finite ends that seed and makes it `diverged`."""
     log, quiet = StepLog(place.rank), Quiet(place, again=0)  # no epoch can be had again
-    rows: dict[str, list[Row]] = {"replicas": [], "orders": []}
+    rows: dict[str, list[TableRow]] = {"replicas": [], "orders": []}
     epochs, trials = spec.training.epochs, list[Trial]()
     meter = Meter(spec.run, "epoch", epochs, parts=len(spec.seeds), shown=place.leads)
     startup_s: float | None = None
@@ -97,7 +98,7 @@ class _Observed(ReplicaStepper):
         self._utilisation = Utilisation(self.place.device, self.spec.hardware.threads_per_worker)
         return self._utilisation
 
-    def columns(self) -> Row:
+    def columns(self) -> TableRow:
         """Keep the steps; returns columns of `curves`, of the utilisation the mean over workers."""
         self._epochs += 1
         self._log.add(self.epoch, seed=self.seed, arm=None, repeat=0, number=self._epochs)
@@ -105,7 +106,7 @@ class _Observed(ReplicaStepper):
         return super().columns() | {"utilisation_frac": busy_frac}
 
 
-def _observe(stepper: _Observed, rows: dict[str, list[Row]], row: Row) -> None:
+def _observe(stepper: _Observed, rows: dict[str, list[TableRow]], row: TableRow) -> None:
     """Add what replicas and orders of samples are after an epoch."""
     place, key = stepper.place, {"seed": stepper.seed, "epoch": round(row["epoch"])}
     if place.workers > 1:

@@ -23,6 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from dpscale.plan import Spec
+from dpscale.records.columns import TableRow
 from dpscale.train.data import Task
 from dpscale.train.evaluate import evaluate
 from dpscale.train.machine.device import synchronise
@@ -30,7 +31,6 @@ from dpscale.train.machine.quiet import Quiet
 from dpscale.train.progress import Meter
 from dpscale.train.worker import Place
 
-Row = dict[str, Any]
 NextStop = Callable[[int], int]
 ROUNDING = 1e-9  # of a share: 1 - (1 - x) is not x
 
@@ -45,20 +45,20 @@ class Trial:
     """
 
     seed: int
-    settings: Row
+    settings: TableRow
     status: Literal["complete", "incomplete", "diverged"] = "incomplete"
     steps: int = 0
     steps_to_goal: int | None = None
     wall_s: float | None = 0.0
-    curve: list[Row] = field(default_factory=list)
+    curve: list[TableRow] = field(default_factory=list)
 
-    def row(self) -> Row:
+    def row(self) -> TableRow:
         """Return its columns of `trials`."""
         ends = {"status": self.status, "steps": self.steps, "steps_to_goal": self.steps_to_goal}
         return {"seed": self.seed} | self.settings | ends | {"wall_s": self.wall_s}
 
 
-def settings(spec: Spec, **others: Any) -> Row:
+def settings(spec: Spec, **others: Any) -> TableRow:
     """Return the columns of `trials` that a spec gives, with others beside or in their place."""
     batch = spec.per_worker_batch
     given = {
@@ -75,7 +75,7 @@ def settings(spec: Spec, **others: Any) -> Row:
     return given | others
 
 
-def tables(trials: Sequence[Trial]) -> dict[str, list[Row]]:
+def tables(trials: Sequence[Trial]) -> dict[str, list[TableRow]]:
     """Return the tables `trials` and `curves` of a record, trials numbered as they come."""
     return {
         "trials": [{"trial": number} | one.row() for number, one in enumerate(trials)],
@@ -143,7 +143,7 @@ class Stepper(ABC):
         """Return what watches the steps between two stops."""
         return nullcontext()
 
-    def columns(self) -> Row:
+    def columns(self) -> TableRow:
         """Return further columns of `curves` about the last steps; all workers call it together."""
         return {}
 
@@ -153,13 +153,13 @@ class Stepper(ABC):
 
     def evaluated(
         self, splits: Sequence[str], places: Sequence[int], *, beyond: float, here: bool
-    ) -> list[Row]:
+    ) -> list[TableRow]:
         """Return the losses and accuracies of the trials at some places on some splits.
 
         An error that is larger than `beyond` need not be exact. here: whether this worker is one
         that evaluates; all call it, and the rows of the others are empty.
         """
-        network, row = self.network(), Row()
+        network, row = self.network(), TableRow()
         for name in splits if here else ():
             split = getattr(self.task, name)
             loss, accuracy = evaluate(
@@ -173,7 +173,7 @@ class Stepper(ABC):
         """Go on with the trials at these places alone; of several."""
         raise NotImplementedError
 
-    def ends(self) -> Row:
+    def ends(self) -> TableRow:
         """Return columns of `trials` that are known at the end."""
         return {}
 
@@ -252,7 +252,7 @@ class Training:
         each: bool = False,
         meter: Meter | None = None,
         quiet: Quiet | None = None,
-        after: Callable[[Row], None] | None = None,
+        after: Callable[[TableRow], None] | None = None,
     ) -> None:
         self.trials, self._stepper, self._supply = list(trials), stepper, supply
         self._next_stop, self._max_steps, self._goal = next_stop, max_steps, goal
@@ -329,7 +329,7 @@ class Training:
             synchronise(self._place.device)
             return losses, time.perf_counter() - start
 
-    def _judge(self, rows: list[Row], finite: list[int]) -> None:
+    def _judge(self, rows: list[TableRow], finite: list[int]) -> None:
         """Evaluate the trials at the places where the loss was finite, and end those that end."""
         noted = self._goal is None or self.step.bit_count() == 1
         reached = self._evaluate(rows, finite, exact=noted)
@@ -351,7 +351,7 @@ class Training:
             self._stepper.keep(going)
         self._running = [self._running[place] for place in going]
 
-    def _evaluate(self, rows: list[Row], places: list[int], *, exact: bool) -> list[int]:
+    def _evaluate(self, rows: list[TableRow], places: list[int], *, exact: bool) -> list[int]:
         """Evaluate what is evaluated at each stop; returns the places that are at the goal."""
         last = self._goal is None and self.step == self._max_steps
         splits = (*self._splits, *(self._at_end if last else ()))
@@ -367,7 +367,7 @@ class Training:
 
     def _add(
         self,
-        rows: list[Row],
+        rows: list[TableRow],
         splits: Sequence[str],
         places: Sequence[int],
         *,
@@ -391,7 +391,7 @@ class Training:
         trial.steps_to_goal = self.step if reached else None
 
 
-def seen(row: Row) -> str:
+def seen(row: TableRow) -> str:
     """Return the accuracy of an evaluation in words; empty where it is not known here."""
     for split in ("test", "validation"):
         if (accuracy := row.get(f"{split}_accuracy_frac")) is not None:

@@ -22,7 +22,7 @@ from dpscale.derive.formulas import (
 )
 from dpscale.derive.published import CLAIM_COLUMNS, Judgement, claim_row, other_devices
 from dpscale.derive.statistics import estimate_of
-from dpscale.records.columns import Columns, columns
+from dpscale.records.columns import Columns, TableRow, columns
 from dpscale.studies.assignment.plan import LINEAR, STUDY
 from dpscale.units import group_digits
 from dpscale.vocabulary import words
@@ -81,8 +81,6 @@ COLUMNS: Columns = (
     | columns("workers nodes per_worker_batch epochs")
 )
 
-Row = dict[str, Any]
-
 
 def beside_published(
     assignment: pd.DataFrame, accuracy: pd.DataFrame, utilisation: pd.DataFrame
@@ -109,7 +107,7 @@ def beside_published(
     return as_table(rows, COLUMNS)
 
 
-def _first(table: pd.DataFrame, **cell: Any) -> Row | None:
+def _first(table: pd.DataFrame, **cell: Any) -> TableRow | None:
     """Return the first complete row of a table with these values, or None."""
     of_cell = table["status"] == "complete"
     for column, value in cell.items():
@@ -118,7 +116,7 @@ def _first(table: pd.DataFrame, **cell: Any) -> Row | None:
     return found.iloc[0].to_dict() if len(found) else None
 
 
-def _otherwise(here: Row | None, batch: int = BATCH) -> str | None:
+def _otherwise(here: TableRow | None, batch: int = BATCH) -> str | None:
     """Return how this machine's training differs from the published one, None where it does not."""
     if here is None:
         return "not measured here"
@@ -132,14 +130,14 @@ def _claim(
     claim: str,
     quoted: Training,
     published: float,
-    here: Row | None,
+    here: TableRow | None,
     reason: str | None,
     column: str = "",
     **more: Any,
-) -> Row:
+) -> TableRow:
     """Return a claim beside a column (the claim's own) of this machine's row."""
     measured = None if here is None else estimate_of(here, column or claim)
-    of: Row = {"per_worker_batch": BATCH, "margin": MARGIN_FRAC.get(claim), **quoted._asdict()}
+    of: TableRow = {"per_worker_batch": BATCH, "margin": MARGIN_FRAC.get(claim), **quoted._asdict()}
     of |= {"runs": None if here is None else here["runs"], **more}
     return claim_row(
         claim,
@@ -152,7 +150,7 @@ def _claim(
     )
 
 
-def _utilisation(batch: int, measured: pd.DataFrame) -> Row:
+def _utilisation(batch: int, measured: pd.DataFrame) -> TableRow:
     """Return the row of a utilisation; its interval is the rounding of the printed percent."""
     here = _first(measured, per_worker_batch=batch)
     reason = _otherwise(here, batch) or _devices(here)
@@ -168,7 +166,7 @@ def _utilisation(batch: int, measured: pd.DataFrame) -> Row:
     )
 
 
-def _devices(here: Row | None) -> str | None:
+def _devices(here: TableRow | None) -> str | None:
     """Return how this machine's devices differ from the published ones."""
     return other_devices(here["device"], here.get("oversubscribed")) if here else None
 
@@ -177,7 +175,7 @@ def _around(number: float, half: float) -> tuple[float, float]:
     return number - half, number + half
 
 
-def _steps(here: Row | None) -> Row:
+def _steps(here: TableRow | None) -> TableRow:
     """Return the row of the steps of a full run: between those with and without a last batch."""
     steps = run_steps(iterations_per_epoch(TRAIN_SAMPLES, 1, BATCH), FULL_EPOCHS)
     least = run_steps(full_steps(TRAIN_SAMPLES, BATCH), FULL_EPOCHS)
@@ -188,7 +186,7 @@ def _steps(here: Row | None) -> Row:
     return _claim("steps", ALONE, steps, here, _otherwise(here), ends=(least, most))
 
 
-def _contradicted() -> list[Row]:
+def _contradicted() -> list[TableRow]:
     """Return the rows of a label and of a ratio that other published figures contradict."""
     makers = workers_of_steps(TRAIN_SAMPLES, BATCH, LABELLED_STEPS, FULL_EPOCHS)
     label = (
@@ -203,19 +201,19 @@ def _contradicted() -> list[Row]:
     return [row | {"verdict": CONTRADICTS} for row in rows]
 
 
-def _seconds(quoted: Training, here: Row | None) -> Row:
+def _seconds(quoted: Training, here: TableRow | None) -> TableRow:
     """Return the row of a training time; seconds of other hardware say nothing of each other."""
     reason = _otherwise(here) or "seconds of other devices, which are not named"
     return _claim("train_s", quoted, TRAIN_S[quoted], here, reason, "full_run_s")
 
 
-def _efficiency(quoted: Training, here: Row | None) -> Row:
+def _efficiency(quoted: Training, here: TableRow | None) -> TableRow:
     published = efficiency(SPEEDUP[quoted], quoted.workers)
     reason = _otherwise(here) or _devices(here)
     return _claim("efficiency_frac", quoted, published, here, reason)
 
 
-def _accuracy(quoted: Training, here: Row | None, curve: pd.DataFrame) -> Row:
+def _accuracy(quoted: Training, here: TableRow | None, curve: pd.DataFrame) -> TableRow:
     reason, at = _otherwise(here), None
     if here is not None and reason is None:
         at = _first(curve, workers=quoted.workers, nodes=quoted.nodes, epoch=quoted.epochs)

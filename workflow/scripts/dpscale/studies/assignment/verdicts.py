@@ -4,11 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dpscale.derive.verdicts import beside, ends, lies, of_row, side
-from dpscale.records.columns import Columns, columns
+from dpscale.records.columns import Columns, TableRow, columns
 from dpscale.studies.assignment.plan import LINEAR
 from dpscale.vocabulary import VERDICTS, words
 
-Row = dict[str, Any]
 ACCURACY = "test_accuracy_frac"
 RULES = (LINEAR, "sqrt", "fixed", "fixed_batch")
 OUTCOMES = ("diverged", "out_of_memory", "exceeds_dataset", "unavailable")
@@ -21,7 +20,7 @@ TRAINING_COLUMNS: Columns = (
 )
 
 
-def trainings(rows: list[Row]) -> None:
+def trainings(rows: list[TableRow]) -> None:
     """Notes where the accuracies of complete trainings lie, by their own intervals.
 
     to_one: beside one worker with the linear rule, the base; `against` says the same, or the
@@ -70,7 +69,7 @@ UTILISATION_COLUMNS: Columns = (
 )
 
 
-def utilisation(rows: list[Row]) -> None:
+def utilisation(rows: list[TableRow]) -> None:
     """Notes what an idle device waits for, and how each batch lies beside the ends of the range.
 
     crowded: other programs had the core while this worker computed. One core that computes takes
@@ -93,12 +92,12 @@ def utilisation(rows: list[Row]) -> None:
         row["beyond"] = sides.pop() if sides in ({"above"}, {"below"}) else None
 
 
-def measured(row: Row) -> bool:
+def measured(row: TableRow) -> bool:
     """Return whether a batch has a utilisation."""
     return row["utilisation_frac"] is not None
 
 
-def _awaits(row: Row) -> str:
+def _awaits(row: TableRow) -> str:
     if of_row(row, "utilisation_frac", NEARLY_ALL) == "above":
         return "nothing"
     if row["on_cpu"]:
@@ -113,7 +112,7 @@ SPLIT_COLUMNS: Columns = words(
 )
 
 
-def losses(rows: list[Row]) -> None:
+def losses(rows: list[TableRow]) -> None:
     """Notes of each part of an epoch whether it is the largest, or not told from that.
 
     Null of a part that is not told to be above zero.

@@ -14,7 +14,7 @@ TIMES = ("step_s", "time_to_goal_s", "worker_s")
 ROLES = ("recommended", "fastest", "cheapest", "most_workers")
 
 
-def facts(inputs: Inputs) -> Facts:
+def facts_e2(inputs: Inputs) -> Facts:
     """Return the cells, the advice with what each further worker buys, and how it was checked."""
     rows, grid = inputs.rows("time_to_goal"), inputs.rows("step_grid")
     trained = inputs.rows("goal_trainings")
@@ -127,7 +127,7 @@ def values(timed: list[Row], trained: list[Row], roles: dict[str, Row]) -> dict[
 QUESTIONS = [
     Question(
         "E2",
-        facts,
+        facts_e2,
         formula=[
             r"T(N, B) = \text{steps}(B) \cdot \text{seconds of a step}(N, b), \qquad b = B / N",
             r"\text{time of all workers} = N \, T(N, B)",

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from dpscale.plan import Spec
+from dpscale.records.columns import TableRow
 from dpscale.studies.choose.config import GoalProtocol, GridProtocol
 from dpscale.train.clock import make_clock
 from dpscale.train.communication.sync import Silent, Sync
@@ -18,7 +19,7 @@ from dpscale.train.measurement import Measurement
 from dpscale.train.progress import Meter
 from dpscale.train.replica import ReplicaStepper
 from dpscale.train.timed import bucket_rows, ready_batches
-from dpscale.train.training import Goal, Row, Supply, Training, Trial, goal_stops, settings, tables
+from dpscale.train.training import Goal, Supply, Training, Trial, goal_stops, settings, tables
 from dpscale.train.worker import Place, Replica, build_replica, build_spec_loader
 
 WARMUP_STEPS = 5  # DDP has rebuilt its buckets by then
@@ -162,7 +163,7 @@ def measure_goal(spec: "Spec[GoalProtocol]", task: Task, place: Place) -> Measur
     return Measurement(fields=tables(trials) | {"repeats": quiet.rows})
 
 
-def _training(asked: GoalProtocol, stepper: ReplicaStepper, given: Row) -> Training:
+def _training(asked: GoalProtocol, stepper: ReplicaStepper, given: TableRow) -> Training:
     """A training to the goal that looks for it as the search did."""
     batch, samples = given["global_batch"], len(stepper.task.train)
     return Training(

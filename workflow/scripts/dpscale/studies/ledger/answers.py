@@ -13,7 +13,7 @@ from dpscale.studies.ledger.derive import GRADIENTS, PHASES
 SUMS = ("gradient_bytes", "predicted_bytes", "ledger_bytes", "interface_bytes")
 
 
-def facts(inputs: Inputs) -> Facts:
+def facts_q6(inputs: Inputs) -> Facts:
     """Return the messages of the most workers by phase, and each N's sums beside the formula."""
     rows, wires = inputs.rows("ledger"), inputs.rows("wire")
     steady = [row for row in rows if row["phase"] == "steady" and row["bytes"]]
@@ -101,7 +101,7 @@ def _exact(size: float, row: Row) -> Value:
 QUESTIONS = [
     Question(
         "Q6",
-        facts,
+        facts_q6,
         formula=[
             r"\text{bytes of the gradients per iteration} = 2 (N - 1) \, S",
             r"\text{bytes of all workers per iteration} = "

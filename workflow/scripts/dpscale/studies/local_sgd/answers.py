@@ -22,7 +22,7 @@ MEASURES = {
 }
 
 
-def facts(inputs: Inputs) -> Facts:
+def facts_s4(inputs: Inputs) -> Facts:
     """Return the arms, their differences beside the published ones, and the predicted times."""
     planned, published = inputs.rows(STUDY), inputs.rows(f"published_{STUDY}")
     rows = [
@@ -133,7 +133,7 @@ def values(rows: list[Row], differences: list[Row]) -> dict[str, Value]:
 QUESTIONS = [
     Question(
         "S4",
-        facts,
+        facts_s4,
         formula=[
             r"w_j^{t+h+1} = w_j^{t+h} - \eta \nabla \ell_j(w_j^{t+h}),\ 0 \le h < H, "
             r"\qquad w^{t+H} = \frac{1}{k} \sum_{j=1}^{k} w_j^{t+H}, "

@@ -27,7 +27,7 @@ NAMES = {
 }
 
 
-def facts(inputs: Inputs) -> Facts:
+def facts_s2(inputs: Inputs) -> Facts:
     """Return the arms with their standing, the elbows, and the published results beside them.
 
     compared: those with a counterpart here; claims: of them the comparisons of two errors, by id;
@@ -133,7 +133,7 @@ def values(rows: list[Row], elbows: list[Row], claims: Mapping[str, Row]) -> dic
 QUESTIONS = [
     Question(
         "S2",
-        facts,
+        facts_s2,
         formula=[
             r"\eta_B = \eta_0 \cdot \frac{B}{B_0} \;\text{(linear)}, \qquad "
             r"\eta_B = \eta_0 \sqrt{\frac{B}{B_0}} \;\text{(square root)}, \qquad "

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import takewhile
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -22,12 +22,11 @@ from dpscale.derive.statistics import (
 from dpscale.derive.tables import Table
 from dpscale.derive.trainings import ends
 from dpscale.derive.verdicts import beside, side
-from dpscale.records.columns import Columns, columns, intervals
+from dpscale.records.columns import Columns, TableRow, columns, intervals
 from dpscale.studies.lr_scaling import published
 from dpscale.studies.lr_scaling.config import Rule, Warmup
 from dpscale.vocabulary import words
 
-Row = dict[str, Any]
 STUDY = "lr_scaling"
 ENDS = ("", "_low", "_high")
 ERRORS = ["test_error_frac", "validation_error_frac", "train_loss"]
@@ -104,7 +103,7 @@ def lr_scaling(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -
     return made
 
 
-def judge(rows: list[Row]) -> None:
+def judge(rows: list[TableRow]) -> None:
     """Notes where the test error of LARS lies of that of the linear rule with the same batch."""
     linear = {
         row["global_batch"]: row
@@ -135,7 +134,7 @@ def _ends(trials: pd.DataFrame, curves: pd.DataFrame) -> RowsByKey:
     return RowsByKey(errors.set_index(found["seed"]), "run")
 
 
-def _arm(run: Row, own: pd.DataFrame, base: pd.DataFrame) -> Row:
+def _arm(run: TableRow, own: pd.DataFrame, base: pd.DataFrame) -> TableRow:
     diverged, images = int(own["diverged"].sum()), known(run["test_samples"])
     others = base["test_error_frac"]
     apart = seeds_apart(own["test_error_frac"], others, None if base is own else images)
@@ -183,7 +182,7 @@ def elbow(lr_scaling: pd.DataFrame) -> pd.DataFrame:
     return as_table(rows, ELBOW_COLUMNS)
 
 
-def _base(lr_scaling: pd.DataFrame) -> Row | None:
+def _base(lr_scaling: pd.DataFrame) -> TableRow | None:
     """The row of the reference batch."""
     return next(iter(lr_scaling[lr_scaling["reference"]].to_dict("records")), None)
 
@@ -194,7 +193,7 @@ def _gradual(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[trained & (rows["warmup"] == "gradual") & rows["zero_gamma"]]
 
 
-def _elbow(series: list[Row], base: Row) -> Row:
+def _elbow(series: list[TableRow], base: TableRow) -> TableRow:
     reference = base["global_batch"]
     kept = [row["global_batch"] for row in takewhile(_held, series)]
     lost = [
@@ -218,7 +217,7 @@ def _elbow(series: list[Row], base: Row) -> Row:
     return row | {"elbow_batch": found, "elbow_ratio": found / reference, "lost_batch": lost_batch}
 
 
-def _held(row: Row) -> bool:
+def _held(row: TableRow) -> bool:
     return row["kept"] in ("kept", "kept or lowered")
 
 
@@ -301,10 +300,12 @@ def published_lr_scaling(
 
 
 # A result's columns, its two errors in percent, the arm beside it, and the margin of "the same".
-Result = tuple[Row, tuple[float, float], Row | None, float | None]
+Result = tuple[TableRow, tuple[float, float], TableRow | None, float | None]
 
 
-def _claims(ways: dict[published.Way, Row], final: RowsByKey, margin: float) -> Iterator[Result]:
+def _claims(
+    ways: dict[published.Way, TableRow], final: RowsByKey, margin: float
+) -> Iterator[Result]:
     for claim in published.CLAIMS:
         arm, other = ways.get(claim.arm), ways.get(claim.other)
         own = _against(arm, other, final) if arm and other else None
@@ -313,7 +314,7 @@ def _claims(ways: dict[published.Way, Row], final: RowsByKey, margin: float) -> 
         yield named, (claim.percent, claim.other_percent), own, margin if claim.same else None
 
 
-def _curve(by_ratio: dict[float, Row], margin: float) -> Iterator[Result]:
+def _curve(by_ratio: dict[float, TableRow], margin: float) -> Iterator[Result]:
     for batch, percent in published.CURVE_PERCENT.items():
         ratio = batch / published.REFERENCE_BATCH
         named = {
@@ -328,7 +329,7 @@ def _curve(by_ratio: dict[float, Row], margin: float) -> Iterator[Result]:
         yield named, (percent, published.REFERENCE_PERCENT), by_ratio.get(ratio), same
 
 
-def _against(arm: Row, other: Row, final: RowsByKey) -> Row:
+def _against(arm: TableRow, other: TableRow, final: RowsByKey) -> TableRow:
     """The arm with the difference of its error to that of another."""
     own, others = (final.of(row["runs"])["test_error_frac"] for row in (arm, other))
     apart = seeds_apart(own, others, known(arm["test_samples"]))
@@ -336,8 +337,8 @@ def _against(arm: Row, other: Row, final: RowsByKey) -> Row:
 
 
 def _errors(
-    named: Row, percents: tuple[float, float], own: Row | None, margin: float | None
-) -> Row:
+    named: TableRow, percents: tuple[float, float], own: TableRow | None, margin: float | None
+) -> TableRow:
     """The claim on two errors; margin: of one that they are the same."""
     one, other = (percent / 100 for percent in percents)
     return claim_row(
@@ -350,7 +351,7 @@ def _errors(
     )
 
 
-def _efficiency(times: pd.DataFrame) -> Row:
+def _efficiency(times: pd.DataFrame) -> TableRow:
     """The most workers that had a device each, at the smallest batch per worker."""
     own_devices = ~times["oversubscribed"] & times["efficiency_frac"].notna()
     several = times[own_devices & (times["workers"] > 1)]
@@ -367,14 +368,14 @@ def _efficiency(times: pd.DataFrame) -> Row:
     )
 
 
-def _unlike(cell: Row) -> str | None:
+def _unlike(cell: TableRow) -> str | None:
     """How the workers of a cell are not those of the published share."""
     fewer = cell["workers"] < published.EFFICIENT_WORKERS
     here = f"{cell['workers']} workers here, {published.EFFICIENT_WORKERS} published"
     return other_devices(cell["device"], cell["oversubscribed"]) or (here if fewer else None)
 
 
-def _measured(own: Row | None, column: str, otherwise: str) -> Row:
+def _measured(own: TableRow | None, column: str, otherwise: str) -> TableRow:
     """What `claim_row` is told of the row that a claim is set beside; otherwise: why of none."""
     if own is None:
         return {"reason": otherwise}

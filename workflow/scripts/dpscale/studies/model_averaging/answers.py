@@ -26,7 +26,7 @@ SIDES = (*ORDERS, "accuracy", "order")  # by the names that the template has for
 Pairs = Mapping[tuple[str, str], Row]
 
 
-def facts(inputs: Inputs) -> Facts:
+def facts_s3(inputs: Inputs) -> Facts:
     """Return the arms and how they stand to SGD, the learners chosen, the rates and the claims."""
     runs = inputs.tidy_rows("runs", study=STUDY)
     missing = [f"{STUDY}, {run['run']}: {run['status']}" for run in runs if not has_result(run)]
@@ -159,7 +159,7 @@ def values(arms: Mapping[str, Row], pairs: Pairs, tuned: Iterable[Row]) -> dict[
 QUESTIONS = [
     Question(
         "S3",
-        facts,
+        facts_s3,
         formula=[
             r"c_j = \text{pull} \cdot (w_j - z), \qquad w_j \leftarrow w_j - \eta \nabla \ell(w_j)"
             r" - c_j, \qquad z \leftarrow z + \sum_{j=1}^{k} c_j + m \, (z - z_{\text{previous}})",

@@ -33,12 +33,9 @@ from dpscale.derive.trainings import (
     trained,
 )
 from dpscale.derive.verdicts import side
-from dpscale.records.columns import Columns, columns, intervals, reals
+from dpscale.records.columns import Columns, TableRow, columns, intervals, reals
 from dpscale.studies.model_averaging import published
 from dpscale.vocabulary import words
-
-Row = dict[str, Any]
-
 
 FINAL = "final_test_accuracy_frac"
 MEASURES = ["epochs_to_target", "seconds_to_target", FINAL, "final_train_loss"]
@@ -238,10 +235,10 @@ def averaging_pairs(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFra
     return as_table([_pair(own, other) for other, own in combinations(arms, 2)], PAIR_COLUMNS)
 
 
-def _pair(own: pd.DataFrame, other: pd.DataFrame) -> Row:
+def _pair(own: pd.DataFrame, other: pd.DataFrame) -> TableRow:
     reached = own["goal"].eq("complete") & other["goal"].eq("complete")
     one, base = own.iloc[0], other.iloc[0]
-    row: Row = {
+    row: TableRow = {
         "arm": one["arm"],
         "label": one["label"],
         "against": base["arm"],
@@ -304,7 +301,7 @@ def learners(throughputs: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """
     timed = runs[runs["kind"] == "learners"]
     require_same_machine(timed)
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for _, launches in timed.groupby(["model", "per_worker_batch"], sort=False):
         status = combined_status(launches["status"])
         alike = launches[launches["status"] == status]
@@ -318,7 +315,7 @@ def learners(throughputs: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     return as_table(rows, LEARNER_COLUMNS)
 
 
-def _of_cell(own: pd.DataFrame) -> list[Row]:
+def _of_cell(own: pd.DataFrame) -> list[TableRow]:
     """Return the row of the network by itself, and one for each number of stacked learners."""
     speeds = own.assign(speed=own["samples"] / own["seconds"])
     rates = {
@@ -329,7 +326,7 @@ def _of_cell(own: pd.DataFrame) -> list[Row]:
     threshold = own["threshold_frac"].iloc[0]
     medians = {count: rate.median() for (stacked, count), rate in rates.items() if stacked}
     chosen = chosen_learners(medians, threshold)
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for (stacked, count), rate in rates.items():
         speed, fewer = median(rate), rates.get((stacked, count - 1))
         row = {
@@ -352,7 +349,7 @@ def _of_cell(own: pd.DataFrame) -> list[Row]:
 _TRIALS = ["trials", "curves", "runs"]
 
 
-def judge_arms(rows: list[Row]) -> None:
+def judge_arms(rows: list[TableRow]) -> None:
     """Notes whether the effective rate is that of SGD with the large batch, to CLOSE_FRAC."""
     large = next((row["effective_lr"] for row in rows if row["arm"] == "sgd_large"), None)
     for row in rows:
@@ -360,7 +357,7 @@ def judge_arms(rows: list[Row]) -> None:
         row["close"] = large is not None and abs(rate / large - 1) <= CLOSE_FRAC
 
 
-def judge_pairs(rows: list[Row]) -> None:
+def judge_pairs(rows: list[TableRow]) -> None:
     """Notes on which side of zero differences lie; an interval may stand without a value."""
     for row in rows:
         for name in ("epochs_difference", "seconds_difference", "accuracy_difference_frac"):

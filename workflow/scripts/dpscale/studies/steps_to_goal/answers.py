@@ -28,7 +28,7 @@ RULES = {
 }
 
 
-def facts(inputs: Inputs) -> Facts:
+def facts_s1(inputs: Inputs) -> Facts:
     """Return the winners, the fits with what decides of them, contrasts and equal budgets."""
     every = inputs.rows(STUDY)
     rows = [row for row in every if row["global_batch"] is not None]
@@ -149,7 +149,7 @@ def values(rows: list[Row], fits: list[Row], contrasts: list[Row]) -> dict[str, 
 QUESTIONS = [
     Question(
         "S1",
-        facts,
+        facts_s1,
         formula=[
             r"\text{steps}(B) = \text{steps}_{\min} \left( 1 + \frac{B_{\text{crit}}}{B} \right)",
             r"B_{\text{simple}} = \frac{\operatorname{tr} \Sigma}{|G|^2}",

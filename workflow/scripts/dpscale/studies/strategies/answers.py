@@ -24,7 +24,7 @@ NEEDS = {
 }
 
 
-def facts(inputs: Inputs) -> Facts:
+def facts_e1(inputs: Inputs) -> Facts:
     """Return the times, bytes and memory of the ways, and which is best at what for each N."""
     rows, needs = inputs.rows("strategies"), inputs.rows("strategy_needs")
     missing = lacking(rows, {"workers": "N"}, "strategies")
@@ -180,7 +180,7 @@ def _part(size: float, unit: str, rows: list[Row]) -> Value:
 QUESTIONS = [
     Question(
         "E1",
-        facts,
+        facts_e1,
         formula=[
             r"\text{sent in a step of DDP, or of FSDP2 without resharding} = 2 (N - 1) \, S",
             r"\text{of ZeRO-1 and of FSDP2} = 3 (N - 1) \, S",

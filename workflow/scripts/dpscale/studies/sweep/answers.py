@@ -29,7 +29,7 @@ SWEEP = {
 }
 
 
-def facts(inputs: Inputs) -> Facts:
+def facts_q1(inputs: Inputs) -> Facts:
     """Return the sweep with its trend, what moves the time of an epoch, and the boundary."""
     rows, boundary = inputs.rows("sweep"), (inputs.rows("boundary") or [Row()])[0]
     probes = inputs.runs(study="sweep") + inputs.runs(study="boundary")
@@ -124,7 +124,7 @@ def _runs(*rows: Row) -> str:
 QUESTIONS = [
     Question(
         "Q1",
-        facts,
+        facts_q1,
         formula=[r"T = D \, \frac{\sum_i t_i}{\sum_i n_i}, \qquad \text{throughput} = \frac{D}{T}"],
         references=[PASZKE],
         vocabulary=words("phase", PHASES),

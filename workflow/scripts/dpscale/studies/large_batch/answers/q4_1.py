@@ -12,7 +12,7 @@ from dpscale.vocabulary import words
 NAMES = ("small", "large")
 
 
-def facts(inputs: Inputs) -> Facts:
+def facts_q4_1(inputs: Inputs) -> Facts:
     """Return both trainings after the epoch compared, and each measure with a verdict."""
     epoch = trainings.epoch_of(inputs)
     outcomes = {name: arms.outcome(inputs, STUDY, name) for name in NAMES}
@@ -63,7 +63,7 @@ def compared(small: Row, large: Row, apart: Row | None) -> list[Row]:
 
 QUESTION = Question(
     "Q4.1",
-    facts,
+    facts_q4_1,
     formula=[
         r"B = N b, \qquad "
         r"\text{updates} = \text{epochs} \cdot \left\lfloor \frac{D}{B} \right\rfloor"

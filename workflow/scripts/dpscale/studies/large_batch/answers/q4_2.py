@@ -15,7 +15,7 @@ from dpscale.vocabulary import words
 BASES = ("small", "large")
 
 
-def facts(inputs: Inputs) -> Facts:
+def facts_q4_2(inputs: Inputs) -> Facts:
     """Return the remedies that were run, each with its verdicts, and those without a result."""
     planned = [row["arm"] for row in inputs.rows("accuracy", study=STUDY)]
     names = [name for name in dict.fromkeys(planned) if name in REMEDIES]
@@ -87,7 +87,7 @@ def _values(base: list[Row], tried: list[Row], failed: list[Row]) -> dict[str, V
 
 QUESTION = Question(
     "Q4.2",
-    facts,
+    facts_q4_2,
     formula=[
         r"\eta_{\text{large}} = \eta_{\text{small}} \cdot "
         r"\frac{B_{\text{large}}}{B_{\text{small}}}"

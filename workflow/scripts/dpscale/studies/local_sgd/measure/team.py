@@ -11,9 +11,10 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from torch.optim import SGD, Optimizer
 
 from dpscale.config.sections import TrainingConfig
+from dpscale.records.columns import TableRow
 from dpscale.train.data import Batch, Task, on_device
 from dpscale.train.stacked import Stack, dealt
-from dpscale.train.training import Row, Stepper
+from dpscale.train.training import Stepper
 from dpscale.train.worker import Place
 
 
@@ -103,7 +104,7 @@ class Team(Stepper):
             self._apart = False
             self.rounds += self._several
 
-    def ends(self) -> Row:
+    def ends(self) -> TableRow:
         """Return the rounds of communication."""
         return {"rounds": self.rounds}
 

@@ -10,13 +10,14 @@ from torch import Tensor, nn
 from torch.optim import SGD, Optimizer
 
 from dpscale.config.sections import TrainingConfig
+from dpscale.records.columns import TableRow
 from dpscale.studies.model_averaging.config import AveragingArm
 from dpscale.train.communication.sync import AllReduce, Solo
 from dpscale.train.data import Batch, Task, on_device
 from dpscale.train.machine.device import set_backends
 from dpscale.train.optim import build_scheduler
 from dpscale.train.stacked import Stack, dealt
-from dpscale.train.training import Row, Stepper
+from dpscale.train.training import Stepper
 from dpscale.train.worker import Place
 
 
@@ -130,7 +131,7 @@ class Trainee(Stepper):
     def learn(self, batch: Batch) -> Tensor:
         """One step on a batch of the device; the mean loss of this process before it."""
 
-    def ends(self) -> Row:
+    def ends(self) -> TableRow:
         """Return the exchanges, and the bytes that this process handed to all-reduces."""
         values = [value for value in self._network.parameters() if value.requires_grad]
         payload = sum(value.nbytes for value in values)

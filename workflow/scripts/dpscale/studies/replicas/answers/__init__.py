@@ -8,7 +8,7 @@ from dpscale.vocabulary import words
 QUESTIONS = [
     Question(
         "Q5",
-        orders.facts,
+        orders.facts_q5,
         formula=[r"\text{order of epoch } e = \text{permutation}(\text{seed} + e)"],
         references=[LI, PASZKE],
         vocabulary={
@@ -19,7 +19,7 @@ QUESTIONS = [
     ),
     Question(
         "Q7",
-        replicas.facts,
+        replicas.facts_q7,
         formula=[
             r"\text{drift of worker } r = \frac{\lVert s_r - s_0 \rVert}{\lVert s_0 \rVert}, "
             r"\qquad s = \text{running statistics}"

@@ -14,7 +14,7 @@ WRAPPERS = {"data_parallel": "DataParallel", "distributed": "DistributedDataPara
 COUNTS = ("compared", "repeated")
 
 
-def facts(inputs: Inputs) -> Facts:
+def facts_q5(inputs: Inputs) -> Facts:
     """Return the orders and the curves of both trainings, and the times of both wrappers."""
     orders = {arm: _order(inputs, arm) for arm in ARMS}
     curves = {arm: arms.history(inputs, STUDY, run) for arm, run in ARMS.items()}

@@ -13,7 +13,7 @@ DRIFT, SPREAD = "buffer_difference_frac_max", "test_accuracy_spread_frac"
 COLUMNS = {"parameter_difference_max": "number", DRIFT: "fraction", SPREAD: "fraction"}
 
 
-def facts(inputs: Inputs) -> Facts:
+def facts_q7(inputs: Inputs) -> Facts:
     """Return how far the replicas of both arms are apart, and whether that matters."""
     both = {arm: _replicas(inputs, arm) for arm in ARMS}
     off, on = both.values()

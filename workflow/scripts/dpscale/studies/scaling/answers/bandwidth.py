@@ -14,7 +14,7 @@ LINK_FORMULA = [
 OUTLOOK_WORKERS = (8, 64, 1024)
 
 
-def facts(inputs: Inputs) -> Facts:
+def facts_q3_2(inputs: Inputs) -> Facts:
     """Return the rates of each cell with their verdicts, the link and the hooks."""
     rows = rates(inputs)
     usable = [row for row in rows if row["subtraction_s"] is not None]
@@ -144,7 +144,7 @@ def _values(rows: list[Row], fits: list[Row], hooks: list[Row]) -> dict[str, Val
 
 QUESTION = Question(
     "Q3.2",
-    facts,
+    facts_q3_2,
     formula=[
         r"t_{\text{all-reduce}} \ge \frac{2 (N - 1)}{N} \cdot \frac{X \cdot \text{itemsize}}{\beta}"
         r" = \frac{2 (N - 1)}{N} \cdot \frac{S}{\beta}",

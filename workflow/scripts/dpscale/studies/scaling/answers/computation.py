@@ -42,7 +42,7 @@ def missing_cells(rows: list[Row]) -> list[str]:
     return list(dict.fromkeys(lacking(rows, NAMES, "communication") + bases))
 
 
-def facts(inputs: Inputs) -> Facts:
+def facts_q3_1(inputs: Inputs) -> Facts:
     """Return the cells by subtraction, those measured arm by arm, and the predicted steps."""
     rows = [_with_shares(row) for row in cells(inputs, "communication")]
     complete = [row for row in rows if row["subtraction_s"] is not None]
@@ -149,7 +149,7 @@ def _values(rows: list[Row], scored: list[Row]) -> dict[str, Value]:
 
 QUESTION = Question(
     "Q3.1",
-    facts,
+    facts_q3_1,
     formula=[
         r"T_{\text{compute}} = \frac{T_1}{N}, \qquad "
         r"T_{\text{communication}} = T_N - \frac{T_1}{N}"

@@ -13,7 +13,7 @@ from dpscale.studies.scaling.derive.speedup import paced
 VALUES = ("epoch_s", "speedup_ratio", "efficiency_frac")
 
 
-def facts(inputs: Inputs) -> Facts:
+def facts_q2(inputs: Inputs) -> Facts:
     """Return the cells of weak scaling with their pace, and those of both kinds in pairs."""
     rows = inputs.rows("scaling")
     weak = [row for row in rows if row["kind"] == "weak"]
@@ -73,7 +73,7 @@ def added(inputs: Inputs) -> list[Row]:
 
 QUESTION = Question(
     "Q2",
-    facts,
+    facts_q2,
     formula=[r"\text{speed-up} = \frac{T_1}{T_N}, \qquad \text{efficiency} = \frac{T_1}{N \, T_N}"],
     references=[AMDAHL, GUSTAFSON],
     vocabulary={"verdict": "scaling.to_weak"},

@@ -15,6 +15,7 @@ from scipy.stats import qmc
 from torch import Tensor, nn
 
 from dpscale.plan import Spec
+from dpscale.records.columns import TableRow
 from dpscale.studies.steps_to_goal.config import Search
 from dpscale.studies.steps_to_goal.measure.groups import Group, Point, build_group
 from dpscale.studies.steps_to_goal.measure.noise import noise_rows
@@ -27,7 +28,6 @@ from dpscale.train.network import seeded_network
 from dpscale.train.progress import Meter
 from dpscale.train.training import (
     Goal,
-    Row,
     Stepper,
     Supply,
     Training,
@@ -47,7 +47,7 @@ def measure_search(spec: "Spec[Search]", task: Task, place: Place) -> Measuremen
     task.require_a_score("steps_to_goal")
     set_backends(spec.training)
     trials: list[Trial] = []
-    squares: list[Row] = []
+    squares: list[TableRow] = []
     meter = Meter(spec.run, "stage", STAGES, parts=len(search.batch_sizes), shown=place.leads)
     for batch in search.batch_sizes:
         meter.begin(f"B = {batch}")
@@ -72,7 +72,7 @@ def _noise(
     place: Place,
     trials: Sequence[Trial],
     repeats: Sequence[Trial],
-) -> list[Row]:
+) -> list[TableRow]:
     """Squared norms of gradients along the repeats that reached the goal."""
     return [
         {"trial": number} | row
@@ -242,9 +242,9 @@ class SearchedGroup(Stepper):
 
     def evaluated(
         self, splits: Sequence[str], places: Sequence[int], *, beyond: float, here: bool
-    ) -> list[Row]:
+    ) -> list[TableRow]:
         """See Stepper; without losses."""
-        rows: list[Row] = [{} for _ in places]
+        rows: list[TableRow] = [{} for _ in places]
         for name in splits:
             errors = self._splits[name].wrong_shares(self._group, places, beyond=beyond)
             for row, error_frac in zip(rows, errors.tolist(), strict=True):
