@@ -30,7 +30,7 @@ import yaml  # noqa: E402
 from ratios import Ratio, machine, spread_frac  # noqa: E402
 from scheduler_load import copy_repository  # noqa: E402
 
-GOAL_FRAC = 0.25
+GOAL_FRAC = 0.08
 DEFAULT, SMOKE = "config/config.yaml", "config/smoke.yaml"
 METADATA = ROOT / ".snakemake/metadata"
 

@@ -145,7 +145,7 @@ def run(
         ),
         against(
             "main process, for each job",
-            unit="s",
+            unit="CPU s",
             ours=[load.job_s for load in ours],
             peer=[load.job_s for load in peer],
         ),
