@@ -11,20 +11,19 @@ from dpscale.attempts import (
     nodes_to_avoid,
     time_factor,
 )
-from dpscale.launch import (
-    cpus_per_node,
-    devices_per_node,
-    memory_per_node_mb,
-    slurm,
-    warm,
-)
+from dpscale.launch import slurm, warm
+from dpscale.launch.command import BATCH_STEP
 from dpscale.launch.interrupt import (
     end_on_signals,
     end_what_was_stopped,
     keep_finished,
 )
 from dpscale.launch.leftovers import remove_stale_lock, take_over
-from dpscale.launch.command import BATCH_STEP
+from dpscale.launch.node import (
+    cpus_per_node,
+    devices_per_node,
+    memory_per_node_mb,
+)
 from dpscale.launch.supervise import WORKFLOW
 from dpscale.launch.temporary import (
     remove_what_is_left,

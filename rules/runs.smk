@@ -33,7 +33,7 @@ rule timed_run:
         "Timing {wildcards.run}, alone on the machine"
     shell:
         "printf '%s' {params.spec:q} > {output.spec:q} && "
-        "python workflow/scripts/launch.py {output.spec:q} --earlier {params.earlier:q} "
+        "python workflow/scripts/start.py launch.py {output.spec:q} --earlier {params.earlier:q} "
         "--log {log:q} --history {params.history:q} --attempt {resources.attempt}"
 
 

@@ -14,7 +14,8 @@ import pytest
 from patience import HANG_S
 
 from dpscale.attempts import History
-from dpscale.launch import supervise, warm
+from dpscale.launch import warm
+from dpscale.launch.supervise import supervise
 from dpscale.plan import Spec
 from dpscale.plan.spec import TimedProtocol, TrainingProtocol, build_spec
 from dpscale.records import Record, read_record

@@ -20,8 +20,8 @@ from dpscale.launch import warm
 from dpscale.processes import born, identity
 from worker_processes import workers_of
 
-LAUNCH_SCRIPT = Path(__file__).resolve().parents[2] / "workflow/scripts/launch.py"
-WARM_SCRIPT = LAUNCH_SCRIPT.with_name("warm.py")
+START_SCRIPT = Path(__file__).resolve().parents[2] / "workflow/scripts/start.py"
+WARM_SCRIPT = START_SCRIPT.with_name("warm.py")
 cold_and_warm = pytest.mark.parametrize("make_run", ["cold", "warm"], indirect=True)
 LONG = {"workers": 2, "per_worker_batch": 32, "training": {"epochs": 500}}
 
@@ -31,7 +31,7 @@ def ignore_interrupts() -> None:
 
 
 class Run:
-    """A run started by launch.py in a folder of its own."""
+    """A run started as a rule does, in a folder of its own."""
 
     def __init__(self, folder: Path, spec: Any, environment: dict[str, str]) -> None:
         self.folder, self.log, self.environment = folder, folder / "run.log", environment
@@ -48,7 +48,8 @@ class Run:
         self.process = subprocess.Popen(
             [
                 sys.executable,
-                str(LAUNCH_SCRIPT),
+                str(START_SCRIPT),
+                "launch.py",
                 str(self.folder / "spec.json"),
                 "--log",
                 str(self.log),
@@ -190,14 +191,14 @@ def test_a_stopped_server_is_not_waited_for_and_what_it_does_later_is_for_nobody
     process.send_signal(signal.SIGSTOP)
     run = make_run(training={"epochs": 1})
     run.start(**{warm.SOCKET: path, "DPSCALE_SILENCE_S": "2"})
-    assert run.errors() == ""
-    assert "warm.py has not answered for 2 s: this run starts cold" in run.log.read_text()
+    assert run.process.wait(HANG_S) == 0
     written = (run.folder / "record.json").stat().st_mtime_ns
     process.send_signal(signal.SIGCONT)
     with (tmp_path / "log").open("w") as log:  # behind the request that nobody waits for
         after = warm.start(["-c"], log=log, environment={warm.SOCKET: path})
         assert after is not None
         after.wait(HANG_S)
+    assert run.errors() == "warm.py has not answered for 2 s: this run starts cold\n"
     assert (run.folder / "record.json").stat().st_mtime_ns == written
     assert workers_of(str(run.folder)) == {}
     process.kill()

@@ -12,7 +12,7 @@ from patience import HANG_S
 
 import dpscale
 from dpscale.attempts import Cause
-from dpscale.launch import Meeting
+from dpscale.launch.meeting import Meeting
 from dpscale.train import agent
 
 SCRIPTS = Path(dpscale.__file__).parents[1]
@@ -83,7 +83,8 @@ def test_a_loopback_interface_that_is_down_is_no_wait() -> None:
     if subprocess.run([*without, "true"], capture_output=True, check=False).returncode:
         pytest.skip("cannot take the network away for a while")
     meets = (
-        "from dpscale.launch import meeting_place\nfrom dpscale.train.agent import Rendezvous\n"
+        "from dpscale.launch.meeting import meeting_place\n"
+        "from dpscale.train.agent import Rendezvous\n"
         "Rendezvous(meeting_place(1, {})).next_rendezvous()"
     )
     environment = os.environ | {"PYTHONPATH": str(SCRIPTS)}

@@ -8,21 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from dpscale.launch import (
-    LaunchError,
-    Meeting,
-    command,
-    cpus_per_node,
-    leftovers,
-    meeting_place,
-    memory_per_node_mb,
-    slurm,
-    torchrun_arguments,
-)
-from dpscale.launch.command import BATCH_STEP
+from dpscale.attempts import Process
+from dpscale.launch import leftovers, slurm
+from dpscale.launch.command import BATCH_STEP, LaunchError, command, torchrun_arguments
 from dpscale.launch.interface import address_towards, interface_of, use_loopback, use_route
+from dpscale.launch.meeting import Meeting, meeting_place
+from dpscale.launch.node import cpus_per_node, memory_per_node_mb
 from dpscale.plan.spec import TIMED, RunProtocol, Spec, TimedProtocol, Timing, build_spec
-from dpscale.processes import Process, born, end_with_parent, identity, lives
+from dpscale.processes import born, end_with_parent, identity, lives
 from dpscale.studies import load_config
 
 STEP = {"SLURM_JOB_ID": "20007", "SLURM_NODEID": "1", "SLURM_JOB_NODELIST": "n[1-2]"}

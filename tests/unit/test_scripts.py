@@ -16,7 +16,7 @@ from patience import HANG_S
 from builders import derived_lab, full_lab
 from dpscale.attempts import History, memory_factor
 from dpscale.errors import one_line
-from dpscale.launch import supervise
+from dpscale.launch.supervise import supervise
 from dpscale.provenance import provenance
 from dpscale.records import Record, write_record, write_steps
 from dpscale.reporting.answer import dump_answers

@@ -1,18 +1,17 @@
 """How a run ended is told from what its workers left behind, and decides whether it is repeated."""
 
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from dpscale.attempts import Attempt, Cause, History
-from dpscale.launch import supervise
+from dpscale.launch import supervise as MODULE
+from dpscale.launch.supervise import supervise
 from dpscale.plan import Spec
 from dpscale.plan.spec import TIMED, RunProtocol, build_spec
 from dpscale.studies import load_config
 
-MODULE = import_module("dpscale.launch.supervise")  # the package shows its function by that name
 STUDIES = ("sweep", "scaling", "communication", "large_batch", "replicas", "ledger")
 # A worker whose watchdog ends it, as torch's of NCCL does: by SIGABRT, after its last words.
 ABORTS = """

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from dpscale.attempts import Attempt, Cause, Failure, History, Progress
+from dpscale.attempts import Attempt, Cause, Failure, History, Process, Progress
 from dpscale.launch import slurm
 from dpscale.launch.leftovers import NOTES
 from dpscale.launch.slurm import Job
-from dpscale.processes import Process, born
+from dpscale.processes import born
 from dpscale.provenance import provenance
 from dpscale.records import Record, write_record
 from dpscale.studies import load_config, planned_runs

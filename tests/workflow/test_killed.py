@@ -12,6 +12,7 @@ import pytest
 from checkouts import CONFIG, WITHOUT_SLURM, command, copied, snakemake
 from patience import HANG_S, until
 
+from dpscale.attempts import History
 from dpscale.launch.temporary import NAME
 from dpscale.processes import born
 from worker_processes import workers_of
@@ -95,14 +96,29 @@ def temporary_files() -> set[Path]:
     return {*own.glob("*:*"), *own.parent.glob("torchelastic_*"), *own.parent.glob("snakemake*")}
 
 
-def test_a_stopped_script_of_a_job_is_ended_with_a_sentence(folder) -> None:
+def script_of(call: "subprocess.Popen[str]") -> psutil.Process:
+    """The process that the shell of the call's only run waits for."""
+    (script,) = [
+        process
+        for process in psutil.Process(call.pid).children(recursive=True)
+        if "start.py" in " ".join(process.cmdline()[:2])
+    ]
+    return script
+
+
+def fork_of(call: "subprocess.Popen[str]") -> psutil.Process:
+    """The fork that launches the call's only run, as its attempt names it."""
+    folder = Path(psutil.Process(call.pid).cwd(), "results/smoke/attempts", LONG)
+    (attempt,) = History(folder).read()
+    assert attempt.process != script_of(call).pid
+    return psutil.Process(attempt.process)
+
+
+@pytest.mark.parametrize("process_of", [script_of, fork_of])
+def test_a_stopped_script_of_a_job_is_ended_with_a_sentence(folder, process_of) -> None:
     call = at_work(folder, LONG, "long.yaml", *TARGETS, DPSCALE_SILENCE_S="4")
     (agent,) = {psutil.Process(one).ppid() for one in workers_of(str(folder)).values()}
-    (launch,) = [
-        one
-        for one in psutil.Process(call.pid).children(recursive=True)
-        if "launch.py" in " ".join(one.cmdline()[:2])
-    ]
+    launch = process_of(call)
     launch.suspend()
     assert call.wait(HANG_S) == 1
     said = (folder / "said").read_text()

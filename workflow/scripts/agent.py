@@ -8,8 +8,10 @@ from pkgutil import resolve_name
 
 from dpscale.attempts import HISTORY, History
 from dpscale.errors import one_line
-from dpscale.launch import may_fork, meeting_place, slurm, torchrun_arguments
+from dpscale.launch import slurm
+from dpscale.launch.command import may_fork, torchrun_arguments
 from dpscale.launch.interface import use_loopback, use_route
+from dpscale.launch.meeting import meeting_place
 from dpscale.launch.temporary import temporary_folder
 from dpscale.processes import AGENT, NODES, end_with_parent
 from dpscale.records.storage import about

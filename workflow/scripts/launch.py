@@ -7,8 +7,8 @@ from pathlib import Path
 
 from dpscale.attempts import History
 from dpscale.errors import one_line
-from dpscale.launch import supervise
 from dpscale.launch.machine import machine
+from dpscale.launch.supervise import supervise
 from dpscale.plan import Spec
 from dpscale.plan.check import RUN as CHECK
 from dpscale.records import write_text

@@ -6,6 +6,7 @@ import socket
 
 import pandas  # noqa: F401 (each run writes its steps by it)
 
+import launch  # noqa: F401 (what starts a run is a fork, too)
 from dpscale.launch import warm
 from dpscale.train import import_for_forks
 from dpscale.train.agent import start_workers  # noqa: F401 (torchrun)

@@ -12,10 +12,6 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
-
-import psutil
-from pydantic import BaseModel, ConfigDict
 
 # Of linux/prctl.h: PR_SET_PDEATHSIG, PR_SET_NAME.
 _SET_PARENT_DEATH_SIGNAL, _SET_NAME = 1, 15
@@ -70,6 +66,8 @@ def shown_as(process: int) -> str:
 
 def family(process: int) -> list[int]:
     """Return a process and all that descend from it; empty where it is dead."""
+    import psutil  # what starts each run needs no more of this module than takes no time
+
     with suppress(psutil.Error):
         first = psutil.Process(process)
         return [process, *(child.pid for child in first.children(recursive=True))]
@@ -140,28 +138,6 @@ def lives(known: str) -> bool:
     process, _, since = known.partition(" ")
     began = born(process)
     return began is not None and str(began) == since
-
-
-class Process(BaseModel):
-    """A process as others note it; another machine's cannot be looked at."""
-
-    model_config = ConfigDict(frozen=True)
-
-    host: str
-    process: int
-    born: int | None  # as `born` has it
-
-    @classmethod
-    def noted(cls) -> dict[str, Any]:
-        """Return the fields of the process that asks."""
-        return {"host": socket.gethostname(), "process": os.getpid(), "born": born(os.getpid())}
-
-    @property
-    def lives(self) -> bool | None:
-        """Whether it still runs; None where that cannot be told here."""
-        if self.host != socket.gethostname() or self.born is None:
-            return None
-        return born(self.process) == self.born
 
 
 def age_s() -> float | None:

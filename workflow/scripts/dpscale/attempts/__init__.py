@@ -1,7 +1,7 @@
 """Attempts at a run: how far each came, how it ended, and what another one should ask for."""
 
 from dpscale.attempts.failure import Cause, Failure, before_abort, cause_of, root
-from dpscale.attempts.history import HISTORY, Attempt, History
+from dpscale.attempts.history import HISTORY, Attempt, History, Process
 from dpscale.attempts.progress import Progress
 from dpscale.attempts.retry import hopeless, memory_factor, nodes_to_avoid, time_factor
 
@@ -11,6 +11,7 @@ __all__ = [
     "Cause",
     "Failure",
     "History",
+    "Process",
     "Progress",
     "before_abort",
     "cause_of",

@@ -1,21 +1,44 @@
 """The attempts at one run since snakemake began: a small file each, in one folder."""
 
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from dpscale.attempts.failure import Failure
 from dpscale.attempts.progress import Progress
 from dpscale.files import whole
-from dpscale.processes import Process
+from dpscale.processes import born
 
 HISTORY = "DPSCALE_HISTORY"  # the folder of a run's attempts, for its workers
 PROGRESS = "progress.json"
 Content = TypeVar("Content", bound=BaseModel)
+
+
+class Process(BaseModel):
+    """A process as others note it; another machine's cannot be looked at."""
+
+    model_config = ConfigDict(frozen=True)
+
+    host: str
+    process: int
+    born: int | None  # as `born` has it
+
+    @classmethod
+    def noted(cls) -> dict[str, Any]:
+        """Return the fields of the process that asks."""
+        return {"host": socket.gethostname(), "process": os.getpid(), "born": born(os.getpid())}
+
+    @property
+    def lives(self) -> bool | None:
+        """Whether it still runs; None where that cannot be told here."""
+        if self.host != socket.gethostname() or self.born is None:
+            return None
+        return born(self.process) == self.born
 
 
 class Attempt(Process):

@@ -13,9 +13,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from dpscale.attempts import Attempt, History
+from dpscale.attempts import Attempt, History, Process
 from dpscale.launch import slurm
-from dpscale.processes import Process
 
 NOTES = Path(".snakemake/dpscale")
 LOCKS = Path(".snakemake/locks")

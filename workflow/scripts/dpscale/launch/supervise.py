@@ -18,6 +18,7 @@ from dpscale.attempts import (
     Cause,
     Failure,
     History,
+    Process,
     before_abort,
     cause_of,
     hopeless,
@@ -31,7 +32,6 @@ from dpscale.plan import Spec
 from dpscale.processes import (
     SILENCE_S,
     STOPPED,
-    Process,
     StateClock,
     end_with_parent,
     family,

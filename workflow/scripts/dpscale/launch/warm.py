@@ -52,26 +52,36 @@ class WarmProcess:
 
     def terminate(self) -> None:
         """Ask the run to end."""
+        self.send_signal(signal.SIGTERM)
+
+    def send_signal(self, number: int) -> None:
+        """Send the run a signal."""
         with suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGTERM)
+            os.kill(self.pid, number)
 
     def _read(self) -> int:
         return int(_received(self._connection, HEADER_BYTES))
 
 
 def start(
-    words: Sequence[str], *, log: IO[str], environment: Mapping[str, str]
+    words: Sequence[str],
+    *,
+    log: IO[str],
+    environment: Mapping[str, str],
+    output: IO[str] | None = None,
 ) -> WarmProcess | None:
     """Start a script with arguments, `words`, as a fork of the server; None where there is none.
 
-    log: gets what the run prints, and a line where the server does not answer.
+    log: gets the script's errors, what it prints where that has no `output`, and a line where the
+    server does not answer.
     """
+    files = [(output or log).fileno(), log.fileno()]
     connection = socket.socket(socket.AF_UNIX)
     connection.settimeout(SILENCE_S)
     request = json.dumps([list(words), dict(environment), os.getcwd()]).encode()
     try:
         connection.connect(environment[SOCKET])
-        socket.send_fds(connection, [f"{len(request):{HEADER_BYTES}}".encode()], [log.fileno()])
+        socket.send_fds(connection, [f"{len(request):{HEADER_BYTES}}".encode()], files)
         connection.sendall(request)
         return WarmProcess(connection, log)
     except TimeoutError:
@@ -138,7 +148,7 @@ def serve(listener: socket.socket) -> NoReturn:
 
 def _keep(connection: socket.socket) -> None:
     """Start the run that is asked for, end it if the one that asked ends, and tell how it ended."""
-    header, (log, *_), *_ = socket.recv_fds(connection, HEADER_BYTES, 1)
+    header, files, *_ = socket.recv_fds(connection, HEADER_BYTES, 2)
     words, environment, folder = json.loads(_received(connection, int(header)))
     keeper = os.getpid()
     run = os.fork()
@@ -147,7 +157,7 @@ def _keep(connection: socket.socket) -> None:
         end_with_parent(keeper)
         _send(connection, os.getpid())  # not before: whoever knows it may end the whole session
         connection.close()
-        _become(words, environment, folder, log)
+        _become(words, environment, folder, files)
     handle = os.pidfd_open(run)
     ready, _, _ = select.select([connection.fileno(), handle], [], [])
     if connection.fileno() in ready:
@@ -158,11 +168,13 @@ def _keep(connection: socket.socket) -> None:
     _send(connection, os.waitstatus_to_exitcode(status))
 
 
-def _become(words: list[str], environment: dict[str, str], folder: str, log: int) -> NoReturn:
+def _become(
+    words: list[str], environment: dict[str, str], folder: str, files: Sequence[int]
+) -> NoReturn:
     """Be the script that `words` starts, as if this process had been started for it."""
-    os.dup2(log, 1)
-    os.dup2(log, 2)
-    os.close(log)
+    for file, standard in zip(files, (1, 2), strict=True):
+        os.dup2(file, standard)
+        os.close(file)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)

@@ -19,7 +19,7 @@ from torch.distributed.elastic.rendezvous import (
 )
 
 from dpscale.attempts import Cause, Failure, cause_of, root
-from dpscale.launch import Meeting
+from dpscale.launch.meeting import Meeting
 from dpscale.processes import node_name, seconds_of
 
 MEETING_S = seconds_of("DPSCALE_MEETING_S", 300)

@@ -1,0 +1,33 @@
+"""Runs a script of this folder: as a fork of warm.py, which has its imports, or else by itself.
+
+This process stays: signals reach it, and the fork does not outlive it.
+"""
+
+import os
+import runpy
+import signal
+import sys
+from pathlib import Path
+
+from dpscale.launch import warm
+
+
+def main() -> int:
+    """Read the script and its arguments from the command line; return the exit status."""
+    if len(sys.argv) == 1 or sys.argv[1].startswith("-"):
+        sys.exit(f"usage: start.py SCRIPT [ARGUMENT ...]\n\n{__doc__}")
+    sys.argv = [str(Path(__file__).with_name(sys.argv[1])), *sys.argv[2:]]
+    fork = warm.start(sys.argv, output=sys.stdout, log=sys.stderr, environment=os.environ)
+    if fork is None:
+        os.environ.pop(warm.SOCKET, None)  # a server that does not answer is not asked again
+        runpy.run_path(sys.argv[0], run_name="__main__")
+        return 0
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # Ctrl-C is not for a background job
+            signal.signal(number, lambda received, _: fork.send_signal(received))
+    status = fork.wait()
+    return status if status >= 0 else 128 - status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
