@@ -31,7 +31,7 @@ def facts_e2(inputs: Inputs) -> Facts:
         said |= chosen(roles, timed) | {
             "limits": limited(inputs),
             "doublings": [doubled(row) for row in inputs.rows("doublings", adjacent=True)],
-            "stop": next(iter(inputs.rows("doublings", stops=True)), None),
+            **moves(inputs.rows("doublings", predicted=False)),
             "predictions": predicted(inputs),
             "buffers": any(row["buffer_bytes"] for row in inputs.tidy_rows("runs", study="choose")),
             "goal_error": searched[0]["goal_error_frac"] if searched else None,
@@ -49,7 +49,7 @@ def chosen(roles: dict[str, Row], timed: list[Row]) -> dict[str, Any]:
     """Return the recommended cell and the others in roles, and the cells not told from the fastest.
 
     best: the best cell of each number of workers, predicted ones after the measured; sooner: of the
-    predicted ones the soonest, where its whole interval is below the fastest that was measured.
+    predicted ones the soonest, where it is sooner than the fastest that was measured.
     """
     measured = [row for row in timed if not row["predicted"]]
     found = [row for row in measured if row["best_of_workers"]]
@@ -59,7 +59,7 @@ def chosen(roles: dict[str, Row], timed: list[Row]) -> dict[str, Any]:
     ]
     alike = [row for row in measured if row["to_fastest"] in ("indistinct", "unknown")]
     take = roles["recommended"]
-    sooner = [row for row in ahead if row["to_fastest"] == "below"]
+    sooner = [row for row in ahead if row["to_fastest_ratio"] < 1]
     return {
         "take": take,
         "roles": roles,
@@ -84,11 +84,22 @@ def limited(inputs: Inputs) -> Row | None:
     return given[0] if given and any(given[0][key] is not None for key in asked) else None
 
 
+def moves(rows: list[Row]) -> dict[str, Any]:
+    """Return what larger numbers of workers take, over one from which on none is told faster.
+
+    stop: that number, None where the most that were measured are faster than all; moves: the rows
+    from it, or from the fewest, to each larger number.
+    """
+    stop = next((row["workers"] for row in rows if row["stops"]), None)
+    first = min((row["workers"] for row in rows), default=None) if stop is None else stop
+    return {"stop": stop, "moves": [row for row in rows if row["workers"] == first]}
+
+
 def doubled(row: Row) -> Row:
-    """Return what a further number of workers buys, with its losses from the largest on."""
-    losses = [(name, row.value(f"{name}_ratio", "ratio")) for name in LOSSES]
-    known = [(name, loss) for name, loss in losses if loss.value is not None]
-    return row | {"losses": sorted(known, key=lambda one: -(one[1].value or 0))}
+    """Return what a further number of workers buys, with the factors that are not exactly one."""
+    factors = [(name, row.value(f"{name}_ratio", "ratio")) for name in (*LOSSES, "retuned")]
+    known = [(name, factor) for name, factor in factors if factor.value not in (None, 1.0)]
+    return row | {"factors": known}
 
 
 def predicted(inputs: Inputs) -> Row:
@@ -103,6 +114,7 @@ def predicted(inputs: Inputs) -> Row:
     reasons = [min(own, key=lambda row: row["workers"])["note"] for _, own in refused]
     return Row(
         asked=bool(rows),
+        fit_workers=min((row["fit_workers"] for row in rows), default=None),
         made=[row for row in rows if row["status"] == "predicted"],
         worst=worst,
         limit=Value(value=LARGEST_ERROR, unit="fraction", runs=[]),

@@ -1,5 +1,6 @@
 """E2: time and worker-seconds to the goal for every number of workers and batch."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 from typing import Any
@@ -35,7 +36,7 @@ from dpscale.studies.choose.config import Aim
 from dpscale.vocabulary import VERDICTS, words
 
 CELL = ["workers", "nodes", "per_worker_batch"]
-LOSSES = ("samples", "batch", "sharing", "communication")
+LOSSES = ("batch", "sharing", "communication", "samples")
 LIMITS = ("deadline", "worker_hours", "memory")
 GRID_COLUMNS: Columns = (
     columns("workers nodes per_worker_batch global_batch")
@@ -51,7 +52,8 @@ PREDICTION_COLUMNS: Columns = (
 GOAL_COLUMNS: Columns = (
     columns("workers nodes per_worker_batch global_batch predicted")
     | intervals("step_s steps_to_goal time_to_goal_s worker_s")
-    | columns("silent_step_s lr momentum peak_bytes repeats oversubscribed on_front")
+    | intervals("silent_step_s")
+    | columns("lr momentum peak_bytes repeats oversubscribed on_front")
     | columns("best_of_workers")
     | intervals("to_fastest_ratio")
     | words("to_fastest")
@@ -60,8 +62,9 @@ GOAL_COLUMNS: Columns = (
 DOUBLING_COLUMNS: Columns = (
     columns("workers per_worker_batch global_batch next_workers next_per_worker_batch")
     | columns("next_global_batch predicted adjacent stops")
-    | intervals("time_ratio worker_s_ratio samples_ratio")
-    | columns("batch_ratio sharing_ratio communication_ratio")
+    | intervals("time_ratio worker_s_ratio")
+    | words("footing", ("global_batch", "per_worker_batch"))
+    | intervals("batch_ratio sharing_ratio communication_ratio samples_ratio retuned_ratio")
     | words("pays")
     | words("blame", LOSSES)
     | columns("runs")
@@ -262,10 +265,10 @@ def time_to_goal(
 
     Their intervals hold those of both (`statistics.product`). A row for each measured N and b, and
     for the predicted ones that are not refused. to_fastest_ratio: over the least of the measured
-    cells, which predicted ones may be below; of equal batches the steps cancel. on_front: no
-    measured cell that fits the memory of `limits` has less of both. best_of_workers: the least time
-    of its N among the measured cells that fit. Raises MixedMachinesError where steps and search are
-    of different machines.
+    cells; of equal batches the steps cancel. to_fastest: its verdict, of measured cells alone.
+    on_front: no measured cell that fits the memory of `limits` has less of both. best_of_workers:
+    the least time of its N among the measured cells that fit. Raises MixedMachinesError where steps
+    and search are of different machines.
     """
     planned = grid_runs(runs)
     searched = runs[runs["kind"] == "search"]
@@ -363,7 +366,8 @@ def _judge(rows: list[dict[str, Any]], memory_bytes: float | None) -> None:
     for row in timed:
         found = time_ratio(row, fastest)
         row |= interval_columns("to_fastest_ratio", found)
-        row["to_fastest"] = None if row is fastest else verdict(found.low, found.high, 1.0)
+        judged = row is not fastest and not row["predicted"]
+        row["to_fastest"] = verdict(found.low, found.high, 1.0) if judged else None
         chosen = any(row is one for one in candidates)
         row["on_front"] = chosen and not any(_dominates(one, row) for one in candidates)
         alike = [one for one in candidates if one["workers"] == row["workers"]]
@@ -462,24 +466,27 @@ def doublings(time_to_goal: pd.DataFrame, step_grid: pd.DataFrame) -> pd.DataFra
     """Return what larger numbers of workers buy, from best cell to best cell.
 
     A row for each two measured N, `adjacent` if none lies between, and from N to N where one is
-    predicted.
-
-    time_ratio times the growth of N is the product of four losses: samples_ratio (more samples to
-    the goal, with a larger batch), batch_ratio (fewer samples a worker in a step), sharing_ratio
-    (workers beside each other that send nothing) and communication_ratio; blame: the largest one
-    above 1. pays: whether the time falls (`below`). Of predicted N the best predicted cell.
+    predicted. pays: whether the time falls (`below`); null for a predicted one, which was not
+    measured. Its time is compared at equal `footing` first, of the same global batch B (what the
+    step costs) or, where that was not measured with more workers, of the same b (what the samples
+    cost), and then with the best batch of the more workers (retuned_ratio). time_ratio times the
+    growth of N is the product of what the step of fewer samples costs (batch_ratio), workers beside
+    each other that send nothing (sharing_ratio), communication_ratio, samples_ratio of larger
+    batches, and retuned_ratio. blame: `dominant` of the four losses.
     """
-    solo = step_grid[step_grid["workers"] == 1].set_index("per_worker_batch")["step_s"].to_dict()
     timed = time_to_goal.dropna(subset="time_to_goal_s")
     chosen = timed["best_of_workers"].fillna(False).astype(bool) | timed["predicted"]
     best = [
-        own.loc[own["time_to_goal_s"].idxmin()].to_dict()
-        for _, own in timed[chosen].groupby("workers")
+        cells.loc[cells["time_to_goal_s"].idxmin()].to_dict()
+        for _, cells in timed[chosen].groupby("workers")
     ]
-    pairs = [(one, other) for one, other in combinations(best, 2) if not other["predicted"]]
-    pairs += [(one, other) for one, other in pairwise(best) if other["predicted"]]
-    adjacent = [(one["workers"], other["workers"]) for one, other in pairwise(best)]
-    rows = [_doubling(one, other, solo) for one, other in pairs]
+    pairs = [(fewer, more) for fewer, more in combinations(best, 2) if not more["predicted"]]
+    pairs += [(fewer, more) for fewer, more in pairwise(best) if more["predicted"]]
+    adjacent = [(fewer["workers"], more["workers"]) for fewer, more in pairwise(best)]
+    solo = step_grid[step_grid["workers"] == 1].set_index("per_worker_batch").to_dict("index")
+    alone = {batch: estimate_of(row, "step_s") for batch, row in solo.items()}
+    cells = timed.to_dict("records")
+    rows = [_doubling(fewer, more, cells, alone) for fewer, more in pairs]
     for row in rows:
         row["adjacent"] = (row["workers"], row["next_workers"]) in adjacent
     return as_table(rows, DOUBLING_COLUMNS)
@@ -494,59 +501,110 @@ def judge_doublings(rows: list[dict[str, Any]]) -> None:
     paying = {row["workers"] for row in measured if row["pays"] == "below"}
     last = [row for row in measured if row["adjacent"] and row["workers"] not in paying]
     for row in rows:
-        row["stops"] = any(row is one for one in last[:1])
+        row["stops"] = any(row is stop for stop in last[:1])
 
 
-def _doubling(one: dict[str, Any], other: dict[str, Any], solo: dict[Any, float]) -> dict[str, Any]:
-    """The row of two best cells, of one number of workers and of the next."""
-    time = time_ratio(other, one)
-    samples = exactly(1)
-    if other["global_batch"] != one["global_batch"]:
-        grown = other["global_batch"] / one["global_batch"]
-        samples = product(
-            estimate_of(other, "steps_to_goal"),
-            inverse(estimate_of(one, "steps_to_goal")),
-            exactly(grown),
-        )
-    losses = {"samples": samples.value} | step_losses(one, other, solo)
-    worst = max(
-        (name for name, loss in losses.items() if loss),
-        key=lambda name: losses[name] or 0,
-        default=None,
-    )
+def _doubling(
+    fewer: dict[str, Any],
+    more: dict[str, Any],
+    cells: list[dict[str, Any]],
+    alone: dict[Any, Estimate],
+) -> dict[str, Any]:
+    """The row of two best cells; cells: with a time; alone: the step of one worker by b."""
+    time = time_ratio(more, fewer)
+    predicted = fewer["predicted"] or more["predicted"]
+    footing, factors = at_equal_footing(fewer, more, cells, alone)
+    losses = {name: factors[name] for name in LOSSES if name in factors}
     return {
-        **{name: one[name] for name in ("workers", "per_worker_batch", "global_batch")},
-        **{f"next_{name}": other[name] for name in ("workers", "per_worker_batch", "global_batch")},
-        "predicted": one["predicted"] or other["predicted"],
+        **{name: fewer[name] for name in ("workers", "per_worker_batch", "global_batch")},
+        **{f"next_{name}": more[name] for name in ("workers", "per_worker_batch", "global_batch")},
+        "predicted": predicted,
         **interval_columns("time_ratio", time),
-        **interval_columns("worker_s_ratio", cost_ratio(other, one)),
-        **interval_columns("samples_ratio", samples),
-        **{f"{name}_ratio": losses[name] for name in ("batch", "sharing", "communication")},
-        "pays": verdict(time.low, time.high, 1.0),
-        "blame": worst if worst and (losses[worst] or 0) > 1 else None,
-        "runs": f"{one['runs']} {other['runs']}",
+        **interval_columns("worker_s_ratio", cost_ratio(more, fewer)),
+        "footing": footing,
+        **{
+            key: end
+            for name, factor in factors.items()
+            for key, end in interval_columns(f"{name}_ratio", factor).items()
+        },
+        "pays": None if predicted else verdict(time.low, time.high, 1.0),
+        "blame": None if predicted else dominant(losses),
+        "runs": f"{fewer['runs']} {more['runs']}",
     }
 
 
-def step_losses(
-    one: dict[str, Any], other: dict[str, Any], solo: dict[Any, float]
-) -> dict[str, float | None]:
-    """Return what a sample of a worker costs more in another cell, in three factors.
+def at_equal_footing(
+    fewer: dict[str, Any],
+    more: dict[str, Any],
+    cells: list[dict[str, Any]],
+    alone: dict[Any, Estimate],
+) -> tuple[str | None, dict[str, Estimate]]:
+    """Return the batch that is kept, global or per worker, and the factors; see `doublings`.
 
-    solo: seconds of a step of one worker by b. Their product is t'/b' over t/b.
+    None and no factors where the larger number of workers has a time with neither, or one worker
+    was not timed with both batches.
     """
-    alone = [known(solo.get(row["per_worker_batch"])) for row in (one, other)]
-    if None in alone:
-        return dict.fromkeys(("batch", "sharing", "communication"))
-    before, after = (
-        {
-            "batch": base / row["per_worker_batch"],
-            "sharing": row["silent_step_s"] / base,
-            "communication": row["step_s"] / row["silent_step_s"],
-        }
-        for row, base in zip((one, other), alone, strict=True)
+    for footing in ("global_batch", "per_worker_batch"):
+        for cell in cells:
+            same = cell["workers"] == more["workers"] and cell[footing] == fewer[footing]
+            if same and {cell["per_worker_batch"], fewer["per_worker_batch"]} <= alone.keys():
+                factors = step_factors(fewer, cell, alone)
+                samples = exactly(1)
+                if footing == "per_worker_batch":
+                    grown = exactly(cell["global_batch"] / fewer["global_batch"])
+                    steps = [estimate_of(row, "steps_to_goal") for row in (cell, fewer)]
+                    samples = product(steps[0], inverse(steps[1]), grown)
+                retuned = exactly(1) if _same_cell(cell, more) else time_ratio(more, cell)
+                return footing, factors | {"samples": samples, "retuned": retuned}
+    return None, {}
+
+
+def _same_cell(row: dict[str, Any], other: dict[str, Any]) -> bool:
+    return all(row[key] == other[key] for key in ("workers", "global_batch"))
+
+
+def step_factors(
+    fewer: dict[str, Any], more: dict[str, Any], alone: dict[Any, Estimate]
+) -> dict[str, Estimate]:
+    """Return what a sample of a worker costs more in a cell of more workers, in three factors.
+
+    alone: the step of one worker by b. Their product is (t'/b') / (t/b), t the seconds of a step.
+    What stands above and below a line cancels, noise and all.
+    """
+    batches = [row["per_worker_batch"] for row in (fewer, more)]
+    base, base_more = (alone[batch] for batch in batches)
+    step, step_more = (estimate_of(row, "step_s") for row in (fewer, more))
+    silent, silent_more = (
+        base_of_row if row["workers"] == 1 else estimate_of(row, "silent_step_s")
+        for row, base_of_row in ((fewer, base), (more, base_more))
     )
-    return {name: after[name] / before[name] for name in before}
+    return {
+        "batch": _quotient([base_more], [base], batches[0] / batches[1]),
+        "sharing": _quotient([silent_more, base], [base_more, silent]),
+        "communication": _quotient([step_more, silent], [silent_more, step]),
+    }
+
+
+def _quotient(above: list[Estimate], below: list[Estimate], factor: float = 1.0) -> Estimate:
+    """Return products above and below a line over each other, without what is in both."""
+    left, right = Counter(above), Counter(below)
+    rest = [*(left - right).elements(), *map(inverse, (right - left).elements())]
+    return product(exactly(factor), *rest)
+
+
+def dominant(losses: dict[str, Estimate]) -> str | None:
+    """Return the loss that is at least half of the logarithm of all of them, by its interval.
+
+    It is where it is more than the product of the others (of those that are gains too). None where
+    none is, or where all of them together may be no loss.
+    """
+    if not losses or (product(*losses.values()).low or 0) <= 1:
+        return None
+    for name, loss in losses.items():
+        others = [other for key, other in losses.items() if key != name]
+        if (product(loss, *map(inverse, others)).low or 0) >= 1:
+            return name
+    return None
 
 
 def goal_trainings(
