@@ -38,12 +38,12 @@ def rows(
     step_s: Seconds = with_network,
     silent_s: Seconds = compute_s,
     b_crit: float = B_CRIT[MODEL, OPTIMIZER],
-    measured_ratio: float = 1.0,
+    trained_ratio: Seconds = lambda n, b: 1.0,
     limits: dict[str, Any] | None = None,
 ) -> dict[str, Rows]:
     """Return the rows of the study by tidy table.
 
-    measured_ratio: of the trainings of the best cells, over what steps and step say.
+    trained_ratio: of the step of the trained cells, the two best of each n, over the grid's.
     """
     names = ("runs", "grid", "grid_memory", "grid_buckets", "trials")
     made: dict[str, Rows] = {name: [] for name in names}
@@ -74,32 +74,42 @@ def rows(
             for b in BATCHES:
                 _cell(made, name, n, b, {arm: of(n, b) * factor for arm, of in arms.items()})
         times = {b: median_steps(b_crit, n * b) * step_s(n, b) for b in BATCHES}
-        best = min((b for b in BATCHES if n * b in search.BATCHES), key=lambda b: times[b])
-        goal = run_row(f"choose-goal-n{n}", kind="goal", per_worker_batch=best, **of_study)
-        made["runs"].append(goal)
-        steps = round(median_steps(b_crit, n * best))
-        for number, off in enumerate(SEEDS):
-            made["trials"].append(
-                dict(
-                    run=goal["run"],
-                    trial=number,
-                    seed=200 + number,
-                    role="goal",
-                    arm=OPTIMIZER,
-                    model=MODEL,
-                    optimizer=OPTIMIZER,
-                    status="complete",
-                    learners=n,
-                    per_learner_batch=best,
-                    global_batch=n * best,
-                    lr=0.1,
-                    momentum=0.9,
-                    steps=steps,
-                    steps_to_goal=steps,
-                    wall_s=steps * step_s(n, best) * measured_ratio * off,
-                )
-            )
+        searched = sorted((b for b in BATCHES if n * b in search.BATCHES), key=times.__getitem__)
+        for name, best in zip(("goal", "runner_up"), searched, strict=False):
+            steps = median_steps(b_crit, n * best)
+            step = step_s(n, best) * trained_ratio(n, best)
+            for launch, factor in enumerate(SPREAD, start=1):
+                run = f"choose-{name}-n{n}" + (f"-launch{launch}" if launch > 1 else "")
+                made["runs"].append(run_row(run, kind="goal", per_worker_batch=best, **of_study))
+                made["trials"] += _trials(run, n, best, steps, step * factor)
     return made
+
+
+def _trials(run: str, n: int, b: int, steps: float, step_s: float) -> Rows:
+    """Trainings to the goal of a launch, a seed each; which seed is fast differs between cells."""
+    place = WORKERS.index(n) + BATCHES.index(b)
+    offs = [SEEDS[(number + 2 * place) % len(SEEDS)] for number in range(len(SEEDS))]
+    return [
+        dict(
+            run=run,
+            trial=number,
+            seed=200 + number,
+            role="goal",
+            arm=OPTIMIZER,
+            model=MODEL,
+            optimizer=OPTIMIZER,
+            status="complete",
+            learners=n,
+            per_learner_batch=b,
+            global_batch=n * b,
+            lr=0.1,
+            momentum=0.9,
+            steps=round(steps * off),
+            steps_to_goal=round(steps * off),
+            wall_s=round(steps * off) * step_s,
+        )
+        for number, off in enumerate(offs)
+    ]
 
 
 def _cell(made: dict[str, Rows], run: str, n: int, b: int, seconds: dict[str, float]) -> None:

@@ -3,16 +3,24 @@
 import math
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import choose_builders as made
 from builders import Tables, empty_lab, run_row, table
 from dpscale.derive.formulas import goal_seconds
-from dpscale.derive.statistics import Estimate, exactly, inverse, product
+from dpscale.derive.statistics import Estimate, exactly, inverse, product, together
 from dpscale.studies import derived_of
 from dpscale.studies.choose.advice import advised
-from dpscale.studies.choose.derive import LOSSES, at_equal_footing, dominant, recommended
+from dpscale.studies.choose.derive import (
+    LOSSES,
+    TrainedTime,
+    at_equal_footing,
+    dominant,
+    judge,
+    recommended,
+)
 from dpscale.studies.study import Earlier
 from steps_to_goal_builders import median_steps
 
@@ -49,6 +57,13 @@ def test_a_product_with_an_exact_number_only_scales():
 def test_a_product_without_an_interval_has_none():
     assert product(Estimate(2.0, None, None, 1), exactly(3))[:3] == (6.0, None, None)
     assert product(Estimate(None, None, None, 0), exactly(3)).value is None
+
+
+def test_an_interval_that_holds_together_with_others_is_wider_by_its_t():
+    found = together(Estimate(2.0, 1.0, 4.0, 3), 5)  # t of 2: 4.303 at 0.975, 9.925 at 0.995
+    assert (found.low, found.high) == pytest.approx((2 / 2**2.3066, 2 * 2**2.3066), rel=1e-3)
+    assert together(Estimate(2.0, 1.0, 4.0, 3), 1) == Estimate(2.0, 1.0, 4.0, 3)
+    assert together(Estimate(2.0, None, None, 1), 5).low is None
 
 
 def test_the_ends_of_an_inverse_change_places():
@@ -247,12 +262,28 @@ def test_of_cells_not_told_apart_the_cheaper_is_recommended():
 
 
 def test_the_advice_is_trained_and_scored():
-    trained = derived_of(lab())["goal_trainings"].set_index("workers")
-    assert trained["within"].tolist() == ["yes"] * 3
-    assert trained["ratio"].tolist() == pytest.approx([1, 1, 1], rel=0.01)
-    slow = derived_of(lab(measured_ratio=3.0))["goal_trainings"].set_index("workers")
-    assert slow["within"].tolist() == ["no"] * 3
-    assert slow["against"].tolist() == ["above"] * 3
+    trained = derived_of(lab())["goal_trainings"]
+    assert set(trained["within"]) == {"yes"}
+    assert trained["ratio"].tolist() == pytest.approx([1] * 6, rel=0.01)
+    assert trained.groupby("workers").size().to_dict() == {1: 2, 2: 2, 4: 2}
+    assert trained.loc[trained["taken"], "advised"].tolist() == [True]
+    slow = derived_of(lab(trained_ratio=lambda n, b: 3.0))["goal_trainings"]
+    assert set(slow["within"]) == {"no"}
+    assert set(slow["against"]) == {"above"}
+
+
+def test_a_seed_that_missed_the_goal_is_longer_than_all_and_not_left_out():
+    """1.0, 1.1, 1.5 and two that missed: their median is 1.5."""
+    reached = pd.Series([1.0, 1.1, 1.5])
+    trials = pd.DataFrame(
+        {
+            "run": "goal",
+            "seed": range(5),
+            "steps_to_goal": [*(100 * reached), None, None],
+            "wall_s": [*reached, None, None],
+        }
+    )
+    assert TrainedTime.of(trials).seconds().value == pytest.approx(1.5)
 
 
 def test_a_training_of_which_half_misses_the_goal_has_no_time():
@@ -262,7 +293,48 @@ def test_a_training_of_which_half_misses_the_goal_has_no_time():
     tables["trials"] = trials.assign(wall_s=trials["wall_s"].mask(lost))
     found = derived_of(tables)["goal_trainings"]
     assert found["measured_s"].isna().all()
-    assert found["reached"].tolist() == [2, 2, 2]
+    assert set(found["reached"]) == {2}
+
+
+def test_a_deadline_is_kept_by_a_second_batch_where_the_best_may_miss_it():
+    """N = 4: B = 64 takes 8.0 s (6 to 11), B = 128 8.2 s (8.0 to 8.4); the deadline is 10 s."""
+
+    def cell(batch: int, value: float, low: float, high: float) -> dict[str, Any]:
+        ends = {"": value, "_low": low, "_high": high}
+        return {
+            "workers": 4,
+            "per_worker_batch": batch // 4,
+            "global_batch": batch,
+            "predicted": False,
+            **{f"time_to_goal_s{end}": seconds for end, seconds in ends.items()},
+            **{f"worker_s{end}": 4 * seconds for end, seconds in ends.items()},
+            **{f"step_s{end}": seconds / 100 for end, seconds in ends.items()},
+            **{f"steps_to_goal{end}": 100 for end in ends},
+            "peak_bytes": None,
+        }
+
+    rows = [cell(64, 8.0, 6.0, 11.0), cell(128, 8.2, 8.0, 8.4)]
+    judge(rows, {"deadline_s": 10.0})
+    assert [row["rank_of_workers"] for row in rows] == [2, 1]
+    assert [row["obeys"] for row in rows] == [False, True]
+    assert recommended(rows, "time")["global_batch"] == 128
+    judge(rows, {"memory_bytes": 100})
+    assert [(row["obeys"], row["misses"]) for row in rows] == [(False, "memory")] * 2
+    judge(rows, {})
+    assert recommended(rows, "time")["global_batch"] == 64
+
+
+def test_the_time_of_trainings_covers_what_it_is_of():
+    """Seeds scatter by 10%, launches by 3%: 95% intervals of the ratio of two equal cells."""
+    random = np.random.default_rng(1)
+
+    def trained() -> TrainedTime:
+        steps = np.exp(random.normal(5, 0.1, 5))
+        return TrainedTime(pd.Series(steps), pd.Series(np.exp(random.normal(0, 0.03, 3))))
+
+    ratios = [trained().over(trained()) for _ in range(400)]
+    held = [ratio.low <= 1 <= ratio.high for ratio in ratios]
+    assert np.mean(held) >= 0.93
 
 
 def known(tables):

@@ -12,21 +12,23 @@ from dpscale.studies.study import Completion, Earlier
 ADVISERS = ("search", GRID.name)
 
 
-def advised(spec: Spec, earlier: Earlier) -> Spec:
-    """Return the spec with batch, rate and momentum of the best measured cell of its N.
+def advised(spec: "Spec[GoalProtocol]", earlier: Earlier) -> Spec:
+    """Return the spec with batch, rate and momentum of the measured cell of its N and rank.
 
-    Withheld where no cell of that N has a time to the goal.
+    Withheld where no cell, or no further one, of that N has a time to the goal.
     """
     from dpscale.derive.columns import known  # not above: who plans needs no pandas
 
     cells = earlier.derived["time_to_goal"]
-    best = cells["best_of_workers"].fillna(False) & (cells["workers"] == spec.workers)
-    if not best.any():
+    rank = spec.protocol.rank_of_workers
+    ranked = (cells["rank_of_workers"] == rank) & (cells["workers"] == spec.workers)
+    if not ranked.any():
         notes = ", ".join(sorted(set(cells.loc[cells["workers"] == spec.workers, "note"].dropna())))
-        why = f"no batch of {spec.workers} workers has a time to the goal"
+        batch = "no batch" if rank == 1 else "no second batch"
+        why = f"{batch} of {spec.workers} workers has a time to the goal"
         why += f" ({notes})" if notes else ""
         return spec.model_copy(update={"per_worker_batch": 1, "withheld": why})
-    row = cells[best].iloc[0]
+    row = cells[ranked].iloc[0]
     momentum = float(row["momentum"])
     training = spec.training.model_copy(
         update={
@@ -45,7 +47,8 @@ def _advises(spec: Spec, other: Spec) -> bool:
 
 def _limits(spec: "Spec[GoalProtocol]") -> Mapping[str, list[dict[str, Any]]]:
     """The rows of `limits` as far as they decide what is trained."""
-    return {"limits": [{"memory_bytes": spec.protocol.memory_bytes}]}
+    names = ("deadline_s", "worker_hours", "memory_bytes")
+    return {"limits": [{name: getattr(spec.protocol, name) for name in names}]}
 
 
 BY_ADVICE = Completion(_advises, advised, _limits)

@@ -36,6 +36,9 @@ def facts_e2(inputs: Inputs) -> Facts:
             "buffers": any(row["buffer_bytes"] for row in inputs.tidy_rows("runs", study="choose")),
             "goal_error": searched[0]["goal_error_frac"] if searched else None,
             "seeds": max((row["seeds"] or 0 for row in trained), default=0),
+            "rivals": sum(row["to_advised"] is not None for row in trained),
+            "checked": next((row for row in trained if row["advised"]), None),
+            "instead": next((row for row in trained if row["taken"] and not row["advised"]), None),
         }
     return Facts(missing, values(timed, trained, roles), said)
 
@@ -52,7 +55,7 @@ def chosen(roles: dict[str, Row], timed: list[Row]) -> dict[str, Any]:
     predicted ones the soonest, where it is sooner than the fastest that was measured.
     """
     measured = [row for row in timed if not row["predicted"]]
-    found = [row for row in measured if row["best_of_workers"]]
+    found = [row for row in measured if row["rank_of_workers"] == 1]
     ahead = [
         min(own, key=lambda row: float(row["time_to_goal_s"]))
         for _, own in by([row for row in timed if row["predicted"]], "workers")
@@ -131,8 +134,9 @@ def values(timed: list[Row], trained: list[Row], roles: dict[str, Row]) -> dict[
             found |= named_values([row], f"{{column}}_{role}", columns)
     found |= named_values(timed, PER_CELL, TIMES)
     for row in trained:
-        found[f"measured_s_n{row['workers']}"] = row.measured_s
-        found[f"measured_to_predicted_n{row['workers']}"] = row.value("ratio", "ratio")
+        cell = f"n{row['workers']}_b{row['per_worker_batch']}"
+        found[f"measured_s_{cell}"] = row.measured_s
+        found[f"measured_to_predicted_{cell}"] = row.value("ratio", "ratio")
     return found or {"time_to_goal_s": nothing("s")}
 
 

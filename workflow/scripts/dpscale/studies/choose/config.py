@@ -163,6 +163,9 @@ class GoalProtocol(RunProtocol):
     evaluation_samples: PositiveInt
     max_steps: PositiveInt
     max_epochs: PositiveInt
+    rank_of_workers: PositiveInt = Field(1, description="Which cell of its N is trained, by rank.")
+    deadline_s: float | None = Field(None, description="Seconds to the goal; null: no limit.")
+    worker_hours: float | None = Field(None, description="Hours of all workers; null: no limit.")
     memory_bytes: PositiveInt | None = Field(description="Memory of a worker; null: no limit.")
 
     @property

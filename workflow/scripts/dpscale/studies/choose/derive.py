@@ -1,10 +1,12 @@
 """E2: time and worker-seconds to the goal for every number of workers and batch."""
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from dpscale.derive.cells import (
@@ -22,12 +24,16 @@ from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import (
     UNKNOWN,
     Estimate,
+    censored_median,
     estimate_of,
     exactly,
     interval_columns,
     inverse,
     median,
+    median_ratio,
+    paired_median_ratio,
     product,
+    together,
     verdict,
 )
 from dpscale.derive.tables import Table
@@ -54,7 +60,9 @@ GOAL_COLUMNS: Columns = (
     | intervals("step_s steps_to_goal time_to_goal_s worker_s")
     | intervals("silent_step_s")
     | columns("lr momentum peak_bytes repeats oversubscribed on_front")
-    | columns("best_of_workers")
+    | columns("obeys")
+    | words("misses", LIMITS)
+    | columns("excess_ratio rank_of_workers")
     | intervals("to_fastest_ratio")
     | words("to_fastest")
     | columns("model optimizer status note runs")
@@ -86,7 +94,13 @@ TRAINED_COLUMNS: Columns = (
     | words("within", ("yes", "no"))
     | words("against")
     | words("found", (*VERDICTS, "missed", "unavailable"))
-    | columns("seeds reached oversubscribed status runs")
+    | words("aim", Aim)
+    | columns("advised")
+    | intervals("to_advised_ratio")
+    | words("to_advised")
+    | columns("obeys")
+    | words("misses", LIMITS)
+    | columns("excess_ratio taken seeds reached launches oversubscribed status runs")
 )
 
 
@@ -266,9 +280,11 @@ def time_to_goal(
     Their intervals hold those of both (`statistics.product`). A row for each measured N and b, and
     for the predicted ones that are not refused. to_fastest_ratio: over the least of the measured
     cells; of equal batches the steps cancel. to_fastest: its verdict, of measured cells alone.
-    on_front: no measured cell that fits the memory of `limits` has less of both. best_of_workers:
-    the least time of its N among the measured cells that fit. Raises MixedMachinesError where steps
-    and search are of different machines.
+    on_front: no measured cell that fits the memory of `limits` has less of both. obeys: the upper
+    ends of its intervals keep to all limits, or by what factor (excess_ratio) it `misses` one; it
+    is unknown, and does not obey, where what is limited was not measured. rank_of_workers: of a
+    measured cell, by its time, among those of its N that obey, then those that fit, then others.
+    Raises MixedMachinesError where steps and search are of different machines.
     """
     planned = grid_runs(runs)
     searched = runs[runs["kind"] == "search"]
@@ -283,7 +299,9 @@ def time_to_goal(
     whole = {"model": model, "optimizer": optimizer}
     rows = [whole | row | _to_goal(row, steps) for row in _measured(step_grid)]
     rows += [whole | row | _to_goal(row, steps) for row in _predicted(step_prediction)]
-    _judge(rows, first_known(limits["memory_bytes"]))
+    judge(
+        rows, {name: known(limit) for name, limit in limits.iloc[0].items()} if len(limits) else {}
+    )
     return as_table(rows, GOAL_COLUMNS)
 
 
@@ -349,17 +367,17 @@ def cost_ratio(row: dict[str, Any], other: dict[str, Any]) -> Estimate:
 
 
 def fits(row: dict[str, Any], memory_bytes: float | None) -> bool:
-    """Return whether a cell keeps within the memory of a worker, as far as that is known."""
+    """Return whether a cell keeps within the memory of a worker; what is not known does not."""
     peak = known(row.get("peak_bytes"))
-    return memory_bytes is None or peak is None or peak <= memory_bytes
+    return memory_bytes is None or (peak is not None and peak <= memory_bytes)
 
 
-def _judge(rows: list[dict[str, Any]], memory_bytes: float | None) -> None:
+def judge(rows: list[dict[str, Any]], limits: dict[str, Any]) -> None:
     """Notes in each row with a time where it stands among the measured ones."""
     timed = [row for row in rows if known(row.get("time_to_goal_s")) is not None]
     measured = [row for row in timed if not row["predicted"]]
     # Where none fits, all of them: the advice then says by how much.
-    candidates = [row for row in measured if fits(row, memory_bytes)] or measured
+    candidates = [row for row in measured if fits(row, limits.get("memory_bytes"))] or measured
     if not candidates:
         return
     fastest = min(candidates, key=lambda row: row["time_to_goal_s"])
@@ -370,9 +388,14 @@ def _judge(rows: list[dict[str, Any]], memory_bytes: float | None) -> None:
         row["to_fastest"] = verdict(found.low, found.high, 1.0) if judged else None
         chosen = any(row is one for one in candidates)
         row["on_front"] = chosen and not any(_dominates(one, row) for one in candidates)
-        alike = [one for one in candidates if one["workers"] == row["workers"]]
-        best = min(alike, key=lambda one: one["time_to_goal_s"], default=None)
-        row["best_of_workers"] = row is best
+        row |= over_limits(row, limits)
+    ordered = sorted(
+        measured, key=lambda row: (not row["obeys"], row not in candidates, row["time_to_goal_s"])
+    )
+    for workers in {row["workers"] for row in measured}:
+        of_workers = [row for row in ordered if row["workers"] == workers]
+        for rank, row in enumerate(of_workers, start=1):
+            row["rank_of_workers"] = rank
 
 
 def _dominates(one: dict[str, Any], other: dict[str, Any]) -> bool:
@@ -381,27 +404,28 @@ def _dominates(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def advice(time_to_goal: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells that a decision is between, a row a role: of the best of each measured N.
+    """Return the cells that a decision is between, a row a role, of all that were measured.
 
-    recommended: of those that keep to the limits with the upper ends of their intervals the one
-    with the least time, or cost, as `aim` has it; of those that are not told apart from it the one
-    with the least of the other. Where none keeps to the limits it is the nearest, by its largest
-    excess_ratio over a limit, which `misses` names. fastest, cheapest; one_worker; most_workers.
-    price: of worker_s at the configured price.
+    recommended: of those that obey the limits the one with the least time, or cost, as `aim` has
+    it; of those that are not told apart from it the one with the least of the other. Where none
+    obeys it is the nearest, by its excess_ratio. fastest, cheapest: of those that fit the memory;
+    one_worker, most_workers: the best of the fewest and of the most. price: of worker_s at the
+    configured price.
     """
     given = {key: known(value) for key, value in limits.iloc[0].items()} if len(limits) else {}
     aim, price = given.get("aim") or "time", given.get("price_per_worker_hour")
-    chosen = time_to_goal["best_of_workers"].fillna(False).astype(bool)
-    cells = time_to_goal[chosen & ~time_to_goal["predicted"]].to_dict("records")
-    rows = [cell | _over_limits(cell, given) | {"aim": aim} for cell in cells]
+    measured = time_to_goal[time_to_goal["rank_of_workers"].notna()]
+    rows = [cell | {"aim": aim} for cell in measured.to_dict("records")]
     if not rows:
         return as_table([], ADVICE_COLUMNS)
+    fitting = [row for row in rows if fits(row, given.get("memory_bytes"))] or rows
+    best = [row for row in rows if row["rank_of_workers"] == 1]
     roles = {
         "recommended": recommended(rows, aim),
-        "fastest": min(rows, key=lambda row: row["time_to_goal_s"]),
-        "cheapest": min(rows, key=lambda row: row["worker_s"]),
-        "one_worker": min(rows, key=lambda row: row["workers"]),
-        "most_workers": max(rows, key=lambda row: row["workers"]),
+        "fastest": min(fitting, key=lambda row: row["time_to_goal_s"]),
+        "cheapest": min(fitting, key=lambda row: row["worker_s"]),
+        "one_worker": min(best, key=lambda row: row["workers"]),
+        "most_workers": max(best, key=lambda row: row["workers"]),
     }
     rows = [
         row | {"role": role, "price": price and price * row["worker_s"] / HOUR_S}
@@ -421,7 +445,9 @@ def recommended(rows: list[dict[str, Any]], aim: str) -> dict[str, Any]:
     """
     obedient = [row for row in rows if row["obeys"]]
     if not obedient:
-        return min(rows, key=lambda row: row["excess_ratio"]) | {"chosen_as": None}
+        excess = {n: known(row["excess_ratio"]) for n, row in enumerate(rows)}
+        nearest = min(excess, key=lambda n: math.inf if excess[n] is None else excess[n])
+        return rows[nearest] | {"chosen_as": None}
     first, second = AIMS[aim]
     best = min(obedient, key=lambda row: row[first])
     alike = [row for row in obedient if not _told_from(row, best, aim)]
@@ -434,19 +460,22 @@ def _told_from(row: dict[str, Any], best: dict[str, Any], aim: str) -> bool:
     return row is not best and verdict(ratio.low, ratio.high, 1.0) != "indistinct"
 
 
-def _over_limits(cell: dict[str, Any], limits: dict[str, Any]) -> dict[str, Any]:
-    """Whether a cell keeps to each limit, and by how much it misses the one it misses most."""
+def over_limits(cell: dict[str, Any], limits: dict[str, Any]) -> dict[str, Any]:
+    """Return whether a cell obeys each limit, and by how much it misses the one it misses most.
+
+    The upper ends of intervals decide. What is limited and not known misses, by nobody knows what.
+    """
     hours = limits.get("worker_hours")
     bounds = {
         "deadline": ("time_to_goal_s", limits.get("deadline_s")),
         "worker_hours": ("worker_s", None if hours is None else HOUR_S * hours),
         "memory": ("peak_bytes", limits.get("memory_bytes")),
     }
-    over = {
-        name: float(_upper(cell, column) / bound)
-        for name, (column, bound) in bounds.items()
-        if bound is not None and _upper(cell, column) is not None
-    }
+    asked = {name: limit for name, limit in bounds.items() if limit[1] is not None}
+    for name, (column, _) in asked.items():
+        if _upper(cell, column) is None:
+            return {"obeys": False, "misses": name, "excess_ratio": None}
+    over = {name: float(_upper(cell, column) / bound) for name, (column, bound) in asked.items()}
     worst = max(over, key=lambda name: over[name], default=None)
     beyond = worst is not None and over[worst] > 1
     return {
@@ -475,7 +504,7 @@ def doublings(time_to_goal: pd.DataFrame, step_grid: pd.DataFrame) -> pd.DataFra
     batches, and retuned_ratio. blame: `dominant` of the four losses.
     """
     timed = time_to_goal.dropna(subset="time_to_goal_s")
-    chosen = timed["best_of_workers"].fillna(False).astype(bool) | timed["predicted"]
+    chosen = (timed["rank_of_workers"] == 1) | timed["predicted"]
     best = [
         cells.loc[cells["time_to_goal_s"].idxmin()].to_dict()
         for _, cells in timed[chosen].groupby("workers")
@@ -608,32 +637,117 @@ def dominant(losses: dict[str, Estimate]) -> str | None:
 
 
 def goal_trainings(
-    time_to_goal: pd.DataFrame, trials: pd.DataFrame, runs: pd.DataFrame
+    time_to_goal: pd.DataFrame,
+    trials: pd.DataFrame,
+    advice: pd.DataFrame,
+    limits: pd.DataFrame,
+    runs: pd.DataFrame,
 ) -> pd.DataFrame:
-    """Return for each N the time to the goal of its best cell, predicted and measured.
+    """Return for each cell that was trained the time to the goal, predicted and measured.
 
-    measured_s: the median over seeds, unknown unless more than half of them reached the goal;
-    ratio: over predicted_s, with both intervals. within: whether measured_s lies inside the
-    predicted interval (yes, no); against: whether the ratio is told apart from 1; found: the same,
-    or that the goal was `missed`, or nothing `unavailable` to train.
+    measured_s: the median steps over seeds, where a seed that missed the goal counts as longer than
+    all, times the median step over launches, with the interval of both; ratio: over predicted_s.
+    within: whether measured_s lies inside the predicted interval; against: whether the ratio is
+    told apart from 1; found: the same, or that the goal was `missed`, or nothing `unavailable` to
+    train. advised: the recommended cell; to_advised_ratio: the time, or cost as `aim` has it, over
+    that of the recommended cell, seeds paired, all intervals `together`. obeys: the trained time
+    keeps to the limits. taken: the cell to take after training, see `_take`.
     """
     planned = in_study(runs, "choose")
     planned = planned[planned["kind"] == "goal"]
     require_same_machine(planned)
+    key = ["workers", "per_worker_batch"]
     cells = {
-        tuple(known(row[key]) for key in ("workers", "per_worker_batch")): row
+        tuple(known(row[name]) for name in key): row
         for row in time_to_goal[~time_to_goal["predicted"]].to_dict("records")
     }
-    rows = []
-    for run in planned.sort_values("workers").to_dict("records"):
-        row = {key: run[key] for key in (*CELL, "global_batch", "status", "oversubscribed")}
-        row["runs"] = run["run"]
-        own = trials[(trials["run"] == run["run"]) & (trials["role"] == "goal")]
-        cell = cells.get((known(run["workers"]), known(run["per_worker_batch"])))
-        if run["status"] == "complete" and cell is not None and not own.empty:
-            row |= _trained(own, cell)
-        rows.append(row)
+    given = {name: known(limit) for name, limit in limits.iloc[0].items()} if len(limits) else {}
+    recommended_cell = [
+        tuple(known(row[name]) for name in key)
+        for row in advice[advice["role"] == "recommended"].to_dict("records")
+    ]
+    rows: list[dict[str, Any]] = []
+    seconds: dict[int, TrainedTime] = {}
+    for _, of_cell in planned.groupby([*CELL, "global_batch"], dropna=False):
+        status = combined_status(of_cell["status"])
+        launches = of_cell[of_cell["status"] == status]
+        row = launches.iloc[0][[*CELL, "global_batch", "status", "oversubscribed"]].to_dict()
+        place = tuple(known(row[name]) for name in key)
+        row |= {"runs": " ".join(launches["run"]), "advised": place in recommended_cell}
+        trained = trials[trials["run"].isin(launches["run"]) & (trials["role"] == "goal")]
+        if status == "complete" and place in cells and not trained.empty:
+            seconds[len(rows)] = TrainedTime.of(trained)
+            row |= _trained(trained, seconds[len(rows)], cells[place], given)
+        rows.append(row | {"aim": given.get("aim") or "time"})
+    _against_advised(rows, seconds)
+    _take(rows)
     return as_table(rows, TRAINED_COLUMNS)
+
+
+class TrainedTime(NamedTuple):
+    """What a cell took to the goal: steps by seed, null where it missed, and a step by launch."""
+
+    steps: pd.Series
+    step_s: pd.Series
+
+    @classmethod
+    def of(cls, trials: pd.DataFrame) -> "TrainedTime":
+        """Return that of the trials of all launches."""
+        steps = trials["steps_to_goal"].astype(float)
+        reached = trials["wall_s"].notna()
+        # A seed takes the same steps in each launch, but for the order of sums.
+        by_seed = steps.where(reached, np.inf).groupby(trials["seed"]).median()
+        step_s = (trials["wall_s"] / steps)[reached]
+        by_launch = step_s.groupby(trials.loc[reached, "run"]).median()
+        return cls(by_seed.replace(np.inf, np.nan), by_launch)
+
+    def seconds(self) -> Estimate:
+        """Return the time to the goal, with the interval over seeds and launches."""
+        return product(censored_median(self.steps), median(self.step_s))
+
+    def over(self, other: "TrainedTime") -> Estimate:
+        """Return the time over that of another cell, seeds paired where all reached the goal."""
+        if self.steps.notna().all() and other.steps.notna().all():
+            steps = paired_median_ratio(self.steps, other.steps)
+        else:
+            steps = product(censored_median(self.steps), inverse(censored_median(other.steps)))
+        return product(steps, median_ratio(self.step_s, other.step_s))
+
+
+def _against_advised(rows: list[dict[str, Any]], seconds: Mapping[int, TrainedTime]) -> None:
+    """Notes in each trained row how it compares with the advised cell."""
+    advised = next((n for n, row in enumerate(rows) if row["advised"] and n in seconds), None)
+    if advised is None:
+        return
+    rows[advised] |= interval_columns("to_advised_ratio", exactly(1))
+    for number, row in enumerate(rows):
+        if number in seconds and number != advised:
+            ratio = seconds[number].over(seconds[advised])
+            if row["aim"] == "cost":
+                ratio = product(ratio, exactly(row["workers"] / rows[advised]["workers"]))
+            ratio = together(ratio, len(seconds) - 1)
+            row |= interval_columns("to_advised_ratio", ratio)
+            row["to_advised"] = verdict(ratio.low, ratio.high, 1.0)
+
+
+def _take(rows: list[dict[str, Any]]) -> None:
+    """Notes which trained cell to take.
+
+    The advised one, unless a trained cell that obeys the limits is told to be better, or the
+    advised one, trained, missed the goal or the limits: then the best of those that obey.
+    """
+    obedient = [row for row in rows if row.get("obeys")]
+    taken = next((row for row in rows if row["advised"]), None)
+    better = [row for row in obedient if row.get("to_advised") == "below"]
+    if better or (taken and taken["status"] == "complete" and not taken.get("obeys")):
+        taken = min(better or obedient, key=_price, default=taken)
+    for row in rows:
+        row["taken"] = row is taken
+
+
+def _price(row: dict[str, Any]) -> float:
+    """What a choice makes least, of a trained cell."""
+    return float(row["measured_s"] * (row["workers"] if row["aim"] == "cost" else 1))
 
 
 def judge_trainings(rows: list[dict[str, Any]]) -> None:
@@ -644,27 +758,35 @@ def judge_trainings(rows: list[dict[str, Any]]) -> None:
             row["found"] = "missed" if row["status"] == "complete" else "unavailable"
 
 
-def _trained(trials: pd.DataFrame, cell: dict[str, Any]) -> dict[str, Any]:
-    reached = trials.dropna(subset="wall_s")
-    enough = 2 * len(reached) > len(trials)
-    seconds = median(reached["wall_s"]) if enough else UNKNOWN
+def _trained(
+    trials: pd.DataFrame, trained: TrainedTime, cell: dict[str, Any], limits: dict[str, Any]
+) -> dict[str, Any]:
+    seconds = trained.seconds()
     predicted = estimate_of(cell, "time_to_goal_s")
-    ratio = product(seconds, inverse(predicted)) if enough else UNKNOWN
+    ratio = product(seconds, inverse(predicted)) if seconds.value is not None else UNKNOWN
     within = None
     if seconds.value is not None and predicted.low is not None and predicted.high is not None:
         within = "yes" if predicted.low <= seconds.value <= predicted.high else "no"
+    measured = {
+        **interval_columns("time_to_goal_s", seconds),
+        **interval_columns("worker_s", product(seconds, exactly(cell["workers"]))),
+        "peak_bytes": cell.get("peak_bytes"),
+    }
+    obeys = over_limits(measured, limits) if seconds.value is not None else {"obeys": False}
     return {
         "lr": trials["lr"].iloc[0],
         "momentum": trials["momentum"].iloc[0],
         **interval_columns("predicted_s", predicted),
         **interval_columns("measured_s", seconds),
         **interval_columns("ratio", ratio),
-        "steps_to_goal": reached["steps_to_goal"].astype(float).median(),
-        "step_s": (reached["wall_s"] / reached["steps_to_goal"].astype(float)).median(),
+        "steps_to_goal": censored_median(trained.steps).value,
+        "step_s": trained.step_s.median(),
         "within": within,
         "against": verdict(ratio.low, ratio.high, 1.0),
-        "seeds": len(trials),
-        "reached": len(reached),
+        "seeds": len(trained.steps),
+        "reached": int(trained.steps.notna().sum()),
+        "launches": trials["run"].nunique(),
+        **obeys,
     }
 
 
@@ -681,6 +803,9 @@ TABLES = {
     "advice": Table(advice, ["time_to_goal", "limits"], ADVICE_COLUMNS),
     "doublings": Table(doublings, ["time_to_goal", "step_grid"], DOUBLING_COLUMNS, judge_doublings),
     "goal_trainings": Table(
-        goal_trainings, ["time_to_goal", "trials", "runs"], TRAINED_COLUMNS, judge_trainings
+        goal_trainings,
+        ["time_to_goal", "trials", "advice", "limits", "runs"],
+        TRAINED_COLUMNS,
+        judge_trainings,
     ),
 }

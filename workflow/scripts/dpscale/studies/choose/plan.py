@@ -10,13 +10,14 @@ from dpscale.plan.spec import Spec, build_spec, launches, network_of
 from dpscale.studies.choose import GOAL, GRID
 from dpscale.studies.choose.config import ChooseConfig, GoalProtocol, GridProtocol
 
+TRAINED = {1: "goal", 2: "runner_up"}  # cells of each number of workers, by rank
 BY_ADVICE = "dpscale.studies.choose.advice:BY_ADVICE"
 # The grid's steps take as long with any; the search says which the trainings have.
 ANY_MOMENTUM = 0.5
 
 
 def runs(config: Config, asked: ChooseConfig) -> Iterator[Spec]:
-    """For each N the launches that time the grid, and the training of its best cell to the goal."""
+    """For each N the launches that time the grid, and those that train its two best cells."""
     goal = asked.goal(config)
     assert goal is not None  # the configuration was checked
     shared = _shared(config, asked, goal)
@@ -24,13 +25,6 @@ def runs(config: Config, asked: ChooseConfig) -> Iterator[Spec]:
         per_worker_batches=tuple(sorted(asked.per_worker_batches)),
         repeats=asked.repeats,
         repeat_s=asked.repeat_s,
-    )
-    to_goal = GoalProtocol(
-        goal_error_frac=goal.error_frac,
-        evaluation_samples=goal.budget.evaluation_samples,
-        max_steps=goal.budget.max_steps,
-        max_epochs=goal.budget.max_epochs,
-        memory_bytes=asked.limits.memory,
     )
     for workers in sorted(asked.workers):
         timed = build_spec(
@@ -43,17 +37,33 @@ def runs(config: Config, asked: ChooseConfig) -> Iterator[Spec]:
             **shared,
         )
         yield from launches(config, timed)
-        yield build_spec(
-            config,
-            GOAL,
-            run=f"choose-goal-n{workers}",
-            workers=workers,
-            protocol=to_goal,
-            per_worker_batch=None,
-            completed_by=BY_ADVICE,
-            seeds=asked.seeds,
-            **shared,
-        )
+        for rank, name in TRAINED.items():
+            trained = build_spec(
+                config,
+                GOAL,
+                run=f"choose-{name}-n{workers}",
+                workers=workers,
+                protocol=_to_goal(asked, goal, rank),
+                per_worker_batch=None,
+                completed_by=BY_ADVICE,
+                seeds=asked.seeds,
+                **shared,
+            )
+            yield from launches(config, trained)
+
+
+def _to_goal(asked: ChooseConfig, goal: Goal, rank: int) -> GoalProtocol:
+    """The training of the cell of a rank among those of its number of workers."""
+    return GoalProtocol(
+        goal_error_frac=goal.error_frac,
+        evaluation_samples=goal.budget.evaluation_samples,
+        max_steps=goal.budget.max_steps,
+        max_epochs=goal.budget.max_epochs,
+        rank_of_workers=rank,
+        deadline_s=asked.limits.deadline_s,
+        worker_hours=asked.limits.worker_hours,
+        memory_bytes=asked.limits.memory,
+    )
 
 
 def _shared(config: Config, asked: ChooseConfig, goal: Goal) -> dict[str, Any]:

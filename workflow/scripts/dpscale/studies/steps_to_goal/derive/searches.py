@@ -9,20 +9,11 @@ import pandas as pd
 from dpscale.derive.columns import as_table, known
 from dpscale.derive.formulas import log_slope
 from dpscale.derive.same_machine import require_same_machine
-from dpscale.derive.statistics import (
-    CONFIDENCE,
-    ORDERED,
-    Estimate,
-    Interval,
-    interval,
-    interval_columns,
-    median,
-)
+from dpscale.derive.statistics import CONFIDENCE, censored_median, interval_columns, median
 from dpscale.records.columns import Columns, columns, intervals, reals
 from dpscale.studies.steps_to_goal.config import SearchOptimizer
 from dpscale.vocabulary import words
 
-FEWEST_CENSORED = 5  # [least, largest] of so many values covers their median in 94 of 100
 BORDER_SHARE = 0.1  # of a logarithmic range, at each end: as near as that is on the border
 # Regimes part at this factor below and above B_crit: up to there doubling the batch cuts the steps
 # nearly in half, from there on it hardly helps.
@@ -75,26 +66,6 @@ def search_rows(runs: pd.DataFrame) -> list[dict[str, Any]]:
 def of_role(trials: pd.DataFrame, run: str, role: str) -> pd.DataFrame:
     """Return the trials of a run that play a role: search, final or repeat."""
     return trials[(trials["run"] == run) & (trials["role"] == role)]
-
-
-def censored_median(values: pd.Series) -> Estimate:
-    """Return the median of steps where null means more than could be waited for.
-
-    With less than half of them null the median is known all the same. Its interval then has two
-    of the values as its ends, from FEWEST_CENSORED values on; an end that is a null is null.
-    """
-    steps = np.sort(values.to_numpy(dtype=float, na_value=np.inf))
-    if np.isfinite(steps).all():
-        return median(steps)
-    ends: Interval = None, None
-    if len(steps) >= FEWEST_CENSORED:
-        ends = interval(steps) if len(steps) >= ORDERED else (steps[0], steps[-1])
-    value, low, high = (_finite(end) for end in (np.median(steps), *ends))
-    return Estimate(value, low, high, len(steps))
-
-
-def _finite(end: float | None) -> float | None:
-    return None if end is None or np.isinf(end) else float(end)
 
 
 def batch_medians(trials: pd.DataFrame, run: str) -> dict[int, float]:
