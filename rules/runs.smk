@@ -37,7 +37,8 @@ rule timed_run:
         "--log {log:q} --history {params.history:q} --attempt {resources.attempt}"
 
 
-# What completes the specs of others: the sweep, and the search of the largest batch after it.
+# What completes the specs of others: the sweep and the search of the largest batch after it, the
+# launches of Q2 where open speed-ups are looked at again.
 use rule timed_run as first_run with:
     wildcard_constraints:
         run=only(TIMED & ASKED_FIRST),

@@ -1,13 +1,33 @@
 """Q2: what it says of speed-up and of the other kind of scaling follows the measured cells."""
 
+import pandas as pd
+
 from cases import Case, Edit, around, both, only, says, where
 
 NAN = float("nan")
+LOOKS = {
+    "compared": 10,
+    "opened": 4,
+    "decided": 3,
+    "again": 27,
+    "first_launches": 6,
+    "most_launches": 12,
+    "looks": 3,
+    "repeat_budget_s": 180.0,
+    "confidence_frac": 0.9755,
+    "looks_ended": "budget",
+    "runs": "sweep-b32",
+}
 STRONG = {"kind": "strong", "workers": [2, 4]}
 
 
 def _strong(ratio: float) -> dict[str, Edit]:
     return {"scaling": where(STRONG, **around("speedup_ratio", ratio, 0))}
+
+
+def _looks(**changes: object) -> dict[str, Edit]:
+    row = pd.DataFrame([LOOKS | changes])
+    return {"speedup_looks": lambda rows: row.reindex(columns=list(rows)).astype(dict(rows.dtypes))}
 
 
 CASES = [
@@ -131,6 +151,52 @@ CASES = [
         "cells without a time",
         edits={"scaling": both(where({"workers": 4}, status="out_of_memory", speedup_ratio=NAN))},
         says=["At N = 4 four cells have no time: their outcome is out of memory."],
+    ),
+    Case("nobody looks again", never=["looks at most", "Pocock", "launched again"]),
+    Case(
+        "decided by further launches but for one, when the budget was spent",
+        edits=_looks(),
+        says=[
+            "After six launches four of ten speed-ups were open, not told from 1. Both cells of "
+            "each were launched again, up to 12 launches each and within 3 min: three are decided "
+            "by 27 further launches, and one stays open, for the time was spent. There are three "
+            "looks at most; an interval is of 97.5% at each, so that all of them together hold 95%"
+        ],
+    ),
+    Case(
+        "none is decided at the last look",
+        edits=_looks(opened=1, decided=0, again=12, looks_ended="launches"),
+        says=[
+            "one of ten speed-ups was open, not told from 1. Both cells of it were launched again",
+            "none is decided by 12 further launches, and one stays open after the last look.",
+        ],
+    ),
+    Case(
+        "all are decided",
+        edits=_looks(opened=2, decided=2, again=1, looks_ended="decided"),
+        says=["two are decided by one further launch. There are"],
+        never=["stays open", "stay open"],
+    ),
+    Case(
+        "a launch of the base opens one again",
+        edits=_looks(opened=3, decided=1, looks_ended="decided"),
+        says=["one is decided by 27 further launches, and two stay open. There are"],
+    ),
+    Case(
+        "nothing was open",
+        edits=_looks(opened=0, decided=0, again=0, looks_ended="decided"),
+        says=["After six launches none of ten speed-ups were open, not told from 1. There are"],
+        never=["launched again"],
+    ),
+    Case(
+        "the looks are yet to come",
+        edits=_looks(opened=3, decided=0, again=0, looks_ended=None),
+        says=["three of ten speed-ups were open, not told from 1. What is open is yet to be"],
+    ),
+    Case(
+        "launches, of a look",
+        edits=_looks() | {"scaling": where(launches=6)},
+        says=["Student's t, or of seven launches and more two of them."],
     ),
 ]
 

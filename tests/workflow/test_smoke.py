@@ -108,10 +108,14 @@ def test_the_sweep_met_a_real_boundary_and_confirmed_it(checkout) -> None:
 
 
 def seconds_by_hand(checkout: Checkout, run: str, arm: str, samples: int) -> float:
-    """Median over launches of the seconds of `samples` samples, from steps.parquet by loops."""
+    """Median over launches of the seconds of `samples` samples, from steps.parquet by loops.
+
+    Launches of a look count with loading alone.
+    """
     launches = sorted(checkout.results.glob(f"runs/{run}-launch*"))
     assert len(launches) == 2  # and the first, which has the run's own name
-    folders = [checkout.results / f"runs/{run}", *launches]
+    again = checkout.results.glob(f"runs/{run}-again*") if arm == "with_loading" else ()
+    folders = [checkout.results / f"runs/{run}", *launches, *sorted(again)]
     return float(np.median([launch_seconds(folder, arm, samples) for folder in folders]))
 
 
@@ -140,6 +144,20 @@ def test_scaling_agrees_with_steps_recomputed_by_hand(checkout) -> None:
         assert row.epoch_s == pytest.approx(epoch_s, rel=1e-9)
         assert row.speedup_ratio == pytest.approx(base / epoch_s, rel=1e-9)
         assert row.efficiency_frac == pytest.approx(base / epoch_s / row.workers, rel=1e-9)
+
+
+def test_open_speedups_were_launched_again_and_decided_ones_were_not(checkout) -> None:
+    (looks,) = pd.read_csv(checkout.results / "derived/speedup_looks.csv").to_dict("records")
+    scaling = pd.read_csv(checkout.results / "derived/scaling.csv")
+    again = {path.parent.name for path in checkout.results.glob("runs/*-again*/record.json")}
+    assert (looks["compared"], looks["first_launches"], looks["most_launches"]) == (2, 3, 6)
+    assert (looks["opened"] > 0) == bool(again)
+    assert set(looks["runs"].split()) == {"scaling-looks", *again}
+    several = scaling[scaling["workers"] > 1]
+    left_open = (several["pace"] == "indistinct").any()
+    assert left_open == (looks["looks_ended"] != "decided")
+    if looks["looks_ended"] == "launches":
+        assert several["launches"].max() == 6
 
 
 def test_communication_agrees_with_steps_recomputed_by_hand(checkout) -> None:
@@ -201,8 +219,10 @@ def test_what_was_deleted_or_damaged_is_planned_again(checkout) -> None:
     record.write_text(record.read_text().replace('"wall_s": ', '"wall_s": -'))
     (results / "derived/scaling.csv").write_text("")
     planned = snakemake(folder, "-n")
-    assert planned_rules(planned) == {"timed_run", "training_run"} | ANALYSIS
+    # With the run that looks at what it measured.
+    assert planned_rules(planned) == {"first_run", "timed_run", "training_run"} | ANALYSIS
     said = planned.stdout + planned.stderr
+    assert re.search(r"^first_run +1$", said, re.MULTILINE)
     assert re.search(r"^timed_run +1$", said, re.MULTILINE)
     assert re.search(r"^training_run +1$", said, re.MULTILINE)
     assert f"{damaged}/record.json: no valid record: wall_s: -" in said

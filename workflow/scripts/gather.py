@@ -6,12 +6,14 @@ A planned run without a record becomes a row that says so, and so does one with 
 import argparse
 import json
 import sys
+from itertools import chain
 from pathlib import Path
 
 from dpscale.errors import one_line
 from dpscale.records.damage import note_seen
-from dpscale.records.runs import Stamp, stamp
-from dpscale.records.storage import about, write_table, write_text
+from dpscale.records.further import further_runs
+from dpscale.records.runs import SPEC, Stamp, stamp
+from dpscale.records.storage import about, read_json, write_table, write_text
 from dpscale.records.tidy import missing, newest_provenance, tidy_tables
 from dpscale.studies import configured_rows, load_config, planned_runs, run_columns, schemas
 
@@ -28,6 +30,8 @@ def main() -> None:
         raw = json.loads(given.config)
     config = load_config(raw)
     specs = {run: spec.model_dump(mode="json") for run, spec in planned_runs(config).items()}
+    for run in chain.from_iterable(further_runs(specs, given.runs).values()):
+        specs[run] = read_json(given.runs / run / SPEC)
     stamps: dict[str, Stamp | None] = {run: stamp(given.runs / run) for run in specs}
     tables = tidy_tables(specs, given.runs, schemas(), run_columns, configured_rows(config))
     runs = tables["runs"]

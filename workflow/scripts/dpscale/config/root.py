@@ -12,6 +12,7 @@ from dpscale.config.sections import (
     DataConfig,
     HardwareConfig,
     Launches,
+    Minutes,
     ModelConfig,
     OwnConfig,
     PositiveFloat,
@@ -51,6 +52,12 @@ class Config(Section):
         5,
         description="Launches that each timed cell is measured in, in processes of its own: "
         "intervals are over them.",
+    )
+    repeat_minutes: Minutes = Field(
+        0.0,
+        description="Minutes of a call at most in which cells of Q2 are launched again whose "
+        "speed-up is open: not told from one worker's. 0: none is. Above 0 the intervals of Q2 "
+        "are wider, so that they hold although somebody looked.",
     )
     audit: AuditConfig | None = Field(
         AuditConfig(), description="Tables of timings collected by hand, to check."

@@ -8,6 +8,7 @@ Statistical Methods, 2011, section 1.3). tests/unit/test_derive_statistics.py si
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,30 +48,26 @@ def finite(values: Sequence[float] | np.ndarray) -> np.ndarray:
     return array[np.isfinite(array)]
 
 
-def interval(values: np.ndarray) -> Interval:
-    """Return the 95% interval of the median of some values; none for fewer than two."""
-    count = len(values)
+def interval(values: np.ndarray, confidence: float = CONFIDENCE) -> Interval:
+    """Return the interval of the median of some values; none for fewer than two."""
+    count, tail = len(values), (1 - confidence) / 2
     if count < 2:
         return None, None
-    if count >= ORDERED:
+    tails = bdtr(np.arange(count), count, 0.5)  # of so many values or fewer below the median
+    outside = int(np.searchsorted(tails, tail)) - 1  # values beyond each end
+    if outside >= 0:
         ranked = np.sort(values)
-        tails = bdtr(np.arange(count), count, 0.5)  # of so many values or fewer below the median
-        outside = int(np.searchsorted(tails, TAIL)) - 1  # values beyond each end
         return float(ranked[outside]), float(ranked[count - 1 - outside])
-    centre, half = values.mean(), _half_width(values.std(ddof=1) / np.sqrt(count), count - 1)
-    return float(centre - half), float(centre + half)
+    half = float(stdtrit(count - 1, 1 - tail)) * values.std(ddof=1) / np.sqrt(count)
+    return float(values.mean() - half), float(values.mean() + half)
 
 
-def _half_width(error: float, freedom: float) -> float:
-    return float(stdtrit(freedom, 1 - TAIL)) * error
-
-
-def _welch(x: np.ndarray, y: np.ndarray) -> Interval:
+def _welch(x: np.ndarray, y: np.ndarray, confidence: float = CONFIDENCE) -> Interval:
     """The interval of a difference of two independent samples (Welch, Biometrika 34, 1947)."""
     if min(len(x), len(y)) < 2:
         return None, None
     difference = float(x.mean() - y.mean())
-    return contrast(difference, [part_of(x), part_of(y)]).interval(CONFIDENCE)
+    return contrast(difference, [part_of(x), part_of(y)]).interval(confidence)
 
 
 def _estimate(value: float, ends: Interval, repeats: int) -> Estimate:
@@ -81,18 +78,19 @@ def _estimate(value: float, ends: Interval, repeats: int) -> Estimate:
     return Estimate(value, min(low, value), max(high, value), repeats)
 
 
-def median(values: Sequence[float] | np.ndarray) -> Estimate:
+def median(values: Sequence[float] | np.ndarray, confidence: float = CONFIDENCE) -> Estimate:
     """Return the median of the finite values; no interval for fewer than 2 of them.
 
     Values above zero (times, shares, sizes) scatter by factors: the interval of their logarithms
-    lies above zero too.
+    lies above zero too. confidence: that of the interval at one of several looks (`plan.looks`).
     """
     known_values = finite(values)
     if not len(known_values):
         return UNKNOWN
     positive = known_values.min() > 0
-    ends = _exp(interval(np.log(known_values))) if positive else interval(known_values)
-    return _estimate(float(np.median(known_values)), ends, len(known_values))
+    ends = interval(np.log(known_values) if positive else known_values, confidence)
+    value = float(np.median(known_values))
+    return _estimate(value, _exp(ends) if positive else ends, len(known_values))
 
 
 def censored_median(values: pd.Series) -> Estimate:
@@ -122,14 +120,17 @@ def _exp(ends: Interval) -> Interval:
 
 
 def median_ratio(
-    numerator: Sequence[float] | np.ndarray, denominator: Sequence[float] | np.ndarray
+    numerator: Sequence[float] | np.ndarray,
+    denominator: Sequence[float] | np.ndarray,
+    confidence: float = CONFIDENCE,
 ) -> Estimate:
     """Return the ratio of two independent samples' medians, of values above zero.
 
     The interval is that of the difference of their logarithms. None when either sample has fewer
-    than 2 values; `repeats` is that of the smaller one.
+    than 2 values; `repeats` is that of the smaller one. confidence: as of `median`.
     """
-    return _ratio(finite(numerator), finite(denominator), _welch)
+    of_difference = partial(_welch, confidence=confidence)
+    return _ratio(finite(numerator), finite(denominator), of_difference)
 
 
 def _ratio(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from dpscale.records.further import KEY, further_runs
 from dpscale.records.runs import FILES, RECORD, SPEC, Reader, Stamp, stamp
 from dpscale.records.storage import DamagedError, read_json, read_model, write_text
 
@@ -80,6 +81,14 @@ def damaged(
     for run, spec in planned.items():
         if reason := runs.reason(run, spec):
             found[str(folder / "runs" / run / RECORD)] = reason
+    launched = {
+        run: spec.model_dump(mode="json")
+        for run, spec in planned.items()
+        if hasattr(getattr(spec, "protocol", None), KEY)
+    }
+    for run, names in further_runs(launched, folder / "runs").items():
+        if reason := next(filter(None, map(runs.reason, names)), None):
+            found[str(folder / "runs" / run / RECORD)] = reason
     if runs.changed:
         found[str(runs.seen_at)] = f"{runs.changed} runs have changed since they were gathered"
     return found
@@ -113,14 +122,14 @@ class _Runs:
         self._reader: Reader | None = None
         self.changed = 0
 
-    def reason(self, run: str, spec: BaseModel) -> str | None:
-        """Why a run has to be made again; spec: as planned."""
+    def reason(self, run: str, spec: BaseModel | None = None) -> str | None:
+        """Why a run has to be made again; spec: as planned, None of one that another launched."""
         now, before = stamp(self._folder / run), self._seen.runs.get(run)
         if now == before and self._trusted:
             return None
         absent = [name for name, at in zip(FILES, now, strict=True) if at is None]
         if RECORD in absent:
-            return "it is gone" if run in self._seen.runs else None
+            return "it is gone" if run in self._seen.runs or spec is None else None
         if absent:
             return f"{absent[0]} is gone"
         if reason := self._damage(self._folder / run, spec):
@@ -128,14 +137,14 @@ class _Runs:
         self.changed += run in self._seen.runs and now != before
         return None
 
-    def _damage(self, folder: Path, spec: BaseModel) -> str | None:
+    def _damage(self, folder: Path, spec: BaseModel | None) -> str | None:
         """What is wrong in the files of a run."""
         self._reader = self._reader or Reader(self._schemas)
         try:
             record = self._reader.read(folder).record
         except DamagedError as error:
             return error.reason
-        if not record.is_of(spec.model_dump(mode="json")):
+        if spec is not None and not record.is_of(spec.model_dump(mode="json")):
             return "it is of another run or configuration"
         with suppress(OSError, ValueError):
             if read_json(folder / SPEC) == record.spec:

@@ -116,3 +116,11 @@ ZOU = (
     "G. Y. Zou and A. Donner, Construction of confidence limits about effect measures: A general "
     "approach, Statistics in Medicine 27 (2008) 1693–1702, doi:10.1002/sim.3095."
 )
+POCOCK = (
+    "S. J. Pocock, Group sequential methods in the design and analysis of clinical trials, "
+    "Biometrika 64 (1977) 191–199, doi:10.1093/biomet/64.2.191."
+)
+JENNISON = (
+    "C. Jennison and B. W. Turnbull, Interim analyses: the repeated confidence interval approach, "
+    "J. R. Stat. Soc. B 51 (1989) 305–361, doi:10.1111/j.2517-6161.1989.tb01433.x."
+)

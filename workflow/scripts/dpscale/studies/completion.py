@@ -6,8 +6,10 @@ first; then whoever launches the run has its spec completed.
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import Any
 
 from dpscale.plan import Spec
 from dpscale.records import Record, read_record, write_text
@@ -40,23 +42,35 @@ def completed(spec: Spec, folder: Path, earlier: Sequence[str], start: Start) ->
     from dpscale.records.tidy import missing, tidy_tables  # not above: pandas takes long
 
     completion: Completion = resolve_name(spec.completed_by)
-    specs = {run: read_json(folder.parent / run / SPEC) for run in earlier}
-    configured = completion.configured(spec)
-    tidy = tidy_tables(specs, folder.parent, schemas(), run_columns, configured)
+
+    def tables(runs: Sequence[str]) -> dict[str, Any]:
+        """The tidy tables of runs."""
+        specs = {run: read_json(folder.parent / run / SPEC) for run in runs}
+        given = completion.configured(spec)
+        return tidy_tables(specs, folder.parent, schemas(), run_columns, given)
+
+    tidy = tables(earlier)
     if len(damaged := missing(tidy["runs"])["message"].dropna()):
         raise ValueError(damaged.iloc[0])
     machines = set(tidy["runs"]["fingerprint"].dropna())
 
-    def probe(further: Spec) -> Record:
+    def further(parent: Path, run: Spec) -> Record:
         """The record of a further run: an earlier one of the same spec and machine, or a new."""
-        return _probe(further, folder / PROBES / further.run, machines, start)
+        return _further(run, parent / run.run, machines, start)
 
     facts = read_model(folder.parents[1] / "dataset.json", DatasetFacts)
-    known = Earlier(tidy["runs"], derived_of(tidy), facts.train_samples, probe)
+    known = Earlier(
+        tidy["runs"],
+        derived_of(tidy),
+        facts.train_samples,
+        probe=partial(further, folder / PROBES),
+        launch=partial(further, folder.parent),
+        joined=lambda runs: derived_of(tables([*earlier, *runs])),
+    )
     return completion.complete(spec, known).model_copy(update={"completed_by": None})
 
 
-def _probe(spec: Spec, folder: Path, machines: set[str], start: Start) -> Record:
+def _further(spec: Spec, folder: Path, machines: set[str], start: Start) -> Record:
     with suppress(DamagedError):  # or missing
         earlier = Reader(schemas()).read(folder).record
         same = earlier.spec == spec.model_dump(mode="json")

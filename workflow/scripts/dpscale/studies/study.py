@@ -51,17 +51,25 @@ class Study:
         return getattr(import_module(module), name, {}) if find_spec(module) else {}
 
 
+def _alone(_: Any) -> Any:
+    raise NotImplementedError("further runs are launched in a workflow alone")
+
+
 class Earlier(NamedTuple):
     """What is known when a spec is completed.
 
     runs: the tidy table of the earlier runs; derived: the derived tables of them, by name;
-    train_samples: D; probe: does a further run in a process of its own, and returns its record.
+    train_samples: D; probe: does a further run in a process of its own, and returns its record;
+    launch: does one that counts like the earlier runs; joined: the derived tables with such runs,
+    of their names. A further run whose record is there is kept, if of the same spec and machine.
     """
 
     runs: Any
     derived: Mapping[str, Any]
     train_samples: int
     probe: Callable[[Spec], Record]
+    launch: Callable[[Spec], Record] = _alone
+    joined: Callable[[Sequence[str]], Mapping[str, Any]] = _alone
 
 
 def _nothing(spec: Spec) -> Mapping[str, Sequence[Mapping[str, Any]]]:

@@ -1,7 +1,7 @@
 """Sections of the configuration for Q2 and Q3: N workers, communication, links to predict."""
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import Field, field_validator
 
@@ -13,10 +13,12 @@ from dpscale.config.sections import (
     Counts,
     Launches,
     Line,
+    PositiveInt,
     Repeats,
     Section,
     Steps,
 )
+from dpscale.plan.spec import RunProtocol, Timing
 
 Hook = Literal["fp16", "bf16", "powersgd"]
 BytesPerS = Annotated[float, Field(ge=1), at_most(10**15, "no link carries a petabyte a second")]
@@ -135,6 +137,32 @@ class CommunicationConfig(ArmsSection):
                 "communication",
                 "splits the steps of scaling, which is null; ask both, or neither",
             )
+
+
+# Why nothing is launched any more: nothing is open, each open cell has the most launches, or time.
+Ended = Literal["decided", "launches", "budget"]
+ENDED: tuple[Ended, ...] = get_args(Ended)
+
+
+class LookedCell(Section):
+    """A cell as a further launch of it is timed."""
+
+    workers: PositiveInt
+    nodes: PositiveInt
+    per_worker_batch: PositiveInt
+    timing: Timing
+
+
+class LooksProtocol(RunProtocol):
+    """Looks at speed-ups: the cells of those that are open are launched again (`looks`)."""
+
+    columns: ClassVar = ("first_launches", "repeat_budget_s", "looks_ended")
+
+    cells: tuple[LookedCell, ...] = Field(description="What may be launched again.")
+    first_launches: int = Field(description="Launches of each cell at the first look.")
+    repeat_budget_s: float = Field(description="No further launch after this time.")
+    further: tuple[str, ...] | None = Field(None, description="Runs that were launched.")
+    looks_ended: Ended | None = Field(None, description="Why no more were.")
 
 
 SECTIONS = {

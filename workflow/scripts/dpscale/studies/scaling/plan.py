@@ -1,12 +1,13 @@
-"""Q2, Q3: timed runs of N workers, and runs that measure communication directly."""
+"""Q2, Q3: timed runs of N workers, further ones, and runs that measure communication directly."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dpscale.config import Config
 from dpscale.plan.spec import (
     LINK,
     TIMED,
+    Arm,
     LinkProtocol,
     Spec,
     TimedProtocol,
@@ -15,8 +16,16 @@ from dpscale.plan.spec import (
     launches,
     with_direct_arms,
 )
-from dpscale.studies.scaling.config import CommunicationConfig, ScalingConfig
+from dpscale.studies.scaling import LOOKED, LOOKS, PLANNED
+from dpscale.studies.scaling.config import (
+    CommunicationConfig,
+    LookedCell,
+    LooksProtocol,
+    ScalingConfig,
+)
 
+BY_LOOKS = "dpscale.studies.scaling.looks:BY_LOOKS"
+LOADING_ARMS: tuple[Arm, ...] = ("with_loading", "without_loading")
 LINK_REPEATS = 10
 LINK_BUDGET_S = 20.0
 
@@ -29,28 +38,62 @@ def cells(scaling: ScalingConfig) -> list[tuple[int, int]]:
 
 
 def scaling_runs(config: Config, scaling: ScalingConfig) -> Iterator[Spec]:
-    """Q2 and Q3: each cell of `cells`, its arms interleaved in one run."""
+    """Q2 and Q3: each cell of `cells`, its arms interleaved in one run; then what looks add."""
     direct = config.section("communication")
+    plain = Timing(
+        arms=LOADING_ARMS,
+        repeats=scaling.repeats,
+        min_steps=scaling.min_steps,
+        warmup_steps=scaling.warmup_steps,
+    )
+    looked = []
     for workers, batch in cells(scaling):
         weak = workers in scaling.workers and batch in scaling.per_worker_batches
-        timing = Timing(
-            arms=("with_loading", "without_loading"),
-            repeats=scaling.repeats,
-            min_steps=scaling.min_steps,
-            warmup_steps=scaling.warmup_steps,
-        )
-        if weak and direct:
-            timing = with_direct_arms(timing, workers, direct)
+        timing = with_direct_arms(plain, workers, direct) if weak and direct else plain
         spec = build_spec(
             config,
             TIMED,
             run=f"scaling-n{workers}-b{batch}",
-            study="scaling",
+            study=PLANNED,
             workers=workers,
             per_worker_batch=batch,
             protocol=TimedProtocol(timing=timing),
         )
         yield from launches(config, spec, scaling.launches)
+        looked.append(_looked(spec))
+    if config.repeat_minutes:
+        yield _looks(config, scaling, looked)
+
+
+def _looked(spec: "Spec[TimedProtocol]") -> LookedCell:
+    """A cell as it is launched again: with the arms that Q2 compares, as often as before."""
+    timing = spec.protocol.timing.model_copy(
+        update={"arms": LOADING_ARMS, "direct_steps": None, "interval_frac": None}
+    )
+    return LookedCell(
+        workers=spec.workers,
+        nodes=spec.nodes,
+        per_worker_batch=spec.per_worker_batch or 1,
+        timing=timing,
+    )
+
+
+def _looks(config: Config, scaling: ScalingConfig, looked: Sequence[LookedCell]) -> Spec:
+    """The looks at the speed-ups; as wide as the widest of what they may launch."""
+    return build_spec(
+        config,
+        LOOKS,
+        run="scaling-looks",
+        study=LOOKED,
+        workers=max(scaling.workers),
+        per_worker_batch=min(scaling.per_worker_batches),
+        completed_by=BY_LOOKS,
+        protocol=LooksProtocol(
+            cells=tuple(looked),
+            first_launches=scaling.launches or config.launches,
+            repeat_budget_s=60 * config.repeat_minutes,
+        ),
+    )
 
 
 def communication_runs(config: Config, communication: CommunicationConfig) -> Iterator[Spec]:

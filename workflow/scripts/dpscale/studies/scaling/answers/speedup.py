@@ -6,7 +6,7 @@ from typing import Any
 from dpscale.reporting.answer import nothing
 from dpscale.reporting.inputs import PER_CELL, Inputs, Row, lacking, named_values
 from dpscale.reporting.question import Facts, Question
-from dpscale.reporting.references import AMDAHL, GUSTAFSON
+from dpscale.reporting.references import AMDAHL, GUSTAFSON, JENNISON, POCOCK
 from dpscale.reporting.words import by
 from dpscale.studies.scaling.derive.speedup import paced
 
@@ -17,6 +17,7 @@ def facts_q2(inputs: Inputs) -> Facts:
     """Return the cells of weak scaling with their pace, and those of both kinds in pairs."""
     rows = inputs.rows("scaling")
     weak = [row for row in rows if row["kind"] == "weak"]
+    looks = inputs.rows("speedup_looks")
     several = [
         row | {"ratio": row.speedup_ratio}
         for row in weak
@@ -29,6 +30,7 @@ def facts_q2(inputs: Inputs) -> Facts:
     every = [row for row in rows if row["workers"] > 1 or row["kind"] == "weak"]
     said: dict[str, Any] = {
         "rows": rows,
+        "looks": looks,
         "weak": weak,
         "every": every,
         "paced": [row for row in every if paced(row) and row["status"] == "complete"],
@@ -39,7 +41,9 @@ def facts_q2(inputs: Inputs) -> Facts:
         faster = [row for row in several if row["pace"] == "above"]
         said |= {"several": several, "pairs": strong, "added": added(inputs)}
         said |= {name: lesson[name] for name in ("lesson", "rising")} | {"shown": faster or several}
-    return Facts(missing, values or {"speedup_ratio": nothing("ratio")}, said)
+    references = [POCOCK, JENNISON] if looks else []
+    values = values or {"speedup_ratio": nothing("ratio")}
+    return Facts(missing, values, said, references=references)
 
 
 def side_by_side(weak: list[Row], pairs: list[Row]) -> list[Row]:

@@ -1,11 +1,12 @@
 """The derived tables of the study."""
 
 from dpscale.derive.tables import Table
-from dpscale.studies.scaling.derive import arms, link, prediction, speedup
+from dpscale.studies.scaling.derive import arms, link, looks, prediction, speedup
 
 MODEL = ["communication", "phases", "buckets", "runs"]  # of a step
 TABLES = {
     "scaling": Table(speedup.scaling, ["epoch_times", "runs"], speedup.COLUMNS, speedup.judge),
+    "speedup_looks": Table(looks.speedup_looks, ["epoch_times", "runs", "scaling"], looks.COLUMNS),
     "speedup_lesson": Table(speedup.speedup_lesson, ["scaling"], speedup.LESSON_COLUMNS),
     "communication": Table(
         arms.communication, ["epoch_times", "spans", "runs"], arms.SPLIT_COLUMNS, arms.judge

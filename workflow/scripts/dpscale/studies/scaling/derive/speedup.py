@@ -10,9 +10,11 @@ from dpscale.derive.cells import Cell, Launches, cells, in_study, one_worker_bas
 from dpscale.derive.columns import as_table, known
 from dpscale.derive.formulas import efficiency
 from dpscale.derive.same_machine import require_same_machine
-from dpscale.derive.statistics import UNKNOWN, Estimate, median, median_ratio
+from dpscale.derive.statistics import CONFIDENCE, UNKNOWN, Estimate, median, median_ratio
 from dpscale.derive.verdicts import beside, side
+from dpscale.plan.looks import CONFIDENCE_OF_EACH
 from dpscale.records.columns import Columns, columns, intervals
+from dpscale.studies.scaling import AGAIN, LOOKED, PLANNED
 from dpscale.vocabulary import Verdict, words
 
 COLUMNS: Columns = (
@@ -31,17 +33,21 @@ LESSON_COLUMNS: Columns = words("lesson", Verdict | Literal["sizes", "cells", "m
 ARM = "with_loading"
 
 
-def _speedup(cell: Cell, base: Cell | None, times: Launches) -> Estimate:
+def _speedup(cell: Cell, base: Cell | None, times: Launches, confidence: float) -> Estimate:
     """Return T_1/T_N of the cell against its base; the base against itself is exactly 1."""
     of_cell, of_base = (times.epoch_s(one, ARM) for one in (cell, base))
     if cell == base and len(of_cell):
         return Estimate(1.0, 1.0, 1.0, len(of_cell))
-    return median_ratio(of_base, of_cell) if len(of_cell) and len(of_base) else UNKNOWN
+    if not (len(of_cell) and len(of_base)):
+        return UNKNOWN
+    return median_ratio(of_base, of_cell, confidence)
 
 
-def _row(kind: str, cell: Cell, base: Cell | None, times: Launches) -> dict[str, Any]:
-    time = median(times.epoch_s(cell, ARM))
-    ratio = _speedup(cell, base, times)
+def _row(
+    kind: str, cell: Cell, base: Cell | None, times: Launches, confidence: float
+) -> dict[str, Any]:
+    time = median(times.epoch_s(cell, ARM), confidence)
+    ratio = _speedup(cell, base, times, confidence)
     share = [None if bound is None else efficiency(bound, cell.workers) for bound in ratio[:3]]
     return {
         "kind": kind,
@@ -73,10 +79,12 @@ def scaling(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 
     Weak rows keep b: their base is one worker with the same b. Strong rows keep B: their base is
     one worker with b = B. A cell planned for a strong series only (no one-worker run of its b is
-    planned) has no weak row. A cell that did not run is a row with its status and nulls.
+    planned) has no weak row. A cell that did not run is a row with its status and nulls. Where open
+    speed-ups are looked at again intervals are those of one of several looks (`plan.looks`).
     Raises MixedMachinesError for runs of different machines.
     """
-    planned = in_study(runs, "scaling")
+    planned = in_study(runs, PLANNED, AGAIN)
+    confidence = CONFIDENCE if in_study(runs, LOOKED).empty else CONFIDENCE_OF_EACH
     require_same_machine(planned)
     found = cells(planned)
     bases = one_worker_bases(found)
@@ -85,10 +93,11 @@ def scaling(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     for cell in found:
         base = bases.get(cell.per_worker_batch)
         if base or cell.global_batch not in bases:
-            rows.append(_row("weak", cell, base, times))
+            rows.append(_row("weak", cell, base, times, confidence))
     for cell in sorted(found, key=lambda one: (one.global_batch, one.workers, one.nodes or 1)):
         if cell.global_batch in bases:
-            rows.append(_row("strong", cell, bases[cell.global_batch], times))
+            base = bases[cell.global_batch]
+            rows.append(_row("strong", cell, base, times, confidence))
     return as_table(rows, COLUMNS)
 
 

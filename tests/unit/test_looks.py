@@ -1,0 +1,229 @@
+"""Looks at open verdicts: that they err no more often than one look, what is launched, and when."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import multivariate_normal
+
+from builders import timed_cells
+from dpscale.derive.statistics import CONFIDENCE, Estimate, median, median_ratio
+from dpscale.plan.looks import CONFIDENCE_OF_EACH, ERRORS, SHARES, launches_at_looks
+from dpscale.plan.spec import Spec
+from dpscale.studies import load_config, planned_runs
+from dpscale.studies.completion import earlier_runs
+from dpscale.studies.scaling.derive.arms import communication
+from dpscale.studies.scaling.derive.looks import speedup_looks
+from dpscale.studies.scaling.derive.speedup import scaling
+from dpscale.studies.scaling.looks import look_again
+from dpscale.studies.study import Earlier
+from test_derive_statistics import DRAWN
+
+SAMPLES = 1000
+RUNS = {"workers": [1, 2, 4], "per_worker_batches": [32, 64], "strong": False}
+
+
+def test_the_looks_are_at_once_one_and_a_half_and_twice_the_launches() -> None:
+    assert [launches_at_looks(first) for first in (3, 5, 6)] == [(3, 5, 6), (5, 8, 10), (6, 9, 12)]
+
+
+def test_a_mean_without_an_effect_stays_within_the_bound_at_all_looks_in_95_of_100() -> None:
+    # Sums of 2, 3 and 4 parts share the smaller number of them.
+    correlation = np.sqrt(np.minimum.outer(SHARES, SHARES) / np.maximum.outer(SHARES, SHARES))
+    bound = np.full(len(SHARES), ERRORS)
+    within = multivariate_normal.cdf(bound, cov=correlation, lower_limit=-bound)
+    assert within == pytest.approx(0.95, abs=1e-4)
+    assert pytest.approx(0.97553, abs=1e-5) == CONFIDENCE_OF_EACH
+
+
+def peeked(x: np.ndarray, y: np.ndarray, first: int, confidence: float) -> Estimate:
+    """The ratio of x and y as who looks until it is told from 1, or to the last look, prints it."""
+    for count in launches_at_looks(first):
+        found = median_ratio(x[:count], y[:count], confidence)
+        if found.low > 1 or found.high < 1:
+            break
+    return found
+
+
+def coverage(drawn, first: int, confidence: float, ratio: float = 1.0) -> float:
+    """How often the printed interval holds the ratio of two samples."""
+    rng = np.random.default_rng(first)
+    pairs = [(ratio * drawn(rng, 2 * first), drawn(rng, 2 * first)) for _ in range(SAMPLES)]
+    found = [peeked(x, y, first, confidence) for x, y in pairs]
+    return float(np.mean([one.low <= ratio <= one.high for one in found]))
+
+
+@pytest.mark.parametrize("ratio", [1.0, 1.03])
+@pytest.mark.parametrize("first", [3, 5, 6])
+@pytest.mark.parametrize("drawn", DRAWN.values(), ids=DRAWN)
+def test_the_interval_of_who_looks_until_it_is_decided_covers(drawn, first, ratio) -> None:
+    assert coverage(drawn, first, CONFIDENCE_OF_EACH, ratio) >= 0.93
+
+
+def test_intervals_of_one_look_would_cover_too_seldom() -> None:
+    assert coverage(DRAWN["normal"], 6, CONFIDENCE) < 0.93
+
+
+@pytest.mark.parametrize(("count", "ends"), [(7, (1, 7)), (12, (2, 11))])
+def test_an_interval_at_one_of_several_looks_is_two_of_seven_values_and_more(count, ends) -> None:
+    values = [float(n) for n in range(1, count + 1)]
+    assert median(values, CONFIDENCE_OF_EACH)[1:3] == pytest.approx(ends)
+    # Of six [least, largest] holds 96.9%: not enough.
+    assert median(values[:6], CONFIDENCE_OF_EACH)[2] > 6
+
+
+def planned(**changes: object) -> dict[str, Spec]:
+    return planned_runs(load_config({"name": "x", "scaling": RUNS, "launches": 3, **changes}))
+
+
+def test_looks_are_planned_where_there_is_time_for_them_and_leave_other_runs_as_they_are() -> None:
+    without, plan = planned(), planned(repeat_minutes=2.0)
+    assert plan.keys() - without.keys() == {"scaling-looks"}
+    assert {run: plan[run] for run in without} == without
+    looks = plan["scaling-looks"]
+    assert (looks.workers, looks.protocol.repeat_budget_s) == (4, 120.0)
+    of_plan = [run for run, spec in without.items() if spec.study == "scaling"]
+    assert earlier_runs(looks, plan) == of_plan
+
+
+class Machine:
+    """Cells that tell their speed-ups apart after some launches, and a clock.
+
+    decided_after: by (workers, batch), launches that it takes; their logarithms are 0.1 b / 64.
+    """
+
+    def __init__(self, decided_after: dict[tuple[int, int], int], launch_s: float = 1.0) -> None:
+        self._decided_after, self._launch_s = decided_after, launch_s
+        self.now_s, self.launched = 0.0, list[str]()
+
+    def launch(self, spec: Spec) -> None:
+        assert (spec.kind, spec.study, spec.completed_by) == ("timed", "scaling_again", None)
+        assert spec.protocol.timing.arms == ("with_loading", "without_loading")
+        self.now_s += self._launch_s
+        self.launched.append(spec.run)
+
+    def derived(self, runs: Sequence[str]) -> dict[str, pd.DataFrame]:
+        assert list(runs) == self.launched
+        rows = []
+        for (workers, batch), launches in self._decided_after.items():
+            made = 3 + sum(run.startswith(f"scaling-n{workers}-b{batch}-") for run in runs)
+            ratio = math.exp(0.1 * batch / 64)
+            low = 1.01 if made >= launches else 0.9
+            ends = {"speedup_ratio_low": low, "speedup_ratio_high": ratio / low * ratio}
+            pace = "above" if made >= launches else "indistinct"
+            cell = {"kind": "weak", "workers": workers, "per_worker_batch": batch}
+            rows.append(cell | {"speedup_ratio": ratio, "pace": pace} | ends)
+        return {"scaling": pd.DataFrame(rows)}
+
+    def look(self, minutes: float = 10.0) -> Spec:
+        spec = planned(repeat_minutes=minutes)["scaling-looks"]
+        earlier = Earlier(
+            pd.DataFrame(), self.derived([]), 1293, pytest.fail, self.launch, self.derived
+        )
+        return look_again(spec, earlier, lambda: self.now_s)
+
+
+def again(*cells: tuple[int, int], numbers: Sequence[int]) -> list[str]:
+    """Names of launches of a base and a cell in turn."""
+    return [f"scaling-n{n}-b{b}-again{number}" for number in numbers for n, b in cells]
+
+
+def test_nothing_is_launched_where_every_speedup_is_decided(capsys) -> None:
+    machine = Machine({(2, 32): 3, (4, 64): 3})
+    spec = machine.look()
+    assert (spec.protocol.further, spec.protocol.looks_ended) == ((), "decided")
+    assert machine.launched == []
+    assert capsys.readouterr().err == "Q2: no speed-up is open\n"
+
+
+def test_both_cells_of_an_open_speedup_are_launched_until_it_is_decided(capsys) -> None:
+    machine = Machine({(2, 32): 3, (4, 64): 5})
+    spec = machine.look()
+    # Looks at 3, 5 and 6 launches: decided at the second.
+    assert machine.launched == again((1, 64), (4, 64), numbers=[1, 2])
+    assert spec.protocol.further == tuple(machine.launched)
+    assert spec.protocol.looks_ended == "decided"
+    told = "Q2: open after 3 launches: N = 4 at b = 64; launched up to 5 times\n"
+    assert capsys.readouterr().err == told + "Q2: no speed-up is open\n"
+
+
+def test_what_stays_open_is_launched_to_the_last_look_nearest_to_a_verdict_first(capsys) -> None:
+    machine = Machine({(2, 32): 99, (4, 64): 99})
+    spec = machine.look()
+    wide, near = ((1, 32), (2, 32)), ((1, 64), (4, 64))
+    first = again(*near, numbers=[1, 2]) + again(*wide, numbers=[1, 2])
+    assert machine.launched == first + again(*near, numbers=[3]) + again(*wide, numbers=[3])
+    assert spec.protocol.looks_ended == "launches"
+    told = capsys.readouterr().err
+    assert "Q2: still open: N = 4 at b = 64, N = 2 at b = 32; this was the last look" in told
+
+
+def test_a_base_that_two_speedups_share_is_launched_once() -> None:
+    machine = Machine({(2, 64): 99, (4, 64): 99})
+    machine.look()
+    assert len(set(machine.launched)) == len(machine.launched) == 3 * 3
+
+
+def test_once_the_budget_is_spent_nothing_is_launched_and_it_says_so(capsys) -> None:
+    machine = Machine({(2, 32): 99, (4, 64): 99}, launch_s=50.0)
+    spec = machine.look(minutes=2.0)
+    assert len(machine.launched) == 3  # begun at 0, 50 and 100 s
+    assert spec.protocol.looks_ended == "budget"
+    assert (
+        "still open: N = 4 at b = 64, N = 2 at b = 32; 2 min are spent" in capsys.readouterr().err
+    )
+
+
+def lab(*, looks: bool, again: int = 0, ended: str | None = "launches"):
+    """Epoch times and runs of one and of two workers at b = 32, three launches and some again."""
+    launches = []
+    for number in range(3 + again):
+        of_look = {"study": "scaling_again" if number >= 3 else "scaling"}
+        seconds = {(1, 32): [10.0 + 0.5 * number], (2, 32): [7.0 + number % 3 - 1]}
+        launches.append(timed_cells(seconds, **of_look))
+    times, runs = zip(*launches, strict=True)
+    named = [table.assign(run=table["run"] + f"-{n}") for n, table in enumerate(times)]
+    every = [table.assign(run=table["run"] + f"-{n}") for n, table in enumerate(runs)]
+    if looks:
+        row = timed_cells({(2, 32): []}, study="scaling_looks", status={(2, 32): "complete"})[1]
+        told = {"first_launches": 3, "repeat_budget_s": 60.0, "looks_ended": ended}
+        every.append(row.assign(run="scaling-looks", **told))
+    return pd.concat(named), pd.concat(every).astype(dict(runs[0].dtypes))
+
+
+def of_two(times: pd.DataFrame, runs: pd.DataFrame) -> pd.Series:
+    return scaling(times, runs).query("kind == 'weak' and workers == 2").iloc[0]
+
+
+def test_intervals_of_q2_are_wider_where_somebody_may_look_again() -> None:
+    plain, looked = of_two(*lab(looks=False)), of_two(*lab(looks=True))
+    assert plain["speedup_ratio"] == looked["speedup_ratio"]
+    for name in ("epoch_s", "speedup_ratio", "efficiency_frac"):
+        assert looked[f"{name}_low"] < plain[f"{name}_low"]
+        assert looked[f"{name}_high"] > plain[f"{name}_high"]
+
+
+def test_launches_of_a_look_count_in_q2_and_nowhere_else() -> None:
+    found = of_two(*lab(looks=True, again=2))
+    assert found["launches"] == 5
+    assert len(found["runs"].split()) == 5
+    times, runs = lab(looks=True, again=2)
+    spans = pd.DataFrame({"run": [], "iteration": [], "span_s": []})
+    split = communication(times.assign(arm="without_loading"), spans, runs)
+    assert split["launches"].tolist() == [3, 3]
+
+
+def test_the_looks_are_summed_up_by_what_they_decided() -> None:
+    times, runs = lab(looks=True, again=3)
+    (row,) = speedup_looks(times, runs, scaling(times, runs)).to_dict("records")
+    # 10, 10.5, 11 over 6, 7, 8 s: open; with three more of each the ratio is told from 1.
+    assert (row["compared"], row["opened"], row["decided"], row["again"]) == (1, 1, 1, 6)
+    assert (row["first_launches"], row["most_launches"], row["looks"]) == (3, 6, 3)
+    assert row["looks_ended"] == "launches"
+
+
+def test_without_looks_there_is_nothing_to_sum_up() -> None:
+    times, runs = lab(looks=False)
+    assert speedup_looks(times, runs, scaling(times, runs)).empty
