@@ -49,3 +49,28 @@ def test_the_smoke_configuration_goes_through_both_nodes_to_the_report(workflow,
 
     assert lab.call() == 0
     assert "Nothing to be done" in lab.output()
+
+
+@pytest.mark.slow
+def test_a_look_launches_runs_of_fewer_nodes_than_its_job_has(workflow) -> None:
+    config = yaml.safe_load((ROOT / SMOKE).read_text())
+    kept = ("name", "report", "hardware", "data", "model", "launches", "scaling")
+    config = {key: value if key in kept else None for key, value in config.items()}
+    config["scaling"]["workers"] = [1, 4]
+    lab = workflow(config | {"launches": 1, "repeat_minutes": 2, "audit": None})
+    allow_one_launch(lab.folder)
+    # Of one launch each nothing is known: whatever has a speed-up is launched again.
+    looks = lab.folder / "workflow/scripts/dpscale/studies/scaling/derive/looks.py"
+    text = looks.read_text(encoding="utf-8")
+    judged = ' and bool(row["pace"] == "indistinct")'
+    assert judged in text
+    looks.write_text(text.replace(judged, ""), encoding="utf-8")
+    assert lab.call() == 0
+    records = {
+        path.parent.name: json.loads(path.read_text())
+        for path in (lab.folder / "results/smoke-cluster").glob("runs/*/record.json")
+    }
+    nodes = {run: record["rank_nodes"] for run, record in records.items() if "again" in run}
+    assert nodes["scaling-n4-b32-again1"] == ["n1", "n1", "n2", "n2"]
+    assert nodes["scaling-n1-b32-again1"] in (["n1"], ["n2"])
+    assert len({record["provenance"]["fingerprint"] for record in records.values()}) == 1
