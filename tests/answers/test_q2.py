@@ -11,10 +11,10 @@ LOOKS = {
     "decided": 3,
     "again": 27,
     "first_launches": 6,
-    "most_launches": 12,
+    "most_launches": 24,
     "looks": 3,
     "repeat_budget_s": 180.0,
-    "confidence_frac": 0.9755,
+    "confidence_frac": 0.9792,
     "looks_ended": "budget",
     "runs": "sweep-b32",
 }
@@ -158,9 +158,9 @@ CASES = [
         edits=_looks(),
         says=[
             "After six launches four of ten speed-ups were open, not told from 1. Both cells of "
-            "each were launched again, up to 12 launches each and within 3 min: three are decided "
+            "each were launched again, up to 24 launches each and within 3 min: three are decided "
             "by 27 further launches, and one stays open, for the time was spent. There are three "
-            "looks at most; an interval is of 97.5% at each, so that all of them together hold 95%"
+            "looks at most; an interval is of 97.9% at each, so that all of them together hold 95%"
         ],
     ),
     Case(

@@ -25,17 +25,17 @@ SAMPLES = 1000
 RUNS = {"workers": [1, 2, 4], "per_worker_batches": [32, 64], "strong": False}
 
 
-def test_the_looks_are_at_once_one_and_a_half_and_twice_the_launches() -> None:
-    assert [launches_at_looks(first) for first in (3, 5, 6)] == [(3, 5, 6), (5, 8, 10), (6, 9, 12)]
+def test_at_each_look_there_are_twice_as_many_launches() -> None:
+    assert [launches_at_looks(first) for first in (3, 6)] == [(3, 6, 12), (6, 12, 24)]
 
 
 def test_a_mean_without_an_effect_stays_within_the_bound_at_all_looks_in_95_of_100() -> None:
-    # Sums of 2, 3 and 4 parts share the smaller number of them.
+    # Sums of 1, 2 and 4 parts share the smaller number of them.
     correlation = np.sqrt(np.minimum.outer(SHARES, SHARES) / np.maximum.outer(SHARES, SHARES))
     bound = np.full(len(SHARES), ERRORS)
     within = multivariate_normal.cdf(bound, cov=correlation, lower_limit=-bound)
     assert within == pytest.approx(0.95, abs=1e-4)
-    assert pytest.approx(0.97553, abs=1e-5) == CONFIDENCE_OF_EACH
+    assert pytest.approx(0.97921, abs=1e-5) == CONFIDENCE_OF_EACH
 
 
 def peeked(x: np.ndarray, y: np.ndarray, first: int, confidence: float) -> Estimate:
@@ -50,7 +50,7 @@ def peeked(x: np.ndarray, y: np.ndarray, first: int, confidence: float) -> Estim
 def coverage(drawn, first: int, confidence: float, ratio: float = 1.0) -> float:
     """How often the printed interval holds the ratio of two samples."""
     rng = np.random.default_rng(first)
-    pairs = [(ratio * drawn(rng, 2 * first), drawn(rng, 2 * first)) for _ in range(SAMPLES)]
+    pairs = [(ratio * drawn(rng, 4 * first), drawn(rng, 4 * first)) for _ in range(SAMPLES)]
     found = [peeked(x, y, first, confidence) for x, y in pairs]
     return float(np.mean([one.low <= ratio <= one.high for one in found]))
 
@@ -139,13 +139,13 @@ def test_nothing_is_launched_where_every_speedup_is_decided(capsys) -> None:
 
 
 def test_both_cells_of_an_open_speedup_are_launched_until_it_is_decided(capsys) -> None:
-    machine = Machine({(2, 32): 3, (4, 64): 5})
+    machine = Machine({(2, 32): 3, (4, 64): 6})
     spec = machine.look()
-    # Looks at 3, 5 and 6 launches: decided at the second.
-    assert machine.launched == again((1, 64), (4, 64), numbers=[1, 2])
+    # Looks at 3, 6 and 12 launches: decided at the second.
+    assert machine.launched == again((1, 64), (4, 64), numbers=[1, 2, 3])
     assert spec.protocol.further == tuple(machine.launched)
     assert spec.protocol.looks_ended == "decided"
-    told = "Q2: open after 3 launches: N = 4 at b = 64; launched up to 5 times\n"
+    told = "Q2: open after 3 launches: N = 4 at b = 64; launched up to 6 times\n"
     assert capsys.readouterr().err == told + "Q2: no speed-up is open\n"
 
 
@@ -153,8 +153,10 @@ def test_what_stays_open_is_launched_to_the_last_look_nearest_to_a_verdict_first
     machine = Machine({(2, 32): 99, (4, 64): 99})
     spec = machine.look()
     wide, near = ((1, 32), (2, 32)), ((1, 64), (4, 64))
-    first = again(*near, numbers=[1, 2]) + again(*wide, numbers=[1, 2])
-    assert machine.launched == first + again(*near, numbers=[3]) + again(*wide, numbers=[3])
+    first, later = [1, 2, 3], range(4, 10)
+    second_look = again(*near, numbers=first) + again(*wide, numbers=first)
+    third_look = again(*near, numbers=later) + again(*wide, numbers=later)
+    assert machine.launched == second_look + third_look
     assert spec.protocol.looks_ended == "launches"
     told = capsys.readouterr().err
     assert "Q2: still open: N = 4 at b = 64, N = 2 at b = 32; this was the last look" in told
@@ -163,7 +165,7 @@ def test_what_stays_open_is_launched_to_the_last_look_nearest_to_a_verdict_first
 def test_a_base_that_two_speedups_share_is_launched_once() -> None:
     machine = Machine({(2, 64): 99, (4, 64): 99})
     machine.look()
-    assert len(set(machine.launched)) == len(machine.launched) == 3 * 3
+    assert len(set(machine.launched)) == len(machine.launched) == 9 * 3
 
 
 def test_once_the_budget_is_spent_nothing_is_launched_and_it_says_so(capsys) -> None:
@@ -220,7 +222,7 @@ def test_the_looks_are_summed_up_by_what_they_decided() -> None:
     (row,) = speedup_looks(times, runs, scaling(times, runs)).to_dict("records")
     # 10, 10.5, 11 over 6, 7, 8 s: open; with three more of each the ratio is told from 1.
     assert (row["compared"], row["opened"], row["decided"], row["again"]) == (1, 1, 1, 6)
-    assert (row["first_launches"], row["most_launches"], row["looks"]) == (3, 6, 3)
+    assert (row["first_launches"], row["most_launches"], row["looks"]) == (3, 12, 3)
     assert row["looks_ended"] == "launches"
 
 

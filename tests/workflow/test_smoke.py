@@ -150,14 +150,14 @@ def test_open_speedups_were_launched_again_and_decided_ones_were_not(checkout) -
     (looks,) = pd.read_csv(checkout.results / "derived/speedup_looks.csv").to_dict("records")
     scaling = pd.read_csv(checkout.results / "derived/scaling.csv")
     again = {path.parent.name for path in checkout.results.glob("runs/*-again*/record.json")}
-    assert (looks["compared"], looks["first_launches"], looks["most_launches"]) == (1, 3, 6)
+    assert (looks["compared"], looks["first_launches"], looks["most_launches"]) == (1, 3, 12)
     assert (looks["opened"] > 0) == bool(again)
     assert set(looks["runs"].split()) == {"scaling-looks", *again}
     several = scaling[scaling["workers"] > 1]
     left_open = (several["pace"] == "indistinct").any()
     assert left_open == (looks["looks_ended"] != "decided")
     if looks["looks_ended"] == "launches":
-        assert several["launches"].max() == 6
+        assert several["launches"].max() == 12
 
 
 def test_communication_agrees_with_steps_recomputed_by_hand(checkout) -> None:

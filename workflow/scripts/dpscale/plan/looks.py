@@ -10,13 +10,13 @@ and Turnbull, Journal of the Royal Statistical Society B 51, 1989).
 import math
 
 # Launches at each look, in those of the first.
-SHARES = (1.0, 1.5, 2.0)
+SHARES = (1, 2, 4)
 # Pocock's rule (Biometrika 64, 1977): standard errors that bound all looks alike, so that a normal
 # mean without an effect stays within them at every one of SHARES with a probability of 95%.
-ERRORS = 2.2497
-CONFIDENCE_OF_EACH = math.erf(ERRORS / math.sqrt(2))  # 97.55%
+ERRORS = 2.3118
+CONFIDENCE_OF_EACH = math.erf(ERRORS / math.sqrt(2))  # 97.92%
 
 
 def launches_at_looks(first: int) -> tuple[int, ...]:
     """Return the launches of a cell at each look, where the first has `first` of them."""
-    return tuple(math.ceil(share * first) for share in SHARES)
+    return tuple(share * first for share in SHARES)
