@@ -9,6 +9,7 @@ LOOKS = {
     "compared": 10,
     "opened": 4,
     "decided": 3,
+    "reopened": 0,
     "again": 27,
     "first_launches": 6,
     "most_launches": 24,
@@ -181,6 +182,16 @@ CASES = [
         "a launch of the base opens one again",
         edits=_looks(opened=3, decided=1, looks_ended="decided"),
         says=["one is decided by 27 further launches, and two stay open. There are"],
+    ),
+    Case(
+        "the further launches of a base open a speed-up",
+        edits=_looks(reopened=1),
+        says=["One speed-up that was not open is so with the further launches of its base. There"],
+    ),
+    Case(
+        "the further launches of bases open speed-ups",
+        edits=_looks(reopened=2),
+        says=["Two speed-ups that were not open are so with the further launches of their base."],
     ),
     Case(
         "nothing was open",

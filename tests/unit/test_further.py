@@ -121,4 +121,9 @@ def test_a_further_launch_is_kept_by_the_next_call_and_known_beside_the_earlier(
         found.append(completed(spec, folder, ["scaling-n1-b32", "scaling-n2-b32"], start))
     assert found[0] == found[1]
     assert started == [AGAIN.run]
+    # Measured anew since, the plan has further launches of its own.
+    record = tmp_path / "runs/scaling-n2-b32/record.json"
+    record.write_text(record.read_text().replace("2026-01-01", "2026-01-02"))
+    completed(spec, folder, ["scaling-n1-b32", "scaling-n2-b32"], start)
+    assert started == [AGAIN.run] * 2
     assert found[0].withheld == "scaling-n2-b32 scaling-n2-b32-again1"

@@ -226,6 +226,14 @@ def test_the_looks_are_summed_up_by_what_they_decided() -> None:
     assert row["looks_ended"] == "launches"
 
 
+def test_a_speedup_that_more_launches_of_its_base_open_is_counted_as_such() -> None:
+    times, runs = lab(looks=True, again=3)
+    latest = scaling(times, runs)
+    opened = scaling(*lab(looks=True)).assign(kind="strong")  # open, and of another name
+    (row,) = speedup_looks(times, runs, pd.concat([latest, opened])).to_dict("records")
+    assert (row["opened"], row["decided"], row["reopened"]) == (1, 1, 1)
+
+
 def test_without_looks_there_is_nothing_to_sum_up() -> None:
     times, runs = lab(looks=False)
     assert speedup_looks(times, runs, scaling(times, runs)).empty

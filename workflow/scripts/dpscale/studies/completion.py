@@ -4,7 +4,7 @@ A planned spec names a `Completion` (`completed_by`). The workflow makes the run
 first; then whoever launches the run has its spec completed.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -53,10 +53,11 @@ def completed(spec: Spec, folder: Path, earlier: Sequence[str], start: Start) ->
     if len(damaged := missing(tidy["runs"])["message"].dropna()):
         raise ValueError(damaged.iloc[0])
     machines = set(tidy["runs"]["fingerprint"].dropna())
+    since = max(tidy["runs"]["finished_at"].dropna(), default="")
 
     def further(parent: Path, run: Spec) -> Record:
-        """The record of a further run: an earlier one of the same spec and machine, or a new."""
-        return _further(run, parent / run.run, machines, start)
+        """The record of a further run: one of an interrupted call, or a new."""
+        return _kept(run, parent / run.run, machines, since) or _made(run, parent / run.run, start)
 
     facts = read_model(folder.parents[1] / "dataset.json", DatasetFacts)
     known = Earlier(
@@ -70,12 +71,17 @@ def completed(spec: Spec, folder: Path, earlier: Sequence[str], start: Start) ->
     return completion.complete(spec, known).model_copy(update={"completed_by": None})
 
 
-def _further(spec: Spec, folder: Path, machines: set[str], start: Start) -> Record:
+def _kept(spec: Spec, folder: Path, machines: Set[str], since: str) -> Record | None:
+    """The record in a folder, if of that spec and the machine, and begun after the earlier runs."""
     with suppress(DamagedError):  # or missing
-        earlier = Reader(schemas()).read(folder).record
-        same = earlier.spec == spec.model_dump(mode="json")
-        if same and earlier.provenance["fingerprint"] in machines:
-            return earlier
+        record = Reader(schemas()).read(folder).record
+        same = record.spec == spec.model_dump(mode="json")
+        here = record.provenance["fingerprint"] in machines
+        return record if same and here and record.started_at >= since else None
+    return None
+
+
+def _made(spec: Spec, folder: Path, start: Start) -> Record:
     write_text(folder / SPEC, spec.model_dump_json())
     (folder / RECORD).unlink(missing_ok=True)
     if start(spec, folder / SPEC):

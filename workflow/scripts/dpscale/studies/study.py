@@ -61,7 +61,8 @@ class Earlier(NamedTuple):
     runs: the tidy table of the earlier runs; derived: the derived tables of them, by name;
     train_samples: D; probe: does a further run in a process of its own, and returns its record;
     launch: does one that counts like the earlier runs; joined: the derived tables with such runs,
-    of their names. A further run whose record is there is kept, if of the same spec and machine.
+    of their names. The record of a further run that is there is kept, if it is of the same spec and
+    machine and after the earlier runs.
     """
 
     runs: Any

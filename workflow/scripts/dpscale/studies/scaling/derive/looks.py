@@ -14,7 +14,7 @@ from dpscale.studies.scaling.derive.speedup import paced, scaling
 from dpscale.vocabulary import words
 
 COLUMNS: Columns = (
-    columns("compared opened decided again first_launches most_launches looks")
+    columns("compared opened decided reopened again first_launches most_launches looks")
     | columns("repeat_budget_s confidence_frac")
     | words("looks_ended", ENDED)
     | columns("runs")
@@ -33,8 +33,8 @@ def speedup_looks(
     """Return one row: what became of the speed-ups that were open at the first look.
 
     latest: the table `scaling`; again: launches that were added; opened: speed-ups, of the
-    `compared`, that were open at the first look; decided: those of them that no longer are. No row
-    where nobody is to look again.
+    `compared`, that were open at the first look; decided: those of them that no longer are;
+    reopened: others that now are, since their base has more launches. No row without looks.
     """
     looked = in_study(runs, LOOKED).to_dict("records")
     if not looked:
@@ -50,6 +50,7 @@ def speedup_looks(
         "compared": sum(map(paced, latest.to_dict("records"))),
         "opened": len(opened),
         "decided": len(opened - still_open),
+        "reopened": len(still_open - opened),
         "again": len(again),
         "first_launches": looks[0],
         "most_launches": looks[-1],
