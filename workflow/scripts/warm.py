@@ -6,8 +6,9 @@ import socket
 
 import pandas  # noqa: F401 (each run writes its steps by it)
 
-import launch  # noqa: F401 (what starts a run is a fork, too)
 from dpscale.launch import warm
+from dpscale.launch.machine import machine  # noqa: F401 (what launches a run is a fork, too)
+from dpscale.launch.supervise import supervise  # noqa: F401
 from dpscale.train import import_for_forks
 from dpscale.train.agent import start_workers  # noqa: F401 (torchrun)
 from dpscale.train.run import run  # noqa: F401
