@@ -1,6 +1,7 @@
 """What two results are compared by: sources, cells, ratios and what they say; worked by hand."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from builders import empty_lab, run_row, table, training_rows
 from compare_builders import results, timed
 from dpscale.compare.differences import cells_of, of_machines, of_settings
-from dpscale.compare.judge import Judged, compare, titled, with_verdicts
+from dpscale.compare.judge import Judged, by_chance, compare, titled, with_verdicts
 from dpscale.compare.observations import CORE, Sample, Source, quantity_of, samples, sources
 from dpscale.compare.ratios import ratio_of, spread_of, together
 from dpscale.compare.results import Results, flat, read_results
@@ -258,6 +259,35 @@ def test_beyond_the_bound_is_what_is_slower_by_more(quantity, bound, beyond):
     assert with_verdicts([judged(QUICK, SLOW, quantity)], bound)[0].beyond == beyond
 
 
+def test_a_bound_is_asked_of_one_side():
+    """At twice the level a two-sided test of the bound would miss it."""
+    found = with_verdicts([judged([1.0, 1.05, 0.95], [1.28, 1.22, 1.34])], 0.15)[0]
+    contrast = found.ratio.contrast
+    assert contrast.p_value(math.log1p(0.15)) > 0.05 > contrast.p_above(math.log1p(0.15))
+    assert found.beyond
+    assert contrast.p_above(math.log1p(0.5)) > 0.5
+
+
+def cell(apart: bool) -> Judged:
+    low = 1.01 if apart else 0.9
+    return replace(judged(QUICK, SLOW), low=low, high=1.2)
+
+
+def test_many_small_changes_are_a_finding_together_and_few_are_none():
+    many = by_chance([cell(number < 50) for number in range(130)])
+    assert many == (130, 50, pytest.approx(6.5), True)
+    assert not by_chance([cell(number < 8) for number in range(130)]).more
+    assert not by_chance([]).more
+
+
+def test_the_least_change_that_a_cell_could_show_is_told_when_it_comes():
+    family = [judged(QUICK, QUICK)] * 9
+    least = with_verdicts([judged(QUICK, QUICK), *family])[0].least
+    for factor, verdict in ((1.02, "worse"), (0.98, "indistinct")):
+        changed = judged(QUICK, [value * least**factor for value in QUICK])
+        assert with_verdicts([changed, *family])[0].verdict == verdict
+
+
 def test_a_rate_is_beyond_the_bound_where_it_is_smaller():
     assert with_verdicts([judged(SLOW, QUICK, "rate")], 0.1)[0].beyond
 
@@ -334,5 +364,6 @@ def test_of_pairs_of_one_machine_at_most_one_in_twenty_has_a_false_find(launches
         ratios = [ratio_of(*sides, spreads) for sides in zip(a, b, strict=True)]
         ratios += [together(ratios[:6]), together(ratios[6:])]
         found = with_verdicts(Judged(TIME, "time", "", (), ratio) for ratio in ratios)
-        false += any(one.verdict in ("worse", "better") for one in found)
+        together_too = by_chance(found[:12]).more
+        false += together_too or any(one.verdict in ("worse", "better") for one in found)
     assert false / pairs <= 0.05 + 0.025  # two standard errors of 5% in 300 pairs

@@ -1,5 +1,6 @@
 """compare.py by whole calls on made results: what it finds, and how it ends."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,12 @@ def test_the_same_results_twice_differ_in_nothing(tmp_path, ended):
     status, said, page = ended(a, a, "--fail-if-slower", "0")
     assert status == 0
     assert "0 worse, 0 better" in said
+    first = said.splitlines()[0]
+    assert re.search(
+        r": no cell could show a change below [\d.]+ ?%, and half of them none below", first
+    )
+    assert "Before the correction 0 of " in said
+    assert "Could show" in page
     # 12 times of cells, of a training one, 7 peaks of memory, an accuracy; 3 arms over their cells.
     assert "None of 24 ratios is told apart from 1." in page
     assert "Machine, versions and commit are the same." in said

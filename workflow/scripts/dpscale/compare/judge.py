@@ -7,9 +7,10 @@ All that has an interval is one family, under Holm's correction.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from scipy.special import bdtrc
 
 from dpscale.compare.differences import (
     Cells,
@@ -27,6 +28,8 @@ from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import CONFIDENCE
 
 LEVEL = 1 - CONFIDENCE
+# A verdict of all cells together: rare enough to leave Holm the whole LEVEL.
+TOGETHER = 0.001
 LESS_IS_BETTER: tuple[Quantity, ...] = ("time", "memory")
 SPEED: tuple[Quantity, ...] = ("time", "rate")
 
@@ -39,7 +42,8 @@ Change = Literal["worse", "better", "indistinct", "unknown"]
 class Judged:
     """A cell, or all cells of an arm together (cell: empty), and what its ratio says.
 
-    low, high: 95% interval. verdict, beyond (slower than the bound allows): after the correction
+    low, high: 95% interval. least: the least factor either way that is told from 1, were it alone
+    in its family that differs. verdict, beyond (slower than the bound allows): after the correction
     for the family.
     """
 
@@ -50,6 +54,7 @@ class Judged:
     ratio: Ratio
     low: float | None = None
     high: float | None = None
+    least: float | None = None
     verdict: Change = "unknown"
     beyond: bool = False
 
@@ -86,6 +91,36 @@ class Comparison:
     def slower(self) -> list[Judged]:
         """What is slower than the bound allows."""
         return [one for one in self.family if one.beyond]
+
+    @property
+    def chance(self) -> "Chance":
+        """What the intervals of cells say before the correction."""
+        return by_chance(self.cells)
+
+    @property
+    def least(self) -> list[float]:
+        """The least factors that cells could show, in order."""
+        return sorted(one.least for one in self.cells if one.least is not None)
+
+
+class Chance(NamedTuple):
+    """Of so many cells with an interval, those whose own leaves 1, and how many chance gives.
+
+    more: than chance gives in one of 1,000 comparisons, had the cells nothing in common.
+    """
+
+    cells: int
+    apart: int
+    expected: float
+    more: bool
+
+
+def by_chance(cells: Iterable[Judged]) -> Chance:
+    """Return how many cells differ before the correction, beside what chance gives."""
+    ends = [(one.low, one.high) for one in cells if one.low is not None and one.high is not None]
+    apart = sum(not low <= 1 <= high for low, high in ends)
+    likely = float(bdtrc(apart - 1, len(ends), LEVEL)) if apart else 1.0
+    return Chance(len(ends), apart, LEVEL * len(ends), likely < TOGETHER)
 
 
 class _Place(NamedTuple):
@@ -179,8 +214,9 @@ def _word(name: str, value: object) -> str:
 def with_verdicts(judged: Iterable[Judged], bound: float | None = None) -> list[Judged]:
     """Return the same with intervals and verdicts; all with an interval are one family."""
     every = list(judged)
-    told = _told(every, 0.0)
-    beyond = set() if bound is None else _told(every, math.log1p(bound), SPEED)
+    told = _told(every)
+    beyond = set() if bound is None else _beyond(every, math.log1p(bound))
+    family = sum(one.ratio.contrast is not None for one in every)
     found = []
     for place, one in enumerate(every):
         low, high = _ends(one.ratio)
@@ -188,21 +224,39 @@ def with_verdicts(judged: Iterable[Judged], bound: float | None = None) -> list[
         verdict: Change = "indistinct" if one.ratio.contrast else "unknown"
         if place in told:
             verdict = "worse" if one.excess > 1 else "better"
-        found.append(replace(one, low=low, high=high, verdict=verdict, beyond=slower))
+        least = _least(one.ratio, family)
+        found.append(replace(one, low=low, high=high, least=least, verdict=verdict, beyond=slower))
     return found
 
 
-def _told(
-    judged: Sequence[Judged], slack: float, quantities: Sequence[Quantity] = get_args(Quantity)
-) -> set[int]:
-    """Where a ratio is told from one that is worse by so much, as a logarithm."""
+def _told(judged: Sequence[Judged]) -> set[int]:
+    """Where a ratio is told from 1."""
+    contrasts = {n: one.ratio.contrast for n, one in enumerate(judged) if one.ratio.contrast}
+    return _by_holm({place: contrast.p_value() for place, contrast in contrasts.items()})
+
+
+def _beyond(judged: Sequence[Judged], slack: float) -> set[int]:
+    """Where a speed is told to be worse by more than so much, as a logarithm: one side is asked."""
     p_values = {}
     for place, one in enumerate(judged):
-        if one.ratio.contrast and one.quantity in quantities:
-            reference = slack if one.quantity in LESS_IS_BETTER else -slack
-            p_values[place] = one.ratio.contrast.p_value(reference)
+        if one.ratio.contrast and one.quantity in SPEED:
+            sign = 1 if one.quantity in LESS_IS_BETTER else -1
+            worse = one.ratio.contrast._replace(difference=sign * one.ratio.contrast.difference)
+            p_values[place] = worse.p_above(slack)
+    return _by_holm(p_values)
+
+
+def _by_holm(p_values: Mapping[int, float]) -> set[int]:
     told = holm(list(p_values.values()), LEVEL)
     return {place for place, is_told in zip(p_values, told, strict=True) if is_told}
+
+
+def _least(ratio: Ratio, family: int) -> float | None:
+    """The least factor that is told from 1 by the first step of Holm's correction."""
+    if ratio.contrast is None:
+        return None
+    low, high = ratio.contrast.interval(1 - LEVEL / family)
+    return math.exp(min((high - low) / 2, 700))
 
 
 def _ends(ratio: Ratio) -> tuple[float | None, float | None]:

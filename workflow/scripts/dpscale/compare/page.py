@@ -64,7 +64,7 @@ class Group:
 def html_page(comparison: Comparison, templates: Path = TEMPLATES) -> str:
     """Return the page as one HTML text that asks nothing of any server."""
     made = page_environment(templates, "html")
-    made.filters |= FILTERS
+    made.filters |= FILTERS | {"percent": percent}
     axis = _axis(comparison.family)
     sources = list(dict.fromkeys(one.source for one in comparison.cells))
     groups = [_group(source, comparison.cells, axis) for source in sources]
@@ -101,8 +101,23 @@ def _facts(comparison: Comparison) -> dict[str, object]:
         "comparison": comparison,
         "title": _title,
         "counts": counts,
+        "chance": comparison.chance,
+        "least": _least(comparison.least),
         "unknown": sum(one.ratio.contrast is None for one in comparison.cells),
     }
+
+
+def _least(factors: Sequence[float]) -> dict[str, str]:
+    """The change that the best cell and that half of the cells could show; empty without any."""
+    if not factors:
+        return {}
+    shown = {"best": factors[0], "half": factors[len(factors) // 2]}
+    return {name: percent(factor - 1) for name, factor in shown.items()}
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, two digits of it."""
+    return format_value(float(f"{share:.2g}"), "fraction")
 
 
 def _names(comparison: Comparison) -> dict[str, str]:

@@ -33,6 +33,11 @@ class Contrast(NamedTuple):
         half = float(stdtrit(self.freedom, (1 + confidence) / 2)) * self.error
         return self.difference - half, self.difference + half
 
+    def p_above(self, reference: float = 0.0) -> float:
+        """Return how likely chance alone takes a difference no larger than the reference so far."""
+        both = self.p_value(reference) / 2
+        return both if self.difference > reference else 1 - both
+
     def p_value(self, reference: float = 0.0) -> float:
         """Return how likely chance alone takes the difference so far from the reference."""
         away = abs(self.difference - reference)
