@@ -216,7 +216,7 @@ AUDIT = {
             "total_s": epoch_s,
             "compute_s": 20.0 / workers,
             "comm_s": epoch_s - 20.0 / workers,
-            "iterations": 50_000 / 32 / workers,
+            "iterations": -(-50_000 // (32 * workers)),
             "moved_bytes": 44_695_848.0,
             "bandwidth_bytes_per_s": None,
         }
@@ -234,6 +234,8 @@ AUDIT = {
             "unit": "",
         }
     ],
+    "printed": 6,
+    "checked": 6,
 }
 
 

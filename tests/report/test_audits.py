@@ -33,8 +33,31 @@ def test_a_report_without_tables_has_no_such_part(make_report):
 
 def test_a_consistent_table_says_so(make_report):
     text = rendered(make_report(audits=[{**AUDIT, "findings": []}]))
-    assert "All 2 rows are consistent" in text
+    assert "All 6 printed numbers follow from the times beside them." in text
     assert "What cannot be right" not in text
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ({"printed": 0, "checked": 0}, "prints no number that follows from its times"),
+        ({"printed": 4, "checked": 0}, "Nothing could be checked: no one of 4 numbers is in a row"),
+        ({"printed": 4, "checked": 3}, "The 3 of 4 printed numbers that could be checked follow"),
+    ],
+)
+def test_a_table_is_called_consistent_only_as_far_as_it_was_checked(make_report, counts, words):
+    text = rendered(make_report(audits=[{**AUDIT, "findings": [], **counts}]))
+    assert words in text
+    assert "All " not in text[text.index('id="answer-T1"') :].split("</p>")[0]
+
+
+def test_what_caches_can_do_is_doubtful(make_report):
+    (finding,) = AUDIT["findings"]
+    text = rendered(
+        make_report(audits=[{**AUDIT, "findings": [{**finding, "code": "superlinear"}]}])
+    )
+    assert "1 of 2 rows hold a doubtful number: superlinear." in text
+    assert "hold a number that cannot be right" not in text
 
 
 def test_a_damaged_audit_is_named(tmp_path):

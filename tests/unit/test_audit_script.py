@@ -183,7 +183,7 @@ def test_a_consistent_table_ends_with_0_and_its_corrected_tables(tmp_path):
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "table.csv: 6 rows, no findings" in ended.stdout
     assert "|  2 |  64 |      50 |      32 |   1.5625 |    0.78125 |" in ended.stdout
-    assert "|  4 | 256 |       12.5 |            6000000 |           0.0375 |" in ended.stdout
+    assert "|  4 | 256 |         13 |            6000000 |           0.0375 |" in ended.stdout
 
 
 def test_findings_end_with_1_and_are_written_as_json(tmp_path):

@@ -17,8 +17,9 @@ from dpscale.audit.conventions import (
     shown,
 )
 from dpscale.audit.table import Setting, TimingRow, TimingTable
+from dpscale.audit.timings import PRINTED as PRINTED_SPEEDUP
 from dpscale.audit.timings import impossible, speedup_fits, speedups
-from dpscale.derive.formulas import efficiency, speedup
+from dpscale.derive.formulas import efficiency, loader_steps, speedup
 from dpscale.records.audit import Derived, Finding
 
 UNKNOWN = "–"
@@ -26,12 +27,18 @@ UNKNOWN = "–"
 
 @dataclass(frozen=True)
 class Audit:
-    """What an audit found: a derived row for each row of the table, findings, assumptions."""
+    """What an audit found: a derived row for each row of the table, findings, assumptions.
+
+    printed: numbers of the table that follow from its others; checked: those that have a time to
+    be compared with.
+    """
 
     facts: Facts
     derived: list[Derived]
     findings: list[Finding]
     assumptions: list[str]
+    printed: int
+    checked: int
 
 
 def audit(table: TimingTable, given: Given) -> Audit:
@@ -53,7 +60,23 @@ def audit(table: TimingTable, given: Given) -> Audit:
         [_derived(flow, fast.get(place)) for place, flow in flows.items()],
         list(_findings(table, flows, fast, factor)),
         [*stated, *table.remarks, *_assumptions(table, fast, split, factor)],
+        *_counts(flows, fast),
     )
+
+
+def _counts(flows: dict[Setting, Traffic], fast: dict[Setting, Times]) -> tuple[int, int]:
+    """How many printed numbers follow from others, and how many of these could be compared."""
+    comparable = []
+    for place, flow in flows.items():
+        known = {
+            "steps": True,
+            PRINTED_SPEEDUP: place in fast,
+            COMPUTE: flow.parts is not None,
+            COMM: flow.parts is not None,
+            PRINTED: bool(flow.comms) or flow.row.workers == 1,
+        }
+        comparable += [there for name, there in known.items() if name in flow.row.cells]
+    return len(comparable), sum(comparable)
 
 
 def _derived(flow: Traffic, times: Times | None) -> Derived:
@@ -71,7 +94,7 @@ def _derived(flow: Traffic, times: Times | None) -> Derived:
         total_s=parts.times.total.value if parts else nodata_s or epoch_s,
         compute_s=parts.compute_s if parts else None,
         comm_s=parts.comm_s if parts else None,
-        iterations=flow.iterations[0],
+        iterations=loader_steps(flow.facts.samples, row.global_batch),
         moved_bytes=flow.moved_bytes,
         bandwidth_bytes_per_s=flow.rate,
     )
@@ -120,7 +143,8 @@ def described(audit: Audit, name: str) -> str:
     """Return the audit of the table of this name as text, its tables in Markdown."""
     rows, count = len(audit.derived), len(audit.findings)
     lines = [
-        f"{name}: {rows} row{'s' * (rows != 1)}, {count or 'no'} finding{'s' * (count != 1)}",
+        f"{name}: {rows} row{'s' * (rows != 1)}, {count or 'no'} finding{'s' * (count != 1)}; "
+        f"{audit.checked} of {audit.printed} printed numbers had times to be checked by",
         "",
         "Read and assumed:",
         *(f"- {line}" for line in audit.assumptions),
@@ -156,10 +180,10 @@ def _tables(derived: list[Derived]) -> Iterator[tuple[str, list[str], list[list[
     )
     rates = [r.bandwidth_bytes_per_s and r.bandwidth_bytes_per_s / 1e9 for r in many]
     yield (
-        "Q3.2. Bandwidth 2(N-1)/N X itemsize iterations / communication (GB = 10^9 bytes)",
+        "Q3.2. Bandwidth 2(N-1)/N X itemsize D/(N b) / communication (GB = 10^9 bytes)",
         ["Iterations", "Bytes an iteration", "Bandwidth (GB/s)"],
         [
-            _cells(r, r.iterations, f"{r.moved_bytes:.0f}", rate)
+            _cells(r, f"{r.iterations}", f"{r.moved_bytes:.0f}", rate)
             for r, rate in zip(many, rates, strict=True)
         ],
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 class Derived:
     """A row of the corrected tables; None where the table gives too little to know it.
 
+    iterations: of an epoch, with the last partial one; the bandwidth counts that by its share.
     base_s and epoch_s are the T_1 and T_N of the speed-up, total_s is computation and
     communication together.
     """
@@ -20,7 +21,7 @@ class Derived:
     total_s: float | None
     compute_s: float | None
     comm_s: float | None
-    iterations: float
+    iterations: int
     moved_bytes: float
     bandwidth_bytes_per_s: float | None
 

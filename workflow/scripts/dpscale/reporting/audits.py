@@ -16,6 +16,7 @@ FORMULAS = [
     r"\beta = \frac{2(N-1)}{N} \cdot \frac{X \cdot \mathrm{itemsize} \cdot \mathrm{iterations}}"
     r"{T_\mathrm{comm}}",
 ]
+DOUBTFUL = ("superlinear",)  # codes of what can be right, and seldom is
 PLACE = [Column(key="workers", title="N"), Column(key="batch", title="b", unit="count")]
 
 
@@ -26,6 +27,8 @@ class _Audit(BaseModel):
     derived: list[Derived]
     findings: list[Finding]
     assumptions: list[str]
+    printed: int
+    checked: int
 
 
 def audit_section(path: Path, number: int) -> Answer:
@@ -55,11 +58,32 @@ def _words(code: str) -> str:
 def _sentence(audit: _Audit) -> str:
     rows = len(audit.derived)
     if not audit.findings:
-        return f"All {rows} rows are consistent: each printed number follows from the times."
+        return _clean(audit)
     kinds = Counter(_words(finding.code) for finding in audit.findings)
-    wrong = len({(finding.workers, finding.per_worker_batch) for finding in audit.findings})
+    wrong = _rows([finding for finding in audit.findings if finding.code not in DOUBTFUL])
     listed = ", ".join(f"{count} × {kind}" if count > 1 else kind for kind, count in kinds.items())
+    if not wrong:
+        return f"{_rows(audit.findings)} of {rows} rows hold a doubtful number: {listed}."
     return f"{wrong} of {rows} rows hold a number that cannot be right: {listed}."
+
+
+def _rows(findings: list[Finding]) -> int:
+    return len({(finding.workers, finding.per_worker_batch) for finding in findings})
+
+
+def _clean(audit: _Audit) -> str:
+    """What the table without a finding was checked for."""
+    if not audit.printed:
+        return "The table prints no number that follows from its times: nothing could be checked."
+    lacking = "with the times of one worker and of N"
+    if not audit.checked:
+        return f"Nothing could be checked: no one of {audit.printed} numbers is in a row {lacking}."
+    if audit.checked == audit.printed:
+        return f"All {audit.printed} printed numbers follow from the times beside them."
+    return (
+        f"The {audit.checked} of {audit.printed} printed numbers that could be checked follow from "
+        f"the times; no other is in a row {lacking}."
+    )
 
 
 def _shown(number: float | None, unit: str, digits: int) -> str | None:
@@ -102,8 +126,9 @@ def _corrected(derived: list[Derived]) -> list[AnswerTable]:
         ),
         _table(
             many,
-            "Q3.2, corrected: bandwidth that the communication time means.",
-            Column(key="iterations", title="Iterations"),
+            "Q3.2, corrected: bandwidth that the communication time means, a last partial iteration "
+            "by its share.",
+            Column(key="iterations", title="Iterations", unit="count"),
             Column(key="moved_bytes", title="Moved an iteration", unit="bytes"),
             Column(key="bandwidth_bytes_per_s", title="Bandwidth", unit="bytes/s"),
         ),
