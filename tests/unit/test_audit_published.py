@@ -27,6 +27,16 @@ def test_the_k80_table_has_one_wrong_speedup_and_one_impossible_epoch():
     ]
 
 
+def test_what_rests_on_a_time_that_cannot_be_right_is_unknown():
+    found = published("k80")
+    speedups = {(r.workers, r.per_worker_batch): r.speedup_ratio for r in found.derived}
+    refuted = [place for place, ratio in speedups.items() if ratio is None]
+    assert refuted
+    assert {batch for _, batch in refuted} == {128}
+    assert any("rest on a time that cannot be right" in line for line in found.assumptions)
+    assert speedups[2, 32]
+
+
 def test_the_second_table_has_two_wrong_computations_and_no_bandwidth():
     assert said("second") == [
         (2, 32, "compute_mismatch", 10.813, 9.635),  # 19.27 / 2

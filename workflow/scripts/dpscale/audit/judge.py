@@ -1,13 +1,14 @@
 """A table judged: what its times give, what is wrong in it and what was assumed, and its text."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dpscale.audit.bandwidths import PRINTED, Traffic, bandwidths
-from dpscale.audit.cells import RATES, rate_name
+from dpscale.audit.cells import RATES, SheetCell, rate_name
 from dpscale.audit.communication import COMM, COMPUTE, Split, communication
 from dpscale.audit.conventions import (
     COMMUNICATION,
+    EPOCH,
     SPEEDUP,
     Facts,
     Given,
@@ -16,7 +17,7 @@ from dpscale.audit.conventions import (
     settled,
     shown,
 )
-from dpscale.audit.table import Setting, TimingRow, TimingTable
+from dpscale.audit.table import TIMES, Setting, TimingRow, TimingTable
 from dpscale.audit.timings import PRINTED as PRINTED_SPEEDUP
 from dpscale.audit.timings import impossible, speedup_fits, speedups
 from dpscale.derive.formulas import efficiency, loader_steps, speedup
@@ -55,11 +56,17 @@ def audit(table: TimingTable, given: Given) -> Audit:
     parts = {place: Split(table.rows[place], times) for place, times in split.items()}
     flows = {place: Traffic(row, facts, parts.get(place)) for place, row in table.rows.items()}
     factor = _rate_factor(table, flows)
+    findings = list(_findings(table, flows, fast, factor))
+    refuted = _refuted(table, findings)
+    resting = [place for place, times in fast.items() if _rests_on(times, refuted)]
     return Audit(
         facts,
-        [_derived(flow, fast.get(place)) for place, flow in flows.items()],
-        list(_findings(table, flows, fast, factor)),
-        [*stated, *table.remarks, *_assumptions(table, fast, split, factor)],
+        [
+            _derived(flow, None if place in resting else fast.get(place), refuted)
+            for place, flow in flows.items()
+        ],
+        findings,
+        [*stated, *table.remarks, *_assumptions(table, fast, split, factor), *_resting(resting)],
         *_counts(flows, fast),
     )
 
@@ -79,8 +86,31 @@ def _counts(flows: dict[Setting, Traffic], fast: dict[Setting, Times]) -> tuple[
     return len(comparable), sum(comparable)
 
 
-def _derived(flow: Traffic, times: Times | None) -> Derived:
+def _refuted(table: TimingTable, findings: Sequence[Finding]) -> list[SheetCell]:
+    """The times that cannot be right whatever else is: nothing follows from them."""
+    cells = []
+    for finding in findings:
+        measured = table.rows[finding.workers, finding.per_worker_batch].cells
+        columns = {"batch_exceeds_dataset": TIMES, "loading_faster_than_without": [EPOCH]}
+        cells += [measured[name] for name in columns.get(finding.code, ()) if name in measured]
+    return cells
+
+
+def _rests_on(times: Times, refuted: Sequence[SheetCell]) -> bool:
+    return any(cell is times.base or cell is times.total for cell in refuted)
+
+
+def _resting(places: Sequence[Setting]) -> Iterator[str]:
+    """What is left out for a time that cannot be right."""
+    if places:
+        cells = ", ".join(map(str, places))
+        yield f"speed-ups of (N, b) = {cells} are unknown: they rest on a time that cannot be right"
+
+
+def _derived(flow: Traffic, times: Times | None, refuted: Sequence[SheetCell]) -> Derived:
     row, parts = flow.row, flow.parts
+    if parts and _rests_on(parts.times, refuted):
+        flow, parts = replace(flow, parts=None), None
     measured = {name: cell.value for name, cell in row.cells.items()}
     epoch_s, nodata_s = measured.get("epoch_s"), measured.get("nodata_s")
     ratio = speedup(times.base.value, times.total.value) if times else None

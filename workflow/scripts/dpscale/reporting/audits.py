@@ -126,8 +126,8 @@ def _corrected(derived: list[Derived]) -> list[AnswerTable]:
         ),
         _table(
             many,
-            "Q3.2, corrected: bandwidth that the communication time means, a last partial iteration "
-            "by its share.",
+            "Q3.2, corrected: bandwidth that the communication time means; a last partial "
+            "iteration counts by its share.",
             Column(key="iterations", title="Iterations", unit="count"),
             Column(key="moved_bytes", title="Moved an iteration", unit="bytes"),
             Column(key="bandwidth_bytes_per_s", title="Bandwidth", unit="bytes/s"),
