@@ -36,7 +36,7 @@ CASES = [
         "two faster",
         says=[
             "Several workers are faster than one at every b: speed-up 1.67× with two and 2.78× "
-            "with four. They save computation and add communication",
+            "with four. Each computes 1/N of an epoch; what that saves",
             "two workers are faster than one (speed-up 1.67× at b = 32",
             "With b fixed six of six cells are told faster than one worker, with B fixed five",
         ],
@@ -55,7 +55,7 @@ CASES = [
         says=[
             "Only at b = 512 are several workers faster than one: speed-up 1.67× (1.63 to 1.71) "
             "with two and 2.78× (2.71 to 2.84) with four. A larger b makes fewer iterations, "
-            "each adding communication and contention (Q3.1). Per iteration this"
+            "and so fewer exchanges (Q3.1). Per iteration this"
         ],
     ),
     Case(

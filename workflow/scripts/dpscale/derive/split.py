@@ -20,13 +20,21 @@ from dpscale.derive.statistics import (
 from dpscale.derive.verdicts import side
 from dpscale.records.columns import Columns, columns, intervals
 
-DIRECT = ("exposed_s", "overhead_s", "contention_s", "span_s", "buckets_s", "straggler_s")
+DIRECT = (
+    "exposed_s",
+    "overhead_s",
+    "contention_s",
+    "span_s",
+    "buckets_s",
+    "straggler_s",
+    "sharing_s",
+)
 COLUMNS: Columns = (
     columns("workers nodes per_worker_batch status epoch_s compute_s")
     | intervals("subtraction_s")
     | columns("exposed_s overhead_s contention_s span_s base_epoch_s below_noise oversubscribed")
     | columns("runs base_status base_runs epoch_s_low epoch_s_high compute_s_low compute_s_high")
-    | columns("buckets_s straggler_s straggler_frac")
+    | columns("buckets_s straggler_s straggler_frac sharing_s")
     | columns(" ".join(f"{name}_{end}" for name in DIRECT for end in ("low", "high")))
     | columns("exposed_below_noise repeats launches launch_spread_frac base_epoch_s_low")
     | columns("base_epoch_s_high")
@@ -79,10 +87,17 @@ def _of_several(
         "contention_s": paired_median_difference(copies["epoch_s"], one),
         # A part of contention: the slowest of the copies against their mean.
         "straggler_s": paired_median_difference(copies["epoch_s"], copies["rank_mean_epoch_s"]),
-        # From the first bucket's start to the last one's end.
-        "span_s": median(spans.of(*cell.runs if complete else ())["span_s"] * cell.iterations),
+        # The rest of it: the mean of the copies against one alone, paired as both are.
+        "sharing_s": paired_median_difference(copies["rank_mean_epoch_s"], one),
+        # From the first bucket's start to the last one's end; iterations of a launch are alike.
+        "span_s": median(_by_launch(spans.of(*cell.runs if complete else ())) * cell.iterations),
         "buckets_s": median(buckets),
     }
+
+
+def _by_launch(spans: pd.DataFrame) -> pd.Series:
+    """The median span of each launch, in seconds."""
+    return spans.groupby("run")["span_s"].median()
 
 
 def _covers_zero(estimate: Estimate) -> bool | None:

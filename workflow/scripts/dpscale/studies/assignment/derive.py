@@ -203,7 +203,12 @@ def _warm_epochs(seen: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
 
 
 PARTS = (*LOSSES, "computation")  # the last is the rest of the epoch
-DIRECT = {"stragglers": "straggler_s", "overhead": "overhead_s", "exposed": "exposed_s"}
+DIRECT = {
+    "stragglers": "straggler_s",
+    "overhead": "overhead_s",
+    "exposed": "exposed_s",
+    "sharing": "sharing_s",
+}
 ARM = "with_loading"
 SPLIT_COLUMNS: Columns = (
     columns("workers nodes per_worker_batch status")
@@ -271,11 +276,8 @@ def _loading(cell: Cell, steps: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def _direct(arms: pd.Series) -> dict[str, Estimate]:
-    """Return the parts that the arms measured; sharing is contention less the stragglers."""
-    found = {part: estimate_of(arms, column) for part, column in DIRECT.items()}
-    contention = (arms[f"contention_s{end}"] for end in ("", "_low", "_high"))
-    value, low, high = (known(end - arms["straggler_s"]) for end in contention)
-    return found | {"sharing": Estimate(value, low, high, 0)}
+    """Return the parts that the arms measured."""
+    return {part: estimate_of(arms, column) for part, column in DIRECT.items()}
 
 
 TABLES = {
