@@ -49,7 +49,7 @@ CASES = [
         says=[
             "Against the large batch alone, with a test accuracy of 77.0% (74.3 to 79.7) "
             "after five epochs, linear scaling (81.0%)",
-            "(89.0%) help. Longer steps, or more of them, mend it.",
+            "(89.0%) help. Longer steps, or more of them, help, short of the small batch.",
             "section 2.1). Gradual warm-up raises the rate",
             "section 2.2). Zero gamma adds",
             "section 5.1). Longer training gives",
@@ -138,14 +138,21 @@ CASES = [
         "two worse",
         lab=_reached(zero_gamma=0.5, more_epochs=0.5),
         says=[
-            "zero gamma (50.0%) and longer training (50.0%) make it worse. Longer steps mend it."
+            "zero gamma (50.0%) and longer training (50.0%) make it worse. Longer steps "
+            "help, short of the small batch."
         ],
+    ),
+    Case(
+        "the scaled rate reaches the small batch",
+        lab=_reached(linear_scaling=0.95, more_epochs=0.5),
+        says=["Longer steps mend it."],
+        never=["short of"],
     ),
     Case(
         "the scaled rate makes it worse",
         lab=_reached(linear_scaling=0.5),
         says=[
-            "linear scaling (50.0%) makes it worse. More steps mend it.",
+            "linear scaling (50.0%) makes it worse. More steps help, short of the small batch.",
             "50.0% (47.5 to 52.5) makes it worse linear scaling with warm-up 1.6",
             "The scaled rate, 1.6 instead of 0.1, is all that linear scaling changes, so it "
             "makes it worse here",
