@@ -10,7 +10,6 @@ from jinja2 import ChoiceLoader, DictLoader, nodes
 from dpscale.compare import page
 from dpscale.derive.columns import as_table
 from dpscale.reporting import coverage, words
-from dpscale.reporting.report import BRIEF
 from dpscale.studies import question_ids, questions, vocabulary
 from dpscale.vocabulary import Verdict, Words, agreed
 from dpscale.vocabulary import words as kinds
@@ -40,7 +39,6 @@ def test_every_template_of_the_report_has_words_for_all_that_it_meets() -> None:
     every = {path.name for path in words.TEMPLATES.glob("*.j2")}
     declared = {f"{name}.j2": vocabulary(name) for name in question_ids()}
     declared |= dict.fromkeys(("compare.html.j2", "compare.txt.j2"), page.VOCABULARY)
-    declared |= {"report.html.j2": kinds("question", BRIEF)}
     assert coverage.problems(declared) == []
     seen = {*declared, *(name for one in declared for name in coverage.read(one).imported)}
     parse = words.environment().parse

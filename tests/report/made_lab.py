@@ -19,7 +19,7 @@ from dpscale.reporting.answer import (
     Value,
     dump_answers,
 )
-from dpscale.reporting.report import BRIEF, Report, read_report
+from dpscale.reporting.report import Report, read_report
 from dpscale.studies import question_ids
 
 Maker = Callable[..., Report]
@@ -48,6 +48,7 @@ FIGURES = {
     "Q6": ["ledger"],
     "Q7": ["replicas"],
     "S2": ["lr_scaling", "warmups", "iteration_times"],
+    "further": ["of_what_is_further"],
 }
 ASSIGNMENT = ("H1", "H2", "H3", "H4", "H5", "H6")
 TEXT = (
@@ -254,7 +255,7 @@ def write_report(
     (runs_table() if runs is None else runs).to_parquet(folder / "runs.parquet")
     rows = [] if quiet is None else quiet
     as_table(rows, QUIET_COLUMNS).to_csv(folder / "quiet.csv", index=False)
-    for names in [*FIGURES.values(), BRIEF.values()]:
+    for names in FIGURES.values():
         for name in names:
             (folder / f"{name}.svg").write_text(SVG.format(name=name), encoding="utf-8")
     tables = [folder / f"audit-{n}.json" for n, _ in enumerate(audits or [AUDIT])]

@@ -213,19 +213,43 @@ def test_the_first_page_has_the_line_of_each_answer_that_was_asked(make_report):
     report = make_report(answers=given)
     text = page_of(report)
     first = text[text.index('<dl class="summary">') : text.index('class="contents"')]
-    asked = [one.id for one in given if not one.left_out and one.id != "E2"]
+    asked = [one.id for one in given if not one.left_out]
     assert re.findall(r"<dd>(\S+) &lt;line&gt;.</dd>", first) == asked
 
 
-def test_the_first_page_leads_with_the_recommendation_and_shows_two_small_figures(make_report):
-    given = [
-        answer(one.id).model_copy(update={"short": f"Line {one.id}.", "marked": None})
+def weighing(**weights: float) -> list[Answer]:
+    """The answers of the lab, some with a weight and an opening of two sentences."""
+    return [
+        answer(one.id).model_copy(
+            update={
+                "weight": weights.get(one.id, 1.0),
+                "sentence": f"Lesson of {one.id}, 1.5 times. And why.",
+                "marked": None,
+            }
+        )
         for one in lab_answers()
     ]
-    text = page_of(make_report(answers=given))
+
+
+def test_the_first_page_leads_with_the_first_sentences_of_the_weightiest_answers(make_report):
+    text = page_of(make_report(answers=weighing(Q2=1.5, S1=3.0, E2=1.5)))
+    first = text[text.index('class="lessons"') : text.index('<dl class="summary">')]
+    assert re.findall(r'<li>(.*?) <a href="#answer-(\w+)">', first) == [
+        (f"Lesson of {name}, 1.5 times.", name) for name in ("S1", "Q2", "E2")
+    ]
+
+
+def test_the_first_page_has_no_more_lessons_than_seven_and_none_without_an_effect(make_report):
+    every = {name: 2.0 for name in ("Q1", "Q2", "Q5", "Q6", "Q7", "S1", "S2", "S3", "S4")}
+    assert make_report(answers=weighing(**every)).lessons == list(every)[:7]
+    assert 'class="lessons"' not in page_of(make_report(answers=weighing()))
+
+
+def test_the_machine_is_the_last_of_the_first_page(make_report):
+    text = page_of(make_report())
     first = text[text.index('id="summary"') : text.index('class="contents"')]
-    assert first.index("Line E2.") < first.index("<dd>Line Q1.</dd>")
-    assert first.count("<figure>") == 2
+    places = [first.index(one) for one in ('class="scope"', 'class="summary"', 'class="machine"')]
+    assert places == sorted(places)
 
 
 FURTHER = {
@@ -244,7 +268,7 @@ WORDS_FURTHER = (
 
 def _with_further(medium):
     table = timing_table().model_copy(update={"further": True, "caption": "More of it."})
-    figure = Figure(name="split_brief", title="Order", caption="More.", further=True)
+    figure = Figure(name="of_what_is_further", title="Order", caption="More.", further=True)
     shown = answer("Q1")
     more = {"tables": [*shown.tables, table], "figures": [*shown.figures, figure]}
     return lambda make: render_report(
@@ -301,42 +325,30 @@ def test_a_question_that_nothing_was_planned_for_is_a_name_at_the_end(make_repor
     assert "plans no runs for them:\nH1, H2, H3, H4, H5, H6." in text
 
 
-@pytest.mark.parametrize(
-    ("trained", "rows"),
-    [
-        (
-            ("resnet18_cifar", "cifar10", (512, 32, 128)),
-            [("Lab", "resnet18_cifar on cifar10, b = 32, 128, 512")],
-        ),
-        (
-            ("mlp", "digits", (32,)),
-            [
-                ("Here", "mlp on digits, b = 32"),
-                ("Lab asks", "resnet18_cifar on cifar10, b = 32, 128, 512"),
-            ],
-        ),
-    ],
-)
-def test_what_the_lab_asks_stands_beside_what_was_run_in_its_place(make_report, trained, rows):
-    model, dataset, sizes = trained
-    first = runs_table().iloc[[0]]
-    runs = pd.concat([first.assign(run=f"r{b}", per_worker_batch=b) for b in sizes])
-    known = make_report(
-        answers=[
-            answer(a.id).model_copy(
-                update={
-                    "values": {},
-                    "tables": [],
-                    "marked": None,
-                    "sentence": "So.",
-                    "paragraphs": [],
-                }
-            )
-            for a in lab_answers()
-        ],
-        runs=runs.assign(model=model, dataset=dataset),
+def test_the_first_page_says_which_networks_learn_which_data_in_each_part(make_report):
+    text = page_of(make_report(runs=runs_table().assign(model=["mlp", "mlp", "own"])))
+    data = "scikit-learn&#39;s digits of 8x8 pixels"
+    scope = " ".join(text[text.index('<p class="scope">') :].split("</p>")[0].split())
+    assert scope == (
+        f'<p class="scope">All parts train on {data}: part 1 a network of one hidden layer; '
+        "part 2 a network of one hidden layer; part 3 a network of one hidden layer."
     )
-    assert [row for row in known.machine if row[0] in ("Here", "Lab", "Lab asks")] == rows
+
+
+def test_parts_of_different_data_name_those_of_each(make_report):
+    def of_run(name: str, run: str) -> Answer:
+        """An answer that rests on one run."""
+        values = {"x": Value(value=1.0, unit="s", runs=[run])}
+        return Answer(id=name, question="?", sentence="So.", values=values)
+
+    given = [
+        of_run(one.id, "scaling-n1-b32" if one.id[0] == "Q" else "scaling-n2-b32")
+        for one in lab_answers()
+    ]
+    runs = runs_table().assign(dataset=["digits", "mnist", "digits"])
+    text = page_of(make_report(answers=given, runs=runs, head={"parts": ["lab", "studies"]}))
+    scope = " ".join(text[text.index('<p class="scope">') :].split("</p>")[0].split())
+    assert "part 2 trains a small residual network on MNIST." in scope
 
 
 def test_a_repeated_figure_is_shown_once_and_pointed_to(html):
@@ -570,7 +582,7 @@ def test_the_report_says_which_timed_runs_were_disturbed_and_by_how_much(make_re
         quiet_row("scaling-n1-b32", 0.012, "quiet"),
     ]
     text = page_of(make_report(quiet=rows))
-    first = text[: text.index('<dl class="summary">')]
+    first = text[: text.index('class="contents"')]
     assert "1 of 2 timed runs was" in first
     assert "more than 5% of the cores, 12.4% at the most" in first
     assert '<a href="#run-scaling-n2-b32">scaling-n2-b32</a> (12.4%).' in text

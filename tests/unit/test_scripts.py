@@ -20,7 +20,6 @@ from dpscale.launch.supervise import supervise
 from dpscale.provenance import provenance
 from dpscale.records import Record, write_record, write_steps
 from dpscale.reporting.answer import dump_answers
-from dpscale.reporting.report import BRIEF
 from dpscale.studies import answer_all, planned_runs, read_config
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,7 +44,7 @@ def whole(tmp_path_factory) -> Path:
     answers = answer_all(derived_lab(), full_lab())
     (folder / "answers.json").write_text(json.dumps(dump_answers(answers)), encoding="utf-8")
     shown = {figure.name for answer in answers for figure in answer.figures}
-    for name in shown | set(BRIEF.values()):
+    for name in shown:
         (folder / f"figures/{name}.svg").write_text(SVG, encoding="utf-8")
     return folder
 

@@ -73,10 +73,9 @@ def panels(
     height_in: float,
     sharey: bool = False,
     widths: Sequence[float] | None = None,
-    half: bool = False,
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure of the page's width, or half of it, and its panels, row by row."""
-    figure = Figure(figsize=(WIDTH_IN / 2 if half else WIDTH_IN, height_in))
+    """Return a figure of the page's width and its panels, row by row."""
+    figure = Figure(figsize=(WIDTH_IN, height_in))
     grid = figure.subplots(
         rows,
         columns,

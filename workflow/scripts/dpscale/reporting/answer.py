@@ -150,6 +150,7 @@ class Answer(_Frozen):
     figures: list[Figure] = Field(default_factory=list)
     references: list[str] = Field(default_factory=list, description="plain text, DOI included")
     missing: list[str] = Field(default_factory=list, description="cells that lack a result")
+    weight: float = Field(1, description="the factor that its lesson shows at least; 1: none")
 
     @property
     def said(self) -> Said:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from dpscale.reporting import texts, words
+from dpscale.reporting import lessons, texts, words
 from dpscale.reporting.answer import (
     LEFT_OUT,
     Answer,
@@ -33,7 +33,8 @@ class Facts:
 
     missing: a line for each cell without a result; values: the numbers of answers.json; said: what
     the template speaks of, by name (where something is missing, what its tables and figures need);
-    formula, references: what these facts add to those of the question.
+    formula, references: what these facts add to those of the question; effects: the ratios that the
+    first sentence of the answer is about, by which it may lead the report (`lessons`).
     """
 
     missing: list[str] = field(default_factory=list)
@@ -41,6 +42,7 @@ class Facts:
     said: dict[str, Any] = field(default_factory=dict)
     formula: Sequence[str] = ()
     references: Sequence[str] = ()
+    effects: Sequence[Value] = ()
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,8 @@ class Question:
             method=words.paragraphs(say.method()),
         )
         references = [*self.references, *facts.references]
-        return Answer(marked=marked, references=references, **marked.plain(), **found)
+        found |= {"references": references, "weight": lessons.weight(facts.effects)}
+        return Answer(marked=marked, **marked.plain(), **found)
 
 
 def _task_of(inputs: Inputs) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from dpscale.reporting.links import Sources, reference
 from dpscale.reporting.report import Report
 from dpscale.reporting.tables import NOTHING, Shown
 from dpscale.reporting.view import AnswerView, Numbers, answer_view
+from dpscale.reporting.words import join
 from dpscale.units import format_value, status_text
 
 Medium = Literal["html", "pdf"]
@@ -63,6 +64,7 @@ def page_environment(templates: Path, medium: Medium) -> Environment:
         lstrip_blocks=True,
     )
     environment.globals["medium"] = medium
+    environment.filters["and"] = join
     return environment
 
 
@@ -83,6 +85,8 @@ def render_report(report: Report, *, templates: Path, medium: Medium) -> str:
     return environment.get_template("report.html.j2").render(
         report=report,
         sections=sections,
+        closing=None,
+        numbers={part.name: number for number, part in enumerate(report.parts, start=1)},
         pictures=report.pictures,
         places=_places(sections),
         references=_references(report),

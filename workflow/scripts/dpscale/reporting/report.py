@@ -16,14 +16,12 @@ from dpscale.records.quiet import DISTURBED_FRAC
 from dpscale.records.storage import read_table
 from dpscale.reporting.answer import Answer, load_answers
 from dpscale.reporting.audits import audit_section
+from dpscale.reporting.lessons import leading
 from dpscale.reporting.parts import PARTS, Part
 from dpscale.reporting.pictures import Picture, read_picture
+from dpscale.reporting.scope import Trained, trained
 from dpscale.units import format_value, is_null
 
-# Figures of the first page, with the questions that they are of.
-BRIEF = {"Q2": "speedup_brief", "Q3.1": "split_brief"}
-# What the lab asks for, which a smaller machine substitutes: network, data, b of each worker.
-LAB = ("resnet18_cifar", "cifar10", (32, 128, 512))
 LACKING = ("not run yet", "failed")  # statuses that are no result
 RUN_COLUMNS = (
     "kind",
@@ -74,12 +72,13 @@ class Report:
     finished_at: str
     commit: str | None
     machine: list[tuple[str, str]]
+    trained: list[Trained]
+    lessons: list[str]
     versions: list[tuple[str, str]]
     parts: tuple[Part, ...]
     answers: dict[str, Answer]
     left_out: list[str]
     first_page: list[str]
-    brief: dict[str, str]
     pictures: dict[str, Picture]
     runs: list[dict[str, Any]]
     statuses: dict[str, int]
@@ -111,8 +110,6 @@ def read_report(
     parts, within = _parts(head, _answers(answers, questions) | audited)
     chosen = {name: one for name, one in within.items() if not one.left_out}
     names = [figure.name for answer in chosen.values() for figure in answer.figures]
-    stand = [name for name, one in chosen.items() if one.status == "complete"]
-    brief = {name: BRIEF[name] for name in stand if name in BRIEF}
     runs = pd.read_parquet(tables / "runs.parquet")
     finished_at = _newest(runs)
     provenance = _provenance(tables)
@@ -122,16 +119,15 @@ def read_report(
         finished_at=finished_at,
         date=_day(finished_at),
         commit=provenance.get("commit"),
-        machine=[*_machine(runs, provenance), *_substituted(runs, set(chosen))],
+        machine=_machine(runs, provenance),
+        trained=trained(parts, chosen, runs),
+        lessons=leading(chosen),
         versions=_versions(provenance),
         parts=parts,
         answers=chosen,
         left_out=[name for name, one in within.items() if one.left_out],
         first_page=[name for name in chosen if name not in audited],
-        brief=brief,
-        pictures={
-            name: read_picture(figures, name) for name in dict.fromkeys([*names, *brief.values()])
-        },
+        pictures={name: read_picture(figures, name) for name in dict.fromkeys(names)},
         runs=_runs(runs),
         statuses={str(name): int(statuses[name]) for name in sorted(statuses.index)},
         lacking={name: int(statuses[name]) for name in LACKING if name in statuses},
@@ -217,23 +213,6 @@ def _machine(runs: pd.DataFrame, provenance: dict[str, Any]) -> list[tuple[str, 
 def _most_devices(runs: pd.DataFrame) -> int | None:
     seen = runs.get("devices_per_machine", pd.Series(dtype=float)).dropna()
     return int(seen.max()) if len(seen) else None
-
-
-def _substituted(runs: pd.DataFrame, asked: set[str]) -> list[tuple[str, str]]:
-    """What answers of the lab rest on, and what it asks for where that is another."""
-    timed = runs[runs.get("study", pd.Series(dtype=str)) == "scaling"]
-    if timed.empty or "Q2" not in asked:
-        return []
-    timed = timed[timed.workers == timed.workers.min()]  # more of them also divide a batch
-    columns = ("model", "dataset", "per_worker_batch")
-    model, dataset, batches = (tuple(sorted(timed[one].dropna().unique())) for one in columns)
-    trained = (", ".join(model), ", ".join(dataset), tuple(map(int, batches)))
-    name = "Lab" if trained == LAB else "Here"
-    rows = [(name, trained), ("Lab asks", LAB)][: 1 if trained == LAB else 2]
-    return [
-        (name, f"{model} on {dataset}, b = {', '.join(map(str, sizes))}")
-        for name, (model, dataset, sizes) in rows
-    ]
 
 
 def _versions(provenance: dict[str, Any]) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ from markupsafe import Markup
 from dpscale.reporting import links
 from dpscale.reporting.answer import Answer, Figure
 from dpscale.reporting.formula import as_image, as_mathml, with_formulas
+from dpscale.reporting.lessons import first_sentence
 from dpscale.reporting.links import Sources
 from dpscale.reporting.tables import Shown, TableView, shown, table_view
 
@@ -27,6 +28,7 @@ class AnswerView:
     question: Markup
     sentence: Markup
     short: Markup
+    lesson: Markup
     paragraphs: list[Markup]
     formulas: list[Markup]
     tables: list[TableView]
@@ -87,6 +89,7 @@ def answer_view(answer: Answer, sources: Sources, *, image: bool, numbers: Numbe
         question=with_formulas(answer.question, image=image),
         sentence=crossed(said.sentence),
         short=linked(said.short, sources, image=image),
+        lesson=linked(first_sentence(said.sentence), sources, image=image),
         paragraphs=[*map(crossed, said.paragraphs)],
         method=[*map(crossed, said.method)],
         formulas=[drawn(tex, display=True) for tex in answer.formula],

@@ -12,6 +12,7 @@ from jinja2.runtime import LoopContext
 from dpscale.reporting import texts
 from dpscale.reporting.answer import Value
 from dpscale.units import format_value, group_digits
+from dpscale.units.networks import network
 
 TEMPLATES = Path(__file__).resolve().parents[4] / "report"
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -149,6 +150,7 @@ FILTERS = {
     "digits": digits,
     "grouped": group_digits,
     "in_unit": format_value,
+    "network": network,
     "ordinal": ordinal,
     "places": places,
     "points": points,

@@ -5,6 +5,7 @@ from typing import Any
 
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
+from dpscale.reporting.lessons import complement, exactly, ratio_of
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import (
     GOYAL,
@@ -175,7 +176,8 @@ def facts_h3(inputs: Inputs) -> Facts:
         published = _published(inputs, *QUOTED, nodes=1)
         said |= {"alone": alone, "several": several, "published": published}
         said |= {"paced": _groups(several, "pace"), "sides": _groups(several, "accuracy_side")}
-    return Facts(missing, _values(linear, EFFICIENCY), said)
+    effects = [row["speedup"] for row in said["several"]]
+    return Facts(missing, _values(linear, EFFICIENCY), said, effects=effects)
 
 
 def _groups(rows: list[Row], key: str) -> list[tuple[Any, list[Row]]]:
@@ -205,7 +207,10 @@ def facts_h4(inputs: Inputs) -> Facts:
     missing = lacking(rows, {"workers": "N", "nodes": "nodes"}, table)
     missing += [] if split or missing else [f"{table}: no number of workers was split"]
     hooks = inputs.rows("compression", status="complete")
-    return Facts(missing, _values(rows, SHARES), {"rows": rows, "split": split, "hooks": hooks})
+    said = {"rows": rows, "split": split, "hooks": hooks}
+    lost = [one["share"] for row in split[-1:] for one in row["leading"][:1]]
+    effects = [ratio_of(exactly(1), complement(share)) for share in lost]
+    return Facts(missing, _values(rows, SHARES), said, effects=effects)
 
 
 def _losses(row: Row) -> dict[str, Any]:

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
+from dpscale.reporting.lessons import complement, ratio_of
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import GOYAL, HE, IOFFE, KRIZHEVSKY, YOU
 from dpscale.studies.lr_scaling.derive import Standing
@@ -59,7 +61,14 @@ def facts_s2(inputs: Inputs) -> Facts:
         said["elbow"] = next((row for row in elbows if row["rule"] == "linear"), None)
         said["efficiency"] = next((row for row in compared if row["kind"] == "efficiency"), None)
         said["times"] = {row["runs"]: row for row in inputs.rows("iteration_times")}
-    return Facts(missing, values(rows, elbows, claims), said)
+    kept, lost = ([right(row) for row in rows if row[name]] for name in ("reference", "large"))
+    effects = [ratio_of(*pair) for pair in product(kept, lost)]
+    return Facts(missing, values(rows, elbows, claims), said, effects=effects)
+
+
+def right(row: Row) -> Value:
+    """Return the share of right answers of an arm."""
+    return complement(row.test_error_frac)
 
 
 def arms(rows: list[Row]) -> dict[str, Any]:

@@ -72,7 +72,8 @@ def facts_s3(inputs: Inputs) -> Facts:
         "claims": inputs.rows("published_model_averaging"),
         "rates": preferred(inputs.rows("averaging_rates")),
     }
-    return Facts(missing, values(arms, pairs, tuned), said)
+    effects = [row.value("seconds_ratio", "ratio") for row in beside]
+    return Facts(missing, values(arms, pairs, tuned), said, effects=effects)
 
 
 def processes(runs: Sequence[Row]) -> int:

@@ -66,7 +66,8 @@ def facts_s1(inputs: Inputs) -> Facts:
             "contrasts": contrasts,
             "given": inputs.tidy_rows("searches"),
         }
-    return Facts(missing, values(rows, fits, contrasts), said)
+    effects = [row["b_crit_ratio"] for row in contrasts]
+    return Facts(missing, values(rows, fits, contrasts), said, effects=effects)
 
 
 def fitted(row: Row) -> Row:

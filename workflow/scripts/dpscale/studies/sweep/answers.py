@@ -6,6 +6,7 @@ from typing import Any
 
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
+from dpscale.reporting.lessons import ratio_of
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import PASZKE
 from dpscale.studies.sweep.derive import MARKS
@@ -60,7 +61,8 @@ def facts_q1(inputs: Inputs) -> Facts:
             **explained(found, complete),
             **subject(inputs),
         }
-    return Facts(missing, values, said)
+    effects = [ratio_of(complete[0].epoch_s, row.epoch_s) for row in complete]
+    return Facts(missing, values, said, effects=effects)
 
 
 def explained(found: Row, rows: Sequence[Row]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from dpscale.reporting import arms
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row
+from dpscale.reporting.lessons import ratio_of
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import GOYAL, KESKAR
 from dpscale.studies.large_batch.answers import trainings
@@ -44,7 +45,9 @@ def facts_q4_1(inputs: Inputs) -> Facts:
     }
     values |= {f"difference_{name}": value for name, value in apart.items()}
     values |= {f"{name}_updates": row.value("updates", "count") for name, row in found.items()}
-    return Facts(arms.missing(inputs, STUDY, list(NAMES)), values, said)
+    right = [row["test_accuracy_frac"] for row in (small, large) if row]
+    effects = [ratio_of(*right)] if right[1:] else []
+    return Facts(arms.missing(inputs, STUDY, list(NAMES)), values, said, effects=effects)
 
 
 def compared(small: Row, large: Row, apart: Row | None) -> list[Row]:

@@ -5,6 +5,7 @@ from typing import Any
 from dpscale.reporting import arms
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import Inputs, Row
+from dpscale.reporting.lessons import ratio_of
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import GOYAL, HOFFER, YOU
 from dpscale.studies.large_batch.answers import trainings
@@ -50,7 +51,9 @@ def facts_q4_2(inputs: Inputs) -> Facts:
             "all_learnt": arms.all_learnt([*whole, *tried]),
             **trainings.sampled(inputs),
         }
-    return Facts(missing, _values([large] if large else [], tried, failed), said)
+    right = [row["test_accuracy_frac"] for row in tried] if large else []
+    effects = [ratio_of(one, large["test_accuracy_frac"]) for one in right]
+    return Facts(missing, _values([large] if large else [], tried, failed), said, effects=effects)
 
 
 def judged(inputs: Inputs, row: Row) -> Row:

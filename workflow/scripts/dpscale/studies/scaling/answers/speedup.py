@@ -5,6 +5,7 @@ from typing import Any
 
 from dpscale.reporting.answer import nothing
 from dpscale.reporting.inputs import PER_CELL, Inputs, Row, lacking, named_values
+from dpscale.reporting.lessons import exactly, ratio_of
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import AMDAHL, GUSTAFSON, JENNISON, POCOCK
 from dpscale.reporting.words import by
@@ -43,7 +44,9 @@ def facts_q2(inputs: Inputs) -> Facts:
         said |= {name: lesson[name] for name in ("lesson", "rising")} | {"shown": faster or several}
     references = [POCOCK, JENNISON] if looks else []
     values = values or {"speedup_ratio": nothing("ratio")}
-    return Facts(missing, values, said, references=references)
+    gained = [row["ratio"] for row in several]
+    lost = [ratio_of(exactly(row["workers"]), row["ratio"]) for row in several]
+    return Facts(missing, values, said, references=references, effects=gained + lost)
 
 
 def side_by_side(weak: list[Row], pairs: list[Row]) -> list[Row]:

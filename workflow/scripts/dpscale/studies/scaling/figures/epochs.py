@@ -24,7 +24,6 @@ PARTS: dict[str, style.Look] = {
     "overhead_frac": ("overhead of DDP", style.INK, "\\\\\\\\"),
     "exposed_frac": ("exposed communication", style.COLOURS[1], "////"),
 }
-SHORT = {"compute_frac": "computation", "overhead_frac": "overhead", "exposed_frac": "exposed"}
 NOISE = "dotted: may be zero"  # its interval covers zero
 
 
@@ -99,20 +98,6 @@ def draw_step_split(communication: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     if drawn.filter(like="_below_noise").any(axis=None):
         bars.fill([], [], facecolor="none", edgecolor=style.INK, linestyle=":", label=NOISE)
     style.legend_above(figure, bars)
-    return figure, drawn
-
-
-def draw_split_brief(communication: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Return the largest batch of each number of workers alone, for the first page."""
-    whole = _split(communication)
-    drawn = whole.drop_duplicates(["workers", "nodes"], keep="last").reset_index(drop=True)
-    figure, (bars,) = style.panels(1, 1, height_in=1.8, half=True)
-    if style.nothing(drawn, bars, text="not measured arm by arm"):
-        return figure, drawn
-    # A part that is not told from zero looks as any other here: there is no room to say why.
-    style.stacked_shares(bars, drawn[["label", *PARTS]], PARTS, "an epoch")
-    style.keys(bars, [(SHORT.get(name, look[0]), *look[1:]) for name, look in PARTS.items()])
-    style.legend_above(figure, bars, columns=3)
     return figure, drawn
 
 

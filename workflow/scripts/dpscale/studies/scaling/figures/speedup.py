@@ -28,18 +28,6 @@ def draw(scaling: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     return figure, drawn
 
 
-def draw_brief(scaling: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Return weak scaling alone, for the first page, and a frame of what it shows."""
-    drawn = _drawn(scaling[scaling.kind == "weak"])
-    figure, (axes,) = style.panels(1, 1, height_in=1.8, half=True)
-    if drawn.empty:
-        style.note(axes)
-    else:
-        _panel(axes, drawn, "b", low=_bottom(drawn), top=_top(drawn), gap=0.13)
-    axes.set_ylabel("speed-up (log scale)")
-    return figure, drawn
-
-
 def _drawn(scaling: pd.DataFrame) -> pd.DataFrame:
     rows = scaling[(scaling.status == "complete") & scaling.speedup_ratio.notna()].copy()
     rows["batch"] = [
@@ -71,9 +59,7 @@ def _bottom(drawn: pd.DataFrame) -> float:
     return min(0.8, 0.85 * float(lowest))
 
 
-def _panel(
-    axes: Axes, points: pd.DataFrame, letter: str, *, low: float, top: float, gap: float = 0.07
-) -> None:
+def _panel(axes: Axes, points: pd.DataFrame, letter: str, *, low: float, top: float) -> None:
     workers = sorted(points.workers.unique())
     axes.plot(workers, workers, color=style.INK, linestyle="--", linewidth=1)
     ends: list[tuple[float, float, str]] = [(workers[-1], float(workers[-1]), "ideal")]
@@ -82,7 +68,7 @@ def _panel(
         last = line.iloc[-1]
         ends.append((last.workers, last.speedup_ratio, f"{letter} = {group_digits(int(batch))}"))
     log_axes.log2_axes(axes, workers, low, top)
-    log_axes.end_labels(axes, ends, gap=gap)
+    log_axes.end_labels(axes, ends, gap=0.07)
 
 
 def _line(axes: Axes, line: pd.DataFrame, index: int) -> None:

@@ -1,0 +1,60 @@
+"""What was run on what: the networks and the data of each part."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from dpscale.reporting.answer import Answer
+from dpscale.reporting.parts import Part
+from dpscale.units.networks import network
+
+DATASETS = {
+    "digits": "scikit-learn's digits of 8x8 pixels",
+    "cifar10": "CIFAR-10",
+    "cifar100": "CIFAR-100",
+    "mnist": "MNIST",
+    "fashion_mnist": "Fashion-MNIST",
+    "image_folder": "a folder of images",
+    "synthetic": "synthetic data",
+    "own": "the data given",
+}
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The networks and the data that the answers of a part rest on, in words."""
+
+    part: Part
+    networks: tuple[str, ...]
+    datasets: tuple[str, ...]
+
+
+def runs_of(answer: Answer) -> set[str]:
+    """Return the runs that an answer's numbers and tables name."""
+    named = {run for value in answer.values.values() for run in value.runs}
+    return named.union(*(runs for table in answer.tables for runs in table.runs))
+
+
+def trained(
+    parts: Sequence[Part], answers: Mapping[str, Answer], runs: pd.DataFrame
+) -> list[Trained]:
+    """Return what the parts rest on, of those that rest on runs; most used first."""
+    found = []
+    for part in parts:
+        named = set().union(*(runs_of(answers[question]) for question in part.questions))
+        own = runs[runs["run"].isin(named)]
+        models, data = (list(own[name].value_counts().index) for name in ("model", "dataset"))
+        if models:
+            found.append(Trained(part, (*map(_network, models),), (*map(dataset, data),)))
+    return found
+
+
+def dataset(name: str) -> str:
+    """Return what data are called; of those that are not known here their name."""
+    return DATASETS.get(name, name)
+
+
+def _network(name: str) -> str:
+    said = network(name)
+    return said if said[0].isupper() else f"a {said}"
