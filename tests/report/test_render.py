@@ -4,7 +4,6 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
-import pandas as pd
 import pytest
 from jinja2 import UndefinedError
 from made_lab import (
@@ -240,7 +239,7 @@ def test_the_first_page_leads_with_the_first_sentences_of_the_weightiest_answers
 
 
 def test_the_first_page_has_no_more_lessons_than_seven_and_none_without_an_effect(make_report):
-    every = {name: 2.0 for name in ("Q1", "Q2", "Q5", "Q6", "Q7", "S1", "S2", "S3", "S4")}
+    every = dict.fromkeys(("Q1", "Q2", "Q5", "Q6", "Q7", "S1", "S2", "S3", "S4"), 2.0)
     assert make_report(answers=weighing(**every)).lessons == list(every)[:7]
     assert 'class="lessons"' not in page_of(make_report(answers=weighing()))
 

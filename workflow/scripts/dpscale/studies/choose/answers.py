@@ -40,7 +40,7 @@ def facts_e2(inputs: Inputs) -> Facts:
             "checked": next((row for row in trained if row["advised"]), None),
             "instead": next((row for row in trained if row["taken"] and not row["advised"]), None),
         }
-    take = roles.get("recommended", {}).get("workers")
+    take = roles["recommended"]["workers"] if "recommended" in roles else None
     further = inputs.rows("doublings", adjacent=True, predicted=False, workers=take)
     effects = [row.value("time_ratio", "ratio") for row in further]
     return Facts(missing, values(timed, trained, roles), said, effects=effects)

@@ -51,8 +51,8 @@ def facts_q4_2(inputs: Inputs) -> Facts:
             "all_learnt": arms.all_learnt([*whole, *tried]),
             **trainings.sampled(inputs),
         }
-    right = [row["test_accuracy_frac"] for row in tried] if large else []
-    effects = [ratio_of(one, large["test_accuracy_frac"]) for one in right]
+    right = large["test_accuracy_frac"] if large else nothing("fraction")
+    effects = [ratio_of(row["test_accuracy_frac"], right) for row in tried]
     return Facts(missing, _values([large] if large else [], tried, failed), said, effects=effects)
 
 
