@@ -5,7 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from dpscale.derive.contrasts import Contrast, Part, Scatter, contrast, holm, scatter_of, steadied
+from dpscale.derive.contrasts import (
+    Contrast,
+    Part,
+    Scatter,
+    contrast,
+    crossed,
+    holm,
+    scatter_of,
+    steadied,
+)
 
 # What launches scatter by, cell by cell: alike, widely differing, and a few far noisier ones.
 CELLS = 40
@@ -91,3 +100,27 @@ def test_of_pairs_that_do_not_differ_at_most_one_in_twenty_has_a_false_find(spre
         ]
         false += any(holm(p_values, 0.05))
     assert false / pairs <= 0.05 + 0.025  # two standard errors of 5% in 300 pairs
+
+
+def test_seeds_that_answer_alike_leave_mcnemars_variance_of_one():
+    # 9 images right with one arm alone, 3 with the other, of 360: (12 - 36/360)/(360 * 359), and
+    # 2/362^2 for two images more, one each way.
+    one_seed = np.repeat([1.0, -1.0, 0.0], [9, 3, 348])
+    found = crossed(np.tile(one_seed, (4, 1)))
+    assert found.difference == pytest.approx(6 / 360)
+    assert found.error**2 == pytest.approx(11.9 / (360 * 359) + 2 / 362**2)
+
+
+def test_no_discordant_image_leaves_the_error_of_one_each_way():
+    found = crossed(np.zeros((10, 360)))
+    assert (found.difference, found.error) == (0.0, pytest.approx(2**0.5 / 362))
+
+
+def test_seeds_that_scatter_beyond_their_images_make_the_error():
+    # Means of the seeds 0, 0.5 and 1, none of it of single images: 0.5/sqrt(3) of t with two
+    # degrees of freedom, and nearly nothing of the images.
+    seeds = np.array([np.zeros(2000), np.tile([0.0, 1.0], 1000), np.ones(2000)])
+    found = crossed(seeds)
+    assert found.difference == pytest.approx(0.5)
+    assert found.error == pytest.approx(0.5 / 3**0.5, rel=1e-3)
+    assert found.freedom == pytest.approx(2, rel=1e-2)

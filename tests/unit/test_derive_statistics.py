@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit, ndtri
 
 from dpscale.derive.statistics import (
     UNKNOWN,
@@ -13,6 +14,7 @@ from dpscale.derive.statistics import (
     median,
     median_ratio,
     on_images,
+    on_same_images,
     over_seeds,
     paired_median_difference,
     paired_median_ratio,
@@ -151,6 +153,63 @@ def test_verdicts_on_the_same_arm_twice_are_wrong_in_5_of_100_labs():
         gap = on_images(paired_median_difference(x, y), 360, x.median(), y.median())
         found.append(verdict(gap.low, gap.high, 0.0))
     assert np.mean([one == "indistinct" for one in found]) >= 0.95
+
+
+# Images that are easy or hard (spread of their logits about a mean), for one arm more than for the
+# other (apart), seeds that train better or worse, and how much better the first arm is.
+ARMS = {
+    "equal arms": {"mean": 9, "spread": 4, "apart": 1.5, "seeds": 0.3, "better": 0},
+    "equal arms of one model": {"mean": 9, "spread": 4, "apart": 0, "seeds": 0, "better": 0},
+    "a better arm": {"mean": 9, "spread": 4, "apart": 1.5, "seeds": 0.3, "better": 2},
+    "nearly all right": {"mean": 14, "spread": 5, "apart": 2, "seeds": 0.1, "better": 3},
+    "seeds that scatter": {"mean": 1, "spread": 2, "apart": 0.5, "seeds": 0.3, "better": 0.5},
+}
+
+
+def drawn_differences(rng, seeds: int, images: int, arm: dict) -> np.ndarray:
+    """Return which images the first of two arms gets right and the other not, less the reverse."""
+    logits = arm["mean"] + arm["spread"] * rng.standard_normal(images)
+    better = np.array([arm["better"], 0])[:, None, None]
+    own = arm["apart"] * rng.standard_normal((2, 1, images))
+    luck = arm["seeds"] * rng.standard_normal((2, seeds, 1))
+    right = rng.random((2, seeds, images)) < expit(logits + better + own + luck)
+    return right[0].astype(float) - right[1]
+
+
+def true_difference(arm: dict) -> float:
+    """Return the mean of `drawn_differences`, by the middles of a million parts of a normal."""
+    spread = math.hypot(arm["spread"], arm["apart"], arm["seeds"])
+    logits = arm["mean"] + spread * ndtri((np.arange(10**6) + 0.5) / 10**6)
+    return float((expit(logits + arm["better"]) - expit(logits)).mean())
+
+
+@pytest.mark.parametrize("seeds", [2, 3, 5, 10])
+@pytest.mark.parametrize("arm", ARMS.values(), ids=ARMS)
+def test_interval_on_the_same_images_covers_the_difference_and_finds_none_where_there_is_none(
+    arm, seeds
+):
+    rng = np.random.default_rng(seeds)
+    difference, covered = true_difference(arm), []
+    for _ in range(SAMPLES):
+        drawn = drawn_differences(rng, seeds, 360, arm)
+        found = on_same_images(float(drawn.mean()), drawn)
+        covered.append(found.low <= difference <= found.high)
+    assert np.mean(covered) >= 0.93
+
+
+def test_the_same_images_halve_the_interval_of_ten_seeds():
+    rng = np.random.default_rng(0)
+    drawn = drawn_differences(rng, 10, 360, ARMS["equal arms"])
+    share = 0.97
+    apart = on_images(Estimate(0.0, -0.003, 0.003, 10), 360, share, share)
+    found = on_same_images(0.0, drawn)
+    assert found.high - found.low < (apart.high - apart.low) / 2
+
+
+def test_on_the_same_images_an_interval_stays_within_a_difference_of_shares():
+    # Of ten images nine are right with one arm alone.
+    found = on_same_images(0.9, np.tile(np.repeat([1.0, 0.0], [9, 1]), (3, 1)))
+    assert found.high == 1.0
 
 
 def test_ratio_with_a_single_base_has_no_interval():

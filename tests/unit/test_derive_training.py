@@ -8,6 +8,7 @@ import pytest
 
 from builders import derived_lab, run_row, table, training_rows
 from dpscale.derive.accuracy import Pair, accuracy, differences
+from dpscale.records.bits import packed
 from dpscale.studies.replicas.derive import order, replicas, spreads
 
 
@@ -80,6 +81,42 @@ def test_a_difference_of_test_accuracies_has_the_error_of_both_test_sets():
     # Newcombe's method 10, 50 of 100 against 50 of 100: 0.0962 * sqrt(2).
     assert made["test_accuracy_difference_frac_high"] == pytest.approx(0.1360, abs=1e-4)
     assert made["train_loss_difference_high"] == 0
+
+
+def on_images_of(flags: dict[str, str | None], seeds: int) -> list[float]:
+    """Return the difference of two arms' test accuracies, each on the same images with each seed.
+
+    flags: of each arm, right as "1" and wrong as "0".
+    """
+    images = max(len(one) for one in flags.values() if one)
+    shape = {"kind": "training", "study": "s", "seeds": seeds, "test_samples": images}
+    runs = table("runs", [run_row(arm, arm=arm, **shape) for arm in flags])
+    rows = [
+        epoch(seed, 1, 1.0, run=arm, test_accuracy_frac=0.5)
+        | {"test_right": packed(np.array([letter == "1" for letter in one])) if one else None}
+        for arm, one in flags.items()
+        for seed in range(seeds)
+    ]
+    made = differences([Pair("a", "b")], *trained(rows), runs).iloc[0]
+    name = "test_accuracy_difference_frac"
+    return made[[name, f"{name}_low", f"{name}_high"]].tolist()
+
+
+def test_arms_that_err_on_the_same_images_differ_by_the_images_on_which_they_do_not():
+    # No discordant image of 100: t of 99 degrees of freedom, 1.9842, times sqrt(2)/102.
+    alike = on_images_of({"a": "01" * 50, "b": "01" * 50}, 3)
+    assert alike == pytest.approx([0.0, -0.0275, 0.0275], abs=1e-4)
+
+
+def test_without_the_answers_of_both_arms_their_test_sets_count_as_independent():
+    found = on_images_of({"a": "01" * 50, "b": None}, 3)
+    assert found == pytest.approx([0.0, -0.1360, 0.1360], abs=1e-4)
+
+
+def test_one_seed_has_a_difference_and_no_interval_on_the_same_images():
+    found = on_images_of({"a": "01" * 50, "b": "01" * 50}, 1)
+    assert found[0] == 0.0
+    assert pd.isna(found[1])
 
 
 def test_an_arm_twice_is_told_apart_in_at_most_5_of_100_pairs():

@@ -89,7 +89,7 @@ def test_wrong_shares_are_those_that_an_evaluation_of_each_network_finds(task, k
     found = CountedAnswers(task.validation, task, CPU, 5).wrong_shares(group, [0, 2])
     trained = [network for network, _ in alone._members]
     for share, place in zip(found.tolist(), (0, 2), strict=True):
-        _, accuracy = evaluate(trained[place], task.validation, task, CPU, batch=24)
+        accuracy = evaluate(trained[place], task.validation, task, CPU, batch=24).accuracy_frac
         assert accuracy is not None
         assert share == 1 - accuracy < 0.95
 

@@ -13,7 +13,7 @@ from dpscale.derive.cells import combined_status, first_known
 from dpscale.derive.columns import as_table
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import interval_columns, median, seeds_apart
-from dpscale.derive.trainings import MEASURES, TEST, by_epoch, evaluations, trained
+from dpscale.derive.trainings import MEASURES, TEST, by_epoch, evaluations, tested_apart, trained
 from dpscale.derive.verdicts import side
 from dpscale.records.columns import Columns, columns, intervals
 
@@ -88,7 +88,7 @@ class Pair(NamedTuple):
 def differences(
     pairs: Iterable[Pair], trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame
 ) -> pd.DataFrame:
-    """Return one row for each pair: arm less base, medians over seeds, paired by seed.
+    """Return one row for each pair: arm less base, medians over seeds, paired by seed and image.
 
     runs: of one study; a pair of which it plans an arm not at all has no row. Without a finite
     value of every seed of both, and where an arm did not come to its end, a difference is null.
@@ -123,7 +123,8 @@ def _apart(one: pd.DataFrame, other: pd.DataFrame, test_images: int | None) -> d
     row: dict[str, Any] = {"seeds": min(len(one), len(other))}
     row |= {"epoch": one["epoch"].max(), "base_epoch": other["epoch"].max()}
     for name, column in COMPARED.items():
-        images = test_images if name == TEST else None
-        found = seeds_apart(one[name], other[name], images)
+        found = seeds_apart(one[name], other[name])
+        if name == TEST:
+            found = tested_apart(one, other, test_images)
         row |= interval_columns(column, found)
     return row

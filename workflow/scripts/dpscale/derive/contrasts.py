@@ -63,6 +63,37 @@ def part_of(values: np.ndarray) -> Part:
     return Part(float(values.var(ddof=1)) / len(values), len(values) - 1)
 
 
+def crossed(differences: np.ndarray) -> Contrast:
+    """Return the mean of differences [seeds, images], of which rows and columns are samples.
+
+    Its variance is that of the seeds' means and that of the images' means, less that of what is
+    left, which both hold (Owen, The Pigeonhole Bootstrap, Annals of Applied Statistics 1, 2007,
+    section 3). With one seed the images' part is that of McNemar's test.
+    """
+    seeds, images = differences.shape
+    by_seed, by_image = differences.mean(1), differences.mean(0)
+    rest = differences - by_seed[:, None] - by_image + differences.mean()
+    free = (seeds - 1) * (images - 1)
+    left = float((rest**2).sum()) / free / rest.size
+    # Few seeds may happen to scatter less than their images alone make them.
+    of_seeds = Part(max(part_of(by_seed).variance, left), seeds - 1)
+    of_images = Part(part_of(by_image).variance + _rare(differences), images - 1)
+    in_both = Part(-min(left, of_images.variance), free)
+    return contrast(float(differences.mean()), [of_seeds, of_images, in_both])
+
+
+def _rare(differences: np.ndarray) -> float:
+    """What two images more, discordant once each way, add to the variance of a mean.
+
+    Few discordant images do not show how many there may be (Bonett and Price, Journal of
+    Educational and Behavioral Statistics 37, 2012). They count by how much of the discordance the
+    seeds share: all of it, where there is none.
+    """
+    seeds, images = differences.shape
+    squares, shared = (differences**2).sum() / seeds, (differences.mean(0) ** 2).sum()
+    return float(2 * (shared + 2) / (squares + 2)) / (images + 2) ** 2
+
+
 class Scatter(NamedTuple):
     """Squares about their means of samples with one spread, and the degrees of freedom."""
 

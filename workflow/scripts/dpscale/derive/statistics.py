@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.special import bdtr, ndtri, stdtrit
 
 from dpscale.derive.columns import known
-from dpscale.derive.contrasts import contrast, part_of
+from dpscale.derive.contrasts import contrast, crossed, part_of
 from dpscale.derive.verdicts import of_row
 from dpscale.vocabulary import Verdict
 
@@ -233,6 +233,16 @@ def seeds_apart(values: pd.Series, others: pd.Series, images: float | None = Non
     return on_images(found, images, values.median(), others.median())
 
 
+def on_same_images(value: float, differences: np.ndarray) -> Estimate:
+    """Return a difference of two accuracies with the interval of those of single images.
+
+    value: of medians over seeds; differences: 1, 0 or -1 of each seed [seeds, images]. Images on
+    which both arms are right, or both wrong, leave the interval: it is narrower than `on_images`.
+    """
+    low, high = crossed(differences).interval(CONFIDENCE)
+    return _estimate(value, (max(low, -1.0), min(high, 1.0)), len(differences))
+
+
 def _finite(values: pd.Series) -> bool:
     return bool(np.isfinite(values.to_numpy(float, na_value=np.nan)).all())
 
@@ -244,9 +254,8 @@ def on_images(
 
     Its interval then holds the sampling of the test set beside what it held before: Wilson's of an
     accuracy, Newcombe's of a difference (Statistics in Medicine 17, 1998, method 10). share, other:
-    the accuracies, as fractions. Arms that err on the same images differ by less than that: where
-    predictions are not kept the interval of a difference is rather too wide. An unknown interval
-    stays unknown.
+    the accuracies, as fractions. Arms that err on the same images differ by less than that: the
+    interval of a difference is rather too wide (`on_same_images`). An unknown one stays unknown.
     """
     value, low, high, repeats = estimate
     if value is None or low is None or high is None or not images or share is None:

@@ -7,10 +7,18 @@ images that a model was trained with, are of all images there are.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from dpscale.derive.columns import known
-from dpscale.derive.statistics import interval_columns, over_seeds
+from dpscale.derive.statistics import (
+    Estimate,
+    interval_columns,
+    on_same_images,
+    over_seeds,
+    seeds_apart,
+)
+from dpscale.records.bits import unpacked
 
 TRIAL = ["run", "trial"]
 TEST = "test_accuracy_frac"
@@ -58,6 +66,29 @@ def over_trials(rows: pd.DataFrame, measures: Iterable[str] = MEASURES) -> dict[
             name, over_seeds(rows[name], images if name == TEST else None)
         ).items()
     }
+
+
+def tested_apart(one: pd.DataFrame, other: pd.DataFrame, images: float | None) -> Estimate:
+    """Return by how much the test accuracy of an arm is above that of another, median less median.
+
+    Paired by seed, and by image where it is known of every trial which are right; else the arms
+    count as tested on images of their own. one, other: trials by seed; images: of the test set.
+    """
+    found = seeds_apart(one[TEST], other[TEST], images)
+    right, base = (_right(arm.sort_index(), images) for arm in (one, other))
+    if found.value is None or right is None or base is None:
+        return found
+    if found.repeats < 2 or set(one.index) != set(other.index):
+        return found
+    return on_same_images(found.value, right.astype(float) - base)
+
+
+def _right(trials: pd.DataFrame, images: float | None) -> np.ndarray | None:
+    """Which images [trials, images] are answered right; None where that is not known of all."""
+    texts = trials["test_right"]
+    if not images or texts.isna().any():
+        return None
+    return np.array([unpacked(text, int(images)) for text in texts])
 
 
 def by_epoch(

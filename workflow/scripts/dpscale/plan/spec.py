@@ -43,7 +43,7 @@ TIMED = Kind(
     "timed", 4, "dpscale", "train.timed:measure_timed", "plan.spec:TimedProtocol", timed=True
 )
 TRAINING = Kind(
-    "training", 3, "dpscale", "train.trained:measure_trained", "plan.spec:TrainingProtocol"
+    "training", 4, "dpscale", "train.trained:measure_trained", "plan.spec:TrainingProtocol"
 )
 LINK = Kind(
     "link",

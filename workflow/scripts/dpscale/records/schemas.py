@@ -88,7 +88,7 @@ SCHEMAS: dict[str, dict[str, str]] = {
     | columns("global_batch local_steps lr momentum steps steps_to_goal rounds sent_bytes wall_s"),
     "curves": columns("run trial step epoch lr train_loss train_accuracy_frac validation_loss")
     | columns("validation_accuracy_frac test_loss test_accuracy_frac steps_s wall_s evaluation_s")
-    | columns("utilisation_frac")
+    | columns("test_right utilisation_frac")
     | reals("epoch"),
     "links": columns("link bytes_per_s latency_s source own"),
 }

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from dpscale.plan import Spec
 from dpscale.records.columns import TableRow
 from dpscale.train.data import Task
-from dpscale.train.evaluate import evaluate
+from dpscale.train.evaluate import Evaluation, evaluate
 from dpscale.train.machine.device import synchronise
 from dpscale.train.machine.quiet import Quiet
 from dpscale.train.progress import Meter
@@ -114,6 +114,14 @@ class Goal:
         return self.patience * min(reached, default=math.inf)
 
 
+def evaluation_columns(split: str, found: Evaluation) -> TableRow:
+    """Return the columns of `curves` of an evaluation; samples are told apart of the test set."""
+    finite = found.loss is not None and math.isfinite(found.loss)
+    row = {f"{split}_loss": found.loss if finite else None}
+    row |= {f"{split}_accuracy_frac": found.accuracy_frac}
+    return row | ({"test_right": found.right} if split == "test" else {})
+
+
 class Stepper(ABC):
     """What takes the steps of one trial, or of several that take them together."""
 
@@ -162,11 +170,10 @@ class Stepper(ABC):
         network, row = self.network(), TableRow()
         for name in splits if here else ():
             split = getattr(self.task, name)
-            loss, accuracy = evaluate(
+            found = evaluate(
                 network, split, self.task, self.place.device, batch=self.evaluation_batch
             )
-            row[f"{name}_loss"] = loss if loss is not None and math.isfinite(loss) else None
-            row[f"{name}_accuracy_frac"] = accuracy
+            row |= evaluation_columns(name, found)
         return [row for _ in places]
 
     def keep(self, places: Sequence[int]) -> None:

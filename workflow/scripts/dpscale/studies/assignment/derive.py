@@ -25,10 +25,9 @@ from dpscale.derive.statistics import (
     median,
     median_ratio,
     over_seeds,
-    seeds_apart,
 )
 from dpscale.derive.tables import Table
-from dpscale.derive.trainings import TRIAL, evaluations, trained
+from dpscale.derive.trainings import TRIAL, evaluations, tested_apart, trained
 from dpscale.records.columns import Columns, columns, intervals
 from dpscale.studies.assignment import published, verdicts
 from dpscale.studies.assignment.plan import LARGER_BATCH, LINEAR, SPLIT_STUDY, STUDY
@@ -115,6 +114,7 @@ def _seeds(runs: pd.DataFrame, trials: pd.DataFrame, curves: pd.DataFrame) -> pd
         epochs_s=sums["wall_s"],
         test_accuracy_frac=seen["test_accuracy_frac"].last(),
     ).astype(float)
+    made["test_right"] = seen["test_right"].last()
     return models[["run", "trial", "seed"]].join(made, on=TRIAL).set_index("seed")
 
 
@@ -135,7 +135,7 @@ def _timed(
         return row
     alone = run["run"] == base["run"]
     if not alone:
-        apart = seeds_apart(reached, ones["test_accuracy_frac"], images)
+        apart = tested_apart(own, ones, images)
         row |= interval_columns("test_accuracy_difference_frac", apart)
     for name, share in (("train_s", "efficiency_frac"), ("epochs_s", "epochs_efficiency_frac")):
         ratio = median_ratio(ones[name].to_numpy(), own[name].to_numpy())

@@ -4,7 +4,7 @@ from dpscale.plan.spec import Kind
 from dpscale.records.columns import columns
 from dpscale.studies.study import Study
 
-LOCAL = Kind("local", 3, __name__, "measure.runs:measure_local", "config:LocalProtocol")
+LOCAL = Kind("local", 4, __name__, "measure.runs:measure_local", "config:LocalProtocol")
 STUDY = Study(
     "local_sgd",
     kinds=(LOCAL,),

@@ -11,15 +11,15 @@ from dpscale.derive.columns import as_table, known
 from dpscale.derive.formulas import iterations_per_epoch, ring_allreduce_bytes
 from dpscale.derive.published import CLAIM_COLUMNS, claim_row
 from dpscale.derive.same_machine import require_same_machine
-from dpscale.derive.statistics import UNKNOWN, Estimate, interval_columns, seeds_apart
+from dpscale.derive.statistics import UNKNOWN, Estimate, interval_columns
 from dpscale.derive.tables import Table
 from dpscale.derive.trainings import (
     MEASURES,
-    TEST,
     by_epoch,
     ends,
     evaluations,
     over_trials,
+    tested_apart,
     trained,
 )
 from dpscale.derive.verdicts import beside, of_row, side
@@ -87,17 +87,15 @@ def _results(trials: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _difference(ends: pd.DataFrame, noise: float, arm: str, other: str) -> Estimate:
-    """Return by how much an arm's test accuracy is above another's: medians, paired by seed.
+    """Return by how much an arm's test accuracy is above another's.
 
-    With the error of the test set. Unknown where a seed of either diverged: an arm is not praised
-    for its others.
+    Unknown where a seed of either diverged: an arm is not praised for its others.
     """
     regime = ends[(ends["label_noise_frac"] == noise) & ends["arm"].isin([arm, other])]
     if (regime["status"] == "diverged").any():
         return UNKNOWN
-    by_seed = regime.pivot(index="seed", columns="arm", values=TEST)
-    by_seed = by_seed.reindex(columns=[arm, other])
-    return seeds_apart(by_seed[arm], by_seed[other], known(regime["images"].max()))
+    one, base = (regime[regime["arm"] == name].set_index("seed") for name in (arm, other))
+    return tested_apart(one, base, known(regime["images"].max()))
 
 
 def _search(tried: pd.Series, chosen: float) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from dpscale.plan.spec import Kind
 from dpscale.records.columns import columns
 from dpscale.studies.study import Study
 
-SCALED = Kind("scaled", 2, __name__, "measure:measure_scaled", "config:RateProtocol")
+SCALED = Kind("scaled", 3, __name__, "measure:measure_scaled", "config:RateProtocol")
 STUDY = Study(
     "lr_scaling",
     kinds=(SCALED,),

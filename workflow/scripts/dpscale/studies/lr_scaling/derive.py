@@ -12,15 +12,9 @@ from dpscale.derive.columns import as_table, known
 from dpscale.derive.published import CLAIM_COLUMNS, claim_row, other_devices
 from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
-from dpscale.derive.statistics import (
-    UNKNOWN,
-    estimate_of,
-    interval_columns,
-    over_seeds,
-    seeds_apart,
-)
+from dpscale.derive.statistics import UNKNOWN, estimate_of, interval_columns, over_seeds
 from dpscale.derive.tables import Table
-from dpscale.derive.trainings import ends
+from dpscale.derive.trainings import TEST, ends, tested_apart
 from dpscale.derive.verdicts import beside, side
 from dpscale.records.columns import Columns, TableRow, columns, intervals
 from dpscale.studies.lr_scaling import published
@@ -75,9 +69,9 @@ def lr_scaling(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -
     """Return one row for each planned run of S2: its median errors over seeds, last epoch.
 
     Errors are fractions, train_loss the mean over the last epoch's samples. difference_frac is
-    the test error less that of the reference batch, in pairs of one seed; kept says what it means
-    against margin_frac (`standing`). Intervals of test errors hold the sampling of the test images,
-    those of validation errors the seeds alone: how many images those are is not recorded. chosen
+    the test error less that of the reference batch, paired by seed and by image; kept says what it
+    means against margin_frac (`standing`). Intervals of test errors hold the sampling of the test
+    images, those of validation errors the seeds alone: how many those are is not recorded. chosen
     marks, among the rates tried at one batch, the one of the least median validation error; large
     marks the batch at which most ways to train are compared, the smallest of several. A run of
     which a seed diverged has no error: a median of the others would praise it.
@@ -130,14 +124,15 @@ def _ends(trials: pd.DataFrame, curves: pd.DataFrame) -> RowsByKey:
     whole = found["status"] == "complete"
     for split in ("test", "validation"):
         found[f"{split}_error_frac"] = 1 - found[f"{split}_accuracy_frac"]
-    errors = found[[*ERRORS, "steps"]].where(whole).assign(run=found["run"], diverged=~whole)
+    seen = found[[*ERRORS, TEST, "test_right", "steps"]].where(whole)
+    errors = seen.assign(run=found["run"], diverged=~whole)
     return RowsByKey(errors.set_index(found["seed"]), "run")
 
 
 def _arm(run: TableRow, own: pd.DataFrame, base: pd.DataFrame) -> TableRow:
     diverged, images = int(own["diverged"].sum()), known(run["test_samples"])
-    others = base["test_error_frac"]
-    apart = seeds_apart(own["test_error_frac"], others, None if base is own else images)
+    # An error is above another by as much as an accuracy is below.
+    apart = tested_apart(base, own, None if base is own else images)
     row = run | {
         "status": "diverged" if run["status"] == "complete" and diverged else run["status"],
         "kept": standing(apart.low, apart.high, run["margin_frac"]),
@@ -331,8 +326,8 @@ def _curve(by_ratio: dict[float, TableRow], margin: float) -> Iterator[Result]:
 
 def _against(arm: TableRow, other: TableRow, final: RowsByKey) -> TableRow:
     """The arm with the difference of its error to that of another."""
-    own, others = (final.of(row["runs"])["test_error_frac"] for row in (arm, other))
-    apart = seeds_apart(own, others, known(arm["test_samples"]))
+    own, others = (final.of(row["runs"]) for row in (arm, other))
+    apart = tested_apart(others, own, known(arm["test_samples"]))
     return arm | interval_columns("difference_frac", apart) | {"base_runs": other["runs"]}
 
 

@@ -5,7 +5,7 @@ from dpscale.records.columns import columns
 from dpscale.studies.study import Study
 
 AVERAGING = Kind(
-    "averaging", 3, __name__, "measure.averaging:measure_averaging", "config:AveragingProtocol"
+    "averaging", 4, __name__, "measure.averaging:measure_averaging", "config:AveragingProtocol"
 )
 LEARNERS = Kind(
     "learners",

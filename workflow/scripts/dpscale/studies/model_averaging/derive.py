@@ -19,7 +19,6 @@ from dpscale.derive.statistics import (
     over_seeds,
     paired_median_difference,
     paired_median_ratio,
-    seeds_apart,
     verdict,
 )
 from dpscale.derive.tables import Table
@@ -29,6 +28,7 @@ from dpscale.derive.trainings import (
     by_epoch,
     ends,
     evaluations,
+    tested_apart,
     time_to_target,
     trained,
 )
@@ -101,7 +101,8 @@ def averaging_trials(
     means = seen.groupby(TRIAL)["validation_accuracy_frac"].agg(lambda row: row.mean(skipna=False))
     found = ends(models, curves).join(times_to_target(seen), on=TRIAL)
     found = found.join(means.rename("validation_mean_frac"), on=TRIAL)
-    found = found.rename(columns={"epoch": "epochs", TEST: FINAL, "train_loss": "final_train_loss"})
+    found = found.rename(columns={"epoch": "epochs", "train_loss": "final_train_loss"})
+    found[FINAL] = found[TEST]
     found["goal"] = found["goal"].where(found["status"] != "diverged", "diverged")
     found.loc[found["goal"] == "diverged", list(BUDGETS)] = np.nan
     return found
@@ -226,8 +227,8 @@ def averaging_rates(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFra
 def averaging_pairs(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each two arms: the later one in the table against the earlier.
 
-    Differences are of medians, arm minus `against`, paired by seed; that of accuracies holds the
-    error of the test set. The ratio is the other's seconds to the target over the arm's, above 1
+    Differences are of medians, arm minus `against`, paired by seed; that of accuracies by image
+    too. The ratio is the other's seconds to the target over the arm's, above 1
     where the arm is faster. status: "complete" where every seed of both reached the target.
     """
     found = averaging_trials(trials, curves, runs)
@@ -252,7 +253,7 @@ def _pair(own: pd.DataFrame, other: pd.DataFrame) -> TableRow:
         return row
     row |= interval_columns("epochs_difference", _later(own, other, "epochs_to_target"))
     row |= interval_columns("seconds_difference", _later(own, other, "seconds_to_target"))
-    accuracy = seeds_apart(own[FINAL], other[FINAL], known(one["images"]))
+    accuracy = tested_apart(own, other, known(one["images"]))
     row |= interval_columns("accuracy_difference_frac", accuracy)
     if reached.all():
         ratio = paired_median_ratio(other["seconds_to_target"], own["seconds_to_target"])

@@ -83,6 +83,10 @@ class OwnTask(Task):
         """What the file's `correct` returns."""
         return cast(Counted, self._functions["correct"](outputs, targets))
 
+    def right(self, outputs: Any, targets: Any) -> Tensor | None:
+        """None: the file's `correct` counts the answers of a batch as it likes."""
+        return None
+
     def optimizer(self, parameters: list[nn.Parameter], lr: float) -> Optimizer | None:
         """What the file's `optimizer` returns; None without one."""
         if not self.has_optimizer:

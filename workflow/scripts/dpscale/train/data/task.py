@@ -88,6 +88,10 @@ class Task(ABC):
         """Right answers, and how many were counted: labels whose logit is the largest."""
         return (outputs.argmax(1) == targets).sum(), targets.numel()
 
+    def right(self, outputs: Any, targets: Any) -> Tensor | None:
+        """Which samples are answered right; None where a sample has several answers."""
+        return outputs.argmax(1) == targets if targets.ndim == 1 else None
+
     def optimizer(self, parameters: list[nn.Parameter], lr: float) -> Optimizer | None:
         """An optimiser of its own; None for the configuration's."""
         return None
