@@ -78,7 +78,6 @@ QUESTION = Question(
         "loss": "large_batch.train_loss_side",
     }
     | words("kind", ("decided", "indistinct", "unknown"))
-    | words("measure name", arms.MEASURES)
     | words("base", NAMES)
     | words("training", [*NAMES, *(f"{name}_left" for name in NAMES)]),
 )
