@@ -83,8 +83,8 @@ CASES = [
     Case(
         "both formulas, the ledger and the interface",
         says=[
-            "at N = 4 the ledger's sum is exactly the formula's and the interface's count is "
-            "0.250% above the formula. An all-reduce",
+            "at N = 4 the ledger's sum is exactly the formula's and the bytes that the "
+            "loopback interface counted are 0.250% above the formula. An all-reduce",
             "4 24 000 000 B 24 120 000 B 24 120",
             "An interface counts the headers of packets",
         ],
@@ -93,8 +93,8 @@ CASES = [
         "one formula",
         edits={"wire": where(predicted_bytes=lambda old: old * 100 // 99, gradient_bytes=NAN)},
         says=[
-            "at N = 2 the ledger's sum is 1.00% below the formula and the interface's count is "
-            "0.752% below the formula; at N = 4",
+            "at N = 2 the ledger's sum is 1.00% below the formula and the bytes that the "
+            "loopback interface counted are 0.752% below the formula; at N = 4",
             "2 not measured 8 121 212 B",
         ],
         never=["headers"],
@@ -107,13 +107,19 @@ CASES = [
     Case(
         "no sum of the ledger",
         edits={"wire": where(ledger_bytes=pd.NA)},
-        says=["at N = 2 the interface's count is"],
+        says=["at N = 2 the bytes that the loopback interface counted are"],
         never=["the ledger's sum"],
+    ),
+    Case(
+        "over a network",
+        edits={"wire": where(interface="eth0")},
+        says=["and the bytes that the network's interface counted are"],
+        never=["loopback"],
     ),
     Case(
         "interface not counted",
         edits={"wire": where(interface_bytes=NAN)},
-        says=["and the interface's bytes were not counted; at N = 4"],
+        says=["and the bytes that the loopback interface counted are not known; at N = 4"],
         never=["headers"],
     ),
 ]
