@@ -84,7 +84,7 @@ CASES = [
             }
         ),
         says=[
-            "shows no measurable difference in training loss from the small one (B = 128): training",
+            "shows no measurable difference in training loss from the small one (B = 128)",
             "test accuracy 92.0% against 92.0%.",
             "has a training loss measurably no different from and a test accuracy measurably no "
             "different from that of the small one, so neither the optimisation difficulty",
@@ -107,7 +107,7 @@ CASES = [
         lab=trained({"large": {"train_loss": [0.11, 0.1, 0.09]}}),
         says=[
             "with a training loss that is measurably no different from that of the small one. That "
-            "is what the generalisation gap of Keskar",
+            "is what the generalisation gap of Keskar"
         ],
     ),
     Case(

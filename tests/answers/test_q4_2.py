@@ -173,8 +173,8 @@ CASES = [
         lab=_reached(warmup=0.97, more_epochs=0.92),
         says=[
             "linear scaling and linear scaling with warm-up and zero gamma stay below it; "
-            "longer training shows no measurable difference to it; linear scaling with warm-up exceeds "
-            "it."
+            "longer training shows no measurable difference to it; linear scaling with "
+            "warm-up exceeds it."
         ],
     ),
     Case(

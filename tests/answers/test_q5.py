@@ -106,7 +106,7 @@ CASES = [
         lab=_ended(train_loss=[0.9, 0.91]),
         says=[
             "The training loss without set_epoch is higher in epoch 3, and measurably no "
-            "different in the others; at the end it is 0.905 (0.844 to 0.971) without set_epoch and 0.298",
+            "different in the others; at the end it is 0.905 (0.844 to 0.971) without set_epoch",
             "no arm isolates what makes it differ.",
         ],
         never=["not a better model"],
@@ -159,13 +159,13 @@ CASES = [
         lab=trained(
             {"without_set_epoch": {"epoch": [1, 2], "train_loss": [0.1, 0.101]}}, prefix="replicas-"
         ),
-        says=["is lower in epochs 1 and 2, and measurably no different in the others; at the end it is"],
+        says=["is lower in epochs 1 and 2, and measurably no different in the others; at the end"],
     ),
     Case(
         "one seed",
         lab=trained({}, seeds=1, prefix="replicas-"),
         says=[
-            "accuracies cannot be compared, for want of an interval: 81.1% without set_epoch, 86.1% with",
+            "accuracies cannot be compared, for want of an interval: 81.1% without",
             "The training losses are not compared in every epoch, for want of an interval.",
             "With one seed there is no interval",
         ],

@@ -47,8 +47,8 @@ CASES = [
             "For training yes, for evaluation no. Without the broadcast of buffers the "
             "parameters stay bitwise identical on all workers and the training loss is the "
             "same, bit for bit, as with the broadcast. The running statistics drift",
-            "drift apart by up to 1.00% of their norm, and the test accuracy depends on whose are used. "
-            "All replicas",
+            "drift apart by up to 1.00% of their norm, and the test accuracy depends on whose are "
+            "used. All replicas",
             "The same training was run on two workers with and",
             "from the same two seeds.",
             "expected to stay identical, and they do.",
@@ -150,7 +150,7 @@ CASES = [
             "of their norm, which the test accuracy does not show. All",
             "of their norm, which the test accuracy does not show.",
             "by up to 0.100 percentage points without the broadcast and "
-            "0.0500 percentage points with it. By seed the spread without it is measurably no different",
+            "0.0500 percentage points with it. By seed the spread without it is measurably no",
             "this test set does not show that it matters whose statistics are used; that they "
             "differ is measured all the same.",
         ],
