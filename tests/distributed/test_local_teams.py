@@ -54,15 +54,15 @@ def separate(
     from dpscale.studies.local_sgd.measure.processes import SeparateTeam
 
     team = SeparateTeam(
-        network(name),
-        load_dataset(DataConfig()),
+        [network(name)],
+        [load_dataset(DataConfig())],
         Place(rank, RANKS, 1, CPU),
         training,
         local_steps=local_steps,
         local_from=local_from,
     )
     for images, labels in batches():
-        team.step((images[rank::RANKS].contiguous(), labels[rank::RANKS]))
+        team.step((images[None, rank::RANKS].contiguous(), labels[None, rank::RANKS]))
     team.finish()
     return team
 
@@ -70,15 +70,15 @@ def separate(
 def stacked(rank: int, name: str, ranks: int, options: dict[str, Any]) -> StackedTeam:
     learners = 4 // ranks
     team = StackedTeam(
-        network(name),
-        load_dataset(DataConfig()),
+        [network(name)],
+        [load_dataset(DataConfig())],
         Place(rank, ranks, 1, CPU),
         TRAINING,
         learners=learners,
         **options,
     )
     for images, labels in batches():
-        team.step((images[rank::ranks].contiguous(), labels[rank::ranks]))
+        team.step((images[None, rank::ranks].contiguous(), labels[None, rank::ranks]))
     team.finish()
     return team
 
@@ -114,7 +114,7 @@ def check(rank: int, port: int) -> None:
             what = name, local_from, local_steps
             team = separate(rank, name, local_from, local_steps)
             assert team.rounds == rounds, what
-            mean = team.network()
+            (mean,) = team.networks()
             if local_from is not None:
                 # after the final average every replica is the mean of them
                 torch.testing.assert_close(everything(team._network), everything(mean))
@@ -124,27 +124,27 @@ def check(rank: int, port: int) -> None:
             if local_steps == 1:
                 close(flat_parameters(mean), plain[name], (*what, "against DDP"))
             alone = StackedTeam(
-                network(name),
-                load_dataset(DataConfig()),
+                [network(name)],
+                [load_dataset(DataConfig())],
                 Place(0, 1, 1, CPU),
                 TRAINING,
                 learners=RANKS,
                 local_steps=local_steps,
                 local_from=local_from,
             )
-            for batch in batches():
-                alone.step(batch)
+            for images, labels in batches():
+                alone.step((images[None], labels[None]))
             alone.finish()
             assert alone.rounds == rounds, what
-            close(everything(mean), everything(alone.network()), (*what, "stacked"))
+            close(everything(mean), everything(*alone.networks()), (*what, "stacked"))
     for local_from, local_steps in ARMS:
         options = {"local_from": local_from, "local_steps": local_steps}
         spread, one = stacked(rank, "mlp", RANKS, options), stacked(0, "mlp", 1, options)
         assert spread.rounds == one.rounds
-        close(everything(spread.network()), everything(one.network()), options)
+        close(everything(*spread.networks()), everything(*one.networks()), options)
     fused = separate(rank, "mlp", 3, 2, TRAINING.model_copy(update={"fused": True}))
     assert fused._optimizer.param_groups[0]["fused"] is True
-    ends = [everything(one.network()) for one in (fused, separate(rank, "mlp", 3, 2))]
+    ends = [everything(*one.networks()) for one in (fused, separate(rank, "mlp", 3, 2))]
     close(*ends, "fused")
     dist.destroy_process_group()
 

@@ -12,6 +12,7 @@ from torch.nn.functional import cross_entropy
 
 from dpscale.config.sections import DataConfig, TrainingConfig
 from dpscale.studies import load_config, planned_runs
+from dpscale.studies.local_sgd.measure import runs
 from dpscale.studies.local_sgd.measure.runs import measure_local, with_wrong_labels
 from dpscale.studies.local_sgd.measure.team import StackedTeam, averages_after
 from dpscale.train import progress
@@ -24,10 +25,19 @@ TASK = load_dataset(DataConfig())
 PLACE = Place(0, 1, 1, torch.device("cpu"))
 TRAINING = TrainingConfig(lr=0.05, momentum=0.9, nesterov=True, weight_decay=1e-3)
 LEARNERS, EACH, STEPS = 4, 6, 7
+STUDIES = (
+    "sweep",
+    "scaling",
+    "communication",
+    "large_batch",
+    "replicas",
+    "ledger",
+    "data_parallel",
+)
 
 
-def network(name: str = "mlp") -> nn.Module:
-    torch.manual_seed(0)
+def network(name: str = "mlp", seed: int = 0) -> nn.Module:
+    torch.manual_seed(seed)
     return build_model(name, in_channels=1, classes=10, image_size=8, zero_gamma=False)
 
 
@@ -47,8 +57,8 @@ def trained(
     local_from: int | None = None,
 ) -> StackedTeam:
     team = StackedTeam(
-        network(name),
-        TASK,
+        [network(name)],
+        [TASK],
         PLACE,
         TRAINING,
         learners=learners,
@@ -56,13 +66,23 @@ def trained(
         local_from=local_from,
     )
     for batch in batches:
-        team.step(batch)
+        team.step(of_seeds(batch))
     team.finish()
     return team
 
 
+def of_seeds(*batches: tuple[torch.Tensor, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+    images, labels = zip(*batches, strict=True)
+    return torch.stack(images), torch.stack(labels)
+
+
+def mean(team: StackedTeam) -> nn.Module:
+    (one,) = team.networks()
+    return one
+
+
 def state(team: StackedTeam) -> dict[str, torch.Tensor]:
-    return dict(team.network().state_dict())
+    return dict(mean(team).state_dict())
 
 
 def assert_equal(one: StackedTeam, other: StackedTeam) -> None:
@@ -85,7 +105,7 @@ def test_mini_batch_sgd_of_several_learners_is_that_of_one_on_all_their_images(b
         optimizer.zero_grad()
         cross_entropy(one(images), labels).backward()
         optimizer.step()
-    found = flat_parameters(trained(batches).network())
+    found = flat_parameters(mean(trained(batches)))
     torch.testing.assert_close(found, flat_parameters(one), rtol=1e-4, atol=1e-5)
 
 
@@ -97,9 +117,9 @@ def test_three_local_steps_equal_learners_apart_that_are_averaged_by_hand(batche
     ]
 
     def average() -> None:
-        mean = torch.stack([flat_parameters(one) for one in apart]).mean(0)
+        middle = torch.stack([flat_parameters(one) for one in apart]).mean(0)
         for one in apart:
-            nn.utils.vector_to_parameters(mean.clone(), one.parameters())
+            nn.utils.vector_to_parameters(middle.clone(), one.parameters())
 
     for step, (images, labels) in enumerate(batches):
         for index, (one, optimizer) in enumerate(zip(apart, optimizers, strict=True)):
@@ -109,15 +129,13 @@ def test_three_local_steps_equal_learners_apart_that_are_averaged_by_hand(batche
         if step in (2, 5):
             average()
     average()
-    found = flat_parameters(trained(batches, local_steps=3, local_from=0).network())
+    found = flat_parameters(mean(trained(batches, local_steps=3, local_from=0)))
     torch.testing.assert_close(found, flat_parameters(apart[0]), rtol=1e-4, atol=1e-5)
 
 
 def test_more_local_steps_lead_elsewhere(batches):
     one, three = (trained(batches, local_steps=every, local_from=0) for every in (1, 3))
-    assert not torch.allclose(
-        flat_parameters(one.network()), flat_parameters(three.network()), atol=1e-4
-    )
+    assert not torch.allclose(flat_parameters(mean(one)), flat_parameters(mean(three)), atol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -151,15 +169,121 @@ def test_all_learners_are_equal_after_the_final_average(batches, local_from):
 def test_an_evaluation_between_averages_changes_nothing(batches):
     teams = [
         StackedTeam(
-            network("resnet_8x8"), TASK, PLACE, TRAINING, learners=2, local_steps=4, local_from=0
+            [network("resnet_8x8")],
+            [TASK],
+            PLACE,
+            TRAINING,
+            learners=2,
+            local_steps=4,
+            local_from=0,
         )
         for _ in range(2)
     ]
     for batch in batches[:3]:
         for team in teams:
-            team.step(batch)
-        teams[0].network()
+            team.step(of_seeds(batch))
+        teams[0].networks()
     assert_equal(*teams)
+
+
+SEEDS = 3
+
+
+@pytest.fixture(scope="module")
+def drawn() -> list[list[tuple[torch.Tensor, torch.Tensor]]]:
+    """Batches of each seed, step by step."""
+    torch.manual_seed(2)
+    size = LEARNERS * EACH
+    return [
+        [(torch.randn(size, 1, 8, 8), torch.randint(10, (size,))) for _ in range(SEEDS)]
+        for _ in range(STEPS)
+    ]
+
+
+def beside(drawn: Any, name: str, seeds: list[int], left: list[int], **how: Any) -> list[nn.Module]:
+    """The networks of some seeds that train side by side, of which a few are left after 4 steps."""
+    team = StackedTeam(
+        [network(name, seed) for seed in seeds],
+        [TASK] * len(seeds),
+        PLACE,
+        TRAINING,
+        learners=LEARNERS,
+        **how,
+    )
+    for step, batches in enumerate(drawn):
+        if step == 4 and len(left) < len(seeds):
+            team.keep([seeds.index(seed) for seed in left])
+        team.step(of_seeds(*(batches[seed] for seed in seeds)))
+    team.finish()
+    return team.networks()
+
+
+@pytest.mark.parametrize("name", ["mlp", "resnet_8x8"])
+@pytest.mark.parametrize(("local_from", "local_steps"), [(None, 1), (0, 3), (3, 2)])
+def test_seeds_train_side_by_side_as_each_does_alone(drawn, name, local_from, local_steps):
+    how = {"local_from": local_from, "local_steps": local_steps}
+    together = beside(drawn, name, [0, 1, 2], [0, 1, 2], **how)
+    without_one = beside(drawn, name, [0, 1, 2], [0, 2], **how)
+    for seed in range(SEEDS):
+        (alone,) = beside(drawn, name, [seed], [seed], **how)
+        others = [together[seed]] + ([without_one[seed // 2]] if seed != 1 else [])
+        for other in others:
+            for key, value in other.state_dict().items():
+                torch.testing.assert_close(value, alone.state_dict()[key], rtol=1e-4, atol=1e-5)
+
+
+def test_a_seed_that_diverges_leaves_the_others_as_they_are(monkeypatch):
+    study = {
+        "workers": 4,
+        "small_workers": 2,
+        "per_worker_batch": 16,
+        "epochs": 3,
+        "decay_epochs": [2],
+        "evaluate_epochs": 1,
+        "label_noise_fracs": [0.2],
+        "post_local_steps": [2],
+    }
+    config = load_config({"name": "x", "local_sgd": study, **dict.fromkeys(STUDIES)})
+    spec = planned_runs(config)["local_sgd-noise20-a2-a5"]
+
+    def ends(broken: int | None) -> dict[tuple[str, int], Any]:
+        real = runs.seeded_network
+
+        def fresh(spec: Any, task: Any, seed: int) -> nn.Module:
+            made = real(spec, task, seed)
+            if seed == broken:
+                for value in made.parameters():
+                    value.data.fill_(float("nan"))
+            return made
+
+        monkeypatch.setattr(runs, "seeded_network", fresh)
+        trials = runs.measure_local(spec, TASK, PLACE).fields
+        monkeypatch.setattr(runs, "seeded_network", real)
+        last = {row["trial"]: row.get("test_loss") for row in trials["curves"]}
+        return {
+            (row["arm"], row["seed"]): (row["status"], last[row["trial"]])
+            for row in trials["trials"]
+        }
+
+    whole, broken = ends(None), ends(1)
+    for (name, seed), (status, loss) in broken.items():
+        if seed == 1:
+            assert (status, loss) == ("diverged", None)
+        else:
+            assert (status, loss) == ("complete", pytest.approx(whole[name, seed][1], rel=1e-4))
+
+
+def test_seeds_have_stacks_of_as_many_samples_as_there_is_room_for():
+    def stacks(most: int) -> list[list[int]]:
+        study = {"workers": 4, "per_worker_batch": 16, "seeds": [3, 4, 5], "stacked_samples": most}
+        config = load_config({"name": "x", "local_sgd": study, **dict.fromkeys(STUDIES)})
+        spec = planned_runs(config)["local_sgd-noise20-a2-a5"]
+        run = runs._Run(spec, spec.protocol, TASK, PLACE, None)
+        return [list(one) for one in run.stacks(spec.seeds)]
+
+    assert stacks(1) == stacks(127) == [[3], [4], [5]]
+    assert stacks(128) == [[3, 4], [5]]
+    assert stacks(8192) == [[3, 4, 5]]
 
 
 def task_of(samples: int) -> Dataset:
@@ -200,16 +324,7 @@ def test_a_search_of_the_rate_that_goes_on_still_estimates_what_is_left(monkeypa
         "rate_extensions": 2,
         "tuning_seeds": [100],
     }
-    studies = (
-        "sweep",
-        "scaling",
-        "communication",
-        "large_batch",
-        "replicas",
-        "ledger",
-        "data_parallel",
-    )
-    config = load_config({"name": "x", "local_sgd": study, **dict.fromkeys(studies)})
+    config = load_config({"name": "x", "local_sgd": study, **dict.fromkeys(STUDIES)})
     seconds = count(step=10.0)
     monkeypatch.setattr(progress, "time", SimpleNamespace(perf_counter=lambda: next(seconds)))
     spec = planned_runs(config)["local_sgd-noise0-a1"]

@@ -14,7 +14,7 @@ from dpscale.studies import load_config
 from dpscale.studies.local_sgd.measure.team import StackedTeam
 from dpscale.studies.model_averaging.config import AveragingArm
 from dpscale.studies.model_averaging.measure.trainees import build_trainee
-from dpscale.train.data import Batch, build_loader
+from dpscale.train.data import Batch, build_loader, map_tensors
 from dpscale.train.data.own import OwnTask
 from dpscale.train.stacked import Stack, dealt
 from dpscale.train.worker import Place
@@ -93,8 +93,8 @@ def test_learners_that_average_in_every_step_train_as_one(task, batches) -> None
     ends = []
     for learners in (1, LEARNERS):
         team = StackedTeam(
-            copy.deepcopy(network),
-            task,
+            [copy.deepcopy(network)],
+            [task],
             PLACE,
             training,
             learners=learners,
@@ -102,9 +102,10 @@ def test_learners_that_average_in_every_step_train_as_one(task, batches) -> None
             local_from=None,
         )
         for batch in batches:
-            team.step(batch)
+            team.step(map_tensors(lambda one: one.unsqueeze(0), batch))
         team.finish()
-        ends.append(dict(team.network().named_parameters()))
+        (network_of_all,) = team.networks()
+        ends.append(dict(network_of_all.named_parameters()))
     for name, value in ends[0].items():
         torch.testing.assert_close(ends[1][name], value, rtol=1e-5, atol=1e-6)
     assert not torch.equal(ends[0]["words.weight"], network.words.weight)

@@ -183,19 +183,19 @@ def test_a_fused_team_of_post_local_sgd_ends_at_the_same_parameters(momentum) ->
     for fused in (True, False):
         training = TrainingConfig(lr=0.05, momentum=momentum, weight_decay=1e-3, fused=fused)
         team = StackedTeam(
-            network(),
-            load_dataset(DataConfig()),
+            [network()],
+            [load_dataset(DataConfig())],
             PLACE,
             training,
             learners=4,
             local_steps=2,
             local_from=3,
         )
-        for batch in batches(24):
-            team.step(batch)
+        for images, labels in batches(24):
+            team.step((images[None], labels[None]))
             assert team._optimizer.param_groups[0]["fused"] is (fused or None)
         team.finish()
-        ends.append(flat_parameters(team.network()))
+        ends.append(flat_parameters(*team.networks()))
     torch.testing.assert_close(*ends, rtol=1e-4, atol=1e-5)
 
 

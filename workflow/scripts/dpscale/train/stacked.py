@@ -25,8 +25,6 @@ IN_A_ROW = (nn.Flatten, nn.Linear, nn.ReLU)  # layers whose rows are known to `_
 class Stack:
     """k networks of one architecture; `parameters` and `buffers` are of shape [k, ...] by name."""
 
-    parameters_dim: int | None = 0  # None: learners share one set of parameters, of shape [...]
-
     def __init__(
         self, networks: Sequence[nn.Module], device: torch.device, task: Task | None = None
     ) -> None:
@@ -55,13 +53,13 @@ class Stack:
         if self._template.training != training:  # it goes through all modules
             self._template.train(training)
 
-        def one(parameters: dict[str, Tensor], buffers: dict[str, Tensor], x: Any) -> Any:
-            """Outputs of one learner."""
-            return functional_call(self._template, (parameters, buffers), (x,))
-
-        dims = (self.parameters_dim, 0, None if shared else 0)
-        mapped = vmap(one, in_dims=dims, randomness="different")
+        dims = (0, 0, None if shared else 0)
+        mapped = vmap(self._of_one, in_dims=dims, randomness="different")
         return mapped(self.parameters, self.buffers, inputs)
+
+    def _of_one(self, parameters: dict[str, Tensor], buffers: dict[str, Tensor], x: Any) -> Any:
+        """Outputs of one learner."""
+        return functional_call(self._template, (parameters, buffers), (x,))
 
     def _in_a_row(
         self, layers: Sequence[tuple[str, nn.Module]], images: Tensor, *, shared: bool

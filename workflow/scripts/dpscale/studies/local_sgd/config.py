@@ -21,6 +21,7 @@ from dpscale.config.sections import (
     PositiveInt,
     Processes,
     Rate,
+    Samples,
     Section,
     Seeds,
     Share,
@@ -62,6 +63,7 @@ class LocalProtocol(RunProtocol):
     tuning_seeds: Seeds
     label_noise_frac: Fraction
     evaluate_epochs: PositiveInt
+    stacked_samples: PositiveInt = 1
 
 
 class LocalSgdConfig(StudySection):
@@ -133,6 +135,11 @@ class LocalSgdConfig(StudySection):
         5, description="Epochs from evaluation to evaluation; without it at most `epochs`."
     )
     seeds: Seeds = Field((0, 1, 2), description="Seeds of the repeated trainings.")
+    stacked_samples: Samples = Field(
+        8192,
+        description="Samples that the seeds of a stack train on in a step, side by side; seeds for "
+        "which there is no room have stacks of their own. 1: each has.",
+    )
 
     def defaults(self, config: Config) -> Mapping[str, object]:
         """Return what data, a training of your own and the epochs leave of the defaults."""

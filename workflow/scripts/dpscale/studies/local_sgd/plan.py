@@ -57,6 +57,7 @@ def _spec(
         tuning_seeds=study.tuning_seeds,
         label_noise_frac=noise_frac,
         evaluate_epochs=study.evaluate_epochs,
+        stacked_samples=study.stacked_samples,
     )
     return build_spec(
         config,

@@ -24,16 +24,17 @@ from torch.optim import Optimizer
 
 from dpscale.studies.local_sgd.measure.team import Team, mean_of_workers, running_statistics
 from dpscale.train.communication.sync import AllReduce
-from dpscale.train.data import Batch
+from dpscale.train.data import Batch, entries
 from dpscale.train.optim import build_optimizer
 
 NEVER = 2**62  # steps; a run without local steps takes fewer
 
 
 class SeparateTeam(Team):
-    """One learner on this worker, one on each other."""
+    """One learner on this worker, one on each other; of one seed."""
 
     def _begin(self) -> Optimizer:
+        (self._network,) = self._networks
         sync = AllReduce(broadcast_buffers=False)
         model = sync.wrap(self._network, self.place.device, self.task)
         assert isinstance(model, DistributedDataParallel)
@@ -59,20 +60,20 @@ class SeparateTeam(Team):
             self._to_mean(list(self._network.parameters()))
         super().finish()
 
-    def network(self) -> nn.Module:
+    def networks(self) -> list[nn.Module]:
         """See Team."""
         network = deepcopy(self._network)
         self._to_mean(list(network.parameters()))
         self._to_mean(running_statistics(network.buffers()))
-        return network
+        return [network]
 
     def _backward(self, batch: Batch, *, local: bool) -> Tensor:
         self._model.train()
         self._optimizer.zero_grad()
-        inputs, targets = batch
+        inputs, targets = entries(batch, 0)
         loss = self.task.loss(self._model(inputs), targets)
         loss.backward()
-        return loss.detach()
+        return loss.detach().unsqueeze(0)
 
     def _average(self) -> None:
         """The optimiser has averaged the parameters."""

@@ -2,21 +2,24 @@
 
 Lin et al., Don't Use Large Mini-Batches, Use Local SGD (ICLR 2020, arXiv:1808.07217), algorithms
 1 and 2. The first arm of a run chooses the rate on validation data; each arm then trains with
-that rate from each seed, so that arms of one seed start alike and see the same batches.
+that rate from each seed, so that arms of one seed start alike and see the same batches. Seeds train
+side by side, as many as `stacked_samples` allows.
 """
 
 import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import cast
 
 import torch
+from torch.utils._pytree import tree_map
 
 from dpscale.plan import Spec
 from dpscale.studies.local_sgd.config import LocalArm, LocalProtocol
 from dpscale.studies.local_sgd.measure.team import StackedTeam, Team
-from dpscale.train.data import Dataset, Split, Task
+from dpscale.train.data import Batch, Dataset, Loader, Split, Task
 from dpscale.train.machine.device import set_backends
 from dpscale.train.measurement import Measurement
 from dpscale.train.network import seeded_network
@@ -39,6 +42,18 @@ class _Run:
     meter: Meter
     trials: list[Trial] = field(default_factory=list)
 
+    @property
+    def kind(self) -> type[Team]:
+        """What trains the learners."""
+        return _team_of(self.task, self.place.workers, self.protocol.learners)
+
+    def stacks(self, seeds: Sequence[int]) -> list[Sequence[int]]:
+        """The seeds in stacks of those that train side by side."""
+        assert self.spec.per_worker_batch is not None
+        most = self.protocol.stacked_samples // self.spec.per_worker_batch
+        size = max(1, most) if self.kind is StackedTeam else 1
+        return [seeds[first : first + size] for first in range(0, len(seeds), size)]
+
 
 def measure_local(spec: "Spec[LocalProtocol]", task: Task, place: Place) -> Measurement:
     """The trials of a run: those that choose the rate (role "tuning"), and the results.
@@ -50,15 +65,15 @@ def measure_local(spec: "Spec[LocalProtocol]", task: Task, place: Place) -> Meas
     tuned = len(protocol.rate_factors) > 1
     if tuned:
         task.require_a_score("local_sgd.rate_factors")
-    trainings = len(protocol.rate_factors) * len(protocol.tuning_seeds) if tuned else 0
-    trainings += len(protocol.arms) * len(spec.seeds)
     evaluations = math.ceil(spec.training.epochs / protocol.evaluate_epochs)
-    meter = Meter(spec.run, "evaluation", evaluations, parts=trainings, shown=place.leads)
+    meter = Meter(spec.run, "evaluation", evaluations, parts=0, shown=place.leads)
     run = _Run(spec, protocol, task, place, meter)
+    meter.extend(len(protocol.arms) * len(run.stacks(spec.seeds)))
+    if tuned:
+        meter.extend(len(protocol.rate_factors) * len(run.stacks(protocol.tuning_seeds)))
     factor = _chosen_factor(run) if tuned else protocol.rate_factors[0]
     for arm in protocol.arms:
-        for seed in spec.seeds:
-            _train(run, arm, seed, factor, role="result")
+        _train(run, arm, spec.seeds, factor, role="result")
     return Measurement(fields=tables(run.trials))
 
 
@@ -71,7 +86,7 @@ def _chosen_factor(run: _Run) -> float:
     for _ in range(run.protocol.rate_extensions):
         if (further := share_beyond(found)) is None:
             break
-        run.meter.extend(len(run.protocol.tuning_seeds))
+        run.meter.extend(len(run.stacks(run.protocol.tuning_seeds)))
         found[further] = _accuracy(run, further)
     return best_share(found)
 
@@ -98,86 +113,98 @@ def share_beyond(scores: Mapping[float, float]) -> float | None:
 def _accuracy(run: _Run, factor: float) -> float:
     """Mean validation accuracy of the first arm with a share of the rate; -inf if one diverged."""
     arm, seeds = run.protocol.arms[0], run.protocol.tuning_seeds
-    trials = [_train(run, arm, seed, factor, role="tuning") for seed in seeds]
+    trials = _train(run, arm, seeds, factor, role="tuning")
     seen = [trial.curve[-1].get("validation_accuracy_frac") for trial in trials]
     known = [accuracy for accuracy in seen if accuracy is not None]
     mean = statistics.fmean(known) if len(known) == len(seen) else -math.inf
     return float(run.place.share(mean)[0])  # rank 0 evaluates
 
 
-def _train(run: _Run, arm: LocalArm, seed: int, factor: float, *, role: str) -> Trial:
-    """One training; returns its trial."""
-    spec, place, protocol, training = run.spec, run.place, run.protocol, run.spec.training
-    assert spec.per_worker_batch is not None
-    tried = f", trying {factor:g} times the rate" if role == "tuning" else ""
-    run.meter.begin(f"{arm.name}, seed {seed}{tried}")
+def _train(
+    run: _Run, arm: LocalArm, seeds: Sequence[int], factor: float, *, role: str
+) -> list[Trial]:
+    """A training of each seed, in stacks; returns the trials."""
+    trials = []
+    for stack in run.stacks(seeds):
+        words = f"{arm.name}, seed {' '.join(map(str, stack))}"
+        run.meter.begin(words + (f", trying {factor:g} times the rate" if role == "tuning" else ""))
+        trials += _train_stack(run, arm, stack, factor, role=role)
+    run.trials += trials
+    return trials
+
+
+def _train_stack(
+    run: _Run, arm: LocalArm, seeds: Sequence[int], factor: float, *, role: str
+) -> list[Trial]:
+    """A training of each seed, side by side; returns the trials."""
+    spec, protocol, training = run.spec, run.protocol, run.spec.training
     # A seed of its own, so that labels and batches are drawn apart.
-    task = with_wrong_labels(run.task, protocol.label_noise_frac, seed=1000 + seed)
+    noise_frac = protocol.label_noise_frac
+    tasks = [with_wrong_labels(run.task, noise_frac, seed=1000 + seed) for seed in seeds]
     # Batches of all learners of this worker at once: `Team.step` deals them out.
-    loader = build_spec_loader(spec, task, place, seed=seed)
-    first, lr = arm.local_from_epoch, training.lr * factor
-    local_from = None if first is None else first * len(loader)
-    team = _team(run, task, arm, seed, lr=lr, local_from=local_from, steps_per_epoch=len(loader))
-    trial = Trial(
-        seed,
-        settings(
-            spec,
-            role=role,
-            arm=arm.name,
-            lr=lr,
-            learners=protocol.learners,
-            optimizer="nesterov" if training.nesterov else "momentum",
-            per_learner_batch=spec.per_worker_batch * spec.workers // protocol.learners,
-            local_steps=arm.local_steps,
-            label_noise_frac=protocol.label_noise_frac,
-            rate_factor=factor,
-            local_from_step=local_from,
-        ),
+    batches = _SideBySide(
+        [
+            build_spec_loader(spec, task, run.place, seed=seed)
+            for task, seed in zip(tasks, seeds, strict=True)
+        ]
     )
-    run.trials.append(trial)
-    stops = epoch_stops(len(loader), training.epochs, every=protocol.evaluate_epochs)
-    Training(
-        [trial],
-        team,
-        Supply(loader),
-        stops,
-        max_steps=training.epochs * len(loader),
-        splits=SPLITS,
-        meter=run.meter,
-    ).run()
-    return trial
-
-
-def _team(
-    run: _Run,
-    task: Task,
-    arm: LocalArm,
-    seed: int,
-    *,
-    lr: float,
-    local_from: int | None,
-    steps_per_epoch: int,
-) -> Team:
-    """The learners of a training; local_from: number of their first local step."""
-    spec, training, learners = run.spec, run.spec.training, run.protocol.learners
-    team = _team_of(task, run.place.workers, learners)(
-        seeded_network(spec, task, seed),
-        task,
+    first, lr, steps = arm.local_from_epoch, training.lr * factor, len(batches)
+    local_from = None if first is None else first * steps
+    given = settings(
+        spec,
+        role=role,
+        arm=arm.name,
+        lr=lr,
+        learners=protocol.learners,
+        optimizer="nesterov" if training.nesterov else "momentum",
+        per_learner_batch=(spec.per_worker_batch or 0) * spec.workers // protocol.learners,
+        local_steps=arm.local_steps,
+        label_noise_frac=noise_frac,
+        rate_factor=factor,
+        local_from_step=local_from,
+    )
+    team = run.kind(
+        [seeded_network(spec, task, seed) for task, seed in zip(tasks, seeds, strict=True)],
+        tasks,
         run.place,
         training,
         local_steps=arm.local_steps,
         local_from=local_from,
-        learners=learners // run.place.workers,
+        learners=protocol.learners // run.place.workers,
         rate=partial(
             learning_rate,
             base_lr=lr,
             schedule=training.schedule,
-            steps_per_epoch=steps_per_epoch,
+            steps_per_epoch=steps,
             epochs=training.epochs,
         ),
     )
     team.evaluation_batch = spec.per_worker_batch or 1
-    return team
+    return Training(
+        [Trial(seed, dict(given)) for seed in seeds],
+        team,
+        Supply(batches),
+        epoch_stops(steps, training.epochs, every=protocol.evaluate_epochs),
+        max_steps=training.epochs * steps,
+        splits=SPLITS,
+        meter=run.meter,
+    ).run()
+
+
+class _SideBySide:
+    """Batches of some seeds, [seeds, b, ...] each, every seed in the order of its loader."""
+
+    def __init__(self, loaders: Sequence[Loader]) -> None:
+        self._loaders = loaders
+
+    def __len__(self) -> int:
+        """Batches in an epoch."""
+        return len(self._loaders[0])
+
+    def batches(self, epoch: int) -> Iterator[Batch]:
+        """Yield the batches of an epoch, counted from 1."""
+        for batches in zip(*(one.batches(epoch) for one in self._loaders), strict=True):
+            yield cast(Batch, tree_map(lambda *parts: torch.stack(parts), *batches))
 
 
 def with_wrong_labels(task: Task, frac: float, *, seed: int) -> Task:
