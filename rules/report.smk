@@ -50,6 +50,7 @@ rule derive:
     input:
         tables=rules.gather.output,
         modules=modules("derive"),
+        lab=f"{workflow.basedir}/config/lab.yaml",
     output:
         expand(f"{RESULTS}/derived/{{table}}.csv", table=DERIVED),
     resources:
@@ -90,7 +91,8 @@ rule answer:
         modules=modules("answer"),
         templates=QUESTIONS,
     output:
-        f"{RESULTS}/answers.json",
+        answers=f"{RESULTS}/answers.json",
+        closing=f"{RESULTS}/closing.json",
     resources:
         machine=1,
     params:
@@ -99,12 +101,13 @@ rule answer:
         "Answering the questions"
     shell:
         "python workflow/scripts/answer.py --tables {params.folder}/tables "
-        "--derived {params.folder}/derived --output {output}"
+        "--derived {params.folder}/derived --output {output.answers}"
 
 
 rule render_html:
     input:
-        answers=rules.answer.output,
+        answers=rules.answer.output.answers,
+        closing=rules.answer.output.closing,
         audits=AUDITS,
         figures=rules.draw.output,
         modules=modules("render_html"),
@@ -128,7 +131,8 @@ rule render_html:
 # Not before the HTML, which needs no system library and comes out in any case.
 rule render_pdf:
     input:
-        answers=rules.answer.output,
+        answers=rules.answer.output.answers,
+        closing=rules.answer.output.closing,
         audits=AUDITS,
         figures=rules.draw.output,
         modules=modules("render_pdf"),
@@ -156,7 +160,8 @@ rule check_report:
     input:
         html=rules.render_html.output,
         pdf=rules.render_pdf.output,
-        answers=rules.answer.output,
+        answers=rules.answer.output.answers,
+        closing=rules.answer.output.closing,
     output:
         f"{RESULTS}/logs/answered.txt",
     resources:

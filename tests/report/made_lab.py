@@ -248,10 +248,13 @@ def write_report(
     head: dict | None = None,
     audits: list[dict] | None = None,
     quiet: list[dict] | None = None,
+    closing: Answer | None = None,
 ) -> Report:
     """Write what a report is made of to a folder, what is not given of the lab, and read it."""
     dumped = dump_answers(lab_answers() if answers is None else answers)
     (folder / "answers.json").write_text(json.dumps(dumped), encoding="utf-8")
+    if closing:
+        (folder / "closing.json").write_text(json.dumps(dump_answers([closing])), encoding="utf-8")
     (runs_table() if runs is None else runs).to_parquet(folder / "runs.parquet")
     rows = [] if quiet is None else quiet
     as_table(rows, QUIET_COLUMNS).to_csv(folder / "quiet.csv", index=False)

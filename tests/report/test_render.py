@@ -350,6 +350,21 @@ def test_parts_of_different_data_name_those_of_each(make_report):
     assert "part 2 trains a small residual network on MNIST." in scope
 
 
+@pytest.mark.parametrize("medium", ["html", "pdf"])
+def test_the_closing_page_stands_after_the_parts_and_in_the_contents(make_report, medium):
+    closing = answer("cluster").model_copy(update={"question": "What carries over?"})
+    report = make_report(closing=closing)
+    text = render_report(report, templates=TEMPLATES, medium=medium)
+    contents = text[text.index('class="contents"') : text.index("<main")]
+    assert '<a href="#answer-cluster"><span>On your cluster</span></a>' in contents
+    assert text.index('id="part-audit"') < text.index('id="answer-cluster"')
+    assert text.index('id="answer-cluster"') < text.index('id="references"')
+
+
+def test_without_a_closing_page_nothing_is_said_of_it(make_report):
+    assert "On your cluster" not in page_of(make_report())
+
+
 def test_a_repeated_figure_is_shown_once_and_pointed_to(html):
     assert Page(html).ids.count("figure-accuracy") == 1
     assert 'See <a href="#figure-accuracy">figure 5</a>' in html

@@ -103,7 +103,8 @@ def test_scripts_never_import_scripts(script) -> None:
 def test_a_study_names_what_its_folder_holds(study) -> None:
     for part, name in (("derive", "TABLES"), ("figures", "FIGURES")):
         assert study.names(part, name) == list(study.part(part, name))
-    assert list(study.questions) == [one.id for one in study.part("answers", "QUESTIONS")]
+    given = [*study.questions, *filter(None, [study.closing])]
+    assert given == [one.id for one in study.part("answers", "QUESTIONS")]
 
 
 @pytest.mark.parametrize(

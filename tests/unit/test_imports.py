@@ -112,7 +112,7 @@ PAGES = "render_html render_pdf"
         ("studies/assignment/published.py", "derive draw answer"),
         ("derive/formulas.py", "derive draw answer audit_table"),
         ("units/__init__.py", f"derive draw answer {PAGES}"),
-        ("reporting/words.py", "answer"),
+        ("reporting/words.py", f"answer {PAGES}"),
         ("reporting/pdf.py", "render_pdf"),
         ("plan/spec.py", f"gather derive draw answer {PAGES}"),
         ("records/columns.toml", f"gather derive draw answer {PAGES} audit_table"),

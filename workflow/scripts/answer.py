@@ -7,7 +7,7 @@ from pathlib import Path
 from dpscale.errors import one_line
 from dpscale.records.storage import read_table, write_text
 from dpscale.reporting.answer import dump_answers
-from dpscale.studies import answer_all, schemas, tables
+from dpscale.studies import answer_all, closing, schemas, tables
 
 
 @one_line("answer.py")
@@ -29,7 +29,11 @@ def main() -> None:
         help="folder of the derived tables, NAME.csv",
     )
     parser.add_argument(
-        "--output", type=Path, required=True, metavar="answers.json", help="the answers"
+        "--output",
+        type=Path,
+        required=True,
+        metavar="answers.json",
+        help="the answers; closing.json, beside it, is the report's last page",
     )
     given = parser.parse_args()
     tidy = {
@@ -40,9 +44,13 @@ def main() -> None:
         name: read_table(given.derived / f"{name}.csv", table.columns)
         for name, table in tables().items()
     }
-    answers = dump_answers(answer_all(derived, tidy))
-    text = json.dumps(answers, indent=1, ensure_ascii=False, allow_nan=False)
-    write_text(given.output, text + "\n")
+    pages = {
+        given.output: answer_all(derived, tidy),
+        given.output.with_name("closing.json"): [closing(derived, tidy)],
+    }
+    for path, answers in pages.items():
+        text = json.dumps(dump_answers(answers), indent=1, ensure_ascii=False, allow_nan=False)
+        write_text(path, text + "\n")
 
 
 if __name__ == "__main__":

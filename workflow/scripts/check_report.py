@@ -20,7 +20,8 @@ def main() -> None:
     parser.add_argument("--figures", type=Path, required=True, help="folder of figures")
     parser.add_argument("--output", type=Path, help="written where nothing failed")
     given = parser.parse_args()
-    answers = read_json(given.answers)
+    beside = given.answers.with_name("closing.json")
+    answers = read_json(given.answers) + (read_json(beside) if beside.exists() else [])
     failed = [f"{one['id']}: {one['error']}" for one in answers if one["status"] == "failed"]
     for path in sorted(given.figures.glob("*.csv")):
         head, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())

@@ -193,6 +193,22 @@ def level_message_bytes(workers: Number, alpha_s: Number, beta_bytes_per_s: Numb
     return workers * alpha_s * beta_bytes_per_s
 
 
+def level_latency_seconds(payload_bytes: Number, workers: Number, beta: Number) -> Number:
+    """Return S/(N*beta): the latency at which an all-reduce of S bytes is half latency.
+
+    `level_message_bytes` solved for alpha; beta in bytes per second.
+    """
+    return payload_bytes / (workers * beta)
+
+
+def affordable_epoch_seconds(exchange_s: Number, workers: Number, efficiency: float) -> Number:
+    """Return N*E/(1-E)*t: T_1 from which on N workers keep the efficiency E though all t shows.
+
+    E = T_1/(N*T_N) with T_N = T_1/N + t, solved for T_1.
+    """
+    return workers * efficiency / (1 - efficiency) * exchange_s
+
+
 def device_share(workers_per_machine: Number, devices_per_machine: Number) -> Number:
     """Return max(1, workers/devices): how many workers share a device of their machine."""
     return max(1.0, workers_per_machine / devices_per_machine)

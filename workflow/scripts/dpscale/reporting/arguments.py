@@ -39,7 +39,12 @@ def read_arguments(description: str | None, questions: Sequence[str]) -> tuple[R
     questions: ids of all questions in the order of the report.
     """
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--answers", type=Path, required=True, help="answers.json")
+    parser.add_argument(
+        "--answers",
+        type=Path,
+        required=True,
+        help="answers.json; with closing.json beside it, the last page",
+    )
     parser.add_argument("--tables", type=Path, required=True, help="folder of tidy tables")
     parser.add_argument("--derived", type=Path, required=True, help="folder of derived tables")
     parser.add_argument("--figures", type=Path, required=True, help="folder of figures")

@@ -8,6 +8,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from dpscale.records import write_text
+from dpscale.reporting.answer import Answer
 from dpscale.reporting.links import Sources, reference
 from dpscale.reporting.report import Report
 from dpscale.reporting.tables import NOTHING, Shown
@@ -78,14 +79,14 @@ def render_report(report: Report, *, templates: Path, medium: Medium) -> str:
     # Thousands of runs are hundreds of pages that nobody prints, and most of what a PDF takes.
     listed_here = medium == "html" or report.head.runs
     names = (row["run"] for row in report.runs)
-    sources = Sources.of_runs(names, report.answers, listed=listed_here)
+    sources = Sources.of_runs(names, _every(report), listed=listed_here)
     sections = _sections(report, sources, image=medium == "pdf")
     listed = _listed(report.runs, sources)  # what is linked is known once all else is written
     style = "style.css" if medium == "html" else "print.css"
     return environment.get_template("report.html.j2").render(
         report=report,
         sections=sections,
-        closing=None,
+        closing=sections.get(report.closing.id) if report.closing else None,
         numbers={part.name: number for number, part in enumerate(report.parts, start=1)},
         pictures=report.pictures,
         places=_places(sections),
@@ -119,10 +120,16 @@ def _listed(runs: list[dict[str, Any]], sources: Sources) -> list[dict[str, Any]
     return [row for row in runs if row["run"] in wanted]
 
 
+def _every(report: Report) -> dict[str, Answer]:
+    """The answers, and the closing page after them."""
+    closing = {report.closing.id: report.closing} if report.closing else {}
+    return report.answers | closing
+
+
 def _sections(report: Report, sources: Sources, *, image: bool) -> dict[str, AnswerView]:
     sections = {}
     numbers = Numbers()
-    for name, answer in report.answers.items():
+    for name, answer in _every(report).items():
         sections[name] = answer_view(answer, sources, image=image, numbers=numbers)
     return sections
 

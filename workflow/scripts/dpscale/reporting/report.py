@@ -86,6 +86,7 @@ class Report:
     incomplete: list[str]
     failed: list[str]
     quiet: Quiet
+    closing: Answer | None = None
 
 
 def read_report(
@@ -103,6 +104,7 @@ def read_report(
     questions: ids of all questions in the order of the report; derived: folder with quiet.csv;
     tables: folder with runs.parquet and, where there is one, provenance.json (machine, versions
     and commit of the newest run); audits: files of hand-collected tables.
+    Beside the answers may lie closing.json, the last page.
     Raises MissingAnswerError for a question without an answer. What the configuration plans nothing
     for is not in the report, nor are the parts that its `report.parts` does not name.
     """
@@ -134,11 +136,17 @@ def read_report(
         incomplete=[name for name, one in chosen.items() if one.missing],
         failed=[name for name, one in chosen.items() if one.status == "failed"],
         quiet=_quiet(read_table(derived / "quiet.csv", QUIET_COLUMNS)),
+        closing=next(iter(_read(answers.with_name("closing.json"))), None),
     )
 
 
+def _read(path: Path) -> list[Answer]:
+    """The answers in a file; none where there is no such file."""
+    return load_answers(json.loads(path.read_text("utf-8"))) if path.exists() else []
+
+
 def _answers(path: Path, questions: Sequence[str]) -> dict[str, Answer]:
-    found = {answer.id: answer for answer in load_answers(json.loads(path.read_text("utf-8")))}
+    found = {answer.id: answer for answer in _read(path)}
     if absent := [question for question in questions if question not in found]:
         raise MissingAnswerError(f"{path} has no answer to {', '.join(absent)}")
     return {question: found[question] for question in questions}

@@ -7,18 +7,7 @@ import pandas as pd
 
 from dpscale.reporting.answer import Answer
 from dpscale.reporting.parts import Part
-from dpscale.units.networks import network
-
-DATASETS = {
-    "digits": "scikit-learn's digits of 8x8 pixels",
-    "cifar10": "CIFAR-10",
-    "cifar100": "CIFAR-100",
-    "mnist": "MNIST",
-    "fashion_mnist": "Fashion-MNIST",
-    "image_folder": "a folder of images",
-    "synthetic": "synthetic data",
-    "own": "the data given",
-}
+from dpscale.units.networks import dataset, network
 
 
 @dataclass(frozen=True)
@@ -48,11 +37,6 @@ def trained(
         if models:
             found.append(Trained(part, (*map(_network, models),), (*map(dataset, data),)))
     return found
-
-
-def dataset(name: str) -> str:
-    """Return what data are called; of those that are not known here their name."""
-    return DATASETS.get(name, name)
 
 
 def _network(name: str) -> str:

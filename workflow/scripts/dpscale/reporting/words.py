@@ -12,7 +12,7 @@ from jinja2.runtime import LoopContext
 from dpscale.reporting import texts
 from dpscale.reporting.answer import Value
 from dpscale.units import format_value, group_digits
-from dpscale.units.networks import network
+from dpscale.units.networks import dataset, network
 
 TEMPLATES = Path(__file__).resolve().parents[4] / "report"
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -147,6 +147,7 @@ FILTERS = {
     "capitalised": capitalised,
     "comma": comma,
     "counted": counted,
+    "dataset": dataset,
     "digits": digits,
     "grouped": group_digits,
     "in_unit": format_value,

@@ -49,6 +49,7 @@ ORDER = (
     "local_sgd",
     "strategies",
     "choose",
+    "cluster",
 )
 
 
@@ -224,7 +225,12 @@ def vocabulary(question: str) -> dict[str, str]:
 
 def study_of(question: str) -> Study:
     """Return the study that a question is of."""
-    return next(one for one in studies() if question in one.questions)
+    return next(one for one in studies() if question in (*one.questions, one.closing))
+
+
+def closing_id() -> str:
+    """Return the id of the report's closing page."""
+    return next(one.closing for one in studies() if one.closing)
 
 
 def names(kind: str) -> list[str]:
@@ -266,6 +272,13 @@ def answer_all(
 
     inputs = Inputs(derived, tidy)
     return [_answered(question, inputs) for question in question_ids()]
+
+
+def closing(derived: Mapping[str, "pd.DataFrame"], tidy: Mapping[str, "pd.DataFrame"]) -> "Answer":
+    """Return the closing page of the report, worded as an answer; no question asks for it."""
+    from dpscale.reporting.inputs import Inputs
+
+    return _answered(closing_id(), Inputs(derived, tidy))
 
 
 def _answered(question: str, inputs: "Inputs") -> "Answer":

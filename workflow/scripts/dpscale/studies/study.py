@@ -22,7 +22,8 @@ class Study:
     of the configuration, `plan.CONFIGURED` by tidy table: the section that gives its rows, and the
     function that makes them. runs: the studies (as runs name them)
     of which a configuration has to plan one, or its questions are left out; a study without runs of
-    its own names those that it reads.
+    its own names those that it reads. closing: the id of the report's last page, of
+    the study that has it.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Study:
     tidy: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     questions: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
+    closing: str = ""
 
     def names(self, part: str, name: str) -> list[str]:
         """Return the keys of a dictionary that `part` would return, read in its source.

@@ -1,0 +1,74 @@
+"""The closing page: what carries over, chosen by the data, and less where a study was left out."""
+
+import functools
+from typing import Any
+
+import pytest
+
+from builders import derived_lab, full_lab
+from cases import plain, text_of, too_long, where
+from dpscale.reporting.answer import Answer
+from dpscale.studies import closing, derived_of, tables
+
+
+@functools.cache
+def page(*edits: tuple[str, Any]) -> Answer:
+    """The page of the made-up lab, some of its derived tables edited."""
+    derived = derived_lab()
+    edited = {name: tables()[name].judged(edit(derived[name])) for name, edit in edits}
+    return closing(derived | edited, full_lab())
+
+
+def without_rows(rows: Any) -> Any:
+    return rows.iloc[:0]
+
+
+def test_what_is_of_the_machine_does_not_carry_over() -> None:
+    found = page()
+    assert "no speed-up, bandwidth or memory limit of this report does." in found.sentence
+    assert not too_long(found)
+
+
+def test_the_scope_names_what_stands_in_the_place_of_the_lab() -> None:
+    said = plain(page().short)
+    assert said.startswith(
+        "The lab asks for ResNet-18 on CIFAR-10 with b = 32, 128, 512 on 4 GPUs;"
+    )
+    assert "loopback within one machine" in said
+
+
+def test_a_report_of_the_lab_itself_needs_no_carrying() -> None:
+    found = page(("stand_ins", where(same=True)))
+    assert found.sentence.startswith("This is the lab's own network")
+    assert plain(found.short) == "That is what the lab asks for."
+
+
+@pytest.mark.parametrize(
+    ("edit", "says"),
+    [
+        (
+            where({"rule": "linear"}, reference_batch=32, elbow_batch=256, elbow_ratio=8.0),
+            "is shown to keep the error of B = 32 up to B = 256",
+        ),
+        (
+            where({"rule": "linear"}, reference_batch=32, elbow_batch=32, elbow_ratio=1.0),
+            "is at no batch beyond the reference, B = 32, shown to keep its error",
+        ),
+    ],
+)
+def test_the_rule_for_the_rate_is_carried_as_far_as_it_was_shown(edit, says) -> None:
+    assert says in text_of(page(("lr_scaling_elbow", edit)))
+
+
+def test_a_study_that_was_left_out_is_not_spoken_of() -> None:
+    said = text_of(page(("lr_scaling_elbow", without_rows), ("sweep_trend", without_rows)))
+    assert "S2" not in said
+    assert "Q1" not in said
+    assert "44.7 MB" in said
+
+
+def test_nothing_measured_leaves_the_formulas() -> None:
+    empty = {name: rows.iloc[:0] for name, rows in full_lab().items()}
+    found = closing(derived_of(empty), empty)
+    assert found.sentence.startswith("Every formula carries over to a cluster;")
+    assert "to be checked there" in text_of(found)

@@ -1,0 +1,133 @@
+"""What formulas say of the lab as asked, worked by hand, and what stood in its place."""
+
+import pandas as pd
+import pytest
+
+from builders import derived_lab, full_lab, runs_table
+from dpscale.config.reading import read_mapping
+from dpscale.derive.columns import as_table
+from dpscale.studies import derived_of, tables
+from dpscale.studies.cluster.derive import cells, stand_ins, transfers
+from dpscale.studies.cluster.lab import FILE, lab
+
+
+def elbow(lost: int | None) -> pd.DataFrame:
+    """The linear rule: its error kept up to twice the reference batch, and lost at another."""
+    row = {"rule": "linear", "status": "complete", "reference_batch": 32, "elbow_batch": 64}
+    return as_table([row | {"lost_batch": lost}], tables()["lr_scaling_elbow"].columns)
+
+
+def scaling_of(*runs: str) -> pd.DataFrame:
+    columns = ["kind", "workers", "per_worker_batch", "speedup_ratio", "speedup_ratio_low"]
+    columns += ["speedup_ratio_high", "runs"]
+    rows = [("weak", 4, 128, 3.0, 2.5, 3.5, run) for run in runs]
+    return pd.DataFrame(rows, columns=columns)
+
+
+EXPOSED = pd.DataFrame(
+    [(4, 128, 0.5, 0.4, 0.6, "r")],
+    columns=["workers", "per_worker_batch", "exposed_s", "exposed_s_low", "exposed_s_high", "runs"],
+)
+
+
+def cell_of(model: str, lost: int | None = 256) -> dict:
+    """The cell of four workers with 128 images each, where such a network was run."""
+    runs = runs_table([{"run": "r", "model": model, "dataset": "cifar10"}])
+    made = cells(scaling_of("r"), runs, EXPOSED, elbow(lost))
+    (row,) = made[(made["workers"] == 4) & (made["per_worker_batch"] == 128)].to_dict("records")
+    return row
+
+
+def test_the_lab_is_that_of_its_configuration() -> None:
+    given = read_mapping(FILE)
+    assert lab().payload_bytes == 44_695_848
+    assert lab().per_worker_batches == (32, 128, 512)
+    assert lab().lr == given["training"]["lr"]
+    assert lab().reference_batch == 128  # four workers of 32
+
+
+def test_a_cell_sends_its_payload_in_a_ring_at_the_rate_of_a_link() -> None:
+    cell = cell_of("mlp")
+    assert cell["iterations"] == 98  # 50,000 / 512, rounded up
+    assert cell["sent_bytes"] == 67_043_772 * 98
+    assert cell["link_bytes_per_s"] == 12.5e9
+    assert cell["transfer_s"] == pytest.approx(0.525623, rel=1e-6)
+    assert cell["affordable_base_s"] == pytest.approx(4 * 9 * 0.525623, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("lost", "holds", "lr"),
+    [(256, "undecided", 0.4), (128, "lost", None), (None, "undecided", 0.4)],
+)
+def test_the_rate_follows_the_linear_rule_as_far_as_it_was_not_lost_here(lost, holds, lr) -> None:
+    cell = cell_of("mlp", lost)  # four times the reference batch
+    assert cell["rule_holds"] == holds
+    assert (None if pd.isna(cell["lr"]) else cell["lr"]) == lr
+
+
+def test_without_s2_no_rate_is_carried() -> None:
+    runs = runs_table([{"run": "r"}])
+    made = cells(scaling_of("r"), runs, EXPOSED, elbow(None).iloc[:0])
+    assert made["lr"].isna().all()
+    assert set(made["rule_holds"]) == {"unknown"}
+
+
+def test_what_another_network_measured_is_no_speed_up_of_the_lab() -> None:
+    cell = cell_of("mlp")
+    assert cell["checked"] == "to be measured"
+    assert pd.isna(cell["speedup_ratio"])
+
+
+def test_a_run_of_the_lab_itself_stands_beside_the_formula() -> None:
+    cell = cell_of("resnet18_cifar")
+    assert cell["checked"] == "measured"
+    assert (cell["speedup_ratio"], cell["exposed_s"]) == (3.0, 0.5)
+
+
+def fitted_link(alpha_s: float) -> pd.DataFrame:
+    row = {"workers": 4, "beta_bytes_per_s": 1e9, "runs": "link-n4"}
+    row |= {"alpha_s": alpha_s, "alpha_s_low": 0.9 * alpha_s, "alpha_s_high": 1.1 * alpha_s}
+    return pd.DataFrame([row])
+
+
+def test_bytes_rule_below_the_latency_that_takes_as_long() -> None:
+    runs = runs_table([{"run": "r"}])  # of 4,000,000 bytes
+    made = transfers(scaling_of("r"), runs, fitted_link(0.002))
+    measured = made[made["origin"] == "measured"].set_index("payload")
+    assert measured.loc["here", "level_latency_s"] == pytest.approx(0.001)
+    assert measured.loc["here", "latency_to_level"] == "above"
+    assert measured.loc["lab", "level_latency_s"] == pytest.approx(0.011173962)
+    assert measured.loc["lab", "latency_to_level"] == "below"
+    assert measured.loc["here", "whole_s"] == pytest.approx(6 * 0.002 + 0.006)
+
+
+def test_a_given_link_has_no_latency() -> None:
+    made = transfers(scaling_of("r"), runs_table([{"run": "r"}]), fitted_link(0.002))
+    given = made[made["origin"] == "given"]
+    assert given["latency_s"].isna().all()
+    assert set(given["latency_to_level"]) == {"unknown"}
+    assert given[given["payload"] == "lab"]["transfer_s"].tolist() == pytest.approx(
+        [0.536350176, 0.0536350176, 0.00536350176]
+    )
+
+
+@pytest.mark.parametrize(
+    ("run", "devices", "link"),
+    [
+        ({"device": "CPU core", "devices_per_machine": 2}, "2 CPU cores", "loopback"),
+        ({"device": "A100", "devices_per_machine": 4}, "4 GPUs", "machine"),
+        ({"device": "A100", "devices_per_machine": 4, "nodes": 2}, "4 GPUs", "network"),
+    ],
+)
+def test_devices_and_link_are_those_of_the_runs(run, devices, link) -> None:
+    made = stand_ins(scaling_of("r"), runs_table([{"run": "r"} | run])).set_index("subject")
+    assert (made.loc["devices", "here"], made.loc["link", "here"]) == (devices, link)
+    assert made.loc["devices", "same"] == (devices == "4 GPUs")
+
+
+def test_a_study_left_out_leaves_its_columns_null_and_no_error() -> None:
+    empty = {name: rows.iloc[:0] for name, rows in full_lab().items()}
+    made = derived_of(empty)
+    assert made["stand_ins"].empty
+    assert set(made["lab_transfers"]["payload"]) == {"lab"}
+    assert len(made["lab_cells"]) == len(derived_lab()["lab_cells"]) == 6

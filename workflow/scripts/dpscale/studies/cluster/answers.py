@@ -1,0 +1,81 @@
+"""The closing page: what carries over to a cluster, what does not, and what formulas say of it."""
+
+from typing import Any
+
+from dpscale.reporting.inputs import Inputs, Row
+from dpscale.reporting.question import Facts, Question
+from dpscale.reporting.words import by
+from dpscale.studies.cluster.derive import Way
+from dpscale.vocabulary import words
+
+KEPT = ("kept", "kept or lowered")
+
+
+def facts_closing(inputs: Inputs) -> Facts:
+    """Return what stood in for the lab, the transfers and cells by formula, and what was shown.
+
+    What a study would show that was not run is none.
+    """
+    stand_ins = {row["subject"]: row for row in inputs.rows("stand_ins")}
+    cells, transfers = inputs.rows("lab_cells"), inputs.rows("lab_transfers")
+    large = [
+        row
+        for row in inputs.rows("lr_scaling", large=True, rule="linear", zero_gamma=True)
+        if row["kept"] in ("lost", *KEPT)
+    ]
+    said: dict[str, Any] = {
+        "stand_ins": stand_ins,
+        "others": [row for row in stand_ins.values() if not row["same"]],
+        "cells": cells,
+        "links": _links(transfers),
+        "here": next((row for row in transfers if row["payload"] == "here"), None),
+        "measured": [row for row in transfers if row["origin"] == "measured"],
+        "sharing": any(row["oversubscribed"] for row in inputs.rows("scaling")),
+        "knee": next((row for row in inputs.rows("sweep_trend") if row["knee_batch"]), None),
+        "elbow": next(
+            iter(inputs.rows("lr_scaling_elbow", rule="linear", status="complete")), None
+        ),
+        "warmups": {row["warmup"]: row for row in large},
+        "ledger": _agrees(inputs.rows("wire")),
+        "orders": any(row["repeating"] == "every" for row in inputs.rows("order_repeats")),
+        "drift": any(row["parameters_identical"] for row in inputs.rows("replicas")),
+    }
+    return Facts(said=said)
+
+
+def _links(transfers: list[Row]) -> list[Row]:
+    """Return a row a given link, with the lab's all-reduce and that of the network here."""
+    given = [row for row in transfers if row["origin"] == "given"]
+    found = []
+    for _, own in by(given, "link_bytes_per_s"):
+        sides = {row["payload"]: row for row in own}
+        if "lab" in sides:
+            here = sides.get("here")
+            found.append(
+                sides["lab"]
+                | {
+                    "here_s": here.transfer_s if here else None,
+                    "here_level_s": here.level_latency_s if here else None,
+                }
+            )
+    return found
+
+
+def _agrees(wires: list[Row]) -> bool:
+    """Whether the gradients that were handed to all-reduces have the bytes of one model's."""
+    known = [row for row in wires if None not in (row["bucket_bytes"], row["payload_bytes"])]
+    return bool(known) and all(row["bucket_bytes"] == row["payload_bytes"] for row in known)
+
+
+QUESTIONS = [
+    Question(
+        "cluster",
+        facts_closing,
+        formula=[
+            r"t = \frac{2(N-1)}{N} \cdot \frac{S}{\beta}, \qquad "
+            r"\alpha < \frac{S}{N \beta} \text{ where bytes rule}, \qquad "
+            r"T_1 \ge \frac{N E}{1 - E} \, t"
+        ],
+        vocabulary=words("here asked", Way),
+    )
+]

@@ -1,0 +1,243 @@
+"""What stood in for the lab, and what formulas and measured ratios say of the lab as asked."""
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import pandas as pd
+
+from dpscale.derive.columns import as_table, known
+from dpscale.derive.formulas import (
+    affordable_epoch_seconds,
+    level_latency_seconds,
+    loader_steps,
+    ring_allreduce_bytes,
+    ring_allreduce_seconds,
+)
+from dpscale.derive.tables import Table
+from dpscale.derive.verdicts import side
+from dpscale.records.columns import TableRow, columns, intervals, reals
+from dpscale.studies.cluster.lab import Lab, lab
+from dpscale.vocabulary import words
+
+# Links to look up in a data sheet: 1, 10 and 100 Gb/s; the last is about PCIe 3.0 x16 too.
+GIVEN_BYTES_PER_S = (0.125e9, 1.25e9, 12.5e9)
+# Efficiency that a link should leave, even where no communication is hidden.
+EFFICIENCY = 0.9
+Subject = Literal["network", "data", "batches", "devices", "link"]
+Payload = Literal["lab", "here"]
+Origin = Literal["given", "measured"]
+Rule = Literal["kept", "lost", "undecided", "unknown"]
+Way = Literal["loopback", "machine", "network"]
+Checked = Literal["measured", "to be measured"]
+
+STAND_INS = words("subject", Subject) | columns("asked here same runs")
+TRANSFERS = (
+    words("payload", Payload)
+    | columns("payload_bytes workers")
+    | words("origin", Origin)
+    | columns("link_bytes_per_s")
+    | intervals("latency_s")
+    | columns("moved_bytes transfer_s whole_s level_latency_s")
+    | side("latency_to_level", "latency_s", "level_latency_s")
+    | columns("runs")
+)
+CELLS = (
+    columns("workers per_worker_batch global_batch")
+    | reals("iterations sent_bytes")
+    | columns("link_bytes_per_s")
+    | columns("transfer_s affordable_base_s batch_ratio lr")
+    | words("rule_holds", Rule)
+    | intervals("speedup_ratio exposed_s")
+    | words("checked", Checked)
+    | columns("runs")
+)
+
+
+def stand_ins(scaling: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return what the lab asks for and what was there in its place, a row a subject."""
+    own = _timed(scaling, runs)
+    if own.empty:
+        return as_table([], STAND_INS)
+    asked, alone = lab(), own[own["workers"] == own["workers"].min()]  # more also divide a batch
+    sizes = sorted({int(one) for one in alone["per_worker_batch"]})
+    pairs: dict[Subject, tuple[str, str]] = {
+        "network": (asked.model, _names(own, "model")),
+        "data": (asked.dataset, _names(own, "dataset")),
+        "batches": (_listed(asked.per_worker_batches), _listed(sizes)),
+        "devices": (f"{asked.devices} GPUs", _devices(own)),
+        "link": ("machine", _link(own)),
+    }
+    named = " ".join(own["run"])
+    rows = [
+        {"subject": subject, "asked": wanted, "here": here, "same": wanted == here, "runs": named}
+        for subject, (wanted, here) in pairs.items()
+    ]
+    return as_table(rows, STAND_INS)
+
+
+def _timed(scaling: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs behind the speed-ups."""
+    named = {run for text in scaling["runs"].dropna() for run in text.split()}
+    return runs[runs["run"].isin(named) & (runs["status"] == "complete")]
+
+
+def _names(runs: pd.DataFrame, column: str) -> str:
+    return ", ".join(sorted(runs[column].dropna().unique()))
+
+
+def _listed(sizes: Any) -> str:
+    return ", ".join(map(str, sizes))
+
+
+def _is_gpu(runs: pd.DataFrame) -> bool:
+    return not runs["device"].fillna("").str.contains("cpu", case=False).any()
+
+
+def _devices(runs: pd.DataFrame) -> str:
+    """How many devices the workers of a machine see, and of which kind."""
+    count = runs["devices_per_machine"].max()
+    kind = "GPUs" if _is_gpu(runs) else "CPU cores"
+    return kind if pd.isna(count) else f"{int(count)} {kind}"
+
+
+def _link(runs: pd.DataFrame) -> Way:
+    """What the workers' bytes went over: loopback, the bus of a machine, or a network."""
+    if runs["nodes"].max() > 1:
+        return "network"
+    return "machine" if _is_gpu(runs) else "loopback"
+
+
+def transfers(scaling: pd.DataFrame, runs: pd.DataFrame, link: pd.DataFrame) -> pd.DataFrame:
+    """Return the seconds of one all-reduce of the lab's gradients and of these, on each link.
+
+    What the latency of a given link is nobody knows here; at which one it counts follows.
+    """
+    sizes = _timed(scaling, runs)["payload_bytes"].dropna()
+    payloads: dict[Payload, float | None] = {
+        "lab": lab().payload_bytes,
+        "here": float(sizes.max()) if len(sizes) else None,
+    }
+    rows = [
+        row for payload, size in payloads.items() if size for row in _on_links(payload, size, link)
+    ]
+    return as_table(rows, TRANSFERS)
+
+
+def _on_links(payload: Payload, size: float, link: pd.DataFrame) -> Iterator[TableRow]:
+    """One all-reduce of so many bytes on each link, for the largest number of workers."""
+    workers = max(lab().workers)
+    fits = link[(link["workers"] == workers) & link["beta_bytes_per_s"].notna()]
+    own = lab().link_bytes_per_s
+    rates = [*GIVEN_BYTES_PER_S, *([own] if own and own not in GIVEN_BYTES_PER_S else [])]
+    links: list[TableRow] = [{"origin": "given", "link_bytes_per_s": rate} for rate in rates]
+    for fit in fits.head(1).to_dict("records"):
+        latency = {f"latency_s{end}": fit[f"alpha_s{end}"] for end in ("", "_low", "_high")}
+        rate = fit["beta_bytes_per_s"]
+        whole = ring_allreduce_seconds(size, workers, fit["alpha_s"], rate)
+        links.append({"origin": "measured", "link_bytes_per_s": rate, "runs": fit["runs"]})
+        links[-1] |= latency | {"whole_s": whole}
+    moved = ring_allreduce_bytes(size, workers)
+    for one in links:
+        rate = one["link_bytes_per_s"]
+        yield one | {
+            "payload": payload,
+            "payload_bytes": size,
+            "workers": workers,
+            "moved_bytes": moved,
+            "transfer_s": moved / rate,
+            "level_latency_s": level_latency_seconds(size, workers, rate),
+        }
+
+
+def cells(
+    scaling: pd.DataFrame,
+    runs: pd.DataFrame,
+    communication: pd.DataFrame,
+    lr_scaling_elbow: pd.DataFrame,
+) -> pd.DataFrame:
+    """Return the lab's cells: what formulas say of each, and what was measured where it was run."""
+    asked, own = lab(), _timed(scaling, runs)
+    if asked.payload_bytes is None or asked.train_samples is None:
+        return as_table([], CELLS)
+    same = not own.empty and set(zip(own["model"], own["dataset"], strict=True)) == {
+        (asked.model, asked.dataset)
+    }
+    several = [n for n in asked.workers if n > 1]
+    rows = [
+        _predicted(asked, workers, batch)
+        | _rate(asked, workers * batch, lr_scaling_elbow)
+        | (_measured(workers, batch, scaling, communication) if same else _UNMEASURED)
+        for workers in several
+        for batch in asked.per_worker_batches
+    ]
+    return as_table(rows, CELLS)
+
+
+def _predicted(asked: Lab, workers: int, batch: int) -> TableRow:
+    """What follows for a cell from the lab's own numbers and a link's rate."""
+    size, samples = float(asked.payload_bytes or 0), float(asked.train_samples or 0)
+    rate = asked.link_bytes_per_s or GIVEN_BYTES_PER_S[-1]
+    iterations = loader_steps(samples, workers * batch)
+    sent = ring_allreduce_bytes(size, workers) * iterations
+    return {
+        "workers": workers,
+        "per_worker_batch": batch,
+        "global_batch": workers * batch,
+        "iterations": iterations,
+        "sent_bytes": sent,
+        "link_bytes_per_s": rate,
+        "transfer_s": sent / rate,
+        "affordable_base_s": affordable_epoch_seconds(sent / rate, workers, EFFICIENCY),
+    }
+
+
+def _rate(asked: Lab, global_batch: int, elbows: pd.DataFrame) -> TableRow:
+    """The linear rule's learning rate of a batch, as far as it held here at such a ratio.
+
+    Beyond the ratio at which it lost the reference's error it is none.
+    """
+    ratio = global_batch / asked.reference_batch
+    found = elbows[(elbows["rule"] == "linear") & (elbows["status"] == "complete")]
+    if found.empty:
+        return {"batch_ratio": ratio, "lr": None, "rule_holds": "unknown"}
+    elbow = {name: known(value) for name, value in found.iloc[0].items()}
+    kept, lost = (
+        elbow[name] / elbow["reference_batch"] if elbow[name] else None
+        for name in ("elbow_batch", "lost_batch")
+    )
+    holds: Rule = "undecided"
+    if ratio <= max(kept or 1, 1):
+        holds = "kept"
+    elif lost and ratio >= lost:
+        holds = "lost"
+    return {
+        "batch_ratio": ratio,
+        "lr": None if holds == "lost" else asked.lr * ratio,
+        "rule_holds": holds,
+    }
+
+
+_UNMEASURED: TableRow = {"checked": "to be measured"}
+
+
+def _measured(
+    workers: int, batch: int, scaling: pd.DataFrame, communication: pd.DataFrame
+) -> TableRow:
+    """What a run of the lab itself measured in a cell."""
+    ends = ("", "_low", "_high")
+    found: TableRow = {}
+    weak = scaling[scaling["kind"] == "weak"]
+    for table, column in ((weak, "speedup_ratio"), (communication, "exposed_s")):
+        cell = table[(table["workers"] == workers) & (table["per_worker_batch"] == batch)]
+        for row in cell.head(1).to_dict("records"):
+            found |= {f"{column}{end}": row[f"{column}{end}"] for end in ends}
+            found["runs"] = row["runs"]
+    seen = any(pd.notna(value) for name, value in found.items() if name != "runs")
+    return found | {"checked": "measured"} if seen else _UNMEASURED
+
+
+TABLES = {
+    "stand_ins": Table(stand_ins, ["scaling", "runs"], STAND_INS),
+    "lab_transfers": Table(transfers, ["scaling", "runs", "link"], TRANSFERS),
+    "lab_cells": Table(cells, ["scaling", "runs", "communication", "lr_scaling_elbow"], CELLS),
+}
