@@ -10,7 +10,7 @@ from dpscale.config.sections import ModelConfig
 from dpscale.derive.formulas import full_steps, run_steps
 
 BESIDE = Path(__file__).resolve().parents[2].parent / "shared"
-MNIST = Path(os.environ.get("DPSCALE_SHARED", BESIDE)) / "data" / "mnist"
+MNIST = Path(os.environ.get("DPSCALE_MNIST", BESIDE / "data/mnist"))
 EPOCHS = 8
 TRAIN_SAMPLES, BATCH, BASE_LR = 60_000, 128, 0.001
 
