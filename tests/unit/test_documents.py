@@ -11,7 +11,14 @@ import yaml
 from dpscale import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMED = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "envs/README.md", "config/README.md", "examples/README.md")
+NAMED = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "config/README.md",
+    "envs/README.md",
+    "examples/README.md",
+)
 DOCUMENTS = [*NAMED, *(f"docs/{path.name}" for path in sorted(ROOT.glob("docs/*.md")))]
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
