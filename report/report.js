@@ -12,6 +12,26 @@
   document.querySelector("main").append(tip);
   let link = null;
   let soon;
+  // The lines of the table of runs that a number leads to, each with its record's file.
+  const MOST_LINES = 6;
+  const rowsOf = (hash) => {
+    const place = document.getElementById(hash.slice(1));
+    const all = place?.tagName === "TR" ? [place] : [...(place?.querySelectorAll("a") ?? [])];
+    return all.map((one) => (one.tagName === "TR" ? one : document.getElementById(one.hash.slice(1))));
+  };
+  const linesOf = (hash) => {
+    const lines = made("table", {});
+    for (const row of rowsOf(hash).filter(Boolean).slice(0, MOST_LINES)) {
+      const [run, , , status, workers, , batch] = [...row.cells].map(text);
+      const line = lines.insertRow();
+      const name = made("a", { href: `#${row.id}`, textContent: run });
+      line.insertCell().append(name);
+      for (const words of [`N ${workers}, b ${batch}`, status, `runs/${run}/record.json`]) {
+        line.insertCell().textContent = words;
+      }
+    }
+    return lines.rows.length ? [lines] : [];
+  };
   const hide = () => {
     link?.removeAttribute("aria-describedby");
     link = null;
@@ -24,7 +44,7 @@
       next.dataset.runs = next.title; // else the browser shows its own tip beside this one
       next.removeAttribute("title");
     }
-    tip.textContent = next.dataset.runs;
+    tip.replaceChildren(made("div", { textContent: next.dataset.runs }), ...linesOf(next.hash));
     tip.hidden = false;
     tip.style.left = 0; // its width must not depend on where it was
     const number = (next.closest("td") ?? next).getBoundingClientRect(); // not over its interval
@@ -45,6 +65,37 @@
     if (tip.contains(event.target)) return;
     soon = setTimeout(() => (next ? show(next) : link === document.activeElement || hide()), 150);
   });
+
+  // From the runs there is a way back to the number that led there.
+  const back = made("button", { type: "button", className: "back", textContent: "Back to the number", hidden: true });
+  document.body.append(back);
+  let left = null;
+  document.addEventListener("click", (event) => {
+    const from = numberAt(event) ?? (tip.contains(event.target) && event.target.closest("a") ? link : null);
+    if (!from) return;
+    left = from;
+    back.hidden = false;
+    hide();
+  });
+  back.addEventListener("click", () => {
+    back.hidden = true;
+    left.closest("details")?.setAttribute("open", "");
+    left.scrollIntoView({ block: "center" });
+    left.focus({ preventScroll: true });
+  });
+
+  // A table is one stop of the tabulator; arrows go from number to number within it.
+  const makeOneStop = (table) => {
+    const numbers = [...table.tBodies[0].querySelectorAll("a")];
+    for (const one of numbers.slice(1)) one.tabIndex = -1;
+    table.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+      const next = numbers[numbers.indexOf(event.target) + step];
+      if (!next || !numbers.includes(event.target)) return;
+      event.preventDefault();
+      next.focus();
+    });
+  };
 
   // A column is sorted by the values of its cells, where they have them; what is unknown is last.
   const sorted = (rows, place, down) => {
@@ -83,7 +134,7 @@
     const ends = interval.split(" to ");
     return ends.length === 2 ? [text(cell).slice(0, -interval.length).trim(), ...ends] : [text(cell), "", ""];
   };
-  const copied = (table) => {
+  const cellsOf = (table) => {
     const rows = [...table.tBodies[0].rows].map((row) => [...row.cells].map(parts));
     const heads = [...table.tHead.rows[0].cells].map((head) => {
       const unit = text(head.querySelector(".unit"));
@@ -91,9 +142,11 @@
       return ["", ", low", ", high"].map((part) => title + part + (unit && ` (${unit})`));
     });
     const width = (place) => (rows.some((row) => row[place][1]) ? 3 : 1);
-    const line = (row) => row.flatMap((cell, place) => cell.slice(0, width(place))).join("\t");
-    return [heads, ...rows].map(line).join("\n");
+    return [heads, ...rows].map((row) => row.flatMap((cell, place) => cell.slice(0, width(place))));
   };
+  const copied = (table) => cellsOf(table).map((row) => row.join("\t")).join("\n");
+  const quoted = (cell) => (/[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+  const asCsv = (table) => cellsOf(table).map((row) => row.map(quoted).join(",") + "\r\n").join("");
   const toClipboard = async (words) => {
     if (navigator.clipboard) return navigator.clipboard.writeText(words);
     // A page from a server without TLS has no other way.
@@ -105,7 +158,12 @@
     const button = made("button", { type: "button", textContent: "Copy the table" });
     const said = made("span", { role: "status" });
     const tools = made("div", { className: "tools" });
-    tools.append(button, said);
+    const name = text(table.caption?.querySelector("b")).toLowerCase().replace(/\W+/g, "-");
+    const save = made("a", { textContent: "Save as CSV", download: `${name.replace(/-$/, "") || "runs"}.csv`, href: "#" });
+    save.addEventListener("click", () => {
+      save.href = `data:text/csv;charset=utf-8,${encodeURIComponent(asCsv(table))}`;
+    });
+    tools.append(button, save, said);
     table.after(tools);
     button.addEventListener("click", async () => {
       await toClipboard(copied(table));
@@ -116,10 +174,21 @@
   for (const table of document.querySelectorAll("table")) {
     if (table.tBodies[0].rows.length > 1) makeSortable(table);
     makeCopyable(table);
+    makeOneStop(table);
   }
 
   // The contents, where they stand beside the text, show where in it the reader is.
   const contents = document.querySelector(".contents");
+  // Where they do not stand beside it they are a bar that opens, and closes where a link leads away.
+  const beside = matchMedia("(min-width: 76rem)");
+  const folds = contents.querySelector("details");
+  const fold = () => {
+    contents.classList.add("bar");
+    if (folds) folds.open = beside.matches;
+  };
+  fold();
+  beside.addEventListener("change", fold);
+  contents.addEventListener("click", (event) => event.target.closest("a") && fold());
   const places = new Map();
   const reading = new IntersectionObserver((seen) => {
     const at = places.get(seen.find((one) => one.isIntersecting)?.target);

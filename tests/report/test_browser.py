@@ -137,14 +137,71 @@ def test_a_number_shows_its_runs_when_the_keyboard_comes_to_it(opened):
     tip = page.get_by_role("tooltip")
     number = page.locator("td a.measured").first
     number.focus()
-    assert tip.inner_text() == "run scaling-n1-b32"
+    assert tip.inner_text().split("\n")[0] == "run scaling-n1-b32"
+    assert "runs/scaling-n1-b32/record.json" in tip.inner_text()
     assert number.get_attribute("aria-describedby") == tip.get_attribute("id")
     page.keyboard.press("Escape")
     assert not tip.is_visible()
-    page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
-    assert tip.inner_text() == "2 runs: scaling-n1-b32, scaling-n2-b32"
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    assert tip.inner_text().split("\n")[0] == "2 runs: scaling-n1-b32, scaling-n2-b32"
+    assert tip.locator("tr").count() == 2
     assert number.get_attribute("aria-describedby") is None
+
+
+def test_from_the_runs_a_button_leads_back_to_the_number(opened):
+    page = opened()
+    number = page.locator("td a.measured").first
+    number.click()
+    assert page.url.endswith("#run-scaling-n1-b32")
+    page.get_by_role("button", name="Back to the number").click()
+    assert number.evaluate("one => one === document.activeElement")
+    assert not page.get_by_role("button", name="Back to the number").is_visible()
+
+
+def test_a_table_is_one_stop_of_the_tabulator(opened):
+    count = "[...one.querySelectorAll('tbody a')].filter((link) => link.tabIndex == 0).length"
+    stops = opened().locator("table").evaluate_all(f"all => all.map((one) => {count})")
+    assert max(stops) == 1
+
+
+def test_a_table_is_saved_as_csv(opened):
+    page = opened()
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="Save as CSV").first.click()
+    assert saved.value.suggested_filename == "table-1.csv"
+    lines = saved.value.path().read_text(encoding="utf-8").splitlines()
+    assert lines[1] == "1,32,12.50,12.12,12.75,1.00,0.95,1.04"
+
+
+@pytest.mark.parametrize("width", [390, 820])
+def test_contents_stay_above_the_text_where_there_is_no_room_beside_it(opened, width):
+    page = opened(width=width, unfold=False)
+    page.locator("#answer-Q7").evaluate("one => one.scrollIntoView()")
+    bar = page.locator("nav.contents")
+    assert 0 <= bar.bounding_box()["y"] < 5
+    assert bar.bounding_box()["height"] < 60
+    bar.locator("summary").click()
+    bar.get_by_role("link", name="Q2").click()
+    assert page.url.endswith("#answer-Q2")
+    assert bar.bounding_box()["height"] < 60
+
+
+def test_the_first_column_stays_while_a_table_scrolls_on_a_telephone(opened):
+    page = opened(width=390)
+    table = page.locator("#answer-E2 .scroll.wide").first
+    before = table.locator("tbody tr :first-child").first.bounding_box()["x"]
+    table.evaluate("one => one.scrollLeft = 300")
+    assert table.locator("tbody tr :first-child").first.bounding_box()["x"] == before
+
+
+def test_a_table_is_wider_than_the_text_where_there_is_room(opened):
+    page = opened(width=1440)
+    widths = [
+        page.locator(f"#answer-E2 {one}").first.bounding_box()["width"]
+        for one in ("p.sentence", ".scroll.wide")
+    ]
+    assert widths[1] > widths[0]
 
 
 def test_the_runs_of_a_number_stay_in_view_at_the_edge_of_a_telephone(opened):

@@ -375,6 +375,17 @@ def test_the_report_is_dated_by_its_newest_run(make_report):
     assert (report.date, report.finished_at) == ("2 March 2026", "2026-03-02T11:30:00Z")
 
 
+def test_references_are_sorted_by_family_name(make_report):
+    given = ["P. Zola, A, 2001.", "Z. Abel and B. Cox, C, 2002.", "S. Li et al., D, 2003."]
+    answers = [
+        one.model_copy(update={"references": given if one.id == "Q1" else []})
+        for one in lab_answers()
+    ]
+    text = page_of(make_report(answers=answers))
+    found = text[text.index('class="references"') :]
+    assert re.findall(r"<li>\w\. (\w+)", found.split("</ul>")[0]) == ["Abel", "Li", "Zola"]
+
+
 def test_the_same_report_is_the_same_page(make_report, tmp_path):
     for name in ("one.html", "two.html"):
         write_html(make_report(), templates=TEMPLATES, output=tmp_path / name)
@@ -383,7 +394,12 @@ def test_the_same_report_is_the_same_page(make_report, tmp_path):
 
 @pytest.mark.parametrize(
     ("low", "high", "ends"),
-    [(0.0598, 0.0602, "0.0598 to 0.0602"), (0.06, 0.06, ""), (0.05, 0.07, "0.05 to 0.07")],
+    [
+        (0.0598, 0.0602, "0.0598 to 0.0602"),
+        (0.06, 0.06, ""),
+        (0.06, 0.0600000001, ""),
+        (0.05, 0.07, "0.05 to 0.07"),
+    ],
 )
 def test_the_ends_of_an_interval_print_apart(low, high, ends):
     cells = [Value(value=0.06, unit="number", low=low, high=high), Value(value=1.2, unit="number")]

@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from dpscale.units import column_format, group_digits
 
 # Distinct on white and on dark ground and for colour-blind eyes; text is always in ink.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#C0669A")
 MARKERS = ("o", "s", "^", "D")
 DASHES = ("-", "--", ":")
 UNMEASURED = "not measured yet"

@@ -1,5 +1,6 @@
 """The report as one HTML text, for the browser or for the PDF, from the same templates."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -149,7 +150,13 @@ def _places(sections: dict[str, AnswerView]) -> dict[str, FigurePlace]:
 def _references(report: Report) -> list[Markup]:
     """What the answers rest on, each once, by author."""
     named = {text for answer in report.answers.values() for text in answer.references}
-    return [reference(text) for text in sorted(named)]
+    return [reference(text) for text in sorted(named, key=_family)]
+
+
+def _family(text: str) -> tuple[str, str]:
+    """What a reference is sorted by: the family name of its first author, then all of it."""
+    author = re.split(r",| et al\.| and ", text, maxsplit=1)[0]
+    return author.split()[-1].casefold(), text
 
 
 def _run_cell(key: str, row: dict[str, Any], anchor: str) -> Shown | str:

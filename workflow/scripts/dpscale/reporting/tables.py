@@ -138,13 +138,16 @@ def _key(value: float) -> str:
 def _with_ends(cell: Value, form: ColumnFormat) -> tuple[ColumnFormat, str]:
     """The interval of a value as text, and the format, with decimals that part its ends.
 
-    No text where there is no interval, or one of no width.
+    No text where there is no interval, or one too narrow for any digit to show it.
     """
     if is_null(cell.low) or is_null(cell.high) or cell.low == cell.high:
         return form, ""
-    while form.text(cell.low) == form.text(cell.high) and form.decimals < MOST_DECIMALS:
-        form = replace(form, decimals=form.decimals + 1)
-    return form, f"{form.text(cell.low)} to {form.text(cell.high)}"
+    finer = form
+    while finer.text(cell.low) == finer.text(cell.high):
+        if finer.decimals == MOST_DECIMALS:
+            return form, ""
+        finer = replace(finer, decimals=finer.decimals + 1)
+    return finer, f"{finer.text(cell.low)} to {finer.text(cell.high)}"
 
 
 def _form(column: Column, cells: Sequence[AnswerCell]) -> ColumnFormat | None:

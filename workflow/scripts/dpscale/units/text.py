@@ -99,7 +99,8 @@ def format_value(
 ) -> str:
     """Return a value with its unit, and with its 95% interval when it has one.
 
-    `format_value(1.234, "s", low=1.2, high=1.27)` is `1.23 s (1.20 to 1.27)`. A value that is
+    `format_value(1.234, "s", low=1.2, high=1.27)` is `1.23 s (1.20 to 1.27)`; ends that print alike
+    are no interval. A value that is
     None or not a number gives the words of `status`, or `unknown`. `unit` is a key of UNITS.
     """
     if value is None or is_null(value):
@@ -118,4 +119,7 @@ def format_value(
     ends = low / scale.factor, high / scale.factor
     places = _interval_decimals(shown, *ends)
     text = _with_symbol(group_digits(shown, places), scale.symbol)
-    return f"{text} ({group_digits(ends[0], places)} to {group_digits(ends[1], places)})"
+    first, last = (group_digits(end, places) for end in ends)
+    if first == last:
+        return _with_symbol(group_digits(shown, decimals_of(shown)), scale.symbol)
+    return f"{text} ({first} to {last})"

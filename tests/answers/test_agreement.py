@@ -1,0 +1,42 @@
+"""Answers agree with each other and with the first page, on made-up labs; a plant is found."""
+
+import pytest
+
+from agreement import PAIRS, Report, contradictions
+from builders import derived_lab, full_lab
+from dpscale.studies import answer_all
+
+
+@pytest.mark.parametrize("lab", [{}, {"two_nodes": True}], ids=["one node", "two nodes"])
+def test_no_answer_contradicts_another_or_the_first_page(lab) -> None:
+    derived, tidy = derived_lab(**lab), full_lab(**lab)
+    assert contradictions(derived, tidy, answer_all(derived, tidy)) == []
+
+
+def report_of(**edits) -> Report:
+    derived = derived_lab()
+    edited = derived | {name: edit(derived[name]) for name, edit in edits.items()}
+    return Report.of(edited, full_lab(), answer_all(derived, full_lab()))
+
+
+def planted(name: str, report: Report) -> list[str]:
+    return list(next(pair for pair in PAIRS if pair.__name__ == name)(report))
+
+
+def test_a_number_of_the_first_page_that_its_answer_has_not_is_found() -> None:
+    report = report_of()
+    answer = report.answers["Q2"]
+    said = answer.said.model_copy(update={"short": "Up \ue000r\ue00112.3456×\ue002."})
+    changed = {**report.answers, "Q2": answer.model_copy(update={"marked": said})}
+    found = planted("first_page", Report(report.derived, report.tidy, changed))
+    assert found == ["Q2: 12.3456× is on the first page alone"]
+
+
+def test_two_accuracies_of_one_training_are_found() -> None:
+    report = report_of()
+    h5 = report.answers["H5"]
+    name = next(one for one in h5.values if one.startswith("test_accuracy"))
+    values = {**h5.values, name: h5.values[name].model_copy(update={"value": 0.001})}
+    changed = {**report.answers, "H5": h5.model_copy(update={"values": values})}
+    (line,) = planted("accuracies_of_workers", Report(report.derived, report.tidy, changed))
+    assert line.startswith(name)
