@@ -386,6 +386,17 @@ def test_references_are_sorted_by_family_name(make_report):
     assert re.findall(r"<li>\w\. (\w+)", found.split("</ul>")[0]) == ["Abel", "Li", "Zola"]
 
 
+def test_the_contents_have_short_titles_where_there_are_some(make_report):
+    given = [
+        one.model_copy(update={"title": "In short" if one.id == "Q1" else ""})
+        for one in lab_answers()
+    ]
+    text = page_of(make_report(answers=given))
+    contents = text[text.index('class="contents"') : text.index("<main")]
+    assert "<b>Q1</b> In short</span>" in contents
+    assert "<b>Q2</b> What does question Q2 ask" in contents
+
+
 def test_the_same_report_is_the_same_page(make_report, tmp_path):
     for name in ("one.html", "two.html"):
         write_html(make_report(), templates=TEMPLATES, output=tmp_path / name)

@@ -137,6 +137,7 @@ class Answer(_Frozen):
     status: Literal["complete", "withheld", "failed"] = "complete"
     error: str = Field("", description="of one that failed: why, in one line")
     question: str
+    title: str = Field("", description="the question in a few words, for the contents")
     sentence: str = Field(description="the answer: result, reason, limit, chosen by the data")
     short: str = Field("", description="the same in a line, for the first page")
     paragraphs: list[str] = Field(default_factory=list, description="why it is so")

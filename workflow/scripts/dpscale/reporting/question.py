@@ -83,6 +83,7 @@ class Question:
         found: dict[str, Any] = {
             "id": self.id,
             "question": words.squeezed(say.question()),
+            "title": words.squeezed(say.title()) if hasattr(say, "title") else "",
             "values": facts.values,
             "tables": tables,
             "figures": figures,

@@ -26,6 +26,7 @@ class AnswerView:
     id: str
     anchor: str
     question: Markup
+    title: Markup
     sentence: Markup
     short: Markup
     lesson: Markup
@@ -87,6 +88,7 @@ def answer_view(answer: Answer, sources: Sources, *, image: bool, numbers: Numbe
         id=answer.id,
         anchor=sources.answers[answer.id],
         question=with_formulas(answer.question, image=image),
+        title=with_formulas(answer.title or answer.question, image=image),
         sentence=crossed(said.sentence),
         short=linked(said.short, sources, image=image),
         lesson=linked(first_sentence(said.sentence), sources, image=image),

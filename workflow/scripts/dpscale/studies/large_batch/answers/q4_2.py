@@ -45,6 +45,7 @@ def facts_q4_2(inputs: Inputs) -> Facts:
             "added": [one for one in against if one["base"] in ADDED_TO.values()],
             "small": small if small in whole else None,
             "large": large if large in whole else None,
+            "elsewhere": _lost_in_s2(inputs),
             "plan": inputs.rows("accuracy", study=STUDY, arm="large")[0],
             "left": trainings.left(inputs, "large", epoch),
             "lost": trainings.diverged(inputs, [*BASES, *names], epoch),
@@ -54,6 +55,12 @@ def facts_q4_2(inputs: Inputs) -> Facts:
     right = large["test_accuracy_frac"] if large else nothing("fraction")
     effects = [ratio_of(row["test_accuracy_frac"], right) for row in tried]
     return Facts(missing, _values([large] if large else [], tried, failed), said, effects=effects)
+
+
+def _lost_in_s2(inputs: Inputs) -> Row | None:
+    """Return the smallest batch at which the linear rule lost the reference's error in S2."""
+    lost = inputs.rows("lr_scaling", rule="linear", kept="lost", warmup="gradual")
+    return min(lost, key=lambda row: row["global_batch"], default=None)
 
 
 def judged(inputs: Inputs, row: Row) -> Row:
