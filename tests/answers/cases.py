@@ -27,8 +27,10 @@ SUMS = (
     "order_repeats",
     "equal_updates",
     "sweep_trend",
+    "sweep_phases",
     "speedup_lesson",
-    "subtraction_rest",
+    "strong_lesson",
+    "split_causes",
     "ring_times",
 )
 

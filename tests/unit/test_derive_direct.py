@@ -6,10 +6,8 @@ import pytest
 
 import direct_builders as made
 from builders import PAYLOAD_BYTES, TRAIN_SAMPLES, derived_lab, full_lab, one_worker_epoch_s
-from dpscale.derive.cells import Cell
-from dpscale.derive.rows import RowsByKey
-from dpscale.derive.split import _by_launch, _of_several
-from dpscale.derive.statistics import Estimate, median
+from dpscale.derive.split import _by_launch
+from dpscale.derive.statistics import median
 from dpscale.studies import derived_of
 
 CELL = (2, 128)
@@ -153,33 +151,6 @@ def test_a_sixteen_bit_hook_halves_the_bytes():
     assert table.loc["bf16", "base_interface_bytes"] == 2 * PAYLOAD_BYTES
     assert table.loc["bf16", "step_ratio"] == pytest.approx(0.9)
     assert table.loc["fp16", "step_ratio_low"] > 1
-
-
-TIMED = Cell(2, None, 32, "complete", ("a", "b", "c"), 640, 1000, False)
-
-
-class Planted:
-    """Epochs of three launches: copies take a second more than one alone, stragglers differ."""
-
-    def epoch_s(self, cell: Cell, arm: str) -> pd.Series:
-        return pd.Series({"a": 2.0, "b": 2.0, "c": 2.0})
-
-    def of(self, cell: Cell, arm: str) -> pd.DataFrame:
-        copies = pd.Series({"a": 2.0, "b": 2.0, "c": 2.0})
-        stragglers = pd.Series({"a": 0.1, "b": 0.5, "c": 0.9})
-        return pd.DataFrame({"epoch_s": copies, "rank_mean_epoch_s": copies - stragglers})
-
-
-def test_what_copies_cost_each_other_has_the_scatter_of_the_stragglers():
-    """Contention 1.0, 1.0, 1.0 and stragglers 0.1, 0.5, 0.9: 0.5 with t of 2 times 0.4 / root 3."""
-    spans = RowsByKey(pd.DataFrame({"run": ["a"], "span_s": [1.0]}), "run")
-    parts = _of_several(TIMED, TIMED, Estimate(2.0, 2.0, 2.0, 3), Planted(), spans)
-    assert parts["contention_s"].value == pytest.approx(1.0)
-    assert parts["sharing_s"].value == pytest.approx(0.5)
-    half = 4.303 * 0.4 / 3**0.5
-    assert (parts["sharing_s"].low, parts["sharing_s"].high) == pytest.approx(
-        (0.5 - half, 0.5 + half), rel=1e-3
-    )
 
 
 def test_a_span_covers_what_launches_scatter_and_not_their_iterations_alone():

@@ -1,7 +1,7 @@
 """Cells: the planned runs of one (workers, nodes, per-worker batch), taken together."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import pandas as pd
@@ -140,6 +140,20 @@ class Launches:
     def epoch_s(self, cell: Cell | None, arm: str) -> pd.Series:
         """Return the epoch seconds of a cell in one arm, a value for each launch; see `of`."""
         return self.of(cell, arm)["epoch_s"]
+
+    def together(self, cell: Cell | None, arms: Mapping[str, tuple[str, str]]) -> pd.DataFrame:
+        """Return the times of some arms of a cell as columns; null where an arm was not timed.
+
+        arms: (arm, column of its times) by the name that its column has here. A row a launch; of a
+        single launch its repeats.
+        """
+        several = cell is not None and len(cell.runs) > 1
+        found = {}
+        for name, (arm, column) in arms.items():
+            own = self.of(cell, arm)[column]
+            if len(own):
+                found[name] = own.groupby(level="run").median() if several else own
+        return pd.DataFrame(found).reindex(columns=list(arms)).astype(float)
 
     def columns(self, cell: Cell, arm: str) -> dict[str, float | None]:
         """Return the launches of a cell in one arm, and what lies between the extreme ones."""

@@ -209,6 +209,22 @@ def affordable_epoch_seconds(exchange_s: Number, workers: Number, efficiency: fl
     return workers * efficiency / (1 - efficiency) * exchange_s
 
 
+def latency_share(level_bytes: Number, payload_bytes: Number) -> Number:
+    """Return L/(L+S): the share of latency in an all-reduce of S bytes.
+
+    L is `level_message_bytes`: by `ring_allreduce_seconds` latency over transfer is L/S.
+    """
+    return level_bytes / (level_bytes + payload_bytes)
+
+
+def double_rate_saving(level_bytes: Number, payload_bytes: Number) -> Number:
+    """Return S/(2(L+S)): what a link of twice the rate saves of an all-reduce of S bytes.
+
+    Half of the transfer's share, by `latency_share`.
+    """
+    return payload_bytes / (2 * (level_bytes + payload_bytes))
+
+
 def device_share(workers_per_machine: Number, devices_per_machine: Number) -> Number:
     """Return max(1, workers/devices): how many workers share a device of their machine."""
     return max(1.0, workers_per_machine / devices_per_machine)

@@ -6,18 +6,12 @@ import pandas as pd
 
 from dpscale.derive.cells import Cell, Launches, cells, one_worker_bases
 from dpscale.derive.columns import as_table
+from dpscale.derive.factors import Weights, factor_columns, weighted_sum
 from dpscale.derive.formulas import communication_seconds, compute_seconds
 from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
-from dpscale.derive.statistics import (
-    UNKNOWN,
-    Estimate,
-    interval_columns,
-    median,
-    paired_median_difference,
-    verdict,
-)
-from dpscale.derive.verdicts import side
+from dpscale.derive.statistics import CONFIDENCE, UNKNOWN, Estimate, interval_columns, median
+from dpscale.derive.verdicts import of_row, side
 from dpscale.records.columns import Columns, columns, intervals
 
 DIRECT = (
@@ -38,61 +32,80 @@ COLUMNS: Columns = (
     | columns(" ".join(f"{name}_{end}" for name in DIRECT for end in ("low", "high")))
     | columns("exposed_below_noise repeats launches launch_spread_frac base_epoch_s_low")
     | columns("base_epoch_s_high")
-    | intervals("loaded_epoch_s")
+    | intervals("loaded_epoch_s solo_epoch_s other_lead_s loss_ratio")
+    | intervals("exposed_ratio overhead_ratio contention_ratio exposed_lead_ratio")
+    | intervals("overhead_lead_ratio contention_lead_ratio")
     | side("subtraction_side", "subtraction_s")
     | side("exposed_side", "exposed_s")
-    | side("contention_to_exposed", "contention_s", "exposed_s")
-    | side("subtraction_to_exposed", "subtraction_s", "exposed_s")
     | side("exposed_to_buckets", "exposed_s", "buckets_s")
     | side("loaded_to_epoch", "loaded_epoch_s", "epoch_s")
 )
 DDP = "without_loading"
 
 
-def _of_one(epoch: Estimate) -> dict[str, Estimate]:
+def _of_one(epoch: Estimate) -> dict[str, Any]:
     """Return the parts of one worker: it is its own reference, and has nobody to talk to."""
-    if epoch.value is None:
-        return {"compute_s": UNKNOWN, "base_epoch_s": UNKNOWN}
-    nothing = Estimate(communication_seconds(epoch.value, epoch.value, 1), 0.0, 0.0, epoch.repeats)
-    own = dict.fromkeys(("base_epoch_s", "compute_s"), epoch)
-    return own | dict.fromkeys(("subtraction_s", *DIRECT), nothing)
+    row: dict[str, Any] = {}
+    for name in ("base_epoch_s", "compute_s"):
+        row |= interval_columns(name, epoch)
+    if epoch.value is not None:
+        nothing = Estimate(communication_seconds(epoch.value, epoch.value, 1), 0.0, 0.0, 0)
+        for name in ("subtraction_s", *DIRECT):
+            row |= interval_columns(name, nothing)
+    return row
+
+
+# Arms by the names that sums of them have here, each with the column of its times.
+ARMS = {
+    "ddp": (DDP, "epoch_s"),
+    "noop": ("noop_hook", "epoch_s"),
+    "copies": ("reference", "epoch_s"),
+    "mean_copy": ("reference", "rank_mean_epoch_s"),
+    "buckets": ("buckets", "epoch_s"),
+}
+# Of what T_N is more than T_1/N (`one`), each part; they add up to it.
+PARTS: dict[str, Weights] = {
+    "exposed_s": {"ddp": 1, "noop": -1},
+    "overhead_s": {"noop": 1, "copies": -1},
+    "contention_s": {"copies": 1, "one": -1},
+}
+SUMS: dict[str, Weights] = PARTS | {
+    "subtraction_s": {"ddp": 1, "one": -1},
+    # Parts of contention: the slowest of the copies against their mean, and that against one alone.
+    "straggler_s": {"copies": 1, "mean_copy": -1},
+    "sharing_s": {"mean_copy": 1, "one": -1},
+    # Of what the subtraction is more than the buckets alone: overhead and contention less waiting.
+    "other_lead_s": {"noop": 2, "one": -1, "ddp": -1, "buckets": 1},
+}
+FACTORS = {name.removesuffix("_s"): weights for name, weights in PARTS.items()}
+
+
+def sides_of(cell: Cell, base: Cell, times: Launches) -> list[pd.DataFrame]:
+    """Return the arms of a cell of several workers, and T_1/N of its base without loading."""
+    one = times.together(base, {"one": (DDP, "epoch_s")})
+    return [times.together(cell, ARMS), compute_seconds(one, cell.workers)]
 
 
 def _of_several(
-    cell: Cell, base: Cell, epoch: Estimate, times: Launches, spans: RowsByKey
-) -> dict[str, Estimate]:
-    """Return T_1, T_1/N and what T_N is more than it, part by part.
-
-    T_1 is of rank 0 alone in the same run, else of the one-worker run.
-    """
-    ddp, noop, solo, buckets = (
-        times.epoch_s(cell, arm) for arm in (DDP, "noop_hook", "solo", "buckets")
-    )
-    copies = times.of(cell, "reference")
-    base_epoch = solo if len(solo) else times.epoch_s(base, DDP)
-    one = compute_seconds(base_epoch, cell.workers)
+    cell: Cell, base: Cell, times: Launches, spans: RowsByKey, confidence: float
+) -> dict[str, Any]:
+    """Return T_1, T_1/N and what T_N is more than it, part by part and factor by factor."""
+    sides = sides_of(cell, base, times)
     complete = cell.status == "complete"
-    compute = median(one) if complete else UNKNOWN
-    subtraction = paired_median_difference(ddp, one)
-    if epoch.value is not None and compute.value is not None:
-        # From the same two medians as the columns beside it: the parts add up to the whole.
-        exact = communication_seconds(compute.value * cell.workers, epoch.value, cell.workers)
-        subtraction = subtraction._replace(value=exact)
-    return {
-        "base_epoch_s": median(base_epoch),
-        "compute_s": compute,
-        "subtraction_s": subtraction,
-        "exposed_s": paired_median_difference(ddp, noop),
-        "overhead_s": paired_median_difference(noop, copies["epoch_s"]),
-        "contention_s": paired_median_difference(copies["epoch_s"], one),
-        # A part of contention: the slowest of the copies against their mean.
-        "straggler_s": paired_median_difference(copies["epoch_s"], copies["rank_mean_epoch_s"]),
-        # The rest of it: the mean of the copies against one alone, paired as both are.
-        "sharing_s": paired_median_difference(copies["rank_mean_epoch_s"], one),
+    spans_s = _by_launch(spans.of(*cell.runs if complete else ())) * cell.iterations
+    found = {
+        "base_epoch_s": median(times.epoch_s(base, DDP), confidence),
+        "compute_s": median(sides[1]["one"], confidence) if complete else UNKNOWN,
+        **{name: weighted_sum(sides, weights, confidence) for name, weights in SUMS.items()},
         # From the first bucket's start to the last one's end; iterations of a launch are alike.
-        "span_s": median(_by_launch(spans.of(*cell.runs if complete else ())) * cell.iterations),
-        "buckets_s": median(buckets),
+        "span_s": median(spans_s),
+        "buckets_s": median(sides[0]["buckets"]),
+        "solo_epoch_s": median(times.epoch_s(cell, "solo")),
     }
+    row = factor_columns(sides, FACTORS)
+    for name, estimate in found.items():
+        row |= interval_columns(name, estimate)
+    return row
 
 
 def _by_launch(spans: pd.DataFrame) -> pd.Series:
@@ -100,44 +113,55 @@ def _by_launch(spans: pd.DataFrame) -> pd.Series:
     return spans.groupby("run")["span_s"].median()
 
 
-def _covers_zero(estimate: Estimate) -> bool | None:
-    where = verdict(estimate.low, estimate.high, 0.0)
+def _covers_zero(row: dict[str, Any], column: str) -> bool | None:
+    where = of_row(row, column)
     return None if where == "unknown" else where == "indistinct"
 
 
-def _row(cell: Cell, base: Cell, times: Launches, spans: RowsByKey) -> dict[str, Any]:
-    epoch = median(times.epoch_s(cell, DDP))
+def _row(
+    cell: Cell, base: Cell, times: Launches, spans: RowsByKey, confidence: float
+) -> dict[str, Any]:
+    epoch = median(times.epoch_s(cell, DDP), confidence)
     row = cell.columns() | {
         "repeats": epoch.repeats,
         "base_status": base.status,
         "base_runs": " ".join(base.runs),
         **times.columns(cell, DDP),
     }
-    alone = cell.workers == 1
-    found = _of_one(epoch) if alone else _of_several(cell, base, epoch, times, spans)
-    loaded = median(times.epoch_s(cell, "with_loading"))
-    for name, estimate in {"epoch_s": epoch, "loaded_epoch_s": loaded, **found}.items():
-        row |= interval_columns(name, estimate)
-    if row.get("straggler_s") is not None and epoch.value:
+    row |= interval_columns("epoch_s", epoch)
+    loaded = median(times.epoch_s(cell, "with_loading"), confidence)
+    row |= interval_columns("loaded_epoch_s", loaded)
+    if cell.workers == 1:
+        return row | _of_one(epoch)
+    row |= _of_several(cell, base, times, spans, confidence)
+    if row["straggler_s"] is not None and epoch.value:
         row["straggler_frac"] = row["straggler_s"] / epoch.value
-    if not alone:
-        row["below_noise"] = _covers_zero(found["subtraction_s"])
-        row["exposed_below_noise"] = _covers_zero(found["exposed_s"])
+    row["below_noise"] = _covers_zero(row, "subtraction_s")
+    row["exposed_below_noise"] = _covers_zero(row, "exposed_s")
     return row
 
 
-def split_of(planned: pd.DataFrame, epoch_times: pd.DataFrame, spans: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `communication` of these timed runs."""
-    require_same_machine(planned)
-    found = cells(planned)
-    bases = one_worker_bases(found)
+def split_of(
+    planned: pd.DataFrame,
+    epoch_times: pd.DataFrame,
+    spans: pd.DataFrame,
+    again: pd.DataFrame | None = None,
+    confidence: float = CONFIDENCE,
+) -> pd.DataFrame:
+    """Return the rows of `communication` of these timed runs.
+
+    again: further launches, of which one worker's count for T_1.
+    """
+    every = pd.concat([planned, again]) if again is not None else planned
+    require_same_machine(every)
+    bases = one_worker_bases(cells(every))
     times = Launches(epoch_times)
     # Of each iteration the rank that waited least: the others' spans hold its delay too.
     least = spans.groupby(["run", "iteration"])["span_s"].min().reset_index()
     spans_by_run = RowsByKey(least, "run")
-    rows = [
-        _row(cell, cell if cell.workers == 1 else bases[cell.per_worker_batch], times, spans_by_run)
-        for cell in found
-        if cell.per_worker_batch in bases
-    ]
+    rows = []
+    for cell in cells(planned):
+        if base := bases.get(cell.per_worker_batch):
+            of_one = cell.workers == 1 and cell.nodes == base.nodes
+            rows.append(_row(base if of_one else cell, base, times, spans_by_run, confidence))
     return as_table(rows, COLUMNS)

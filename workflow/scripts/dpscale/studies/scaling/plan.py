@@ -26,7 +26,7 @@ from dpscale.studies.scaling.config import (
 
 BY_LOOKS = "dpscale.studies.scaling.looks:BY_LOOKS"
 LOADING_ARMS: tuple[Arm, ...] = ("with_loading", "without_loading")
-LINK_REPEATS = 10
+LINK_REPEATS = 5  # of each launch
 LINK_BUDGET_S = 20.0
 
 
@@ -104,7 +104,7 @@ def communication_runs(config: Config, communication: CommunicationConfig) -> It
     scaling = config.section("scaling")
     counts = sorted(workers for workers in scaling.workers if workers > 1) if scaling else []
     for workers in counts:  # all-reduces of several sizes, and raw TCP
-        yield build_spec(
+        link = build_spec(
             config,
             LINK,
             run=f"link-n{workers}",
@@ -113,6 +113,7 @@ def communication_runs(config: Config, communication: CommunicationConfig) -> It
             per_worker_batch=min(scaling.per_worker_batches),
             protocol=LinkProtocol(bytes=(), repeats=LINK_REPEATS, budget_s=LINK_BUDGET_S),
         )
+        yield from launches(config, link)
     if communication.hooks and counts:  # DDP with compressed gradients against DDP without
         spec = build_spec(
             config,

@@ -1,7 +1,6 @@
 """Q1: how the time of an epoch runs over the batch sizes, and the largest batch that fits."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 from dpscale.reporting.answer import Value
@@ -9,10 +8,8 @@ from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
 from dpscale.reporting.lessons import ratio_of
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import PASZKE
-from dpscale.studies.sweep.derive import MARKS
-from dpscale.vocabulary import words
+from dpscale.studies.sweep.derive import MARKS, ends_of
 
-PHASES = ("copy", "forward", "backward", "update")
 BOUNDARY = {
     "largest_fit_batch": "count",
     "smallest_failed_batch": "count",
@@ -26,6 +23,7 @@ SWEEP = {
     "peak_memory_bytes": "bytes_binary",
     "utilisation_frac": "fraction",
     "steps_per_epoch": "count",
+    "iteration_s": "s",
     "update_s": "s",
 }
 
@@ -48,64 +46,38 @@ def facts_q1(inputs: Inputs) -> Facts:
         "rows": rows,
         "phases": [],
         "utilisation_differs": found["utilisation_differs"],
+        **subject(inputs),
     }
     if not missing:
         said |= {
             "phases": [row | {"runs": None} for row in complete],
             "complete": complete,
             "boundary": boundary,
-            "sometimes": boundary["sometimes"],
             "busy": [
                 row.utilisation_frac for row in complete if row["utilisation_frac"] is not None
             ],
             **explained(found, complete),
-            **subject(inputs),
+            "saved": inputs.rows("sweep_phases", move="saved"),
+            "added": inputs.rows("sweep_phases", move="added"),
         }
     effects = [ratio_of(complete[0].epoch_s, row.epoch_s) for row in complete]
     return Facts(missing, values, said, effects=effects)
 
 
 def explained(found: Row, rows: Sequence[Row]) -> dict[str, Any]:
-    """Return the trend with what an iteration takes, and what moves the time of an epoch."""
+    """Return the trend with the rows of the batches that it speaks of."""
     batches = {row["per_worker_batch"]: row for row in rows}
-    found = found | {mark: batches[found[f"{mark}_batch"]] for mark in MARKS}
-    shape = found["shape"]
-    ends = (
-        found["start" if shape.startswith("falls") else "first"],
-        found["best"],
-        found["finish" if shape.endswith("rises") else "last"],
-    )
-    first, best, last = (
-        row | {"iteration_s": row["epoch_s"] / row["steps_per_epoch"]} for row in ends
-    )
-    end = last if best == first else best
-    growth = end["per_worker_batch"] / first["per_worker_batch"]
-    behind = _runs(first, end)
+    marks = {mark: batches[found[f"{mark}_batch"]] for mark in MARKS}
+    ends = (batches[batch] for batch in ends_of(found))
+    marks |= dict(zip(("first", "best", "last"), ends, strict=True))
+    end = marks["last" if marks["best"] is marks["first"] else "best"]
+    both = " ".join([*marks["first"].runs, *end.runs])
     return {
-        "found": found | {"first": first, "best": best, "last": last},
+        "found": found | marks,
         "end": end,
-        "growth": Value(value=growth, unit="number"),
-        "longer": Value(
-            value=end["epoch_s"] / first["epoch_s"] * growth, unit="number", runs=behind.split()
-        ),
-        "saved": moved(first, best),
-        "gained": moved(last, best),
-        "steps": [
-            Row(saved_frac=1 - row["epoch_s"] / before["epoch_s"], runs=_runs(before, row))
-            for before, row in pairwise(rows)
-        ],
+        "growth": (found | {"runs": both}).value("growth_ratio", "count"),
+        "longer": (found | {"runs": both}).value("longer_ratio", "number"),
     }
-
-
-def moved(row: Row, other: Row) -> list[Row]:
-    """Return the phases that take longer in a row than in another, the most seconds first."""
-    found = [
-        Row(more_s=row[f"{phase}_s"] - other[f"{phase}_s"], phase=phase, runs=_runs(row, other))
-        for phase in PHASES
-        if row[f"{phase}_s"] is not None and other[f"{phase}_s"] is not None
-    ]
-    longer = [one for one in found if one["more_s"] > 0]
-    return sorted(longer, key=lambda one: (one["more_s"], one["phase"]), reverse=True)
 
 
 def subject(inputs: Inputs) -> dict[str, Any]:
@@ -119,16 +91,11 @@ def subject(inputs: Inputs) -> dict[str, Any]:
     }
 
 
-def _runs(*rows: Row) -> str:
-    return " ".join(run for row in rows for run in row.runs)
-
-
 QUESTIONS = [
     Question(
         "Q1",
         facts_q1,
         formula=[r"T = D \, \frac{\sum_i t_i}{\sum_i n_i}, \qquad \text{throughput} = \frac{D}{T}"],
         references=[PASZKE],
-        vocabulary=words("phase", PHASES),
     )
 ]

@@ -1,6 +1,6 @@
 """The batch-size sweep on one device, and the boundary where it ends."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import pandas as pd
@@ -8,7 +8,12 @@ import pandas as pd
 from dpscale.derive.cells import Cell, Launches, cells, in_study
 from dpscale.derive.columns import as_table, known
 from dpscale.derive.epoch_times import steps_of_full_batches
-from dpscale.derive.formulas import epoch_seconds, full_steps, samples_per_second
+from dpscale.derive.formulas import (
+    epoch_seconds,
+    full_steps,
+    iterations_per_epoch,
+    samples_per_second,
+)
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import median
 from dpscale.derive.tables import Table
@@ -21,7 +26,7 @@ SWEEP_COLUMNS: Columns = (
     | intervals("epoch_s")
     | columns("samples_per_s peak_memory_bytes utilisation_frac repeats steps_per_epoch update_s")
     | columns("forward_s backward_s copy_s limit train_samples memory_budget_bytes repeated_data")
-    | columns("message runs launches launch_spread_frac")
+    | columns("message runs launches launch_spread_frac iteration_s")
 )
 Shape = Literal[
     "single", "unknown", "same", "mixed", "rises", "falls", "falls then flat", "falls then rises"
@@ -32,7 +37,14 @@ TREND_COLUMNS: Columns = (
     words("shape", Shape)
     | columns(" ".join(f"{mark}_batch" for mark in MARKS))
     | words("last_step", Verdict)
+    | columns("growth_ratio longer_ratio first_saving_frac last_saving_frac")
     | columns("utilisation_differs runs")
+)
+PHASES = ("copy", "forward", "backward", "update")
+PHASE_COLUMNS: Columns = (
+    words("move", ("saved", "added"))
+    | words("phase", PHASES)
+    | columns("per_worker_batch to_batch moved_s moved_frac runs")
 )
 BOUNDARY_COLUMNS: Columns = (
     columns("largest_fit_batch smallest_failed_batch first_failure_batch limit")
@@ -40,8 +52,8 @@ BOUNDARY_COLUMNS: Columns = (
     | columns("sometimes")
 )
 ARM = "without_loading"
-PHASES = ["update_s", "forward_s", "backward_s", "copy_s"]
 BUSIER_FRAC = 0.01  # of the time: what a device is busier at some batch sizes than at others
+SHOWN_FRAC = 0.01  # of the difference of two epochs: what a phase moves at least
 LIMITS = {"out_of_memory": "memory", "exceeds_dataset": "dataset"}
 
 
@@ -50,8 +62,9 @@ def _phases_of_rank_0(steps: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     full = steps_of_full_batches(steps, runs)
     mine = full[(full["arm"] == ARM) & (full["rank"] == 0)]
     by_repeat = mine.groupby(["run", "repeat", "train_samples"], sort=False)
-    sums = by_repeat[["samples", "step_s", *PHASES]].sum().reset_index()
-    for phase in ["step_s", *PHASES]:
+    parts = [f"{phase}_s" for phase in PHASES]
+    sums = by_repeat[["samples", "step_s", *parts]].sum().reset_index()
+    for phase in ["step_s", *parts]:
         sums[phase] = epoch_seconds(sums[phase], sums["samples"], sums["train_samples"])
     return sums
 
@@ -59,9 +72,10 @@ def _phases_of_rank_0(steps: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 def _phase_seconds(parts: pd.DataFrame, epoch_s: float | None) -> dict[str, float | None]:
     """Return each phase's share of all repeats' time, of the epoch's median: they add up to it."""
     whole = parts["step_s"].sum()
+    names = [f"{phase}_s" for phase in PHASES]
     if epoch_s is None or not whole:
-        return dict.fromkeys(PHASES)
-    return {phase: epoch_s * parts[phase].sum() / whole for phase in PHASES}
+        return dict.fromkeys(names)
+    return {name: epoch_s * parts[name].sum() / whole for name in names}
 
 
 def _largest(column: pd.Series) -> int | None:
@@ -98,7 +112,7 @@ def _row(cell: Cell, runs: pd.DataFrame, times: Launches, phases: pd.DataFrame) 
 def sweep(runs: pd.DataFrame, steps: pd.DataFrame, epoch_times: pd.DataFrame) -> pd.DataFrame:
     """Return one row a per-worker batch, ascending, up to the first that does not fit.
 
-    epoch_s is without loading, for D samples; update_s, forward_s, backward_s and copy_s are its
+    epoch_s is without loading, for D samples, iteration_s = epoch_s / (D/b); update_s, forward_s, backward_s and copy_s are its
     parts on rank 0 (medians over repeats); steps_per_epoch counts full batches. The last row is
     the first out_of_memory (limit "memory") or exceeds_dataset (limit "dataset").
     Raises MixedMachinesError for runs of different machines.
@@ -112,6 +126,15 @@ def sweep(runs: pd.DataFrame, steps: pd.DataFrame, epoch_times: pd.DataFrame) ->
         if cell.status in LIMITS:
             break
     return as_table(rows, SWEEP_COLUMNS)
+
+
+def judge_sweep(rows: list[dict[str, Any]]) -> None:
+    """Notes the seconds of an iteration: those of the epoch over D/b."""
+    for row in rows:
+        row["iteration_s"] = None
+        if row["epoch_s"] and row["train_samples"]:
+            iterations = iterations_per_epoch(row["train_samples"], 1, row["per_worker_batch"])
+            row["iteration_s"] = row["epoch_s"] / iterations
 
 
 def boundary(runs: pd.DataFrame, probes: pd.DataFrame) -> pd.DataFrame:
@@ -184,22 +207,67 @@ def sweep_trend(sweep: pd.DataFrame) -> pd.DataFrame:
     start, finish = (slower[0], slower[-1]) if slower else (rows[0], rows[-1])
     knee = rows[min(rows.index(finish) + 1, rows.index(best))] if slower else rows[0]
     ranked = sorted(rows, key=lambda row: float(row["epoch_s"]))
-    found = dict(
-        zip(
-            MARKS,
-            (rows[0], start, knee, best, finish, rows[-1], ranked[0], ranked[-1]),
-            strict=True,
-        )
-    )
+    shape = _shape(rows, rows.index(best), rows.index(knee))
+    at = (rows[0], start, knee, best, finish, rows[-1], ranked[0], ranked[-1])
+    marks = dict(zip(MARKS, (row["per_worker_batch"] for row in at), strict=True))
     busy = [row["utilisation_frac"] for row in rows if known(row["utilisation_frac"]) is not None]
-    row = {f"{mark}_batch": one["per_worker_batch"] for mark, one in found.items()}
-    row |= {
-        "shape": _shape(rows, rows.index(best), rows.index(knee)),
+    row = {f"{mark}_batch": batch for mark, batch in marks.items()} | {
+        "shape": shape,
         "last_step": beside(rows[-1], rows[-2], "epoch_s") if rows[1:] else None,
         "utilisation_differs": bool(busy) and max(busy) - min(busy) >= BUSIER_FRAC,
         "runs": " ".join(row["runs"] for row in rows),
     }
+    one, other = (_of_batch(rows, batch) for batch in ends_of(row)[:2])
+    other = rows[-1] if one is other else other
+    row["growth_ratio"] = other["per_worker_batch"] / one["per_worker_batch"]
+    row["longer_ratio"] = other["iteration_s"] / one["iteration_s"]
+    if rows[1:]:
+        row["first_saving_frac"] = 1 - rows[1]["epoch_s"] / rows[0]["epoch_s"]
+        row["last_saving_frac"] = 1 - rows[-1]["epoch_s"] / rows[-2]["epoch_s"]
     return as_table([row], TREND_COLUMNS)
+
+
+def ends_of(trend: Mapping[str, Any]) -> tuple[int, int, int]:
+    """Return the batches between which the epoch's time falls, and up to which it then rises."""
+    shape = str(trend["shape"])
+    first = trend["start_batch" if shape.startswith("falls") else "first_batch"]
+    last = trend["finish_batch" if shape.endswith("rises") else "last_batch"]
+    return first, trend["best_batch"], last
+
+
+def _of_batch(rows: Sequence[dict[str, Any]], batch: int) -> dict[str, Any]:
+    return next(row for row in rows if row["per_worker_batch"] == batch)
+
+
+def sweep_phases(sweep: pd.DataFrame, sweep_trend: pd.DataFrame) -> pd.DataFrame:
+    """Return the phases that take less of an epoch where its time falls, and more where it rises.
+
+    saved: from the batch before the fall to the best, added: from the best to that after the rise;
+    the most seconds first, none that moves less than a percent. moved_frac: over the difference of the two epochs.
+    """
+    rows = sweep[sweep["status"] == "complete"].to_dict("records")
+    found: list[dict[str, Any]] = []
+    for trend in sweep_trend.to_dict("records"):
+        first, best, last = (_of_batch(rows, batch) for batch in ends_of(trend))
+        found += _moved("saved", first, best) + _moved("added", last, best)
+    return as_table(found, PHASE_COLUMNS)
+
+
+def _moved(move: str, more: dict[str, Any], less: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows of the phases that take longer at one batch than at another."""
+    whole = more["epoch_s"] - less["epoch_s"]
+    batches = sorted((more["per_worker_batch"], less["per_worker_batch"]))
+    row = {"move": move, "per_worker_batch": batches[0], "to_batch": batches[1]}
+    row["runs"] = f"{more['runs']} {less['runs']}"
+    moved = {phase: more[f"{phase}_s"] - less[f"{phase}_s"] for phase in PHASES}
+    least = SHOWN_FRAC * max(whole, 0)
+    longer = sorted((one for one in PHASES if moved[one] > least), key=lambda one: -moved[one])
+    return [
+        row
+        | {"phase": phase, "moved_s": moved[phase]}
+        | {"moved_frac": moved[phase] / whole if whole > 0 else None}
+        for phase in longer
+    ]
 
 
 def _shape(rows: Sequence[dict[str, Any]], best: int, knee: int) -> Shape:
@@ -216,7 +284,8 @@ def _shape(rows: Sequence[dict[str, Any]], best: int, knee: int) -> Shape:
 
 
 TABLES = {
-    "sweep": Table(sweep, ["runs", "steps", "epoch_times"], SWEEP_COLUMNS),
+    "sweep": Table(sweep, ["runs", "steps", "epoch_times"], SWEEP_COLUMNS, judge_sweep),
     "sweep_trend": Table(sweep_trend, ["sweep"], TREND_COLUMNS),
+    "sweep_phases": Table(sweep_phases, ["sweep", "sweep_trend"], PHASE_COLUMNS),
     "boundary": Table(boundary, ["runs", "probes"], BOUNDARY_COLUMNS, judge_boundary),
 }

@@ -4,7 +4,6 @@ from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import PER_CELL, Inputs, Row, lacking, named_values
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI, PATARASUK, THAKUR, VOGELS
-from dpscale.reporting.words import by
 from dpscale.studies.scaling.answers.computation import NAMES, cells, key_of, missing_cells, trends
 
 LINK_FORMULA = [
@@ -30,7 +29,6 @@ def facts_q3_2(inputs: Inputs) -> Facts:
             "rows": rows,
             "usable": usable,
             "sent": sent(inputs, usable),
-            "apart": apart(decided),
             "changes": trends(decided, "lab_trend"),
             "fits": fits,
             "hooks": hooks,
@@ -76,15 +74,6 @@ def _rates(row: Row) -> dict[str, object]:
     }
 
 
-def apart(decided: list[Row]) -> list[Row]:
-    """Return the cells of the cause that most often sets the lab's rate apart; none if none does.
-
-    That is the first of causes of equally many cells.
-    """
-    caused = by([row for row in decided if row["cause"]], "lab_to_busbw", "cause")
-    return max((own for _, own in caused), key=len, default=[])
-
-
 def sent(inputs: Inputs, usable: list[Row]) -> list[Row]:
     """Return the run whose parameters give the bytes of every cell's gradients; none if none does.
 
@@ -107,8 +96,10 @@ def fits_of(inputs: Inputs, usable: list[Row]) -> list[Row]:
     fits = {(row["workers"], row["nodes"]): row for row in inputs.rows("link")}
     workers = {row["workers"] for row in usable}
     rows = [row for row in inputs.rows("ring_times") if row["workers"] in workers]
+    shares = ("latency_frac", "saving_frac")
     return [
-        row | fits[row["workers"], row["nodes"]] | {"mostly_frac": row.mostly_frac} for row in rows
+        fits[row["workers"], row["nodes"]] | row | {name: getattr(row, name) for name in shares}
+        for row in rows
     ]
 
 
@@ -133,7 +124,9 @@ def _values(rows: list[Row], fits: list[Row], hooks: list[Row]) -> dict[str, Val
     rates = ("lab_bytes_per_s", "lab_of_link_frac", "busbw_bytes_per_s", "busbw_of_link_frac")
     fitted = ("alpha_s", "beta_bytes_per_s", "residual_frac", "tcp_bytes_per_s")
     ratios = ("bytes_ratio", "step_ratio", "interface_ratio")
-    found = named_values(rows, PER_CELL, rates) | named_values(fits, "{column}_n{workers}", fitted)
+    found = named_values(rows, PER_CELL, rates) | named_values(
+        [row for row in fits if row["payload"] == "own"], "{column}_n{workers}", fitted
+    )
     found |= named_values(hooks, "{hook}_" + PER_CELL, ratios)
     return {
         name: value
@@ -153,5 +146,10 @@ QUESTION = Question(
         r"\text{utilisation} = \frac{\text{bandwidth}}{\text{rate of the link}}",
     ],
     references=[PATARASUK, LI],
-    vocabulary={"size": "ring_times.mostly", "trend": "bandwidth.lab_trend"},
+    vocabulary={
+        "trend": "bandwidth.lab_trend",
+        "verdict": "bandwidth.lab_to_busbw",
+        "cause": "bandwidth.cause",
+        "source": "bandwidth.link_source",
+    },
 )

@@ -6,13 +6,11 @@ from dpscale.reporting.inputs import PER_CELL, RESULTS, Inputs, Row, lacking, na
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI
 from dpscale.reporting.words import by
-from dpscale.studies.scaling.derive.arms import PAIRS, PARTS
+from dpscale.studies.scaling.derive.arms import PARTS
 from dpscale.studies.scaling.derive.prediction import CLOSE_FRAC
-from dpscale.vocabulary import words
 
 NAMES = {"workers": "N", "per_worker_batch": "b"}
 ALWAYS = ("epoch", "compute", "subtraction")  # in answers.json even where null
-MEANINGS = ("indistinct", "below", "above", "unknown")  # in the order in which they are told
 DIRECT_FORMULA = [
     r"T_{\text{exposed}} = T_N - T_{\text{no-op}}, \qquad "
     r"T_{\text{overhead}} = T_{\text{no-op}} - T_{\text{copies}}, \qquad "
@@ -51,23 +49,20 @@ def facts_q3_1(inputs: Inputs) -> Facts:
     scored = [row | {"size": _size(row.error_frac)} for row in planned if row["score"]]
     missing = missing_cells(rows)
     missing += [] if complete or missing else ["communication: no cell has a time"]
-    # Loading adds work, so there should be none.
-    loaded = [row for row in complete if row["loaded_epoch_s"] is not None]
-    shorter = [row for row in loaded if row["loaded_epoch_s"] < (row["epoch_s"] or 0.0)]
-    shorter.sort(key=lambda row: MEANINGS.index(row["loaded_to_epoch"]))
     said = {
         "rows": rows,
+        "brief": [without_ends(row, "epoch_s", "compute_s") for row in rows],
         "complete": complete,
         "direct": direct,
+        "bases": inputs.rows("one_worker"),
         "planned": planned,
         "scored": scored,
         "close": CLOSE_FRAC,
         "alone": ddp_at_one(inputs),
-        "contrasts": {pair: contrast(direct, *pair) for pair in PAIRS},
+        "beside": [row for row in direct if row["buckets_s"] is not None],
         "trends": trends(complete, "subtraction_trend"),
-        "shorter": shorter,
-        "rest": next((row["rest"] for row in inputs.rows("subtraction_rest")), "unknown"),
-        "apart": [row for row in direct if row["subtraction_to_exposed"] == "above"],
+        "conditions": [row for row in complete if row["loaded_to_epoch"] == "below"],
+        "causes": inputs.rows("split_causes"),
     }
     return Facts(
         missing,
@@ -87,18 +82,9 @@ def _with_shares(row: Row) -> Row:
     return row | {"of_epoch": shares, "seconds": seconds, "share": share}
 
 
-def contrast(rows: list[Row], one: str, other: str) -> list[Row]:
-    """Return the rows that have both estimates, with how they lie and by what factor."""
-    factor = f"{one}_{other}_factor"
-    return [
-        row
-        | {
-            "verdict": row[f"{one}_to_{other}"],
-            "factor": None if row[factor] is None else row.value(factor, "number"),
-        }
-        for row in rows
-        if None not in (row[f"{one}_s"], row[f"{other}_s"])
-    ]
+def without_ends(row: Row, *columns: str) -> Row:
+    """Return the row with these columns' intervals left out, which stand in the CSV."""
+    return row | {f"{column}_{end}": None for column in columns for end in ("low", "high")}
 
 
 def trends(rows: list[Row], column: str) -> list[Row]:
@@ -155,9 +141,9 @@ QUESTION = Question(
         r"T_{\text{communication}} = T_N - \frac{T_1}{N}"
     ],
     references=[LI],
-    vocabulary=words("one other", {name for pair in PAIRS for name in pair})
-    | {
-        "verdict": "communication.subtraction_to_exposed",
+    vocabulary={
+        "cause": "communication.cause",
+        "verdict": "communication.exposed_to_buckets",
         "trend": "communication.subtraction_trend",
     },
 )

@@ -8,45 +8,47 @@ from dpscale.reporting.inputs import PER_CELL, Inputs, Row, lacking, named_value
 from dpscale.reporting.lessons import exactly, ratio_of
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import AMDAHL, GUSTAFSON, JENNISON, POCOCK
-from dpscale.reporting.words import by
+from dpscale.studies.scaling.derive.losses import LOSSES
 from dpscale.studies.scaling.derive.speedup import paced
+from dpscale.vocabulary import words
 
 VALUES = ("epoch_s", "speedup_ratio", "efficiency_frac")
 
 
 def facts_q2(inputs: Inputs) -> Facts:
-    """Return the cells of weak scaling with their pace, and those of both kinds in pairs."""
+    """Return the cells of weak scaling, those of both kinds in pairs, and what several gain."""
     rows = inputs.rows("scaling")
     weak = [row for row in rows if row["kind"] == "weak"]
     looks = inputs.rows("speedup_looks")
-    several = [
-        row | {"ratio": row.speedup_ratio}
-        for row in weak
-        if paced(row) and row["status"] == "complete"
-    ]
+    several = [row for row in weak if paced(row) and row["status"] == "complete"]
     missing = lacking(rows, {"workers": "N", "per_worker_batch": "b"}, "scaling")
     missing += [] if several or missing else ["scaling: no cell with several workers has a time"]
     values = named_values(rows, "{kind}_" + PER_CELL, VALUES)
     strong = [row for row in rows if row["to_weak"]]
-    every = [row for row in rows if row["workers"] > 1 or row["kind"] == "weak"]
     said: dict[str, Any] = {
         "rows": rows,
         "looks": looks,
         "weak": weak,
-        "every": every,
-        "paced": [row for row in every if paced(row) and row["status"] == "complete"],
+        "every": [row for row in rows if row["workers"] > 1 or row["kind"] == "weak"],
         "cells": side_by_side(weak, strong),
+        "lessons": [] if missing else lessons(inputs),
+        "losses": [row for row in inputs.rows("speedup_losses") if row["contention_ratio"]],
     }
     if not missing:
-        (lesson,) = inputs.rows("speedup_lesson")
-        faster = [row for row in several if row["pace"] == "above"]
-        said |= {"several": several, "pairs": strong, "added": added(inputs)}
-        said |= {name: lesson[name] for name in ("lesson", "rising")} | {"shown": faster or several}
+        said |= {"several": several, "strong": next(iter(inputs.rows("strong_lesson")), None)}
     references = [POCOCK, JENNISON] if looks else []
     values = values or {"speedup_ratio": nothing("ratio")}
     gained = [row["ratio"] for row in several]
     lost = [ratio_of(exactly(row["workers"]), row["ratio"]) for row in several]
     return Facts(missing, values, said, references=references, effects=gained + lost)
+
+
+def lessons(inputs: Inputs) -> list[Row]:
+    """Return what the most and the fewest of several workers gain; loss: what they lose there."""
+    cell = operator.itemgetter("workers", "per_worker_batch")
+    losses = {cell(row): row for row in inputs.rows("speedup_losses")}
+    rows = inputs.rows("speedup_lesson")[::-1]
+    return [row | {"loss": losses.get(cell(row))} for row in rows[:1] + rows[1:][-1:]]
 
 
 def side_by_side(weak: list[Row], pairs: list[Row]) -> list[Row]:
@@ -68,20 +70,10 @@ def side_by_side(weak: list[Row], pairs: list[Row]) -> list[Row]:
     return cells
 
 
-def added(inputs: Inputs) -> list[Row]:
-    """Return what N workers save of an epoch, and what Q3.1 finds added, at each N's least b."""
-    cell = operator.itemgetter("workers", "per_worker_batch")
-    weak = {cell(row) for row in inputs.rows("scaling", kind="weak") if row["workers"] > 1}
-    rows = [row for row in inputs.rows("communication") if row["subtraction_s"] is not None]
-    several = by(sorted((row for row in rows if cell(row) in weak), key=cell), "workers")
-    least = [own[0] for _, own in several]
-    return [row | {"saved_s": row["base_epoch_s"] * (1 - 1 / row["workers"])} for row in least]
-
-
 QUESTION = Question(
     "Q2",
     facts_q2,
     formula=[r"\text{speed-up} = \frac{T_1}{T_N}, \qquad \text{efficiency} = \frac{T_1}{N \, T_N}"],
     references=[AMDAHL, GUSTAFSON],
-    vocabulary={"verdict": "scaling.to_weak"},
+    vocabulary={"verdict": "scaling.to_weak"} | words("cause", LOSSES),
 )

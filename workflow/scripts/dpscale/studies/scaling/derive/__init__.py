@@ -1,17 +1,24 @@
 """The derived tables of the study."""
 
 from dpscale.derive.tables import Table
-from dpscale.studies.scaling.derive import arms, link, looks, prediction, speedup
+from dpscale.studies.scaling.derive import arms, link, looks, losses, prediction, speedup
 
 MODEL = ["communication", "phases", "buckets", "runs"]  # of a step
 TABLES = {
     "scaling": Table(speedup.scaling, ["epoch_times", "runs"], speedup.COLUMNS, speedup.judge),
     "speedup_looks": Table(looks.speedup_looks, ["epoch_times", "runs", "scaling"], looks.COLUMNS),
     "speedup_lesson": Table(speedup.speedup_lesson, ["scaling"], speedup.LESSON_COLUMNS),
+    "strong_lesson": Table(speedup.strong_lesson, ["scaling"], speedup.STRONG_COLUMNS),
     "communication": Table(
         arms.communication, ["epoch_times", "spans", "runs"], arms.SPLIT_COLUMNS, arms.judge
     ),
-    "subtraction_rest": Table(arms.subtraction_rest, ["communication"], arms.REST_COLUMNS),
+    "speedup_losses": Table(
+        losses.speedup_losses, ["epoch_times", "runs"], losses.COLUMNS, losses.judge
+    ),
+    "split_causes": Table(arms.split_causes, ["communication"], arms.CAUSE_COLUMNS),
+    "one_worker": Table(
+        arms.one_worker, ["communication", "sweep", "runs"], arms.ONE_WORKER_COLUMNS
+    ),
     "ddp_at_one": Table(arms.ddp_at_one, ["epoch_times", "runs"], arms.DDP_AT_ONE_COLUMNS),
     "link": Table(link.link, ["messages", "runs"], link.LINK_COLUMNS),
     "message_times": Table(link.message_times, ["messages", "link", "runs"], link.TIMES_COLUMNS),

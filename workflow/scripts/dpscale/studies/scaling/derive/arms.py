@@ -10,33 +10,40 @@ import pandas as pd
 from dpscale.derive.cells import CELL, Cell, Launches, cells, in_study
 from dpscale.derive.columns import as_table, known
 from dpscale.derive.epoch_times import steps_of_full_batches
+from dpscale.derive.factors import cause_of
 from dpscale.derive.formulas import epoch_seconds
 from dpscale.derive.same_machine import require_same_machine
-from dpscale.derive.split import COLUMNS, DDP, split_of
-from dpscale.derive.statistics import interval_columns, median, paired_median_ratio
-from dpscale.derive.verdicts import Trend, of_row, side, trend
+from dpscale.derive.split import COLUMNS, DDP, FACTORS, split_of
+from dpscale.derive.statistics import CONFIDENCE, interval_columns, median, paired_median_ratio
+from dpscale.derive.verdicts import Trend, beside, of_row, side, trend
+from dpscale.plan.looks import CONFIDENCE_OF_EACH
 from dpscale.records.columns import Columns, columns, intervals, reals
+from dpscale.studies.scaling import AGAIN, LOOKED, PLANNED
 from dpscale.studies.scaling.config import Hook
 from dpscale.vocabulary import words
 
 PARTS = ("subtraction", "compute", "contention", "straggler", "overhead", "exposed")
-PAIRS = (("subtraction", "exposed"), ("exposed", "buckets"))
 # Why seconds are no time that a share or a rate follows from, by where they lie of zero.
 NO_TIME = {
     "below": "negative",
-    "indistinct": "not told from zero",
-    "unknown": "not told from zero for want of repeats",
+    "indistinct": "possibly zero",
+    "unknown": "possibly zero, for want of repeats",
 }
 NOTED: Columns = (
     columns(" ".join(f"{part}_share_frac" for part in PARTS))
-    | columns(" ".join(f"{one}_{other}_factor" for one, other in PAIRS))
     | words("no_time", NO_TIME.values())
     | words("subtraction_trend", Trend)
+    | words("cause", FACTORS)
 )
 SPLIT_COLUMNS: Columns = COLUMNS | NOTED
-REST_COLUMNS: Columns = words(
-    "rest", ("contention", "overhead", "below", "indistinct", "unknown")
-) | columns("longer_cells contention_s overhead_s runs")
+CAUSE_COLUMNS: Columns = columns("workers cells oversubscribed runs") | words("cause", FACTORS)
+ONE_WORKER_COLUMNS: Columns = (
+    columns("per_worker_batch workers")
+    | words("place", ("base", "waiting", "sweep"))
+    | intervals("epoch_s")
+    | words("to_base")
+    | columns("runs")
+)
 DDP_AT_ONE_COLUMNS: Columns = (
     columns("per_worker_batch status bare_epoch_s ddp_epoch_s")
     | intervals("overhead_frac")
@@ -67,39 +74,41 @@ def communication(
 ) -> pd.DataFrame:
     """Return the split of an epoch of each (workers, nodes, b) whose b one worker ran too.
 
-    Seconds of an epoch of D samples without loading. compute_s = T_1/N, subtraction_s = T_N -
-    T_1/N, with T_1 of rank 0 alone in the same run (arm solo), else of the one-worker run of the
-    same b. exposed_s = T_N - T_noop, overhead_s = T_noop - T_reference, contention_s =
-    T_reference - T_1/N: they add up to the subtraction. straggler_s, a part of contention, is the
-    slowest copy against the mean copy; span_s is DDP's own log; buckets_s the all-reduce alone.
-    base_epoch_s is that T_1. Medians over launches with their 95% intervals, of differences paired
-    by launch; null where an arm was not measured. launch_spread_frac: of T_N.
-    below_noise and exposed_below_noise: the interval covers 0; null without one. loaded_epoch_s: of
-    the same cell with loading. One worker's row is zero but for its computation. Raises
-    MixedMachinesError for runs of different machines.
+    Seconds of an epoch of D samples without loading, medians over launches with their 95%
+    intervals. base_epoch_s is T_1, of all one-worker runs of the same b, those that looks added
+    too, and compute_s is T_1/N; subtraction_s = T_N - T_1/N. exposed_s = T_N - T_noop,
+    overhead_s = T_noop - T_reference, contention_s = T_reference - T_1/N: they add up to the
+    subtraction. exposed_ratio, overhead_ratio and contention_ratio are their quotients and multiply
+    to loss_ratio, T_N over T_1/N (`factors.factor_columns`). straggler_s, a part of contention, is
+    the slowest copy against the mean copy; span_s is DDP's own log; buckets_s the all-reduce alone;
+    solo_epoch_s of rank 0 alone in the run of N. Arms of N workers are paired by launch; null where
+    an arm was not measured. launch_spread_frac: of T_N. below_noise and exposed_below_noise: the
+    interval covers 0; null without one. loaded_epoch_s: of the same cell with loading. One worker's
+    row is zero but for its computation. Raises MixedMachinesError for runs of different machines.
     """
-    return split_of(in_study(runs, "scaling"), epoch_times, spans)
+    planned, again = in_study(runs, PLANNED), in_study(runs, AGAIN)
+    return split_of(planned, epoch_times, spans, again, confidence_of(runs))
+
+
+def confidence_of(runs: pd.DataFrame) -> float:
+    """Return the confidence of an interval: that of one of several looks where there are looks."""
+    return CONFIDENCE if in_study(runs, LOOKED).empty else CONFIDENCE_OF_EACH
 
 
 def judge(rows: list[dict[str, Any]]) -> None:
     """Notes what the parts of an epoch are of it, and how the subtraction goes over the batches.
 
     A share is null where the interval does not put the part above zero, for the subtraction with
-    the reason in no_time; a factor, of the longer of two times over the other, where it does so for
-    one of them alone.
+    the reason in no_time. cause: the factor that is at least half of the logarithm of T_N over T_1/N.
     """
     for row in rows:
         row |= dict.fromkeys(NOTED)
-        positive = {name for name in (*PARTS, "buckets") if of_row(row, f"{name}_s") == "above"}
+        row["cause"] = cause_of(row, list(FACTORS))
         for part in PARTS:
-            if part in positive and row["epoch_s"]:
+            if row["epoch_s"] and of_row(row, f"{part}_s") == "above":
                 row[f"{part}_share_frac"] = row[f"{part}_s"] / row["epoch_s"]
         if row["subtraction_s"] is not None:
             row["no_time"] = NO_TIME.get(of_row(row, "subtraction_s"))
-        for one, other in PAIRS:
-            if positive.issuperset((one, other)):
-                least, most = sorted((row[f"{one}_s"], row[f"{other}_s"]))
-                row[f"{one}_{other}_factor"] = most / least
     timed = [row for row in rows if row["subtraction_s"] is not None]
     over_batches(timed, "subtraction_s", "subtraction_trend")
 
@@ -114,25 +123,58 @@ def over_batches(rows: list[dict[str, Any]], column: str, name: str) -> None:
                 row[name] = trend(own, column)
 
 
-def subtraction_rest(communication: pd.DataFrame) -> pd.DataFrame:
-    """Return one row: what mostly sets the subtraction apart from the exposed time.
+def split_causes(communication: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each number of several workers: the cause that all its cells have.
 
-    The larger of what it also holds, in the cells where it is the longer; where it is nowhere, how
-    the two lie. No row where the exposed time was not measured.
+    Of cells that were measured arm by arm; null where they have none, or different ones. That all
+    of several verdicts hold needs no correction for their number.
     """
-    several = communication[communication["workers"] > 1]
-    direct = several.dropna(subset=["subtraction_s", "exposed_s"])
-    if direct.empty:
-        return as_table([], REST_COLUMNS)
-    longer = direct[direct["subtraction_to_exposed"] == "above"]
-    sums = {part: longer[f"{part}_s"].sum() for part in ("contention", "overhead")}
-    found = set(direct["subtraction_to_exposed"])
-    rest = next(kind for kind in ("below", "indistinct", "unknown", "above") if kind in found)
-    row: dict[str, Any] = {"rest": rest, "longer_cells": len(longer)}
-    if len(longer):
-        row["rest"] = max(sums, key=lambda part: sums[part])
-    row |= {f"{part}_s": seconds for part, seconds in sums.items()}
-    return as_table([row | {"runs": " ".join(direct["runs"])}], REST_COLUMNS)
+    measured = communication[communication["workers"] > 1].dropna(subset="contention_ratio")
+    rows = [
+        {
+            "workers": workers,
+            "cells": len(own),
+            "cause": own["cause"].iloc[0] if own["cause"].nunique(dropna=False) == 1 else None,
+            "oversubscribed": own["oversubscribed"].all(),
+            "runs": " ".join(own["runs"]),
+        }
+        for workers, own in measured.groupby("workers")
+    ]
+    return as_table(rows, CAUSE_COLUMNS)
+
+
+def one_worker(
+    communication: pd.DataFrame, sweep: pd.DataFrame, runs: pd.DataFrame
+) -> pd.DataFrame:
+    """Return one worker's epoch without loading wherever it was measured, a row for each place.
+
+    place: `base` for T_1, `waiting` for rank 0 alone in a run of several workers, `sweep` for Q1,
+    scaled to the D samples of the others. to_base: beside T_1 of the same b.
+    """
+    rows: list[dict[str, Any]] = []
+    samples = known(in_study(runs, PLANNED)["train_samples"].max())
+    swept = {row["per_worker_batch"]: row for row in sweep.to_dict("records")}
+    for batch, own in communication.groupby("per_worker_batch"):
+        whole = own.to_dict("records")
+        places = [("base", row, "epoch_s", 1.0) for row in whole if row["workers"] == 1]
+        places += [("waiting", row, "solo_epoch_s", 1.0) for row in whole if row["workers"] > 1]
+        if (row := swept.get(batch)) and samples and row["train_samples"]:
+            places.append(
+                ("sweep", row | {"workers": 1}, "epoch_s", samples / row["train_samples"])
+            )
+        found = [
+            {"per_worker_batch": batch, "place": place, "workers": row["workers"]}
+            | {f"epoch_s{end}": row[f"{column}{end}"] * scale for end in ("", "_low", "_high")}
+            | {"runs": row["runs"]}
+            for place, row, column, scale in places
+            if known(row[column]) is not None
+        ]
+        rows += [
+            row | {"to_base": None if row is found[0] else beside(row, found[0], "epoch_s")}
+            for row in found
+            if found[0]["place"] == "base"
+        ]
+    return as_table(rows, ONE_WORKER_COLUMNS)
 
 
 def with_cells(

@@ -8,16 +8,19 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import nnls
 
-from dpscale.derive.cells import in_study
+from dpscale.derive.cells import cells, in_study, over_launches
 from dpscale.derive.columns import as_table, known
 from dpscale.derive.formulas import bandwidth as bytes_per_second
 from dpscale.derive.formulas import (
+    double_rate_saving,
+    latency_share,
     level_message_bytes,
+    payload_bytes,
     ring_allreduce_bytes,
     ring_allreduce_seconds,
 )
 from dpscale.derive.same_machine import require_same_machine
-from dpscale.derive.statistics import CONFIDENCE, SEED, interval_columns, median
+from dpscale.derive.statistics import interval_columns, median
 from dpscale.derive.verdicts import Trend, of_row, side
 from dpscale.records.columns import Columns, columns, intervals, reals
 from dpscale.studies.scaling.derive.arms import NO_TIME, over_batches, with_cells
@@ -31,15 +34,16 @@ TIMES_COLUMNS: Columns = (
 LINK_COLUMNS: Columns = (
     columns("workers nodes")
     | intervals("alpha_s beta_bytes_per_s")
-    | columns("residual_frac smallest_bytes largest_bytes messages")
+    | columns("residual_frac smallest_bytes largest_bytes messages launches")
     | intervals("tcp_bytes_per_s")
     | columns("status note runs")
     | intervals("level_bytes")
     | side("alpha_side", "alpha_s")
 )
 RING_COLUMNS: Columns = (
-    columns("workers nodes payload_bytes rounds latency_s transfer_s whole_s mostly_frac")
-    | intervals("level_bytes")
+    words("payload", ("own", "lab"))
+    | columns("workers nodes payload_bytes rounds latency_s transfer_s whole_s")
+    | intervals("latency_frac saving_frac level_bytes")
     | side("mostly", "level_bytes", "payload_bytes")
     | columns("runs")
 )
@@ -51,6 +55,8 @@ BANDWIDTH_COLUMNS: Columns = (
     | words("link_source", ("tcp", "configured"))
     | columns("link_runs link_bytes_per_s_low link_bytes_per_s_high lab_of_link_frac other_s")
     | columns("waiting_s")
+    | intervals("other_lead_s")
+    | words("medium", ("loopback", "machine", "network"))
     | words("no_rate", (*NO_TIME.values(), "not measured"))
     | words("lab_to_busbw")
     | words("cause", ("other", "transfer"))
@@ -58,8 +64,9 @@ BANDWIDTH_COLUMNS: Columns = (
     | words("lab_trend", Trend)
     | reals("iterations")
 )
+LAB_BYTES = payload_bytes(11_173_962.0, 4.0)  # ResNet-18 with the stem for CIFAR-10, float32
+SAME_PAYLOAD_FRAC = 0.01
 FEWEST_SIZES = 2  # two unknowns
-FIT_RESAMPLES = 999  # each is a fit of its own
 
 
 class Fit(NamedTuple):
@@ -98,90 +105,89 @@ def fit_ring(seconds: Mapping[int, float], workers: int) -> Fit:
     return Fit(float(alpha_s), float(inverse_beta))
 
 
-def _fit_columns(samples: Mapping[int, np.ndarray], workers: int) -> dict[str, Any]:
+def _fit_columns(seconds: pd.DataFrame, workers: int) -> dict[str, Any]:
     """Return the fit's columns; nulls and a note where there is nothing to fit.
 
-    samples: seconds of every repeat, by the bytes of the message; for the intervals they are drawn
-    anew, size by size.
+    seconds: a row a launch (of a single one its repeats), a column a size of message. Each is
+    fitted alone: latency and rate are medians of theirs, with the intervals of those.
     """
-    if len(samples) < FEWEST_SIZES:
-        return {"note": f"{len(samples)} sizes of message; a fit needs {FEWEST_SIZES}"}
-    medians = {size: float(np.median(times)) for size, times in samples.items()}
-    fit = fit_ring(medians, workers)
-    beta = fit.beta_bytes_per_s
-    columns: dict[str, Any] = {
-        "smallest_bytes": min(samples),
-        "largest_bytes": max(samples),
-        "messages": sum(map(len, samples.values())),
-    }
-    if math.isnan(beta):
-        return columns | {"note": "the times do not grow with the bytes: no rate follows"}
-    columns["residual_frac"] = max(
-        abs(ring_allreduce_seconds(float(size), workers, fit.alpha_s, beta) / seconds - 1)
-        for size, seconds in medians.items()
+    if len(seconds.columns) < FEWEST_SIZES:
+        return {"note": f"{len(seconds.columns)} sizes of message; a fit needs {FEWEST_SIZES}"}
+    fits = pd.DataFrame(
+        [fit_ring(row.to_dict(), workers).columns(workers) for _, row in seconds.iterrows()]
     )
-    rng = np.random.default_rng(SEED)
-    drawn = [
-        np.median(rng.choice(times, (FIT_RESAMPLES, len(times))), axis=1)
-        for times in samples.values()
-    ]
-    again = [
-        fit_ring(dict(zip(samples, times, strict=True)), workers).columns(workers)
-        for times in zip(*drawn, strict=True)
-    ]
-    tail = (1 - CONFIDENCE) / 2
-    for name, value in fit.columns(workers).items():
-        # Where a resample has no rate there is no interval.
-        low, high = np.quantile([one[name] for one in again], [tail, 1 - tail])
-        columns |= {name: value, f"{name}_low": low, f"{name}_high": high}
+    columns = {"smallest_bytes": min(seconds), "largest_bytes": max(seconds)}
+    if fits["beta_bytes_per_s"].isna().any():
+        return columns | {"note": "the times do not grow with the bytes: no rate follows"}
+    found = {name: median(fits[name]) for name in fits}
+    for name, estimate in found.items():
+        columns |= interval_columns(name, estimate)
+    ring = workers, columns["alpha_s"], columns["beta_bytes_per_s"]
+    columns["residual_frac"] = max(
+        abs(ring_allreduce_seconds(float(size), *ring) / middle - 1)
+        for size, middle in seconds.median().items()
+    )
     return columns
 
 
-def _link_runs(
+def _link_cells(
     messages: pd.DataFrame, runs: pd.DataFrame
 ) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """Yield the columns of each link run, and its messages."""
+    """Yield the columns of each number of workers, and the messages of its launches."""
     planned = in_study(runs, "link")
     require_same_machine(planned)
-    for run in planned.sort_values(["workers", "nodes", "run"]).to_dict("records"):
-        whole = {name: run[name] for name in ("workers", "nodes", "status")} | {"runs": run["run"]}
-        yield whole, messages[messages["run"] == run["run"]]
+    for cell in cells(planned):
+        of_cell = messages[messages["run"].isin(cell.runs)]
+        whole = {"workers": cell.workers, "nodes": cell.nodes, "status": cell.status}
+        yield whole | {"runs": " ".join(cell.runs)}, of_cell
+
+
+def _by_launch(messages: pd.DataFrame, values: pd.Series) -> pd.Series:
+    """Values of messages of one kind, a median a launch; of a single launch its repeats."""
+    return over_launches(values.astype(float).set_axis(_repeat_of(messages)))
+
+
+def _repeat_of(messages: pd.DataFrame) -> pd.MultiIndex:
+    return pd.MultiIndex.from_frame(messages[["run", "repeat"]])
 
 
 def link(messages: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """Return latency alpha_s and rate beta_bytes_per_s of each link run, and the rate of raw TCP.
+    """Return latency alpha_s and rate beta_bytes_per_s of each number of workers, and raw TCP's.
 
-    Fitted to the medians of its all-reduces (`formulas.ring_allreduce_seconds`) with bootstrap
-    intervals; residual_frac is the largest relative deviation of a median from the fit. Null with
-    a note where no fit is possible. Raises MixedMachinesError for runs of different machines.
+    Fitted to the all-reduces of each launch (`formulas.ring_allreduce_seconds`); the intervals are
+    over launches, of a single one over its repeats. residual_frac is the largest relative deviation
+    of a median from the fit. Null with a note where no fit is possible. Raises MixedMachinesError
+    for runs of different machines.
     """
     rows = []
-    for whole, own in _link_runs(messages, runs):
+    for whole, own in _link_cells(messages, runs):
         tcp, reduced = (own[own["operation"] == name] for name in ("tcp", "allreduce"))
-        samples = {
-            int(size): group.to_numpy(float) for size, group in reduced.groupby("bytes")["seconds"]
-        }
-        fit = _fit_columns(samples, whole["workers"]) if whole["status"] == "complete" else {}
-        rate = median((tcp["bytes"] / tcp["seconds"]).astype(float))
-        rows.append(whole | fit | interval_columns("tcp_bytes_per_s", rate))
+        fit: dict[str, Any] = {"messages": len(reduced)}
+        if whole["status"] == "complete":
+            sizes = reduced.pivot(index=["run", "repeat"], columns="bytes", values="seconds")
+            fit |= _fit_columns(over_launches(sizes.astype(float).dropna()), whole["workers"])
+        rates = _by_launch(tcp, tcp["bytes"] / tcp["seconds"])
+        several = not isinstance(rates.index, pd.MultiIndex)
+        fit |= interval_columns("tcp_bytes_per_s", median(rates))
+        rows.append(whole | fit | {"launches": len(rates) if several else None})
     return as_table(rows, LINK_COLUMNS)
 
 
 def message_times(messages: pd.DataFrame, link: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the median seconds of each operation and size of each link run.
+    """Return the median seconds of each operation and size for each number of workers.
 
-    rate_bytes_per_s: of an all-reduce the bus bandwidth 2(N-1)/N * bytes / seconds, of raw TCP
-    bytes / seconds; fitted_s: what the fit of the same run gives for an all-reduce.
-    Raises MixedMachinesError for runs of different machines.
+    Over launches, of a single one over its repeats. rate_bytes_per_s: of an all-reduce the bus
+    bandwidth 2(N-1)/N * bytes / seconds, of raw TCP bytes / seconds; fitted_s: what the fit of the
+    same runs gives for an all-reduce. Raises MixedMachinesError for runs of different machines.
     """
     fits = link.set_index("runs")[["alpha_s", "beta_bytes_per_s"]]
     rows = []
-    for whole, own in _link_runs(messages, runs):
+    for whole, own in _link_cells(messages, runs):
         if own.empty:
             rows.append(whole)
         workers, (alpha_s, beta) = whole["workers"], fits.loc[whole["runs"]]
-        for (operation, size), seconds in own.groupby(["operation", "bytes"])["seconds"]:
-            time = median(seconds)
+        for (operation, size), alike in own.groupby(["operation", "bytes"]):
+            time = median(_by_launch(alike, alike["seconds"]))
             row = {"operation": operation, "bytes": size, "repeats": time.repeats}
             moved = float(size)
             if operation == "allreduce":
@@ -203,7 +209,7 @@ def _note(row: Mapping[str, Any]) -> str | None:
         return "communication by subtraction is not above zero"
     if low is None or high is None:
         return "fewer than 2 repeats: no interval"
-    return "communication is not told from zero: no upper bound" if low <= 0 else None
+    return "communication is possibly zero: no upper bound" if low <= 0 else None
 
 
 def _link_rate(
@@ -225,6 +231,13 @@ def _link_rate(
     return dict(zip(names, rates, strict=True)) | {"link_source": "tcp", "link_runs": run}
 
 
+def _medium(nodes: int | None, backend: str | None) -> str | None:
+    """What workers talk over, None where that is unknown."""
+    if nodes is None or nodes > 1:
+        return "network" if nodes else None
+    return {None: None, "gloo": "loopback"}.get(backend, "machine")
+
+
 def bandwidth(
     communication: pd.DataFrame, link: pd.DataFrame, links: pd.DataFrame, runs: pd.DataFrame
 ) -> pd.DataFrame:
@@ -237,13 +250,17 @@ def bandwidth(
     not above zero. link_bytes_per_s is the configured rate of the link, else what raw TCP reached
     with as many workers (link_source). no_rate: why the lab's time is none that a rate follows
     from. The lab's time less that of the buckets is other_s, overhead and contention, and
-    waiting_s, what training waits longer. Raises MixedMachinesError for runs of different machines.
+    waiting_s, what training waits longer; other_lead_s is the former less the latter. medium: what
+    the workers talk over, loopback for gloo on one node. Raises MixedMachinesError for runs of
+    different machines.
     """
     require_same_machine(in_study(runs, "scaling"))
-    rows = []
+    rows, backends = [], runs.set_index("run")["backend"]
     for row, cell in with_cells(communication, runs):
         moved = ring_allreduce_bytes(float(cell.payload_bytes or math.nan), cell.workers)
         found = cell.columns() | {"iterations": cell.iterations, "moved_bytes": moved}
+        found |= {name: row[name] for name in ("runs", *intervals("other_lead_s"))}
+        found["medium"] = _medium(cell.nodes, known(backends[cell.runs[0]]))
         for name, column in (("lab", "subtraction_s"), ("busbw", "buckets_s")):
             # The longest time is the lowest rate.
             times = pd.Series([row[column], row[f"{column}_high"], row[f"{column}_low"]])
@@ -264,7 +281,8 @@ def bandwidth(
 def judge(rows: list[dict[str, Any]]) -> None:
     """Notes how the lab's rate lies beside the others, and how it goes over the batches.
 
-    cause: the larger term of what sets the lab's time apart from that of the buckets, where it is.
+    cause: what is at least half, by its interval, of what sets the lab's time apart from that of
+    the buckets, where it is set apart.
     """
     for row in rows:
         row |= dict.fromkeys(("cause", "lab_trend"))
@@ -273,29 +291,44 @@ def judge(rows: list[dict[str, Any]]) -> None:
         row["lab_of_link_frac"] = lab / link if lab and link else None
         found = of_row(row, "lab_bytes_per_s", "busbw_bytes_per_s") if rated else "unknown"
         row["lab_to_busbw"] = found
-        terms = row["other_s"], row["waiting_s"]
-        if found in ("below", "above") and None not in terms:
-            other, waiting = map(abs, terms)
-            row["cause"] = "other" if other > waiting else "transfer"
+        lead = of_row(row, "other_lead_s")
+        if found in ("below", "above") and lead in ("below", "above"):
+            # A lower rate is a longer time.
+            row["cause"] = "other" if lead != found else "transfer"
     rated_rows = [row for row in rows if row["no_rate"] is None]
     over_batches(rated_rows, "lab_bytes_per_s", "lab_trend")
 
 
 def ring_times(link: pd.DataFrame, bandwidth: pd.DataFrame) -> pd.DataFrame:
-    """Return the seconds of one all-reduce of the payload by the fit of each N, in two parts.
+    """Return the seconds of one all-reduce by the fit of each N, in two parts, for two payloads.
 
-    latency_s and transfer_s add up to whole_s, mostly_frac is the larger one's share of it; mostly:
-    where level_bytes, the message whose latency and bytes take equally long, lies of the payload.
+    payload: `own`, that of the network trained, and `lab`, where that is another. latency_s and
+    transfer_s add up to whole_s; latency_frac is the share of the former, saving_frac what a link
+    of twice the rate would save of the whole; mostly: where level_bytes, the message whose latency
+    and bytes take equally long, lies of the payload.
     """
     payloads = bandwidth.groupby("workers")["payload_bytes"].max()
     rows = []
     for row in link.dropna(subset="beta_bytes_per_s").sort_values("workers").to_dict("records"):
-        workers, size = row["workers"], known(payloads.get(row["workers"]))
-        if not size:
-            continue
-        fit = workers, row["alpha_s"], row["beta_bytes_per_s"]
-        latency, whole = (ring_allreduce_seconds(float(one), *fit) for one in (0, size))
-        parts = {"latency_s": latency, "transfer_s": whole - latency, "whole_s": whole}
-        mostly = {"mostly_frac": max(latency, whole - latency) / whole}
-        rows.append(row | parts | mostly | {"payload_bytes": size, "rounds": 2 * (workers - 1)})
+        if own := known(payloads.get(row["workers"])):
+            rows.append(_ring_row(row, "own", float(own)))
+            if abs(LAB_BYTES / own - 1) > SAME_PAYLOAD_FRAC:
+                rows.append(_ring_row(row, "lab", LAB_BYTES))
     return as_table(rows, RING_COLUMNS)
+
+
+def _ring_row(fit: dict[str, Any], payload: str, size: float) -> dict[str, Any]:
+    ring = fit["workers"], fit["alpha_s"], fit["beta_bytes_per_s"]
+    latency, whole = (ring_allreduce_seconds(one, *ring) for one in (0.0, size))
+    row = fit | {"payload": payload, "payload_bytes": size, "rounds": 2 * (fit["workers"] - 1)}
+    row |= {"latency_s": latency, "transfer_s": whole - latency, "whole_s": whole}
+    # No latency is below zero, and the longer it is the less a faster link saves.
+    low, high = (max(0.0, fit[f"level_bytes_{end}"]) for end in ("low", "high"))
+    for end, level, other in (
+        ("", *2 * [fit["level_bytes"]]),
+        ("_low", low, high),
+        ("_high", high, low),
+    ):
+        row[f"latency_frac{end}"] = latency_share(level, size)
+        row[f"saving_frac{end}"] = double_rate_saving(other, size)
+    return row

@@ -2,7 +2,7 @@
 
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
@@ -10,12 +10,22 @@ from dpscale.derive.cells import Cell, Launches, cells, in_study, one_worker_bas
 from dpscale.derive.columns import as_table, known
 from dpscale.derive.formulas import efficiency
 from dpscale.derive.same_machine import require_same_machine
-from dpscale.derive.statistics import CONFIDENCE, UNKNOWN, Estimate, median, median_ratio
-from dpscale.derive.verdicts import beside, side
+from dpscale.derive.statistics import (
+    CONFIDENCE,
+    UNKNOWN,
+    Estimate,
+    estimate_of,
+    interval_columns,
+    median,
+    median_ratio,
+    together,
+    verdict,
+)
+from dpscale.derive.verdicts import Trend, beside, side
 from dpscale.plan.looks import CONFIDENCE_OF_EACH
 from dpscale.records.columns import Columns, columns, intervals
 from dpscale.studies.scaling import AGAIN, LOOKED, PLANNED
-from dpscale.vocabulary import Verdict, words
+from dpscale.vocabulary import words
 
 COLUMNS: Columns = (
     words("kind", ("weak", "strong"))
@@ -27,9 +37,14 @@ COLUMNS: Columns = (
     | side("to_ideal", "speedup_ratio", "workers")
     | words("to_least_batch to_weak")
 )
-LESSON_COLUMNS: Columns = words("lesson", Verdict | Literal["sizes", "cells", "mixed"]) | columns(
-    "rising cells faster runs"
+LESSON_COLUMNS: Columns = (
+    columns("workers per_worker_batch cells")
+    | intervals("best_ratio")
+    | words("lesson")
+    | columns("everywhere")
+    | columns("rising oversubscribed repeats runs base_runs")
 )
+STRONG_COLUMNS: Columns = words("compared", Trend) | columns("everywhere cells runs")
 ARM = "with_loading"
 
 
@@ -127,29 +142,50 @@ def paced(row: Any) -> bool:
 
 
 def speedup_lesson(scaling: pd.DataFrame) -> pd.DataFrame:
-    """Return one row: where several workers are faster than one, with the batch per worker fixed.
+    """Return what is gained at the best b of each number of several workers, with b fixed.
 
-    lesson: the pace of all `cells`; `sizes` where it is the same b at each N that are `faster`,
-    `cells` where it is not, `mixed` where none is. rising: at each N the largest b has the higher
-    speed-up. No row without a speed-up.
+    best_ratio: the highest speed-up of the `cells`, with an interval that holds for all of them
+    together, since the best of several is chosen by its luck too. lesson: `above` where that is
+    above 1, `below` where every cell is slower than one worker, else whether that is known.
+    everywhere: every cell is faster than one worker; rising: the largest b has a higher speed-up
+    than the least. No row without a speed-up.
     """
     weak = [row for row in scaling.to_dict("records") if paced(row) and row["kind"] == "weak"]
-    if not weak:
-        return as_table([], LESSON_COLUMNS)
-    paces = {row["pace"] for row in weak}
-    by_workers = [list(own) for _, own in groupby(weak, itemgetter("workers"))]
-    faster = [
-        tuple(row["per_worker_batch"] for row in own if row["pace"] == "above")
-        for own in by_workers
-    ]
-    lesson = "sizes" if len(set(faster)) == 1 else "cells"
-    if len(paces) == 1 or not any(faster):
-        lesson = "mixed" if len(paces) > 1 else paces.pop()
+    rows = []
+    for workers, own in groupby(weak, itemgetter("workers")):
+        found = list(own)
+        best = max(found, key=itemgetter("speedup_ratio"))
+        alone = estimate_of(best, "speedup_ratio")._replace(repeats=best["repeats"])
+        gained = together(alone, len(found))
+        paces = {row["pace"] for row in found}
+        lesson = "below" if paces == {"below"} else verdict(gained.low, gained.high, 1.0)
+        rows.append(
+            {name: best[name] for name in ("per_worker_batch", "repeats", "runs", "base_runs")}
+            | {"workers": workers, "cells": len(found)}
+            | interval_columns("best_ratio", gained)
+            | {"lesson": "indistinct" if lesson == "below" and paces != {"below"} else lesson}
+            | {"everywhere": paces == {"above"}, "rising": found[-1]["to_least_batch"] == "above"}
+            | {"oversubscribed": best["oversubscribed"]}
+        )
+    return as_table(rows, LESSON_COLUMNS)
+
+
+def strong_lesson(scaling: pd.DataFrame) -> pd.DataFrame:
+    """Return one row: how strong scaling lies of weak scaling on the same base, over all cells.
+
+    compared: `both` where it is better in some and worse in others; everywhere: in all cells alike.
+    No row without such cells.
+    """
+    pairs = scaling.dropna(subset="to_weak")
+    if pairs.empty:
+        return as_table([], STRONG_COLUMNS)
+    found = set(pairs["to_weak"])
+    apart = found & {"above", "below"}
+    rest = "unknown" if "unknown" in found else "indistinct"
     row = {
-        "lesson": lesson,
-        "rising": {own[-1]["to_least_batch"] for own in by_workers if own[1:]} == {"above"},
-        "cells": len(weak),
-        "faster": sum(map(len, faster)),
-        "runs": " ".join(row["runs"] for row in weak),
+        "compared": "both" if len(apart) > 1 else apart.pop() if apart else rest,
+        "everywhere": len(found) == 1,
+        "cells": len(pairs),
+        "runs": " ".join(pairs["runs"]),
     }
-    return as_table([row], LESSON_COLUMNS)
+    return as_table([row], STRONG_COLUMNS)

@@ -1,0 +1,74 @@
+"""Q2's why: what N workers save of an epoch and what they add, and the factors of their loss."""
+
+from typing import Any
+
+import pandas as pd
+
+from dpscale.derive.cells import Cell, Launches, cells, in_study, one_worker_bases
+from dpscale.derive.columns import as_table
+from dpscale.derive.factors import Weights, cause_of, factor_columns, weighted_sum
+from dpscale.derive.formulas import compute_seconds
+from dpscale.derive.same_machine import require_same_machine
+from dpscale.derive.split import ARMS, DDP, FACTORS
+from dpscale.derive.statistics import interval_columns
+from dpscale.records.columns import Columns, columns, intervals
+from dpscale.studies.scaling import AGAIN, PLANNED
+from dpscale.studies.scaling.derive.arms import confidence_of
+from dpscale.studies.scaling.derive.speedup import ARM
+from dpscale.vocabulary import words
+
+LOSSES: dict[str, Weights] = {
+    "loading": {"loaded": 1, "ddp": -1, "one": 1, "one_loaded": -1},
+    **FACTORS,
+}
+COLUMNS: Columns = (
+    columns("workers nodes per_worker_batch status epoch_s base_epoch_s saved_s")
+    | intervals("added_s loss_ratio")
+    | intervals(" ".join(f"{name}_ratio {name}_lead_ratio" for name in LOSSES))
+    | columns("oversubscribed repeats runs base_runs")
+    | words("cause", LOSSES)
+)
+
+
+def speedup_losses(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return what several workers save and add in each cell of Q2 with the batch per worker fixed.
+
+    With loading: of T_1, base_epoch_s, N workers save saved_s = T_1 - T_1/N and add added_s =
+    T_N - T_1/N, so that T_N = T_1 - saved_s + added_s. loss_ratio = T_N / (T_1/N) is the product of
+    loading_ratio (what loading lengthens the epoch of N by, over the same of one) and the factors
+    of `communication`, of the launches of N that timed all of its arms. Raises MixedMachinesError for runs of different machines.
+    """
+    planned = in_study(runs, PLANNED, AGAIN)
+    require_same_machine(planned)
+    found, times = cells(planned), Launches(epoch_times)
+    bases, confidence = one_worker_bases(found), confidence_of(runs)
+    rows = [
+        _row(cell, bases[cell.per_worker_batch], times, confidence)
+        for cell in found
+        if cell.workers > 1 and cell.per_worker_batch in bases
+    ]
+    return as_table(rows, COLUMNS)
+
+
+def _row(cell: Cell, base: Cell, times: Launches, confidence: float) -> dict[str, Any]:
+    one = times.together(base, {"one": (DDP, "epoch_s"), "one_loaded": (ARM, "epoch_s")})
+    share = compute_seconds(one, cell.workers)
+    sides = [times.together(cell, ARMS | {"loaded": (ARM, "epoch_s")}), share]
+    added = weighted_sum(sides, {"loaded": 1, "one_loaded": -1}, confidence)
+    sides[0] = sides[0].dropna(subset=["ddp", "noop", "copies"])
+    return {
+        **cell.columns(),
+        "epoch_s": times.epoch_s(cell, ARM).median(),
+        "base_epoch_s": one["one_loaded"].median(),
+        "saved_s": one["one_loaded"].median() - share["one_loaded"].median(),
+        **interval_columns("added_s", added),
+        **factor_columns(sides, LOSSES),
+        "base_runs": " ".join(base.runs),
+        "repeats": added.repeats,
+    }
+
+
+def judge(rows: list[dict[str, Any]]) -> None:
+    """Notes the factor that is at least half of the logarithm of the loss, by its interval."""
+    for row in rows:
+        row["cause"] = cause_of(row, list(LOSSES))
