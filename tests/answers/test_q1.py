@@ -47,7 +47,8 @@ CASES = [
         edits=_times(9.0, 4.0, 2.0),
         says=[
             "Each larger batch has a shorter epoch, and the curve has not levelled off.",
-            "The larger the batch, the shorter the epoch: 9.00 s at b = 32, 2.00 s at b = 512. Iterations "
+            "The larger the batch, the shorter the epoch: 9.00 s at b = 32, 2.00 s at b = 512. "
+            "Iterations "
             "have fixed costs: 16 times the samples take 3.56 times",
             "ends before the device is saturated: its last step, from b = 128 to 512, still "
             "saves 50.0% of the epoch, where the first saved 55.6%: the curve flattens.",
@@ -60,7 +61,8 @@ CASES = [
         "flat at the end",
         edits=_times(9.0, 2.01, 2.0),
         says=[
-            "Larger batches shorten the epoch from 9.00 s at b = 32 to 2.00 s at b = 512, but beyond "
+            "Larger batches shorten the epoch from 9.00 s at b = 32 to 2.00 s at b = 512, but "
+            "beyond "
             "b = 128 nothing measurable is gained. Iterations have fixed",
             "From b = 128 on the fixed part is small beside the work on the samples, which is the "
             "same for every batch size; throughput levels off at about 5 000 samples/s. Before",
@@ -71,7 +73,8 @@ CASES = [
         "the rise by phase",
         edits=_times(9.0, 2.0, 3.0, copy_s=[1.0, 0.5, 0.75]),
         says=[
-            "Larger batches shorten the epoch from 9.00 s at b = 32 to 2.00 s at b = 128, and still "
+            "Larger batches shorten the epoch from 9.00 s at b = 32 to 2.00 s at b = 128, and "
+            "still "
             "larger ones lengthen it to 3.00 s at b = 512. Iterations have fixed",
             "Throughput peaks at b = 128 with 5 000 samples/s",
             "What is added, by phase: the copy to the device 250 ms (25.0%).",
@@ -83,7 +86,8 @@ CASES = [
         edits=_times(2.02, 2.01, 2.0),
         says=[
             "No batch size is measurably faster than another.",
-            "The batch size makes no measurable difference: an epoch takes 2.02 s at b = 32 and 2.00 "
+            "The batch size makes no measurable difference: an epoch takes 2.02 s at b = 32 and "
+            "2.00 "
             "s at b = 512. What fewer iterations may save does not show.",
             "The device may have enough work already at b = 32.",
             "The highest throughput is 5 000 samples/s, at b = 512.",
@@ -108,7 +112,8 @@ CASES = [
         says=[
             "No trend: the time goes up and down with the batch size.",
             "No reason for that was isolated.",
-            "goes up and down with the batch size, 5.00 s at b = 32 at the least and 9.00 s at b = 128",
+            "goes up and down with the batch size, 5.00 s at b = 32 at the least and 9.00 s at b "
+            "= 128",
         ],
         never=["shorten", "lengthen"],
     ),
@@ -168,7 +173,8 @@ CASES = [
             "One iteration takes 16.4 ms at b = 32 and 112 ms at b = 512. So part",
             "16 times the samples take 6.85 times as long.",
             "What it saves of an epoch, by phase: the backward pass 1.61 s (55.0%), the forward "
-            "pass 879 ms (30.0%), the copy to the device 146 ms (5.00%) and the update 146 ms (5.00%).",
+            "pass 879 ms (30.0%), the copy to the device 146 ms (5.00%) and the update 146 ms "
+            "(5.00%).",
         ],
         never=["were repeated", "aunches and updates"],
     ),

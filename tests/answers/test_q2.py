@@ -46,7 +46,8 @@ CASES = [
             "Several workers are faster than one at every b, at best 2.78× with four (b = 128) and "
             "1.67× with two (b = 32). Four save 2.61 s of 3.48 s and add 382 ms, mostly "
             "waiting for communication. Per iteration this is weak",
-            "Four workers are faster than one at every b, at best 2.78× (b = 128), of a possible 4;",
+            "Four workers are faster than one at every b, at best 2.78× (b = 128), of a possible "
+            "4;",
             # 0.36 T_1 over T_1/4 is 1.44: 0.272/0.25, 0.283/0.272 and 0.36/0.283 T_1, of which
             # 0.11 T_1 is 0.2 contention, 0.1 overhead and 0.7 exposed
             "At N = 4, b = 128 $T_N$ is 1.44× $T_1/N$: 1.09× by workers that slow each other down "
@@ -215,7 +216,8 @@ CASES = [
         "decided by further launches but for one, when the budget was spent",
         edits=_looks(),
         says=[
-            "After six launches four of ten speed-ups were open, not decided to be above or below 1. Both cells of "
+            "After six launches four of ten speed-ups were open, not decided to be above or "
+            "below 1. Both cells of "
             "each were launched again, up to 24 launches each and within 3 min: three are decided "
             "by 27 further launches, and one stays open, for the time was spent. There are three "
             "looks at most; an interval is of 97.9% at each, so that all of them together hold 95%"
@@ -225,7 +227,8 @@ CASES = [
         "none is decided at the last look",
         edits=_looks(opened=1, decided=0, again=12, looks_ended="launches"),
         says=[
-            "one of ten speed-ups was open, not decided to be above or below 1. Both cells of it were launched again",
+            "one of ten speed-ups was open, not decided to be above or below 1. Both cells of it "
+            "were launched again",
             "none is decided by 12 further launches, and one stays open after the last look.",
         ],
     ),
@@ -254,7 +257,8 @@ CASES = [
         "nothing was open",
         edits=_looks(opened=0, decided=0, again=0, looks_ended="decided"),
         says=[
-            "After six launches none of ten speed-ups were open, not decided to be above or below 1. There are"
+            "After six launches none of ten speed-ups were open, not decided to be above or "
+            "below 1. There are"
         ],
         never=["launched again"],
     ),
@@ -262,7 +266,8 @@ CASES = [
         "the looks are yet to come",
         edits=_looks(opened=3, decided=0, again=0, looks_ended=None),
         says=[
-            "three of ten speed-ups were open, not decided to be above or below 1. What is open is yet to be"
+            "three of ten speed-ups were open, not decided to be above or below 1. What is open "
+            "is yet to be"
         ],
     ),
     Case(

@@ -77,10 +77,12 @@ CASES = [
         # Exposed at N = 2: 0.7 of 0.1 T_1 in 0.6 T_1; at N = 4: 0.7 of 0.11 T_1 in 0.36 T_1.
         says=[
             "By the lab's $T_N - T_1/N$ communication takes 220 ms to 512 ms with two workers and "
-            "241 ms to 564 ms with four. Measured directly, training waits 154 ms to 359 ms with two "
+            "241 ms to 564 ms with four. Measured directly, training waits 154 ms to 359 ms with "
+            "two "
             "and 169 ms to 395 ms with four. Most of the formula's time with four is this waiting.",
             "without loading; 21.4% of it waits for communication; the lab's formula gives 241",
-            "From b = 32 to 512 the formula's communication falls with two and four workers: a larger "
+            "From b = 32 to 512 the formula's communication falls with two and four workers: a "
+            "larger "
             "b makes fewer iterations",
             "Each time is the median of 5 repeats in one launch, and brackets hold its 95%",
             "Within one run of N workers, the ways",
@@ -121,8 +123,10 @@ CASES = [
             **_no_ends("subtraction_s"), **_no_ends("exposed_s"), **_no_ends("loss_ratio")
         ),
         says=[
-            "communication takes an undecided time with two workers and an undecided time with four. "
-            "Measured directly, training waits an undecided time with two and an undecided time with "
+            "communication takes an undecided time with two workers and an undecided time with "
+            "four. "
+            "Measured directly, training waits an undecided time with two and an undecided time "
+            "with "
             "four. No one part makes most of the formula's time with four at every b.",
             "communication was measured too few times to be followed with two and four workers.",
             "The waiting was measured too few times to be set against the "
@@ -238,7 +242,8 @@ CASES = [
         "contention is the cause",
         edits=_causes("contention"),
         says=[
-            "with four. Most of the formula's time with four is no communication: workers slow each "
+            "with four. Most of the formula's time with four is no communication: workers slow "
+            "each "
             "other down, sharing devices."
         ],
     ),

@@ -49,8 +49,10 @@ def _without_parameters() -> Tables:
 AS_MEASURED = Case(
     "as measured",
     says=[
-        "The lab's formula gives at most 1.22 GB/s, 76.2% of what raw TCP carries. The same buckets "
-        "alone reach 1.52 GB/s: the formula's time is mostly contention and overhead. A link twice as fast would save 49.3% to 49.6% of an "
+        "The lab's formula gives at most 1.22 GB/s, 76.2% of what raw TCP carries. The same "
+        "buckets "
+        "alone reach 1.52 GB/s: the formula's time is mostly contention and overhead. A link "
+        "twice as fast would save 49.3% to 49.6% of an "
         "all-reduce of 4.00 MB, and 49.9% to 50.0% of the lab's 44.7 MB.",
         "all-reduces $X$ = 1 000 000 gradients of 4 bytes, $S$ = 4 000 000 B. The busiest worker",
         "Lemma 4), 4 000 000 B at N = 2 and 6 000 000 B at N = 4. Over Q3.1's communication time "
@@ -59,7 +61,8 @@ AS_MEASURED = Case(
         "takes 2.69 ms at N = 2, 20.0 µs of it latency (two rounds of 10.0 µs) and 2.67 ms "
         "bytes; 4.06",
         "At N = 2 and 4 that is mostly bytes (0.744% to 1.48% latency): a link of twice the rate",
-        "With the 44.7 MB of the lab's ResNet-18, by the same formula and not measured here, at N = "
+        "With the 44.7 MB of the lab's ResNet-18, by the same formula and not measured here, at "
+        "N = "
         "2 and 4 that is mostly bytes, and it would save 49.9% to 50.0%.",
         "fast 450 GB/s 5.00 µs",
         "Bytes over the exposed time of Q3.1 would be no bandwidth",
@@ -115,7 +118,8 @@ CASES = [
         "a time of one repeat",
         edits=_no_rate(({}, "possibly zero, for want of repeats")),
         says=[
-            "whose communication time is possibly zero, for want of repeats. The same buckets alone "
+            "whose communication time is possibly zero, for want of repeats. The same buckets "
+            "alone "
             "reach 152 MB/s to 1.52 GB/s, 9.48% to 95.3% of the link's rate. A link twice"
         ],
     ),
@@ -224,7 +228,8 @@ CASES = [
         "buckets of one repeat",
         edits={"bandwidth": where(**_no_interval("busbw_bytes_per_s"))},
         says=[
-            "Too few repeats decide whether the buckets alone reach the link's rate in all six cells."
+            "Too few repeats decide whether the buckets alone reach the link's rate in all six "
+            "cells."
         ],
     ),
     Case(

@@ -19,7 +19,7 @@ def sides(ddp, noop, copies, one) -> list[pd.DataFrame]:
 
 
 def test_a_sum_has_the_scatter_of_what_is_paired_by_launch():
-    """Copies of 2 s with stragglers of 0.1, 0.5, 0.9: less 1 s, 0.5 with t of 2 times 0.4/root 3."""
+    """Means of 1.9, 1.5 and 1.1 s less 1 s: 0.5 s, with t of 2 times 0.4 / root 3."""
     of_n = pd.DataFrame({"mean_copy": [1.9, 1.5, 1.1]})
     found = weighted_sum([of_n, pd.DataFrame({"one": [1.0] * 3})], {"mean_copy": 1, "one": -1})
     half = 4.303 * 0.4 / 3**0.5

@@ -112,10 +112,10 @@ def _row(cell: Cell, runs: pd.DataFrame, times: Launches, phases: pd.DataFrame) 
 def sweep(runs: pd.DataFrame, steps: pd.DataFrame, epoch_times: pd.DataFrame) -> pd.DataFrame:
     """Return one row a per-worker batch, ascending, up to the first that does not fit.
 
-    epoch_s is without loading, for D samples, iteration_s = epoch_s / (D/b); update_s, forward_s, backward_s and copy_s are its
-    parts on rank 0 (medians over repeats); steps_per_epoch counts full batches. The last row is
-    the first out_of_memory (limit "memory") or exceeds_dataset (limit "dataset").
-    Raises MixedMachinesError for runs of different machines.
+    epoch_s is without loading, for D samples, iteration_s = epoch_s / (D/b); update_s, forward_s,
+    backward_s and copy_s are parts of the epoch on rank 0 (medians over repeats); steps_per_epoch
+    counts full batches. The last row is the first out_of_memory (limit "memory") or exceeds_dataset
+    (limit "dataset"). Raises MixedMachinesError for runs of different machines.
     """
     planned = in_study(runs, "sweep")
     require_same_machine(planned)
@@ -227,12 +227,12 @@ def sweep_trend(sweep: pd.DataFrame) -> pd.DataFrame:
     return as_table([row], TREND_COLUMNS)
 
 
-def ends_of(trend: Mapping[str, Any]) -> tuple[int, int, int]:
+def ends_of(found: Mapping[str, Any]) -> tuple[int, int, int]:
     """Return the batches between which the epoch's time falls, and up to which it then rises."""
-    shape = str(trend["shape"])
-    first = trend["start_batch" if shape.startswith("falls") else "first_batch"]
-    last = trend["finish_batch" if shape.endswith("rises") else "last_batch"]
-    return first, trend["best_batch"], last
+    shape = str(found["shape"])
+    first = found["start_batch" if shape.startswith("falls") else "first_batch"]
+    last = found["finish_batch" if shape.endswith("rises") else "last_batch"]
+    return first, found["best_batch"], last
 
 
 def _of_batch(rows: Sequence[dict[str, Any]], batch: int) -> dict[str, Any]:
@@ -243,12 +243,13 @@ def sweep_phases(sweep: pd.DataFrame, sweep_trend: pd.DataFrame) -> pd.DataFrame
     """Return the phases that take less of an epoch where its time falls, and more where it rises.
 
     saved: from the batch before the fall to the best, added: from the best to that after the rise;
-    the most seconds first, none that moves less than a percent. moved_frac: over the difference of the two epochs.
+    the most seconds first, none that moves less than a percent. moved_frac: over the difference of
+    the two epochs.
     """
     rows = sweep[sweep["status"] == "complete"].to_dict("records")
     found: list[dict[str, Any]] = []
-    for trend in sweep_trend.to_dict("records"):
-        first, best, last = (_of_batch(rows, batch) for batch in ends_of(trend))
+    for of_sweep in sweep_trend.to_dict("records"):
+        first, best, last = (_of_batch(rows, batch) for batch in ends_of(of_sweep))
         found += _moved("saved", first, best) + _moved("added", last, best)
     return as_table(found, PHASE_COLUMNS)
 

@@ -38,8 +38,8 @@ def facts_q2(inputs: Inputs) -> Facts:
         said |= {"several": several, "strong": next(iter(inputs.rows("strong_lesson")), None)}
     references = [POCOCK, JENNISON] if looks else []
     values = values or {"speedup_ratio": nothing("ratio")}
-    gained = [row["ratio"] for row in several]
-    lost = [ratio_of(exactly(row["workers"]), row["ratio"]) for row in several]
+    gained = [row.best_ratio for row in said["lessons"]]
+    lost = [ratio_of(exactly(row["workers"]), row.best_ratio) for row in said["lessons"]]
     return Facts(missing, values, said, references=references, effects=gained + lost)
 
 

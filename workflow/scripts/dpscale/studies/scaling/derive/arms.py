@@ -99,7 +99,8 @@ def judge(rows: list[dict[str, Any]]) -> None:
     """Notes what the parts of an epoch are of it, and how the subtraction goes over the batches.
 
     A share is null where the interval does not put the part above zero, for the subtraction with
-    the reason in no_time. cause: the factor that is at least half of the logarithm of T_N over T_1/N.
+    the reason in no_time. cause: the factor that is at least half of the logarithm of T_N over
+    T_1/N.
     """
     for row in rows:
         row |= dict.fromkeys(NOTED)

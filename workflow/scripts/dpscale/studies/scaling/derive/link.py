@@ -323,12 +323,8 @@ def _ring_row(fit: dict[str, Any], payload: str, size: float) -> dict[str, Any]:
     row = fit | {"payload": payload, "payload_bytes": size, "rounds": 2 * (fit["workers"] - 1)}
     row |= {"latency_s": latency, "transfer_s": whole - latency, "whole_s": whole}
     # No latency is below zero, and the longer it is the less a faster link saves.
-    low, high = (max(0.0, fit[f"level_bytes_{end}"]) for end in ("low", "high"))
-    for end, level, other in (
-        ("", *2 * [fit["level_bytes"]]),
-        ("_low", low, high),
-        ("_high", high, low),
-    ):
-        row[f"latency_frac{end}"] = latency_share(level, size)
-        row[f"saving_frac{end}"] = double_rate_saving(other, size)
+    level, low, high = (max(0.0, fit[f"level_bytes{end}"]) for end in ("", "_low", "_high"))
+    for end, less, more in (("", level, level), ("_low", low, high), ("_high", high, low)):
+        row[f"latency_frac{end}"] = latency_share(less, size)
+        row[f"saving_frac{end}"] = double_rate_saving(more, size)
     return row

@@ -36,7 +36,8 @@ def speedup_losses(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFram
     With loading: of T_1, base_epoch_s, N workers save saved_s = T_1 - T_1/N and add added_s =
     T_N - T_1/N, so that T_N = T_1 - saved_s + added_s. loss_ratio = T_N / (T_1/N) is the product of
     loading_ratio (what loading lengthens the epoch of N by, over the same of one) and the factors
-    of `communication`, of the launches of N that timed all of its arms. Raises MixedMachinesError for runs of different machines.
+    of `communication`, of the launches of N that timed all of its arms. Raises MixedMachinesError
+    for runs of different machines.
     """
     planned = in_study(runs, PLANNED, AGAIN)
     require_same_machine(planned)
