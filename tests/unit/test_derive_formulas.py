@@ -44,3 +44,9 @@ def test_a_formula_gives_the_value_worked_by_hand(formula, given, by_hand) -> No
 def test_formulas_take_columns() -> None:
     moved = formulas.ring_allreduce_bytes(pd.Series([100, 100]), pd.Series([2, 4]))
     assert list(moved) == [100.0, 150.0]
+
+
+def test_a_link_of_twice_the_rate_saves_half_of_the_bytes_share():
+    # 2 MB of latency beside 6 MB of bytes: a quarter of the time, and half of three quarters.
+    assert formulas.latency_share(2e6, 6e6) == 0.25
+    assert formulas.double_rate_saving(2e6, 6e6) == 0.375

@@ -72,6 +72,34 @@ def test_the_true_values_lie_within_the_intervals():
         assert (row["smallest_bytes"], row["largest_bytes"]) == (500_000, 4_000_000)
 
 
+def test_the_interval_of_a_link_is_over_its_launches():
+    """Rates of 1.0, 1.1 and 1.3 GB/s in three launches of many repeats each."""
+    lab = full_lab()
+    link_runs = lab["runs"][lab["runs"]["run"] == "link-n2"]
+    names = ["link-n2", "link-n2-launch2", "link-n2-launch3"]
+    runs = pd.concat([link_runs.assign(run=name) for name in names])
+    rates = zip(names, (1.0e9, 1.1e9, 1.3e9), strict=True)
+    messages = pd.DataFrame(
+        [row for name, beta in rates for row in made.message_rows(name, 2, beta=beta)]
+    )
+    (row,) = link(messages, runs).to_dict("records")
+    assert row["launches"] == 3
+    assert row["beta_bytes_per_s"] == pytest.approx(1.1e9)
+    # Logarithms 0, 0.0953 and 0.2624 of 1e9: mean 0.1192, deviation 0.1328, times 4.3027 / sqrt(3).
+    assert row["beta_bytes_per_s_low"] == pytest.approx(1e9 * 0.8099, rel=1e-3)
+    assert row["beta_bytes_per_s_high"] == pytest.approx(1e9 * 1.5670, rel=1e-3)
+    assert row["runs"] == " ".join(names)
+
+
+def test_what_twice_the_rate_saves_is_of_the_payload_here_and_of_the_labs():
+    rows = derived_lab(noise=0.0)["ring_times"].set_index(["workers", "payload"])
+    own, lab = (rows.loc[(2, payload)] for payload in ("own", "lab"))
+    # 2 * 10 us * 1.5 GB/s are 30 kB: beside 4 MB, and beside 11,173,962 numbers of 4 bytes.
+    assert own["saving_frac"] == pytest.approx(0.5 * 4e6 / 4.03e6)
+    assert lab["payload_bytes"] == 44_695_848
+    assert lab["latency_frac"] == pytest.approx(3e4 / (3e4 + 44_695_848))
+
+
 def test_one_size_of_message_is_no_fit():
     lab = full_lab()
     messages = lab["messages"][lab["messages"]["bytes"] == 500_000]

@@ -147,3 +147,9 @@ def test_a_sweep_that_did_not_run_has_a_row_without_a_boundary():
     found = probed((32, "not run yet"), (128, "not run yet"))
     assert pd.isna(found["largest_fit_batch"])
     assert found["fit_confirmations"] == 0
+
+
+def test_an_iteration_is_the_epoch_over_d_over_b_and_not_over_whole_batches():
+    # b = 512: 2.1953125 s of 10,000 / 512 iterations, of which 19 are whole
+    table = derived_lab()["sweep"].set_index("per_worker_batch")
+    assert table.loc[512, "iteration_s"] == pytest.approx(2.1953125 * 512 / 10_000)

@@ -207,14 +207,14 @@ def test_intervals_of_q2_are_wider_where_somebody_may_look_again() -> None:
         assert looked[f"{name}_high"] > plain[f"{name}_high"]
 
 
-def test_launches_of_a_look_count_in_q2_and_nowhere_else() -> None:
+def test_launches_of_a_look_count_in_q2_and_those_of_one_worker_in_every_t_1() -> None:
     found = of_two(*lab(looks=True, again=2))
     assert found["launches"] == 5
     assert len(found["runs"].split()) == 5
     times, runs = lab(looks=True, again=2)
     spans = pd.DataFrame({"run": [], "iteration": [], "span_s": []})
     split = communication(times.assign(arm="without_loading"), spans, runs)
-    assert split["launches"].tolist() == [3, 3]
+    assert split["launches"].tolist() == [5, 3]
 
 
 def test_the_looks_are_summed_up_by_what_they_decided() -> None:
