@@ -129,6 +129,7 @@ def planned() -> tuple[Tables, Derived]:
                 "epoch_times",
                 "scaling",
                 "communication",
+                "speedup_losses",
                 "bandwidth",
                 "ddp_at_one",
                 "prediction",
