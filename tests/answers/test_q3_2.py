@@ -51,7 +51,7 @@ AS_MEASURED = Case(
     says=[
         "The lab's formula gives at most 1.22 GB/s, 76.2% of what raw TCP carries. The same "
         "buckets "
-        "alone reach 1.52 GB/s: the formula's time is mostly contention and overhead. A link "
+        "alone reach 1.52 GB/s: the formula's time also holds contention and overhead. A link "
         "twice as fast would save 49.3% to 49.6% of an "
         "all-reduce of 4.00 MB, and 49.9% to 50.0% of the lab's 44.7 MB.",
         "all-reduces $X$ = 1 000 000 gradients of 4 bytes, $S$ = 4 000 000 B. The busiest worker",
@@ -190,7 +190,7 @@ CASES = [
     Case(
         "below, contends",
         edits=_apart(1e5, CONTENDS),
-        says=["alone reach 1.00 GB/s: the formula's time is mostly contention and overhead."],
+        says=["alone reach 1.00 GB/s: the formula's time also holds contention and overhead."],
     ),
     Case(
         "above, hides",
