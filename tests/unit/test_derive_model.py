@@ -93,7 +93,7 @@ def test_the_interval_of_a_link_is_over_its_launches():
 
 def test_what_twice_the_rate_saves_is_of_the_payload_here_and_of_the_labs():
     rows = derived_lab(noise=0.0)["ring_times"].set_index(["workers", "payload"])
-    own, lab = (rows.loc[(2, payload)] for payload in ("own", "lab"))
+    own, lab = (rows.loc[(2, payload)] for payload in ("here", "lab"))
     # 2 * 10 us * 1.5 GB/s are 30 kB: beside 4 MB, and beside 11,173,962 numbers of 4 bytes.
     assert own["saving_frac"] == pytest.approx(0.5 * 4e6 / 4.03e6)
     assert lab["payload_bytes"] == 44_695_848

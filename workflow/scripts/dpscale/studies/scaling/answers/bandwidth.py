@@ -125,7 +125,7 @@ def _values(rows: list[Row], fits: list[Row], hooks: list[Row]) -> dict[str, Val
     fitted = ("alpha_s", "beta_bytes_per_s", "residual_frac", "tcp_bytes_per_s")
     ratios = ("bytes_ratio", "step_ratio", "interface_ratio")
     found = named_values(rows, PER_CELL, rates) | named_values(
-        [row for row in fits if row["payload"] == "own"], "{column}_n{workers}", fitted
+        [row for row in fits if row["payload"] == "here"], "{column}_n{workers}", fitted
     )
     found |= named_values(hooks, "{hook}_" + PER_CELL, ratios)
     return {

@@ -41,7 +41,7 @@ LINK_COLUMNS: Columns = (
     | side("alpha_side", "alpha_s")
 )
 RING_COLUMNS: Columns = (
-    words("payload", ("own", "lab"))
+    words("payload", ("lab", "here"))
     | columns("workers nodes payload_bytes rounds latency_s transfer_s whole_s")
     | intervals("latency_frac saving_frac level_bytes")
     | side("mostly", "level_bytes", "payload_bytes")
@@ -302,7 +302,7 @@ def judge(rows: list[dict[str, Any]]) -> None:
 def ring_times(link: pd.DataFrame, bandwidth: pd.DataFrame) -> pd.DataFrame:
     """Return the seconds of one all-reduce by the fit of each N, in two parts, for two payloads.
 
-    payload: `own`, that of the network trained, and `lab`, where that is another. latency_s and
+    payload: `here`, that of the network trained, and `lab`, where that is another. latency_s and
     transfer_s add up to whole_s; latency_frac is the share of the former, saving_frac what a link
     of twice the rate would save of the whole; mostly: where level_bytes, the message whose latency
     and bytes take equally long, lies of the payload.
@@ -311,7 +311,7 @@ def ring_times(link: pd.DataFrame, bandwidth: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for row in link.dropna(subset="beta_bytes_per_s").sort_values("workers").to_dict("records"):
         if own := known(payloads.get(row["workers"])):
-            rows.append(_ring_row(row, "own", float(own)))
+            rows.append(_ring_row(row, "here", float(own)))
             if abs(LAB_BYTES / own - 1) > SAME_PAYLOAD_FRAC:
                 rows.append(_ring_row(row, "lab", LAB_BYTES))
     return as_table(rows, RING_COLUMNS)
