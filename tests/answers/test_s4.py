@@ -190,7 +190,7 @@ CASES = [
         says=[
             "With clean labels no arm is told apart from the large mini-batch as more accurate; "
             "with 20% wrong labels the arm of the highest median, of those told apart from the "
-            "large mini-batch as more accurate, is A3, huge mini-batch (95.0% (92.3 to 97.7))."
+            "large mini-batch as more accurate, is A3, huge mini-batch (95.0% (92.3 to 97.6))."
         ],
         never=["not told apart here"],
     ),  # there the best arm has the lower loss
@@ -198,7 +198,7 @@ CASES = [
         "the best arm has the higher loss",
         lab=high_losses,
         says=[
-            "huge mini-batch (95.0% (92.3 to 97.7)), which fits its training labels less, with "
+            "huge mini-batch (95.0% (92.3 to 97.6)), which fits its training labels less, with "
             "a "
             "loss of 0.950 against 0.900: after as many epochs, better generalisation and "
             "slower "

@@ -243,14 +243,11 @@ def test_verdict_needs_the_whole_interval_on_one_side(low, high, word):
     assert verdict(low, high, 1.0) == word
 
 
-def test_no_interval_of_an_accuracy_leaves_0_to_1():
-    few, errors = over_seeds(pd.Series([0.9, 0.94])), over_seeds(pd.Series([0.0, 0.4]))
-    assert few.high > 1
-    assert errors.low < 0
-    made = interval_columns("train_accuracy_frac", few)
-    assert made["train_accuracy_frac"] == few.value
-    assert made["train_accuracy_frac_low"] == few.low
-    assert made["train_accuracy_frac_high"] == 1
-    assert interval_columns("test_error_frac", errors)["test_error_frac_low"] == 0
-    assert interval_columns("difference_frac", errors)["difference_frac_low"] == errors.low
+def test_an_error_of_few_seeds_has_the_interval_of_its_accuracy():
+    errors = pd.Series([0.005, 0.024, 0.08])
+    wrong, right = over_seeds(errors), over_seeds(1 - errors)
+    assert (wrong.low, wrong.high) == pytest.approx((1 - right.high, 1 - right.low))
+
+
+def test_an_unknown_estimate_is_three_nulls():
     assert set(interval_columns("test_accuracy_frac", UNKNOWN).values()) == {None}

@@ -5,13 +5,17 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from bounds import outside
 
 from builders import Tables, derived_lab, empty_lab, full_lab, run_row, table
+from dpscale.derive.columns import as_table
 from dpscale.derive.same_machine import MixedMachinesError, require_same_machine
 from dpscale.derive.tables import Derived
+from dpscale.records.columns import intervals
 from dpscale.studies import derived_of, schemas, tables
 from script_calls import call
 
+ENDS = {"": 0.5, "_low": -7.0, "_high": 7.0}
 FIXED = {
     "sweep": "per_worker_batch status epoch_s epoch_s_low epoch_s_high samples_per_s "
     "peak_memory_bytes utilisation_frac repeats",
@@ -49,6 +53,25 @@ def test_tables_of_no_runs_have_no_rows_and_the_columns_of_full_ones(name):
     assert empty.empty
     assert dict(empty.dtypes.astype(str)) == tables()[name].columns
     assert dict(derived_lab()[name].dtypes.astype(str)) == tables()[name].columns
+
+
+@pytest.mark.parametrize("name", tables())
+def test_no_number_and_no_end_of_an_interval_leaves_what_its_column_may_hold(name):
+    assert outside(derived_lab()[name]) == {}
+
+
+def test_ends_of_intervals_are_cut_at_the_bounds_of_their_column():
+    named = "train_error_frac gain_frac test_accuracy_difference_frac epoch_s exposed_s"
+    far = {f"{name}{end}": value for name in named.split() for end, value in ENDS.items()}
+    made = as_table([far], intervals(named))
+    assert made.iloc[0].to_dict() == far | {
+        "train_error_frac_low": 0.0,
+        "train_error_frac_high": 1.0,
+        "gain_frac_low": -1.0,
+        "test_accuracy_difference_frac_low": -1.0,
+        "test_accuracy_difference_frac_high": 1.0,
+        "epoch_s_low": 0.0,
+    }
 
 
 def test_a_plan_of_which_nothing_ran_keeps_every_cell():

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from bounds import outside
 from checkouts import CONFIG, Checkout, records, snakemake
 from patience import HANG_S
 
@@ -105,6 +106,13 @@ def test_the_sweep_met_a_real_boundary_and_confirmed_it(checkout) -> None:
     # sweep.confirmations is 1: two processes a side
     assert boundary["fit_confirmations"] >= 2
     assert boundary["failure_confirmations"] >= 2
+
+
+def test_no_derived_number_leaves_what_its_column_may_hold(checkout) -> None:
+    tables = sorted(checkout.results.glob("derived/*.csv"))
+    assert tables
+    found = {path.stem: outside(pd.read_csv(path)) for path in tables if path.read_text()}
+    assert {name: wrong for name, wrong in found.items() if wrong} == {}
 
 
 def seconds_by_hand(checkout: Checkout, run: str, arm: str, samples: int) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from dpscale.derive.verdicts import Side, of_row
-from dpscale.records.columns import FLOAT, Columns
+from dpscale.records.columns import FLOAT, Columns, bounds
 from dpscale.vocabulary import Words
 
 
@@ -19,7 +19,8 @@ def known(value: Any) -> Any:
 def as_table(rows: Iterable[Mapping[str, Any]], columns: Columns) -> pd.DataFrame:
     """Return the rows as a table of exactly these columns and types; what a row lacks is null.
 
-    Columns of `verdicts.side` are made here. Raises ValueError for a word that a column of
+    Columns of `verdicts.side` are made here, and the ends of intervals cut at the bounds of what
+    they are of, such as 0 and 1 of a share. Raises ValueError for a word that a column of
     `vocabulary.words` cannot hold.
     """
     named = [{name: known(row.get(name)) for name in columns} for row in rows]
@@ -30,10 +31,15 @@ def as_table(rows: Iterable[Mapping[str, Any]], columns: Columns) -> pd.DataFram
     for name, kind in columns.items():
         if isinstance(kind, Words):
             kind.check(name, found[name])
-    return pd.DataFrame({name: _column(values, columns[name]) for name, values in found.items()})
+    return pd.DataFrame({name: _column(name, own, columns[name]) for name, own in found.items()})
 
 
-def _column(values: list[Any], kind: str) -> pd.Series:
+def _column(name: str, values: list[Any], kind: str) -> pd.Series:
     """Return the values as a column; None is null."""
+    if kind != FLOAT:
+        return pd.Series(values, dtype=kind)
     # By way of an array, since objects with None do not turn into float64 themselves
-    return pd.Series(np.array(values, dtype=float) if kind == FLOAT else values, dtype=kind)
+    array = np.array(values, dtype=float)
+    if name.endswith(("_low", "_high")) and bounds(name) != (None, None):
+        array = np.clip(array, *bounds(name))
+    return pd.Series(array, dtype=kind)

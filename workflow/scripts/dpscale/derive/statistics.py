@@ -25,7 +25,6 @@ TAIL = (1 - CONFIDENCE) / 2
 SEED = 20260101  # of what is drawn where a fit is repeated
 ORDERED = 6  # [least, largest] of so many values covers their median in 97 of 100
 FEWEST_CENSORED = 5  # the same of so many in 94 of 100
-SHARES = ("accuracy_frac", "error_frac")  # ends of the names of what lies between 0 and 1
 
 Interval = tuple[float | None, float | None]
 
@@ -78,16 +77,20 @@ def _estimate(value: float, ends: Interval, repeats: int) -> Estimate:
     return Estimate(value, min(low, value), max(high, value), repeats)
 
 
-def median(values: Sequence[float] | np.ndarray, confidence: float = CONFIDENCE) -> Estimate:
+def median(
+    values: Sequence[float] | np.ndarray, confidence: float = CONFIDENCE, *, share: bool = False
+) -> Estimate:
     """Return the median of the finite values; no interval for fewer than 2 of them.
 
-    Values above zero (times, shares, sizes) scatter by factors: the interval of their logarithms
-    lies above zero too. confidence: that of the interval at one of several looks (`plan.looks`).
+    Values above zero (times, sizes, losses) scatter by factors: the interval of their logarithms
+    lies above zero too. That of a share would leave 1 where it is an error, and hardly where it is
+    the accuracy: it is of the values. confidence: of the interval at one of several looks
+    (`plan.looks`).
     """
     known_values = finite(values)
     if not len(known_values):
         return UNKNOWN
-    positive = known_values.min() > 0
+    positive = known_values.min() > 0 and not share
     ends = interval(np.log(known_values) if positive else known_values, confidence)
     value = float(np.median(known_values))
     return _estimate(value, _exp(ends) if positive else ends, len(known_values))
@@ -215,13 +218,13 @@ def exactly(number: float) -> Estimate:
     return Estimate(float(number), float(number), float(number), 1)
 
 
-def over_seeds(values: pd.Series, images: float | None = None) -> Estimate:
+def over_seeds(values: pd.Series, images: float | None = None, *, share: bool = True) -> Estimate:
     """Return the median over seeds; unknown unless every seed has a finite value.
 
-    A median of the seeds that did not diverge would praise an arm for its luckiest ones. images:
-    of an accuracy or an error on so many test images, whose sampling its interval then holds too.
+    A median of the seeds that did not diverge would praise an arm for its luckiest ones. share: an
+    accuracy or an error; images: on so many test images, whose sampling its interval then holds.
     """
-    found = median(values.to_numpy(float)) if _finite(values) else UNKNOWN
+    found = median(values.to_numpy(float), share=share) if _finite(values) else UNKNOWN
     return on_images(found, images, found.value)
 
 
@@ -297,14 +300,8 @@ def verdict(low: float | None, high: float | None, reference: float) -> Verdict:
 
 
 def interval_columns(name: str, estimate: Estimate) -> dict[str, float | None]:
-    """Return a value and its interval as the columns NAME, NAME_low and NAME_high.
-
-    No accuracy or error of a share of the samples lies below 0 or above 1, so no interval of one
-    does; that of a mean of few seeds would.
-    """
+    """Return a value and its interval as the columns NAME, NAME_low and NAME_high."""
     value, low, high, _ = estimate
-    if name.endswith(SHARES) and low is not None and high is not None:
-        low, high = max(low, 0.0), min(high, 1.0)
     return {name: value, f"{name}_low": low, f"{name}_high": high}
 
 

@@ -63,7 +63,8 @@ def over_trials(rows: pd.DataFrame, measures: Iterable[str] = MEASURES) -> dict[
         column: value
         for name in measures
         for column, value in interval_columns(
-            name, over_seeds(rows[name], images if name == TEST else None)
+            name,
+            over_seeds(rows[name], images if name == TEST else None, share=name.endswith("_frac")),
         ).items()
     }
 

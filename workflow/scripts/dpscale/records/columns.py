@@ -8,13 +8,14 @@ from typing import Any
 FILE = Path(__file__).with_suffix(".toml")
 INT, FLOAT, BOOL = "Int64", "float64", "boolean"
 TYPES = {"integer": INT, "real": FLOAT, "text": "str", "flag": BOOL}  # by section of the file
+BOUNDS = {"difference": (-1, 1), "ratio": (0, None), "excess": (-1, None), "signed": (None, None)}
 Columns = dict[str, str]
 TableRow = dict[str, Any]  # of a record or a table, by column
 
 
 @cache
 def declared() -> dict[str, dict[str, str]]:
-    """Return the sections of the file, each meanings by name: TYPES, and the tidy `tables`."""
+    """Return the sections of the file: meanings by name (TYPES, the tidy `tables`), `bounds`."""
     return tomllib.loads(FILE.read_text(encoding="utf-8"))
 
 
@@ -43,6 +44,20 @@ def meaning(table: str, column: str) -> str:
     """Return what a column means in a table."""
     name = entry(column)
     return _meanings().get(f"{table}.{name}", _meanings()[name])
+
+
+@cache
+def bounds(column: str) -> tuple[float | None, float | None]:
+    """Return the least and the largest number that a column may hold; None: no bound.
+
+    Times, sizes, rates and counts are never below zero, and a share is at most 1; what else a
+    column may hold is in the file. The ends of an interval have the bounds of what it is of.
+    """
+    name = column.removesuffix("_low").removesuffix("_high")
+    for kind, names in declared()["bounds"].items():
+        if name in names.split():
+            return BOUNDS[kind]
+    return (None, None) if name.endswith("loss") else (0, 1 if name.endswith("_frac") else None)
 
 
 def columns(names: str) -> Columns:

@@ -4,19 +4,7 @@ from collections.abc import Mapping
 
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
-from dpscale.records.columns import BOOL, FLOAT, INT, columns, reals
-
-
-def bounds(column: str) -> tuple[float | None, float | None]:
-    """Return the least and the largest number that a column may hold; None: no bound.
-
-    Times, sizes, rates and counts are never below zero, and a share is at most 1. A gap or a
-    difference is a share of another thing, which may be smaller.
-    """
-    if column.endswith("loss") or column == "seed":
-        return None, None
-    share = column.endswith("_frac") and not column.endswith(("_gap_frac", "_difference_frac"))
-    return 0, 1 if share else None
+from dpscale.records.columns import BOOL, FLOAT, INT, bounds, columns, reals
 
 
 def row_checks(schemas: Mapping[str, Mapping[str, str]]) -> SchemaValidator:

@@ -10,9 +10,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import SchemaValidator
 
 from dpscale.files import whole
-from dpscale.records.columns import FLOAT
+from dpscale.records.columns import FLOAT, bounds
 from dpscale.records.record import Record
-from dpscale.records.schemas import bounds
 
 Model = TypeVar("Model", bound=BaseModel)
 _KEYS = ("seed", "arm", "repeat", "epoch", "rank")  # of steps that follow each other

@@ -183,8 +183,6 @@ def utilisation(
             row["repeats"] = len(own)
             for name in UTILISATION.split():
                 found = median(own[name].to_numpy(float, na_value=np.nan))
-                if name.endswith("_frac") and found.high is not None:  # no share is above all
-                    found = found._replace(high=max(found.value or 0, min(found.high, 1.0)))
                 row |= interval_columns(name, found)
         rows.append(row)
     return as_table(rows, UTILISATION_COLUMNS)

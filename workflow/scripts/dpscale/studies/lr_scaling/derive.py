@@ -141,7 +141,9 @@ def _arm(run: TableRow, own: pd.DataFrame, base: pd.DataFrame) -> TableRow:
         "runs": run["run"],
     }
     for name in ERRORS:
-        found = over_seeds(own[name], images if name == "test_error_frac" else None)
+        found = over_seeds(
+            own[name], images if name == "test_error_frac" else None, share=name.endswith("_frac")
+        )
         row |= interval_columns(name, found)
     return row | interval_columns("difference_frac", apart)
 

@@ -175,7 +175,8 @@ def model_averaging(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFra
         for name in MEASURES:
             # The seeds that reached a target are no fair sample of all.
             images = known(first["images"]) if name == FINAL else None
-            row |= interval_columns(name, over_seeds(own[name], images))
+            found = over_seeds(own[name], images, share=name.endswith("_frac"))
+            row |= interval_columns(name, found)
         rows.append(row)
     return as_table(rows, ARM_COLUMNS)
 
