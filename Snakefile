@@ -1,7 +1,7 @@
 # dpscale: how data-parallel training scales, measured and answered in one report.
 # Each line below is a chapter; results go to results/<name>/, `name` being in the configuration.
 #
-#   snakemake                                        the embedded default (config/config.yaml)
+#   snakemake                                        a laptop's lab (config/config.yaml)
 #   snakemake --configfile config/lab.yaml           the lab on GPUs
 #   snakemake --profile slurm                        the lab on a cluster
 

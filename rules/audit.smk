@@ -28,5 +28,5 @@ rule audit:
     message:
         "Auditing {input.table}"
     shell:
-        "python workflow/scripts/audit_table.py {input.table:q} {params.options:q} "
+        command("audit_table") + "{input.table:q} {params.options:q} "
         "--output {output:q} > {log:q} 2>&1 || test $? -eq 1"

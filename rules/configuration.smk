@@ -1,20 +1,20 @@
 # Reads and checks the configuration, plans the runs, and says how a run is launched.
 
-import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
-if not Path.cwd().samefile(workflow.basedir):
-    sys.exit(
-        f"dpscale: its rules work in their own folder, and this is {Path.cwd()}; "
-        f"call snakemake without --directory in {workflow.basedir}"
-    )
+import yaml
 
-SCRIPTS = Path(workflow.basedir) / "workflow/scripts"
-sys.path.insert(0, str(SCRIPTS))
+# Where the repository is: this file is in its rules/. Another folder may be worked in
+# (--directory), or another workflow use the rules (module).
+HOME = Path(str(workflow.current_basedir)).parent
+BASE = Path() if Path.cwd().samefile(HOME) else HOME
+SCRIPTS = BASE / "workflow/scripts"
+sys.path.insert(0, str(HOME / "workflow/scripts"))
 # `python` and `torchrun` in the rules are those of the environment that runs Snakemake.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
@@ -23,31 +23,39 @@ from snakemake.settings.types import ExecMode
 from snakemake.utils import update_config
 
 from dpscale import imports, studies
+from dpscale.arguments import RESOLVED, looked_config
 from dpscale.config import ConfigError
 from dpscale.config.datasets import DOWNLOADED
 from dpscale.config.reading import read_argument, read_mapping
 from dpscale.plan import check_spec, needs_check
 from dpscale.plan.names import pattern_of
 from dpscale.plan.spec import own_file
+from dpscale.records.storage import write_text
 from dpscale.studies.completion import earlier_runs
 
-# A configuration given on the command line stands alone: nothing of the default leaks into it.
-if not workflow.overwrite_configfiles:
+IS_MAIN = workflow.exec_mode == ExecMode.DEFAULT  # not the snakemake inside a job
+IS_MODULE = not workflow.modifier.is_main_snakefile()
 
-    configfile: "config/config.yaml"
+# A configuration given on the command line stands alone: nothing of the default leaks into it.
+if not workflow.overwrite_configfiles and not IS_MODULE:
+
+    configfile: str(BASE / "config/config.yaml")
 
 
 def configured():
     """The configuration of the files and of --config, read by dpscale's own reader.
 
-    Of a key that a file names twice Snakemake keeps the last, and 1.0e9 is text to it.
+    Of a key that a file names twice Snakemake keeps the last, and 1.0e9 is text to it. To a module
+    the other workflow gives it.
     """
+    if IS_MODULE:
+        return looked_config(config)
     read = {}
     for path in workflow.configfiles:
         update_config(read, read_mapping(Path(path)))
     for argument in workflow.config_settings.config_args or ():
         update_config(read, read_argument(argument))
-    return studies.load_config(read, folder=Path(workflow.configfiles[-1]).parent)
+    return looked_config(read, folder=Path(workflow.configfiles[-1]).parent)
 
 
 try:
@@ -55,6 +63,10 @@ try:
     PLANNED = studies.planned_runs(CONFIG)
 except ConfigError as error:
     sys.exit(str(error))
+
+if IS_MAIN:
+    for line in CONFIG.left_out:
+        print(f"dpscale: {line}", file=sys.stderr)
 
 RESULTS = f"results/{CONFIG.name}"
 RUN = f"{RESULTS}/runs/{{run}}"
@@ -82,6 +94,12 @@ CONFIG_JSON = CONFIG.model_dump_json(exclude={"report", "audit"})
 NEVER = "(?!)"  # matches no run: the study is left out of the configuration
 
 
+def note_configuration():
+    """Leave the configuration as it is resolved beside its results; commands read it there."""
+    values = yaml.safe_dump(CONFIG.model_dump(mode="json"), sort_keys=False)
+    write_text(Path(RESULTS, RESOLVED), f"# As the last call resolved it.\n{values}")
+
+
 def only(runs):
     """A wildcard constraint that matches these of the planned runs."""
     return pattern_of(runs, PLAN) or NEVER
@@ -94,8 +112,13 @@ def spec_json(wildcards):
 
 def modules(script):
     """A script of the analysis with what it imports: an edit of one makes its tables anew."""
-    root = imports.SCRIPTS.parents[1]
     return lambda _: [
-        str(path.relative_to(root))
+        str(BASE / path.relative_to(imports.SCRIPTS.parents[1]))
         for path in imports.imported_files(imports.SCRIPTS / f"{script}.py")
     ]
+
+
+def command(script):
+    """The beginning of a shell command that calls a script."""
+    quoted = shlex.quote(str(SCRIPTS / f"{script}.py"))
+    return f"python {quoted.replace('{', '{{').replace('}', '}}')} "

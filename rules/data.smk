@@ -8,11 +8,10 @@ from dpscale.records.facts import DatasetFacts
 from dpscale.records.storage import DamagedError, read_model
 
 DATA_MARKER = f"{CONFIG.data.root}/{CONFIG.data.dataset}.json"
-TRIES = sorted({one.tries for _, one in CONFIG.sections() if one.tries})
 NEEDS_DOWNLOAD = CONFIG.data.dataset in DOWNLOADED
 DATA = CONFIG.data.model_dump_json(exclude={"loader", "loader_workers", "augment"})
 OWN = own_file(CONFIG)
-TRIED = ["--own", OWN.model_dump_json(), "--try", *TRIES] if OWN else []
+OF_OWN = ["--own", OWN.model_dump_json()] if OWN else []
 
 
 rule fetch_dataset:
@@ -25,11 +24,11 @@ rule fetch_dataset:
     resources:
         machine=1,
     params:
-        root=CONFIG.data.root,
+        root=lambda _: CONFIG.data.root,
     message:
         "Downloading {wildcards.dataset} and verifying its checksums"
     shell:
-        "python workflow/scripts/fetch_dataset.py --dataset {wildcards.dataset} "
+        command("fetch_dataset") + "--dataset {wildcards.dataset} "
         "--root {params.root:q} --marker {output:q} 2>&1 | tee {log:q}"
 
 
@@ -45,13 +44,12 @@ rule prepare_dataset:
     params:
         # A function, so that braces in a folder's name are no wildcards.
         data=lambda _: DATA,
-        own=lambda _: TRIED,
+        own=lambda _: OF_OWN,
     message:
-        "Splitting the dataset and keeping it ready, or trying own.file on a few samples"
+        "Splitting the dataset and keeping it ready, or trying own.file on two samples"
     shell:
-        "python workflow/scripts/prepare_dataset.py {params.data:q} {params.own:q} "
-        "--output {output:q} "
-        "2> {log:q}"
+        command("prepare_dataset") + "{params.data:q} {params.own:q} "
+        "--output {output:q} > {log:q} 2>&1"
 
 
 def keep_dataset():
@@ -75,7 +73,7 @@ def keep_dataset():
         return
     if path.is_dir():
         shutil.rmtree(path)
-    script = [sys.executable, SCRIPTS / "prepare_dataset.py", DATA, *TRIED]
+    script = [sys.executable, SCRIPTS / "prepare_dataset.py", DATA, *OF_OWN]
     if runs and subprocess.run([*script, "--output", path]).returncode == 0:
         os.utime(path, (min(runs) - 1,) * 2)
         print(f"dpscale: {path} is made again", file=sys.stderr)

@@ -33,13 +33,16 @@ from dpscale.launch.temporary import (
 from dpscale.processes import identity
 from dpscale.records.damage import forget_made, note_made
 from dpscale.watch import Observer, TimeLeft
+from dpscale.watch.screen import Screen
 
 # Timed runs take all of this token (profiles/default), so that nothing runs beside them.
 WHOLE_MACHINE = 1000
 EXCLUSIVE = "--exclusive"
-IS_MAIN = workflow.exec_mode == ExecMode.DEFAULT  # not the snakemake inside a job
 
 if IS_MAIN:
+    for handler in logger.handlers:
+        if handler.name == "DefaultStreamHandler" and not IS_MODULE:
+            handler.setFormatter(Screen(workflow, handler.formatter))
     os.environ[WORKFLOW] = identity(os.getpid())
     remove_stale_lock(Path.cwd())
     remove_what_is_left()
@@ -79,6 +82,7 @@ def tell_what_to_measure():
 onstart:
     if IS_MAIN:
         refuse_missing_words()
+        note_configuration()
         take_over(Path.cwd(), Path(RESULTS, "attempts"))
         forget_made(Path(RESULTS))
         keep_scheduler_quiet()
@@ -255,5 +259,5 @@ rule check_machine:
     message:
         "Checking devices, driver, cores, memory, disk, a training step and network"
     shell:
-        "python workflow/scripts/check_machine.py --spec {params.spec:q} "
+        command("check_machine") + "--spec {params.spec:q} "
         "--folder {params.folder:q} --output {output:q} 2>&1 | tee {log:q}"

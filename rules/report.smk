@@ -4,7 +4,7 @@ TABLES = list(studies.schemas())
 DERIVED = ["epoch_times", "quiet", "accuracy", *studies.names("derived")]
 FIGURES = studies.names("figures")
 TEMPLATES = sorted(
-    f"report/{path.name}" for path in Path(workflow.basedir, "report").glob("*.*")
+    str(BASE / "report" / path.name) for path in (HOME / "report").glob("*.*")
 )
 OF_PAGES = (".html.j2", ".css", ".js")
 PAGES = [path for path in TEMPLATES if path.endswith(OF_PAGES)]
@@ -20,8 +20,8 @@ def refuse_missing_words():
     made = answers.stat().st_mtime if answers.exists() else 0
     read = [*QUESTIONS, *modules("check_words")(None)]
     if any(os.path.getmtime(path) > made for path in read):
-        command = [sys.executable, "workflow/scripts/check_words.py"]
-        ended = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+        script = [sys.executable, SCRIPTS / "check_words.py"]
+        ended = subprocess.run(script, stderr=subprocess.PIPE, text=True)
         if ended.returncode:
             raise WorkflowError(ended.stderr)
 
@@ -34,34 +34,39 @@ rule gather:
         expand(f"{RESULTS}/tables/{{table}}.parquet", table=TABLES),
         f"{RESULTS}/tables/provenance.json",
         f"{RESULTS}/tables/seen.json",
+    log:
+        f"{RESULTS}/logs/gather.log",
     resources:
         machine=1,
     params:
         config=lambda _: CONFIG_JSON,
-        folder=RESULTS,
+        folder=lambda _: RESULTS,
     message:
         "Gathering the records into tidy tables"
     shell:
-        "python workflow/scripts/gather.py --config {params.config:q} "
-        "--runs {params.folder}/runs --output {params.folder}/tables"
+        command("gather") + "--config {params.config:q} "
+        "--runs {params.folder}/runs --output {params.folder}/tables 2>&1 | tee {log:q}"
 
 
 rule derive:
     input:
         tables=rules.gather.output,
         modules=modules("derive"),
-        lab=f"{workflow.basedir}/config/lab.yaml",
+        lab=str(BASE / "config/lab.yaml"),
     output:
         expand(f"{RESULTS}/derived/{{table}}.csv", table=DERIVED),
+    log:
+        f"{RESULTS}/logs/derive.log",
     resources:
         machine=1,
     params:
-        folder=RESULTS,
+        folder=lambda _: RESULTS,
     message:
         "Deriving times, speed-ups, bandwidths and accuracies"
     shell:
-        "python workflow/scripts/derive.py "
-        "--tables {params.folder}/tables --output {params.folder}/derived"
+        command("derive")
+        + "--tables {params.folder}/tables --output {params.folder}/derived "
+        "> {log:q} 2>&1"
 
 
 rule draw:
@@ -74,15 +79,18 @@ rule draw:
             figure=FIGURES,
             kind=["svg", "csv"],
         ),
+    log:
+        f"{RESULTS}/logs/draw.log",
     resources:
         machine=1,
     params:
-        folder=RESULTS,
+        folder=lambda _: RESULTS,
     message:
         "Drawing the figures"
     shell:
-        "python workflow/scripts/draw.py "
-        "--derived {params.folder}/derived --output {params.folder}/figures"
+        command("draw")
+        + "--derived {params.folder}/derived --output {params.folder}/figures "
+        "> {log:q} 2>&1"
 
 
 rule answer:
@@ -93,15 +101,17 @@ rule answer:
     output:
         answers=f"{RESULTS}/answers.json",
         closing=f"{RESULTS}/closing.json",
+    log:
+        f"{RESULTS}/logs/answer.log",
     resources:
         machine=1,
     params:
-        folder=RESULTS,
+        folder=lambda _: RESULTS,
     message:
         "Answering the questions"
     shell:
-        "python workflow/scripts/answer.py --tables {params.folder}/tables "
-        "--derived {params.folder}/derived --output {output.answers}"
+        command("answer") + "--tables {params.folder}/tables "
+        "--derived {params.folder}/derived --output {output.answers:q} > {log:q} 2>&1"
 
 
 rule render_html:
@@ -114,18 +124,22 @@ rule render_html:
         templates=PAGES,
     output:
         report(f"{RESULTS}/report.html", category="Report"),
+    log:
+        f"{RESULTS}/logs/render_html.log",
     resources:
         machine=1,
     params:
-        folder=RESULTS,
+        folder=lambda _: RESULTS,
         head=lambda _: CONFIG.report.model_dump_json(),
+        templates=lambda _: BASE / "report",
     message:
         "Writing {output}"
     shell:
-        "python workflow/scripts/render_html.py --answers {input.answers} "
+        command("render_html") + "--answers {input.answers} "
         "--tables {params.folder}/tables --derived {params.folder}/derived "
         "--figures {params.folder}/figures --audits {input.audits:q} "
-        "--report-config {params.head:q} --templates report --output {output}"
+        "--report-config {params.head:q} --templates {params.templates:q} "
+        "--output {output:q} > {log:q} 2>&1"
 
 
 # Not before the HTML, which needs no system library and comes out in any case.
@@ -139,19 +153,23 @@ rule render_pdf:
         templates=PAGES,
     output:
         report(f"{RESULTS}/report.pdf", category="Report"),
+    log:
+        f"{RESULTS}/logs/render_pdf.log",
     priority: -1
     resources:
         machine=1,
     params:
-        folder=RESULTS,
+        folder=lambda _: RESULTS,
         head=lambda _: CONFIG.report.model_dump_json(),
+        templates=lambda _: BASE / "report",
     message:
         "Writing {output}"
     shell:
-        "python workflow/scripts/render_pdf.py --answers {input.answers} "
+        command("render_pdf") + "--answers {input.answers} "
         "--tables {params.folder}/tables --derived {params.folder}/derived "
         "--figures {params.folder}/figures --audits {input.audits:q} "
-        "--report-config {params.head:q} --templates report --output {output}"
+        "--report-config {params.head:q} --templates {params.templates:q} "
+        "--output {output:q} > {log:q} 2>&1"
 
 
 # The last job: fails where an answer or a figure did, once the report that says so is written. The
@@ -164,15 +182,17 @@ rule check_report:
         closing=rules.answer.output.closing,
     output:
         f"{RESULTS}/logs/answered.txt",
+    log:
+        f"{RESULTS}/logs/check_report.log",
     resources:
         machine=1,
     params:
-        folder=RESULTS,
+        folder=lambda _: RESULTS,
     message:
         "Checking that every answer and figure stands"
     shell:
-        "python workflow/scripts/check_report.py --answers {input.answers} "
-        "--figures {params.folder}/figures --output {output}"
+        command("check_report") + "--answers {input.answers} "
+        "--figures {params.folder}/figures --output {output:q} > {log:q} 2>&1"
 
 
 localrules:
@@ -184,28 +204,32 @@ localrules:
 rule partial:
     input:
         audits=AUDITS,
+    log:
+        f"{RESULTS}/logs/partial.log",
     resources:
         machine=1,
     params:
         config=lambda _: CONFIG_JSON,
         head=lambda _: CONFIG.report.model_dump_json(),
-        runs=f"{RESULTS}/runs",
-        folder=f"{RESULTS}/partial",
+        templates=lambda _: BASE / "report",
+        runs=lambda _: f"{RESULTS}/runs",
+        folder=lambda _: f"{RESULTS}/partial",
+        scripts=lambda _: SCRIPTS,
     message:
         "Reporting on what has run so far, into {params.folder}"
     shell:
-        "python workflow/scripts/gather.py --config {params.config:q} --runs {params.runs} "
-        "--output {params.folder}/tables && "
-        "python workflow/scripts/derive.py --tables {params.folder}/tables "
+        "( python {params.scripts:q}/gather.py --config {params.config:q} "
+        "--runs {params.runs} --output {params.folder}/tables && "
+        "python {params.scripts:q}/derive.py --tables {params.folder}/tables "
         "--output {params.folder}/derived && "
-        "python workflow/scripts/draw.py --derived {params.folder}/derived "
+        "python {params.scripts:q}/draw.py --derived {params.folder}/derived "
         "--output {params.folder}/figures && "
-        "python workflow/scripts/answer.py --tables {params.folder}/tables "
+        "python {params.scripts:q}/answer.py --tables {params.folder}/tables "
         "--derived {params.folder}/derived --output {params.folder}/answers.json && "
-        "for kind in html pdf; do python workflow/scripts/render_$kind.py "
+        "for kind in html pdf; do python {params.scripts:q}/render_$kind.py "
         "--answers {params.folder}/answers.json --tables {params.folder}/tables "
-        "--derived {params.folder}/derived --figures {params.folder}/figures --audits {input.audits:q} "
-        "--report-config {params.head:q} --templates report "
-        "--output {params.folder}/report.$kind; done; "
-        "python workflow/scripts/check_report.py --answers {params.folder}/answers.json "
-        "--figures {params.folder}/figures"
+        "--derived {params.folder}/derived --figures {params.folder}/figures "
+        "--audits {input.audits:q} --report-config {params.head:q} "
+        "--templates {params.templates:q} --output {params.folder}/report.$kind; done; "
+        "python {params.scripts:q}/check_report.py --answers {params.folder}/answers.json "
+        "--figures {params.folder}/figures ) 2>&1 | tee {log:q}"

@@ -33,7 +33,8 @@ rule timed_run:
         "Timing {wildcards.run}, alone on the machine"
     shell:
         "printf '%s' {params.spec:q} > {output.spec:q} && "
-        "python workflow/scripts/start.py launch.py {output.spec:q} --earlier {params.earlier:q} "
+        + command("start")
+        + "launch.py {output.spec:q} --earlier {params.earlier:q} "
         "--log {log:q} --history {params.history:q} --attempt {resources.attempt}"
 
 

@@ -53,6 +53,7 @@ ALLOWED = {
         "train",
     },
     "compare": {"derive", "records", "reporting", "units", "vocabulary"},
+    "arguments": {"config", "launch", "plan", "studies"},
     "watch": {"studies", "launch", "attempts", "records", "plan", "config", "units", "processes"},
 }
 

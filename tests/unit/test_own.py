@@ -1,5 +1,6 @@
 """A user's own training: its configuration, its plan, and the line that each mistake gets."""
 
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -8,11 +9,14 @@ import pytest
 import torch
 from torch import nn
 
-from dpscale.config import ConfigError
+from dpscale.arguments import looked_config
+from dpscale.config import Config, ConfigError
+from dpscale.config.own import OwnFacts, source_digest
 from dpscale.plan.spec import own_file
 from dpscale.studies import load_config, planned_runs
 from dpscale.train.data import DatasetError
 from dpscale.train.data.own import OwnTask, OwnTrainingError
+from dpscale.train.tries import look as tried
 from dpscale.train.tries import sharded, stacked
 
 FILE = Path(__file__).parents[1] / "own_training.py"
@@ -203,7 +207,7 @@ def test_a_file_that_changed_since_the_plan_is_refused(tmp_path) -> None:
     file = written(tmp_path, GOOD)
     own = own_file(load_config(raw(file)))
     assert own is not None
-    file.write_text(GOOD + "\n", encoding="utf-8")
+    file.write_text(GOOD + "EDITED = 1\n", encoding="utf-8")
     with pytest.raises(OwnTrainingError, match=r"mine.py changed since the runs were planned"):
         OwnTask(own)
 
@@ -213,13 +217,111 @@ def test_an_edit_of_the_file_makes_its_runs_stale_and_no_others(tmp_path) -> Non
     config = raw(file, ledger={"workers": [2], "per_worker_batch": 4})
     before = planned_runs(load_config(config))
     assert planned_runs(load_config(config)) == before
-    file.write_text(GOOD + "\n", encoding="utf-8")
+    file.write_text(GOOD + "EDITED = 1\n", encoding="utf-8")
     after = planned_runs(load_config(config))
     assert before.keys() == after.keys()
     assert all(before[run] != after[run] for run in before)
     other = {"name": "own", **dict.fromkeys(STUDIES), "ledger": config["ledger"]}
     assert planned_runs(load_config(other)) == planned_runs(load_config(other))
     assert all(spec.own is None for spec in planned_runs(load_config(other)).values())
+
+
+def test_comments_and_docstrings_are_not_code(tmp_path) -> None:
+    file = written(tmp_path, GOOD)
+    before = source_digest(file)
+    commented = GOOD.replace("):\n", '):  # as wide\n    """A network."""\n')
+    file.write_text(f'"""A training."""\n# of mine\n{commented}', encoding="utf-8")
+    assert source_digest(file) == before
+    file.write_text(GOOD.replace("(8, width)", "(9, width)"), encoding="utf-8")
+    assert source_digest(file) != before
+
+
+def test_a_look_finds_sizes_and_what_the_file_cannot_have(tmp_path) -> None:
+    own = own_file(load_config(raw(written(tmp_path, GOOD))))
+    assert own is not None
+    assert tried(own) == OwnFacts(
+        train_samples=8, validation_samples=8, test_samples=8, counts_correct=False
+    )
+    refused = tried(own_file(load_config(raw(FILE)))).refused  # has an optimiser of its own
+    assert list(refused) == ["stacked"]
+    assert refused["stacked"].startswith("own_training.py: optimizer: ")
+
+
+def test_a_file_is_looked_at_once_for_each_edit_of_its_code(tmp_path, monkeypatch, capfd) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = written(tmp_path, GOOD)
+    config = looked_config(raw(file))
+    assert (config.data.samples, config.own_facts.counts_correct) == (8, False)
+    assert "mine.py is tried on two samples" in capfd.readouterr().err
+    file.write_text(f"{GOOD}# a comment\n", encoding="utf-8")
+    assert looked_config(raw(file)) == config
+    assert not capfd.readouterr().err
+    resolved = json.loads(config.model_dump_json())
+    assert (
+        load_config(resolved).model_dump() == config.model_dump()
+    )  # what is written of it needs no further look
+
+
+def test_a_file_that_fails_is_named_with_its_line_before_anything_is_planned(
+    tmp_path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = written(tmp_path, GOOD.replace("nn.Linear(width, 3)", "nn.Linear(width, 3 / 0)"))
+    with pytest.raises(ConfigError) as caught:
+        looked_config(raw(file))
+    assert str(caught.value) == (
+        f'config: own.file = "{file}": mine.py: model: ZeroDivisionError: division by zero (line 6)'
+    )
+
+
+FACTS = OwnFacts(train_samples=200, validation_samples=0, test_samples=50, counts_correct=False)
+
+
+def known(file: Path, **sections: Any) -> Config:
+    """The smallest configuration of a file that was looked at."""
+    fields = {"name": "own", "own": {"file": str(file)}} | sections
+    return load_config(fields, facts=FACTS)
+
+
+def test_runs_that_the_data_cannot_have_are_not_planned_and_the_plan_says_why(tmp_path) -> None:
+    config = known(written(tmp_path, GOOD))
+    plan = planned_runs(config)
+    fitting = [s for s in plan.values() if s.workers * (s.per_worker_batch or 1) <= 200]
+    (beyond,) = [s.run for s in plan.values() if s not in fitting]
+    assert beyond == "sweep-b512"  # where the sweep ends: the dataset has no such batch
+    assert config.left_out == (
+        "scaling.per_worker_batches = [32]: 4 times 128 samples in a step are more than the 200 "
+        "training samples of own.file",
+        "large_batch.small_per_worker_batch = 25: 4 times 128 samples in a step are more than the "
+        "200 training samples of own.file",
+        'large_batch.remedies = ["linear_scaling", "warmup", "more_epochs"]: zero_gamma needs '
+        "residual blocks and own.file has none",
+    )
+
+
+@pytest.mark.parametrize(
+    ("sections", "line"),
+    [
+        (
+            {"steps_to_goal": {"models": [{"goal_error_frac": 0.1}]}},
+            "config: steps_to_goal: counts what is right, and own.file has no correct; add it, or "
+            "set it to null",
+        ),
+        (
+            {"data": {"samples": 100}},
+            "config: data.samples = 100: own.file has 200 to train on; leave it out",
+        ),
+        (
+            {"local_sgd": {"per_worker_batch": 2, "rate_factors": [0.5, 1.0]}},
+            "config: local_sgd.rate_factors = [0.5, 1.0]: needs validation data to choose, and "
+            "own.file has none; give it some",
+        ),
+    ],
+)
+def test_what_a_look_does_not_allow_is_refused(tmp_path, sections, line) -> None:
+    with pytest.raises(ConfigError) as caught:
+        known(written(tmp_path, GOOD), **sections)
+    assert line in str(caught.value).splitlines()
 
 
 def test_a_relative_path_begins_beside_the_configuration(tmp_path) -> None:

@@ -19,7 +19,9 @@ def watch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Watch:
     shutil.copytree(SCRIPT.parents[2] / "config/tables", tmp_path / "config/tables")
     default = (SCRIPT.parents[2] / "config/config.yaml").read_text()
     (tmp_path / "config/config.yaml").write_text(default)
-    (tmp_path / "config/own.yaml").write_text(default.replace("name: laptop", "name: own"))
+    (tmp_path / "results/own").mkdir(parents=True)
+    own = default.replace("name: laptop", "name: own")
+    (tmp_path / "results/own/config.yaml").write_text(own)
     (tmp_path / "config/schema.json").write_text('{"title": "no configuration"}')
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FORCE_COLOR", raising=False)
@@ -37,7 +39,7 @@ def test_the_default_configuration_is_watched(watch, capsys) -> None:
     assert capsys.readouterr().out.startswith("laptop: 0 of ")
 
 
-def test_results_are_those_of_the_configuration_of_their_name(watch, capsys) -> None:
+def test_results_know_their_configuration(watch, capsys) -> None:
     assert watch("results/own/", "--once") == 0
     assert capsys.readouterr().out.startswith("own: 0 of ")
 
@@ -47,7 +49,7 @@ def test_results_are_those_of_the_configuration_of_their_name(watch, capsys) -> 
     [
         (["--configfile", "config/no.yaml"], "config/no.yaml: cannot be read"),
         (["--configfile", "config/schema.json"], "config: title: unknown key"),
-        (["results/other"], "results/other: no configuration in config has this name"),
+        (["results/other"], "results/other/config.yaml: is not there yet; name a configuration"),
     ],
 )
 def test_a_bad_configuration_is_one_line_and_status_2(watch, capsys, arguments, words) -> None:

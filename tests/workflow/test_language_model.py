@@ -60,7 +60,7 @@ def test_an_edit_of_the_file_makes_its_runs_anew(trained) -> None:
     fresh = snakemake(trained, "-n", target, config=CONFIG)
     assert "Nothing to be done" in fresh.stdout + fresh.stderr
     file = trained / EXAMPLE / "language_model.py"
-    file.write_text(file.read_text(encoding="utf-8") + "\n# edited\n", encoding="utf-8")
+    file.write_text(file.read_text(encoding="utf-8") + "\nEDITED = 1\n", encoding="utf-8")
     stale = snakemake(trained, "-n", target, config=CONFIG)
     assert re.search(r"^(timed|training)_run +1$", stale.stdout, re.MULTILINE), stale.stdout
 
@@ -71,10 +71,8 @@ def test_a_wrong_file_is_named_before_anything_is_measured(tmp_path) -> None:
     wrong = file.read_text(encoding="utf-8").replace("outputs.flatten(0, 1)", "outputs")
     file.write_text(wrong, encoding="utf-8")
     ended = snakemake(folder, config=CONFIG)
-    log = (folder / RESULTS / "logs/prepare_dataset.log").read_text(encoding="utf-8")
     assert ended.returncode != 0
-    assert "prepare_dataset.py: language_model.py: loss: " in log
-    assert "language_model.py: loss: " in ended.stderr + ended.stdout
+    assert 'language_model.py": language_model.py: loss: ' in ended.stderr + ended.stdout
     assert not list((folder / RESULTS).glob("runs/*/record.json"))
 
 

@@ -16,6 +16,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from dpscale.arguments import add_config, config_of
 from dpscale.attempts import Failure, History
 from dpscale.config import ConfigError
 from dpscale.errors import one_line
@@ -32,7 +33,7 @@ from dpscale.launch.machine import machine
 from dpscale.plan import Spec, check_spec, exchange_of
 from dpscale.records import read_record, write_text
 from dpscale.records.storage import about
-from dpscale.studies import planned_runs, read_config, read_spec
+from dpscale.studies import planned_runs, read_spec
 
 SCRIPTS = Path(__file__).parent
 NODE_S, GROUP_S, GRACE_S = 1200.0, 300.0, 30.0  # with an import of torch that takes no time
@@ -42,8 +43,8 @@ IMPORT_S = 1800.0
 def main() -> int:
     """Read the command line, and check; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
-    wanted = parser.add_mutually_exclusive_group(required=True)
-    wanted.add_argument("--configfile", type=Path, help="the configuration, a YAML file")
+    add_config(parser)
+    wanted = parser.add_mutually_exclusive_group()
     wanted.add_argument("--spec", help="spec of the check, as JSON (the workflow's rule)")
     wanted.add_argument("--on-node", type=Path, metavar="FOLDER", help=argparse.SUPPRESS)
     parser.add_argument(
@@ -59,7 +60,7 @@ def main() -> int:
             spec = read_spec(given.spec)
         folder = given.folder or Path("results/check")
     else:
-        config = read_config(given.configfile)
+        config = config_of(given)
         spec = check_spec(config, planned_runs(config))
         folder = given.folder or Path("results", config.name, "check")
     with machine("the check of the machine", alone=True):

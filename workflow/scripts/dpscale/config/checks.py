@@ -16,6 +16,7 @@ from dpscale.config.sections import (
 OWN_KEYS = (("data", "dataset"), ("model", "name"))  # whose place a user's own file takes
 SIZES = ("image_size", "channels", "classes", "samples")
 SIZES_OF = {"synthetic": SIZES, "image_folder": SIZES[:1]}  # other datasets have their own
+COUNTED = ("own", "samples")  # by the workflow, which looks at own.file
 MOST_RATE = 10**6
 SMALLEST_IMAGE = {"mnist_cnn": 6}  # pixels; other networks take any
 RESIDUAL_MODELS = ("resnet18_cifar", "resnet18", "resnet20", "resnet_8x8")
@@ -69,6 +70,23 @@ def _own(config: Config) -> Iterator[Problem]:
     for name, section in config.sections():
         if section.built_in:
             yield name, f"{section.built_in}, which own.file is not; set it to null"
+    yield from _not_with(config)
+
+
+def _not_with(config: Config) -> Iterator[Problem]:
+    """What a look at the user's own file does not allow."""
+    if (facts := config.own_facts) is None:
+        return
+    if config.data.samples != facts.train_samples:
+        yield "data.samples", f"own.file has {facts.train_samples:,} to train on; leave it out"
+    for name, section in config.sections():
+        if reason := facts.refused.get(section.tries):
+            yield name, reason
+        if section.needs_correct and not facts.counts_correct:
+            yield (
+                name,
+                "counts what is right, and own.file has no correct; add it, or set it to null",
+            )
 
 
 def _data(config: Config) -> Iterator[Problem]:
@@ -77,7 +95,7 @@ def _data(config: Config) -> Iterator[Problem]:
         given, needed = getattr(data, field), field in SIZES_OF.get(data.dataset, ())
         if needed and given is None:
             yield f"data.{field}", f"missing; data.dataset = {data.dataset} needs it"
-        if given is not None and not needed:
+        if given is not None and not needed and (data.dataset, field) != COUNTED:
             yield f"data.{field}", f"is known of data.dataset = {data.dataset}; leave it out"
     if words := size_problem(data):
         yield "data.samples", words
@@ -208,6 +226,8 @@ def one_network(config: Config, key: str, name: str | None) -> Iterator[Problem]
 
 def needs_validation(config: Config, key: str) -> Iterator[Problem]:
     """What is chosen on validation images, where there are none; your own may have some."""
+    if config.own_facts and not config.own_facts.validation_samples:
+        yield key, "needs validation data to choose, and own.file has none; give it some"
     if config.data.validation_frac == 0 and not config.own:
         yield key, "needs validation data to choose; set data.validation_frac"
 
@@ -279,6 +299,6 @@ def _batches(config: Config) -> Iterator[Problem]:
                 yield (
                     f"{name}.{field}",
                     f"{workers:,} times {batch:,} samples in a step are more than the {samples:,} "
-                    f"training images of {data.dataset}; "
+                    f"training samples of {'own.file' if config.own else data.dataset}; "
                     + (f"the largest valid is {most}" if most else "use fewer workers"),
                 )

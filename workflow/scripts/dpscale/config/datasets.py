@@ -28,9 +28,10 @@ MOST_BYTES = 10**12  # of all images: no machine's memory holds more
 def train_samples(data: DataConfig) -> int | None:
     """Training samples D after the validation images are set apart, repeats included.
 
-    None where it is unknown before the images are read (image_folder).
+    None where it is unknown before the images are read (image_folder), or before a look at a
+    user's own file.
     """
-    if data.dataset == "synthetic":
+    if data.dataset in ("synthetic", "own"):
         return data.samples * data.repeats if data.samples else None
     images = TRAINING_IMAGES.get(data.dataset)
     if images is None:

@@ -1,6 +1,7 @@
 """Defaults that are valid: what a file leaves open is chosen as the rest of it allows."""
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
@@ -18,15 +19,42 @@ def with_defaults(config: Model) -> Model:
     """Return the configuration with defaults that data, network and hardware allow.
 
     Fields that a section leaves open are chosen by it, then lowered to what there is; a study that
-    the file does not name is left out where it still cannot be asked.
+    the file does not name is left out where it still cannot be asked. `left_out` says why.
     """
     unnamed = {name for name, _ in config.sections()} - config.model_fields_set
+    given = config
     for name, section in config.sections():
         config = config.model_copy(update={name: _chosen(section, config)})
-    while left_out := unnamed & {key.split(".")[0] for key, _ in impossible_combinations(config)}:
+    lines = list(_lowered_lines(given, config))
+    while left_out := {
+        place: reason
+        for key, reason in impossible_combinations(config)
+        if (place := key.split(".")[0]) in unnamed
+    }:
+        lines += [f"{name} is left out: {_cause(reason)}" for name, reason in left_out.items()]
         config = config.model_copy(update=dict.fromkeys(left_out))
-        unnamed -= left_out
-    return config
+        unnamed -= left_out.keys()
+    return config.with_left_out(lines)
+
+
+def _lowered_lines(given: Config, chosen: Config) -> Iterator[str]:
+    """A line for each field whose default the checks refuse: what is in its place, and why."""
+    for name, section in chosen.sections():
+        before = given.section(name)
+        for field in type(section).model_fields:
+            value = getattr(section, field)
+            if value == getattr(before, field):
+                continue
+            undone = section.model_copy(update={field: getattr(before, field)})
+            problems = impossible_combinations(chosen.model_copy(update={name: undone}))
+            found = [reason for key, reason in problems if key.split(".")[0] == name]
+            if found:
+                yield f"{name}.{field} = {json.dumps(value)}: {_cause(found[0])}"
+
+
+def _cause(reason: str) -> str:
+    """A reason without the advice that follows it."""
+    return reason.partition(";")[0]
 
 
 def _chosen(section: StudySection, config: Config) -> StudySection:

@@ -10,7 +10,8 @@ from pydantic import ValidationError
 
 from dpscale.config.checks import OWN_KEYS, impossible_combinations
 from dpscale.config.defaults import with_defaults
-from dpscale.config.reading import ConfigError, checked, read_mapping
+from dpscale.config.own import OwnFacts
+from dpscale.config.reading import ConfigError, checked
 from dpscale.config.root import Config
 from dpscale.config.sections import expanded
 from dpscale.config.words import MOST_LINES, and_more, line_of, lines_of
@@ -21,19 +22,18 @@ Model = TypeVar("Model", bound=Config)
 MOST_CHARACTERS = 100_000
 
 
-def read_config(path: Path, model: type[Model]) -> Model:
-    """The configuration in a YAML or JSON file.
-
-    Raises ConfigError where the file cannot be read, or holds no valid configuration.
-    """
-    return load_config(read_mapping(path), model, folder=path.parent)
-
-
-def load_config(raw: Mapping[str, Any], model: type[Model], *, folder: Path = Path()) -> Model:
+def load_config(
+    raw: Mapping[str, Any],
+    model: type[Model],
+    *,
+    folder: Path = Path(),
+    facts: OwnFacts | None = None,
+) -> Model:
     """The typed configuration of a mapping, checked field by field and across sections.
 
-    folder: that of the configuration, beside which a user's own file lies. Raises ConfigError
-    whose lines name the dotted key, its value and the nearest valid one.
+    folder: that of the configuration, beside which a user's own file lies; facts: what a look at
+    that file found. Raises ConfigError whose lines name the dotted key, its value and the nearest
+    valid one.
     """
     try:
         given = _with_own(checked(dict(raw)), folder)
@@ -43,7 +43,7 @@ def load_config(raw: Mapping[str, Any], model: type[Model], *, folder: Path = Pa
         raise ConfigError("\n".join(lines_of(error, raw, model))) from None
     except ValueError as error:
         raise ConfigError(f"config: {error}") from None
-    config = with_defaults(config)
+    config = with_defaults(config.with_facts(facts))
     if problems := list(impossible_combinations(config)):
         lines = [line_of(config, *problem) for problem in problems[:MOST_LINES]]
         raise ConfigError("\n".join([*lines, *and_more(len(problems))]))

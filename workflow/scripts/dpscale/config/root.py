@@ -1,13 +1,14 @@
 """The configuration without the sections of studies, which `dpscale.studies` adds."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from dpscale.config.audit import AuditConfig
 from dpscale.config.bounds import written
 from dpscale.config.goal import Goal
+from dpscale.config.own import OwnFacts
 from dpscale.config.sections import (
     DataConfig,
     HardwareConfig,
@@ -24,6 +25,7 @@ from dpscale.config.sections import (
     TrainingConfig,
 )
 
+Configured = TypeVar("Configured", bound="Config")
 Problem = tuple[str, str]
 """The dotted key of a setting, and what is wrong with it and what to do, as one clause.
 
@@ -62,6 +64,35 @@ class Config(Section):
     audit: AuditConfig | None = Field(
         AuditConfig(), description="Tables of timings collected by hand, to check."
     )
+
+    _own_facts: OwnFacts | None = PrivateAttr(None)
+    _left_out: tuple[str, ...] = PrivateAttr(())
+
+    @property
+    def own_facts(self) -> OwnFacts | None:
+        """What a look at the user's own file found; None where nobody looked."""
+        return self._own_facts
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What the rest of the file does not allow of the defaults, and why: a line each."""
+        return self._left_out
+
+    def with_facts(self: Configured, own: OwnFacts | None) -> Configured:
+        """Return the configuration with what a look at the user's own file found."""
+        if own is None:
+            return self
+        samples = self.data.samples or own.train_samples
+        data = self.data.model_copy(update={"samples": samples})
+        config = self.model_copy(update={"data": data})
+        config._own_facts = own
+        return config
+
+    def with_left_out(self: Configured, lines: Sequence[str]) -> Configured:
+        """Return the configuration with what it leaves out of the defaults."""
+        config = self.model_copy()
+        config._left_out = tuple(lines)
+        return config
 
     def section(self, name: str) -> Any:
         """Return a study's section; None where the configuration leaves the study out."""
@@ -106,6 +137,7 @@ class StudySection(Section):
     follows_schedule: ClassVar[bool] = False  # its trainings have the schedule of `training`
     built_in: ClassVar[str] = ""  # why it cannot train a user's own network
     tries: ClassVar[str] = ""  # how it trains a user's own: "stacked", several as one; "sharded"
+    needs_correct: ClassVar[bool] = False  # of a user's own, without which no goal is seen
 
     def defaults(self, config: Config) -> Mapping[str, object]:
         """Return values of fields that a file may leave open and that other settings decide."""

@@ -1,6 +1,5 @@
 """One run as a value: everything that is needed to start it, and to replay it by hand."""
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple
 from pydantic import Field, SerializeAsAny
 from typing_extensions import TypeVar
 
+from dpscale.config.own import source_digest
 from dpscale.config.root import ArmsSection, Config
 from dpscale.config.sections import (
     DataConfig,
@@ -184,7 +184,9 @@ class LinkProtocol(RunProtocol):
 class OwnFile(OwnConfig):
     """A user's file as it was when the run was planned."""
 
-    digest: str = Field(description="SHA-256 of its content: an edit makes the run stale.")
+    digest: str = Field(
+        description="SHA-256 of its code, without comments: an edit makes the run stale."
+    )
 
 
 # Covariant: what reads the sections of any run takes the spec of each.
@@ -237,8 +239,7 @@ def own_file(config: Config) -> OwnFile | None:
     """Return the configuration's file as it is now; None where it trains what is built in."""
     if config.own is None:
         return None
-    digest = hashlib.sha256(Path(config.own.file).read_bytes()).hexdigest()
-    return OwnFile(**dict(config.own), digest=digest)
+    return OwnFile(**dict(config.own), digest=source_digest(Path(config.own.file)))
 
 
 def network_of(config: Config, name: str | None) -> ModelConfig:

@@ -14,7 +14,8 @@ from pydantic import create_model
 
 from dpscale.config import ConfigError
 from dpscale.config.load import load_config as load
-from dpscale.config.load import read_config as read
+from dpscale.config.own import OwnFacts
+from dpscale.config.reading import read_mapping
 from dpscale.config.root import Config
 from dpscale.errors import located
 from dpscale.plan.spec import KINDS, Kind, RunProtocol, Spec
@@ -69,14 +70,16 @@ def config_model() -> type[Config]:
     return create_model("Config", __base__=Config, **_parts("config", "SECTIONS"))
 
 
-def load_config(raw: Mapping[str, Any], *, folder: Path = Path()) -> Config:
+def load_config(
+    raw: Mapping[str, Any], *, folder: Path = Path(), facts: OwnFacts | None = None
+) -> Config:
     """Return the configuration of a mapping; see `config.load`."""
-    return load(raw, config_model(), folder=folder)
+    return load(raw, config_model(), folder=folder, facts=facts)
 
 
 def read_config(path: Path) -> Config:
-    """Return the configuration in a YAML file; see `config.load`."""
-    return read(path, config_model())
+    """Return the configuration in a YAML or JSON file; see `config.load`."""
+    return load_config(read_mapping(path), folder=path.parent)
 
 
 def planned_runs(config: Config) -> dict[str, Spec]:

@@ -15,8 +15,10 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.utils._pytree import tree_map_only
 
+from dpscale.config.own import OwnFacts
 from dpscale.config.sections import TrainingConfig
 from dpscale.plan import Spec
+from dpscale.plan.spec import OwnFile
 from dpscale.processes import end_with_parent
 from dpscale.provenance import cpu_model
 from dpscale.train.clock import make_clock
@@ -133,3 +135,20 @@ def sharded(task: OwnTask) -> None:
 
 
 TRIES: dict[str, Callable[[OwnTask], None]] = {"stacked": stacked, "sharded": sharded}
+
+
+def look(own: OwnFile) -> OwnFacts:
+    """Use all of a user's own file once on two samples; raises OwnTrainingError where it fails."""
+    task, refused = OwnTask(own).checked(), {}
+    for name, tried in TRIES.items():
+        try:
+            tried(task)
+        except OwnTrainingError as error:
+            refused[name] = str(error)
+    return OwnFacts(
+        train_samples=len(task.train),
+        validation_samples=len(task.validation),
+        test_samples=len(task.test),
+        counts_correct=task.counts_correct,
+        refused=refused,
+    )

@@ -87,10 +87,11 @@ class LargeBatchConfig(StudySection):
                 f"is no more than the small one of {self.small_per_worker_batch}; give a larger "
                 "one, or null for the largest that fits",
             )
+        network = "own.file" if config.own else config.model.name
         if "zero_gamma" in self.remedies and not has_residual_blocks(config):
             yield (
                 "large_batch.remedies",
-                f"zero_gamma needs residual blocks and {config.model.name} has none; leave it out",
+                f"zero_gamma needs residual blocks and {network} has none; leave it out",
             )
         if self.large_per_worker_batch is None and config.section("sweep") is None:
             yield (

@@ -98,6 +98,7 @@ class StepsToGoalConfig(StudySection):
 
     of_accuracy: ClassVar[bool] = True
     tries: ClassVar[str] = "stacked"
+    needs_correct: ClassVar[bool] = True
 
     expected: Text = Field("", description="The outcome expected, stated before the run.")
     models: Annotated[tuple[SearchedModel, ...], Field(min_length=1, max_length=100)] = Field(

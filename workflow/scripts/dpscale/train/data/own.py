@@ -5,7 +5,6 @@ and optimizer(parameters, lr) may be; SAMPLE is the word for a sample. A functio
 configuration's `own.arguments` that it names.
 """
 
-import hashlib
 import random
 import sys
 from collections.abc import Iterator
@@ -21,10 +20,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import vmap
-from torch.optim import Optimizer
+from torch.optim import SGD, Optimizer
 from torch.utils._pytree import tree_leaves
 from torch.utils.data import ConcatDataset, DataLoader, Subset
 
+from dpscale.config.own import source_digest
 from dpscale.config.sections import ModelConfig
 from dpscale.plan.spec import OwnFile
 from dpscale.train.data.dataset import DatasetError
@@ -112,7 +112,7 @@ class OwnTask(Task):
         return found
 
     def checked(self) -> "OwnTask":
-        """The task, after each function was used once on a few samples; raises OwnTrainingError."""
+        """The task, after each function and a step on a few samples; raises OwnTrainingError."""
         used = {name for function in self._functions.values() for name in function.keywords}
         if unused := set(self._own.arguments) - used:
             key = f"own.arguments.{min(unused)}"
@@ -125,7 +125,9 @@ class OwnTask(Task):
                     self.loss(network(inputs), targets)
         trainable = [value for value in network.parameters() if value.requires_grad]
         _require(bool(trainable), f"{self.name}: model: no parameter can be trained")
-        self.optimizer(trainable, ANY_LR)
+        stepped = self.optimizer(trainable, ANY_LR) or SGD(trainable, ANY_LR)
+        with self.about("optimizer"):
+            stepped.step()
         return self
 
     @property
@@ -219,7 +221,7 @@ class OwnTask(Task):
 def _imported(file: Path, digest: str) -> ModuleType:
     """The file as a module; raises OwnTrainingError where it changed since, or fails."""
     try:
-        now = hashlib.sha256(file.read_bytes()).hexdigest()
+        now = source_digest(file)
     except OSError as error:
         raise OwnTrainingError(f"{file}: cannot be read: {error.strerror}") from error
     if now != digest:
