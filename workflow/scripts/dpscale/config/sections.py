@@ -178,8 +178,7 @@ class DataConfig(Section):
         None, description="Classes; for synthetic alone, which needs it."
     )
     samples: Samples | None = Field(
-        None,
-        description="Training samples; synthetic images need it, and those of your own are counted.",
+        None, description="Training samples; synthetic images need it, your own are counted."
     )
     repeats: Repeats = Field(
         1, description="Training images repeated this many times; for timing only."
