@@ -4,8 +4,11 @@
 # make bench    install the peers and run the benchmarks: benchmarks/results.json, docs/benchmarks.md
 # make lint     format and type checks, as in continuous integration
 # make smoke    every part in about 90 seconds: results/smoke/
+# make clean    delete tables, figures and reports, which a call makes again; measurements stay
+# make delete-measurements   delete all results, with what was measured: hours of work
 #
-# VENV=DIR uses an environment that exists; PYTHON=... makes .venv with another interpreter.
+# VENV=DIR uses an environment that exists, and installs nothing there: it says what is missing.
+# PYTHON=... makes .venv with another interpreter.
 
 VENV ?= .venv
 PYTHON ?= python3
@@ -15,9 +18,15 @@ PYTEST_OPTIONS ?=
 BENCH_OPTIONS ?=
 
 BIN := $(VENV)/bin
-REPORT_STAMP := $(VENV)/.dpscale-report
-TEST_STAMP := $(VENV)/.dpscale-test
-BENCH_STAMP := $(VENV)/.dpscale-bench
+# Something is installed into .venv, where make made it, and into an environment that is not there yet;
+# any other one is looked at and left alone.
+MARK := $(VENV)/.dpscale
+MADE := $(if $(filter file,$(origin VENV)),$(wildcard $(VENV)/.dpscale*))
+OURS := $(or $(MADE),$(if $(wildcard $(BIN)/python),,new))
+READY = $(if $(OURS),$(VENV)/.dpscale-$(1),look-$(1))
+REPORT_STAMP := $(call READY,report)
+TEST_STAMP := $(call READY,test)
+BENCH_STAMP := $(call READY,bench)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c envs/constraints.txt
 # Absolute, and right in a folder with a space in its name.
 export PATH := $(if $(filter /%,$(VENV)),,$(CURDIR)/)$(BIN):$(PATH)
@@ -33,7 +42,8 @@ SIDE_BY_SIDE = --numprocesses $$(env -u OMP_NUM_THREADS nproc | awk '{print ($$1
 OR_NONE := status=$$?; test $$status -eq 0 -o $$status -eq 5
 
 .DELETE_ON_ERROR:
-.PHONY: help report smoke test test-gpu bench lint clean
+.PHONY: help report smoke test test-gpu bench lint clean delete-measurements \
+	look-report look-test look-bench
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
 
@@ -62,23 +72,36 @@ lint: $(TEST_STAMP)
 	@ruff check . && ruff format --check . && snakefmt --check Snakefile rules && mypy
 
 clean:
+	rm -rf $(foreach made,tables derived figures partial answers.json report.html report.pdf,results/*/$(made))
+
+delete-measurements:
 	rm -rf .snakemake results
+
+look-report:
+	@python envs/missing.py envs/requirements.txt
+
+look-test:
+	@python envs/missing.py envs/requirements-dev.txt
+
+look-bench:
+	@python envs/missing.py envs/requirements-bench.txt
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "dpscale needs Python 3.11 or newer; set PYTHON=..." >&2; exit 1; }
 	@echo "Making the environment $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
+	@touch $(MARK)
 
-$(REPORT_STAMP): envs/requirements.txt envs/constraints.txt | $(BIN)/python
+$(VENV)/.dpscale-report: envs/requirements.txt envs/constraints.txt | $(BIN)/python
 	@echo "Installing the pinned requirements (6 GB, a few minutes)"
 	@$(INSTALL) -r envs/requirements.txt
 	@touch $@
 
-$(TEST_STAMP): envs/requirements-dev.txt $(REPORT_STAMP)
+$(VENV)/.dpscale-test: envs/requirements-dev.txt $(VENV)/.dpscale-report
 	@$(INSTALL) -r envs/requirements-dev.txt
 	@touch $@
 
-$(BENCH_STAMP): envs/requirements-bench.txt $(REPORT_STAMP)
+$(VENV)/.dpscale-bench: envs/requirements-bench.txt $(VENV)/.dpscale-report
 	@$(INSTALL) -r envs/requirements-bench.txt
 	@touch $@
