@@ -400,6 +400,9 @@ def test_what_a_file_leaves_open_is_valid_or_a_study_is_left_out(keys, left_out)
     [
         ({}, {"scaling.per_worker_batches": (32, 128), "scaling.workers": (1, 2, 4)}),
         ({"hardware.devices": 3}, {"scaling.workers": (1, 2), "ledger.workers": (2,)}),
+        ({}, {"hardware.allow_oversubscription": True}),
+        ({"hardware.devices": 4}, {"hardware.allow_oversubscription": False}),
+        ({"hardware.device": "cuda"}, {"hardware.allow_oversubscription": False}),
         (
             {"model.name": "mlp"},
             {"large_batch.remedies": ("linear_scaling", "warmup", "more_epochs")},

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from dpscale.config.checks import fits_hardware, impossible_combinations
 from dpscale.config.datasets import train_samples
 from dpscale.config.root import Config, StudySection
+from dpscale.config.sections import HardwareConfig
 
 Model = TypeVar("Model", bound=Config)
 
@@ -22,6 +23,7 @@ def with_defaults(config: Model) -> Model:
     the file does not name is left out where it still cannot be asked. `left_out` says why.
     """
     unnamed = {name for name, _ in config.sections()} - config.model_fields_set
+    config = config.model_copy(update={"hardware": _hardware(config.hardware)})
     given = config
     for name, section in config.sections():
         config = config.model_copy(update={name: _chosen(section, config)})
@@ -35,6 +37,13 @@ def with_defaults(config: Model) -> Model:
         config = config.model_copy(update=dict.fromkeys(left_out))
         unnamed -= left_out.keys()
     return config.with_left_out(lines)
+
+
+def _hardware(hardware: HardwareConfig) -> HardwareConfig:
+    """The hardware, on which workers may share a CPU where the file says nothing of its cores."""
+    left_open = {"allow_oversubscription", "devices"}.isdisjoint(hardware.model_fields_set)
+    shared = hardware.device == "cpu" and left_open
+    return hardware.model_copy(update={"allow_oversubscription": True}) if shared else hardware
 
 
 def _lowered_lines(given: Config, chosen: Config) -> Iterator[str]:

@@ -118,7 +118,8 @@ class HardwareConfig(Section):
     )
     allow_oversubscription: bool = Field(
         False,
-        description="Run more workers than devices, sharing them; the report marks such numbers.",
+        description="Run more workers than devices, sharing them; the report marks such numbers. "
+        "Without it true on a CPU, where `devices` is left out too.",
     )
     threads_per_worker: Annotated[int, Field(ge=1), MOST_PROCESSES] = Field(
         1, description="Compute threads of one worker (OMP_NUM_THREADS)."
