@@ -6,6 +6,9 @@
 #   snakemake --profile slurm                        the lab on a cluster
 
 
+report: "report/captions/workflow.rst"
+
+
 include: "rules/configuration.smk"
 include: "rules/machine.smk"
 include: "rules/data.smk"

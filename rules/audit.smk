@@ -4,12 +4,6 @@ AUDITED = {table.name: table for table in CONFIG.audit.tables} if CONFIG.audit e
 AUDITS = expand(f"{RESULTS}/audits/{{table}}.json", table=AUDITED)
 
 
-def audit_options(wildcards):
-    """What the configuration says of a table, as options of the script."""
-    stated = AUDITED[wildcards.table].model_dump(exclude={"path"}, exclude_none=True)
-    return [f"--{name}={value}" for name, value in stated.items()]
-
-
 # Findings (status 1) are a result; a table that cannot be read fails the rule with its one line.
 rule audit:
     input:
@@ -21,10 +15,17 @@ rule audit:
         f"{RESULTS}/logs/audit-{{table}}.log",
     wildcard_constraints:
         table="|".join(map(re.escape, AUDITED)) or NEVER,
+    conda:
+        ENVIRONMENT
     resources:
         machine=1,
     params:
-        options=audit_options,
+        # What the configuration says of the table, as options of the script.
+        options=lambda wildcards: [
+            f"--{name}={value}"
+            for name, value in AUDITED[wildcards.table]
+            if name != "path" and value is not None
+        ],
     message:
         "Auditing {input.table}"
     shell:

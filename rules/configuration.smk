@@ -16,11 +16,16 @@ BASE = Path() if Path.cwd().samefile(HOME) else HOME
 SCRIPTS = BASE / "workflow/scripts"
 sys.path.insert(0, str(HOME / "workflow/scripts"))
 # `python` and `torchrun` in the rules are those of the environment that runs Snakemake.
-os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+os.environ.update(
+    PATH=os.pathsep.join([str(Path(sys.executable).parent), *os.get_exec_path()])
+)
 
 from snakemake.exceptions import WorkflowError
 from snakemake.settings.types import ExecMode
-from snakemake.utils import update_config
+from snakemake.settings.types import DeploymentMethod
+from snakemake.utils import min_version, update_config
+
+min_version("9.27")  # that of envs/requirements.txt
 
 from dpscale import imports, studies
 from dpscale.arguments import RESOLVED, looked_config
@@ -69,6 +74,9 @@ if IS_MAIN:
         print(f"dpscale: {line}", file=sys.stderr)
 
 RESULTS = f"results/{CONFIG.name}"
+# What --sdm conda makes for the jobs; without it they have the environment that calls snakemake.
+ENVIRONMENT = f"../envs/conda{'-cpu' * (CONFIG.hardware.device == 'cpu')}.yaml"
+DEPLOYED = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 RUN = f"{RESULTS}/runs/{{run}}"
 
 

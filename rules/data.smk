@@ -1,12 +1,5 @@
 # The dataset: downloaded once where it has to be, then split and kept ready for the runs.
 
-import subprocess
-import shutil
-from contextlib import suppress
-
-from dpscale.records.facts import DatasetFacts
-from dpscale.records.storage import DamagedError, read_model
-
 DATA_MARKER = f"{CONFIG.data.root}/{CONFIG.data.dataset}.json"
 NEEDS_DOWNLOAD = CONFIG.data.dataset in DOWNLOADED
 DATA = CONFIG.data.model_dump_json(exclude={"loader", "loader_workers", "augment"})
@@ -21,6 +14,8 @@ rule fetch_dataset:
         f"{RESULTS}/logs/fetch_{{dataset}}.log",
     wildcard_constraints:
         dataset="|".join(DOWNLOADED),
+    conda:
+        ENVIRONMENT
     resources:
         machine=1,
     params:
@@ -39,6 +34,8 @@ rule prepare_dataset:
         f"{RESULTS}/dataset.json",
     log:
         f"{RESULTS}/logs/prepare_dataset.log",
+    conda:
+        ENVIRONMENT
     resources:
         machine=1,
     params:
@@ -50,30 +47,3 @@ rule prepare_dataset:
     shell:
         command("prepare_dataset") + "{params.data:q} {params.own:q} "
         "--output {output:q} > {log:q} 2>&1"
-
-
-def keep_dataset():
-    """Make dataset.json anew where it is damaged or gone and runs were measured with it.
-
-    The rule would make it newer than they are, and Snakemake would measure all of them again.
-    """
-    path = Path(RESULTS, "dataset.json")
-    with suppress(OSError, DamagedError):
-        read_model(path, DatasetFacts)
-        return
-    runs = [
-        file.stat().st_mtime for file in Path(RESULTS, "runs").glob("*/record.json")
-    ]
-    if workflow.dryrun:
-        if runs:
-            print(
-                f"dpscale: {path} is damaged or gone; a call makes it again first, and keeps the runs",
-                file=sys.stderr,
-            )
-        return
-    if path.is_dir():
-        shutil.rmtree(path)
-    script = [sys.executable, SCRIPTS / "prepare_dataset.py", DATA, *OF_OWN]
-    if runs and subprocess.run([*script, "--output", path]).returncode == 0:
-        os.utime(path, (min(runs) - 1,) * 2)
-        print(f"dpscale: {path} is made again", file=sys.stderr)

@@ -94,7 +94,7 @@ onstart:
             workflow.local_exec
         ):  # a job of Slurm has its own, which another node knows
             use_for_temporary_files(folder)
-        if workflow.local_exec and CONFIG.hardware.device == "cpu":
+        if workflow.local_exec and CONFIG.hardware.device == "cpu" and not DEPLOYED:
             threads = CONFIG.hardware.threads_per_worker
             warm.offer(SCRIPTS / "warm.py", folder, threads=threads)
 
@@ -234,30 +234,3 @@ WORKERS = dict(
 
 # Of the machine nothing is measured here, so that no run is stale for it (ancient).
 CHECKED = [ancient(f"{RESULTS}/check.json")] if "check" in JOBS else []
-
-
-# The first job where there are GPUs, several nodes, or a step that not every processor can make: what
-# is wrong is said before hours are spent.
-rule check_machine:
-    output:
-        f"{RESULTS}/{{run}}.json",
-    log:
-        f"{RESULTS}/logs/{{run}}.log",
-    wildcard_constraints:
-        run="check" if CHECKED else NEVER,
-    priority: 100
-    retries: 0
-    resources:
-        **WORKERS,
-        machine=whole_machine,
-    params:
-        # For its `output` Snakemake does not compare it with the last one. A job behind one that has
-        # a reason to run is not asked for its own, and an ancient input gives it none: runs that an
-        # edit made stale would be left as they are.
-        spec=lambda wildcards, output: JOBS[wildcards.run].model_dump_json(),
-        folder=f"{RESULTS}/check",
-    message:
-        "Checking devices, driver, cores, memory, disk, a training step and network"
-    shell:
-        command("check_machine") + "--spec {params.spec:q} "
-        "--folder {params.folder:q} --output {output:q} 2>&1 | tee {log:q}"

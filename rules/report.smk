@@ -11,21 +11,6 @@ PAGES = [path for path in TEMPLATES if path.endswith(OF_PAGES)]
 QUESTIONS = [path for path in TEMPLATES if not path.endswith(OF_PAGES)]
 
 
-def refuse_missing_words():
-    """Before anything is measured: words that an answer may need at the end, and that are not there.
-
-    They were, where the answers are newer than templates and modules.
-    """
-    answers = Path(RESULTS, "answers.json")
-    made = answers.stat().st_mtime if answers.exists() else 0
-    read = [*QUESTIONS, *modules("check_words")(None)]
-    if any(os.path.getmtime(path) > made for path in read):
-        script = [sys.executable, SCRIPTS / "check_words.py"]
-        ended = subprocess.run(script, stderr=subprocess.PIPE, text=True)
-        if ended.returncode:
-            raise WorkflowError(ended.stderr)
-
-
 rule gather:
     input:
         records=lambda _: gathered(),
@@ -36,6 +21,8 @@ rule gather:
         f"{RESULTS}/tables/seen.json",
     log:
         f"{RESULTS}/logs/gather.log",
+    conda:
+        ENVIRONMENT
     resources:
         machine=1,
     params:
@@ -57,6 +44,8 @@ rule derive:
         expand(f"{RESULTS}/derived/{{table}}.csv", table=DERIVED),
     log:
         f"{RESULTS}/logs/derive.log",
+    conda:
+        ENVIRONMENT
     resources:
         machine=1,
     params:
@@ -74,13 +63,16 @@ rule draw:
         tables=rules.derive.output,
         modules=modules("draw"),
     output:
-        expand(
-            f"{RESULTS}/figures/{{figure}}.{{kind}}",
-            figure=FIGURES,
-            kind=["svg", "csv"],
+        report(
+            expand(f"{RESULTS}/figures/{{figure}}.svg", figure=FIGURES),
+            caption="../report/captions/figure.rst",
+            category="Figures",
         ),
+        expand(f"{RESULTS}/figures/{{figure}}.csv", figure=FIGURES),
     log:
         f"{RESULTS}/logs/draw.log",
+    conda:
+        ENVIRONMENT
     resources:
         machine=1,
     params:
@@ -103,6 +95,8 @@ rule answer:
         closing=f"{RESULTS}/closing.json",
     log:
         f"{RESULTS}/logs/answer.log",
+    conda:
+        ENVIRONMENT
     resources:
         machine=1,
     params:
@@ -123,9 +117,15 @@ rule render_html:
         modules=modules("render_html"),
         templates=PAGES,
     output:
-        report(f"{RESULTS}/report.html", category="Report"),
+        report(
+            f"{RESULTS}/report.html",
+            caption="../report/captions/report.rst",
+            category="Report",
+        ),
     log:
         f"{RESULTS}/logs/render_html.log",
+    conda:
+        ENVIRONMENT
     resources:
         machine=1,
     params:
@@ -152,10 +152,16 @@ rule render_pdf:
         modules=modules("render_pdf"),
         templates=PAGES,
     output:
-        report(f"{RESULTS}/report.pdf", category="Report"),
+        report(
+            f"{RESULTS}/report.pdf",
+            caption="../report/captions/report.rst",
+            category="Report",
+        ),
     log:
         f"{RESULTS}/logs/render_pdf.log",
     priority: -1
+    conda:
+        ENVIRONMENT
     resources:
         machine=1,
     params:
@@ -184,6 +190,8 @@ rule check_report:
         f"{RESULTS}/logs/answered.txt",
     log:
         f"{RESULTS}/logs/check_report.log",
+    conda:
+        ENVIRONMENT
     resources:
         machine=1,
     params:
@@ -206,6 +214,8 @@ rule partial:
         audits=AUDITS,
     log:
         f"{RESULTS}/logs/partial.log",
+    conda:
+        ENVIRONMENT
     resources:
         machine=1,
     params:

@@ -4,6 +4,35 @@ TIMED = {run for run, spec in PLAN.items() if studies.timed_alone(spec)}
 ASKED_FIRST = {run for earlier in EARLIER.values() for run in earlier}
 
 
+# The first job where there are GPUs, several nodes, or a step that not every processor can make: what
+# is wrong is said before hours are spent.
+rule check_machine:
+    output:
+        f"{RESULTS}/{{run}}.json",
+    log:
+        f"{RESULTS}/logs/{{run}}.log",
+    wildcard_constraints:
+        run="check" if CHECKED else NEVER,
+    priority: 100
+    retries: 0
+    conda:
+        ENVIRONMENT
+    resources:
+        **WORKERS,
+        machine=whole_machine,
+    params:
+        # For its `output` Snakemake does not compare it with the last one. A job behind one that has
+        # a reason to run is not asked for its own, and an ancient input gives it none: runs that an
+        # edit made stale would be left as they are.
+        spec=lambda wildcards, output: JOBS[wildcards.run].model_dump_json(),
+        folder=f"{RESULTS}/check",
+    message:
+        "Checking devices, driver, cores, memory, disk, a training step and network"
+    shell:
+        command("check_machine") + "--spec {params.spec:q} "
+        "--folder {params.folder:q} --output {output:q} 2>&1 | tee {log:q}"
+
+
 rule timed_run:
     input:
         dataset=f"{RESULTS}/dataset.json",
@@ -20,6 +49,8 @@ rule timed_run:
     wildcard_constraints:
         run=only(TIMED - ASKED_FIRST),
     priority: 20
+    conda:
+        ENVIRONMENT
     threads: workers_of
     resources:
         **WORKERS,

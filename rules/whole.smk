@@ -1,10 +1,14 @@
 # A result is whole: `all` asks for every file that is made of the runs, so that a deleted one is made
-# again; what is damaged, and runs that are gone since they were gathered, are made again by force.
+# again; what is damaged, and runs that are gone since they were gathered, are made again by force. And what is
+# refused before anything is measured.
 
 import shutil
+from contextlib import suppress
 from functools import cache
 
 from dpscale.records.damage import damaged, note_made
+from dpscale.records.facts import DatasetFacts
+from dpscale.records.storage import DamagedError, read_model
 
 # Without dataset.json and check.json: no table is made of them, and runs would be stale for new ones.
 MADE = [
@@ -17,6 +21,48 @@ MADE = [
     f"{RESULTS}/report.pdf",
 ]
 SHOWN = 5
+
+
+def refuse_missing_words():
+    """Before anything is measured: words that an answer may need at the end, and that are not there.
+
+    They were, where the answers are newer than templates and modules.
+    """
+    answers = Path(RESULTS, "answers.json")
+    made = answers.stat().st_mtime if answers.exists() else 0
+    read = [*QUESTIONS, *modules("check_words")(None)]
+    if any(os.path.getmtime(path) > made for path in read):
+        script = [sys.executable, SCRIPTS / "check_words.py"]
+        ended = subprocess.run(script, stderr=subprocess.PIPE, text=True)
+        if ended.returncode:
+            raise WorkflowError(ended.stderr)
+
+
+def keep_dataset():
+    """Make dataset.json anew where it is damaged or gone and runs were measured with it.
+
+    The rule would make it newer than they are, and Snakemake would measure all of them again.
+    """
+    path = Path(RESULTS, "dataset.json")
+    with suppress(OSError, DamagedError):
+        read_model(path, DatasetFacts)
+        return
+    runs = [
+        file.stat().st_mtime for file in Path(RESULTS, "runs").glob("*/record.json")
+    ]
+    if workflow.dryrun:
+        if runs:
+            print(
+                f"dpscale: {path} is damaged or gone; a call makes it again first, and keeps the runs",
+                file=sys.stderr,
+            )
+        return
+    if path.is_dir():
+        shutil.rmtree(path)
+    script = [sys.executable, SCRIPTS / "prepare_dataset.py", DATA, *OF_OWN]
+    if runs and subprocess.run([*script, "--output", path]).returncode == 0:
+        os.utime(path, (min(runs) - 1,) * 2)
+        print(f"dpscale: {path} is made again", file=sys.stderr)
 
 
 @cache

@@ -15,7 +15,8 @@ class AuditTableConfig(Section):
     """A table of timings collected by hand, and what it does not say itself."""
 
     path: Annotated[str, written(r"[^{}\n]{1,1000}", "must name a file, without braces")] = Field(
-        description="CSV, TSV, Markdown or .xlsx file."
+        description="CSV, TSV, Markdown or .xlsx file; from the folder of the call, or that of the "
+        "configuration."
     )
     title: Line = Field("", description="Title in the report; empty: the file's name.")
     parameters: Count | None = Field(

@@ -20,6 +20,7 @@ Model = TypeVar("Model", bound=Config)
 
 # Rules hand it to their scripts in a command, of which Linux takes 128 KiB.
 MOST_CHARACTERS = 100_000
+MOST_OF_A_PATH = 1_000
 
 
 def load_config(
@@ -36,7 +37,7 @@ def load_config(
     valid one.
     """
     try:
-        given = _with_own(checked(dict(raw)), folder)
+        given = _with_tables(_with_own(checked(dict(raw)), folder), folder)
         # JSON in strict mode: lists become tuples, and nothing else changes its type.
         config = model.model_validate_json(json.dumps(given, default=str))
     except ValidationError as error:
@@ -68,3 +69,23 @@ def _with_own(raw: dict[str, Any], folder: Path) -> dict[str, Any]:
         if isinstance(held := raw.get(section, {}), Mapping):
             raw[section] = {key: "own", **held}
     return raw
+
+
+def _with_tables(raw: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The mapping with the tables of an audit where they are.
+
+    That is in the folder of the call, beside the configuration, or where its folder is in.
+    """
+    audit = raw.get("audit")
+    if isinstance(audit, Mapping) and isinstance(tables := audit.get("tables"), list | tuple):
+        raw["audit"] = {**audit, "tables": [_table(one, folder) for one in tables]}
+    return raw
+
+
+def _table(table: Any, folder: Path) -> Any:
+    if isinstance(table, Mapping) and isinstance(path := table.get("path"), str):
+        return {**table, "path": _table(path, folder)}
+    if not isinstance(table, str) or "\0" in table or len(table) > MOST_OF_A_PATH:
+        return table
+    places = (Path(table), folder / table, folder.parent / table)
+    return str(next((place for place in places if place.is_file()), table))

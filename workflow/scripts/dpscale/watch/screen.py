@@ -10,6 +10,7 @@ from dpscale.watch.changes import changed, named
 
 # What snakemake says of a call as a whole where each job has its line.
 SAID_BY_JOB = ("Reasons:", "Some jobs were triggered by provenance", "Rules with provenance")
+NOT_ASKED = "Conda environments: ignored"  # without --sdm conda
 # Of a job that failed, beside its line.
 SAID_BY_ERROR = ("RuleException", "CalledProcessError")
 WIDEST = 300  # letters of an error
@@ -30,6 +31,8 @@ class Screen(logging.Formatter):
         if event == "job_error":
             return _failed(fields, self._name(fields))
         if event == "error" and fields.get("exception") in SAID_BY_ERROR:
+            return ""
+        if record.msg == NOT_ASKED:
             return ""
         if self._workflow.dryrun:
             if event == "job_info":
