@@ -47,6 +47,7 @@ def test_a_field_that_came_or_went_and_an_option_that_is_no_field() -> None:
 
 
 def test_three_files_are_named_and_the_others_counted() -> None:
+    assert named(["x/a.csv"]) == "x/a.csv"
     assert named(["x/a.csv", "y/b.csv"]) == "a.csv, b.csv"
     assert named([f"{name}.csv" for name in "edcba"]) == "a.csv, b.csv, c.csv and 2 more"
 
@@ -67,10 +68,16 @@ def text(shown: Screen, event: str | None, message: str = "", **fields: Any) -> 
 @pytest.mark.parametrize(
     ("reason", "line"),
     [
-        ({"missing_output": {"results/x/runs/y/record.json"}}, "not there: record.json"),
+        (
+            {"missing_output": {"results/x/runs/y/record.json"}},
+            "not there: results/x/runs/y/record.json",
+        ),
         ({"code_changed": True}, "its rule changed"),
-        ({"updated_input": {"results/x/dataset.json"}}, "newer than what it made: dataset.json"),
-        ({"updated_input_run": {"a/b.csv"}}, "made anew before it: b.csv"),
+        (
+            {"updated_input": {"results/x/dataset.json"}},
+            "newer than what it made: results/x/dataset.json",
+        ),
+        ({"updated_input_run": {"a/b.csv"}}, "made anew before it: a/b.csv"),
         ({"forced": True}, "asked for by force, or damaged"),
         (
             {

@@ -52,13 +52,14 @@ def test_another_workflow_uses_the_rules_as_a_module(tmp_path) -> None:
 def test_the_rules_work_in_another_folder(tmp_path) -> None:
     folder = tmp_path / "with a space"
     folder.mkdir()
-    (folder / "my.yaml").write_text(yaml.safe_dump(TINY), encoding="utf-8")
-    snakefile = str(ROOT / "Snakefile")
-    said = call(folder, "--snakefile", snakefile, "--configfile", "my.yaml", "-n")
-    assert "ledger-n2: not there: record.json" in said
     # The tables of an audit lie beside the configuration, not there.
-    said = call(ROOT, "--directory", str(folder), "-n")
-    assert "audit k80_lab_timings: not there: k80_lab_timings.json" in said
+    tiny = TINY | {"audit": {"tables": ["config/tables/k80_lab_timings.csv"]}}
+    (tmp_path / "my.yaml").write_text(yaml.safe_dump(tiny), encoding="utf-8")
+    (tmp_path / "config").symlink_to(ROOT / "config")
+    configured = ("--configfile", str(tmp_path / "my.yaml"))
+    said = call(ROOT, "--directory", str(folder), "-n", *configured)
+    assert "ledger-n2: not there: results/tiny/runs/ledger-n2/record.json" in said
+    assert "not there: results/tiny/audits/k80_lab_timings.json" in said
 
 
 def test_the_conda_environments_have_the_pinned_versions() -> None:

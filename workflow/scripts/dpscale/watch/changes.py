@@ -2,7 +2,7 @@
 
 import ast
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -11,8 +11,10 @@ LONGEST = 40  # letters of a value
 ABSENT = "nothing"
 
 
-def named(paths: Iterable[str]) -> str:
-    """Return the names of the first files, and how many more there are."""
+def named(paths: Collection[str]) -> str:
+    """Return the path of a file alone, or the names of the first and how many more there are."""
+    if len(paths) == 1:
+        return next(iter(paths))
     names = list(dict.fromkeys(PurePath(path).name for path in sorted(paths)))
     return ", ".join(names[:MOST]) + (f" and {len(names) - MOST} more" * (len(names) > MOST))
 

@@ -1,0 +1,101 @@
+"""new_config.py: the file that it writes is valid, and its time is told from what was measured."""
+
+import importlib
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dpscale.config.draft import LEVELS, Wishes, draft
+from dpscale.plan import Spec
+from dpscale.studies import load_config, planned_runs, read_config
+from dpscale.watch.cost import cost
+
+Write = Callable[..., str]
+LEFT_OUT = ("sweep", "large_batch", "communication", "data_parallel", "scaling")
+
+
+@pytest.fixture
+def write(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys) -> Write:
+    """Run the script's main in an empty folder, and return what it prints."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["new_config.py", *arguments])
+        importlib.import_module("new_config").main()
+        return str(capsys.readouterr().out)
+
+    return run
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(
+    "wishes", [Wishes("a"), Wishes("a", device="cuda", devices=1), Wishes("a", devices=8, nodes=2)]
+)
+def test_each_draft_is_a_valid_configuration(tmp_path, wishes, level) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(draft(wishes, level), encoding="utf-8")
+    assert planned_runs(read_config(path))
+
+
+def test_fewer_minutes_make_a_shorter_file(tmp_path) -> None:
+    counts = []
+    for level in LEVELS:
+        path = tmp_path / f"{level}.yaml"
+        path.write_text(draft(Wishes("a"), level), encoding="utf-8")
+        counts.append(len(planned_runs(read_config(path))))
+    assert counts == sorted(counts, reverse=True)
+    assert read_config(tmp_path / "short.yaml").launches == 3
+
+
+def test_what_was_never_measured_here_has_no_time(write) -> None:
+    said = write("my.yaml", "--device", "cuda", "--devices", "2")
+    assert "how long they take is not known" in said
+    assert "snakemake --configfile my.yaml" in said
+    config = read_config(Path("my.yaml"))
+    assert (config.name, config.hardware.device, config.hardware.devices) == ("my", "cuda", 2)
+
+
+def test_a_file_that_is_there_stays(write, tmp_path) -> None:
+    (tmp_path / "my.yaml").write_text("mine", encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"my.yaml: is there already"):
+        write("my.yaml")
+    assert (tmp_path / "my.yaml").read_text(encoding="utf-8") == "mine"
+
+
+def planned(**sections: object) -> list[Spec]:
+    raw = {"name": "x", **dict.fromkeys(LEFT_OUT), "replicas": None, "ledger": None} | sections
+    return list(planned_runs(load_config(raw)).values())
+
+
+def measured(results: Path, spec: Spec, seconds: int) -> None:
+    """Leave a run that took so many seconds."""
+    folder, attempts = results / "lab/runs" / spec.run, results / "lab/attempts" / spec.run
+    folder.mkdir(parents=True)
+    attempts.mkdir(parents=True)
+    (folder / "spec.json").write_text(spec.model_dump_json(), encoding="utf-8")
+    (folder / "record.json").write_text("{}", encoding="utf-8")
+    began, ended = (f"2026-01-01T00:00:{second:02d}+00:00" for second in (0, seconds))
+    process = {"host": "h", "process": 1, "born": None}
+    attempt = process | {"number": 1, "began_at": began, "ended_at": ended}
+    (attempts / "attempt-1.json").write_text(json.dumps(attempt), encoding="utf-8")
+
+
+def test_a_plan_costs_what_like_runs_took(tmp_path) -> None:
+    two, four = planned(ledger={"workers": [2, 4]})
+    trainings = planned(replicas={"workers": 2})
+    measured(tmp_path, two, 10)
+    found = cost([two, four, *trainings], tmp_path, cores=4)
+    assert found is not None
+    # The other ledger is like the first but for its workers; nothing is like a training.
+    assert (found.seconds, found.unknown, found.basis) == (20.0, 3, (("lab", 1),))
+    measured(tmp_path, trainings[0], 8)
+    found = cost(trainings, tmp_path, cores=4)
+    assert found is not None
+    assert found.seconds == 3 * 8 * 2 / 4  # two workers each, side by side on four cores
+
+
+def test_nothing_measured_is_no_cost(tmp_path) -> None:
+    assert cost(planned(ledger={"workers": [2]}), tmp_path) is None
