@@ -9,10 +9,12 @@ import model_averaging_builders as made
 from builders import run_row, table
 from dpscale.derive.trainings import time_to_target
 from dpscale.studies.model_averaging.derive import (
-    averaging_curves,
     averaging_pairs,
     averaging_rates,
+    averaging_times,
     chosen_learners,
+    first_stop,
+    judge_pairs,
     learners,
     model_averaging,
 )
@@ -106,13 +108,34 @@ def test_a_target_never_reached_bounds_the_difference_where_that_decides_it():
     assert pd.isna(fast["seconds_difference_low"])
 
 
-def test_curves_have_a_row_for_each_arm_and_evaluation():
-    frame = of_trials(averaging_curves)
-    assert len(frame) == 7 * made.CONFIG.epochs
-    row = frame[(frame["arm"] == "sgd_large") & (frame["epoch"] == 8)].iloc[0]
-    assert row["test_accuracy_frac"] == made.HIGH  # of 0.60, 0.97 and 0.97
-    assert row["test_accuracy_frac_low"] < made.LOW
-    assert row["seconds"] == 8.0
+def test_each_training_has_a_row_of_when_it_reached_the_target():
+    frame = of_trials(averaging_times)
+    assert len(frame) == 7 * 3
+    row = frame[(frame["arm"] == "sgd_large") & (frame["seed"] == 1)].iloc[0]
+    assert (row["goal"], row["epochs_to_target"], row["seconds_to_target"]) == ("complete", 8, 8.0)
+    row = frame[(frame["arm"] == "sma α = 1/k") & (frame["seed"] == 1)].iloc[0]
+    assert (row["goal"], row["epochs"], row["wall_s"]) == ("incomplete", 12, 21.0)
+    assert pd.isna(row["epochs_to_target"])
+
+
+@pytest.mark.parametrize(
+    ("reached", "epoch_s", "standing"),
+    [
+        (5, 0.5, "faster"),  # 3 s against 8 s
+        (5, 1.75, "slower"),  # 10.5 s against 8 s
+        (5, 1.34, "sooner"),  # 8.0 s against 8 s, 6 epochs against 8
+        (7, 1.0, "even"),
+    ],
+)
+def test_seconds_decide_how_arms_stand_and_then_epochs(reached, epoch_s, standing):
+    pairs = of_trials(
+        averaging_pairs,
+        reached=made.REACHED | {"sma_tuned α = 1/k": reached},
+        averaged_epoch_s=epoch_s,
+    )
+    rows = pairs.to_dict("records")
+    judge_pairs(rows)
+    assert arm(pd.DataFrame(rows), "sma_tuned α = 1/k", "sgd_large")["standing"] == standing
 
 
 def test_accuracies_and_their_differences_hold_the_error_of_the_test_set():
@@ -134,16 +157,17 @@ def test_the_best_rate_is_that_of_the_highest_validation_accuracy():
 
 
 @pytest.mark.parametrize(
-    ("speeds", "chosen"),
+    ("speeds", "chosen", "stop"),
     [
-        ({1: 100, 2: 150, 3: 180, 4: 185, 5: 250}, 3),  # steps back at the first failure
-        ({1: 100, 2: 100}, 1),
-        ({1: 100, 2: 120, 3: 140}, 3),  # the most that were tried
-        ({1: 100, 2: 104, 3: 300}, 1),
+        ({1: 100, 2: 150, 3: 180, 4: 185, 5: 250}, 5, 3),  # a step that gains little, then more
+        ({1: 25, 2: 40, 3: 26, 4: 45, 5: 50, 6: 55, 7: 62, 8: 61}, 7, 2),  # a fall, then a climb
+        ({1: 100, 2: 100}, 1, 1),
+        ({1: 100, 2: 120, 3: 140}, 3, 3),  # the most that were tried
+        ({1: 100, 2: 104, 3: 103}, 1, 1),
     ],
 )
-def test_learners_are_added_while_each_gains_enough(speeds, chosen):
-    assert chosen_learners(speeds, 0.05) == chosen
+def test_the_fewest_learners_near_the_highest_throughput_are_chosen(speeds, chosen, stop):
+    assert (chosen_learners(speeds, 0.05), first_stop(speeds, 0.05)) == (chosen, stop)
 
 
 def test_learners_have_their_throughput_gain_and_the_choice():
@@ -154,7 +178,9 @@ def test_learners_have_their_throughput_gain_and_the_choice():
     assert cell.loc[3, "gain_frac"] == pytest.approx(0.2)
     assert cell.loc[5, "against_one_ratio"] == pytest.approx(2.2)
     assert cell.loc[3, "against_plain_ratio"] == pytest.approx(1.5)
-    assert list(cell.index[cell["chosen"]]) == [3]
+    assert list(cell.index[cell["chosen"]]) == [5]
+    assert list(cell.index[cell["first_stop"]]) == [3]
+    assert cell["stops_early"].all()
 
 
 def test_a_model_that_was_not_timed_has_a_row_that_says_so():

@@ -167,7 +167,7 @@ def planned() -> tuple[Tables, Derived]:
         ("replicas-baseline", {"accuracy", "order", "replicas", "set_epoch", "spreads", "phases"}),
         (
             "model_averaging-seed1",
-            {"model_averaging", "averaging_curves", "averaging_rates", "averaging_pairs"},
+            {"model_averaging", "averaging_times", "averaging_rates", "averaging_pairs"},
         ),
         ("model_averaging-learners-mlp-b16", {"learners"}),
     ],

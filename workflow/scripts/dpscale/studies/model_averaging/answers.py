@@ -35,8 +35,9 @@ def facts_s3(inputs: Inputs) -> Facts:
     arms = {row["arm"]: row for row in inputs.rows("model_averaging")}
     arms = {name: row | beside_sgd(row, pairs) for name, row in arms.items()}
     averaged = [row for row in arms.values() if row["optimizer"] == "sma"]
-    same = [row for row in averaged if SMALL in arms and row["lr"] == arms[SMALL]["lr"]]
-    own = [row for row in averaged if row not in same]
+    shared, tuned_rate = (
+        [row for row in averaged if row["rate_choice"] == choice] for choice in ("shared", "tuned")
+    )
     beside = [
         row["against"][name] | {"rate": name}
         for row in averaged
@@ -44,23 +45,25 @@ def facts_s3(inputs: Inputs) -> Facts:
         if (row["arm"], name) in pairs
     ]
     timed = [row for row in inputs.rows("learners") if row["samples_per_s"] is not None]
-    stacks = by((row for row in timed if row["stacked"]), "runs")
-    tuned = [settled(rows) for _, rows in stacks if any(row["chosen"] for row in rows)]
+    tuned = [
+        row | {"against_plain_ratio": row.against_plain_ratio} for row in timed if row["chosen"]
+    ]
+    stops = {row["runs"]: row for row in timed if row["first_stop"]}
     said = {
         "runs": runs,
         "processes": processes(runs),
         "arms": arms,
         "averaged": averaged,
-        "same": same,
-        "own": own,
+        "shared": shared,
+        "tuned_rate": tuned_rate,
         "close_frac": CLOSE_FRAC,
-        "first": next(iter([*own, *same]), None),
+        "first": next(iter([*tuned_rate, *shared]), None),
         "beside": beside,
         "judged_orders": sum(row[name] != "unknown" for row in beside for name in ORDERS),
         "comparable": bool(averaged) and {SMALL, LARGE, LINEAR} <= set(arms),
         "alphas": [
             pairs[names] | {"first": first, "second": second}
-            for rows in (same, own)
+            for rows in (shared, tuned_rate)
             for first, second in pairwise(rows)
             if (names := (second["arm"], first["arm"])) in pairs
         ],
@@ -68,9 +71,14 @@ def facts_s3(inputs: Inputs) -> Facts:
             row | {"gain_frac": None if row["gain_frac"] is None else row.gain_frac}
             for row in timed
         ],
-        "tuned": tuned,
+        "most": max((row["learners"] for row in timed), default=0),
+        "tuned": [row | {"stop": stops[row["runs"]]} for row in tuned],
         "claims": inputs.rows("published_model_averaging"),
-        "rates": preferred(inputs.rows("averaging_rates")),
+        "rates": [
+            row | {"tried": tried, "used": [one for one in tried if one["configured"]][:1]}
+            for _, tried in by(inputs.rows("averaging_rates"), "optimizer")
+            for row in [one for one in tried if one["best"]][:1]
+        ],
     }
     effects = [row.value("seconds_ratio", "ratio") for row in beside]
     return Facts(missing, values(arms, pairs, tuned), said, effects=effects)
@@ -88,55 +96,12 @@ def decided(pair: Row) -> Row:
 
 def beside_sgd(row: Row, pairs: Pairs) -> Row:
     """Return an arm's effective rate, and how it stands to the arms of SGD."""
-    unknown = Row(epochs="unknown", seconds="unknown")
+    unknown = Row(epochs="unknown", seconds="unknown", standing="unknown")
     rate = row["effective_lr"]
     return Row(
         effective_lr=Value(value=rate, unit="number", runs=row.runs),
         against={name: pairs.get((row["arm"], name), unknown) for name in (SMALL, LARGE, LINEAR)},
     )
-
-
-def settled(rows: Sequence[Row]) -> Row:
-    """Return the number of learners that the rule chose, and what may speak for another.
-
-    next_gain_frac: of one more; open: whether that may lie on either side of the threshold;
-    highest: the number of the highest median; faster_than_one: how it stands to one network.
-    """
-    row = next(row for row in rows if row["chosen"])
-    best = max(rows, key=lambda one: (one["samples_per_s"], -one["learners"]))
-    more = next((one for one in rows if one["learners"] == row["learners"] + 1), None)
-    gain = more.gain_frac if more else Value(value=None, unit="fraction", status="not tried")
-    ratio = row.against_plain_ratio
-    return row | {
-        "next_gain_frac": gain,
-        "highest": best["learners"],
-        "against_plain_ratio": ratio,
-        "open": more is not None and more["gain_side"] == "indistinct",
-    }
-
-
-def preferred(rates: Sequence[Row]) -> list[Row]:
-    """Return the rate of each algorithm that validation data prefer, with the one in use."""
-    found = []
-    for _, tried in by(rates, "optimizer"):
-        for best in [row for row in tried if row["best"]][:1]:
-            score, used = best["validation_mean_frac"], [row for row in tried if row["configured"]]
-            found.append(
-                best
-                | {
-                    "tried": tried,
-                    "used": [
-                        row
-                        | {
-                            "gap_frac": score - row["validation_mean_frac"],
-                            "base_runs": best["runs"],
-                        }
-                        for row in used[:1]
-                        if row["validation_mean_frac"] is not None
-                    ],
-                }
-            )
-    return found
 
 
 def values(arms: Mapping[str, Row], pairs: Pairs, tuned: Iterable[Row]) -> dict[str, Value]:

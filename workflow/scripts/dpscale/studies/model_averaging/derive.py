@@ -25,7 +25,6 @@ from dpscale.derive.tables import Table
 from dpscale.derive.trainings import (
     TEST,
     TRIAL,
-    by_epoch,
     ends,
     evaluations,
     tested_apart,
@@ -46,18 +45,18 @@ ARM_COLUMNS: Columns = (
     | columns("target_accuracy_frac median_of status seeds reached")
     | intervals(" ".join(MEASURES))
     | columns("epochs train_s effective_lr label rounds sent_bytes runs close")
+    | words("rate_choice", ("shared", "tuned"))
     | reals("epochs")
 )
 CLOSE_FRAC = 0.1  # two effective rates that differ by less say little of the length of steps
-CURVE_COLUMNS: Columns = (
-    columns("arm optimizer label epoch seconds seeds")
-    | intervals("test_accuracy_frac")
-    | columns("target_accuracy_frac lr median_of runs")
-    | reals("epoch")
+TIME_COLUMNS: Columns = (
+    columns("arm optimizer label seed goal epochs_to_target seconds_to_target epochs wall_s")
+    | columns("target_accuracy_frac runs")
+    | reals("epochs")
 )
 RATE_COLUMNS: Columns = (
-    columns("optimizer learners global_batch seeds lr status validation_mean_frac best")
-    | columns("at_border configured epochs runs")
+    columns("optimizer learners global_batch seeds lr status validation_mean_frac gap_frac best")
+    | columns("at_border configured epochs runs base_runs")
     | reals("epochs")
 )
 PAIR_COLUMNS: Columns = (
@@ -65,11 +64,12 @@ PAIR_COLUMNS: Columns = (
     | intervals("epochs_difference seconds_difference accuracy_difference_frac seconds_ratio")
     | columns("runs")
     | words("epochs_side seconds_side accuracy_side")
+    | words("standing", ("faster", "slower", "sooner", "later", "even", "unknown"))
 )
 LEARNER_COLUMNS: Columns = (
     columns("model per_learner_batch learners stacked status")
     | intervals("samples_per_s gain_frac against_one_ratio against_plain_ratio")
-    | columns("chosen threshold_frac repeats runs message")
+    | columns("chosen first_stop most stops_early threshold_frac repeats runs message")
     | side("gain_side", "gain_frac", "threshold_frac")
     | side("faster_than_one", "against_plain_ratio", 1.0)
 )
@@ -181,28 +181,22 @@ def model_averaging(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFra
     return as_table(rows, ARM_COLUMNS)
 
 
-def averaging_curves(
-    trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame
-) -> pd.DataFrame:
-    """Return test accuracy of each arm at each evaluation: median and interval over the seeds.
+def averaging_times(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each training: when it reached the target, and how long it went on.
 
-    `seconds` is the median over seeds of the time in training so far, `lr` the arm's.
+    goal: as of `averaging_trials`; one that did not reach the target has its whole training alone,
+    in `epochs` and `wall_s`.
     """
-    models = _models(trials, runs)
-    rates = models.groupby("arm")["lr"].first()
-    rows = [
-        arm.iloc[0].to_dict() | row | {"lr": rates[name]}
-        for name, arm in evaluations(models, curves).groupby("arm", sort=False)
-        for row in by_epoch(arm, [TEST])
-    ]
-    return as_table(rows, CURVE_COLUMNS)
+    found = averaging_trials(trials, curves, runs)
+    return as_table(found.assign(runs=found["run"]).to_dict("records"), TIME_COLUMNS)
 
 
 def averaging_rates(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return the rates tried on validation data: which is best, and which the arms were given.
 
     The best has the highest validation accuracy, mean over evaluations and seeds: a rate that
-    learns early counts for more than one that ends well. `at_border`: no rate beyond it was tried.
+    learns early counts for more than one that ends well. `at_border`: no rate beyond it was tried;
+    gap_frac: how far below the best; base_runs: the runs of the best.
     """
     key = ["optimizer", "global_batch", "lr"]
     used = set(averaging_trials(trials, curves, runs)[key].itertuples(index=False, name=None))
@@ -218,7 +212,10 @@ def averaging_rates(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFra
     scores = found["validation_mean_frac"].where(found["status"] == "complete")
     found["validation_mean_frac"] = scores
     alike = found.groupby(key[:2])
-    found["best"] = scores == alike["validation_mean_frac"].transform("max")
+    found["gap_frac"] = alike["validation_mean_frac"].transform("max") - scores
+    found["best"] = found["gap_frac"] == 0
+    best = found[found["best"]].drop_duplicates(key[:2]).set_index(key[:2])["runs"]
+    found = found.join(best.rename("base_runs"), on=key[:2])
     ends = [alike["lr"].transform(end) for end in ("min", "max")]
     found["at_border"] = (found["lr"] == ends[0]) | (found["lr"] == ends[1])
     found["configured"] = [rate in used for rate in found[key].itertuples(index=False, name=None)]
@@ -281,10 +278,19 @@ def _later(own: pd.DataFrame, other: pd.DataFrame, column: str) -> Estimate:
 
 
 def chosen_learners(rates: Mapping[int, float], threshold_frac: float) -> int:
-    """Return the number of learners that tuning by throughput settles on.
+    """Return the fewest learners of all timed that come to a threshold of the highest throughput.
 
-    A learner is added while it raises throughput by more than the threshold, and taken back at
-    the first failure (Koliousis et al. 2019, section 4.3). rates: throughput by number, from 1 on.
+    All are timed, so that a fall from one number to the next ends nothing. rates: throughput by
+    number of learners.
+    """
+    highest = max(rates.values())
+    return min(count for count, rate in rates.items() if rate * (1 + threshold_frac) >= highest)
+
+
+def first_stop(rates: Mapping[int, float], threshold_frac: float) -> int:
+    """Return where adding learners one by one would stop, at the first that gains too little.
+
+    So Koliousis et al. 2019, section 4.3. rates: throughput by number, from 1 on.
     """
     learners = 1
     while learners + 1 in rates and rates[learners + 1] / rates[learners] - 1 > threshold_frac:
@@ -327,7 +333,7 @@ def _of_cell(own: pd.DataFrame) -> list[TableRow]:
     plain, one = rates[False, 1], rates[True, 1]
     threshold = own["threshold_frac"].iloc[0]
     medians = {count: rate.median() for (stacked, count), rate in rates.items() if stacked}
-    chosen = chosen_learners(medians, threshold)
+    chosen, stop = (rule(medians, threshold) for rule in (chosen_learners, first_stop))
     rows: list[TableRow] = []
     for (stacked, count), rate in rates.items():
         speed, fewer = median(rate), rates.get((stacked, count - 1))
@@ -336,6 +342,9 @@ def _of_cell(own: pd.DataFrame) -> list[TableRow]:
             "learners": count,
             "repeats": speed.repeats,
             "chosen": count == chosen if stacked else None,
+            "first_stop": count == stop if stacked else None,
+            "most": count == max(medians) if stacked else None,
+            "stops_early": stop < chosen if stacked else None,
             "threshold_frac": threshold,
         }
         row |= interval_columns("samples_per_s", speed)
@@ -352,24 +361,42 @@ _TRIALS = ["trials", "curves", "runs"]
 
 
 def judge_arms(rows: list[TableRow]) -> None:
-    """Notes whether the effective rate is that of SGD with the large batch, to CLOSE_FRAC."""
+    """Notes whose rate an arm of averaging has, and whether its effective rate is SGD's.
+
+    rate_choice: "shared" with SGD of the small batch, or "tuned" for averaging; close: to
+    CLOSE_FRAC that of SGD with the large batch.
+    """
+    small = next((row["lr"] for row in rows if row["arm"] == "sgd_small"), None)
     large = next((row["effective_lr"] for row in rows if row["arm"] == "sgd_large"), None)
     for row in rows:
         rate = row["effective_lr"]
         row["close"] = large is not None and abs(rate / large - 1) <= CLOSE_FRAC
+        averaged = row["optimizer"] == "sma"
+        row["rate_choice"] = ("shared" if row["lr"] == small else "tuned") if averaged else None
 
 
 def judge_pairs(rows: list[TableRow]) -> None:
-    """Notes on which side of zero differences lie; an interval may stand without a value."""
+    """Notes on which side of zero differences lie; an interval may stand without a value.
+
+    standing: "faster" or "slower" in seconds; where those do not differ, "sooner" or "later" in
+    epochs; "even" where neither does.
+    """
     for row in rows:
         for name in ("epochs_difference", "seconds_difference", "accuracy_difference_frac"):
             found = verdict(row[f"{name}_low"], row[f"{name}_high"], 0.0)
             row[f"{name.split('_')[0]}_side"] = found
+        row["standing"] = _standing(row["seconds_side"], row["epochs_side"])
+
+
+def _standing(seconds: str, epochs: str) -> str:
+    if seconds in ("below", "above"):
+        return "faster" if seconds == "below" else "slower"
+    return {"below": "sooner", "above": "later", "indistinct": "even"}.get(epochs, "unknown")
 
 
 TABLES = {
     "model_averaging": Table(model_averaging, _TRIALS, ARM_COLUMNS, judge_arms),
-    "averaging_curves": Table(averaging_curves, _TRIALS, CURVE_COLUMNS),
+    "averaging_times": Table(averaging_times, _TRIALS, TIME_COLUMNS),
     "averaging_rates": Table(averaging_rates, _TRIALS, RATE_COLUMNS),
     "averaging_pairs": Table(averaging_pairs, _TRIALS, PAIR_COLUMNS, judge_pairs),
     "learners": Table(learners, ["throughputs", "runs"], LEARNER_COLUMNS),

@@ -1,27 +1,14 @@
-"""S3: test accuracy of each arm until its target, and throughput against the learners."""
-
-from collections.abc import Iterator
+"""S3: when each seed of each arm reached the target, and throughput against the learners."""
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dpscale.figures import log_axes, style
+from dpscale.figures import style
 from dpscale.figures.registry import FigureEntry
 
-SHOWN_BELOW_FRAC = 0.15  # of accuracy below the target: what lies lower tells little
-REACHED = {"epoch": "epochs_to_target", "seconds": "seconds_to_target"}
-ACCURACY = ["test_accuracy_frac", "test_accuracy_frac_low", "test_accuracy_frac_high"]
-CURVE_COLUMNS = [
-    "arm",
-    "optimizer",
-    "label",
-    "epoch",
-    "seconds",
-    "seeds",
-    *ACCURACY,
-    "target_accuracy_frac",
-]
+REACHED = {"epochs_to_target": "epochs", "seconds_to_target": "wall_s"}  # and where it gave up
+TIME_COLUMNS = ["arm", "optimizer", "label", "seed", "goal", *REACHED, *REACHED.values()]
 IN_A_ROW = 3
 CELL = ["model", "per_learner_batch"]
 LEARNER_COLUMNS = [
@@ -35,61 +22,53 @@ LEARNER_COLUMNS = [
 ]
 
 
-def draw_curves(
-    averaging_curves: pd.DataFrame, model_averaging: pd.DataFrame
+def draw_times(
+    averaging_times: pd.DataFrame, model_averaging: pd.DataFrame
 ) -> tuple[Figure, pd.DataFrame]:
-    """Return the figure of the accuracies and a frame of it: a row per arm and evaluation.
+    """Return when each seed of each arm reached the target, and a frame of it: a row a training.
 
-    Of averaged learners at one rate the first pull is shown: others lie on it, and the table has
-    them. The last columns repeat when each arm reaches the target, null where not every seed does.
+    One that did not has an arrow at the end of its training. Of averaged learners at one rate the
+    first pull is shown.
     """
-    arms = model_averaging[["arm", *REACHED.values()]]
     again = model_averaging.duplicated(["optimizer", "lr"]) & (model_averaging.optimizer == "sma")
-    arms = arms[~again]
-    drawn = averaging_curves.loc[averaging_curves.test_accuracy_frac.notna(), CURVE_COLUMNS]
-    drawn = drawn.merge(arms, on="arm", how="inner")
-    figure, (left, right) = style.panels(1, 2, height_in=3.3, sharey=True)
-    left.set_title("Against epochs")
-    right.set_title("Against seconds of training")
+    shown = averaging_times.arm.isin(model_averaging.arm[~again])
+    drawn = averaging_times.loc[shown, TIME_COLUMNS].reset_index(drop=True)
+    labels = list(drawn.label.unique())
+    height_in = max(2.0, 1.0 + 0.36 * len(labels))
+    figure, (left, right) = style.panels(1, 2, height_in=height_in, sharey=True)
     if drawn.empty:
         style.note(left)
         style.note(right, shared_y=True)
         return figure, drawn
-    for axes, column in ((left, "epoch"), (right, "seconds")):
-        _arms(axes, drawn, column)
-    left.set_ylim(100 * max(drawn.target_accuracy_frac[0] - SHOWN_BELOW_FRAC, 0), 100)
-    left.set(xlabel="epochs", ylabel="test accuracy (%)")
-    style.whole_numbers(left)
-    log_axes.log_ticks(right.xaxis, drawn.seconds.min() / 1.15, drawn.seconds.max() * 1.15, "s")
-    right.set_xlabel("training time (log scale)")
-    style.legend_above(figure, left, columns=2)
+    for axes, reached, unit in zip((left, right), REACHED, ("epochs", "seconds"), strict=True):
+        _arrivals(axes, drawn, labels, reached)
+        axes.set(xlabel=f"{unit} of training to the target", xlim=(0, None))
+    style.categories(left, labels, grid=True)
+    style.legend_above(figure, left)
     return figure, drawn
 
 
-def _styled(drawn: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, str, str]]:
-    """Yield the rows of each arm with its colour and line: SGD solid, model averaging dashed."""
-    for optimizer, dash in (("sgd", "-"), ("sma", "--")):
-        alike = drawn[drawn.optimizer == optimizer]
-        for index, (_, own) in enumerate(alike.groupby("arm", sort=False)):
-            yield own, style.colour_of(index), dash
+def _arrivals(axes: Axes, drawn: pd.DataFrame, labels: list[str], reached: str) -> None:
+    """A dot a seed where it reached the target, an arrow where its training ended without."""
+    places = drawn.label.map(labels.index) + _jitter(drawn)
+    missed = drawn[reached].isna() & (drawn.goal == "incomplete")
+    colours = {"sgd": style.COLOURS[0], "sma": style.COLOURS[1]}
+    for optimizer, colour in colours.items():
+        arrived = drawn[reached].notna() & (drawn.optimizer == optimizer)
+        name = "SGD" if optimizer == "sgd" else "averaged learners"
+        look = {"color": colour, "linestyle": "none", "markersize": 5}
+        axes.plot(drawn[reached][arrived], places[arrived], marker="o", label=name, **look)
+    if missed.any():
+        ends = drawn[REACHED[reached]][missed]
+        look = {"color": style.INK, "linestyle": "none", "markersize": 7}
+        axes.plot(ends, places[missed], marker="$\u2192$", label="not by the end", **look)
 
 
-def _arms(axes: Axes, drawn: pd.DataFrame, column: str) -> None:
-    for own, colour, dash in _styled(drawn):
-        look = {"linestyle": dash, "label": own.label.iloc[0]}
-        style.curve(axes, own[column], 100 * own[ACCURACY], colour, opacity=0.15, **look)
-    target = 100 * drawn.target_accuracy_frac[0]
-    for own, colour, dash in _styled(drawn):
-        axes.plot(
-            own[REACHED[column]].iloc[:1],
-            [target],
-            color=colour,
-            marker="o",
-            markersize=6,
-            markerfacecolor=colour if dash == "-" else "none",
-            linestyle="none",
-        )
-    axes.axhline(target, color=style.INK, linewidth=0.9, linestyle=":", label="target")
+def _jitter(drawn: pd.DataFrame) -> pd.Series:
+    """Seeds of an arm above each other, so that equal times are all seen."""
+    rank = drawn.groupby("label").cumcount()
+    count = drawn.groupby("label")["seed"].transform("size")
+    return 0.5 * ((rank + 0.5) / count - 0.5)
 
 
 def draw_learners(learners: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
@@ -140,6 +119,6 @@ def _throughputs(axes: Axes, own: pd.DataFrame) -> None:
 
 
 FIGURES = {
-    "model_averaging": FigureEntry(draw_curves, ("averaging_curves", "model_averaging")),
+    "model_averaging": FigureEntry(draw_times, ("averaging_times", "model_averaging")),
     "learners": FigureEntry(draw_learners, ("learners",)),
 }
