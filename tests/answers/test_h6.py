@@ -1,6 +1,4 @@
-"""H6: the best number of workers, and whether it is told from the others, follow the trainings."""
-
-import pandas as pd
+"""H6: it names a best number of workers only where that is decided, and one node refers to H5."""
 
 from cases import Case, Edit, around, both, says, where, without
 from dpscale.studies import answer_one
@@ -8,18 +6,14 @@ from dpscale.studies import answer_one
 TRAININGS = "assignment"
 PUBLISHED = "assignment_published"
 NAN = float("nan")
+TWO_NODES = {"two_nodes": True}
 
 
-def tight(rows: pd.DataFrame) -> pd.DataFrame:
-    """The table with narrow intervals, so that a case says what differs."""
-    value = rows["test_accuracy_frac"]
-    ends = {"test_accuracy_frac_low": value * 0.998, "test_accuracy_frac_high": value * 1.002}
-    return rows.assign(**ends)
-
-
-def of(workers: int, value: float, rule: str = "linear", width: float = 0.001) -> dict[str, Edit]:
-    cell = {"workers": workers, "rule": rule}
-    return {TRAININGS: both(tight, where(cell, **around("test_accuracy_frac", value, width)))}
+def behind(workers: int, low: float, high: float, nodes: int = 1) -> Edit:
+    """What a number of workers has more than the best."""
+    columns = dict(zip(("", "_low", "_high"), ((low + high) / 2, low, high), strict=True))
+    cell = {"workers": workers, "nodes": nodes, "rule": "linear"}
+    return where(cell, **{f"best_difference_frac{end}": value for end, value in columns.items()})
 
 
 def judged(workers: int, verdict: str, reason: str | None = None) -> Edit:
@@ -27,101 +21,64 @@ def judged(workers: int, verdict: str, reason: str | None = None) -> Edit:
     return where(cell, verdict=verdict, reason=reason)
 
 
-FOUR_BEST = Case(
-    "four are best",
-    edits=of(4, 0.99),
-    says=["the best test accuracy is 99.0%", "with four workers, higher than with 1 and 2."],
-)
 CASES = [
     Case(
-        "as measured",
-        edits={TRAININGS: tight},
+        "one node, decided",
         says=[
-            "On one node the best test accuracy is 95.0% (94.8 to 95.2),"
-            " with one worker, higher than with 2 and 4. Two nodes were not run. As many "
-            "workers make the same updates on one node and on two",
-            "The best of three numbers of workers",
-            "here its interval lies above that of every other.",
+            "Two nodes were not run; on one node one worker reaches the best test accuracy, 95.0%, "
+            "two and four workers less (93.0% to 94.0%), and H5 says what keeps the accuracy",
             "Of 2 such comparisons",
-            "the fixed rate at N = 4 reaches most, 96.0% (95.8 to 96.2), higher than the best",
-            "every run here has as many workers",
-            "The published figure for the "
-            "steps at N = 2 on two nodes, 3 120, "
-            "contradicts others: so few steps",
-            "come from 6 workers",
-            "Published, and not judged here (not measured here): test accuracy 99.02% (98.83 "
-            "to 99.21) at N = 2 on two nodes after 40 epochs, 99.05%",
+            "The published figure for the steps at N = 2 on two nodes, 3 120, contradicts others",
         ],
-        never=[
-            "withheld",
-            "not told apart",
-            "Without a number",
-            "contradicts the label",
-            "hardware.",
-            "configuration",
-            "beside as many",
-        ],
+        never=["withheld", "no measurable", "Without a number", "hardware."],
     ),
-    FOUR_BEST,
     Case(
-        "two as one",
-        edits=of(2, 0.9505, width=0.01),
+        "one node, not decided",
+        edits={TRAININGS: both(behind(2, -0.02, 0.01), behind(4, -0.03, 0.01))},
         says=[
-            "with two workers, higher than with 4 and not told apart from that with 1.",
-            "which of them is best is not decided.",
+            "on one node one, two and four workers reach 93.0% to 95.0%, with no measurable "
+            "difference, and H5"
         ],
+        never=["best test accuracy"],
     ),
     Case(
         "one seed",
-        edits={TRAININGS: where(test_accuracy_frac_low=NAN)},
-        says=["with one worker, not comparable, for want of an interval, with that with 2 and 4."],
-    ),
-    *(
-        Case(
-            f"another rule {words}",
-            edits=of(4, value, "fixed"),
-            says=[f"at N = 4 reaches most, {100 * value:.1f}%", f"), {words} the best above."],
-        )
-        for value, words in ((0.97, "higher than"), (0.952, "not told apart from"))
+        edits={TRAININGS: where(best_difference_frac_low=NAN)},
+        says=["one, two and four workers reach 93.0% to 95.0%, with no measurable difference"],
+        never=["best test accuracy"],
     ),
     Case(
-        "other rules worse",
-        edits={
-            TRAININGS: where(
-                {"rule": ["sqrt", "fixed", "fixed_batch"]},
-                **around("test_accuracy_frac", 0.9, 0.001),
-            )
-        },
-        says=["the square-root rule at N = 4 reaches most, 90.0%", "lower than the best above"],
-    ),
-    Case(
-        "other steps",
-        edits={TRAININGS: where({"workers": 2}, steps=78)},
+        "two nodes, decided",
+        lab=TWO_NODES,
+        edits={TRAININGS: where({"nodes": 2, "workers": 2}, **around("test_accuracy_frac", 0.991))},
         says=[
-            "The record contradicts the label of N = 2 (2 workers and 78 steps in its record, "
-            "156 expected)."
+            "Two workers on two nodes reach the best test accuracy, 99.1%, four workers on two nodes "
+            "less (94.0%).",
+            "so the accuracy should not depend on the nodes; H5 compares them.",
         ],
-        never=["every run here has"],
+        never=["not run", "one node one"],
     ),
     Case(
-        "other workers",
-        edits={TRAININGS: where({"workers": [2, 4]}, counted_workers=6)},
-        says=["N = 2 (6 workers and 156 steps in its record, 156 expected) and N = 4 (6 workers"],
+        "two nodes, not decided",
+        lab=TWO_NODES,
+        edits={TRAININGS: behind(4, -0.02, 0.01, nodes=2)},
+        says=[
+            "Two and four workers on two nodes reach 94.0% to 95.0%, with no measurable difference."
+        ],
+        never=["best test accuracy", "one node one"],
     ),
     Case(
         "one number of workers",
         edits={TRAININGS: where({"workers": [2, 4]}, status="diverged")},
         says=[
-            "with one worker.",
-            "One number of workers has a result",
+            "on one node one worker reaches 95.0%, and nothing else was tried",
             "are the linear rule at N = 2 (diverged) and the linear rule at N = 4 (diverged).",
         ],
-        never=["Of the other rules"],
     ),
     Case(
         "no accuracy",
         edits={TRAININGS: where(test_accuracy_frac=NAN)},
-        says=["No training has a test accuracy.", "No number of workers has a result."],
+        says=["No training has a test accuracy."],
     ),
     Case(
         "one worker diverged",
@@ -129,24 +86,11 @@ CASES = [
         says=["Missing: assignment, one worker, the base of every comparison: diverged."],
     ),
     Case(
-        "two nodes",
-        lab={"two_nodes": True},
-        edits={TRAININGS: tight},
-        says=[
-            "On two nodes the best test accuracy is 95.0% (94.8 to 95.2), with two workers, "
-            "higher than with 4. As many workers",
-            "beside as many workers on one node, N = 2 on two nodes and N = 4 on "
-            "two nodes are higher than it.",
-        ],
-        never=["were not run", "None on two"],
-    ),
-    Case(
         "two nodes unavailable",
-        lab={"two_nodes": True},
+        lab=TWO_NODES,
         edits={TRAININGS: where({"nodes": 2}, status="unavailable", test_accuracy_frac=NAN)},
         says=[
-            "On one node the best",
-            "2 and 4. None on two nodes has a number. As",
+            "Two nodes have no number; on one node",
             "the linear rule at N = 2 on two nodes (unavailable)",
         ],
     ),
@@ -169,6 +113,6 @@ test_what_h6_says = says("H6", CASES)
 
 
 def test_the_best_accuracy_is_a_value() -> None:
-    best = answer_one("H6", FOUR_BEST.inputs).values["best_test_accuracy_frac"]
-    assert best.value == 0.99
-    assert best.runs == ["assignment-linear-n4", "assignment-linear-n1"]
+    best = answer_one("H6", Case("", ["x"]).inputs).values["best_test_accuracy_frac"]
+    assert best.value == 0.95
+    assert best.runs[0] == "assignment-linear-n1"

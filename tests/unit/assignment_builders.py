@@ -52,24 +52,36 @@ def _training(
     )
 
 
+def _launches(row: Row) -> Rows:
+    """The runs of a timed training, each a launch with a seed of its own."""
+    names = [row["run"], *(f"{row['run']}-launch{number}" for number in range(2, SEEDS + 1))]
+    start = {"startup_s": None}
+    return [row | {"run": name} | (start if number else {}) for number, name in enumerate(names)]
+
+
 def training_rows(*, two_nodes: bool) -> Rows:
     """Return the planned columns of every training of the assignment."""
-    rows = [_training(f"assignment-linear-n{n}", "linear", n, BATCH, LR * n) for n in ACCURACY]
+    linear = [_training(f"assignment-linear-n{n}", "linear", n, BATCH, LR * n) for n in ACCURACY]
+    if two_nodes:
+        linear += [
+            _training(f"assignment-linear-n{n}-on2", "linear", n, BATCH, LR * n, nodes=2)
+            for n in (2, 4)
+        ]
+    rows = [run | {"seeds": 1} for row in linear for run in _launches(row)]
     rows += [
         _training(f"assignment-{rule}-n4", rule, 4, BATCH // share, LR * factor)
         for rule, (factor, share, _) in RULES.items()
     ]
-    rows += [
-        _training(f"assignment-batch-b{b}", "larger_batch", 1, b, LR * b / BATCH, seeds=1)
-        for b in UTILISATION
-        if b != BATCH
-    ]
-    if two_nodes:
-        rows += [
-            _training(f"assignment-linear-n{n}-on2", "linear", n, BATCH, LR * n, nodes=2)
-            for n in (2, 4)
-        ]
+    for b in UTILISATION:
+        larger = _training(f"assignment-batch-b{b}", "larger_batch", 1, b, LR * b / BATCH, seeds=1)
+        rows += _launches(larger) if b != BATCH else []
     return rows
+
+
+def _seeds(run: Row) -> range:
+    """The seeds that a run trains: of several launches each its own."""
+    launch = int(run["run"].partition("-launch")[2] or 1)
+    return range(launch - 1, launch) if run["seeds"] == 1 else range(run["seeds"])
 
 
 def _final_accuracy(run: Row) -> float:
@@ -82,10 +94,10 @@ def trained_rows(run: Row, factor: float) -> tuple[Rows, Rows]:
     """Return what is seen after epochs, and `steps`: the accuracy rises in a line to its end."""
     epochs, steps = [], []
     count = run["train_samples"] // run["global_batch"]
-    for seed in range(run["seeds"]):
+    for seed in _seeds(run):
         wall_s = ONE_S * factor ** math.log2(run["workers"]) * (1 + 0.004 * (seed - 1))
         for epoch in range(1, run["epochs"] + 1):
-            shift = 0.0005 * (seed - run["seeds"] // 2)
+            shift = 0.0005 * (seed - SEEDS // 2)
             accuracy = (_final_accuracy(run) + shift) * epoch / run["epochs"]
             busy = UTILISATION.get(run["per_worker_batch"], 0.5) + 0.001 * epoch
             epochs.append(

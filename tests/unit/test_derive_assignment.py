@@ -6,6 +6,7 @@ import pytest
 from builders import derived_lab, full_lab
 from dpscale.derive.formulas import full_run_seconds, share_margin, workers_of_steps
 from dpscale.studies import derived_of
+from dpscale.studies.assignment.derive import _behind
 
 
 def row(table: str, *, lab: dict[str, pd.DataFrame] | None = None, **cell) -> pd.Series:
@@ -18,6 +19,10 @@ def row(table: str, *, lab: dict[str, pd.DataFrame] | None = None, **cell) -> pd
 
 def training(workers: int, rule: str = "linear", **more) -> pd.Series:
     return row("assignment", workers=workers, rule=rule, nodes=1, **more)
+
+
+def launches_of(run: str) -> tuple[str, ...]:
+    return run, f"{run}-launch2", f"{run}-launch3"
 
 
 # Formulas -----------------------------------------------------------------------------------
@@ -60,6 +65,53 @@ def test_efficiency_is_one_workers_time_over_n_times_that_of_n():
     assert two["epochs_efficiency_frac"] == pytest.approx(8.0 / 9.6)
 
 
+def test_with_start_up_the_gain_is_of_both_together():
+    two = training(2)  # 34.0 + 3 s against 21.2 + 6 s
+    assert two["speedup_with_startup_ratio"] == pytest.approx(37.0 / 27.2)
+
+
+def test_one_launch_gives_no_verdict_on_speed():
+    later = [f"assignment-linear-n{n}-launch{k}" for n in (1, 2, 4) for k in (2, 3)]
+    made = row("assignment", lab=derived_lab(not_run=tuple(later)), workers=2, rule="linear")
+    assert made["speedup_ratio"] == pytest.approx(34.0 / 21.2, rel=1e-3)
+    assert pd.isna(made["speedup_ratio_low"])
+    assert made["pace"] == "unknown"
+
+
+def test_a_rule_compared_by_accuracy_alone_has_no_time():
+    made = training(4, "sqrt")
+    assert made["test_accuracy_frac"] == pytest.approx(0.945)
+    assert pd.isna(made["train_s"])
+    assert pd.isna(made["speedup_ratio"])
+
+
+@pytest.mark.parametrize(
+    ("workers", "rule", "kept", "advised"),
+    [
+        (4, "linear", "loses", False),  # 93% against 95%
+        (4, "sqrt", "loses", False),  # 94.5%
+        (4, "fixed", "gains", True),  # 96%
+        (4, "fixed_batch", "keeps", False),  # 95%, and 0.2 points of 100,000 images
+        (2, "linear", "loses", pd.NA),
+    ],
+)
+def test_what_is_kept_of_one_workers_accuracy_is_by_the_paired_difference(
+    workers, rule, kept, advised
+):
+    made = training(workers, rule)
+    assert made["accuracy_kept"] == kept
+    assert made["advised"] is advised or made["advised"] == advised
+
+
+def test_one_seed_that_diverged_makes_the_training_diverged():
+    tidy = full_lab()
+    lost = tidy["runs"]["run"] == "assignment-linear-n2-launch2"
+    runs = tidy["runs"].assign(status=tidy["runs"]["status"].mask(lost, "diverged"))
+    made = row("assignment", lab=derived_of(tidy | {"runs": runs}), workers=2, rule="linear")
+    assert (made["status"], made["against"]) == ("diverged", "diverged")
+    assert pd.isna(made["test_accuracy_frac"])
+
+
 def test_the_base_against_itself_is_one():
     assert training(1)["speedup_ratio"] == training(1)["efficiency_frac_high"] == 1.0
 
@@ -80,7 +132,7 @@ def test_the_fixed_batch_makes_the_steps_of_one_worker():
 
 
 def test_a_training_without_a_record_keeps_its_row_and_its_status():
-    lab = derived_lab(not_run=("assignment-linear-n4",))
+    lab = derived_lab(not_run=launches_of("assignment-linear-n4"))
     made = row("assignment", lab=lab, workers=4, rule="linear")
     assert made["status"] == "not run yet"
     assert pd.isna(made["train_s"])
@@ -88,7 +140,7 @@ def test_a_training_without_a_record_keeps_its_row_and_its_status():
 
 
 def test_without_one_worker_there_is_a_time_and_no_speedup():
-    lab = derived_lab(not_run=("assignment-linear-n1",))
+    lab = derived_lab(not_run=launches_of("assignment-linear-n1"))
     made = row("assignment", lab=lab, workers=2, rule="linear")
     assert made["train_s"] == pytest.approx(21.2)
     assert pd.isna(made["speedup_ratio"])
@@ -102,7 +154,7 @@ def test_utilisation_is_of_one_worker_and_leaves_out_the_first_epoch():
     assert made["per_worker_batch"].tolist() == [128, 512, 1024]
     # epochs 2, 3 and 4 of the builder: 0.502, 0.503, 0.504
     assert made["utilisation_frac"].tolist() == pytest.approx([0.503, 0.803, 0.953])
-    assert made["repeats"].tolist() == [9, 3, 3]
+    assert made["launches"].tolist() == [3, 3, 3]
 
 
 def test_shares_of_the_wall_time_are_those_of_the_phases():
@@ -144,6 +196,17 @@ def test_sharing_is_contention_without_the_stragglers():
     assert made["sharing_s"] + made["stragglers_s"] == pytest.approx(0.2 * 0.64)
 
 
+def test_parts_are_compared_by_launch():
+    """Contention of 1, 1, 1 against stragglers of 0.1, 0.5, 0.9 is less only by 0.5 +- 0.99."""
+    parts = {"sharing": pd.Series([1.0, 1.0, 1.0]), "stragglers": pd.Series([0.1, 0.5, 0.9])}
+    row = {"epoch_s": 10.0, "sharing_frac": 0.1, "stragglers_frac": 0.05}
+    row |= {f"{part}_frac_{end}": 0.01 for part in parts for end in ("low", "high")}
+    behind = _behind(row, parts)
+    assert behind["stragglers_behind_frac"] == pytest.approx(0.05)
+    assert behind["stragglers_behind_frac_low"] < 0.05 - 0.04
+    assert "sharing_behind_frac" not in behind
+
+
 # Published figures --------------------------------------------------------------------------
 
 
@@ -159,7 +222,9 @@ def mnist_lab(accuracy: float, epochs: int = 40) -> dict[str, pd.DataFrame]:
     curve = tidy["curves"].copy()
     curve.loc[of_assignment & (curve["epoch"] == 4), "epoch"] = epochs
     last = of_assignment & (curve["epoch"] == epochs)
-    shift = 0.0001 * (curve["trial"] - 1)
+    seeds = tidy["trials"].set_index(["run", "trial"])["seed"]
+    seed = seeds.loc[pd.MultiIndex.from_frame(curve[["run", "trial"]])].to_numpy()
+    shift = pd.Series(0.0001 * (seed - 1), index=curve.index)
     curve.loc[last, "test_accuracy_frac"] = (accuracy + shift)[last]
     return derived_of(tidy | {"runs": runs, "curves": curve})
 

@@ -263,7 +263,7 @@ def test_the_assignment_trains_40_epochs_of_b_128_with_the_rate_of_each_rule() -
     shown = {
         run: (spec.workers, spec.nodes, spec.per_worker_batch, round(spec.training.lr, 6))
         for run, spec in runs.items()
-        if spec.arm not in (None, "larger_batch")
+        if spec.arm not in (None, "larger_batch") and "-launch" not in run
     }
     assert shown == {
         "assignment-linear-n1": (1, 1, 128, 0.001),
@@ -285,6 +285,16 @@ def test_the_assignment_trains_40_epochs_of_b_128_with_the_rate_of_each_rule() -
     assert {spec.model.name for spec in trained} == {"mnist_cnn"}
 
 
+def test_what_is_timed_trains_each_seed_in_a_launch_of_its_own_and_the_first_starts_cold() -> None:
+    runs = of_assignment(ASSIGNMENT)
+    names = ["assignment-linear-n4", "assignment-linear-n4-launch2", "assignment-linear-n4-launch3"]
+    assert [runs[name].seeds for name in names] == [(0,), (1,), (2,)]
+    assert [runs[name].protocol.needs.cold_start for name in names] == [True, False, False]
+    assert {runs[name].protocol.needs.alone for name in names} == {True}
+    other = runs["assignment-sqrt-n4"]
+    assert (other.seeds, other.protocol.needs.alone) == ((0, 1, 2), False)
+
+
 def test_without_a_second_node_the_assignment_plans_none() -> None:
     assert {spec.nodes for spec in of_assignment(DEFAULT).values()} == {1}
 
@@ -296,6 +306,6 @@ def test_timed_runs_of_the_assignment_do_not_depend_on_its_rate() -> None:
 
 def test_larger_batches_of_the_assignment_are_of_one_worker() -> None:
     runs = of_assignment(ASSIGNMENT).values()
-    larger = [spec for spec in runs if spec.arm == "larger_batch"]
+    larger = [s for s in runs if s.arm == "larger_batch" and s.seeds == (0,)]
     assert [(spec.workers, spec.per_worker_batch) for spec in larger] == [(1, 512), (1, 1024)]
     assert [spec.training.lr for spec in larger] == [0.004, 0.008]

@@ -156,7 +156,8 @@ class TrainingProtocol(RunProtocol):
 
     set_epoch: bool = True
     broadcast_buffers: bool = True
-    timed: bool = Field(False, description="Its time counts, from the start of its workers on.")
+    timed: bool = Field(False, description="Its time counts, so that it is alone on the machine.")
+    cold_start: bool = Field(False, description="So does the start of its workers.")
     min_updates_per_epoch: PositiveInt = Field(
         1, description="Updates that an epoch keeps where the batch is yet to be measured."
     )
@@ -168,7 +169,8 @@ class TrainingProtocol(RunProtocol):
     def needs(self) -> Needs:
         """See RunProtocol."""
         updates = self.min_updates_per_epoch
-        return Needs(alone=self.timed, cold_start=self.timed, min_updates_per_epoch=updates)
+        cold = self.cold_start
+        return Needs(alone=self.timed, cold_start=cold, min_updates_per_epoch=updates)
 
 
 class LinkProtocol(RunProtocol):

@@ -71,7 +71,7 @@ class ReplicaStepper(Stepper):
                 batches,
                 losses,
                 steps=len(self.loader),
-                timed=self.spec.protocol.needs.cold_start,
+                timed=self.spec.protocol.needs.alone,
                 samples=self.loader.batch * self.place.workers,
             )
         self.epoch = train_epoch(

@@ -50,7 +50,8 @@ def measure_trained(spec: "Spec[TrainingProtocol]", task: Task, place: Place) ->
             quiet=quiet,
             after=partial(_observe, stepper, rows),
         ).run()
-        startup_s = startup_s or stepper.startup_s
+        if spec.protocol.cold_start:
+            startup_s = startup_s or stepper.startup_s
     message = divergence(trials)
     return Measurement(
         status="diverged" if message else "complete",

@@ -18,9 +18,9 @@ from dpscale.reporting.references import (
     NVML,
     PASZKE,
 )
-from dpscale.reporting.words import by
 from dpscale.studies.assignment.plan import LINEAR, STUDY
-from dpscale.studies.assignment.verdicts import LOSSES, NEARLY_ALL, in_order
+from dpscale.studies.assignment.published import ASSIGNED
+from dpscale.studies.assignment.verdicts import LOSSES, in_order
 from dpscale.units import group_digits, unit_of
 from dpscale.units.text import SPACE
 from dpscale.vocabulary import words
@@ -93,13 +93,13 @@ def _printed(unit: str, number: float, low: float, high: float) -> str:
     return f"{100 * number:.4g}%{between}"
 
 
-# H1: how busy one worker's device is at each batch size, and what would raise it.
+# H1: what one worker makes of its device at each batch, and what would raise it.
 
 UTILISATION = ("utilisation_frac", "load_frac", "compute_frac", "samples_per_s")
 
 
 def facts_h1(inputs: Inputs) -> Facts:
-    """Return the batches of one worker, how the largest compares, and what the device awaits."""
+    """Return the batches of one worker: the first, the last, the fastest, and what it awaits."""
     table = "assignment_utilisation"
     rows = inputs.rows(table)
     found = [row for row in _complete(rows) if row["utilisation_frac"] is not None]
@@ -107,32 +107,17 @@ def facts_h1(inputs: Inputs) -> Facts:
     missing += [] if found or missing else [f"{table}: no batch size has a utilisation"]
     values = named_values(rows, "{column}_b{per_worker_batch}", UTILISATION)
     values = values or {"utilisation_frac": nothing("fraction")}
-    if missing:
-        return Facts(missing, values, {"rows": rows, "published": [], "compared": False})
-    published = _published(inputs, "utilisation_frac")
-    return Facts([], values, {"rows": rows, "published": published, **_compared(found)})
-
-
-def _compared(rows: list[Row]) -> dict[str, Any]:
-    """Return the smallest and the largest batch, their verdicts, and what the first awaits.
-
-    outside: batches between them with a utilisation above both, or below both.
-    """
-    first, last, crowd = rows[0], rows[-1], [row for row in rows if row["crowded"]]
-    return {
-        "outside": [row | {"side": row["beyond"]} for row in rows[1:-1] if row["beyond"]],
-        "found": rows,
-        "first": first,
-        "last": last,
-        "crowd": crowd,
-        "cpu": first["on_cpu"],
-        "verdict": last["utilisation_to_first"],
-        "pace": last["rate_to_first"],
-        "crowded": first["crowded"] or last["crowded"],
-        "compared": not crowd and len(rows) > 1,
-        "awaits": first["awaits"],
-        "nearly_all": Value(value=NEARLY_ALL, unit="fraction"),
-    }
+    said: dict[str, Any] = {"rows": rows, "published": []}
+    if not missing:
+        said |= {
+            "published": _published(inputs, "utilisation_frac"),
+            "found": found,
+            "first": found[0],
+            "last": found[-1],
+            "best": max(found, key=lambda row: row["samples_per_s"] or 0.0),
+            "crowd": [row for row in found if row["crowded"]],
+        }
+    return Facts(missing, values, said)
 
 
 # H2: the steps of a run, and the seconds of a full one.
@@ -141,14 +126,13 @@ STEPS = ("steps", "planned_steps", "full_run_steps", "full_run_s", "startup_s")
 
 
 def facts_h2(inputs: Inputs) -> Facts:
-    """Return the trainings, and those whose counted steps are not those computed."""
+    """Return the trainings, those whose records hold other steps or workers, and the asked run."""
     _, linear, missing = _trainings(inputs)
-    said: dict[str, Any] = {"rows": linear, "published": []}
+    said: dict[str, Any] = {"rows": linear, "published": [], "assigned": ASSIGNED}
     if not missing:
         found = _complete(linear)
-        wrong = [row for row in found if row["other_steps"]]
-        published = _published(inputs, "steps", nodes=1)
-        said |= {"found": found, "wrong": wrong, "published": published}
+        wrong = [row for row in found if row["mislabelled"]]
+        said |= {"found": found, "wrong": wrong, "published": _published(inputs, "steps")}
     return Facts(missing, _values(linear, STEPS), said)
 
 
@@ -160,6 +144,7 @@ EFFICIENCY = (
     "evaluation_s",
     "startup_s",
     "speedup_ratio",
+    "speedup_with_startup_ratio",
     "efficiency_frac",
     "epochs_efficiency_frac",
 )
@@ -171,26 +156,21 @@ def facts_h3(inputs: Inputs) -> Facts:
     _, linear, missing = _trainings(inputs)
     said: dict[str, Any] = {"rows": linear, "published": [], "several": []}
     if not missing:
-        alone, *several = _complete(linear)
-        several = [row | _beside_one(row) for row in several]
+        alone, *several = (row | _written(row) for row in _complete(linear))
         published = _published(inputs, *QUOTED, nodes=1)
         said |= {"alone": alone, "several": several, "published": published}
-        said |= {"paced": _groups(several, "pace"), "sides": _groups(several, "accuracy_side")}
     effects = [row["speedup"] for row in said["several"]]
     return Facts(missing, _values(linear, EFFICIENCY), said, effects=effects)
 
 
-def _groups(rows: list[Row], key: str) -> list[tuple[Any, list[Row]]]:
-    """Return the rows by a verdict, the largest group last."""
-    return sorted(by(rows, key), key=lambda group: len(group[1]))
-
-
-def _beside_one(row: Row) -> dict[str, Any]:
-    """Return the numbers of the training of several workers."""
+def _written(row: Row) -> dict[str, Value]:
+    """Return numbers of a training as values, for lists of them."""
     return {
-        "speedup": row.speedup_ratio,
-        "efficiency": row.efficiency_frac,
         "reached": row.test_accuracy_frac,
+        "speedup": row.speedup_ratio,
+        "started": row.speedup_with_startup_ratio,
+        "efficiency": row.efficiency_frac,
+        "of_epochs": row.epochs_efficiency_frac,
     }
 
 
@@ -200,34 +180,37 @@ SHARES = ("computation_frac", *(f"{part}_frac" for part in LOSSES), "epoch_s")
 
 
 def facts_h4(inputs: Inputs) -> Facts:
-    """Return the numbers of workers with the parts of their epoch that cost time."""
+    """Return the numbers of workers with the parts of their epoch that cost time.
+
+    other: the network that Q3.1 is about, where that is another one or is trained otherwise.
+    """
     table = "assignment_split"
     rows = sorted(inputs.rows(table), key=lambda row: (row["nodes"] or 1, row["workers"]))
     split = [row | _losses(row) for row in _complete(rows) if row["computation_frac"] is not None]
     missing = lacking(rows, {"workers": "N", "nodes": "nodes"}, table)
     missing += [] if split or missing else [f"{table}: no number of workers was split"]
-    hooks = inputs.rows("compression", status="complete")
-    said = {"rows": rows, "split": split, "hooks": hooks}
+    asked = inputs.tidy_rows("runs", study="scaling")
+    ways = ("model", "optimizer")
+    others = [row for row in asked if rows and any(row[way] != rows[0][way] for way in ways)]
+    said = {
+        "rows": rows,
+        "split": split,
+        "hooks": inputs.rows("compression", status="complete"),
+        "other": others[0] if others else None,
+    }
     lost = [one["share"] for row in split[-1:] for one in row["leading"][:1]]
     effects = [ratio_of(exactly(1), complement(share)) for share in lost]
     return Facts(missing, _values(rows, SHARES), said, effects=effects)
 
 
 def _losses(row: Row) -> dict[str, Any]:
-    """Return which parts beside computation cost time.
-
-    leading: the largest that is told from zero, and those that it is not told from; hidden: the
-    parts of several workers that are not told from zero.
-    """
+    """Return the parts beside computation that cost most time: the largest, and those alike."""
     parts = [
-        Row(part=part, share=row.value(f"{part}_frac", "fraction"), rank=row[f"{part}_rank"])
+        Row(part=part, share=row.value(f"{part}_frac", "fraction"))
         for part in LOSSES
+        if row[f"{part}_rank"] in ("largest", "alike")
     ]
-    leading = [one for one in parts if one["rank"] in ("largest", "alike")]
-    return {
-        "leading": sorted(leading, key=lambda one: -one.share.value),
-        "hidden": [one for one in parts if one["rank"] is None and row["workers"] > 1],
-    }
+    return {"leading": sorted(parts, key=lambda one: -one.share.value)}
 
 
 # H5: the global batch and the rate when workers are added, and how accuracy is kept.
@@ -236,19 +219,23 @@ SETTINGS = ("test_accuracy_frac", "global_batch", "lr", "steps")
 
 
 def facts_h5(inputs: Inputs) -> Facts:
-    """Return the trainings against that of one worker, and the places where rules were tried."""
+    """Return the trainings, that of one worker, and the rules beside the one that is advised."""
     rows, _, missing = _trainings(inputs)
     values = _values(rows, SETTINGS)
-    if missing:
-        return Facts(missing, values, {"rows": rows, "judged": False})
-    rows = [row | {"reached": row.test_accuracy_frac} for row in rows]
-    several = [row for row in rows if row["workers"] > 1]
-    tried = [_complete(own) for _, own in by(several, "nodes", "workers") if len(own) > 1]
-    places = [own for own in tried if own]
-    group = places[-1] if places else _complete(several)[-1:]
-    compared = [row for row in rows if row["to_one"] not in (None, "unknown")]
-    said = {"rows": rows, "judged": True, "base": _complete(rows)[0], "places": places}
-    return Facts([], values, said | {"group": group, "compared": compared})
+    said: dict[str, Any] = {"rows": rows, "judged": not missing}
+    if not missing:
+        rows = [row | {"reached": row.test_accuracy_frac} for row in rows]
+        advised = next((row for row in rows if row["advised"]), None)
+        said |= {
+            "rows": rows,
+            "base": _complete(rows)[0],
+            "advised": advised,
+            "others": [row for row in rows if row["advised"] is False],
+            "linear": [row for row in _complete(rows) if row["rule"] == LINEAR],
+            "compared": [row for row in rows if row["accuracy_kept"] not in (None, "unknown")],
+            "twins": [row for row in rows if row["to_one_node"] not in (None, "unknown")],
+        }
+    return Facts(missing, values, said)
 
 
 # H6: the best test accuracy over the numbers of workers, on two nodes where they were run.
@@ -257,27 +244,24 @@ COUNTS = ("test_accuracy_frac", "steps", "counted_workers")
 
 
 def facts_h6(inputs: Inputs) -> Facts:
-    """Return the numbers of workers against the best, the other rules and published figures."""
-    every, linear, missing = _trainings(inputs)
+    """Return the numbers of workers that reach most, and those that reach less."""
+    _, linear, missing = _trainings(inputs)
     values = _values(linear, COUNTS)
     if missing:
         return Facts(missing, values, {"rows": linear, "published": []})
-    found = _complete(linear)
+    found = [row | {"reached": row.test_accuracy_frac} for row in _complete(linear)]
     tried = [row for row in found if row["nodes"] > 1] or found
     known = [row for row in tried if row["test_accuracy_frac"] is not None]
-    ranked = sorted(known, key=lambda row: -float(row["test_accuracy_frac"]))
-    best = ranked[0].test_accuracy_frac if ranked else nothing("fraction")
-    others = [row for row in _complete(every) if row["rule"] != LINEAR]
-    rivals = [row for row in others if ranked and row["nodes"] == ranked[0]["nodes"]]
+    best = max(known, key=lambda row: float(row["test_accuracy_frac"]), default=None)
     said = {
         "rows": linear,
-        "ranked": ranked,
-        "mislabelled": [row for row in found if row["mislabelled"]],
-        "twins": [row for row in found if row["to_one_node"]],
-        "rival": max(rivals, key=lambda row: row["test_accuracy_frac"] or 0.0, default=None),
+        "most": [row for row in known if row["to_best"] != "below"],
+        "less": [row for row in known if row["to_best"] == "below"],
+        "compared": [row for row in known if row is not best and row["to_best"] != "unknown"],
         "published": _published(inputs, "test_accuracy_frac", "steps", nodes=2),
     }
-    return Facts([], values | {"best_test_accuracy_frac": best}, said)
+    value = best.test_accuracy_frac if best else nothing("fraction")
+    return Facts([], values | {"best_test_accuracy_frac": value}, said)
 
 
 QUESTIONS = [
@@ -286,10 +270,6 @@ QUESTIONS = [
         facts_h1,
         formula=[r"u = \frac{\text{time in which the device works}}{\text{wall time}}"],
         references=[NVML],
-        vocabulary={
-            "verdict": "assignment_utilisation.utilisation_to_first",
-            "pace": "assignment_utilisation.rate_to_first",
-        },
     ),
     Question(
         "H2",
@@ -308,7 +288,6 @@ QUESTIONS = [
             r"\text{scaling efficiency} = \frac{T_1}{N \, T_N}"
         ],
         references=[KINGMA, GUSTAFSON],
-        vocabulary={"side": "assignment.accuracy_side"},
     ),
     Question(
         "H4",
@@ -330,7 +309,6 @@ QUESTIONS = [
             r"\text{rate}_{\text{square root}} = \sqrt{N} \, \text{rate}_1"
         ],
         references=[GOYAL, KRIZHEVSKY, MALLADI, KINGMA, HOFFER],
-        vocabulary={"side": "assignment.to_one"},
     ),
     Question(
         "H6",
@@ -340,6 +318,5 @@ QUESTIONS = [
             r"N \le \left\lfloor \frac{D}{b \cdot \text{steps} / \text{epochs}} \right\rfloor"
         ],
         references=[KINGMA, GOYAL],
-        vocabulary={"verdict": "assignment.to_best"},
     ),
 ]

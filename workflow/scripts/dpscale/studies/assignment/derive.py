@@ -1,30 +1,45 @@
 """H1 to H6, derived: every training, one worker's utilisation, and where an epoch goes."""
 
-from typing import Any
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from dpscale.derive.cells import Cell, Launches, cells, in_study, over_launches
+from dpscale.derive.cells import (
+    Cell,
+    Launches,
+    cells,
+    combined_status,
+    first_known,
+    in_study,
+    one_worker_bases,
+    over_launches,
+)
 from dpscale.derive.columns import as_table, known
 from dpscale.derive.epoch_times import steps_of_full_batches
+from dpscale.derive.factors import weighted_sum
 from dpscale.derive.formulas import (
     efficiency,
     epoch_seconds,
     full_run_seconds,
     full_steps,
     run_steps,
+    speedup,
 )
 from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
-from dpscale.derive.split import split_of
+from dpscale.derive.split import SUMS, sides_of, split_of
 from dpscale.derive.statistics import (
     Estimate,
     estimate_of,
+    exactly,
     interval_columns,
     median,
     median_ratio,
     over_seeds,
+    paired_median_difference,
 )
 from dpscale.derive.tables import Table
 from dpscale.derive.trainings import TRIAL, evaluations, tested_apart, trained
@@ -35,17 +50,59 @@ from dpscale.studies.assignment.published import FULL_EPOCHS
 from dpscale.studies.assignment.verdicts import LOSSES, RULES
 from dpscale.vocabulary import words
 
+CELL = ["arm", "workers", "nodes", "per_worker_batch"]
+TIMES = ("train_s", "evaluation_s", "full_run_s")
+RATIOS = "speedup_ratio efficiency_frac epochs_efficiency_frac"
+DIFFERENCES = {  # of test accuracies, less that of which training
+    "one": "test_accuracy_difference_frac",
+    "node": "one_node_difference_frac",
+    "best": "best_difference_frac",
+}
 TRAINING_COLUMNS: Columns = (
     columns("workers nodes per_worker_batch")
     | words("rule", RULES)
     | columns("epochs steps seeds")
-    | intervals("test_accuracy_frac train_s evaluation_s speedup_ratio efficiency_frac full_run_s")
-    | intervals("epochs_efficiency_frac test_accuracy_difference_frac")
-    | columns("startup_s lr global_batch train_samples test_samples planned_steps counted_workers")
-    | columns("full_run_epochs full_run_steps oversubscribed status message dataset model")
-    | columns("optimizer device runs base_status base_runs")
+    | intervals("test_accuracy_frac train_s evaluation_s full_run_s startup_s")
+    | intervals(RATIOS)
+    | intervals(" ".join(DIFFERENCES.values()))
+    | columns("speedup_with_startup_ratio lr global_batch train_samples test_samples")
+    | columns("planned_steps counted_workers full_run_epochs full_run_steps oversubscribed status")
+    | columns("message dataset model optimizer device runs base_status base_runs")
     | verdicts.TRAINING_COLUMNS
 )
+
+
+class _Trained(NamedTuple):
+    """The runs of one rule on as many workers and nodes, and what each seed of them reached."""
+
+    runs: pd.DataFrame
+    seeds: pd.DataFrame
+
+    @property
+    def complete(self) -> bool:
+        return self.status == "complete"
+
+    @property
+    def status(self) -> str:
+        """How they ended: as the one that diverged, where one did."""
+        ends = self.runs["status"]
+        return "diverged" if (ends == "diverged").any() else combined_status(ends)
+
+    @property
+    def place(self) -> tuple[str, int, int]:
+        """Its rule, nodes and workers."""
+        run = self.runs.iloc[0]
+        return run["arm"], int(known(run["nodes"]) or 1), int(run["workers"])
+
+    @property
+    def reached(self) -> pd.Series:
+        """The last test accuracy of each seed."""
+        return self.seeds["test_accuracy_frac"]
+
+    @property
+    def images(self) -> float | None:
+        """Of its test set."""
+        return first_known(self.runs["test_samples"])
 
 
 def trainings(
@@ -53,44 +110,74 @@ def trainings(
 ) -> pd.DataFrame:
     """Return one row a training of the assignment: medians over its seeds, 95% intervals.
 
-    train_s is what a user waits for once it trains: the wall time of all epochs, loading included,
-    of the slowest worker, and of it evaluation_s for the evaluation after each; startup_s, not in
-    it, from the start of the processes to the first step. Accuracies hold the sampling of the test
-    images; test_accuracy_difference_frac is less that of one worker with the linear rule, paired by
-    seed. steps and counted_workers are counted in
-    the recorded steps, planned_steps is epochs * floor(D/B). full_run_s scales train_s to
-    FULL_EPOCHS. Speed-up and efficiency are those of train_s against one worker with the linear
-    rule, epochs_efficiency_frac that without the evaluations, which every worker makes whole. A run
-    without a record is a row with its status and nulls. Raises MixedMachinesError for runs of
-    different machines.
+    Of the linear rule each seed is a launch, and is timed. train_s is what a user waits for once it
+    trains: the wall time of all epochs, loading included, of the slowest worker, and of it
+    evaluation_s for the evaluation after each; startup_s, not in it, from the start of the
+    processes to the first step. full_run_s scales train_s to FULL_EPOCHS. Speed-up and efficiency
+    are those of train_s against one worker, epochs_efficiency_frac that without the evaluations,
+    which every worker makes whole. Accuracies hold the sampling of the test images; differences of
+    them are paired by seed: to one worker with the linear rule, and of the linear rule to as many
+    workers on one node, and to the best number of workers, on several nodes where it was trained on
+    those. steps and counted_workers are counted in the recorded steps, planned_steps is
+    epochs * floor(D/B). A training without a record is a row with its status and nulls. Raises
+    MixedMachinesError for runs of different machines.
     """
     planned = in_study(runs, STUDY)
     require_same_machine(planned)
     asked = planned[planned["arm"] != LARGER_BATCH]
-    bases = asked[(asked["arm"] == LINEAR) & (asked["workers"] == 1)]
-    base = bases.iloc[0] if len(bases) else None
     by_run, ends = RowsByKey(steps, "run"), RowsByKey(_seeds(asked, trials, curves), "run")
-    ones = None if base is None else ends.of(base["run"])
+    made = [
+        _Trained(own, ends.of(*own["run"]))
+        for _, own in asked.groupby(CELL, dropna=False, sort=False)
+    ]
+    linear = {(nodes, n): one for one in made for rule, nodes, n in [one.place] if rule == LINEAR}
+    base, best = linear.get((1, 1)), _best(linear)
     rows = []
-    for _, run in asked.iterrows():
-        row = _planned(run)
+    for one in made:
+        row = _planned(one)
         if base is not None:
-            row |= {"base_runs": base["run"], "base_status": base["status"]}
-        if run["status"] == "complete":
-            row |= _counted(by_run.of(run["run"]))
-            row |= _timed(run, ends.of(run["run"]).copy(), base, ones)
+            row |= {"base_runs": " ".join(base.runs["run"]), "base_status": base.status}
+        if one.complete:
+            row |= _counted(by_run.of(*one.runs["run"])) | {"seeds": len(one.seeds)}
+            row |= interval_columns("test_accuracy_frac", over_seeds(one.reached, one.images))
+            row |= _apart(one, {"one": base, **_rivals(one, linear, best)})
+            row |= _timed(one, base) if one.place[0] == LINEAR else {}
         rows.append(row)
     return as_table(rows, TRAINING_COLUMNS)
 
 
-def _planned(run: pd.Series) -> dict[str, Any]:
-    """Return what a run was planned to do: B, D and the steps of full batches."""
-    samples = known(run["train_samples"])
+Placed = Mapping[tuple[int, int], _Trained]  # by nodes and workers
+
+
+def _best(linear: Placed) -> _Trained | None:
+    """The training of the highest median accuracy, on several nodes where it was trained there."""
+    known_ones = {
+        place: one for place, one in linear.items() if one.complete and one.reached.notna().all()
+    }
+    tried = {place: one for place, one in known_ones.items() if place[0] > 1} or known_ones
+    return max(tried.values(), key=lambda one: float(one.reached.median()), default=None)
+
+
+def _rivals(one: _Trained, linear: Placed, best: _Trained | None) -> dict[str, _Trained | None]:
+    """What a training with the linear rule is compared with beside one worker."""
+    rule, nodes, workers = one.place
+    if rule != LINEAR or best is None:
+        return {}
+    rivals = {"node": linear.get((1, workers)) if nodes > 1 else None}
+    return rivals | ({"best": best} if (nodes > 1) == (best.place[1] > 1) else {})
+
+
+def _planned(one: _Trained) -> dict[str, Any]:
+    """Return what a training was planned to do: B, D and the steps of full batches."""
+    run = one.runs.iloc[0]
+    samples = first_known(one.runs["train_samples"])
     an_epoch = full_steps(int(samples), int(run["global_batch"])) if samples else None
     return {
         **{name: run[name] for name in TRAINING_COLUMNS if name in run.index and name != "seeds"},
         "rule": run["arm"],  # `runs` has a rule of its own, that of S2
-        "runs": run["run"],
+        "runs": " ".join(one.runs["run"]),
+        "status": one.status,
+        "startup_s": None,
         "planned_steps": an_epoch and run_steps(an_epoch, int(run["epochs"])),
         "full_run_epochs": FULL_EPOCHS,
         "full_run_steps": an_epoch and run_steps(an_epoch, FULL_EPOCHS),
@@ -115,37 +202,61 @@ def _seeds(runs: pd.DataFrame, trials: pd.DataFrame, curves: pd.DataFrame) -> pd
         test_accuracy_frac=seen["test_accuracy_frac"].last(),
     ).astype(float)
     made["test_right"] = seen["test_right"].last()
-    return models[["run", "trial", "seed"]].join(made, on=TRIAL).set_index("seed")
+    found = models[["run", "trial", "seed"]].join(made, on=TRIAL)
+    epochs = found["run"].map(runs.set_index("run")["epochs"]).astype(float)
+    full_s = full_run_seconds(found["train_s"], epochs, FULL_EPOCHS)
+    return found.assign(full_run_s=full_s).set_index("seed")
 
 
-def _timed(
-    run: pd.Series, own: pd.DataFrame, base: pd.Series | None, ones: pd.DataFrame | None
-) -> dict[str, Any]:
-    """Return accuracy and times over the seeds, T_1/T_N and T_1/(N T_N) against the base's."""
-    workers, images = int(run["workers"]), known(run["test_samples"])
-    own["full_run_s"] = full_run_seconds(own["train_s"], int(run["epochs"]), FULL_EPOCHS)
-    row: dict[str, Any] = {"seeds": len(own)}
-    for name in ("train_s", "evaluation_s", "full_run_s"):
-        row |= interval_columns(name, median(own[name].to_numpy()))
-    reached = own["test_accuracy_frac"]
-    row |= interval_columns("test_accuracy_frac", over_seeds(reached, images))
-    if base is None or ones is None or base["status"] != "complete":
-        return row
-    if base["epochs"] != run["epochs"]:
-        return row
-    alone = run["run"] == base["run"]
-    if not alone:
-        apart = tested_apart(own, ones, images)
-        row |= interval_columns("test_accuracy_difference_frac", apart)
-    for name, share in (("train_s", "efficiency_frac"), ("epochs_s", "epochs_efficiency_frac")):
-        ratio = median_ratio(ones[name].to_numpy(), own[name].to_numpy())
-        if alone:
-            ratio = Estimate(1.0, 1.0, 1.0, len(own))
-        value, low, high = (None if end is None else efficiency(end, workers) for end in ratio[:3])
-        row |= interval_columns(share, Estimate(value, low, high, ratio.repeats))
-        if name == "train_s":
-            row |= interval_columns("speedup_ratio", ratio)
+def _apart(one: _Trained, others: Mapping[str, _Trained | None]) -> dict[str, Any]:
+    """Return the differences of test accuracies to other trainings that came to their end."""
+    row: dict[str, Any] = {}
+    for name, other in others.items():
+        if other is not None and other is not one and other.complete:
+            apart = tested_apart(one.seeds, other.seeds, one.images)
+            row |= interval_columns(DIFFERENCES[name], apart)
     return row
+
+
+def _timed(one: _Trained, base: _Trained | None) -> dict[str, Any]:
+    """Return the times over launches, T_1/T_N and T_1/(N T_N) against the base's."""
+    row: dict[str, Any] = {}
+    startup = median(one.runs["startup_s"].to_numpy(float, na_value=np.nan))
+    for name in TIMES:
+        row |= interval_columns(name, median(one.seeds[name].to_numpy()))
+    row |= interval_columns("startup_s", startup)
+    if base is None or not base.complete:
+        return row
+    ratio = _ratio(one, base, "train_s")
+    epochs = _ratio(one, base, "epochs_s")
+    return (
+        row
+        | interval_columns("speedup_ratio", ratio)
+        | interval_columns("efficiency_frac", _efficiency(ratio, one))
+        | interval_columns("epochs_efficiency_frac", _efficiency(epochs, one))
+        | {"speedup_with_startup_ratio": _with_startup(one, base)}
+    )
+
+
+def _ratio(one: _Trained, base: _Trained, name: str) -> Estimate:
+    if one is base:
+        return exactly(1.0)
+    return median_ratio(base.seeds[name].to_numpy(), one.seeds[name].to_numpy())
+
+
+def _efficiency(ratio: Estimate, one: _Trained) -> Estimate:
+    workers = one.place[2]
+    value, low, high = (None if end is None else efficiency(end, workers) for end in ratio[:3])
+    return Estimate(value, low, high, ratio.repeats)
+
+
+def _with_startup(one: _Trained, base: _Trained) -> float | None:
+    """The ratio of the medians of training and start together; None where a start is unknown."""
+    alone_s, several_s = (
+        side.seeds["train_s"].median() + side.runs["startup_s"].astype(float).median()
+        for side in (base, one)
+    )
+    return known(speedup(alone_s, several_s))
 
 
 UTILISATION = "utilisation_frac samples_per_s load_frac compute_frac"
@@ -153,7 +264,8 @@ COMPUTE = ["forward_s", "backward_s", "update_s"]
 UTILISATION_COLUMNS: Columns = (
     columns("per_worker_batch status")
     | intervals(UTILISATION)
-    | columns("repeats device dataset runs message")
+    | intervals("rate_to_best_ratio utilisation_difference_frac")
+    | columns("launches device dataset model optimizer runs message")
     | verdicts.UTILISATION_COLUMNS
 )
 
@@ -166,34 +278,58 @@ def utilisation(
     utilisation_frac: on a GPU NVML's share of time with a kernel running, on a CPU processor time
     over wall time and threads, loading in this process included. load_frac: share of the wall time
     in which the device waits for the loader; compute_frac: that of forward pass, backward pass and
-    update, an idle device between two kernels included. Medians over epochs and seeds, the first
-    epoch left out.
+    update, an idle device between two kernels included. Medians over launches, of each that over
+    its epochs but the first. rate_to_best_ratio: to the batch of the highest rate;
+    utilisation_difference_frac: less that of the smallest batch.
     Raises MixedMachinesError for runs of different machines.
     """
     planned = in_study(runs, STUDY)
     alone = planned[(planned["workers"] == 1) & planned["arm"].isin([LINEAR, LARGER_BATCH])]
     require_same_machine(alone)
-    seen = RowsByKey(evaluations(trained(trials, alone), curves), "run")
+    seen = _warm_epochs(evaluations(trained(trials, alone), curves), steps)
+    by_launch = seen.groupby("run")[UTILISATION.split()].median()
+    found = {
+        batch: by_launch.reindex(own["run"]).dropna(how="all")
+        for batch, own in alone.groupby("per_worker_batch")
+    }
+    rates = {batch: own["samples_per_s"] for batch, own in found.items() if len(own)}
+    best = max(rates.values(), key=lambda own: float(own.median()), default=pd.Series())
     rows = []
-    for _, run in alone.sort_values("per_worker_batch").iterrows():
-        row = {name: run[name] for name in ("per_worker_batch", "status", "device", "dataset")}
-        row |= {"runs": run["run"], "message": run["message"]}
-        if run["status"] == "complete":
-            own = _warm_epochs(seen.of(run["run"]), steps)
-            row["repeats"] = len(own)
-            for name in UTILISATION.split():
-                found = median(own[name].to_numpy(float, na_value=np.nan))
-                row |= interval_columns(name, found)
+    for batch, own in alone.groupby("per_worker_batch"):
+        run = own.iloc[0]
+        named = ("device", "dataset", "model", "optimizer")
+        row = {name: run[name] for name in named} | {"per_worker_batch": batch}
+        row |= {"runs": " ".join(own["run"]), "message": first_known(own["message"])}
+        row |= {"status": combined_status(own["status"])}
+        if row["status"] == "complete" and batch in rates:
+            row |= _busy(found[batch], found[min(rates)], best)
         rows.append(row)
     return as_table(rows, UTILISATION_COLUMNS)
 
 
+def _busy(own: pd.DataFrame, first: pd.DataFrame, best: pd.Series) -> dict[str, Any]:
+    """Return what the launches of a batch say: medians, and beside other batches."""
+    row: dict[str, Any] = {"launches": len(own)}
+    for name in UTILISATION.split():
+        found = median(own[name].to_numpy(float, na_value=np.nan))
+        row |= interval_columns(name, found)
+    fastest = own.index.equals(best.index)
+    rate = exactly(1.0) if fastest else median_ratio(own["samples_per_s"], best)
+    row |= interval_columns("rate_to_best_ratio", rate)
+    if not own.index.equals(first.index):
+        shares = (one["utilisation_frac"].astype(float) for one in (own, first))
+        apart = paired_median_difference(*shares)
+        row |= interval_columns("utilisation_difference_frac", apart)
+    return row
+
+
 def _warm_epochs(seen: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
-    """Return the measures of each epoch of a run but the first of each seed, which warms up."""
-    keys, measured = ["seed", "epoch"], ["samples", "load_s", *COMPUTE]
+    """Return the measures of each epoch but the first of each training, which warms up."""
+    keys, measured = ["run", "seed", "epoch"], ["samples", "load_s", *COMPUTE]
     sums = steps[steps["run"].isin(seen["run"])].groupby(keys)[measured].sum(min_count=1)
     own = seen[seen["epoch"] > 1].join(sums, on=keys)
     return own.assign(
+        utilisation_frac=own["utilisation_frac"].astype(float),
         samples_per_s=own["samples"] / own["wall_s"],
         load_frac=own["load_s"] / own["wall_s"],
         compute_frac=own[COMPUTE].sum(axis=1) / own["wall_s"],
@@ -207,13 +343,19 @@ DIRECT = {
     "exposed": "exposed_s",
     "sharing": "sharing_s",
 }
+WEIGHTS: dict[str, Mapping[str, float]] = {
+    "load": {"load": 1},
+    "copy": {"copy": 1},
+    **{part: SUMS[column] for part, column in DIRECT.items()},
+}
 ARM = "with_loading"
 SPLIT_COLUMNS: Columns = (
     columns("workers nodes per_worker_batch status")
     | intervals("epoch_s")
     | columns(" ".join(f"{part}_{unit}" for unit in ("s", "frac") for part in PARTS))
     | columns(" ".join(f"{part}_frac_{end}" for part in LOSSES for end in ("low", "high")))
-    | columns("oversubscribed repeats runs message")
+    | intervals(" ".join(f"{part}_behind_frac" for part in LOSSES))
+    | columns("oversubscribed repeats runs message model optimizer")
     | verdicts.SPLIT_COLUMNS
 )
 
@@ -227,27 +369,38 @@ def split(
     does not hide), overhead (of DDP), stragglers (the slowest copy against the mean one) and
     sharing (the rest of what copies side by side cost each other) are differences of arms without
     loading; computation is the rest, so that the parts add up to epoch_s. Shares are of epoch_s.
+    behind: what the largest part that is above zero has more, paired by launch.
     Raises MixedMachinesError for runs of different machines.
     """
     planned = in_study(runs, SPLIT_STUDY)
     arms = split_of(planned, epoch_times, spans)
     times, full = Launches(epoch_times), steps_of_full_batches(steps, planned)
-    rows = []
-    for cell in cells(planned):
+    network = planned.groupby("workers")[["model", "optimizer"]].first()
+    found, rows = cells(planned), []
+    bases = one_worker_bases(found)
+    for cell in found:
         same = (arms["workers"] == cell.workers) & (arms["nodes"] == cell.nodes)
-        rows.append(_split_row(cell, arms[same], times, full))
+        loading = _loading(cell, full)
+        base = bases.get(cell.per_worker_batch)
+        sides = sides_of(cell, base, times) if base and cell.workers > 1 else [pd.DataFrame()]
+        sides[0] = pd.concat([sides[0], pd.DataFrame(loading)], axis=1)
+        row = _split_row(cell, arms[same], times, loading)
+        shown = [part for part in LOSSES if verdicts.shown(row, part)]
+        rows.append(row | _behind(row, sides, shown) | network.loc[cell.workers].to_dict())
     return as_table(rows, SPLIT_COLUMNS)
 
 
 def _split_row(
-    cell: Cell, arms: pd.DataFrame, times: Launches, steps: pd.DataFrame
+    cell: Cell, arms: pd.DataFrame, times: Launches, loading: Mapping[str, pd.Series]
 ) -> dict[str, Any]:
     epoch = median(times.epoch_s(cell, ARM))
     row = cell._asdict() | {"runs": " ".join(cell.runs), "repeats": epoch.repeats}
     row |= interval_columns("epoch_s", epoch)
     if not epoch.value:
         return row
-    parts = _loading(cell, steps) | (_direct(arms.iloc[0]) if len(arms) else {})
+    parts = {part: median(own.to_numpy()) for part, own in loading.items()}
+    if len(arms):
+        parts |= {part: estimate_of(arms.iloc[0], column) for part, column in DIRECT.items()}
     seconds = [part.value for part in parts.values() if part.value is not None]
     if len(seconds) == len(LOSSES):
         parts["computation"] = Estimate(epoch.value - sum(seconds), None, None, 0)
@@ -258,8 +411,8 @@ def _split_row(
     return row
 
 
-def _loading(cell: Cell, steps: pd.DataFrame) -> dict[str, Estimate]:
-    """Return the seconds of loading and copying in an epoch of D samples, medians over launches.
+def _loading(cell: Cell, steps: pd.DataFrame) -> dict[str, pd.Series]:
+    """Return the seconds of loading and copying in an epoch of D samples, by launch.
 
     The mean over ranks: a rank that waits for another's loading does so in its backward pass.
     """
@@ -269,13 +422,24 @@ def _loading(cell: Cell, steps: pd.DataFrame) -> dict[str, Estimate]:
     for part in ("load", "copy"):
         mean_s = own[f"{part}_s"].sum() / ranks
         whole = epoch_seconds(mean_s, samples, cell.train_samples or np.nan).astype(float)
-        found[part] = median(over_launches(whole))
+        found[part] = over_launches(whole)
     return found
 
 
-def _direct(arms: pd.Series) -> dict[str, Estimate]:
-    """Return the parts that the arms measured."""
-    return {part: estimate_of(arms, column) for part, column in DIRECT.items()}
+def _behind(
+    row: Mapping[str, Any], sides: list[pd.DataFrame], shown: Sequence[str]
+) -> dict[str, Any]:
+    """Return by what share of the epoch each part is less than the largest, paired by launch."""
+    top = max(shown, key=lambda part: row[f"{part}_frac"], default=None)
+    behind: dict[str, Any] = {}
+    for part in shown:
+        if top is not None and part != top:
+            weights = Counter(WEIGHTS[top])
+            weights.subtract(WEIGHTS[part])
+            apart = weighted_sum(sides, {name: n for name, n in weights.items() if n})
+            shares = Estimate(*(None if e is None else e / row["epoch_s"] for e in apart[:3]), 0)
+            behind |= interval_columns(f"{part}_behind_frac", shares)
+    return behind
 
 
 TABLES = {

@@ -1,4 +1,8 @@
-"""H1 to H6: trainings on N workers by several rules, and timed runs that split their steps."""
+"""H1 to H6: trainings on N workers by several rules, and timed runs that split their steps.
+
+What is compared by its time trains each seed in processes of its own: a launch, so that an interval
+over seeds holds what differs between processes. Other rules are compared by accuracy alone.
+"""
 
 import math
 from collections.abc import Iterator
@@ -31,23 +35,33 @@ def runs(config: Config, study: AssignmentConfig) -> Iterator[Spec]:
     """The trainings of every rule, those with larger batches, and the timed runs."""
     found = study.placements(config)
     for placement in found:
-        yield _by_rule(config, study, LINEAR, placement)
+        yield from _launched(config, _by_rule(config, study, LINEAR, placement))
     for most in study.widest(config):
         for rule in study.other_rules:
             yield _by_rule(config, study, rule, most)
     for batch in study.larger_batches:
-        yield _trained(
+        larger = _trained(
             config,
             study,
             run=f"assignment-batch-b{batch}",
             arm=LARGER_BATCH,
             workers=1,
             per_worker_batch=batch,
+            seeds=study.seeds,
             epochs=study.batch_epochs,
             lr=study.base_lr * batch / study.per_worker_batch,
         )
+        yield from _launched(config, larger)
     for placement in found:
         yield from _split(config, study, placement)
+
+
+def _launched(config: Config, spec: Spec) -> Iterator[Spec]:
+    """The spec once a seed, each a launch; the start of the first one is timed too."""
+    for seed, launch in zip(spec.seeds, launches(config, spec, len(spec.seeds)), strict=True):
+        cold = launch is spec and spec.arm == LINEAR
+        protocol = spec.protocol.model_copy(update={"cold_start": cold})
+        yield launch.model_copy(update={"seeds": (seed,), "protocol": protocol})
 
 
 def _name(kind: str, placement: Placement) -> str:
@@ -65,7 +79,13 @@ def _of_study(config: Config, study: AssignmentConfig) -> tuple[Config, Training
 
 
 def _trained(
-    config: Config, study: AssignmentConfig, *, lr: float, epochs: int, **fields: Any
+    config: Config,
+    study: AssignmentConfig,
+    *,
+    lr: float,
+    epochs: int,
+    timed: bool = True,
+    **fields: Any,
 ) -> Spec:
     own, training = _of_study(config, study)
     training = training.model_copy(update={"lr": lr, "epochs": epochs})
@@ -73,7 +93,7 @@ def _trained(
         own,
         TRAINING,
         study=STUDY,
-        protocol=TrainingProtocol(timed=True),
+        protocol=TrainingProtocol(timed=timed),
         training=training,
         **fields,
     )
@@ -94,6 +114,7 @@ def _by_rule(config: Config, study: AssignmentConfig, rule: str, placement: Plac
         seeds=study.seeds,
         epochs=study.epochs,
         lr=study.base_lr * factor,
+        timed=rule == LINEAR,
     )
 
 

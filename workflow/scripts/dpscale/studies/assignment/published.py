@@ -64,6 +64,17 @@ CALLED_FASTER = 0.53  # of TWO against ALONE: "times faster"
 # How near to a published share a measured one has to be, to agree.
 MARGIN_FRAC = {"utilisation_frac": 0.05, "efficiency_frac": 0.05, "test_accuracy_frac": 0.01}
 
+# The run that the assignment asks for, on one worker: its steps by epochs * D/B, and those of loaders
+# that drop and that keep the last, partial batch.
+ASSIGNED = {
+    "epochs": FULL_EPOCHS,
+    "samples": TRAIN_SAMPLES,
+    "batch": BATCH,
+    "steps": run_steps(iterations_per_epoch(TRAIN_SAMPLES, 1, BATCH), FULL_EPOCHS),
+    "full_steps": run_steps(full_steps(TRAIN_SAMPLES, BATCH), FULL_EPOCHS),
+    "loader_steps": run_steps(loader_steps(TRAIN_SAMPLES, BATCH), FULL_EPOCHS),
+}
+
 # A claim's id is the column that it speaks of.
 CLAIMS = (
     "utilisation_frac",
@@ -177,9 +188,7 @@ def _around(number: float, half: float) -> tuple[float, float]:
 
 def _steps(here: TableRow | None) -> TableRow:
     """Return the row of the steps of a full run: between those with and without a last batch."""
-    steps = run_steps(iterations_per_epoch(TRAIN_SAMPLES, 1, BATCH), FULL_EPOCHS)
-    least = run_steps(full_steps(TRAIN_SAMPLES, BATCH), FULL_EPOCHS)
-    most = run_steps(loader_steps(TRAIN_SAMPLES, BATCH), FULL_EPOCHS)
+    steps, least, most = (ASSIGNED[name] for name in ("steps", "full_steps", "loader_steps"))
     if here is not None:
         counted = here["full_run_steps"]
         here = here | dict.fromkeys(("steps", "steps_low", "steps_high"), counted)

@@ -1,55 +1,67 @@
 """H1 to H6, judged: how trainings, batches and parts of an epoch lie beside each other."""
 
 from collections.abc import Iterable, Mapping
+from itertools import groupby
 from typing import Any
 
-from dpscale.derive.verdicts import beside, ends, lies, of_row, side
+from dpscale.derive.verdicts import ends, of_row, side
 from dpscale.records.columns import Columns, TableRow, columns
 from dpscale.studies.assignment.plan import LINEAR
-from dpscale.vocabulary import VERDICTS, words
+from dpscale.vocabulary import words
 
-ACCURACY = "test_accuracy_frac"
 RULES = (LINEAR, "sqrt", "fixed", "fixed_batch")
 OUTCOMES = ("diverged", "out_of_memory", "exceeds_dataset", "unavailable")
+MARGIN_FRAC = 0.01  # of the test images: a loss of no more counts as none
+# From what one would rather train with to what one would rather not.
+KEPT = ("gains", "keeps", "open", "unknown", "loses")
 TRAINING_COLUMNS: Columns = (
     side("pace", "speedup_ratio", 1.0)
-    | side("accuracy_side", "test_accuracy_difference_frac")
-    | words("to_one to_linear to_one_node to_best")
-    | words("against", ("base", *VERDICTS, *OUTCOMES))
-    | columns("other_steps mislabelled")
+    | side("to_one_node", "one_node_difference_frac")
+    | side("to_best", "best_difference_frac")
+    | words("accuracy_kept", KEPT)
+    | words("against", ("base", *KEPT, *OUTCOMES))
+    | columns("advised other_steps mislabelled")
 )
 
 
 def trainings(rows: list[TableRow]) -> None:
-    """Notes where the accuracies of complete trainings lie, by their own intervals.
+    """Notes what trainings keep of the accuracy of one worker, and which rule is advised.
 
-    to_one: beside one worker with the linear rule, the base; `against` says the same, or the
-    outcome of a training without a number. to_linear: beside the linear rule with as many workers
-    and nodes. Of the linear rule to_one_node: beside as many workers on one node. to_best: beside
-    the best of the linear rule, on several nodes where it was trained on those. mislabelled: the
-    records hold other workers or steps than planned.
+    accuracy_kept: by the difference that is paired by seed; keeps where no more than MARGIN_FRAC is lost,
+    by the whole interval. `against` says the same, base for one worker, or the outcome of a training
+    without a number. advised: of the rules where the most workers tried several the one that keeps
+    best, of several such the one of the highest median. mislabelled: the records hold other workers or
+    steps than planned.
     """
     for row in rows:
-        row |= dict.fromkeys(TRAINING_COLUMNS)
-    complete = [row for row in in_order(rows) if row["status"] == "complete"]
-    linear = [row for row in complete if row["rule"] == LINEAR]
-    places = {(row["nodes"], row["workers"]): row for row in linear}
-    tried = [row for row in linear if (row["nodes"] or 1) > 1] or linear
-    known = [row for row in tried if row[ACCURACY] is not None]
-    best = max(known, key=lambda row: float(row[ACCURACY]), default=None)
-    base = next((row for row in linear if row["workers"] == 1), None)
-    for row in complete:
-        row["other_steps"] = row["steps"] != row["planned_steps"]
-        row["mislabelled"] = row["other_steps"] or row["counted_workers"] != row["workers"]
-        others = {"to_linear": places.get((row["nodes"], row["workers"])), "to_best": best}
-        if row is not base:
-            others["to_one"] = base
-        if row["rule"] == LINEAR and row["nodes"] != 1:
-            others["to_one_node"] = places.get((1, row["workers"]))
-        row |= {name: beside(row, other, ACCURACY) for name, other in others.items() if other}
+        row |= dict.fromkeys(["accuracy_kept", "against", "advised", "other_steps", "mislabelled"])
     for row in rows:
+        base = row["rule"] == LINEAR and row["workers"] == 1
+        if row["status"] == "complete":
+            row["other_steps"] = row["steps"] != row["planned_steps"]
+            row["mislabelled"] = row["other_steps"] or row["counted_workers"] != row["workers"]
+            row["accuracy_kept"] = None if base else _kept(row)
         outcome = row["status"] if row["status"] in OUTCOMES else None
-        row["against"] = "base" if row is base else row["to_one"] or outcome
+        row["against"] = "base" if base and row["status"] == "complete" else row["accuracy_kept"] or outcome
+    tried = (row for row in in_order(rows) if row["accuracy_kept"])
+    places = [list(own) for _, own in groupby(tried, _place)]
+    for most in [own for own in places if len(own) > 1][-1:] or places[-1:]:
+        best = min(most, key=lambda row: (KEPT.index(row["accuracy_kept"]), -(row["test_accuracy_frac"] or 0)))
+        for row in most:
+            row["advised"] = row is best
+
+
+def _place(row: TableRow) -> tuple[int, int]:
+    return row["nodes"] or 1, row["workers"]
+
+
+def _kept(row: TableRow) -> str:
+    name = "test_accuracy_difference_frac"
+    lies = of_row(row, name)
+    if lies == "indistinct":
+        found = ends(row, name)
+        return "keeps" if found and found[0] >= -MARGIN_FRAC else "open"
+    return {"above": "gains", "below": "loses", "unknown": "unknown"}[lies]
 
 
 def in_order(rows: Iterable[Mapping[str, Any]]) -> list[Any]:
@@ -64,32 +76,26 @@ CROWDED = 0.1  # of the time: computing without a core, more than the clocks' gr
 UTILISATION_COLUMNS: Columns = (
     columns("idle_frac on_cpu crowded")
     | words("awaits", ("nothing", "cores", "loader", "launches"))
-    | words("utilisation_to_first utilisation_to_last rate_to_first")
-    | words("beyond", ("above", "below"))
+    | side("utilisation_to_first", "utilisation_difference_frac")
+    | side("rate_to_best", "rate_to_best_ratio", 1.0)
 )
 
 
 def utilisation(rows: list[TableRow]) -> None:
-    """Notes what an idle device waits for, and how each batch lies beside the ends of the range.
+    """Notes what an idle device waits for.
 
     crowded: other programs had the core while this worker computed. One core that computes takes
-    processor time all the while; of several cores some may rest. beyond: the utilisation is above
-    those of the first and the last batch, or below both.
+    processor time all the while; of several cores some may rest.
     """
     for row in rows:
-        row |= dict.fromkeys(UTILISATION_COLUMNS)
-    found = [row for row in rows if row["status"] == "complete" and measured(row)]
-    for row in found:
-        busy, compute = row["utilisation_frac"], row["compute_frac"]
-        row["idle_frac"], row["on_cpu"] = 1 - busy, "cpu" in str(row["device"]).lower()
-        alone = row["device"] == "CPU core" and compute is not None
-        row["crowded"] = alone and bool(compute - busy > CROWDED)
-        row["awaits"] = _awaits(row)
-        row["utilisation_to_first"] = beside(row, found[0], "utilisation_frac")
-        row["utilisation_to_last"] = beside(row, found[-1], "utilisation_frac")
-        row["rate_to_first"] = beside(row, found[0], "samples_per_s")
-        sides = {row["utilisation_to_first"], row["utilisation_to_last"]}
-        row["beyond"] = sides.pop() if sides in ({"above"}, {"below"}) else None
+        row |= dict.fromkeys(["idle_frac", "on_cpu", "crowded", "awaits"])
+    for row in rows:
+        if row["status"] == "complete" and measured(row):
+            busy, compute = row["utilisation_frac"], row["compute_frac"]
+            row["idle_frac"], row["on_cpu"] = 1 - busy, "cpu" in str(row["device"]).lower()
+            alone = row["device"] == "CPU core" and compute is not None
+            row["crowded"] = alone and bool(compute - busy > CROWDED)
+            row["awaits"] = _awaits(row)
 
 
 def measured(row: TableRow) -> bool:
@@ -112,16 +118,24 @@ SPLIT_COLUMNS: Columns = words(
 )
 
 
-def losses(rows: list[TableRow]) -> None:
-    """Notes of each part of an epoch whether it is the largest, or not told from that.
+def shown(row: Mapping[str, Any], part: str) -> bool:
+    """Return whether a part of an epoch is above zero by its interval."""
+    named = {f"{part}_frac{end}": None for end in ("", "_low", "_high")}
+    return of_row(named | dict(row), f"{part}_frac") == "above"
 
-    Null of a part that is not told to be above zero.
+
+def losses(rows: list[TableRow]) -> None:
+    """Notes of each part of an epoch that is above zero whether it is the largest, or less.
+
+    alike: by the difference to the largest, paired by launch, it may be as large.
     """
     for row in rows:
         row |= dict.fromkeys(SPLIT_COLUMNS)
-        shown = [part for part in LOSSES if of_row(row, f"{part}_frac") == "above"]
-        shown.sort(key=lambda part: -row[f"{part}_frac"])
-        for part in shown:
-            told = lies(ends(row, f"{part}_frac"), ends(row, f"{shown[0]}_frac"))
-            rank = "largest" if part == shown[0] else "less" if told == "below" else "alike"
-            row[f"{part}_rank"] = rank
+        parts = sorted(
+            (part for part in LOSSES if shown(row, part)), key=lambda part: -row[f"{part}_frac"]
+        )
+        for part in parts:
+            less = of_row(row, f"{part}_behind_frac") == "above"
+            row[f"{part}_rank"] = (
+                "largest" if part == parts[0] else "less" if less else "alike"
+            )
