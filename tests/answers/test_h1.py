@@ -106,9 +106,7 @@ CASES = [
     ),
     Case(
         "a GPU that is always busy",
-        edits=_batches(
-            where(device="NVIDIA H1"), where(FIRST, **around("utilisation_frac", 0.98))
-        ),
+        edits=_batches(where(device="NVIDIA H1"), where(FIRST, **around("utilisation_frac", 0.98))),
         says=["Little of its time is left to win."],
         never=["is idle"],
     ),

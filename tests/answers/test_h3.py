@@ -26,7 +26,7 @@ CASES = [
             "80.2% and 62.9%. With start-up counted it is 1.36× and 1.45×. "
             "Two and four workers lose accuracy: 94.0% and 93.0% against one worker's 95.0%.",
             "Two and four workers are faster than one; hollow points",
-            "Trained is a small convolutional network with Adam on scikit-learn's digits (D = 10 000",
+            "Trained is a small convolutional network with Adam on scikit-learn's digits (D =",
             "the median over three seeds, each in processes of its own, with its 95% interval",
             "Of 4 such comparisons without any effect, about 0.2 would be",
             "without it the scaling efficiency is 83.3% and 69.4%.",
@@ -78,11 +78,7 @@ CASES = [
         says=["More workers take longer than one (0.459× to 0.680× as fast)"],
     ),
     *(
-        Case(
-            words,
-            edits=_accuracy(low, high),
-            says=[f"wo workers {words}"],
-        )
+        Case(words, edits=_accuracy(low, high), says=[f"wo workers {words}"])
         for words, low, high in (
             ("reach 94.0%, more than one worker's 95.0%", 0.001, 0.02),
             ("keep the accuracy: 94.0% against 95.0%", -0.009, 0.02),
@@ -121,7 +117,7 @@ CASES = [
     Case(
         "no other has a result",
         edits=_trainings({"workers": [2, 4]}, status="diverged"),
-        says=["One worker trains 4 epochs in 34.0 s (33.7 to 34.3) to a test accuracy of 95.0%; no"],
+        says=["One worker trains 4 epochs in 34.0 s (33.7 to 34.3) to a test accuracy of 95.0%"],
     ),
     Case(
         "published",

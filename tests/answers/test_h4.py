@@ -57,8 +57,8 @@ CASES = [
             "(19.7%). Alone",
             "Against exposed communication: take a larger batch",
             "Against loading: load ahead",
-            "Compressed gradients were measured in Q3.2, at N = 2: a step with bf16 is shorter; with "
-            "fp16 is longer; with PowerSGD takes no measurably other time.",
+            "Compressed gradients were measured in Q3.2, at N = 2: a step with bf16 is shorter; "
+            "with fp16 is longer; with PowerSGD takes no measurably other time.",
         ],
     ),
     Case(

@@ -51,7 +51,7 @@ CASES = [
         edits=changed(apart(-0.05, 0.05), apart(-0.009, 0.02, **FOUR, rule="sqrt")),
         says=[
             "With four workers, multiply the rate by the root of N: they reach 94.5% and keep one "
-            "worker's 95.0% within a point. For the linear rule, the fixed rate and",
+            "worker's 95.0% within a point. For the linear rule, the fixed rate and"
         ],
     ),
     Case(
@@ -133,9 +133,7 @@ CASES = [
     Case(
         "two nodes",
         lab={"two_nodes": True},
-        edits=changed(
-            where({"nodes": 2, "workers": 4}, one_node_difference_frac_low=-0.01),
-        ),
+        edits=changed(where({"nodes": 2, "workers": 4}, one_node_difference_frac_low=-0.01)),
         says=[
             "On two nodes too the global batch",
             "beside as many on one node, two workers on two nodes reach more; four workers on two "
@@ -153,7 +151,7 @@ CASES = [
                 one_node_difference_frac=-0.02,
                 one_node_difference_frac_low=-0.03,
                 one_node_difference_frac_high=-0.01,
-            ),
+            )
         ),
         says=["beside as many on one node, two and four workers on two nodes reach less."],
     ),

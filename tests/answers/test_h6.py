@@ -52,8 +52,8 @@ CASES = [
         lab=TWO_NODES,
         edits={TRAININGS: where({"nodes": 2, "workers": 2}, **around("test_accuracy_frac", 0.991))},
         says=[
-            "Two workers on two nodes reach the best test accuracy, 99.1%, four workers on two nodes "
-            "less (94.0%).",
+            "Two workers on two nodes reach the best test accuracy, 99.1%, four workers on two "
+            "nodes less (94.0%).",
             "so the accuracy should not depend on the nodes; H5 compares them.",
         ],
         never=["not run", "one node one"],

@@ -64,8 +64,8 @@ CALLED_FASTER = 0.53  # of TWO against ALONE: "times faster"
 # How near to a published share a measured one has to be, to agree.
 MARGIN_FRAC = {"utilisation_frac": 0.05, "efficiency_frac": 0.05, "test_accuracy_frac": 0.01}
 
-# The run that the assignment asks for, on one worker: its steps by epochs * D/B, and those of loaders
-# that drop and that keep the last, partial batch.
+# The run that the assignment asks for, on one worker: its steps by epochs * D/B, and those of
+# loaders that drop and that keep the last, partial batch.
 ASSIGNED = {
     "epochs": FULL_EPOCHS,
     "samples": TRAIN_SAMPLES,

@@ -42,11 +42,16 @@ def trainings(rows: list[TableRow]) -> None:
             row["mislabelled"] = row["other_steps"] or row["counted_workers"] != row["workers"]
             row["accuracy_kept"] = None if base else _kept(row)
         outcome = row["status"] if row["status"] in OUTCOMES else None
-        row["against"] = "base" if base and row["status"] == "complete" else row["accuracy_kept"] or outcome
+        row["against"] = (
+            "base" if base and row["status"] == "complete" else row["accuracy_kept"] or outcome
+        )
     tried = (row for row in in_order(rows) if row["accuracy_kept"])
     places = [list(own) for _, own in groupby(tried, _place)]
     for most in [own for own in places if len(own) > 1][-1:] or places[-1:]:
-        best = min(most, key=lambda row: (KEPT.index(row["accuracy_kept"]), -(row["test_accuracy_frac"] or 0)))
+        best = min(
+            most,
+            key=lambda row: (KEPT.index(row["accuracy_kept"]), -(row["test_accuracy_frac"] or 0)),
+        )
         for row in most:
             row["advised"] = row is best
 
@@ -136,6 +141,4 @@ def losses(rows: list[TableRow]) -> None:
         )
         for part in parts:
             less = of_row(row, f"{part}_behind_frac") == "above"
-            row[f"{part}_rank"] = (
-                "largest" if part == parts[0] else "less" if less else "alike"
-            )
+            row[f"{part}_rank"] = "largest" if part == parts[0] else "less" if less else "alike"
