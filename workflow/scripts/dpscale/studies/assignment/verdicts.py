@@ -27,11 +27,11 @@ TRAINING_COLUMNS: Columns = (
 def trainings(rows: list[TableRow]) -> None:
     """Notes what trainings keep of the accuracy of one worker, and which rule is advised.
 
-    accuracy_kept: by the difference that is paired by seed; keeps where no more than MARGIN_FRAC is lost,
-    by the whole interval. `against` says the same, base for one worker, or the outcome of a training
+    accuracy_kept: by the paired difference; keeps where no more than MARGIN_FRAC is lost, by the
+    whole interval. `against` says the same, base for one worker, or the outcome of a training
     without a number. advised: of the rules where the most workers tried several the one that keeps
-    best, of several such the one of the highest median. mislabelled: the records hold other workers or
-    steps than planned.
+    best, of several such the one of the highest median. mislabelled: the records hold other workers
+    or steps than planned.
     """
     for row in rows:
         row |= dict.fromkeys(["accuracy_kept", "against", "advised", "other_steps", "mislabelled"])
