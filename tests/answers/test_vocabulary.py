@@ -9,8 +9,8 @@ from jinja2 import ChoiceLoader, DictLoader, nodes
 
 from dpscale.compare import page
 from dpscale.derive.columns import as_table
-from dpscale.reporting import coverage, words
-from dpscale.studies import closing_id, question_ids, questions, vocabulary
+from dpscale.reporting import audits, coverage, words
+from dpscale.studies import audits, coverage, words
 from dpscale.vocabulary import Verdict, Words, agreed
 from dpscale.vocabulary import words as kinds
 from script_calls import call
@@ -38,6 +38,7 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
 def test_every_template_of_the_report_has_words_for_all_that_it_meets() -> None:
     every = {path.name for path in words.TEMPLATES.glob("*.j2")}
     declared = {f"{name}.j2": vocabulary(name) for name in (*question_ids(), closing_id())}
+    declared |= {"audit.txt.j2": audits.VOCABULARY}
     declared |= dict.fromkeys(("compare.html.j2", "compare.txt.j2"), page.VOCABULARY)
     assert coverage.problems(declared) == []
     seen = {*declared, *(name for one in declared for name in coverage.read(one).imported)}

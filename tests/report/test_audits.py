@@ -17,7 +17,7 @@ def test_a_table_is_a_section_with_its_findings_and_its_corrected_tables(make_re
     part = text[text.index('id="part-audit"') : text.index('id="runs"')]
     assert "Part 4. Audit of hand-collected tables" in part
     assert part.index('id="answer-T1"') < part.index('id="answer-T2"')
-    assert "1 of 2 rows hold a number that cannot be right: speedup times workers." in part
+    assert "1 of 2 rows hold a number that cannot be right: speed-up multiplied by N." in part
     for words in ("3.2", "1.6", "multiplied by the number of workers", "Q3.2, corrected", "1.60"):
         assert words in part
     assert "the column &#39;N&#39; is workers" in part
@@ -34,7 +34,7 @@ def test_a_report_without_tables_has_no_such_part(make_report):
 def test_a_consistent_table_says_so(make_report):
     text = rendered(make_report(audits=[{**AUDIT, "findings": []}]))
     assert "All 6 printed numbers follow from the times beside them." in text
-    assert "What cannot be right" not in text
+    assert "What is wrong, what is right" not in text
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_what_caches_can_do_is_doubtful(make_report):
     text = rendered(
         make_report(audits=[{**AUDIT, "findings": [{**finding, "code": "superlinear"}]}])
     )
-    assert "1 of 2 rows hold a doubtful number: superlinear." in text
+    assert "1 of 2 rows hold a doubtful number: speed-up beyond N." in text
     assert "hold a number that cannot be right" not in text
 
 

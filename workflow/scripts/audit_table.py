@@ -12,9 +12,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 try:
-    from dpscale.audit import Given, audit, described, read_table
+    from dpscale.audit import Given, audit, read_table
     from dpscale.errors import one_line
     from dpscale.records.storage import write_text
+    from dpscale.reporting.audits import terminal_text
 except ImportError as error:  # Python would end with 1, which means findings
     print(f"audit_table.py: {error}; call it in the environment of dpscale", file=sys.stderr)
     sys.exit(2)
@@ -43,11 +44,11 @@ def main() -> int:
     given = parser.parse_args()
     facts = Given(given.parameters, given.samples, given.itemsize, given.epochs)
     found = audit(read_table(given.table, given.sheet), facts)
+    content = {"title": given.title or given.table.name, **asdict(found)}
     if given.output:
-        content = {"title": given.title or given.table.name, **asdict(found)}
         text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
         write_text(given.output, text + "\n")
-    print(described(found, given.table.name))
+    print(terminal_text(content, given.table.name))
     return 1 if found.findings else 0
 
 

@@ -4,7 +4,7 @@ A number in a table stands for every number that is rounded or cut to it (`cells
 derived keeps both ends. A printed number is right where its span meets the span of what the times
 give; else the nearest known mistake whose span it meets names the reason, or else the one that it
 misses by least, where that is less than 2% and less than it misses what is right ("nearly", with
-both numbers).
+both numbers). "perhaps" where at least 5% of the numbers near the printed one meet some mistake.
 
 Conventions. Where a table may follow one of several ways, it is judged by the one that most of
 its numbers follow, in doubt by the first, and says so (`conventions`):
@@ -36,7 +36,7 @@ One slip is one finding: a number that follows from another printed one is not n
 """
 
 from dpscale.audit.conventions import Given
-from dpscale.audit.judge import Audit, audit, described
+from dpscale.audit.judge import Audit, audit
 from dpscale.audit.table import read_table
 
-__all__ = ["Audit", "Given", "audit", "described", "read_table"]
+__all__ = ["Audit", "Given", "audit", "read_table"]

@@ -7,7 +7,7 @@ from functools import cached_property
 from dpscale.audit.cells import RATES, Interval, SheetCell, rate_name, reach
 from dpscale.audit.communication import COMM, COMPUTE, Split
 from dpscale.audit.conventions import Facts, Guess, likeliest, nearest, shown
-from dpscale.audit.table import TimingRow
+from dpscale.audit.table import SPOKEN, TimingRow
 from dpscale.derive import formulas
 from dpscale.records.audit import Finding
 
@@ -194,5 +194,6 @@ def _mistakes(flow: Traffic) -> Iterator[Guess]:
         for rate in flow.rates(wrong):
             yield Guess(rate, reason)
     for name, seconds in flow.epochs.items():
+        words = f"it is over {SPOKEN[name]}, not that of communication"
         for count in flow.iterations:
-            yield Guess(_over(moved, count, seconds), f"it is over {name}, not communication")
+            yield Guess(_over(moved, count, seconds), words)

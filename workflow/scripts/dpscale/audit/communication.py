@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from dpscale.audit.cells import Interval, SheetCell, reach
 from dpscale.audit.conventions import COMMUNICATION, Guess, Times, likeliest, options, shown
-from dpscale.audit.table import TIMES, TimingRow, TimingTable
+from dpscale.audit.table import SPOKEN, TIMES, TimingRow, TimingTable
 from dpscale.audit.timings import NOISE_FRAC
 from dpscale.derive.formulas import communication_seconds, compute_seconds
 from dpscale.records.audit import Finding
@@ -174,7 +174,8 @@ def _compute_mistakes(table: TimingTable, row: TimingRow, parts: Split) -> Itera
     base = table.rows.get((1, row.per_worker_batch))
     for name in TIMES:
         if base and name in base.cells and name != times.base_column:
-            reason = f"it is T_1/N with T_1 from {name}, not {times.base_column}"
+            known, given = SPOKEN[times.base_column], SPOKEN[name]
+            reason = f"it is T_1/N with T_1 from {given}, not {known}"
             yield Guess(_share(base.cells[name], row.workers), reason)
     for span, words in _other_computes(table, row, times):
         yield Guess(span, f"it is {words}")
@@ -187,7 +188,8 @@ def _comm_mistakes(table: TimingTable, row: TimingRow, parts: Split) -> Iterator
     yield Guess(total.minus(times.base.span), "it is T_N - T_1: T_1 is not divided by N")
     for name, words in MIXED.items():
         if name != times.total_column and (span := row.span(name)):
-            yield Guess(span.minus(parts.compute), f"it is {name} - T_1/N: {words}")
+            reason = f"it is T_N - T_1/N with {SPOKEN[name]}: {words}"
+            yield Guess(span.minus(parts.compute), reason)
     for span, words in _other_computes(table, row, times):
         yield Guess(total.minus(span), f"it is T_N less {words}")
     for other in options(table, row, COMMUNICATION):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dpscale.audit.cells import Interval, SheetCell
-from dpscale.audit.table import TIMES, Setting, TimingRow, TimingTable
+from dpscale.audit.table import SPOKEN, TIMES, Setting, TimingRow, TimingTable
 
 _COUNT = r"(?<![\d.,])(\d{1,3}(?:[ ,.'_\u00a0\u202f]\d{3})+|\d+)(?![\d.])"
 _WORDS = r"(?:\s+(?!thousand|million|billion)[A-Za-z][\w-]*){0,3}?"
@@ -22,7 +22,8 @@ FACTS = {  # what the lab has, and what it is
     "epochs": (1, "epochs a run (for steps)"),
 }
 FEWEST = {"parameters": 100, "samples": 1000}  # fewer are a batch, or something else
-NEARLY = 0.02  # ASSUME: no other mistake comes so near by chance
+NEARLY = 0.02  # of the number: a mistake that misses it by less may be behind it
+CHANCE = 0.05  # of all numbers near a printed one that a mistake may meet without a doubt
 MOST_COMMENTS, MOST_CHARACTERS = 1000, 1000
 
 
@@ -91,7 +92,8 @@ class Times:
     def way(self) -> str:
         """The convention in words."""
         alike = "b" if self.same_batch else "N*b"
-        return f"{self.base_column} of one worker with the same {alike}, and {self.total_column}"
+        base, total = SPOKEN[self.base_column], SPOKEN[self.total_column]
+        return f"{base} of one worker with the same {alike}, and {total} of N"
 
 
 def options(table: TimingTable, row: TimingRow, pairs: tuple[Pair, ...]) -> Iterator[Times]:
@@ -140,9 +142,29 @@ class Guess:
 
 
 def nearest(cell: SheetCell, guesses: Iterable[Guess]) -> Guess | None:
-    """Return the guess whose span meets the printed number and is nearest to it, if any does."""
-    met = [guess for guess in guesses if guess.span.meets(cell.span)]
-    return min(met, key=lambda guess: _miss(cell, guess.span), default=None)
+    """Return the guess whose span meets the printed number and is nearest to it, if any does.
+
+    Where so many other numbers would meet one that chance may have done it, its reason says so.
+    """
+    every = list(guesses)
+    met = [guess for guess in every if guess.span.meets(cell.span)]
+    found = min(met, key=lambda guess: _miss(cell, guess.span), default=None)
+    return found and _doubted(found, cell, every, (cell.span.high - cell.span.low) / 2)
+
+
+def _doubted(guess: Guess, cell: SheetCell, guesses: Iterable[Guess], reach: float) -> Guess:
+    """The guess, with a doubt unless fewer than CHANCE of the numbers near it meet any guess.
+
+    reach: how far from a guess's span a number still meets it; near: half of it to twice it.
+    """
+    least, most = sorted((cell.value / 2, 2 * cell.value))
+    spans = sorted((one.span.low - reach, one.span.high + reach) for one in guesses)
+    met, end = 0.0, least
+    for low, high in spans:
+        met += max(0.0, min(high, most) - max(low, end))
+        end = max(end, min(high, most))
+    sure = met < CHANCE * (most - least)
+    return guess if sure else replace(guess, reason=f"perhaps {guess.reason}")
 
 
 def likeliest(
@@ -170,6 +192,7 @@ def _nearly(cell: SheetCell, guesses: Sequence[Guess], rights: Sequence[Interval
     if not close:
         return None
     guess = min(close, key=lambda guess: _miss(cell, guess.span))
+    guess = _doubted(guess, cell, guesses, NEARLY * abs(cell.value))
     reason = f"nearly ({cell.printed:.4g} printed, {guess.span.middle / cell.scale:.4g} by this): "
     return replace(guess, reason=reason + guess.reason)
 

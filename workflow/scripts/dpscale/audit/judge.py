@@ -1,4 +1,4 @@
-"""A table judged: what its times give, what is wrong in it and what was assumed, and its text."""
+"""A table judged: what its times give, what is wrong in it and what was assumed."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,15 +15,12 @@ from dpscale.audit.conventions import (
     Times,
     chosen,
     settled,
-    shown,
 )
 from dpscale.audit.table import TIMES, Setting, TimingRow, TimingTable
 from dpscale.audit.timings import PRINTED as PRINTED_SPEEDUP
 from dpscale.audit.timings import impossible, speedup_fits, speedups
 from dpscale.derive.formulas import efficiency, loader_steps, speedup
 from dpscale.records.audit import Derived, Finding
-
-UNKNOWN = "–"
 
 
 @dataclass(frozen=True)
@@ -157,6 +154,12 @@ def _assumptions(
 ) -> Iterator[str]:
     """How the rows were judged, each way once."""
     many = [place for place in table.rows if place[0] > 1]
+    if copied := [place[1] for place, row in table.rows.items() if _copied(row)]:
+        cells = ", ".join(map(str, copied))
+        yield (
+            f"doubtful: one worker's times with and without loading are identical to the digit at "
+            f"b = {cells}, though loading takes time: one may be a copy of the other"
+        )
     for words, ways in (("speed-ups", fast), ("computation and communication", split)):
         for way in dict.fromkeys(ways[place].way for place in many if place in ways):
             yield f"{words} rest on {way}"
@@ -169,66 +172,8 @@ def _assumptions(
         yield f"bandwidths are in {unit}, the unit that most of the column follows"
 
 
-def described(audit: Audit, name: str) -> str:
-    """Return the audit of the table of this name as text, its tables in Markdown."""
-    rows, count = len(audit.derived), len(audit.findings)
-    lines = [
-        f"{name}: {rows} row{'s' * (rows != 1)}, {count or 'no'} finding{'s' * (count != 1)}; "
-        f"{audit.checked} of {audit.printed} printed numbers had times to be checked by",
-        "",
-        "Read and assumed:",
-        *(f"- {line}" for line in audit.assumptions),
-    ]
-    if audit.findings:
-        lines += ["", "Findings:"]
-        lines += [f"{number}. {_said(f)}" for number, f in enumerate(audit.findings, start=1)]
-    for title, head, cells in _tables(audit.derived):
-        lines += ["", title, "", *_markdown(["N", "b", *head], cells)]
-    return "\n".join(lines)
-
-
-def _said(finding: Finding) -> str:
-    printed = "" if finding.printed is None else f", {finding.column} {finding.printed:.12g}"
-    expected = "" if finding.expected is None else f", expected {shown(finding.expected)}"
-    unit = f" {finding.unit}" if finding.unit and (printed or expected) else ""
-    place = f"N = {finding.workers}, b = {finding.per_worker_batch}"
-    return f"{place}: {finding.code}{printed}{expected}{unit}: {finding.reason}"
-
-
-def _tables(derived: list[Derived]) -> Iterator[tuple[str, list[str], list[list[str]]]]:
-    """Title, head and cells of the lab's tables, as the times give them."""
-    many = [row for row in derived if row.workers > 1]
-    yield (
-        "Q2. Speed-up T_1/T_N and parallel efficiency",
-        ["T_1 (s)", "T_N (s)", "Speed-up", "Efficiency"],
-        [_cells(r, r.base_s, r.epoch_s, r.speedup_ratio, r.efficiency_frac) for r in derived],
-    )
-    yield (
-        "Q3.1. Computation T_1/N and communication T_N - T_1/N, per epoch",
-        ["T_N (s)", "Computation (s)", "Communication (s)"],
-        [_cells(r, r.total_s, r.compute_s, r.comm_s) for r in many],
-    )
-    rates = [r.bandwidth_bytes_per_s and r.bandwidth_bytes_per_s / 1e9 for r in many]
-    yield (
-        "Q3.2. Bandwidth 2(N-1)/N X itemsize D/(N b) / communication (GB = 10^9 bytes)",
-        ["Iterations", "Bytes an iteration", "Bandwidth (GB/s)"],
-        [
-            _cells(r, f"{r.iterations}", f"{r.moved_bytes:.0f}", rate)
-            for r, rate in zip(many, rates, strict=True)
-        ],
-    )
-
-
-def _cells(row: Derived, *values: float | str | None) -> list[str]:
-    texts = [shown(value) if isinstance(value, float) else value or UNKNOWN for value in values]
-    return [str(row.workers), str(row.per_worker_batch), *texts]
-
-
-def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """The lines of a Markdown table, its columns flush right."""
-    widths = [max(2, *map(len, column)) for column in zip(head, *rows, strict=True)]
-    lines = [head, [f"{'-' * (width - 1)}:" for width in widths], *rows]
-    return [
-        f"| {' | '.join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))} |"
-        for line in lines
-    ]
+def _copied(row: TimingRow) -> bool:
+    """Return whether one worker's time with loading is to the digit one without."""
+    loaded = row.cells.get(EPOCH)
+    bare = [row.cells[name] for name in TIMES if name != EPOCH and name in row.cells]
+    return row.workers == 1 and loaded is not None and any(c.typed == loaded.typed for c in bare)

@@ -22,6 +22,11 @@ from dpscale.records.storage import about
 
 NEEDED = ("workers", "per_worker_batch")
 TIMES = ("sweep_compute_s", "epoch_s", "nodata_s")
+SPOKEN = {  # as a person would say them
+    "sweep_compute_s": "the sweep's time",
+    "epoch_s": "the time with loading",
+    "nodata_s": "the time without loading",
+}
 KINDS: dict[str, Scale] = {
     **dict.fromkeys((*NEEDED, "steps"), COUNT),
     **dict.fromkeys((*TIMES, "printed_compute_s", "printed_comm_s"), TIME),

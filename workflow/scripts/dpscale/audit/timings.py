@@ -77,7 +77,7 @@ def _loading(row: TimingRow) -> Iterator[Finding]:
         if loaded and bare and loaded.span.high < bare.span.low * (1 - SAME_EPOCH_FRAC):
             reason = (
                 f"the epoch with loading took {shown(loaded.value, 's')} and the same epoch "
-                f"without {shown(bare.value, 's')} ({name}): loading cannot take less than no "
+                f"without it {shown(bare.value, 's')}: loading cannot take less than no "
                 "time, so the two were not measured alike"
             )
             code, unit = "loading_faster_than_without", "s" if loaded.scale == 1 else ""

@@ -2,6 +2,23 @@
 
 from dataclasses import dataclass
 
+CODES = (  # of findings
+    "speedup_mismatch",
+    "speedup_times_workers",
+    "compute_mismatch",
+    "comm_mismatch",
+    "sum_mismatch",
+    "negative_comm",
+    "bandwidth_mismatch",
+    "bandwidth_wrong_unit",
+    "bandwidth_one_iteration",
+    "bandwidth_implausible",
+    "batch_exceeds_dataset",
+    "loading_faster_than_without",
+    "steps_mismatch",
+    "superlinear",
+)
+
 
 @dataclass(frozen=True)
 class Derived:

@@ -1,14 +1,17 @@
 """Audits of hand-collected tables as sections of the report."""
 
-from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from dpscale.records.audit import Derived, Finding
+from dpscale.records.audit import CODES, Derived, Finding
 from dpscale.records.storage import about, read_json
+from dpscale.reporting import words
 from dpscale.reporting.answer import Answer, AnswerCell, AnswerTable, Column
 from dpscale.units.text import SPACE
+from dpscale.vocabulary import words as kinds
 
 FORMULAS = [
     r"S_N = \frac{T_1}{T_N}",
@@ -16,7 +19,8 @@ FORMULAS = [
     r"\beta = \frac{2(N-1)}{N} \cdot \frac{X \cdot \mathrm{itemsize} \cdot \mathrm{iterations}}"
     r"{T_\mathrm{comm}}",
 ]
-DOUBTFUL = ("superlinear",)  # codes of what can be right, and seldom is
+_UNITS = {"s": (" (s)", 1.0), "bytes/s": (" (GB/s)", 1e9)}  # of a terminal's columns
+VOCABULARY = kinds("code", CODES)
 PLACE = [Column(key="workers", title="N"), Column(key="batch", title="b", unit="count")]
 
 
@@ -30,20 +34,45 @@ class _Audit(BaseModel):
     printed: int
     checked: int
 
+    @property
+    def rows_found(self) -> int:
+        """Rows with a finding."""
+        return _rows(self.findings)
+
+    @property
+    def wrong_rows(self) -> int:
+        """Rows with a number that cannot be right; a speed-up beyond N is doubtful alone."""
+        return _rows([one for one in self.findings if one.code != "superlinear"])
+
+
+def _rows(findings: list[Finding]) -> int:
+    return len({(finding.workers, finding.per_worker_batch) for finding in findings})
+
 
 def audit_section(path: Path, number: int) -> Answer:
     """Return the section T<number> of the audit in a file that audit_table.py wrote."""
     content = read_json(path)
     with about(path):
         audit = _Audit.model_validate(content)
+    say = words.macros("audit.j2", {})
     return Answer(
         id=f"T{number}",
         question=_plain(audit.title),
-        sentence=_plain(_sentence(audit)),
-        paragraphs=[_plain(f"Read and assumed: {'; '.join(audit.assumptions)}.")],
+        sentence=_plain(words.squeezed(say.sentence(audit))),
+        paragraphs=[_plain(words.squeezed(say.assumed(audit)))],
         formula=FORMULAS if number == 1 else [],
-        tables=[_findings(audit.findings)] * bool(audit.findings) + _corrected(audit.derived),
+        tables=[_findings(audit.findings, say)] * bool(audit.findings) + _corrected(audit, say),
     )
+
+
+def terminal_text(content: Mapping[str, Any], name: str) -> str:
+    """Return an audit, as audit_table.py writes it, as lines for a terminal: tables in Markdown."""
+    audit, say = _Audit.model_validate(content), words.macros("audit.j2", {})
+    tables = [(_bare(table.caption), _markdown(table)) for table in _corrected(audit, say)]
+    facts = {"audit": audit, "name": name, "tables": tables}
+    sentence = words.squeezed(say.sentence(audit))
+    page = words.environment().get_template("audit.txt.j2")
+    return page.render(**facts, sentence=sentence).rstrip("\n")
 
 
 def _plain(text: str) -> str:
@@ -51,67 +80,33 @@ def _plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def _words(code: str) -> str:
-    return code.replace("_", " ")
-
-
-def _sentence(audit: _Audit) -> str:
-    rows = len(audit.derived)
-    if not audit.findings:
-        return _clean(audit)
-    kinds = Counter(_words(finding.code) for finding in audit.findings)
-    wrong = _rows([finding for finding in audit.findings if finding.code not in DOUBTFUL])
-    listed = ", ".join(f"{count} × {kind}" if count > 1 else kind for kind, count in kinds.items())
-    if not wrong:
-        return f"{_rows(audit.findings)} of {rows} rows hold a doubtful number: {listed}."
-    return f"{wrong} of {rows} rows hold a number that cannot be right: {listed}."
-
-
-def _rows(findings: list[Finding]) -> int:
-    return len({(finding.workers, finding.per_worker_batch) for finding in findings})
-
-
-def _clean(audit: _Audit) -> str:
-    """What the table without a finding was checked for."""
-    if not audit.printed:
-        return "The table prints no number that follows from its times: nothing could be checked."
-    lacking = "with the times of one worker and of N"
-    if not audit.checked:
-        return f"Nothing could be checked: no one of {audit.printed} numbers is in a row {lacking}."
-    if audit.checked == audit.printed:
-        return f"All {audit.printed} printed numbers follow from the times beside them."
-    return (
-        f"The {audit.checked} of {audit.printed} printed numbers that could be checked follow from "
-        f"the times; no other is in a row {lacking}."
-    )
-
-
 def _shown(number: float | None, unit: str, digits: int) -> str | None:
     return None if number is None else f"{number:.{digits}g}{SPACE}{unit}".strip()
 
 
-def _findings(findings: list[Finding]) -> AnswerTable:
+def _findings(findings: list[Finding], say: Any) -> AnswerTable:
     rows: list[dict[str, AnswerCell]] = [
         {
             **_place(finding),
-            "code": _words(finding.code),
+            "code": say.KINDS[finding.code],
             "printed": _shown(finding.printed, finding.unit, 12),
             "expected": _shown(finding.expected, finding.unit, 6),
             "reason": finding.reason,
         }
         for finding in findings
     ]
-    titles = {"code": "Finding", "printed": "Printed", "expected": "Expected", "reason": "Why"}
+    titles = {"code": "Wrong", "printed": "Printed", "expected": "Right", "reason": "Why"}
     columns = [Column(key=key, title=title) for key, title in titles.items()]
-    return AnswerTable(caption="What cannot be right.", columns=[*PLACE, *columns], rows=rows)
+    return AnswerTable(caption=say.CAPTIONS["findings"], columns=[*PLACE, *columns], rows=rows)
 
 
-def _corrected(derived: list[Derived]) -> list[AnswerTable]:
+def _corrected(audit: _Audit, say: Any) -> list[AnswerTable]:
+    derived, captions = audit.derived, say.CAPTIONS
     many = [row for row in derived if row.workers > 1]
     return [
         _table(
             derived,
-            "Q2, corrected: speed-up and efficiency as the times give them.",
+            captions["speedup"],
             Column(key="base_s", title="$T_1$", unit="s"),
             Column(key="epoch_s", title="$T_N$", unit="s"),
             Column(key="speedup_ratio", title="Speed-up", unit="ratio"),
@@ -119,15 +114,14 @@ def _corrected(derived: list[Derived]) -> list[AnswerTable]:
         ),
         _table(
             many,
-            "Q3.1, corrected: computation and communication of an epoch.",
+            captions["split"],
             Column(key="total_s", title="$T_N$", unit="s"),
             Column(key="compute_s", title="Computation", unit="s"),
             Column(key="comm_s", title="Communication", unit="s"),
         ),
         _table(
             many,
-            "Q3.2, corrected: bandwidth that the communication time means; a last partial "
-            "iteration counts by its share.",
+            words.squeezed(captions["bandwidth"]),
             Column(key="iterations", title="Iterations", unit="count"),
             Column(key="moved_bytes", title="Moved an iteration", unit="bytes"),
             Column(key="bandwidth_bytes_per_s", title="Bandwidth", unit="bytes/s"),
@@ -142,3 +136,28 @@ def _place(row: Derived | Finding) -> dict[str, AnswerCell]:
 def _table(derived: list[Derived], caption: str, *columns: Column) -> AnswerTable:
     rows = [_place(row) | {c.key: getattr(row, c.key) for c in columns} for row in derived]
     return AnswerTable(caption=caption, columns=[*PLACE, *columns], rows=rows)
+
+
+def _markdown(table: AnswerTable) -> list[str]:
+    """The lines of a table in Markdown, its columns flush right."""
+    head = [_bare(one.title) + _UNITS.get(one.unit, ("", 1.0))[0] for one in table.columns]
+    texts = [[_cell(row[one.key], one.unit) for one in table.columns] for row in table.rows]
+    widths = [max(2, *map(len, column)) for column in zip(head, *texts, strict=True)]
+    lines = [head, [f"{'-' * (width - 1)}:" for width in widths], *texts]
+    return [
+        f"| {' | '.join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))} |"
+        for line in lines
+    ]
+
+
+def _cell(value: AnswerCell, unit: str) -> str:
+    if value is None:
+        return "–"
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.0f}" if unit == "bytes" else f"{value / _UNITS.get(unit, ('', 1.0))[1]:.6g}"
+
+
+def _bare(text: str) -> str:
+    """A title without the marks of a formula."""
+    return text.replace("$", "")
