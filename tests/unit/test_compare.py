@@ -367,3 +367,21 @@ def test_of_pairs_of_one_machine_at_most_one_in_twenty_has_a_false_find(launches
         together_too = by_chance(found[:12]).more
         false += together_too or any(one.verdict in ("worse", "better") for one in found)
     assert false / pairs <= 0.05 + 0.025  # two standard errors of 5% in 300 pairs
+
+
+def test_a_cell_slower_by_a_tenth_is_found_as_often_as_the_comparison_says_it_could_be():
+    """Twelve cells of five launches; the last one is slower. `least` says what it could show."""
+    rng = np.random.default_rng(2)
+    found: dict[bool, list[bool]] = {True: [], False: []}
+    for noise in (0.005, 0.06) * 60:
+        a, b = (
+            [[sample(*np.exp(noise * rng.standard_normal(5)))] for _ in range(12)] for _ in "ab"
+        )
+        b[-1] = [sample(*(1.1 * b[-1][0].values))]
+        spreads = spread_of(a), spread_of(b)
+        ratios = [ratio_of(*sides, spreads) for sides in zip(a, b, strict=True)]
+        last = with_verdicts(Judged(TIME, "time", "", (), ratio) for ratio in ratios)[-1]
+        assert last.least is not None
+        found[last.least < 1.1].append(last.verdict == "worse")
+    assert np.mean(found[True]) > 0.9
+    assert np.mean(found[False]) < 0.5

@@ -38,7 +38,7 @@ def test_the_same_results_twice_differ_in_nothing(tmp_path, ended):
     assert "Before the correction 0 of " in said
     assert "Could show" in page
     # 12 times of cells, of a training one, 7 peaks of memory, an accuracy; 3 arms over their cells.
-    assert "None of 24 ratios is told apart from 1." in page
+    assert "None of 24 ratios shows a measurable difference." in page
     assert "Machine, versions and commit are the same." in said
 
 
