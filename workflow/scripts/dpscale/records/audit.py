@@ -2,6 +2,16 @@
 
 from dataclasses import dataclass
 
+COLUMNS = (  # that findings are about
+    "per_worker_batch",
+    "epoch_s",
+    "steps",
+    "printed_speedup",
+    "printed_compute_s",
+    "printed_comm_s",
+    "printed_compute_s + printed_comm_s",
+    "printed_bandwidth_gb_per_s",
+)
 CODES = (  # of findings
     "speedup_mismatch",
     "speedup_times_workers",

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from dpscale.records.audit import CODES, Derived, Finding
+from dpscale.records.audit import CODES, COLUMNS, Derived, Finding
 from dpscale.records.storage import about, read_json
 from dpscale.reporting import words
 from dpscale.reporting.answer import Answer, AnswerCell, AnswerTable, Column
@@ -20,7 +20,7 @@ FORMULAS = [
     r"{T_\mathrm{comm}}",
 ]
 _UNITS = {"s": (" (s)", 1.0), "bytes/s": (" (GB/s)", 1e9)}  # of a terminal's columns
-VOCABULARY = kinds("code", CODES)
+VOCABULARY = kinds("code", CODES) | kinds("column", COLUMNS)
 PLACE = [Column(key="workers", title="N"), Column(key="batch", title="b", unit="count")]
 
 
