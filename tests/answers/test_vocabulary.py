@@ -10,7 +10,7 @@ from jinja2 import ChoiceLoader, DictLoader, nodes
 from dpscale.compare import page
 from dpscale.derive.columns import as_table
 from dpscale.reporting import audits, coverage, words
-from dpscale.studies import audits, coverage, words
+from dpscale.studies import closing_id, question_ids, questions, vocabulary
 from dpscale.vocabulary import Verdict, Words, agreed
 from dpscale.vocabulary import words as kinds
 from script_calls import call
