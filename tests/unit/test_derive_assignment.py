@@ -198,10 +198,10 @@ def test_sharing_is_contention_without_the_stragglers():
 
 def test_parts_are_compared_by_launch():
     """Contention of 1, 1, 1 against stragglers of 0.1, 0.5, 0.9 is less only by 0.5 +- 0.99."""
-    parts = {"sharing": pd.Series([1.0, 1.0, 1.0]), "stragglers": pd.Series([0.1, 0.5, 0.9])}
+    copies = pd.DataFrame({"mean_copy": [1.0] * 3, "copies": [1.1, 1.5, 1.9]})
+    sides = [copies, pd.DataFrame({"one": [0.0] * 3})]
     row = {"epoch_s": 10.0, "sharing_frac": 0.1, "stragglers_frac": 0.05}
-    row |= {f"{part}_frac_{end}": 0.01 for part in parts for end in ("low", "high")}
-    behind = _behind(row, parts)
+    behind = _behind(row, sides, ["sharing", "stragglers"])
     assert behind["stragglers_behind_frac"] == pytest.approx(0.05)
     assert behind["stragglers_behind_frac_low"] < 0.05 - 0.04
     assert "sharing_behind_frac" not in behind

@@ -437,7 +437,8 @@ def _behind(
             weights = Counter(WEIGHTS[top])
             weights.subtract(WEIGHTS[part])
             apart = weighted_sum(sides, {name: n for name, n in weights.items() if n})
-            shares = Estimate(*(None if e is None else e / row["epoch_s"] for e in apart[:3]), 0)
+            value, low, high = (None if end is None else end / row["epoch_s"] for end in apart[:3])
+            shares = Estimate(value, low, high, apart.repeats)
             behind |= interval_columns(f"{part}_behind_frac", shares)
     return behind
 
