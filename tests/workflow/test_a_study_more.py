@@ -1,17 +1,19 @@
 """A study is a folder and a template: one more needs no change but its line in ORDER."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from checkouts import copied, snakemake
+from checkouts import ROOT, copied, snakemake
 
 from dpscale.config import Config
 from dpscale.studies import config_model, question_ids
 
-STUDY = Path(__file__).with_name("inference")  # the example of docs/adding-a-study.md
 CONFIG = "config/inference.yaml"
 OTHERS = [name for name in config_model().model_fields if name not in Config.model_fields]
 RESULTS = "results/inference"
@@ -27,18 +29,47 @@ def configured(folder: Path, batches: str) -> None:
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the repository with one study more, and its results."""
     folder = copied(tmp_path_factory.mktemp("study"))
-    studies = folder / "workflow/scripts/dpscale/studies"
-    shutil.copytree(STUDY, studies / "inference", ignore=shutil.ignore_patterns("*.j2", "__pyc*"))
-    shutil.copy(STUDY / "S9.j2", folder / "report")
-    order = studies / "__init__.py"
-    last = '    "local_sgd",\n'
-    text = order.read_text(encoding="utf-8")
-    assert last in text
-    order.write_text(text.replace(last, f'{last}    "inference",\n'), encoding="utf-8")
+    shutil.copytree(ROOT / "examples/study", folder / "examples/study")
+    for folders in ("docs", "tests/unit"):
+        (folder / folders).mkdir(parents=True)
+    for document in ("configuration.md", "tables.md"):
+        shutil.copy(ROOT / "docs" / document, folder / "docs")
+    command = [sys.executable, "workflow/scripts/new_study.py", "inference", "S9"]
+    made = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    assert "report/S9.j2" in made.stdout.splitlines()
     configured(folder, "[1, 64]")
     ended = snakemake(folder, f"{RESULTS}/report.html", config=CONFIG)
     assert ended.returncode == 0, ended.stderr[-4000:]
     return folder
+
+
+def test_its_own_test_passes(checkout) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    paths = {"PYTHONPATH": str(checkout / "workflow/scripts")}
+    ended = subprocess.run(
+        [*command, "tests/unit/test_inference.py"],
+        cwd=checkout,
+        env=os.environ | paths,
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 0, ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["sweep", "S9"], "is taken"),
+        (["my study", "S9"], "is no name"),
+        (["own", "Q1"], "is taken"),
+    ],
+)
+def test_a_name_that_cannot_be_is_refused(checkout, words, reason) -> None:
+    command = [sys.executable, "workflow/scripts/new_study.py", *words]
+    ended = subprocess.run(command, cwd=checkout, capture_output=True, text=True)
+    assert ended.returncode == 1
+    assert reason in ended.stderr
 
 
 def test_it_is_planned_run_and_derived(checkout) -> None:
@@ -48,7 +79,7 @@ def test_it_is_planned_run_and_derived(checkout) -> None:
     assert derived["repeats"].tolist() == [5, 5]
     for row in derived.itertuples():
         record = json.loads((checkout / RESULTS / f"runs/{row.runs}/record.json").read_text())
-        times = sorted(one["forward_s"] for one in record["passes"])
+        times = sorted(one["forward_s"] for one in record["inference_passes"])
         assert row.forward_s == pytest.approx(times[2], rel=1e-9)
         assert row.samples_per_s == pytest.approx(row.per_worker_batch / times[2], rel=1e-9)
 

@@ -11,8 +11,9 @@ def draw(inference: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the figure of the rates, and a frame of what it shows."""
     drawn = inference.loc[inference.samples_per_s.notna(), ["per_worker_batch", "samples_per_s"]]
     figure, (axes,) = style.panels(1, 1, height_in=2.4)
-    axes.plot(drawn.per_worker_batch, drawn.samples_per_s, marker="o", color=style.colour_of(0))
-    axes.set(xscale="log", yscale="log", xlabel="batch", ylabel="samples/s")
+    if not style.nothing(drawn, axes):
+        axes.loglog(drawn.per_worker_batch, drawn.samples_per_s, marker="o")
+        axes.set(xlabel="batch", ylabel="samples/s")
     return figure, drawn
 
 

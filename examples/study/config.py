@@ -1,4 +1,4 @@
-"""Section of the configuration for S9."""
+"""S9: its section of the configuration, and what a run of it is told."""
 
 from pydantic import Field
 
@@ -8,7 +8,7 @@ from dpscale.plan.spec import RunProtocol
 
 
 class InferenceProtocol(RunProtocol):
-    """What a run of kind `inference` repeats."""
+    """What a run repeats."""
 
     repeats: PositiveInt
 
@@ -20,6 +20,4 @@ class InferenceConfig(StudySection):
     repeats: PositiveInt = Field(5, description="Timed passes of each batch size.")
 
 
-SECTIONS = {
-    "inference": (InferenceConfig | None, Field(InferenceConfig(), description="S9: inference."))
-}
+SECTIONS = {"inference": (InferenceConfig | None, Field(None, description="S9: inference."))}

@@ -1,4 +1,4 @@
-"""S9: how fast a trained network would answer, by the batch size."""
+"""S9: the rates, and whether the largest batch takes longer than the smallest."""
 
 from dpscale.reporting.answer import nothing
 from dpscale.reporting.inputs import Inputs, lacking
@@ -6,14 +6,14 @@ from dpscale.reporting.question import Facts, Question
 
 
 def facts_s9(inputs: Inputs) -> Facts:
-    """Return the rates, and whether the largest batch takes longer than the smallest."""
+    """Return the rows of the table, the fastest of them, and the verdict on the last."""
     rows = inputs.rows("inference")
     missing = lacking(rows, {"per_worker_batch": "b"}, "inference")
     values = {f"forward_s_b{row['per_worker_batch']}": row.forward_s for row in rows}
     said = {"rows": rows}
     if rows and not missing:
         fastest = max(rows, key=lambda row: row["samples_per_s"])
-        said |= {"fastest": fastest, "longer": rows[-1]["longer"]}
+        said |= {"fastest": fastest, "verdict": rows[-1]["verdict"]}
     return Facts(missing, values or {"forward_s": nothing("s")}, said)
 
 
