@@ -118,10 +118,11 @@ def _shared_cores(spec: Spec, node: NodeFacts) -> str | None:
     workers, threads = devices_per_node(spec), spec.hardware.threads_per_worker
     if node.cores >= workers * threads:
         return None
+    lower = "hardware.threads_per_worker or " if threads > 1 else ""
     return (
         f"note: {node.node}: {node.cores} cores for {workers} workers of {threads} threads: their "
-        "times will hold waiting for a core; let the job have more cores, or set "
-        "hardware.threads_per_worker or hardware.workers_per_node lower"
+        f"times will hold waiting for a core; let the job have more cores, or set {lower}"
+        "hardware.workers_per_node lower"
     )
 
 
