@@ -32,6 +32,7 @@ SUMS = (
     "strong_lesson",
     "split_causes",
     "ring_times",
+    "goal_searches",
 )
 
 Edit = Callable[[pd.DataFrame], pd.DataFrame]

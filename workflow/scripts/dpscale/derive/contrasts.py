@@ -5,11 +5,12 @@ Parts of the error come of samples of their own: each launch scatters, and so do
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
+LEVEL = 0.05  # of a verdict by a 95% interval
 BORROWED = 2  # with 4, what scatters more than the others is told apart too often
 EXACT = 1e-9  # below this an error, or a difference of logarithms, is one of rounding
 
@@ -124,6 +125,16 @@ def steadied(values: np.ndarray, every: Scatter) -> Part | None:
         return None
     squares = own.squares + (borrowed * others.squares / others.freedom if borrowed else 0.0)
     return Part(squares / freedom / len(values), freedom)
+
+
+def beside_chance(rows: Sequence[dict[str, Any]], column: str) -> None:
+    """Note in the rows that have an interval of a column how many those are, and what chance does.
+
+    chance_decides: of so many without any difference, those that 95% intervals decide all the same.
+    """
+    judged = [row for row in rows if row.get(f"{column}_low") is not None]
+    for row in judged:
+        row |= {"family": len(judged), "chance_decides": len(judged) * LEVEL}
 
 
 def holm(p_values: Sequence[float], level: float) -> list[bool]:

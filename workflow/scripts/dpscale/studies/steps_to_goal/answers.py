@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from dpscale.derive.published import Agreement
-from dpscale.derive.statistics import CONFIDENCE
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
 from dpscale.reporting.question import Facts, Question
@@ -16,15 +14,15 @@ from dpscale.studies.steps_to_goal.published import CLAIMS
 from dpscale.vocabulary import words
 
 STUDY = "steps_to_goal"
-COUNTED = ("at_border", *(f"{outcome}_trials" for outcome in derived.OUTCOMES), "repeats_reached")
 FITTED = ("s_min", "b_crit", "perfect_end", "maximal_start", "noise_scale", "small_slope")
 RULES = {
     "factor": derived.REGIME_FACTOR,
     "perfect": derived.PERFECT_SLOPE,
     "maximal": derived.MAXIMAL_SLOPE,
+    "perfect_saved": 1 - 2**derived.PERFECT_SLOPE,  # of the steps, by twice the batch
+    "maximal_saved": 1 - 2**derived.MAXIMAL_SLOPE,
     "ends": fit.END_BATCHES,
     "border_percent": 100 * derived.BORDER_SHARE,
-    "confidence": CONFIDENCE,
 }
 
 
@@ -35,7 +33,8 @@ def facts_s1(inputs: Inputs) -> Facts:
     without = [row for row in every if row["global_batch"] is None]
     missing = lacking(without, {"model": "network", "optimizer": "optimiser"}, STUDY)
     missing += [] if every else [f"{STUDY}: not run yet"]
-    fits = [fitted(row) for row in inputs.rows("goal_fit")]
+    shown = {row["runs"]: row for row in inputs.rows("goal_searches")}
+    fits = [shown[row["runs"]] | fitted(row) for row in inputs.rows("goal_fit")]
     verdicts = [row | {"status": row["reason"]} for row in inputs.rows("published_steps_to_goal")]
     contrasts = [
         row | {name: row.value(name, "ratio") for name in ("b_crit_ratio", "small_steps_ratio")}
@@ -45,24 +44,16 @@ def facts_s1(inputs: Inputs) -> Facts:
         "rows": rows,
         "fits": fits,
         "verdicts": verdicts,
-        "searches": searches(rows),
+        "lead": next((row for row in fits if row["lead"]), None),
         "batches": {model: batches(own) for model, own in by(rows, "model")},
         "rules": RULES,
         "claims": CLAIMS,
         "budgets": inputs.rows("budget_ends"),
     }
     if not missing:
-        bent = bends(fits, verdicts)
-        plain = [row for row in bent if row["optimizer"] == "sgd"]
         said |= {
             "outcomes": {row["outcome"]: row for row in inputs.rows("trial_outcomes")},
-            "late": [
-                row | {"unreached": row["repeats"] - row["repeats_reached"]}
-                for row in rows
-                if row["repeats"] and row["repeats_reached"] < row["repeats"]
-            ],
-            "bends": bent,
-            "first": next(iter(plain + bent), None),
+            "bends": [row for row in fits if row["shape"] == "bend"],
             "contrasts": contrasts,
             "given": inputs.tidy_rows("searches"),
         }
@@ -101,35 +92,6 @@ def batches(rows: list[Row]) -> list[Row]:
     ]
 
 
-def searches(rows: list[Row]) -> list[Row]:
-    """Return each search over all its batch sizes: the range of the winners' rates, and counts."""
-    made = []
-    for (model, optimizer), own in by(rows, "model", "optimizer"):
-        rates = [row["lr"] for row in own if row["lr"] is not None]
-        counts = {name: sum(int(row[name] or 0) for row in own) for name in COUNTED}
-        made.append(
-            Row(
-                counts,
-                model=model,
-                optimizer=optimizer,
-                runs=own[0]["runs"],
-                lr_low=min(rates, default=None),
-                lr_high=max(rates, default=None),
-            )
-        )
-    return made
-
-
-def bends(fits: list[Row], verdicts: list[Row]) -> list[Row]:
-    """Return the fits with a B_crit, and what was decided of their small batches and noise."""
-    decided = {(row["claim"], row["model"], row["optimizer"]): row["verdict"] for row in verdicts}
-    return [
-        row | {name: decided[name, row["model"], row["optimizer"]] for name in ("small", "noise")}
-        for row in fits
-        if row["b_crit"].value is not None
-    ]
-
-
 def runs_of(rows: Sequence[Row]) -> list[str]:
     """Return the runs of all rows, each once."""
     return list(dict.fromkeys(run for row in rows for run in row.runs))
@@ -156,8 +118,6 @@ QUESTIONS = [
             r"B_{\text{simple}} = \frac{\operatorname{tr} \Sigma}{|G|^2}",
         ],
         references=[SHALLUE, MCCANDLISH, BOUSQUET],
-        vocabulary=words("id", ("small", "large"))
-        | words("small", Agreement)
-        | words("contrast", ("optimizer", "model")),
+        vocabulary=words("end", ("small", "large")) | words("contrast", ("optimizer", "model")),
     )
 ]

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from dpscale.figures import log_axes, style
 from dpscale.figures.registry import FigureEntry
 from dpscale.units import format_value
+from dpscale.units.networks import network
 
 NAMES = {"sgd": "plain SGD", "momentum": "momentum", "nesterov": "Nesterov"}
 KEY = ["model", "optimizer"]
@@ -34,13 +35,19 @@ def draw_steps(steps_to_goal: pd.DataFrame, goal_fit: pd.DataFrame) -> tuple[Fig
         free = iter(grid[row * columns : (row + 1) * columns])
         for optimizer, own in of_model.groupby("optimizer", sort=False):
             axes = next(free)
-            axes.set_title(f"{model}, {NAMES[str(optimizer)]}")
+            axes.set_title(f"{_named(model)}, {NAMES[str(optimizer)]}")
             _steps_panel(axes, own, of_model)
         for axes in free:
             axes.set_visible(False)
         grid[row * columns].set_ylabel("steps to the goal")
     style.legend_above(figure, *grid, columns=4)
     return figure, drawn
+
+
+def _named(model: object) -> str:
+    """What a network is, in two lines where the name is long."""
+    name = network(str(model))
+    return name[:1].upper() + name[1:]
 
 
 def _steps_panel(axes: Axes, own: pd.DataFrame, of_model: pd.DataFrame) -> None:
@@ -85,7 +92,7 @@ def draw_budget(budget: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     for row, (model, of_model) in enumerate(models):
         for axes, (kind, title) in zip(grid[2 * row : 2 * row + 2], BUDGETS.items(), strict=True):
             own = of_model[of_model.kind == kind]
-            axes.set_title(f"{title}: {model}, {NAMES[of_model.optimizer.iloc[0]]}")
+            axes.set_title(f"{title}: {_named(model)}, {NAMES[of_model.optimizer.iloc[0]]}")
             if own.empty:
                 style.note(axes, "no budget that only some batch sizes meet")
             else:

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 import pandas as pd
 
 from dpscale.derive.columns import as_table
+from dpscale.derive.contrasts import beside_chance
 from dpscale.derive.published import CLAIM_COLUMNS, UNDECIDED, Agreement, Rule, claim_row
 from dpscale.derive.statistics import estimate_of
 from dpscale.records.columns import Columns, columns
@@ -20,6 +21,11 @@ from dpscale.units import status_text
 from dpscale.vocabulary import words
 
 KEYS = ("model", "optimizer", "other_model", "other_optimizer")
+
+
+# The verdict, or `short` for a slope that falls all the way: not near the published one, which may
+# be at larger batches than were measured.
+Found = Agreement | Literal["short"]
 
 
 class Claim(NamedTuple):
@@ -58,7 +64,8 @@ COLUMNS: Columns = (
     | words("claim", CLAIMS)
     | words("rule", {claim.rule for claim in CLAIMS.values()})
     | words("verdict", Agreement)
-    | words("found", Agreement | Literal["short"])
+    | words("found", Found)
+    | columns("family chance_decides")
 )
 
 
@@ -98,4 +105,5 @@ def published_steps_to_goal(goal_fit: pd.DataFrame, goal_contrasts: pd.DataFrame
                     "found": "short" if short else found["verdict"],
                 }
             )
+    beside_chance(rows, "measured")
     return as_table(rows, COLUMNS)

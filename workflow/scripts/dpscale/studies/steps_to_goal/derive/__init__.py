@@ -2,7 +2,7 @@
 
 from dpscale.derive.tables import Table
 from dpscale.studies.steps_to_goal import published
-from dpscale.studies.steps_to_goal.derive import fit, searches
+from dpscale.studies.steps_to_goal.derive import fit, lessons, searches
 
 TABLES = {
     "noise_scale": Table(
@@ -17,6 +17,11 @@ TABLES = {
     ),
     "published_steps_to_goal": Table(
         published.published_steps_to_goal, ["goal_fit", "goal_contrasts"], published.COLUMNS
+    ),
+    "goal_searches": Table(
+        lessons.goal_searches,
+        ["goal_fit", "steps_to_goal", "published_steps_to_goal"],
+        lessons.COLUMNS,
     ),
     "budget": Table(
         searches.budget, ["trials", "curves", "searches", "runs"], searches.BUDGET_COLUMNS

@@ -22,7 +22,6 @@ from dpscale.derive.statistics import (
     estimate_of,
     interval_columns,
     median,
-    paired_median_ratio,
     verdict,
 )
 from dpscale.records.columns import Columns, columns, intervals
@@ -132,36 +131,33 @@ def ratio(one: Estimate, base: Estimate) -> Estimate:
     return _estimate(x - y, ends, (True, True), repeats)
 
 
-def _slope(steps: dict[int, np.ndarray]) -> Estimate:
-    """d log S / d log B of a line through all repeats of some batch sizes, by least squares."""
-    sizes = [len(own) for own in steps.values()]
-    if len(steps) < END_BATCHES or min(sizes) < 2:
+def slope(steps: Mapping[int, float]) -> Estimate:
+    """Return d log S / d log B of a line through the steps at some batch sizes, by least squares.
+
+    The repeats of a batch size share a winner, whose luck in the search they do not show. So the
+    medians are what scatters, with Student's t of the degrees of freedom that the line leaves.
+    """
+    if len(steps) < END_BATCHES:
         return UNKNOWN
-    batches = np.repeat(list(steps), sizes)
     from scipy.stats import linregress  # not above: it takes half a second, of every reader
 
-    line = linregress(np.log(batches), np.log(np.concatenate(list(steps.values()))))
-    half = stdtrit(len(batches) - 2, 1 - TAIL) * line.stderr
-    return Estimate(line.slope, line.slope - half, line.slope + half, min(sizes))
+    line = linregress(np.log(list(steps)), np.log(list(steps.values())))
+    half = stdtrit(len(steps) - 2, 1 - TAIL) * line.stderr
+    return Estimate(line.slope, line.slope - half, line.slope + half, len(steps))
 
 
-def _slopes(trials: pd.DataFrame, run: str) -> dict[str, float | None]:
-    """The slopes over the END_BATCHES smallest and as many largest batch sizes of a run.
+def _slopes(steps: dict[int, float]) -> dict[str, float | None]:
+    """The slopes over the END_BATCHES smallest and as many largest batch sizes.
 
-    Of batch sizes with which every repeat reached the goal: without the slow ones a median is too
-    low. Null where both ends would share a batch size, which would then count twice.
+    Null where both ends would share a batch size, which would then count twice.
     """
-    repeats = of_role(trials, run, "repeat").groupby("global_batch")["steps_to_goal"]
-    steps = [
-        (int(known(batch)), own.to_numpy(dtype=float))
-        for batch, own in repeats
-        if own.notna().all()
-    ]
-    apart = len(steps) >= 2 * END_BATCHES
-    ends = {"small_slope": steps[:END_BATCHES], "large_slope": steps[-END_BATCHES:]}
+    ranked = sorted(steps.items())
+    if len(ranked) < 2 * END_BATCHES:
+        return {}
+    ends = {"small_slope": ranked[:END_BATCHES], "large_slope": ranked[-END_BATCHES:]}
     found: dict[str, float | None] = {}
     for name, end in ends.items():
-        found |= interval_columns(name, _slope(dict(end)) if apart else UNKNOWN)
+        found |= interval_columns(name, slope(dict(end)))
     return found
 
 
@@ -184,7 +180,7 @@ def goal_fit(trials: pd.DataFrame, squares: pd.DataFrame, runs: pd.DataFrame) ->
             own |= {
                 "status": fit.status,
                 "fitted_batches": len(steps),
-                **_slopes(trials, run),
+                **_slopes(steps),
                 "smallest_batch": min(steps, default=None),
                 "largest_batch": max(steps, default=None),
                 **interval_columns("s_min", fit.s_min),
@@ -209,8 +205,8 @@ def goal_contrasts(trials: pd.DataFrame, goal_fit: pd.DataFrame) -> pd.DataFrame
 
     contrast `optimizer`: momentum or Nesterov over plain SGD, same model; `model`: another model
     over the first one, same optimiser. Null with a status where either has no fit.
-    small_steps_ratio: median steps to the goal of the repeats at the smallest batch of both. The
-    sides are where these ratios lie of 1, see `sides`.
+    small_steps_ratio: of steps to the goal, over the smallest batch sizes of both, up to
+    small_batch. The sides are where these ratios lie of 1, see `sides`.
     """
     fits = goal_fit.to_dict("records")
     first = {row["optimizer"]: row["model"] for row in reversed(fits)}
@@ -259,18 +255,16 @@ def sides(row: Mapping[str, Any]) -> dict[str, str | None]:
 def _small_steps(
     trials: pd.DataFrame, one: dict[str, Any], base: dict[str, Any]
 ) -> dict[str, float | None]:
-    """The ratio of median steps at the smallest batch of both; null if any did not reach it."""
-    repeats = [of_role(trials, search["runs"], "repeat") for search in (one, base)]
-    shared = set(repeats[0]["global_batch"]) & set(repeats[1]["global_batch"])
-    if not shared:
-        return interval_columns("small_steps_ratio", UNKNOWN)
-    batch = min(shared)
-    steps = [
-        own[own["global_batch"] == batch].set_index("seed")["steps_to_goal"] for own in repeats
-    ]
-    reached = not any(own.isna().any() for own in steps)
-    ratio = paired_median_ratio(*(own.astype(float) for own in steps)) if reached else UNKNOWN
-    return {"small_batch": batch} | interval_columns("small_steps_ratio", ratio)
+    """The ratio of steps at the END_BATCHES smallest batch sizes that both reached the goal with.
+
+    Each batch size is a search of its own, so that the interval holds the luck of searches.
+    """
+    steps, others = (batch_medians(trials, search["runs"]) for search in (one, base))
+    shared = sorted(steps.keys() & others.keys())[:END_BATCHES]
+    ratios = median([steps[batch] / others[batch] for batch in shared])
+    return {"small_batch": max(shared, default=None)} | interval_columns(
+        "small_steps_ratio", ratios
+    )
 
 
 def measured_points(squares: pd.DataFrame, trials: pd.DataFrame, run: str) -> pd.DataFrame:
