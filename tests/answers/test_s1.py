@@ -86,15 +86,22 @@ CASES = [
     Case(
         "perfect scaling that the slope cannot confirm",
         says=[
-            "By the fit, twice the batch nearly halves the steps to 4% validation error up to about "
-            "B = 10, and from B = 161 it saves hardly any (network of one hidden layer, plain SGD). "
-            "At the critical batch size, 40, steps are twice the fewest possible; Nesterov momentum "
+            "By the fit, twice the batch nearly halves the steps to 4% validation error up to "
+            "about "
+            "B = 10, and from B = 161 it saves hardly any (network of one hidden layer, plain "
+            "SGD). "
+            "At the critical batch size, 40, steps are twice the fewest possible; Nesterov "
+            "momentum "
             "makes it 3.01× as large. The",
-            "With momentum the critical batch size is larger (3.01× (2.81 to 3.21)). At the smallest "
-            "batches momentum needs more steps (2.74× (2.38 to 3.06)). Between networks, whose goals "
+            "With momentum the critical batch size is larger (3.01× (2.81 to 3.21)). At the "
+            "smallest "
+            "batches momentum needs more steps (2.74× (2.38 to 3.06)). Between networks, "
+            "whose goals "
             "differ, it is the same within a factor of 1.25 (1.13× (1.06 to 1.20)).",
-            "Without the fit, over the four smallest batch sizes the slope is −1 within 0.2 in one of "
-            "three searches and is undecided in two. Over the four largest batch sizes the slope is "
+            "Without the fit, over the four smallest batch sizes the slope is −1 within 0.2 "
+            "in one of "
+            "three searches and is undecided in two. Over the four largest batch sizes the "
+            "slope is "
             "undecided.",
         ],
         never=["there is none"],
@@ -103,10 +110,12 @@ CASES = [
         "perfect scaling and its end",
         lab=CLEAR,
         says=[
-            "Twice the batch nearly halves the steps to 4% validation error up to about B = 25, and "
+            "Twice the batch nearly halves the steps to 4% validation error up to about B = "
+            "25, and "
             "from B = 402 it saves hardly any (network of one hidden layer, plain SGD). At the "
             "critical batch size, 101, steps",
-            "the slope is −1 within 0.2. Over the four largest batch sizes the slope is undecided in "
+            "the slope is −1 within 0.2. Over the four largest batch sizes the slope is "
+            "undecided in "
             "one of two searches and shows that steps still fall in one.",
         ],
         never=["By the fit,"],
@@ -115,8 +124,10 @@ CASES = [
         "three regimes of large networks on a cluster",
         lab=searched(every=CLUSTER),
         says=[
-            "up to about B = 37, and from B = 599 it saves hardly any (small residual network, plain "
-            "SGD). At the critical batch size, 150, steps are twice the fewest possible; momentum and "
+            "up to about B = 37, and from B = 599 it saves hardly any (small residual "
+            "network, plain "
+            "SGD). At the critical batch size, 150, steps are twice the fewest possible; "
+            "momentum and "
             "Nesterov momentum make it 2.24× to 2.55× as large.",
             "4% validation error for the small residual network and 4% for the ResNet-20.",
             "Between networks, whose goals differ, it is smaller (0.653× to 0.672×).",
@@ -155,7 +166,8 @@ CASES = [
     Case(
         "the regimes",
         says=[
-            "By convention perfect scaling ends at $B_{\\text{crit}}/4$, where twice the batch still "
+            "By convention perfect scaling ends at $B_{\\text{crit}}/4$, where twice the "
+            "batch still "
             "saves 43% of the steps, and maximal data parallelism begins at $4 B_{\\text{crit}}$, "
             "where it saves 13%.",
             "it is −0.8 at $B_{\\text{crit}}/4$, the end of perfect scaling, and −0.2 at $4 "
@@ -198,7 +210,8 @@ CASES = [
         "beside what was published",
         says=[
             "Of 12 measurements of published claims (Shallue et al., 2019; McCandlish et al., "
-            "2018), five agree, two disagree and five are not decidable. The measurements contradict "
+            "2018), five agree, two disagree and five are not decidable. The measurements "
+            "contradict "
             "that momentum matches plain SGD at small batches and networks differ in the largest "
             "useful batch.",
             "Sizes are",
@@ -210,7 +223,8 @@ CASES = [
             "Nesterov momentum over plain SGD 3.01 (2.81 to 3.21) ratio above 1 Shallue",
             "plain SGD at small batches Network of one hidden layer, Nesterov momentum over plain "
             "SGD 2.74 (2.38 to 3.06) ratio 1 within a factor of 1.5 Shallue",
-            "largest useful batch Linear classifier, plain SGD over network of one hidden layer 1.13 "
+            "largest useful batch Linear classifier, plain SGD over network of one hidden "
+            "layer 1.13 "
             "(1.06 to 1.20) ratio not 1 within a factor of 1.25 Shallue",
             "Network of one hidden layer, plain SGD 1.25 (1.19 to 1.30) ratio 1 within a factor of "
             "10 McCandlish",
@@ -220,7 +234,8 @@ CASES = [
         "what was expected beside what came out",
         says=[
             "Expected before the run: “That steps fall as 1/B at first.” What came out: perfect "
-            "scaling ended at B = 10.0 to 30.2, gains at B = 161 to 483, momentum made the critical "
+            "scaling ended at B = 10.0 to 30.2, gains at B = 161 to 483, momentum made the "
+            "critical "
             "batch size 3.01× as large and the other network 1.13×."
         ],
     ),
@@ -228,7 +243,8 @@ CASES = [
         "steps that do not fall in proportion",
         lab=searched(slope=0.4),
         says=[
-            "Even at the smallest batches twice the batch does not halve the steps to 4% validation "
+            "Even at the smallest batches twice the batch does not halve the steps to 4% "
+            "validation "
             "error",
             "the slope is not −1 within 0.2.",
         ],
@@ -242,7 +258,8 @@ CASES = [
             "perfect scaling has no end here (network of one hidden layer, plain SGD).",
             "No fit shows a bend among its batch sizes",
             "With momentum the critical batch size cannot be compared (no bend).",
-            "What came out: perfect scaling ended at no measured batch, gains at no measured batch, "
+            "What came out: perfect scaling ended at no measured batch, gains at no measured "
+            "batch, "
             "and no two critical batch sizes can be compared.",
         ],
         never=["The gradient noise scale", "is larger"],
@@ -259,7 +276,9 @@ CASES = [
         "steps with neither a bend nor a straight line",
         lab=searched(sgd=1e7, other=1e7),
         edits={"goal_fit": where(small_slope_low=-1.5)},
-        says=["Steps to 4% validation error show no bend that a fit could place, up to B = 1 024 ("],
+        says=[
+            "Steps to 4% validation error show no bend that a fit could place, up to B = 1 024 ("
+        ],
     ),
     Case(
         "an end of perfect scaling below the batch sizes",
@@ -311,7 +330,10 @@ CASES = [
     Case(
         "no bend with plain SGD",
         lab=searched(sgd=1e7),
-        says=["(network of one hidden layer, Nesterov", "; with plain SGD there is none (no bend)."],
+        says=[
+            "(network of one hidden layer, Nesterov",
+            "; with plain SGD there is none (no bend).",
+        ],
     ),
     *(
         Case(

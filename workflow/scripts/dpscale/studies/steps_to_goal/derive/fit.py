@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import fdtri, stdtrit
 
-from dpscale.derive.columns import as_table, known
+from dpscale.derive.columns import as_table
 from dpscale.derive.formulas import gradient_square, gradient_variance, simple_noise_scale
 from dpscale.derive.published import judge
 from dpscale.derive.statistics import (
