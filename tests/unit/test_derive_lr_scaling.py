@@ -76,11 +76,11 @@ def test_few_wrong_images_are_no_difference() -> None:
         (-0.03, -0.02, "kept or lowered"),
         (0.011, 0.02, "lost"),
         (0.0, 0.011, "undecided"),
-        (None, None, None),
+        (None, None, "undecided"),
     ],
 )
 def test_an_error_is_kept_or_lost_by_its_whole_interval(low, high, said) -> None:
-    assert standing(low, high, 0.01) == said
+    assert standing(Estimate(0.0, low, high, 3), 0.01) == said
 
 
 def test_an_arm_of_which_a_seed_diverged_has_no_error() -> None:
@@ -88,7 +88,7 @@ def test_an_arm_of_which_a_seed_diverged_has_no_error() -> None:
     found = row(derived(tidy()), way)
     assert (found.status, found.diverged_seeds) == ("diverged", 1)
     assert pd.isna(found.test_error_frac)
-    assert pd.isna(found.kept)
+    assert found.kept == "lost"
 
 
 def test_a_run_that_is_planned_and_not_run_keeps_its_settings_and_status() -> None:
@@ -246,3 +246,28 @@ def test_a_share_is_reached_by_its_whole_interval(low, high, said) -> None:
     measured = Estimate(low, low, high, 3)
     row = claim_row("efficiency", "at least", published=0.9, measured=measured)
     assert row["verdict"] == said
+
+
+def test_the_course_of_a_rule_says_how_its_error_goes_with_the_batch():
+    found = elbow(derived(tidy())).set_index("rule")
+    assert found.course.to_dict() == {
+        "linear": "lost later",
+        "sqrt": "lost at once",
+        "fixed": "lost at once",
+    }
+    assert found.largest_ratio.tolist() == [32.0] * 3
+
+
+def test_an_arm_is_set_beside_the_linear_rule_with_the_same_batch_by_seed():
+    fixed = row(derived(tidy()), study.Way(64, "fixed"))
+    assert fixed.linear_difference_frac == pytest.approx(-0.2)  # 41% less 61%, in every seed
+    assert fixed.to_linear == "below"
+    assert pd.isna(row(derived(tidy()), study.Way(64)).linear_difference_frac)
+
+
+def test_each_verdict_says_of_how_many_it_is_and_what_chance_decides_of_those():
+    rows = derived(tidy())
+    judged = rows[rows.family.notna()]
+    assert judged.family.unique().tolist() == [15]
+    assert judged.chance_decides.unique().tolist() == [pytest.approx(0.75)]
+    assert not judged.reference.any()

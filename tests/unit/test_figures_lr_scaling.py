@@ -4,7 +4,7 @@ import pytest
 
 import lr_scaling_builders as study
 from builders import derived_lab
-from figure_checks import axes_texts, draw
+from figure_checks import draw
 
 
 @pytest.fixture(scope="module")
@@ -21,17 +21,22 @@ def test_the_error_figure_has_a_series_a_rule_and_the_chosen_lars(lab):
         "fixed": [256, 1024],
         "lars": [1024],
     }
-    assert drawn[drawn.series == "lars"].test_error_frac.tolist() == pytest.approx([0.061])
-    assert "elbow of the\nlinear rule" in axes_texts(figure)
+    assert drawn[drawn.series == "lars"].difference_frac.tolist() == pytest.approx([0.04])
     elbow = [line for line in figure.axes[0].lines if line.get_linestyle() == ":"]
-    assert [list(line.get_xdata()) for line in elbow] == [[256, 256]]
+    assert [list(line.get_xdata()) for line in elbow] == [[8, 8]]
 
 
-def test_the_published_curve_stands_in_a_panel_of_its_own(lab):
+def test_an_elbow_at_the_reference_itself_is_no_line(lab):
+    table = lab["lr_scaling_elbow"].assign(elbow_ratio=1.0)
+    figure, _ = draw("lr_scaling", lab | {"lr_scaling_elbow": table})
+    assert not [line for line in figure.axes[0].lines if line.get_linestyle() == ":"]
+
+
+def test_the_published_curve_stands_on_the_same_axis_less_its_reference(lab):
     figure, _ = draw("lr_scaling", lab)
-    curve = figure.axes[1].lines[0]
-    assert list(curve.get_xdata())[:3] == [128, 256, 512]
-    assert list(curve.get_ydata())[-1] == pytest.approx(33.96)
+    curve = next(line for line in figure.axes[0].lines if "published" in str(line.get_label()))
+    assert list(curve.get_xdata())[:3] == [0.5, 1, 2]
+    assert list(curve.get_ydata())[-1] == pytest.approx(33.96 - 23.60)
 
 
 def test_the_warm_up_figure_has_both_gains_and_ends_a_line_where_a_seed_diverged(lab):

@@ -10,7 +10,6 @@ from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
 from dpscale.reporting.lessons import complement, ratio_of
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import GOYAL, HE, IOFFE, KRIZHEVSKY, YOU
-from dpscale.studies.lr_scaling.derive import Standing
 from dpscale.vocabulary import words
 
 STUDY = "lr_scaling"
@@ -58,7 +57,8 @@ def facts_s2(inputs: Inputs) -> Facts:
     if not missing:
         compared = [row for row in published if row.runs]
         said |= {"rows": rows, "compared": compared, "claims": claims} | arms(rows)
-        said["elbow"] = next((row for row in elbows if row["rule"] == "linear"), None)
+        said["elbow"] = elbow = next((row for row in elbows if row["rule"] == "linear"), None)
+        said["largest"] = elbow and elbow["largest_batch"]
         said["efficiency"] = next((row for row in compared if row["kind"] == "efficiency"), None)
         said["times"] = {row["runs"]: row for row in inputs.rows("iteration_times")}
     kept, lost = ([right(row) for row in rows if row[name]] for name in ("reference", "large"))
@@ -79,7 +79,7 @@ def arms(rows: list[Row]) -> dict[str, Any]:
     """
     reference = next(row for row in rows if row["reference"])
     sgd = [row for row in rows if row["optimizer"] == "sgd"]
-    trained = [row | {"standing": standing(row)} for row in sgd if row["role"] == "arm"]
+    trained = [row for row in sgd if row["role"] == "arm"]
     rules = {
         (row["rule"], row["global_batch"]): row
         for row in trained
@@ -90,15 +90,9 @@ def arms(rows: list[Row]) -> dict[str, Any]:
         "reference": reference,
         "at_large": [row for row in trained if row["large"]],
         "rules": rules,
-        "largest": max((batch for rule, batch in rules if rule == "linear"), default=None),
         "tried": [row for row in sgd if row["role"] == "search"],
         "lars": next((row for row in lars if row["chosen"] or len(lars) == 1), None),
     }
-
-
-def standing(row: Row) -> str:
-    """Return `kept`, `lost` or `undecided`; an arm of which a seed diverged has lost."""
-    return "lost" if row["status"] == "diverged" else row["kept"] or "undecided"
 
 
 def points(row: Row) -> dict[str, Value]:
@@ -153,8 +147,7 @@ QUESTIONS = [
             r"{\lVert g \rVert + \text{decay} \cdot \lVert w \rVert} \;\text{(LARS)}",
         ],
         references=[GOYAL, KRIZHEVSKY, YOU, HE, IOFFE],
-        vocabulary=words("standing", Standing)
-        | words("claim", [*NAMES, "efficiency"])
+        vocabulary=words("claim", [*NAMES, "efficiency"])
         | words("id", ("gradual_none", "constant_none")),
     )
 ]

@@ -1,21 +1,22 @@
 """S2: errors against the global batch by rule and warm-up, and the published ones beside them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import takewhile
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from dpscale.derive.cells import first_known, in_study
 from dpscale.derive.columns import as_table, known
+from dpscale.derive.contrasts import beside_chance
 from dpscale.derive.published import CLAIM_COLUMNS, claim_row, other_devices
 from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
-from dpscale.derive.statistics import UNKNOWN, estimate_of, interval_columns, over_seeds
+from dpscale.derive.statistics import UNKNOWN, Estimate, estimate_of, interval_columns, over_seeds
 from dpscale.derive.tables import Table
 from dpscale.derive.trainings import TEST, ends, tested_apart
-from dpscale.derive.verdicts import beside, side
+from dpscale.derive.verdicts import side
 from dpscale.records.columns import Columns, TableRow, columns, intervals
 from dpscale.studies.lr_scaling import published
 from dpscale.studies.lr_scaling.config import Rule, Warmup
@@ -31,6 +32,9 @@ WAY_COLUMNS: Columns = (
     | columns("zero_gamma optimizer")
 )
 Standing = Literal["kept", "kept or lowered", "lost", "undecided"]
+# How the error of a rule goes with the batch: kept up to the largest, lost beyond the elbow, lost
+# with none above the reference shown to keep it, or undecided beyond the elbow.
+Course = Literal["kept", "lost later", "lost at once", "undecided"]
 ARM_COLUMNS: Columns = (
     WAY_COLUMNS
     | columns("global_batch groups lr status")
@@ -38,12 +42,16 @@ ARM_COLUMNS: Columns = (
     | words("kept", Standing)
     | columns("runs seeds diverged_seeds epochs steps group_batch reference_groups workers")
     | columns("train_samples test_samples base_lr margin_frac reference large chosen")
-    | words("to_linear")
+    | intervals("linear_difference_frac")
+    | side("to_linear", "linear_difference_frac")
+    | columns("family chance_decides")
     | columns("base_runs message expected")
 )
 ELBOW_COLUMNS: Columns = (
     words("rule", Rule)
-    | columns("reference_batch elbow_batch lost_batch largest_batch elbow_ratio margin_frac")
+    | words("course", Course)
+    | columns("reference_batch elbow_batch lost_batch largest_batch elbow_ratio largest_ratio")
+    | columns("margin_frac")
     | columns("status runs base_runs")
 )
 CURVE_ERRORS = ["train_error_frac", "validation_error_frac"]
@@ -62,6 +70,7 @@ PUBLISHED_COLUMNS: Columns = (
     CLAIM_COLUMNS
     | columns("kind published_batch global_batch batch_ratio published_frac published_other_frac")
     | side("measured_side", "measured")
+    | columns("family chance_decides")
 )
 
 
@@ -69,23 +78,33 @@ def lr_scaling(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -
     """Return one row for each planned run of S2: its median errors over seeds, last epoch.
 
     Errors are fractions, train_loss the mean over the last epoch's samples. difference_frac is
-    the test error less that of the reference batch, paired by seed and by image; kept says what it
-    means against margin_frac (`standing`). Intervals of test errors hold the sampling of the test
-    images, those of validation errors the seeds alone: how many those are is not recorded. chosen
-    marks, among the rates tried at one batch, the one of the least median validation error; large
-    marks the batch at which most ways to train are compared, the smallest of several. A run of
-    which a seed diverged has no error: a median of the others would praise it.
+    the test error less that of the reference batch, paired by seed and by image; kept says what
+    it means against margin_frac. linear_difference_frac is to the linear rule with the same batch.
+    Intervals of test errors hold the sampling of the test images, those of validation errors the
+    seeds alone: how many those are is not recorded. chosen marks, among the rates tried at one
+    batch, the one of the least median validation error; large marks the batch at which most ways to
+    train are compared, the smallest of several. A run of which a seed diverged has no error: a
+    median of the others would praise it.
     Raises MixedMachinesError for runs of different machines.
     """
     planned = in_study(runs, STUDY)
     require_same_machine(planned)
     base = _reference(planned)
     final = _ends(trials, curves)
-    rows = [
-        _arm(run, final.of(run["run"]), final.of(base))
-        | {"reference": run["run"] == base, "base_runs": base}
+    linear = {
+        run["global_batch"]: run["run"]
         for run in planned.to_dict("records")
-    ]
+        if _of_rule(run) and run["rule"] == "linear"
+    }
+    rows = []
+    for run in planned.to_dict("records"):
+        own, other = final.of(run["run"]), linear.get(run["global_batch"])
+        row = _arm(run, own, final.of(base)) | {"reference": run["run"] == base, "base_runs": base}
+        if other not in (None, run["run"]):
+            apart = tested_apart(final.of(other), own, known(run["test_samples"]))
+            row |= interval_columns("linear_difference_frac", apart)
+        rows.append(row)
+    beside_chance([row for row in rows if not row["reference"]], "difference_frac")
     made = as_table(rows, ARM_COLUMNS)
     larger = made[(made["role"] == "arm") & (made["groups"] != made["reference_groups"])]
     made["large"] = made["global_batch"].eq(larger["global_batch"].mode().min()).fillna(False)
@@ -97,18 +116,10 @@ def lr_scaling(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -
     return made
 
 
-def judge(rows: list[TableRow]) -> None:
-    """Notes where the test error of LARS lies of that of the linear rule with the same batch."""
-    linear = {
-        row["global_batch"]: row
-        for row in rows
-        if (row["role"], row["optimizer"], row["rule"]) == ("arm", "sgd", "linear")
-        and row["warmup"] == "gradual"
-        and row["zero_gamma"]
-    }
-    for row in rows:
-        other = linear.get(row["global_batch"]) if row["optimizer"] == "lars" else None
-        row["to_linear"] = beside(row, other, "test_error_frac") if other else None
+def _of_rule(row: Mapping[str, Any]) -> bool:
+    """Whether a run is one by which a rule is judged: SGD with gradual warm-up and zero gamma."""
+    trained = row["role"] == "arm" and row["optimizer"] == "sgd"
+    return bool(trained and row["warmup"] == "gradual" and row["zero_gamma"])
 
 
 def _reference(planned: pd.DataFrame) -> str | None:
@@ -135,7 +146,7 @@ def _arm(run: TableRow, own: pd.DataFrame, base: pd.DataFrame) -> TableRow:
     apart = tested_apart(base, own, None if base is own else images)
     row = run | {
         "status": "diverged" if run["status"] == "complete" and diverged else run["status"],
-        "kept": standing(apart.low, apart.high, run["margin_frac"]),
+        "kept": "lost" if diverged else standing(apart, run["margin_frac"]),
         "steps": own["steps"].max(),
         "diverged_seeds": diverged,
         "runs": run["run"],
@@ -148,17 +159,19 @@ def _arm(run: TableRow, own: pd.DataFrame, base: pd.DataFrame) -> TableRow:
     return row | interval_columns("difference_frac", apart)
 
 
-def standing(low: float | None, high: float | None, margin: float) -> Standing | None:
-    """Return what the interval of a difference to the reference's error means.
+def standing(apart: Estimate, margin: float) -> Standing | None:
+    """Return what a difference to the reference's error means by its interval.
 
     "kept" where it lies within the margin, "kept or lowered" where it ends there and begins below,
-    "lost" where it begins above, else "undecided"; None without an interval.
+    "lost" where it begins above, else "undecided"; None for no difference.
     """
-    if low is None or high is None:
+    if apart.value is None:
         return None
-    if high <= margin:
-        return "kept" if low >= -margin else "kept or lowered"
-    return "lost" if low > margin else "undecided"
+    if apart.low is None or apart.high is None:
+        return "undecided"
+    if apart.high <= margin:
+        return "kept" if apart.low >= -margin else "kept or lowered"
+    return "lost" if apart.low > margin else "undecided"
 
 
 def elbow(lr_scaling: pd.DataFrame) -> pd.DataFrame:
@@ -186,23 +199,19 @@ def _base(lr_scaling: pd.DataFrame) -> TableRow | None:
 
 def _gradual(rows: pd.DataFrame) -> pd.DataFrame:
     """The runs by which a rule is judged."""
-    trained = (rows["role"] == "arm") & (rows["optimizer"] == "sgd")
-    return rows[trained & (rows["warmup"] == "gradual") & rows["zero_gamma"]]
+    return rows[np.array([_of_rule(row) for row in rows.to_dict("records")], dtype=bool)]
 
 
 def _elbow(series: list[TableRow], base: TableRow) -> TableRow:
     reference = base["global_batch"]
     kept = [row["global_batch"] for row in takewhile(_held, series)]
-    lost = [
-        row["global_batch"]
-        for row in series
-        if row["kept"] == "lost" or row["status"] == "diverged"
-    ]
+    lost = [row["global_batch"] for row in series if row["kept"] == "lost"]
     without = [row["status"] for row in series if row["status"] not in ("complete", "diverged")]
     row = {
         "rule": series[0]["rule"],
         "reference_batch": reference,
         "largest_batch": series[-1]["global_batch"],
+        "largest_ratio": series[-1]["global_batch"] / reference,
         "margin_frac": base["margin_frac"],
         "status": [*without, base["status"]][0],
         "runs": " ".join(row["runs"] for row in series),
@@ -211,7 +220,13 @@ def _elbow(series: list[TableRow], base: TableRow) -> TableRow:
     if without or known(base["test_error_frac"]) is None:
         return row
     found, lost_batch = max([reference, *kept]), min(lost, default=None)
-    return row | {"elbow_batch": found, "elbow_ratio": found / reference, "lost_batch": lost_batch}
+    course: Course = "undecided" if lost_batch is None else "lost later" if kept else "lost at once"
+    return row | {
+        "course": "kept" if found == row["largest_batch"] else course,
+        "elbow_batch": found,
+        "elbow_ratio": found / reference,
+        "lost_batch": lost_batch,
+    }
 
 
 def _held(row: TableRow) -> bool:
@@ -293,6 +308,7 @@ def published_lr_scaling(
         reason = named["reason"] or ("judged above" if pair in measured else None)
         measured |= {pair} if pair and not reason else set()
         rows.append(_errors(named | {"reason": reason}, percents, own, same))
+    beside_chance([row for row in rows if not row["reason"]], "measured")
     return as_table([*rows, _efficiency(iteration_times)], PUBLISHED_COLUMNS)
 
 
@@ -381,7 +397,7 @@ def _measured(own: TableRow | None, column: str, otherwise: str) -> TableRow:
 
 
 TABLES = {
-    "lr_scaling": Table(lr_scaling, ["trials", "curves", "runs"], ARM_COLUMNS, judge),
+    "lr_scaling": Table(lr_scaling, ["trials", "curves", "runs"], ARM_COLUMNS),
     "lr_scaling_elbow": Table(elbow, [STUDY], ELBOW_COLUMNS),
     "lr_scaling_curves": Table(epochs, [STUDY, "trials", "curves"], CURVE_COLUMNS),
     "iteration_times": Table(iteration_times, ["scaling", "runs"], TIME_COLUMNS),

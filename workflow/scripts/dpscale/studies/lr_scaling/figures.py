@@ -21,20 +21,13 @@ TIMES = {"iteration_s": "One iteration", "epoch_s": "One epoch"}
 def draw_errors(
     lr_scaling: pd.DataFrame, lr_scaling_elbow: pd.DataFrame, published_lr_scaling: pd.DataFrame
 ) -> tuple[Figure, pd.DataFrame]:
-    """Return the figure of the test errors and a frame of what it shows, a row per point."""
+    """Return the figure of errors less the reference's and a frame of what it shows."""
     drawn = _errors(lr_scaling, lr_scaling_elbow)
-    figure, (left, right) = style.panels(1, 2, height_in=3.5, widths=(3, 2))
-    left.set_title("Measured here")
-    right.set_title("Published (ResNet-50)")
-    if not style.nothing(drawn, left):
-        _measured(left, drawn)
     curve = published_lr_scaling[published_lr_scaling.kind == "curve"]
-    right.plot(curve.published_batch, 100 * curve.published_frac, color=style.INK, marker="o")
-    for error in curve.published_frac[curve.batch_ratio == 1]:
-        right.axhline(100 * error, color=style.INK, linestyle="--", linewidth=1)
-    log_axes.log2_ticks(right, curve.published_batch.iloc[1::3], "global batch B (log scale)")
-    right.set_ylabel("validation error (%)")
-    style.legend_above(figure, left, columns=4)
+    figure, (axes,) = style.panels(1, 1, height_in=3.6)
+    if not style.nothing(drawn[drawn.difference_frac.notna()], axes):
+        _differences(axes, drawn, curve)
+        style.legend_above(figure, axes, columns=3)
     return figure, drawn
 
 
@@ -45,67 +38,65 @@ def _errors(lr_scaling: pd.DataFrame, elbows: pd.DataFrame) -> pd.DataFrame:
     rules = arms & ~lars & rows.zero_gamma & (rows.warmup == "gradual")
     rows = rows[rules | (lars & (rows.chosen | arms)) | rows.reference]
     series = rows.optimizer.where(rows.optimizer == "lars", rows.rule)
-    elbow = series.map(elbows.set_index("rule").elbow_batch.get)
-    rows = rows.assign(series=series, elbow_batch=elbow, place=series.map(list(LINES).index))
-    errors = [f"test_error_frac{end}" for end in ENDS]
-    columns = ["series", "global_batch", "status", "reference", "margin_frac", "lr", *errors]
+    base = rows.global_batch[rows.reference].min()
+    rows = rows.assign(
+        series=series,
+        batch_ratio=rows.global_batch / base,
+        elbow_ratio=series.map(elbows.set_index("rule").elbow_ratio.get),
+        place=series.map(list(LINES).index),
+    )
+    errors = [f"{name}{end}" for name in ("difference_frac", "test_error_frac") for end in ENDS]
+    columns = ["series", "global_batch", "batch_ratio", "status", "reference", "margin_frac", "lr"]
     rows = rows.sort_values(["place", "global_batch"], ignore_index=True)
-    return rows[[*columns, "elbow_batch"]]
+    return rows[[*columns, *errors, "elbow_ratio"]]
 
 
-def _measured(axes: Axes, drawn: pd.DataFrame) -> None:
-    known = drawn[drawn.test_error_frac > 0]
-    low = float(known.test_error_frac.min()) / 2.5 if len(known) else 0.01
-    top = 1.25
+def _differences(axes: Axes, drawn: pd.DataFrame, curve: pd.DataFrame) -> None:
     base = drawn[drawn.reference]
     for index, (series, own) in enumerate(drawn.groupby("series", sort=False)):
         if series in ("sqrt", "fixed"):
             own = pd.concat([base, own])  # every rule gives the reference the same rate
-        _line(axes, own.sort_values("global_batch"), index, LINES[series], low)
-    log_axes.log_ticks(axes.yaxis, low, top, "fraction")
-    _reference(axes, base)
-    _elbow(axes, drawn, top)
-    batches = drawn.global_batch.drop_duplicates().sort_values()
-    log_axes.log2_ticks(axes, batches, "global batch B (log scale)")
-    axes.set_xlim(batches.iloc[0] / 1.3, batches.iloc[-1] * 1.3)
-    axes.set_ylabel("test error (log scale)")
-
-
-def _line(axes: Axes, own: pd.DataFrame, index: int, label: str, floor: float) -> None:
-    colour, marker = style.colour_of(index), style.marker_of(index)
-    whole = own[own.test_error_frac.notna()]
-    places = whole.global_batch.astype(float) * APART ** (index - 1)
-    heights = whole.test_error_frac.clip(lower=floor)
-    low = whole.test_error_frac_low.clip(lower=floor)
-    axes.plot(places, heights, color=colour, marker=marker, label=label)
-    axes.vlines(places, low, whole.test_error_frac_high, color=colour, linewidth=1)
-    for batch in own[own.status == "diverged"].global_batch:
-        axes.plot([batch], [1.0], marker="x", color=colour, markersize=7, linestyle="none")
-
-
-def _reference(axes: Axes, base: pd.DataFrame) -> None:
-    """The reference's error, and the margin within which another one counts as kept."""
-    for row in base[base.test_error_frac.notna()].itertuples():
-        error, within = row.test_error_frac, row.test_error_frac + row.margin_frac
-        axes.axhline(error, color=style.INK, linestyle="--", linewidth=1, label="reference")
-        axes.axhspan(error, within, color=style.INK, alpha=0.12, linewidth=0, label="its margin")
-
-
-def _elbow(axes: Axes, drawn: pd.DataFrame, top: float) -> None:
-    linear = drawn[drawn.series == "linear"].elbow_batch.dropna()
-    if linear.empty:
-        return
-    elbow = int(linear.iloc[0])
-    axes.axvline(elbow, color=style.INK, linestyle=":", linewidth=1)
-    axes.annotate(
-        "elbow of the\nlinear rule",
-        (elbow, top),
-        xytext=(-4, -2),
-        textcoords="offset points",
-        ha="right" if elbow > drawn.global_batch.min() else "left",
-        va="top",
-        fontsize=7.5,
+        _line(axes, own.sort_values("global_batch"), index, LINES[series])
+    published = 100 * (curve.published_frac - curve.published_other_frac)
+    axes.plot(
+        curve.batch_ratio,
+        published,
+        color=style.INK,
+        marker=".",
+        linestyle="--",
+        linewidth=1,
+        label="published (ResNet-50)",
     )
+    within = 100 * float(base.margin_frac.max())
+    axes.axhspan(-within, within, color=style.INK, alpha=0.1, linewidth=0, label="margin")
+    for elbow in drawn[drawn.series == "linear"].elbow_ratio.dropna().unique():
+        if elbow > 1:  # at the reference itself nothing was kept
+            axes.axvline(
+                elbow, color=style.INK, linestyle=":", linewidth=1, label="linear rule: kept"
+            )
+    axes.set_yscale("symlog", linthresh=1, linscale=0.5)
+    ticks = [-10, -1, 0, 1, 3, 10, 30, 100]
+    axes.set_yticks(ticks, [str(tick).replace("-", "\u2212") for tick in ticks])
+    axes.set_ylim(min(-2, 110 * float(drawn.difference_frac_low.min())), 110)
+    ratios = sorted({*drawn.batch_ratio, *curve.batch_ratio})
+    log_axes.log2_ticks(
+        axes, [ratio for ratio in ratios if ratio >= 1][::2], "batch over the reference batch"
+    )
+    axes.set_xlim(ratios[0] / 1.3, ratios[-1] * 1.3)
+    axes.set_ylabel("test error less the reference's (points)")
+
+
+def _line(axes: Axes, own: pd.DataFrame, index: int, label: str) -> None:
+    colour, marker = style.colour_of(index), style.marker_of(index)
+    whole = own[own.difference_frac.notna()]
+    places = whole.batch_ratio * APART ** (index - 1)
+    percent = 100 * whole[[f"difference_frac{end}" for end in ENDS]]
+    axes.plot(places, percent.difference_frac, color=colour, marker=marker, label=label)
+    axes.vlines(
+        places, percent.difference_frac_low, percent.difference_frac_high, color=colour, linewidth=1
+    )
+    for ratio in own[own.status == "diverged"].batch_ratio:
+        axes.plot([ratio], [100.0], marker="x", color=colour, markersize=7, linestyle="none")
 
 
 def draw_warmups(lr_scaling_curves: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
@@ -139,13 +130,17 @@ def _warmups(curves: pd.DataFrame) -> pd.DataFrame:
 
 
 def _curves(axes: Axes, shown: pd.DataFrame, error: str) -> None:
+    """Medians as lines; intervals at the last epoch alone, where they do not cover each other."""
     for warmup, own in shown.groupby("warmup", sort=False):
         index = list(WARMUPS).index(warmup)
         own = own[own[error].notna()]
-        percent = 100 * own[[f"{error}{end}" for end in ENDS]]
+        colour = style.colour_of(index)
         look = {"marker": style.marker_of(index), "markersize": 3, "label": WARMUPS[warmup]}
-        style.curve(axes, own.epoch, percent, style.colour_of(index), opacity=0.15, **look)
-    axes.set_ylim(0, 100)
+        axes.plot(own.epoch, 100 * own[error], color=colour, **look)
+        last = own.tail(1)
+        ends = [100 * last[f"{error}{end}"] for end in ENDS[1:]]
+        axes.vlines(last.epoch + 0.15 * (1 + index), *ends, color=colour, linewidth=1.5)
+    axes.set_ylim(0, 102)
     style.whole_numbers(axes)
 
 
