@@ -1,5 +1,7 @@
 """S3: when each seed of each arm reached the target, and throughput against the learners."""
 
+from typing import Any
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -56,7 +58,7 @@ def _arrivals(axes: Axes, drawn: pd.DataFrame, labels: list[str], reached: str) 
     for optimizer, colour in colours.items():
         arrived = drawn[reached].notna() & (drawn.optimizer == optimizer)
         name = "SGD" if optimizer == "sgd" else "averaged learners"
-        look = {"color": colour, "linestyle": "none", "markersize": 5}
+        look: dict[str, Any] = {"color": colour, "linestyle": "none", "markersize": 5}
         axes.plot(drawn[reached][arrived], places[arrived], marker="o", label=name, **look)
     if missed.any():
         ends = drawn[REACHED[reached]][missed]
