@@ -1,6 +1,7 @@
 """Errors against the batch by rule, warm-ups epoch by epoch, and times of an iteration."""
 
 from itertools import product
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -135,8 +136,8 @@ def _curves(axes: Axes, shown: pd.DataFrame, error: str) -> None:
         index = list(WARMUPS).index(warmup)
         own = own[own[error].notna()]
         colour = style.colour_of(index)
-        look = {"marker": style.marker_of(index), "markersize": 3, "label": WARMUPS[warmup]}
-        axes.plot(own.epoch, 100 * own[error], color=colour, **look)
+        marks: dict[str, Any] = {"marker": style.marker_of(index), "markersize": 3}
+        axes.plot(own.epoch, 100 * own[error], color=colour, label=WARMUPS[warmup], **marks)
         last = own.tail(1)
         ends = [100 * last[f"{error}{end}"] for end in ENDS[1:]]
         axes.vlines(last.epoch + 0.15 * (1 + index), *ends, color=colour, linewidth=1.5)
