@@ -14,6 +14,7 @@ STUDY = Study(
     "strategies",
     kinds=(SHARING,),
     tidy={
+        "runs": columns("micro_batches"),
         "sharing_losses": columns("way step loss parameter_gap_frac"),
         "sharing_memory": columns(
             "way rank parameter_bytes gradient_bytes state_bytes activation_bytes peak_bytes"

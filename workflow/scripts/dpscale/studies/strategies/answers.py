@@ -42,8 +42,10 @@ def facts_e1(inputs: Inputs) -> Facts:
             for workers, own in timed.items()
         ]
         trained = inputs.tidy_rows("runs", run=cells[-1]["fastest"].runs[0])[0]
+        looked = inputs.tidy_rows("runs", study="strategies", kind="sharing")
         said |= {
             "trained": trained | {"runs": trained["run"]},
+            "micro_batches": next(filter(None, (row["micro_batches"] for row in looked)), None),
             "cells": cells,
             "last": cells[-1],
             "untimed": [own[0] for workers, own in by(rows, "workers") if workers not in timed],
@@ -66,11 +68,12 @@ def standing(times: list[Row], needs: list[Row]) -> Row:
     """
     fastest = next((row for row in times if row["to_fastest"] is None), times[0])
     found = Row(
+        take=next(row for row in times if row["advised"]),
         workers=fastest["workers"],
         per_worker_batch=fastest["per_worker_batch"],
         fastest=fastest,
         as_fast=[row for row in times if row["to_fastest"] in ("indistinct", "unknown")],
-        compared=[row for row in times if row["to_ddp"]],
+        compared=[row | {"times": row.to_ddp_ratio} for row in times if row["to_ddp"]],
         ways=[row | _held(row["way"], needs) for row in times],
         least=None,
         as_little=[],
@@ -89,6 +92,7 @@ def standing(times: list[Row], needs: list[Row]) -> Row:
             "ddp_needs": peaks["ddp"],
             "saves": peaks["ddp"]["peak_rank"] == "more",
             "cost": step[least["way"]],
+            "looks": [gap for row in needs if (gap := row["peak_noise_frac"]) is not None],
         }
     tried = {row["way"]: row for row in needs if row["budget_bytes"]}
     if tried:
@@ -113,8 +117,8 @@ def _held(way: str, needs: list[Row]) -> dict[str, Value]:
 def sent(rows: list[Row], backend: str | None) -> Row:
     """Return where the bytes of a step differ from the ring's formula, and what interfaces say.
 
-    more, otherwise: what the backend's own operations explain, and what they do not. widest: the
-    widest gap of the interfaces, and apart: on which side it lies.
+    gaps: the rows by what explains them. widest: the widest gap of the interfaces, and apart: on
+    which side it lies.
     """
     seen = [row for row in rows if row["excess"]]
     counted = [row for row in rows if row["apart"]]
@@ -122,8 +126,7 @@ def sent(rows: list[Row], backend: str | None) -> Row:
     return Row(
         seen=seen,
         unseen=[row for row in rows if row not in seen],
-        more=[row for row in seen if row["excess"] == "backend"],
-        otherwise=[row for row in seen if row["excess"] == "other"],
+        gaps=by([row for row in seen if row["excess"] != "none"], "excess"),
         backend=backend,
         widest=widest and _part(abs(widest["interface_gap_frac"]), "fraction", rows),
         apart=widest and widest["apart"],
@@ -133,10 +136,11 @@ def sent(rows: list[Row], backend: str | None) -> Row:
 def agreement(needs: list[Row]) -> Row | None:
     """Return the ways that compute something else than DDP, and the largest gaps of the others.
 
-    again: of the losses of DDP when it is run twice, None where it does the same bit by bit. None
-    where nothing was compared.
+    nearly: those of the others that are farther off than rounding explains. again: of the losses of
+    DDP when it is run twice, None where it does the same bit by bit. None where nothing was
+    compared.
     """
-    alike = [row for row in needs if row["computes"] == "the same"]
+    alike = [row for row in needs if row["computes"] in ("the same", "nearly")]
     apart = [row for row in needs if row["computes"] == "something else"]
     if not alike and not apart:
         return None
@@ -148,6 +152,7 @@ def agreement(needs: list[Row]) -> Row | None:
     return Row(
         apart=[_apart(way, own) for way, own in by(apart, "way")],
         alike=alike,
+        nearly=[row for row in alike if row["computes"] == "nearly"],
         steps=needs[0]["first_steps"],
         loss=_part(most, "number", alike),
         parameters=[_part(max(gaps), "number", alike)] if gaps else [],

@@ -85,6 +85,8 @@ class StrategiesConfig(ArmsSection):
 class SharingProtocol(RunProtocol):
     """What a run compares of the ways beside their times."""
 
+    columns: ClassVar = ("micro_batches",)
+
     micro_batches: PositiveInt = Field(description="Parts of a worker's batch, accumulated.")
     first_steps: PositiveInt = Field(description="Steps from the same start.")
     budget_bytes: PositiveInt | None = Field(description="Memory of a worker.")

@@ -10,23 +10,28 @@ from dpscale.derive.columns import as_table, known
 from dpscale.derive.formulas import allreduce_wire_bytes, sharded_wire_bytes, zero1_wire_bytes
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.split import DDP
-from dpscale.derive.statistics import interval_columns, median, paired_median_ratio, verdict
+from dpscale.derive.statistics import interval_columns, median, verdict
 from dpscale.derive.tables import Table
 from dpscale.derive.wire import cost_of, interface_bytes, ledger_bytes
 from dpscale.plan import ways
 from dpscale.records.columns import Columns, columns, intervals
 from dpscale.studies.strategies import AGAIN, WAYS
+from dpscale.studies.strategies.blocks import Blocks
 from dpscale.studies.strategies.search import boundary
 from dpscale.vocabulary import words
 
 # The arm that times each way.
 ARMS = {way: DDP if way == "ddp" else way for way in WAYS}
-AGREES_FRAC = 0.02  # of bytes: the rest is headers
-# Pages are resident a moment sooner or later: peaks this near to each other are not ranked.
-PEAK_NOISE_FRAC = 0.05
-# Rounding in another order, by precision; what computes something else is farther off.
-ROUNDING_FRAC = {"bf16": 0.1, "tf32": 0.02}
-ROUNDING_FRAC_FP32 = 1e-3
+SHARDED = {name for name, way in ways.WAYS.items() if way.gathers or way.shards_state}
+AGREES_FRAC = 0.02  # of bytes: frames of 64 KiB have few headers
+# Frames of 1,514 bytes carry 1,448 of them, and an acknowledgement of 66 answers each second one.
+FRAMING_FRAC = (1514 + 66 / 2) / 1448 - 1
+# Rounding in another order leaves losses as near as ROUNDINGS times the relative rounding error;
+# what is farther off than APART times it computes something else.
+ROUNDING = {"bf16": 2**-8, "tf32": 2**-11}
+ROUNDING_FP32 = 2**-24
+ROUNDINGS, APART = 32, 2**14
+APART_MOST_FRAC = 0.1
 # Two runs of DDP differ where kernels add in no fixed order; a way that does the same may by chance
 # be this many times as far from one of them.
 TIMES_OF_ITSELF = 3.0
@@ -37,10 +42,12 @@ COLUMNS: Columns = (
     | words("way", WAYS)
     | intervals("step_s to_ddp_ratio to_fastest_ratio")
     | words("to_ddp to_fastest")
-    | columns("repeats launches launch_spread_frac payload_bytes predicted_bytes backend_bytes")
+    | columns(
+        "advised repeats launches launch_spread_frac payload_bytes predicted_bytes backend_bytes"
+    )
     | columns("ledger_bytes interface_bytes ledger_gap_frac interface_gap_frac")
-    | words("excess", ("none", "backend", "other"))
-    | words("apart", ("agree", "above", "below"))
+    | words("excess", ("none", "backend", "padding", "other"))
+    | words("apart", ("agree", "framing", "above", "below"))
     | columns("oversubscribed status runs")
 )
 
@@ -51,11 +58,12 @@ def strategies(
     """Return, for each N and way, the seconds of a step and the bytes that all workers send in it.
 
     step_s: the median over launches; to_ddp_ratio and to_fastest_ratio: over that of DDP, and of
-    the way with the least median, launch by launch, with the verdicts of their intervals against 1
-    (for the way itself 1, and no verdict). predicted_bytes: by the formula of the way, of a ring,
-    and backend_bytes of the backend's own operations; ledger_bytes: of the collectives that were
-    seen, as the backend sends them; interface_bytes: as counted. The gaps: see `gaps`. Raises
-    MixedMachinesError for runs of different machines.
+    the way with the least median, with the verdicts of their intervals against 1 (for the way
+    itself 1, and no verdict), which hold for all ways of an N together (`Blocks`). advised: the way
+    to take where memory is no matter: DDP, unless another is faster. predicted_bytes: by the
+    formula of the way, of a ring, and backend_bytes of the backend's own operations; ledger_bytes:
+    of the collectives that were seen, as the backend sends them; interface_bytes: as counted. The
+    gaps: see `gaps`. Raises MixedMachinesError for runs of different machines.
     """
     planned = in_study(runs, "strategies")
     planned = planned[planned["kind"] == "timed"]
@@ -82,16 +90,31 @@ def _times(way: str, steps: dict[str, pd.Series], cell: Cell, times: Launches) -
     medians = {name: median(own) for name, own in steps.items()}
     timed = [name for name, found in medians.items() if found.value is not None]
     fastest = min(timed, key=lambda name: medians[name].value or 0.0, default=way)
+    blocks = Blocks(pd.DataFrame({name: steps[name] for name in timed}))
     row: dict[str, Any] = {"repeats": medians[way].repeats, **times.columns(cell, ARMS[way])}
     row |= interval_columns("step_s", medians[way])
     for name, other in (("to_ddp", "ddp"), ("to_fastest", fastest)):
         if way == other:
             row[f"{name}_ratio"] = None if medians[way].value is None else 1.0
-        else:
-            ratio = paired_median_ratio(steps[way], steps[other])
+        elif {way, other} <= set(timed):
+            ratio = blocks.ratio(way, other)
             row |= interval_columns(f"{name}_ratio", ratio)
             row[name] = verdict(ratio.low, ratio.high, 1.0)
+        else:
+            row[name] = "unknown"
     return row
+
+
+def judge_ways(rows: list[dict[str, Any]]) -> None:
+    """Notes for each N which way to take where memory is no matter."""
+    for row in rows:
+        slower = any(
+            one["way"] == "ddp" and one["to_fastest"] == "above"
+            for one in rows
+            if one["runs"] == row["runs"]
+        )
+        fastest = row["to_fastest"] is None and row["step_s"] is not None
+        row["advised"] = fastest if slower else row["way"] == "ddp"
 
 
 def _bytes(
@@ -110,15 +133,16 @@ def _bytes(
         "ledger_bytes": ledger_bytes(calls, cell.workers, backend)[0],
         "interface_bytes": interface_bytes(counted)["interface_bytes"],
     }
-    return row | gaps(row)
+    return row | gaps(way, row)
 
 
-def gaps(row: Mapping[str, Any]) -> dict[str, Any]:
+def gaps(way: str, row: Mapping[str, Any]) -> dict[str, Any]:
     """Return how far the bytes of a step are from those that they are set beside, and why.
 
     ledger_gap_frac: of the ledger, above the formula; excess: `backend` where the backend's own
-    operations explain it. interface_gap_frac: of the interfaces, above the ledger where there is
-    one, else above the backend's operations; apart: on which side.
+    operations explain it, `padding` where more is sent by a way that shards. interface_gap_frac: of
+    the interfaces, above the ledger where there is one, else above the backend's operations; apart:
+    on which side, `framing` where headers of small frames explain it.
     """
     names = ("predicted_bytes", "backend_bytes", "ledger_bytes", "interface_bytes")
     formula, backend, ledger, interfaces = (known(row[name]) for name in names)
@@ -126,10 +150,12 @@ def gaps(row: Mapping[str, Any]) -> dict[str, Any]:
     if ledger and formula:
         near = backend is not None and abs(ledger - backend) <= AGREES_FRAC * backend
         gap = found["ledger_gap_frac"] = ledger / formula - 1
-        found["excess"] = "none" if abs(gap) <= AGREES_FRAC else "backend" if near else "other"
+        padded = "padding" if way in SHARDED and gap > 0 else "other"
+        found["excess"] = "none" if abs(gap) <= AGREES_FRAC else "backend" if near else padded
     if interfaces and (beside := ledger or backend):
         gap = found["interface_gap_frac"] = interfaces / beside - 1
-        found["apart"] = "agree" if abs(gap) <= AGREES_FRAC else "above" if gap > 0 else "below"
+        above = "framing" if gap <= FRAMING_FRAC else "above"
+        found["apart"] = "agree" if abs(gap) <= AGREES_FRAC else above if gap > 0 else "below"
     return found
 
 
@@ -149,10 +175,10 @@ NEEDS_COLUMNS: Columns = (
     | words("way", WAYS)
     | columns("peak_bytes parameter_bytes gradient_bytes state_bytes activation_bytes fits_batch")
     | columns("fails_batch budget_bytes first_steps loss_gap_frac parameter_gap_frac")
-    | columns("rounding_frac")
+    | columns("rounding_frac peak_noise_frac")
     | words("peak_rank", ("least", "near", "more"))
     | words("batch_rank", ("most", "may be", "less"))
-    | words("computes", ("the same", "something else"))
+    | words("computes", ("the same", "nearly", "something else"))
     | columns("status message runs")
 )
 PARTS = ("parameter_bytes", "gradient_bytes", "state_bytes", "activation_bytes")
@@ -170,7 +196,9 @@ def strategy_needs(
     tried that stays within budget_bytes and below all that do not, of which fails_batch is the
     least. loss_gap_frac: the largest difference of a loss to that of DDP, over it;
     parameter_gap_frac: of a parameter after the steps, over the largest; of DDP both are to a
-    second run of it; rounding_frac: what rounding may do. For ranks and verdict see `compared`. A
+    second run of it; rounding_frac: what rounding in another order does. peak_noise_frac: how far
+    apart peaks of a way with the same batch are, in the look at memory and in the search.
+    For ranks and verdict see `compared`. A
     way is out_of_memory whose search ran out of it, which ended the run: ways after it have no
     batch. A run without a record, or out of memory before the search, is a row with its status and
     nulls. Raises MixedMachinesError for runs of different machines.
@@ -182,7 +210,7 @@ def strategy_needs(
     for _, run in planned.sort_values("workers").iterrows():
         whole = {name: run[name] for name in ("workers", "nodes", "per_worker_batch")}
         whole |= {name: run[name] for name in ("status", "message")} | {"runs": run["run"]}
-        whole["rounding_frac"] = ROUNDING_FRAC.get(run["precision"], ROUNDING_FRAC_FP32)
+        whole["rounding_frac"] = ROUNDINGS * ROUNDING.get(run["precision"], ROUNDING_FP32)
         memory, batches, losses = (
             table[table["run"] == run["run"]]
             for table in (sharing_memory, sharing_batches, sharing_losses)
@@ -194,8 +222,13 @@ def strategy_needs(
         for way in ARMS:
             own, probes = (table[table["way"] == way] for table in (memory, batches))
             trained = losses[losses["way"] == (AGAIN if way == "ddp" else way)]
+            held = _memory(own)
             rows.append(
-                whole | {"way": way} | _memory(own) | _batches(probes) | _agreement(trained, ddp)
+                whole
+                | {"way": way, "peak_noise_frac": _peaks_apart(held, probes, run)}
+                | held
+                | _batches(probes)
+                | _agreement(trained, ddp)
             )
     return compared(as_table(rows, NEEDS_COLUMNS))
 
@@ -203,10 +236,12 @@ def strategy_needs(
 def compared(needs: pd.DataFrame) -> pd.DataFrame:
     """Return the memory of the ways, each beside the best of its N and beside DDP.
 
-    peak_rank: `near` the least, from which noise does not tell it; null where DDP's is not known.
-    batch_rank: `may be` where the largest batch, between what fits and what fails, may be the most;
-    null where the search did not come to all ways. computes: `the same` as DDP as nearly as
-    rounding, or a second run of DDP, does; losses that are no numbers agree with nothing.
+    peak_rank: `near` the least, within what the peaks of any way scatter, `more` than that, and
+    null where DDP's is not known. batch_rank: `may be` where the largest batch, between what fits
+    and what fails, may be the most; null where the search did not come to all ways. computes: `the
+    same` as DDP as nearly as rounding, or a second run of DDP, does; `nearly` where its gaps are
+    larger, but smaller than another computation would leave; losses or parameters that are no
+    numbers agree with nothing.
     """
     rows = [{name: known(value) for name, value in row.items()} for row in needs.to_dict("records")]
     for run in {row["runs"] for row in rows if row["way"]}:
@@ -218,23 +253,43 @@ def _compare(ways: dict[str, dict[str, Any]]) -> None:
     """Set the ways of one N beside each other."""
     ddp = ways.get("ddp", {})
     peaks = {way: row["peak_bytes"] for way, row in ways.items() if row["peak_bytes"]}
+    noise = max((row["peak_noise_frac"] or 0.0 for row in ways.values()), default=0.0)
     fits = {way: row["fits_batch"] or 0 for way, row in ways.items() if row["budget_bytes"]}
     least = min(peaks, key=lambda way: peaks[way], default=None)
     most = max(fits, key=lambda way: fits[way], default=None)
     for way, row in ways.items():
         row |= dict.fromkeys(("peak_rank", "batch_rank", "computes"))
         if least and way in peaks and "ddp" in peaks:
-            near = peaks[way] <= (1 + PEAK_NOISE_FRAC) * peaks[least]
+            near = peaks[way] <= (1 + noise) * peaks[least]
             row["peak_rank"] = "least" if way == least else "near" if near else "more"
         if most and len(fits) == len(ways) and fits[most]:
             less = row["fails_batch"] is not None and row["fails_batch"] <= fits[most]
             row["batch_rank"] = "most" if way == most else "less" if less else "may be"
         if way != "ddp":
-            same = row["loss_gap_frac"] is not None and all(
-                (row[gap] or 0) <= max(row["rounding_frac"], TIMES_OF_ITSELF * (ddp.get(gap) or 0))
-                for gap in ("loss_gap_frac", "parameter_gap_frac")
-            )
-            row["computes"] = "the same" if same else "something else"
+            row["computes"] = _computes(row, ddp)
+
+
+def _computes(row: Mapping[str, Any], ddp: Mapping[str, Any]) -> str:
+    """Whether a way computes what DDP does; the gaps of DDP are to a second run of it."""
+    gaps = [row["loss_gap_frac"], row["parameter_gap_frac"]]
+    if None in gaps:
+        return "something else"
+    itself = [ddp.get("loss_gap_frac") or 0.0, ddp.get("parameter_gap_frac") or 0.0]
+    least = [max(row["rounding_frac"], TIMES_OF_ITSELF * own) for own in itself]
+    if all(gap <= limit for gap, limit in zip(gaps, least, strict=True)):
+        return "the same"
+    most = min(APART_MOST_FRAC, row["rounding_frac"] * APART / ROUNDINGS)
+    nearly = all(gap <= max(most, limit) for gap, limit in zip(gaps, least, strict=True))
+    return "nearly" if nearly else "something else"
+
+
+def _peaks_apart(held: Mapping[str, Any], probes: pd.DataFrame, run: pd.Series) -> float | None:
+    """How far two looks at the peak of the same batch lie apart; None where there was one."""
+    again = first_known(
+        probes.loc[probes["per_worker_batch"] == run["per_worker_batch"], "peak_bytes"]
+    )
+    peak = known(held.get("peak_bytes"))
+    return None if again is None or not peak else abs(again / peak - 1)
 
 
 def _memory(ranks: pd.DataFrame) -> dict[str, Any]:
@@ -259,14 +314,16 @@ def _agreement(own: pd.DataFrame, ddp: pd.Series) -> dict[str, Any]:
     losses = own.set_index("step")["loss"]
     return {
         "first_steps": len(losses),
-        # A loss that is not finite agrees with nothing: no gap is known.
+        # What is not finite agrees with nothing: no gap is known.
         "loss_gap_frac": ((losses - ddp).abs() / ddp.abs()).max(skipna=False),
-        "parameter_gap_frac": first_known(own["parameter_gap_frac"]),
+        "parameter_gap_frac": own["parameter_gap_frac"].iloc[-1] if len(own) else None,
     }
 
 
 TABLES = {
-    "strategies": Table(strategies, ["epoch_times", "collectives", "wire", "runs"], COLUMNS),
+    "strategies": Table(
+        strategies, ["epoch_times", "collectives", "wire", "runs"], COLUMNS, judge_ways
+    ),
     "strategy_needs": Table(
         strategy_needs,
         ["sharing_memory", "sharing_batches", "sharing_losses", "runs"],
