@@ -22,6 +22,7 @@ from dpscale.derive.formulas import goal_seconds
 from dpscale.derive.ring import StepModel, beyond_the_fit, fitted_ring, refusal, share_of
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import (
+    CONFIDENCE,
     UNKNOWN,
     Estimate,
     censored_median,
@@ -85,7 +86,7 @@ ADVICE_COLUMNS: Columns = (
     | words("misses", LIMITS)
     | columns("excess_ratio")
     | words("aim", Aim)
-    | columns("runs")
+    | columns("compared chance_cells runs")
 )
 TRAINED_COLUMNS: Columns = (
     columns("workers nodes per_worker_batch global_batch lr momentum")
@@ -410,7 +411,8 @@ def advice(time_to_goal: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:
     it; of those that are not told apart from it the one with the least of the other. Where none
     obeys it is the nearest, by its excess_ratio. fastest, cheapest: of those that fit the memory;
     one_worker, most_workers: the best of the fewest and of the most. price: of worker_s at the
-    configured price.
+    configured price. compared: cells that were set beside the fastest, the luckiest of all; of them
+    chance_cells would be set apart from it if all were alike.
     """
     given = {key: known(value) for key, value in limits.iloc[0].items()} if len(limits) else {}
     aim, price = given.get("aim") or "time", given.get("price_per_worker_hour")
@@ -427,8 +429,10 @@ def advice(time_to_goal: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:
         "one_worker": min(best, key=lambda row: row["workers"]),
         "most_workers": max(best, key=lambda row: row["workers"]),
     }
+    compared = len(measured["to_fastest"].dropna())
+    chance = {"compared": compared, "chance_cells": (1 - CONFIDENCE) * compared}
     rows = [
-        row | {"role": role, "price": price and price * row["worker_s"] / HOUR_S}
+        row | chance | {"role": role, "price": price and price * row["worker_s"] / HOUR_S}
         for role, row in roles.items()
     ]
     return as_table(rows, ADVICE_COLUMNS)

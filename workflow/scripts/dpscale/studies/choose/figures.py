@@ -1,25 +1,15 @@
-"""E2: the time to the goal over workers, a line a global batch, and as a map of the grid."""
+"""E2: the time to the goal as a map of workers and global batches."""
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from dpscale.figures import log_axes, style
+from dpscale.figures import style
 from dpscale.figures.registry import FigureEntry
 from dpscale.units import format_value, group_digits
 
-SHOWN = [
-    "workers",
-    "global_batch",
-    "predicted",
-    "time_to_goal_s",
-    "time_to_goal_s_low",
-    "time_to_goal_s_high",
-    "on_front",
-    "to_fastest",
-]
+SHOWN = ["workers", "global_batch", "predicted", "time_to_goal_s", "to_fastest"]
 CELL = ["workers", "global_batch"]
 LIGHTEST, DARKEST = 0.04, 0.62  # of the ink, so that text can be read on every shade
 
@@ -29,64 +19,8 @@ def _cells(time_to_goal: pd.DataFrame, advice: pd.DataFrame) -> pd.DataFrame:
     drawn = time_to_goal.loc[time_to_goal.time_to_goal_s.notna(), SHOWN]
     take = advice.loc[advice.role == "recommended", CELL].assign(recommended=True)
     drawn = drawn.merge(take, on=CELL, how="left")
-    flags = {name: drawn[name].fillna(False).astype(bool) for name in ("recommended", "on_front")}
-    return drawn.assign(**flags).astype(dict.fromkeys(CELL, int))
-
-
-def draw_times(time_to_goal: pd.DataFrame, advice: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Return the lines and a frame of what they show: a row for each N and global batch."""
-    drawn = _cells(time_to_goal, advice)
-    figure, (axes,) = style.panels(1, 1, height_in=2.8)
-    if style.nothing(drawn, axes):
-        return figure, drawn
-    workers = sorted(drawn.workers.unique())
-    low, high = drawn.time_to_goal_s.min() / 1.6, drawn.time_to_goal_s.max() * 1.6
-    log_axes.log2_axes(axes, workers, low, high, room=0.3)
-    log_axes.log_ticks(axes.yaxis, low, high, "s")
-    ends = []
-    for place, (batch, own) in enumerate(drawn.groupby("global_batch")):
-        line = own.sort_values("workers")
-        _line(axes, line, place)
-        last = line.iloc[-1]
-        ends.append((last.workers, last.time_to_goal_s, f"B = {group_digits(batch)}"))
-    for row in drawn[drawn.recommended].itertuples():
-        axes.plot(
-            row.workers, row.time_to_goal_s, marker="*", markersize=15, color=style.INK, zorder=5
-        )
-    log_axes.end_labels(axes, ends, gap=0.055, leaders=True)
-    axes.set_ylabel("time to the goal")
-    return figure, drawn
-
-
-def _line(axes: Axes, line: pd.DataFrame, place: int) -> None:
-    """The cells of a global batch: measured ones filled, those on the front ringed."""
-    colour, marker = style.colour_of(place), style.marker_of(place)
-    axes.plot(
-        line.workers,
-        line.time_to_goal_s,
-        color=colour,
-        linewidth=1.0,
-        linestyle=style.dash_of(place),
-    )
-    for row in line.itertuples():
-        axes.plot(
-            row.workers,
-            row.time_to_goal_s,
-            marker=marker,
-            markersize=4.5,
-            color=colour,
-            markerfacecolor="none" if row.predicted else colour,
-        )
-        if row.on_front:
-            axes.plot(
-                row.workers,
-                row.time_to_goal_s,
-                marker="o",
-                markersize=11,
-                color=style.INK,
-                markerfacecolor="none",
-                markeredgewidth=1.1,
-            )
+    flag = drawn["recommended"].fillna(False).astype(bool)
+    return drawn.assign(recommended=flag).astype(dict.fromkeys(CELL, int))
 
 
 def draw_map(time_to_goal: pd.DataFrame, advice: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
@@ -102,6 +36,10 @@ def draw_map(time_to_goal: pd.DataFrame, advice: pd.DataFrame) -> tuple[Figure, 
         corner = (batches.index(row.global_batch) - 0.5, workers.index(row.workers) - 0.5)
         shade = DARKEST - (DARKEST - LIGHTEST) * (log - logs.min()) / span
         axes.add_patch(Rectangle(corner, 1, 1, facecolor=style.colour_of(0), alpha=shade))
+        if row.predicted:
+            axes.add_patch(
+                Rectangle(corner, 1, 1, fill=False, hatch="////", alpha=0.25, linewidth=0)
+            )
         if row.recommended:
             axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=style.INK, linewidth=2))
         text = format_value(row.time_to_goal_s, "s")
@@ -117,7 +55,4 @@ def draw_map(time_to_goal: pd.DataFrame, advice: pd.DataFrame) -> tuple[Figure, 
     return figure, drawn
 
 
-FIGURES = {
-    "time_to_goal": FigureEntry(draw_times, ("time_to_goal", "advice")),
-    "choice_map": FigureEntry(draw_map, ("time_to_goal", "advice")),
-}
+FIGURES = {"choice_map": FigureEntry(draw_map, ("time_to_goal", "advice"))}
