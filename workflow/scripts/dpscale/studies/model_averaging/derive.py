@@ -214,8 +214,8 @@ def averaging_rates(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFra
     alike = found.groupby(key[:2])
     found["gap_frac"] = alike["validation_mean_frac"].transform("max") - scores
     found["best"] = found["gap_frac"] == 0
-    best = found[found["best"]].drop_duplicates(key[:2]).set_index(key[:2])["runs"]
-    found = found.join(best.rename("base_runs"), on=key[:2])
+    found["base_runs"] = found["runs"].where(found["best"])
+    found["base_runs"] = found.groupby(key[:2])["base_runs"].transform("first")
     ends = [alike["lr"].transform(end) for end in ("min", "max")]
     found["at_border"] = (found["lr"] == ends[0]) | (found["lr"] == ends[1])
     found["configured"] = [rate in used for rate in found[key].itertuples(index=False, name=None)]
