@@ -72,3 +72,23 @@ def test_nothing_measured_leaves_the_formulas() -> None:
     found = closing(derived_of(empty), empty)
     assert found.sentence.startswith("Every formula carries over to a cluster;")
     assert "to be checked there" in text_of(found)
+
+
+def cells(found: Answer) -> list[dict[str, Any]]:
+    return next(one.rows for one in found.tables if "by formula on a link" in one.caption)
+
+
+def test_a_run_of_the_lab_has_its_speed_ups_beside_the_formulas() -> None:
+    before = cells(page())
+    after = cells(page(("lab_cells", where(speedup_ratio=1.5, checked="measured"))))
+    assert {(row["speedup_ratio"].value, row["checked"]) for row in before} == {
+        (None, "to be checked there")
+    }
+    assert {(row["speedup_ratio"], row["checked"]) for row in after} == {(1.5, "measured")}
+    assert [row["transfer_s"] for row in after] == [row["transfer_s"] for row in before]
+
+
+def test_compare_is_for_one_configuration_on_both_machines() -> None:
+    assert "run this report's configuration there too: compare.py" in text_of(page())
+    same = page(("stand_ins", where(same=True)))
+    assert "compare.py" not in text_of(same)
