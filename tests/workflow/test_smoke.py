@@ -14,8 +14,10 @@ from bounds import outside
 from checkouts import CONFIG, Checkout, records, snakemake
 from patience import HANG_S
 
+from agreement import contradictions, read
 from dpscale.records import read_record
-from dpscale.studies import question_ids
+from dpscale.reporting.answer import load_answers
+from dpscale.studies import question_ids, schemas, tables
 
 QUESTIONS = question_ids()
 LAST = {"render_html", "render_pdf", "check_report", "all"}
@@ -83,6 +85,11 @@ def test_every_question_is_answered_with_values_and_their_runs(checkout) -> None
             assert set(value) >= {"value", "unit", "low", "high", "n", "runs"}
             assert set(value["runs"]) <= runs
     assert any(v["runs"] for answer in answers for v in answer["values"].values())
+
+
+def test_no_answer_contradicts_another_or_the_first_page(checkout) -> None:
+    answers = load_answers(json.loads((checkout.results / "answers.json").read_text("utf-8")))
+    assert contradictions(*read(checkout.results, tables(), schemas()), answers) == []
 
 
 def test_timed_runs_never_overlap_another_run(checkout) -> None:
