@@ -28,7 +28,7 @@ CASES = [
             "Two and four workers are faster than one; hollow points",
             "Trained is a small convolutional network with Adam on scikit-learn's digits (D =",
             "the median over three seeds, each in processes of its own, with its 95% interval",
-            "Of 4 such comparisons without any effect, about 0.2 would be",
+            "Of 4 such comparisons, each by a 95% interval, chance alone decides about 0.2",
             "without it the scaling efficiency is 83.3% and 69.4%.",
         ],
         never=["oversubscribed", "Without a number"],

@@ -56,7 +56,7 @@ CASES = [
             "All remedies use the large batch (B = 2048)",
             "after 5 epochs; the exception is longer training, with 10, which therefore costs",
             "An interval is Student's t over three seeds",
-            "Of 10 such comparisons without any",
+            "Of 10 such comparisons, each by a",
             "warm-up added to linear scaling raises the test accuracy and zero gamma added to "
             "linear scaling with warm-up makes no measurable difference.",
             f"accuracy of 92.0% (89.3 to 94.6): linear scaling, linear scaling with warm-up, "

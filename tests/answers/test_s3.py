@@ -65,7 +65,7 @@ CASES = [
             "batch, they do not reach 95.0% test accuracy in 12 epochs with any seed. Beside "
             "SGD of the small batch alone (B = 16) they are later in epochs and neither sooner "
             "nor later in seconds.",
-            "Of 24 such comparisons without any effect, about 1.2 would be told apart",
+            "Of 24 such comparisons, each by a 95% interval, chance alone decides about 1.2",
         ],
     ),
     Case(

@@ -167,10 +167,15 @@ def test_a_row_has_the_columns_of_every_study():
     [
         (0, ""),
         (1, ""),
-        (2, "Of 2 such comparisons without any effect, about 0.1 would be told apart by chance."),
+        (
+            2,
+            "Of 2 such comparisons, each by a 95% interval, chance alone decides about 0.1 where "
+            "nothing differs.",
+        ),
         (
             15,
-            "Of 15 such comparisons without any effect, about 0.75 would be told apart by chance.",
+            "Of 15 such comparisons, each by a 95% interval, chance alone decides about 0.75 where "
+            "nothing differs.",
         ),
     ],
 )
