@@ -33,6 +33,7 @@ SUMS = (
     "split_causes",
     "ring_times",
     "goal_searches",
+    "local_sgd_regimes",
 )
 
 Edit = Callable[[pd.DataFrame], pd.DataFrame]

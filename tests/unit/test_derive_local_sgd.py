@@ -10,6 +10,7 @@ from builders import run_row, table
 from dpscale.studies.local_sgd.derive import (
     local_sgd,
     local_sgd_curves,
+    local_sgd_regimes,
     local_sgd_times,
     measured_arms,
     published_local_sgd,
@@ -79,6 +80,41 @@ def test_a_difference_is_judged_once_by_its_direction_and_only_where_labels_are_
     assert set(noisy["verdict"]) == {"not judged"}
     assert set(noisy["reason"]) == {"published without wrong labels"}
     assert len(rows) == 8
+
+
+@pytest.mark.parametrize(
+    ("learned", "side", "room"),
+    [
+        ([True, True, True], "indistinct", "none"),
+        ([True, True, True], "below", "generalisation"),
+        ([True, True, False], "above", "training"),
+    ],
+)
+def test_what_can_set_arms_apart_follows_what_they_learned_and_that_some_differ(
+    learned, side, room
+):
+    arms = pd.DataFrame(
+        {
+            "label_noise_frac": 0.0,
+            "arm": ["A1", "A2", "A5 H=16"],
+            "learned": learned,
+            "over_large_side": ["indistinct", "unknown", "indistinct"],
+            "runs": ["a1", "a2-a5", "a2-a5"],
+        }
+    )
+    claims = pd.DataFrame(
+        {
+            "label_noise_frac": 0.0,
+            "minuend": ["A5 H=16", "A5 H=16"],
+            "subtrahend": ["A1", "A2"],
+            "side": [side, "indistinct"],
+        }
+    )
+    row = local_sgd_regimes(arms, claims).iloc[0]
+    assert row["room"] == room
+    # A1 and A5 over A2, and A5 over A1: one of the four rows is the same pair again
+    assert (row["family"], row["chance_decides"]) == (3, pytest.approx(0.15))
+    assert row["runs"] == "a1 a2-a5"
 
 
 def test_the_arm_with_the_published_local_steps_stands_for_post_local_sgd():

@@ -6,13 +6,10 @@ from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, has_result, named_values
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import GOYAL, LIN, PATARASUK, ZHANG
-from dpscale.reporting.words import by
-from dpscale.studies.local_sgd.derive import LARGE as AGAINST
-from dpscale.studies.local_sgd.derive import LEARNED_FRAC
+from dpscale.studies.local_sgd.derive import LARGE as BASE
+from dpscale.studies.local_sgd.derive import LEARNED_FRAC, STUDY
 
-STUDY = "local_sgd"
 LARGE = "post_local_against_large"
-APART = ("above", "below")
 MEASURES = {
     "train_loss": "number",
     "train_accuracy_frac": "fraction",
@@ -30,7 +27,8 @@ def facts_s4(inputs: Inputs) -> Facts:
         for row in planned
         if row["label_noise_frac"] is not None
     ]
-    differences = compared(rows, published)
+    regimes = inputs.rows(f"{STUDY}_regimes")
+    differences = compared(rows, published, regimes)
     large = [row for row in differences if row["claim"] == LARGE]
     missing = [
         f"{STUDY}, {row['runs']}: {row['status'] or 'not run yet'}"
@@ -42,69 +40,39 @@ def facts_s4(inputs: Inputs) -> Facts:
     elif not (large or missing):
         missing = [f"{STUDY}: no post-local arm beside a large mini-batch"]
     times = [row for row in inputs.rows(f"{STUDY}_times") if row["epoch_s"] is not None]
-    said: dict[str, Any] = {"arms": rows, "published": published, "times": times}
+    facts: dict[str, Any] = {"arms": rows, "published": published, "times": times}
     if not missing:
         others = [row for row in differences if row["claim"] != LARGE]
-        said |= {"large": large, "others": others, "learned_frac": LEARNED_FRAC}
-        said |= {"comparisons": decidable(rows, differences)}
-        said |= {"failed": [row for row in planned if row["label_noise_frac"] is None]}
-        said |= protocol(inputs, rows)
-    return Facts(missing, values(rows, differences), said)
+        facts |= {"large": large, "others": others, "learned_frac": LEARNED_FRAC}
+        failed = [row for row in planned if row["label_noise_frac"] is None]
+        facts |= {"regimes": regimes, "failed": failed}
+        facts |= protocol(inputs, rows)
+    return Facts(missing, values(rows, differences), facts)
 
 
-def compared(rows: list[Row], claims: list[Row]) -> list[Row]:
-    """Return each difference of two arms, the arms, and `regime`.
+def compared(rows: list[Row], claims: list[Row], regimes: list[Row]) -> list[Row]:
+    """Return each difference of two arms, null where a seed of them diverged, and the arms.
 
-    It is null where a seed of them diverged. apart: whether any two arms of its regime are told
-    apart.
+    With the best arm of its regime, and what can set arms apart there.
     """
     arms = {(row["label_noise_frac"], row["arm"]): row for row in rows}
-    regimes = {noise: regime(own) for noise, own in by(rows, "label_noise_frac")}
-    found = []
+    best = {row["label_noise_frac"]: row for row in rows if row["best"]}
+    room = {row["label_noise_frac"]: row["room"] for row in regimes}
+    compared = []
     for row in claims:
         noise = row["label_noise_frac"]
-        one, other = (arms.get((noise, row[end])) for end in ("minuend", "subtrahend"))
-        if one is None or other is None:
+        first, second = (arms.get((noise, row[end])) for end in ("minuend", "subtrahend"))
+        if first is None or second is None:
             continue
         difference = (row | {"status": "diverged"}).value("measured", "fraction")
-        pair = {"difference": difference, "one": one, "other": other}
-        found.append(row | regimes[noise] | pair)
-    apart = {row["label_noise_frac"] for row in found if row["side"] in APART}
-    return [row | {"apart": row["apart"] or row["label_noise_frac"] in apart} for row in found]
-
-
-def regime(rows: list[Row]) -> dict[str, Any]:
-    """Return what holds of the arms of one regime.
-
-    best: of the arms told apart from the large mini-batch as more accurate that of the highest
-    median; apart: whether any is told apart from it; learned: whether all have learned their
-    training labels.
-    """
-    return {
-        "best": next((row for row in rows if row["best"]), None),
-        "apart": any(row["over_large_side"] in APART for row in rows),
-        "learned": all(row["learned"] for row in rows),
-    }
-
-
-def decidable(rows: list[Row], differences: list[Row]) -> int:
-    """Return how many differences of two arms have an interval, each counted once."""
-    pairs = {
-        (row["label_noise_frac"], row["minuend"], row["subtrahend"])
-        for row in differences
-        if row["side"] != "unknown"
-    }
-    pairs |= {
-        (row["label_noise_frac"], row["arm"], AGAINST)
-        for row in rows
-        if row["over_large_side"] != "unknown"
-    }
-    return len(pairs)
+        pair = {"difference": difference, "first": first, "second": second}
+        compared.append(row | pair | {"best": best.get(noise), "room": room[noise]})
+    return compared
 
 
 def protocol(inputs: Inputs, rows: list[Row]) -> dict[str, Any]:
     """Return what was trained, when local steps begin, and how the rates were chosen."""
-    base = next(row for row in rows if row["arm"] == AGAINST)
+    base = next(row for row in rows if row["arm"] == BASE)
     curves = inputs.rows(f"{STUDY}_curves")
     trials = inputs.tidy_rows("trials", role="tuning")
     runs = inputs.tidy_rows("runs", study=STUDY)

@@ -2,12 +2,13 @@
 that local steps save."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
 from dpscale.derive.cells import in_study
 from dpscale.derive.columns import as_table, known
+from dpscale.derive.contrasts import LEVEL
 from dpscale.derive.formulas import iterations_per_epoch, ring_allreduce_bytes
 from dpscale.derive.published import CLAIM_COLUMNS, claim_row
 from dpscale.derive.same_machine import require_same_machine
@@ -44,6 +45,7 @@ TITLES = {
     "A5": "post-local SGD",
 }
 ARM = ["label_noise_frac", "arm"]
+PAIR = ["label_noise_frac", "minuend", "subtrahend"]
 COLUMNS: Columns = (
     columns("label_noise_frac arm title workers per_worker_batch global_batch local_steps")
     | columns("local_from_step status lr rate_factor rates_tried rate_place epochs steps rounds")
@@ -66,6 +68,10 @@ PUBLISHED_COLUMNS: Columns = (
     | words("claim", CLAIMS)
     | columns("label_noise_frac minuend subtrahend seeds")
     | side("side", "measured")
+)
+Room = Literal["none", "generalisation", "training"]  # for a difference of test accuracies
+REGIME_COLUMNS: Columns = (
+    columns("label_noise_frac") | words("room", Room) | columns("family chance_decides runs")
 )
 TIME_COLUMNS: Columns = (
     columns("link bytes_per_s latency_s workers per_worker_batch local_steps epoch_s")
@@ -238,6 +244,36 @@ def published_local_sgd(
     return as_table(rows, PUBLISHED_COLUMNS)
 
 
+def local_sgd_regimes(arms: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each regime: what in it can set two arms apart.
+
+    arms: `local_sgd`; claims: `published_local_sgd`. family: all differences of two arms that have
+    an interval, over all regimes, each counted once.
+    """
+    over_large = arms.assign(minuend=arms["arm"], subtrahend=LARGE, side=arms["over_large_side"])
+    pairs = pd.concat([over_large, claims])[[*PAIR, "side"]]
+    pairs = pairs[pairs["side"] != "unknown"].drop_duplicates(PAIR)
+    differ = set(pairs.loc[pairs["side"] != "indistinct", "label_noise_frac"])
+    rows = [
+        {
+            "label_noise_frac": noise,
+            "room": _room(bool(regime["learned"].all()), noise in differ),
+            "family": len(pairs),
+            "chance_decides": len(pairs) * LEVEL,
+            "runs": " ".join(regime["runs"].unique()),
+        }
+        for noise, regime in arms.groupby("label_noise_frac")
+    ]
+    return as_table(rows, REGIME_COLUMNS)
+
+
+def _room(learned: bool, differ: bool) -> Room:
+    """What can set arms apart of which all, or not, learned their labels, and some differ."""
+    if not learned:
+        return "training"
+    return "generalisation" if differ else "none"
+
+
 def local_sgd_times(
     what_if: pd.DataFrame, trials: pd.DataFrame, runs: pd.DataFrame
 ) -> pd.DataFrame:
@@ -273,8 +309,8 @@ OF_TRIALS = ["trials", "curves", "runs"]
 def judge(rows: list[dict[str, Any]]) -> None:
     """Notes how the arms of a regime lie beside the large mini-batch.
 
-    best: of those told apart from it as more accurate the one of the highest median; learned: of
-    its training labels, from where on training tells no arms apart.
+    best: of those measurably more accurate the one of the highest median; learned: its training
+    labels, so that training sets it no more apart.
     """
     large = {row["label_noise_frac"]: row for row in rows if row["arm"] == LARGE}
     best: dict[Any, dict[str, Any]] = {}
@@ -296,5 +332,8 @@ TABLES = {
     "local_sgd": Table(local_sgd, OF_TRIALS, COLUMNS, judge),
     "local_sgd_curves": Table(local_sgd_curves, OF_TRIALS, CURVE_COLUMNS),
     "published_local_sgd": Table(published_local_sgd, OF_TRIALS, PUBLISHED_COLUMNS),
+    "local_sgd_regimes": Table(
+        local_sgd_regimes, ["local_sgd", "published_local_sgd"], REGIME_COLUMNS
+    ),
     "local_sgd_times": Table(local_sgd_times, ["what_if", "trials", "runs"], TIME_COLUMNS),
 }
