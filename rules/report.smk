@@ -68,7 +68,11 @@ rule draw:
             caption="../report/captions/figure.rst",
             category="Figures",
         ),
-        expand(f"{RESULTS}/figures/{{figure}}.csv", figure=FIGURES),
+        expand(
+            f"{RESULTS}/figures/{{figure}}.{{kind}}",
+            figure=FIGURES,
+            kind=["narrow.svg", "csv"],
+        ),
     log:
         f"{RESULTS}/logs/draw.log",
     conda:

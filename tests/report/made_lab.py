@@ -260,7 +260,9 @@ def write_report(
     as_table(rows, QUIET_COLUMNS).to_csv(folder / "quiet.csv", index=False)
     for names in FIGURES.values():
         for name in names:
-            (folder / f"{name}.svg").write_text(SVG.format(name=name), encoding="utf-8")
+            for kind, of in (("", ""), (".narrow", "-narrow")):
+                svg = SVG.format(name=name).replace(f"{name}-a", f"{name}{of}-a")
+                (folder / f"{name}{kind}.svg").write_text(svg, encoding="utf-8")
     tables = [folder / f"audit-{n}.json" for n, _ in enumerate(audits or [AUDIT])]
     for path, content in zip(tables, audits or [AUDIT], strict=True):
         path.write_text(json.dumps(content), encoding="utf-8")

@@ -106,6 +106,13 @@ def test_every_formula_of_the_lab_fits_a_telephone(browser):
     assert found == []
 
 
+@pytest.mark.parametrize(("width", "shown"), [(360, "narrow"), (820, "wide")])
+def test_a_telephone_shows_the_figure_that_is_drawn_for_it(opened, width, shown):
+    drawn = opened(width=width).locator("#figure-speedup svg")
+    seen = dict(zip(("wide", "narrow"), (one.is_visible() for one in drawn.all()), strict=True))
+    assert seen == {"wide": shown == "wide", "narrow": shown == "narrow"}
+
+
 @pytest.mark.parametrize("width", [360, 1400])
 def test_an_interval_is_no_smaller_than_a_step_below_the_text_and_in_ink(opened, width):
     number = opened(width=width).locator("td:has(.interval)").first

@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from builders import derived_lab, full_lab, without_runs
 from dpscale.derive.tables import Derived
@@ -64,6 +65,22 @@ def test_no_label_is_cut_off_or_covers_another(name, lab):
     with style.house_style():
         figure, _ = entry.of(lab)
         assert label_faults(figure) == []
+
+
+@pytest.mark.parametrize("name", figures())
+def test_on_a_telephone_panels_stand_below_each_other_and_type_is_9_px_and_whole(name, lab):
+    entry = figures()[name]
+    with style.house_style():
+        beside, _ = entry.of(lab)
+    with style.house_style(narrow=True):
+        figure, _ = entry.of(lab)
+        style.label_each(figure, beside)
+        assert label_faults(figure) == []
+    shown = [text for text in figure.findobj(Text) if text.get_text().strip()]
+    width_px = 72 * figure.get_figwidth()  # of the SVG, which is drawn 360 px wide
+    assert min(text.get_fontsize() for text in shown) * 360 / width_px >= 9
+    lefts = [axes.get_subplotspec().colspan.start for axes in figure.axes]
+    assert set(lefts) == {0}
 
 
 @pytest.mark.parametrize("name", figures())

@@ -45,7 +45,8 @@ def whole(tmp_path_factory) -> Path:
     (folder / "answers.json").write_text(json.dumps(dump_answers(answers)), encoding="utf-8")
     shown = {figure.name for answer in answers for figure in answer.figures}
     for name in shown:
-        (folder / f"figures/{name}.svg").write_text(SVG, encoding="utf-8")
+        for kind in ("svg", "narrow.svg"):
+            (folder / f"figures/{name}.{kind}").write_text(SVG, encoding="utf-8")
     return folder
 
 

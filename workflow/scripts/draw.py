@@ -1,4 +1,4 @@
-"""Draw the report's figures from the derived tables: an SVG each, and a CSV of what it shows."""
+"""Draw the report's figures from the derived tables: an SVG each, one for telephones, a CSV."""
 
 import argparse
 import traceback
@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from dpscale.errors import located, one_line
-from dpscale.figures import draw_figure, failed_figure
+from dpscale.figures import draw_figure, draw_narrow, failed_figure
 from dpscale.records.storage import read_table, write_csv, write_text
 from dpscale.studies import figures as all_figures
 from dpscale.studies import tables
@@ -19,7 +19,7 @@ def read(name: str, derived: Path) -> pd.DataFrame:
 
 
 def draw(*, derived: Path, output: Path, names: list[str]) -> None:
-    """Write `<name>.svg` and `<name>.csv` into `output` for each named figure.
+    """Write `<name>.svg`, `<name>.narrow.svg` and `<name>.csv` into `output` for each named figure.
 
     One that fails takes no other with it: it says so, and its traceback goes to stderr.
     """
@@ -28,10 +28,13 @@ def draw(*, derived: Path, output: Path, names: list[str]) -> None:
         given = {one: read(one, derived) for one in entry.inputs}
         try:
             svg, drawn = draw_figure(name, entry, given)
+            narrow = draw_narrow(name, entry, given)
         except Exception as error:  # whatever it is: the report shows all the others
             traceback.print_exception(error)
             svg, drawn = failed_figure(name, located(error))
+            narrow, _ = failed_figure(f"{name}-narrow", located(error))
         write_text(output / f"{name}.svg", svg)
+        write_text(output / f"{name}.narrow.svg", narrow)
         write_csv(output / f"{name}.csv", drawn)
 
 

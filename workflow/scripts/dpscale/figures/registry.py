@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 import pandas as pd
 from matplotlib.figure import Figure
 
-from dpscale.figures.style import INK, house_style, note, panels
+from dpscale.figures.style import INK, house_style, label_each, note, panels
 from dpscale.figures.words import described
 
 
@@ -51,8 +51,23 @@ def draw_figure(
     with house_style():
         figure, drawn = entry.of(tables)
         svg = _svg(figure, name)
+    return _with_words(svg, words or described(drawn)), drawn
+
+
+def draw_narrow(name: str, entry: FigureEntry, tables: Mapping[str, pd.DataFrame]) -> str:
+    """Return the SVG text of a figure for a telephone, its panels below each other."""
+    with house_style():
+        beside, _ = entry.of(tables)
+    with house_style(narrow=True):
+        figure, drawn = entry.of(tables)
+        label_each(figure, beside)
+        svg = _svg(figure, f"{name}-narrow")
+    return _with_words(svg, described(drawn))
+
+
+def _with_words(svg: str, words: str) -> str:
     head, rest = svg.split(">", 1)
-    return f'{head} role="img"><desc>{escape(words or described(drawn))}</desc>{rest}', drawn
+    return f'{head} role="img"><desc>{escape(words)}</desc>{rest}'
 
 
 def _svg(figure: Figure, prefix: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from textwrap import fill
 from typing import Any
 
 import matplotlib as mpl
@@ -19,6 +20,7 @@ DASHES = ("-", "--", ":")
 UNMEASURED = "not measured yet"
 INK = "#0a0b0c"  # stands for the page's text colour: written to the SVG as currentColor
 WIDTH_IN = 6.6
+NARROW_IN = 3.85  # on a telephone of 360 px the smallest type, of 7 pt, is then 9 px
 Look = tuple[str, str, str]  # of a part of a bar: label, colour, hatch ("": filled)
 
 _RC: dict[Any, Any] = {
@@ -58,12 +60,20 @@ _RC: dict[Any, Any] = {
 
 
 @contextmanager
-def house_style() -> Iterator[None]:
-    """Set the house style for figures made, and saved, inside the block."""
+def house_style(*, narrow: bool = False) -> Iterator[None]:
+    """Set the house style for figures made, and saved, inside the block.
+
+    narrow: as wide as a telephone, panels below each other.
+    """
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_RC)
+        mpl.rcParams["figure.figsize"] = (NARROW_IN if narrow else WIDTH_IN, 1.0)
         yield
+
+
+def _is_narrow() -> bool:
+    return float(mpl.rcParams["figure.figsize"][0]) == NARROW_IN
 
 
 def panels(
@@ -74,8 +84,13 @@ def panels(
     sharey: bool = False,
     widths: Sequence[float] | None = None,
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure of the page's width and its panels, row by row."""
-    figure = Figure(figsize=(WIDTH_IN, height_in))
+    """Return a figure of the page's width and its panels, row by row.
+
+    Where it is narrow they stand below each other.
+    """
+    if _is_narrow():
+        rows, columns, height_in, widths = rows * columns, 1, height_in * columns + 0.4, None
+    figure = Figure(figsize=(mpl.rcParams["figure.figsize"][0], height_in))
     grid = figure.subplots(
         rows,
         columns,
@@ -84,6 +99,23 @@ def panels(
         gridspec_kw={"width_ratios": widths} if widths else None,
     )
     return figure, list(grid.flat)
+
+
+def label_each(figure: Figure, beside: Figure) -> None:
+    """Give each panel below another the labels that it had from its row and its column.
+
+    beside: the same figure with panels side by side. Long lines are folded.
+    """
+    specs = [axes.get_subplotspec() for axes in beside.axes]
+    columns = max(one.get_gridspec().ncols for one in specs if one)
+    shown = [(index, axes) for index, axes in enumerate(figure.axes) if axes.get_visible()]
+    for index, axes in shown:
+        row, column = index - index % columns, index % columns
+        above, last = figure.axes[column], figure.axes[column - columns]
+        title, along = (one.get_title(loc="left") for one in (axes, above))
+        axes.set_title(fill(title or along, 44))
+        axes.set_xlabel(fill(axes.get_xlabel() or last.get_xlabel(), 24))
+        axes.set_ylabel(axes.get_ylabel() or figure.axes[row].get_ylabel())
 
 
 def colour_of(index: int) -> str:
@@ -147,6 +179,7 @@ def legend_above(figure: Figure, *panels: Axes, columns: int = 3) -> None:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
     if entries:
+        columns = 1 if _is_narrow() else columns
         figure.legend(entries.values(), entries.keys(), loc="outside upper left", ncols=columns)
 
 

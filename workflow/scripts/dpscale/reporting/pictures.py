@@ -12,11 +12,15 @@ from markupsafe import Markup, escape
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure: `svg` stands in an HTML page, `data` is the same as an image's address."""
+    """A figure: `svg` stands in an HTML page, `data` is the same as an image's address.
+
+    narrow: what stands in a telephone's page.
+    """
 
     name: str
     alt: str
     svg: Markup
+    narrow: Markup
     data: str
 
 
@@ -25,7 +29,14 @@ def read_picture(folder: Path, name: str) -> Picture:
 
     Raises FileNotFoundError, or ValueError for an SVG that is cut or lacks it.
     """
-    path = folder / f"{name}.svg"
+    svg, inline, alt = _read(folder / f"{name}.svg")
+    _, narrow, _ = _read(folder / f"{name}.narrow.svg")
+    data = "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
+    return Picture(name, alt, inline, narrow, data)
+
+
+def _read(path: Path) -> tuple[str, Markup, str]:
+    """An SVG as it is, as it stands in a page, and its alternative text."""
     svg = path.read_text(encoding="utf-8")
     try:
         ElementTree.fromstring(svg)
@@ -33,8 +44,7 @@ def read_picture(folder: Path, name: str) -> Picture:
         raise ValueError(f"{path}: no whole SVG: {error}; draw it again") from None
     found = re.search(r"<desc>(.*?)</desc>", svg, flags=re.DOTALL)
     if found is None:
-        raise ValueError(f"figure {name} has no alternative text")
+        raise ValueError(f"figure {path.stem} has no alternative text")
     alt = unescape(found[1])
     inline = svg.replace(found[0], "", 1).replace("<svg ", f'<svg aria-label="{escape(alt)}" ', 1)
-    data = "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
-    return Picture(name, alt, Markup(inline), data)
+    return svg, Markup(inline), alt

@@ -92,7 +92,7 @@ def draw_budget(budget: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     for row, (model, of_model) in enumerate(models):
         for axes, (kind, title) in zip(grid[2 * row : 2 * row + 2], BUDGETS.items(), strict=True):
             own = of_model[of_model.kind == kind]
-            axes.set_title(f"{title}: {_named(model)}, {NAMES[of_model.optimizer.iloc[0]]}")
+            axes.set_title(f"{title}:\n{_named(model)}, {NAMES[of_model.optimizer.iloc[0]]}")
             if own.empty:
                 style.note(axes, "no budget that only some batch sizes meet")
             else:
