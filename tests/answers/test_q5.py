@@ -188,7 +188,7 @@ CASES = [
         says=[
             "Both trainings use two workers, b = 32 and two seeds;",
             "over two seeds, of the",
-            "is 81.6% (76.1 to 87.4) without set_epoch and 86.5% (80.8 to 92.6) with it.",
+            "is 81.6% (75.9 to 87.2) without set_epoch and 86.5% (80.6 to 92.4) with it.",
             "The trainings are short (three epochs)",
         ],
     ),

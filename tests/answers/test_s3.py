@@ -209,7 +209,7 @@ CASES = [
             "are 5 for mlp, b = 16 (one by one, tuning would have stopped at 3) (the most that "
             "were tried), 5 for mlp, b = 128 (",
             "were tried). They give 1.83× the throughput of one network by itself.",
-            "mlp, b = 16 5 2 200 samples/s (2 178 to 2 222) 1.8333× (1.8333 to 1.8333) 3 ",
+            "mlp, b = 16 5 2 200 samples/s (2 178 to 2 222) 1.83× 3 ",
         ],
     ),
     Case(
@@ -306,7 +306,7 @@ CASES = [
             "pull 0.125 SGD, B = 128, rate 0.02 −2.00 (−2.00 to −2.00) sooner 2.50 s (0.64 to "
             "4.36) later 8",
             "pull 0.125 SGD, B = 128, rate 0.16 1.3 to 4 × 0.476× (0.435 to 0.517) not judged",
-            "mlp, b = 16 5 learners against one more 2.2000× (2.2000 to 2.2000) ",
+            "mlp, b = 16 5 learners against one more 2.20×",
             "mlp, b = 16, by itself 1 1 200 samples/s (1 188 to 1 212) None mlp, b = 16 1",
             "mlp, b = 16 3 1 800 samples/s (1 782 to 1 818) 20.0",
         ],
