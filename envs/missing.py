@@ -15,7 +15,7 @@ def pinned(path: Path) -> Iterator[tuple[str, str]]:
         words = line.partition("#")[0].split()
         if words[:1] == ["-r"]:
             yield from pinned(path.parent / words[1])
-        elif words:
+        elif words and not words[0].startswith("-"):
             name, _, wanted = words[0].partition("==")
             yield name, wanted
 
