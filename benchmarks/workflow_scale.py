@@ -38,7 +38,7 @@ from dpscale.studies import load_config, planned_runs  # noqa: E402
 WORKERS = (1, 2, 4)
 LAUNCHES = 3  # of each cell, the fewest that there may be
 STUDIES = ("sweep", "communication", "large_batch", "replicas", "ledger", "data_parallel")
-COPIED = ("Snakefile", "rules", "workflow", "config", "profiles", "report")
+COPIED = ("Snakefile", "rules", "workflow", "config", "profiles", "report", "envs")
 IDLE, DRY = "nothing to do", "snakemake -n"
 IDLE_GOAL_S = 5.0  # at the smallest number of runs
 REPORT, REPORT_GOAL_S = "a report", {300: 12.0, 5000: 35.0, 50000: 150.0}  # by about so many runs
