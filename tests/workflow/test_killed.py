@@ -131,7 +131,7 @@ def fork_of(call: "subprocess.Popen[str]") -> psutil.Process:
 
 @pytest.mark.parametrize("process_of", [script_of, fork_of])
 def test_a_stopped_script_of_a_job_is_ended_with_a_sentence(folder, process_of) -> None:
-    with at_work(folder, LONG, "long.yaml", *TARGETS, DPSCALE_SILENCE_S="4") as call:
+    with at_work(folder, LONG, "long.yaml", *TARGETS, DPSCALE_SILENCE_S="15") as call:
         (agent,) = {psutil.Process(one).ppid() for one in workers_of(str(folder)).values()}
         launch = process_of(call)
         launch.suspend()
