@@ -300,11 +300,10 @@ CASES = [
             "8 learners, b = 16, rate 0.2, pull 0.125 0.198 3 of 3 seeds 6.00 (3.91 to 9.03) "
             "10.5 "
             "s (6.8 to 15.8) 97.0% (96.2 to 97.7)",
-            "rate 0.2, pull 0.125 SGD, B = 16, rate 0.02 3.00 (3.00 to 3.00) later 1.50 s "
+            "rate 0.2, pull 0.125 SGD, B = 16, rate 0.02 3.00 later 1.50 s "
             "(−1.61 "
             "to 4.61) neither sooner nor later 8",
-            "pull 0.125 SGD, B = 128, rate 0.02 −2.00 (−2.00 to −2.00) sooner 2.50 s (0.64 to "
-            "4.36) later 8",
+            "pull 0.125 SGD, B = 128, rate 0.02 −2.00 sooner 2.50 s (0.64 to 4.36) later 8",
             "pull 0.125 SGD, B = 128, rate 0.16 1.3 to 4 × 0.476× (0.435 to 0.517) not judged",
             "mlp, b = 16 5 learners against one more 2.20×",
             "mlp, b = 16, by itself 1 1 200 samples/s (1 188 to 1 212) None mlp, b = 16 1",

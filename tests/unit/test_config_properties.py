@@ -107,7 +107,7 @@ def assignment(config: Config, specs: Specs) -> Needs:
     yield all(of(specs, "assignment", arm=rule) for rule in asked.other_rules)
     larger = of(specs, "assignment", arm="larger_batch")
     yield all((spec.per_worker_batch or 0) > asked.per_worker_batch for spec in larger)
-    yield len(larger) == len(asked.larger_batches)
+    yield {spec.per_worker_batch for spec in larger} == set(asked.larger_batches)
 
 
 def steps_to_goal(config: Config, specs: Specs) -> Needs:
