@@ -155,7 +155,7 @@ def choose(config: Config, specs: Specs) -> Needs:
     asked = config.section("choose")
     yield 1 in asked.workers
     for workers in asked.workers:
-        (goal,) = of(specs, "choose", workers=workers, kind="goal")
+        goal, *_ = of(specs, "choose", workers=workers, kind="goal")  # launches, and a rival's
         advisers = [s.kind for s in specs if (s.model, s.arm) == (goal.model, goal.arm)]
         yield {"search", "grid"} <= {*advisers}
         (search,) = of(specs, "steps_to_goal", model=goal.model, arm=goal.arm)
