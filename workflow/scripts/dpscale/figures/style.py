@@ -89,7 +89,7 @@ def panels(
     Where it is narrow they stand below each other.
     """
     if _is_narrow():
-        rows, columns, height_in, widths = rows * columns, 1, height_in * columns + 0.4, None
+        rows, columns, height_in, widths = rows * columns, 1, 1.2 * height_in * columns + 0.4, None
     figure = Figure(figsize=(mpl.rcParams["figure.figsize"][0], height_in))
     grid = figure.subplots(
         rows,

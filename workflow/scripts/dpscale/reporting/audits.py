@@ -22,6 +22,24 @@ FORMULAS = [
 _UNITS = {"s": (" (s)", 1.0), "bytes/s": (" (GB/s)", 1e9)}  # of a terminal's columns
 VOCABULARY = kinds("code", CODES) | kinds("column", COLUMNS)
 PLACE = [Column(key="workers", title="N"), Column(key="batch", title="b", unit="count")]
+CORRECTED = {
+    "speedup": [
+        Column(key="base_s", title="$T_1$", unit="s"),
+        Column(key="epoch_s", title="$T_N$", unit="s"),
+        Column(key="speedup_ratio", title="Speed-up", unit="ratio"),
+        Column(key="efficiency_frac", title="Efficiency", unit="fraction"),
+    ],
+    "split": [
+        Column(key="total_s", title="Total", unit="s"),
+        Column(key="compute_s", title="Computation", unit="s"),
+        Column(key="comm_s", title="Communication", unit="s"),
+    ],
+    "bandwidth": [
+        Column(key="iterations", title="Iterations", unit="count"),
+        Column(key="moved_bytes", title="Moved an iteration", unit="bytes"),
+        Column(key="bandwidth_bytes_per_s", title="Bandwidth", unit="bytes/s"),
+    ],
+}
 
 
 class _Audit(BaseModel):
@@ -61,14 +79,17 @@ def audit_section(path: Path, number: int) -> Answer:
         sentence=_plain(words.squeezed(say.sentence(audit))),
         paragraphs=[_plain(words.squeezed(say.assumed(audit)))],
         formula=FORMULAS if number == 1 else [],
-        tables=[_findings(audit.findings, say)] * bool(audit.findings) + _corrected(audit, say),
+        tables=[
+            *[_findings(audit.findings, say)] * bool(audit.findings),
+            _corrected(audit, say),
+        ],
     )
 
 
 def terminal_text(content: Mapping[str, Any], name: str) -> str:
     """Return an audit, as audit_table.py writes it, as lines for a terminal: tables in Markdown."""
     audit, say = _Audit.model_validate(content), words.macros("audit.j2", {})
-    tables = [(_bare(table.caption), _markdown(table)) for table in _corrected(audit, say)]
+    tables = [(_bare(table.caption), _markdown(table)) for table in _terminal_tables(audit, say)]
     facts = {"audit": audit, "name": name, "tables": tables}
     sentence = words.squeezed(say.sentence(audit))
     page = words.environment().get_template("audit.txt.j2")
@@ -100,33 +121,22 @@ def _findings(findings: list[Finding], say: Any) -> AnswerTable:
     return AnswerTable(caption=say.CAPTIONS["findings"], columns=[*PLACE, *columns], rows=rows)
 
 
-def _corrected(audit: _Audit, say: Any) -> list[AnswerTable]:
-    derived, captions = audit.derived, say.CAPTIONS
-    many = [row for row in derived if row.workers > 1]
+def _terminal_tables(audit: _Audit, say: Any) -> list[AnswerTable]:
+    """The corrected table as a terminal is wide: a table a question."""
+    many = [row for row in audit.derived if row.workers > 1]
     return [
-        _table(
-            derived,
-            captions["speedup"],
-            Column(key="base_s", title="$T_1$", unit="s"),
-            Column(key="epoch_s", title="$T_N$", unit="s"),
-            Column(key="speedup_ratio", title="Speed-up", unit="ratio"),
-            Column(key="efficiency_frac", title="Efficiency", unit="fraction"),
-        ),
-        _table(
-            many,
-            captions["split"],
-            Column(key="total_s", title="$T_N$", unit="s"),
-            Column(key="compute_s", title="Computation", unit="s"),
-            Column(key="comm_s", title="Communication", unit="s"),
-        ),
-        _table(
-            many,
-            words.squeezed(captions["bandwidth"]),
-            Column(key="iterations", title="Iterations", unit="count"),
-            Column(key="moved_bytes", title="Moved an iteration", unit="bytes"),
-            Column(key="bandwidth_bytes_per_s", title="Bandwidth", unit="bytes/s"),
-        ),
+        _table(audit.derived if name == "speedup" else many, say.CAPTIONS[name], *columns)
+        for name, columns in CORRECTED.items()
     ]
+
+
+def _corrected(audit: _Audit, say: Any) -> AnswerTable:
+    """What the times give, in one table; of one worker its speed-up alone."""
+    columns = [one for of_question in CORRECTED.values() for one in of_question]
+    table = _table(audit.derived, say.CAPTIONS["corrected"], *columns)
+    alone = dict.fromkeys(one.key for one in columns[len(CORRECTED["speedup"]) :])
+    rows = [row | alone if row["workers"] == 1 else row for row in table.rows]
+    return table.model_copy(update={"rows": rows})
 
 
 def _place(row: Derived | Finding) -> dict[str, AnswerCell]:
@@ -135,7 +145,9 @@ def _place(row: Derived | Finding) -> dict[str, AnswerCell]:
 
 def _table(derived: list[Derived], caption: str, *columns: Column) -> AnswerTable:
     rows = [_place(row) | {c.key: getattr(row, c.key) for c in columns} for row in derived]
-    return AnswerTable(caption=caption, columns=[*PLACE, *columns], rows=rows)
+    return AnswerTable(
+        caption=words.squeezed(caption), columns=[*PLACE, *columns], rows=rows
+    )
 
 
 def _markdown(table: AnswerTable) -> list[str]:

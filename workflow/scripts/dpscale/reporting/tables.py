@@ -22,6 +22,8 @@ from dpscale.units import (
 NOTHING = "–"
 ROWS_KEPT_TOGETHER = 6
 MANY_COLUMNS = 8
+LETTERS_OF_A_LINE = 100  # of a table in print
+GAP = 3  # letters between columns
 FEWEST_ROWS_OF_SPARSE = 4  # in a table of fewer rows a blank tells more than a line below
 SPARSE = 0.75  # share of blanks from which a column is no column
 MOST_ROWS = 100  # of a table: nobody reads more, and thousands take a PDF hours
@@ -84,6 +86,17 @@ class TableView:
     def wide(self) -> bool:
         """Whether the table needs smaller type in print."""
         return len(self.columns) > MANY_COLUMNS
+
+    @property
+    def roomy(self) -> bool:
+        """Whether in print an interval has room beside its value, and needs no line below it."""
+        widths = (max(map(_letters, cells)) for cells in zip(*self.rows, strict=True))
+        return sum(width + GAP for width in widths) <= LETTERS_OF_A_LINE
+
+
+def _letters(cell: Shown | str) -> int:
+    """How long a cell is where all of it stands in a line, heads aside."""
+    return len(cell) if isinstance(cell, str) else len(f"{cell.text} ({cell.interval})")
 
 
 def shown(value: Value, sources: Sources) -> Shown:

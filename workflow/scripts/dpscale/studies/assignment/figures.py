@@ -47,7 +47,7 @@ def draw_utilisation(
     """Return the figure and a frame of what it shows: a row per batch and source."""
     drawn = _drawn_utilisation(utilisation, published)
     own = drawn[drawn.source == MEASURED]
-    figure, (shares, rates) = style.panels(1, 2, height_in=2.7)
+    figure, (shares, rates) = style.panels(1, 2, height_in=1.9)
     shares.set_title("Share of the time")
     rates.set_title("Samples a second")
     if style.nothing(own, shares, rates):
@@ -112,7 +112,7 @@ def draw_time(assignment: pd.DataFrame, published: pd.DataFrame) -> tuple[Figure
     """Return the figure of times and efficiencies and a frame of what it shows."""
     drawn = _drawn_time(assignment, published)
     figure, (times, shares) = style.panels(
-        1, 2, height_in=max(2.2, 1.3 + 0.34 * len(drawn)), sharey=True, widths=[1.6, 1]
+        1, 2, height_in=max(1.7, 1.0 + 0.23 * len(drawn)), sharey=True, widths=[1.6, 1]
     )
     times.set_title("One training, as a user waits for it")
     shares.set_title("Scaling efficiency")
@@ -192,7 +192,7 @@ def draw_split(split: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     rows = rows.sort_values(["nodes", "workers"], ignore_index=True)
     rows = rows.assign(label=style.place_labels(rows))
     drawn = rows[["workers", "nodes", "label", "epoch_s", *PARTS]]
-    figure, (axes,) = style.panels(1, 1, height_in=max(1.9, 1.35 + 0.34 * len(drawn)))
+    figure, (axes,) = style.panels(1, 1, height_in=max(1.6, 1.1 + 0.22 * len(drawn)))
     if style.nothing(drawn, axes):
         return figure, drawn
     style.stacked_shares(axes, drawn, PARTS, "an epoch with loading")
@@ -212,7 +212,7 @@ def draw_accuracy(assignment: pd.DataFrame, published: pd.DataFrame) -> tuple[Fi
     """Return the figure, a row per training, and a frame of what it shows."""
     drawn = _drawn_accuracy(assignment, published)
     labels = list(dict.fromkeys(drawn.label))
-    figure, (axes,) = style.panels(1, 1, height_in=max(1.9, 1.1 + 0.27 * len(labels)))
+    figure, (axes,) = style.panels(1, 1, height_in=max(1.5, 0.85 + 0.2 * len(labels)))
     if style.nothing(drawn, axes):
         return figure, drawn
     for index, (rule, words) in enumerate(RULES.items()):

@@ -27,7 +27,7 @@ def draw_map(time_to_goal: pd.DataFrame, advice: pd.DataFrame) -> tuple[Figure, 
     """Return the map and a frame of what it shows: a row for each N and global batch."""
     drawn = _cells(time_to_goal, advice)
     workers, batches = (sorted(drawn[name].unique()) for name in CELL)
-    figure, (axes,) = style.panels(1, 1, height_in=1.2 + 0.3 * max(3, len(workers)))
+    figure, (axes,) = style.panels(1, 1, height_in=0.75 + 0.26 * max(3, len(workers)))
     if style.nothing(drawn, axes):
         return figure, drawn
     logs = np.log(drawn.time_to_goal_s)

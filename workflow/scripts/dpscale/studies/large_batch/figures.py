@@ -24,7 +24,7 @@ def draw(accuracy: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the figure of the arms and a frame of what it shows: a row per arm, epoch, series."""
     drawn = _drawn(accuracy)
     arms = list(dict.fromkeys(drawn.arm))
-    figure, (axes,) = style.panels(1, 1, height_in=max(1.7, 0.75 + 0.25 * len(arms)))
+    figure, (axes,) = style.panels(1, 1, height_in=max(1.5, 0.7 + 0.19 * len(arms)))
     if style.nothing(drawn, axes):
         return figure, drawn
     _marks(axes, drawn, arms)

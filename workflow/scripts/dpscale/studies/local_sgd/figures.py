@@ -25,7 +25,7 @@ def draw_arms(local_sgd: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     regimes = sorted(drawn.label_noise_frac.unique())
     names = dict(sorted(zip(drawn.arm, drawn.title, strict=True)))
     arms = list(names)
-    height_in = max(2.2, 1.1 + 0.34 * len(arms))
+    height_in = max(1.7, 0.85 + 0.2 * len(arms))
     figure, grid = style.panels(1, len(regimes) + 1, sharey=True, height_in=height_in)
     for axes, regime in zip(grid, regimes, strict=False):
         axes.set_title(_regime(regime))
@@ -90,7 +90,7 @@ def draw_curves(local_sgd_curves: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     if drawn.empty:
         return _remark(panels=len(CURVES)), drawn
     regimes = sorted(drawn.label_noise_frac.unique())
-    figure, grid = style.panels(len(regimes), len(CURVES), height_in=0.6 + 2.3 * len(regimes))
+    figure, grid = style.panels(len(regimes), len(CURVES), height_in=0.5 + 1.6 * len(regimes))
     for axes, (regime, name) in zip(grid, product(regimes, CURVES), strict=True):
         _curves(axes, drawn[drawn.label_noise_frac == regime], name)
         axes.set(title=_regime(regime), xlabel="epoch", ylabel=CURVES[name])

@@ -25,7 +25,7 @@ def draw_errors(
     """Return the figure of errors less the reference's and a frame of what it shows."""
     drawn = _errors(lr_scaling, lr_scaling_elbow)
     curve = published_lr_scaling[published_lr_scaling.kind == "curve"]
-    figure, (axes,) = style.panels(1, 1, height_in=3.6)
+    figure, (axes,) = style.panels(1, 1, height_in=2.5)
     if not style.nothing(drawn[drawn.difference_frac.notna()], axes):
         _differences(axes, drawn, curve)
         style.legend_above(figure, axes, columns=3)
@@ -104,7 +104,7 @@ def draw_warmups(lr_scaling_curves: pd.DataFrame) -> tuple[Figure, pd.DataFrame]
     """Return the figure of the warm-ups and a frame of what it shows, a row per epoch of an arm."""
     drawn = _warmups(lr_scaling_curves)
     gammas = [gamma for gamma in GAMMAS if (drawn.zero_gamma == gamma).any()] or [True]
-    figure, grid = style.panels(2, len(gammas), height_in=4.8, sharey=True)
+    figure, grid = style.panels(2, len(gammas), height_in=3.4, sharey=True)
     for axes, (error, gamma) in zip(grid, product(CURVES, gammas), strict=True):
         if style.nothing(drawn, axes):
             continue
@@ -151,7 +151,7 @@ def draw_times(iteration_times: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     names = [f"{time}{end}" for time in TIMES for end in ENDS]
     drawn = iteration_times[known].sort_values(["per_worker_batch", "workers"], ignore_index=True)
     drawn = drawn[["per_worker_batch", "workers", "nodes", *names, "oversubscribed"]]
-    figure, grid = style.panels(1, 2, height_in=3.3)
+    figure, grid = style.panels(1, 2, height_in=2.1)
     for axes, (time, title) in zip(grid, TIMES.items(), strict=True):
         axes.set_title(title)
         if not style.nothing(drawn, axes):

@@ -36,7 +36,7 @@ def draw_times(
     shown = averaging_times.arm.isin(model_averaging.arm[~again])
     drawn = averaging_times.loc[shown, TIME_COLUMNS].reset_index(drop=True)
     labels = list(drawn.label.unique())
-    height_in = max(2.0, 1.0 + 0.36 * len(labels))
+    height_in = max(1.7, 0.85 + 0.21 * len(labels))
     figure, (left, right) = style.panels(1, 2, height_in=height_in, sharey=True)
     if drawn.empty:
         style.note(left)
@@ -79,7 +79,7 @@ def draw_learners(learners: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     cells = list(drawn.groupby(CELL, sort=False))
     rows = max(1, -(-len(cells) // IN_A_ROW))
     width = min(IN_A_ROW, max(1, len(cells)))
-    figure, grid = style.panels(rows, width, height_in=0.6 + 2.2 * rows)
+    figure, grid = style.panels(rows, width, height_in=0.5 + 1.6 * rows)
     if not cells:
         style.note(grid[0])
         return figure, drawn

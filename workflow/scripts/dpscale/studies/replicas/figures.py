@@ -16,7 +16,7 @@ COLUMNS = ["panel", "arm", "epoch", "position", "value", "low", "high"]
 def draw_order(accuracy: pd.DataFrame, order: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the figure and a frame of what it shows: panel, arm, epoch, position, value."""
     drawn = pd.concat([_losses(accuracy), _positions(order)], ignore_index=True)
-    figure, grid = style.panels(1, 3, height_in=2.9, widths=[1.5, 1, 1])
+    figure, grid = style.panels(1, 3, height_in=2.0, widths=[1.5, 1, 1])
     _loss_panel(grid[0], drawn[drawn.panel == "loss"])
     for axes, (arm, label) in zip(grid[1:], SAMPLERS.items(), strict=True):
         axes.set_title(label)
@@ -94,7 +94,7 @@ def draw_replicas(replicas: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the figure and a frame of what it shows, a row per arm, seed and epoch."""
     drawn = replicas[replicas.epoch.notna()][REPLICAS]
     drawn = drawn.sort_values(["arm", "seed", "epoch"], ignore_index=True)
-    figure, (left, right) = style.panels(1, 2, height_in=3.0)
+    figure, (left, right) = style.panels(1, 2, height_in=2.1)
     left.set_title("Running statistics, largest difference")
     right.set_title("Test accuracy, range over the ranks")
     if style.nothing(drawn, left, right):

@@ -28,7 +28,7 @@ def draw_steps(steps_to_goal: pd.DataFrame, goal_fit: pd.DataFrame) -> tuple[Fig
     models = list(drawn.groupby("model", sort=False))
     columns = max((own.optimizer.nunique() for _, own in models), default=1)
     rows = max(1, len(models))
-    figure, grid = style.panels(rows, columns, height_in=0.6 + 2.3 * rows)
+    figure, grid = style.panels(rows, columns, height_in=0.6 + 1.5 * rows)
     if style.nothing(drawn, grid[0]):
         return figure, drawn
     for row, (model, of_model) in enumerate(models):
@@ -87,7 +87,7 @@ def draw_budget(budget: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     drawn = _telling(budget)
     models = list(drawn.groupby("model", sort=False))
     rows = max(1, len(models))
-    figure, grid = style.panels(rows, 2, height_in=0.6 + 2.6 * rows)
+    figure, grid = style.panels(rows, 2, height_in=0.6 + 1.7 * rows)
     style.nothing(drawn, *grid)
     for row, (model, of_model) in enumerate(models):
         for axes, (kind, title) in zip(grid[2 * row : 2 * row + 2], BUDGETS.items(), strict=True):

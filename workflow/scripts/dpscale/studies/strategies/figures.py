@@ -47,7 +47,7 @@ def draw_steps(strategies: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 def _panels(drawn: pd.DataFrame) -> tuple[Figure, list[Axes]]:
     """A panel for each N; one with a remark where nothing was measured."""
     count = max(1, drawn.workers.nunique())
-    height_in = max(1.8, 1.0 + 0.26 * drawn.way.nunique())
+    height_in = max(1.5, 0.85 + 0.19 * drawn.way.nunique())
     figure, grid = style.panels(1, count, height_in=height_in)
     if drawn.empty:
         style.note(grid[0])

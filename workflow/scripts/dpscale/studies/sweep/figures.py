@@ -14,7 +14,7 @@ RATES = ["samples_per_s", "samples_per_s_low", "samples_per_s_high"]
 def draw(sweep: pd.DataFrame, boundary: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the figure of the batch sweep and a frame of what it shows, a row per batch size."""
     drawn = _drawn(sweep, boundary)
-    figure, (left, right) = style.panels(1, 2, height_in=2.5)
+    figure, (left, right) = style.panels(1, 2, height_in=1.95)
     complete = drawn[drawn.status == "complete"]
     for axes in (left, right):
         _batch_axis(axes, drawn.per_worker_batch.tolist())
@@ -35,7 +35,7 @@ def draw(sweep: pd.DataFrame, boundary: pd.DataFrame) -> tuple[Figure, pd.DataFr
 def draw_memory(sweep: pd.DataFrame, boundary: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the figure of peak memory and a frame of what it shows, a row per batch size."""
     drawn = _drawn(sweep, boundary)
-    figure, (axes,) = style.panels(1, 1, height_in=2.3)
+    figure, (axes,) = style.panels(1, 1, height_in=1.8)
     _batch_axis(axes, drawn.per_worker_batch.tolist())
     complete = drawn[drawn.status == "complete"]
     if not style.nothing(complete, axes, text="no peak memory measured yet"):

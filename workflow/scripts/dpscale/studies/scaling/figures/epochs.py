@@ -30,7 +30,7 @@ NOISE = "dotted: may be zero"  # its interval covers zero
 def draw_communication(communication: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the figure of stacked bars and a frame of what it shows, a row per bar."""
     drawn = _subtracted(communication)
-    figure, (axes,) = style.panels(1, 1, height_in=max(1.9, 0.95 + 0.36 * len(drawn)))
+    figure, (axes,) = style.panels(1, 1, height_in=max(1.6, 0.95 + 0.21 * len(drawn)))
     if style.nothing(drawn, axes):
         return figure, drawn
     form = column_format([*drawn.compute_s, *drawn.subtraction_s], "s")
@@ -88,7 +88,7 @@ def _subtracted(communication: pd.DataFrame) -> pd.DataFrame:
 def draw_step_split(communication: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the figure of stacked bars and a frame of what it shows, a row per bar."""
     drawn = _split(communication)
-    figure, (bars,) = style.panels(1, 1, height_in=max(1.9, 1.1 + 0.3 * len(drawn)))
+    figure, (bars,) = style.panels(1, 1, height_in=max(1.6, 1.0 + 0.21 * len(drawn)))
     if style.nothing(drawn, bars, text="not measured yet, or not arm by arm"):
         return figure, drawn
     style.stacked_shares(bars, drawn, PARTS, "the epoch without data loading")

@@ -26,7 +26,7 @@ def draw_link_fit(
 ) -> tuple[Figure, pd.DataFrame]:
     """Return the figure and a frame of what it shows: a row per message size, or predicted cell."""
     messages, steps = _messages(message_times, link), _steps(prediction)
-    figure, (left, right) = style.panels(1, 2, height_in=3.3)
+    figure, (left, right) = style.panels(1, 2, height_in=2.4)
     left.set_title("All-reduce of one message")
     right.set_title("Step of workers not in the fit")
     if messages.empty:

@@ -28,7 +28,7 @@ def draw_bandwidth(
     """Return the figure of the rates and a frame of what it shows: a row per cell whose
     communication could be subtracted."""
     drawn = _rates(bandwidth, communication)
-    figure, (axes,) = style.panels(1, 1, height_in=max(1.8, 1.0 + 0.34 * len(drawn)))
+    figure, (axes,) = style.panels(1, 1, height_in=max(1.6, 0.9 + 0.2 * len(drawn)))
     if not drawn[list(MARKS)].notna().any(axis=None):
         style.note(axes, "not measured yet, or no communication above zero")
         return figure, drawn
@@ -90,7 +90,7 @@ def _rates(bandwidth: pd.DataFrame, communication: pd.DataFrame) -> pd.DataFrame
 def draw_compression(compression: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the figure of both ratios and a frame of what it shows, a row per hook."""
     drawn = _ratios(compression)
-    height_in = max(1.9, 1.2 + 0.32 * len(drawn))
+    height_in = max(1.7, 1.1 + 0.2 * len(drawn))
     figure, (left, right) = style.panels(1, 2, height_in=height_in, sharey=True)
     left.set_title("Bytes of the gradients")
     right.set_title("Time of a step")
