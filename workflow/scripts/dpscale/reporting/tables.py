@@ -22,7 +22,8 @@ from dpscale.units import (
 NOTHING = "–"
 ROWS_KEPT_TOGETHER = 6
 MANY_COLUMNS = 8
-LETTERS_OF_A_LINE = 100  # of a table in print
+LETTERS_OF_A_LINE = 105  # of a table in print
+LETTERS_OF_WORDS = 16  # of a cell of words, in a table without room
 GAP = 3  # letters between columns
 FEWEST_ROWS_OF_SPARSE = 4  # in a table of fewer rows a blank tells more than a line below
 SPARSE = 0.75  # share of blanks from which a column is no column
@@ -71,7 +72,7 @@ class TableView:
     """
 
     number: str
-    caption: str
+    caption: Markup
     columns: list[Head]
     rows: list[list[Shown | str]]
     left_out: list[tuple[str, list[Markup]]]
@@ -90,13 +91,24 @@ class TableView:
     @property
     def roomy(self) -> bool:
         """Whether in print an interval has room beside its value, and needs no line below it."""
-        widths = (max(map(_letters, cells)) for cells in zip(*self.rows, strict=True))
-        return sum(width + GAP for width in widths) <= LETTERS_OF_A_LINE
+        return self._letters(beside=True) <= LETTERS_OF_A_LINE
+
+    @property
+    def tight(self) -> bool:
+        """Whether in print an interval has to be broken even where it stands below its value."""
+        return self._letters(beside=False) > LETTERS_OF_A_LINE
+
+    def _letters(self, *, beside: bool) -> int:
+        """How long the longest line is, heads aside; beside: with intervals beside their values."""
+        columns = zip(*self.rows, strict=True)
+        return sum(GAP + max(_letters(cell, beside) for cell in cells) for cells in columns)
 
 
-def _letters(cell: Shown | str) -> int:
-    """How long a cell is where all of it stands in a line, heads aside."""
-    return len(cell) if isinstance(cell, str) else len(f"{cell.text} ({cell.interval})")
+def _letters(cell: Shown | str, beside: bool) -> int:
+    if isinstance(cell, str):  # words can be broken
+        return len(cell) if beside else min(len(cell), LETTERS_OF_WORDS)
+    parts = (len(cell.text), len(cell.interval))
+    return sum(parts) + GAP if beside and cell.interval else max(parts)
 
 
 def shown(value: Value, sources: Sources) -> Shown:
@@ -241,7 +253,7 @@ def table_view(table: AnswerTable, sources: Sources, *, number: str, image: bool
     words = [_row_words(heads, row) for row in rows]
     return TableView(
         number,
-        _caption(table),
+        with_formulas(_caption(table), image=image),
         heads,
         rows,
         list(left_out.items()),

@@ -20,7 +20,7 @@ def draw(ledger: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the figure of stacked bars and a frame of what it shows, a row per segment."""
     drawn = _drawn(ledger)
     phases = [phase for phase in PHASES if (drawn.phase == phase).any()]
-    figure, (axes,) = style.panels(1, 1, height_in=max(1.5, 0.85 + 0.3 * len(phases)))
+    figure, (axes,) = style.panels(1, 1, height_in=max(1.5, 0.85 + 0.36 * len(phases)))
     if style.nothing(drawn, axes):
         return figure, drawn
     scale = column_format(drawn.groupby("phase").bytes.sum().tolist(), "bytes").scale

@@ -84,7 +84,7 @@ def _differences(axes: Axes, drawn: pd.DataFrame, curve: pd.DataFrame) -> None:
         axes, [ratio for ratio in ratios if ratio >= 1][::2], "batch over the reference batch"
     )
     axes.set_xlim(ratios[0] / 1.3, ratios[-1] * 1.3)
-    axes.set_ylabel("test error less the reference's (points)")
+    axes.set_ylabel("test error, points\nabove the reference's")
 
 
 def _line(axes: Axes, own: pd.DataFrame, index: int, label: str) -> None:

@@ -1,5 +1,7 @@
 """Steps to the goal against the batch size, and errors at the same budget."""
 
+from textwrap import fill
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -28,14 +30,14 @@ def draw_steps(steps_to_goal: pd.DataFrame, goal_fit: pd.DataFrame) -> tuple[Fig
     models = list(drawn.groupby("model", sort=False))
     columns = max((own.optimizer.nunique() for _, own in models), default=1)
     rows = max(1, len(models))
-    figure, grid = style.panels(rows, columns, height_in=0.6 + 1.5 * rows)
+    figure, grid = style.panels(rows, columns, height_in=0.6 + 1.6 * rows)
     if style.nothing(drawn, grid[0]):
         return figure, drawn
     for row, (model, of_model) in enumerate(models):
         free = iter(grid[row * columns : (row + 1) * columns])
         for optimizer, own in of_model.groupby("optimizer", sort=False):
             axes = next(free)
-            axes.set_title(f"{_named(model)}, {NAMES[str(optimizer)]}")
+            axes.set_title(fill(f"{_named(model)}, {NAMES[str(optimizer)]}", 78 // columns))
             _steps_panel(axes, own, of_model)
         for axes in free:
             axes.set_visible(False)

@@ -16,7 +16,7 @@ KINDS = {
 def draw(scaling: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Return the figure of the speed-ups and a frame of what it shows, a row per point."""
     drawn = _drawn(scaling)
-    figure, grid = style.panels(1, 2, height_in=2.1, sharey=True)
+    figure, grid = style.panels(1, 2, height_in=2.3, sharey=True)
     for axes, (kind, (title, _, letter)) in zip(grid, KINDS.items(), strict=True):
         axes.set_title(title)
         points = drawn[drawn.kind == kind]
