@@ -79,10 +79,7 @@ def audit_section(path: Path, number: int) -> Answer:
         sentence=_plain(words.squeezed(say.sentence(audit))),
         paragraphs=[_plain(words.squeezed(say.assumed(audit)))],
         formula=FORMULAS if number == 1 else [],
-        tables=[
-            *[_findings(audit.findings, say)] * bool(audit.findings),
-            _corrected(audit, say),
-        ],
+        tables=[*[_findings(audit.findings, say)] * bool(audit.findings), _corrected(audit, say)],
     )
 
 
@@ -145,9 +142,7 @@ def _place(row: Derived | Finding) -> dict[str, AnswerCell]:
 
 def _table(derived: list[Derived], caption: str, *columns: Column) -> AnswerTable:
     rows = [_place(row) | {c.key: getattr(row, c.key) for c in columns} for row in derived]
-    return AnswerTable(
-        caption=words.squeezed(caption), columns=[*PLACE, *columns], rows=rows
-    )
+    return AnswerTable(caption=words.squeezed(caption), columns=[*PLACE, *columns], rows=rows)
 
 
 def _markdown(table: AnswerTable) -> list[str]:
