@@ -10,7 +10,15 @@ import pytest
 import choose_builders as made
 from builders import Tables, empty_lab, run_row, table
 from dpscale.derive.formulas import goal_seconds
-from dpscale.derive.statistics import Estimate, exactly, inverse, product, together
+from dpscale.derive.statistics import (
+    Estimate,
+    bounded_verdict,
+    exactly,
+    inverse,
+    median,
+    product,
+    together,
+)
 from dpscale.studies import derived_of
 from dpscale.studies.choose.advice import advised
 from dpscale.studies.choose.derive import (
@@ -57,6 +65,17 @@ def test_a_product_with_an_exact_number_only_scales():
 def test_a_product_without_an_interval_has_none():
     assert product(Estimate(2.0, None, None, 1), exactly(3))[:3] == (6.0, None, None)
     assert product(Estimate(None, None, None, 0), exactly(3)).value is None
+
+
+def test_a_product_has_the_ends_that_its_factors_have():
+    assert product(Estimate(2.0, 1.0, None, 5), exactly(3))[:3] == (6.0, pytest.approx(3.0), None)
+
+
+def test_an_end_that_is_known_decides_alone():
+    assert bounded_verdict(Estimate(None, 1.1, None, 5), 1.0) == "above"
+    assert bounded_verdict(Estimate(0.5, None, 0.9, 5), 1.0) == "below"
+    assert bounded_verdict(Estimate(1.5, 0.9, None, 5), 1.0) == "unknown"
+    assert bounded_verdict(Estimate(1.5, 0.9, 2.0, 5), 1.0) == "indistinct"
 
 
 def test_an_interval_that_holds_together_with_others_is_wider_by_its_t():
@@ -280,10 +299,15 @@ def test_a_seed_that_missed_the_goal_is_longer_than_all_and_not_left_out():
             "run": "goal",
             "seed": range(5),
             "steps_to_goal": [*(100 * reached), None, None],
+            "steps": [*(100 * reached), 400, 400],
             "wall_s": [*reached, None, None],
         }
     )
-    assert TrainedTime.of(trials).seconds().value == pytest.approx(1.5)
+    found = TrainedTime.of(trials)
+    assert found.at_least.tolist() == pytest.approx([100, 110, 150, 400, 400])
+    trained = median(found.at_least).low
+    seconds = TrainedTime(found.steps, found.at_least, pd.Series([0.01, 0.01, 0.01])).seconds()
+    assert seconds[:3] == (1.5, pytest.approx(0.01 * trained), None)
 
 
 def test_a_training_of_which_half_misses_the_goal_has_no_time():
@@ -328,13 +352,40 @@ def test_the_time_of_trainings_covers_what_it_is_of():
     """Seeds scatter by 10%, launches by 3%: 95% intervals of the ratio of two equal cells."""
     random = np.random.default_rng(1)
 
-    def trained() -> TrainedTime:
-        steps = np.exp(random.normal(5, 0.1, 5))
-        return TrainedTime(pd.Series(steps), pd.Series(np.exp(random.normal(0, 0.03, 3))))
-
-    ratios = [trained().over(trained()) for _ in range(400)]
+    ratios = [drawn(random, 5).over(drawn(random, 5)) for _ in range(400)]
     held = [ratio.low <= 1 <= ratio.high for ratio in ratios]
     assert np.mean(held) >= 0.93
+
+
+def drawn(random: np.random.Generator, mean: float, budget: float = math.inf) -> TrainedTime:
+    """Steps of five seeds that scatter by 10%, cut off at a budget, and those of three launches."""
+    steps = pd.Series(np.exp(random.normal(mean, 0.1, 5)))
+    step_s = pd.Series(np.exp(random.normal(0, 0.03, 3)))
+    return TrainedTime(steps.where(steps < budget), steps.clip(upper=budget), step_s)
+
+
+def test_a_cell_whose_seeds_missed_the_goal_is_longer_by_what_they_were_trained() -> None:
+    reached = TrainedTime(
+        *[pd.Series([100.0, 105, 95, 100, 102])] * 2, pd.Series([1.0, 1.01, 0.99])
+    )
+    steps = pd.Series([300.0, None, 310, None, 290])
+    missed = TrainedTime(steps, steps.fillna(600.0), pd.Series([1.0, 1.01, 0.99]))
+    ratio = missed.over(reached)
+    assert (ratio.value, ratio.high) == (pytest.approx(3.1), None)
+    assert bounded_verdict(ratio, 1.0) == "above"
+    assert bounded_verdict(reached.over(missed), 1.0) == "below"
+    assert bounded_verdict(missed.over(missed), 1.0) == "unknown"
+    lost = TrainedTime(pd.Series([None] * 5, dtype=float), pd.Series([600.0] * 5), missed.step_s)
+    assert (lost.over(reached).value, bounded_verdict(lost.over(reached), 1.0)) == (None, "above")
+
+
+def test_seeds_that_missed_the_goal_do_not_decide_wrongly() -> None:
+    """Of two cells that take as long, one with a budget that about two of its five seeds miss."""
+    random = np.random.default_rng(2)
+    pairs = [(drawn(random, 5, math.exp(5.03)), drawn(random, 5)) for _ in range(400)]
+    found = [bounded_verdict(cut.over(whole), 1.0) for cut, whole in pairs if not cut.whole]
+    assert found.count("above") <= 0.05 * len(found)
+    assert "below" not in found
 
 
 def known(tables):

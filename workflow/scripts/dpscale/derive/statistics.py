@@ -177,20 +177,23 @@ def product(*factors: Estimate) -> Estimate:
 
     On the scale of logarithms, where it is a sum, the distances of the factors' ends from their
     values are added in squares (Zou and Donner, Statistics in Medicine 27, 2008, section 2).
-    `repeats` is the least of the factors'.
+    An end that a factor lacks the product lacks. `repeats` is the least of the factors'.
     """
     repeats = min(one.repeats for one in factors)
     known_values = [one.value for one in factors if one.value is not None and one.value > 0]
     if len(known_values) < len(factors):
         return UNKNOWN
     value = float(np.prod(known_values))
-    ends = []
-    for end in (1, 2):
-        reach = [np.log((one[end] or np.nan) / (one.value or np.nan)) for one in factors]
-        ends.append(float(np.hypot.reduce(reach)))
-    if not np.isfinite(ends).all():
-        return Estimate(value, None, None, repeats)
-    return Estimate(value, value * float(np.exp(-ends[0])), value * float(np.exp(ends[1])), repeats)
+    low, high = (
+        np.hypot.reduce([np.log((one[end] or np.nan) / (one.value or np.nan)) for one in factors])
+        for end in (1, 2)
+    )
+    return Estimate(
+        value,
+        value * float(np.exp(-low)) if np.isfinite(low) else None,
+        value * float(np.exp(high)) if np.isfinite(high) else None,
+        repeats,
+    )
 
 
 def together(ratio: Estimate, family: int) -> Estimate:
@@ -297,6 +300,19 @@ def verdict(low: float | None, high: float | None, reference: float) -> Verdict:
     "indistinct" when the interval covers the reference, "unknown" when a bound is null.
     """
     return of_row({"ends": low, "ends_low": low, "ends_high": high}, "ends", reference)
+
+
+def bounded_verdict(estimate: Estimate, reference: float) -> Verdict:
+    """Return where an estimate lies of a reference, if need be by the one end that is known.
+
+    An end that is null beside a known one, of what was waited for in vain, is beyond all.
+    """
+    _, low, high, _ = estimate
+    if low is not None and low > reference:
+        return "above"
+    if high is not None and high < reference:
+        return "below"
+    return verdict(low, high, reference)
 
 
 def interval_columns(name: str, estimate: Estimate) -> dict[str, float | None]:

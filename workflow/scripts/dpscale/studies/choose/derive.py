@@ -25,6 +25,7 @@ from dpscale.derive.statistics import (
     CONFIDENCE,
     UNKNOWN,
     Estimate,
+    bounded_verdict,
     censored_median,
     estimate_of,
     exactly,
@@ -490,9 +491,9 @@ def over_limits(cell: dict[str, Any], limits: dict[str, Any]) -> dict[str, Any]:
 
 
 def _upper(cell: dict[str, Any], column: str) -> Any:
-    """The upper end of what a cell takes, or the value where it has no interval."""
+    """The upper end of what a cell takes; without an interval the value, with a lower end none."""
     high = known(cell.get(f"{column}_high"))
-    return known(cell.get(column)) if high is None else high
+    return known(cell.get(column)) if known(cell.get(f"{column}_low")) is None else high
 
 
 def doublings(time_to_goal: pd.DataFrame, step_grid: pd.DataFrame) -> pd.DataFrame:
@@ -650,7 +651,8 @@ def goal_trainings(
     """Return for each cell that was trained the time to the goal, predicted and measured.
 
     measured_s: the median steps over seeds, where a seed that missed the goal counts as longer than
-    all, times the median step over launches, with the interval of both; ratio: over predicted_s.
+    all, times the median step over launches, with the interval of both, or its lower end where a
+    seed missed the goal; ratio: over predicted_s.
     within: whether measured_s lies inside the predicted interval; against: whether the ratio is
     told apart from 1; found: the same, or that the goal was `missed`, or nothing `unavailable` to
     train. advised: the recommended cell; to_advised_ratio: the time, or cost as `aim` has it, over
@@ -689,33 +691,62 @@ def goal_trainings(
 
 
 class TrainedTime(NamedTuple):
-    """What a cell took to the goal: steps by seed, null where it missed, and a step by launch."""
+    """What a cell took to the goal: steps by seed, and a step by launch.
+
+    steps: null where a seed missed the goal; at_least: then those that it trained in vain.
+    """
 
     steps: pd.Series
+    at_least: pd.Series
     step_s: pd.Series
 
     @classmethod
     def of(cls, trials: pd.DataFrame) -> "TrainedTime":
         """Return that of the trials of all launches."""
         steps = trials["steps_to_goal"].astype(float)
-        reached = trials["wall_s"].notna()
+        reached = trials["wall_s"].notna() & steps.notna()
         # A seed takes the same steps in each launch, but for the order of sums.
         by_seed = steps.where(reached, np.inf).groupby(trials["seed"]).median()
+        trained = steps.where(reached, trials["steps"].astype(float))
         step_s = (trials["wall_s"] / steps)[reached]
         by_launch = step_s.groupby(trials.loc[reached, "run"]).median()
-        return cls(by_seed.replace(np.inf, np.nan), by_launch)
+        known_steps = by_seed.replace(np.inf, np.nan)
+        return cls(
+            known_steps, known_steps.fillna(trained.groupby(trials["seed"]).max()), by_launch
+        )
+
+    @property
+    def whole(self) -> bool:
+        """Whether every seed reached the goal."""
+        return bool(self.steps.notna().all())
 
     def seconds(self) -> Estimate:
-        """Return the time to the goal, with the interval over seeds and launches."""
-        return product(censored_median(self.steps), median(self.step_s))
+        """Return the time to the goal, with the interval over seeds and launches.
 
-    def over(self, other: "TrainedTime") -> Estimate:
-        """Return the time over that of another cell, seeds paired where all reached the goal."""
-        if self.steps.notna().all() and other.steps.notna().all():
-            steps = paired_median_ratio(self.steps, other.steps)
-        else:
-            steps = product(censored_median(self.steps), inverse(censored_median(other.steps)))
-        return product(steps, median_ratio(self.step_s, other.step_s))
+        Where a seed missed the goal it has a lower end alone, that of what was trained.
+        """
+        step_s = median(self.step_s)
+        found = product(censored_median(self.steps), step_s)
+        if self.whole or found.value is None:
+            return found
+        return found._replace(low=product(median(self.at_least), step_s).low, high=None)
+
+    def over(self, other: "TrainedTime", family: int = 1) -> Estimate:
+        """Return the time over that of another cell, seeds paired, and so many others at once.
+
+        A seed that missed the goal takes longer than it was trained: the ratio of what was trained
+        has the lower end where that is a seed of this cell, the upper end where it is one of the
+        other, and none where both have one. Its value is known where both medians are.
+        """
+        steps = paired_median_ratio(self.at_least, other.at_least)
+        ratio = together(product(steps, median_ratio(self.step_s, other.step_s)), family)
+        medians = [censored_median(one.steps).value for one in (self, other)]
+        return Estimate(
+            None if None in medians else ratio.value,
+            ratio.low if other.whole else None,
+            ratio.high if self.whole else None,
+            ratio.repeats,
+        )
 
 
 def _against_advised(rows: list[dict[str, Any]], seconds: Mapping[int, TrainedTime]) -> None:
@@ -726,12 +757,13 @@ def _against_advised(rows: list[dict[str, Any]], seconds: Mapping[int, TrainedTi
     rows[advised] |= interval_columns("to_advised_ratio", exactly(1))
     for number, row in enumerate(rows):
         if number in seconds and number != advised:
-            ratio = seconds[number].over(seconds[advised])
+            ratio = seconds[number].over(seconds[advised], family=len(seconds) - 1)
             if row["aim"] == "cost":
-                ratio = product(ratio, exactly(row["workers"] / rows[advised]["workers"]))
-            ratio = together(ratio, len(seconds) - 1)
+                grown = row["workers"] / rows[advised]["workers"]
+                value, low, high = (end and end * grown for end in ratio[:3])
+                ratio = Estimate(value, low, high, ratio.repeats)
             row |= interval_columns("to_advised_ratio", ratio)
-            row["to_advised"] = verdict(ratio.low, ratio.high, 1.0)
+            row["to_advised"] = bounded_verdict(ratio, 1.0)
 
 
 def _take(rows: list[dict[str, Any]]) -> None:
@@ -786,7 +818,7 @@ def _trained(
         "steps_to_goal": censored_median(trained.steps).value,
         "step_s": trained.step_s.median(),
         "within": within,
-        "against": verdict(ratio.low, ratio.high, 1.0),
+        "against": bounded_verdict(ratio, 1.0),
         "seeds": len(trained.steps),
         "reached": int(trained.steps.notna().sum()),
         "launches": trials["run"].nunique(),
