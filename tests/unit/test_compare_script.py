@@ -85,6 +85,18 @@ def test_what_is_not_slower_beyond_the_bound_is_named_and_no_failure(
     assert "Peak memory" in page or words == "  less accurate"
 
 
+def test_a_configuration_names_its_results(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    a = results(tmp_path / "results/a", timed(launches=1), spec=SPEC)
+    Path("my.yaml").write_text("name: b", encoding="utf-8")
+    assert "results/b: no results" in call("compare", a, "my.yaml").stderr
+    results(tmp_path / "results/b", timed(launches=1), spec=SPEC)
+    for places in ((a, "my.yaml"), ("my.yaml", a), (a, "--configfile", "my.yaml")):
+        assert call("compare", *places).returncode == 0
+    for places in ((a,), (a, a, "--configfile", "my.yaml")):
+        assert call("compare", *places).returncode == 2
+
+
 def test_a_whole_lab_without_specs_or_launches_is_compared_too(tmp_path, ended):
     tables = full_lab()
     folders = [tmp_path / "a", tmp_path / "b"]

@@ -1,5 +1,6 @@
 """make: an environment that exists is left alone, and measurements outlive `make clean`."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -59,3 +60,13 @@ def test_help_names_what_deletes(folder) -> None:
     said = make(folder, "help").stdout
     assert "make clean" in said
     assert "make delete-measurements" in said
+
+
+@pytest.mark.parametrize("made", ["test", "bench"])
+def test_what_is_missing_for_tests_are_packages_alone(folder, made) -> None:
+    command = [sys.executable, "-m", "venv", "--without-pip", str(folder / "mine")]
+    subprocess.run(command, check=True)
+    said = make(folder, made, "VENV=mine").stderr
+    lacking = said.partition("it lacks ")[2].partition(".\n")[0].split(", ")
+    assert any(one.startswith("torch==") for one in lacking)
+    assert all(re.fullmatch(r"[\w.-]+==[\w.+]+", one) for one in lacking)

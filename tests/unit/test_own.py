@@ -11,7 +11,7 @@ from torch import nn
 
 from dpscale.arguments import looked_config
 from dpscale.config import Config, ConfigError
-from dpscale.config.own import OwnFacts, source_digest
+from dpscale.config.own import OwnFacts, source_digest, sources
 from dpscale.plan.spec import own_file
 from dpscale.studies import load_config, planned_runs
 from dpscale.train.data import DatasetError
@@ -208,7 +208,7 @@ def test_a_file_that_changed_since_the_plan_is_refused(tmp_path) -> None:
     own = own_file(load_config(raw(file)))
     assert own is not None
     file.write_text(GOOD + "EDITED = 1\n", encoding="utf-8")
-    with pytest.raises(OwnTrainingError, match=r"mine.py changed since the runs were planned"):
+    with pytest.raises(OwnTrainingError, match=r"mine.py, or what it imports, changed since"):
         OwnTask(own)
 
 
@@ -234,6 +234,30 @@ def test_comments_and_docstrings_are_not_code(tmp_path) -> None:
     assert source_digest(file) == before
     file.write_text(GOOD.replace("(8, width)", "(9, width)"), encoding="utf-8")
     assert source_digest(file) != before
+
+
+def test_an_edit_of_a_module_beside_the_file_is_one_of_its_code(tmp_path) -> None:
+    file = written(tmp_path, f"import parts.wide\nimport parts as other, torch\n{GOOD}")
+    alone = source_digest(file)
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts/__init__.py").write_text("from .deep import WIDTH\n", encoding="utf-8")
+    (tmp_path / "parts/wide.py").write_text("", encoding="utf-8")
+    deep, unused = tmp_path / "parts/deep.py", tmp_path / "unused.py"
+    digests = []
+    for text in ("WIDTH = 4\n", "WIDTH = 4  # a comment\n", "WIDTH = 5\n"):
+        deep.write_text(text, encoding="utf-8")
+        unused.write_text(text, encoding="utf-8")
+        digests.append(source_digest(file))
+    assert digests[0] == digests[1] != digests[2] != alone
+    assert {path.name for path in sources(file)} == {"mine.py", "__init__.py", "wide.py", "deep.py"}
+
+
+def test_an_error_in_a_module_beside_the_file_names_its_line(tmp_path) -> None:
+    (tmp_path / "mine_parts.py").write_text("def width():\n    return 1 / 0\n", encoding="utf-8")
+    text = "from mine_parts import width\n" + GOOD.replace("Linear(width,", "Linear(width(),")
+    assert line_of(tmp_path, text.replace("model(width=4)", "model()")) == (
+        "mine.py: model: ZeroDivisionError: division by zero (mine_parts.py, line 2)"
+    )
 
 
 def test_a_look_finds_sizes_and_what_the_file_cannot_have(tmp_path) -> None:

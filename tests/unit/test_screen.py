@@ -43,7 +43,7 @@ def test_a_field_that_came_or_went_and_an_option_that_is_no_field() -> None:
     assert changed({repr('{"a": 1}')}, {repr('{"b": null}')}) == "a 1 -> nothing, b nothing -> null"
     assert changed({"'x'"}, {"'y'"}) == "the options of its command changed"
     before, now = (repr(["--own", json.dumps({"digest": one})]) for one in ("ab", "cd"))
-    assert changed({before}, {now}) == "the code of own.file changed"
+    assert changed({before}, {now}) == "the code of own.file, or of what it imports, changed"
 
 
 def test_three_files_are_named_and_the_others_counted() -> None:

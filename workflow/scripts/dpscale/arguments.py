@@ -12,6 +12,7 @@ from dpscale.plan.spec import own_file
 from dpscale.studies import load_config
 
 DEFAULT = Path("config/config.yaml")
+RESULTS = Path("results")
 SUFFIXES = (".yaml", ".yml", ".json")
 RESOLVED = "config.yaml"  # in results/<name>: the configuration as the workflow resolved it
 
@@ -39,6 +40,13 @@ def config_of(given: argparse.Namespace) -> Config:
         if not path.is_file():
             raise ConfigError(f"{path}: is not there yet; name a configuration by --configfile")
     return looked_config(read_mapping(path), folder=path.parent)
+
+
+def results_of(place: Path) -> Path:
+    """Return a folder of results, or that of a configuration's file."""
+    if place.suffix not in SUFFIXES:
+        return place
+    return RESULTS / load_config(read_mapping(place), folder=place.parent).name
 
 
 def looked_config(raw: Mapping[str, Any], *, folder: Path = Path()) -> Config:

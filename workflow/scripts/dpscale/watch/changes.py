@@ -34,7 +34,7 @@ def changed(before: Collection[str], now: Collection[str]) -> str:
 
 def _line(key: str, old: object, new: object) -> str:
     if key.endswith("own.digest") or key == "digest":
-        return "the code of own.file changed"
+        return "the code of own.file, or of what it imports, changed"
     return f"{key} {_shown(old)} -> {_shown(new)}"
 
 

@@ -24,7 +24,7 @@ from torch.optim import SGD, Optimizer
 from torch.utils._pytree import tree_leaves
 from torch.utils.data import ConcatDataset, DataLoader, Subset
 
-from dpscale.config.own import source_digest
+from dpscale.config.own import source_digest, sources
 from dpscale.config.sections import ModelConfig
 from dpscale.plan.spec import OwnFile
 from dpscale.train.data.dataset import DatasetError
@@ -225,7 +225,9 @@ def _imported(file: Path, digest: str) -> ModuleType:
     except OSError as error:
         raise OwnTrainingError(f"{file}: cannot be read: {error.strerror}") from error
     if now != digest:
-        raise OwnTrainingError(f"{file.name} changed since the runs were planned; start again")
+        raise OwnTrainingError(
+            f"{file.name}, or what it imports, changed since the runs were planned; start again"
+        )
     found = spec_from_file_location(MODULE, file)
     assert found is not None
     assert found.loader is not None
@@ -267,11 +269,11 @@ def _kind(value: Any) -> str:
 
 
 def _told(error: Exception, file: Path) -> str:
-    """An error in one line, with the last line of the file that led to it."""
-    at, frame = "", error.__traceback__
+    """An error in one line, with the last line of the file, or of a module beside it, before it."""
+    at, frame, known = "", error.__traceback__, sources(file)
     while frame is not None:
-        if Path(frame.tb_frame.f_code.co_filename) == file:
-            at = f" (line {frame.tb_lineno})"
+        if (place := Path(frame.tb_frame.f_code.co_filename)) in known:
+            at = f" ({f'{place.name}, ' * (place != file)}line {frame.tb_lineno})"
         frame = frame.tb_next
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text[:300]}{at}"
