@@ -2,8 +2,12 @@
 
 import importlib
 import json
+import os
+import pty
+import select
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,6 +17,8 @@ from dpscale.plan import Spec
 from dpscale.studies import load_config, planned_runs, read_config
 from dpscale.watch.cost import cost
 
+SCRIPT = Path(__file__).resolve().parents[2] / "workflow/scripts/new_config.py"
+CTRL_C = "^C"  # as a terminal shows it
 Write = Callable[..., str]
 LEFT_OUT = ("sweep", "large_batch", "communication", "data_parallel", "scaling")
 
@@ -52,17 +58,71 @@ def test_fewer_minutes_make_a_shorter_file(tmp_path) -> None:
 
 def test_what_was_never_measured_here_has_no_time(write) -> None:
     said = write("my.yaml", "--device", "cuda", "--devices", "2")
-    assert "how long they take is not known" in said
+    assert "none like them was measured here: the call says how long it takes" in said
     assert "snakemake --configfile my.yaml" in said
     config = read_config(Path("my.yaml"))
     assert (config.name, config.hardware.device, config.hardware.devices) == ("my", "cuda", 2)
 
 
-def test_a_file_that_is_there_stays(write, tmp_path) -> None:
-    (tmp_path / "my.yaml").write_text("mine", encoding="utf-8")
-    with pytest.raises(SystemExit, match=r"my.yaml: is there already"):
-        write("my.yaml")
-    assert (tmp_path / "my.yaml").read_text(encoding="utf-8") == "mine"
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["mine.yaml"], "mine.yaml: is there already"),
+        (["my"], "my: name a file that ends with .yaml or .yml or .json"),
+        (["my.yaml", "--own", "no.py"], "argument --own: no.py: there is no such file in "),
+        (["my.yaml", "--device", "gpu"], "argument --device: gpu: give cpu or cuda"),
+        (["my.yaml", "--nodes", "0"], "argument --nodes: 0: give a whole number of 1 or more"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_line(write, tmp_path, capsys, words, line) -> None:
+    (tmp_path / "mine.yaml").write_text("mine", encoding="utf-8")
+    with pytest.raises(SystemExit):
+        write(*words)
+    assert line in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.yaml"]
+    assert (tmp_path / "mine.yaml").read_text(encoding="utf-8") == "mine"
+
+
+def typed(folder: Path, *keys: str) -> tuple[int, str]:
+    """Call the script on a terminal, press keys at a question each; its status and the screen."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(folder)
+        os.execv(sys.executable, [sys.executable, str(SCRIPT), "my.yaml"])
+    left, screen, asked = list(keys), "", 0
+    with suppress(OSError):  # Linux's end of a terminal whose process ended
+        while True:
+            if screen.endswith(CTRL_C) and not select.select([terminal], [], [], 1)[0]:
+                os.write(terminal, b"\x03")  # the first came before the question was read
+            if not (seen := os.read(terminal, 4096).decode()):
+                break
+            screen += seen
+            if screen.count("]: ") > asked and left:
+                asked += 1
+                os.write(terminal, left.pop(0).encode())
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), screen.replace("\r", "")
+
+
+def test_a_terminal_is_asked_until_each_answer_can_be(tmp_path) -> None:
+    answers = ["no.py\n", "\n", "gpu\n", "cuda\n", "two\n", "2\n", "\n", "-5\n", "5\n"]
+    status, screen = typed(tmp_path, *answers)
+    assert status == 0, screen
+    for word in ("no.py: there is no such file", "gpu: give cpu", "two: give a", "-5: give a"):
+        assert screen.count(word) == 1
+    assert "so that this is the shortest file" in screen
+    assert screen.endswith("Next: snakemake --configfile my.yaml\n")
+    config = read_config(tmp_path / "my.yaml")
+    assert (config.name, config.hardware.device, config.hardware.devices) == ("my", "cuda", 2)
+
+
+@pytest.mark.parametrize("key", ["\x03", "\x04"], ids=["Ctrl-C", "Ctrl-D"])
+def test_a_key_that_ends_the_questions_ends_them_in_a_line(tmp_path, key) -> None:
+    status, screen = typed(tmp_path, "\n", key)
+    assert status == 1
+    assert screen.splitlines()[-1] == "new_config.py: stopped; nothing is written"
+    assert "Traceback" not in screen
+    assert not list(tmp_path.iterdir())
 
 
 def planned(**sections: object) -> list[Spec]:

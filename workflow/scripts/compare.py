@@ -1,8 +1,8 @@
 """Compare two results, cell by cell: the second against the first.
 
-Prints what differs (machine, versions, settings) and which cells show a measurable difference. Exits
-with 1 where one is slower by more than --fail-if-slower, 2 where a folder cannot be read, or nothing
-is in both and a bound was given, else with 0.
+Prints what differs (machine, versions, settings) and which cells show a measurable difference.
+Exits with 1 where one is slower by more than --fail-if-slower, 2 where a folder cannot be read, or
+nothing is in both and a bound was given, else with 0.
 """
 
 import argparse

@@ -5,10 +5,11 @@ Says how many runs it plans and, where like runs were measured here, about how l
 
 import argparse
 import sys
+from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from pathlib import Path
 
-from dpscale.arguments import looked_config
+from dpscale.arguments import RESULTS, SUFFIXES, looked_config
 from dpscale.config import Config, ConfigError
 from dpscale.config.draft import LEVELS, Wishes, draft
 from dpscale.config.reading import read_mapping
@@ -18,39 +19,65 @@ from dpscale.studies import planned_runs
 from dpscale.units.plain import duration
 from dpscale.watch.cost import Cost, cost
 
-RESULTS = Path("results")
+DEVICES = ("cpu", "cuda")
+# Of each question, what an empty answer means.
 QUESTIONS = {
-    "own": "A Python file with a training of your own; empty: a built-in network",
-    "device": "Train on cpu or cuda (GPUs)",
-    "devices": "How many GPUs, or cores, may be used; empty: unknown",
-    "nodes": "How many nodes of a cluster",
-    "minutes": "Minutes that it may take; empty: as long as it takes",
+    "own": ("Python file with a training of your own", "a built-in network"),
+    "device": ("cpu, or cuda for GPUs", "cpu"),
+    "devices": ("Workers at most, each with a GPU or a core", "1, 2 and 4"),
+    "nodes": ("Nodes of a cluster", "1"),
+    "minutes": ("Minutes that it may take", "as long as it takes"),
 }
 
 
-def positive(text: str) -> int:
+def new_file(text: str) -> Path:
+    """Return the path of a YAML file that is not there yet."""
+    path = Path(text)
+    if path.suffix not in SUFFIXES:
+        raise ArgumentTypeError(f"{text}: name a file that ends with {' or '.join(SUFFIXES)}")
+    if path.exists():
+        raise ArgumentTypeError(f"{text}: is there already; name another, or move it away")
+    return path
+
+
+def python_file(text: str) -> Path:
+    """Return the path of a file that is there."""
+    if not (path := Path(text)).is_file():
+        raise ArgumentTypeError(f"{text}: there is no such file in {Path.cwd()}")
+    return path
+
+
+def device(text: str) -> str:
+    """Return cpu or cuda."""
+    if text not in DEVICES:
+        raise ArgumentTypeError(f"{text}: give {' or '.join(DEVICES)}")
+    return text
+
+
+def count(text: str) -> int:
     """Return a whole number of 1 or more."""
-    if (number := int(text)) < 1:
-        raise ValueError(text)
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"{text}: give a whole number of 1 or more")
+    return int(text)
+
+
+TYPES = {"own": python_file, "device": device, "devices": count, "nodes": count, "minutes": count}
 
 
 def asked(given: argparse.Namespace) -> None:
-    """Ask for what no option gave; an empty answer leaves the default."""
-    kinds = {"own": Path, "devices": positive, "nodes": positive, "minutes": float}
-    for name, question in QUESTIONS.items():
-        default = getattr(given, name)
-        while answer := input(f"{question} [{default or ''}]: ").strip():
+    """Ask for each of QUESTIONS; an empty answer leaves the default."""
+    for name, (question, empty) in QUESTIONS.items():
+        while answer := input(f"{question} [{empty}]: ").strip():
             try:
-                setattr(given, name, kinds.get(name, str)(answer))
+                setattr(given, name, TYPES[name](answer))
                 break
-            except ValueError:
-                print(f"{answer} is no number")
+            except ArgumentTypeError as error:
+                print(error)
 
 
 def wishes(given: argparse.Namespace) -> Wishes:
     """What the command line asks for."""
-    own = given.own and Path(given.own).resolve()
+    own = given.own and given.own.resolve()
     if own and own.is_relative_to(given.file.resolve().parent):
         own = own.relative_to(given.file.resolve().parent)
     name = given.name or given.file.stem
@@ -63,19 +90,26 @@ def written(given: argparse.Namespace, level: str) -> Config:
         path.write_text(draft(wishes(given), level), encoding="utf-8")
     try:
         return looked_config(read_mapping(given.file), folder=given.file.parent)
-    except ConfigError:
+    except (ConfigError, KeyboardInterrupt):
         given.file.unlink()
         raise
 
 
-def told(runs: int, found: Cost | None) -> str:
-    """How long so many runs take, as far as that is known."""
+def told(runs: int, found: Cost | None, minutes: int | None) -> str:
+    """How long so many runs take, as far as that is known, and what else can be left out."""
     if found is None:
-        return f"{runs} runs; how long they take is not known: none like them was measured here"
-    basis = " and ".join(f"{count} of results/{name}" for name, count in found.basis)
+        shortest = ", so that this is the shortest file" if minutes else ""
+        return (
+            f"{runs} runs; none like them was measured here{shortest}: the call says how long it "
+            "takes, once some are done"
+        )
+    basis = " and ".join(f"{number} of results/{name}" for name, number in found.basis)
     rest = f", {found.unknown} apart that are like none of these" if found.unknown else ""
     spent = f"about {duration(found.seconds)} on one machine"
-    return f"{runs} runs, {spent}, as long as like runs took here ({basis}){rest}"
+    said = f"{runs} runs, {spent}, as long as like runs took here ({basis}){rest}"
+    if minutes and found.seconds > 60 * minutes:
+        said += "\nIt is as short as it gets; leave studies out by null to shorten it further."
+    return said
 
 
 def fitted(given: argparse.Namespace, levels: Sequence[str]) -> tuple[Config, int, Cost | None]:
@@ -84,36 +118,40 @@ def fitted(given: argparse.Namespace, levels: Sequence[str]) -> tuple[Config, in
         config = written(given, level)
         plan = planned_runs(config)
         found = cost(plan.values(), RESULTS)
-        fits = found and found.seconds <= 60 * (given.minutes or float("inf"))
-        if given.minutes is None or fits:
+        if given.minutes is None or (found and found.seconds <= 60 * given.minutes):
             break
     return config, len(plan), found
+
+
+def read_arguments() -> argparse.Namespace:
+    """Return what the command line says, and on a terminal the answers to QUESTIONS."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", type=new_file, help="YAML file to write")
+    parser.add_argument("--name", help="folder under results/ [the file's name]")
+    for name, (question, empty) in QUESTIONS.items():
+        metavar = {"own": "FILE.py", "device": "|".join(DEVICES)}.get(name, "N")
+        text = f"{question} [{empty}]"
+        parser.add_argument(f"--{name}", type=TYPES[name], metavar=metavar, help=text)
+    parser.set_defaults(device="cpu", nodes=1)
+    given = parser.parse_args()
+    if len(sys.argv) == 2 and sys.stdin.isatty() and sys.stdout.isatty():
+        asked(given)
+    return given
 
 
 @one_line("new_config.py")
 def main() -> None:
     """Read the command line, ask, write, and say what it comes to."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", type=Path, help="YAML file to write")
-    parser.add_argument("--name", help="folder under results/ [the file's name]")
-    parser.add_argument("--own", type=Path, metavar="FILE.py", help=QUESTIONS["own"])
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--devices", type=positive, metavar="N", help=QUESTIONS["devices"])
-    parser.add_argument("--nodes", type=positive, default=1, metavar="N", help=QUESTIONS["nodes"])
-    parser.add_argument("--minutes", type=float, metavar="N", help=QUESTIONS["minutes"])
-    given = parser.parse_args()
-    if given.file.exists():
-        sys.exit(f"new_config.py: {given.file}: is there already; name another, or move it away")
-    if len(sys.argv) == 2 and sys.stdin.isatty():
-        asked(given)
+    given = read_arguments()
     config, runs, found = fitted(given, LEVELS)
     for line in config.left_out:
         print(f"dpscale: {line}", file=sys.stderr)
-    print(f"{given.file}: {told(runs, found)}")
-    if given.minutes and (found is None or found.seconds > 60 * given.minutes):
-        print("It is as short as it gets; leave studies out by null to shorten it further.")
+    print(f"{given.file}: {told(runs, found, given.minutes)}")
     print(f"Next: snakemake --configfile {given.file}")
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (KeyboardInterrupt, EOFError):  # Ctrl-C, Ctrl-D
+        sys.exit("\nnew_config.py: stopped; nothing is written")
