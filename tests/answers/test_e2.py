@@ -140,6 +140,27 @@ CASES = [
         says=["mostly by steps of fewer samples a worker"],
     ),
     Case(
+        "what is sent takes longer than what is saved",
+        lab=made(
+            step_s=lambda n, b: by_samples(n, b) + (1.0 if n > 1 else 0),
+            silent_s=by_samples,
+            b_crit=120.0,
+        ),
+        says=[
+            "With this network four workers cannot pay: sharing a step saves them 19.2 ms at most, "
+            "and what they send takes 1.00 s."
+        ],
+    ),
+    Case(
+        "what is sent takes less than what is saved",
+        lab=made(
+            step_s=lambda n, b: by_samples(n, b) + (1e-4 if n > 1 else 0),
+            silent_s=by_samples,
+            b_crit=120.0,
+        ),
+        never=["cannot pay"],
+    ),
+    Case(
         "not told to be faster",
         lab=lab,
         edits={"doublings": where(pays="indistinct")},

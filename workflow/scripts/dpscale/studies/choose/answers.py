@@ -32,6 +32,7 @@ def facts_e2(inputs: Inputs) -> Facts:
             "limits": limited(inputs),
             "doublings": [doubled(row) for row in inputs.rows("doublings", adjacent=True)],
             **moves(inputs.rows("doublings", predicted=False)),
+            "too_short": next(iter(_too_short(inputs, roles["recommended"]["workers"])), None),
             "predictions": predicted(inputs),
             "buffers": any(row["buffer_bytes"] for row in inputs.tidy_rows("runs", study="choose")),
             "goal_error": searched[0]["goal_error_frac"] if searched else None,
@@ -44,6 +45,12 @@ def facts_e2(inputs: Inputs) -> Facts:
     further = inputs.rows("doublings", adjacent=True, predicted=False, workers=take)
     effects = [row.value("time_ratio", "ratio") for row in further]
     return Facts(missing, values(timed, trained, roles), said, effects=effects)
+
+
+def _too_short(inputs: Inputs, workers: int) -> list[Row]:
+    """Return the larger numbers of workers that cannot pay, fewest first."""
+    rows = inputs.rows("doublings", predicted=False, workers=workers, too_short=True)
+    return sorted(rows, key=lambda row: int(row["next_workers"]))
 
 
 def _searched(row: Row, cells: list[Row]) -> bool:

@@ -77,7 +77,7 @@ DOUBLING_COLUMNS: Columns = (
     | intervals("batch_ratio sharing_ratio communication_ratio samples_ratio retuned_ratio")
     | words("pays")
     | words("blame", LOSSES)
-    | columns("runs")
+    | columns("saved_s sent_s too_short runs")
 )
 ADVICE_COLUMNS: Columns = (
     columns("role workers nodes per_worker_batch global_batch")
@@ -506,7 +506,7 @@ def doublings(time_to_goal: pd.DataFrame, step_grid: pd.DataFrame) -> pd.DataFra
     cost), and then with the best batch of the more workers (retuned_ratio). time_ratio times the
     growth of N is the product of what the step of fewer samples costs (batch_ratio), workers beside
     each other that send nothing (sharing_ratio), communication_ratio, samples_ratio of larger
-    batches, and retuned_ratio. blame: `dominant` of the four losses.
+    batches, and retuned_ratio. blame: `dominant` of the four losses; too_short: see `_spared`.
     """
     timed = time_to_goal.dropna(subset="time_to_goal_s")
     chosen = (timed["rank_of_workers"] == 1) | timed["predicted"]
@@ -563,8 +563,39 @@ def _doubling(
         },
         "pays": None if predicted else verdict(time.low, time.high, 1.0),
         "blame": None if predicted else dominant(losses),
+        **({} if predicted else _spared(fewer, more, cells)),
         "runs": f"{fewer['runs']} {more['runs']}",
     }
+
+
+def _spared(
+    fewer: dict[str, Any], more: dict[str, Any], cells: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """What more workers save of a step at most, and what they send, at each global batch of both.
+
+    too_short: at every batch they send for longer than they can save, by the ends of the
+    intervals, so that they cannot pay; saved_s, sent_s: then, at the batch where they come nearest.
+    """
+    share = 1 - fewer["workers"] / more["workers"]
+    pairs = [
+        (
+            estimate_of(cell, "step_s"),
+            estimate_of(other, "step_s"),
+            estimate_of(other, "silent_step_s"),
+        )
+        for cell in cells
+        for other in cells
+        if (cell["workers"], other["workers"]) == (fewer["workers"], more["workers"])
+        and cell["global_batch"] == other["global_batch"]
+    ]
+    if not pairs or any(None in one for pair in pairs for one in pair):
+        return {"too_short": False}
+    steps, sending, silent = (np.array(one, dtype=float).T for one in zip(*pairs, strict=True))
+    saved_s, sent_s = share * steps[0], sending[0] - silent[0]
+    if not (sending[1] - silent[2] > share * steps[2]).all():
+        return {"too_short": False}
+    nearest = np.argmax(saved_s / sent_s)
+    return {"too_short": True, "saved_s": saved_s[nearest], "sent_s": sent_s[nearest]}
 
 
 def at_equal_footing(
