@@ -32,9 +32,9 @@ HEAD = {
     "institution": "A university",
 }
 SVG = (
-    '<svg xmlns="http://www.w3.org/2000/svg" width="475.2pt" height="190pt" '
-    'viewBox="0 0 475.2 190" role="img"><desc>Words of {name}</desc>'
-    '<path id="{name}-a" d="M0 0L475.2 190" stroke="currentColor"/></svg>'
+    '<svg xmlns="http://www.w3.org/2000/svg" width="475.2pt" height="140pt" '
+    'viewBox="0 0 475.2 140" role="img"><desc>Words of {name}</desc>'
+    '<path id="{name}-a" d="M0 0L475.2 140" stroke="currentColor"/></svg>'
 )
 RING = r"t \ge \frac{2(N-1)}{N} \cdot \frac{X \cdot \mathrm{itemsize}}{\beta}"
 FIGURES = {

@@ -9,15 +9,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy
 import pytest
 from made_lab import TEMPLATES, lab_answers, write_report
+from PIL import Image
 
 from dpscale.reporting import pdf
 from dpscale.reporting.question import failed
 from dpscale.reporting.render import render_report
 
 POPPLER = pytest.mark.skipif(shutil.which("pdftotext") is None, reason="poppler is not installed")
+MOST_PAGES = {"body": 27, "part 1": 12, "appendix": 20, "white": 1}
+FURTHER = "Appendix: methods and further tables"
+LEAST_WHITE = 0.05  # of a page, which a table's row or the lines of a paragraph cannot fill
 INTERVAL = re.compile(r"\d+\.\d+ to \d+\.\d+")
 
 
@@ -158,6 +164,63 @@ def test_the_pdf_has_a_bookmark_for_each_question(document):
 def _flat(outline: list) -> Iterator[dict]:
     for one in outline:
         yield from _flat(one) if isinstance(one, list) else [one]
+
+
+@pytest.fixture(scope="module")
+def starts(document) -> dict[str, int]:
+    """The page, from 0, on which each part, answer and appendix begins, by its title."""
+    return {
+        one["/Title"].partition(".")[0]: document.get_destination_page_number(one)
+        for one in _flat(document.outline)
+    }
+
+
+@PANGO
+def test_body_part_1_and_appendix_keep_their_limits_of_pages(starts):
+    assert starts[FURTHER] <= MOST_PAGES["body"]
+    assert starts["Part 2"] - starts["Part 1"] + 1 <= MOST_PAGES["part 1"]
+    assert starts["Appendix: the runs"] - starts[FURTHER] <= MOST_PAGES["appendix"]
+
+
+@PANGO
+def test_no_answer_is_cut_from_its_figure(document, starts):
+    for page in document.pages[: starts[FURTHER]]:
+        shown = page.extract_text()
+        first = re.findall(r"What does question (Q\d[.\d]*) ask", shown.split("Contents")[0])
+        assert shown.count("A title. A caption.") >= len({*first} - {"Q4.2"}), first
+
+
+@PANGO
+@POPPLER
+def test_white_at_the_feet_of_the_body_pages_is_a_page_at_most(printed, starts, tmp_path):
+    last = starts[FURTHER] - 1  # of the body, which ends where it ends
+    tool("pdftoppm", "-gray", "-r", 36, "-f", 1, "-l", last, printed, tmp_path / "page")
+    white = [_white(path) for path in sorted(tmp_path.iterdir())]
+    assert sum(max(0, one - LEAST_WHITE) for one in white) <= MOST_PAGES["white"], white
+
+
+def _white(path: Path) -> float:
+    """The share of a page's text area that is white below its last ink."""
+    ink = numpy.asarray(Image.open(path)) < 200
+    top, foot = (int(ink.shape[0] * mm / 297) for mm in (19, 280))
+    return 1 - (numpy.flatnonzero(ink[top:foot].any(axis=1)).max() + 1) / (foot - top)
+
+
+def test_what_goes_further_fills_the_room_below_an_answer_as_far_as_it_fits():
+    """Q1 leaves 500 px: of blocks of 200, 250 and 300 px two fit; Q2 ends where Q3 begins."""
+    first, second = {}, {}
+    first["answer-Q1"], first["end-answer-Q1"] = (72, 486), (486, 486)
+    second["answer-Q2"], second["end-answer-Q2"] = (72, 300), (300, 300)
+    second["answer-Q3"], second["end-answer-Q3"] = (320, 900), (900, 900)
+    last = {f"further-answer-Q1-{n}": (72, 72 + height) for n, height in enumerate((200, 250, 300))}
+    last["further-answer-Q2-0"] = (900, 910)
+    pages = [
+        SimpleNamespace(
+            height=1122.5, anchors={one: (0, top, 9, foot) for one, (top, foot) in found.items()}
+        )
+        for found in (first, second, last)
+    ]
+    assert pdf.filling(pages) == {"answer-Q1": 2}
 
 
 @PANGO

@@ -3,8 +3,12 @@
 import os
 import re
 import tempfile
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, count, pairwise, takewhile
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import matplotlib
 
@@ -12,6 +16,9 @@ from dpscale.files import whole
 from dpscale.reporting.render import render_report
 from dpscale.reporting.report import Report
 
+TOP_PX, FOOT_PX = (mm * 96 / 25.4 for mm in (19, 17))  # a page's margins, as in print.css
+SPARE_PX = 12  # between blocks
+BODY = "(answer|end|part|references)-?"  # anchors of what stands in the body, one below the other
 LIBRARIES = "libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
 _FONTCONFIG = """<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
@@ -35,16 +42,45 @@ def write_pdf(report: Report, *, templates: Path, output: Path) -> None:
 
     Raises MissingLibraryError where Pango cannot be loaded.
     """
-    text = render_report(report, templates=templates, medium="pdf")
-    if re.search(r"<math\b", text):
-        raise MathMLInPdfError("a formula is still MathML: draw it as an image")
     with tempfile.TemporaryDirectory() as folder:
         weasyprint = _weasyprint(Path(folder))
         # Everything is inside the page: nothing else may be fetched, and a failure is an error.
         fetcher = weasyprint.urls.URLFetcher(allowed_protocols={"data"}, fail_on_errors=True)
-        document = weasyprint.HTML(string=text, url_fetcher=fetcher)
+
+        def laid_out(filled: Mapping[str, int]) -> Any:
+            text = render_report(report, templates=templates, medium="pdf", filled=filled)
+            if re.search(r"<math\b", text):
+                raise MathMLInPdfError("a formula is still MathML: draw it as an image")
+            return weasyprint.HTML(string=text, url_fetcher=fetcher).render(pdf_tags=True)
+
+        document = laid_out(filling(laid_out({}).pages))
         with whole(output) as temporary:
             temporary.write_bytes(document.write_pdf(pdf_tags=True))
+
+
+def filling(pages: Sequence[Any]) -> dict[str, int]:
+    """Return how much of what goes further fills the page below an answer, by the answer's anchor.
+
+    pages: of all of it in the appendix. An answer that does not fit on a page together with its
+    figure begins the next one, and leaves room: what fills that moves no other answer.
+    """
+    length = pages[0].height - TOP_PX - FOOT_PX
+    at: dict[str, float] = {}  # where each begins, pages below each other
+    heights: dict[str, float] = defaultdict(float)
+    for number, page in enumerate(pages):
+        for name, (_, top, _, bottom) in page.anchors.items():
+            at.setdefault(name, number * length + top)
+            heights[name] += bottom - top
+    body = sorted((y, name) for name, y in at.items() if re.match(BODY, name))
+    filled = {}
+    for (y, name), (then, _) in pairwise(body):
+        room = length - (y - TOP_PX) % length
+        if name.startswith("end-") and then - y > room - 1:
+            anchor = name.removeprefix("end-")
+            blocks = takewhile(at.__contains__, (f"further-{anchor}-{n}" for n in count()))
+            needed = accumulate(heights[block] + SPARE_PX for block in blocks)
+            filled[anchor] = sum(0 < height <= room for height in needed)
+    return filled
 
 
 def _weasyprint(folder: Path) -> ModuleType:

@@ -1,6 +1,7 @@
 """The report as one HTML text, for the browser or for the PDF, from the same templates."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -70,11 +71,14 @@ def page_environment(templates: Path, medium: Medium) -> Environment:
     return environment
 
 
-def render_report(report: Report, *, templates: Path, medium: Medium) -> str:
+def render_report(
+    report: Report, *, templates: Path, medium: Medium, filled: Mapping[str, int] | None = None
+) -> str:
     """Return the report as an HTML text.
 
     html: one page with its styles, figures and MathML inside; pdf: formulas and figures as
-    images, and the print style sheet.
+    images, and the print style sheet. filled: how many blocks of what goes further stand in the
+    answer itself, by its anchor.
     """
     environment = page_environment(templates, medium)
     # Thousands of runs are hundreds of pages that nobody prints, and most of what a PDF takes.
@@ -87,6 +91,7 @@ def render_report(report: Report, *, templates: Path, medium: Medium) -> str:
     return environment.get_template("report.html.j2").render(
         report=report,
         sections=sections,
+        filled=filled or {},
         closing=sections.get(report.closing.id) if report.closing else None,
         numbers={part.name: number for number, part in enumerate(report.parts, start=1)},
         pictures=report.pictures,

@@ -20,7 +20,7 @@ from dpscale.units import (
 )
 
 NOTHING = "–"
-ROWS_KEPT_TOGETHER = 6
+ROWS_KEPT_TOGETHER = 4
 MANY_COLUMNS = 8
 LETTERS_OF_A_LINE = 105  # of a table in print
 LETTERS_OF_WORDS = 16  # of a cell of words, in a table without room

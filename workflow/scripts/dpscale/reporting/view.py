@@ -42,9 +42,14 @@ class AnswerView:
     missing: list[str]
 
     @property
+    def blocks(self) -> list[Markup | TableView | Figure]:
+        """What goes further, in order: paragraphs, tables, figures."""
+        return [*self.method, *self.further_tables, *self.further_figures]
+
+    @property
     def further(self) -> bool:
         """Whether there is more than the answer itself."""
-        return bool(self.method or self.further_tables or self.further_figures)
+        return bool(self.blocks)
 
 
 @dataclass
