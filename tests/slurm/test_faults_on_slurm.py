@@ -60,7 +60,7 @@ def test_a_killed_rank_is_named_and_its_run_made_again(workflow) -> None:
     failure = failure_of(faults)
     assert (failure["cause"], failure["rank"], failure["node"]) == ("killed", 2, "n2")
     assert "SIGKILL" in failure["message"]
-    assert f"{RUN}: attempt 1: rank 2 on n2: Signal 9 (SIGKILL)" in faults.output()
+    assert f"{RUN} failed: attempt 1: rank 2 on n2: Signal 9 (SIGKILL)" in faults.output()
     assert_done_at_attempt(faults, 2)
 
 
