@@ -10,6 +10,7 @@ from scipy.special import expit, ndtri
 from dpscale.derive.statistics import (
     UNKNOWN,
     Estimate,
+    about_neighbours,
     interval_columns,
     median,
     median_ratio,
@@ -210,6 +211,13 @@ def test_on_the_same_images_an_interval_stays_within_a_difference_of_shares():
     # Of ten images nine are right with one arm alone.
     found = on_same_images(0.9, np.tile(np.repeat([1.0, 0.0], [9, 1]), (3, 1)))
     assert found.high == 1.0
+
+
+def test_values_on_a_line_do_not_scatter_about_their_neighbours():
+    assert about_neighbours(np.array([0.0, 1, 3, 4]), np.array([1.0, 2, 4, 5]))[0] < 1e-12
+    scatter, freedom = about_neighbours(np.arange(3.0), np.array([0.0, 3, 0]))
+    assert (scatter, freedom) == pytest.approx((3 / math.sqrt(1.5), 1))
+    assert math.isnan(about_neighbours(np.arange(2.0), np.arange(2.0))[0])
 
 
 def test_ratio_with_a_single_base_has_no_interval():

@@ -1,5 +1,7 @@
 """Steps to a goal against the batch size: the fit, the regimes, medians, contrasts, verdicts."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,14 @@ import steps_to_goal_builders as planted
 from builders import run_row, table
 from dpscale.derive.formulas import gradient_square, gradient_variance, simple_noise_scale
 from dpscale.derive.published import claim_row
-from dpscale.derive.statistics import Estimate
+from dpscale.derive.statistics import (
+    Estimate,
+    estimate_of,
+    interval_columns,
+    inverse,
+    median,
+    product,
+)
 from dpscale.studies.steps_to_goal.derive.fit import (
     Fit,
     critical_batch,
@@ -26,6 +35,7 @@ from dpscale.studies.steps_to_goal.derive.searches import (
     censored_median,
     steps_to_goal,
     told_apart,
+    with_luck,
 )
 from dpscale.studies.steps_to_goal.published import CLAIMS, published_steps_to_goal
 
@@ -358,3 +368,39 @@ def test_the_totals_of_a_search_are_over_its_batch_sizes(lab):
     assert (row.repeats_reached, row.border_winners, row.goal_error_frac) == (50, 0, 0.04)
     assert (row.noise, claims.family.unique().tolist()) == ("agrees", [12])
     assert claims.chance_decides.unique().tolist() == [pytest.approx(0.6)]
+
+
+def searched(random: np.random.Generator, truth: pd.Series, luck: float) -> pd.DataFrame:
+    """`steps_to_goal` of searches that lie a share off the truth, of ten repeats 15% apart."""
+    rows = []
+    for batch, steps in truth.items():
+        median_of = steps * math.exp(random.normal(0, luck))
+        repeats = median_of * np.exp(random.normal(0, 0.15, 10))
+        rows.append(
+            {"runs": "search", "global_batch": batch}
+            | interval_columns("steps_to_goal", median(repeats))
+        )
+    return with_luck(pd.DataFrame(rows))
+
+
+@pytest.mark.parametrize("luck", [0.0, 0.1, 0.25])
+def test_steps_hold_that_another_search_may_have_had_another_winner(luck) -> None:
+    """At each batch size, and of the ratio of the steps of two: 95% intervals in 93 of 100."""
+    random = np.random.default_rng(3)
+    batches = 2 ** np.arange(1, 11)
+    truth = pd.Series(30 * (1 + 100 / batches), batches)
+    held, apart = [], []
+    for _ in range(300):
+        rows = searched(random, truth, luck).to_dict("records")
+        steps = [estimate_of(row, "searched_steps") for row in rows]
+        held += [one.low <= true <= one.high for one, true in zip(steps, truth, strict=True)]
+        ratio = product(steps[5], inverse(steps[7]))
+        apart.append(ratio.low <= truth.iloc[5] / truth.iloc[7] <= ratio.high)
+    assert np.mean(held) >= 0.93
+    assert np.mean(apart) >= 0.93
+
+
+def test_the_luck_of_two_searches_is_unknown() -> None:
+    table = searched(np.random.default_rng(1), pd.Series({32: 60.0, 64: 40.0}), 0.1)
+    assert table["searched_steps"].tolist() == table["steps_to_goal"].tolist()
+    assert table["searched_steps_low"].isna().all()

@@ -196,6 +196,25 @@ def product(*factors: Estimate) -> Estimate:
     )
 
 
+def about_neighbours(places: np.ndarray, values: np.ndarray) -> tuple[float, float]:
+    """Return the standard deviation of values about a smooth curve, and its degrees of freedom.
+
+    From how far each value lies from the line between its neighbours, places ascending (Gasser,
+    Sroka and Jennen-Steinmetz, Biometrika 73, 1986; the degrees of freedom are Satterthwaite's of
+    the quadratic form). A bend of the curve makes it rather too large. NaN for fewer than 3 values.
+    """
+    if len(values) < 3:
+        return np.nan, np.nan
+    ahead = (places[1:-1] - places[:-2]) / (places[2:] - places[:-2])
+    weights = np.zeros((len(values) - 2, len(values)))
+    rows = np.arange(len(ahead))
+    weights[rows, rows], weights[rows, rows + 1], weights[rows, rows + 2] = 1 - ahead, -1, ahead
+    weights /= np.linalg.norm(weights, axis=1, keepdims=True)
+    form = weights.T @ weights
+    freedom = np.trace(form) ** 2 / np.trace(form @ form)
+    return float(np.linalg.norm(weights @ values) / np.sqrt(len(weights))), float(freedom)
+
+
 def together(ratio: Estimate, family: int) -> Estimate:
     """Return a ratio with an interval that holds in 95 of 100 with so many others at once.
 

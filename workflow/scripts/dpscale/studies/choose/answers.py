@@ -36,6 +36,7 @@ def facts_e2(inputs: Inputs) -> Facts:
             "predictions": predicted(inputs),
             "buffers": any(row["buffer_bytes"] for row in inputs.tidy_rows("runs", study="choose")),
             "goal_error": searched[0]["goal_error_frac"] if searched else None,
+            "luck": any(row["searched_steps_low"] is not None for row in searched),
             "seeds": max((row["seeds"] or 0 for row in trained), default=0),
             "rivals": sum(row["to_advised"] not in (None, "unknown") for row in trained),
             "checked": next((row for row in trained if row["advised"]), None),

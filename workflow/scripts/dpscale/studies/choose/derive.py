@@ -279,8 +279,9 @@ def time_to_goal(
 ) -> pd.DataFrame:
     """Return time_to_goal_s = steps to the goal with N*b times step_s, and worker_s = N times that.
 
-    Their intervals hold those of both (`statistics.product`). A row for each measured N and b, and
-    for the predicted ones that are not refused. to_fastest_ratio: over the least of the measured
+    Their intervals hold those of both (`statistics.product`), that of the steps with the luck of
+    the search where it is known (searched_steps). A row for each measured N and b, and for the
+    predicted ones that are not refused. to_fastest_ratio: over the least of the measured
     cells; of equal batches the steps cancel. to_fastest: its verdict, of measured cells alone.
     on_front: no measured cell that fits the memory of `limits` has less of both. obeys: the upper
     ends of its intervals keep to all limits, or by what factor (excess_ratio) it `misses` one; it
@@ -336,7 +337,9 @@ def _to_goal(row: dict[str, Any], steps: dict[int, dict[str, Any]]) -> dict[str,
         return {}
     if of_batch is None:
         return {"note": "no steps to the goal were searched for this global batch"}
-    needed = estimate_of(of_batch, "steps_to_goal")
+    needed = estimate_of(of_batch, "searched_steps")
+    if needed.low is None:  # the luck of the search is unknown
+        needed = estimate_of(of_batch, "steps_to_goal")
     if needed.value is None:
         return {"note": "the goal is not reached with this global batch"}
     time = product(needed, estimate_of(row, "step_s"))

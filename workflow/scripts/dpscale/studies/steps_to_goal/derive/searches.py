@@ -5,11 +5,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtrit
 
 from dpscale.derive.columns import as_table, known
 from dpscale.derive.formulas import log_slope
 from dpscale.derive.same_machine import require_same_machine
-from dpscale.derive.statistics import CONFIDENCE, censored_median, interval_columns, median
+from dpscale.derive.statistics import (
+    CONFIDENCE,
+    TAIL,
+    about_neighbours,
+    censored_median,
+    interval_columns,
+    median,
+)
 from dpscale.records.columns import Columns, columns, intervals, reals
 from dpscale.studies.steps_to_goal.config import SearchOptimizer
 from dpscale.vocabulary import words
@@ -26,7 +34,7 @@ STEPS_COLUMNS: Columns = (
     columns("model")
     | words("optimizer", SearchOptimizer)
     | columns("global_batch status")
-    | intervals("steps_to_goal")
+    | intervals("steps_to_goal searched_steps")
     | columns("repeats repeats_reached perfect_scaling_steps samples_to_goal epochs_to_goal")
     | columns("regime lr momentum effective_lr at_border trials complete_trials incomplete_trials")
     | columns("infeasible_trials search_steps")
@@ -134,7 +142,8 @@ def steps_to_goal(
     steps_to_goal: median over the winner's repeats; status incomplete and null where half of them
     or more, or every trial of the search, ended before the goal. perfect_scaling_steps: those of
     the smallest batch that reached it, divided by the growth of the batch. search_steps: fewest
-    steps in the search, which flatter its winner. A run without a record is one row with its
+    steps in the search, which flatter its winner. searched_steps: steps_to_goal with an interval
+    that holds the luck of the search too (`with_luck`). A run without a record is one row with its
     status. Raises MixedMachinesError for runs of different machines.
     """
     b_crits = dict(zip(goal_fit["runs"], goal_fit["b_crit"], strict=True))
@@ -163,9 +172,33 @@ def steps_to_goal(
                     **_of_repeats(repeats, seen, protocol, own["train_samples"]),
                 }
             )
-    table = as_table(rows, STEPS_COLUMNS)
+    table = with_luck(as_table(rows, STEPS_COLUMNS))
     first = table.groupby("runs")["samples_to_goal"].transform("first")
     return table.assign(perfect_scaling_steps=(first / table["global_batch"]).astype("float64"))
+
+
+def with_luck(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with searched_steps, which another search of a batch size may have given.
+
+    Each batch size is searched anew, so searches scatter as medians do about a smooth curve of the
+    batch size, both logarithmic (`about_neighbours`); by Student's t, and not narrower than the
+    interval over seeds. Of fewer than 3 batch sizes the luck is unknown, and so are the ends.
+    """
+    for _, own in table.dropna(subset="steps_to_goal").groupby("runs"):
+        own = own.sort_values("global_batch")
+        steps = own["steps_to_goal"].to_numpy(float)
+        scatter, freedom = about_neighbours(
+            np.log(own["global_batch"].to_numpy(float)), np.log(steps)
+        )
+        factor = np.exp(stdtrit(freedom, 1 - TAIL) * scatter)
+        table.loc[own.index, "searched_steps"] = steps
+        table.loc[own.index, "searched_steps_low"] = np.minimum(
+            steps / factor, own["steps_to_goal_low"]
+        )
+        table.loc[own.index, "searched_steps_high"] = np.maximum(
+            steps * factor, own["steps_to_goal_high"]
+        )
+    return table
 
 
 def trial_outcomes(steps_to_goal: pd.DataFrame) -> pd.DataFrame:
