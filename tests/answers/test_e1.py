@@ -80,7 +80,7 @@ CASES = [
             "gloo's reduce-scatter is an all-reduce",
             "count the same, but for 0.400% of headers",
             "all others compute what DDP does: "
-            "losses of the first three steps are at most 4.44 × 10⁻⁷ of themselves apart, "
+            "losses of the first three steps differ by at most 4.44 × 10⁻⁷ of themselves, "
             "parameters after them 2.00 × 10⁻⁷ of the largest, which sums in another order "
             "explain.",
         ],
@@ -289,7 +289,7 @@ CASES = [
                 {"way": "accumulation"}, loss_gap_frac=0.02, parameter_gap_frac=0.03
             )
         },
-        says=["compute what DDP does", "0.0200 of themselves apart"],
+        says=["compute what DDP does", "0.0200 of themselves"],
         never=["something else"],
     ),
     Case(
@@ -313,7 +313,7 @@ CASES = [
         },
         says=[
             "all others compute what DDP does",
-            "0.0110 of themselves apart",
+            "0.0110 of themselves",
             "explain; those of DDP run twice are 0.00400 apart",
         ],
         never=["something else"],

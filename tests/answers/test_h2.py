@@ -33,7 +33,7 @@ CASES = [
             "D/B. Here, with D = 10 000 and b = 128, they are 3 120 (340 s) with one worker and "
             "760 (135 s) with four workers. Seconds are scaled from 4 epochs.",
             "the 16 images left over, drawn anew in each epoch, are dropped (drop-last)",
-            "the records hold as many steps and workers as each N says.",
+            "The records hold as many steps and workers as each N asks for.",
             "The time is scaled by 40/4, since",
         ],
         never=["Without a number", "contradict the label", "as here"],
@@ -55,7 +55,7 @@ CASES = [
         says=[
             "The records contradict the label of N = 2: 78 steps by 2 workers instead of 156 by 2."
         ],
-        never=["as each N says"],
+        never=["as each N asks for"],
     ),
     Case(
         "other workers",

@@ -69,7 +69,7 @@ CASES = [
     Case(
         "one seed",
         edits=changed(apart(NAN, NAN), where(seeds=1)),
-        says=["With four workers, as far as one seed can tell, keep the rate", "94.5% (", "undec"],
+        says=["With four workers, by one seed alone, keep the rate", "94.5% (", "undec"],
         never=["lose accuracy"],
     ),
     Case(

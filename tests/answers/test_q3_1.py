@@ -137,7 +137,8 @@ CASES = [
         "below the noise",
         lab={"two_worker_factor": 0.5, "noise": 0.05, "direct": False},
         says=[
-            "communication takes possibly no time with two workers and possibly no time with four.",
+            "communication takes no measurable time with two workers and no measurable time with "
+            "four.",
             "Contention and overhead, which that also holds, were not measured.",
         ],
         never=["A negative difference"],
@@ -226,7 +227,9 @@ CASES = [
     Case(
         "exposed below the noise",
         edits=_cells(**_ends("exposed_s", 0.05, -0.1, 0.2)),
-        says=["Measured directly, training waits possibly no time with two and possibly no time"],
+        says=[
+            "Measured directly, training waits no measurable time with two and no measurable time"
+        ],
     ),
     Case(
         "exposed below the noise at one b",

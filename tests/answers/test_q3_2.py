@@ -304,7 +304,7 @@ CASES = [
     Case(
         "latency of one repeat",
         edits={"link": where(**_no_interval("level_bytes"))},
-        says=["At N = 2 and 4 too few repeats tell latency from bytes ("],
+        says=["At N = 2 and 4 the repeats are too few to part latency from bytes ("],
     ),
     Case(
         "bytes not counted",

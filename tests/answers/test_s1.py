@@ -180,7 +180,7 @@ CASES = [
         "the noise scale and equal budgets",
         says=[
             "The gradient noise scale, where a gradient's noise equals the gradient (both squared)"
-            ", needs one training and no search. It is, from the critical batch size, within a "
+            ", needs one training and no search. Beside the critical batch size it is within a "
             "factor of 10.",
             "along the repeats of one winner, at B = 32,",
             "At equal epochs the smallest batch has the lower error in 3 of 3 searches, which "
@@ -363,7 +363,7 @@ CASES = [
             )
         },
         says=[
-            "It is, from the critical batch size, more than a factor of 10 off in two of three "
+            "Beside the critical batch size it is more than a factor of 10 off in two of three "
             "searches; undecided whether within a factor of 10 in one of three searches."
         ],
     ),

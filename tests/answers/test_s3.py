@@ -98,7 +98,7 @@ CASES = [
     ),
     Case(
         "epochs that cannot be compared",
-        edits=_pair(OWN, "sgd_large", epochs_difference_low=NAN),
+        edits=_pair(OWN, "sgd_large", epochs_difference_low=NAN, epochs_difference_high=NAN),
         says=["Not comparable: a seed did not reach the target.", "Of 23 such comparisons"],
     ),
     Case(
@@ -206,16 +206,20 @@ CASES = [
         says=[
             "was timed apart from these trainings: all numbers",
             "Of all numbers of learners up to 5, the fewest within 5% of the highest throughput "
-            "are 5 for mlp, b = 16 (one by one, tuning would have stopped at 3) (the most that "
-            "were tried), 5 for mlp, b = 128 (",
+            "are 5 for a network of one hidden layer, b = 16 (one by one, tuning would have "
+            "stopped at 3; the most that were tried), 5 for a network of one hidden layer, b = 128 "
+            "(",
             "were tried). They give 1.83× the throughput of one network by itself.",
-            "mlp, b = 16 5 2 200 samples/s (2 178 to 2 222) 1.83× 3 ",
+            "network of one hidden layer, b = 16 5 2 200 samples/s (2 178 to 2 222) 1.83× 3 ",
         ],
     ),
     Case(
         "learners one by one stop where the best are",
         lab=trained(speeds={1: 1000.0, 2: 1500.0, 3: 1800.0, 4: 1700.0}),
-        says=["throughput are 3 for mlp, b = 16, 3 for mlp, b = 128 and 3 for"],
+        says=[
+            "throughput are 3 for a network of one hidden layer, b = 16, 3 for a network of one "
+            "hidden layer, b = 128 and 3 for a small residual network, b = 16."
+        ],
         never=["would have stopped", "the most that were tried"],
     ),
     Case("no number chosen", edits={"learners": where(chosen=False)}, never=["the fewest within"]),
@@ -306,8 +310,9 @@ CASES = [
             "pull 0.125 SGD, B = 128, rate 0.02 −2.00 sooner 2.50 s (0.64 to 4.36) later 8",
             "pull 0.125 SGD, B = 128, rate 0.16 1.3 to 4 × 0.476× (0.435 to 0.517) not judged",
             "mlp, b = 16 5 learners against one more 2.20×",
-            "mlp, b = 16, by itself 1 1 200 samples/s (1 188 to 1 212) None mlp, b = 16 1",
-            "mlp, b = 16 3 1 800 samples/s (1 782 to 1 818) 20.0",
+            "network of one hidden layer, b = 16, by itself 1 1 200 samples/s (1 188 to 1 212) "
+            "None network of one hidden layer, b = 16 1",
+            "network of one hidden layer, b = 16 3 1 800 samples/s (1 782 to 1 818) 20.0",
         ],
     ),
 ]

@@ -220,7 +220,9 @@ def test_what_goes_further_fills_the_room_below_an_answer_as_far_as_it_fits():
         )
         for found in (first, second, last)
     ]
-    assert pdf.filling(pages) == {"answer-Q1": 2}
+    margins = pdf.margins_px((TEMPLATES / "print.css").read_text())
+    assert margins == (pytest.approx(71.8, abs=0.1), pytest.approx(64.3, abs=0.1))
+    assert pdf.filling(pages, margins) == {"answer-Q1": 2}
 
 
 @PANGO

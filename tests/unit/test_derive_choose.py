@@ -10,15 +10,7 @@ import pytest
 import choose_builders as made
 from builders import Tables, empty_lab, run_row, table
 from dpscale.derive.formulas import goal_seconds
-from dpscale.derive.statistics import (
-    Estimate,
-    bounded_verdict,
-    exactly,
-    inverse,
-    median,
-    product,
-    together,
-)
+from dpscale.derive.statistics import Estimate, exactly, inverse, median, product, together, verdict
 from dpscale.studies import derived_of
 from dpscale.studies.choose.advice import advised
 from dpscale.studies.choose.derive import (
@@ -72,10 +64,10 @@ def test_a_product_has_the_ends_that_its_factors_have():
 
 
 def test_an_end_that_is_known_decides_alone():
-    assert bounded_verdict(Estimate(None, 1.1, None, 5), 1.0) == "above"
-    assert bounded_verdict(Estimate(0.5, None, 0.9, 5), 1.0) == "below"
-    assert bounded_verdict(Estimate(1.5, 0.9, None, 5), 1.0) == "unknown"
-    assert bounded_verdict(Estimate(1.5, 0.9, 2.0, 5), 1.0) == "indistinct"
+    assert verdict(1.1, None, 1.0) == "above"
+    assert verdict(None, 0.9, 1.0) == "below"
+    assert verdict(0.9, None, 1.0) == "unknown"
+    assert verdict(0.9, 2.0, 1.0) == "indistinct"
 
 
 def test_an_interval_that_holds_together_with_others_is_wider_by_its_t():
@@ -364,6 +356,10 @@ def drawn(random: np.random.Generator, mean: float, budget: float = math.inf) ->
     return TrainedTime(steps.where(steps < budget), steps.clip(upper=budget), step_s)
 
 
+def side_of_one(ratio: Estimate) -> str:
+    return verdict(ratio.low, ratio.high, 1.0)
+
+
 def test_a_cell_whose_seeds_missed_the_goal_is_longer_by_what_they_were_trained() -> None:
     reached = TrainedTime(
         *[pd.Series([100.0, 105, 95, 100, 102])] * 2, pd.Series([1.0, 1.01, 0.99])
@@ -372,18 +368,18 @@ def test_a_cell_whose_seeds_missed_the_goal_is_longer_by_what_they_were_trained(
     missed = TrainedTime(steps, steps.fillna(600.0), pd.Series([1.0, 1.01, 0.99]))
     ratio = missed.over(reached)
     assert (ratio.value, ratio.high) == (pytest.approx(3.1), None)
-    assert bounded_verdict(ratio, 1.0) == "above"
-    assert bounded_verdict(reached.over(missed), 1.0) == "below"
-    assert bounded_verdict(missed.over(missed), 1.0) == "unknown"
+    assert side_of_one(ratio) == "above"
+    assert side_of_one(reached.over(missed)) == "below"
+    assert side_of_one(missed.over(missed)) == "unknown"
     lost = TrainedTime(pd.Series([None] * 5, dtype=float), pd.Series([600.0] * 5), missed.step_s)
-    assert (lost.over(reached).value, bounded_verdict(lost.over(reached), 1.0)) == (None, "above")
+    assert (lost.over(reached).value, side_of_one(lost.over(reached))) == (None, "above")
 
 
 def test_seeds_that_missed_the_goal_do_not_decide_wrongly() -> None:
     """Of two cells that take as long, one with a budget that about two of its five seeds miss."""
     random = np.random.default_rng(2)
     pairs = [(drawn(random, 5, math.exp(5.03)), drawn(random, 5)) for _ in range(400)]
-    found = [bounded_verdict(cut.over(whole), 1.0) for cut, whole in pairs if not cut.whole]
+    found = [side_of_one(cut.over(whole)) for cut, whole in pairs if not cut.whole]
     assert found.count("above") <= 0.05 * len(found)
     assert "below" not in found
 

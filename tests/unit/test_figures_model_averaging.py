@@ -40,9 +40,9 @@ def test_the_figures_show_every_seed_and_mark_the_choice():
     figure, drawn = draw("learners", lab())
     assert label_faults(figure) == []
     assert [axes.get_title(loc="left") for axes in figure.axes] == [
-        "mlp, b = 16",
-        "mlp, b = 128",
-        "resnet_8x8, b = 16",
+        "Network of one hidden\nlayer, b\u00a0=\u00a016",
+        "Network of one hidden\nlayer, b\u00a0=\u00a0128",
+        "Small residual network,\nb\u00a0=\u00a016",
     ]
     ring = [line for line in figure.axes[0].lines if line.get_label() == "chosen"]
     assert list(ring[0].get_xdata()) == [5]

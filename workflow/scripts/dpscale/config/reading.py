@@ -112,6 +112,7 @@ class _Loader(yaml.SafeLoader):
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
     def get_single_node(self) -> yaml.Node | None:
+        """Return the document, once it is weighed with what its aliases stand for."""
         node: yaml.Node | None = super().get_single_node()
         if node is not None:
             self._weigh(node, {})

@@ -58,7 +58,7 @@ class Config(Section):
     repeat_minutes: Minutes = Field(
         0.0,
         description="Minutes of a call at most in which cells of Q2 are launched again whose "
-        "speed-up is open: not told from one worker's. 0: none is. Above 0 the intervals of Q2 "
+        "speed-up is open, above or below one. 0: none is. Above 0 the intervals of Q2 "
         "are wider, so that they hold although somebody looked.",
     )
     audit: AuditConfig | None = Field(

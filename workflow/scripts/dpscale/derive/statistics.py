@@ -7,6 +7,7 @@ values themselves, whatever their distribution (Hettmansperger and McKean, Robus
 Statistical Methods, 2011, section 1.3). tests/unit/test_derive_statistics.py simulates both.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,7 +18,6 @@ from scipy.special import bdtr, ndtri, stdtrit
 
 from dpscale.derive.columns import known
 from dpscale.derive.contrasts import contrast, crossed, part_of
-from dpscale.derive.verdicts import of_row
 from dpscale.vocabulary import Verdict
 
 CONFIDENCE = 0.95
@@ -316,22 +316,16 @@ def _of(x: pd.Series, y: pd.Series) -> Callable[[np.ndarray, np.ndarray], Interv
 def verdict(low: float | None, high: float | None, reference: float) -> Verdict:
     """Return where an interval lies: above or below the reference, or indistinct from it.
 
-    "indistinct" when the interval covers the reference, "unknown" when a bound is null.
+    "indistinct" when the interval covers the reference. An end that is null beside a known one, of
+    what was waited for in vain, is beyond all; "unknown" where the known ends do not decide.
     """
-    return of_row({"ends": low, "ends_low": low, "ends_high": high}, "ends", reference)
-
-
-def bounded_verdict(estimate: Estimate, reference: float) -> Verdict:
-    """Return where an estimate lies of a reference, if need be by the one end that is known.
-
-    An end that is null beside a known one, of what was waited for in vain, is beyond all.
-    """
-    _, low, high, _ = estimate
-    if low is not None and low > reference:
+    least = -math.inf if low is None or math.isnan(low) else low
+    most = math.inf if high is None or math.isnan(high) else high
+    if least > reference:
         return "above"
-    if high is not None and high < reference:
+    if most < reference:
         return "below"
-    return verdict(low, high, reference)
+    return "indistinct" if math.isfinite(most - least) else "unknown"
 
 
 def interval_columns(name: str, estimate: Estimate) -> dict[str, float | None]:

@@ -4,6 +4,7 @@ import hashlib
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from dpscale.config.own import OwnFacts
@@ -38,11 +39,8 @@ def look(own: OwnFile) -> OwnFacts:
 
 def keep(own: OwnFile, facts: OwnFacts) -> OwnFacts:
     """Keep what was found for later calls, where the folder may be written; return it."""
-    try:
-        with whole(kept(own)) as path:
-            path.write_text(facts.model_dump_json(), encoding="utf-8")
-    except OSError:
-        pass
+    with suppress(OSError), whole(kept(own)) as path:  # else the next call looks again
+        path.write_text(facts.model_dump_json(), encoding="utf-8")
     return facts
 
 

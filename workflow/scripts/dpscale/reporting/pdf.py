@@ -16,7 +16,7 @@ from dpscale.files import whole
 from dpscale.reporting.render import render_report
 from dpscale.reporting.report import Report
 
-TOP_PX, FOOT_PX = (mm * 96 / 25.4 for mm in (19, 17))  # a page's margins, as in print.css
+MM = 96 / 25.4  # CSS pixels
 SPARE_PX = 12  # between blocks
 BODY = "(answer|end|part|references)-?"  # anchors of what stands in the body, one below the other
 LIBRARIES = "libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
@@ -53,18 +53,27 @@ def write_pdf(report: Report, *, templates: Path, output: Path) -> None:
                 raise MathMLInPdfError("a formula is still MathML: draw it as an image")
             return weasyprint.HTML(string=text, url_fetcher=fetcher).render(pdf_tags=True)
 
-        document = laid_out(filling(laid_out({}).pages))
+        style = (templates / "print.css").read_text(encoding="utf-8")
+        document = laid_out(filling(laid_out({}).pages, margins_px(style)))
         with whole(output) as temporary:
             temporary.write_bytes(document.write_pdf(pdf_tags=True))
 
 
-def filling(pages: Sequence[Any]) -> dict[str, int]:
+def margins_px(style: str) -> tuple[float, float]:
+    """Return the margins at the top and the foot of a page, by the style sheet of print."""
+    found = re.search(r"@page \{[^@]*?margin: (\d+)mm \d+mm (\d+)mm", style)
+    assert found, "print.css says no margin of a page"
+    return int(found[1]) * MM, int(found[2]) * MM
+
+
+def filling(pages: Sequence[Any], margins: tuple[float, float]) -> dict[str, int]:
     """Return how much of what goes further fills the page below an answer, by the answer's anchor.
 
-    pages: of all of it in the appendix. An answer that does not fit on a page together with its
-    figure begins the next one, and leaves room: what fills that moves no other answer.
+    pages: of all of it in the appendix; margins: at their top and foot, in CSS pixels. An answer
+    that does not fit on a page together with its figure begins the next one, and leaves room: what
+    fills that moves no other answer.
     """
-    length = pages[0].height - TOP_PX - FOOT_PX
+    length = pages[0].height - sum(margins)
     at: dict[str, float] = {}  # where each begins, pages below each other
     heights: dict[str, float] = defaultdict(float)
     for number, page in enumerate(pages):
@@ -74,7 +83,7 @@ def filling(pages: Sequence[Any]) -> dict[str, int]:
     body = sorted((y, name) for name, y in at.items() if re.match(BODY, name))
     filled = {}
     for (y, name), (then, _) in pairwise(body):
-        room = length - (y - TOP_PX) % length
+        room = length - (y - margins[0]) % length
         if name.startswith("end-") and then - y > room - 1:
             anchor = name.removeprefix("end-")
             blocks = takewhile(at.__contains__, (f"further-{anchor}-{n}" for n in count()))

@@ -107,11 +107,10 @@ def facts_h1(inputs: Inputs) -> Facts:
     missing += [] if found or missing else [f"{table}: no batch size has a utilisation"]
     values = named_values(rows, "{column}_b{per_worker_batch}", UTILISATION)
     values = values or {"utilisation_frac": nothing("fraction")}
-    said: dict[str, Any] = {"rows": rows, "published": []}
+    said: dict[str, Any] = {"rows": rows, "found": found, "published": []}
     if not missing:
         said |= {
             "published": _published(inputs, "utilisation_frac"),
-            "found": found,
             "first": found[0],
             "last": found[-1],
             "best": max(found, key=lambda row: row["samples_per_s"] or 0.0),

@@ -80,6 +80,7 @@ class _Trained(NamedTuple):
 
     @property
     def complete(self) -> bool:
+        """Whether all of them are."""
         return self.status == "complete"
 
     @property

@@ -25,7 +25,6 @@ from dpscale.derive.statistics import (
     CONFIDENCE,
     UNKNOWN,
     Estimate,
-    bounded_verdict,
     censored_median,
     estimate_of,
     exactly,
@@ -797,7 +796,7 @@ def _against_advised(rows: list[dict[str, Any]], seconds: Mapping[int, TrainedTi
                 value, low, high = (end and end * grown for end in ratio[:3])
                 ratio = Estimate(value, low, high, ratio.repeats)
             row |= interval_columns("to_advised_ratio", ratio)
-            row["to_advised"] = bounded_verdict(ratio, 1.0)
+            row["to_advised"] = verdict(ratio.low, ratio.high, 1.0)
 
 
 def _take(rows: list[dict[str, Any]]) -> None:
@@ -852,7 +851,7 @@ def _trained(
         "steps_to_goal": censored_median(trained.steps).value,
         "step_s": trained.step_s.median(),
         "within": within,
-        "against": bounded_verdict(ratio, 1.0),
+        "against": verdict(ratio.low, ratio.high, 1.0),
         "seeds": len(trained.steps),
         "reached": int(trained.steps.notna().sum()),
         "launches": trials["run"].nunique(),

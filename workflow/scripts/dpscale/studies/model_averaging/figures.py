@@ -1,5 +1,6 @@
 """S3: when each seed of each arm reached the target, and throughput against the learners."""
 
+from textwrap import fill
 from typing import Any
 
 import pandas as pd
@@ -8,6 +9,7 @@ from matplotlib.figure import Figure
 
 from dpscale.figures import style
 from dpscale.figures.registry import FigureEntry
+from dpscale.units.networks import network
 
 REACHED = {"epochs_to_target": "epochs", "seconds_to_target": "wall_s"}  # and where it gave up
 TIME_COLUMNS = ["arm", "optimizer", "label", "seed", "goal", *REACHED, *REACHED.values()]
@@ -84,7 +86,9 @@ def draw_learners(learners: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         style.note(grid[0])
         return figure, drawn
     for axes, ((model, batch), own) in zip(grid, cells, strict=False):
-        axes.set_title(f"{model}, b = {batch}")
+        axes.set_title(
+            fill(f"{network(str(model)).capitalize()}, b\u00a0=\u00a0{batch}", 78 // width)
+        )
         _throughputs(axes, own)
     for axes in grid[len(cells) :]:
         axes.set_visible(False)
