@@ -11,7 +11,7 @@ from cases import Case, Edit, says, where
 from dpscale.derive.columns import as_table
 from dpscale.reporting.inputs import Inputs
 from dpscale.studies import answer_one, derived_of
-from dpscale.studies.choose.derive import GOAL_COLUMNS
+from dpscale.studies.choose.derive.goal import GOAL_COLUMNS
 
 
 def lab(**options: Any) -> Tables:

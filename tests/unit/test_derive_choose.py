@@ -13,14 +13,9 @@ from dpscale.derive.formulas import goal_seconds
 from dpscale.derive.statistics import Estimate, exactly, inverse, median, product, together, verdict
 from dpscale.studies import derived_of
 from dpscale.studies.choose.advice import advised
-from dpscale.studies.choose.derive import (
-    LOSSES,
-    TrainedTime,
-    at_equal_footing,
-    dominant,
-    judge,
-    recommended,
-)
+from dpscale.studies.choose.derive.doublings import LOSSES, at_equal_footing, dominant
+from dpscale.studies.choose.derive.goal import judge, recommended
+from dpscale.studies.choose.derive.trainings import TrainedTime
 from dpscale.studies.study import Earlier
 from steps_to_goal_builders import median_steps
 

@@ -8,7 +8,7 @@ from dpscale.reporting.inputs import PER_CELL, Inputs, Row, lacking, named_value
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import QIAO, SHALLUE, ZOU
 from dpscale.reporting.words import by
-from dpscale.studies.choose.derive import LOSSES
+from dpscale.studies.choose.derive.doublings import LOSSES
 
 TIMES = ("step_s", "time_to_goal_s", "worker_s")
 ROLES = ("recommended", "fastest", "cheapest", "most_workers")
