@@ -209,7 +209,7 @@ def check(question: str, case: Case) -> None:
     answer = found.worded(case.facts(found))
     paragraphs = [*answer.paragraphs, *answer.method]
     assert all(one.rstrip().endswith((".", ":", "?")) for one in paragraphs), text
-    assert not too_long(answer), text
+    assert not (long := too_long(answer)), f"{long}: {text}"
 
 
 def says(question: str, cases: Sequence[Case]) -> Callable[[Case], None]:

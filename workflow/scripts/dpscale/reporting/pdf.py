@@ -53,8 +53,9 @@ def write_pdf(report: Report, *, templates: Path, output: Path) -> None:
                 raise MathMLInPdfError("a formula is still MathML: draw it as an image")
             return weasyprint.HTML(string=text, url_fetcher=fetcher).render(pdf_tags=True)
 
+        unfilled = laid_out({}).pages
         style = (templates / "print.css").read_text(encoding="utf-8")
-        document = laid_out(filling(laid_out({}).pages, margins_px(style)))
+        document = laid_out(filling(unfilled, margins_px(style)))
         with whole(output) as temporary:
             temporary.write_bytes(document.write_pdf(pdf_tags=True))
 
