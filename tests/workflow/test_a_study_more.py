@@ -113,3 +113,21 @@ def test_a_wrong_setting_of_it_names_the_key(checkout) -> None:
     configured(checkout, "[1, 64]")
     assert ended.returncode != 0
     assert "config: inference.batches_per_pass" in ended.stderr
+
+
+def made_by_calls(folder: str, names: list[str]) -> set[str]:
+    made = {".git", ".venv", ".snakemake", "results", "data"} if Path(folder) == ROOT else set()
+    return (made | {"__pycache__"}) & set(names)
+
+
+@pytest.mark.slow
+def test_the_whole_suite_passes_beside_it(tmp_path) -> None:
+    folder = tmp_path / "dpscale"
+    shutil.copytree(ROOT, folder, ignore=made_by_calls, symlinks=True)
+    # The suite has tests that add the study "inference" as S9.
+    command = [sys.executable, "workflow/scripts/new_study.py", "my_study", "S5"]
+    subprocess.run(command, cwd=folder, check=True)
+    ended = subprocess.run(
+        ["make", "test", f"VENV={sys.prefix}"], cwd=folder, capture_output=True, text=True
+    )
+    assert ended.returncode == 0, ended.stdout[-10_000:]
