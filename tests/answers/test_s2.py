@@ -54,7 +54,7 @@ CASES = [
             "In short: At B = 1024 the fixed rate ends at 41.0% test error and the linear rule at "
             "61.0%; the reference has 2.10%.",
             "hold the sampling of the 100 000 test images beside the seeds; a difference is paired",
-            "Of 15 such comparisons, each by a 95% interval, chance alone decides about 0.75 where",
+            "Of 25 such comparisons, each by a 95% interval, chance alone decides about 1.2 where",
             "256 linear none zero 4.00 4.30% (4.02 to 4.58) 2.20% (2.05 to 2.35) 256",
             "256 fixed gradual zero 0.500 9.10%",
         ],

@@ -9,6 +9,7 @@ import pytest
 from builders import derived_lab, run_row, table, training_rows
 from dpscale.derive.accuracy import Pair, accuracy, differences
 from dpscale.records.bits import packed
+from dpscale.studies.large_batch.derive import equal_updates
 from dpscale.studies.replicas.derive import order, replicas, spreads
 
 
@@ -117,6 +118,43 @@ def test_one_seed_has_a_difference_and_no_interval_on_the_same_images():
     found = on_images_of({"a": "01" * 50, "b": "01" * 50}, 1)
     assert found[0] == 0.0
     assert pd.isna(found[1])
+
+
+def test_a_table_of_differences_says_of_how_many_it_is_and_what_chance_decides() -> None:
+    made = derived_lab()["large_batch"]
+    judged = made[made["test_accuracy_difference_frac_low"].notna()]
+    assert judged["family"].tolist() == [11] * 11  # large, four remedies twice, two more than one
+    assert judged["chance_decides"].tolist() == pytest.approx([0.55] * 11)
+
+
+def test_as_many_updates_are_compared_by_seed_and_by_image() -> None:
+    """Small after an epoch of two updates, large after two of one: both right on images 0 to 39."""
+    shape = {"kind": "training", "study": "large_batch", "epochs": 2, "seeds": 3}
+    shape |= {"test_samples": 100}
+    arms = [run_row(f"large_batch-{arm}", arm=arm, **shape) for arm in ("small", "large")]
+    right = {"small": "1" * 40 + "0" * 60, "large": "1" * 50 + "0" * 50}
+    rows = [
+        epoch(seed, number, 1.0, run=f"large_batch-{arm}")
+        | {"test_right": packed(np.array([letter == "1" for letter in own]))}
+        | {"test_accuracy_frac": own.count("1") / 100}
+        for arm, own in right.items()
+        for seed in range(3)
+        for number in (1, 2)
+    ]
+    steps = [
+        {"run": f"large_batch-{arm}", "seed": 0, "epoch": 1, "step": step}
+        for arm, made in (("small", 2), ("large", 1))
+        for step in range(made)
+    ]
+    trials, curves = trained(rows)
+    runs = table("runs", arms)
+    seen = accuracy(trials, curves, runs)
+    found = equal_updates(trials, curves, seen, table("steps", steps), runs).iloc[0]
+    assert (found["epoch"], found["updates"], found["to_level"]) == (1, 2, "above")
+    assert found["test_accuracy_difference_frac"] == pytest.approx(0.1)
+    # By their own intervals, 0.31 to 0.50 and 0.40 to 0.60, they would not differ.
+    large = seen[(seen["arm"] == "large") & (seen["epoch"] == 2)].iloc[0]
+    assert found["test_accuracy_frac_high"] > large["test_accuracy_frac_low"]
 
 
 def test_an_arm_twice_is_told_apart_in_at_most_5_of_100_pairs():

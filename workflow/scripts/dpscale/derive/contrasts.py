@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
+from dpscale.derive.columns import known
+
 LEVEL = 0.05  # of a verdict by a 95% interval
 BORROWED = 2  # with 4, what scatters more than the others is told apart too often
 EXACT = 1e-9  # below this an error, or a difference of logarithms, is one of rounding
@@ -127,14 +129,15 @@ def steadied(values: np.ndarray, every: Scatter) -> Part | None:
     return Part(squares / freedom / len(values), freedom)
 
 
-def beside_chance(rows: Sequence[dict[str, Any]], column: str) -> None:
-    """Note in the rows that have an interval of a column how many those are, and what chance does.
+def beside_chance(rows: Sequence[dict[str, Any]], *names: str) -> None:
+    """Note in the rows that have an interval of columns how many those are, and what chance does.
 
     chance_decides: of so many without any difference, those that 95% intervals decide all the same.
     """
-    judged = [row for row in rows if row.get(f"{column}_low") is not None]
-    for row in judged:
-        row |= {"family": len(judged), "chance_decides": len(judged) * LEVEL}
+    found = [sum(known(row.get(f"{name}_low")) is not None for name in names) for row in rows]
+    family = sum(found)
+    for row, own in zip(rows, found, strict=True):
+        row |= {"family": family, "chance_decides": family * LEVEL} if own else {}
 
 
 def holm(p_values: Sequence[float], level: float) -> list[bool]:

@@ -1,24 +1,27 @@
 """How far the arms of the study are apart, paired by seed."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import pandas as pd
 
 from dpscale.derive.accuracy import DIFFERENCES, Pair, differences
 from dpscale.derive.cells import in_study
 from dpscale.derive.columns import as_table, known
+from dpscale.derive.contrasts import beside_chance
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.tables import Table
-from dpscale.derive.verdicts import ends, lies
+from dpscale.derive.verdicts import side
 from dpscale.records.columns import Columns, columns, intervals
 from dpscale.studies.large_batch.remedies import ADDED_TO, REMEDIES
-from dpscale.vocabulary import words
 
 STUDY = "large_batch"
 EPOCH = 5  # the lab asks for it
+COLUMNS: Columns = DIFFERENCES | columns("family chance_decides")
 EQUAL_COLUMNS: Columns = (
-    columns("epoch updates") | intervals("test_accuracy_frac") | words("to_level") | columns("runs")
+    columns("epoch updates")
+    | intervals("test_accuracy_frac test_accuracy_difference_frac")
+    | side("to_level", "test_accuracy_difference_frac")
+    | columns("runs")
 )
 
 
@@ -38,7 +41,9 @@ def large_batch(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) 
     require_same_machine(planned)
     base = planned[planned["arm"].isin(["small", "large"])]
     epoch = compared_epoch(known(count) for count in base["epochs"])
-    return differences(_pairs(epoch), trials, curves, planned)
+    rows = differences(_pairs(epoch), trials, curves, planned).to_dict("records")
+    beside_chance(rows, "test_accuracy_difference_frac")
+    return as_table(rows, COLUMNS)
 
 
 def _pairs(epoch: int) -> Iterator[Pair]:
@@ -50,11 +55,14 @@ def _pairs(epoch: int) -> Iterator[Pair]:
         yield Pair(remedy, base)
 
 
-def equal_updates(accuracy: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
+def equal_updates(
+    trials: pd.DataFrame, curves: pd.DataFrame, accuracy: pd.DataFrame, steps: pd.DataFrame,
+    runs: pd.DataFrame,
+) -> pd.DataFrame:
     """Return the small batch after the epoch in which it had made as many updates as the large one.
 
-    That is an epoch before the one that is compared; no row where none ends there. to_level: where
-    the test accuracy of the large batch lies of it.
+    That is an epoch before the one that is compared; no row where none ends there. The difference
+    is the large batch, after the epoch that is compared, less this, as that of `large_batch`.
     """
     own = accuracy[(accuracy["study"] == STUDY) & accuracy["arm"].isin(["small", "large"])]
     epoch = compared_epoch(known(count) for count in own["epochs"])
@@ -68,8 +76,10 @@ def equal_updates(accuracy: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
     level = by_epoch.get(("small", then))
     if rest or not level or not large:
         return as_table([], EQUAL_COLUMNS)
-    row = level | {"updates": fewer, "to_level": lies(_reached(large), _reached(level))}
-    return as_table([row], EQUAL_COLUMNS)
+    pair = Pair("large", "small", epoch, then)
+    (apart,) = differences([pair], trials, curves, in_study(runs, STUDY)).to_dict("records")
+    both = {"runs": f"{level['runs']} {large['runs']}", "updates": fewer}
+    return as_table([apart | level | both], EQUAL_COLUMNS)
 
 
 def updates(steps: pd.DataFrame, runs: Iterable[str], epoch: int) -> int | None:
@@ -79,12 +89,9 @@ def updates(steps: pd.DataFrame, runs: Iterable[str], epoch: int) -> int | None:
     return int(an_epoch["step"].nunique()) * epoch or None
 
 
-def _reached(row: dict[str, Any]) -> tuple[float, float] | None:
-    """The interval of a test accuracy; none where a seed diverged: those left are no sample."""
-    return ends(row, "test_accuracy_frac") if row["status"] == "complete" else None
-
-
 TABLES = {
-    "large_batch": Table(large_batch, ["trials", "curves", "runs"], DIFFERENCES),
-    "equal_updates": Table(equal_updates, ["accuracy", "steps"], EQUAL_COLUMNS),
+    "large_batch": Table(large_batch, ["trials", "curves", "runs"], COLUMNS),
+    "equal_updates": Table(
+        equal_updates, ["trials", "curves", "accuracy", "steps", "runs"], EQUAL_COLUMNS
+    ),
 }

@@ -104,7 +104,9 @@ def lr_scaling(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -
             apart = tested_apart(final.of(other), own, known(run["test_samples"]))
             row |= interval_columns("linear_difference_frac", apart)
         rows.append(row)
-    beside_chance([row for row in rows if not row["reference"]], "difference_frac")
+    beside_chance(
+        [row for row in rows if not row["reference"]], "difference_frac", "linear_difference_frac"
+    )
     made = as_table(rows, ARM_COLUMNS)
     larger = made[(made["role"] == "arm") & (made["groups"] != made["reference_groups"])]
     made["large"] = made["global_batch"].eq(larger["global_batch"].mode().min()).fillna(False)
