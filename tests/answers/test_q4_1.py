@@ -36,9 +36,7 @@ def _level(name: str, accuracy: Given, large: Given = 0.63, **words: list[str]) 
         "small": {"epochs": 4, "epoch": [2], "test_accuracy_frac": accuracy},
     }
     seeds = 1 if accuracy == [0.63] else None
-    return Case(
-        name, lab=lambda: changed(_steps_of(large=1), ends, seeds, "large_batch-"), **words
-    )
+    return Case(name, lab=lambda: changed(_steps_of(large=1), ends, seeds, "large_batch-"), **words)
 
 
 BEHIND = Case(

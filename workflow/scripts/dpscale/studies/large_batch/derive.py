@@ -56,7 +56,10 @@ def _pairs(epoch: int) -> Iterator[Pair]:
 
 
 def equal_updates(
-    trials: pd.DataFrame, curves: pd.DataFrame, accuracy: pd.DataFrame, steps: pd.DataFrame,
+    trials: pd.DataFrame,
+    curves: pd.DataFrame,
+    accuracy: pd.DataFrame,
+    steps: pd.DataFrame,
     runs: pd.DataFrame,
 ) -> pd.DataFrame:
     """Return the small batch after the epoch in which it had made as many updates as the large one.
