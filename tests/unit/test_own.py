@@ -32,6 +32,8 @@ def model(width=4):
 def dataset(split, width=4):
     return TensorDataset(torch.randn(8, width), torch.randint(0, 3, (8,)))
 """
+LOSS = "def loss(outputs, targets):\n    return outputs.mean()\n"
+CORRECT = "def correct(outputs, targets):\n    return 0, 1\n"
 
 
 def raw(file: Path, **fields: Any) -> dict[str, Any]:
@@ -63,7 +65,10 @@ def test_a_file_without_loss_and_optimizer_is_a_classification(tmp_path) -> None
     assert (len(made.train), len(made.validation), len(made.test)) == (8, 8, 8)
     logits, labels = torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([0])
     assert made.loss(logits, labels) == pytest.approx(0.4076, abs=1e-4)  # ln(1 + 1/e + 1/e^2)
-    assert not made.counts_correct
+    answers = torch.tensor([[2.0, 1.0], [2.0, 1.0]]), torch.tensor([0, 1])
+    assert made.counts_correct
+    assert made.correct(*answers) == (1, 2)
+    assert made.right(*answers).tolist() == [True, False]
     assert made.optimizer(list(nn.Linear(1, 1).parameters()), 0.1) is None
     assert made.network().in_features == 6
     assert made.described(made.network()) == {
@@ -71,6 +76,17 @@ def test_a_file_without_loss_and_optimizer_is_a_classification(tmp_path) -> None
         "dataset": "mine.py",
         "sample": "sample",
     }
+
+
+def test_targets_that_are_shares_of_classes_have_no_right_answers(tmp_path) -> None:
+    text = GOOD.replace("torch.randint(0, 3, (8,))", "torch.rand(8, 3).softmax(1)")
+    assert not task(written(tmp_path, text)).checked().counts_correct
+
+
+def test_a_loss_of_its_own_counts_no_right_answers(tmp_path) -> None:
+    made = task(written(tmp_path, GOOD + LOSS)).checked()
+    assert not made.counts_correct
+    assert made.right(torch.zeros(1, 2), torch.tensor([0])) is None
 
 
 def test_every_process_gets_the_same_samples_and_keeps_its_random_numbers(tmp_path) -> None:
@@ -264,7 +280,7 @@ def test_a_look_finds_sizes_and_what_the_file_cannot_have(tmp_path) -> None:
     own = own_file(load_config(raw(written(tmp_path, GOOD))))
     assert own is not None
     assert tried(own) == OwnFacts(
-        train_samples=8, validation_samples=8, test_samples=8, counts_correct=False
+        train_samples=8, validation_samples=8, test_samples=8, counts_correct=True
     )
     refused = tried(own_file(load_config(raw(FILE)))).refused  # has an optimiser of its own
     assert list(refused) == ["stacked"]
@@ -275,7 +291,7 @@ def test_a_file_is_looked_at_once_for_each_edit_of_its_code(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     file = written(tmp_path, GOOD)
     config = looked_config(raw(file))
-    assert (config.data.samples, config.own_facts.counts_correct) == (8, False)
+    assert (config.data.samples, config.own_facts.counts_correct) == (8, True)
     assert "mine.py is tried on two samples" in capfd.readouterr().err
     file.write_text(f"{GOOD}# a comment\n", encoding="utf-8")
     assert looked_config(raw(file)) == config
@@ -458,7 +474,6 @@ def test_studies_take_the_network_of_the_file(tmp_path, section, fields, line) -
     assert {spec.model.name for spec in planned.values()} == {"own"}
 
 
-CORRECT = "def correct(outputs, targets):\n    return 0, 1\n"
 UNSTACKABLE = """
 class Branching(nn.Linear):
     def forward(self, x):
@@ -517,8 +532,9 @@ def test_nothing_can_be_chosen_by_validation_data_that_is_not_there(tmp_path) ->
     with pytest.raises(DatasetError, match=r"no samples of 'validation' to choose by, for a.key"):
         task(written(tmp_path, unsplit + CORRECT)).require_a_score("a.key")
     with pytest.raises(DatasetError, match=r"no function correct to choose by"):
-        task(written(tmp_path, GOOD)).require_a_score("a.key")
-    task(written(tmp_path, GOOD + CORRECT)).require_a_score("a.key")
+        task(written(tmp_path, GOOD + LOSS)).require_a_score("a.key")
+    for text in (GOOD, GOOD + LOSS + CORRECT):
+        task(written(tmp_path, text)).require_a_score("a.key")
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf])

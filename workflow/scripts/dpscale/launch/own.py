@@ -14,7 +14,7 @@ from dpscale.plan.spec import OwnFile
 
 SCRIPT = Path(__file__).resolve().parents[2] / "prepare_dataset.py"
 KEPT = Path(".snakemake/dpscale")  # of the folder of a call
-FORMAT = 1  # raised when the look finds something else
+FORMAT = 2  # raised when the look finds something else
 
 
 def look(own: OwnFile) -> OwnFacts:

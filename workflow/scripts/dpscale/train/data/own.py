@@ -59,9 +59,10 @@ class OwnTask(Task):
         self._functions = self._known_functions()
         self.name = self._file.name
         self.sample = self._sample()
-        self.counts_correct = "correct" in self._functions
         self.train = self._split("train", repeats)
         self.validation, self.test = (self._split(name, 1) for name in SPLITS[1:])
+        self._classifies = not self._functions.keys() & {"loss", "correct"} and self._has_labels()
+        self.counts_correct = self._classifies or "correct" in self._functions
 
     def network(self, model: ModelConfig | None = None) -> nn.Module:
         """What the file's `model` returns."""
@@ -80,12 +81,13 @@ class OwnTask(Task):
         return cast(Tensor, vmap(self.loss, randomness="different")(outputs, targets))
 
     def correct(self, outputs: Any, targets: Any) -> Counted:
-        """What the file's `correct` returns."""
-        return cast(Counted, self._functions["correct"](outputs, targets))
+        """What the file's `correct` returns; without it and `loss` right is the largest logit."""
+        own = self._functions.get("correct", super().correct)
+        return cast(Counted, own(outputs, targets))
 
     def right(self, outputs: Any, targets: Any) -> Tensor | None:
-        """None: the file's `correct` counts the answers of a batch as it likes."""
-        return None
+        """None where the file's `correct` counts the answers of a batch as it likes."""
+        return super().right(outputs, targets) if self._classifies else None
 
     def optimizer(self, parameters: list[nn.Parameter], lr: float) -> Optimizer | None:
         """What the file's `optimizer` returns; None without one."""
@@ -129,6 +131,12 @@ class OwnTask(Task):
         with self.about("optimizer"):
             stepped.step()
         return self
+
+    def _has_labels(self) -> bool:
+        """Whether each sample's target is one whole number: the class, for cross-entropy."""
+        with torch.random.fork_rng(devices=[]):
+            _, targets = self.few("train")
+        return isinstance(targets, Tensor) and targets.ndim == 1 and not targets.is_floating_point()
 
     @property
     def has_optimizer(self) -> bool:
