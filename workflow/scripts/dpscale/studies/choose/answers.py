@@ -11,6 +11,7 @@ from dpscale.reporting.words import by
 from dpscale.studies.choose.derive.doublings import LOSSES
 
 TIMES = ("step_s", "time_to_goal_s", "worker_s")
+TIMED = ("deadline", "worker_hours")  # limits that a training tests
 ROLES = ("recommended", "fastest", "cheapest", "most_workers")
 
 
@@ -28,6 +29,7 @@ def facts_e2(inputs: Inputs) -> Facts:
         missing = ["choose: no cell has a time to the goal"]
     said: dict[str, Any] = {"grid": grid, "trained": trained, "best": [], "doublings": []}
     if not missing:
+        checked = next((row for row in trained if row["advised"]), None)
         said |= chosen(roles, timed) | {
             "limits": limited(inputs),
             "doublings": [doubled(row) for row in inputs.rows("doublings", adjacent=True)],
@@ -39,7 +41,8 @@ def facts_e2(inputs: Inputs) -> Facts:
             "luck": any(row["searched_steps_low"] is not None for row in searched),
             "seeds": max((row["seeds"] or 0 for row in trained), default=0),
             "rivals": sum(row["to_advised"] not in (None, "unknown") for row in trained),
-            "checked": next((row for row in trained if row["advised"]), None),
+            "checked": checked,
+            "kept": bool(checked and checked["obeys"]) and roles["recommended"]["misses"] in TIMED,
             "instead": next((row for row in trained if row["taken"] and not row["advised"]), None),
         }
     take = roles["recommended"]["workers"] if "recommended" in roles else None

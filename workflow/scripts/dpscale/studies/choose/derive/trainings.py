@@ -28,7 +28,7 @@ from dpscale.records.columns import Columns, columns, intervals
 from dpscale.studies.choose.config import Aim
 from dpscale.studies.choose.derive.goal import LIMITS, over_limits
 from dpscale.studies.choose.derive.grid import CELL
-from dpscale.vocabulary import VERDICTS, words
+from dpscale.vocabulary import VERDICTS, Verdict, words
 
 TRAINED_COLUMNS: Columns = (
     columns("workers nodes per_worker_batch global_batch lr momentum")
@@ -92,7 +92,6 @@ def goal_trainings(
             row |= _trained(trained, seconds[len(rows)], cells[place], given)
         rows.append(row | {"aim": given.get("aim") or "time"})
     _against_advised(rows, seconds)
-    _take(rows)
     return as_table(rows, TRAINED_COLUMNS)
 
 
@@ -169,7 +168,25 @@ def _against_advised(rows: list[dict[str, Any]], seconds: Mapping[int, TrainedTi
                 value, low, high = (end and end * grown for end in ratio[:3])
                 ratio = Estimate(value, low, high, ratio.repeats)
             row |= interval_columns("to_advised_ratio", ratio)
-            row["to_advised"] = verdict(ratio.low, ratio.high, 1.0)
+
+
+def judge_trainings(rows: list[dict[str, Any]]) -> None:
+    """Notes what a training says of its prediction and of the advised cell, and which to take."""
+    checked = any(row["advised"] and row["seeds"] is not None for row in rows)
+    for row in rows:
+        row |= dict.fromkeys(("against", "to_advised"))
+        if row["seeds"] is not None:
+            row["against"] = _beside_one(row, "ratio")
+            if checked and not row["advised"]:
+                row["to_advised"] = _beside_one(row, "to_advised_ratio")
+        row["found"] = row["against"]
+        if row["measured_s"] is None:
+            row["found"] = "missed" if row["status"] == "complete" else "unavailable"
+    _take(rows)
+
+
+def _beside_one(row: dict[str, Any], name: str) -> Verdict:
+    return verdict(row[f"{name}_low"], row[f"{name}_high"], 1.0)
 
 
 def _take(rows: list[dict[str, Any]]) -> None:
@@ -190,14 +207,6 @@ def _take(rows: list[dict[str, Any]]) -> None:
 def _price(row: dict[str, Any]) -> float:
     """What a choice makes least, of a trained cell."""
     return float(row["measured_s"] * (row["workers"] if row["aim"] == "cost" else 1))
-
-
-def judge_trainings(rows: list[dict[str, Any]]) -> None:
-    """Notes what the time of a training says of the prediction, in one word."""
-    for row in rows:
-        row["found"] = row["against"]
-        if row["measured_s"] is None:
-            row["found"] = "missed" if row["status"] == "complete" else "unavailable"
 
 
 def _trained(
@@ -224,7 +233,6 @@ def _trained(
         "steps_to_goal": censored_median(trained.steps).value,
         "step_s": trained.step_s.median(),
         "within": within,
-        "against": verdict(ratio.low, ratio.high, 1.0),
         "seeds": len(trained.steps),
         "reached": int(trained.steps.notna().sum()),
         "launches": trials["run"].nunique(),
