@@ -30,9 +30,11 @@ def trained(
 ) -> list[Trained]:
     """Return what the parts rest on, of those that rest on runs; most used first."""
     found = []
+    # A run that could not begin knows no more of a training of one's own than that it is one.
+    complete = runs[runs["status"] == "complete"]
     for part in parts:
         named = set().union(*(runs_of(answers[question]) for question in part.questions))
-        own = runs[runs["run"].isin(named)]
+        own = complete[complete["run"].isin(named)]
         models, data = (list(own[name].value_counts().index) for name in ("model", "dataset"))
         if models:
             found.append(Trained(part, (*map(_network, models),), (*map(dataset, data),)))
