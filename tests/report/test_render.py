@@ -347,7 +347,17 @@ def test_parts_of_different_data_name_those_of_each(make_report):
     runs = runs_table().assign(dataset=["digits", "mnist", "digits"])
     text = page_of(make_report(answers=given, runs=runs, head={"parts": ["lab", "studies"]}))
     scope = " ".join(text[text.index('<p class="scope">') :].split("</p>")[0].split())
+    assert "Part 1 trains a small residual network on scikit-learn" in scope
     assert "part 2 trains a small residual network on MNIST." in scope
+
+
+def test_a_run_that_could_not_begin_says_nothing_of_what_is_trained(make_report):
+    runs = runs_table().assign(model=["Net", "Net", "own"], dataset=["net.py", "net.py", "own"])
+    values = {"x": Value(value=1.0, unit="s", runs=list(runs["run"]))}
+    given = [one.model_copy(update={"values": values}) for one in lab_answers()]
+    text = page_of(make_report(answers=given, runs=runs))
+    assert "given network" not in text
+    assert "All parts train on net.py: part 1 Net;" in text.replace("\n", " ")
 
 
 @pytest.mark.parametrize("medium", ["html", "pdf"])
