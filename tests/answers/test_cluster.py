@@ -32,7 +32,8 @@ def test_what_is_of_the_machine_does_not_carry_over() -> None:
 def test_the_scope_names_what_stands_in_the_place_of_the_lab() -> None:
     said = plain(page().short)
     assert said.startswith(
-        "The lab asks for ResNet-18 on CIFAR-10 with b = 32, 128, 512 on 4 GPUs;"
+        "The lab asks for ResNet-18 on CIFAR-10 with b = 32, 128, 512 on 4 GPUs, over the bus of "
+        "one machine; these stand in for it, with b = 32, 128, 512 on 4 CPU cores, over loopback"
     )
     assert "loopback within one machine" in said
 

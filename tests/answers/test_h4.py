@@ -10,7 +10,10 @@ LOSSES = {
     "sharing": ("contention", "give each worker a core"),
     "stragglers": ("stragglers", "give equal devices equal work"),
     "overhead": ("the overhead of DDP", "take a larger batch per worker, which makes fewer steps"),
-    "exposed": ("exposed communication", "take a larger batch per worker or average less often"),
+    "exposed": (
+        "waiting for communication",
+        "take a larger batch per worker or average less often",
+    ),
 }
 
 
@@ -31,7 +34,7 @@ CASES = [
             "With four workers 51.9% of an epoch is computation, and the largest loss is loading "
             "(19.7%): load ahead, with more loading processes, or keep the data ready in memory. "
             "Alone a worker computes for 76.0% of it. Q3.1 trains another network, so its shares",
-            "With four workers the largest loss is loading; a part below zero is noise.",
+            "With four workers the largest loss is loading; below zero is noise.",
             "Here a small convolutional network with SGD is trained, in Q3.1 a small residual",
             "paired by launch",
         ],
@@ -53,9 +56,10 @@ CASES = [
         "two alike",
         edits={SPLIT: of_four("exposed", 0.198, load=-0.001, copy=0.1)},
         says=[
-            "the largest losses, alike within error, are exposed communication (19.8%) and loading "
+            "the largest losses, alike within error, are waiting for communication (19.8%) and "
+            "loading "
             "(19.7%). Alone",
-            "Against exposed communication: take a larger batch",
+            "Against waiting for communication: take a larger batch",
             "Against loading: load ahead",
             "Compressed gradients were measured in Q3.2, at N = 2: a step with bf16 is shorter; "
             "with fp16 is longer; with PowerSGD takes no measurably other time.",
@@ -64,7 +68,7 @@ CASES = [
     Case(
         "overlapping shares whose paired difference tells",
         edits={SPLIT: both(of_four("exposed", 0.21, load=0.01), of_four("load", 0.197))},
-        says=["the largest loss is exposed communication (21.0%)"],
+        says=["the largest loss is waiting for communication (21.0%)"],
         never=["alike"],
     ),
     Case(
@@ -105,11 +109,6 @@ CASES = [
         edits={SPLIT: where(model="resnet_8x8", optimizer="sgd")},
         says=["Here a small residual network for 8×8 images with SGD is trained. The terms"],
         never=["so its shares differ"],
-    ),
-    Case(
-        "on shared cores",
-        edits={SPLIT: where({"workers": [2, 4]}, oversubscribed=True)},
-        says=["At N = 2 and N = 4 the workers outnumber the devices or cores"],
     ),
     Case(
         "one without memory",

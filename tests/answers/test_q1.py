@@ -131,7 +131,7 @@ CASES = [
         ),
         says=[
             "from 3.04 s at b = 32 to 1.75 s at b = 512, but beyond b = 128 nothing measurable",
-            "The shortest epoch takes 1.74 s, at b = 128, against 3.04 s at b = 32; the largest "
+            "An epoch takes 1.75 s at b = 512, against 3.04 s at b = 32; the largest "
             "batch that fits is b = 1280",
         ],
     ),

@@ -83,8 +83,9 @@ CASES = [
     Case(
         "both formulas, the ledger and the interface",
         says=[
-            "at N = 4 the ledger's sum is exactly the formula's and the bytes that the "
-            "loopback interface counted are 0.250% above the formula. An all-reduce",
+            "the ledger's sum is exactly the formula's at N = 2 and at N = 4, and the bytes that the "
+            "loopback interface counted are",
+            "and 0.250% above the formula at N = 4. An all-reduce",
             "4 24 000 000 B 24 120 000 B 24 120",
             "An interface counts the headers of packets",
         ],
@@ -93,8 +94,9 @@ CASES = [
         "one formula",
         edits={"wire": where(predicted_bytes=lambda old: old * 100 // 99, gradient_bytes=NAN)},
         says=[
-            "at N = 2 the ledger's sum is 1.00% below the formula and the bytes that the "
-            "loopback interface counted are 0.752% below the formula; at N = 4",
+            "the ledger's sum is 1.00% below the formula at N = 2",
+            ", and the bytes that the loopback interface counted are 0.752% below the formula at "
+            "N = 2",
             "2 not measured 8 121 212 B",
         ],
         never=["headers"],
@@ -107,7 +109,7 @@ CASES = [
     Case(
         "no sum of the ledger",
         edits={"wire": where(ledger_bytes=pd.NA)},
-        says=["at N = 2 the bytes that the loopback interface counted are"],
+        says=["one steady iteration, the bytes that the loopback interface counted are"],
         never=["the ledger's sum"],
     ),
     Case(
@@ -119,7 +121,7 @@ CASES = [
     Case(
         "interface not counted",
         edits={"wire": where(interface_bytes=NAN)},
-        says=["and the bytes that the loopback interface counted are not known; at N = 4"],
+        says=["and the bytes that the loopback interface counted are not known at N = 2"],
         never=["headers"],
     ),
 ]

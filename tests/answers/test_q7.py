@@ -44,7 +44,8 @@ CASES = [
     Case(
         "drift and spread",
         says=[
-            "For training yes, for evaluation no. Without the broadcast of buffers the "
+            "Gradients alone are enough for training, not for evaluation. Without the broadcast "
+            "of buffers the "
             "parameters stay bitwise identical on all workers and the training loss is the "
             "same, bit for bit, as with the broadcast. The running statistics drift",
             "drift apart by up to 1.00% of their norm, and the test accuracy depends on whose are "
@@ -64,7 +65,8 @@ CASES = [
             "by seed. not broadcast 0 yes 1.00%",
             "broadcast 1",
             "The drift of running statistics is larger without the broadcast in every seed.",
-            "In short: For training yes, for evaluation no: running statistics drift apart by "
+            "In short: Gradients alone are enough for training, not for evaluation: running "
+            "statistics drift apart by "
             "up to 1.00% of their norm.",
         ],
         never=["Even with"],
@@ -73,7 +75,7 @@ CASES = [
         "the parameters differ",
         edits=_off(parameters_identical=False, parameter_difference_max=0.5),
         says=[
-            "For training no, for",
+            "Gradients alone are not enough for training, not for",
             "parameters differ between workers, by up to 0.500 and the",
             "so something else enters the update",
         ],
@@ -146,7 +148,7 @@ CASES = [
         "images of noise",  # the largest spread is larger, the seeds do not agree
         lab=functools.partial(_spreads, [1, 2, 0], [1, 1, 1]),
         says=[
-            "for evaluation not in principle.",
+            "in principle not for evaluation.",
             "of their norm, which the test accuracy does not show. All",
             "of their norm, which the test accuracy does not show.",
             "by up to 0.100 percentage points without the broadcast and "

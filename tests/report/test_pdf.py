@@ -206,14 +206,20 @@ def _white(path: Path) -> float:
     return 1 - (numpy.flatnonzero(ink[top:foot].any(axis=1)).max() + 1) / (foot - top)
 
 
-def test_what_goes_further_fills_the_room_below_an_answer_as_far_as_it_fits():
-    """Q1 leaves 500 px: of blocks of 200, 250 and 300 px two fit; Q2 ends where Q3 begins."""
+def test_what_goes_further_fills_the_room_below_answers_as_far_as_it_fits():
+    """Q1 and Q2 leave 500 px: of Q2's blocks of 200 and 300 px one fits and leaves 288, of Q1's
+    of 100, 150 and 60 px two. Q3 ends where Q4 begins."""
     first, second = {}, {}
-    first["answer-Q1"], first["end-answer-Q1"] = (72, 486), (486, 486)
-    second["answer-Q2"], second["end-answer-Q2"] = (72, 300), (300, 300)
-    second["answer-Q3"], second["end-answer-Q3"] = (320, 900), (900, 900)
-    last = {f"further-answer-Q1-{n}": (72, 72 + height) for n, height in enumerate((200, 250, 300))}
-    last["further-answer-Q2-0"] = (900, 910)
+    first["answer-Q1"], first["end-answer-Q1"] = (72, 300), (300, 300)
+    first["answer-Q2"], first["end-answer-Q2"] = (310, 558), (558, 558)
+    second["answer-Q3"], second["end-answer-Q3"] = (72, 300), (300, 300)
+    second["answer-Q4"], second["end-answer-Q4"] = (320, 900), (900, 900)
+    blocks = {"Q1": (100, 150, 60), "Q2": (200, 300), "Q3": (10,)}
+    last = {
+        f"further-answer-{question}-{n}": (72, 72 + height)
+        for question, heights in blocks.items()
+        for n, height in enumerate(heights)
+    }
     pages = [
         SimpleNamespace(
             height=1122.5, anchors={one: (0, top, 9, foot) for one, (top, foot) in found.items()}
@@ -222,7 +228,7 @@ def test_what_goes_further_fills_the_room_below_an_answer_as_far_as_it_fits():
     ]
     margins = pdf.margins_px((TEMPLATES / "print.css").read_text())
     assert margins == (pytest.approx(71.8, abs=0.1), pytest.approx(64.3, abs=0.1))
-    assert pdf.filling(pages, margins) == {"answer-Q1": 2}
+    assert pdf.filling(pages, margins) == {"answer-Q1": 2, "answer-Q2": 1}
 
 
 @PANGO

@@ -136,6 +136,36 @@ def test_a_cell_that_ran_out_of_memory_on_one_side_is_an_outcome(tmp_path, ended
     assert "<td>out of memory</td>" in page
 
 
+LAB = "workers,per_worker_batch,transfer_s,affordable_base_s,exposed_s,exposed_s_low,"
+LAB += "exposed_s_high,speedup_ratio,speedup_ratio_low,speedup_ratio_high,checked\n"
+AWAY = LAB + "2,32,2.8,50.3,,,,,,,to be measured\n4,32,2.1,75.5,,,,,,,to be measured\n"
+THERE = LAB + "2,32,2.8,50.3,3.1,3,3.2,1.8,1.7,1.9,measured\n4,32,2.1,75.5,,,,,,,to be measured\n"
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_what_one_predicts_of_the_lab_stands_beside_what_the_other_measured(
+    tmp_path, ended, turned
+):
+    folders = []
+    for name, cells in (("laptop", AWAY), ("lab", THERE)):
+        folders.append(results(tmp_path / name, timed(), spec=SPEC))
+        (folders[-1] / "derived").mkdir()
+        (folders[-1] / "derived" / "lab_cells.csv").write_text(cells)
+    _, said, page = ended(*(folders[::-1] if turned else folders))
+    said = " ".join(said.split())
+    assert "N = 2, b = 32: all-reduces of an epoch 2.80 s, waited 3.10 s (3.00 to 3.20);" in said
+    assert "90% efficient from T_1 = 75.5 s, speed-up not measured" in said
+    assert "Predicted and measured" in page
+
+
+def test_where_no_cell_of_the_lab_was_measured_nothing_is_said_of_predictions(tmp_path, ended):
+    folder = results(tmp_path / "laptop", timed(), spec=SPEC)
+    (folder / "derived").mkdir()
+    (folder / "derived" / "lab_cells.csv").write_text(AWAY)
+    _, said, page = ended(folder, folder)
+    assert "predicted" not in said + page
+
+
 def test_one_results_folder_of_two_machines_is_refused(tmp_path, ended):
     a = results(tmp_path / "a", timed(), spec=SPEC)
     mixed = {"runs": [run_row("other", workers=8, fingerprint="another")]}

@@ -56,6 +56,7 @@ SWEEP = sweep(
     ]
 )
 BOUNDARY = pd.DataFrame({"memory_budget_bytes": [5e8]})
+TREND = pd.DataFrame({"shape": ["falls then flat"], "knee_batch": [128]})
 NO_BOUNDARY = pd.DataFrame({"memory_budget_bytes": [None]})
 
 
@@ -126,29 +127,28 @@ def test_an_svg_carries_its_alternative_text(lab):
 
 
 def test_the_time_of_an_epoch_is_drawn_with_its_interval():
-    figure, drawn = batch_sweep.draw(SWEEP, BOUNDARY)
+    figure, drawn = batch_sweep.draw(SWEEP, BOUNDARY, TREND)
     assert drawn.epoch_s.dropna().tolist() == [4.0, 2.0, 1.9]
     assert [y for _, y in points(figure.axes[0])][:3] == [4.0, 2.0, 1.9]
     assert len(figure.axes[0].collections) == 1
 
 
 def test_throughput_has_the_interval_of_the_time_turned_round():
-    _, drawn = batch_sweep.draw(SWEEP, BOUNDARY)
+    _, drawn = batch_sweep.draw(SWEEP, BOUNDARY, TREND)
     row = drawn.iloc[1]
     interval = (row.samples_per_s_low, row.samples_per_s_high)
     assert interval == pytest.approx((476.19, 625.0), rel=1e-5)
 
 
-def test_the_knee_is_the_smallest_batch_that_intervals_cannot_tell_from_the_best():
-    assert batch_sweep.knee(SWEEP) == 128
-
-
-def test_without_intervals_there_is_no_knee():
-    assert batch_sweep.knee(SWEEP.assign(epoch_s_low=None, epoch_s_high=None)) is None
+@pytest.mark.parametrize(("shape", "marked"), [("falls then flat", [128]), ("falls", [])])
+def test_the_batch_where_the_curve_levels_off_is_marked_by_the_verdict(shape, marked):
+    figure, drawn = batch_sweep.draw(SWEEP, BOUNDARY, TREND.assign(shape=shape))
+    assert drawn.per_worker_batch[drawn.levels_off].tolist() == marked
+    assert ("levels off" in axes_texts(figure)) == bool(marked)
 
 
 def test_a_batch_that_did_not_fit_is_a_cross_with_its_status():
-    figure, _ = batch_sweep.draw(SWEEP, BOUNDARY)
+    figure, _ = batch_sweep.draw(SWEEP, BOUNDARY, TREND)
     crosses = [line for line in figure.axes[0].lines if line.get_marker() == "x"]
     assert [list(cross.get_xdata()) for cross in crosses] == [[2048]]
     assert "out of memory" in axes_texts(figure)

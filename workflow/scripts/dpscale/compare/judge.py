@@ -21,6 +21,7 @@ from dpscale.compare.differences import (
     of_settings,
 )
 from dpscale.compare.observations import Quantity, Sample, Source, samples
+from dpscale.compare.predictions import Predictions, predictions
 from dpscale.compare.ratios import Ratio, ratio_of, spread_of, together
 from dpscale.compare.results import Results
 from dpscale.derive.contrasts import holm
@@ -81,6 +82,7 @@ class Comparison:
     only_a: list[str]
     only_b: list[str]
     bound: float | None
+    predictions: Predictions | None
 
     @property
     def family(self) -> list[Judged]:
@@ -158,6 +160,7 @@ def compare(a: Results, b: Results, schemas: Schemas, bound: float | None = None
         _alone(first, second, here),
         _alone(second, first, there),
         bound,
+        predictions(a, b),
     )
 
 

@@ -1,14 +1,16 @@
 """A comparison as a page and as lines for a terminal: rows and places, the words are templates."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from markupsafe import Markup
 
 from dpscale.compare.judge import Change, Comparison, Judged, titled
 from dpscale.compare.observations import Quantity, Source
+from dpscale.compare.predictions import Predictions
 from dpscale.compare.ratios import Basis
 from dpscale.reporting.render import page_environment
 from dpscale.reporting.tables import Shown
@@ -103,8 +105,24 @@ def _facts(comparison: Comparison) -> dict[str, object]:
         "counts": counts,
         "chance": comparison.chance,
         "least": _least(comparison.least),
+        "predicted": _predicted(comparison.predictions),
         "unknown": sum(one.ratio.contrast is None for one in comparison.cells),
     }
+
+
+def _predicted(found: Predictions | None) -> list[dict[str, str]]:
+    """The cells of the lab as text, by column."""
+    names = ("transfer_s", "affordable_base_s", "exposed_s", "speedup_ratio")
+    return [
+        {"cell": f"N = {row['workers']}, b = {row['per_worker_batch']}"}
+        | {name: _measured(row, name) for name in names}
+        for row in (found.rows if found else [])
+    ]
+
+
+def _measured(row: Mapping[str, Any], name: str) -> str:
+    low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
+    return format_value(row[name], unit_of(name), low=low, high=high, status="not measured")
 
 
 def _least(factors: Sequence[float]) -> dict[str, str]:

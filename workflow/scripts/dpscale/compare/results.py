@@ -40,7 +40,8 @@ _WITHOUT_SPECS = _COLUMNS | {
 class Results:
     """A results folder: rows of `runs` by run, the tidy tables, and each run's spec, flat.
 
-    provenance: of the newest run; empty where nobody wrote it.
+    provenance: of the newest run; empty where nobody wrote it. lab_cells: the derived table, of no
+    row where there is none.
     """
 
     folder: str
@@ -48,6 +49,7 @@ class Results:
     tables: Mapping[str, pd.DataFrame]
     specs: Mapping[str, Mapping[str, Any]]
     provenance: Mapping[str, Any]
+    lab_cells: pd.DataFrame
 
 
 def read_results(folder: Path, schemas: Mapping[str, Mapping[str, str]]) -> Results:
@@ -64,13 +66,14 @@ def read_results(folder: Path, schemas: Mapping[str, Mapping[str, str]]) -> Resu
         )
     read = {name: _table(tables, name, columns) for name, columns in schemas.items()}
     runs = {row["run"]: row for row in rows_of(read["runs"])}
-    provenance = tables / "provenance.json"
+    provenance, cells = tables / "provenance.json", folder / "derived" / "lab_cells.csv"
     return Results(
         str(folder),
         runs,
         read,
         _specs(folder, runs),
         read_json(provenance) if provenance.exists() else {},
+        read_table(cells, {}) if cells.exists() else pd.DataFrame(columns=["checked"]),
     )
 
 

@@ -68,28 +68,32 @@ def margins_px(style: str) -> tuple[float, float]:
 
 
 def filling(pages: Sequence[Any], margins: tuple[float, float]) -> dict[str, int]:
-    """Return how much of what goes further fills the page below an answer, by the answer's anchor.
+    """Return how much of what goes further fills the page below answers, by an answer's anchor.
 
-    pages: of all of it in the appendix; margins: at their top and foot, in CSS pixels. An answer
-    that does not fit on a page together with its figure begins the next one, and leaves room: what
-    fills that moves no other answer.
+    pages: of all of it in the appendix; margins: at their top and foot, in CSS pixels. What begins
+    a page since it does not fit on the one before leaves room there, which the answers that end on
+    that page share, the last first: what fills it moves nothing to another page.
     """
     length = pages[0].height - sum(margins)
     at: dict[str, float] = {}  # where each begins, pages below each other
     heights: dict[str, float] = defaultdict(float)
     for number, page in enumerate(pages):
         for name, (_, top, _, bottom) in page.anchors.items():
-            at.setdefault(name, number * length + top)
+            at.setdefault(name, number * length + top - margins[0])
             heights[name] += bottom - top
     body = sorted((y, name) for name, y in at.items() if re.match(BODY, name))
-    filled = {}
+    filled: dict[str, int] = {}
     for (y, name), (then, _) in pairwise(body):
-        room = length - (y - margins[0]) % length
+        room = length - y % length
         if name.startswith("end-") and then - y > room - 1:
-            anchor = name.removeprefix("end-")
-            blocks = takewhile(at.__contains__, (f"further-{anchor}-{n}" for n in count()))
-            needed = accumulate(heights[block] + SPARE_PX for block in blocks)
-            filled[anchor] = sum(0 < height <= room for height in needed)
+            page = [one for top, one in body if y // length * length <= top <= y]
+            ended = [one.removeprefix("end-") for one in page if one.startswith("end-")]
+            for anchor in reversed(ended):
+                blocks = takewhile(at.__contains__, (f"further-{anchor}-{n}" for n in count()))
+                needed = accumulate(heights[block] + SPARE_PX for block in blocks)
+                fits = [height for height in needed if height <= room]
+                filled[anchor] = len(fits)
+                room -= fits[-1] if fits else 0
     return filled
 
 

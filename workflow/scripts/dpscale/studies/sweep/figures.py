@@ -1,5 +1,7 @@
 """Time of an epoch, throughput and peak memory of one device against the batch size."""
 
+from typing import Any
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -11,9 +13,13 @@ from dpscale.units import column_format, status_text
 RATES = ["samples_per_s", "samples_per_s_low", "samples_per_s_high"]
 
 
-def draw(sweep: pd.DataFrame, boundary: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+def draw(
+    sweep: pd.DataFrame, boundary: pd.DataFrame, trend: pd.DataFrame
+) -> tuple[Figure, pd.DataFrame]:
     """Return the figure of the batch sweep and a frame of what it shows, a row per batch size."""
     drawn = _drawn(sweep, boundary)
+    levels = trend[trend["shape"] == "falls then flat"]["knee_batch"]
+    drawn["levels_off"] = drawn.per_worker_batch.isin(levels)
     figure, (left, right) = style.panels(1, 2, height_in=1.95)
     complete = drawn[drawn.status == "complete"]
     for axes in (left, right):
@@ -26,8 +32,9 @@ def draw(sweep: pd.DataFrame, boundary: pd.DataFrame) -> tuple[Figure, pd.DataFr
     _curve(left, complete, times / scale.factor)
     right.set(title="Throughput", ylabel="samples/s")
     _curve(right, complete, complete[RATES].astype(float))
-    for row in complete[complete.knee].itertuples():
-        _knee(left, row.per_worker_batch, row.per_worker_batch == complete.per_worker_batch.max())
+    for batch in complete[complete.levels_off].per_worker_batch:
+        left.axvline(batch, color=style.INK, linestyle=":", linewidth=1)
+        _label(left, "levels off", (batch, left.get_ylim()[1] * 0.975), (4, 0), va="top")
     _limits(left, drawn)
     return figure, drawn
 
@@ -49,22 +56,9 @@ def _drawn(sweep: pd.DataFrame, boundary: pd.DataFrame) -> pd.DataFrame:
     # Throughput is D / epoch_s: the interval of the time gives that of the rate, turned round.
     drawn["samples_per_s_low"] = sweep.samples_per_s * sweep.epoch_s / sweep.epoch_s_high
     drawn["samples_per_s_high"] = sweep.samples_per_s * sweep.epoch_s / sweep.epoch_s_low
-    drawn["knee"] = drawn.per_worker_batch == knee(sweep)
     budget = boundary.memory_budget_bytes.dropna()
     drawn["memory_budget_bytes"] = float(budget.iloc[0]) if len(budget) else None
     return drawn.sort_values("per_worker_batch", ignore_index=True)
-
-
-def knee(sweep: pd.DataFrame) -> int | None:
-    """Return the smallest batch whose epoch time the intervals cannot tell from the fastest one;
-    None without intervals. Takes per_worker_batch, status, epoch_s and its interval."""
-    rows = sweep[
-        (sweep.status == "complete") & sweep.epoch_s_low.notna() & sweep.epoch_s_high.notna()
-    ]
-    if rows.empty:
-        return None
-    fastest = rows.loc[rows.epoch_s.astype(float).idxmin()]
-    return int(rows.per_worker_batch[rows.epoch_s_low <= fastest.epoch_s_high].min())
 
 
 def _batch_axis(axes: Axes, batches: list[int]) -> None:
@@ -79,18 +73,6 @@ def _curve(axes: Axes, complete: pd.DataFrame, values: pd.DataFrame) -> None:
     axes.set_ylim(0, values.max().max() * 1.25)
 
 
-def _knee(axes: Axes, batch: int, rightmost: bool) -> None:
-    axes.axvline(batch, color=style.INK, linestyle=":", linewidth=1)
-    axes.annotate(
-        "as fast as the best",
-        (batch, axes.get_ylim()[1] * 0.975),
-        xytext=(-4 if rightmost else 4, 0),
-        textcoords="offset points",
-        ha="right" if rightmost else "left",
-        va="top",
-    )
-
-
 def _limits(axes: Axes, drawn: pd.DataFrame) -> None:
     for row in drawn[drawn.status != "complete"].itertuples():
         axes.plot(
@@ -103,13 +85,14 @@ def _limits(axes: Axes, drawn: pd.DataFrame) -> None:
             linestyle="none",
             clip_on=False,
         )
-        axes.annotate(
-            status_text(row.status),
-            (row.per_worker_batch, 0),
-            xytext=(0, 8),
-            textcoords="offset points",
-            ha="right",
-        )
+        place = (row.per_worker_batch, 0)
+        _label(axes, status_text(row.status), place, (0, 8), ha="center", va="bottom", rotation=90)
+
+
+def _label(
+    axes: Axes, text: str, place: tuple[float, float], beside: tuple[int, int], **look: Any
+) -> None:
+    axes.annotate(text, place, xytext=beside, textcoords="offset points", **look)
 
 
 def _memory(axes: Axes, complete: pd.DataFrame) -> None:
@@ -140,6 +123,6 @@ def _memory(axes: Axes, complete: pd.DataFrame) -> None:
 
 
 FIGURES = {
-    "batch_sweep": FigureEntry(draw, ("sweep", "boundary")),
+    "batch_sweep": FigureEntry(draw, ("sweep", "boundary", "sweep_trend")),
     "batch_memory": FigureEntry(draw_memory, ("sweep", "boundary")),
 }

@@ -11,6 +11,7 @@ from dpscale.derive.formulas import compute_seconds
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.split import ARMS, DDP, FACTORS
 from dpscale.derive.statistics import interval_columns
+from dpscale.derive.verdicts import side
 from dpscale.records.columns import Columns, columns, intervals
 from dpscale.studies.scaling import AGAIN, PLANNED
 from dpscale.studies.scaling.derive.arms import confidence_of
@@ -24,6 +25,8 @@ LOSSES: dict[str, Weights] = {
 COLUMNS: Columns = (
     columns("workers nodes per_worker_batch status epoch_s base_epoch_s saved_s")
     | intervals("added_s loss_ratio")
+    | columns("all_loss_ratio")
+    | side("loss_to_all", "loss_ratio", "all_loss_ratio")
     | intervals(" ".join(f"{name}_ratio {name}_lead_ratio" for name in LOSSES))
     | columns("oversubscribed repeats runs base_runs")
     | words("cause", LOSSES)
@@ -36,8 +39,8 @@ def speedup_losses(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFram
     With loading: of T_1, base_epoch_s, N workers save saved_s = T_1 - T_1/N and add added_s =
     T_N - T_1/N, so that T_N = T_1 - saved_s + added_s. loss_ratio = T_N / (T_1/N) is the product of
     loading_ratio (what loading lengthens the epoch of N by, over the same of one) and the factors
-    of `communication`, of the launches of N that timed all of its arms. Raises MixedMachinesError
-    for runs of different machines.
+    of `communication`, of the launches of N that timed all of its arms; all_loss_ratio is of all
+    launches. Raises MixedMachinesError for runs of different machines.
     """
     planned = in_study(runs, PLANNED, AGAIN)
     require_same_machine(planned)
@@ -57,9 +60,11 @@ def _row(cell: Cell, base: Cell, times: Launches, confidence: float) -> dict[str
     sides = [times.together(cell, ARMS | {"loaded": (ARM, "epoch_s")}), share]
     added = weighted_sum(sides, {"loaded": 1, "one_loaded": -1}, confidence)
     sides[0] = sides[0].dropna(subset=["ddp", "noop", "copies"])
+    epoch_s = times.epoch_s(cell, ARM).median()
     return {
         **cell.columns(),
-        "epoch_s": times.epoch_s(cell, ARM).median(),
+        "epoch_s": epoch_s,
+        "all_loss_ratio": epoch_s / share["one_loaded"].median(),
         "base_epoch_s": one["one_loaded"].median(),
         "saved_s": one["one_loaded"].median() - share["one_loaded"].median(),
         **interval_columns("added_s", added),
