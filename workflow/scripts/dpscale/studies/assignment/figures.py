@@ -179,7 +179,7 @@ PARTS: dict[str, style.Look] = {
     "computation_frac": ("computation", style.COLOURS[0], ""),
     "load_frac": ("loading", style.COLOURS[1], ""),
     "copy_frac": ("copy to the device", style.INK, "||||"),
-    "sharing_frac": ("sharing the machine", style.COLOURS[2], "----"),
+    "sharing_frac": ("contention", style.COLOURS[2], "----"),
     "stragglers_frac": ("stragglers", style.COLOURS[3], "xxxx"),
     "overhead_frac": ("overhead of DDP", style.INK, "\\\\\\\\"),
     "exposed_frac": ("exposed communication", style.COLOURS[1], "////"),
