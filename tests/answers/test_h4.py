@@ -99,7 +99,7 @@ CASES = [
         edits={SPLIT: where(**{f"{part}_frac_low": -0.1 for part in LOSSES})},
         says=[
             "of an epoch is computation, and no other part is measurably above zero. Alone",
-            "With four workers no other part is measurably above zero; a part below",
+            "With four workers no other part is measurably above zero; below",
             "Of what was measured only more or faster devices",
         ],
         never=["Against"],
