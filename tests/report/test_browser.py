@@ -202,6 +202,15 @@ def test_the_first_column_stays_while_a_table_scrolls_on_a_telephone(opened):
     assert table.locator("tbody tr :first-child").first.bounding_box()["x"] == before
 
 
+def test_a_first_column_breaks_no_word_that_has_room_on_a_telephone(opened):
+    page = opened(width=390)
+    first = page.locator(".scroll:not(.wide) tr > :first-child")
+    widths = "all => all.map((one) => one.getBoundingClientRect().width)"
+    shown = first.evaluate_all(widths)
+    page.add_style_tag(content="* { overflow-wrap: normal !important; }")
+    assert shown == first.evaluate_all(widths)
+
+
 def test_a_table_is_wider_than_the_text_where_there_is_room(opened):
     page = opened(width=1440)
     widths = [
