@@ -125,6 +125,8 @@ CASES = [
             "Nesterov momentum",
             "The cheapest, one worker with B = 64, takes 194 ms of workers' time, where the "
             "fastest takes",
+            "Eight cells were set beside the fastest; if all were alike, chance would set about "
+            "0.400 of them apart, and decide about 0.150 of the three comparisons of two numbers",
         ],
         never=["misses", "the price"],
     ),

@@ -11,8 +11,9 @@ import pytest
 from builders import empty_lab, run_row, table, training_rows
 from compare_builders import results, timed
 from dpscale.compare.differences import cells_of, of_machines, of_settings
-from dpscale.compare.judge import Judged, by_chance, compare, titled, with_verdicts
+from dpscale.compare.judge import Comparison, Judged, by_chance, compare, titled, with_verdicts
 from dpscale.compare.observations import CORE, Sample, Source, quantity_of, samples, sources
+from dpscale.compare.page import html_page, terminal_text
 from dpscale.compare.ratios import ratio_of, spread_of, together
 from dpscale.compare.results import Results, flat, read_results
 from dpscale.reporting.words import TEMPLATES
@@ -286,6 +287,23 @@ def test_the_least_change_that_a_cell_could_show_is_told_when_it_comes():
     for factor, verdict in ((1.02, "worse"), (0.98, "indistinct")):
         changed = judged(QUICK, [value * least**factor for value in QUICK])
         assert with_verdicts([changed, *family])[0].verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("with_an_interval", "words"),
+    [
+        (0, "no cell has an interval, so none could show a change\n"),
+        (1, "and half of them none at all, without an interval\n"),
+        (2, "and half of them none below "),
+    ],
+)
+def test_what_the_cells_could_not_show_is_said_first_of_all_of_them(with_an_interval, words):
+    cells = [judged(QUICK, QUICK)] * with_an_interval + [judged([1.0], [2.0])] * 2
+    found = Comparison(
+        "a", "b", [], [], [], [], with_verdicts(cells[:3]), [], [], bound=None, predictions=None
+    )
+    assert words in terminal_text(found)
+    assert words.strip()[1:] in html_page(found)
 
 
 def test_a_rate_is_beyond_the_bound_where_it_is_smaller():

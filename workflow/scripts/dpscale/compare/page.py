@@ -104,7 +104,7 @@ def _facts(comparison: Comparison) -> dict[str, object]:
         "title": _title,
         "counts": counts,
         "chance": comparison.chance,
-        "least": _least(comparison.least),
+        "least": _least(comparison.least, len(comparison.cells)),
         "predicted": _predicted(comparison.predictions),
         "unknown": sum(one.ratio.contrast is None for one in comparison.cells),
     }
@@ -125,12 +125,15 @@ def _measured(row: Mapping[str, Any], name: str) -> str:
     return format_value(row[name], unit_of(name), low=low, high=high, status="not measured")
 
 
-def _least(factors: Sequence[float]) -> dict[str, str]:
-    """The change that the best cell and that half of the cells could show; empty without any."""
+def _least(factors: Sequence[float], cells: int) -> dict[str, str | None]:
+    """The change that the best cell and that half of all cells could show; empty without any.
+
+    half: None where more than half of the cells have no interval.
+    """
     if not factors:
         return {}
-    shown = {"best": factors[0], "half": factors[len(factors) // 2]}
-    return {name: percent(factor - 1) for name, factor in shown.items()}
+    half = factors[cells // 2 : cells // 2 + 1]
+    return {"best": percent(factors[0] - 1), "half": percent(half[0] - 1) if half else None}
 
 
 def percent(share: float) -> str:

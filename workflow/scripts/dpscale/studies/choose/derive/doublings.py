@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from dpscale.derive.columns import as_table
+from dpscale.derive.contrasts import beside_chance
 from dpscale.derive.statistics import (
     Estimate,
     estimate_of,
@@ -30,7 +31,7 @@ DOUBLING_COLUMNS: Columns = (
     | intervals("batch_ratio sharing_ratio communication_ratio samples_ratio retuned_ratio")
     | words("pays")
     | words("blame", LOSSES)
-    | columns("saved_s sent_s too_short runs")
+    | columns("saved_s sent_s too_short family chance_decides runs")
 )
 
 
@@ -67,9 +68,10 @@ def doublings(time_to_goal: pd.DataFrame, step_grid: pd.DataFrame) -> pd.DataFra
 def judge_doublings(rows: list[dict[str, Any]]) -> None:
     """Notes which is the step from the fewest workers that no larger number is faster than.
 
-    None where that is the largest number of workers that was measured.
+    None where that is the largest number of workers that was measured. And what chance decides.
     """
     measured = [row for row in rows if not row["predicted"]]
+    beside_chance(measured, "time_ratio")
     paying = {row["workers"] for row in measured if row["pays"] == "below"}
     last = [row for row in measured if row["adjacent"] and row["workers"] not in paying]
     for row in rows:
