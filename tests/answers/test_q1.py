@@ -87,8 +87,9 @@ CASES = [
         says=[
             "No batch size is measurably faster than another.",
             "The batch size makes no measurable difference: an epoch takes 2.02 s at b = 32 and "
-            "2.00 "
-            "s at b = 512. What fewer iterations may save does not show.",
+            "2.00 s at b = 512. What fewer iterations may save does not show.",
+            "In short: No measurable difference between batch sizes: an epoch takes 2.02 s at b = "
+            "32;",
             "The device may have enough work already at b = 32.",
             "The highest throughput is 5 000 samples/s, at b = 512.",
         ],
