@@ -90,13 +90,13 @@ CASES = [
         "the regimes apart and what is saved",
         lab=trained,
         says=[
-            "Beside the large mini-batch, the test accuracy of post-local SGD is not measurably "
-            "different with clean labels (+0.00 percentage points, −1.07 to +1.07) and "
-            "higher with 20% wrong labels (+2.00 percentage points, +0.22 to +3.78). It "
-            "makes 22 rounds of communication against 40. Three seeds and 2000 test images show no "
-            "smaller differences.",
-            "In short: The test accuracy of post-local SGD is, beside the large mini-batch, not "
-            "measurably different with clean labels (+0.00 percentage points, −1.07 to +1.07).",
+            "Post-local SGD makes 22 rounds of communication where the large mini-batch makes 40, "
+            "and its test accuracy is not measurably different with clean labels (+0.00 percentage "
+            "points, −1.07 to +1.07) and higher with 20% wrong labels (+2.00 percentage points, "
+            "+0.22 to +3.78). Three seeds and 2000 test images show no smaller differences.",
+            "In short: Post-local SGD makes 22 rounds of communication where the large mini-batch "
+            "makes 40, and its test accuracy is not measurably different with clean labels (+0.00 "
+            "percentage points, −1.07 to +1.07).",
             "labels clean: the mean network; training loss",
             "labels 20% wrong. A1",
             "clean post-local against large",
@@ -130,7 +130,7 @@ CASES = [
         "arms that learned all and do not differ",
         lab=alike,
         says=[
-            "With clean labels every arm learned its labels, so none can stand out. Beside",
+            "With clean labels every arm learned its labels, so none can stand out. Post-local",
             "With clean labels every arm has a training accuracy of 99.9% or more, so that these "
             "labels decide nothing. With 20% wrong labels every arm has a training accuracy of "
             "99.9% or more, so that only generalisation sets them apart.",
@@ -179,7 +179,7 @@ CASES = [
         "a diverged seed",
         lab=diverged(NOISY),
         says=[
-            "and not comparable, for want of seeds that did not diverge, with 20% wrong labels. It",
+            "not comparable, for want of seeds that did not diverge, with 20% wrong labels. Three",
             "small against large is not comparable",
             "not comparable with 20% wrong labels (1.08 against diverged)",
             "no arm is measurably more accurate than the large mini-batch.",
@@ -192,8 +192,8 @@ CASES = [
         lab=diverged(CLEAN),
         says=[
             "did not diverge, with clean labels and higher with 20% wrong labels (+2.00 "
-            "percentage points, +0.22 to +3.78). Its rounds of communication are not known.",
-            "With 20% wrong labels the best of the arms that are",
+            "percentage points, +0.22 to +3.78); its rounds of communication are not known.",
+            "With 20% wrong labels the most accurate of the arms that measurably beat",
         ],
     ),
     # What a cluster will most likely show, and its opposite.
@@ -201,13 +201,12 @@ CASES = [
         "post-local SGD one point better",
         lab=beyond(0.01),
         says=[
-            "Beside the large mini-batch, the test accuracy of post-local SGD is higher with clean "
-            "labels (+1.00 percentage points, +0.86 to +1.14) and with 20% wrong labels (+1.00 "
-            "percentage points, +0.74 to +1.26). It makes 22 rounds",
+            "and its test accuracy is higher with clean labels (+1.00 percentage points, +0.86 to "
+            "+1.14) and with 20% wrong labels (+1.00 percentage points, +0.74 to +1.26). With",
             "With clean labels and with 20% wrong labels every arm has a training accuracy of "
             "99.9% or more, so that only generalisation sets them apart.",
-            "With clean labels the best of the arms that are measurably more accurate than the "
-            "large mini-batch is A5, post-local SGD, H = 16 (98.0%",
+            "With clean labels the most accurate of the arms that measurably beat the large "
+            "mini-batch is A5, post-local SGD, H = 16, at 98.0%",
             "large mini-batches, two agree, one disagrees, one is not decidable and four",
             "What came out, beside the large mini-batch: higher with clean labels and with 20% wro",
         ],
@@ -217,9 +216,8 @@ CASES = [
         "post-local SGD one point worse",
         lab=beyond(-0.01),
         says=[
-            "Beside the large mini-batch, the test accuracy of post-local SGD is lower with clean "
-            "labels (−1.00 percentage points, −1.16 to −0.84) and with 20% wrong labels (−1.00 "
-            "percentage points, −1.27 to −0.73). It makes 22 rounds",
+            "and its test accuracy is lower with clean labels (−1.00 percentage points, −1.16 to "
+            "−0.84) and with 20% wrong labels (−1.00 percentage points, −1.27 to −0.73). With",
             "With clean labels and with 20% wrong labels every arm has a training accuracy of "
             "99.9% or more, so that only generalisation sets them apart.",
             "With clean labels no arm is measurably more accurate than the large mini-batch; with",
@@ -233,8 +231,8 @@ CASES = [
         lab=trained,
         says=[
             "With clean labels no arm is measurably more accurate than the large mini-batch; with "
-            "20% wrong labels the best of the arms that are measurably more accurate than the "
-            "large mini-batch is A3, huge mini-batch (95.0% (92.3 to 97.6))."
+            "20% wrong labels the most accurate of the arms that measurably beat the large "
+            "mini-batch is A3, huge mini-batch, at 95.0% (92.3 to 97.6)."
         ],
         never=["undecided"],
     ),  # there the best arm has the lower loss
@@ -242,7 +240,7 @@ CASES = [
         "the best arm has the higher loss",
         lab=high_losses,
         says=[
-            "huge mini-batch (95.0% (92.3 to 97.6)), which fits its training labels less, with "
+            "huge mini-batch, at 95.0% (92.3 to 97.6), which fits its training labels less, with "
             "a loss of 0.950 against 0.900: whether that is better generalisation or only slower "
             "optimisation is undecided."
         ],
