@@ -87,7 +87,7 @@ CASES = [
         lab=_reached(warmup=0.775),
         says=[
             "Linear scaling with warm-up (77.5%) makes no measurable difference.",
-            "no difference",
+            "no measurable effect",
             "zero gamma and longer training raise the large batch's test accuracy.",
             "warm-up added to linear scaling lowers the test accuracy",
             "In training the picture differs: linear scaling with warm-up with a training loss "
