@@ -295,8 +295,9 @@ CASES = [
             )
         },
         says=[
-            "Take two workers with B = 128: trained, it took 97.0 ms to the goal, 0.500× the time "
-            "of one worker with B = 64, which the steps and the seconds of a step had advised."
+            "Take two workers with B = 128: trained, it took 97.0 ms to 4% validation error, "
+            "0.500× the time of one worker with B = 64, which the steps and the "
+            "seconds of a step had advised."
         ],
     ),
     Case(
@@ -308,16 +309,17 @@ CASES = [
     Case(
         "a deadline that the second batch keeps and the best may miss",
         lab=a_launch_apart,
-        says=["Take four workers with B = 256: 76.0 s to the goal, the soonest of all within"],
+        says=["Take four workers with B = 256: 76.0 s to 4% validation error, the soonest of all"],
     ),
     Case(
         "trainings keep a deadline that steps and seconds of a step may miss",
         lab=made(limits={"deadline_s": 0.2}),
         says=[
-            "Take four workers with B = 256: trained, it took 184 ms to the goal and kept to the "
-            "limits; by the steps and the seconds of a step it might have missed the deadline by "
+            "Take four workers with B = 256: trained, it took 184 ms to 4% validation error and "
+            "kept to the limits; by the steps and the seconds of a step it might have missed the "
+            "deadline by "
             "1.04×.",
-            "In short: Take four workers with B = 256: 184 ms to the goal when trained.",
+            "In short: Take four workers with B = 256: 184 ms to 4% validation error when trained.",
         ],
         never=["Nothing measured", "Trained, it took"],
     ),
@@ -326,8 +328,8 @@ CASES = [
         lab=equal_losses,
         says=[
             "two take 1.43× as long, four",
-            "1.40× for workers that slow each other down, 1.40× for communication and 1.46× for "
-            "the samples",
+            "1.40× by workers that slow each other down, 1.40× by communication and 1.46× by the "
+            "samples",
         ],
         never=["mostly by"],
     ),

@@ -131,6 +131,22 @@ CASES = [
         ],
         never=["are faster", "is faster"],
     ),
+    Case(
+        "more is saved than an equal share",
+        edits={"speedup_losses": where(**around("added_s", -0.2), **around("loss_ratio", 0.9))},
+        says=["Four save more than the 2.61 s of 3.48 s that an equal share explains. Per"],
+        never=["and add", "single cause"],
+    ),
+    Case(
+        "nothing measurable is added",
+        edits={"speedup_losses": where(added_s_low=-0.1)},
+        says=["Four save 2.61 s of 3.48 s and add no measurable time. Per"],
+    ),
+    Case(
+        "what is added has no interval",
+        edits={"speedup_losses": where(added_s_low=NAN, added_s_high=NAN, loss_ratio_low=NAN)},
+        says=["Four save 2.61 s of 3.48 s and add perhaps 382 ms, for no single cause. Per"],
+    ),
     Case("loading is the cause", edits=_cause("loading"), says=["add 382 ms, mostly loading."]),
     Case("DDP is the cause", edits=_cause("overhead"), says=["mostly the work of DDP itself."]),
     Case(

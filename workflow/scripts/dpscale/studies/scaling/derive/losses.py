@@ -25,6 +25,7 @@ LOSSES: dict[str, Weights] = {
 COLUMNS: Columns = (
     columns("workers nodes per_worker_batch status epoch_s base_epoch_s saved_s")
     | intervals("added_s loss_ratio")
+    | side("added_side", "added_s")
     | columns("all_loss_ratio")
     | side("loss_to_all", "loss_ratio", "all_loss_ratio")
     | intervals(" ".join(f"{name}_ratio {name}_lead_ratio" for name in LOSSES))
