@@ -51,13 +51,19 @@ def test_a_table_is_called_consistent_only_as_far_as_it_was_checked(make_report,
     assert "All " not in text[text.index('id="answer-T1"') :].split("</p>")[0]
 
 
-def test_what_caches_can_do_is_doubtful(make_report):
+@pytest.mark.parametrize(
+    ("changed", "doubtful"),
+    [
+        ({"code": "superlinear"}, "speed-up beyond N"),
+        ({"code": "negative_comm", "printed": None}, "negative communication"),
+        ({"code": "negative_comm", "printed": -1.0}, None),
+    ],
+)
+def test_what_caches_can_do_is_doubtful(make_report, changed, doubtful):
     (finding,) = AUDIT["findings"]
-    text = rendered(
-        make_report(audits=[{**AUDIT, "findings": [{**finding, "code": "superlinear"}]}])
-    )
-    assert "1 of 2 rows hold a doubtful number: speed-up beyond N." in text
-    assert "hold a number that cannot be right" not in text
+    text = rendered(make_report(audits=[{**AUDIT, "findings": [finding | changed]}]))
+    assert (f"1 of 2 rows hold a doubtful number: {doubtful}." in text) == (doubtful is not None)
+    assert ("hold a number that cannot be right" in text) == (doubtful is None)
 
 
 def test_a_damaged_audit_is_named(tmp_path):

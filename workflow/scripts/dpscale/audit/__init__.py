@@ -24,14 +24,14 @@ One slip is one finding: a number that follows from another printed one is not n
   time by the other printed number. sum_mismatch: the two do not add up to a measured time, where
   both are wrong or the times cannot tell which one is.
 - negative_comm: printed below zero, or the times themselves leave less than nothing (beyond 3%
-  of the epoch, and not said already as superlinear).
+  of the epoch, doubtful alone, and not said already as superlinear).
 - bandwidth_mismatch: not what the printed or the derived communication gives. Its named cases:
   bandwidth_wrong_unit (powers of 1000 against 1024, prefixes, bits),
   bandwidth_one_iteration (bytes of one iteration over an epoch's time) and
   bandwidth_implausible (the batch size with a unit; 10 times what the times give and beyond
   PCIe 5; or right, and beyond the fastest link).
 - superlinear: T_1/T_N beyond N by more than 3%, which is noise. loading_faster_than_without:
-  epoch_s below the same epoch without loading by more than 1%. batch_exceeds_dataset: N*b > D,
+  epoch_s below the same epoch without loading by more than 6.4%. batch_exceeds_dataset: N*b > D,
   which no step can fill. steps_mismatch: outside epochs*floor(D/(N*b)) to epochs*ceil(D/(N*b)).
 """
 

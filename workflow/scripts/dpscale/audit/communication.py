@@ -136,7 +136,8 @@ def _negative(row: TimingRow, parts: Split) -> Finding:
         reason = (
             f"{row.workers} workers took {shown(parts.times.total.value, 's')}, less than 1/N of "
             f"the {shown(parts.times.base.value, 's')} of one: the times leave less than nothing "
-            "for communication, so they were not measured alike"
+            "for communication; a share that fits a cache can do it, but more often they were not "
+            "measured alike"
         )
     elif row.meets(COMM, parts.comm.times(-1)):
         reason = "the subtraction is turned round: it is T_1/N - T_N"
