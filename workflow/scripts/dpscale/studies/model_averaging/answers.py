@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, has_result, named_values
@@ -40,8 +40,7 @@ def facts_s3(inputs: Inputs) -> Facts:
     )
     beside = [
         row["against"][name] | {"rate": name}
-        for row in averaged
-        for name in (SMALL, LARGE, LINEAR)
+        for row, name in product(averaged, (SMALL, LARGE, LINEAR))
         if (row["arm"], name) in pairs
     ]
     timed = [row for row in inputs.rows("learners") if row["samples_per_s"] is not None]
@@ -74,14 +73,19 @@ def facts_s3(inputs: Inputs) -> Facts:
         "most": max((row["learners"] for row in timed), default=0),
         "tuned": [row | {"stop": stops[row["runs"]]} for row in tuned],
         "claims": inputs.rows("published_model_averaging"),
-        "rates": [
-            row | {"tried": tried, "used": [one for one in tried if one["configured"]][:1]}
-            for _, tried in by(inputs.rows("averaging_rates"), "optimizer")
-            for row in [one for one in tried if one["best"]][:1]
-        ],
+        "rates": best_rates(inputs.rows("averaging_rates")),
     }
     effects = [row.value("seconds_ratio", "ratio") for row in beside]
     return Facts(missing, values(arms, pairs, tuned), said, effects=effects)
+
+
+def best_rates(rows: Sequence[Row]) -> list[Row]:
+    """Return the best rate of each optimiser, with all that were tried and the one trained with."""
+    return [
+        row | {"tried": tried, "used": [one for one in tried if one["configured"]][:1]}
+        for _, tried in by(rows, "optimizer")
+        for row in [one for one in tried if one["best"]][:1]
+    ]
 
 
 def processes(runs: Sequence[Row]) -> int:

@@ -142,11 +142,9 @@ def _train_stack(
     noise_frac = protocol.label_noise_frac
     tasks = [with_wrong_labels(run.task, noise_frac, seed=1000 + seed) for seed in seeds]
     # Batches of all learners of this worker at once: `Team.step` deals them out.
+    seeded = list(zip(tasks, seeds, strict=True))
     batches = _SideBySide(
-        [
-            build_spec_loader(spec, task, run.place, seed=seed)
-            for task, seed in zip(tasks, seeds, strict=True)
-        ]
+        [build_spec_loader(spec, task, run.place, seed=seed) for task, seed in seeded]
     )
     first, lr, steps = arm.local_from_epoch, training.lr * factor, len(batches)
     local_from = None if first is None else first * steps
@@ -163,29 +161,25 @@ def _train_stack(
         rate_factor=factor,
         local_from_step=local_from,
     )
+    epochs, schedule = training.epochs, training.schedule
+    at_step = partial(learning_rate, schedule=schedule, steps_per_epoch=steps, epochs=epochs)
     team = run.kind(
-        [seeded_network(spec, task, seed) for task, seed in zip(tasks, seeds, strict=True)],
+        [seeded_network(spec, task, seed) for task, seed in seeded],
         tasks,
         run.place,
         training,
         local_steps=arm.local_steps,
         local_from=local_from,
         learners=protocol.learners // run.place.workers,
-        rate=partial(
-            learning_rate,
-            base_lr=lr,
-            schedule=training.schedule,
-            steps_per_epoch=steps,
-            epochs=training.epochs,
-        ),
+        rate=partial(at_step, base_lr=lr),
     )
     team.evaluation_batch = spec.per_worker_batch or 1
     return Training(
         [Trial(seed, dict(given)) for seed in seeds],
         team,
         Supply(batches),
-        epoch_stops(steps, training.epochs, every=protocol.evaluate_epochs),
-        max_steps=training.epochs * steps,
+        epoch_stops(steps, epochs, every=protocol.evaluate_epochs),
+        max_steps=epochs * steps,
         splits=SPLITS,
         meter=run.meter,
     ).run()
