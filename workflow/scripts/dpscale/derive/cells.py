@@ -152,7 +152,8 @@ class Launches:
         for name, (arm, column) in arms.items():
             own = self.of(cell, arm)[column]
             if len(own):
-                found[name] = own.groupby(level="run").median() if several else own
+                repeats = several and isinstance(own.index, pd.MultiIndex)  # of its only launch
+                found[name] = own.groupby(level="run").median() if repeats else own
         return pd.DataFrame(found).reindex(columns=list(arms)).astype(float)
 
     def columns(self, cell: Cell, arm: str) -> dict[str, float | None]:

@@ -13,20 +13,21 @@ def quiet(repeats: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     Beyond DISTURBED_FRAC in the mean over the repeats that count a run is disturbed; of repeats so
     short that a tick of the kernel's clock is as much, that is unknown.
     """
-    planned = runs.set_index("run")
+    planned = runs.set_index("run")[["study", "workers"]].to_dict("index")
+    counts = repeats.kept.to_numpy(bool)
+    others_frac, wall_s = repeats.others_frac.to_numpy(float), repeats.wall_s.to_numpy(float)
     rows = []
-    for run, of_run in repeats.groupby("run", sort=False):
-        counted = of_run[of_run.kept.astype(bool)]
-        seen = counted[counted.others_frac.notna()]
-        seen_s = seen.wall_s.sum()
-        share = np.average(seen.others_frac, weights=seen.wall_s) if seen_s else None
+    for run, places in repeats.groupby("run", sort=False).indices.items():
+        counted = places[counts[places]]
+        seen = counted[~np.isnan(others_frac[counted])]
+        seen_s = wall_s[seen].sum()
+        share = np.average(others_frac[seen], weights=wall_s[seen]) if seen_s else None
         rows.append(
             {
                 "run": run,
-                "study": planned.study[run],
-                "workers": planned.workers[run],
+                **planned[run],
                 "repeats": len(counted),
-                "repeated": len(of_run) - len(counted),
+                "repeated": len(places) - len(counted),
                 "others_frac": share,
                 "quietness": _quietness(share, seen_s),
             }

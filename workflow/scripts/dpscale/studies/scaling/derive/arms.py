@@ -155,8 +155,9 @@ def one_worker(
     rows: list[dict[str, Any]] = []
     samples = known(in_study(runs, PLANNED)["train_samples"].max())
     swept = {row["per_worker_batch"]: row for row in sweep.to_dict("records")}
-    for batch, own in communication.groupby("per_worker_batch"):
-        whole = own.to_dict("records")
+    of_cells = sorted(communication.to_dict("records"), key=itemgetter("per_worker_batch"))
+    for batch, own in groupby(of_cells, itemgetter("per_worker_batch")):
+        whole = list(own)
         places = [("base", row, "epoch_s", 1.0) for row in whole if row["workers"] == 1]
         places += [("waiting", row, "solo_epoch_s", 1.0) for row in whole if row["workers"] > 1]
         if (row := swept.get(batch)) and samples and row["train_samples"]:
