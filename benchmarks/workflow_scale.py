@@ -153,9 +153,9 @@ def script(process: psutil.Process) -> str:
 
 
 def analysed(folder: Path) -> tuple[dict[str, float], dict[str, int]]:
-    """Seconds and peak bytes of each step of one call that makes the report, one job at a time."""
+    """Seconds and peak bytes of each step of one call that makes the report, on all cores."""
     peaks = Peaks()
-    seconds = call(folder, "--cores", "1", peaks=peaks)
+    seconds = call(folder, peaks=peaks)
     jobs = jobs_of(folder, "scale")
     times = {
         step: sum(job.end_s - job.start_s for job in jobs if job.rule == step) for step in STEPS

@@ -65,11 +65,15 @@ def keep_scheduler_quiet():
         workflow.scheduler.job_rate_limiter = None
 
 
+def launched():
+    """The runs that this call makes, and the check of the machine if it does."""
+    jobs = workflow.dag.needrun_jobs()
+    return {job.wildcards_dict.get("run") for job in jobs} & JOBS.keys()
+
+
 def tell_what_to_measure():
     """Say how many runs this call makes, and from then on how long that takes, once it is known."""
-    jobs = workflow.dag.needrun_jobs()
-    wanted = {job.wildcards_dict.get("run") for job in jobs} & PLAN.keys()
-    if wanted:
+    if wanted := launched() & PLAN.keys():
         logger.info(f"{len(wanted)} of {len(PLAN)} runs to measure")
         here = workflow.local_exec
         cores = workflow.cores if here else None
@@ -94,7 +98,8 @@ onstart:
             workflow.local_exec
         ):  # a job of Slurm has its own, which another node knows
             use_for_temporary_files(folder)
-        if workflow.local_exec and CONFIG.hardware.device == "cpu" and not DEPLOYED:
+        on_cpu = CONFIG.hardware.device == "cpu"
+        if workflow.local_exec and on_cpu and not DEPLOYED and launched():
             threads = CONFIG.hardware.threads_per_worker
             warm.offer(SCRIPTS / "warm.py", folder, threads=threads)
 
@@ -111,6 +116,7 @@ localrules:
     fetch_dataset,
     prepare_dataset,
     audit,
+    recorded,
     gather,
     derive,
     draw,

@@ -11,9 +11,37 @@ PAGES = [path for path in TEMPLATES if path.endswith(OF_PAGES)]
 QUESTIONS = [path for path in TEMPLATES if not path.endswith(OF_PAGES)]
 
 
+# To Snakemake a record among the inputs of `gather` would be one to read for each table, and to look
+# for in the outputs of every other run: it is an input of a part, which says when it had its records.
+RUNS_OF_A_PART = 500
+PARTS = [
+    list(PLAN)[start : start + RUNS_OF_A_PART]
+    for start in range(0, max(len(PLAN), 1), RUNS_OF_A_PART)
+]
+
+
+rule recorded:
+    input:
+        lambda wildcards: gathered(int(wildcards.part)),
+    output:
+        f"{RESULTS}/logs/recorded-{{part}}.txt",
+    log:
+        f"{RESULTS}/logs/recorded-{{part}}.log",
+    wildcard_constraints:
+        part="|".join(map(str, range(len(PARTS)))),
+    conda:
+        ENVIRONMENT
+    resources:
+        machine=1,
+    message:
+        "Noting that the runs of part {wildcards.part} are recorded"
+    shell:
+        "python -c 'import time; print(time.time_ns())' > {output:q} 2> {log:q}"
+
+
 rule gather:
     input:
-        records=lambda _: gathered(),
+        parts=expand(rules.recorded.output, part=range(len(PARTS))),
         modules=modules("gather"),
     output:
         expand(f"{RESULTS}/tables/{{table}}.parquet", table=TABLES),

@@ -65,24 +65,26 @@ def keep_dataset():
         print(f"dpscale: {path} is made again", file=sys.stderr)
 
 
-@cache
-def gathered():
-    """The records that are gathered; what is damaged of the result is marked to be made again.
-
-    Called while Snakemake plans its jobs, where any of them needs the tables.
-    """
+def gathered(part):
+    """The records of a part of the runs. Snakemake asks while it plans jobs that need the tables."""
     if IS_MAIN:
-        keep_dataset()
-        broken = damaged(Path(RESULTS), PLAN, studies.schemas(), MADE)
-        workflow.dag.forcefiles.update(broken)
-        for path in filter(os.path.isdir, () if workflow.dryrun else broken):
-            shutil.rmtree(path)
-        for path, reason in list(broken.items())[:SHOWN]:
-            said = reason if reason.startswith(RESULTS) else f"{path}: {reason}"
-            print(f"dpscale: {said}; it is made again", file=sys.stderr)
-        if len(broken) > SHOWN:
-            print(f"dpscale: and {len(broken) - SHOWN} more are", file=sys.stderr)
-    return expand(f"{RUN}/record.json", run=PLAN)
+        mark_damaged()
+    return expand(f"{RUN}/record.json", run=PARTS[part])
+
+
+@cache
+def mark_damaged():
+    """Have what is damaged of the result made again."""
+    keep_dataset()
+    broken = damaged(Path(RESULTS), PLAN, studies.schemas(), MADE)
+    workflow.dag.forcefiles.update(broken)
+    for path in filter(os.path.isdir, () if workflow.dryrun else broken):
+        shutil.rmtree(path)
+    for path, reason in list(broken.items())[:SHOWN]:
+        said = reason if reason.startswith(RESULTS) else f"{path}: {reason}"
+        print(f"dpscale: {said}; it is made again", file=sys.stderr)
+    if len(broken) > SHOWN:
+        print(f"dpscale: and {len(broken) - SHOWN} more are", file=sys.stderr)
 
 
 onsuccess:

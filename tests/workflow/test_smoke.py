@@ -21,7 +21,8 @@ from dpscale.studies import question_ids, schemas, tables
 
 QUESTIONS = question_ids()
 LAST = {"render_html", "render_pdf", "check_report", "all"}
-ANALYSIS = {"gather", "derive", "draw", "answer"} | LAST
+DERIVATION = {"derive", "draw", "answer"} | LAST
+ANALYSIS = {"recorded", "gather"} | DERIVATION
 EPOCH = 646  # images that 0.55 of 1,437 leave to train on
 DIES_ONCE = """
 import os
@@ -214,8 +215,8 @@ def test_an_edited_learning_rate_runs_trainings_alone(checkout) -> None:
 @pytest.mark.parametrize(
     ("name", "rules"),
     [
-        ("derive/formulas.py", ANALYSIS - {"gather"} | {"audit"}),
-        ("studies/strategies/search.py", ANALYSIS - {"gather"}),
+        ("derive/formulas.py", DERIVATION | {"audit"}),
+        ("studies/strategies/search.py", DERIVATION),
         ("studies/strategies/answers.py", {"answer"} | LAST),
     ],
 )
@@ -224,6 +225,19 @@ def test_an_edit_of_the_analysis_runs_what_imports_it_and_no_measurement(
 ) -> None:
     folder = edited(checkout, f"workflow/scripts/dpscale/{name}", '"""', '"""Edited. ')
     assert planned_rules(snakemake(folder, "-n")) == rules
+
+
+def test_a_record_changed_by_hand_is_gathered_again(checkout) -> None:
+    record = next(checkout.results.glob("runs/*/record.json")).relative_to(checkout.folder)
+    folder = edited(checkout, str(record), '"wall_s": ', '"wall_s": 1')
+    assert planned_rules(snakemake(folder, "-n")) == ANALYSIS
+
+
+def test_a_call_that_ended_before_it_gathered_new_records_leaves_that_to_the_next(checkout) -> None:
+    folder = checkout.folder.with_name("recorded")
+    shutil.copytree(checkout.folder, folder, symlinks=True)
+    (folder / "results/smoke/logs/recorded-0.txt").write_text("1\n")  # as the job leaves it
+    assert planned_rules(snakemake(folder, "-n")) == {"gather"} | DERIVATION
 
 
 def test_what_was_deleted_or_damaged_is_planned_again(checkout) -> None:

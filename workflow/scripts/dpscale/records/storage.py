@@ -125,7 +125,7 @@ def read_steps(path: Path, columns: Mapping[str, str], *, needed: bool) -> Any:
     types = {"Int64": pa.int64(), "float64": pa.float64(), "str": pa.string()}
     with _checked(path, "steps"):
         with pq.ParquetFile(path) as file:
-            steps = file.read()
+            steps = file.read(use_threads=False)  # which take longer to start than a run to read
         if needed and not len(steps):
             raise ValueError("a complete run without steps")
         if len(steps):
@@ -167,9 +167,12 @@ def _check_steps(steps: Any, columns: Mapping[str, str]) -> None:
 
 def _has_unknown(column: Any) -> bool:
     """Whether a pyarrow column has a null, or a float that is not a number."""
-    import pyarrow.compute as pc
+    import numpy as np
+    import pyarrow as pa
 
-    return bool(pc.any(pc.is_null(column, nan_is_null=True)).as_py())
+    if column.null_count:
+        return True
+    return pa.types.is_floating(column.type) and bool(np.isnan(column.to_numpy()).any())
 
 
 def write_table(path: Path, table: Any) -> None:

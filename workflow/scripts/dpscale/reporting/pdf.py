@@ -53,9 +53,11 @@ def write_pdf(report: Report, *, templates: Path, output: Path) -> None:
                 raise MathMLInPdfError("a formula is still MathML: draw it as an image")
             return weasyprint.HTML(string=text, url_fetcher=fetcher).render(pdf_tags=True)
 
-        unfilled = laid_out({}).pages
+        document = laid_out({})
         style = (templates / "print.css").read_text(encoding="utf-8")
-        document = laid_out(filling(unfilled, margins_px(style)))
+        filled = filling(document.pages, margins_px(style))
+        if any(filled.values()):
+            document = laid_out(filled)
         with whole(output) as temporary:
             temporary.write_bytes(document.write_pdf(pdf_tags=True))
 
