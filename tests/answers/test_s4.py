@@ -94,9 +94,8 @@ CASES = [
             "and its test accuracy is not measurably different with clean labels (+0.00 percentage "
             "points, −1.07 to +1.07) and higher with 20% wrong labels (+2.00 percentage points, "
             "+0.22 to +3.78). Three seeds and 2000 test images show no smaller differences.",
-            "In short: Post-local SGD makes 22 rounds of communication where the large mini-batch "
-            "makes 40, and its test accuracy is not measurably different with clean labels (+0.00 "
-            "percentage points, −1.07 to +1.07).",
+            "In short: Post-local SGD makes 22 rounds of communication, the large mini-batch 40; "
+            "its test accuracy is not measurably different with clean labels.",
             "labels clean: the mean network; training loss",
             "labels 20% wrong. A1",
             "clean post-local against large",

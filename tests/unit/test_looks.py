@@ -17,7 +17,7 @@ from dpscale.studies.completion import earlier_runs
 from dpscale.studies.scaling.derive.arms import communication
 from dpscale.studies.scaling.derive.looks import speedup_looks
 from dpscale.studies.scaling.derive.speedup import scaling
-from dpscale.studies.scaling.looks import look_again
+from dpscale.studies.scaling.looks import BY_LOOKS, look_again
 from dpscale.studies.study import Earlier
 from test_derive_statistics import DRAWN
 
@@ -205,6 +205,15 @@ def test_intervals_of_q2_are_wider_where_somebody_may_look_again() -> None:
     for name in ("epoch_s", "speedup_ratio", "efficiency_frac"):
         assert looked[f"{name}_low"] < plain[f"{name}_low"]
         assert looked[f"{name}_high"] > plain[f"{name}_high"]
+
+
+def test_a_look_judges_by_the_intervals_that_the_report_will_show() -> None:
+    times, runs = lab(looks=False)
+    looked = pd.DataFrame(BY_LOOKS.configured(planned(repeat_minutes=1.0)["scaling-looks"])["runs"])
+    at_look = of_two(times, pd.concat([runs, looked], ignore_index=True))
+    shown = of_two(*lab(looks=True))
+    for name in ("speedup_ratio_low", "speedup_ratio_high"):
+        assert at_look[name] == pytest.approx(shown[name], rel=1e-12)
 
 
 def test_launches_of_a_look_count_in_q2_and_those_of_one_worker_in_every_t_1() -> None:

@@ -108,4 +108,12 @@ def _of_plan(spec: Spec, other: Spec) -> bool:
     return other.study == PLANNED
 
 
-BY_LOOKS = Completion(_of_plan, look_again)
+def _planned(spec: "Spec[LooksProtocol]") -> dict[str, list[Row]]:
+    """The look itself: where one is planned intervals are as wide as its verdicts need."""
+    from dpscale.records.tidy import NOT_RUN  # not above: pandas takes long
+
+    asked = spec.protocol.model_dump(include={"first_launches", "repeat_budget_s"})
+    return {"runs": [{"run": spec.run, "study": spec.study, "status": NOT_RUN} | asked]}
+
+
+BY_LOOKS = Completion(_of_plan, look_again, _planned)
