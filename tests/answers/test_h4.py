@@ -111,6 +111,11 @@ CASES = [
         never=["so its shares differ"],
     ),
     Case(
+        "on shared cores",
+        edits={SPLIT: where({"workers": [2, 4]}, oversubscribed=True)},
+        says=["At N = 2 and N = 4 the workers outnumber devices or cores"],
+    ),
+    Case(
         "one without memory",
         edits={SPLIT: where({"workers": 4}, status="out_of_memory")},
         says=[

@@ -32,8 +32,7 @@ def facts_s3(inputs: Inputs) -> Facts:
     missing = [f"{STUDY}, {run['run']}: {run['status']}" for run in runs if not has_result(run)]
     missing += [] if runs else [f"{STUDY}: not run yet"]
     pairs = {(row["arm"], row["against"]): decided(row) for row in inputs.rows("averaging_pairs")}
-    arms = {row["arm"]: row for row in inputs.rows("model_averaging")}
-    arms = {name: row | beside_sgd(row, pairs) for name, row in arms.items()}
+    arms = {row["arm"]: row | beside_sgd(row, pairs) for row in inputs.rows("model_averaging")}
     averaged = [row for row in arms.values() if row["optimizer"] == "sma"]
     shared, tuned_rate = (
         [row for row in averaged if row["rate_choice"] == choice] for choice in ("shared", "tuned")
