@@ -319,3 +319,13 @@ def test_run_names_the_spec_that_it_cannot_run(tmp_path, content, reason):
     assert (
         stderr_of("run.py", path) == f"run.py: rank 0 on {socket.gethostname()}: {path}: {reason}\n"
     )
+
+
+def test_a_launch_that_is_stopped_before_it_begins_says_so(monkeypatch):
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dpscale.launch.warm.start", stopped)
+    monkeypatch.setattr(sys, "argv", ["start.py", "run.py"])
+    with pytest.raises(SystemExit, match=r"^run\.py: stopped before it began$"):
+        importlib.import_module("start").main()

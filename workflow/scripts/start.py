@@ -17,7 +17,10 @@ def main() -> int:
     if len(sys.argv) == 1 or sys.argv[1].startswith("-"):
         sys.exit(f"usage: start.py SCRIPT [ARGUMENT ...]\n\n{__doc__}")
     sys.argv = [str(Path(__file__).with_name(sys.argv[1])), *sys.argv[2:]]
-    fork = warm.start(sys.argv, output=sys.stdout, log=sys.stderr, environment=os.environ)
+    try:
+        fork = warm.start(sys.argv, output=sys.stdout, log=sys.stderr, environment=os.environ)
+    except KeyboardInterrupt:
+        sys.exit(f"{Path(sys.argv[0]).name}: stopped before it began")
     if fork is None:
         os.environ.pop(warm.SOCKET, None)  # a server that does not answer is not asked again
         runpy.run_path(sys.argv[0], run_name="__main__")
