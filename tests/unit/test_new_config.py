@@ -6,7 +6,7 @@ import os
 import pty
 import select
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,7 +15,7 @@ import pytest
 from dpscale.config.draft import LEVELS, Wishes, draft
 from dpscale.plan import Spec
 from dpscale.studies import load_config, planned_runs, read_config
-from dpscale.watch.cost import cost
+from dpscale.watch.cost import cost, medians
 
 SCRIPT = Path(__file__).resolve().parents[2] / "workflow/scripts/new_config.py"
 CTRL_C = "^C"  # as a terminal shows it
@@ -143,6 +143,23 @@ def measured(results: Path, spec: Spec, seconds: int) -> None:
     (attempts / "attempt-1.json").write_text(json.dumps(attempt), encoding="utf-8")
 
 
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
+    """Note what runs took on another machine."""
+
+    def note(step_s: float, took: Mapping[str, tuple[Spec, float]]) -> None:
+        path = tmp_path / "durations.json"
+        facts = {
+            "machine": "another",
+            "step_s": step_s,
+            "took": list(medians(took.values()).items()),
+        }
+        path.write_text(json.dumps(facts), encoding="utf-8")
+        monkeypatch.setattr("dpscale.watch.cost.ELSEWHERE", path)
+
+    return note
+
+
 def test_a_plan_costs_what_like_runs_took(tmp_path) -> None:
     two, four = planned(ledger={"workers": [2, 4]})
     trainings = planned(replicas={"workers": 2})
@@ -157,5 +174,52 @@ def test_a_plan_costs_what_like_runs_took(tmp_path) -> None:
     assert found.seconds == 3 * 8 * 2 / 4  # two workers each, side by side on four cores
 
 
-def test_nothing_measured_is_no_cost(tmp_path) -> None:
+def test_nothing_known_is_no_cost(tmp_path) -> None:
     assert cost(planned(ledger={"workers": [2]}), tmp_path) is None
+
+
+def test_where_nothing_ran_other_machines_tell_at_the_pace_of_a_step_here(
+    tmp_path, elsewhere
+) -> None:
+    (ledger,) = planned(ledger={"workers": [2]})
+    elsewhere(step_s=0.010, took={"ledger": (ledger, 6)})
+    found = cost([ledger], tmp_path, step_s=0.030)
+    assert found is not None
+    assert (found.seconds, found.unknown, found.basis, found.elsewhere) == (18.0, 0, (), 1)
+    assert cost([ledger], tmp_path) is None  # the pace here is not known
+
+
+def test_a_training_takes_as_long_as_the_nearest_by_its_samples(tmp_path, elsewhere) -> None:
+    short, long, asked = (
+        planned(replicas={"workers": 2, "epochs": epochs, "seeds": [0]})[0]
+        for epochs in (2, 10, 20)
+    )
+    measured(tmp_path, short, 9)
+    elsewhere(step_s=0.010, took={"long": (long, 40)})
+    found = cost([asked], tmp_path, step_s=0.010, cores=2)
+    assert found is not None
+    assert (found.seconds, found.elsewhere) == (2 * 40.0, 1)  # not 10 times 9
+    found = cost([short], tmp_path, step_s=0.010, cores=2)
+    assert found is not None
+    assert (found.seconds, found.elsewhere) == (9.0, 0)
+
+
+def test_every_run_of_the_embedded_default_is_known_from_elsewhere(tmp_path) -> None:
+    plan = planned_runs(read_config(SCRIPT.parents[2] / "config/config.yaml"))
+    found = cost(plan.values(), tmp_path, step_s=0.01)
+    assert found is not None
+    assert (found.unknown, found.elsewhere) == (0, len(plan))
+
+
+def test_another_network_measured_here_tells_nothing(tmp_path) -> None:
+    (small,) = planned(ledger={"workers": [2]})
+    (large,) = planned(ledger={"workers": [2]}, model={"name": "resnet20"})
+    measured(tmp_path, small, 5)
+    assert cost([large], tmp_path) is None
+
+
+def test_a_first_file_has_its_time_before_anything_ran(write) -> None:
+    told = write("my.yaml")
+    runs, rest = told.removeprefix("my.yaml: ").split(" runs, about ")
+    assert rest.split(" on one machine: ")[1].startswith(f"{runs} as like ones took on ")
+    assert "at the pace of a step here" in rest

@@ -1,12 +1,13 @@
 """Writes a commented configuration, from options or, on a terminal, from a few questions.
 
-Says how many runs it plans and, where like runs were measured here, about how long they take.
+Says how many runs it plans and about how long they take: as long as like runs took here, or as
+those of the embedded default took elsewhere, at the pace of a step of the network here.
 """
 
 import argparse
 import sys
 from argparse import ArgumentTypeError
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dpscale.arguments import RESULTS, SUFFIXES, looked_config
@@ -15,9 +16,10 @@ from dpscale.config.draft import LEVELS, Wishes, draft
 from dpscale.config.reading import read_mapping
 from dpscale.errors import one_line
 from dpscale.files import whole
+from dpscale.plan import Spec
 from dpscale.studies import planned_runs
 from dpscale.units.plain import duration
-from dpscale.watch.cost import Cost, cost
+from dpscale.watch.cost import STEP_SAMPLES, Cost, cost, read_elsewhere
 
 DEVICES = ("cpu", "cuda")
 # Of each question, what an empty answer means.
@@ -95,29 +97,51 @@ def written(given: argparse.Namespace, level: str) -> Config:
         raise
 
 
-def told(runs: int, found: Cost | None, minutes: int | None) -> str:
+def described(runs: int, cost: Cost | None, minutes: int | None) -> str:
     """How long so many runs take, as far as that is known, and what else can be left out."""
-    if found is None:
+    if cost is None:
         shortest = ", so that this is the shortest file" if minutes else ""
         return (
             f"{runs} runs; none like them was measured here{shortest}: the call says how long it "
             "takes, once some are done"
         )
-    basis = " and ".join(f"{number} of results/{name}" for name, number in found.basis)
-    rest = f", {found.unknown} apart that are like none of these" if found.unknown else ""
-    spent = f"about {duration(found.seconds)} on one machine"
-    said = f"{runs} runs, {spent}, as long as like runs took here ({basis}){rest}"
-    if minutes and found.seconds > 60 * minutes:
-        said += "\nIt is as short as it gets; leave studies out by null to shorten it further."
-    return said
+    here = runs - cost.elsewhere - cost.unknown
+    names = ", ".join(f"results/{name}" for name, _ in cost.basis)
+    basis = {
+        f"{here} as like ones took here ({names})": here,
+        f"{cost.elsewhere} as like ones took on {read_elsewhere().machine}, at the pace of a step "
+        "here": cost.elsewhere,
+        f"{cost.unknown} apart that are like none that is known": cost.unknown,
+    }
+    told = "; ".join(words for words, count in basis.items() if count)
+    text = f"{runs} runs, about {duration(cost.seconds)} on one machine: {told}"
+    if minutes and cost.seconds > 60 * minutes:
+        text += "\nIt is as short as it gets; leave studies out by null to shorten it further."
+    return text
+
+
+def step_s(plan: Mapping[str, Spec]) -> float | None:
+    """Seconds of a step of the configured network, where it is trained on this very machine."""
+    spec = next(iter(plan.values()))
+    if spec.hardware.device != "cpu":
+        return None
+    from dpscale.train.data import DatasetError  # not above: torch takes seconds
+    from dpscale.train.tries import step_s as timed
+
+    try:
+        return timed(spec, STEP_SAMPLES)
+    except DatasetError:  # it is not downloaded yet
+        return None
 
 
 def fitted(given: argparse.Namespace, levels: Sequence[str]) -> tuple[Config, int, Cost | None]:
     """Write the most thorough file that fits into the minutes, or else the shortest."""
+    pace_s = None
     for level in levels:
         config = written(given, level)
         plan = planned_runs(config)
-        found = cost(plan.values(), RESULTS)
+        pace_s = pace_s or step_s(plan)
+        found = cost(plan.values(), RESULTS, pace_s)
         if given.minutes is None or (found and found.seconds <= 60 * given.minutes):
             break
     return config, len(plan), found
@@ -146,7 +170,7 @@ def main() -> None:
     config, runs, found = fitted(given, LEVELS)
     for line in config.left_out:
         print(f"dpscale: {line}", file=sys.stderr)
-    print(f"{given.file}: {told(runs, found, given.minutes)}")
+    print(f"{given.file}: {described(runs, found, given.minutes)}")
     print(f"Next: snakemake --configfile {given.file}")
 
 

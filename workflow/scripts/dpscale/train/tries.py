@@ -10,6 +10,7 @@ from collections.abc import Callable
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 
+import numpy as np
 import torch
 import torch.distributed as dist
 from torch import Tensor
@@ -25,7 +26,7 @@ from dpscale.train.clock import make_clock
 from dpscale.train.communication.sync import FullyShard, Solo
 from dpscale.train.data import Dataset, load_task
 from dpscale.train.data.own import TRIED, OwnTask, OwnTrainingError
-from dpscale.train.loop import train_epoch
+from dpscale.train.loop import Epoch, train_epoch
 from dpscale.train.machine.device import device_model, open_device
 from dpscale.train.stacked import Stack, dealt
 from dpscale.train.worker import Place, build_replica
@@ -34,21 +35,36 @@ CPU = torch.device("cpu")
 STACKERS = "model_averaging, local_sgd and steps_to_goal"
 # A step that is compiled takes minutes on a slow processor.
 STEP_S = 600.0
+WARM_UP, MOST_STEPS, SOON_S = 3, 200, 1.0  # of a step that is timed
 SETTINGS = ("compile", "precision", "fused", "channels_last")  # what a machine may not be able to
 COMPILER = "install a C compiler and Python's headers (gcc and python3-dev), or "
 
 
-def step(spec: Spec) -> None:
-    """Make a step of the spec's network as its runs do: forward, backward, update."""
+def steps(spec: Spec, count: int = 1, samples: int = TRIED) -> Epoch:
+    """Make steps of the spec's network as its runs do: forward, backward, update.
+
+    samples: of the batch, one for all steps.
+    """
     task = load_task(spec)
     place = Place(0, 1, 1, open_device(spec.hardware, 0))
-    replica = build_replica(spec, task, place, seed=0, steps_per_epoch=1, sync=Solo())
+    replica = build_replica(spec, task, place, seed=0, steps_per_epoch=count, sync=Solo())
     if isinstance(task, OwnTask):
-        batch = task.few("train")
+        batch = task.few("train", samples)
     else:
         assert isinstance(task, Dataset)
-        batch = torch.randn(TRIED, *task.image_shape), torch.arange(TRIED) % task.classes
-    train_epoch(replica, [batch], make_clock(place.device))
+        batch = torch.randn(samples, *task.image_shape), torch.arange(samples) % task.classes
+    return train_epoch(replica, [batch] * count, make_clock(place.device))
+
+
+def step_s(spec: Spec, samples: int) -> float:
+    """Return what a step of the spec's network takes here, in a median of so many as are soon done.
+
+    samples: of its batch. Raises DatasetError, OwnTrainingError.
+    """
+    first_s = steps(spec, 2, samples).seconds["step_s"][-1]
+    count = int(np.clip(SOON_S / first_s, 1, MOST_STEPS))
+    timed = steps(spec, WARM_UP + count, samples)
+    return float(np.median(timed.seconds["step_s"][WARM_UP:]))
 
 
 def refusal(spec: Spec, limit_s: float = STEP_S) -> str | None:
@@ -102,7 +118,7 @@ def _step_error(spec: Spec, limit_s: float) -> str | None:
 def _tell_error(spec: Spec, sender: Connection, parent: int) -> None:
     end_with_parent(parent)
     try:
-        step(spec)
+        steps(spec)
         sender.send(None)
     except Exception as error:
         reason, *_ = [*str(error).strip().splitlines(), ""]  # advice may follow

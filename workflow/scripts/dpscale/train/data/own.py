@@ -165,12 +165,12 @@ class OwnTask(Task):
                     _require(0 <= right <= of, f"counts {right:g} right of {of:g}")
         return network
 
-    def few(self, split: str) -> Batch:
+    def few(self, split: str, most: int = TRIED) -> Batch:
         """The first samples of a split that has some."""
         with self.about("dataset"):
             samples = getattr(self, split)
-            few: Any = Subset(samples, range(min(TRIED, len(samples))))
-            batch = next(iter(DataLoader(few, batch_size=TRIED)))
+            few: Any = Subset(samples, range(min(most, len(samples))))
+            batch = next(iter(DataLoader(few, batch_size=most)))
             pair = isinstance(batch, tuple | list) and len(batch) == 2
             _require(pair, f"an item of {split!r} is {_kind(few[0])}, not (input, target)")
             for part, what in zip(batch, ("inputs", "targets"), strict=True):
