@@ -1,5 +1,6 @@
 """make: an environment that exists is left alone, and measurements outlive `make clean`."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -19,8 +20,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    # The tests may be called by a make, whose variables are not meant for this one.
+    outer = ("VENV", "MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS")
+    env = {name: value for name, value in os.environ.items() if name not in outer}
     return subprocess.run(
-        ["make", *arguments], cwd=folder, capture_output=True, text=True, check=False
+        ["make", *arguments], cwd=folder, env=env, capture_output=True, text=True, check=False
     )
 
 
