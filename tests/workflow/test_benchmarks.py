@@ -7,8 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
-NAMES = ["loop", "loading", "limit", "orchestration", "workflow_scale", "stacked_trials"]
+OF_WORKFLOWS = ["orchestration", "workflow_scale"]  # each is a smoke test and more
 KEPT = ("README.md", "docs/benchmarks.md", "benchmarks/results.json")
 WORKS = """
 from ratios import Ratio
@@ -22,14 +24,21 @@ def smoke(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
 
-def test_every_benchmark_gives_rows_and_leaves_the_published_ones(tmp_path) -> None:
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["loop", "loading", "limit", "stacked_trials"],
+        pytest.param(OF_WORKFLOWS, marks=pytest.mark.slow),
+    ],
+)
+def test_every_benchmark_gives_rows_and_leaves_the_published_ones(tmp_path, names) -> None:
     before = [(ROOT / name).read_bytes() for name in KEPT]
-    ended = smoke(ROOT, "--output", str(tmp_path))
+    ended = smoke(ROOT, "--output", str(tmp_path), "--only", *names)
     assert ended.returncode == 0, ended.stdout[-4000:] + ended.stderr[-4000:]
     rows = json.loads((tmp_path / "results.json").read_text())
-    assert list(dict.fromkeys(row["benchmark"] for row in rows)) == NAMES
+    assert list(dict.fromkeys(row["benchmark"] for row in rows)) == names
     ratios = [(row["benchmark"], row["ratio"]) for row in rows if row["ratio"] is not None]
-    assert {name for name, _ in ratios} == set(NAMES)
+    assert {name for name, _ in ratios} == set(names)
     assert [one for one in ratios if not (math.isfinite(one[1]) and one[1] > 0)] == []
     assert [(ROOT / name).read_bytes() for name in KEPT] == before
 
