@@ -30,6 +30,8 @@ import yaml  # noqa: E402
 from ratios import Ratio, machine, spread_frac  # noqa: E402
 from scheduler_load import copy_repository  # noqa: E402
 
+from dpscale.records.further import KEY as FURTHER  # noqa: E402
+
 GOAL_FRAC = 0.08
 DEFAULT, SMOKE = "config/config.yaml", "config/smoke.yaml"
 METADATA = ROOT / ".snakemake/metadata"
@@ -67,9 +69,13 @@ def jobs_of(folder: Path, name: str) -> list[Job]:
 
 
 def records_of(folder: Path, log: Path) -> list[Path]:
-    """Records of what a job did: the run that its log is named after, and the probes of it."""
+    """Records of what a job did: the run that its log is named after, and what that launched."""
     run = folder / log.parents[1] / "runs" / log.stem
-    return [*run.glob("record.json"), *sorted(run.glob("probes/*/record.json"))]
+    found = [*run.glob("record.json"), *sorted(run.glob("probes/*/record.json"))]
+    for record in found[:1]:
+        protocol = json.loads(record.read_text())["spec"]["protocol"]
+        found += [run.parent / name / record.name for name in protocol.get(FURTHER) or ()]
+    return found
 
 
 def measured_span(record: dict[str, Any]) -> Span:

@@ -1,5 +1,6 @@
 """The benchmark of orchestration: which runs a job did, and what the main process spent."""
 
+import json
 from pathlib import Path
 
 import orchestration
@@ -9,10 +10,11 @@ import scheduler_load
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    results = tmp_path / "results/made"
-    for run in ("sweep-b8", "boundary", "boundary/probes/any", "boundary/probes/name"):
-        (results / "runs" / run).mkdir(parents=True)
-        (results / "runs" / run / "record.json").touch()
+    runs = tmp_path / "results/made/runs"
+    for run in ("sweep-b8", "boundary", "boundary/probes/any", "boundary/probes/name", "looks"):
+        protocol = {"further": ["again1", "again2"]} if run == "looks" else {}
+        (runs / run).mkdir(parents=True)
+        (runs / run / "record.json").write_text(json.dumps({"spec": {"protocol": protocol}}))
     return tmp_path
 
 
@@ -23,6 +25,10 @@ def runs_of(checkout: Path, log: str) -> list[str]:
 
 def test_a_search_did_its_probes_too(checkout) -> None:
     assert runs_of(checkout, "boundary") == ["boundary", "any", "name"]
+
+
+def test_a_look_at_open_speed_ups_did_the_runs_that_it_launched(checkout) -> None:
+    assert runs_of(checkout, "looks") == ["looks", "again1", "again2"]
 
 
 def test_a_job_did_the_run_that_its_log_is_named_after(checkout) -> None:
