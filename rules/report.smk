@@ -105,6 +105,7 @@ rule draw:
         f"{RESULTS}/logs/draw.log",
     conda:
         ENVIRONMENT
+    threads: 4
     resources:
         machine=1,
     params:
@@ -114,7 +115,7 @@ rule draw:
     shell:
         command("draw")
         + "--derived {params.folder}/derived --output {params.folder}/figures "
-        "> {log:q} 2>&1"
+        "--processes {threads} > {log:q} 2>&1"
 
 
 rule answer:

@@ -128,7 +128,8 @@ def test_the_last_job_is_content_with_answers_that_stand_or_are_withheld(tmp_pat
     assert (tmp_path / "answered.txt").exists()
 
 
-def test_a_figure_that_fails_is_drawn_as_its_error(tmp_path, monkeypatch) -> None:
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_figure_that_fails_is_drawn_as_its_error(tmp_path, monkeypatch, processes) -> None:
     import draw
 
     def slip(*tables: pd.DataFrame) -> None:
@@ -139,7 +140,8 @@ def test_a_figure_that_fails_is_drawn_as_its_error(tmp_path, monkeypatch) -> Non
     entries = studies.figures()
     broken = {"broken": FigureEntry(slip, ("ledger",)), "ledger": entries["ledger"]}
     monkeypatch.setattr(draw, "all_figures", lambda: broken)
-    draw.draw(derived=tmp_path, output=tmp_path / "drawn", names=list(broken))
+    names = list(broken)
+    draw.draw(derived=tmp_path, output=tmp_path / "drawn", names=names, processes=processes)
     picture = read_picture(tmp_path / "drawn", "broken")
     words = "This figure failed, by a slip of the program: ZeroDivisionError: no $ width"
     assert picture.alt.startswith(words)

@@ -2,40 +2,58 @@
 
 import argparse
 import traceback
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
+from multiprocessing import get_context
 from pathlib import Path
 
 import pandas as pd
 
 from dpscale.errors import located, one_line
-from dpscale.figures import draw_figure, draw_narrow, failed_figure
+from dpscale.figures import draw_both, failed_figure
 from dpscale.records.storage import read_table, write_csv, write_text
 from dpscale.studies import figures as all_figures
 from dpscale.studies import tables
 
 
+@cache
 def read(name: str, derived: Path) -> pd.DataFrame:
     """Return a derived table."""
     return read_table(derived / f"{name}.csv", tables()[name].columns)
 
 
-def draw(*, derived: Path, output: Path, names: list[str]) -> None:
+def draw(*, derived: Path, output: Path, names: list[str], processes: int = 1) -> None:
     """Write `<name>.svg`, `<name>.narrow.svg` and `<name>.csv` into `output` for each named figure.
+
+    processes: that draw side by side, forks of this one.
+    """
+    inputs = [
+        {one: read(one, derived) for one in entry.inputs}
+        for entry in map(all_figures().__getitem__, names)
+    ]
+    one = partial(draw_one, output)
+    if processes == 1:
+        for given in zip(names, inputs, strict=True):
+            one(*given)
+        return
+    with ProcessPoolExecutor(processes, mp_context=get_context("fork")) as pool:
+        for _ in pool.map(one, names, inputs):
+            pass
+
+
+def draw_one(output: Path, name: str, given: dict[str, pd.DataFrame]) -> None:
+    """Draw a figure of its tables.
 
     One that fails takes no other with it: it says so, and its traceback goes to stderr.
     """
-    for name in names:
-        entry = all_figures()[name]
-        given = {one: read(one, derived) for one in entry.inputs}
-        try:
-            svg, drawn = draw_figure(name, entry, given)
-            narrow = draw_narrow(name, entry, given)
-        except Exception as error:  # whatever it is: the report shows all the others
-            traceback.print_exception(error)
-            svg, drawn = failed_figure(name, located(error))
-            narrow, _ = failed_figure(f"{name}-narrow", located(error))
-        write_text(output / f"{name}.svg", svg)
-        write_text(output / f"{name}.narrow.svg", narrow)
-        write_csv(output / f"{name}.csv", drawn)
+    try:
+        svg, narrow, drawn = draw_both(name, all_figures()[name], given)
+    except Exception as error:  # whatever it is: the report shows all the others
+        traceback.print_exception(error)
+        svg, narrow, drawn = failed_figure(name, located(error))
+    write_text(output / f"{name}.svg", svg)
+    write_text(output / f"{name}.narrow.svg", narrow)
+    write_csv(output / f"{name}.csv", drawn)
 
 
 @one_line("draw.py")
@@ -44,6 +62,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--derived", type=Path, required=True, help="folder of derived CSV files")
     parser.add_argument("--output", type=Path, required=True, help="folder for SVG and CSV files")
+    parser.add_argument("--processes", type=int, default=1, help="that draw side by side")
     parser.add_argument(
         "names",
         nargs="*",
@@ -57,6 +76,7 @@ def main() -> None:
         derived=arguments.derived,
         output=arguments.output,
         names=arguments.names or list(all_figures()),
+        processes=arguments.processes,
     )
 
 

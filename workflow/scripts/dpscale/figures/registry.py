@@ -54,15 +54,22 @@ def draw_figure(
     return _with_words(svg, words or described(drawn)), drawn
 
 
-def draw_narrow(name: str, entry: FigureEntry, tables: Mapping[str, pd.DataFrame]) -> str:
-    """Return the SVG text of a figure for a telephone, its panels below each other."""
+def draw_both(
+    name: str, entry: FigureEntry, tables: Mapping[str, pd.DataFrame], words: str = ""
+) -> tuple[str, str, pd.DataFrame]:
+    """Return the SVG text as `draw_figure` does, that for a telephone, and the frame.
+
+    There panels stand below each other.
+    """
     with house_style():
-        beside, _ = entry.of(tables)
-    with house_style(narrow=True):
         figure, drawn = entry.of(tables)
-        label_each(figure, beside)
-        svg = _svg(figure, f"{name}-narrow")
-    return _with_words(svg, described(drawn))
+        svg = _svg(figure, name)
+    with house_style(narrow=True):
+        narrow, _ = entry.of(tables)
+        label_each(narrow, figure)
+        narrow_svg = _svg(narrow, f"{name}-narrow")
+    words = words or described(drawn)
+    return _with_words(svg, words), _with_words(narrow_svg, words), drawn
 
 
 def _with_words(svg: str, words: str) -> str:
@@ -91,13 +98,13 @@ def _svg(figure: Figure, prefix: str) -> str:
     return text.replace("<svg ", '<svg stroke-linejoin="round" fill="currentColor" ', 1)
 
 
-def failed_figure(name: str, error: str) -> tuple[str, pd.DataFrame]:
+def failed_figure(name: str, error: str) -> tuple[str, str, pd.DataFrame]:
     """Return what stands in place of a figure that failed, and a frame of the error (a line)."""
     text = f"This figure failed, by a slip of the program: {error}"
 
     def draw() -> tuple[Figure, pd.DataFrame]:
         figure, (axes,) = panels(1, 1, height_in=1.5)
-        note(axes, textwrap.fill(text.replace("$", r"\$"), 90))
+        note(axes, textwrap.fill(text.replace("$", r"\$"), 48))
         return figure, pd.DataFrame({"error": [error]})
 
-    return draw_figure(name, FigureEntry(draw, ()), {}, text)
+    return draw_both(name, FigureEntry(draw, ()), {}, text)
