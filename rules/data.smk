@@ -45,5 +45,5 @@ rule prepare_dataset:
     message:
         "Splitting the dataset and keeping it ready, or trying own.file on two samples"
     shell:
-        command("prepare_dataset") + "{params.data:q} {params.own:q} "
+        command("start") + "prepare_dataset.py {params.data:q} {params.own:q} "
         "--output {output:q} > {log:q} 2>&1"

@@ -4,10 +4,8 @@ This process stays: signals reach it, and the fork does not outlive it.
 """
 
 import os
-import runpy
 import signal
 import sys
-from pathlib import Path
 
 from dpscale.launch import warm
 
@@ -16,12 +14,15 @@ def main() -> int:
     """Read the script and its arguments from the command line; return the exit status."""
     if len(sys.argv) == 1 or sys.argv[1].startswith("-"):
         sys.exit(f"usage: start.py SCRIPT [ARGUMENT ...]\n\n{__doc__}")
-    sys.argv = [str(Path(__file__).with_name(sys.argv[1])), *sys.argv[2:]]
+    name = sys.argv[1]
+    sys.argv = [os.path.join(os.path.dirname(__file__), name), *sys.argv[2:]]
     try:
         fork = warm.start(sys.argv, output=sys.stdout, log=sys.stderr, environment=os.environ)
     except KeyboardInterrupt:
-        sys.exit(f"{Path(sys.argv[0]).name}: stopped before it began")
+        sys.exit(f"{name}: stopped before it began")
     if fork is None:
+        import runpy
+
         os.environ.pop(warm.SOCKET, None)  # a server that does not answer is not asked again
         runpy.run_path(sys.argv[0], run_name="__main__")
         return 0

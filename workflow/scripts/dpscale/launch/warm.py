@@ -1,29 +1,34 @@
 """Starting runs warm: forks of one process that has imported torch, which takes seconds.
 
-`Server` runs in that process (warm.py) for as long as one call of snakemake; `start` asks it for a
+`serve` runs in that process (warm.py) for as long as one call of snakemake; `start` asks it for a
 run. Every run is a process of its own all the same, in a session of its own, and ends with the one
-that asked for it: a keeper between the two sees to that, and tells how the run ended.
+that asked for it: the server sees to that, and tells how the run ended.
+
+Each job begins with `start`, before it has what is imported: so little is imported here at the top.
 """
 
-import json
+from __future__ import annotations
+
 import os
-import runpy
 import select
+import selectors
 import signal
 import socket
-import subprocess
 import sys
-import traceback
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from functools import partial
-from pathlib import Path
-from typing import IO, Any, NoReturn
+from contextlib import ExitStack, suppress
 
 from dpscale.processes import SILENCE_S, end_with_parent
 
+TYPE_CHECKING = False  # as typing has it, which takes as long to import as all the above
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from typing import IO, Any, NoReturn
+
 SOCKET = "DPSCALE_WARM_SOCKET"  # where the server of this call of snakemake listens
 HEADER_BYTES = 8
+REQUEST_S = 5  # for a request, all of which is sent at once
 
 
 class WarmProcess:
@@ -41,6 +46,8 @@ class WarmProcess:
         """
         if self.returncode is None:
             if not select.select([self._connection], [], [], timeout)[0]:
+                import subprocess
+
                 raise subprocess.TimeoutExpired("run.py", timeout or 0)
             try:
                 self.returncode = self._read()
@@ -78,7 +85,9 @@ def start(
     files = [(output or log).fileno(), log.fileno()]
     connection = socket.socket(socket.AF_UNIX)
     connection.settimeout(SILENCE_S)
-    request = json.dumps([list(words), dict(environment), os.getcwd()]).encode()
+    variables = (f"{name}={value}" for name, value in environment.items())
+    # No word, name of a file or variable holds a NUL.
+    request = os.fsencode("\0".join([os.getcwd(), str(len(words)), *words, *variables]))
     try:
         connection.connect(environment[SOCKET])
         socket.send_fds(connection, [f"{len(request):{HEADER_BYTES}}".encode()], files)
@@ -105,16 +114,16 @@ def offer(script: Path, folder: Path, *, threads: int) -> None:
         os.environ[SOCKET], _ = start_server(script, str(folder), threads=threads)
 
 
-def start_server(
-    script: Path, folder: str, *, threads: int
-) -> "tuple[str, subprocess.Popen[bytes]]":
+def start_server(script: Path, folder: str, *, threads: int) -> tuple[str, subprocess.Popen[bytes]]:
     """Start the server, a script, which ends with this process; returns its socket, in `folder`.
 
     It can be asked at once: a request waits until the server has imported what it serves, and a
     server that failed is none. The folder has to be the user's alone, for who may write to the
     socket may run anything. threads: of a worker.
     """
-    path = f"{folder}/warm"
+    import subprocess
+
+    path, parent = f"{folder}/warm", os.getpid()
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path)
     listener.listen(64)
@@ -123,7 +132,7 @@ def start_server(
         stdin=subprocess.DEVNULL,
         pass_fds=[listener.fileno()],
         start_new_session=True,
-        preexec_fn=partial(end_with_parent, os.getpid()),
+        preexec_fn=lambda: end_with_parent(parent),
         env=os.environ | {"OMP_NUM_THREADS": str(threads)},
     )
     listener.close()
@@ -131,55 +140,92 @@ def start_server(
 
 
 def serve(listener: socket.socket) -> NoReturn:
-    """Answer requests for ever, each in a keeper of its own."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # keepers are not waited for
-    server = os.getpid()
+    """Answer requests for ever: each starts a run, which ends with the one that asked for it."""
+    ready = selectors.DefaultSelector()
+    ready.register(listener, selectors.EVENT_READ)
     while True:
-        connection, _ = listener.accept()
-        if os.fork() == 0:
-            end_with_parent(server)
-            listener.close()
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            with suppress(OSError, EOFError):  # the one that asked has gone
-                _keep(connection)
-            os._exit(0)
-        connection.close()
+        for key, _ in ready.select():
+            with suppress(OSError, EOFError, ValueError):  # the one that asked has gone
+                if key.fileobj is listener:
+                    _begin(listener, ready)
+                elif isinstance(key.fileobj, int):
+                    _ended(key, ready)
+                elif key.fileobj.fileno() in ready.get_map():  # closed: the run ended just now
+                    ready.unregister(key.fileobj)
+                    _kill(key.data)
 
 
-def _keep(connection: socket.socket) -> None:
-    """Start the run that is asked for, end it if the one that asked ends, and tell how it ended."""
-    header, files, *_ = socket.recv_fds(connection, HEADER_BYTES, 2)
-    words, environment, folder = json.loads(_received(connection, int(header)))
-    keeper = os.getpid()
-    run = os.fork()
-    if run == 0:
-        os.setsid()
-        end_with_parent(keeper)
-        _send(connection, os.getpid())  # not before: whoever knows it may end the whole session
-        connection.close()
-        _become(words, environment, folder, files)
-    handle = os.pidfd_open(run)
-    ready, _, _ = select.select([connection.fileno(), handle], [], [])
-    if connection.fileno() in ready:
-        with suppress(ProcessLookupError):  # no session yet: the run ends with this process
-            os.killpg(run, signal.SIGKILL)
-        return
+def _begin(listener: socket.socket, ready: selectors.BaseSelector) -> None:
+    """Start the run that is asked for, and look from now on for its end, and that of who asked."""
+    server = os.getpid()
+    with ExitStack() as failed, ExitStack() as begun:
+        connection = failed.enter_context(listener.accept()[0])
+        connection.settimeout(REQUEST_S)
+        header, files, *_ = socket.recv_fds(connection, HEADER_BYTES, 2)
+        for file in files:
+            begun.callback(os.close, file)
+        request = _received(connection, int(header))
+        run = os.fork()
+        if run == 0:
+            try:
+                _leave_server(ready)
+                os.setsid()
+                end_with_parent(server)
+                _send(connection, os.getpid())  # not before: who knows it may end the session
+                connection.close()
+                _become(request, files)
+            finally:  # a fork never goes on as the server, whose frames it has
+                os._exit(1)
+        ready.register(os.pidfd_open(run), selectors.EVENT_READ, (run, connection))
+        ready.register(connection, selectors.EVENT_READ, run)
+        failed.pop_all()
+
+
+def _leave_server(ready: selectors.BaseSelector) -> None:
+    """Close, in a fork, what the server listens to: who waits for another run would see no end."""
+    for key in list(ready.get_map().values()):
+        if isinstance(key.fileobj, socket.socket):
+            key.fileobj.close()
+        else:
+            os.close(key.fd)
+    ready.close()
+
+
+def _ended(key: selectors.SelectorKey, ready: selectors.BaseSelector) -> None:
+    """Tell the one that asked for a run how it ended."""
+    run, connection = key.data
+    ready.unregister(key.fileobj)
+    os.close(key.fd)
     _, status = os.waitpid(run, 0)
-    _send(connection, os.waitstatus_to_exitcode(status))
+    with suppress(KeyError):  # the one that asked has gone
+        ready.unregister(connection)
+    with connection:
+        _send(connection, os.waitstatus_to_exitcode(status))
 
 
-def _become(
-    words: list[str], environment: dict[str, str], folder: str, files: Sequence[int]
-) -> NoReturn:
-    """Be the script that `words` starts, as if this process had been started for it."""
+def _kill(run: int) -> None:
+    """End a run with all of its session, which it may not lead yet."""
+    for kill in (os.killpg, os.kill):
+        with suppress(ProcessLookupError):
+            kill(run, signal.SIGKILL)
+
+
+def _become(request: bytes, files: Sequence[int]) -> NoReturn:
+    """Be the script that is asked for, as if this process had been started for it."""
+    folder, count, *words = os.fsdecode(request).split("\0")
+    variables = words[int(count) :]
+    del words[int(count) :]
     for file, standard in zip(files, (1, 2), strict=True):
         os.dup2(file, standard)
         os.close(file)
     os.chdir(folder)
     os.environ.clear()
-    os.environ.update(environment)
+    os.environ.update(dict(variable.split("=", 1) for variable in variables))
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.argv = words
+    import runpy
+    import traceback
+
     status: Any = 1
     try:
         runpy.run_path(words[0], run_name="__main__")

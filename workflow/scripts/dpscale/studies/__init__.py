@@ -147,12 +147,25 @@ def _protocol_of(kind: Any) -> type[RunProtocol]:
     return protocol
 
 
+@cache
+def _spec_model(kind: Any) -> type[Spec]:
+    return Spec[_protocol_of(kind)]  # type: ignore[misc, return-value]
+
+
 def read_spec(text: str | bytes) -> Spec:
     """Return the spec in a JSON text; ValueError says what is wrong in it."""
     kind = json.loads(text)
-    model = _protocol_of(kind.get("kind")) if isinstance(kind, dict) else RunProtocol
+    model = _spec_model(kind.get("kind")) if isinstance(kind, dict) else Spec[RunProtocol]
     # Of no class that pydantic makes up, which no other process could unpickle.
-    return Spec(**dict(Spec[model].model_validate_json(text)))  # type: ignore[valid-type]
+    return Spec(**dict(model.model_validate_json(text)))
+
+
+def import_for_runs() -> None:
+    """Import what runs of any kind need to be launched, completed and measured, once for all."""
+    for kind in kinds().values():
+        _spec_model(kind.name)
+        resolve_name(f"{kind.package}.{kind.measure}")
+    tables()
 
 
 def run_columns(kind: str) -> Sequence[str]:
