@@ -130,14 +130,19 @@ def steadied(values: np.ndarray, every: Scatter) -> Part | None:
 
 
 def beside_chance(rows: Sequence[dict[str, Any]], *names: str) -> None:
-    """Note in the rows that have an interval of columns how many those are, and what chance does.
-
-    chance_decides: of so many without any difference, those that 95% intervals decide all the same.
-    """
+    """Note in the rows that have an interval of columns what `by_chance` says of all of them."""
     found = [sum(known(row.get(f"{name}_low")) is not None for name in names) for row in rows]
     family = sum(found)
     for row, own in zip(rows, found, strict=True):
-        row |= {"family": family, "chance_decides": family * LEVEL} if own else {}
+        row |= by_chance(family) if own else {}
+
+
+def by_chance(family: int) -> dict[str, float]:
+    """Return how many comparisons there are, and what chance does.
+
+    chance_decides: of so many without any difference, those that 95% intervals decide all the same.
+    """
+    return {"family": family, "chance_decides": family * LEVEL}
 
 
 def holm(p_values: Sequence[float], level: float) -> list[bool]:

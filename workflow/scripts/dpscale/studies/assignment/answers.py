@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from dpscale.derive.contrasts import by_chance
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
 from dpscale.reporting.lessons import complement, exactly, ratio_of
@@ -157,7 +158,9 @@ def facts_h3(inputs: Inputs) -> Facts:
     if not missing:
         alone, *several = (row | _written(row) for row in _complete(linear))
         published = _published(inputs, *QUOTED, nodes=1)
+        judged = [row[name] != "unknown" for row in several for name in ("pace", "accuracy_kept")]
         said |= {"alone": alone, "several": several, "published": published}
+        said |= {"chance": by_chance(sum(judged))}
     effects = [row["speedup"] for row in said["several"]]
     return Facts(missing, _values(linear, EFFICIENCY), said, effects=effects)
 
@@ -231,7 +234,7 @@ def facts_h5(inputs: Inputs) -> Facts:
             "advised": advised,
             "others": [row for row in rows if row["advised"] is False],
             "linear": [row for row in _complete(rows) if row["rule"] == LINEAR],
-            "compared": [row for row in rows if row["accuracy_kept"] not in (None, "unknown")],
+            "chance": by_chance(sum(row["accuracy_kept"] not in (None, "unknown") for row in rows)),
             "twins": [row for row in rows if row["to_one_node"] not in (None, "unknown")],
         }
     return Facts(missing, values, said)
@@ -252,11 +255,12 @@ def facts_h6(inputs: Inputs) -> Facts:
     tried = [row for row in found if row["nodes"] > 1] or found
     known = [row for row in tried if row["test_accuracy_frac"] is not None]
     best = max(known, key=lambda row: float(row["test_accuracy_frac"]), default=None)
+    compared = [row for row in known if row is not best and row["to_best"] != "unknown"]
     said = {
         "rows": linear,
         "most": [row for row in known if row["to_best"] != "below"],
         "less": [row for row in known if row["to_best"] == "below"],
-        "compared": [row for row in known if row is not best and row["to_best"] != "unknown"],
+        "chance": by_chance(len(compared)),
         "published": _published(inputs, "test_accuracy_frac", "steps", nodes=2),
     }
     value = best.test_accuracy_frac if best else nothing("fraction")

@@ -40,7 +40,7 @@ def facts_e2(inputs: Inputs) -> Facts:
             "goal_error": searched[0]["goal_error_frac"] if searched else None,
             "luck": any(row["searched_steps_low"] is not None for row in searched),
             "seeds": max((row["seeds"] or 0 for row in trained), default=0),
-            "rivals": sum(row["to_advised"] not in (None, "unknown") for row in trained),
+            "rivals": [row for row in trained if row["to_advised"]],
             "checked": checked,
             "kept": bool(checked and checked["obeys"]) and roles["recommended"]["misses"] in TIMED,
             "instead": next((row for row in trained if row["taken"] and not row["advised"]), None),
@@ -113,10 +113,10 @@ def moves(rows: list[Row]) -> dict[str, Any]:
 
 
 def doubled(row: Row) -> Row:
-    """Return what a further number of workers buys, with the factors that are not exactly one."""
-    factors = [(name, row.value(f"{name}_ratio", "ratio")) for name in (*LOSSES, "retuned")]
-    known = [(name, factor) for name, factor in factors if factor.value not in (None, 1.0)]
-    return row | {"factors": known}
+    """Return what a further number of workers buys, with its losses but for those of exactly one."""
+    losses = [(name, row.value(f"{name}_ratio", "ratio")) for name in LOSSES]
+    known = [(name, loss) for name, loss in losses if loss.value not in (None, 1.0)]
+    return row | {"factors": sorted(known, key=lambda one: -float(one[1].value or 0))}
 
 
 def predicted(inputs: Inputs) -> Row:

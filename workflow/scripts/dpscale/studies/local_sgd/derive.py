@@ -8,7 +8,7 @@ import pandas as pd
 
 from dpscale.derive.cells import in_study
 from dpscale.derive.columns import as_table, known
-from dpscale.derive.contrasts import LEVEL
+from dpscale.derive.contrasts import by_chance
 from dpscale.derive.formulas import iterations_per_epoch, ring_allreduce_bytes
 from dpscale.derive.published import CLAIM_COLUMNS, claim_row
 from dpscale.derive.same_machine import require_same_machine
@@ -258,8 +258,7 @@ def local_sgd_regimes(arms: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
         {
             "label_noise_frac": noise,
             "room": _room(bool(regime["learned"].all()), noise in differ),
-            "family": len(pairs),
-            "chance_decides": len(pairs) * LEVEL,
+            **by_chance(len(pairs)),
             "runs": " ".join(regime["runs"].unique()),
         }
         for noise, regime in arms.groupby("label_noise_frac")

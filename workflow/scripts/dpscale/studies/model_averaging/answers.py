@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise, product
 
+from dpscale.derive.contrasts import by_chance
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, has_result, named_values
 from dpscale.reporting.question import Facts, Question
@@ -57,7 +58,7 @@ def facts_s3(inputs: Inputs) -> Facts:
         "close_frac": CLOSE_FRAC,
         "first": next(iter([*tuned_rate, *shared]), None),
         "beside": beside,
-        "judged_orders": sum(row[name] != "unknown" for row in beside for name in ORDERS),
+        "chance": by_chance(sum(row[name] != "unknown" for row in beside for name in ORDERS)),
         "comparable": bool(averaged) and {SMALL, LARGE, LINEAR} <= set(arms),
         "alphas": [
             pairs[names] | {"first": first, "second": second}

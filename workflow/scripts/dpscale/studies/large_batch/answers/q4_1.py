@@ -1,5 +1,6 @@
 """Q4.1: what a large batch does to the loss and the accuracy after the same epochs."""
 
+from dpscale.derive.contrasts import by_chance
 from dpscale.reporting import arms
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row
@@ -21,12 +22,14 @@ def facts_q4_1(inputs: Inputs) -> Facts:
     small, large = (found.get(name) for name in NAMES)
     row = trainings.apart(inputs, "large", "small")
     apart = arms.apart(row)
+    measures = compared(small, large, row) if small and large else []
     said = {
         "rows": [trainings.shown(row) for row in found.values()],
         "small": small,
         "large": large,
         "apart": [row] if row and row["status"] == "complete" else [],
-        "measures": compared(small, large, row) if small and large else [],
+        "measures": measures,
+        "chance": by_chance(sum(one["verdict"] != "unknown" for one in measures)),
         "outcomes": outcomes,
         "all_learnt": arms.all_learnt(list(found.values())),
         "level": trainings.level(inputs),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from dpscale.derive.cells import first_known
+from dpscale.derive.contrasts import by_chance
 from dpscale.reporting import arms
 from dpscale.reporting.answer import nothing
 from dpscale.reporting.inputs import Inputs, Row, has_result
@@ -34,9 +35,11 @@ def facts_q5(inputs: Inputs) -> Facts:
         for column, unit in arms.MEASURES.items()
     }
     values |= {f"{row['arm']}_epoch_s": row.epoch_s for row in timed}
+    pairs = _pairs(inputs, curves)
     said = orders | {
         "drawn": _drawn(inputs),
-        "pairs": _pairs(inputs, curves),
+        "pairs": pairs,
+        "chance": by_chance(sum(row["verdict"] != "unknown" for row in pairs)),
         "ends": [rows[-1] for rows in curves.values() if rows],
         "images": first_known(
             run["test_samples"] for run in inputs.tidy_rows("runs", study=STUDY, arm="baseline")
