@@ -246,8 +246,8 @@ CASES = [
         "the cheapest is chosen",
         lab=made(limits={"aim": "cost"}),
         says=[
-            "Take one worker with B = 64: it reaches 4% validation error in 194 ms, the cheapest of "
-            "all measured.",
+            "Take one worker with B = 64: it reaches 4% validation error in 194 ms, the cheapest "
+            "of all measured.",
             "at 95% for all together: five took more workers' time.",
         ],
     ),

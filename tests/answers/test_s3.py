@@ -57,9 +57,9 @@ CASES = [
     Case(
         "averaging beside both rates of SGD",
         says=[
-            "Averaging does not pay here: eight learners, averaged copies of the network, need 6.00 "
-            "epochs and 10.5 s to 95.0% test accuracy; SGD with as many samples a step needs 5.00 "
-            "epochs and 5.00 s. All share one process; the paper has eight GPUs. Expected",
+            "Averaging does not pay here: eight learners, averaged copies of the network, need "
+            "6.00 epochs and 10.5 s to 95.0% test accuracy; SGD with as many samples a step needs "
+            "5.00 epochs and 5.00 s. All share one process; the paper has eight GPUs. Expected",
             f"Expected before the run: {made.EXPECTED} What came: at 0.02, the rate of SGD with "
             "the small batch, learners do not reach 95.0% test accuracy within 12 epochs with any "
             "seed. At 0.2, tuned for them, they are later in epochs and not measurably sooner or "
@@ -105,7 +105,7 @@ CASES = [
         "one seed reaches the target",
         lab=trained({SAME: 12}),
         says=[
-            "small batch, learners reach 95.0% test accuracy within 12 epochs with 1 of 3 seeds. At 0.2"
+            "small batch, learners reach 95.0% test accuracy within 12 epochs with 1 of 3 seeds. At"
         ],
     ),
     Case(
@@ -233,7 +233,8 @@ CASES = [
         "as fast as the network by itself",
         edits={"learners": where(**around("against_plain_ratio", 1.0))},
         says=[
-            "The throughput of several learners is within the error that of one network by itself (1.00×)."
+            "The throughput of several learners is within the error that of one network by itself "
+            "(1.00×)."
         ],
     ),
     Case(

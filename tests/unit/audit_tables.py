@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dpscale.audit import Audit, Given, audit, read_table
+from dpscale.reporting.audits import worded
 
 LAB = Given(parameters=1_000_000, samples=12_800)
 HEADER = [
@@ -41,11 +42,11 @@ def lines(edits: Edits | None = None, *, without: tuple[Place, ...] = ()) -> lis
 
 
 def audited(folder: Path, text: list[str] | str | bytes, given: Given = LAB, **options) -> Audit:
-    """The audit of a table with this content; `name` is its file's."""
+    """The audit, in words, of a table with this content; `name` is its file's."""
     path = folder / options.pop("name", "table.csv")
     text = "\n".join(text) + "\n" if isinstance(text, list) else text
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return audit(read_table(path, **options), given)
+    return worded(audit(read_table(path, **options), given))
 
 
 def codes(found: Audit) -> list[tuple[int, int, str]]:

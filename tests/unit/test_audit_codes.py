@@ -1,9 +1,14 @@
 """A mistake planted in a right table is found under its code, with the right value, and alone."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from audit_tables import audited, codes, lines
+from dpscale import audit as package
 from dpscale.audit import Given
+from dpscale.reporting import words
 
 SPEEDUP, COMPUTE, COMM = "printed_speedup", "printed_compute_s", "printed_comm_s"
 RATE = "printed_bandwidth_gb_per_s"
@@ -23,7 +28,14 @@ RATE = "printed_bandwidth_gb_per_s"
         ((4, 64), COMPUTE, "8.00", "compute_mismatch", 10, "T_1/N of batch 256"),
         ((4, 64), COMPUTE, "20.00", "compute_mismatch", 10, "computation of 2 workers"),
         ((2, 64), COMPUTE, "25.00", "compute_mismatch", 20, "T_1 from the time with loading"),
-        ((2, 64), COMM, "12.00", "comm_mismatch", 10, "with loading, less computation without"),
+        (
+            (2, 64),
+            COMM,
+            "12.00",
+            "comm_mismatch",
+            10,
+            "the time with loading less a computation of the other",
+        ),
         ((2, 256), COMM, "-12.00", "negative_comm", 4, "less than no time"),
         ((4, 64), COMM, "7.00", "comm_mismatch", 5, "less T_1/N of batch 256"),
         ((2, 256), COMM, "-4.00", "negative_comm", 4, "turned round"),
@@ -33,11 +45,32 @@ RATE = "printed_bandwidth_gb_per_s"
         ((2, 64), RATE, "0.320", "bandwidth_wrong_unit", 0.04, "8 bits"),
         ((2, 64), RATE, "0.000400", "bandwidth_one_iteration", 0.04, "of one iteration"),
         ((2, 64), RATE, "0.000125", "bandwidth_one_iteration", 0.04, "time of an epoch"),
-        ((2, 64), RATE, "0.000405", "bandwidth_one_iteration", 0.04, "nearly (0.000405 printed, "),
+        (
+            (2, 64),
+            RATE,
+            "0.000405",
+            "bandwidth_one_iteration",
+            0.04,
+            "nearly: that gives 0.0004 and not 0.000405",
+        ),
         ((2, 64), RATE, "0.0403", "bandwidth_mismatch", 0.04, "100 iterations"),
-        ((2, 64), COMM, "30.40", "comm_mismatch", 10, "nearly (30.4 printed, 30 by this): perhaps"),
-        ((2, 64), SPEEDUP, "3.15", "speedup_times_workers", 1.5625, "nearly (3.15 printed, 3.125"),
-        ((2, 64), COMPUTE, "40.70", "compute_mismatch", 20, "nearly (40.7 printed, 40 by this)"),
+        (
+            (2, 64),
+            COMM,
+            "30.40",
+            "comm_mismatch",
+            10,
+            "perhaps it is the whole T_N, nearly: that gives 30 and not 30.4",
+        ),
+        (
+            (2, 64),
+            SPEEDUP,
+            "3.15",
+            "speedup_times_workers",
+            1.5625,
+            "nearly: that gives 3.125 and not 3.15",
+        ),
+        ((2, 64), COMPUTE, "40.70", "compute_mismatch", 20, "nearly: that gives 40 and not 40.7"),
         ((2, 64), RATE, "64", "bandwidth_implausible", 0.04, "the batch size with a unit"),
         ((4, 64), RATE, "96", "bandwidth_implausible", 0.06, "2(N-1)/N*b"),
         ((4, 64), RATE, "768", "bandwidth_implausible", 0.06, "PCIe"),
@@ -112,6 +145,21 @@ def test_the_parameters_of_resnet18_for_imagenet_are_recognised(tmp_path):
     found = audited(tmp_path, "N,b,nodata_s,comm,BW (GB/s)\n2,64,30,10.000,0.46758\n", given)
     assert codes(found) == [(2, 64, "bandwidth_mismatch")]
     assert "11,689,512" in found.findings[0].reason
+
+
+def test_the_sum_of_two_parts_is_a_check_without_one_workers_time(tmp_path):
+    text = "N,b,nodata_s,compute,comm,speedup\n2,64,30.0,20.0,10.0,1.5\n4,64,,10.0,5.0,2.5\n"
+    found = audited(tmp_path, text)
+    assert (found.printed, found.checked, found.findings) == (6, 2, [])
+
+
+def test_every_cause_and_assumption_has_words_and_all_words_are_used():
+    sources = [path.read_text() for path in Path(package.__file__).parent.glob("*.py")]
+    named = set(re.findall(r"\"([a-z_0-9]+)\"", "".join(sources)))
+    say = words.macros("audit.j2", {})
+    kinds = {kind.removeprefix("less_") for kind in say.CAUSES}
+    assert kinds | set(say.ASSUMED) <= named
+    assert set(re.findall(r"cause\(\s*\"(\w+)\"", "".join(sources))) <= {*say.CAUSES, *say.ASSUMED}
 
 
 def test_a_speedup_that_no_time_explains_is_judged_by_itself(tmp_path):

@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 
 from dpscale.audit import Given, audit, read_table
+from dpscale.reporting.audits import worded
 
 TABLES = Path(__file__).resolve().parents[2] / "config/tables"
 
 
 def published(name: str):
-    return audit(read_table(TABLES / f"{name}_lab_timings.csv"), Given())
+    return worded(audit(read_table(TABLES / f"{name}_lab_timings.csv"), Given()))
 
 
 def said(name: str) -> list[tuple[int, int, str, float, float]]:

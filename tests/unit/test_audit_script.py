@@ -195,7 +195,10 @@ def test_findings_end_with_1_and_are_written_as_json(tmp_path):
     assert (finding["printed"], finding["expected"]) == (3.12, 1.5625)
     assert (finding["workers"], finding["per_worker_batch"]) == (2, 64)
     assert "multiplied by the number of workers" in finding["reason"]
-    assert "1. N = 2, b = 64: speedup_times_workers, speed-up 3.12" in ended.stdout
+    assert (
+        "1. N = 2, b = 64: speed-up multiplied by N. 3.12 is printed, 1.5625 is right: it is N*T"
+        in ended.stdout
+    )
     row = said["derived"][1]
     assert (row["speedup_ratio"], row["compute_s"], row["comm_s"]) == (1.5625, 20.0, 10.0)
     assert row["bandwidth_bytes_per_s"] == 40e6

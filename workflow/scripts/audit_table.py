@@ -15,7 +15,7 @@ try:
     from dpscale.audit import Given, audit, read_table
     from dpscale.errors import one_line
     from dpscale.records.storage import write_text
-    from dpscale.reporting.audits import terminal_text
+    from dpscale.reporting.audits import terminal_text, worded
 except ImportError as error:  # Python would end with 1, which means findings
     print(f"audit_table.py: {error}; call it in the environment of dpscale", file=sys.stderr)
     sys.exit(2)
@@ -44,7 +44,7 @@ def main() -> int:
     given = parser.parse_args()
     facts = Given(given.parameters, given.samples, given.itemsize, given.epochs)
     found = audit(read_table(given.table, given.sheet), facts)
-    content = {"title": given.title or given.table.name, **asdict(found)}
+    content = {"title": given.title or given.table.name, **asdict(worded(found))}
     if given.output:
         text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
         write_text(given.output, text + "\n")

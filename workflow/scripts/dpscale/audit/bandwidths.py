@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from dpscale.audit.cells import RATES, Interval, SheetCell, rate_name, reach
 from dpscale.audit.communication import COMM, COMPUTE, Split
-from dpscale.audit.conventions import Facts, Guess, likeliest, nearest, shown
-from dpscale.audit.table import SPOKEN, TimingRow
+from dpscale.audit.conventions import Facts, Guess, likeliest, nearest
+from dpscale.audit.table import TimingRow
 from dpscale.derive import formulas
-from dpscale.records.audit import Finding
+from dpscale.records.audit import Cause, Finding, cause
 
 PRINTED = "printed_bandwidth_gb_per_s"
 # NVLink 5: 1.8 TB/s in both directions together (NVIDIA GB200 data sheet).
@@ -103,19 +104,16 @@ def bandwidths(flow: Traffic, factor: float) -> Iterator[Finding]:
     right = not flow.comms or flow.follows(factor)
     guess = None
     if row.workers == 1 and not printed.low <= 0 <= printed.high:
-        guess = Guess(printed, "one worker sends nothing")
+        guess = Guess(printed, cause("one_sends"))
     elif row.workers > 1 and not right:
         guess = _explained(cell, flow)
     elif row.workers > 1 and printed.low > FASTEST_BYTES_PER_S:
-        reason = (
-            f"beyond {FASTEST_BYTES_PER_S / 1e9:.0f} GB/s, one direction of NVLink 5: no link "
-            "between devices is as fast, so the times cannot be right"
-        )
-        guess = Guess(printed, reason, "bandwidth_implausible")
+        why = cause("beyond_links", most_gb=FASTEST_BYTES_PER_S / 1e9)
+        guess = Guess(printed, why, "bandwidth_implausible")
     if guess:
         code, unit = guess.code or "bandwidth_mismatch", rate_name(scale)
         expected = flow.rate / scale if flow.rate and not right else None
-        yield Finding(*row.place, code, cell.printed, expected, guess.reason, PRINTED, unit)
+        yield Finding(*row.place, code, cell.printed, expected, (guess.cause,), PRINTED, unit)
 
 
 def _explained(cell: SheetCell, flow: Traffic) -> Guess:
@@ -124,76 +122,70 @@ def _explained(cell: SheetCell, flow: Traffic) -> Guess:
     named, others = list(_named(flow, scale)), list(_mistakes(flow))
     if met := nearest(cell, named):
         return met
-    right = shown(flow.rate / scale, rate_name(scale)) if flow.rate else ""
     if flow.rate and printed.low >= max(PCIE_BYTES_PER_S, FAR_OFF * flow.rate):
-        most = f"{PCIE_BYTES_PER_S / 1e9:.0f} GB/s is all that PCIe 5.0 x16 moves in one direction"
-        return Guess(printed, f"the times give {right}, and {most}", "bandwidth_implausible")
-    reason = "no communication time of this row gives it"
-    if right and flow.comm_s:
-        reason = (
-            f"{shown(flow.moved_bytes)} bytes an iteration, {shown(flow.iterations[0])} iterations "
-            f"and {shown(flow.comm_s, 's')} give {right}"
-        )
+        why = cause("beyond_pcie", **_right(flow, scale), most_gb=PCIE_BYTES_PER_S / 1e9)
+        return Guess(printed, why, "bandwidth_implausible")
     near = likeliest(cell, [*named, *others], flow.rates(flow.moved_bytes))
-    return near or Guess(printed, reason)
+    return near or Guess(printed, cause("rate" if flow.rate else "no_rate", **_right(flow, scale)))
+
+
+def _right(flow: Traffic, scale: float) -> dict[str, Any]:
+    """What the right rate, in the unit of the column, rests on; for words."""
+    rate = flow.rate and flow.rate / scale
+    amounts = {"moved_bytes": flow.moved_bytes, "iterations": flow.iterations[0]}
+    return amounts | {"comm_s": flow.comm_s, "rate": rate, "unit": rate_name(scale)}
 
 
 def _named(flow: Traffic, scale: float) -> Iterator[Guess]:
     """The mistakes with a code of their own."""
     for unit, other in RATES.items():
         if other != scale:
-            reason = _unit_reason(unit, rate_name(scale))
+            why = _other_unit(unit, rate_name(scale))
             for rate in flow.rates(flow.moved_bytes):
-                yield Guess(rate.times(scale / other), reason, "bandwidth_wrong_unit")
+                yield Guess(rate.times(scale / other), why, "bandwidth_wrong_unit")
     yield from _one_iteration(flow, scale)
     workers, batch = flow.row.workers, flow.row.per_worker_batch
     share = 2 * (workers - 1) / workers * batch
-    for number, words in ((batch, "b"), (share, "2(N-1)/N*b"), (workers * batch, "N*b")):
-        reason = f"it is {words} = {number:g}, the batch size with a unit, and no rate"
+    for number, term in ((batch, "b"), (share, "2(N-1)/N*b"), (workers * batch, "N*b")):
         exact = Interval(number * scale, number * scale)
-        yield Guess(exact, reason, "bandwidth_implausible")
+        why = cause("batch_size", term=term, number=number)
+        yield Guess(exact, why, "bandwidth_implausible")
 
 
-def _unit_reason(unit: str, stated: str) -> str:
-    reason = f"it is the rate in {unit}, printed as {stated}"
-    if ("bit" in unit) != ("bit" in stated):
-        return f"{reason} (a byte has 8 bits)"
-    if ("i" in unit) != ("i" in stated):
-        return f"{reason}: powers of 1024 (GiB = 2^30) against powers of 1000 (GB = 10^9)"
-    return reason
+def _other_unit(unit: str, stated: str) -> Cause:
+    bits, powers = (("bit" in unit) != ("bit" in stated), ("i" in unit) != ("i" in stated))
+    kind = "unit_of_bits" if bits else "unit_of_powers" if powers else "unit"
+    return cause(kind, unit=unit, stated=stated)
 
 
 def _one_iteration(flow: Traffic, scale: float) -> Iterator[Guess]:
-    spans = [("communication of an epoch", comm) for comm in flow.comms]
-    spans += [("time of an epoch", span) for span in flow.epochs.values()]
+    spans = [("comm", comm) for comm in flow.comms]
+    spans += [("epoch", span) for span in flow.epochs.values()]
     taken_for = scale / POWERS.get(scale, scale)
-    for words, seconds in spans:
-        reason = f"it is the bytes of one iteration over the {words}"
+    for name, seconds in spans:
         for moved in (flow.moved_bytes, flow.payload_bytes):
             once = _over(moved, 1, seconds)
-            yield Guess(once, reason, "bandwidth_one_iteration")
-            mixed = f"{reason}, and 2^30 is taken for 10^9"
+            yield Guess(once, cause("one_iteration", time=name), "bandwidth_one_iteration")
+            mixed = cause("one_iteration_mixed", time=name)
             yield Guess(once.times(taken_for), mixed, "bandwidth_one_iteration")
 
 
 def _mistakes(flow: Traffic) -> Iterator[Guess]:
     """Other mistakes that explain a wrong rate."""
     facts, moved, payload = flow.facts, flow.moved_bytes, flow.payload_bytes
-    counted = f"it counts {IMAGENET_RESNET18:,} parameters (ResNet-18 for ImageNet)"
-    larger = moved / facts.parameters * IMAGENET_RESNET18
-    for reason, wrong in {
-        "the factor 2(N-1)/N is left out": payload,
-        "the factor 2 of 2(N-1)/N is left out": moved / 2,
-        "2 stands for 2(N-1)/N": payload * 2,
-        "it is what all workers send together, 2(N-1) S": payload * 2 * (flow.row.workers - 1),
-        "the iterations are D/b, those of one worker": moved * flow.row.workers,
-        f"{counted}, not {facts.parameters:,}": larger,
-        "it counts twice the bytes": moved * 2,
-        "it counts items, not bytes": moved / facts.itemsize,
+    counted = {"counted": IMAGENET_RESNET18, "parameters": facts.parameters}
+    for kind, wrong in {
+        "no_factor": payload,
+        "no_two": moved / 2,
+        "two_for_factor": payload * 2,
+        "all_workers": payload * 2 * (flow.row.workers - 1),
+        "iterations_of_one": moved * flow.row.workers,
+        "parameters": moved / facts.parameters * IMAGENET_RESNET18,
+        "twice": moved * 2,
+        "items": moved / facts.itemsize,
     }.items():
         for rate in flow.rates(wrong):
-            yield Guess(rate, reason)
+            yield Guess(rate, cause(kind, **counted))
     for name, seconds in flow.epochs.items():
-        words = f"it is over {SPOKEN[name]}, not that of communication"
         for count in flow.iterations:
-            yield Guess(_over(moved, count, seconds), words)
+            yield Guess(_over(moved, count, seconds), cause("over_epoch", base=name))

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dpscale.audit.cells import Interval, SheetCell
-from dpscale.audit.table import SPOKEN, TIMES, Setting, TimingRow, TimingTable
+from dpscale.audit.table import TIMES, Setting, TimingRow, TimingTable
+from dpscale.records.audit import Cause, cause
 
 _COUNT = r"(?<![\d.,])(\d{1,3}(?:[ ,.'_\u00a0\u202f]\d{3})+|\d+)(?![\d.])"
 _WORDS = r"(?:\s+(?!thousand|million|billion)[A-Za-z][\w-]*){0,3}?"
@@ -15,12 +16,8 @@ STATED = {  # what stands after a count, or before a colon and a count
     "samples": (r"\s+(?:train(?:ing)?\s+)?(?:images|samples|examples)", "samples"),
     "epochs": (r"\s+epochs", "epochs"),
 }
-FACTS = {  # what the lab has, and what it is
-    "parameters": (11_173_962, "trainable parameters (X)"),
-    "samples": (50_000, "training samples (D)"),
-    "itemsize": (4, "bytes a parameter"),
-    "epochs": (1, "epochs a run (for steps)"),
-}
+# What the lab has.
+FACTS = {"parameters": 11_173_962, "samples": 50_000, "itemsize": 4, "epochs": 1}
 FEWEST = {"parameters": 100, "samples": 1000}  # fewer are a batch, or something else
 NEARLY = 0.02  # of the number: a mistake that misses it by less may be behind it
 CHANCE = 0.05  # of all numbers near a printed one that a mistake may meet without a doubt
@@ -47,11 +44,11 @@ class Facts:
     epochs: int
 
 
-def settled(given: Given, table: TimingTable) -> tuple[Facts, list[str]]:
-    """Return the facts, and a line for each that says where it comes from."""
-    values, lines = {}, []
+def settled(given: Given, table: TimingTable) -> tuple[Facts, list[Cause]]:
+    """Return the facts, and where each comes from."""
+    values, sources = {}, []
     text = "\n".join(line[:MOST_CHARACTERS] for line in table.comments[:MOST_COMMENTS])
-    for name, (usual, words) in FACTS.items():
+    for name, usual in FACTS.items():
         found = []
         if name in STATED:
             after, before = STATED[name]
@@ -61,15 +58,14 @@ def settled(given: Given, table: TimingTable) -> tuple[Facts, list[str]]:
         stated = [count for count in counts if FEWEST.get(name, 1) <= count < 10**15]
         values[name] = usual
         if (option := getattr(given, name)) is not None:
-            values[name], source = option, "as given"
+            values[name], source = option, "given"
         elif len(stated) == 1:
-            values[name], source = stated[0], "as a comment of the table says"
+            values[name], source = stated[0], "commented"
         else:
-            source = "assumed" if name == "epochs" else "as in the lab"
-            source += "; the comments name several" if stated else ""
+            source = "several" if stated else "assumed" if name == "epochs" else "lab"
         if name != "epochs" or "steps" in table.columns:
-            lines.append(f"{values[name]:,} {words}: {source}")
-    return Facts(**values), lines
+            sources.append(cause("fact", number=values[name], fact=name, source=source))
+    return Facts(**values), sources
 
 
 Pair = tuple[str, str]  # column of one worker's time, column of N workers' time
@@ -89,11 +85,14 @@ class Times:
     same_batch: bool
 
     @property
-    def way(self) -> str:
-        """The convention in words."""
-        alike = "b" if self.same_batch else "N*b"
-        base, total = SPOKEN[self.base_column], SPOKEN[self.total_column]
-        return f"{base} of one worker with the same {alike}, and {total} of N"
+    def way(self) -> tuple[str, str, str]:
+        """The convention: one worker's column, that of N workers, and the batch that is alike."""
+        return self.base_column, self.total_column, "b" if self.same_batch else "N*b"
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The convention, for words."""
+        return dict(zip(("base", "total", "alike"), self.way, strict=True))
 
 
 def options(table: TimingTable, row: TimingRow, pairs: tuple[Pair, ...]) -> Iterator[Times]:
@@ -124,7 +123,7 @@ def chosen(
     fits: how many printed numbers of a row follow from some times.
     """
     found = {place: list(options(table, row, pairs)) for place, row in table.rows.items()}
-    votes: Counter[str] = Counter()
+    votes: Counter[tuple[str, str, str]] = Counter()
     for place, row in table.rows.items():
         for times in found[place] if row.workers > 1 else ():
             votes[times.way] += fits(row, times)
@@ -137,14 +136,14 @@ class Guess:
     """What a mistake would have given; code: its own, where it has one."""
 
     span: Interval
-    reason: str
+    cause: Cause
     code: str = ""
 
 
 def nearest(cell: SheetCell, guesses: Iterable[Guess]) -> Guess | None:
     """Return the guess whose span meets the printed number and is nearest to it, if any does.
 
-    Where so many other numbers would meet one that chance may have done it, its reason says so.
+    Where so many other numbers would meet one that chance may have done it, its cause says so.
     """
     every = list(guesses)
     met = [guess for guess in every if guess.span.meets(cell.span)]
@@ -163,8 +162,8 @@ def _doubted(guess: Guess, cell: SheetCell, guesses: Iterable[Guess], reach: flo
     for low, high in spans:
         met += max(0.0, min(high, most) - max(low, end))
         end = max(end, min(high, most))
-    sure = met < CHANCE * (most - least)
-    return guess if sure else replace(guess, reason=f"perhaps {guess.reason}")
+    doubtful = met >= CHANCE * (most - least)
+    return replace(guess, cause=replace(guess.cause, perhaps=doubtful))
 
 
 def likeliest(
@@ -180,7 +179,7 @@ def likeliest(
 def _nearly(cell: SheetCell, guesses: Sequence[Guess], rights: Sequence[Interval]) -> Guess | None:
     """The guess that the printed number misses by least, if by less than NEARLY of itself.
 
-    Its reason says so, with both numbers: some digits got lost, or something was counted a little
+    Its cause has both numbers: some digits got lost, or something was counted a little
     otherwise. What is right explains the number better where it is nearer.
     """
     most = min([NEARLY * abs(cell.value), *(_miss(cell, span) for span in rights)])
@@ -193,14 +192,9 @@ def _nearly(cell: SheetCell, guesses: Sequence[Guess], rights: Sequence[Interval
         return None
     guess = min(close, key=lambda guess: _miss(cell, guess.span))
     guess = _doubted(guess, cell, guesses, NEARLY * abs(cell.value))
-    reason = f"nearly ({cell.printed:.4g} printed, {guess.span.middle / cell.scale:.4g} by this): "
-    return replace(guess, reason=reason + guess.reason)
+    both = cell.printed, guess.span.middle / cell.scale
+    return replace(guess, cause=replace(guess.cause, nearly=both))
 
 
 def _miss(cell: SheetCell, span: Interval) -> float:
     return abs(span.middle - cell.span.middle)
-
-
-def shown(number: float, unit: str = "") -> str:
-    """Return a number with six significant digits and its unit."""
-    return f"{number:.6g} {unit}".strip()

@@ -11,11 +11,13 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from dpscale.records.audit import Cause, cause
+
 MOST_BYTES, MOST_UNPACKED_BYTES = 10_000_000, 100_000_000
 MOST_ROWS, MOST_LINES, MOST_CHARACTERS = 2_000, 20_000, 20_000
 SPREADSHEET = b"PK\x03\x04"
 DELIMITERS = (",", ";", "\t", "|")
-ENCODINGS = {"utf-8-sig": "", "cp1252": "the text is no UTF-8 and is read as Windows-1252"}
+ENCODINGS = {"utf-8-sig": "", "cp1252": "windows"}  # and what is to be said of them
 RULE = set("|:- \t")  # what stands below the header of a Markdown table
 _PIPE = re.compile(r"(?<!\\)\|")
 Suits = Callable[[list[str]], bool]  # whether a header has the columns that a table needs
@@ -30,7 +32,7 @@ class Grid:
     rows: list[tuple[int, list[str]]]
     comments: list[str]
     semicolons: bool = False
-    remarks: list[str] = field(default_factory=list)
+    remarks: list[Cause] = field(default_factory=list)
 
 
 def read_grid(path: Path, suits: Suits, sheet: str | None) -> Grid:
@@ -51,7 +53,7 @@ def read_grid(path: Path, suits: Suits, sheet: str | None) -> Grid:
     if sheet is not None:
         raise ValueError("is no spreadsheet and has no sheets; leave --sheet out")
     text, remark = _decoded(content)
-    return _whole(replace(_text_grid(text, suits), remarks=[remark] * bool(remark)))
+    return _whole(replace(_text_grid(text, suits), remarks=[cause(remark)] * bool(remark)))
 
 
 def _whole(grid: Grid) -> Grid:
@@ -77,7 +79,7 @@ def _decoded(content: bytes) -> tuple[str, str]:
     """The text, and a remark where it is not UTF-8."""
     encodings = ENCODINGS
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):  # Excel's "Unicode text"
-        encodings = {"utf-16": "the text is read as UTF-16"}
+        encodings = {"utf-16": "utf_16"}
     for encoding, remark in encodings.items():
         with suppress(UnicodeDecodeError):
             text = content.decode(encoding)
@@ -189,4 +191,4 @@ def _sheet_grid(name: str, sheet: Iterable[list[str]], suits: Suits) -> Grid | N
         return None
     comments = [" ".join(texts) for line, texts in rows if line < head or texts[0][:1] == "#"]
     body = [(line, texts) for line, texts in rows[head:] if texts[0][:1] != "#"]
-    return Grid(rows[head - 1][1], body, comments, remarks=[f"the sheet {name!r} is read"])
+    return Grid(rows[head - 1][1], body, comments, remarks=[cause("sheet", name=repr(name))])

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from dpscale.audit.bandwidths import PRINTED, Traffic, bandwidths
 from dpscale.audit.cells import RATES, SheetCell, rate_name
-from dpscale.audit.communication import COMM, COMPUTE, Split, communication
+from dpscale.audit.communication import COMM, COMPUTE, Split, communication, summed
 from dpscale.audit.conventions import (
     COMMUNICATION,
     EPOCH,
@@ -20,21 +20,23 @@ from dpscale.audit.table import TIMES, Setting, TimingRow, TimingTable
 from dpscale.audit.timings import PRINTED as PRINTED_SPEEDUP
 from dpscale.audit.timings import impossible, speedup_fits, speedups
 from dpscale.derive.formulas import efficiency, loader_steps, speedup
-from dpscale.records.audit import Derived, Finding
+from dpscale.records.audit import Cause, Derived, Finding, cause
+
+MOST_CELLS = 6  # that are named where something is unknown
 
 
 @dataclass(frozen=True)
 class Audit:
     """What an audit found: a derived row for each row of the table, findings, assumptions.
 
-    printed: numbers of the table that follow from its others; checked: those that have a time to
-    be compared with.
+    printed: numbers of the table that follow from its others; checked: those that have something
+    to be compared with: a time, or of two parts without one worker's time their sum.
     """
 
     facts: Facts
     derived: list[Derived]
     findings: list[Finding]
-    assumptions: list[str]
+    assumptions: list[Cause]
     printed: int
     checked: int
 
@@ -72,11 +74,12 @@ def _counts(flows: dict[Setting, Traffic], fast: dict[Setting, Times]) -> tuple[
     """How many printed numbers follow from others, and how many of these could be compared."""
     comparable = []
     for place, flow in flows.items():
+        parts = flow.parts is not None or bool(summed(flow.row))
         known = {
             "steps": True,
             PRINTED_SPEEDUP: place in fast,
-            COMPUTE: flow.parts is not None,
-            COMM: flow.parts is not None,
+            COMPUTE: parts,
+            COMM: parts,
             PRINTED: bool(flow.comms) or flow.row.workers == 1,
         }
         comparable += [there for name, there in known.items() if name in flow.row.cells]
@@ -97,11 +100,10 @@ def _rests_on(times: Times, refuted: Sequence[SheetCell]) -> bool:
     return any(cell is times.base or cell is times.total for cell in refuted)
 
 
-def _resting(places: Sequence[Setting]) -> Iterator[str]:
+def _resting(places: Sequence[Setting]) -> Iterator[Cause]:
     """What is left out for a time that cannot be right."""
     if places:
-        cells = ", ".join(map(str, places))
-        yield f"speed-ups of (N, b) = {cells} are unknown: they rest on a time that cannot be right"
+        yield cause("refuted", cells=", ".join(map(str, places)))
 
 
 def _derived(flow: Traffic, times: Times | None, refuted: Sequence[SheetCell]) -> Derived:
@@ -151,25 +153,19 @@ def _rate_factor(table: TimingTable, flows: dict[Setting, Traffic]) -> float:
 
 def _assumptions(
     table: TimingTable, fast: dict[Setting, Times], split: dict[Setting, Times], factor: float
-) -> Iterator[str]:
+) -> Iterator[Cause]:
     """How the rows were judged, each way once."""
     many = [place for place in table.rows if place[0] > 1]
     if copied := [place[1] for place, row in table.rows.items() if _copied(row)]:
-        cells = ", ".join(map(str, copied))
-        yield (
-            f"doubtful: one worker's times with and without loading are identical to the digit at "
-            f"b = {cells}, though loading takes time: one may be a copy of the other"
-        )
-    for words, ways in (("speed-ups", fast), ("computation and communication", split)):
-        for way in dict.fromkeys(ways[place].way for place in many if place in ways):
-            yield f"{words} rest on {way}"
+        yield cause("copied", batches=", ".join(map(str, copied)))
+    for what, ways in (("speedups", fast), ("parts", split)):
+        rest_on = {ways[place].way: ways[place].named for place in many if place in ways}
+        yield from (cause("rest_on", what=what, **way) for way in rest_on.values())
         if lacking := [place for place in many if place not in ways]:
-            cells = ", ".join(map(str, lacking[:6]))
-            more = f" and {len(lacking) - 6} more" if len(lacking) > 6 else ""
-            yield f"{words} of (N, b) = {cells}{more} are unknown: a time of 1 or of N is missing"
+            named = [*map(str, lacking[:MOST_CELLS]), *["…"] * (len(lacking) > MOST_CELLS)]
+            yield cause("unknown", what=what, cells=", ".join(named))
     if factor != 1:
-        unit = rate_name(table.columns[PRINTED].scale * factor)
-        yield f"bandwidths are in {unit}, the unit that most of the column follows"
+        yield cause("rate_unit", unit=rate_name(table.columns[PRINTED].scale * factor))
 
 
 def _copied(row: TimingRow) -> bool:

@@ -18,15 +18,11 @@ from dpscale.audit.cells import (
     with_decimal_comma,
 )
 from dpscale.audit.files import Grid, read_grid
+from dpscale.records.audit import Cause, cause
 from dpscale.records.storage import about
 
 NEEDED = ("workers", "per_worker_batch")
 TIMES = ("sweep_compute_s", "epoch_s", "nodata_s")
-SPOKEN = {  # as a person would say them
-    "sweep_compute_s": "the sweep's time",
-    "epoch_s": "the time with loading",
-    "nodata_s": "the time without loading",
-}
 KINDS: dict[str, Scale] = {
     **dict.fromkeys((*NEEDED, "steps"), COUNT),
     **dict.fromkeys((*TIMES, "printed_compute_s", "printed_comm_s"), TIME),
@@ -130,7 +126,7 @@ class TimingTable:
     rows: dict[Setting, TimingRow]
     columns: dict[str, Column]
     comments: list[str]
-    remarks: list[str]
+    remarks: list[Cause]
 
 
 def found_columns(header: list[str]) -> dict[str, Column]:
@@ -232,16 +228,16 @@ def _count(cell: SheetCell | None, column: Column, place: str) -> int:
     return int(cell.typed)
 
 
-def _readings(grid: Grid, columns: dict[str, Column], decimal_comma: bool) -> Iterator[str]:
+def _readings(grid: Grid, columns: dict[str, Column], decimal_comma: bool) -> Iterator[Cause]:
     """How the header was understood, wherever it is not in the fixed words."""
     for column in columns.values():
-        unit = f" in {column.unit}" if column.unit else ""
         if column.header != column.name:
-            said = "" if column.stated or not unit else ", which the header does not say"
-            yield f"the column {column.header!r} is {column.name}{unit}{said}"
+            kind = "column_stated" if column.stated else "column_unstated"
+            known = {"header": repr(column.header), "column": column.name, "unit": column.unit}
+            yield cause(kind if column.unit else "column", **known)
     used = {column.index for column in columns.values()}
     unused = [text.strip() for i, text in enumerate(grid.header) if i not in used and text.strip()]
     if unused:
-        yield f"not read: the columns {', '.join(map(repr, unused))}"
+        yield cause("unread", headers=", ".join(map(repr, unused)))
     if decimal_comma:
-        yield "the comma is the decimal sign"
+        yield cause("comma")

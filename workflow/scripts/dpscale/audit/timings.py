@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from dpscale.audit.cells import Interval, SheetCell, reach
-from dpscale.audit.conventions import SPEEDUP, Facts, Guess, Times, likeliest, options, shown
+from dpscale.audit.conventions import SPEEDUP, Facts, Guess, Times, likeliest, options
 from dpscale.audit.table import TimingRow, TimingTable
 from dpscale.derive import formulas
 from dpscale.derive.formulas import speedup
-from dpscale.records.audit import Finding
+from dpscale.records.audit import Finding, cause
 
 # ASSUME: epochs timed by hand scatter by 1.5%, so that two of the same differ by 2.1%, and by three
 # times that in 1 of 370.
@@ -21,14 +21,9 @@ def impossible(row: TimingRow, facts: Facts) -> Iterator[Finding]:
     """Yield what cannot be in a row, whatever is printed beside it."""
     batch, largest = row.per_worker_batch, facts.samples // row.workers
     if row.global_batch > facts.samples:
-        held = f"{row.workers} workers of {batch:,} take {row.global_batch:,} samples a step, which"
-        reason = (
-            f"{f'a batch of {batch:,}' if row.workers == 1 else held} is larger than the dataset "
-            f"of {facts.samples:,}: the loader silently hands out no more than {largest:,} a "
-            "worker, and the row is no measurement of this batch"
-        )
+        why = cause("batch", step=row.global_batch, samples=facts.samples, largest=largest)
         code, column = "batch_exceeds_dataset", "per_worker_batch"
-        yield Finding(*row.place, code, float(batch), float(largest), reason, column)
+        yield Finding(*row.place, code, float(batch), float(largest), (why,), column)
     elif "steps" in row.cells:
         yield from _steps(row, facts)
     yield from _loading(row)
@@ -39,13 +34,14 @@ def _steps(row: TimingRow, facts: Facts) -> Iterator[Finding]:
     fewest, expected, most = _possible(row.workers, row.per_worker_batch, facts)
     if fewest <= printed <= most:
         return
-    steps = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
-    reason = f"{facts.epochs} epochs of {facts.samples:,} / {row.global_batch:,} steps are {steps}"
+    known = {"epochs": facts.epochs, "samples": facts.samples, "global_batch": row.global_batch}
+    kind = "steps" if fewest == most else "steps_between"
+    reason = [cause(kind, **known, fewest=fewest, most=most)]
     if fitting := _fitting(row, facts):
-        reason += f"; {printed:,.0f} fits {fitting} workers"
+        reason.append(cause("steps_of_workers", steps=printed, workers=fitting))
     elif printed > 0 and (ratio := printed / expected).is_integer():
-        reason += f"; {printed:,.0f} would be {ratio * facts.epochs:.0f} epochs (--epochs)"
-    yield Finding(*row.place, "steps_mismatch", printed, expected, reason, "steps")
+        reason.append(cause("steps_of_epochs", steps=printed, epochs=ratio * facts.epochs))
+    yield Finding(*row.place, "steps_mismatch", printed, expected, tuple(reason), "steps")
 
 
 def _possible(workers: int, batch: int, facts: Facts) -> tuple[float, ...]:
@@ -75,14 +71,10 @@ def _loading(row: TimingRow) -> Iterator[Finding]:
     for name in ("nodata_s", "sweep_compute_s") if row.workers == 1 else ("nodata_s",):
         bare = row.cells.get(name)
         if loaded and bare and loaded.span.high < bare.span.low * (1 - SAME_EPOCH_FRAC):
-            reason = (
-                f"the epoch with loading took {shown(loaded.value, 's')} and the same epoch "
-                f"without it {shown(bare.value, 's')}: loading cannot take less than no "
-                "time, so the two were not measured alike"
-            )
+            why = cause("loading", loaded_s=loaded.value, bare_s=bare.value)
             code, unit = "loading_faster_than_without", "s" if loaded.scale == 1 else ""
             expected = bare.value / loaded.scale
-            yield Finding(*row.place, code, loaded.printed, expected, reason, "epoch_s", unit)
+            yield Finding(*row.place, code, loaded.printed, expected, (why,), "epoch_s", unit)
             return
 
 
@@ -101,39 +93,34 @@ def speedups(table: TimingTable, row: TimingRow, times: Times | None) -> Iterato
     printed = row.cells.get(PRINTED)
     reached = _ratio(times.base, times.total) if times else row.span(PRINTED)
     if row.workers > 1 and reached and reached.low > row.workers * (1 + NOISE_FRAC):
-        source = "the two times give" if times else "the table prints"
-        reason = (
-            f"{source} a speed-up of {shown(reached.middle)} on {row.workers} workers, more than N "
-            f"by over {NOISE_FRAC:.0%}: doubtful; a share that fits a cache can do it, but more "
-            "often the two were not measured alike (warm-up, clocks)"
-        )
+        known = {"source": "times" if times else "table", "noise": NOISE_FRAC}
+        why = cause("superlinear", speedup=reached.middle, workers=row.workers, **known)
         column, value = (PRINTED, printed.value) if printed else ("epoch_s", None)
-        yield Finding(*row.place, "superlinear", value, float(row.workers), reason, column)
+        yield Finding(*row.place, "superlinear", value, float(row.workers), (why,), column)
     if times and printed and not speedup_fits(row, times):
         base_s, total_s = times.base.value, times.total.value
-        reason = f"T_1/T_N is {shown(base_s)} / {shown(total_s)}"
+        why = cause("speedup", base_s=base_s, total_s=total_s)
         guesses = list(_mistakes(table, row, times))
         found = likeliest(printed, guesses, [_ratio(times.base, times.total)])
-        guess = found or Guess(printed.span, reason)
+        guess = found or Guess(printed.span, why)
         code, expected = guess.code or "speedup_mismatch", speedup(base_s, total_s)
-        yield Finding(*row.place, code, printed.value, expected, guess.reason, PRINTED)
+        yield Finding(*row.place, code, printed.value, expected, (guess.cause,), PRINTED)
 
 
 def _mistakes(table: TimingTable, row: TimingRow, times: Times) -> Iterator[Guess]:
     right = _ratio(times.base, times.total)
     for other in options(table, row, SPEEDUP):
         ratio = _ratio(other.base, other.total)
-        source = "" if other == times else f" from {other.way}"
-        reason = f"it is N*T_1/T_N{source}: multiplied by the number of workers"
-        yield Guess(ratio.times(row.workers), reason, "speedup_times_workers")
+        kind = "times_workers" if other == times else "times_workers_of"
+        why = cause(kind, **other.named)
+        yield Guess(ratio.times(row.workers), why, "speedup_times_workers")
         if other != times:
-            yield Guess(ratio, f"it rests on {other.way}")
-    yield Guess(_ratio(times.total, times.base), "it is T_N/T_1, upside down")
+            yield Guess(ratio, cause("other_times", **other.named))
+    yield Guess(_ratio(times.total, times.base), cause("upside_down"))
     share = reach(lambda ratio: formulas.efficiency(ratio, row.workers), right)
-    yield Guess(share, "it is T_1/(N*T_N), the efficiency")
-    gain = right.minus(Interval(1, 1))
-    yield Guess(gain, "it is T_1/T_N - 1, by how much it is faster")
-    yield Guess(right.times(100), "it is in percent, which neither header nor cell says")
+    yield Guess(share, cause("efficiency"))
+    yield Guess(right.minus(Interval(1, 1)), cause("gain"))
+    yield Guess(right.times(100), cause("percent"))
     yield from _other_rows(table, row, times)
 
 
@@ -143,7 +130,7 @@ def _other_rows(table: TimingTable, row: TimingRow, times: Times) -> Iterator[Gu
         workers, batch = other.workers, other.per_worker_batch
         total = other.cells.get(times.total_column)
         if workers == 1 and (base := other.cells.get(times.base_column)):
-            yield Guess(_ratio(base, times.total), f"its T_1 is that of batch {batch}")
+            yield Guess(_ratio(base, times.total), cause("other_base", batch=batch))
         elif total and (workers == row.workers) != (batch == row.per_worker_batch):
-            reason = f"its T_N is that of {workers} workers with batch {batch}"
-            yield Guess(_ratio(times.base, total), reason)
+            why = cause("other_total", workers=workers, batch=batch)
+            yield Guess(_ratio(times.base, total), why)

@@ -1,17 +1,8 @@
 """What audit_table.py writes of a hand-collected table, row by row, and the report reads."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
-COLUMNS = (  # that findings are about
-    "per_worker_batch",
-    "epoch_s",
-    "steps",
-    "printed_speedup",
-    "printed_compute_s",
-    "printed_comm_s",
-    "printed_compute_s + printed_comm_s",
-    "printed_bandwidth_gb_per_s",
-)
 CODES = (  # of findings
     "speedup_mismatch",
     "speedup_times_workers",
@@ -28,6 +19,25 @@ CODES = (  # of findings
     "steps_mismatch",
     "superlinear",
 )
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What is behind a wrong number, or was assumed; report/audit.j2 has its words.
+
+    of: what they name: numbers, or columns and other keys of SPOKEN there; nearly: the number as
+    printed, and as this cause would give it, where they differ; perhaps: chance may do it.
+    """
+
+    kind: str
+    of: dict[str, Any] = field(default_factory=dict)
+    nearly: tuple[float, float] | None = None
+    perhaps: bool = False
+
+
+def cause(kind: str, **of: Any) -> Cause:
+    """Return a cause of a kind, with what its words name."""
+    return Cause(kind, of)
 
 
 @dataclass(frozen=True)
@@ -55,13 +65,16 @@ class Derived:
 
 @dataclass(frozen=True)
 class Finding:
-    """What is wrong in a row; printed and expected are in `unit`, None where unknown."""
+    """What is wrong in a row; printed and expected are in `unit`, None where unknown.
+
+    reason: its causes, or the words for them.
+    """
 
     workers: int
     per_worker_batch: int
     code: str
     printed: float | None
     expected: float | None
-    reason: str
+    reason: tuple[Cause, ...] | str
     column: str
     unit: str = ""

@@ -1,12 +1,13 @@
 """Audits of hand-collected tables as sections of the report."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from dpscale.records.audit import CODES, COLUMNS, Derived, Finding
+from dpscale.records.audit import CODES, Cause, Derived, Finding
 from dpscale.records.storage import about, read_json
 from dpscale.reporting import words
 from dpscale.reporting.answer import Answer, AnswerCell, AnswerTable, Column
@@ -20,7 +21,7 @@ FORMULAS = [
     r"{T_\mathrm{comm}}",
 ]
 _UNITS = {"s": (" (s)", 1.0), "bytes/s": (" (GB/s)", 1e9)}  # of a terminal's columns
-VOCABULARY = kinds("code", CODES) | kinds("column", COLUMNS)
+VOCABULARY = kinds("code", CODES)
 PLACE = [Column(key="workers", title="N"), Column(key="batch", title="b", unit="count")]
 CORRECTED = {
     "speedup": [
@@ -61,6 +62,21 @@ class _Audit(BaseModel):
     def wrong_rows(self) -> int:
         """Rows with a number that cannot be right."""
         return _rows([one for one in self.findings if not _doubtful(one)])
+
+
+def worded(found: Any) -> Any:
+    """Return an audit of `dpscale.audit` with words for its causes and for what it assumed."""
+    say = words.macros("audit.j2", {})
+
+    def by(macro: Any, cause: Cause) -> str:
+        return words.squeezed(macro(cause, {k: say.SPOKEN.get(v, v) for k, v in cause.of.items()}))
+
+    findings = [
+        replace(one, reason="; ".join(by(say.because, cause) for cause in one.reason))
+        for one in found.findings
+    ]
+    assumptions = [by(say.assumption, one) for one in found.assumptions]
+    return replace(found, findings=findings, assumptions=assumptions)
 
 
 def _doubtful(finding: Finding) -> bool:
@@ -115,7 +131,7 @@ def _findings(findings: list[Finding], say: Any) -> AnswerTable:
             "code": say.KINDS[finding.code],
             "printed": _shown(finding.printed, finding.unit, 12),
             "expected": _shown(finding.expected, finding.unit, 6),
-            "reason": finding.reason,
+            "reason": str(finding.reason),
         }
         for finding in findings
     ]

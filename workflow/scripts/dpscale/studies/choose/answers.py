@@ -113,7 +113,7 @@ def moves(rows: list[Row]) -> dict[str, Any]:
 
 
 def doubled(row: Row) -> Row:
-    """Return what a further number of workers buys, with its losses but for those of exactly one."""
+    """Return what a further number of workers buys, with its losses other than exactly one."""
     losses = [(name, row.value(f"{name}_ratio", "ratio")) for name in LOSSES]
     known = [(name, loss) for name, loss in losses if loss.value not in (None, 1.0)]
     return row | {"factors": sorted(known, key=lambda one: -float(one[1].value or 0))}
