@@ -261,6 +261,8 @@ CASES = [
         "a trained rival is faster",
         lab=made(trained_ratio=lambda n, b: 0.5 if n == 2 else 1.0),
         says=[
+            "at 95% for all together: two took more time, two took less time and one showed no "
+            "measurable difference.",
             "Take two workers with B = 128: trained, it took 126 ms to 4% validation error, 0.651× "
             "the time of one worker with B = 64, which the steps and the "
             "seconds of a step had advised.",
@@ -384,8 +386,15 @@ CASES = [
     Case(
         "without an interval of the check",
         lab=lab,
-        edits={"goal_trainings": where(ratio_low=NAN, ratio_high=NAN, within=None)},
-        says=["Trained, it took 194 ms, not comparable with the prediction."],
+        edits={
+            "goal_trainings": where(
+                ratio_low=NAN, ratio_high=NAN, to_advised_ratio_low=NAN, within=None
+            )
+        },
+        says=[
+            "Trained, it took 194 ms, not comparable with the prediction.",
+            "at 95% for all together: five could not be compared.",
+        ],
     ),
     Case(
         "the check did not reach the goal",

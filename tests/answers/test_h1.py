@@ -135,7 +135,7 @@ CASES = [
     Case(
         "published and so here",
         edits={"assignment_published": where(QUOTED, verdict="agrees", reason="")},
-        says=["two agree."],
+        says=["all agree."],
         never=["(other data", "agrees:", "not judged"],
     ),
 ]

@@ -102,7 +102,7 @@ CASES = [
     Case(
         "published agree",
         edits={PUBLISHED: both(*(judged(n, "agrees") for n in (2, 6, 8)))},
-        says=["not named, three agree. The published figure"],
+        says=["not named, all agree. The published figure"],
         never=["decidable"],
     ),
     Case("nothing published", edits={PUBLISHED: without(nodes=2)}, never=["ublished"]),

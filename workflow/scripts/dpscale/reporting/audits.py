@@ -68,14 +68,15 @@ def worded(found: Any) -> Any:
     """Return an audit of `dpscale.audit` with words for its causes and for what it assumed."""
     say = words.macros("audit.j2", {})
 
-    def by(macro: Any, cause: Cause) -> str:
-        return words.squeezed(macro(cause, {k: say.SPOKEN.get(v, v) for k, v in cause.of.items()}))
+    def by(table: Mapping[str, str], cause: Cause) -> str:
+        text = table[cause.kind].format(**{k: say.SPOKEN.get(v, v) for k, v in cause.of.items()})
+        return words.squeezed(say.doubted(cause, text))
 
     findings = [
-        replace(one, reason="; ".join(by(say.because, cause) for cause in one.reason))
+        replace(one, reason="; ".join(by(say.CAUSES, cause) for cause in one.reason))
         for one in found.findings
     ]
-    assumptions = [by(say.assumption, one) for one in found.assumptions]
+    assumptions = [by(say.ASSUMED, one) for one in found.assumptions]
     return replace(found, findings=findings, assumptions=assumptions)
 
 
