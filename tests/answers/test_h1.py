@@ -56,7 +56,7 @@ CASES = [
         edits=_batches(_fastest(0.95, 0.1)),
         says=[
             "and a larger batch gains nothing measurable (95.0% of b = 1024).",
-            "b = 1024 trains no measurably faster than b = 128.",
+            "b = 1024 does not train measurably faster than b = 128.",
         ],
         never=["raise b first"],
     ),

@@ -37,8 +37,8 @@ CASES = [
         "no faster",
         lab={"two_worker_factor": 1.0},
         says=[
-            "Two and four workers train no measurably faster than one (1.00× and 1.00×)",
-            "Two and four workers are no measurably faster; hollow",
+            "Two and four workers do not train measurably faster than one (1.00× and 1.00×)",
+            "Two and four workers are not measurably faster; hollow",
         ],
     ),
     Case(

@@ -48,8 +48,7 @@ CASES = [
         says=[
             "Each larger batch has a shorter epoch, and the curve has not levelled off.",
             "The larger the batch, the shorter the epoch: 9.00 s at b = 32, 2.00 s at b = 512. "
-            "Iterations "
-            "have fixed costs: 16 times the samples take 3.56 times",
+            "An iteration has fixed costs: with 16 times the samples it takes only 3.56 times",
             "ends before the device is saturated: its last step, from b = 128 to 512, still "
             "saves 50.0% of the epoch, where the first saved 55.6%: the curve flattens.",
             "Throughput rises to 5 000 samples/s.",
