@@ -48,7 +48,8 @@ CASES = [
         says=[
             "Each larger batch has a shorter epoch, and the curve has not levelled off.",
             "The larger the batch, the shorter the epoch: 9.00 s at b = 32, 2.00 s at b = 512. "
-            "An iteration has fixed costs: with 16 times the samples it takes only 3.56 times",
+            "Iterations "
+            "have fixed costs: 16 times the samples take only 3.56 times",
             "ends before the device is saturated: its last step, from b = 128 to 512, still "
             "saves 50.0% of the epoch, where the first saved 55.6%: the curve flattens.",
             "Throughput rises to 5 000 samples/s.",
@@ -171,7 +172,7 @@ CASES = [
             "One epoch of 10 000 images on one device, without data loading and after a warm-up",
             # 5.125 s and 2.195 s of 312.5 and 19.53 iterations, of which 312 and 19 are whole
             "One iteration takes 16.4 ms at b = 32 and 112 ms at b = 512. So part",
-            "16 times the samples take 6.85 times as long.",
+            "16 times the samples take only 6.85 times as long.",
             "What it saves of an epoch, by phase: the backward pass 1.61 s (55.0%), the forward "
             "pass 879 ms (30.0%), the copy to the device 146 ms (5.00%) and the update 146 ms "
             "(5.00%).",

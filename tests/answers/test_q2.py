@@ -44,7 +44,7 @@ CASES = [
         # N = 4, b = 128: T_1 = 1.25 * 2.78125 s, a quarter of it 0.869 s; T_4 = 0.36 T_1.
         says=[
             "Several workers are faster than one at every b, at best 2.78× with four (b = 128) and "
-            "1.67× with two (b = 32). Four workers save 2.61 s of 3.48 s and add 382 ms, mostly "
+            "1.67× with two (b = 32). Four save 2.61 s of 3.48 s and add 382 ms, mostly "
             "waiting for communication. Per iteration this is weak",
             "Four workers are faster than one at every b, at best 2.78× (b = 128), of a possible "
             "4;",
@@ -117,7 +117,7 @@ CASES = [
         lab={"two_worker_factor": 1.5},
         says=[
             "Several workers are slower than one at every b, at best 0.444× with four (b = 32) and "
-            "0.667× with two (b = 32). Four workers save 4.80 s of 6.41 s and add 12.8 s, for no "
+            "0.667× with two (b = 32). Four save 4.80 s of 6.41 s and add 12.8 s, for no "
             "single cause."
         ],
     ),
@@ -134,20 +134,18 @@ CASES = [
     Case(
         "more is saved than an equal share",
         edits={"speedup_losses": where(**around("added_s", -0.2), **around("loss_ratio", 0.9))},
-        says=["Four workers save more than the 2.61 s of 3.48 s that an equal share explains. Per"],
+        says=["Four save more than the 2.61 s of 3.48 s that an equal share explains. Per"],
         never=["and add", "single cause"],
     ),
     Case(
         "nothing measurable is added",
         edits={"speedup_losses": where(added_s_low=-0.1)},
-        says=["Four workers save 2.61 s of 3.48 s and add no measurable time. Per"],
+        says=["Four save 2.61 s of 3.48 s and add no measurable time. Per"],
     ),
     Case(
         "what is added has no interval",
         edits={"speedup_losses": where(added_s_low=NAN, added_s_high=NAN, loss_ratio_low=NAN)},
-        says=[
-            "Four workers save 2.61 s of 3.48 s and add perhaps 382 ms, for no single cause. Per"
-        ],
+        says=["Four save 2.61 s of 3.48 s and add perhaps 382 ms, for no single cause. Per"],
     ),
     Case("loading is the cause", edits=_cause("loading"), says=["add 382 ms, mostly loading."]),
     Case("DDP is the cause", edits=_cause("overhead"), says=["mostly the work of DDP itself."]),
@@ -164,7 +162,7 @@ CASES = [
     Case(
         "no arms",
         lab={"direct": False},
-        says=["Four workers save 2.61 s of 3.48 s and add 382 ms. Per iteration"],
+        says=["Four save 2.61 s of 3.48 s and add 382 ms. Per iteration"],
         never=["Why: each", "mostly", "single cause"],
     ),
     Case(
