@@ -7,7 +7,7 @@ ENDS = ("", "_low", "_high")
 LOSSES = {
     "load": ("loading", "load ahead"),
     "copy": ("the copy to the device", "pin memory"),
-    "sharing": ("workers that slow each other down", "give each worker a core"),
+    "sharing": ("contention between workers", "give each worker a core"),
     "stragglers": ("stragglers", "give equal devices equal work"),
     "overhead": ("the overhead of DDP", "take a larger batch per worker, which makes fewer steps"),
     "exposed": (
