@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 
 from dpscale.derive.contrasts import (
+    NOTHING_LIKE,
     Contrast,
     Part,
+    Prior,
     Scatter,
     contrast,
     crossed,
     holm,
+    part_of,
+    prior_of,
     scatter_of,
     steadied,
 )
@@ -124,3 +128,43 @@ def test_seeds_that_scatter_beyond_their_images_make_the_error():
     assert found.difference == pytest.approx(0.5)
     assert found.error == pytest.approx(0.5 / 3**0.5, rel=1e-3)
     assert found.freedom == pytest.approx(2, rel=1e-2)
+
+
+def samples_of(*deviations: float) -> list[np.ndarray]:
+    """Three values each, about different means, with these standard deviations."""
+    return [10.0 * n + deviation * np.array([-1.0, 0, 1]) for n, deviation in enumerate(deviations)]
+
+
+def test_samples_that_scatter_alike_lend_one_half_of_their_freedom():
+    # With 2 degrees of freedom a logarithm of a variance is 0.5772 too low: e^0.5772 = 1.7811.
+    samples = samples_of(*[1.0] * 6)
+    prior = prior_of(samples)
+    assert prior == (pytest.approx(1.7811, abs=1e-4), math.inf, 12)
+    # Half of the others' 10: (2 * 1 + 5 * 1.7811) / 7, of a mean of three.
+    assert part_of(samples[0], prior) == (pytest.approx(10.9055 / 7 / 3, abs=1e-4), 7)
+
+
+def test_samples_that_scatter_unalike_lend_less():
+    # Logarithms of variances 1.6558 above and below 0: their variance, 1.6558^2 * 6/5 = 3.2899, is
+    # twice that of chance, trigamma(1); so the freedom is 2 too, and the variance 1.
+    prior = prior_of(samples_of(*[math.exp(1.6558 / 2), math.exp(-1.6558 / 2)] * 3))
+    assert prior == (pytest.approx(1, abs=1e-3), pytest.approx(2, abs=1e-3), 12)
+    # The freest of three, of variance 4: (2 * 4 + 2 * 1) / 4.
+    part = part_of(2.0 * np.array([-1.0, 0, 1]), prior)
+    assert part == (pytest.approx(10 / 4 / 3, abs=1e-3), pytest.approx(4, abs=1e-3))
+
+
+def test_few_samples_lend_nothing_and_equal_values_borrow_nothing():
+    five, six = samples_of(*[1.0] * 5), samples_of(*[1.0] * 6)
+    assert part_of(five[0], prior_of(five)) == part_of(five[0])
+    assert part_of(np.full(3, 7.0), prior_of(six)) == (0.0, 2)
+    assert prior_of(five[:1]) == prior_of([]) == NOTHING_LIKE
+
+
+def test_a_sample_that_several_share_counts_once():
+    five = samples_of(*[1.0] * 5)
+    assert prior_of([*five, five[0], np.full(3, 2.0), np.ones(1)]) == prior_of(five)
+
+
+def test_a_prior_is_no_certainty_about_a_sample():
+    assert part_of(np.array([0.0, 2.0]), Prior(0.0, math.inf, 21.0)).variance > 0

@@ -1,11 +1,21 @@
 """Communication measured arm by arm: the split of a step, the buckets alone, DDP at one worker."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import direct_builders as made
-from builders import PAYLOAD_BYTES, TRAIN_SAMPLES, derived_lab, full_lab, one_worker_epoch_s
+from builders import (
+    PAYLOAD_BYTES,
+    TRAIN_SAMPLES,
+    communication_of,
+    derived_lab,
+    full_lab,
+    one_worker_epoch_s,
+    timed_cells,
+)
 from dpscale.derive.split import _by_launch
 from dpscale.derive.statistics import median
 from dpscale.studies import derived_of
@@ -165,3 +175,34 @@ def test_a_span_covers_what_launches_scatter_and_not_their_iterations_alone():
             held[name] += found.low <= 1 <= found.high
     assert held["launches"] / 300 >= 0.93
     assert held["pooled"] / 300 < 0.6
+
+
+def launched(batches: Sequence[int]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Epoch times and runs of three launches of one and of two workers at each batch."""
+    random, tables = np.random.default_rng(1), []
+    for launch in range(3):
+        for arm, one_s, two_s in (("without_loading", 1.0, 0.8), ("noop_hook", 1.0, 0.6)):
+            cells = {(n, b): [s] for b in batches for n, s in ((1, one_s), (2, two_s))}
+            times, runs = timed_cells(cells, arm=arm)
+            off = np.exp(random.normal(0, 0.05, len(times)))
+            times["epoch_s"] *= off
+            tables.append(
+                [table.assign(run=table["run"] + f"-{launch}") for table in (times, runs)]
+            )
+    times, runs = (pd.concat(one) for one in zip(*tables, strict=True))
+    return times, runs.drop_duplicates("run").astype(dict(tables[0][1].dtypes))
+
+
+def test_few_launches_of_a_cell_borrow_from_the_other_cells_of_the_table():
+    batches = [8, 16, 32, 64, 128, 256]
+    times, runs = launched(batches)
+    of_all = communication_of(times, runs).query("workers == 2").set_index("per_worker_batch")
+    widths = []
+    for batch in batches:
+        alone = communication_of(times, runs[runs["per_worker_batch"] == batch])
+        for name in ("exposed_ratio", "exposed_s"):
+            found = of_all.loc[batch], alone.query("workers == 2").iloc[0]
+            assert found[0][name] == pytest.approx(found[1][name])
+            widths.append([row[f"{name}_high"] - row[f"{name}_low"] for row in found])
+    whole, own = np.transpose(widths)
+    assert np.median(whole / own) < 0.75

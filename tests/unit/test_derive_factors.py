@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpscale.derive.factors import cause_of, factor_columns, weighted_product, weighted_sum
+from dpscale.derive.factors import cause_of, factor_columns, weighted_products, weighted_sums
 
 FACTORS = {
     "exposed": {"ddp": 1, "noop": -1},
@@ -21,7 +21,8 @@ def sides(ddp, noop, copies, one) -> list[pd.DataFrame]:
 def test_a_sum_has_the_scatter_of_what_is_paired_by_launch():
     """Means of 1.9, 1.5 and 1.1 s less 1 s: 0.5 s, with t of 2 times 0.4 / root 3."""
     of_n = pd.DataFrame({"mean_copy": [1.9, 1.5, 1.1]})
-    found = weighted_sum([of_n, pd.DataFrame({"one": [1.0] * 3})], {"mean_copy": 1, "one": -1})
+    sides = [of_n, pd.DataFrame({"one": [1.0] * 3})]
+    (found,) = weighted_sums([sides], {"mean_copy": 1, "one": -1})
     half = 4.303 * 0.4 / 3**0.5
     assert found.value == pytest.approx(0.5)
     assert (found.low, found.high) == pytest.approx((0.5 - half, 0.5 + half), rel=1e-3)
@@ -29,22 +30,22 @@ def test_a_sum_has_the_scatter_of_what_is_paired_by_launch():
 
 def test_a_median_is_of_all_launches_and_the_interval_of_those_that_timed_both():
     of_n = pd.DataFrame({"ddp": [3.0, 3.0, 5.0, 5.0, 5.0], "noop": [2.0, 2.0, None, None, None]})
-    found = weighted_sum([of_n], {"ddp": 1, "noop": -1})
-    assert (found.value, found.low, found.high, found.repeats) == (3.0, 1.0, 3.0, 2)
+    (found,) = weighted_sums([[of_n]], {"ddp": 1, "noop": -1})
+    assert found == (pytest.approx(3.0), pytest.approx(1.0), pytest.approx(3.0), 2)
 
 
 def test_an_arm_that_nobody_timed_leaves_the_sum_unknown():
     of_n = pd.DataFrame({"ddp": [3.0, 3.0], "noop": [np.nan, np.nan]})
-    assert weighted_sum([of_n], {"ddp": 1, "noop": -1}).value is None
+    assert weighted_sums([[of_n]], {"ddp": 1, "noop": -1})[0].value is None
 
 
 def test_one_launch_gives_no_interval():
-    found = weighted_product(sides([3.0], [2.0], [2.0], [1.0]), {"ddp": 1, "one": -1})
+    (found,) = weighted_products([sides([3.0], [2.0], [2.0], [1.0])], {"ddp": 1, "one": -1})
     assert (found.value, found.low, found.high) == (pytest.approx(3.0), None, None)
 
 
 def test_factors_multiply_to_the_loss():
-    row = factor_columns(sides([6.0, 6.6], [3.0, 3.1], [2.5, 2.4], [1.0, 1.1]), FACTORS)
+    (row,) = factor_columns([sides([6.0, 6.6], [3.0, 3.1], [2.5, 2.4], [1.0, 1.1])], FACTORS)
     ratios = [row[f"{name}_ratio"] for name in FACTORS]
     assert np.prod(ratios) == pytest.approx(row["loss_ratio"])
     assert row["loss_ratio"] == pytest.approx(6.3 / 1.05)
@@ -62,7 +63,7 @@ def test_factors_multiply_to_the_loss():
 )
 def test_a_cause_is_at_least_half_of_the_loss(seconds, cause):
     launches = [[time * off for off in (0.99, 1.0, 1.01)] for time in seconds]
-    assert cause_of(factor_columns(sides(*launches), FACTORS), list(FACTORS)) == cause
+    assert cause_of(factor_columns([sides(*launches)], FACTORS)[0], list(FACTORS)) == cause
 
 
 def test_noise_names_the_half_of_two_equal_factors_in_at_most_5_of_100_cells():
@@ -71,5 +72,51 @@ def test_noise_names_the_half_of_two_equal_factors_in_at_most_5_of_100_cells():
     for _ in range(400):
         off = np.exp(random.normal(0, 0.03, (4, 3)))
         launches = [time * one for time, one in zip((1.44, 1.2, 1.2, 1.0), off, strict=True)]
-        named += cause_of(factor_columns(sides(*launches), FACTORS), ["exposed"]) is not None
+        (row,) = factor_columns([sides(*launches)], FACTORS)
+        named += cause_of(row, ["exposed"]) is not None
     assert named <= 20
+
+
+def of_cells(random: np.random.Generator, losses: dict[str, float]) -> list[list[pd.DataFrame]]:
+    """Six cells of six launches, three batches of two numbers of workers; each batch has a base."""
+    scatter = np.exp(0.5 * random.standard_normal(6))
+    bases = [sides([], [], [], np.exp(0.1 * random.standard_normal(6)))[1] for _ in range(3)]
+    cells = []
+    for place in range(6):
+        off = np.exp(0.1 * scatter[place] * random.standard_normal((3, 6)))
+        times = np.cumprod([losses[name] for name in ("contention", "overhead", "exposed")])[::-1]
+        cells.append([sides(*(times[:, None] * off), [])[0], bases[place % 3]])
+    return cells
+
+
+def test_factors_of_like_cells_cover_and_their_intervals_are_narrower():
+    random, covered, narrower = np.random.default_rng(2), [], []
+    losses = {"contention": 1.2, "overhead": 1.0, "exposed": 1.1}
+    for _ in range(200):
+        cells = of_cells(random, losses)
+        for cell, row in zip(cells, factor_columns(cells, FACTORS), strict=True):
+            (alone,) = factor_columns([cell], FACTORS)
+            for name, factor in losses.items():
+                low, high = (row[f"{name}_ratio_{end}"] for end in ("low", "high"))
+                covered.append(low <= factor <= high)
+                width = np.log(alone[f"{name}_ratio_high"] / alone[f"{name}_ratio_low"])
+                narrower.append(np.log(high / low) / width)
+    assert np.mean(covered) >= 0.93
+    assert np.median(narrower) < 0.9
+
+
+def test_noise_names_the_half_of_two_equal_factors_in_at_most_5_of_100_like_cells():
+    random, named = np.random.default_rng(3), []
+    for _ in range(100):
+        cells = of_cells(random, {"contention": 1.3, "overhead": 1.0, "exposed": 1.3})
+        named += [cause_of(row, ["exposed"]) for row in factor_columns(cells, FACTORS)]
+    assert np.mean([one is not None for one in named]) <= 0.05
+
+
+def test_seconds_are_above_zero_where_their_ratio_is_above_1():
+    cells = of_cells(np.random.default_rng(4), {"contention": 1, "overhead": 1, "exposed": 1.08})
+    powers = {"ddp": 1, "noop": -1}
+    found = zip(weighted_sums(cells, powers), weighted_products(cells, powers), strict=True)
+    sides_of_both = [(seconds.low > 0, ratio.low > 1) for seconds, ratio in found]
+    assert {above for above, _ in sides_of_both} == {True, False}
+    assert all(above == of_ratio for above, of_ratio in sides_of_both)

@@ -1,17 +1,20 @@
 """Medians, their intervals, and the words that an interval allows."""
 
 import math
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit, ndtri
 
+from dpscale.derive.contrasts import prior_of
 from dpscale.derive.statistics import (
     UNKNOWN,
     Estimate,
     about_neighbours,
     interval_columns,
+    like_pairs,
     median,
     median_ratio,
     on_images,
@@ -106,6 +109,78 @@ def test_pairs_without_an_effect_are_told_apart_in_5_of_100_samples(of, nothing,
         x, y = (pd.Series(shared * drawn(rng, count)) for _ in range(2))
         found.append(of(x, y))
     assert np.mean([one.low <= nothing <= one.high for one in found]) >= 0.93
+
+
+# Times of the cells of a table, with medians of 1: how much more one scatters than another.
+LIKE = {
+    "alike": lambda rng, cells: np.ones(cells),
+    "lognormal": lambda rng, cells: np.exp(0.5 * rng.standard_normal(cells)),
+    "a noisy cell": lambda rng, cells: np.r_[10.0, np.ones(cells - 1)],
+}
+# Of logarithms; at times another process takes up to a few times as long as the noise.
+NOISE = {
+    "normal": lambda rng, size: rng.standard_normal(size),
+    "heavy-tailed": lambda rng, size: rng.standard_t(2, size),
+    "outliers": lambda rng, size: (
+        rng.standard_normal(size) + np.where(rng.random(size) < 0.1, rng.exponential(5, size), 0)
+    ),
+}
+
+MIDDLES = {
+    noise: float(np.median(noise(np.random.default_rng(0), 10**5))) for noise in NOISE.values()
+}
+
+
+def like_cells(rng, noise, spread, cells: int, launches: int) -> np.ndarray:
+    """Times [cells, launches] of median 1."""
+    scatter = 0.03 * spread(rng, cells)[:, None]
+    return np.exp(scatter * (noise(rng, (cells, launches)) - MIDDLES[noise]))
+
+
+@pytest.mark.parametrize(("cells", "launches"), [(6, 3), (3, 6), (6, 8)])
+@pytest.mark.parametrize("spread", LIKE.values(), ids=LIKE)
+@pytest.mark.parametrize("noise", NOISE.values(), ids=NOISE)
+def test_intervals_that_borrow_from_like_cells_cover(noise, spread, cells, launches):
+    rng, covered = np.random.default_rng(launches), []
+    for _ in range(3 * SAMPLES // cells):
+        times = like_cells(rng, noise, spread, cells, launches)
+        prior = prior_of(np.log(times))
+        found = [median(own, prior=prior) for own in times]
+        covered += [one.low <= 1 <= one.high for one in found]
+    assert np.mean(covered) >= 0.93
+
+
+def test_three_launches_that_borrow_from_five_cells_more_have_intervals_a_third_narrower():
+    rng, narrower = np.random.default_rng(3), []
+    for _ in range(SAMPLES // 10):
+        times = like_cells(rng, NOISE["normal"], LIKE["alike"], 6, 3)
+        prior = prior_of(np.log(times))
+        pairs = [(median(own, prior=prior), median(own)) for own in times]
+        narrower += [(one.high - one.low) / (alone.high - alone.low) for one, alone in pairs]
+    assert np.median(narrower) < 0.67
+
+
+@pytest.mark.parametrize("seeds", [3, 5])
+@pytest.mark.parametrize("arms", [4, 7])
+def test_all_pairs_of_some_arms_cover_though_they_share_them(arms, seeds):
+    rng, covered = np.random.default_rng(arms), []
+    for _ in range(SAMPLES // 4):
+        times = like_cells(rng, NOISE["normal"], LIKE["lognormal"], arms, seeds)
+        pairs = [(pd.Series(x), pd.Series(y)) for x, y in combinations(times, 2)]
+        prior = like_pairs((np.log(x), np.log(y)) for x, y in pairs)
+        found = [paired_median_ratio(*pair, prior) for pair in pairs]
+        covered += [one.low <= 1 <= one.high for one in found]
+    assert np.mean(covered) >= 0.93
+
+
+def test_of_few_like_cells_each_has_the_interval_of_its_launches():
+    times = like_cells(np.random.default_rng(1), NOISE["normal"], LIKE["alike"], 5, 3)
+    assert median(times[0], prior=prior_of(np.log(times))) == median(times[0])
+
+
+def test_from_nine_launches_on_two_of_them_are_the_interval_whatever_is_borrowed():
+    times = like_cells(np.random.default_rng(1), NOISE["normal"], LIKE["alike"], 6, 9)
+    assert median(times[0], prior=prior_of(np.log(times))) == median(times[0])
 
 
 def test_ratio_is_of_the_medians():

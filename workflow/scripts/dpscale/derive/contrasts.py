@@ -1,6 +1,7 @@
 """A difference of means with what is known of its error, and which of many such are told apart.
 
-Parts of the error come of samples of their own: each launch scatters, and so do test images.
+Parts of the error come of samples of their own: each launch scatters, and so do test images. Of
+three launches little is known of how they scatter: `Prior` has what like samples say of it.
 """
 
 import math
@@ -8,12 +9,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.optimize import brentq
+from scipy.special import digamma, polygamma, stdtr, stdtrit
 
 from dpscale.derive.columns import known
 
 LEVEL = 0.05  # of a verdict by a 95% interval
 BORROWED = 2  # with 4, what scatters more than the others is told apart too often
+FEWEST_OTHERS = 10  # degrees of freedom of like samples that say how unlike their spreads are
 EXACT = 1e-9  # below this an error, or a difference of logarithms, is one of rounding
 
 
@@ -61,9 +64,61 @@ def contrast(difference: float, parts: Sequence[Part]) -> Contrast:
     return Contrast(difference, math.sqrt(total), freedom)
 
 
-def part_of(values: np.ndarray) -> Part:
-    """Return the part that the scatter of two or more values has in the error of their mean."""
-    return Part(float(values.var(ddof=1)) / len(values), len(values) - 1)
+class Prior(NamedTuple):
+    """What like samples say of the variance of one of them: it counts as so much freedom.
+
+    seen: the degrees of freedom of all the samples, that one too.
+    """
+
+    variance: float
+    freedom: float
+    seen: float
+
+    def borrowed(self, values: np.ndarray) -> float:
+        """Return the degrees of freedom that a sample borrows, half of the others' at the most.
+
+        None where the others are few, and where its values are equal, which are no measurements.
+        """
+        others = self.seen - (len(values) - 1)
+        enough = others >= FEWEST_OTHERS and values.std() > EXACT
+        return min(self.freedom, others / 2) if enough else 0.0
+
+
+NOTHING_LIKE = Prior(0.0, 0.0, 0.0)
+
+
+def prior_of(samples: Iterable[np.ndarray]) -> Prior:
+    """Return what samples with like spreads say of the variance of each.
+
+    Variances are taken to be drawn from a scaled inverse chi-squared, whose degrees of freedom are
+    few where they differ by more than chance makes them: from the mean and the variance of their
+    logarithms (Smyth, Statistical Applications in Genetics and Molecular Biology 3, 2004, section
+    6.2). A sample that several share counts once.
+    """
+    arrays = map(np.asarray, samples)
+    each = {one.tobytes(): one for one in arrays if len(one) > 1 and one.std() > EXACT}
+    freedom = np.array([len(one) - 1 for one in each.values()], dtype=float)
+    if len(each) < 2:
+        return NOTHING_LIKE
+    logs = np.log([one.var(ddof=1) for one in each.values()])
+    logs -= digamma(freedom / 2) - np.log(freedom / 2)
+    unlike = float(logs.var(ddof=1) - polygamma(1, freedom / 2).mean())
+    half, seen = math.inf, float(freedom.sum())
+    if unlike > polygamma(1, seen):  # as good as alike
+        half = brentq(lambda half: polygamma(1, half) - unlike, 1e-6, seen)
+        logs += digamma(half) - np.log(half)
+    return Prior(float(np.exp(logs.mean())), 2 * half, seen)
+
+
+def part_of(values: np.ndarray, prior: Prior = NOTHING_LIKE) -> Part:
+    """Return the part that the scatter of two or more values has in the error of their mean.
+
+    With a prior its variance is the mean of both, weighted by their degrees of freedom, as in a
+    moderated t.
+    """
+    freedom, borrowed = len(values) - 1, prior.borrowed(values)
+    squares = float(values.var(ddof=1)) * freedom + prior.variance * borrowed
+    return Part(squares / (freedom + borrowed) / len(values), freedom + borrowed)
 
 
 def crossed(differences: np.ndarray) -> Contrast:

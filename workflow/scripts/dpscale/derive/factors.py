@@ -1,54 +1,101 @@
 """Sums and products of what several arms took, and which factor of a product is most of it.
 
-Arms of one launch are paired by it; what other launches measured is independent of them.
+Arms of one launch are paired by it; what other launches measured is independent of them. The same
+sum of like cells scatters alike, as a share of what is summed: the few launches of one borrow from
+the others (`contrasts.Prior`).
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from itertools import zip_longest
+from operator import mul
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from dpscale.derive.columns import known
-from dpscale.derive.contrasts import contrast, part_of
+from dpscale.derive.contrasts import Prior, contrast, part_of, prior_of
 from dpscale.derive.statistics import CONFIDENCE, UNKNOWN, Estimate, interval, interval_columns
 
 Sides = Sequence[pd.DataFrame]  # a row a launch, a column an arm; no arm is in two of them
 Weights = Mapping[str, float]  # by arm
 
 
-def weighted_sum(
-    sides: Sides,
-    weights: Weights,
-    confidence: float = CONFIDENCE,
-    scale: Callable[[Any], Any] = lambda seconds: seconds,
-) -> Estimate:
-    """Return the sum of the arms' medians, on a scale, each times its weight.
+class _Sum(NamedTuple):
+    """A sum of medians, and of each side that is in it the sum of each launch; both in units."""
+
+    value: float
+    samples: list[np.ndarray]
+    unit: float
+
+
+def weighted_sums(
+    cells: Sequence[Sides], weights: Weights, confidence: float = CONFIDENCE
+) -> list[Estimate]:
+    """Return for each of some like cells the sum of the arms' medians, each times its weight.
 
     A median is of all launches of its arm, so that sums of sums agree; the interval is of those
     launches in which all arms of a side were timed. Two sides at the most.
     """
-    value, samples = 0.0, list[np.ndarray]()
+    sums = [_summed(sides, weights, logs=False) for sides in cells]
+    found = zip(sums, _estimates(sums, confidence), strict=True)
+    return [_changed(estimate, partial(mul, one.unit)) for one, estimate in found]
+
+
+def weighted_products(
+    cells: Sequence[Sides], powers: Weights, confidence: float = CONFIDENCE
+) -> list[Estimate]:
+    """Return the products of the arms' medians to these powers, as `weighted_sums` theirs."""
+    sums = [_summed(sides, powers, logs=True) for sides in cells]
+    return [_changed(estimate, math.exp) for estimate in _estimates(sums, confidence)]
+
+
+def _changed(estimate: Estimate, scale: Callable[[float], float]) -> Estimate:
+    """The estimate on another scale, that goes up with its own."""
+    value, low, high = (None if end is None else scale(end) for end in estimate[:3])
+    return Estimate(value, low, high, estimate.repeats)
+
+
+def _summed(sides: Sides, weights: Weights, *, logs: bool) -> _Sum:
+    """The sum of one cell: of logarithms, or in units of all that is added or subtracted."""
+    value, unit, samples = 0.0, 0.0, list[np.ndarray]()
     for side in sides:
         arms = [arm for arm in weights if arm in side]
         used = np.array([weights[arm] for arm in arms])
         if used.any():
             # As an array: thousands of cells ask for a dozen sums each.
             seconds = np.column_stack([side[arm].to_numpy(float) for arm in arms])
-            value += float((scale(_medians(seconds)) * used).sum())
-            sums = (scale(seconds) * used).sum(axis=1)
+            medians = _medians(seconds)
+            value += float(((np.log(medians) if logs else medians) * used).sum())
+            unit += float((medians * abs(used)).sum())
+            sums = ((np.log(seconds) if logs else seconds) * used).sum(axis=1)
             samples.append(sums[~np.isnan(sums)])
-    if not np.isfinite(value):
+    unit = 1.0 if logs or not unit else unit
+    return _Sum(value / unit, [sums / unit for sums in samples], unit)
+
+
+def _estimates(sums: Sequence[_Sum], confidence: float) -> list[Estimate]:
+    """The sums with intervals; what a side scatters is steadied by that side of the other cells."""
+    by_side = zip_longest(*(one.samples for one in sums), fillvalue=np.empty(0))
+    priors = [prior_of(samples) for samples in by_side]
+    return [_estimate(one, priors, confidence) for one in sums]
+
+
+def _estimate(one: _Sum, priors: Sequence[Prior], confidence: float) -> Estimate:
+    if not np.isfinite(one.value):
         return UNKNOWN
-    repeats = min(map(len, samples))
+    repeats = min(map(len, one.samples))
     if repeats < 2:
-        return Estimate(value, None, None, repeats)
-    ends = interval(samples[0], confidence)
-    if len(samples) > 1:
-        mean = float(sum(sample.mean() for sample in samples))
-        ends = contrast(mean, [part_of(sample) for sample in samples]).interval(confidence)
-    low, high = (value if end is None else end for end in ends)
-    return Estimate(value, min(low, value), max(high, value), repeats)
+        return Estimate(one.value, None, None, repeats)
+    ends = interval(one.samples[0], confidence, priors[0])
+    if len(one.samples) > 1:
+        mean = float(sum(sample.mean() for sample in one.samples))
+        parts = [part_of(*of_side) for of_side in zip(one.samples, priors, strict=False)]
+        ends = contrast(mean, parts).interval(confidence)
+    low, high = (one.value if end is None else end for end in ends)
+    return Estimate(one.value, min(low, one.value), max(high, one.value), repeats)
 
 
 def _medians(seconds: np.ndarray) -> np.ndarray:
@@ -59,28 +106,30 @@ def _medians(seconds: np.ndarray) -> np.ndarray:
     return (np.nanmedian if unknown.any() else np.median)(seconds, axis=0)
 
 
-def weighted_product(sides: Sides, powers: Weights, confidence: float = CONFIDENCE) -> Estimate:
-    """Return the product of the arms' medians to these powers, as `weighted_sum` theirs."""
-    value, low, high, repeats = weighted_sum(sides, powers, confidence, np.log)
-    value, low, high = (None if end is None else float(np.exp(end)) for end in (value, low, high))
-    return Estimate(value, low, high, repeats)
+def factor_columns(cells: Sequence[Sides], factors: Mapping[str, Weights]) -> list[dict[str, Any]]:
+    """Return for each of some like cells factors as columns with intervals, for `cause_of`.
 
-
-def factor_columns(sides: Sides, factors: Mapping[str, Weights]) -> dict[str, Any]:
-    """Return factors, each the arms' powers, as columns with intervals: what `cause_of` judges.
-
-    loss_ratio is their product; NAME_lead_ratio is a factor over the product of all others.
+    factors: each the arms' powers. loss_ratio is their product; NAME_lead_ratio is a factor over
+    the product of all others.
     """
     loss: dict[str, float] = {}
     for powers in factors.values():
         for arm, power in powers.items():
             loss[arm] = loss.get(arm, 0) + power
-    row = interval_columns("loss_ratio", weighted_product(sides, loss))
+    products: dict[str, Weights] = {"loss_ratio": loss}
     for name, powers in factors.items():
         lead = {arm: 2 * powers.get(arm, 0) - power for arm, power in loss.items()}
-        row |= interval_columns(f"{name}_ratio", weighted_product(sides, powers))
-        row |= interval_columns(f"{name}_lead_ratio", weighted_product(sides, lead))
-    return row
+        products |= {f"{name}_ratio": powers, f"{name}_lead_ratio": lead}
+    return columns_of({name: weighted_products(cells, own) for name, own in products.items()})
+
+
+def columns_of(found: Mapping[str, Sequence[Estimate]]) -> list[dict[str, Any]]:
+    """Return the columns of each cell, of the estimates of all cells by name."""
+    rows = [dict[str, Any]() for _ in next(iter(found.values()))]
+    for name, estimates in found.items():
+        for row, estimate in zip(rows, estimates, strict=True):
+            row |= interval_columns(name, estimate)
+    return rows
 
 
 def cause_of(row: Mapping[str, Any], names: Sequence[str]) -> str | None:

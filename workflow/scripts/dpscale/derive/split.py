@@ -1,12 +1,13 @@
 """Communication: an epoch's seconds split by subtraction, and by measuring its parts directly."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
 from dpscale.derive.cells import Cell, Launches, cells, one_worker_bases
 from dpscale.derive.columns import as_table
-from dpscale.derive.factors import Weights, factor_columns, weighted_sum
+from dpscale.derive.factors import Sides, Weights, columns_of, factor_columns, weighted_sums
 from dpscale.derive.formulas import communication_seconds, compute_seconds
 from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
@@ -86,23 +87,28 @@ def sides_of(cell: Cell, base: Cell, times: Launches) -> list[pd.DataFrame]:
     return [times.together(cell, ARMS), compute_seconds(one, cell.workers)]
 
 
+def _parts(sides: Sequence[Sides], confidence: float) -> list[dict[str, Any]]:
+    """What T_N is more than T_1/N in each cell of several workers, part by part and as factors."""
+    sums = {name: weighted_sums(sides, weights, confidence) for name, weights in SUMS.items()}
+    both = zip(columns_of(sums), factor_columns(sides, FACTORS), strict=True)
+    return [of_sums | of_factors for of_sums, of_factors in both]
+
+
 def _of_several(
-    cell: Cell, base: Cell, times: Launches, spans: RowsByKey, confidence: float
+    cell: Cell, base: Cell, sides: Sides, times: Launches, spans: RowsByKey, confidence: float
 ) -> dict[str, Any]:
-    """Return T_1, T_1/N and what T_N is more than it, part by part and factor by factor."""
-    sides = sides_of(cell, base, times)
+    """Return T_1, T_1/N, and what was seen of the communication alone."""
     complete = cell.status == "complete"
     spans_s = _by_launch(spans.of(*cell.runs if complete else ())) * cell.iterations
     found = {
         "base_epoch_s": median(times.epoch_s(base, DDP), confidence),
         "compute_s": median(sides[1]["one"], confidence) if complete else UNKNOWN,
-        **{name: weighted_sum(sides, weights, confidence) for name, weights in SUMS.items()},
         # From the first bucket's start to the last one's end; iterations of a launch are alike.
         "span_s": median(spans_s),
         "buckets_s": median(sides[0]["buckets"]),
         "solo_epoch_s": median(times.epoch_s(cell, "solo")),
     }
-    row = factor_columns(sides, FACTORS)
+    row: dict[str, Any] = {}
     for name, estimate in found.items():
         row |= interval_columns(name, estimate)
     return row
@@ -118,9 +124,8 @@ def _covers_zero(row: dict[str, Any], column: str) -> bool | None:
     return None if where == "unknown" else where == "indistinct"
 
 
-def _row(
-    cell: Cell, base: Cell, times: Launches, spans: RowsByKey, confidence: float
-) -> dict[str, Any]:
+def _row(cell: Cell, base: Cell, times: Launches, confidence: float) -> dict[str, Any]:
+    """What is known of a cell of any number of workers."""
     epoch = median(times.epoch_s(cell, DDP), confidence)
     row = cell.columns() | {
         "repeats": epoch.repeats,
@@ -131,14 +136,15 @@ def _row(
     row |= interval_columns("epoch_s", epoch)
     loaded = median(times.epoch_s(cell, "with_loading"), confidence)
     row |= interval_columns("loaded_epoch_s", loaded)
-    if cell.workers == 1:
-        return row | _of_one(epoch)
-    row |= _of_several(cell, base, times, spans, confidence)
-    if row["straggler_s"] is not None and epoch.value:
-        row["straggler_frac"] = row["straggler_s"] / epoch.value
+    return row | _of_one(epoch) if cell.workers == 1 else row
+
+
+def _note(row: dict[str, Any]) -> None:
+    """Note in the row of several workers what its parts are of the epoch, and which are noise."""
+    if row["straggler_s"] is not None and row["epoch_s"]:
+        row["straggler_frac"] = row["straggler_s"] / row["epoch_s"]
     row["below_noise"] = _covers_zero(row, "subtraction_s")
     row["exposed_below_noise"] = _covers_zero(row, "exposed_s")
-    return row
 
 
 def split_of(
@@ -159,9 +165,16 @@ def split_of(
     # Of each iteration the rank that waited least: the others' spans hold its delay too.
     least = spans.groupby(["run", "iteration"])["span_s"].min().reset_index()
     spans_by_run = RowsByKey(least, "run")
+    found = [(cell, bases.get(cell.per_worker_batch)) for cell in cells(planned)]
+    pairs = {cell: base for cell, base in found if base}
+    sides = {cell: sides_of(cell, base, times) for cell, base in pairs.items() if cell.workers > 1}
+    parts = dict(zip(sides, _parts(list(sides.values()), confidence), strict=True))
     rows = []
-    for cell in cells(planned):
-        if base := bases.get(cell.per_worker_batch):
-            of_one = cell.workers == 1 and cell.nodes == base.nodes
-            rows.append(_row(base if of_one else cell, base, times, spans_by_run, confidence))
+    for cell, base in pairs.items():
+        of_one = cell.workers == 1 and cell.nodes == base.nodes
+        row = _row(base if of_one else cell, base, times, confidence)
+        if cell in sides:
+            row |= _of_several(cell, base, sides[cell], times, spans_by_run, confidence)
+            _note(row := row | parts[cell])
+        rows.append(row)
     return as_table(rows, COLUMNS)

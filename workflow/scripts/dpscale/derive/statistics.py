@@ -4,11 +4,13 @@ Repeats are few here: three seeds, five launches. A bootstrap of so few covers t
 of three values in 76 of 100), so intervals are Student's t about the mean, which at such numbers
 covers the median of skewed and heavy-tailed values too; from ORDERED values on they are two of the
 values themselves, whatever their distribution (Hettmansperger and McKean, Robust Nonparametric
-Statistical Methods, 2011, section 1.3). tests/unit/test_derive_statistics.py simulates both.
+Statistical Methods, 2011, section 1.3). Where like cells say how values scatter (`contrasts.Prior`)
+Student's t has more degrees of freedom, and stands for the least and the largest of a few values
+too. tests/unit/test_derive_statistics.py simulates all of them.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,7 +19,7 @@ import pandas as pd
 from scipy.special import bdtr, ndtri, stdtrit
 
 from dpscale.derive.columns import known
-from dpscale.derive.contrasts import contrast, crossed, part_of
+from dpscale.derive.contrasts import NOTHING_LIKE, Prior, contrast, crossed, part_of, prior_of
 from dpscale.vocabulary import Verdict
 
 CONFIDENCE = 0.95
@@ -47,18 +49,22 @@ def finite(values: Sequence[float] | np.ndarray) -> np.ndarray:
     return array[np.isfinite(array)]
 
 
-def interval(values: np.ndarray, confidence: float = CONFIDENCE) -> Interval:
-    """Return the interval of the median of some values; none for fewer than two."""
+def interval(
+    values: np.ndarray, confidence: float = CONFIDENCE, prior: Prior = NOTHING_LIKE
+) -> Interval:
+    """Return the interval of the median of some values; none for fewer than two.
+
+    prior: what is known beforehand of how they scatter.
+    """
     count, tail = len(values), (1 - confidence) / 2
     if count < 2:
         return None, None
     tails = bdtr(np.arange(count), count, 0.5)  # of so many values or fewer below the median
     outside = int(np.searchsorted(tails, tail)) - 1  # values beyond each end
-    if outside >= 0:
+    if outside > 0 or (outside == 0 and not prior.borrowed(values)):
         ranked = np.sort(values)
         return float(ranked[outside]), float(ranked[count - 1 - outside])
-    half = float(stdtrit(count - 1, 1 - tail)) * values.std(ddof=1) / np.sqrt(count)
-    return float(values.mean() - half), float(values.mean() + half)
+    return contrast(float(values.mean()), [part_of(values, prior)]).interval(confidence)
 
 
 def _welch(x: np.ndarray, y: np.ndarray, confidence: float = CONFIDENCE) -> Interval:
@@ -78,20 +84,24 @@ def _estimate(value: float, ends: Interval, repeats: int) -> Estimate:
 
 
 def median(
-    values: Sequence[float] | np.ndarray, confidence: float = CONFIDENCE, *, share: bool = False
+    values: Sequence[float] | np.ndarray,
+    confidence: float = CONFIDENCE,
+    prior: Prior = NOTHING_LIKE,
+    *,
+    share: bool = False,
 ) -> Estimate:
     """Return the median of the finite values; no interval for fewer than 2 of them.
 
     Values above zero (times, sizes, losses) scatter by factors: the interval of their logarithms
     lies above zero too. That of a share would leave 1 where it is an error, and hardly where it is
     the accuracy: it is of the values. confidence: of the interval at one of several looks
-    (`plan.looks`).
+    (`plan.looks`). prior: `interval`'s.
     """
     known_values = finite(values)
     if not len(known_values):
         return UNKNOWN
     positive = known_values.min() > 0 and not share
-    ends = interval(np.log(known_values) if positive else known_values, confidence)
+    ends = interval(np.log(known_values) if positive else known_values, confidence, prior)
     value = float(np.median(known_values))
     return _estimate(value, _exp(ends) if positive else ends, len(known_values))
 
@@ -148,28 +158,42 @@ def _ratio(
     return _estimate(value, _exp(of_difference(np.log(x), np.log(y))), repeats)
 
 
-def _paired(x: np.ndarray, y: np.ndarray) -> Interval:
-    return interval(x - y)
+def _paired(x: np.ndarray, y: np.ndarray, prior: Prior = NOTHING_LIKE) -> Interval:
+    return interval(x - y, prior=prior)
 
 
-def paired_median_difference(minuend: pd.Series, subtrahend: pd.Series) -> Estimate:
+def paired_median_difference(
+    minuend: pd.Series, subtrahend: pd.Series, prior: Prior = NOTHING_LIKE
+) -> Estimate:
     """Return the difference of the medians of two series whose equal labels belong together.
 
     The interval is that of the differences of values of one label (a launch in which both were
     measured, a seed), so that what disturbed both leaves it; samples whose labels differ are
-    independent.
+    independent. prior: of like pairs (`like_pairs`).
     """
     x, y = _labelled(minuend), _labelled(subtrahend)
     if x.empty or y.empty:
         return UNKNOWN
-    ends = _of(x, y)(x.to_numpy(float), y.to_numpy(float))
+    ends = _of(x, y, prior)(x.to_numpy(float), y.to_numpy(float))
     return _estimate(float(x.median() - y.median()), ends, min(len(x), len(y)))
 
 
-def paired_median_ratio(numerator: pd.Series, denominator: pd.Series) -> Estimate:
-    """Return the ratio of the medians of two series, as `paired_median_difference` theirs."""
+def paired_median_ratio(
+    numerator: pd.Series, denominator: pd.Series, prior: Prior = NOTHING_LIKE
+) -> Estimate:
+    """Return the ratio of the medians of two series, as `paired_median_difference` theirs.
+
+    prior: of like pairs of logarithms.
+    """
     x, y = _labelled(numerator), _labelled(denominator)
-    return _ratio(x.to_numpy(float), y.to_numpy(float), _of(x, y))
+    return _ratio(x.to_numpy(float), y.to_numpy(float), _of(x, y, prior))
+
+
+def like_pairs(pairs: Iterable[tuple[pd.Series, pd.Series]]) -> Prior:
+    """Return what pairs of series with equal labels say of how the differences of one scatter."""
+    known_values = [(_labelled(one), _labelled(other)) for one, other in pairs]
+    alike = [(x, y) for x, y in known_values if x.index.equals(y.index)]
+    return prior_of(x.to_numpy(float) - y.to_numpy(float) for x, y in alike)
 
 
 def product(*factors: Estimate) -> Estimate:
@@ -308,9 +332,9 @@ def _labelled(values: pd.Series) -> pd.Series:
     return values.dropna().sort_index()
 
 
-def _of(x: pd.Series, y: pd.Series) -> Callable[[np.ndarray, np.ndarray], Interval]:
+def _of(x: pd.Series, y: pd.Series, prior: Prior) -> Callable[[np.ndarray, np.ndarray], Interval]:
     """How the interval of a difference is made: of pairs where the labels are the same."""
-    return _paired if x.index.equals(y.index) else _welch
+    return partial(_paired, prior=prior) if x.index.equals(y.index) else _welch
 
 
 def verdict(low: float | None, high: float | None, reference: float) -> Verdict:

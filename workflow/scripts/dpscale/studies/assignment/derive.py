@@ -19,7 +19,7 @@ from dpscale.derive.cells import (
 )
 from dpscale.derive.columns import as_table, known
 from dpscale.derive.epoch_times import steps_of_full_batches
-from dpscale.derive.factors import weighted_sum
+from dpscale.derive.factors import weighted_sums
 from dpscale.derive.formulas import (
     efficiency,
     epoch_seconds,
@@ -437,7 +437,7 @@ def _behind(
         if top is not None and part != top:
             weights = Counter(WEIGHTS[top])
             weights.subtract(WEIGHTS[part])
-            apart = weighted_sum(sides, {name: n for name, n in weights.items() if n})
+            apart = weighted_sums([sides], {name: n for name, n in weights.items() if n})[0]
             value, low, high = (None if end is None else end / row["epoch_s"] for end in apart[:3])
             shares = Estimate(value, low, high, apart.repeats)
             behind |= interval_columns(f"{part}_behind_frac", shares)

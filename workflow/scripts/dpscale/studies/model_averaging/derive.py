@@ -1,6 +1,6 @@
 """S3: when each arm reached its target, arms against each other, rates tried, and learners."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -9,12 +9,14 @@ import pandas as pd
 
 from dpscale.derive.cells import combined_status, over_launches
 from dpscale.derive.columns import as_table, known
+from dpscale.derive.contrasts import Prior
 from dpscale.derive.formulas import averaged_drift_ratio, momentum_drift_ratio
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import (
     UNKNOWN,
     Estimate,
     interval_columns,
+    like_pairs,
     median,
     over_seeds,
     paired_median_difference,
@@ -48,6 +50,13 @@ ARM_COLUMNS: Columns = (
     | words("rate_choice", ("shared", "tuned"))
     | reals("epochs")
 )
+Rates = dict[tuple[bool, int], pd.Series]  # by whether stacked, and how many learners
+# What each rate is set beside: one learner fewer, one stacked learner, the network by itself.
+BASES: dict[str, Callable[[bool, int], tuple[bool, int]]] = {
+    "gain_ratio": lambda stacked, count: (stacked, count - 1),
+    "against_one_ratio": lambda stacked, count: (True, 1),
+    "against_plain_ratio": lambda stacked, count: (False, 1),
+}
 CLOSE_FRAC = 0.1  # two effective rates that differ by less say little of the length of steps
 TIME_COLUMNS: Columns = (
     columns("arm optimizer label seed goal epochs_to_target seconds_to_target epochs wall_s")
@@ -231,11 +240,25 @@ def averaging_pairs(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFra
     """
     found = averaging_trials(trials, curves, runs)
     arms = [own.set_index("seed") for _, own in found.groupby("arm", sort=False)]
-    return as_table([_pair(own, other) for other, own in combinations(arms, 2)], PAIR_COLUMNS)
+    pairs = [(own, other) for other, own in combinations(arms, 2)]
+    whole = [pair for pair in pairs if all(_reached(one).all() for one in pair)]
+    priors = {
+        column: like_pairs((own[column], other[column]) for own, other in whole)
+        for column in BUDGETS
+    }
+    logs = like_pairs(tuple(np.log(one["seconds_to_target"]) for one in pair) for pair in whole)
+    return as_table([_pair(*pair, priors, logs) for pair in pairs], PAIR_COLUMNS)
 
 
-def _pair(own: pd.DataFrame, other: pd.DataFrame) -> TableRow:
-    reached = own["goal"].eq("complete") & other["goal"].eq("complete")
+def _reached(own: pd.DataFrame) -> pd.Series:
+    return own["goal"].eq("complete")
+
+
+def _pair(
+    own: pd.DataFrame, other: pd.DataFrame, priors: Mapping[str, Prior], logs: Prior
+) -> TableRow:
+    """The row of an arm and another; priors, logs: of differences of times, and of logarithms."""
+    reached = _reached(own) & _reached(other)
     one, base = own.iloc[0], other.iloc[0]
     row: TableRow = {
         "arm": one["arm"],
@@ -249,17 +272,18 @@ def _pair(own: pd.DataFrame, other: pd.DataFrame) -> TableRow:
     }
     if "diverged" in {*own["goal"], *other["goal"]}:
         return row
-    row |= interval_columns("epochs_difference", _later(own, other, "epochs_to_target"))
-    row |= interval_columns("seconds_difference", _later(own, other, "seconds_to_target"))
+    for column, prior in priors.items():
+        name = f"{column.split('_')[0]}_difference"
+        row |= interval_columns(name, _later(own, other, column, prior))
     accuracy = tested_apart(own, other, known(one["images"]))
     row |= interval_columns("accuracy_difference_frac", accuracy)
     if reached.all():
-        ratio = paired_median_ratio(other["seconds_to_target"], own["seconds_to_target"])
+        ratio = paired_median_ratio(other["seconds_to_target"], own["seconds_to_target"], logs)
         row |= interval_columns("seconds_ratio", ratio)
     return row
 
 
-def _later(own: pd.DataFrame, other: pd.DataFrame, column: str) -> Estimate:
+def _later(own: pd.DataFrame, other: pd.DataFrame, column: str, prior: Prior) -> Estimate:
     """Return how much later an arm reaches its target than another, paired by seed.
 
     own, other: trials, none of which diverged; column: a key of BUDGETS. Where a seed never
@@ -270,9 +294,9 @@ def _later(own: pd.DataFrame, other: pd.DataFrame, column: str) -> Estimate:
     if missed and other_missed:
         return UNKNOWN
     least, other_least = (one[column].fillna(one[BUDGETS[column]]) for one in (own, other))
-    bound = paired_median_difference(least, other_least)
     if not missed and not other_missed:
-        return bound
+        return paired_median_difference(least, other_least, prior)
+    bound = paired_median_difference(least, other_least)
     decided = (bound.low or 0) > 0 if missed else (bound.high or 0) < 0
     return bound._replace(value=None) if decided else UNKNOWN
 
@@ -304,12 +328,12 @@ def learners(throughputs: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     gain_frac: throughput over that of one learner fewer, minus 1; against_one_ratio: over one
     stacked learner; against_plain_ratio: over the network trained by itself, which is the row
     that is not `stacked`. Medians over launches, each the median of its repeats, and paired by
-    launch; of a single launch its repeats are.
+    launch; of a single launch its repeats are. Like ratios scatter alike (`like_pairs`).
     Raises MixedMachinesError for runs of different machines.
     """
     timed = runs[runs["kind"] == "learners"]
     require_same_machine(timed)
-    rows: list[TableRow] = []
+    found: list[tuple[TableRow, pd.DataFrame]] = []
     for _, launches in timed.groupby(["model", "per_worker_batch"], sort=False):
         status = combined_status(launches["status"])
         alike = launches[launches["status"] == status]
@@ -318,25 +342,40 @@ def learners(throughputs: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
             "runs": " ".join(alike["run"]),
             "per_learner_batch": first["per_worker_batch"],
         }
-        own = throughputs[throughputs["run"].isin(alike["run"])]
-        rows += [key] if own.empty else [key | row for row in _of_cell(own)]
+        found.append((key, throughputs[throughputs["run"].isin(alike["run"])]))
+    rates = [_rates(own) for _, own in found]
+    priors = {name: like_pairs(_log_pairs(rates, name)) for name in BASES}
+    rows: list[TableRow] = []
+    for (key, own), of_cell in zip(found, rates, strict=True):
+        rows += [key | row for row in _of_cell(own, of_cell, priors)] if of_cell else [key]
     return as_table(rows, LEARNER_COLUMNS)
 
 
-def _of_cell(own: pd.DataFrame) -> list[TableRow]:
-    """Return the row of the network by itself, and one for each number of stacked learners."""
+def _rates(own: pd.DataFrame) -> Rates:
+    """Samples per second of each launch of a cell, by whether stacked and how many learners."""
     speeds = own.assign(speed=own["samples"] / own["seconds"])
-    rates = {
+    return {
         key: over_launches(group.set_index(["run", "repeat"])["speed"])
         for key, group in speeds.groupby(["stacked", "learners"])
     }
-    plain, one = rates[False, 1], rates[True, 1]
+
+
+def _log_pairs(cells: Sequence[Rates], name: str) -> Iterator[tuple[pd.Series, pd.Series]]:
+    """The logarithms of all rates and of what each is set beside."""
+    for rates in cells:
+        for key, rate in rates.items():
+            if (base := BASES[name](*key)) in rates:
+                yield np.log(rate), np.log(rates[base])
+
+
+def _of_cell(own: pd.DataFrame, rates: Rates, priors: Mapping[str, Prior]) -> list[TableRow]:
+    """Return the row of the network by itself, and one for each number of stacked learners."""
     threshold = own["threshold_frac"].iloc[0]
     medians = {count: rate.median() for (stacked, count), rate in rates.items() if stacked}
     chosen, stop = (rule(medians, threshold) for rule in (chosen_learners, first_stop))
     rows: list[TableRow] = []
     for (stacked, count), rate in rates.items():
-        speed, fewer = median(rate), rates.get((stacked, count - 1))
+        speed = median(rate)
         row = {
             "stacked": stacked,
             "learners": count,
@@ -348,11 +387,12 @@ def _of_cell(own: pd.DataFrame) -> list[TableRow]:
             "threshold_frac": threshold,
         }
         row |= interval_columns("samples_per_s", speed)
-        row |= interval_columns("against_one_ratio", paired_median_ratio(rate, one))
-        row |= interval_columns("against_plain_ratio", paired_median_ratio(rate, plain))
-        if fewer is not None:
-            gain = interval_columns("gain_frac", paired_median_ratio(rate, fewer))
-            row |= {name: None if ratio is None else ratio - 1 for name, ratio in gain.items()}
+        for name, base_of in BASES.items():
+            if (base := base_of(stacked, count)) in rates:
+                row |= interval_columns(name, paired_median_ratio(rate, rates[base], priors[name]))
+        for end in ("", "_low", "_high"):
+            ratio = row.pop(f"gain_ratio{end}", None)
+            row[f"gain_frac{end}"] = None if ratio is None else ratio - 1
         rows.append(row)
     return rows
 

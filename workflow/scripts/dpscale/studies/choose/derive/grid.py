@@ -1,8 +1,9 @@
 """E2: the seconds of a step for every number of workers and batch, measured and predicted."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from dpscale.derive.cells import (
@@ -14,12 +15,15 @@ from dpscale.derive.cells import (
     over_launches,
 )
 from dpscale.derive.columns import as_table, known
+from dpscale.derive.contrasts import Prior, prior_of
 from dpscale.derive.ring import StepModel, beyond_the_fit, fitted_ring, refusal, share_of
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import interval_columns, median
 from dpscale.records.columns import Columns, columns, intervals
 
 CELL = ["workers", "nodes", "per_worker_batch"]
+ARMS = ("ddp", "noop_hook")
+Arms = dict[str, pd.DataFrame]  # by arm: a row a launch
 GRID_COLUMNS: Columns = (
     columns("workers nodes per_worker_batch global_batch")
     | intervals("step_s silent_step_s")
@@ -46,10 +50,10 @@ def step_grid(grid: pd.DataFrame, grid_memory: pd.DataFrame, runs: pd.DataFrame)
 
     A repeat takes the longest of its workers; step_s is the median over launches, silent_step_s
     that of DDP which sends nothing (of one worker: the step), of which the backward pass takes
-    backward_s; peak_bytes: the largest of all workers and launches. Runs of an N without a record
-    are a row with their status.
+    backward_s; peak_bytes: the largest of all workers and launches. Launches of all cells scatter
+    alike (`contrasts.Prior`). Runs of an N without a record are a row with their status.
     """
-    rows: list[dict[str, Any]] = []
+    found: list[tuple[dict[str, Any], Arms]] = []
     for (workers, nodes), planned in grid_runs(runs).groupby(["workers", "nodes"], dropna=False):
         status = combined_status(planned["status"])
         names = planned.loc[planned["status"] == status, "run"]
@@ -62,31 +66,36 @@ def step_grid(grid: pd.DataFrame, grid_memory: pd.DataFrame, runs: pd.DataFrame)
         }
         own = grid[grid["run"].isin(names)]
         if own.empty:
-            rows.append(whole)
+            found.append((whole, {}))
         peaks = grid_memory[grid_memory["run"].isin(names)].groupby("per_worker_batch")
         needed = peaks["peak_bytes"].max()
         for batch, of_batch in own.groupby("per_worker_batch"):
-            rows.append(
-                whole
-                | {"per_worker_batch": batch, "global_batch": batch * workers}
-                | {"peak_bytes": known(needed.get(batch))}
-                | _times(of_batch)
-            )
+            cell = {"per_worker_batch": batch, "global_batch": batch * workers}
+            cell["peak_bytes"] = known(needed.get(batch))
+            found.append((whole | cell, _arms(of_batch)))
+    samples = {arm: [arms[arm]["step_s"] for _, arms in found if arm in arms] for arm in ARMS}
+    priors = {arm: prior_of(np.log(step_s) for step_s in samples[arm]) for arm in ARMS}
+    rows = [cell | _times(arms, priors) if arms else cell for cell, arms in found]
     return as_table(rows, GRID_COLUMNS)
 
 
-def _times(repeats: pd.DataFrame) -> dict[str, Any]:
-    """The seconds of a step of a cell, from what each worker took in each repeat."""
+def _arms(repeats: pd.DataFrame) -> Arms:
+    """The seconds of a step by arm and launch, from what each worker took in each repeat."""
     by_repeat = repeats.groupby(["timed_arm", "run", "repeat"])
     slowest = by_repeat[["step_s", "backward_s"]].max()
-    arms = slowest.index.get_level_values("timed_arm")
-    ddp = over_launches(slowest.xs("ddp")["step_s"])
-    silent = slowest.xs("noop_hook") if "noop_hook" in arms else slowest.xs("ddp")
-    found = median(ddp)
+    arms = slowest.index.get_level_values("timed_arm").unique()
+    return {arm: over_launches(slowest.xs(arm)) for arm in arms}
+
+
+def _times(arms: Arms, priors: Mapping[str, Prior]) -> dict[str, Any]:
+    """The seconds of a step of a cell; one worker sends nothing anyway."""
+    ddp = arms["ddp"]["step_s"]
+    silent = "noop_hook" if "noop_hook" in arms else "ddp"
+    found, without = (median(arms[arm]["step_s"], prior=priors[arm]) for arm in ("ddp", silent))
     return {
         **interval_columns("step_s", found),
-        **interval_columns("silent_step_s", median(over_launches(silent["step_s"]))),
-        "backward_s": silent["backward_s"].median(),
+        **interval_columns("silent_step_s", without),
+        "backward_s": arms[silent]["backward_s"].median(),
         "repeats": found.repeats,
         **launch_columns(ddp),
     }

@@ -6,11 +6,17 @@ import pandas as pd
 
 from dpscale.derive.cells import Cell, Launches, cells, in_study, one_worker_bases
 from dpscale.derive.columns import as_table
-from dpscale.derive.factors import Weights, cause_of, factor_columns, weighted_sum
+from dpscale.derive.factors import (
+    Sides,
+    Weights,
+    cause_of,
+    columns_of,
+    factor_columns,
+    weighted_sums,
+)
 from dpscale.derive.formulas import compute_seconds
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.split import ARMS, DDP, FACTORS
-from dpscale.derive.statistics import interval_columns
 from dpscale.derive.verdicts import side
 from dpscale.records.columns import Columns, columns, intervals
 from dpscale.studies.scaling import AGAIN, PLANNED
@@ -47,31 +53,40 @@ def speedup_losses(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFram
     require_same_machine(planned)
     found, times = cells(planned), Launches(epoch_times)
     bases, confidence = one_worker_bases(found), confidence_of(runs)
-    rows = [
-        _row(cell, bases[cell.per_worker_batch], times, confidence)
+    pairs = [
+        (cell, bases[cell.per_worker_batch])
         for cell in found
         if cell.workers > 1 and cell.per_worker_batch in bases
+    ]
+    sides = [_sides(cell, base, times) for cell, base in pairs]
+    added = weighted_sums(sides, {"loaded": 1, "one_loaded": -1}, confidence)
+    # The factors are of the launches that timed all of their arms.
+    whole = [[of_n.dropna(subset=["ddp", "noop", "copies"]), one] for of_n, one in sides]
+    sums = zip(columns_of({"added_s": added}), factor_columns(whole, LOSSES), strict=True)
+    rows = [
+        _row(*pair, times) | {"repeats": more.repeats} | of_sum | of_factors
+        for pair, more, (of_sum, of_factors) in zip(pairs, added, sums, strict=True)
     ]
     return as_table(rows, COLUMNS)
 
 
-def _row(cell: Cell, base: Cell, times: Launches, confidence: float) -> dict[str, Any]:
+def _sides(cell: Cell, base: Cell, times: Launches) -> Sides:
+    """The arms of a cell, and the share of its base; both with loading too."""
     one = times.together(base, {"one": (DDP, "epoch_s"), "one_loaded": (ARM, "epoch_s")})
-    share = compute_seconds(one, cell.workers)
-    sides = [times.together(cell, ARMS | {"loaded": (ARM, "epoch_s")}), share]
-    added = weighted_sum(sides, {"loaded": 1, "one_loaded": -1}, confidence)
-    sides[0] = sides[0].dropna(subset=["ddp", "noop", "copies"])
-    epoch_s = times.epoch_s(cell, ARM).median()
+    of_n = times.together(cell, ARMS | {"loaded": (ARM, "epoch_s")})
+    return [of_n, compute_seconds(one, cell.workers)]
+
+
+def _row(cell: Cell, base: Cell, times: Launches) -> dict[str, Any]:
+    epoch_s, base_epoch_s = (times.epoch_s(one, ARM).median() for one in (cell, base))
+    share_s = compute_seconds(base_epoch_s, cell.workers)
     return {
         **cell.columns(),
         "epoch_s": epoch_s,
-        "all_loss_ratio": epoch_s / share["one_loaded"].median(),
-        "base_epoch_s": one["one_loaded"].median(),
-        "saved_s": one["one_loaded"].median() - share["one_loaded"].median(),
-        **interval_columns("added_s", added),
-        **factor_columns(sides, LOSSES),
+        "all_loss_ratio": epoch_s / share_s,
+        "base_epoch_s": base_epoch_s,
+        "saved_s": base_epoch_s - share_s,
         "base_runs": " ".join(base.runs),
-        "repeats": added.repeats,
     }
 
 
