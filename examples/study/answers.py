@@ -9,9 +9,10 @@ def facts_s9(inputs: Inputs) -> Facts:
     """Return the rows of the table, the fastest of them, and the verdict on the last."""
     rows = inputs.rows("inference")
     missing = lacking(rows, {"per_worker_batch": "b"}, "inference")
+    missing += [] if rows else ["inference: not run yet"]
     values = {f"forward_s_b{row['per_worker_batch']}": row.forward_s for row in rows}
     said = {"rows": rows}
-    if rows and not missing:
+    if not missing:
         fastest = max(rows, key=lambda row: row["samples_per_s"])
         said |= {"fastest": fastest, "verdict": rows[-1]["verdict"]}
     return Facts(missing, values or {"forward_s": nothing("s")}, said)
