@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from dpscale.config import ConfigError
-from dpscale.studies.new import add_study
+from dpscale.studies.new import add_study, test_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -34,7 +34,7 @@ def main() -> None:
     print("\n".join(os.path.relpath(path) for path in made))
     print(
         f"It is asked by a configuration with `{given.name}: {{}}`; its test: "
-        f"pytest tests/unit/test_{given.name}.py"
+        f"pytest {test_of(given.question)}"
     )
 
 

@@ -27,18 +27,22 @@ def add_study(root: Path, name: str, question: str) -> list[Path]:
             f"one of {', '.join(letters)}, the part of the report, and a number"
         )
     folder = root / "workflow/scripts/dpscale/studies" / name
+    elsewhere = {
+        f"{ID}.j2": root / "report" / f"{question}.j2",
+        f"test_{ID.lower()}.py": root / test_of(question),
+    }
     made = []
     for source in sorted((root / "examples/study").glob("*.*")):
-        target = {
-            ".j2": root / "report" / f"{question}.j2",
-            ".py": root / f"tests/unit/test_{name}.py"
-            if source.stem.startswith("test_")
-            else folder / source.name,
-        }[source.suffix]
-        target.parent.mkdir(exist_ok=True)
+        target = elsewhere.get(source.name, folder / source.name)
+        target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(_renamed(source.read_text("utf-8"), name, question), "utf-8")
         made.append(target)
     return [*made, _listed(root, name, question), _declared(root, name)]
+
+
+def test_of(question: str) -> Path:
+    """Return where the cases of a question stand, by the root of a checkout."""
+    return Path("tests/answers", f"test_{question.lower()}.py")
 
 
 def _renamed(text: str, name: str, question: str) -> str:
