@@ -11,13 +11,11 @@ import pytest
 from builders import Tables, derived_lab, empty_lab, full_lab
 from dpscale.reporting.answer import Answer, Value, dump_answers, load_answers
 from dpscale.reporting.inputs import Inputs
-from dpscale.studies import answer_all, answer_one, derived_of, question_ids, studies
+from dpscale.studies import answer_all, answer_one, asked_by, derived_of, question_ids
 from script_calls import Ended, call
 
 # Of the studies that the made-up lab ran: one's own has its lab in a test of its own.
-RAN = set(full_lab()["runs"].study)
-ASKED = {name for one in studies() if RAN & {*one.runs, one.name} for name in one.questions}
-IDS = [name for name in question_ids() if name in ASKED]
+IDS = asked_by(set(full_lab()["runs"].study))
 
 
 @cache

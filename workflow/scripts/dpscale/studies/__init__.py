@@ -2,7 +2,7 @@
 
 import json
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import cache
 from importlib import import_module
 from itertools import chain
@@ -109,7 +109,7 @@ def _check_parts(config: Config, planned: set[str]) -> None:
     """Raise ConfigError where report.parts names a part of which nothing is planned."""
     if config.report.parts is None:
         return
-    ids = [q for one in studies() if planned & {*one.runs, one.name} for q in one.questions]
+    ids = asked_by(planned)
     ids += ["T"] if config.audit and config.audit.tables else []
     there = [part.name for part in PARTS if any(q[0] == part.letter for q in ids)]
     if absent := [name for name in config.report.parts if name not in there]:
@@ -260,6 +260,12 @@ def question_ids() -> list[str]:
     ids = list(chain.from_iterable(one.questions for one in studies()))
     parts = list(dict.fromkeys(name[0] for name in ids))
     return sorted(ids, key=lambda name: (parts.index(name[0]), float(name[1:])))
+
+
+def asked_by(planned: Set[str]) -> list[str]:
+    """Return the ids of the questions of the studies whose runs are planned, as `question_ids`."""
+    asked = {q for one in studies() if planned & {*one.runs, one.name} for q in one.questions}
+    return [name for name in question_ids() if name in asked]
 
 
 def answer_one(question: str, inputs: "Inputs") -> "Answer":
