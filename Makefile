@@ -3,7 +3,7 @@
 # make test-gpu install what it needs and run the tests of real GPUs: benchmarks/gpu.json
 # make bench    install the peers and run the benchmarks: benchmarks/results.json, docs/benchmarks.md
 # make lint     format and type checks, as in continuous integration
-# make smoke    every part in about 90 seconds: results/smoke/
+# make smoke    every part in 2 to 4 minutes: results/smoke/
 # make clean    delete tables, figures and reports, which a call makes again; measurements stay
 # make delete-measurements   delete all results, with what was measured: hours of work
 #

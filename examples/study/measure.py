@@ -16,7 +16,7 @@ def measure(spec: "Spec[InferenceProtocol]", dataset: Dataset, place: Place) -> 
     replica = build_replica(spec, dataset, place, seed=0, steps_per_epoch=len(loader))
     images, _ = replica.copied(next(loader.batches(0)))
     clock = make_clock(place.device)
-    with torch.inference_mode():
+    with torch.no_grad():
         replica.module.eval()(images)
         clock.start()
         for _ in range(spec.protocol.repeats):

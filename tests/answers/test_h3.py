@@ -22,7 +22,8 @@ CASES = [
     Case(
         "both faster",
         says=[
-            "Two and four workers train 1.60× and 2.51× as fast as one, a scaling efficiency of "
+            "In the assignment's training "
+            "two and four workers train 1.60× and 2.51× as fast as one, a scaling efficiency of "
             "80.2% and 62.9%. With start-up counted it is 1.36× and 1.45×. "
             "Two and four workers lose accuracy: 94.0% and 93.0% against one worker's 95.0%.",
             "Two and four workers are faster than one; hollow points",
@@ -37,7 +38,8 @@ CASES = [
         "no faster",
         lab={"two_worker_factor": 1.0},
         says=[
-            "Two and four workers do not train measurably faster than one (1.00× and 1.00×)",
+            "In the assignment's training "
+            "two and four workers do not train measurably faster than one (1.00× and 1.00×)",
             "Two and four workers are not measurably faster; hollow",
         ],
     ),
@@ -45,7 +47,8 @@ CASES = [
         "slower",
         lab={"two_worker_factor": 1.5},
         says=[
-            "Two and four workers take longer than one (0.680× and 0.459× as fast), a scaling",
+            "In the assignment's training "
+            "two and four workers take longer than one (0.680× and 0.459× as fast), a scaling",
             "Two and four workers are slower than one; hollow",
         ],
     ),
@@ -67,7 +70,8 @@ CASES = [
             **around("efficiency_frac", 0.875),
         ),
         says=[
-            "More workers train 1.60× to 3.50× as fast as one, a scaling efficiency of 62.9% to",
+            "In the assignment's training "
+            "more workers train 1.60× to 3.50× as fast as one, a scaling efficiency of 62.9% to",
             "Two and four workers and four on two nodes lose accuracy: 93.0% to 94.0%",
             "two workers on two nodes keep one worker's accuracy: 95.0% against 95.0%.",
         ],
@@ -75,7 +79,10 @@ CASES = [
     Case(
         "a cluster that gains nothing",
         lab={"two_nodes": True, "two_worker_factor": 1.5},
-        says=["More workers take longer than one (0.459× to 0.680× as fast)"],
+        says=[
+            "In the assignment's training "
+            "more workers take longer than one (0.459× to 0.680× as fast)"
+        ],
     ),
     *(
         Case(words, edits=_accuracy(low, high), says=[f"wo workers {words}"])

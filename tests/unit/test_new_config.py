@@ -70,6 +70,7 @@ def test_what_was_never_measured_here_has_no_time(write) -> None:
         (["mine.yaml"], "mine.yaml: is there already"),
         (["my"], "my: name a file that ends with .yaml or .yml or .json"),
         (["my.yaml", "--own", "no.py"], "argument --own: no.py: there is no such file in "),
+        (["my.yaml", "--own", "mine.yaml"], "argument --own: mine.yaml: name a Python file"),
         (["my.yaml", "--device", "gpu"], "argument --device: gpu: give cpu or cuda"),
         (["my.yaml", "--nodes", "0"], "argument --nodes: 0: give a whole number of 1 or more"),
     ],

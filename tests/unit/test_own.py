@@ -330,12 +330,12 @@ def test_runs_that_the_data_cannot_have_are_not_planned_and_the_plan_says_why(tm
     (beyond,) = [s.run for s in plan.values() if s not in fitting]
     assert beyond == "sweep-b512"  # where the sweep ends: the dataset has no such batch
     assert config.left_out == (
-        "scaling.per_worker_batches = [32]: 4 times 128 samples in a step are more than the 200 "
-        "training samples of own.file",
-        "large_batch.small_per_worker_batch = 25: 4 times 128 samples in a step are more than the "
+        "scaling.per_worker_batches is [32] here: 4 times 128 samples in a step are more than the "
         "200 training samples of own.file",
-        'large_batch.remedies = ["linear_scaling", "warmup", "more_epochs"]: zero_gamma needs '
-        "residual blocks and own.file has none",
+        "large_batch.small_per_worker_batch is 25 here: 4 times 128 samples in a step are more "
+        "than the 200 training samples of own.file",
+        'large_batch.remedies is ["linear_scaling", "warmup", "more_epochs"] here: zero_gamma '
+        "needs residual blocks and own.file has none",
     )
 
 

@@ -14,13 +14,13 @@ from checkouts import ROOT, copied, snakemake
 from dpscale.config import Config
 from dpscale.studies import config_model, question_ids
 
-CONFIG = "config/inference.yaml"
+CONFIG = "config/passing.yaml"
 OTHERS = [name for name in config_model().model_fields if name not in Config.model_fields]
-RESULTS = "results/inference"
+RESULTS = "results/passing"
 
 
 def configured(folder: Path, batches: str) -> None:
-    lines = ["name: inference", f"inference: {{batches_per_pass: {batches}}}", "audit: null"]
+    lines = ["name: passing", f"passing: {{batches_per_pass: {batches}}}", "audit: null"]
     text = "\n".join([*lines, *(f"{name}: null" for name in OTHERS)])
     (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
 
@@ -33,7 +33,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "docs").mkdir()
     for document in ("configuration.md", "tables.md"):
         shutil.copy(ROOT / "docs" / document, folder / "docs")
-    command = [sys.executable, "workflow/scripts/new_study.py", "inference", "S9"]
+    command = [sys.executable, "workflow/scripts/new_study.py", "passing", "S9"]
     made = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
     assert "report/S9.j2" in made.stdout.splitlines()
@@ -63,6 +63,8 @@ def test_its_own_test_passes(checkout) -> None:
         (["sweep", "S9"], "is taken"),
         (["my study", "S9"], "is no name"),
         (["own", "Q1"], "is taken"),
+        (["training", "S9"], "is taken"),
+        (["lambda", "S9"], "is no name"),
     ],
 )
 def test_a_name_that_cannot_be_is_refused(checkout, words, reason) -> None:
@@ -73,13 +75,13 @@ def test_a_name_that_cannot_be_is_refused(checkout, words, reason) -> None:
 
 
 def test_it_is_planned_run_and_derived(checkout) -> None:
-    derived = pd.read_csv(checkout / RESULTS / "derived/inference.csv")
+    derived = pd.read_csv(checkout / RESULTS / "derived/passing.csv")
     assert derived["per_worker_batch"].tolist() == [1, 64]
     assert derived["status"].tolist() == ["complete"] * 2
     assert derived["repeats"].tolist() == [5, 5]
     for row in derived.itertuples():
         record = json.loads((checkout / RESULTS / f"runs/{row.runs}/record.json").read_text())
-        times = sorted(one["forward_s"] for one in record["inference_passes"])
+        times = sorted(one["forward_s"] for one in record["passing_passes"])
         assert row.forward_s == pytest.approx(times[2], rel=1e-9)
         assert row.samples_per_s == pytest.approx(row.per_worker_batch / times[2], rel=1e-9)
 
@@ -91,9 +93,9 @@ def test_it_is_drawn_and_answered_in_the_report(checkout) -> None:
     assert ids[ids.index("S9") - 1] == "S4"
     last = answers[ids.index("S9")]
     assert last["sentence"].startswith("The most samples a second")
-    assert last["values"]["forward_s_b64"]["runs"] == ["inference-b64"]
+    assert last["values"]["forward_s_b64"]["runs"] == ["passing-b64"]
     html = (checkout / RESULTS / "report.html").read_text(encoding="utf-8")
-    assert 'id="figure-inference"' in html
+    assert 'id="figure-passing"' in html
     assert 'id="answer-S9"' in html
 
 
@@ -103,8 +105,8 @@ def test_a_batch_more_is_a_run_more(checkout) -> None:
     configured(checkout, "[1, 64]")
     assert planned.returncode == 0, planned.stderr
     text = planned.stdout + planned.stderr
-    assert "inference-b8" in text
-    assert "inference-b1/" not in text
+    assert "passing-b8" in text
+    assert "passing-b1/" not in text
 
 
 def test_a_wrong_setting_of_it_names_the_key(checkout) -> None:
@@ -112,7 +114,7 @@ def test_a_wrong_setting_of_it_names_the_key(checkout) -> None:
     ended = snakemake(checkout, "-n", config=CONFIG)
     configured(checkout, "[1, 64]")
     assert ended.returncode != 0
-    assert "config: inference.batches_per_pass" in ended.stderr
+    assert "config: passing.batches_per_pass" in ended.stderr
 
 
 def made_by_calls(folder: str, names: list[str]) -> set[str]:
@@ -124,7 +126,7 @@ def made_by_calls(folder: str, names: list[str]) -> set[str]:
 def test_the_whole_suite_passes_beside_it(tmp_path) -> None:
     folder = tmp_path / "dpscale"
     shutil.copytree(ROOT, folder, ignore=made_by_calls, symlinks=True)
-    # The suite has tests that add the study "inference" as S9.
+    # The suite has tests that add S9.
     command = [sys.executable, "workflow/scripts/new_study.py", "my_study", "S5"]
     subprocess.run(command, cwd=folder, check=True)
     ended = subprocess.run(

@@ -43,9 +43,11 @@ def new_file(text: str) -> Path:
 
 
 def python_file(text: str) -> Path:
-    """Return the path of a file that is there."""
+    """Return the path of a Python file that is there."""
     if not (path := Path(text)).is_file():
         raise ArgumentTypeError(f"{text}: there is no such file in {Path.cwd()}")
+    if path.suffix != ".py":
+        raise ArgumentTypeError(f"{text}: name a Python file, which ends with .py")
     return path
 
 

@@ -36,6 +36,8 @@ def config_of(given: argparse.Namespace) -> Config:
     """Return the configuration that a command line names; raises ConfigError where it is none."""
     path: Path = given.configfile or given.place or DEFAULT
     if given.place and path.suffix not in SUFFIXES:
+        if path.is_file():
+            raise ConfigError(f"{path}: name a file that ends with {' or '.join(SUFFIXES)}")
         path = path / RESOLVED
         if not path.is_file():
             raise ConfigError(f"{path}: is not there yet; name a configuration by --configfile")

@@ -58,7 +58,7 @@ def _lowered_lines(given: Config, chosen: Config) -> Iterator[str]:
             problems = impossible_combinations(chosen.model_copy(update={name: undone}))
             found = [reason for key, reason in problems if key.split(".")[0] == name]
             if found:
-                yield f"{name}.{field} = {json.dumps(value)}: {_cause(found[0])}"
+                yield f"{name}.{field} is {json.dumps(value)} here: {_cause(found[0])}"
 
 
 def _cause(reason: str) -> str:

@@ -1,6 +1,8 @@
 """Columns of all tables, declared once in columns.toml: the type of each, and what it means."""
 
 import tomllib
+from collections.abc import Iterable
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -37,7 +39,16 @@ def entry(column: str) -> str:
     for name in (column, column.removesuffix("_low"), column.removesuffix("_high")):
         if name in _types():
             return name
-    raise KeyError(f"no column {column} in {FILE}")
+    raise KeyError(
+        f"no column {column} in {FILE.name}; declare what it means there, under the type of what "
+        f"it holds ({', '.join(TYPES)}){near(column, _types())}"
+    )
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """Return what to say of the names like one that is none of them."""
+    like = get_close_matches(name, names)
+    return f"; there is {', '.join(like)}" if like else ""
 
 
 def meaning(table: str, column: str) -> str:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from jinja2 import UndefinedError
+
 from dpscale.reporting import lessons, texts, words
 from dpscale.reporting.answer import (
     LEFT_OUT,
@@ -77,7 +79,19 @@ class Question:
         tables: list[AnswerTable] = []
         figures: list[Figure] = []
         shows = {"table": _tables_into(tables), "figure": _figures_into(figures)}
-        say = words.macros(f"{self.id}.j2", facts.said | shows)
+        try:
+            return self._said(
+                facts, words.macros(f"{self.id}.j2", facts.said | shows), tables, figures
+            )
+        except UndefinedError as error:
+            if str(error).endswith("is undefined"):  # a name, not a column
+                error.add_note(f"the template is given {', '.join(facts.said)}")
+            raise
+
+    def _said(
+        self, facts: Facts, say: Any, tables: list[AnswerTable], figures: list[Figure]
+    ) -> Answer:
+        """What the macros of the template say."""
         say.tables()
         say.figures()
         found: dict[str, Any] = {

@@ -1,12 +1,13 @@
 """A study of one's own, made from the one in examples/study, which works as it is."""
 
+import keyword
 import re
 from pathlib import Path
 
 from dpscale.config import ConfigError
 from dpscale.records.columns import FILE
 from dpscale.reporting.parts import PARTS
-from dpscale.studies import ORDER, question_ids, studies
+from dpscale.studies import ORDER, config_model, question_ids, studies
 
 EXAMPLE, ID = "inference", "S9"
 
@@ -18,8 +19,9 @@ def add_study(root: Path, name: str, question: str) -> list[Path]:
     Raises ConfigError where a name or an id is taken, or none.
     """
     letters = "".join(part.letter for part in PARTS if part.letter != "T")
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in ORDER:
-        reason = "taken" if name in ORDER else "no name"
+    taken = name in ORDER or name in config_model().model_fields
+    if taken or not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
+        reason = "taken" if taken else "no name"
         raise ConfigError(f"study: {name!r} is {reason}; give lower-case letters, digits and _")
     if not re.fullmatch(rf"[{letters}]\d+", question) or question in question_ids():
         raise ConfigError(
@@ -31,13 +33,14 @@ def add_study(root: Path, name: str, question: str) -> list[Path]:
         f"{ID}.j2": root / "report" / f"{question}.j2",
         f"test_{ID.lower()}.py": root / test_of(question),
     }
-    made = []
-    for source in sorted((root / "examples/study").glob("*.*")):
-        target = elsewhere.get(source.name, folder / source.name)
+    sources = sorted((root / "examples/study").glob("*.*"))
+    targets = [elsewhere.get(source.name, folder / source.name) for source in sources]
+    if there := next((path for path in targets if path.exists()), None):
+        raise ConfigError(f"{there.relative_to(root)}: is there already; move it away")
+    for source, target in zip(sources, targets, strict=True):
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(_renamed(source.read_text("utf-8"), name, question), "utf-8")
-        made.append(target)
-    return [*made, _listed(root, name, question), _declared(root, name)]
+    return [*targets, _listed(root, name, question), _declared(root, name)]
 
 
 def test_of(question: str) -> Path:
