@@ -128,7 +128,7 @@ CASES = [
         edits=_no_rate(({"workers": 2, "per_worker_batch": 32}, "negative")),
         says=[
             "The lab's formula gives at most 831 MB/s, 52.0% of what raw TCP carries.",
-            "2 32 156.2 512 ms (447 to 578) negative negative 1.52 GB/s",
+            "2 32 156.2 512 ms (448 to 577) negative negative 1.52 GB/s",
         ],
     ),
     Case(

@@ -169,8 +169,8 @@ CASES = [
         says=[
             "By convention perfect scaling ends at $B_{\\text{crit}}/4$, where twice the "
             "batch still "
-            "saves 43% of the steps, and maximal data parallelism begins at $4 B_{\\text{crit}}$, "
-            "where it saves 13%.",
+            "saves 40% of the steps, and maximal data parallelism begins at $4 B_{\\text{crit}}$, "
+            "where it saves 10%.",
             "it is −0.8 at $B_{\\text{crit}}/4$, the end of perfect scaling, and −0.2 at $4 "
             "B_{\\text{crit}}$.",
         ],

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpscale.derive.columns import as_table
+from dpscale.derive.contrasts import by_chance
 from dpscale.derive.published import CLAIM_COLUMNS, claim_row, judge, other_devices
 from dpscale.derive.statistics import Estimate
 from dpscale.reporting.words import macros, squeezed
@@ -180,4 +181,4 @@ def test_a_row_has_the_columns_of_every_study():
     ],
 )
 def test_a_table_of_comparisons_says_what_chance_alone_decides(count, text):
-    assert squeezed(macros("published.j2", {}).by_chance(count)) == text
+    assert squeezed(macros("published.j2", {}).by_chance(by_chance(count))) == text

@@ -19,8 +19,8 @@ RULES = {
     "factor": derived.REGIME_FACTOR,
     "perfect": derived.PERFECT_SLOPE,
     "maximal": derived.MAXIMAL_SLOPE,
-    "perfect_saved": 1 - 2**derived.PERFECT_SLOPE,  # of the steps, by twice the batch
-    "maximal_saved": 1 - 2**derived.MAXIMAL_SLOPE,
+    "perfect_saved": fit.saved_by_doubling(1 / derived.REGIME_FACTOR),
+    "maximal_saved": fit.saved_by_doubling(derived.REGIME_FACTOR),
     "ends": fit.END_BATCHES,
     "border_percent": 100 * derived.BORDER_SHARE,
 }
