@@ -131,6 +131,20 @@ CASES = [
         ],
     ),
     Case(
+        "zero gains that change nothing at either batch are one sentence",
+        edits={
+            "published_lr_scaling": where(
+                {"claim": ["gamma_reference", "gamma_large"]},
+                **{"measured": 0.0, "measured_low": -0.01, "measured_high": 0.01},
+            )
+        },
+        lab=BASE,
+        says=[
+            "its shortcut, changes nothing measurable at the reference batch and with gradual "
+            "warm-up at B = 256."
+        ],
+    ),
+    Case(
         "gains of one that keep the error",
         lab=trained((study.LARGE._replace(zero_gamma=False), (2.3, 2.5, 2.4))),
         says=["256 linear gradual one 4.00 2.40% (2.13 to 2.67) 0.300% (0.170 to 0.430)"],
