@@ -127,6 +127,21 @@ def at_hand() -> tuple[str, Path | None]:
     return SMOKE, None
 
 
+def printed(jobs: Sequence[Job]) -> list[float]:
+    """Print what each rule took; return the seconds until each run measured."""
+    runs = [job for job in jobs if len(job.measured) == 1]
+    before = [job.measured[0][0] - job.start_s for job in runs]
+    after = [job.end_s - job.measured[0][1] for job in runs]
+    print(f"{'rule':20} {'jobs':>5} {'seconds':>9} {'not measuring':>14}")
+    for rule, count, seconds, other in by_rule(jobs):
+        print(f"{rule:20} {count:5} {seconds:9.1f} {other:14.1f}")
+    print(
+        f"{len(runs)} starts of a run, {statistics.median(before):.2f} s each (median, spread "
+        f"{spread_frac(before):.0%}) until it measures, {statistics.median(after):.2f} s after it"
+    )
+    return before
+
+
 def run(
     config: str | None = None,
     checkout: Path | None = None,
@@ -150,16 +165,7 @@ def run(
     if checkout:  # calls may have been made at different times
         wall_s = covered_s((job.start_s, job.end_s) for job in jobs)
     measuring_s = covered_s(span for job in jobs for span in job.measured)
-    runs = [job for job in jobs if len(job.measured) == 1]
-    before = [job.measured[0][0] - job.start_s for job in runs]
-    after = [job.end_s - job.measured[0][1] for job in runs]
-    print(f"{'rule':20} {'jobs':>5} {'seconds':>9} {'not measuring':>14}")
-    for rule, count, seconds, other in by_rule(jobs):
-        print(f"{rule:20} {count:5} {seconds:9.1f} {other:14.1f}")
-    print(
-        f"{len(runs)} starts of a run, {statistics.median(before):.2f} s each (median, spread "
-        f"{spread_frac(before):.0%}) until it measures, {statistics.median(after):.2f} s after it"
-    )
+    before = printed(jobs)
     share = 1 - measuring_s / wall_s
     print(f"orchestration {wall_s - measuring_s:.0f} s of {wall_s:.0f} s: {share:.0%}", flush=True)
     return [
@@ -176,7 +182,7 @@ def run(
         ),
         Ratio(
             "orchestration",
-            f"{name}, start of one of {len(runs)} runs",
+            f"{name}, start of one of {len(before)} runs",
             statistics.median(before),
             None,
             "",

@@ -25,7 +25,8 @@ def draw(name: str, tables: Tables) -> tuple[Figure, pd.DataFrame]:
 
 def svg_of(name: str, tables: Tables) -> tuple[str, pd.DataFrame]:
     """Return the SVG text of a figure, and its frame."""
-    return draw_figure(name, figures()[name], tables)
+    svg, _, drawn = draw_figure(name, figures()[name], tables)
+    return svg, drawn
 
 
 def bars(axes: Axes) -> list[tuple[float, float]]:

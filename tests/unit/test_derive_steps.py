@@ -25,6 +25,7 @@ from dpscale.studies.steps_to_goal.derive.fit import (
     goal_fit,
     noise_scale,
     ratio,
+    saved_by_doubling,
     slope,
 )
 from dpscale.studies.steps_to_goal.derive.lessons import goal_searches
@@ -72,6 +73,12 @@ def fits(count: int, noise: float, b_crit: float | None, seeds: int) -> list[Fit
         off = np.exp(np.random.default_rng(seed).normal(0, noise, count))
         found.append(critical_batch(dict(zip(map(int, batches), steps * off, strict=True))))
     return found
+
+
+@pytest.mark.parametrize(("batch_ratio", "saved"), [(0.25, 0.4), (1, 0.25), (4, 0.1)])
+def test_twice_the_batch_saves_what_the_fit_says(batch_ratio, saved):
+    # 1 + 4 steps become 1 + 2, 1 + 1 become 1 + 0.5, 1 + 0.25 become 1 + 0.125.
+    assert saved_by_doubling(batch_ratio) == pytest.approx(saved)
 
 
 def test_the_fit_finds_s_min_and_b_crit_of_exact_data():

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from dpscale.errors import located, one_line
-from dpscale.figures import draw_both, failed_figure
+from dpscale.figures import draw_figure, failed_figure
 from dpscale.records.storage import read_table, write_csv, write_text
 from dpscale.studies import figures as all_figures
 from dpscale.studies import tables
@@ -47,7 +47,7 @@ def draw_one(output: Path, name: str, given: dict[str, pd.DataFrame]) -> None:
     One that fails takes no other with it: it says so, and its traceback goes to stderr.
     """
     try:
-        svg, narrow, drawn = draw_both(name, all_figures()[name], given)
+        svg, narrow, drawn = draw_figure(name, all_figures()[name], given)
     except Exception as error:  # whatever it is: the report shows all the others
         traceback.print_exception(error)
         svg, narrow, drawn = failed_figure(name, located(error))

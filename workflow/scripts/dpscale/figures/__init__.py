@@ -1,5 +1,5 @@
 """Figures: derived tables in, a figure and the frame of what it shows out."""
 
-from dpscale.figures.registry import FigureEntry, draw_both, draw_figure, failed_figure
+from dpscale.figures.registry import FigureEntry, draw_figure, failed_figure
 
-__all__ = ["FigureEntry", "draw_both", "draw_figure", "failed_figure"]
+__all__ = ["FigureEntry", "draw_figure", "failed_figure"]

@@ -43,23 +43,11 @@ def _plotted(table: pd.DataFrame) -> pd.DataFrame:
 
 def draw_figure(
     name: str, entry: FigureEntry, tables: Mapping[str, pd.DataFrame], words: str = ""
-) -> tuple[str, pd.DataFrame]:
-    """Return the SVG text of a figure and the frame of exactly what it shows.
-
-    The SVG's `<desc>` is its alternative text: `words`, or else those of the frame.
-    """
-    with house_style():
-        figure, drawn = entry.of(tables)
-        svg = _svg(figure, name)
-    return _with_words(svg, words or described(drawn)), drawn
-
-
-def draw_both(
-    name: str, entry: FigureEntry, tables: Mapping[str, pd.DataFrame], words: str = ""
 ) -> tuple[str, str, pd.DataFrame]:
-    """Return the SVG text as `draw_figure` does, that for a telephone, and the frame.
+    """Return the SVG texts of a figure for a page and for a telephone, and what exactly it shows.
 
-    There panels stand below each other.
+    On a telephone panels stand below each other. The SVG's `<desc>` is its alternative text:
+    `words`, or else those of the frame.
     """
     with house_style():
         figure, drawn = entry.of(tables)
@@ -107,4 +95,4 @@ def failed_figure(name: str, error: str) -> tuple[str, str, pd.DataFrame]:
         note(axes, textwrap.fill(text.replace("$", r"\$"), 48))
         return figure, pd.DataFrame({"error": [error]})
 
-    return draw_both(name, FigureEntry(draw, ()), {}, text)
+    return draw_figure(name, FigureEntry(draw, ()), {}, text)

@@ -53,7 +53,8 @@ def facts_s4(inputs: Inputs) -> Facts:
 def compared(rows: list[Row], claims: list[Row], regimes: list[Row]) -> list[Row]:
     """Return each difference of two arms, null where a seed of them diverged, and the arms.
 
-    With the best arm of its regime, and what can set arms apart there.
+    With the best arm of its regime, the same where it is no post-local one, and what can set arms
+    apart there.
     """
     arms = {(row["label_noise_frac"], row["arm"]): row for row in rows}
     best = {row["label_noise_frac"]: row for row in rows if row["best"]}
@@ -66,7 +67,12 @@ def compared(rows: list[Row], claims: list[Row], regimes: list[Row]) -> list[Row
             continue
         difference = (row | {"status": "diverged"}).value("measured", "fraction")
         pair = {"difference": difference, "first": first, "second": second}
-        compared.append(row | pair | {"best": best.get(noise), "room": room[noise]})
+        leader = best.get(noise)
+        pair |= {
+            "best": leader,
+            "other_best": leader if leader and not leader["local_from_step"] else None,
+        }
+        compared.append(row | pair | {"room": room[noise]})
     return compared
 
 

@@ -42,15 +42,6 @@ END_BATCHES = 4  # whose slope is measured without a fit, at each end of the bat
 
 Side = Verdict | Literal["same"]  # where a ratio lies of 1
 
-
-def saved_by_doubling(batch_ratio: float) -> float:
-    """Return the share of the steps that twice the batch saves, by the fit.
-
-    batch_ratio: B over B_crit. From 1 + 1/r steps to 1 + 1/(2r), each times S_min.
-    """
-    return 1 / (2 * (batch_ratio + 1))
-
-
 FIT_COLUMNS: Columns = (
     columns("model optimizer status fitted_batches smallest_batch largest_batch")
     | intervals("s_min b_crit perfect_end maximal_start small_slope large_slope noise_scale")
@@ -79,6 +70,14 @@ class Fit(NamedTuple):
     status: str
     s_min: Estimate = UNKNOWN
     b_crit: Estimate = UNKNOWN
+
+
+def saved_by_doubling(batch_ratio: float) -> float:
+    """Return the share of the steps that twice the batch saves, by the fit.
+
+    batch_ratio: B over B_crit. From 1 + 1/r steps to 1 + 1/(2r), each times S_min.
+    """
+    return 1 / (2 * (batch_ratio + 1))
 
 
 def critical_batch(steps: dict[int, float]) -> Fit:
