@@ -93,8 +93,8 @@ CASES = [
             "Post-local SGD makes 22 rounds of communication where the large mini-batch makes 40, "
             "and its test accuracy is not measurably different with clean labels (+0.00 percentage "
             "points, −1.07 to +1.07) and higher with 20% wrong labels (+2.00 percentage points, "
-            "+0.22 to +3.78). Huge mini-batch is measurably more accurate than the large "
-            "mini-batch with 20% wrong labels (95.0% against 90.0%).",
+            "+0.22 to +3.78). With 20% wrong labels the best arm, huge mini-batch, "
+            "measurably beats the large mini-batch (95.0% against 90.0%).",
             "In short: Post-local SGD makes 22 rounds of communication, the large mini-batch 40; "
             "its test accuracy is not measurably different with clean labels.",
             "labels clean: the mean network; training loss",
@@ -140,7 +140,7 @@ CASES = [
         "arms that did not learn all",
         lab=alike,
         edits={"local_sgd": where({"arm": "A3"}, train_accuracy_frac=0.99)},
-        says=["Huge mini-batch is measurably more accurate than the large mini-batch with"],
+        says=["With 20% wrong labels the best arm, huge mini-batch, measurably beats"],
         never=["learned its labels", "99.9%"],
     ),
     Case(
