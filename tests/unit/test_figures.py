@@ -84,6 +84,16 @@ def test_on_a_telephone_panels_stand_below_each_other_and_type_is_9_px_and_whole
     assert set(lefts) == {0}
 
 
+def test_messages_of_many_purposes_are_whole_on_a_telephone(lab):
+    rows = lab["ledger"]
+    one = rows[rows.phase.eq("construction") & rows.bytes.notna()].tail(1)
+    purposes = ("parameters and buffers", "shapes and counters", "shape check", "another purpose")
+    more = [one.assign(purpose=f"{purpose} at construction") for purpose in purposes]
+    with style.house_style(narrow=True):
+        figure, _ = figures()["ledger"].of({"ledger": pd.concat([rows, *more])})
+        assert label_faults(figure) == []
+
+
 @pytest.mark.parametrize("name", figures())
 def test_a_figure_of_nothing_says_so(name, lab):
     _, drawn = svg_of(name, Lazy(lab, lambda source: lab[source].iloc[:0]))

@@ -72,7 +72,8 @@ def house_style(*, narrow: bool = False) -> Iterator[None]:
         yield
 
 
-def _is_narrow() -> bool:
+def is_narrow() -> bool:
+    """Return whether a figure is drawn as wide as a telephone."""
     return float(mpl.rcParams["figure.figsize"][0]) == NARROW_IN
 
 
@@ -88,7 +89,7 @@ def panels(
 
     Where it is narrow they stand below each other.
     """
-    if _is_narrow():
+    if is_narrow():
         rows, columns, height_in, widths = rows * columns, 1, 1.2 * height_in * columns + 0.4, None
     figure = Figure(figsize=(mpl.rcParams["figure.figsize"][0], height_in))
     grid = figure.subplots(
@@ -179,7 +180,7 @@ def legend_above(figure: Figure, *panels: Axes, columns: int = 3) -> None:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
     if entries:
-        columns = 1 if _is_narrow() else columns
+        columns = 1 if is_narrow() else columns
         figure.legend(entries.values(), entries.keys(), loc="outside upper left", ncols=columns)
 
 

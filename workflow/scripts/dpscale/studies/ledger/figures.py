@@ -42,8 +42,10 @@ def draw(ledger: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
                 label=row.purpose.removesuffix(" at construction"),
             )
             start += row.bytes
+        # A telephone has no room for the names, which stand above.
         words = " + ".join(
-            f"{format_value(row.bytes, 'bytes')} {row.purpose.removesuffix(' at construction')}"
+            format_value(row.bytes, "bytes")
+            + ("" if style.is_narrow() else f" {row.purpose.removesuffix(' at construction')}")
             for row in segments.itertuples()
         )
         axes.annotate(
