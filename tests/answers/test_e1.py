@@ -66,9 +66,9 @@ CASES = [
         lab=lab,
         says=[
             "Share a training by DDP: with four workers its step, 20.0 ms, is the shortest. Where "
-            "that does not fit, take FSDP2: 12.0 MB a worker instead of DDP's 24.0 MB, for a step "
-            "3.00× as long. For the largest batch take gradient accumulation: b = 2 300 within "
-            "30.5 MiB (DDP: 700). The network is the small residual network with Adam",
+            "memory is short, take ZeRO-1 (20.0 MB a worker, DDP 24.0 MB; a step 1.20× as long), "
+            "then FSDP2 (12.0 MB; 3.00× as long). The largest batch fits "
+            "with gradient accumulation, b = 2 300 within 30.5 MiB (DDP: 700). The network is the small residual network with Adam",
             "computes b in four parts, micro-batches, one after another",
             "DDP has the shortest step with four workers. FSDP2 holds the least.",
             "In short: Share a training by DDP: 20.0 ms a step with four workers; where memory is "
@@ -95,7 +95,7 @@ CASES = [
             )
         },
         says=[
-            "Share a training by DDP: with four workers no other way is measurably faster than its "
+            "Share a training by DDP: with four workers none is measurably faster than its "
             "20.0 ms a step.",
             "No way has a measurably shorter step than DDP with four workers.",
             "gradient accumulation and ZeRO-1 show no measurable difference to DDP",
@@ -107,7 +107,7 @@ CASES = [
         lab=made(step_s=STEP_S | {"fsdp": 0.011}),
         says=[
             "Where that does not fit, take FSDP2: 12.0 MB a worker instead of DDP's 24.0 MB, "
-            "for a step 1.10× as long."
+            "a step 1.10× as long."
         ],
     ),
     Case(
@@ -131,13 +131,13 @@ CASES = [
         "what needs the least is as fast",
         lab=lab,
         edits={"strategies": where({"way": "fsdp"}, to_ddp="indistinct")},
-        says=["for a step of about the same length."],
+        says=["then FSDP2 (12.0 MB; about as long)"],
     ),
     Case(
         "what needs the least is not compared",
         lab=lab,
         edits={"strategies": where({"way": "fsdp"}, to_ddp="unknown")},
-        says=["; its step cannot be compared.", "is not compared with DDP, for want"],
+        says=["then FSDP2 (12.0 MB; not compared).", "is not compared with DDP, for want"],
     ),
     Case(
         "DDP needs the least",
@@ -170,26 +170,26 @@ CASES = [
                 needing({"way": "fsdp_kept"}, peak_bytes=round(3.01 * S)),
             )
         },
-        says=["Each peak was looked at once.", "take FSDP2: 12.0 MB"],
+        says=["Each peak was looked at once.", "then FSDP2 (12.0 MB;"],
     ),
     Case(
         "no peak is known",
         lab=lab,
         edits={"strategy_needs": needing(peak_bytes=pd.NA, fits_batch=pd.NA)},
         says=["The memory of the workers is not known."],
-        never=["the largest batch take"],
+        never=["The largest batch fits with"],
     ),
     Case(
         "two ways may fit the same batch",
         lab=lab,
         edits={"strategy_needs": needing({"way": "fsdp"}, fails_batch=2_340)},
-        says=["For the largest batch take gradient accumulation or FSDP2: b = 2 300"],
+        says=["The largest batch fits with gradient accumulation or FSDP2, b = 2 300"],
     ),
     Case(
         "a way of which every batch fits",
         lab=lab,
         edits={"strategy_needs": needing({"way": "fsdp"}, fits_batch=9_000, fails_batch=pd.NA)},
-        says=["take FSDP2: at least b = 9 000 within 30.5 MiB (DDP: 700)."],
+        says=["fits with FSDP2, at least b = 9 000 within 30.5 MiB (DDP: 700)."],
     ),
     Case(
         "DDP fits the most",
@@ -258,7 +258,7 @@ CASES = [
         "DDP fits nothing",
         lab=lab,
         edits={"strategy_needs": needing({"way": "ddp"}, fits_batch=pd.NA, fails_batch=4)},
-        says=["take gradient accumulation: b = 2 300 within 30.5 MiB (DDP: none)."],
+        says=["fits with gradient accumulation, b = 2 300 within 30.5 MiB (DDP: none)."],
     ),
     Case(
         "sharding saves nothing to speak of",
@@ -346,9 +346,9 @@ CASES = [
         says=[
             "With four workers the search for the largest batch ran out of memory at b = 1 050 "
             "of ZeRO-1, and did not come to FSDP2 and FSDP2 without resharding.",
-            "take FSDP2: 12.0 MB",
+            "then FSDP2 (12.0 MB;",
         ],
-        never=["the largest batch take", "With two workers the search"],
+        never=["The largest batch fits with", "With two workers the search"],
     ),
     Case(
         "a way computes something else",

@@ -9,7 +9,8 @@ from dpscale.reporting.report import Report
 
 
 def rendered(report: Report) -> str:
-    return render_report(report, templates=TEMPLATES, medium="html")
+    text = render_report(report, templates=TEMPLATES, medium="html")
+    return text.replace("\u00a0", " ").replace("&nbsp;", " ")
 
 
 def test_a_table_is_a_section_with_its_findings_and_its_corrected_tables(make_report):
@@ -17,7 +18,10 @@ def test_a_table_is_a_section_with_its_findings_and_its_corrected_tables(make_re
     part = text[text.index('id="part-audit"') : text.index('id="runs"')]
     assert "Part 4. Audit of hand-collected tables" in part
     assert part.index('id="answer-T1"') < part.index('id="answer-T2"')
-    assert "1 of 2 rows hold a number that cannot be right: speed-up multiplied by N." in part
+    assert (
+        "1 of 2 rows hold a number that cannot be right: speed-up multiplied by N. With N = 2 and "
+        "b = 32, 3.2 is printed, 1.6 is right: it is N*T_1/T_N: multiplied by" in part
+    )
     for words in ("3.2", "1.6", "multiplied by the number of workers", "Q3.2, corrected", "1.60"):
         assert words in part
     assert "the column &#39;N&#39; is workers" in part
@@ -64,6 +68,13 @@ def test_what_caches_can_do_is_doubtful(make_report, changed, doubtful):
     text = rendered(make_report(audits=[{**AUDIT, "findings": [finding | changed]}]))
     assert (f"1 of 2 rows hold a doubtful number: {doubtful}." in text) == (doubtful is not None)
     assert ("hold a number that cannot be right" in text) == (doubtful is None)
+
+
+def test_the_example_is_of_the_kind_that_is_found_most(make_report):
+    (finding,) = AUDIT["findings"]
+    other = finding | {"code": "comm_mismatch", "reason": "it is the whole T_N", "printed": 12.5}
+    text = rendered(make_report(audits=[{**AUDIT, "findings": [finding, other, other]}]))
+    assert "The commonest, with N = 2 and b = 32, 12.5 is printed, 1.6 is right: it is the whole" in text
 
 
 def test_a_damaged_audit_is_named(tmp_path):

@@ -22,6 +22,13 @@ def test_phases_are_the_differences_of_marks_and_tile_the_step() -> None:
     assert sum(columns[f"{phase}_s"] for phase in PHASES) == pytest.approx(columns["step_s"])
 
 
+def test_where_nothing_is_copied_the_copy_takes_no_time_and_steps_still_tile() -> None:
+    columns = phase_columns(np.array([0.5, 0.4, 1.0, 0.2] * 2), copies=False)
+    assert columns["step_s"] == pytest.approx([2.1, 2.1])
+    assert columns["copy_s"] == pytest.approx([0.0, 0.0])
+    assert [columns[f"{phase}_s"][1] for phase in PHASES] == [0.5, 0.0, 0.4, 1.0, 0.2]
+
+
 def test_an_epoch_without_steps_has_no_rows() -> None:
     clock = HostClock()
     clock.start()

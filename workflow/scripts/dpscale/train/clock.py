@@ -24,7 +24,7 @@ class Clock(Protocol):
         """Begin the epoch; the device has nothing left to do."""
 
     def mark(self) -> None:
-        """End of the next phase, in the order of PHASES."""
+        """End of the next phase, in the order of PHASES; no copy where nothing is copied."""
 
     def note(self) -> None:
         """A time within a phase, kept apart from the marks."""
@@ -36,12 +36,15 @@ class Clock(Protocol):
         """Seconds from the start to each note: shape (notes,)."""
 
 
-def phase_columns(intervals_s: np.ndarray) -> dict[str, np.ndarray]:
+def phase_columns(intervals_s: np.ndarray, *, copies: bool = True) -> dict[str, np.ndarray]:
     """Seconds of every whole step and its phases: COLUMNS, each of shape (steps,).
 
-    intervals_s: seconds of len(PHASES) phases a step, one after another.
+    intervals_s: seconds of the phases of each step, one after another; copies: whether the copy is
+    among them, which takes no time where it is not.
     """
-    phases = intervals_s.reshape(-1, len(PHASES))
+    phases = intervals_s.reshape(-1, len(PHASES) - (not copies))
+    if not copies:
+        phases = np.insert(phases, PHASES.index("copy"), 0.0, axis=1)
     return {
         "step_s": phases.sum(axis=1),
         **{f"{name}_s": phases[:, i] for i, name in enumerate(PHASES)},
@@ -57,7 +60,7 @@ class HostClock:
         keep = self._marks.append
 
         def mark() -> None:
-            """Read the host's clock, which is done five times a step: nothing is looked up."""
+            """Read the host's clock, which is done at each phase: nothing is looked up."""
             keep(perf_counter())
 
         self.mark = mark

@@ -48,7 +48,7 @@ def train_epoch(
     parts = replica.sync.micro_batches
     assert not (count_correct and parts > 1)  # outputs are of the last alone
     precision, copied, mark = replica.precision(), replica.copied, clock.mark
-    moves, graphs = replica.moves_batches, replica.graphs
+    moves, graphs, loss_of = replica.moves_batches, replica.graphs, task.loss
     # A number where that waits for nothing: a tensor that is kept costs the next steps more.
     kept = Tensor.item if replica.place.device.type == "cpu" else Tensor.detach
     losses = [] if losses is None else losses
@@ -58,8 +58,10 @@ def train_epoch(
     clock.start()
     for batch in supply:
         mark()  # load
-        inputs, targets = copied(batch) if moves else batch
-        mark()  # copy
+        inputs, targets = batch
+        if moves:
+            inputs, targets = copied(batch)
+            mark()  # copy
         if graphs:  # what they gave in the step before is done with
             torch.compiler.cudagraph_mark_step_begin()
         optimizer.zero_grad(set_to_none=True)
@@ -69,7 +71,7 @@ def train_epoch(
             outputs = model(inputs)
             # Outside the compiled network: the next replay of its graph overwrites the outputs,
             # but not the loss, which is read after the epoch.
-            loss = task.loss(outputs, targets)
+            loss = loss_of(outputs, targets)
         if parts > 1:
             loss = loss / parts + earlier
         mark()  # forward
@@ -84,7 +86,7 @@ def train_epoch(
         mark()  # update
         losses.append(kept(loss))
         samples.append(samples_of(batch))
-    seconds = phase_columns(clock.intervals())
+    seconds = phase_columns(clock.intervals(), copies=moves)
     if parts > 1:  # forward and backward passes take turns
         seconds |= dict.fromkeys(("forward_s", "backward_s"), np.full(len(samples), np.nan))
     return Epoch(

@@ -64,7 +64,8 @@ def _whole(times: list[Row]) -> bool:
 def standing(times: list[Row], needs: list[Row]) -> Row:
     """Return which ways are best at one N: in time, in memory, and in the batch that fits.
 
-    Each with those that it is not told from; None where DDP's own need is not known.
+    Each with those that it is not told from; None where DDP's own need is not known. sparing: the
+    way with the shortest step of those whose peak is below DDP's.
     """
     fastest = next((row for row in times if row["to_fastest"] is None), times[0])
     found = Row(
@@ -76,6 +77,7 @@ def standing(times: list[Row], needs: list[Row]) -> Row:
         compared=[row | {"times": row.to_ddp_ratio} for row in times if row["to_ddp"]],
         ways=[row | _held(row["way"], needs) for row in times],
         least=None,
+        sparing=None,
         as_little=[],
         fitting=None,
         # The way whose search ran out of memory, and those that were not searched after it.
@@ -86,8 +88,11 @@ def standing(times: list[Row], needs: list[Row]) -> Row:
     peaks = {row["way"]: row for row in needs if row["peak_bytes"] and row["way"] in step}
     least = next((row for row in peaks.values() if row["peak_rank"] == "least"), None)
     if least and "ddp" in peaks:
+        spared = [step[way] for way, row in peaks.items() if row["peak_to_ddp"] == "below"]
+        sparing = min(spared, key=lambda row: row["step_s"], default=None)
         found |= {
             "least": least,
+            "sparing": sparing and sparing | _held(sparing["way"], needs),
             "as_little": [row for row in peaks.values() if row["peak_rank"] == "near"],
             "ddp_needs": peaks["ddp"],
             "saves": peaks["ddp"]["peak_rank"] == "more",

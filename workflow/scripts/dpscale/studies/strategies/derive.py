@@ -177,6 +177,7 @@ NEEDS_COLUMNS: Columns = (
     | columns("fails_batch budget_bytes first_steps loss_gap_frac parameter_gap_frac")
     | columns("rounding_frac peak_noise_frac")
     | words("peak_rank", ("least", "near", "more"))
+    | words("peak_to_ddp", ("below", "indistinct", "above"))
     | words("batch_rank", ("most", "may be", "less"))
     | words("computes", ("the same", "nearly", "something else"))
     | columns("status message runs")
@@ -237,7 +238,7 @@ def compared(needs: pd.DataFrame) -> pd.DataFrame:
     """Return the memory of the ways, each beside the best of its N and beside DDP.
 
     peak_rank: `near` the least, within what the peaks of any way scatter, `more` than that, and
-    null where DDP's is not known. batch_rank: `may be` where the largest batch, between what fits
+    null where DDP's is not known; peak_to_ddp alike beside DDP's. batch_rank: `may be` where the largest batch, between what fits
     and what fails, may be the most; null where the search did not come to all ways. computes: `the
     same` as DDP as nearly as rounding, or a second run of DDP, does; `nearly` where its gaps are
     larger, but smaller than another computation would leave; losses or parameters that are no
@@ -258,10 +259,14 @@ def _compare(ways: dict[str, dict[str, Any]]) -> None:
     least = min(peaks, key=lambda way: peaks[way], default=None)
     most = max(fits, key=lambda way: fits[way], default=None)
     for way, row in ways.items():
-        row |= dict.fromkeys(("peak_rank", "batch_rank", "computes"))
+        row |= dict.fromkeys(("peak_rank", "peak_to_ddp", "batch_rank", "computes"))
         if least and way in peaks and "ddp" in peaks:
             near = peaks[way] <= (1 + noise) * peaks[least]
             row["peak_rank"] = "least" if way == least else "near" if near else "more"
+            if way != "ddp":
+                ratio = peaks[way] / peaks["ddp"]
+                less, more = ratio * (1 + noise) < 1, ratio > 1 + noise
+                row["peak_to_ddp"] = "below" if less else "above" if more else "indistinct"
         if most and len(fits) == len(ways) and fits[most]:
             less = row["fails_batch"] is not None and row["fails_batch"] <= fits[most]
             row["batch_rank"] = "most" if way == most else "less" if less else "may be"

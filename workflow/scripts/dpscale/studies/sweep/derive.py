@@ -32,7 +32,7 @@ Shape = Literal[
     "single", "unknown", "same", "mixed", "rises", "falls", "falls then flat", "falls then rises"
 ]
 # Batches of the sweep that its trend speaks of.
-MARKS = ("first", "start", "knee", "best", "finish", "last", "least", "slowest")
+MARKS = ("first", "start", "bulk", "knee", "best", "finish", "last", "least", "slowest")
 TREND_COLUMNS: Columns = (
     words("shape", Shape)
     | columns(" ".join(f"{mark}_batch" for mark in MARKS))
@@ -53,6 +53,7 @@ BOUNDARY_COLUMNS: Columns = (
 )
 ARM = "without_loading"
 BUSIER_FRAC = 0.01  # of the time: what a device is busier at some batch sizes than at others
+BULK_FRAC = 0.75  # of what the best batch saves
 SHOWN_FRAC = 0.01  # of the difference of two epochs: what a phase moves at least
 LIMITS = {"out_of_memory": "memory", "exceeds_dataset": "dataset"}
 
@@ -195,7 +196,8 @@ def sweep_trend(sweep: pd.DataFrame) -> pd.DataFrame:
     Of every two batch sizes, not of the ends alone: a larger one that takes less time is a fall,
     one that takes more a rise. `best` is the batch whose interval ends lowest, so that it is told
     apart from every one that is told apart from any faster; `start` and `finish` are the first and
-    the last that it is told apart from, `knee` the one from which on it is told apart from none;
+    the last that it is told apart from, `bulk` the first with three quarters of what it saves
+    beside `start`, `knee` the one from which on it is told apart from none;
     `last_step` sets the last batch against the one before. utilisation_differs: by a percent.
     """
     rows = sweep[sweep["status"] == "complete"].to_dict("records")
@@ -208,7 +210,7 @@ def sweep_trend(sweep: pd.DataFrame) -> pd.DataFrame:
     knee = rows[min(rows.index(finish) + 1, rows.index(best))] if slower else rows[0]
     ranked = sorted(rows, key=lambda row: float(row["epoch_s"]))
     shape = _shape(rows, rows.index(best), rows.index(knee))
-    at = (rows[0], start, knee, best, finish, rows[-1], ranked[0], ranked[-1])
+    at = (rows[0], start, _bulk(rows, start, best), knee, best, finish, rows[-1], ranked[0], ranked[-1])
     marks = dict(zip(MARKS, (row["per_worker_batch"] for row in at), strict=True))
     busy = [row["utilisation_frac"] for row in rows if known(row["utilisation_frac"]) is not None]
     row = {f"{mark}_batch": batch for mark, batch in marks.items()} | {
@@ -225,6 +227,15 @@ def sweep_trend(sweep: pd.DataFrame) -> pd.DataFrame:
         row["first_saving_frac"] = 1 - rows[1]["epoch_s"] / rows[0]["epoch_s"]
         row["last_saving_frac"] = 1 - rows[-1]["epoch_s"] / rows[-2]["epoch_s"]
     return as_table([row], TREND_COLUMNS)
+
+
+def _bulk(
+    rows: Sequence[dict[str, Any]], start: dict[str, Any], best: dict[str, Any]
+) -> dict[str, Any]:
+    """The smallest batch that saves most of what the best one saves beside the start."""
+    most_s = start["epoch_s"] - BULK_FRAC * (start["epoch_s"] - best["epoch_s"])
+    between = rows[rows.index(start) : rows.index(best)]
+    return next((row for row in between if row["epoch_s"] <= most_s), best)
 
 
 def ends_of(found: Mapping[str, Any]) -> tuple[int, int, int]:

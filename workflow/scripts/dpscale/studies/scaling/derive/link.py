@@ -109,7 +109,8 @@ def _fit_columns(seconds: pd.DataFrame, workers: int) -> dict[str, Any]:
     """Return the fit's columns; nulls and a note where there is nothing to fit.
 
     seconds: a row a launch (of a single one its repeats), a column a size of message. Each is
-    fitted alone: latency and rate are medians of theirs, with the intervals of those.
+    fitted alone: latency and rate are medians of theirs, with the intervals of those; level_bytes is
+    what these medians give, its interval, over launches, reaches to it.
     """
     if len(seconds.columns) < FEWEST_SIZES:
         return {"note": f"{len(seconds.columns)} sizes of message; a fit needs {FEWEST_SIZES}"}
@@ -123,6 +124,10 @@ def _fit_columns(seconds: pd.DataFrame, workers: int) -> dict[str, Any]:
     for name, estimate in found.items():
         columns |= interval_columns(name, estimate)
     ring = workers, columns["alpha_s"], columns["beta_bytes_per_s"]
+    # The medians' own, so that what is printed beside them can be recomputed from them.
+    columns["level_bytes"] = level = level_message_bytes(*ring)
+    columns["level_bytes_low"] = min(columns["level_bytes_low"], level)
+    columns["level_bytes_high"] = max(columns["level_bytes_high"], level)
     columns["residual_frac"] = max(
         abs(ring_allreduce_seconds(float(size), *ring) / middle - 1)
         for size, middle in seconds.median().items()
