@@ -33,9 +33,9 @@ CASES = [
         "a CPU where the first batch is the fastest",
         says=[
             "At b = 128 one worker trains 1 248 samples/s, more than at any larger batch. It waits "
-            "for the loader 20.0% of the time; a utilisation of 50.3% says nothing on a CPU",
+            "for the loader 20.0% of the time, all that loading ahead on another core could win; a "
+            "utilisation of 50.3% says nothing on a CPU",
             "No larger batch trains faster than b = 128.",
-            "Loading ahead wins time back only where loading waits for a disk.",
             "Trained is a small convolutional network with Adam on scikit-learn's digits.",
             "the median over three launches",
         ],
@@ -55,7 +55,7 @@ CASES = [
         "no measurable difference",
         edits=_batches(_fastest(0.95, 0.1)),
         says=[
-            "and a larger batch gains nothing measurable (95.0% of b = 1024).",
+            "95.0% of what b = 1024 reaches: no measurable difference.",
             "b = 1024 does not train measurably faster than b = 128.",
         ],
         never=["raise b first"],

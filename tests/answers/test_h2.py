@@ -29,11 +29,11 @@ CASES = [
     Case(
         "steps and seconds",
         says=[
-            "The assignment's 40 epochs of 60 000 images at B = 128 are 18 750 steps, epochs · "
-            "D/B. Here, with D = 10 000 and b = 128, they are 3 120 (340 s) with one worker and "
+            "The assignment's 40 epochs of 60 000 images at B = 128 are 18 750 steps (18 720 "
+            "by the formula, without partial batches). Here, with D = 10 000 and b = 128, they are 3 120 (340 s) with one worker and "
             "760 (135 s) with four workers. Seconds are scaled from 4 epochs.",
             "the 16 images left over, drawn anew in each epoch, are dropped (drop-last)",
-            "The records hold as many steps and workers as each N asks for.",
+            "The steps counted in the records are those computed.",
             "The time is scaled by 40/4, since",
         ],
         never=["Without a number", "contradict the label", "as here"],
@@ -41,7 +41,7 @@ CASES = [
     Case(
         "the assignment's own run",
         edits=_trainings({"workers": 1}, train_samples=60_000, full_run_steps=18_720),
-        says=["18 750 steps, epochs · D/B (18 720 with the last partial batch dropped, as here)"],
+        says=["18 750 steps (18 720 by the formula, without partial batches)"],
     ),
     Case(
         "no image left over",

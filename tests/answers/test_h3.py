@@ -24,7 +24,7 @@ CASES = [
         says=[
             "In the assignment's training "
             "two and four workers train 1.60× and 2.51× as fast as one, a scaling efficiency of "
-            "80.2% and 62.9%. With start-up counted it is 1.36× and 1.45×. "
+            "80.2% and 62.9%. "
             "Two and four workers lose accuracy: 94.0% and 93.0% against one worker's 95.0%.",
             "Two and four workers are faster than one; hollow points",
             "Trained is a small convolutional network with Adam on scikit-learn's digits (D =",

@@ -62,7 +62,7 @@ CASES = [
             "Against waiting for communication: take a larger batch",
             "Against loading: load ahead",
             "Compressed gradients were measured in Q3.2, at N = 2: a step with bf16 is shorter; "
-            "with fp16 is longer; with PowerSGD takes no measurably other time.",
+            "with fp16 is longer; with PowerSGD shows no measurable difference.",
         ],
     ),
     Case(

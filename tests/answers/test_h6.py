@@ -25,8 +25,9 @@ CASES = [
     Case(
         "one node, decided",
         says=[
-            "Two nodes were not run; on one node one worker reaches the best test accuracy, 95.0%, "
-            "two and four workers less (93.0% to 94.0%), and H5 says what keeps the accuracy",
+            "Two nodes were not run; as many workers make the same updates there, so expect what one "
+            "node gives: one worker reaches the best test accuracy, 95.0%, "
+            "two and four workers less (93.0% to 94.0%). H5 says what keeps the accuracy",
             "Of 2 such comparisons",
             "The published figure for the steps at N = 2 on two nodes, 3 120, contradicts others",
         ],
@@ -36,8 +37,8 @@ CASES = [
         "one node, not decided",
         edits={TRAININGS: both(behind(2, -0.02, 0.01), behind(4, -0.03, 0.01))},
         says=[
-            "on one node one, two and four workers reach 93.0% to 95.0%, with no measurable "
-            "difference, and H5"
+            "one node gives: one, two and four workers reach 93.0% to 95.0%, with no measurable "
+            "difference. H5"
         ],
         never=["best test accuracy"],
     ),
@@ -71,7 +72,7 @@ CASES = [
         "one number of workers",
         edits={TRAININGS: where({"workers": [2, 4]}, status="diverged")},
         says=[
-            "on one node one worker reaches 95.0%, and nothing else was tried",
+            "one node gives: one worker reaches 95.0%, and nothing else was tried",
             "are the linear rule at N = 2 (diverged) and the linear rule at N = 4 (diverged).",
         ],
     ),
@@ -90,7 +91,7 @@ CASES = [
         lab=TWO_NODES,
         edits={TRAININGS: where({"nodes": 2}, status="unavailable", test_accuracy_frac=NAN)},
         says=[
-            "Two nodes have no number; on one node",
+            "Two nodes have no number; as many",
             "the linear rule at N = 2 on two nodes (unavailable)",
         ],
     ),

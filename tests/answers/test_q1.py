@@ -23,6 +23,12 @@ def _times(*epoch_s: float, **more: Any) -> dict[str, Edit]:
     return {"sweep": edit}
 
 
+def _scattered(*epoch_s: float) -> dict[str, Edit]:
+    """The complete batches take these seconds, with intervals that all meet."""
+    wide = {"epoch_s_low": 1.0, "epoch_s_high": 4.0}
+    return {"sweep": lambda sweep: _times(*epoch_s)["sweep"](sweep).assign(**wide)}
+
+
 def _boundary(**columns: Any) -> dict[str, Edit]:
     return {"boundary": where(**columns)}
 
@@ -85,6 +91,19 @@ CASES = [
             "What is added, by phase: the copy to the device 250 ms (25.0%).",
             "The epoch is shortest at b = 128.",
         ],
+    ),
+    Case(
+        "launches that scatter",
+        edits=_scattered(3.4, 1.7, 1.3),
+        says=[
+            "Whether the batch size matters is undecided: an epoch takes 3.40 s at b = 32 and 1.30 s at "
+            "b = 512, and launches of one batch scatter too much to call these different. More "
+            "launches, or a quieter machine, decide.",
+            "The launches scatter too much for a verdict on any two batch sizes.",
+            "In short: Whether the batch size matters is undecided: an epoch takes 3.40 s at b = 32 and "
+            "1.30 s at b = 512;",
+        ],
+        never=["no measurable difference", "work already"],
     ),
     Case(
         "alike",

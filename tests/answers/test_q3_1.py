@@ -77,10 +77,10 @@ CASES = [
         # Exposed at N = 2: 0.7 of 0.1 T_1 in 0.6 T_1; at N = 4: 0.7 of 0.11 T_1 in 0.36 T_1.
         says=[
             "With four workers most of the lab's $T_N - T_1/N$ is waiting for communication indeed. "
-            "By it communication takes 220 ms to 512 ms with two workers and "
+            "The formula gives 220 ms to 512 ms with two workers and "
             "241 ms to 564 ms with four. Measured directly, training waits 154 ms to 359 ms with "
             "two and 169 ms to 395 ms with four. ",
-            "without loading; 21.4% of it waits for communication; the lab's formula gives 241",
+            "without loading; 169 ms of it waits for communication; the lab's formula gives 241",
             "From b = 32 to 512 the formula's communication falls with two and four workers: a "
             "larger "
             "b makes fewer iterations",
@@ -156,7 +156,7 @@ CASES = [
         "one cell",
         edits={"communication": only(workers=2, per_worker_batch=32)},
         says=[
-            "takes 512 ms with two workers. Measured directly, training waits 359 ms with two. Three"
+            "gives 512 ms with two workers. Measured directly, training waits 359 ms with two. Three"
         ],
         never=["From b ="],
     ),
@@ -249,8 +249,8 @@ CASES = [
         "contention is the cause",
         edits=_causes("contention"),
         says=[
-            "With four workers most of the lab's $T_N - T_1/N$ is no communication: they slow each "
-            "other down, sharing devices. By it communication takes"
+            "With four workers most of the lab's $T_N - T_1/N$ is no communication but "
+            "workers slowing each other down, sharing devices. The formula gives"
         ],
     ),
     Case(
@@ -260,7 +260,7 @@ CASES = [
                 _causes("contention")["communication"], where(oversubscribed=False)
             )
         },
-        says=["no communication: they slow each other down. By it"],
+        says=["no communication but workers slowing each other down. The formula"],
     ),
     Case(
         "overhead is the cause",
@@ -270,7 +270,10 @@ CASES = [
     Case(
         "three equal parts",
         edits=_causes("none"),
-        says=["By the lab's $T_N", "With four workers no one part makes most of the formula's time at every b."],
+        says=[
+            "By the lab's $T_N",
+            "With four workers no one part makes most of the formula's time at every b.",
+        ],
         never=["With four workers most"],
     ),
     Case(

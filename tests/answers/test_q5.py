@@ -59,7 +59,7 @@ CASES = [
             "from that call alone; DataParallel is one process that splits batches. After",
             "with it none does; where the orders are the same the marks",
             "epoch after epoch",
-            "8 of 8 repeat the first order without set_epoch, 0 of 8 with it.",
+            "8 of 8 repeat the first without set_epoch, 0 of 8 with it.",
             "worker 0, seed 0. with set_epoch 1 0 0 7 9",
             "without set_epoch 2 0 0 7 9",
         ],
@@ -70,7 +70,7 @@ CASES = [
         says=[
             "Without set_epoch no later epoch repeats",
             "do not show the need for set_epoch",
-            "0 of 8 repeat the first order",
+            "0 of 8 repeat the first",
         ],
         never=["epoch after epoch", "every epoch "],
     ),
@@ -106,7 +106,7 @@ CASES = [
         "a loss above at the end",
         lab=_ended(train_loss=[0.9, 0.91]),
         says=[
-            "The training loss without set_epoch is higher in epoch 3, and measurably no "
+            "The training loss without set_epoch is higher in epoch 3, and not measurably "
             "different in the others; at the end it is 0.905 (0.844 to 0.971) without set_epoch",
             "no arm isolates what makes it differ.",
         ],
@@ -142,7 +142,7 @@ CASES = [
             (
                 "alike",
                 [0.86, 0.87],
-                "measurably no different",
+                "not measurably different",
                 "accuracy shows no measurable difference: ",
                 "the test accuracies show no measurable difference",
             ),
@@ -160,7 +160,7 @@ CASES = [
         lab=trained(
             {"without_set_epoch": {"epoch": [1, 2], "train_loss": [0.1, 0.101]}}, prefix="replicas-"
         ),
-        says=["is lower in epochs 1 and 2, and measurably no different in the others; at the end"],
+        says=["is lower in epochs 1 and 2, and not measurably different in the others; at the end"],
     ),
     Case(
         "one seed",

@@ -87,7 +87,7 @@ CASES = [
         says=[
             "the ledger's sum is exactly the formula's at N = 2 and at N = 4, and the bytes that "
             "the loopback interface counted are",
-            "and 0.250% above the formula at N = 4. An all-reduce",
+            "and 0.250% above the formula at N = 4. All workers together",
             "4 24 000 000 B 24 120 000 B 24 120",
             "An interface counts the headers of packets",
         ],

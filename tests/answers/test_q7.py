@@ -57,7 +57,7 @@ CASES = [
             "1.00% without the broadcast and 0% with it, larger without the broadcast in every "
             "seed.",
             "by up to 1.00 percentage points without the broadcast and 0 percentage points",
-            "By seed the spread without it is larger: a difference of 1.00 percentage points, "
+            "By seed the spread without it is larger: the difference lies between 1.00 and 1.00 percentage points, "
             "where one of the 2 000 test images weighs 0.0500 percentage "
             "points and no more than that counts as nothing. So whose statistics are used "
             "changes what the test finds.",
@@ -152,7 +152,7 @@ CASES = [
             "of their norm, which the test accuracy does not show. All",
             "of their norm, which the test accuracy does not show.",
             "by up to 0.100 percentage points without the broadcast and "
-            "0.0500 percentage points with it. By seed the spread without it is measurably no",
+            "0.0500 percentage points with it. By seed the spread without it is not measurably",
             "this test set does not show that it matters whose statistics are used; that they "
             "differ is measured all the same.",
         ],
@@ -167,10 +167,7 @@ CASES = [
         "one seed",
         lab=functools.partial(_spreads, [20], [0]),
         edits={"replicas": only(seed=0)},
-        says=[
-            "from the same seed.",
-            "is not compared, for want of seeds: a difference of 1.00 percentage points, where",
-        ],
+        says=["from the same seed.", "is not compared, for want of seeds, where"],
     ),
     Case(
         "accuracies with the broadcast not measured",
@@ -180,7 +177,7 @@ CASES = [
     Case(
         "images unknown",
         lab=functools.partial(_spreads, [20, 20], [0, 0], None),
-        says=["is larger: a difference of 1.00 percentage points. So"],
+        says=["is larger: the difference lies between 1.00 and 1.00 percentage points. So"],
         never=["test images weighs"],
     ),
     Case(

@@ -74,7 +74,10 @@ def test_the_example_is_of_the_kind_that_is_found_most(make_report):
     (finding,) = AUDIT["findings"]
     other = finding | {"code": "comm_mismatch", "reason": "it is the whole T_N", "printed": 12.5}
     text = rendered(make_report(audits=[{**AUDIT, "findings": [finding, other, other]}]))
-    assert "The commonest, with N = 2 and b = 32, 12.5 is printed, 1.6 is right: it is the whole" in text
+    assert (
+        "The commonest, with N = 2 and b = 32, 12.5 is printed, 1.6 is right: it is the whole"
+        in text
+    )
 
 
 def test_a_damaged_audit_is_named(tmp_path):

@@ -296,7 +296,7 @@ QUESTIONS = [
         "H4",
         facts_h4,
         formula=[
-            r"T_N = T_{\text{load}} + T_{\text{copy}} + T_{\text{sharing}} + "
+            r"T_N = T_{\text{load}} + T_{\text{copy}} + T_{\text{contention}} + "
             r"T_{\text{stragglers}} + T_{\text{overhead}} + T_{\text{exposed}} + T_{\text{compute}}"
         ],
         references=[LI],

@@ -80,7 +80,7 @@ NEARLY_ALL = 0.95  # of the time; what is left is less than any remedy would sho
 CROWDED = 0.1  # of the time: computing without a core, more than the clocks' granularity
 UTILISATION_COLUMNS: Columns = (
     columns("idle_frac on_cpu crowded")
-    | words("awaits", ("nothing", "cores", "loader", "launches"))
+    | words("awaits", ("nothing", "loader", "launches"))
     | side("utilisation_to_first", "utilisation_difference_frac")
     | side("rate_to_best", "rate_to_best_ratio", 1.0)
 )
@@ -100,7 +100,8 @@ def utilisation(rows: list[TableRow]) -> None:
             row["idle_frac"], row["on_cpu"] = 1 - busy, "cpu" in str(row["device"]).lower()
             alone = row["device"] == "CPU core" and compute is not None
             row["crowded"] = alone and bool(compute - busy > CROWDED)
-            row["awaits"] = _awaits(row)
+            # On a CPU loading is work of the cores, which utilisation counts.
+            row["awaits"] = None if row["on_cpu"] else _awaits(row)
 
 
 def measured(row: TableRow) -> bool:
@@ -111,8 +112,6 @@ def measured(row: TableRow) -> bool:
 def _awaits(row: TableRow) -> str:
     if of_row(row, "utilisation_frac", NEARLY_ALL) == "above":
         return "nothing"
-    if row["on_cpu"]:
-        return "cores"
     return "loader" if (row["load_frac"] or 0) > row["idle_frac"] / 2 else "launches"
 
 

@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from dpscale.derive.cells import Cell, Launches, cells, in_study
 from dpscale.derive.columns import as_table, known
+from dpscale.derive.contrasts import Prior, prior_of
 from dpscale.derive.epoch_times import steps_of_full_batches
 from dpscale.derive.formulas import (
     epoch_seconds,
@@ -17,7 +19,7 @@ from dpscale.derive.formulas import (
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import median
 from dpscale.derive.tables import Table
-from dpscale.derive.verdicts import beside, trend
+from dpscale.derive.verdicts import beside, ends, trend
 from dpscale.records.columns import Columns, columns, intervals
 from dpscale.vocabulary import Verdict, words
 
@@ -29,7 +31,15 @@ SWEEP_COLUMNS: Columns = (
     | columns("message runs launches launch_spread_frac iteration_s")
 )
 Shape = Literal[
-    "single", "unknown", "same", "mixed", "rises", "falls", "falls then flat", "falls then rises"
+    "single",
+    "unknown",
+    "undecided",
+    "same",
+    "mixed",
+    "rises",
+    "falls",
+    "falls then flat",
+    "falls then rises",
 ]
 # Batches of the sweep that its trend speaks of.
 MARKS = ("first", "start", "bulk", "knee", "best", "finish", "last", "least", "slowest")
@@ -53,6 +63,7 @@ BOUNDARY_COLUMNS: Columns = (
 )
 ARM = "without_loading"
 BUSIER_FRAC = 0.01  # of the time: what a device is busier at some batch sizes than at others
+SAME_FRAC = 0.25  # of an epoch: what intervals of batches that take the same span at most
 BULK_FRAC = 0.75  # of what the best batch saves
 SHOWN_FRAC = 0.01  # of the difference of two epochs: what a phase moves at least
 LIMITS = {"out_of_memory": "memory", "exceeds_dataset": "dataset"}
@@ -83,9 +94,11 @@ def _largest(column: pd.Series) -> int | None:
     return known(column.astype("Int64").max())
 
 
-def _row(cell: Cell, runs: pd.DataFrame, times: Launches, phases: pd.DataFrame) -> dict[str, Any]:
+def _row(
+    cell: Cell, runs: pd.DataFrame, times: Launches, phases: pd.DataFrame, prior: Prior
+) -> dict[str, Any]:
     own = runs[runs["run"].isin(cell.runs)]
-    time = median(times.epoch_s(cell, ARM))
+    time = median(times.epoch_s(cell, ARM), prior=prior)
     samples, batch = cell.train_samples, cell.per_worker_batch
     rate = samples_per_second(samples, time.value) if samples and time.value else None
     parts = phases[phases["run"].isin(cell.runs)]
@@ -116,14 +129,16 @@ def sweep(runs: pd.DataFrame, steps: pd.DataFrame, epoch_times: pd.DataFrame) ->
     epoch_s is without loading, for D samples, iteration_s = epoch_s / (D/b); update_s, forward_s,
     backward_s and copy_s are parts of the epoch on rank 0 (medians over repeats); steps_per_epoch
     counts full batches. The last row is the first out_of_memory (limit "memory") or exceeds_dataset
-    (limit "dataset"). Raises MixedMachinesError for runs of different machines.
+    (limit "dataset"). Few launches borrow the spread of those of the other batches. Raises
+    MixedMachinesError for runs of different machines.
     """
     planned = in_study(runs, "sweep")
     require_same_machine(planned)
     times, phases = Launches(epoch_times), _phases_of_rank_0(steps, planned)
-    rows = []
-    for cell in cells(planned):
-        rows.append(_row(cell, planned, times, phases))
+    rows, found = [], list(cells(planned))
+    prior = prior_of(np.log(times.epoch_s(cell, ARM).to_numpy(float)) for cell in found)
+    for cell in found:
+        rows.append(_row(cell, planned, times, phases, prior))
         if cell.status in LIMITS:
             break
     return as_table(rows, SWEEP_COLUMNS)
@@ -195,7 +210,8 @@ def sweep_trend(sweep: pd.DataFrame) -> pd.DataFrame:
 
     Of every two batch sizes, not of the ends alone: a larger one that takes less time is a fall,
     one that takes more a rise. `best` is the batch whose interval ends lowest, so that it is told
-    apart from every one that is told apart from any faster; `start` and `finish` are the first and
+    apart from every one that is told apart from any faster; `undecided` where none is told apart
+    and their intervals span more than a quarter; `start` and `finish` are the first and
     the last that it is told apart from, `bulk` the first with three quarters of what it saves
     beside `start`, `knee` the one from which on it is told apart from none;
     `last_step` sets the last batch against the one before. utilisation_differs: by a percent.
@@ -210,7 +226,17 @@ def sweep_trend(sweep: pd.DataFrame) -> pd.DataFrame:
     knee = rows[min(rows.index(finish) + 1, rows.index(best))] if slower else rows[0]
     ranked = sorted(rows, key=lambda row: float(row["epoch_s"]))
     shape = _shape(rows, rows.index(best), rows.index(knee))
-    at = (rows[0], start, _bulk(rows, start, best), knee, best, finish, rows[-1], ranked[0], ranked[-1])
+    at = (
+        rows[0],
+        start,
+        _bulk(rows, start, best),
+        knee,
+        best,
+        finish,
+        rows[-1],
+        ranked[0],
+        ranked[-1],
+    )
     marks = dict(zip(MARKS, (row["per_worker_batch"] for row in at), strict=True))
     busy = [row["utilisation_frac"] for row in rows if known(row["utilisation_frac"]) is not None]
     row = {f"{mark}_batch": batch for mark, batch in marks.items()} | {
@@ -292,7 +318,11 @@ def _shape(rows: Sequence[dict[str, Any]], best: int, knee: int) -> Shape:
         return "falls then rises" if turns == ("below", "above") else "mixed"
     if moves == "below":
         return "falls" if knee == len(rows) - 1 else "falls then flat"
-    return "unknown" if moves == "unknown" else "rises" if moves == "above" else "same"
+    if moves == "indistinct":
+        spans = [ends(row, "epoch_s") for row in rows]
+        least, most = min(low for low, _ in spans), max(high for _, high in spans)
+        return "same" if most <= (1 + SAME_FRAC) * least else "undecided"
+    return "unknown" if moves == "unknown" else "rises"
 
 
 TABLES = {
