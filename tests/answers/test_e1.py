@@ -68,7 +68,8 @@ CASES = [
             "Share a training by DDP: with four workers its step, 20.0 ms, is the shortest. Where "
             "memory is short, take ZeRO-1 (20.0 MB a worker, DDP 24.0 MB; a step 1.20× as long), "
             "then FSDP2 (12.0 MB; 3.00× as long). The largest batch fits "
-            "with gradient accumulation, b = 2 300 within 30.5 MiB (DDP: 700). The network is the small residual network with Adam",
+            "with gradient accumulation, b = 2 300 within 30.5 MiB (DDP: 700). The network is "
+            "the small residual network with Adam",
             "computes b in four parts, micro-batches, one after another",
             "DDP has the shortest step with four workers. FSDP2 holds the least.",
             "In short: Share a training by DDP: 20.0 ms a step with four workers; where memory is "

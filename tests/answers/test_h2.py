@@ -30,7 +30,8 @@ CASES = [
         "steps and seconds",
         says=[
             "The assignment's 40 epochs of 60 000 images at B = 128 are 18 750 steps (18 720 "
-            "by the formula, without partial batches). Here, with D = 10 000 and b = 128, they are 3 120 (340 s) with one worker and "
+            "by the formula, without partial batches). Here, with D = 10 000 and b = 128, they "
+            "are 3 120 (340 s) with one worker and "
             "760 (135 s) with four workers. Seconds are scaled from 4 epochs.",
             "the 16 images left over, drawn anew in each epoch, are dropped (drop-last)",
             "The steps counted in the records are those computed.",

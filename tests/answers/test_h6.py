@@ -25,7 +25,8 @@ CASES = [
     Case(
         "one node, decided",
         says=[
-            "Two nodes were not run; as many workers make the same updates there, so expect what one "
+            "Two nodes were not run; as many workers make the same updates there, so expect what "
+            "one "
             "node gives: one worker reaches the best test accuracy, 95.0%, "
             "two and four workers less (93.0% to 94.0%). H5 says what keeps the accuracy",
             "Of 2 such comparisons",

@@ -53,7 +53,8 @@ CASES = [
         edits=_times(9.0, 4.0, 2.0),
         says=[
             "Each larger batch has a shorter epoch, and the curve has not levelled off.",
-            "The larger the batch, the shorter the epoch, from 9.00 s at b = 32 to 2.00 s at b = 512. "
+            "The larger the batch, the shorter the epoch, from 9.00 s at b = 32 to 2.00 s at b = "
+            "512. "
             "Iterations "
             "have fixed costs: 16 times the samples take only 3.56 times",
             "ends before the device is saturated: its last step, from b = 128 to 512, still "
@@ -96,11 +97,13 @@ CASES = [
         "launches that scatter",
         edits=_scattered(3.4, 1.7, 1.3),
         says=[
-            "Whether the batch size matters is undecided: an epoch takes 3.40 s at b = 32 and 1.30 s at "
+            "Whether the batch size matters is undecided: an epoch takes 3.40 s at b = 32 and "
+            "1.30 s at "
             "b = 512, and launches of one batch scatter too much to call these different. More "
             "launches, or a quieter machine, decide.",
             "The launches scatter too much for a verdict on any two batch sizes.",
-            "In short: Whether the batch size matters is undecided: an epoch takes 3.40 s at b = 32 and "
+            "In short: Whether the batch size matters is undecided: an epoch takes 3.40 s at b = "
+            "32 and "
             "1.30 s at b = 512;",
         ],
         never=["no measurable difference", "work already"],

@@ -76,7 +76,8 @@ CASES = [
         # T_2 = 0.6 T_1: 0.1 T_1 of communication, a sixth of T_2; T_1 = 5.125 s at b = 32.
         # Exposed at N = 2: 0.7 of 0.1 T_1 in 0.6 T_1; at N = 4: 0.7 of 0.11 T_1 in 0.36 T_1.
         says=[
-            "With four workers most of the lab's $T_N - T_1/N$ is waiting for communication indeed. "
+            "With four workers most of the lab's $T_N - T_1/N$ is waiting for communication "
+            "indeed. "
             "The formula gives 220 ms to 512 ms with two workers and "
             "241 ms to 564 ms with four. Measured directly, training waits 154 ms to 359 ms with "
             "two and 169 ms to 395 ms with four. ",
@@ -156,7 +157,8 @@ CASES = [
         "one cell",
         edits={"communication": only(workers=2, per_worker_batch=32)},
         says=[
-            "gives 512 ms with two workers. Measured directly, training waits 359 ms with two. Three"
+            "gives 512 ms with two workers. Measured directly, training waits 359 ms with two. "
+            "Three"
         ],
         never=["From b ="],
     ),

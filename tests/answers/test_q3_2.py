@@ -282,7 +282,8 @@ CASES = [
             "message of $N \\alpha \\beta$ bytes, 1.00 TB at N = 2 and 1.00 TB at N = 4.",
             "At N = 2 and 4 that is mostly latency (100% latency): a link of twice the rate would "
             "save 0.000200%.",
-            "Latency, not bandwidth, rules an all-reduce of 4.00 MB here: twice the bandwidth would "
+            "Latency, not bandwidth, rules an all-reduce of 4.00 MB here: twice the bandwidth "
+            "would "
             "shorten it by 0.000200%",
         ],
     ),
@@ -292,7 +293,8 @@ CASES = [
         says=[
             "At N = 2 that is mostly latency (100% latency): a link of twice the rate would save "
             "0.000200%. At N = 4 that is mostly bytes (",
-            "Twice the bandwidth would shorten an all-reduce of 4.00 MB here by 0.000200% to 49.3%,",
+            "Twice the bandwidth would shorten an all-reduce of 4.00 MB here by 0.000200% to "
+            "49.3%,",
         ],
     ),
     Case(

@@ -57,7 +57,8 @@ CASES = [
             "1.00% without the broadcast and 0% with it, larger without the broadcast in every "
             "seed.",
             "by up to 1.00 percentage points without the broadcast and 0 percentage points",
-            "By seed the spread without it is larger: the difference lies between 1.00 and 1.00 percentage points, "
+            "By seed the spread without it is larger: the difference lies between 1.00 and 1.00 "
+            "percentage points, "
             "where one of the 2 000 test images weighs 0.0500 percentage "
             "points and no more than that counts as nothing. So whose statistics are used "
             "changes what the test finds.",

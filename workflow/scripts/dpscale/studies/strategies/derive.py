@@ -238,11 +238,11 @@ def compared(needs: pd.DataFrame) -> pd.DataFrame:
     """Return the memory of the ways, each beside the best of its N and beside DDP.
 
     peak_rank: `near` the least, within what the peaks of any way scatter, `more` than that, and
-    null where DDP's is not known; peak_to_ddp alike beside DDP's. batch_rank: `may be` where the largest batch, between what fits
-    and what fails, may be the most; null where the search did not come to all ways. computes: `the
-    same` as DDP as nearly as rounding, or a second run of DDP, does; `nearly` where its gaps are
-    larger, but smaller than another computation would leave; losses or parameters that are no
-    numbers agree with nothing.
+    null where DDP's is not known; peak_to_ddp alike beside DDP's. batch_rank: `may be` where the
+    largest batch, between what fits and what fails, may be the most; null where the search did not
+    come to all ways. computes: `the same` as DDP as nearly as rounding, or a second run of DDP,
+    does; `nearly` where its gaps are larger, but smaller than another computation would leave;
+    losses or parameters that are no numbers agree with nothing.
     """
     rows = [{name: known(value) for name, value in row.items()} for row in needs.to_dict("records")]
     for run in {row["runs"] for row in rows if row["way"]}:

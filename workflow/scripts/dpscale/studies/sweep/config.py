@@ -10,6 +10,7 @@ from dpscale.config.datasets import size_problem
 from dpscale.config.root import Config, Problem, StudySection
 from dpscale.config.sections import (
     Batch,
+    Launches,
     MemorySize,
     PositiveInt,
     Processes,
@@ -36,6 +37,9 @@ class SweepConfig(StudySection):
         None,
         description="Memory that training may add to a worker's process on a CPU, "
         "for example 256 MiB; an allocation beyond it fails. null: the device's own memory.",
+    )
+    launches: Launches | None = Field(
+        None, description="Launches of each batch; null: as many as of other timed cells."
     )
     repeats: Repeats = Field(
         1, description="Timed epochs at each batch in a launch, after one epoch of warm-up."

@@ -33,7 +33,7 @@ def runs(config: Config, sweep: SweepConfig) -> Iterator[Spec]:
         if batch > samples:
             yield spec
             break
-        yield from launches(config, spec)
+        yield from launches(config, spec, sweep.launches)
         batch *= sweep.factor
     yield build_spec(
         config,

@@ -109,8 +109,8 @@ def _fit_columns(seconds: pd.DataFrame, workers: int) -> dict[str, Any]:
     """Return the fit's columns; nulls and a note where there is nothing to fit.
 
     seconds: a row a launch (of a single one its repeats), a column a size of message. Each is
-    fitted alone: latency and rate are medians of theirs, with the intervals of those; level_bytes is
-    what these medians give, its interval, over launches, reaches to it.
+    fitted alone: latency and rate are medians of theirs, with the intervals of those; level_bytes
+    is what these medians give, and its interval, over launches, reaches to it.
     """
     if len(seconds.columns) < FEWEST_SIZES:
         return {"note": f"{len(seconds.columns)} sizes of message; a fit needs {FEWEST_SIZES}"}
