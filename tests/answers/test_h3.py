@@ -56,7 +56,7 @@ CASES = [
         "one launch each",
         edits=_trainings({"workers": [2, 4]}, speedup_ratio_low=NAN),
         says=[
-            "took one launch each, too few to compare their speed (1.60× and 2.51×)",
+            "took one launch each, too few to compare (1.60× and 2.51×)",
             "Two and four workers were launched once; hollow",
         ],
         never=["as fast as one"],
