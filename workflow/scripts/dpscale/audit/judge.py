@@ -98,7 +98,7 @@ def _lessons(table: TimingTable, findings: Sequence[Finding]) -> Iterator[Lesson
             kinds = {why.kind for why in causes}
             sure = not any(why.perhaps or why.nearly for why in causes)
             if sure and len(kinds) == 1 and not kinds & UNEXPLAINED:
-                yield Lesson(*kinds, found[printed[0]])
+                yield Lesson(kinds.pop(), found[printed[0]])
 
 
 def _counts(flows: dict[Setting, Traffic], fast: dict[Setting, Times]) -> tuple[int, int]:

@@ -91,7 +91,10 @@ def worded(found: Any) -> Any:
         return words.squeezed(say.doubted(cause, table[cause.kind].format(**of)))
 
     def explained(one: Finding) -> Finding:
-        return replace(one, reason="; ".join(by(say.CAUSES, cause) for cause in one.reason))
+        return replace(
+            one,
+            reason="; ".join(by(say.CAUSES, why) for why in one.reason if isinstance(why, Cause)),
+        )
 
     return replace(
         found,
