@@ -205,6 +205,9 @@ def lab_answers() -> list[Answer]:
 
 AUDIT = {
     "title": "A $table <collected> by hand",
+    "lessons": [],
+    "doubts": [],
+    "digits": 4,
     "assumptions": ["50,000 training samples (D): as in the lab", "the column 'N' is workers"],
     "derived": [
         {

@@ -80,6 +80,52 @@ def test_the_example_is_of_the_kind_that_is_found_most(make_report):
     )
 
 
+def test_a_column_that_is_wrong_by_one_cause_comes_first(make_report):
+    (finding,) = AUDIT["findings"]
+    rate = finding | {
+        "code": "bandwidth_implausible",
+        "column": "printed_bandwidth_gb_per_s",
+        "unit": "GB/s",
+        "printed": 32.0,
+        "expected": 1.68485,
+        "reason": "it is b = 32",
+    }
+    lesson = {"kind": "batch_size", "finding": rate}
+    told = {**AUDIT, "findings": [rate, rate], "lessons": [lesson]}
+    text = rendered(make_report(audits=[told]))
+    assert (
+        "Every bandwidth is the batch size with a unit (32 GB/s at N = 2, b = 32; the times give "
+        "1.685 GB/s). 1 of 2 rows hold a number that cannot be right: 2 × impossible bandwidth."
+    ) in text
+    assert "The commonest" not in text
+    text = rendered(make_report(audits=[{**told, "lessons": [lesson | {"kind": "items"}]}]))
+    assert "Every bandwidth is wrong by one cause (32 GB/s at N = 2" in text
+    assert "1.685 GB/s): it is b = 32." in text
+
+
+@pytest.mark.parametrize(
+    ("code", "bound", "verb"),
+    [
+        ("loading_faster_than_without", "at least 18.28 s", "can be right"),
+        ("batch_exceeds_dataset", "at most 18.28 s", "can be right"),
+        ("superlinear", "at most 18.28 s", "is usual"),
+        ("comm_mismatch", "18.28 s", "is right"),
+    ],
+)
+def test_what_is_but_a_bound_is_no_right_number(make_report, code, bound, verb):
+    (finding,) = AUDIT["findings"]
+    changed = finding | {"code": code, "printed": 16.937219, "expected": 18.280495, "unit": "s"}
+    text = rendered(make_report(audits=[{**AUDIT, "findings": [changed]}]))
+    assert f"16.937219 s is printed, {bound} {verb}: " in text
+    assert f">{bound}<" in text
+
+
+def test_what_is_doubtful_comes_before_what_was_assumed(make_report):
+    text = rendered(make_report(audits=[{**AUDIT, "doubts": ["one may be a copy"]}]))
+    assert "Doubtful: one may be a copy. Read and assumed: 50,000" in text
+    assert "Doubtful:" not in rendered(make_report())
+
+
 def test_a_damaged_audit_is_named(tmp_path):
     path = tmp_path / "audit.json"
     path.write_text('{"title": "x"}')

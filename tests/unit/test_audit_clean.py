@@ -19,7 +19,6 @@ ROUNDINGS: dict[str, Callable[[float, int], str]] = {
     "whole": lambda number, _: repr(number),
 }
 ITERATIONS = {
-    "exact": lambda batch: SAMPLES / batch,
     "up": lambda batch: math.ceil(SAMPLES / batch),
     "down": lambda batch: SAMPLES // batch,
 }

@@ -40,6 +40,7 @@ RATE = "printed_bandwidth_gb_per_s"
         ((2, 64), RATE, "0.000125", "bandwidth_one_iteration", 0.04, "time of an epoch"),
         ((2, 64), RATE, "0.000405", "bandwidth_one_iteration", 0.04, "gives 0.0004 and not"),
         ((2, 64), RATE, "0.0403", "bandwidth_mismatch", 0.04, "100 iterations"),
+        ((4, 256), RATE, "0.0375", "bandwidth_fractional", 0.039, "counts 12.5 iterations, and 13"),
         ((2, 64), COMM, "30.40", "comm_mismatch", 10, "perhaps it is the whole T_N, nearly:"),
         ((2, 64), SPEEDUP, "3.15", "speedup_times_workers", 1.5625, "gives 3.125 and not 3.15"),
         ((2, 64), COMPUTE, "40.70", "compute_mismatch", 20, "gives 40 and not 40.7"),
@@ -75,12 +76,16 @@ def test_one_planted_cell_is_one_finding(tmp_path, place, column, value, code, e
         ),
         # 40 / 2 - 19 is less than nothing, and no printed number says so.
         ((2, 64), {"nodata_s": "19.00", COMM: "", RATE: ""}, "negative_comm"),
+        # The last digit does not tell 12.5 iterations from 12: that one was dropped may be meant.
+        ((4, 256), {RATE: "0.0360"}, None),
+        ((4, 256), {RATE: "0.04"}, None),
         # 4 MB * 100 in 0.0004 s follow from the times, which then are wrong.
         ((2, 64), {"nodata_s": "20.0004", COMM: "0.0004", RATE: "1000"}, "bandwidth_implausible"),
     ],
 )
 def test_one_slip_with_its_consequences_is_one_finding(tmp_path, place, cells, code):
-    assert codes(audited(tmp_path, lines({place: cells}))) == [(*place, code)]
+    expected = [(*place, code)] if code else []
+    assert codes(audited(tmp_path, lines({place: cells}))) == expected
 
 
 def test_two_wrong_parts_that_do_not_add_up_are_both_named_and_the_sum(tmp_path):
@@ -155,5 +160,44 @@ def test_a_cause_that_chance_seldom_meets_is_none(tmp_path):
 def test_times_with_and_without_loading_that_are_one_number_are_doubted(tmp_path):
     said = "identical to the digit at b = 64"
     same = audited(tmp_path, lines({(1, 64): {"sweep_compute_s": "50.00"}}))
-    assert any(said in line for line in same.assumptions)
-    assert not any(said in line for line in audited(tmp_path, lines()).assumptions)
+    assert any(said in line for line in same.doubts)
+    assert audited(tmp_path, lines()).doubts == []
+
+
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        ({"epoch_s": "28.50", SPEEDUP: "1.75"}, "took up to 5.0% less than"),  # 28.5 of 30 s
+        (
+            {"epoch_s": "24.50", SPEEDUP: "2.04", "nodata_s": "24.00", COMM: "4.00", RATE: "0.100"},
+            "(N, b) = (2, 64) exceed N by up to 3%",
+        ),
+    ],
+)
+def test_what_scatter_spares_is_said(tmp_path, cells, says):
+    found = audited(tmp_path, lines({(2, 64): cells}))
+    assert found.findings == []
+    (doubt,) = found.doubts
+    assert says in doubt
+
+
+def test_a_time_that_cannot_be_right_is_in_no_corrected_table(tmp_path):
+    found = audited(tmp_path, lines({(1, 64): {"epoch_s": "37.00"}}))
+    (finding,) = [f for f in found.findings if f.code == "loading_faster_than_without"]
+    assert "every speed-up that rests on this time is unknown" in finding.reason
+    row = found.derived[0]
+    assert (row.base_s, row.epoch_s, row.speedup_ratio) == (None, None, None)
+
+
+def test_a_column_that_is_wrong_by_one_cause_is_a_lesson(tmp_path):
+    by_b = {(n, b): {RATE: str(b * 2 * (n - 1) / n)} for n in (2, 4) for b in (64, 256)}
+    found = audited(tmp_path, lines(by_b))
+    assert [(one.kind, one.finding.printed) for one in found.lessons] == [("batch_size", 64)]
+    assert audited(tmp_path, lines(by_b | {(4, 256): {RATE: "0.0390"}})).lessons == []
+    unexplained = {place: {COMM: "9.50"} for place in by_b}
+    assert audited(tmp_path, lines(unexplained)).lessons == []
+
+
+def test_a_wrong_rate_has_the_digits_of_the_times(tmp_path):
+    assert audited(tmp_path, lines()).digits == 4
+    assert audited(tmp_path, "N,b,time\n1,32,61.2345678\n2,32,40.1234567\n").digits == 6

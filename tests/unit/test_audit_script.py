@@ -182,8 +182,8 @@ def test_a_consistent_table_ends_with_0_and_its_corrected_tables(tmp_path):
     ended = run(tmp_path, lines())
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "table.csv: 6 rows, no findings" in ended.stdout
-    assert "|  2 |  64 |      50 |      32 |   1.5625 |    0.78125 |" in ended.stdout
-    assert "|  4 | 256 |         13 |            6000000 |           0.0375 |" in ended.stdout
+    assert "|  2 |  64 |      50 |      32 |    1.562 |     0.7812 |" in ended.stdout
+    assert "|  4 | 256 |         13 |            6000000 |            0.039 |" in ended.stdout
 
 
 def test_findings_end_with_1_and_are_written_as_json(tmp_path):
@@ -196,13 +196,14 @@ def test_findings_end_with_1_and_are_written_as_json(tmp_path):
     assert (finding["workers"], finding["per_worker_batch"]) == (2, 64)
     assert "multiplied by the number of workers" in finding["reason"]
     assert (
-        "1. N = 2, b = 64: speed-up multiplied by N. 3.12 is printed, 1.5625 is right: it is N*T"
+        "1. N = 2, b = 64: speed-up multiplied by N. 3.12 is printed, 1.562 is right: it is N*T"
         in ended.stdout
     )
     row = said["derived"][1]
     assert (row["speedup_ratio"], row["compute_s"], row["comm_s"]) == (1.5625, 20.0, 10.0)
     assert row["bandwidth_bytes_per_s"] == 40e6
     assert said["derived"][0]["bandwidth_bytes_per_s"] is None
+    assert (said["doubts"], said["lessons"], said["digits"]) == ([], [], 4)
     assert "1,000,000 trainable parameters (X): as given" in said["assumptions"]
 
 

@@ -11,10 +11,11 @@ from dpscale.studies.cluster.derive import cells, stand_ins, transfers
 from dpscale.studies.cluster.lab import FILE, lab
 
 
-def elbow(lost: int | None) -> pd.DataFrame:
+def elbow(lost: int | None, largest: int = 256) -> pd.DataFrame:
     """The linear rule: its error kept up to twice the reference batch, and lost at another."""
     row = {"rule": "linear", "status": "complete", "reference_batch": 32, "elbow_batch": 64}
-    return as_table([row | {"lost_batch": lost}], tables()["lr_scaling_elbow"].columns)
+    row |= {"lost_batch": lost, "largest_batch": largest}
+    return as_table([row], tables()["lr_scaling_elbow"].columns)
 
 
 def scaling_of(*runs: str) -> pd.DataFrame:
@@ -63,6 +64,24 @@ def test_the_rate_follows_the_linear_rule_as_far_as_it_was_not_lost_here(lost, h
     cell = cell_of("mlp", lost)  # four times the reference batch
     assert cell["rule_holds"] == holds
     assert (None if pd.isna(cell["lr"]) else cell["lr"]) == lr
+
+
+@pytest.mark.parametrize(
+    ("workers", "batch", "largest", "holds"),
+    [
+        (2, 32, 256, "unknown"),  # half of the reference, which S2 starts at
+        (4, 32, 256, "kept"),
+        (2, 128, 256, "kept"),  # twice
+        (4, 128, 64, "unknown"),  # four times, where two were tried
+        (4, 512, 64, "unknown"),
+    ],
+)
+def test_of_a_ratio_that_was_not_tried_nothing_is_said(workers, batch, largest, holds) -> None:
+    runs = runs_table([{"run": "r", "model": "mlp", "dataset": "cifar10"}])
+    made = cells(scaling_of("r"), runs, EXPOSED, elbow(None, largest))
+    cell = made[(made["workers"] == workers) & (made["per_worker_batch"] == batch)]
+    assert cell["rule_holds"].tolist() == [holds]
+    assert cell["lr"].notna().all()
 
 
 def test_without_s2_no_rate_is_carried() -> None:

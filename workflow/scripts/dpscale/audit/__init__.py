@@ -14,7 +14,8 @@ its numbers follow, in doubt by the first, and says so (`conventions`):
   throughout, epoch_s throughout; sweep_compute_s with epoch_s only where a row has no nodata_s
   (else that is the mistake "with loading minus without");
 - T_1 of the same b, else of the same N*b;
-- iterations of an epoch D/(N*b), whole or not, rounded either way; bytes of 2(N-1)/N*X*itemsize;
+- iterations of an epoch D/(N*b), rounded either way: a last partial one sends all gradients, or is
+  dropped; bytes of 2(N-1)/N*X*itemsize;
 - a rate whose header states no unit is in the unit that most of the column follows, else GB/s.
 
 One slip is one finding: a number that follows from another printed one is not named again.
@@ -27,12 +28,15 @@ One slip is one finding: a number that follows from another printed one is not n
   of the epoch, doubtful alone, and not said already as superlinear).
 - bandwidth_mismatch: not what the printed or the derived communication gives. Its named cases:
   bandwidth_wrong_unit (powers of 1000 against 1024, prefixes, bits),
-  bandwidth_one_iteration (bytes of one iteration over an epoch's time) and
+  bandwidth_one_iteration (bytes of one iteration over an epoch's time),
+  bandwidth_fractional (D/(N*b) iterations, not whole ones) and
   bandwidth_implausible (the batch size with a unit; 10 times what the times give and beyond
   PCIe 5; or right, and beyond the fastest link).
 - superlinear: T_1/T_N beyond N by more than 3%, which is noise. loading_faster_than_without:
-  epoch_s below the same epoch without loading by more than 6.4%. batch_exceeds_dataset: N*b > D,
-  which no step can fill. steps_mismatch: outside epochs*floor(D/(N*b)) to epochs*ceil(D/(N*b)).
+  epoch_s below the same epoch without loading by more than 6.4%. What is within these bounds is
+  said among the doubts.
+- batch_exceeds_dataset: N*b > D, which no step can fill. steps_mismatch: outside
+  epochs*floor(D/(N*b)) to epochs*ceil(D/(N*b)).
 """
 
 from dpscale.audit.conventions import Given

@@ -46,11 +46,19 @@ class Traffic:
 
     @cached_property
     def iterations(self) -> list[float]:
-        """Iterations of an epoch: D/(N*b), and rounded either way where that is not none."""
+        """Iterations of an epoch: ceil(D/(N*b)), or floor where that is not none.
+
+        A last partial one sends all gradients; a loader may drop it.
+        """
         samples, row = self.facts.samples, self.row
-        exact = formulas.iterations_per_epoch(samples, row.workers, row.per_worker_batch)
         full = formulas.full_steps(samples, row.global_batch)
-        return [exact, formulas.loader_steps(samples, row.global_batch), *([full] if full else [])]
+        return [formulas.loader_steps(samples, row.global_batch), *([full] if full else [])]
+
+    @property
+    def fractional(self) -> float:
+        """D/(N*b), which no epoch has where it is not whole."""
+        row = self.row
+        return formulas.iterations_per_epoch(self.facts.samples, row.workers, row.per_worker_batch)
 
     @property
     def payload_bytes(self) -> float:
@@ -64,19 +72,40 @@ class Traffic:
 
     @property
     def rate(self) -> float | None:
-        """Bytes per second of the iterations D/(N*b); None where the seconds are unknown."""
+        """Bytes per second of the iterations ceil(D/(N*b)); None where the seconds are unknown."""
         if self.row.workers == 1 or self.comm_s is None or self.comm_s <= 0:
             return None
         return formulas.bandwidth(self.moved_bytes, self.iterations[0], self.comm_s)
 
+    def right_rates(self) -> list[Interval]:
+        """Spans of bytes per second of whole iterations."""
+        return self._rates(self.moved_bytes, *self.iterations)
+
     def rates(self, moved_bytes: float) -> list[Interval]:
-        """Spans of bytes per second under every convention."""
-        return [_over(moved_bytes, count, comm) for comm in self.comms for count in self.iterations]
+        """Spans of bytes per second under every convention, that of fractional iterations too."""
+        return self._rates(moved_bytes, *self.iterations, self.fractional)
+
+    def fractional_rates(self) -> list[Interval]:
+        """Spans of bytes per second of fractional iterations; none where they are whole."""
+        whole = self.fractional == self.iterations[0]
+        return [] if whole else self._rates(self.moved_bytes, self.fractional)
+
+    def _rates(self, moved_bytes: float, *counts: float) -> list[Interval]:
+        return [_over(moved_bytes, count, comm) for comm in self.comms for count in counts]
 
     def follows(self, factor: float = 1.0) -> bool:
-        """Return whether the printed bandwidth, times a factor, is what the communication gives."""
+        """Return whether the printed bandwidth, times a factor, is what the communication gives.
+
+        By any convention, right or not: it tells which times and which unit are meant.
+        """
+        return self._meets(factor, self.rates(self.moved_bytes))
+
+    def is_right(self, factor: float) -> bool:
+        """Return whether it is what the communication gives of whole iterations."""
+        return self._meets(factor, self.right_rates())
+
+    def _meets(self, factor: float, rates: list[Interval]) -> bool:
         printed = self.row.span(PRINTED)
-        rates = self.rates(self.moved_bytes)
         return printed is not None and any(map(printed.times(factor).meets, rates))
 
     @property
@@ -101,7 +130,7 @@ def bandwidths(flow: Traffic, factor: float) -> Iterator[Finding]:
         return
     cell = replace(cell, scale=cell.scale * factor)
     row, scale, printed = flow.row, cell.scale, cell.span
-    right = not flow.comms or flow.follows(factor)
+    right = not flow.comms or flow.is_right(factor)
     guess = None
     if row.workers == 1 and not printed.low <= 0 <= printed.high:
         guess = Guess(printed, cause("one_sends"))
@@ -138,6 +167,9 @@ def _right(flow: Traffic, scale: float) -> dict[str, Any]:
 
 def _named(flow: Traffic, scale: float) -> Iterator[Guess]:
     """The mistakes with a code of their own."""
+    for rate in flow.fractional_rates():
+        why = cause("fractional", exact=flow.fractional, whole=flow.iterations[0])
+        yield Guess(rate, why, "bandwidth_fractional")
     for unit, other in RATES.items():
         if other != scale:
             why = _other_unit(unit, rate_name(scale))
@@ -187,5 +219,5 @@ def _mistakes(flow: Traffic) -> Iterator[Guess]:
         for rate in flow.rates(wrong):
             yield Guess(rate, cause(kind, **counted))
     for name, seconds in flow.epochs.items():
-        for count in flow.iterations:
+        for count in (*flow.iterations, flow.fractional):
             yield Guess(_over(moved, count, seconds), cause("over_epoch", base=name))

@@ -1,5 +1,6 @@
 """Numbers as people type them: signs, thousands, units, and the span that a rounded one means."""
 
+import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -123,6 +124,11 @@ class SheetCell:
     def value(self) -> float:
         """The number in base units."""
         return self.printed * self.scale
+
+    @property
+    def digits(self) -> int:
+        """How many significant digits it has."""
+        return self.typed.adjusted() + 1 - round(math.log10(self.resolution))
 
     @cached_property
     def span(self) -> Interval:

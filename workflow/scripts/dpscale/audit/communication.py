@@ -128,7 +128,7 @@ def _finding(
 def _sum(row: TimingRow, total: SheetCell) -> Finding:
     compute_s, comm_s = row.cells[COMPUTE].value, row.cells[COMM].value
     both = compute_s + comm_s
-    why = cause("sum", compute_s=compute_s, comm_s=comm_s, both_s=both, total_s=total.value)
+    why = cause("sum", one_s=compute_s, other_s=comm_s, both_s=both, total_s=total.value)
     column = f"{COMPUTE} + {COMM}"
     return Finding(*row.place, "sum_mismatch", both, total.value, (why,), column, "s")
 

@@ -18,25 +18,32 @@ from dpscale.audit.conventions import (
 )
 from dpscale.audit.table import TIMES, Setting, TimingRow, TimingTable
 from dpscale.audit.timings import PRINTED as PRINTED_SPEEDUP
-from dpscale.audit.timings import impossible, speedup_fits, speedups
+from dpscale.audit.timings import impossible, spared, speedup_fits, speedups
 from dpscale.derive.formulas import efficiency, loader_steps, speedup
-from dpscale.records.audit import Cause, Derived, Finding, cause
+from dpscale.records.audit import Cause, Derived, Finding, Lesson, cause
 
 MOST_CELLS = 6  # that are named where something is unknown
+LEAST_DIGITS, MOST_DIGITS = 4, 6  # that a number is printed with
+UNEXPLAINED = {"speedup", "compute", "comm", "rate", "no_rate"}  # causes that name no mistake
 
 
 @dataclass(frozen=True)
 class Audit:
     """What an audit found: a derived row for each row of the table, findings, assumptions.
 
-    printed: numbers of the table that follow from its others; checked: those that have something
-    to be compared with: a time, or of two parts without one worker's time their sum.
+    lessons: columns that are wrong throughout, by one cause. doubts: what is no finding, and yet
+    not to be relied on. digits: significant ones that the times allow a number that follows from
+    them. printed: numbers of the table that follow from its others; checked: those that have
+    something to be compared with: a time, or of two parts without one worker's time their sum.
     """
 
     facts: Facts
     derived: list[Derived]
     findings: list[Finding]
+    lessons: list[Lesson]
+    doubts: list[Cause]
     assumptions: list[Cause]
+    digits: int
     printed: int
     checked: int
 
@@ -65,9 +72,33 @@ def audit(table: TimingTable, given: Given) -> Audit:
             for place, flow in flows.items()
         ],
         findings,
-        [*stated, *table.remarks, *_assumptions(table, fast, split, factor), *_resting(resting)],
+        list(_lessons(table, findings)),
+        [*_copies(table), *spared(table.rows.values(), fast), *_resting(resting)],
+        [*stated, *table.remarks, *_assumptions(table, fast, split, factor)],
+        _digits(table),
         *_counts(flows, fast),
     )
+
+
+def _digits(table: TimingTable) -> int:
+    """The significant digits of the roughest time, within what a reader needs and can read."""
+    times = [row.cells[name] for row in table.rows.values() for name in TIMES if name in row.cells]
+    roughest = min((cell.digits for cell in times), default=LEAST_DIGITS)
+    return min(max(roughest, LEAST_DIGITS), MOST_DIGITS)
+
+
+def _lessons(table: TimingTable, findings: Sequence[Finding]) -> Iterator[Lesson]:
+    """The columns of which all printed numbers of several workers are wrong by one known cause."""
+    for column in (PRINTED_SPEEDUP, COMPUTE, COMM, PRINTED):
+        printed = [p for p, row in table.rows.items() if p[0] > 1 and column in row.cells]
+        found = {(f.workers, f.per_worker_batch): f for f in findings if f.column == column}
+        if len(printed) > 1 and set(printed) <= found.keys():
+            first = [why for place in printed for why in found[place].reason[:1]]
+            causes = [why for why in first if isinstance(why, Cause)]
+            kinds = {why.kind for why in causes}
+            sure = not any(why.perhaps or why.nearly for why in causes)
+            if sure and len(kinds) == 1 and not kinds & UNEXPLAINED:
+                yield Lesson(kinds.pop(), found[printed[0]])
 
 
 def _counts(flows: dict[Setting, Traffic], fast: dict[Setting, Times]) -> tuple[int, int]:
@@ -110,8 +141,12 @@ def _derived(flow: Traffic, times: Times | None, refuted: Sequence[SheetCell]) -
     row, parts = flow.row, flow.parts
     if parts and _rests_on(parts.times, refuted):
         flow, parts = replace(flow, parts=None), None
-    measured = {name: cell.value for name, cell in row.cells.items()}
-    epoch_s, nodata_s = measured.get("epoch_s"), measured.get("nodata_s")
+    sound = {
+        name: cell.value
+        for name, cell in row.cells.items()
+        if not any(cell is one for one in refuted)
+    }
+    epoch_s, nodata_s = sound.get("epoch_s"), sound.get("nodata_s")
     ratio = speedup(times.base.value, times.total.value) if times else None
     return Derived(
         workers=row.workers,
@@ -156,8 +191,6 @@ def _assumptions(
 ) -> Iterator[Cause]:
     """How the rows were judged, each way once."""
     many = [place for place in table.rows if place[0] > 1]
-    if copied := [place[1] for place, row in table.rows.items() if _copied(row)]:
-        yield cause("copied", batches=", ".join(map(str, copied)))
     for what, ways in (("speedups", fast), ("parts", split)):
         rest_on = {ways[place].way: ways[place].named for place in many if place in ways}
         yield from (cause("rest_on", what=what, **way) for way in rest_on.values())
@@ -166,6 +199,12 @@ def _assumptions(
             yield cause("unknown", what=what, cells=", ".join(named))
     if factor != 1:
         yield cause("rate_unit", unit=rate_name(table.columns[PRINTED].scale * factor))
+
+
+def _copies(table: TimingTable) -> Iterator[Cause]:
+    """Times that may be copies of others."""
+    if copied := [place[1] for place, row in table.rows.items() if _copied(row)]:
+        yield cause("copied", batches=", ".join(map(str, copied)))
 
 
 def _copied(row: TimingRow) -> bool:

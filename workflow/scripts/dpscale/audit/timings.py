@@ -1,13 +1,13 @@
 """What times and counts say: steps, batches and loading, and printed speed-ups against T_1/T_N."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from dpscale.audit.cells import Interval, SheetCell, reach
 from dpscale.audit.conventions import SPEEDUP, Facts, Guess, Times, likeliest, options
-from dpscale.audit.table import TimingRow, TimingTable
+from dpscale.audit.table import Setting, TimingRow, TimingTable
 from dpscale.derive import formulas
 from dpscale.derive.formulas import speedup
-from dpscale.records.audit import Finding, cause
+from dpscale.records.audit import Cause, Finding, cause
 
 # ASSUME: epochs timed by hand scatter by 1.5%, so that two of the same differ by 2.1%, and by three
 # times that in 1 of 370.
@@ -67,15 +67,48 @@ def _fitting(row: TimingRow, facts: Facts) -> int | None:
 
 def _loading(row: TimingRow) -> Iterator[Finding]:
     """An epoch with loading takes at least as long as the same epoch without."""
+    for loaded, bare in _saved_by_loading(row, SAME_EPOCH_FRAC)[:1]:
+        why = cause("loading", loaded_s=loaded.value, bare_s=bare.value)
+        code, unit = "loading_faster_than_without", "s" if loaded.scale == 1 else ""
+        expected = bare.value / loaded.scale
+        yield Finding(*row.place, code, loaded.printed, expected, (why,), "epoch_s", unit)
+
+
+def _saved_by_loading(row: TimingRow, spared_frac: float) -> list[tuple[SheetCell, SheetCell]]:
+    """The row's times with loading and without where loading saves more than some of the latter."""
     loaded = row.cells.get("epoch_s")
-    for name in ("nodata_s", "sweep_compute_s") if row.workers == 1 else ("nodata_s",):
-        bare = row.cells.get(name)
-        if loaded and bare and loaded.span.high < bare.span.low * (1 - SAME_EPOCH_FRAC):
-            why = cause("loading", loaded_s=loaded.value, bare_s=bare.value)
-            code, unit = "loading_faster_than_without", "s" if loaded.scale == 1 else ""
-            expected = bare.value / loaded.scale
-            yield Finding(*row.place, code, loaded.printed, expected, (why,), "epoch_s", unit)
-            return
+    names = ("nodata_s", "sweep_compute_s") if row.workers == 1 else ("nodata_s",)
+    bares = [row.cells[name] for name in names if loaded and name in row.cells]
+    return [
+        (loaded, bare)
+        for bare in bares
+        if loaded and loaded.span.high < bare.span.low * (1 - spared_frac)
+    ]
+
+
+def spared(rows: Iterable[TimingRow], fast: Mapping[Setting, Times]) -> Iterator[Cause]:
+    """Yield what is no finding only because it is within what epochs timed by hand scatter.
+
+    fast: the times of the rows' speed-ups.
+    """
+    saved, beyond = {}, []
+    for row in rows:
+        pairs = _saved_by_loading(row, 0.0)
+        if pairs and not _saved_by_loading(row, SAME_EPOCH_FRAC):
+            saved[row.place] = max(1 - loaded.value / bare.value for loaded, bare in pairs)
+        if row.workers > 1 and (times := fast.get(row.place)):
+            least = _ratio(times.base, times.total).low
+            if row.workers < least <= row.workers * (1 + NOISE_FRAC):
+                beyond.append(row.place)
+    if saved:
+        named = {"cells": _listed(saved), "most": max(saved.values())}
+        yield cause("loading_spared", **named, noise=SAME_EPOCH_FRAC)
+    if beyond:
+        yield cause("superlinear_spared", cells=_listed(beyond), noise=NOISE_FRAC)
+
+
+def _listed(places: Iterable[Setting]) -> str:
+    return ", ".join(map(str, places))
 
 
 def speedup_fits(row: TimingRow, times: Times) -> bool:

@@ -13,6 +13,7 @@ CODES = (  # of findings
     "bandwidth_mismatch",
     "bandwidth_wrong_unit",
     "bandwidth_one_iteration",
+    "bandwidth_fractional",
     "bandwidth_implausible",
     "batch_exceeds_dataset",
     "loading_faster_than_without",
@@ -44,7 +45,7 @@ def cause(kind: str, **of: Any) -> Cause:
 class Derived:
     """A row of the corrected tables; None where the table gives too little to know it.
 
-    iterations: of an epoch, with the last partial one; the bandwidth counts that by its share.
+    iterations: of an epoch, with the last partial one, which sends all gradients too.
     base_s and epoch_s are the T_1 and T_N of the speed-up, total_s is computation and
     communication together.
     """
@@ -67,7 +68,7 @@ class Derived:
 class Finding:
     """What is wrong in a row; printed and expected are in `unit`, None where unknown.
 
-    reason: its causes, or the words for them.
+    reason: its causes, or the words for them. Of some codes the number expected is but a bound.
     """
 
     workers: int
@@ -78,3 +79,14 @@ class Finding:
     reason: tuple[Cause, ...] | str
     column: str
     unit: str = ""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A column of which every printed number is wrong by one cause, of this kind.
+
+    finding: that of the column's first number.
+    """
+
+    kind: str
+    finding: Finding

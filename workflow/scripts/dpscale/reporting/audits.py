@@ -7,21 +7,21 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from dpscale.records.audit import CODES, Cause, Derived, Finding
+from dpscale.records.audit import CODES, Cause, Derived, Finding, Lesson
 from dpscale.records.storage import about, read_json
 from dpscale.reporting import words
 from dpscale.reporting.answer import Answer, AnswerCell, AnswerTable, Column
-from dpscale.units.text import SPACE
 from dpscale.vocabulary import words as kinds
 
 FORMULAS = [
     r"S_N = \frac{T_1}{T_N}",
     r"T_\mathrm{comm} = T_N - \frac{T_1}{N}",
     r"\beta = \frac{2(N-1)}{N} \cdot \frac{X \cdot \mathrm{itemsize} \cdot \mathrm{iterations}}"
-    r"{T_\mathrm{comm}}",
+    r"{T_\mathrm{comm}}, \qquad \mathrm{iterations} = \left\lceil \frac{D}{N b} \right\rceil",
 ]
 _UNITS = {"s": (" (s)", 1.0), "bytes/s": (" (GB/s)", 1e9)}  # of a terminal's columns
 VOCABULARY = kinds("code", CODES)
+FOLLOWING = {"comm_s", "compute_s", "rate", "speedup"}  # what causes name that follows from times
 PLACE = [Column(key="workers", title="N"), Column(key="batch", title="b", unit="count")]
 CORRECTED = {
     "speedup": [
@@ -49,7 +49,10 @@ class _Audit(BaseModel):
     title: str
     derived: list[Derived]
     findings: list[Finding]
+    lessons: list[Lesson]
+    doubts: list[str]
     assumptions: list[str]
+    digits: int
     printed: int
     checked: int
 
@@ -63,21 +66,43 @@ class _Audit(BaseModel):
         """Rows with a number that cannot be right."""
         return _rows([one for one in self.findings if not _doubtful(one)])
 
+    def as_printed(self, finding: Finding) -> str:
+        """Return the number that a finding's row prints, with its unit."""
+        return f"{finding.printed:.12g} {finding.unit}".strip()
+
+    def expected(self, finding: Finding) -> str:
+        """Return the number that is right, or a bound of it, with its unit."""
+        return f"{significant(finding.expected or 0.0, self.digits)} {finding.unit}".strip()
+
+
+def significant(number: float, digits: int) -> str:
+    """Return a number with so many significant digits, or with all before the point."""
+    return f"{number:.{max(digits, len(f'{abs(number):.0f}'))}g}"
+
 
 def worded(found: Any) -> Any:
     """Return an audit of `dpscale.audit` with words for its causes and for what it assumed."""
     say = words.macros("audit.j2", {})
 
     def by(table: Mapping[str, str], cause: Cause) -> str:
-        text = table[cause.kind].format(**{k: say.SPOKEN.get(v, v) for k, v in cause.of.items()})
-        return words.squeezed(say.doubted(cause, text))
+        of = {name: say.SPOKEN.get(value, value) for name, value in cause.of.items()}
+        follow = {name: of[name] for name in FOLLOWING & of.keys() if of[name] is not None}
+        of |= {name: significant(number, found.digits) for name, number in follow.items()}
+        return words.squeezed(say.doubted(cause, table[cause.kind].format(**of)))
 
-    findings = [
-        replace(one, reason="; ".join(by(say.CAUSES, cause) for cause in one.reason))
-        for one in found.findings
-    ]
-    assumptions = [by(say.ASSUMED, one) for one in found.assumptions]
-    return replace(found, findings=findings, assumptions=assumptions)
+    def explained(one: Finding) -> Finding:
+        return replace(
+            one,
+            reason="; ".join(by(say.CAUSES, why) for why in one.reason if isinstance(why, Cause)),
+        )
+
+    return replace(
+        found,
+        findings=[explained(one) for one in found.findings],
+        lessons=[replace(one, finding=explained(one.finding)) for one in found.lessons],
+        doubts=[by(say.ASSUMED, one) for one in found.doubts],
+        assumptions=[by(say.ASSUMED, one) for one in found.assumptions],
+    )
 
 
 def _doubtful(finding: Finding) -> bool:
@@ -102,14 +127,17 @@ def audit_section(path: Path, number: int) -> Answer:
         sentence=_plain(words.squeezed(say.sentence(audit))),
         paragraphs=[_plain(words.squeezed(say.assumed(audit)))],
         formula=FORMULAS if number == 1 else [],
-        tables=[*[_findings(audit.findings, say)] * bool(audit.findings), _corrected(audit, say)],
+        tables=[*[_findings(audit, say)] * bool(audit.findings), _corrected(audit, say)],
     )
 
 
 def terminal_text(content: Mapping[str, Any], name: str) -> str:
     """Return an audit, as audit_table.py writes it, as lines for a terminal: tables in Markdown."""
     audit, say = _Audit.model_validate(content), words.macros("audit.j2", {})
-    tables = [(_bare(table.caption), _markdown(table)) for table in _terminal_tables(audit, say)]
+    tables = [
+        (_bare(table.caption), _markdown(table, audit.digits))
+        for table in _terminal_tables(audit, say)
+    ]
     facts = {"audit": audit, "name": name, "tables": tables}
     sentence = words.squeezed(say.sentence(audit))
     page = words.environment().get_template("audit.txt.j2")
@@ -121,20 +149,16 @@ def _plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def _shown(number: float | None, unit: str, digits: int) -> str | None:
-    return None if number is None else f"{number:.{digits}g}{SPACE}{unit}".strip()
-
-
-def _findings(findings: list[Finding], say: Any) -> AnswerTable:
+def _findings(audit: _Audit, say: Any) -> AnswerTable:
     rows: list[dict[str, AnswerCell]] = [
         {
             **_place(finding),
             "code": say.KINDS[finding.code],
-            "printed": _shown(finding.printed, finding.unit, 12),
-            "expected": _shown(finding.expected, finding.unit, 6),
+            "printed": None if finding.printed is None else audit.as_printed(finding),
+            "expected": None if finding.expected is None else str(say.right(audit, finding)),
             "reason": str(finding.reason),
         }
-        for finding in findings
+        for finding in audit.findings
     ]
     titles = {"code": "Wrong", "printed": "Printed", "expected": "Right", "reason": "Why"}
     columns = [Column(key=key, title=title) for key, title in titles.items()]
@@ -168,10 +192,10 @@ def _table(derived: list[Derived], caption: str, *columns: Column) -> AnswerTabl
     return AnswerTable(caption=words.squeezed(caption), columns=[*PLACE, *columns], rows=rows)
 
 
-def _markdown(table: AnswerTable) -> list[str]:
+def _markdown(table: AnswerTable, digits: int) -> list[str]:
     """The lines of a table in Markdown, its columns flush right."""
     head = [_bare(one.title) + _UNITS.get(one.unit, ("", 1.0))[0] for one in table.columns]
-    texts = [[_cell(row[one.key], one.unit) for one in table.columns] for row in table.rows]
+    texts = [[_cell(row[one.key], one.unit, digits) for one in table.columns] for row in table.rows]
     widths = [max(2, *map(len, column)) for column in zip(head, *texts, strict=True)]
     lines = [head, [f"{'-' * (width - 1)}:" for width in widths], *texts]
     return [
@@ -180,12 +204,13 @@ def _markdown(table: AnswerTable) -> list[str]:
     ]
 
 
-def _cell(value: AnswerCell, unit: str) -> str:
+def _cell(value: AnswerCell, unit: str, digits: int) -> str:
     if value is None:
         return "–"
     if not isinstance(value, float):
         return str(value)
-    return f"{value:.0f}" if unit == "bytes" else f"{value / _UNITS.get(unit, ('', 1.0))[1]:.6g}"
+    scaled = value / _UNITS.get(unit, ("", 1.0))[1]
+    return f"{value:.0f}" if unit == "bytes" else significant(scaled, digits)
 
 
 def _bare(text: str) -> str:

@@ -8,6 +8,7 @@ from dpscale.reporting.words import by
 from dpscale.studies.cluster.derive import Way
 from dpscale.vocabulary import words
 
+TURNS = ("falls", "falls then flat", "falls then rises", "rises")  # shapes of Q1 that show a best b
 KEPT = ("kept", "kept or lowered")
 
 
@@ -27,11 +28,12 @@ def facts_closing(inputs: Inputs) -> Facts:
         "stand_ins": stand_ins,
         "others": [row for row in stand_ins.values() if not row["same"]],
         "cells": cells,
+        "speedups": any(row["speedup_ratio"] is not None for row in cells),
         "links": _links(transfers),
         "here": next((row for row in transfers if row["payload"] == "here"), None),
         "measured": [row for row in transfers if row["origin"] == "measured"],
         "sharing": any(row["oversubscribed"] for row in inputs.rows("scaling")),
-        "knee": next((row for row in inputs.rows("sweep_trend") if row["knee_batch"]), None),
+        "swept": next((row for row in inputs.rows("sweep_trend") if row["shape"] in TURNS), None),
         "elbow": next(
             iter(inputs.rows("lr_scaling_elbow", rule="linear", status="complete")), None
         ),
@@ -73,7 +75,7 @@ QUESTIONS = [
         facts_closing,
         formula=[
             r"t = \frac{2(N-1)}{N} \cdot \frac{S}{\beta}, \qquad "
-            r"\alpha < \frac{S}{N \beta} \text{ where bytes rule}, \qquad "
+            r"\alpha < \frac{S}{N \beta} \text{ where bandwidth decides}, \qquad "
             r"T_1 \ge \frac{N E}{1 - E} \, t"
         ],
         vocabulary=words("here asked", Way),

@@ -192,24 +192,27 @@ def _predicted(asked: Lab, workers: int, batch: int) -> TableRow:
 
 
 def _rate(asked: Lab, global_batch: int, elbows: pd.DataFrame) -> TableRow:
-    """The linear rule's learning rate of a batch, as far as it held here at such a ratio.
+    """The linear rule's learning rate of a batch, and whether it held here at such a ratio.
 
-    Beyond the ratio at which it lost the reference's error it is none.
+    Beyond the ratio at which it lost the reference's error there is no rate. Below the reference,
+    and beyond the largest ratio that was tried, nothing was measured.
     """
     ratio = global_batch / asked.reference_batch
     found = elbows[(elbows["rule"] == "linear") & (elbows["status"] == "complete")]
     if found.empty:
         return {"batch_ratio": ratio, "lr": None, "rule_holds": "unknown"}
     elbow = {name: known(value) for name, value in found.iloc[0].items()}
-    kept, lost = (
+    kept, lost, largest = (
         elbow[name] / elbow["reference_batch"] if elbow[name] else None
-        for name in ("elbow_batch", "lost_batch")
+        for name in ("elbow_batch", "lost_batch", "largest_batch")
     )
     holds: Rule = "undecided"
-    if ratio <= max(kept or 1, 1):
-        holds = "kept"
-    elif lost and ratio >= lost:
+    if lost and ratio >= lost:
         holds = "lost"
+    elif ratio < 1 or ratio > max(largest or 1, 1):
+        holds = "unknown"
+    elif ratio <= max(kept or 1, 1):
+        holds = "kept"
     return {
         "batch_ratio": ratio,
         "lr": None if holds == "lost" else asked.lr * ratio,
