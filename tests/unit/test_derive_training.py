@@ -123,9 +123,8 @@ def test_one_seed_has_a_difference_and_no_interval_on_the_same_images():
 def test_a_table_of_differences_says_of_how_many_it_is_and_what_chance_decides() -> None:
     made = derived_lab()["large_batch"]
     judged = made[made["test_accuracy_difference_frac_low"].notna()]
-    assert (
-        judged["family"].tolist() == [14] * 14
-    )  # large, four remedies twice, two added, one longer
+    # large, four remedies twice, two beside what they are added to, longer training beside three
+    assert judged["family"].tolist() == [14] * 14
     assert judged["chance_decides"].tolist() == pytest.approx([0.7] * 14)
 
 
