@@ -12,7 +12,7 @@ from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.tables import Table
 from dpscale.derive.verdicts import side
 from dpscale.records.columns import Columns, columns, intervals
-from dpscale.studies.large_batch.remedies import ADDED_TO, REMEDIES
+from dpscale.studies.large_batch.remedies import ADDED_TO, LONGER, REMEDIES
 
 STUDY = "large_batch"
 EPOCH = 5  # the lab asks for it
@@ -34,7 +34,8 @@ def large_batch(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) 
     """Return how far the large batch is from the small one, and each remedy from what it mends.
 
     A remedy is compared after its last epoch: with the large and the small batch after the epoch
-    that is compared, and with the remedy that it adds to. Raises MixedMachinesError for runs of
+    that is compared, and with the remedy that it adds to; the longer training also with those that
+    cost no more than the large batch. Raises MixedMachinesError for runs of
     different machines.
     """
     planned = in_study(runs, STUDY)
@@ -53,6 +54,9 @@ def _pairs(epoch: int) -> Iterator[Pair]:
         yield Pair(remedy, "small", None, epoch)
     for remedy, base in ADDED_TO.items():
         yield Pair(remedy, base)
+    for remedy in REMEDIES:
+        if remedy != LONGER:
+            yield Pair(LONGER, remedy)
 
 
 def equal_updates(

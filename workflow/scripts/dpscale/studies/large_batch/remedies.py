@@ -85,6 +85,7 @@ REMEDIES: dict[str, type[Remedy]] = {
     "zero_gamma": ZeroGamma,
     "more_epochs": MoreEpochs,
 }
+LONGER = "more_epochs"  # the one that costs more computation than the others
 ADDED_TO = {name: one.added_to for name, one in REMEDIES.items() if one.added_to is not None}
 
 

@@ -10,6 +10,7 @@ from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
 from dpscale.reporting.lessons import complement, ratio_of
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import GOYAL, HE, IOFFE, KRIZHEVSKY, YOU
+from dpscale.studies.lr_scaling.derive import way
 from dpscale.vocabulary import words
 
 STUDY = "lr_scaling"
@@ -26,6 +27,7 @@ NAMES = {
     "gamma_reference": "zero_gamma_against_unit_gamma_reference_batch",
     "gamma_large": "zero_gamma_against_unit_gamma_large_batch",
 }
+WARMUPS = ("gradual_none", "constant_none", "gradual_none_unit", "constant_none_unit")
 
 
 def facts_s2(inputs: Inputs) -> Facts:
@@ -58,6 +60,9 @@ def facts_s2(inputs: Inputs) -> Facts:
         compared = [row for row in published if row.runs]
         said |= {"rows": rows, "compared": compared, "claims": claims} | arms(rows)
         said["elbow"] = elbow = next((row for row in elbows if row["rule"] == "linear"), None)
+        said["beyond"] = beyond(elbow, said["rules"]) if elbow else None
+        said["gains"] = beside_unit(rows)
+        said["telling"] = telling(said["gains"], rows, claims)
         said["largest"] = elbow and elbow["largest_batch"]
         said["efficiency"] = next((row for row in compared if row["kind"] == "efficiency"), None)
         said["times"] = {row["runs"]: row for row in inputs.rows("iteration_times")}
@@ -93,6 +98,76 @@ def arms(rows: list[Row]) -> dict[str, Any]:
         "tried": [row for row in sgd if row["role"] == "search"],
         "lars": next((row for row in lars if row["chosen"] or len(lars) == 1), None),
     }
+
+
+def beyond(elbow: Row, rules: Mapping[tuple[str, int], Row]) -> Row | None:
+    """Return the linear rule at the smallest batch above its elbow; None where it kept all.
+
+    ratio: of that batch to the reference; keeper: of the other rules there the one of the least
+    error that kept the reference's; others: all of them; least: of all rules that of the least
+    error.
+    """
+    if elbow["elbow_batch"] is None:
+        return None
+    above = [batch for rule, batch in rules if rule == "linear" and batch > elbow["elbow_batch"]]
+    if not above:
+        return None
+    batch = min(above)
+    others = [row for (rule, at), row in rules.items() if at == batch and rule != "linear"]
+    kept = [row for row in others if row["kept"] in ("kept", "kept or lowered")]
+    ended = [row for row in (rules["linear", batch], *others) if row["test_error_frac"] is not None]
+    return Row(
+        linear=rules["linear", batch],
+        least=min(ended, key=lambda row: float(row["test_error_frac"]), default=None),
+        ratio=batch / elbow["reference_batch"],
+        keeper=min(kept, key=lambda row: float(row["test_error_frac"]), default=None),
+        others=others,
+    )
+
+
+def beside_unit(rows: list[Row]) -> list[Row]:
+    """Return the arms with zero gains that were compared with gains of one, and their difference.
+
+    unit: the same way with gains of one; apart: the difference, of the runs of both.
+    """
+    unit = {way(row): row for row in rows if not row["zero_gamma"]}
+    return [
+        row
+        | {
+            "unit": (other := unit[way(row)]),
+            "apart": (row | {"base_runs": other["runs"]}).value("unit_difference_frac", "fraction"),
+        }
+        for row in rows
+        if row["unit_difference_frac"] is not None
+    ]
+
+
+def telling(gains: list[Row], rows: list[Row], claims: Mapping[str, Row]) -> Row | None:
+    """Return the largest decided effect of zero gains at the large batch, else of a warm-up.
+
+    kind: "gains" or "warmup", or "neither" where none of some is decided; before, after: the arms;
+    several: others of its kind are decided too. None where nothing can be compared.
+    """
+    by_runs = {row["runs"]: row for row in rows}
+    of_gains = [
+        Row(kind="gains", side=row["to_unit"], by=row["unit_difference_frac"])
+        | {"after": row, "before": row["unit"]}
+        for row in gains
+        if row["large"]
+    ]
+    of_warmups = [
+        Row(kind="warmup", side=row["measured_side"], by=row["measured"])
+        | {"after": by_runs[row["runs"]], "before": by_runs[row["base_runs"]]}
+        for name in WARMUPS
+        if (row := claims.get(name))
+    ]
+    for effects in (of_gains, of_warmups):
+        decided = [one for one in effects if one["side"] in ("above", "below")]
+        if decided:
+            first = max(decided, key=lambda one: abs(one["by"]))
+            return first | {"several": len(decided) > 1}
+    known = [one for one in of_gains + of_warmups if one["side"] == "indistinct"]
+    return known[0] | {"kind": "neither", "several": False} if known else None
 
 
 def points(row: Row) -> dict[str, Value]:

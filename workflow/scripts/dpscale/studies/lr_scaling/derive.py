@@ -44,6 +44,8 @@ ARM_COLUMNS: Columns = (
     | columns("train_samples test_samples base_lr margin_frac reference large chosen")
     | intervals("linear_difference_frac")
     | side("to_linear", "linear_difference_frac")
+    | intervals("unit_difference_frac")
+    | side("to_unit", "unit_difference_frac")
     | columns("family chance_decides")
     | columns("base_runs message expected")
 )
@@ -79,8 +81,8 @@ def lr_scaling(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -
 
     Errors are fractions, train_loss the mean over the last epoch's samples. difference_frac is
     the test error less that of the reference batch, paired by seed and by image; kept says what
-    it means against margin_frac. linear_difference_frac is to the linear rule with the same batch.
-    Intervals of test errors hold the sampling of the test images, those of validation errors the
+    it means against margin_frac. linear_difference_frac is to the linear rule with the same batch,
+    unit_difference_frac of an arm with zero gamma to the same arm with gains of one. Intervals of test errors hold the sampling of the test images, those of validation errors the
     seeds alone: how many those are is not recorded. chosen marks, among the rates tried at one
     batch, the one of the least median validation error; large marks the batch at which most ways to
     train are compared, the smallest of several. A run of which a seed diverged has no error: a
@@ -96,17 +98,20 @@ def lr_scaling(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -
         for run in planned.to_dict("records")
         if _of_rule(run) and run["rule"] == "linear"
     }
+    unit = {way(run): run["run"] for run in planned.to_dict("records") if not run["zero_gamma"]}
     rows = []
     for run in planned.to_dict("records"):
-        own, other = final.of(run["run"]), linear.get(run["global_batch"])
+        own = final.of(run["run"])
         row = _arm(run, own, final.of(base)) | {"reference": run["run"] == base, "base_runs": base}
-        if other not in (None, run["run"]):
-            apart = tested_apart(final.of(other), own, known(run["test_samples"]))
-            row |= interval_columns("linear_difference_frac", apart)
+        others = {"linear": linear.get(run["global_batch"]), "unit": unit.get(way(run))}
+        for name, other in others.items():
+            if other not in (None, run["run"]):
+                apart = tested_apart(final.of(other), own, known(run["test_samples"]))
+                row |= interval_columns(f"{name}_difference_frac", apart)
         rows.append(row)
-    beside_chance(
-        [row for row in rows if not row["reference"]], "difference_frac", "linear_difference_frac"
-    )
+    # That of the reference to gains of one is counted as theirs to the reference.
+    compared = [f"{name}difference_frac" for name in ("", "linear_", "unit_")]
+    beside_chance([row for row in rows if not row["reference"]], *compared)
     made = as_table(rows, ARM_COLUMNS)
     larger = made[(made["role"] == "arm") & (made["groups"] != made["reference_groups"])]
     made["large"] = made["global_batch"].eq(larger["global_batch"].mode().min()).fillna(False)
@@ -116,6 +121,11 @@ def lr_scaling(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -
         if (rivals["role"] == "search").any() and errors.notna().all():
             made.loc[rivals.index, "chosen"] = rivals.index == errors.idxmin()
     return made
+
+
+def way(run: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return all that a way to train has in common with the same way with other gains."""
+    return tuple(run[key] for key in ("role", "optimizer", "rule", "warmup", "lr", "global_batch"))
 
 
 def _of_rule(row: Mapping[str, Any]) -> bool:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dpscale.reporting import arms
+from dpscale.reporting import arms, texts
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import Inputs, Row
 from dpscale.reporting.lessons import ratio_of
@@ -10,7 +10,7 @@ from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import GOYAL, HOFFER, YOU
 from dpscale.studies.large_batch.answers import trainings
 from dpscale.studies.large_batch.derive import STUDY
-from dpscale.studies.large_batch.remedies import ADDED_TO, REMEDIES
+from dpscale.studies.large_batch.remedies import ADDED_TO, LONGER, REMEDIES
 from dpscale.vocabulary import words
 
 BASES = ("small", "large")
@@ -40,9 +40,11 @@ def facts_q4_2(inputs: Inputs) -> Facts:
         said |= {
             "names": names,
             "tried": tried,
+            "with_arm": {row["arm"]: row for row in tried},
             "failed": failed,
             "epoch": epoch,
-            "added": [one for one in against if one["base"] in ADDED_TO.values()],
+            "added": [one for one in against if one["base"] == ADDED_TO.get(one["arm"])],
+            **first_named(tried),
             "small": small if small in whole else None,
             "large": large if large in whole else None,
             "elsewhere": _lost_in_s2(inputs),
@@ -63,12 +65,38 @@ def _lost_in_s2(inputs: Inputs) -> Row | None:
     return min(lost, key=lambda row: row["global_batch"], default=None)
 
 
+def first_named(tried: list[Row]) -> dict[str, Row | None]:
+    """Return of the remedies that measurably help the lead, and the longer training.
+
+    lead: of those that cost no more than the large batch; an addition only where it is measurably
+    more accurate than what it is added to, and than the lead before it by the median. to_lead: of
+    the longer training; prints_alike: both accuracies are the same number as printed.
+    """
+    helping = {row["arm"]: row for row in tried if row["verdict"] == "above"}
+    longer = helping.pop(LONGER, None)
+    lead: Row | None = None
+    for arm, row in helping.items():
+        adds = over(row, ADDED_TO.get(arm)) == "above"
+        if lead is None or (adds and row.test_accuracy_frac.value > lead.test_accuracy_frac.value):
+            lead = row
+    if longer and lead:
+        printed = {texts.plain(row.test_accuracy_frac.bare) for row in (lead, longer)}
+        longer |= {"to_lead": over(longer, lead["arm"]), "prints_alike": len(printed) == 1}
+    return {"lead": lead, "longer": longer}
+
+
+def over(row: Row, base: str | None) -> str:
+    """Return where the test accuracy of a remedy lies of that of another training."""
+    return next((one["verdict"] for one in row["against"] if one["base"] == base), "unknown")
+
+
 def judged(inputs: Inputs, row: Row) -> Row:
     """Return a remedy with its verdicts: against the large batch, the small one, what it mends.
 
     against: a row for each of these that it was compared with.
     """
     bases = ["large", "small", *filter(None, [ADDED_TO.get(row["arm"])])]
+    bases += [name for name in REMEDIES if row["arm"] == LONGER != name]
     against = [
         found | {"verdict": found["test_accuracy_side"]}
         for base in bases
@@ -104,7 +132,7 @@ QUESTION = Question(
     ],
     references=[GOYAL, HOFFER, YOU],
     of_accuracy=True,
-    vocabulary={"verdict": "large_batch.test_accuracy_side"}
+    vocabulary=dict.fromkeys(("verdict", "to_lead", "to_small"), "large_batch.test_accuracy_side")
     | words("standing", BASES)
     | words("arm name", REMEDIES)
     | words("base", [*BASES, *REMEDIES])
