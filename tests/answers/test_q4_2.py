@@ -47,7 +47,7 @@ CASES = [
     Case(
         "all help",
         says=[
-            "Scale the rate and warm up: linear scaling with warm-up lifts the large batch’s test "
+            "Scale the rate and warm up: linear scaling with warm-up lifts the large batch's test "
             "accuracy from 77.0% to 85.0% in the same five epochs; twice the epochs lift it "
             "further, to 89.0%; the small batch has 92.0%. Linear scaling multiplies",
             "section 2.1). Gradual warm-up raises the rate",
@@ -73,7 +73,7 @@ CASES = [
             f"{HELPS} linear scaling with warm-up −0.0500 (−0.0512 to −0.0488) 2.00 percentage "
             "points (−0.15 to 4.15) no measurable difference",
             "longer training linear scaling with warm-up",
-            "In short: Linear scaling with warm-up lifts the large batch’s test accuracy from "
+            "In short: Linear scaling with warm-up lifts the large batch's test accuracy from "
             "77.0% to 85.0% in the same epochs; the small one has 92.0%.",
         ],
         never=[
@@ -124,7 +124,7 @@ CASES = [
         "each addition costs accuracy",
         lab=_reached(linear_scaling=0.9, warmup=0.85, zero_gamma=0.5),
         says=[
-            "Scale the rate: linear scaling lifts the large batch’s test accuracy from 77.0% to "
+            "Scale the rate: linear scaling lifts the large batch's test accuracy from 77.0% to "
             "90.0% in the same five epochs; twice the epochs make no measurable difference to that",
             "Warm-up on top of linear scaling costs test accuracy (90.0% to 85.0%) and zero gamma "
             "on top of both lowers it further (to 50.0%).",
@@ -148,10 +148,10 @@ CASES = [
         "longer training alone helps",
         lab=_reached(**dict.fromkeys(REMEDIES[:3], 0.6)),
         says=[
-            "Train longer: longer training lifts the large batch’s test accuracy from 77.0% to "
+            "Train longer: longer training lifts the large batch's test accuracy from 77.0% to "
             "89.0% in ten epochs instead of five; the small batch has 92.0%. Linear scaling "
             "(60.0%)",
-            "In short: Longer training lifts the large batch’s test accuracy from 77.0% to 89.0%; "
+            "In short: Longer training lifts the large batch's test accuracy from 77.0% to 89.0%; "
             "the small one has 92.0%.",
         ],
     ),

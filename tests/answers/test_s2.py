@@ -51,10 +51,10 @@ CASES = [
         says=[
             "Scale the rate with the batch up to 8 times the reference (B = 256); at 32 times no "
             "rule "
-            "is shown to keep the reference’s 2.10% test error (least: the square-root rule, "
+            "is shown to keep the reference's 2.10% test error (least: the square-root rule, "
             "31.0%). "
             "Zero gains matter most where warm-up is missing: at B = 256 they take the linear "
-            "rule’s 12.1% to 4.30%.",
+            "rule's 12.1% to 4.30%.",
             "At B = 256 with zero gains the linear rule with gradual warm-up (2.30%) keeps the "
             "error; "
             "the fixed rate (9.10%), the linear rule without warm-up (4.30%), with constant "
@@ -74,14 +74,14 @@ CASES = [
         lab=trained((study.LARGE, (5.0, 5.2, 5.1)), (study.Way(16, "fixed"), FLAT)),
         says=[
             "up to 4 times the reference (B = 128); at 8 times keep the rate (2.20% test error "
-            "against the reference’s 2.10%; the linear rule 5.10%). Zero gains"
+            "against the reference's 2.10%; the linear rule 5.10%). Zero gains"
         ],
     ),
     Case(
         "the square root keeps the error where the linear rule is undecided",
         lab=trained((study.LARGE, (1.0, 9.0, 2.5)), (study.Way(16, "sqrt"), FLAT)),
         says=[
-            "at 8 times scale it by the square root (2.20% test error against the reference’s "
+            "at 8 times scale it by the square root (2.20% test error against the reference's "
             "2.10%; the linear rule 2.50%, undecided)."
         ],
     ),
@@ -90,7 +90,7 @@ CASES = [
         lab=lambda: _of({study.REFERENCE: study.ERRORS[study.REFERENCE], study.Way(8): UNSURE}),
         says=[
             "At 4 times the reference (B = 128) the linear rule is not shown to keep the "
-            "reference’s 2.10% test error (2.50%).",
+            "reference's 2.10% test error (2.50%).",
             "gradual warm-up (2.50%) is undecided with three seeds.",
         ],
     ),
@@ -102,7 +102,7 @@ CASES = [
             (study.LARGE._replace(zero_gamma=False), (2.2, 2.4, 2.3)),
         ),
         says=[
-            "Zero gains matter with constant warm-up: at B = 256 they take the linear rule’s 4.10% "
+            "Zero gains matter with constant warm-up: at B = 256 they take the linear rule's 4.10% "
             "to 8.30%.",
             "zero gains raise the test error by 4.20 percentage points with constant warm-up, "
             "lower it by 0.300",
@@ -114,7 +114,7 @@ CASES = [
         "zero gains that matter with a gradual warm-up",
         lab=trained((study.LARGE._replace(zero_gamma=False), (30.0, 31.0, 32.0))),
         says=[
-            "Zero gains matter most with gradual warm-up: at B = 256 they take the linear rule’s"
+            "Zero gains matter most with gradual warm-up: at B = 256 they take the linear rule's"
         ],
     ),
     Case(
@@ -122,7 +122,7 @@ CASES = [
         lab=BASE,
         edits={"lr_scaling": NO_GAIN},
         says=[
-            "Gradual warm-up matters most with gains of one: at B = 256 it takes the linear rule’s "
+            "Gradual warm-up matters most with gains of one: at B = 256 it takes the linear rule's "
             "12.1% to 3.00%.",
             "zero gains changed nothing measurable with gradual warm-up and without warm-up",
         ],
@@ -137,7 +137,7 @@ CASES = [
             ),
         },
         says=[
-            "Constant warm-up matters with zero gains: at B = 256 it takes the linear rule’s 4.30% "
+            "Constant warm-up matters with zero gains: at B = 256 it takes the linear rule's 4.30% "
             "to 8.30%.",
             "Against gains of one, zero gains are not compared at",
             "zero gains are not compared with gradual warm-up and without warm-up;",
@@ -158,7 +158,7 @@ CASES = [
         lab=trained((study.Way(64), FLAT)),
         says=[
             "Scale the rate with the batch up to 32 times the reference (B = 1024), the most that "
-            "was tried: the linear rule keeps the test error (2.20% against the reference’s "
+            "was tried: the linear rule keeps the test error (2.20% against the reference's "
             "2.10%).",
             "What came out: the error was kept up to the largest batch, B = 1024;",
         ],
@@ -167,7 +167,7 @@ CASES = [
         "an error that is lost at once",
         lab=trained((study.Way(8), (9.0, 9.2, 9.1))),
         says=[
-            "At 4 times the reference (B = 128) the linear rule does not keep the reference’s "
+            "At 4 times the reference (B = 128) the linear rule does not keep the reference's "
             "2.10% "
             "test error (9.10%).",
             "What came out: no larger batch is shown to keep the error; it was lost from B = 128;",
@@ -446,7 +446,7 @@ CASES = [
             (study.LARGE, (2.0, None, 2.1)),
         ),
         says=[
-            "At 8 times the reference (B = 256) the linear rule does not keep the reference’s "
+            "At 8 times the reference (B = 256) the linear rule does not keep the reference's "
             "2.10% "
             "test error (diverged).",
             "the linear rule with gradual warm-up (diverged) does not keep the error.",
