@@ -20,7 +20,7 @@ from dpscale.audit.table import TIMES, Setting, TimingRow, TimingTable
 from dpscale.audit.timings import PRINTED as PRINTED_SPEEDUP
 from dpscale.audit.timings import impossible, spared, speedup_fits, speedups
 from dpscale.derive.formulas import efficiency, loader_steps, speedup
-from dpscale.records.audit import Cause, Derived, Finding, Lesson, cause
+from dpscale.records.audit import COLUMNS, Cause, Derived, Finding, Lesson, cause
 
 MOST_CELLS = 6  # that are named where something is unknown
 LEAST_DIGITS, MOST_DIGITS = 4, 6  # that a number is printed with
@@ -89,7 +89,7 @@ def _digits(table: TimingTable) -> int:
 
 def _lessons(table: TimingTable, findings: Sequence[Finding]) -> Iterator[Lesson]:
     """The columns of which all printed numbers of several workers are wrong by one known cause."""
-    for column in (PRINTED_SPEEDUP, COMPUTE, COMM, PRINTED):
+    for column in COLUMNS:
         printed = [p for p, row in table.rows.items() if p[0] > 1 and column in row.cells]
         found = {(f.workers, f.per_worker_batch): f for f in findings if f.column == column}
         if len(printed) > 1 and set(printed) <= found.keys():

@@ -21,8 +21,8 @@ class Way(NamedTuple):
 
 
 WAYS = {
-    "accumulation": Way("Accumulated", "accumulation"),
+    "accumulation": Way("Accumulated", "gradient\naccumulation"),
     "zero1": Way("ShardedOptimizer", "ZeRO-1", shards_state=True),
     "fsdp": Way("FullyShard", "FSDP2", gathers=2),
-    "fsdp_kept": Way("FullyShardKept", "FSDP2, kept", gathers=1),
+    "fsdp_kept": Way("FullyShardKept", "FSDP2 without\nresharding", gathers=1),
 }

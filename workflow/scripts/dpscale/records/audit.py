@@ -20,6 +20,11 @@ CODES = (  # of findings
     "steps_mismatch",
     "superlinear",
 )
+# Printed columns that follow from times.
+COLUMNS = ("printed_speedup", "printed_compute_s", "printed_comm_s", "printed_bandwidth_gb_per_s")
+# What the expected number of a finding is: what is right, or the least or most that can be, or that
+# is usual.
+BOUNDS = ("none", "least", "most", "usual")
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,16 @@ class Finding:
     reason: tuple[Cause, ...] | str
     column: str
     unit: str = ""
+
+    @property
+    def bound(self) -> str:
+        """Which of BOUNDS the expected number is."""
+        bounded = {
+            "loading_faster_than_without": "least",
+            "batch_exceeds_dataset": "most",
+            "superlinear": "usual",
+        }
+        return bounded.get(self.code, "none")
 
 
 @dataclass(frozen=True)

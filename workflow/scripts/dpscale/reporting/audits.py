@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from dpscale.records.audit import CODES, Cause, Derived, Finding, Lesson
+from dpscale.records.audit import BOUNDS, CODES, COLUMNS, Cause, Derived, Finding, Lesson
 from dpscale.records.storage import about, read_json
 from dpscale.reporting import words
 from dpscale.reporting.answer import Answer, AnswerCell, AnswerTable, Column
@@ -20,7 +20,7 @@ FORMULAS = [
     r"{T_\mathrm{comm}}, \qquad \mathrm{iterations} = \left\lceil \frac{D}{N b} \right\rceil",
 ]
 _UNITS = {"s": (" (s)", 1.0), "bytes/s": (" (GB/s)", 1e9)}  # of a terminal's columns
-VOCABULARY = kinds("code", CODES)
+VOCABULARY = kinds("code", CODES) | kinds("bound", BOUNDS) | kinds("column", COLUMNS)
 FOLLOWING = {"comm_s", "compute_s", "rate", "speedup"}  # what causes name that follows from times
 PLACE = [Column(key="workers", title="N"), Column(key="batch", title="b", unit="count")]
 CORRECTED = {

@@ -65,7 +65,8 @@ def standing(times: list[Row], needs: list[Row]) -> Row:
     """Return which ways are best at one N: in time, in memory, and in the batch that fits.
 
     Each with those that it is not told from; None where DDP's own need is not known. sparing: the
-    way with the shortest step of those whose peak is below DDP's.
+    way with the shortest step of those whose peak is below DDP's; None where that is the one with
+    the least or the one to take. outgrown: see `outgrown`.
     """
     fastest = next((row for row in times if row["to_fastest"] is None), times[0])
     found = Row(
@@ -80,6 +81,7 @@ def standing(times: list[Row], needs: list[Row]) -> Row:
         sparing=None,
         as_little=[],
         fitting=None,
+        outgrown=None,
         # The way whose search ran out of memory, and those that were not searched after it.
         ended=next((row for row in needs if row["status"] == "out_of_memory"), None),
         unsearched=[],
@@ -90,9 +92,10 @@ def standing(times: list[Row], needs: list[Row]) -> Row:
     if least and "ddp" in peaks:
         spared = [step[way] for way, row in peaks.items() if row["peak_to_ddp"] == "below"]
         sparing = min(spared, key=lambda row: row["step_s"], default=None)
+        named = sparing and sparing["way"] in (least["way"], found["take"]["way"])
         found |= {
             "least": least,
-            "sparing": sparing and sparing | _held(sparing["way"], needs),
+            "sparing": None if named else sparing and sparing | _held(sparing["way"], needs),
             "as_little": [row for row in peaks.values() if row["peak_rank"] == "near"],
             "ddp_needs": peaks["ddp"],
             "saves": peaks["ddp"]["peak_rank"] == "more",
@@ -110,7 +113,25 @@ def standing(times: list[Row], needs: list[Row]) -> Row:
             "ddp_fits": tried["ddp"],
             "budget": most.value("budget_bytes", "bytes_binary"),
         }
+        found["outgrown"] = outgrown(most, found["least"], found["as_much"])
     return found
+
+
+def outgrown(fitting: Row, least: Row | None, as_much: list[Row]) -> str | None:
+    """Return why the way with the least peak at the batch that was measured fits a smaller one.
+
+    `activations`: they are few at this batch, and the way that fits the largest holds fewer for a
+    sample; `unknown`: what was measured does not say. None where that way has the least peak too,
+    or may.
+    """
+    if least is None or fitting["peak_rank"] != "more":
+        return None
+    if least["way"] in [row["way"] for row in as_much]:
+        return None
+    held = [fitting[f"{part}_bytes"] for part in ("parameter", "gradient", "state")]
+    own, other = fitting["activation_bytes"], least["activation_bytes"]
+    known = None not in (*held, own, other)
+    return "activations" if known and own < min(other, sum(held)) else "unknown"
 
 
 def _held(way: str, needs: list[Row]) -> dict[str, Value]:

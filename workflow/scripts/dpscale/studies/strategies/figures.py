@@ -15,7 +15,7 @@ PARTS = {  # part: its label, hatch
     "parameter_bytes": ("parameters", "////"),
     "gradient_bytes": ("gradients", "\\\\\\\\"),
     "state_bytes": ("optimiser's state", "xxxx"),
-    "activation_bytes": ("saved for backward", "----"),  # dots take 250 kB of the page
+    "activation_bytes": ("activations", "----"),  # dots take 250 kB of the page
 }
 
 
@@ -47,7 +47,7 @@ def draw_steps(strategies: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 def _panels(drawn: pd.DataFrame) -> tuple[Figure, list[Axes]]:
     """A panel for each N; one with a remark where nothing was measured."""
     count = max(1, drawn.workers.nunique())
-    height_in = max(1.5, 0.85 + 0.19 * drawn.way.nunique())
+    height_in = max(1.5, 0.85 + 0.3 * drawn.way.nunique())  # labels of two lines
     figure, grid = style.panels(1, count, height_in=height_in)
     if drawn.empty:
         style.note(grid[0])
