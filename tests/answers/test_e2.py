@@ -106,6 +106,7 @@ NAN = float("nan")
 SILENT = {"silent_s": by_samples}
 BOUND = {"step_s": by_samples} | SILENT
 MANY = {"b_crit": 1e5}
+TRAINED_LONGER = {"goal_trainings": where({"workers": [2, 4]}, **around("to_advised_ratio", 1.5))}
 CASES = [
     Case(
         "the cheapest of what is not told apart",
@@ -117,8 +118,8 @@ CASES = [
             "mostly by communication, four about 0.950×. Trained, it took 194 ms, as "
             "predicted.",
             "is measurably faster. Darker is sooner;",
-            "If work were shared perfectly, two workers would take half the time of one: together "
-            "they would spend as much. Two workers spend 2.61× what one does: with the same batch "
+            "If work were shared perfectly, two workers would need half the time and so the same "
+            "worker-seconds. Two workers spend 2.61× what one does: with the same batch "
             "a worker, communication (1.88×) times the samples that larger batches add (1.39×).",
             "Five other settings were trained with the same seeds and compared with the advised "
             "one, at 95% for all together:",
@@ -144,7 +145,7 @@ CASES = [
     Case(
         "steps are to blame",
         lab=made(**BOUND, b_crit=0.01),
-        edits={"doublings": where(pays="above")},
+        edits={"doublings": where(pays="above"), **TRAINED_LONGER},
         says=["Take one worker with B = 16", "mostly by the samples that larger batches add"],
         never=["more of them pay"],
     ),
@@ -163,7 +164,7 @@ CASES = [
     Case(
         "small batches are to blame",
         lab=lab,
-        edits={"doublings": where(blame="batch", pays="above")},
+        edits={"doublings": where(blame="batch", pays="above"), **TRAINED_LONGER},
         says=["mostly by steps of fewer samples a worker"],
     ),
     Case(
@@ -174,8 +175,8 @@ CASES = [
             b_crit=120.0,
         ),
         says=[
-            "With this network four workers cannot pay: sharing a step saves them 19.2 ms at most, "
-            "and what they send takes 1.00 s."
+            "With this network four workers cannot pay: even at B = 256, where they come nearest, "
+            "sharing a step saves them 19.2 ms, and what they send takes 1.00 s."
         ],
     ),
     Case(
@@ -206,7 +207,41 @@ CASES = [
         edits={"doublings": where(footing="global_batch", retuned_ratio=0.48)},
         says=[
             "Two workers spend 1.04× what one does: with the same global batch,",
-            ", and times 0.480× for the best batch of two.",
+            "; a larger batch, the best for two, gives back a part (0.480×).",
+        ],
+    ),
+    Case(
+        "the best batch of more workers is smaller",
+        lab=made(**BOUND, **MANY),
+        edits={
+            "doublings": where(footing="global_batch", retuned_ratio=1.2, next_global_batch=8.0)
+        },
+        says=["; a smaller batch, the best for two, costs more (1.20×)."],
+    ),
+    Case(
+        "trainings confirm one of the numbers of workers that are predicted to take longer",
+        lab=lab,
+        edits={
+            "doublings": where(pays="above"),
+            "goal_trainings": where({"workers": 4}, **around("to_advised_ratio", 0.99, 0.5)),
+        },
+        says=[
+            "Predicted, two workers take 1.30× as long and four 0.950×; trained, only two took "
+            "measurably longer. One worker took 194 ms, as predicted."
+        ],
+        never=["mostly by", "does as well"],
+    ),
+    Case(
+        "trainings confirm none of them, and other batches do as well",
+        lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
+        edits={
+            "goal_trainings": where({"workers": [2, 4]}, **around("to_advised_ratio", 0.99, 0.5)),
+            "time_to_goal": where({"workers": 1, "global_batch": [64]}, to_fastest="indistinct"),
+        },
+        says=[
+            "trained, none took measurably longer. One worker took 430 ms, as predicted; any B "
+            "from "
+            "64 to 256 does as well."
         ],
     ),
     Case(

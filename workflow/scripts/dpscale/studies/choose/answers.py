@@ -9,6 +9,7 @@ from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import QIAO, SHALLUE, ZOU
 from dpscale.reporting.words import by
 from dpscale.studies.choose.derive.doublings import LOSSES
+from dpscale.vocabulary import VERDICTS
 
 TIMES = ("step_s", "time_to_goal_s", "worker_s")
 TIMED = ("deadline", "worker_hours")  # limits that a training tests
@@ -30,10 +31,10 @@ def facts_e2(inputs: Inputs) -> Facts:
     said: dict[str, Any] = {"grid": grid, "trained": trained, "best": [], "doublings": []}
     if not missing:
         checked = next((row for row in trained if row["advised"]), None)
-        said |= chosen(roles, timed) | {
+        said |= chosen(roles, timed) | moves(inputs.rows("doublings", predicted=False))
+        said |= {
             "limits": limited(inputs),
             "doublings": [doubled(row) for row in inputs.rows("doublings", adjacent=True)],
-            **moves(inputs.rows("doublings", predicted=False)),
             "too_short": next(iter(_too_short(inputs, roles["recommended"]["workers"])), None),
             "predictions": predicted(inputs),
             "buffers": any(row["buffer_bytes"] for row in inputs.tidy_rows("runs", study="choose")),
@@ -42,6 +43,8 @@ def facts_e2(inputs: Inputs) -> Facts:
             "seeds": max((row["seeds"] or 0 for row in trained), default=0),
             "rivals": [row for row in trained if row["to_advised"]],
             "checked": checked,
+            "confirmed": confirmed(roles["recommended"], said["moves"], trained),
+            "as_well": as_well(roles, timed),
             "kept": bool(checked and checked["obeys"]) and roles["recommended"]["misses"] in TIMED,
             "instead": next((row for row in trained if row["taken"] and not row["advised"]), None),
         }
@@ -110,6 +113,47 @@ def moves(rows: list[Row]) -> dict[str, Any]:
     stop = next((row["workers"] for row in rows if row["stops"]), None)
     first = min((row["workers"] for row in rows), default=None) if stop is None else stop
     return {"stop": stop, "moves": [row for row in rows if row["workers"] == first]}
+
+
+def confirmed(take: Row, further: list[Row], trained: list[Row]) -> list[int] | None:
+    """Return which numbers of workers, all predicted to take longer, did so when they were trained.
+
+    With every batch that was trained. None where all did, or not all are predicted to, where time
+    is not what is aimed at, where the recommended cell is not of the number that they are set
+    beside, and where one of them was not compared.
+    """
+    sides = {
+        row["next_workers"]: [
+            one["to_advised"]
+            for one in trained
+            if one["workers"] == row["next_workers"] and one["to_advised"] in VERDICTS[:3]
+        ]
+        for row in further
+    }
+    longer = all(row["pays"] == "above" and row["workers"] == take["workers"] for row in further)
+    if take["aim"] != "time" or not longer or not all(sides.values()):
+        return None
+    found = [workers for workers, own in sides.items() if set(own) == {"above"}]
+    return found if len(found) < len(further) else None
+
+
+def as_well(roles: dict[str, Row], timed: list[Row]) -> list[Row]:
+    """Return the cells of the least and the largest batch between which every batch does as well.
+
+    Of the number of workers that is recommended, as no measurable difference from the fastest; none
+    where the recommended cell is not the fastest, or has no such neighbour.
+    """
+    take = roles["recommended"]
+    cells = [row for row in timed if row["workers"] == take["workers"] and not row["predicted"]]
+    cells.sort(key=lambda row: int(row["global_batch"]))
+    place = next(n for n, row in enumerate(cells) if _same(row, take))
+    low = high = place
+    while low and cells[low - 1]["to_fastest"] == "indistinct":
+        low -= 1
+    while high + 1 < len(cells) and cells[high + 1]["to_fastest"] == "indistinct":
+        high += 1
+    alone = low == high or not _same(roles["fastest"], take)
+    return [] if alone else [cells[low], cells[high]]
 
 
 def doubled(row: Row) -> Row:

@@ -82,11 +82,12 @@ def lr_scaling(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -
     Errors are fractions, train_loss the mean over the last epoch's samples. difference_frac is
     the test error less that of the reference batch, paired by seed and by image; kept says what
     it means against margin_frac. linear_difference_frac is to the linear rule with the same batch,
-    unit_difference_frac of an arm with zero gamma to the same arm with gains of one. Intervals of test errors hold the sampling of the test images, those of validation errors the
-    seeds alone: how many those are is not recorded. chosen marks, among the rates tried at one
-    batch, the one of the least median validation error; large marks the batch at which most ways to
-    train are compared, the smallest of several. A run of which a seed diverged has no error: a
-    median of the others would praise it.
+    unit_difference_frac of an arm with zero gamma to the same arm with gains of one. Intervals of
+    test errors hold the sampling of the test images, those of validation errors the seeds alone:
+    how many those are is not recorded. chosen marks, among the rates tried at one batch, the one of
+    the least median validation error; large marks the batch at which most ways to train are
+    compared, the smallest of several. A run of which a seed diverged has no error: a median of the
+    others would praise it.
     Raises MixedMachinesError for runs of different machines.
     """
     planned = in_study(runs, STUDY)

@@ -31,7 +31,7 @@ DOUBLING_COLUMNS: Columns = (
     | intervals("batch_ratio sharing_ratio communication_ratio samples_ratio retuned_ratio")
     | words("pays")
     | words("blame", LOSSES)
-    | columns("saved_s sent_s too_short family chance_decides runs")
+    | columns("saved_s sent_s nearest_batch too_short family chance_decides runs")
 )
 
 
@@ -114,11 +114,12 @@ def _spared(
     """What more workers save of a step at most, and what they send, at each global batch of both.
 
     too_short: at every batch they send for longer than they can save, by the ends of the
-    intervals, so that they cannot pay; saved_s, sent_s: then, at the batch where they come nearest.
+    intervals, so that they cannot pay; saved_s, sent_s: then, at nearest_batch, where they come
+    nearest.
     """
     share = 1 - fewer["workers"] / more["workers"]
-    pairs = [
-        (
+    pairs = {
+        cell["global_batch"]: (
             estimate_of(cell, "step_s"),
             estimate_of(other, "step_s"),
             estimate_of(other, "silent_step_s"),
@@ -127,15 +128,22 @@ def _spared(
         for other in cells
         if (cell["workers"], other["workers"]) == (fewer["workers"], more["workers"])
         and cell["global_batch"] == other["global_batch"]
-    ]
-    if not pairs or any(None in one for pair in pairs for one in pair):
+    }
+    if not pairs or any(None in one for pair in pairs.values() for one in pair):
         return {"too_short": False}
-    steps, sending, silent = (np.array(one, dtype=float).T for one in zip(*pairs, strict=True))
+    steps, sending, silent = (
+        np.array(one, dtype=float).T for one in zip(*pairs.values(), strict=True)
+    )
     saved_s, sent_s = share * steps[0], sending[0] - silent[0]
     if not (sending[1] - silent[2] > share * steps[2]).all():
         return {"too_short": False}
     nearest = np.argmax(saved_s / sent_s)
-    return {"too_short": True, "saved_s": saved_s[nearest], "sent_s": sent_s[nearest]}
+    return {
+        "too_short": True,
+        "saved_s": saved_s[nearest],
+        "sent_s": sent_s[nearest],
+        "nearest_batch": list(pairs)[nearest],
+    }
 
 
 def at_equal_footing(
