@@ -11,7 +11,6 @@ from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import CROSSBOW, GOYAL, SUTSKEVER
 from dpscale.reporting.words import by
 from dpscale.studies.model_averaging.config import Algorithm
-from dpscale.studies.model_averaging.derive import CLOSE_FRAC
 from dpscale.vocabulary import words
 
 STUDY = "model_averaging"
@@ -55,10 +54,10 @@ def facts_s3(inputs: Inputs) -> Facts:
         "averaged": averaged,
         "shared": shared,
         "tuned_rate": tuned_rate,
-        "close_frac": CLOSE_FRAC,
         "first": next(iter([*tuned_rate, *shared]), None),
         "beside": beside,
         "chance": by_chance(sum(row[name] != "unknown" for row in beside for name in ORDERS)),
+        "both_faster": next(iter(both_faster([*tuned_rate, *shared], pairs)), None),
         "comparable": bool(averaged) and {SMALL, LARGE, LINEAR} <= set(arms),
         "alphas": [
             pairs[names] | {"first": first, "second": second}
@@ -77,6 +76,19 @@ def facts_s3(inputs: Inputs) -> Facts:
     }
     effects = [row.value("seconds_ratio", "ratio") for row in beside]
     return Facts(missing, values(arms, pairs, tuned), said, effects=effects)
+
+
+def both_faster(averaged: Sequence[Row], pairs: Pairs) -> list[Row]:
+    """Return by how much learners, and SGD with the large batch, outpace SGD with the small one.
+
+    Samples a second over the whole training, by pairs of seeds; for the first of the averaged arms,
+    and only where both are measurably faster.
+    """
+    rows = [pairs.get((arm, SMALL)) for arm in [*(row["arm"] for row in averaged[:1]), LINEAR]]
+    faster = [row for row in rows if row and row["pace_side"] == "above"]
+    if len(faster) < 2:
+        return []
+    return [Row(learners=faster[0].pace_ratio, large=faster[1].pace_ratio)]
 
 
 def best_rates(rows: Sequence[Row]) -> list[Row]:

@@ -71,6 +71,8 @@ RATE_COLUMNS: Columns = (
 PAIR_COLUMNS: Columns = (
     columns("arm against status label against_label seeds both_reached")
     | intervals("epochs_difference seconds_difference accuracy_difference_frac seconds_ratio")
+    | intervals("pace_ratio")
+    | side("pace_side", "pace_ratio", 1.0)
     | columns("runs")
     | words("epochs_side seconds_side accuracy_side")
     | words("standing", ("faster", "slower", "sooner", "later", "even", "unknown"))
@@ -236,7 +238,8 @@ def averaging_pairs(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFra
 
     Differences are of medians, arm minus `against`, paired by seed; that of accuracies by image
     too. The ratio is the other's seconds to the target over the arm's, above 1
-    where the arm is faster. status: "complete" where every seed of both reached the target.
+    where the arm is faster; pace_ratio alike of the whole training, whose samples are the same.
+    status: "complete" where every seed of both reached the target.
     """
     found = averaging_trials(trials, curves, runs)
     arms = [own.set_index("seed") for _, own in found.groupby("arm", sort=False)]
@@ -275,6 +278,8 @@ def _pair(
     for column, prior in priors.items():
         name = f"{column.split('_')[0]}_difference"
         row |= interval_columns(name, _later(own, other, column, prior))
+    pace = paired_median_ratio(other["wall_s"], own["wall_s"])
+    row |= interval_columns("pace_ratio", pace)
     accuracy = tested_apart(own, other, known(one["images"]))
     row |= interval_columns("accuracy_difference_frac", accuracy)
     if reached.all():
