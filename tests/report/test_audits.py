@@ -97,7 +97,9 @@ def test_a_column_that_is_wrong_by_one_cause_comes_first(make_report):
         "Every bandwidth is the batch size with a unit (32 GB/s at N = 2, b = 32; the times give "
         "1.685 GB/s). 1 of 2 rows hold a number that cannot be right: 2 × impossible bandwidth."
     ) in text
-    assert "The commonest" not in text
+    assert "Beside that" not in text
+    text = rendered(make_report(audits=[{**told, "findings": [rate, rate, finding]}]))
+    assert "Beside that, with N = 2 and b = 32, 3.2 is printed, 1.6 is right: it is N*T" in text
     text = rendered(make_report(audits=[{**told, "lessons": [lesson | {"kind": "items"}]}]))
     assert "Every bandwidth is wrong by one cause (32 GB/s at N = 2" in text
     assert "1.685 GB/s): it is b = 32." in text
