@@ -71,9 +71,33 @@ def compared(rows: list[Row], claims: list[Row], regimes: list[Row]) -> list[Row
         pair |= {
             "best": leader,
             "other_best": leader if leader and not leader["local_from_step"] else None,
+            "elsewhere": elsewhere(leader, arms) if leader else [],
+            "saved": saved(first, second),
+            "best_saved": saved(leader, second) if leader else None,
         }
         compared.append(row | pair | {"room": room[noise]})
     return compared
+
+
+def saved(arm: Row, base: Row) -> Value | None:
+    """Return the share of another arm's rounds of communication that an arm does without.
+
+    None where either is not known, and where it does not make fewer.
+    """
+    rounds, others = arm["rounds"], base["rounds"]
+    if not rounds or not others or rounds >= others:
+        return None
+    runs = list(dict.fromkeys([*arm.runs, *base.runs]))
+    return Value(value=1 - rounds / others, unit="fraction", runs=runs)
+
+
+def elsewhere(arm: Row, arms: dict[tuple[float, str], Row]) -> list[Row]:
+    """Return the same arm with other labels, beside the large mini-batch there (`large`)."""
+    return [
+        row | {"large": arms[noise, BASE]}
+        for (noise, name), row in arms.items()
+        if name == arm["arm"] and noise != arm["label_noise_frac"] and (noise, BASE) in arms
+    ]
 
 
 def protocol(inputs: Inputs, rows: list[Row]) -> dict[str, Any]:
