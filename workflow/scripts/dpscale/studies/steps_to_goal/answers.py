@@ -68,6 +68,7 @@ def fitted(row: Row) -> Row:
         "maximal_start": f"beyond B = {row['largest_batch']}",
     }
     found = {column: row.value(column, "number") for column in FITTED}
+    found["noise_over_b_crit"] = row.value("noise_over_b_crit", "ratio")
     if row["b_crit"] is not None:
         found |= {
             column: found[column].model_copy(update={"status": side})
