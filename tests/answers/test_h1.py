@@ -32,9 +32,10 @@ CASES = [
     Case(
         "a CPU where the first batch is the fastest",
         says=[
-            "At b = 128 one worker trains 1 248 samples/s, more than at any larger batch. It waits "
-            "for the loader 20.0% of the time, all that loading ahead on another core could win; a "
+            "At b = 128 one worker trains 1 248 samples/s, more than at any larger batch. A "
             "utilisation of 50.3% says nothing on a CPU",
+            "Load ahead, on another core: at b = 128 one worker waits for its loader 20.0% of the "
+            "time. At b = 128",
             "No larger batch trains faster than b = 128.",
             "Trained is a small convolutional network with Adam on scikit-learn's digits.",
             "the median over three launches",

@@ -70,13 +70,12 @@ def test_what_caches_can_do_is_doubtful(make_report, changed, doubtful):
     assert ("hold a number that cannot be right" in text) == (doubtful is None)
 
 
-def test_the_example_is_of_the_kind_that_is_found_most(make_report):
+def test_the_example_is_what_is_farthest_off(make_report):
     (finding,) = AUDIT["findings"]
     other = finding | {"code": "comm_mismatch", "reason": "it is the whole T_N", "printed": 12.5}
     text = rendered(make_report(audits=[{**AUDIT, "findings": [finding, other, other]}]))
     assert (
-        "The commonest, with N = 2 and b = 32, 12.5 is printed, 1.6 is right: it is the whole"
-        in text
+        "The worst, with N = 2 and b = 32, 12.5 is printed, 1.6 is right: it is the whole" in text
     )
 
 

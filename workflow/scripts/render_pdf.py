@@ -8,9 +8,8 @@ from dpscale.reporting.arguments import read_arguments
 from dpscale.reporting.pdf import MissingLibraryError, write_pdf
 from dpscale.studies import question_ids
 
-
-# The boxes of all pages live until the last is drawn: to look for garbage among them after every 700
-# new ones takes a fifth of the time.
+# The boxes of all pages live until the last is drawn: to look for garbage among them after every
+# 700 new ones takes a fifth of the time.
 NEW_OBJECTS = 100_000
 
 

@@ -24,6 +24,7 @@ from dpscale.records.audit import COLUMNS, Cause, Derived, Finding, Lesson, caus
 
 MOST_CELLS = 6  # that are named where something is unknown
 LEAST_DIGITS, MOST_DIGITS = 4, 6  # that a number is printed with
+NOTED_FRAC = 0.05  # off by less is no lesson to begin with
 UNEXPLAINED = {"speedup", "compute", "comm", "rate", "no_rate"}  # causes that name no mistake
 
 
@@ -88,7 +89,10 @@ def _digits(table: TimingTable) -> int:
 
 
 def _lessons(table: TimingTable, findings: Sequence[Finding]) -> Iterator[Lesson]:
-    """The columns of which all printed numbers of several workers are wrong by one known cause."""
+    """The columns of which all printed numbers of several workers are wrong by one known cause.
+
+    None whose first number is nearly right all the same: that is no lesson to begin with.
+    """
     for column in COLUMNS:
         printed = [p for p, row in table.rows.items() if p[0] > 1 and column in row.cells]
         found = {(f.workers, f.per_worker_batch): f for f in findings if f.column == column}
@@ -97,8 +101,14 @@ def _lessons(table: TimingTable, findings: Sequence[Finding]) -> Iterator[Lesson
             causes = [why for why in first if isinstance(why, Cause)]
             kinds = {why.kind for why in causes}
             sure = not any(why.perhaps or why.nearly for why in causes)
-            if sure and len(kinds) == 1 and not kinds & UNEXPLAINED:
+            if _far_off(found[printed[0]]) and sure and len(kinds) == 1 and not kinds & UNEXPLAINED:
                 yield Lesson(kinds.pop(), found[printed[0]])
+
+
+def _far_off(finding: Finding) -> bool:
+    """Whether a printed number is wrong by more than hardly anybody would notice."""
+    printed, expected = finding.printed, finding.expected
+    return not (printed and expected) or abs(printed / expected - 1) > NOTED_FRAC
 
 
 def _counts(flows: dict[Setting, Traffic], fast: dict[Setting, Times]) -> tuple[int, int]:

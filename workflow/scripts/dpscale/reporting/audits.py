@@ -66,6 +66,13 @@ class _Audit(BaseModel):
         """Rows with a number that cannot be right."""
         return _rows([one for one in self.findings if not _doubtful(one)])
 
+    @property
+    def worst(self) -> Finding | None:
+        """The finding whose number is farthest off, of those that no lesson is about."""
+        named = {lesson.finding.code for lesson in self.lessons}
+        others = [one for one in self.findings if one.code not in named]
+        return max(others, key=_off, default=None)
+
     def as_printed(self, finding: Finding) -> str:
         """Return the number that a finding's row prints, with its unit."""
         return f"{finding.printed:.12g} {finding.unit}".strip()
@@ -109,6 +116,12 @@ def _doubtful(finding: Finding) -> bool:
     """Whether caches may do it: a speed-up beyond N, or times that leave less than nothing."""
     unprinted = finding.code == "negative_comm" and finding.printed is None
     return unprinted or finding.code == "superlinear"
+
+
+def _off(finding: Finding) -> float:
+    """How far a printed number is off, as a share of the right one; 0 where there is none."""
+    printed, expected = finding.printed, finding.expected
+    return abs(printed / expected - 1) if printed is not None and expected else 0.0
 
 
 def _rows(findings: list[Finding]) -> int:

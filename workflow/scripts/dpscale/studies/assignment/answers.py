@@ -178,6 +178,7 @@ def _written(row: Row) -> dict[str, Value]:
 
 # H4: the bottlenecks, from measured shares of an epoch.
 
+FAR_RATIO = 1.25  # of two times of the same: a machine that works at another pace
 SHARES = ("computation_frac", *(f"{part}_frac" for part in LOSSES), "epoch_s")
 
 
@@ -199,10 +200,23 @@ def facts_h4(inputs: Inputs) -> Facts:
         "split": split,
         "hooks": inputs.rows("compression", status="complete"),
         "other": others[0] if others else None,
+        "elsewhere": _elsewhere(inputs, split[0]) if split else None,
     }
     lost = [one["share"] for row in split[-1:] for one in row["leading"][:1]]
     effects = [ratio_of(exactly(1), complement(share)) for share in lost]
     return Facts(missing, _values(rows, SHARES), said, effects=effects)
+
+
+def _elsewhere(inputs: Inputs, alone: Row) -> Value | None:
+    """Return the epoch of one worker in H1's trainings where it is far from that of the split."""
+    same = {"per_worker_batch": alone["per_worker_batch"], "status": "complete"}
+    trained = inputs.rows("assignment_utilisation", **same) if alone["workers"] == 1 else []
+    samples = inputs.tidy_rows("runs", run=alone.runs[0])[0]["train_samples"]
+    if not trained or not trained[0]["samples_per_s"] or not samples:
+        return None
+    epoch_s = samples / trained[0]["samples_per_s"]
+    near = 1 / FAR_RATIO <= alone["epoch_s"] / epoch_s <= FAR_RATIO
+    return None if near else Value(value=epoch_s, unit="s", runs=trained[0].runs)
 
 
 def _losses(row: Row) -> dict[str, Any]:

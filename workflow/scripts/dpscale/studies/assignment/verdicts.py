@@ -77,6 +77,7 @@ def in_order(rows: Iterable[Mapping[str, Any]]) -> list[Any]:
 
 
 NEARLY_ALL = 0.95  # of the time; what is left is less than any remedy would show
+WAITED_FRAC = 0.05  # of the time: waiting for the loader that is worth a remedy
 CROWDED = 0.1  # of the time: computing without a core, more than the clocks' granularity
 UTILISATION_COLUMNS: Columns = (
     columns("idle_frac on_cpu crowded")
@@ -100,8 +101,7 @@ def utilisation(rows: list[TableRow]) -> None:
             row["idle_frac"], row["on_cpu"] = 1 - busy, "cpu" in str(row["device"]).lower()
             alone = row["device"] == "CPU core" and compute is not None
             row["crowded"] = alone and bool(compute - busy > CROWDED)
-            # On a CPU loading is work of the cores, which utilisation counts.
-            row["awaits"] = None if row["on_cpu"] else _awaits(row)
+            row["awaits"] = _awaits(row)
 
 
 def measured(row: TableRow) -> bool:
@@ -110,6 +110,9 @@ def measured(row: TableRow) -> bool:
 
 
 def _awaits(row: TableRow) -> str:
+    """What the device waits for; on a CPU, whose utilisation counts loading as work, the loader."""
+    if row["on_cpu"]:
+        return "loader" if of_row(row, "load_frac", WAITED_FRAC) == "above" else "nothing"
     if of_row(row, "utilisation_frac", NEARLY_ALL) == "above":
         return "nothing"
     return "loader" if (row["load_frac"] or 0) > row["idle_frac"] / 2 else "launches"

@@ -39,6 +39,7 @@ Shape = Literal[
     "rises",
     "falls",
     "falls then flat",
+    "falls then undecided",
     "falls then rises",
 ]
 # Batches of the sweep that its trend speaks of.
@@ -211,9 +212,9 @@ def sweep_trend(sweep: pd.DataFrame) -> pd.DataFrame:
     Of every two batch sizes, not of the ends alone: a larger one that takes less time is a fall,
     one that takes more a rise. `best` is the batch whose interval ends lowest, so that it is told
     apart from every one that is told apart from any faster; `undecided` where none is told apart
-    and their intervals span more than a quarter; `start` and `finish` are the first and
-    the last that it is told apart from, `bulk` the first with three quarters of what it saves
-    beside `start`, `knee` the one from which on it is told apart from none;
+    and their intervals span more than a quarter, as `falls then undecided` from the knee on;
+    `start` and `finish` are the first and the last that it is told apart from, `bulk` the first
+    with three quarters of what it saves beside `start`, `knee` the one from which on it is told apart from none;
     `last_step` sets the last batch against the one before. utilisation_differs: by a percent.
     """
     rows = sweep[sweep["status"] == "complete"].to_dict("records")
@@ -317,12 +318,18 @@ def _shape(rows: Sequence[dict[str, Any]], best: int, knee: int) -> Shape:
         turns = trend(rows[: best + 1], "epoch_s"), trend(rows[best:], "epoch_s")
         return "falls then rises" if turns == ("below", "above") else "mixed"
     if moves == "below":
-        return "falls" if knee == len(rows) - 1 else "falls then flat"
+        if knee == len(rows) - 1:
+            return "falls"
+        return "falls then flat" if _alike(rows[knee:]) else "falls then undecided"
     if moves == "indistinct":
-        spans = [ends(row, "epoch_s") for row in rows]
-        least, most = min(low for low, _ in spans), max(high for _, high in spans)
-        return "same" if most <= (1 + SAME_FRAC) * least else "undecided"
+        return "same" if _alike(rows) else "undecided"
     return "unknown" if moves == "unknown" else "rises"
+
+
+def _alike(rows: Sequence[dict[str, Any]]) -> bool:
+    """Whether the epochs are the same within a margin, and not just not told apart."""
+    spans = [span for row in rows if (span := ends(row, "epoch_s"))]
+    return max(high for _, high in spans) <= (1 + SAME_FRAC) * min(low for low, _ in spans)
 
 
 TABLES = {
