@@ -215,7 +215,8 @@ def sweep_trend(sweep: pd.DataFrame) -> pd.DataFrame:
     and their intervals span more than a quarter, as `falls then undecided` from the knee on;
     `start` and `finish` are the first and the last that it is told apart from, `bulk` the first
     with three quarters of what it saves beside `start`, `knee` the one from which on it is told
-    apart from none; `last_step` sets the last batch against the one before. utilisation_differs: by a percent.
+    apart from none; `last_step` sets the last batch against the one before. utilisation_differs:
+    by a percent.
     """
     rows = sweep[sweep["status"] == "complete"].to_dict("records")
     if not rows:

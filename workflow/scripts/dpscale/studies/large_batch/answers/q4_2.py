@@ -43,7 +43,7 @@ def facts_q4_2(inputs: Inputs) -> Facts:
             "with_arm": {row["arm"]: row for row in tried},
             "failed": failed,
             "epoch": epoch,
-            "added": [one for one in against if one["base"] == ADDED_TO.get(one["arm"])],
+            "added": added(against, tried),
             **first_named(tried),
             "small": small if small in whole else None,
             "large": large if large in whole else None,
@@ -77,12 +77,23 @@ def first_named(tried: list[Row]) -> dict[str, Row | None]:
     lead: Row | None = None
     for arm, row in helping.items():
         adds = over(row, ADDED_TO.get(arm)) == "above"
-        if lead is None or (adds and row.test_accuracy_frac.value > lead.test_accuracy_frac.value):
+        if lead is None or (adds and _accuracy(row) > _accuracy(lead)):
             lead = row
     if longer and lead:
         printed = {texts.plain(row.test_accuracy_frac.bare) for row in (lead, longer)}
         longer |= {"to_lead": over(longer, lead["arm"]), "prints_alike": len(printed) == 1}
     return {"lead": lead, "longer": longer}
+
+
+def _accuracy(row: Row) -> float:
+    return float(row.test_accuracy_frac.value or 0)
+
+
+def added(against: list[Row], tried: list[Row]) -> list[Row]:
+    """Return the differences of remedies to those that they add to, where both have a number."""
+    arms = {row["arm"] for row in tried}
+    pairs = [one for one in against if one["base"] == ADDED_TO.get(one["arm"])]
+    return [one for one in pairs if {one["arm"], one["base"]} <= arms]
 
 
 def over(row: Row, base: str | None) -> str:
