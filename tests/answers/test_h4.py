@@ -38,14 +38,14 @@ CASES = [
             "Here a small convolutional network with SGD is trained, in Q3.1 a small residual",
             "paired by launch",
         ],
-        never=["told", "oversubscribed", "Without a number", "pace changed"],
+        never=["told", "oversubscribed", "Without a number", "train alike"],
     ),
     Case(
         "one worker at another pace",
         edits={SPLIT: where({"workers": 1}, **around("epoch_s", 100.0))},
         says=[
             "One worker's epoch took 100 s in these runs and ",
-            "the machine's pace changed between them, so compare shares, not seconds, with H1",
+            "though both train alike: why was not isolated. Compare shares, not seconds, with H1",
         ],
     ),
     *(

@@ -178,7 +178,7 @@ def _written(row: Row) -> dict[str, Value]:
 
 # H4: the bottlenecks, from measured shares of an epoch.
 
-FAR_RATIO = 1.25  # of two times of the same: a machine that works at another pace
+FAR_RATIO = 1.25  # of two times of the same, which readers would otherwise take for one
 SHARES = ("computation_frac", *(f"{part}_frac" for part in LOSSES), "epoch_s")
 
 

@@ -69,6 +69,7 @@ def standing(times: list[Row], needs: list[Row]) -> Row:
     the least or the one to take. outgrown: see `outgrown`.
     """
     fastest = next((row for row in times if row["to_fastest"] is None), times[0])
+    tried = {row["way"]: row for row in needs if row["budget_bytes"]}
     found = Row(
         take=next(row for row in times if row["advised"]),
         workers=fastest["workers"],
@@ -84,27 +85,9 @@ def standing(times: list[Row], needs: list[Row]) -> Row:
         outgrown=None,
         # The way whose search ran out of memory, and those that were not searched after it.
         ended=next((row for row in needs if row["status"] == "out_of_memory"), None),
-        unsearched=[],
+        unsearched=[row for row in times if tried and row["way"] not in tried],
     )
-    step = {row["way"]: row for row in times}
-    peaks = {row["way"]: row for row in needs if row["peak_bytes"] and row["way"] in step}
-    least = next((row for row in peaks.values() if row["peak_rank"] == "least"), None)
-    if least and "ddp" in peaks:
-        spared = [step[way] for way, row in peaks.items() if row["peak_to_ddp"] == "below"]
-        sparing = min(spared, key=lambda row: row["step_s"], default=None)
-        named = sparing and sparing["way"] in (least["way"], found["take"]["way"])
-        found |= {
-            "least": least,
-            "sparing": None if named else sparing and sparing | _held(sparing["way"], needs),
-            "as_little": [row for row in peaks.values() if row["peak_rank"] == "near"],
-            "ddp_needs": peaks["ddp"],
-            "saves": peaks["ddp"]["peak_rank"] == "more",
-            "cost": step[least["way"]],
-            "looks": [gap for row in needs if (gap := row["peak_noise_frac"]) is not None],
-        }
-    tried = {row["way"]: row for row in needs if row["budget_bytes"]}
-    if tried:
-        found["unsearched"] = [row for row in times if row["way"] not in tried]
+    found |= _in_memory(times, needs, found["take"])
     most = next((row for row in tried.values() if row["batch_rank"] == "most"), None)
     if most and most["fits_batch"] and not found["unsearched"]:
         found |= {
@@ -115,6 +98,28 @@ def standing(times: list[Row], needs: list[Row]) -> Row:
         }
         found["outgrown"] = outgrown(most, found["least"], found["as_much"])
     return found
+
+
+def _in_memory(times: list[Row], needs: list[Row], take: Row) -> dict[str, Any]:
+    """Return which ways of one N hold little; nothing where DDP's own need is not known."""
+    step = {row["way"]: row for row in times}
+    peaks = {row["way"]: row for row in needs if row["peak_bytes"] and row["way"] in step}
+    least = next((row for row in peaks.values() if row["peak_rank"] == "least"), None)
+    if least is None or "ddp" not in peaks:
+        return {}
+    spared = [step[way] for way, row in peaks.items() if row["peak_to_ddp"] == "below"]
+    sparing = min(spared, key=lambda row: row["step_s"], default=None)
+    if sparing and sparing["way"] in (least["way"], take["way"]):
+        sparing = None
+    return {
+        "least": least,
+        "sparing": sparing and sparing | _held(sparing["way"], needs),
+        "as_little": [row for row in peaks.values() if row["peak_rank"] == "near"],
+        "ddp_needs": peaks["ddp"],
+        "saves": peaks["ddp"]["peak_rank"] == "more",
+        "cost": step[least["way"]],
+        "looks": [gap for row in needs if (gap := row["peak_noise_frac"]) is not None],
+    }
 
 
 def outgrown(fitting: Row, least: Row | None, as_much: list[Row]) -> str | None:

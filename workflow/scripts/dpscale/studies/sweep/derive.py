@@ -228,20 +228,19 @@ def sweep_trend(sweep: pd.DataFrame) -> pd.DataFrame:
     knee = rows[min(rows.index(finish) + 1, rows.index(best))] if slower else rows[0]
     ranked = sorted(rows, key=lambda row: float(row["epoch_s"]))
     shape = _shape(rows, rows.index(best), rows.index(knee))
-    at = (
-        rows[0],
-        start,
-        _bulk(rows, start, best),
-        knee,
-        best,
-        finish,
-        rows[-1],
-        ranked[0],
-        ranked[-1],
-    )
-    marks = dict(zip(MARKS, (row["per_worker_batch"] for row in at), strict=True))
+    marks = {
+        "first": rows[0],
+        "start": start,
+        "bulk": _bulk(rows, start, best),
+        "knee": knee,
+        "best": best,
+        "finish": finish,
+        "last": rows[-1],
+        "least": ranked[0],
+        "slowest": ranked[-1],
+    }
     busy = [row["utilisation_frac"] for row in rows if known(row["utilisation_frac"]) is not None]
-    row = {f"{mark}_batch": batch for mark, batch in marks.items()} | {
+    row = {f"{mark}_batch": marks[mark]["per_worker_batch"] for mark in MARKS} | {
         "shape": shape,
         "last_step": beside(rows[-1], rows[-2], "epoch_s") if rows[1:] else None,
         "utilisation_differs": bool(busy) and max(busy) - min(busy) >= BUSIER_FRAC,
