@@ -91,6 +91,27 @@ def test_the_interval_of_a_link_is_over_its_launches():
     assert row["runs"] == " ".join(names)
 
 
+def test_the_share_of_latency_follows_from_the_latency_and_the_rate_that_are_given():
+    """Of three launches 60, 40 and 120 kB, of which 60 is the median; of the medians it is 80."""
+    lab = full_lab()
+    link_runs = lab["runs"][lab["runs"]["run"] == "link-n2"]
+    names = ["link-n2", "link-n2-launch2", "link-n2-launch3"]
+    links = dict(zip(names, [(1e-5, 3e9), (2e-5, 1e9), (3e-5, 2e9)], strict=True))
+    runs = pd.concat([link_runs.assign(run=name) for name in links])
+    messages = pd.DataFrame(
+        [
+            row
+            for name, (alpha_s, beta) in links.items()
+            for row in made.message_rows(name, 2, alpha_s=alpha_s, beta=beta)
+        ]
+    )
+    (row,) = link(messages, runs).to_dict("records")
+    level = 2 * row["alpha_s"] * row["beta_bytes_per_s"]  # N = 2
+    assert row["level_bytes"] == pytest.approx(level)
+    assert level == pytest.approx(2 * 2e-5 * 2e9, rel=0.02)
+    assert row["level_bytes_low"] <= level <= row["level_bytes_high"]
+
+
 def test_what_twice_the_rate_saves_is_of_the_payload_here_and_of_the_labs():
     rows = derived_lab(noise=0.0)["ring_times"].set_index(["workers", "payload"])
     own, lab = (rows.loc[(2, payload)] for payload in ("here", "lab"))

@@ -52,6 +52,14 @@ def test_the_lab_sweeps_32_times_powers_of_4_and_one_batch_beyond_the_dataset() 
     }
 
 
+def test_each_batch_of_the_sweep_has_launches_of_its_own_number() -> None:
+    def of_16(config: Config) -> list[str]:
+        return [run for run in planned_runs(config) if f"{run}-".startswith("sweep-b16-")]
+
+    assert of_16(edited("sweep", launches=2)) == ["sweep-b16", "sweep-b16-launch2"]
+    assert len(of_16(edited("sweep", launches=None))) == DEFAULT.launches
+
+
 def test_the_lab_scales_over_1_2_4_workers_and_32_128_512_in_both_kinds() -> None:
     weak = {(n, b) for n in (1, 2, 4) for b in (32, 128, 512)}
     strong = {(2, 16), (2, 64), (2, 256), (4, 8), (4, 32), (4, 128)}
