@@ -138,7 +138,7 @@ CASES = [
         says=[
             "Take one worker with B = 256: by prediction it reaches 4% validation error in 430 ms",
             "the soonest and the cheapest of all",
-            "Trained, it took 430 ms, as predicted.",
+            "Trained, it took 430 ms, not measurably different.",
         ],
         never=["The cheapest, one"],
     ),
@@ -227,7 +227,7 @@ CASES = [
         },
         says=[
             "Predicted, two workers take 1.30× as long and four 0.950×; trained, only two took "
-            "measurably longer. One worker took 194 ms, as predicted."
+            "measurably longer. One worker took 194 ms, not measurably different."
         ],
         never=["mostly by", "does as well"],
     ),
@@ -239,7 +239,7 @@ CASES = [
             "time_to_goal": where({"workers": 1, "global_batch": [64]}, to_fastest="indistinct"),
         },
         says=[
-            "trained, none took measurably longer. One worker took 430 ms, as predicted; any B "
+            "trained, none took measurably longer. One worker took 430 ms, not measurably different; any B "
             "from "
             "64 to 256 does as well."
         ],

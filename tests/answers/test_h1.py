@@ -56,7 +56,7 @@ CASES = [
         "no measurable difference",
         edits=_batches(_fastest(0.95, 0.1)),
         says=[
-            "95.0% of what b = 1024 reaches: no measurable difference.",
+            "95.0% of what b = 1024 reaches and not measurably less.",
             "b = 1024 does not train measurably faster than b = 128.",
         ],
         never=["raise b first"],

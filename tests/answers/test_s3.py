@@ -57,7 +57,7 @@ CASES = [
             "Averaging does not pay here: eight learners, averaged copies of the network, need "
             "6.00 epochs and 10.5 s to 95.0% test accuracy; SGD with as many samples a step needs "
             "5.00 epochs and 5.00 s. Throughput rises 1.71× over one small-batch network, and "
-            "large-batch SGD’s 3.00×. Expected",
+            "large-batch SGD's 3.00×. Expected",
             "SGD with the large batch, with as many samples a step, outpaces one network with the "
             "small batch too, so that this makes averaging no sooner. For each",
             "Time to the target accuracy of each arm of the network of one hidden layer, medians",
@@ -162,6 +162,8 @@ CASES = [
         "no rate of its own",
         edits={"model_averaging": without(arm=[OWN, OTHER])},
         says=[
+            "eight learners do not reach the target with every seed, SGD with as many samples a step "
+            "after",
             "network, do not reach 95.0% test accuracy within 12 epochs with any seed; SGD with as "
             "many samples a step needs 5.00",
             "They are later in epochs and seconds beside SGD with the small batch (B = 16).",
