@@ -239,7 +239,8 @@ CASES = [
             "time_to_goal": where({"workers": 1, "global_batch": [64]}, to_fastest="indistinct"),
         },
         says=[
-            "trained, none took measurably longer. One worker took 430 ms, not measurably different; any B "
+            "trained, none took measurably longer. One worker took 430 ms, not measurably "
+            "different; any B "
             "from "
             "64 to 256 does as well."
         ],

@@ -162,7 +162,8 @@ CASES = [
         "no rate of its own",
         edits={"model_averaging": without(arm=[OWN, OTHER])},
         says=[
-            "eight learners do not reach the target with every seed, SGD with as many samples a step "
+            "eight learners do not reach the target with every seed, SGD with as many samples a "
+            "step "
             "after",
             "network, do not reach 95.0% test accuracy within 12 epochs with any seed; SGD with as "
             "many samples a step needs 5.00",
