@@ -115,8 +115,8 @@ CASES = [
             "Take one worker with B = 64: by prediction it reaches 4% validation error in "
             "194 ms, not measurably later than the soonest of all measured, and cheaper.",
             "No larger number of workers than one is measurably faster: two take 1.30× as long, "
-            "mostly by communication, four about 0.950×. Trained, it took 194 ms, as "
-            "predicted.",
+            "mostly by communication, four about 0.950×. Trained, it took 194 ms, not measurably "
+            "different.",
             "is measurably faster. Darker is sooner;",
             "If work were shared perfectly, two workers would need half the time and so the same "
             "worker-seconds. Two workers spend 2.61× what one does: with the same batch "
