@@ -7,8 +7,10 @@ import pytest
 
 from builders import derived_lab, full_lab
 from cases import plain, text_of, too_long, where
+from dpscale.derive.columns import as_table
 from dpscale.reporting.answer import Answer
 from dpscale.studies import closing, derived_of, tables
+from dpscale.studies.cluster.derive import GAINS
 
 
 @functools.cache
@@ -42,6 +44,83 @@ def test_a_report_of_the_lab_itself_needs_no_carrying() -> None:
     found = page(("stand_ins", where(same=True)))
     assert found.sentence.startswith("This is the lab's own network")
     assert plain(found.short) == "That is what the lab asks for."
+
+
+def gains(*cells: tuple[str, float, float]) -> Any:
+    """Rows of the table of gains: the question, the step in ms and the speed-up of four workers."""
+    rows = [
+        {
+            "question": question,
+            "model": "mlp",
+            "workers": 4,
+            "per_worker_batch": 32,
+            "step_s": step_ms / 1000,
+            "speedup_ratio": speedup,
+            "speedup_ratio_low": 0.9 * speedup,
+            "speedup_ratio_high": 1.1 * speedup,
+            "runs": "scaling-n1-b32",
+        }
+        for question, step_ms, speedup in cells
+    ]
+    return "worker_gains", lambda table: as_table(rows, GAINS)
+
+
+def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
+    found = page(gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5)))
+    assert plain(found.sentence).startswith(
+        "Add workers where one worker's step is long: four make a step of 40.0 ms 3.00× as fast "
+        "(Q2), "
+        "one of 6.00 ms not measurably faster (1.00×, H3) and one of 1.00 ms slower (0.500×, "
+        "E2). Every"
+    )
+    assert "pays the latency" in text_of(found)
+    assert not too_long(found)
+
+
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        (
+            [("Q2", 40, 3.0), ("E2", 1, 2.0)],
+            "Several workers gain whatever the step: four make a step of",
+        ),
+        (
+            [("Q2", 40, 0.5), ("E2", 1, 1.0)],
+            "With no network do several workers gain measurably: four",
+        ),
+        (
+            [("H3", 40, 0.5), ("Q2", 6, 1.0), ("E2", 1, 3.0)],
+            "does not follow the length of one worker's step: four make a step of 40.0 ms slower "
+            "(0.500×, H3), one of 6.00 ms not measurably faster (1.00×, Q2) and one of 1.00 ms "
+            "3.00× as fast (E2).",
+        ),
+    ],
+)
+def test_no_other_outcome_advises_long_steps(cells, says) -> None:
+    found = page(gains(*cells))
+    assert says in text_of(found)
+    assert not found.sentence.startswith("Add workers")
+    assert "latency of its messages" not in text_of(found)
+
+
+def test_one_question_alone_shows_no_order() -> None:
+    said = text_of(page(gains(("Q2", 40, 3.0))))
+    assert "a step of" not in said
+
+
+def test_a_gain_is_of_the_largest_batch_that_both_ran() -> None:
+    rows = derived_lab()["worker_gains"]
+    assert set(rows["question"]) == {"Q2", "H3", "E2"}
+    weak = derived_lab()["scaling"].query("kind == 'weak' and workers == 4 and nodes == 1")
+    assert rows.set_index("question").loc["Q2", "speedup_ratio"] == pytest.approx(
+        weak.sort_values("per_worker_batch")["speedup_ratio"].iloc[-1]
+    )
+    grid = derived_lab()["step_grid"].set_index(["workers", "per_worker_batch"])
+    chosen = rows.set_index("question").loc["E2"]
+    n, b = chosen["workers"], chosen["per_worker_batch"]
+    alone, several = grid.loc[(1, b), "step_s"], grid.loc[(n, b), "step_s"]
+    assert chosen["step_s"] == pytest.approx(alone)
+    assert chosen["speedup_ratio"] == pytest.approx(n * alone / several)
 
 
 @pytest.mark.parametrize(
@@ -126,8 +205,10 @@ def test_a_constant_warm_up_that_lost_has_its_error() -> None:
 
 
 def test_what_buffers_are_for_is_answered_in_two_questions() -> None:
-    assert "what buffers are sent for (Q6 and Q7)" in page().sentence
-    assert "what buffers are sent for (Q7)" in page(("wire", without_rows)).sentence
+    assert "and what buffers are sent for (Q6 and Q7) carry over." in text_of(page())
+    assert "what buffers are sent for (Q7) carry over." in text_of(page(("wire", without_rows)))
+    lab = page(("stand_ins", where(same=True)))
+    assert "carry over" not in text_of(lab)
 
 
 def test_compare_is_for_one_configuration_on_both_machines() -> None:

@@ -238,9 +238,9 @@ def test_the_first_page_leads_with_the_first_sentences_of_the_weightiest_answers
     ]
 
 
-def test_the_first_page_has_no_more_lessons_than_seven_and_none_without_an_effect(make_report):
+def test_the_first_page_has_six_lessons_of_answers_at_most_and_none_without_an_effect(make_report):
     every = dict.fromkeys(("Q1", "Q2", "Q5", "Q6", "Q7", "S1", "S2", "S3", "S4"), 2.0)
-    assert make_report(answers=weighing(**every)).lessons == list(every)[:7]
+    assert make_report(answers=weighing(**every)).lessons == list(every)[:6]
     assert 'class="lessons"' not in page_of(make_report(answers=weighing()))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from dpscale.reporting.answer import Answer, Value
 
-MOST_LESSONS = 7
+MOST_LESSONS = 6  # and one of the last page
 LEAST_EFFECT = 1.02  # what changes nothing by 2% is nothing to lead with
 _END = re.compile(r"(?<=[.?!])\s+(?!\d)")
 

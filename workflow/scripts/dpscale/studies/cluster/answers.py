@@ -1,12 +1,15 @@
 """The closing page: what carries over to a cluster, what does not, and what formulas say of it."""
 
-from typing import Any
+from typing import Any, Literal
 
 from dpscale.reporting.inputs import Inputs, Row
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.words import by
 from dpscale.studies.cluster.derive import Way
 from dpscale.vocabulary import words
+
+GainsBy = Literal["longer", "all", "none", "mixed", "unknown"]
+RANK = {"below": 0, "indistinct": 1, "above": 2}  # of verdicts on a speed-up
 
 TURNS = ("falls", "falls then flat", "falls then rises", "rises")  # shapes of Q1 that show a best b
 KEPT = ("kept", "kept or lowered")
@@ -42,7 +45,24 @@ def facts_closing(inputs: Inputs) -> Facts:
         "orders": any(row["repeating"] == "every" for row in inputs.rows("order_repeats")),
         "drift": any(row["parameters_identical"] for row in inputs.rows("replicas")),
     }
-    return Facts(said=said)
+    gains = [row for row in inputs.rows("worker_gains") if row["pace"] in RANK]
+    return Facts(said=said | {"gains": gains, "gains_by": gains_by(gains)})
+
+
+def gains_by(gains: list[Row]) -> GainsBy:
+    """Return how what several workers gain goes with the step of one, the longest first.
+
+    longer: the gain is nowhere larger where the step is shorter, and not everywhere the same; all,
+    none: measurably above 1 with each step, with no step.
+    """
+    ranks = [RANK[row["pace"]] for row in gains]
+    if len(ranks) < 2:
+        return "unknown"
+    if set(ranks) == {2}:
+        return "all"
+    if 2 not in ranks:
+        return "none"
+    return "longer" if ranks == sorted(ranks, reverse=True) else "mixed"
 
 
 def _links(transfers: list[Row]) -> list[Row]:
@@ -78,6 +98,6 @@ QUESTIONS = [
             r"\alpha < \frac{S}{N \beta} \text{ where bandwidth decides}, \qquad "
             r"T_1 \ge \frac{N E}{1 - E} \, t"
         ],
-        vocabulary=words("here asked", Way),
+        vocabulary=words("here asked", Way) | words("gains_by", GainsBy),
     )
 ]

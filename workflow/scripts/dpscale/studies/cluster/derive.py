@@ -13,6 +13,7 @@ from dpscale.derive.formulas import (
     ring_allreduce_bytes,
     ring_allreduce_seconds,
 )
+from dpscale.derive.statistics import Estimate, exactly, interval_columns, inverse, product
 from dpscale.derive.tables import Table
 from dpscale.derive.verdicts import side
 from dpscale.records.columns import TableRow, columns, intervals, reals
@@ -29,6 +30,7 @@ Origin = Literal["given", "measured"]
 Rule = Literal["kept", "lost", "undecided", "unknown"]
 Way = Literal["loopback", "machine", "network"]
 Checked = Literal["measured", "to be measured"]
+Timed = Literal["Q2", "H3", "E2"]  # questions that time several workers beside one
 
 STAND_INS = words("subject", Subject) | columns("asked here same runs")
 TRANSFERS = (
@@ -49,6 +51,13 @@ CELLS = (
     | words("rule_holds", Rule)
     | intervals("speedup_ratio exposed_s")
     | words("checked", Checked)
+    | columns("runs")
+)
+GAINS = (
+    words("question", Timed)
+    | columns("model workers per_worker_batch step_s")
+    | intervals("speedup_ratio")
+    | side("pace", "speedup_ratio", 1.0)
     | columns("runs")
 )
 
@@ -239,7 +248,79 @@ def _measured(
     return found | {"checked": "measured"} if seen else _UNMEASURED
 
 
+def worker_gains(
+    scaling: pd.DataFrame,
+    iteration_times: pd.DataFrame,
+    assignment: pd.DataFrame,
+    step_grid: pd.DataFrame,
+    runs: pd.DataFrame,
+) -> pd.DataFrame:
+    """Return what the same number of workers gains in each question that times them beside one.
+
+    A row a question, the longest step of one worker first (step_s). Of the batches per worker the
+    largest, which communicates least for its samples: the best of several owes something to luck.
+    """
+    weak = scaling[scaling["kind"] == "weak"].merge(
+        iteration_times[["workers", "nodes", "per_worker_batch", "iteration_s"]],
+        on=["workers", "nodes", "per_worker_batch"],
+    )
+    linear = assignment[assignment["rule"] == "linear"]
+    sources: dict[Timed, tuple[pd.DataFrame, pd.Series]] = {
+        "Q2": (weak, weak["iteration_s"]),
+        "H3": (linear, (linear["train_s"] - linear["evaluation_s"]) / linear["steps"]),
+        "E2": (step_grid, step_grid["step_s"]),
+    }
+    found = {name: _cells(rows.assign(alone_s=step)) for name, (rows, step) in sources.items()}
+    several = [{n for n, _ in own if n > 1} for own in found.values() if own]
+    common = max(set.intersection(*several), default=None) if several else None
+    rows = [_gain(question, own, common, runs) for question, own in found.items() if common and own]
+    return as_table(sorted(filter(None, rows), key=lambda row: -row["step_s"]), GAINS)
+
+
+def _cells(rows: pd.DataFrame) -> dict[tuple[int, int], TableRow]:
+    """Complete rows on one node by number of workers and batch per worker."""
+    complete = rows[(rows["status"] == "complete") & (rows["nodes"] == 1) & rows["alone_s"].notna()]
+    return {(row["workers"], row["per_worker_batch"]): row for row in complete.to_dict("records")}
+
+
+def _gain(
+    question: Timed, cells: dict[tuple[int, int], TableRow], workers: int, runs: pd.DataFrame
+) -> TableRow | None:
+    """What so many workers gain with the largest batch per worker that one worker has too."""
+    batches = [batch for n, batch in cells if n == workers and (1, batch) in cells]
+    if not batches:
+        return None
+    alone, several = cells[1, max(batches)], cells[workers, max(batches)]
+    names = " ".join([alone["runs"], several["runs"]])
+    models = runs.loc[runs["run"].isin(names.split()), "model"].dropna().unique()
+    gained = (
+        {f"speedup_ratio{end}": several[f"speedup_ratio{end}"] for end in ("", "_low", "_high")}
+        if "speedup_ratio" in several
+        else interval_columns("speedup_ratio", _throughputs(alone, several, workers))
+    )
+    return gained | {
+        "question": question,
+        "model": models[0] if len(models) == 1 else None,
+        "workers": workers,
+        "per_worker_batch": max(batches),
+        "step_s": alone["alone_s"],
+        "runs": names,
+    }
+
+
+def _throughputs(alone: TableRow, several: TableRow, workers: int) -> Estimate:
+    """The samples a second of several workers over those of one, each with the same batch."""
+    base, step = (
+        Estimate(row["step_s"], row["step_s_low"], row["step_s_high"], row["launches"])
+        for row in (alone, several)
+    )
+    return product(exactly(workers), base, inverse(step))
+
+
 TABLES = {
+    "worker_gains": Table(
+        worker_gains, ["scaling", "iteration_times", "assignment", "step_grid", "runs"], GAINS
+    ),
     "stand_ins": Table(stand_ins, ["scaling", "runs"], STAND_INS),
     "lab_transfers": Table(transfers, ["scaling", "runs", "link"], TRANSFERS),
     "lab_cells": Table(cells, ["scaling", "runs", "communication", "lr_scaling_elbow"], CELLS),
