@@ -37,6 +37,7 @@ def facts_e2(inputs: Inputs) -> Facts:
             "doublings": [doubled(row) for row in inputs.rows("doublings", adjacent=True)],
             "too_short": next(iter(_too_short(inputs, roles["recommended"]["workers"])), None),
             "predictions": predicted(inputs),
+            "hatched": any(row["predicted"] for row in timed),
             "buffers": any(row["buffer_bytes"] for row in inputs.tidy_rows("runs", study="choose")),
             "goal_error": searched[0]["goal_error_frac"] if searched else None,
             "luck": any(row["searched_steps_low"] is not None for row in searched),
