@@ -130,7 +130,7 @@ CASES = [
             "Eight cells were set beside the fastest; if all were alike, chance would set about "
             "0.400 of them apart, and decide about 0.150 of the three comparisons of two numbers",
         ],
-        never=["misses", "the price"],
+        never=["misses", "the price", "hatched"],
     ),
     Case(
         "one worker is best",
@@ -513,6 +513,7 @@ CASES = [
         lab=made(**BOUND, **MANY),
         edits={"time_to_goal": predicted(16, 0.6)},
         says=[
+            "from the fastest; hatched: predicted.",
             "the soonest of all measured. More workers pay, up to the 4 that were measured: two "
             "take 0.520× as long, four 0.250×; 16 are predicted sooner. Trained",
             ") predicted The advice",

@@ -66,7 +66,7 @@ CASES = [
     Case(
         "most of the fall comes early",
         edits=_times(9.0, 3.7, 2.0),
-        says=["to 2.00 s at b = 512, three quarters of that by b = 128. Iterations"],
+        says=["to 2.00 s at b = 512, three quarters of the gain by b = 128. Iterations"],
     ),
     Case("falls once", edits=_times(9.0, 4.0), says=["still saves 55.6%"], never=["flattens"]),
     Case(

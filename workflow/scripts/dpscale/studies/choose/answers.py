@@ -29,6 +29,7 @@ def facts_e2(inputs: Inputs) -> Facts:
     if not missing and not set(ROLES) <= roles.keys():
         missing = ["choose: no cell has a time to the goal"]
     said: dict[str, Any] = {"grid": grid, "trained": trained, "best": [], "doublings": []}
+    said["hatched"] = any(row["predicted"] for row in timed)
     if not missing:
         checked = next((row for row in trained if row["advised"]), None)
         said |= chosen(roles, timed) | moves(inputs.rows("doublings", predicted=False))
@@ -37,7 +38,6 @@ def facts_e2(inputs: Inputs) -> Facts:
             "doublings": [doubled(row) for row in inputs.rows("doublings", adjacent=True)],
             "too_short": next(iter(_too_short(inputs, roles["recommended"]["workers"])), None),
             "predictions": predicted(inputs),
-            "hatched": any(row["predicted"] for row in timed),
             "buffers": any(row["buffer_bytes"] for row in inputs.tidy_rows("runs", study="choose")),
             "goal_error": searched[0]["goal_error_frac"] if searched else None,
             "luck": any(row["searched_steps_low"] is not None for row in searched),

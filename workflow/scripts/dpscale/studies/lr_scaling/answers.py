@@ -50,6 +50,10 @@ def facts_s2(inputs: Inputs) -> Facts:
     claims = {row["claim"]: row | points(row) for row in comparisons if row.runs}
     said: dict[str, Any] = {
         "planned": planned,
+        "crossed": any(
+            row["status"] == "diverged" and row["zero_gamma"] and row["warmup"] == "gradual"
+            for row in planned
+        ),
         "elbows": elbows,
         "comparisons": [beside(row) for row in comparisons],
         "curve": [
@@ -65,7 +69,6 @@ def facts_s2(inputs: Inputs) -> Facts:
         said["telling"] = telling(said["gains"], rows, claims)
         said["largest"] = elbow and elbow["largest_batch"]
         said["efficiency"] = next((row for row in compared if row["kind"] == "efficiency"), None)
-        said["crossed"] = any(row["status"] == "diverged" for row in rows)
         said["times"] = {row["runs"]: row for row in inputs.rows("iteration_times")}
     kept, lost = ([right(row) for row in rows if row[name]] for name in ("reference", "large"))
     effects = [ratio_of(*pair) for pair in product(kept, lost)]
