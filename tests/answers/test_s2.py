@@ -70,7 +70,7 @@ CASES = [
             "The linear rule keeps the error up to B = 256 and loses it at B = 1024. Gradual "
             "warm-up and zero gains. Published:",
         ],
-        never=["undecided", "where a seed diverged"],
+        never=["undecided", "× where a seed diverged"],
     ),
     Case(
         "the fixed rate keeps the error where the linear rule does not",
