@@ -75,7 +75,7 @@ CASES = [
             "Gradient accumulation fits the largest batch but holds more than FSDP2 at b = 32 "
             "(24.0 MB, 12.0 MB): there parameters, gradients and the optimiser's state fill the "
             "memory, at a large batch activations do, of which a micro-batch has a part.",
-            "computes b in four parts, micro-batches, one after another",
+            "computes b in four parts, micro-batches, and sends the sum",
             "DDP has the shortest step with four workers. FSDP2 holds the least.",
             "In short: Share a training by DDP: 20.0 ms a step with four workers; where memory is "
             "short by ZeRO-1 (20.0 MB a worker, DDP 24.0 MB), then FSDP2 (12.0 MB).",
@@ -87,8 +87,8 @@ CASES = [
             "count the same, but for 0.400% of headers",
             "all others compute what DDP does: "
             "losses of the first three steps differ by at most 4.44 × 10⁻⁷ of themselves, "
-            "parameters after them 2.00 × 10⁻⁷ of the largest, which sums in another order "
-            "explain.",
+            "parameters 2.00 × 10⁻⁷ of the largest, which rounding "
+            "explains.",
         ],
         never=["something else", " told", "unknown", "looked at once"],
     ),
@@ -344,7 +344,7 @@ CASES = [
         says=[
             "all others compute what DDP does",
             "0.0110 of themselves",
-            "explain; those of DDP run twice are 0.00400 apart",
+            "explains; those of DDP run twice are 0.00400 apart",
         ],
         never=["something else"],
     ),
@@ -401,7 +401,21 @@ CASES = [
             "all others compute what DDP does",
             "ZeRO-1 differs by more than rounding explains; the cause is not known.",
         ],
-        never=["which sums in another order explain", "something else"],
+        never=["which rounding explains", "something else"],
+    ),
+    Case(
+        "parameters as far apart as Adam makes of rounding",
+        lab=lab,
+        edits={"strategy_needs": needing({"way": "zero1"}, parameter_gap_frac=1e-5)},
+        says=["parameters 1.00 × 10⁻⁵ of the largest, which rounding explains; Adam enlarges that"],
+        never=["the cause is not known"],
+    ),
+    Case(
+        "parameters farther apart than Adam makes of rounding",
+        lab=lab,
+        edits={"strategy_needs": needing({"way": "zero1"}, parameter_gap_frac=5e-4)},
+        says=["ZeRO-1 differs by more than rounding explains; the cause is not known."],
+        never=["Adam enlarges"],
     ),
     Case(
         "parameters that are no numbers agree with nothing",

@@ -1,12 +1,21 @@
 """E1: times, bytes, memory and agreement of the ways, against values worked by hand."""
 
+from itertools import pairwise
+
 import pandas as pd
 import pytest
+import torch
 
 import strategies_builders
 from builders import Tables, empty_lab, run_row, step_rows, table
 from dpscale.studies import derived_of
-from dpscale.studies.strategies.derive import strategies, strategy_needs
+from dpscale.studies.strategies.derive import (
+    ENLARGED,
+    ROUNDING_FP32,
+    ROUNDINGS,
+    strategies,
+    strategy_needs,
+)
 from strategies_builders import HEADERS, STEP_S, S
 
 
@@ -140,3 +149,37 @@ def test_a_run_without_a_record_is_a_row_with_its_status() -> None:
     assert last["status"] == "failed"
     assert pd.isna(last["way"])
     assert pd.isna(last["peak_bytes"])
+
+
+def test_adam_makes_as_much_of_rounding_as_is_granted_to_it() -> None:
+    """Micro-batches add gradients in another order: nothing in float64, more with Adam than SGD."""
+    gaps = {
+        (optimizer, dtype): _micro_batches_apart(optimizer, dtype)
+        for optimizer in ("adam", "sgd")
+        for dtype in (torch.float32, torch.float64)
+    }
+    granted = ROUNDINGS * ROUNDING_FP32
+    assert gaps["sgd", torch.float32] < granted
+    assert gaps["sgd", torch.float32] < gaps["adam", torch.float32] < granted * ENLARGED["adam"]
+    assert gaps["adam", torch.float64] < 1e-10
+
+
+def _micro_batches_apart(optimizer: str, dtype: torch.dtype) -> float:
+    """The largest difference of parameters after five steps, over the largest parameter."""
+    images = torch.rand(5, 32, 64, generator=torch.Generator().manual_seed(0)).to(dtype)
+    labels = torch.arange(32) % 10
+    kinds = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
+    trained = []
+    for parts in (1, 4):
+        torch.manual_seed(0)
+        sizes = [64, 128, 128, 128, 10]
+        layers = [torch.nn.Linear(*ends, dtype=dtype) for ends in pairwise(sizes)]
+        network = torch.nn.Sequential(*(part for one in layers for part in (one, torch.nn.Tanh())))
+        update = kinds[optimizer](network.parameters(), lr=1e-3)
+        for batch in images:
+            update.zero_grad()
+            for few, right in zip(batch.chunk(parts), labels.chunk(parts), strict=True):
+                (torch.nn.functional.cross_entropy(network(few), right) / parts).backward()
+            update.step()
+        trained.append(torch.nn.utils.parameters_to_vector(network.parameters()).detach())
+    return float((trained[0] - trained[1]).abs().max() / trained[0].abs().max())

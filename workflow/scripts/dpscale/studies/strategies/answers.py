@@ -167,7 +167,8 @@ def sent(rows: list[Row], backend: str | None) -> Row:
 def agreement(needs: list[Row]) -> Row | None:
     """Return the ways that compute something else than DDP, and the largest gaps of the others.
 
-    nearly: those of the others that are farther off than rounding explains. again: of the losses of
+    nearly: those of the others that are farther off than rounding explains; enlarged: those whose
+    parameters are only as far as the optimiser makes of it. again: of the losses of
     DDP when it is run twice, None where it does the same bit by bit. None where nothing was
     compared.
     """
@@ -184,6 +185,12 @@ def agreement(needs: list[Row]) -> Row | None:
         apart=[_apart(way, own) for way, own in by(apart, "way")],
         alike=alike,
         nearly=[row for row in alike if row["computes"] == "nearly"],
+        enlarged=[
+            row
+            for row in alike
+            if row["rounding_frac"] < (row["parameter_gap_frac"] or 0.0)
+            and (row["parameter_gap_frac"] or 0.0) <= row["parameter_rounding_frac"]
+        ],
         steps=needs[0]["first_steps"],
         loss=_part(most, "number", alike),
         parameters=[_part(max(gaps), "number", alike)] if gaps else [],
