@@ -113,7 +113,7 @@ CASES = [
         lab=lab,
         says=[
             "Take one worker with B = 64: by prediction it reaches 4% validation error in "
-            "194 ms, not measurably later than the soonest of all measured, and cheaper.",
+            "194 ms, not measurably later than the soonest of all settings timed, and cheaper.",
             "No larger number of workers than one is measurably faster: two take 1.30× as long, "
             "mostly by communication, four about 0.950×. Trained, it took 194 ms, not measurably "
             "different.",
@@ -240,8 +240,7 @@ CASES = [
         },
         says=[
             "trained, none took measurably longer. One worker took 430 ms, not measurably "
-            "different; any B "
-            "from "
+            "different; by prediction any B from "
             "64 to 256 does as well."
         ],
     ),
@@ -283,7 +282,7 @@ CASES = [
         lab=made(limits={"aim": "cost"}),
         says=[
             "Take one worker with B = 64: by prediction it reaches 4% validation error in "
-            "194 ms, the cheapest of all measured.",
+            "194 ms, the cheapest of all settings timed.",
             "at 95% for all together: five took more workers' time.",
         ],
     ),
@@ -291,7 +290,7 @@ CASES = [
         "sooner than the cheapest",
         lab=made(**BOUND, **MANY, limits={"aim": "cost"}),
         edits={"advice": where({"role": "recommended"}, chosen_as="alike")},
-        says=["not measurably dearer than the cheapest of all measured, and sooner."],
+        says=["not measurably dearer than the cheapest of all settings timed, and sooner."],
     ),
     Case(
         "a trained rival is faster",
@@ -513,8 +512,9 @@ CASES = [
         lab=made(**BOUND, **MANY),
         edits={"time_to_goal": predicted(16, 0.6)},
         says=[
-            "from the fastest; hatched: predicted.",
-            "the soonest of all measured. More workers pay, up to the 4 that were measured: two "
+            "from the fastest; hatched: predicted",
+            "the soonest of all settings timed. More workers than one pay, up to the 4 that were "
+            "measured: two "
             "take 0.520× as long, four 0.250×; 16 are predicted sooner. Trained",
             ") predicted The advice",
             "Predicted, and not measured, 16 workers with B = 1 024 reach the goal in 44.1 s "

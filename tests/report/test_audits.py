@@ -93,7 +93,8 @@ def test_a_column_that_is_wrong_by_one_cause_comes_first(make_report):
     told = {**AUDIT, "findings": [rate, rate], "lessons": [lesson]}
     text = rendered(make_report(audits=[told]))
     assert (
-        "Every bandwidth is the batch size with a unit (32 GB/s at N = 2, b = 32; the times give "
+        "Every bandwidth has the batch size where bytes belong (32 GB/s at N = 2, b = 32; the "
+        "times give "
         "1.685 GB/s). 1 of 2 rows hold a number that cannot be right: 2 × impossible bandwidth."
     ) in text
     assert "Beside that" not in text
@@ -105,20 +106,36 @@ def test_a_column_that_is_wrong_by_one_cause_comes_first(make_report):
 
 
 @pytest.mark.parametrize(
-    ("code", "bound", "verb"),
+    ("code", "bound", "words"),
     [
-        ("loading_faster_than_without", "at least 18.28 s", "can be right"),
-        ("batch_exceeds_dataset", "at most 18.28 s", "can be right"),
-        ("superlinear", "at most 18.28 s", "is usual"),
-        ("comm_mismatch", "18.28 s", "is right"),
+        ("loading_faster_than_without", "at least 18.28 s", "no less than 18.28 s can be right"),
+        ("batch_exceeds_dataset", "at most 18.28 s", "no more than 18.28 s can be right"),
+        ("superlinear", "at most 18.28 s", "at most 18.28 s is usual"),
+        ("comm_mismatch", "18.28 s", "18.28 s is right"),
     ],
 )
-def test_what_is_but_a_bound_is_no_right_number(make_report, code, bound, verb):
+def test_what_is_but_a_bound_is_no_right_number(make_report, code, bound, words):
     (finding,) = AUDIT["findings"]
     changed = finding | {"code": code, "printed": 16.937219, "expected": 18.280495, "unit": "s"}
     text = rendered(make_report(audits=[{**AUDIT, "findings": [changed]}]))
-    assert f"16.937219 s is printed, {bound} {verb}: " in text
+    assert f"16.937219 s is printed, {words}: " in text
     assert f">{bound}<" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ({}, "1 of 2 rows of this table, not measured here, hold a number that cannot be right."),
+        (
+            {"findings": [], "checked": 3, "printed": 3},
+            "The 3 printed numbers that could be checked",
+        ),
+        ({"findings": [], "checked": 0, "printed": 3}, "Nothing in this table could be checked."),
+    ],
+)
+def test_an_audit_has_its_line_on_the_first_page(make_report, change, line):
+    page = rendered(make_report(audits=[{**AUDIT, **change}]))
+    assert line in page[page.index('<dl class="summary">') : page.index('class="contents"')]
 
 
 def test_what_is_doubtful_comes_before_what_was_assumed(make_report):

@@ -138,6 +138,7 @@ def audit_section(path: Path, number: int) -> Answer:
         id=f"T{number}",
         question=_plain(audit.title),
         sentence=_plain(words.squeezed(say.sentence(audit))),
+        short=_plain(words.squeezed(say.short(audit))),
         paragraphs=[_plain(words.squeezed(say.assumed(audit)))],
         formula=FORMULAS if number == 1 else [],
         tables=[*[_findings(audit, say)] * bool(audit.findings), _corrected(audit, say)],

@@ -78,7 +78,6 @@ class Report:
     parts: tuple[Part, ...]
     answers: dict[str, Answer]
     left_out: list[str]
-    first_page: list[str]
     pictures: dict[str, Picture]
     runs: list[dict[str, Any]]
     statuses: dict[str, int]
@@ -128,7 +127,6 @@ def read_report(
         parts=parts,
         answers=chosen,
         left_out=[name for name, one in within.items() if one.left_out],
-        first_page=[name for name in chosen if name not in audited],
         pictures={name: read_picture(figures, name) for name in dict.fromkeys(names)},
         runs=_runs(runs),
         statuses={str(name): int(statuses[name]) for name in sorted(statuses.index)},

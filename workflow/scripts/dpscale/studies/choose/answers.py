@@ -1,5 +1,6 @@
 """E2: how many workers and which batch size, and whether the advice holds."""
 
+import math
 from typing import Any
 
 from dpscale.derive.ring import LARGEST_ERROR
@@ -29,7 +30,9 @@ def facts_e2(inputs: Inputs) -> Facts:
     if not missing and not set(ROLES) <= roles.keys():
         missing = ["choose: no cell has a time to the goal"]
     said: dict[str, Any] = {"grid": grid, "trained": trained, "best": [], "doublings": []}
+    places = {(row["workers"], row["global_batch"]) for row in timed}
     said["hatched"] = any(row["predicted"] for row in timed)
+    said["empty"] = len(places) < math.prod(len({*ends}) for ends in zip(*places, strict=True))
     if not missing:
         checked = next((row for row in trained if row["advised"]), None)
         said |= chosen(roles, timed) | moves(inputs.rows("doublings", predicted=False))
