@@ -68,10 +68,9 @@ def gains(*cells: tuple[str, float, float]) -> Any:
 def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
     found = page(gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5)))
     assert plain(found.sentence).startswith(
-        "Add workers where one worker's step is long: four make a step of 40.0 ms 3.00× as fast "
-        "(Q2), "
-        "one of 6.00 ms not measurably faster (1.00×, H3) and one of 1.00 ms slower (0.500×, "
-        "E2). Every"
+        "Add workers where one worker's step is long: where it takes 40.0 ms, four are 3.00× as "
+        "fast (Q2), where 6.00 ms not measurably faster (1.00×, H3) and where 1.00 ms slower "
+        "(0.500×, E2). Every"
     )
     assert "pays the latency" in text_of(found)
     assert not too_long(found)
@@ -82,17 +81,19 @@ def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
     [
         (
             [("Q2", 40, 3.0), ("E2", 1, 2.0)],
-            "Several workers gain whatever the step: four make a step of",
+            "Several workers gain however long one worker's step is: where it takes 40.0 ms, "
+            "four are",
         ),
         (
             [("Q2", 40, 0.5), ("E2", 1, 1.0)],
-            "With no network do several workers gain measurably: four",
+            "gain measurably with no network, however long one worker's step is: where it takes "
+            "40.0 ms, four are slower (0.500×, Q2) and where 1.00 ms not measurably faster",
         ),
         (
             [("H3", 40, 0.5), ("Q2", 6, 1.0), ("E2", 1, 3.0)],
-            "does not follow the length of one worker's step: four make a step of 40.0 ms slower "
-            "(0.500×, H3), one of 6.00 ms not measurably faster (1.00×, Q2) and one of 1.00 ms "
-            "3.00× as fast (E2).",
+            "does not follow the length of one worker's step: where it takes 40.0 ms, four are "
+            "slower (0.500×, H3), where 6.00 ms not measurably faster (1.00×, Q2) and where 1.00 "
+            "ms 3.00× as fast (E2).",
         ),
     ],
 )
@@ -105,7 +106,7 @@ def test_no_other_outcome_advises_long_steps(cells, says) -> None:
 
 def test_one_question_alone_shows_no_order() -> None:
     said = text_of(page(gains(("Q2", 40, 3.0))))
-    assert "a step of" not in said
+    assert "worker's step" not in said
 
 
 def test_a_gain_is_of_the_largest_batch_that_both_ran() -> None:
@@ -162,7 +163,7 @@ def test_a_run_of_the_lab_has_its_speed_ups_beside_the_formulas() -> None:
     before = cells(page())
     after = cells(page(("lab_cells", where(speedup_ratio=1.5, checked="measured"))))
     assert not any("speedup_ratio" in row for row in before)
-    assert {row["checked"] for row in before} == {"to be checked there"}
+    assert not any("checked" in row for row in before)
     assert {(row["speedup_ratio"], row["checked"]) for row in after} == {(1.5, "measured")}
     assert [row["transfer_s"] for row in after] == [row["transfer_s"] for row in before]
 
@@ -205,8 +206,8 @@ def test_a_constant_warm_up_that_lost_has_its_error() -> None:
 
 
 def test_what_buffers_are_for_is_answered_in_two_questions() -> None:
-    assert "and what buffers are sent for (Q6 and Q7) carry over." in text_of(page())
-    assert "what buffers are sent for (Q7) carry over." in text_of(page(("wire", without_rows)))
+    assert "and what buffers are sent for (Q6 and Q7) carry over too." in text_of(page())
+    assert "what buffers are sent for (Q7) carry over too." in text_of(page(("wire", without_rows)))
     lab = page(("stand_ins", where(same=True)))
     assert "carry over" not in text_of(lab)
 
