@@ -68,7 +68,7 @@ CASES = [
             "The drift of running statistics is larger without the broadcast in every seed.",
             "In short: Gradients alone are enough for training, not for evaluation: running "
             "statistics drift apart by "
-            "up to 1.00% of their norm.",
+            "up to 1.00%.",
         ],
         never=["Even with", "(0% with"],
     ),
@@ -151,7 +151,6 @@ CASES = [
         says=[
             "in principle not for evaluation.",
             "of their norm, which the test accuracy does not show. All",
-            "of their norm, which the test accuracy does not show.",
             "by up to 0.100 percentage points without the broadcast and "
             "0.0500 percentage points with it. By seed the spread without it is not measurably",
             "this test set does not show that it matters whose statistics are used; that they "
