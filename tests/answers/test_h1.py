@@ -1,6 +1,10 @@
 """H1: on a CPU it speaks of throughput, on a GPU of utilisation, and follows the launches."""
 
+import pytest
+
 from cases import Case, Edit, around, both, only, says, where
+from dpscale.reporting.answer import Value
+from dpscale.studies.assignment.answers import gain_without, steps_of_batches
 
 NAN = float("nan")
 FIRST, LARGEST = {"per_worker_batch": 128}, {"per_worker_batch": 1024}
@@ -32,22 +36,42 @@ CASES = [
     Case(
         "a CPU where the first batch is the fastest",
         says=[
-            "At b = 128 one worker trains 1 248 samples/s, more than at any larger batch. A "
-            "utilisation of 50.3% says nothing on a CPU",
-            "Load ahead, on another core: at b = 128 one worker waits for its loader 20.0% of the "
-            "time. At b = 128",
+            "Load ahead, on another core (not tried here): one worker waits for its loader 20.0% "
+            "of the time at b = 128, a speed-up of 1.25× at most. It trains 1 248 samples/s, more "
+            "than at any larger batch. A utilisation of 50.3% says nothing on a CPU",
+            "In short: At b = 128 one worker trains 1 248 samples/s, more than at any",
             "No larger batch trains faster than b = 128.",
             "Trained is a small convolutional network with Adam on scikit-learn's digits.",
             "the median over three launches",
         ],
-        never=["NVML", "Without a number", "raise b first"],
+        never=["NVML", "Without a number", "raise b first", "assignment's batch"],
+    ),
+    *(
+        Case(
+            f"a larger batch waits {side}",
+            edits=_batches(where(LARGEST, **around("load_difference_frac", by, width))),
+            says=[words],
+        )
+        for side, by, width, words in (
+            ("longer", 0.05, 0.01, "At b = 1024 one worker waits longer for the loader, 20.0% of"),
+            ("less", -0.05, 0.01, "At b = 1024 one worker waits less for the loader, 20.0% of the"),
+            ("alike", 0.05, 9.0, "20.0% of the time, no measurable difference to 20.0%."),
+            ("undecided", NAN, 0.0, "of the time, against 20.0%, each in one launch."),
+        )
+    ),
+    Case(
+        "a smaller batch than the assignment's",
+        edits=_batches(where(FIRST, per_worker_batch=64)),
+        says=[
+            "The assignment's batch is b = 128, with which the 10 000 images here would make 78 "
+            "steps an epoch; b = 64 makes 156."
+        ],
     ),
     Case(
         "a CPU where a larger batch is faster",
         edits=_batches(_fastest(0.624)),
         says=[
-            "At b = 128 one worker trains 1 248 samples/s, only 62.4% of what b = 1024 reaches: "
-            "raise b first.",
+            "It trains 1 248 samples/s, only 62.4% of what b = 1024 reaches: raise b first.",
             "b = 1024 trains faster than b = 128, whatever the utilisation says.",
         ],
         never=["gains nothing"],
@@ -65,7 +89,7 @@ CASES = [
         "one launch each",
         edits=_batches(_fastest(0.6), where(FIRST, rate_to_best_ratio_low=NAN)),
         says=[
-            "60.0% of what b = 1024 reaches in a single launch, which decides nothing.",
+            "60.0% of what b = 1024 reaches in one launch, which decides nothing.",
             "b = 1024 and b = 128, each of a single launch.",
         ],
         never=["raise b first"],
@@ -84,7 +108,7 @@ CASES = [
             "Its idle time is mostly not the loader's: longer kernels come first",
             "NVML",
         ],
-        never=["processor time", "on a CPU", "loading processes"],
+        never=["processor time", "on a CPU", "loading processes", "not tried"],
     ),
     Case(
         "a GPU that a larger batch keeps less busy",
@@ -92,6 +116,7 @@ CASES = [
         says=[
             "and a larger batch lowers that",
             "Its idle time is mostly the loader's: more loading processes come first.",
+            "of it: without that wait they would be at most 1.67× as fast, which was not tried.",
         ],
         never=["longer kernels"],
     ),
@@ -143,3 +168,23 @@ CASES = [
 
 
 test_what_h1_says = says("H1", CASES)
+
+
+def test_the_gain_without_a_share_is_one_over_what_is_left() -> None:
+    gain = gain_without(Value(value=0.2, unit="fraction", low=0.0, high=0.5))
+    assert (gain.value, gain.low, gain.high) == (1.25, 1.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("samples", "batches", "steps"),
+    [
+        (1293, (32, 128), [40, 10]),
+        (60, (32, 128), [1, 0]),
+        (1293, (128, 128), None),
+        (None, (32, 128), None),
+    ],
+)
+def test_steps_of_an_epoch_are_of_full_batches(
+    samples: int | None, batches: tuple[int, ...], steps: list[int] | None
+) -> None:
+    assert steps_of_batches(samples, *batches) == steps

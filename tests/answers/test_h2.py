@@ -83,7 +83,8 @@ CASES = [
     Case(
         "published",
         says=[
-            "contradicts others: so few steps of b = 128 in 40 epochs of 60 000 images come from 6",
+            "contradicts the published epochs, images and batch (40 of 60 000 at b = 128), by "
+            "which so few steps come from 6 workers.",
             "Published, and not judged here (other data, digits): steps 18 750 at N = 1.",
         ],
     ),

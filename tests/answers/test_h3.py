@@ -22,23 +22,33 @@ CASES = [
     Case(
         "both faster",
         says=[
-            "In the assignment's training "
+            "In this stand-in for the assignment "
             "two and four workers train 1.60× and 2.51× as fast as one, a scaling efficiency of "
             "80.2% and 62.9%. "
             "Two and four workers lose accuracy: 94.0% and 93.0% against one worker's 95.0%.",
+            "In short: Here four workers train 2.51× as fast as one; test accuracy 93.0% against",
             "Two and four workers are faster than one; hollow points",
             "Trained is a small convolutional network with Adam on scikit-learn's digits (D =",
             "the median over three seeds, each in processes of its own, with its 95% interval",
             "Of 4 such comparisons, each by a 95% interval, chance alone decides about 0.2",
-            "without that part the scaling efficiency is 83.3% and 69.4%.",
+            "without that part the scaling efficiency is 83.3% and 69.4%. H4 says where the rest",
         ],
         never=["outnumber", "Without a number"],
+    ),
+    Case(
+        "the assignment's data",
+        edits=_trainings(dataset="mnist"),
+        says=[
+            "In the assignment's training two and four workers train",
+            "In short: In the assignment four workers train 2.51× as fast as one;",
+        ],
+        never=["stand-in"],
     ),
     Case(
         "no faster",
         lab={"two_worker_factor": 1.0},
         says=[
-            "In the assignment's training "
+            "In this stand-in for the assignment "
             "two and four workers do not train measurably faster than one (1.00× and 1.00×)",
             "Two and four workers are not measurably faster; hollow",
         ],
@@ -47,7 +57,7 @@ CASES = [
         "slower",
         lab={"two_worker_factor": 1.5},
         says=[
-            "In the assignment's training "
+            "In this stand-in for the assignment "
             "two and four workers take longer than one (0.680× and 0.459× as fast), a scaling",
             "Two and four workers are slower than one; hollow",
         ],
@@ -59,7 +69,7 @@ CASES = [
             "took one launch each, too few to compare (1.60× and 2.51×)",
             "Two and four workers were launched once; hollow",
         ],
-        never=["as fast as one"],
+        never=["train 1.60× as fast as one"],
     ),
     Case(
         "a cluster of two nodes with four GPUs",
@@ -70,17 +80,17 @@ CASES = [
             **around("efficiency_frac", 0.875),
         ),
         says=[
-            "In the assignment's training "
+            "In this stand-in for the assignment "
             "more workers train 1.60× to 3.50× as fast as one, a scaling efficiency of 62.9% to",
             "Two and four workers and four on two nodes lose accuracy: 93.0% to 94.0%",
-            "two workers on two nodes keep one worker's accuracy: 95.0% against 95.0%.",
+            "two workers on two nodes reach 95.0%, at most a point below one worker's 95.0%.",
         ],
     ),
     Case(
         "a cluster that gains nothing",
         lab={"two_nodes": True, "two_worker_factor": 1.5},
         says=[
-            "In the assignment's training "
+            "In this stand-in for the assignment "
             "more workers take longer than one (0.459× to 0.680× as fast)"
         ],
     ),
@@ -88,8 +98,13 @@ CASES = [
         Case(words, edits=_accuracy(low, high), says=[f"wo workers {words}"])
         for words, low, high in (
             ("reach 94.0%, more than one worker's 95.0%", 0.001, 0.02),
-            ("keep one worker's accuracy: 94.0% against 95.0%", -0.009, 0.02),
-            ("reach 94.0%, no measurable loss against 95.0%", -0.011, 0.02),
+            ("reach 94.0%, at most a point below one worker's 95.0%", -0.009, 0.02),
+            (
+                "reach 94.0% against one worker's 95.0%, no measurable loss, though over a point "
+                "is possible",
+                -0.011,
+                0.02,
+            ),
             ("reach 94.0%, one worker 95.0%, without an interval", NAN, NAN),
         )
     ),
@@ -129,7 +144,8 @@ CASES = [
     Case(
         "published",
         says=[
-            "The published figure for the speed-up at N = 2, 0.53, contradicts others: called",
+            "The published figure for the speed-up at N = 2, 0.53, contradicts the published "
+            "times, by which two workers, called 0.53 times faster, are 1.20 times as fast as one.",
             "Published, and not judged here (other data, digits): training time 456.15 s at "
             "N = 1, 379.69 s at N = 2 and 203.63 s at N = 4; scaling efficiency 60.07% at N = 2 "
             "and 56% at N = 4; test accuracy 98.27% (98.01 to 98.53) at N = 1 after 40 epochs,",

@@ -7,6 +7,7 @@ from builders import derived_lab, full_lab
 from dpscale.derive.formulas import full_run_seconds, share_margin, workers_of_steps
 from dpscale.studies import derived_of
 from dpscale.studies.assignment.derive import _behind
+from dpscale.studies.assignment.published import stands_in
 
 
 def row(table: str, *, lab: dict[str, pd.DataFrame] | None = None, **cell) -> pd.Series:
@@ -164,6 +165,33 @@ def test_shares_of_the_wall_time_are_those_of_the_phases():
     assert made["samples_per_s"] == pytest.approx(78 * 128 / 8.0)
 
 
+def test_a_longer_wait_for_the_loader_is_judged_by_launch():
+    assert row("assignment_utilisation", per_worker_batch=512)["load_to_first"] == "indistinct"
+    tidy = full_lab()
+    longer = tidy["steps"]["run"].str.startswith("assignment-batch-b512")
+    waits = tidy["steps"]["load_s"]
+    steps = tidy["steps"].assign(load_s=waits.mask(longer, 1.5 * waits))
+    made = row(
+        "assignment_utilisation", lab=derived_of(tidy | {"steps": steps}), per_worker_batch=512
+    )
+    assert made["load_difference_frac"] == pytest.approx(0.1)  # 0.3 less 0.2
+    assert made["load_to_first"] == "above"
+
+
+@pytest.mark.parametrize(
+    ("changed", "stands_for"),
+    [
+        ({}, False),
+        ({"dataset": "digits"}, True),
+        ({"model": "mlp"}, True),
+        ({"optimizer": "sgd"}, True),
+    ],
+)
+def test_other_data_network_or_optimiser_stand_in(changed, stands_for):
+    assigned = {"dataset": "mnist", "model": "mnist_cnn", "optimizer": "adam"}
+    assert stands_in(assigned | changed) is stands_for
+
+
 # Split --------------------------------------------------------------------------------------
 
 PARTS = ["load", "copy", "sharing", "stragglers", "overhead", "exposed", "computation"]
@@ -312,9 +340,11 @@ def test_full_batches_agree_with_the_published_steps_that_have_a_fraction():
 def test_published_figures_that_contradict_others_are_named():
     assert verdict(derived_lab(), "steps", nodes=2) == (
         "contradicts itself",
-        "so few steps of b = 128 in 40 epochs of 60\u202f000 images come from 6 workers",
+        "the published epochs, images and batch (40 of 60\u202f000 at b = 128), by which so few "
+        "steps come from 6 workers",
     )
     assert verdict(derived_lab(), "speedup_ratio") == (
         "contradicts itself",
-        "called times faster; the ratio of the published times is 1.20",
+        "the published times, by which two workers, called 0.53 times faster, are 1.20 times as "
+        "fast as one",
     )

@@ -75,6 +75,18 @@ def test_the_parts_of_an_epoch_fill_its_bar():
     assert shares.sum(axis=1).tolist() == pytest.approx([1.0] * 3)
 
 
+@pytest.mark.parametrize(("most", "named"), [(0.004, False), (0.005, True)])
+def test_a_part_that_no_bar_shows_is_not_in_the_legend(most, named):
+    rows = lab()["assignment_split"]
+    figure, drawn = draw(
+        "assignment_split", lab() | {"assignment_split": rows.assign(copy_frac=most)}
+    )
+    _, labels = figure.axes[0].get_legend_handles_labels()
+    assert ("copy to the device" in labels) is named
+    assert "computation" in labels
+    assert drawn.copy_frac.tolist() == [most] * 3
+
+
 @pytest.mark.parametrize("name", ["assignment_time", "assignment_split", "assignment_accuracy"])
 def test_labels_of_two_nodes_fit(name):
     assert label_faults(draw(name, lab(two_nodes=True))[0]) == []

@@ -1,9 +1,11 @@
 """H1 to H6: the cluster-training assignment."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from dpscale.config.sections import ScheduleConfig
 from dpscale.derive.contrasts import by_chance
+from dpscale.derive.formulas import full_steps
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
 from dpscale.reporting.lessons import complement, exactly, ratio_of
@@ -20,7 +22,7 @@ from dpscale.reporting.references import (
     PASZKE,
 )
 from dpscale.studies.assignment.plan import LINEAR, STUDY
-from dpscale.studies.assignment.published import ASSIGNED
+from dpscale.studies.assignment.published import ASSIGNED, stands_in
 from dpscale.studies.assignment.verdicts import LOSSES, in_order
 from dpscale.units import group_digits, unit_of
 from dpscale.units.text import SPACE
@@ -99,8 +101,26 @@ def _printed(unit: str, number: float, low: float, high: float) -> str:
 UTILISATION = ("utilisation_frac", "load_frac", "compute_frac", "samples_per_s")
 
 
+def gain_without(share: Value) -> Value:
+    """Return 1/(1 - share): how many times as fast at most is what loses that share no more.
+
+    The speed-up that is left where only a part is sped up (Amdahl, 1967), that part to no time.
+    """
+    return ratio_of(exactly(1), complement(share))
+
+
+def steps_of_batches(samples: int | None, *batches: int) -> list[int] | None:
+    """Return the steps of an epoch with each of some batches; None where they are one batch."""
+    if not samples or len(set(batches)) == 1:
+        return None
+    return [full_steps(samples, batch) for batch in batches]
+
+
 def facts_h1(inputs: Inputs) -> Facts:
-    """Return the batches of one worker: the first, the last, the fastest, and what it awaits."""
+    """Return the batches of one worker: the first, the last, the fastest, and what it awaits.
+
+    asked: the steps of an epoch with the first batch and with the assignment's, where they differ.
+    """
     table = "assignment_utilisation"
     rows = inputs.rows(table)
     found = [row for row in _complete(rows) if row["utilisation_frac"] is not None]
@@ -110,14 +130,25 @@ def facts_h1(inputs: Inputs) -> Facts:
     values = values or {"utilisation_frac": nothing("fraction")}
     said: dict[str, Any] = {"rows": rows, "found": found, "published": []}
     if not missing:
+        samples = _samples(inputs, found[0])
         said |= {
             "published": _published(inputs, "utilisation_frac"),
+            "assigned": ASSIGNED,
+            "samples": samples,
+            "asked": steps_of_batches(samples, found[0]["per_worker_batch"], ASSIGNED["batch"]),
+            "gain": gain_without(found[0].load_frac),
             "first": found[0],
             "last": found[-1],
             "best": max(found, key=lambda row: row["samples_per_s"] or 0.0),
             "crowd": [row for row in found if row["crowded"]],
         }
     return Facts(missing, values, said)
+
+
+def _samples(inputs: Inputs, row: Row) -> int | None:
+    """Return how many images a row's runs trained on."""
+    found: int | None = inputs.tidy_rows("runs", run=row.runs[0])[0]["train_samples"]
+    return found
 
 
 # H2: the steps of a run, and the seconds of a full one.
@@ -160,7 +191,7 @@ def facts_h3(inputs: Inputs) -> Facts:
         published = _published(inputs, *QUOTED, nodes=1)
         judged = [row[name] != "unknown" for row in several for name in ("pace", "accuracy_kept")]
         said |= {"alone": alone, "several": several, "published": published}
-        said |= {"chance": by_chance(sum(judged))}
+        said |= {"chance": by_chance(sum(judged)), "stand_in": stands_in(alone)}
     effects = [row["speedup"] for row in said["several"]]
     return Facts(missing, _values(linear, EFFICIENCY), said, effects=effects)
 
@@ -185,7 +216,8 @@ SHARES = ("computation_frac", *(f"{part}_frac" for part in LOSSES), "epoch_s")
 def facts_h4(inputs: Inputs) -> Facts:
     """Return the numbers of workers with the parts of their epoch that cost time.
 
-    other: the network that Q3.1 is about, where that is another one or is trained otherwise.
+    other: the network that Q3.1 is about, where that is another one or is trained otherwise, and
+    there: the cause of its losses with as many workers as the last of these.
     """
     table = "assignment_split"
     rows = sorted(inputs.rows(table), key=lambda row: (row["nodes"] or 1, row["workers"]))
@@ -195,28 +227,71 @@ def facts_h4(inputs: Inputs) -> Facts:
     asked = inputs.tidy_rows("runs", study="scaling")
     ways = ("model", "optimizer")
     others = [row for row in asked if rows and any(row[way] != rows[0][way] for way in ways)]
+    causes = [inputs.rows("split_causes", workers=row["workers"]) for row in split[-1:]]
     said = {
         "rows": rows,
         "split": split,
         "hooks": inputs.rows("compression", status="complete"),
         "other": others[0] if others else None,
-        "elsewhere": _elsewhere(inputs, split[0]) if split else None,
+        "there": causes[0][0] if causes and causes[0] else Row(cause=None),
+        "elsewhere": _elsewhere(inputs, split) if split else None,
     }
     lost = [one["share"] for row in split[-1:] for one in row["leading"][:1]]
-    effects = [ratio_of(exactly(1), complement(share)) for share in lost]
+    effects = [gain_without(share) for share in lost]
     return Facts(missing, _values(rows, SHARES), said, effects=effects)
 
 
-def _elsewhere(inputs: Inputs, alone: Row) -> Value | None:
-    """Return the epoch of one worker in H1's trainings where it is far from that of the split."""
+def _elsewhere(inputs: Inputs, split: list[Row]) -> dict[str, Any] | None:
+    """Return the epoch of one worker in H1's trainings where it is far from that of the split.
+
+    several: the others with their speed-up by either epoch and in H3; shares: those of the most
+    workers if one worker's epoch were H1's, and most: the largest loss then, and whether it leads
+    as measured too.
+    """
+    alone, last = split[0], split[-1]
     same = {"per_worker_batch": alone["per_worker_batch"], "status": "complete"}
     trained = inputs.rows("assignment_utilisation", **same) if alone["workers"] == 1 else []
-    samples = inputs.tidy_rows("runs", run=alone.runs[0])[0]["train_samples"]
+    samples = _samples(inputs, alone)
     if not trained or not trained[0]["samples_per_s"] or not samples:
         return None
-    epoch_s = samples / trained[0]["samples_per_s"]
-    near = 1 / FAR_RATIO <= alone["epoch_s"] / epoch_s <= FAR_RATIO
-    return None if near else Value(value=epoch_s, unit="s", runs=trained[0].runs)
+    rate, here_s = trained[0].samples_per_s, alone["epoch_s"]
+    there = Value(value=samples / rate.value, unit="s", runs=rate.runs)
+    if 1 / FAR_RATIO <= here_s / there.value <= FAR_RATIO:
+        return None
+    several = [
+        row
+        | {"by_own": ratio_of(alone.epoch_s, row.epoch_s), "by_h1": ratio_of(there, row.epoch_s)}
+        | {"in_h3": _in_h3(inputs, row)}
+        for row in split[1:]
+    ]
+    shares = at_pace(last, there.value / here_s)
+    runs = list(dict.fromkeys([*last.runs, *there.runs]))
+    most = max(LOSSES, key=lambda part: shares[part])
+    return {"epoch": there, "rate": rate, "samples": samples, "several": several} | {
+        "shares": {
+            part: Value(value=one, unit="fraction", runs=runs) for part, one in shares.items()
+        },
+        "most": Row(part=most, led=most in [one["part"] for one in last["leading"]]),
+    }
+
+
+def _in_h3(inputs: Inputs, row: Row) -> Value | None:
+    """Return the speed-up of H3's training of as many workers; None where it has none."""
+    same = {"workers": row["workers"], "nodes": row["nodes"], "status": "complete"}
+    found = inputs.rows(STUDY, rule=LINEAR, **same)
+    return found[0].speedup_ratio if found and found[0]["speedup_ratio"] else None
+
+
+def at_pace(row: Mapping[str, Any], factor: float) -> dict[str, float]:
+    """Return the shares of an epoch if one worker's own were factor times as long.
+
+    Of the parts two depend on it: computation is proportional to it, and contention is what copies
+    side by side take beyond it, so that it takes what computation gives.
+    """
+    shares = {part: row[f"{part}_frac"] for part in (*LOSSES, "computation")}
+    less = (1 - factor) * shares["computation"]
+    moved = {"computation": shares["computation"] - less, "sharing": shares["sharing"] + less}
+    return shares | moved
 
 
 def _losses(row: Row) -> dict[str, Any]:
@@ -248,10 +323,18 @@ def facts_h5(inputs: Inputs) -> Facts:
             "advised": advised,
             "others": [row for row in rows if row["advised"] is False],
             "linear": [row for row in _complete(rows) if row["rule"] == LINEAR],
+            "warmups": _warmups(inputs),
             "chance": by_chance(sum(row["accuracy_kept"] not in (None, "unknown") for row in rows)),
             "twins": [row for row in rows if row["to_one_node"] not in (None, "unknown")],
         }
     return Facts(missing, values, said)
+
+
+def _warmups(inputs: Inputs) -> list[Row]:
+    """Return a row for each kind of warm-up of the trainings with the linear rule."""
+    planned = inputs.tidy_rows("runs", study=STUDY, arm=LINEAR)
+    kinds = dict.fromkeys(row["warmup"] for row in planned if row["workers"] > 1)
+    return [Row(warmup=kind) for kind in kinds if kind]
 
 
 # H6: the best test accuracy over the numbers of workers, on two nodes where they were run.
@@ -260,7 +343,7 @@ COUNTS = ("test_accuracy_frac", "steps", "counted_workers")
 
 
 def facts_h6(inputs: Inputs) -> Facts:
-    """Return the numbers of workers that reach most, and those that reach less."""
+    """Return the best numbers of workers, those not measurably less, and those less."""
     _, linear, missing = _trainings(inputs)
     values = _values(linear, COUNTS)
     if missing:
@@ -268,13 +351,17 @@ def facts_h6(inputs: Inputs) -> Facts:
     found = [row | {"reached": row.test_accuracy_frac} for row in _complete(linear)]
     tried = [row for row in found if row["nodes"] > 1] or found
     known = [row for row in tried if row["test_accuracy_frac"] is not None]
-    best = max(known, key=lambda row: float(row["test_accuracy_frac"]), default=None)
+    top = max((row["test_accuracy_frac"] for row in known), default=None)
+    highest = [row for row in known if row["test_accuracy_frac"] == top]
+    best = highest[0] if highest else None
     compared = [row for row in known if row is not best and row["to_best"] != "unknown"]
     said = {
         "rows": linear,
-        "most": [row for row in known if row["to_best"] != "below"],
+        "highest": highest,
+        "alike": [row for row in known if row not in highest and row["to_best"] != "below"],
         "less": [row for row in known if row["to_best"] == "below"],
         "chance": by_chance(len(compared)),
+        "assigned": ASSIGNED,
         "published": _published(inputs, "test_accuracy_frac", "steps", nodes=2),
     }
     value = best.test_accuracy_frac if best else nothing("fraction")
@@ -315,7 +402,8 @@ QUESTIONS = [
         ],
         references=[LI],
         vocabulary=words("part", LOSSES)
-        | {"hook": "compression.hook", "verdict": "compression.step_side"},
+        | {"hook": "compression.hook", "verdict": "compression.step_side"}
+        | {"cause": "split_causes.cause"},
     ),
     Question(
         "H5",
@@ -326,6 +414,7 @@ QUESTIONS = [
             r"\text{rate}_{\text{square root}} = \sqrt{N} \, \text{rate}_1"
         ],
         references=[GOYAL, KRIZHEVSKY, MALLADI, KINGMA, HOFFER],
+        vocabulary=words("warmup", ScheduleConfig.model_fields["warmup"].annotation),
     ),
     Question(
         "H6",

@@ -265,7 +265,7 @@ COMPUTE = ["forward_s", "backward_s", "update_s"]
 UTILISATION_COLUMNS: Columns = (
     columns("per_worker_batch status")
     | intervals(UTILISATION)
-    | intervals("rate_to_best_ratio utilisation_difference_frac")
+    | intervals("rate_to_best_ratio utilisation_difference_frac load_difference_frac")
     | columns("launches device dataset model optimizer runs message")
     | verdicts.UTILISATION_COLUMNS
 )
@@ -281,7 +281,7 @@ def utilisation(
     in which the device waits for the loader; compute_frac: that of forward pass, backward pass and
     update, an idle device between two kernels included. Medians over launches, of each that over
     its epochs but the first. rate_to_best_ratio: to the batch of the highest rate;
-    utilisation_difference_frac: less that of the smallest batch.
+    utilisation_difference_frac and load_difference_frac: less those of the smallest batch.
     Raises MixedMachinesError for runs of different machines.
     """
     planned = in_study(runs, STUDY)
@@ -318,9 +318,10 @@ def _busy(own: pd.DataFrame, first: pd.DataFrame, best: pd.Series) -> dict[str, 
     rate = exactly(1.0) if fastest else median_ratio(own["samples_per_s"], best)
     row |= interval_columns("rate_to_best_ratio", rate)
     if not own.index.equals(first.index):
-        shares = (one["utilisation_frac"].astype(float) for one in (own, first))
-        apart = paired_median_difference(*shares)
-        row |= interval_columns("utilisation_difference_frac", apart)
+        for name in ("utilisation", "load"):
+            shares = (one[f"{name}_frac"].astype(float) for one in (own, first))
+            apart = paired_median_difference(*shares)
+            row |= interval_columns(f"{name}_difference_frac", apart)
     return row
 
 

@@ -186,8 +186,14 @@ PARTS: dict[str, style.Look] = {
 }
 
 
+LEAST_DRAWN_FRAC = 0.005  # of an epoch: less is narrower than a part's outline
+
+
 def draw_split(split: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Return the figure of stacked bars and a frame of what it shows, a row per bar."""
+    """Return the figure of stacked bars and a frame of what it shows, a row per bar.
+
+    A part that is less than LEAST_DRAWN_FRAC in every bar is left out of the bars and the legend.
+    """
     rows = split[(split.status == "complete") & split[list(PARTS)].notna().all(axis=1)]
     rows = rows.sort_values(["nodes", "workers"], ignore_index=True)
     rows = rows.assign(label=style.place_labels(rows))
@@ -195,8 +201,9 @@ def draw_split(split: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     figure, (axes,) = style.panels(1, 1, height_in=max(1.6, 1.1 + 0.22 * len(drawn)))
     if style.nothing(drawn, axes):
         return figure, drawn
-    style.stacked_shares(axes, drawn, PARTS, "an epoch with loading")
-    style.keys(axes, PARTS.values())
+    parts = {part: PARTS[part] for part in PARTS if (drawn[part].abs() >= LEAST_DRAWN_FRAC).any()}
+    style.stacked_shares(axes, drawn, parts, "an epoch with loading")
+    style.keys(axes, parts.values())
     axes.axvline(0, color=style.INK, linewidth=0.8)
     style.margin_column(axes, style.seconds(drawn.epoch_s))
     style.legend_above(figure, axes, columns=4)

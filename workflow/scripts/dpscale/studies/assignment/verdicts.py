@@ -83,6 +83,7 @@ UTILISATION_COLUMNS: Columns = (
     columns("idle_frac on_cpu crowded")
     | words("awaits", ("nothing", "loader", "launches"))
     | side("utilisation_to_first", "utilisation_difference_frac")
+    | side("load_to_first", "load_difference_frac")
     | side("rate_to_best", "rate_to_best_ratio", 1.0)
 )
 
