@@ -77,7 +77,8 @@ CASES = [
             "memory, at a large batch activations do, of which a micro-batch has a part.",
             "computes b in four parts, micro-batches, and sends the sum",
             "DDP has the shortest step with four workers. FSDP2 holds the least.",
-            "In short: Share a training by DDP (20.0 ms a step); where memory is short by ZeRO-1 or "
+            "In short: Share a training by DDP (20.0 ms a step); where memory is short by ZeRO-1 "
+            "or "
             "FSDP2 (20.0 MB or 12.0 MB a worker instead of 24.0 MB).",
             "With two workers all other ways take longer for a step than DDP (1.20× to 3.00×).",
             "share a device",

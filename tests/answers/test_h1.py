@@ -36,8 +36,9 @@ CASES = [
     Case(
         "a CPU where the first batch is the fastest",
         says=[
-            "Load ahead, on another core (not tried here): one worker waits for its loader 20.0% "
-            "of the time at b = 128 and could be 1.25× as fast at most. It trains 1 248 samples/s, more "
+            "Load ahead, on another core (not tried): one worker waits for its loader 20.0% "
+            "of the time at b = 128 and could be 1.25× as fast at most. It trains 1 248 "
+            "samples/s, more "
             "than at any larger batch. A utilisation of 50.3% says nothing on a CPU",
             "In short: At b = 128 one worker trains 1 248 samples/s, more than at any",
             "No larger batch trains faster than b = 128.",
