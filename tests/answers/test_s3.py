@@ -56,17 +56,18 @@ CASES = [
         says=[
             "Averaging does not pay here: eight learners, averaged copies of the network, need "
             "6.00 epochs and 10.5 s to 95.0% test accuracy; SGD with as many samples a step needs "
-            "5.00 epochs and 5.00 s. Throughput rises 1.71× over one small-batch network, and "
+            "5.00 epochs and 5.00 s. In these trainings throughput rises 1.71× over one "
+            "small-batch network, and "
             "large-batch SGD's 3.00×. Expected",
             "SGD with the large batch, with as many samples a step, outpaces one network with the "
-            "small batch too, so that this makes averaging no sooner. For each",
+            "small batch too: so throughput does not make averaging the sooner. For each",
             "Time to the target accuracy of each arm of the network of one hidden layer, medians",
             f"Expected before the run: {made.EXPECTED} What came: at 0.02, the rate of SGD with "
             "the small batch, learners do not reach 95.0% test accuracy within 12 epochs with any "
             "seed. Tuned, at 0.2, they are later in epochs and show no measurable difference in "
             "seconds beside SGD with the small batch (B = 16). Beside SGD with the large batch at "
             "the "
-            "unscaled rate they are sooner in epochs and are later in seconds. Several",
+            "unscaled rate they are sooner in epochs and are later in seconds. Timed",
             "Of 24 such comparisons, each by a 95% interval, chance alone decides about 1.2",
         ],
     ),
@@ -74,7 +75,7 @@ CASES = [
         "a large batch of SGD that is no faster than the small one",
         edits={"averaging_pairs": where({"arm": "sgd_large_linear"}, **around("pace_ratio", 1.0))},
         says=["Yet tuned learners raise a device's throughput, 1.83×."],
-        never=["Throughput rises", "outpaces"],
+        never=["throughput rises", "outpaces"],
     ),
     Case(
         "the protocol",
@@ -149,7 +150,7 @@ CASES = [
                 4,
                 1.0,
                 "Averaging gains nothing measurable",
-                "With three seeds, learners may have 1 to 1 times SGD's speed.",
+                "Three seeds leave it open: learners have 1 to 1 times SGD's speed.",
             ),
         ]
     ),
@@ -239,7 +240,8 @@ CASES = [
         "learners, beyond a step that gains little",
         says=[
             "was timed apart from these trainings: all numbers",
-            "Several learners give a device 1.83× the throughput of one network by itself.",
+            "Timed apart from the trainings, several learners give a device 1.83× the throughput "
+            "of one",
             "For each of three pairs of network and batch, tuning chooses, of up to 5 learners, "
             "the "
             "fewest within 5% of the highest throughput. In each of them these are the most that "
@@ -259,7 +261,8 @@ CASES = [
         "slower than the network by itself",
         edits=_chosen(**around("against_plain_ratio", 0.5)),
         says=[
-            "Several learners give a device only 0.500× the throughput of one network by itself."
+            "Timed apart from the trainings, several learners give a device only 0.500× the "
+            "throughput of"
         ],
     ),
     Case(
