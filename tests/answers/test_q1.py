@@ -166,8 +166,9 @@ CASES = [
             copy_s=[0.01, 0.005, 0.001],
         ),
         says=[
-            "the update 1.50 s (29.4%). From b = 128 on the forward pass and the backward pass take "
-            "about as long per image; still falling: the update (1.00 s to 500 ms of an epoch)."
+            "the update 1.50 s (29.4%). From b = 128 on the forward pass and the backward pass "
+            "take about as long per image; still falling: the update (1.00 s to 500 ms of an "
+            "epoch)."
         ],
     ),
     Case(

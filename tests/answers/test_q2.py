@@ -119,9 +119,9 @@ CASES = [
         "two slower",
         lab={"two_worker_factor": 1.5},
         says=[
-            "Several workers are slower than one at every b: two reach 0.667× at best (b = 32), and "
-            "four, sharing devices, less (0.444×). Four save 4.80 s of 6.41 s and add 12.8 s, for no "
-            "single cause."
+            "Several workers are slower than one at every b: two reach 0.667× at best (b = 32), "
+            "and four, sharing devices, less (0.444×). Four save 4.80 s of 6.41 s and add "
+            "12.8 s, for no single cause."
         ],
     ),
     Case(
