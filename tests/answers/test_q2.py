@@ -210,6 +210,19 @@ CASES = [
         says=["strong (B fixed): worse in three of six cells and better in three."],
     ),
     Case(
+        "strong worse in some and timed too few times in others",
+        edits={
+            "scaling": both(
+                where(STRONG, **around("speedup_ratio", 0.5, 0)),
+                where(STRONG | {"workers": 2}, speedup_ratio_low=NAN, speedup_ratio_high=NAN),
+            )
+        },
+        says=[
+            "strong (B fixed): worse in three of six cells. Each",
+            "In three cells it is undecided for want of launches.",
+        ],
+    ),
+    Case(
         "strong worse in all but one",
         edits={
             "scaling": both(

@@ -148,6 +148,19 @@ CASES = [
         ],
     ),
     Case(
+        "two reasons for the rate, of which each is the larger at one N",
+        edits={
+            "bandwidth": both(
+                _apart(0.5e9, CONTENDS)["bandwidth"],
+                where({"workers": 4}, **WAITS),
+                where(other_s=0.2, waiting_s=0.1),
+            )
+        },
+        says=[
+            "contention and overhead are more of it at N = 2; the waiting is more of it at N = 4."
+        ],
+    ),
+    Case(
         "two reasons for the rate, of which none is the larger",
         edits={
             "bandwidth": both(

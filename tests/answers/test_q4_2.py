@@ -45,7 +45,7 @@ def _no_seed_of_the_large_batch() -> Tables:
 
 
 def _gains_in_s2(steps: int, **by_warmup: float) -> dict[str, Edit]:
-    """S2 at its large batch: by warm-up, what zero gains make the error larger than gains of one."""
+    """S2 at its large batch: by warm-up, what zero gains add to the error of gains of one."""
 
     def edit(rows: pd.DataFrame) -> pd.DataFrame:
         made = pd.DataFrame(
@@ -281,8 +281,8 @@ CASES = [
         "beside the small batch",
         lab=_reached(warmup=0.97, more_epochs=0.92),
         says=[
-            "linear scaling and linear scaling with warm-up and zero gamma stay 5.00 to 11.0 percentage "
-            "points below it; "
+            "linear scaling and linear scaling with warm-up and zero gamma stay 5.00 to 11.0 "
+            "percentage points below it; "
             "longer training shows no measurable difference to it; linear scaling with "
             "warm-up exceeds it."
         ],
