@@ -255,11 +255,10 @@ def sweep_trend(sweep: pd.DataFrame) -> pd.DataFrame:
     if rows[1:]:
         row["first_saving_frac"] = 1 - rows[1]["epoch_s"] / rows[0]["epoch_s"]
         row["last_saving_frac"] = 1 - rows[-1]["epoch_s"] / rows[-2]["epoch_s"]
-    if rows[2:]:
-        batches, seconds = (
-            [one[name] for one in rows] for name in ("per_worker_batch", "iteration_s")
-        )
-        line = straight_line(batches, seconds)
+    iterations = [one for one in rows if known(one["iteration_s"]) is not None]
+    if iterations[2:]:
+        given = ([one[name] for one in iterations] for name in ("per_worker_batch", "iteration_s"))
+        line = straight_line(*given)
         row |= dict(zip(("fixed_s", "per_sample_s", "line_off_frac"), line, strict=True))
     return as_table([row], TREND_COLUMNS)
 
