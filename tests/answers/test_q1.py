@@ -6,7 +6,9 @@ import pandas as pd
 
 from builders import full_lab
 from cases import Case, Edit, numbers, says, where
+from dpscale.reporting.inputs import Row
 from dpscale.studies import questions
+from dpscale.studies.sweep.answers import levels
 
 NAN = float("nan")
 
@@ -27,6 +29,26 @@ def _scattered(*epoch_s: float) -> dict[str, Edit]:
     """The complete batches take these seconds, with intervals that all meet."""
     wide = {"epoch_s_low": 1.0, "epoch_s_high": 4.0}
     return {"sweep": lambda sweep: _times(*epoch_s)["sweep"](sweep).assign(**wide)}
+
+
+SCATTERED = {
+    "sweep": lambda sweep: _times(9.0, 2.0, 1.9)["sweep"](sweep).assign(
+        epoch_s_low=[8.0, 1.5, 1.4], epoch_s_high=[9.5, 2.6, 2.5]
+    )
+}
+
+
+def _beside_load(*runs: str) -> dict[str, Edit]:
+    """These launches ran beside another load, and the other batch sizes of the sweep alone."""
+
+    def edit(quiet: pd.DataFrame) -> pd.DataFrame:
+        judged = [{"run": f"sweep-b{b}", "quietness": "quiet"} for b in (32, 128, 512)] + [
+            {"run": run, "quietness": "disturbed"} for run in runs
+        ]
+        made = pd.DataFrame(judged).drop_duplicates("run", keep="last")
+        return made.reindex(columns=list(quiet))
+
+    return {"quiet": edit}
 
 
 def _boundary(**columns: Any) -> dict[str, Edit]:
@@ -110,18 +132,60 @@ CASES = [
     ),
     Case(
         "launches that scatter beyond the knee",
-        edits={
-            "sweep": lambda sweep: _times(9.0, 2.0, 1.9)["sweep"](sweep).assign(
-                epoch_s_low=[8.0, 1.5, 1.4], epoch_s_high=[9.5, 2.6, 2.5]
-            )
-        },
+        edits=SCATTERED,
         says=[
             "Larger batches shorten the epoch from 9.00 s at b = 32 to 1.90 s at b = 512; "
-            "whether it "
-            "still falls beyond b = 128 is undecided, since launches scatter. Iterations",
+            "beyond b = 128 that is undecided, since launches scatter. Iterations",
             "Beyond b = 128 the launches scatter too much for a verdict.",
         ],
-        never=["levels off", "nothing measurable"],
+        never=["levels off", "nothing measurable", "another load"],
+    ),
+    Case(
+        "launches of each batch beside another load",
+        edits=SCATTERED | _beside_load("sweep-b32", "sweep-b128", "sweep-b512"),
+        says=[
+            "; beyond b = 128 that is undecided: one in one launches ran beside another load. Iter"
+        ],
+        never=["since launches scatter"],
+    ),
+    Case(
+        "a launch beside another load",
+        edits=_scattered(3.4, 1.7, 1.3) | _beside_load("sweep-b128"),
+        says=["1.30 s at b = 512: one of three launches ran beside another load. More launches"],
+        never=["one in", "scatter too much to call"],
+    ),
+    Case(
+        "phases that level off, and one that falls",
+        edits=_times(
+            9.0,
+            4.0,
+            3.9,
+            forward_s=[4.0, 1.0, 1.05],
+            backward_s=[4.0, 1.9, 1.8],
+            update_s=[2.0, 1.0, 0.5],
+            copy_s=[0.01, 0.005, 0.001],
+        ),
+        says=[
+            "the update 1.50 s (29.4%). From b = 128 on the forward pass and the backward pass "
+            "take about as long per image; still falling: the update (1.00 s to 500 ms of an "
+            "epoch)."
+        ],
+    ),
+    Case(
+        "no phase levels off",
+        edits=_times(9.0, 4.0, 2.0),
+        never=["take about as long per", "takes about as long per"],
+    ),
+    Case(
+        "iterations on a line",
+        # 2 ms and 100 µs a sample: 10 000 samples in 312.5, 78.125 and 19.53 iterations
+        edits=_times(1.625, 1.15625, 1.0390625),
+        says=["off by 0% at the most, gives 2.00 ms an iteration and 100 µs per image."],
+    ),
+    Case(
+        "iterations on a line without fixed cost",
+        edits=_times(1.0, 1.0, 1.0),
+        never=["A straight line"],
     ),
     Case(
         "alike",
@@ -173,7 +237,7 @@ CASES = [
             3.04, 1.74, 1.75, epoch_s_low=[2.24, 1.19, 1.58], epoch_s_high=[3.94, 2.39, 2.04]
         ),
         says=[
-            "from 3.04 s at b = 32 to 1.75 s at b = 512; whether it still falls beyond b = 128 is",
+            "from 3.04 s at b = 32 to 1.75 s at b = 512; beyond b = 128 that is undecided",
             "An epoch takes 1.75 s at b = 512, against 3.04 s at b = 32; the largest "
             "batch that fits is b = 1280",
         ],
@@ -292,6 +356,27 @@ CASES = [
 
 
 test_what_q1_says = says("Q1", CASES)
+
+
+def test_phases_that_level_off_do_so_from_the_batch_on_after_which_all_of_them_stay() -> None:
+    seconds = {
+        "epoch_s": (9.0, 4.0, 3.9, 3.8),
+        "forward_s": (4.0, 1.0, 1.05, 1.0),
+        "backward_s": (4.0, 2.5, 1.9, 1.8),
+        "update_s": (1.0, 0.5, 0.4, 0.2),
+        "copy_s": (0.01, 0.005, 0.001, 0.0005),  # nowhere a percent of the epoch
+    }
+    batches = (16, 64, 256, 1024)
+    rows = [
+        Row({name: of[i] for name, of in seconds.items()} | {"per_worker_batch": batch, "runs": ""})
+        for i, batch in enumerate(batches)
+    ]
+    found = levels(rows)
+    assert found["from_batch"] == 256
+    assert [row["phase"] for row in found["level"]] == ["forward", "backward"]
+    assert [
+        (row["phase"], row["before"].value, row["after"].value) for row in found["falling"]
+    ] == [("update", 0.4, 0.2)]
 
 
 def test_the_largest_batch_is_a_value() -> None:

@@ -55,11 +55,15 @@ AS_MEASURED = Case(
         "1.52 GB/s: the formula's time also holds contention and overhead.",
         "all-reduces $X$ = 1 000 000 gradients of 4 bytes, $S$ = 4 000 000 B. The busiest worker",
         "Lemma 4), 4 000 000 B at N = 2 and 6 000 000 B at N = 4. Over Q3.1's communication time "
-        "that is 178 MB/s to 1.22 GB/s at N = 2, 11.1% to 76.2% of raw TCP's 1.60 GB/s; 121 MB/s",
+        "that is 178 MB/s to 1.22 GB/s at N = 2, 11.1% to 76.2% of plain TCP's 1.60 GB/s; 121 MB/s",
         # the made-up link has 10 us and 1.5 GB/s
         "takes 2.69 ms at N = 2, 20.0 µs of it latency (two rounds of 10.0 µs) and 2.67 ms "
         "bytes; 4.06",
-        "At N = 2 and 4 that is mostly bytes (0.744% to 1.48% latency): a link of twice the rate",
+        "At N = 2 and 4 that is mostly bytes (0.744% to 1.48% latency): a link of twice the",
+        # 4 MB in 2.69 ms and 6 MB in 4.06 ms
+        "In bytes per second one all-reduce is, by this formula, 1.49 GB/s at N = 2 (measured "
+        "alone 222 MB/s to 1.52 GB/s) and 1.48 GB/s at N = 4 (152 MB/s to 1.04 GB/s). With",
+        "Would fewer bytes help? With some ways. With compressed",
         "With the 44.7 MB of the lab's ResNet-18, by the same formula and not measured here, at "
         "N = "
         "2 and 4 that is mostly bytes, and it would save 49.9% to 50.0%.",
@@ -72,7 +76,7 @@ AS_MEASURED = Case(
         "10.0 µs (9.9 to 10.1) 1.50 GB/s (1.49 to 1.51)",
         "1.60 GB/s (1.58 to 1.62)",
     ],
-    never=["told", "mostly latency", "loopback", "the lab's falls"],
+    never=["told", "mostly latency", "loopback", "the lab's falls", "since its time also"],
 )
 NO_ARMS = Case(
     "without the arms",
@@ -113,6 +117,59 @@ CASES = [
     BELOW_NOISE,
     WITHOUT_A_FIT,
     NO_HOOKS,
+    *(
+        Case(
+            f"fewer bytes: {words}",
+            edits={"compression": where(**around("step_ratio", ratio))},
+            says=[f"Would fewer bytes help? {words} With compressed"],
+        )
+        for words, ratio in (("Yes.", 0.5), ("No.", 2.0), ("Not measurably.", 1.0))
+    ),
+    Case(
+        "fewer bytes: timed once",
+        edits={"compression": where(**_no_interval("step_ratio"))},
+        says=["Would fewer bytes help? Undecided. With compressed"],
+    ),
+    Case(
+        "two reasons for the rate, of which one is the larger at one N",
+        edits={
+            "bandwidth": both(
+                _apart(0.5e9, around("other_lead_s", 0.0, 0) | {"other_lead_s_high": 0.1})[
+                    "bandwidth"
+                ],
+                where({"workers": 4}, **CONTENDS),
+                where(other_s=0.2, waiting_s=0.1),
+            )
+        },
+        says=[
+            "is below that of the same buckets alone in all six cells, since its time also holds "
+            "contention and overhead and a transfer beside training waits for cores and slower "
+            "workers; contention and overhead are more of it at N = 4."
+        ],
+    ),
+    Case(
+        "two reasons for the rate, of which each is the larger at one N",
+        edits={
+            "bandwidth": both(
+                _apart(0.5e9, CONTENDS)["bandwidth"],
+                where({"workers": 4}, **WAITS),
+                where(other_s=0.2, waiting_s=0.1),
+            )
+        },
+        says=[
+            "contention and overhead are more of it at N = 2; the waiting is more of it at N = 4."
+        ],
+    ),
+    Case(
+        "two reasons for the rate, of which none is the larger",
+        edits={
+            "bandwidth": both(
+                _apart(0.5e9, NO_LEAD)["bandwidth"], where(other_s=-0.2, waiting_s=0.1)
+            )
+        },
+        says=["in all six cells, since a transfer beside training waits for cores and slower"],
+        never=["more of it", "its time also holds"],
+    ),
     Case(
         "a time of one repeat",
         edits=_no_rate(({}, "possibly zero, for want of repeats")),
@@ -219,7 +276,7 @@ CASES = [
         says=[
             "200% of the link's rate.",
             "when each sends to the next one at the same time.",
-            "The buckets alone exceed the link's rate in all six cells, so raw TCP is no upper "
+            "The buckets alone exceed the link's rate in all six cells, so plain TCP is no upper "
             "limit for these messages",
         ],
     ),
@@ -240,7 +297,7 @@ CASES = [
             "The buckets alone exceed the link's rate in all six cells, more "
             "than it could carry, so the configured rate is not the true one.",
         ],
-        never=["raw TCP's", "raw TCP reaches"],
+        never=["plain TCP's", "plain TCP reaches"],
     ),
     Case(
         "two kinds of buckets",
@@ -423,7 +480,10 @@ def test_the_caption_of_the_rates_says_how_much_of_the_link_they_are() -> None:
         "The lab's communication time gives 7.58% to 76.2% and the same buckets alone 9.48% to "
         "95.3% of the link's rate. Lines are"
     )
+    assert caption.endswith("Lines are 95% intervals.")
     assert answer(NO_ARMS).figures[0].caption.startswith("Lines are")
+    open_ended = Case("", edits={"bandwidth": where(lab_bytes_per_s_high=NAN)})
+    assert "dotted to the edge" in answer(open_ended).figures[0].caption
 
 
 def test_more_workers_on_other_links_are_a_further_table_of_predictions() -> None:

@@ -50,7 +50,7 @@ BEHIND = Case(
         "with three seeds;",
         "An interval is Student's t over three seeds, of the values or",
         "the sampling of the 2 000 test images too.",
-        "Both use the learning rate 0.1, and",
+        "Both use the same data for as many epochs.",
         "In five epochs the small batch (N = 4, b = 32) "
         "made 10 updates and the large one (N = 4, b = 512) 10; the samples that fill no batch",
         "After the same epochs the large batch fits the training images less well",
@@ -58,10 +58,10 @@ BEHIND = Case(
         "On one worker b = 1280 is the largest that fits (Q1); the large batch per worker here "
         "is b = 512, with which an epoch of 10 000 training images has four updates of N = 4 "
         "workers. The claim holds for four workers",
-        "epoch 5, with N = 4. small 32 128 10",
+        "epoch 5, with N = 4 and the learning rate 0.1. small 32 128 10",
         "same seed. 0.400 (0.390 to 0.410) −15.0 percentage points",
     ],
-    never=["stands in for", "100%", "updates against"],
+    never=["stands in for", "100%", "updates against", "small, after as many"],
 )
 CASES = [
     BEHIND,
@@ -209,6 +209,7 @@ CASES = [
     _level("better by update", 0.5, says=["50.0%: update for update"]),
     _level("worse by update", 0.9, says=["90.0%: the large batch lacks more"]),
     _level("by update unknown", [0.63], never=["after as many"]),
+    _level("by update, in the table", 0.5, says=["small, after as many updates 32 128 4 "]),
     _level(
         "worse by update in every seed, though the seeds lie far apart",
         [0.50, 0.63, 0.80],
@@ -235,7 +236,7 @@ CASES = [
         edits=_large(workers=1),
         says=[
             "has 19 updates of N = 1 workers. The claim holds for one worker,",
-            "epoch 5. small 4 32 128",
+            "epoch 5, with the learning rate 0.1. small 4 32 128",
             "large 1 512",
         ],
     ),

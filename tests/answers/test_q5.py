@@ -108,9 +108,9 @@ CASES = [
         says=[
             "The training loss without set_epoch is higher in epoch 3, and not measurably "
             "different in the others; at the end it is 0.905 (0.844 to 0.971) without set_epoch",
-            "no arm isolates what makes it differ.",
+            "trained on, and no arm isolates what makes it differ.",
         ],
-        never=["not a better model"],
+        never=["not a better model", "perhaps"],
     ),
     *(
         Case(
@@ -119,7 +119,8 @@ CASES = [
             says=[
                 "The training loss without set_epoch is lower in epoch 3",
                 sentence,
-                f"A lower training loss is not a better model: {paragraph}.",
+                "trained on, and is lower perhaps because repeated batches are learnt by heart; no "
+                f"arm isolates it. A lower training loss is not a better model: {paragraph}.",
                 f"order, with it none; test accuracy is {short} without it",
             ],
         )

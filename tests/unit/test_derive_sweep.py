@@ -7,7 +7,7 @@ import pytest
 
 from builders import derived_lab, run_row, step_rows, steps_table, table
 from dpscale.derive.epoch_times import epoch_times
-from dpscale.studies.sweep.derive import boundary, sweep
+from dpscale.studies.sweep.derive import boundary, straight_line, sweep
 
 
 def swept(statuses: dict[int, str], **given) -> pd.DataFrame:
@@ -50,6 +50,18 @@ def test_a_batch_has_the_median_epoch_its_interval_and_its_rate():
     assert one["epoch_s_low"] == pytest.approx(2.9783, abs=1e-4)
     assert one["epoch_s_high"] == pytest.approx(8.1686, abs=1e-4)
     assert one["samples_per_s"] == pytest.approx(2_000.0)  # 10,000 samples in 5 s
+
+
+def test_a_line_through_iterations_has_their_fixed_cost_and_that_of_a_sample():
+    # 20 ms an iteration and 1 ms a sample.
+    assert straight_line([10, 20, 40], [0.03, 0.04, 0.06]) == pytest.approx((0.02, 0.001, 0.0))
+
+
+def test_a_line_is_off_by_the_largest_share_of_an_iteration():
+    # Constant terms alone: batches of 0 samples that take 1 and 2 s. Of a / t - 1 the least squares
+    # are at a = (1 + 1/2) / (1 + 1/4) = 1.2, which is 20% above the first and 40% below the other.
+    fixed_s, _, off_frac = straight_line([0, 0], [1.0, 2.0])
+    assert (fixed_s, off_frac) == (pytest.approx(1.2), pytest.approx(0.4))
 
 
 def test_steps_of_an_epoch_are_whole_batches():

@@ -8,7 +8,7 @@ from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
 from dpscale.reporting.lessons import ratio_of
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import PASZKE
-from dpscale.studies.sweep.derive import MARKS, ends_of
+from dpscale.studies.sweep.derive import MARKS, PHASES, SHOWN_FRAC, ends_of
 
 BOUNDARY = {
     "largest_fit_batch": "count",
@@ -26,6 +26,8 @@ SWEEP = {
     "iteration_s": "s",
     "update_s": "s",
 }
+
+LEVEL_FRAC = 0.1  # by which a phase that levels off varies from there on
 
 
 def facts_q1(inputs: Inputs) -> Facts:
@@ -59,6 +61,8 @@ def facts_q1(inputs: Inputs) -> Facts:
             **explained(found, complete),
             "saved": inputs.rows("sweep_phases", move="saved"),
             "added": inputs.rows("sweep_phases", move="added"),
+            "levels": levels(complete),
+            "beside_load": beside_load(inputs, complete),
         }
     effects = [ratio_of(complete[0].epoch_s, row.epoch_s) for row in complete]
     return Facts(missing, values, said, effects=effects)
@@ -77,7 +81,58 @@ def explained(found: Row, rows: Sequence[Row]) -> dict[str, Any]:
         "end": end,
         "growth": (found | {"runs": both}).value("growth_ratio", "count"),
         "longer": (found | {"runs": both}).value("longer_ratio", "number"),
+        "line": found if found["fixed_s"] is not None and found["fixed_s"] > 0 else None,
     }
+
+
+def levels(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return which phases level off over the batch sizes, from where on, and which still fall.
+
+    A phase levels off from the batch on after which its seconds of an epoch span no more than
+    LEVEL_FRAC; `from_batch` is the first from which on all that do so have. `falling` are the
+    others that take less at the last batch than there by more than that. A phase that is nowhere a
+    percent of the epoch is in neither.
+    """
+    places: dict[str, int] = {}
+    seen = [phase for phase in PHASES if _is_seen(rows, phase)]
+    for phase in seen:
+        seconds = [row[f"{phase}_s"] for row in rows]
+        own = (place for place in range(len(rows)) if _is_level(seconds[place:]))
+        if (place := next(own)) < len(rows) - 1:
+            places[phase] = place
+    start = rows[max(places.values(), default=0)]
+    falling = [
+        Row(phase=phase, before=getattr(start, f"{phase}_s"), after=getattr(rows[-1], f"{phase}_s"))
+        for phase in seen
+        if phase not in places and rows[-1][f"{phase}_s"] < (1 - LEVEL_FRAC) * start[f"{phase}_s"]
+    ]
+    level = [Row(phase=phase) for phase in places]
+    return {"from_batch": start["per_worker_batch"], "level": level, "falling": falling}
+
+
+def _is_seen(rows: Sequence[Row], phase: str) -> bool:
+    """Whether a phase was timed at every batch, and takes a percent of the epoch at some."""
+    timed = all(row[f"{phase}_s"] is not None for row in rows)
+    return timed and any(row[f"{phase}_s"] >= SHOWN_FRAC * row["epoch_s"] for row in rows)
+
+
+def _is_level(seconds: Sequence[float]) -> bool:
+    return max(seconds) <= (1 + LEVEL_FRAC) * min(seconds)
+
+
+def beside_load(inputs: Inputs, rows: Sequence[Row]) -> dict[str, Any]:
+    """Return how many launches of these batch sizes ran beside another load, and how many ran.
+
+    everywhere: the two numbers are those of each batch, of which all have the same; else of all
+    batches together.
+    """
+    judged = {row["run"]: row["quietness"] for row in inputs.rows("quiet")}
+    counts = [
+        (sum(judged.get(run) == "disturbed" for run in row.runs), len(row.runs)) for row in rows
+    ]
+    everywhere = len(set(counts)) == 1
+    disturbed, launches = counts[0] if everywhere else map(sum, zip(*counts, strict=True))
+    return {"everywhere": everywhere, "disturbed": disturbed, "launches": launches}
 
 
 def subject(inputs: Inputs) -> dict[str, Any]:

@@ -49,6 +49,7 @@ TREND_COLUMNS: Columns = (
     | columns(" ".join(f"{mark}_batch" for mark in MARKS))
     | words("last_step", Verdict)
     | columns("growth_ratio longer_ratio first_saving_frac last_saving_frac")
+    | columns("fixed_s per_sample_s line_off_frac")
     | columns("utilisation_differs runs")
 )
 PHASES = ("copy", "forward", "backward", "update")
@@ -215,7 +216,8 @@ def sweep_trend(sweep: pd.DataFrame) -> pd.DataFrame:
     and their intervals span more than a quarter, as `falls then undecided` from the knee on;
     `start` and `finish` are the first and the last that it is told apart from, `bulk` the first
     with three quarters of what it saves beside `start`, `knee` the one from which on it is told
-    apart from none; `last_step` sets the last batch against the one before. utilisation_differs:
+    apart from none; `last_step` sets the last batch against the one before. fixed_s, per_sample_s
+    and line_off_frac are of `straight_line`, of three batch sizes and more. utilisation_differs:
     by a percent.
     """
     rows = sweep[sweep["status"] == "complete"].to_dict("records")
@@ -253,7 +255,27 @@ def sweep_trend(sweep: pd.DataFrame) -> pd.DataFrame:
     if rows[1:]:
         row["first_saving_frac"] = 1 - rows[1]["epoch_s"] / rows[0]["epoch_s"]
         row["last_saving_frac"] = 1 - rows[-1]["epoch_s"] / rows[-2]["epoch_s"]
+    iterations = [one for one in rows if known(one["iteration_s"]) is not None]
+    if iterations[2:]:
+        given = ([one[name] for one in iterations] for name in ("per_worker_batch", "iteration_s"))
+        line = straight_line(*given)
+        row |= dict(zip(("fixed_s", "per_sample_s", "line_off_frac"), line, strict=True))
     return as_table([row], TREND_COLUMNS)
+
+
+def straight_line(
+    batches: Sequence[int], iteration_s: Sequence[float]
+) -> tuple[float, float, float]:
+    """Return a and c of the line a + c b through iterations of b samples, and how far it is off.
+
+    In seconds an iteration, seconds a sample, and the largest deviation as a fraction of what was
+    measured. Least squares of such fractions, since iterations scatter by a share of their length.
+    """
+    seconds = np.asarray(iteration_s, dtype=float)
+    terms = np.column_stack([1 / seconds, np.asarray(batches) / seconds])
+    (fixed_s, per_sample_s), *_ = np.linalg.lstsq(terms, np.ones(len(seconds)))
+    off = terms @ (fixed_s, per_sample_s) - 1
+    return float(fixed_s), float(per_sample_s), float(abs(off).max())
 
 
 def _bulk(

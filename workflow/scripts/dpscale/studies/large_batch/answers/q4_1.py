@@ -23,8 +23,10 @@ def facts_q4_1(inputs: Inputs) -> Facts:
     row = trainings.apart(inputs, "large", "small")
     apart = arms.apart(row)
     measures = compared(small, large, row) if small and large else []
+    level = trainings.level(inputs)
+    told = [level | {"training": "small_level"}] if level and level["to_level"] != "unknown" else []
     said = {
-        "rows": [trainings.shown(row) for row in found.values()],
+        "rows": [*(trainings.shown(row) for row in found.values()), *told],
         "small": small,
         "large": large,
         "apart": [row] if row and row["status"] == "complete" else [],
@@ -32,7 +34,7 @@ def facts_q4_1(inputs: Inputs) -> Facts:
         "chance": by_chance(sum(one["verdict"] != "unknown" for one in measures)),
         "outcomes": outcomes,
         "all_learnt": arms.all_learnt(list(found.values())),
-        "level": trainings.level(inputs),
+        "level": level,
         "epoch": epoch,
         "asked_epoch": EPOCH,
         "boundary": inputs.rows("boundary"),
@@ -82,5 +84,5 @@ QUESTION = Question(
     }
     | words("kind", ("decided", "indistinct", "unknown"))
     | words("base", NAMES)
-    | words("training", [*NAMES, *(f"{name}_left" for name in NAMES)]),
+    | words("training", [*NAMES, *(f"{name}_left" for name in NAMES), "small_level"]),
 )

@@ -48,6 +48,7 @@ def facts_q4_2(inputs: Inputs) -> Facts:
             "small": small if small in whole else None,
             "large": large if large in whole else None,
             "elsewhere": _lost_in_s2(inputs),
+            "gains_elsewhere": _gains_in_s2(inputs),
             "plan": inputs.rows("accuracy", study=STUDY, arm="large")[0],
             "left": trainings.left(inputs, "large", epoch),
             "lost": trainings.diverged(inputs, [*BASES, *names], epoch),
@@ -63,6 +64,15 @@ def _lost_in_s2(inputs: Inputs) -> Row | None:
     """Return the smallest batch at which the linear rule lost the reference's error in S2."""
     lost = inputs.rows("lr_scaling", rule="linear", kept="lost", warmup="gradual")
     return min(lost, key=lambda row: row["global_batch"], default=None)
+
+
+def _gains_in_s2(inputs: Inputs) -> list[Row]:
+    """Return what zero gains do at the large batch of S2, lower errors first; else nothing."""
+    rows = inputs.rows("lr_scaling", large=True, zero_gamma=True)
+    found = [
+        row for side in ("below", "above", "indistinct") for row in rows if row["to_unit"] == side
+    ]
+    return found if found and found[0]["to_unit"] == "below" else []
 
 
 def first_named(tried: list[Row]) -> dict[str, Row | None]:
@@ -121,7 +131,16 @@ def judged(inputs: Inputs, row: Row) -> Row:
         "verdict": large["test_accuracy_frac"],
         "loss_verdict": large["train_loss"],
         "to_small": small["test_accuracy_frac"],
+        "points_to_small": _points(arms.apart(by_base.get("small"))["test_accuracy_frac"]),
     }
+
+
+def _points(difference: Value) -> Value:
+    """The size of a difference in percentage points, as a number without its interval."""
+    size = None if difference.value is None else abs(100 * difference.value)
+    return difference.model_copy(
+        update={"value": size, "unit": "number", "low": None, "high": None}
+    )
 
 
 def _values(base: list[Row], tried: list[Row], failed: list[Row]) -> dict[str, Value]:
@@ -144,6 +163,7 @@ QUESTION = Question(
     references=[GOYAL, HOFFER, YOU],
     of_accuracy=True,
     vocabulary=dict.fromkeys(("verdict", "to_lead", "to_small"), "large_batch.test_accuracy_side")
+    | {name: f"lr_scaling.{name}" for name in ("warmup", "to_unit")}
     | words("standing", BASES)
     | words("arm name", REMEDIES)
     | words("base", [*BASES, *REMEDIES])

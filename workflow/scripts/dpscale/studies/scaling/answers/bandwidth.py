@@ -1,5 +1,7 @@
 """Q3.2: the bandwidth behind the communication time of an epoch, and what the link can do."""
 
+from typing import Any
+
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import PER_CELL, Inputs, Row, lacking, named_values
 from dpscale.reporting.question import Facts, Question
@@ -29,6 +31,7 @@ def facts_q3_2(inputs: Inputs) -> Facts:
             "rows": rows,
             "usable": usable,
             "sent": sent(inputs, usable),
+            "slower": slower(decided),
             "changes": trends(decided, "lab_trend"),
             "fits": fits,
             "hooks": hooks,
@@ -38,6 +41,20 @@ def facts_q3_2(inputs: Inputs) -> Facts:
         formula=LINK_FORMULA if fits else [],
         references=[*([THAKUR] if fits else []), *([VOGELS] if hooks else [])],
     )
+
+
+def slower(decided: list[Row]) -> dict[str, Any]:
+    """Return the cells whose rate by the lab's formula is below that of the buckets alone, and why.
+
+    contends: the formula's time holds contention and overhead in all of them; waits: in all of
+    them training waits for a transfer longer than that takes alone.
+    """
+    cells = [row for row in decided if row["lab_to_busbw"] == "below"]
+    return {
+        "cells": cells,
+        "contends": all((row["other_s"] or 0) > 0 for row in cells),
+        "waits": all((row["waiting_s"] or 0) > 0 for row in cells),
+    }
 
 
 def outlook(inputs: Inputs) -> list[Row]:
@@ -92,13 +109,19 @@ def sent(inputs: Inputs, usable: list[Row]) -> list[Row]:
 
 
 def fits_of(inputs: Inputs, usable: list[Row]) -> list[Row]:
-    """Return the rows of `link` that have a fit, with the seconds of one all-reduce by it."""
+    """Return the rows of `link` that have a fit, with the seconds of one all-reduce by it.
+
+    formula_bytes_per_s: what the busiest worker sends over these seconds.
+    """
+    moved = {row["workers"]: row["moved_bytes"] for row in usable if row["moved_bytes"]}
     fits = {(row["workers"], row["nodes"]): row for row in inputs.rows("link")}
-    workers = {row["workers"] for row in usable}
-    rows = [row for row in inputs.rows("ring_times") if row["workers"] in workers]
+    rows = [row for row in inputs.rows("ring_times") if row["workers"] in moved]
     shares = ("latency_frac", "saving_frac")
     return [
-        fits[row["workers"], row["nodes"]] | row | {name: getattr(row, name) for name in shares}
+        fits[row["workers"], row["nodes"]]
+        | row
+        | {name: getattr(row, name) for name in shares}
+        | {"formula_bytes_per_s": moved[row["workers"]] / row["whole_s"]}
         for row in rows
     ]
 

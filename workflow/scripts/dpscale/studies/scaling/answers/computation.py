@@ -3,6 +3,7 @@
 from dpscale.derive.cells import CELL
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import PER_CELL, RESULTS, Inputs, Row, lacking, named_values
+from dpscale.reporting.lessons import ratio_of
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI
 from dpscale.reporting.words import by
@@ -62,7 +63,11 @@ def facts_q3_1(inputs: Inputs) -> Facts:
         "beside": [row for row in direct if row["buckets_s"] is not None],
         "trends": trends(complete, "subtraction_trend"),
         "conditions": [row for row in complete if row["loaded_to_epoch"] == "below"],
-        "causes": inputs.rows("split_causes"),
+        "causes": [
+            row | {"shares": shares_of(row["cause"], of_workers(direct, row["workers"]))}
+            for row in inputs.rows("split_causes")
+        ],
+        "off": formula_over_waiting(direct),
     }
     return Facts(
         missing,
@@ -78,8 +83,37 @@ def _with_shares(row: Row) -> Row:
     share = shares["subtraction"]
     if row["no_time"]:
         share = share.model_copy(update={"status": row["no_time"]})
-    seconds = {part: row.value(f"{part}_s", "s") for part in PARTS}
+    seconds = {part: row.value(f"{part}_s", "s") for part in ("compute", *PARTS)}
     return row | {"of_epoch": shares, "seconds": seconds, "share": share}
+
+
+def of_workers(rows: list[Row], workers: int) -> list[Row]:
+    """Return the rows of a number of workers."""
+    return [row for row in rows if row["workers"] == workers]
+
+
+def shares_of(part: str | None, rows: list[Row]) -> list[Value]:
+    """Return what share of the seconds of the formula a part is in each of these cells."""
+    return [
+        row["seconds"]["subtraction"].model_copy(
+            update={"unit": "fraction", "value": row[f"{part}_s"] / row["subtraction_s"]}
+            | dict.fromkeys(("low", "high"))
+        )
+        for row in rows
+        if part and row["subtraction_side"] == "above"
+    ]
+
+
+def formula_over_waiting(rows: list[Row]) -> list[Row]:
+    """Return how many times the waiting the formula gives in cells where both are above zero."""
+    both = [row for row in rows if row["exposed_side"] == row["subtraction_side"] == "above"]
+    return [
+        Row(
+            workers=row["workers"],
+            ratio=ratio_of(row["seconds"]["subtraction"], row["seconds"]["exposed"]),
+        )
+        for row in both
+    ]
 
 
 def without_ends(row: Row, *columns: str) -> Row:

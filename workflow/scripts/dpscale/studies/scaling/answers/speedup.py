@@ -1,6 +1,8 @@
 """Q2: the speed-up with the batch per worker fixed, and the other kind of scaling."""
 
+import math
 import operator
+from collections import Counter
 from typing import Any
 
 from dpscale.reporting.answer import nothing
@@ -35,7 +37,11 @@ def facts_q2(inputs: Inputs) -> Facts:
         "losses": [row for row in inputs.rows("speedup_losses") if row["contention_ratio"]],
     }
     if not missing:
-        said |= {"several": several, "strong": next(iter(inputs.rows("strong_lesson")), None)}
+        said |= {
+            "several": several,
+            "strong": next(iter(inputs.rows("strong_lesson")), None),
+            "strong_cells": by_verdict(strong),
+        }
     references = [POCOCK, JENNISON] if looks else []
     values = values or {"speedup_ratio": nothing("ratio")}
     gained = [row.best_ratio for row in said["lessons"]]
@@ -46,9 +52,24 @@ def facts_q2(inputs: Inputs) -> Facts:
 def lessons(inputs: Inputs) -> list[Row]:
     """Return what the most and the fewest of several workers gain; loss: what they lose there."""
     cell = operator.itemgetter("workers", "per_worker_batch")
-    losses = {cell(row): row for row in inputs.rows("speedup_losses")}
+    losses = {
+        cell(row): row | {"factors": largest_factors(row)} for row in inputs.rows("speedup_losses")
+    }
     rows = inputs.rows("speedup_lesson")[::-1]
     return [row | {"loss": losses.get(cell(row))} for row in rows[:1] + rows[1:][-1:]]
+
+
+def largest_factors(loss: Row) -> list[Row]:
+    """Return the two factors of a loss that are farthest from 1 as ratios, the farthest first."""
+    known = [name for name in LOSSES if loss[f"{name}_ratio"]]
+    ranked = sorted(known, key=lambda name: -abs(math.log(loss[f"{name}_ratio"])))
+    return [Row(factor=name, ratio=loss.value(f"{name}_ratio", "ratio")) for name in ranked[:2]]
+
+
+def by_verdict(pairs: list[Row]) -> list[Row]:
+    """Return in how many cells strong scaling has each verdict, most cells first."""
+    counts = Counter(row["to_weak"] for row in pairs)
+    return [Row(to_weak=verdict, cells=cells) for verdict, cells in counts.most_common()]
 
 
 def side_by_side(weak: list[Row], pairs: list[Row]) -> list[Row]:
@@ -75,5 +96,5 @@ QUESTION = Question(
     facts_q2,
     formula=[r"\text{speed-up} = \frac{T_1}{T_N}, \qquad \text{efficiency} = \frac{T_1}{N \, T_N}"],
     references=[AMDAHL, GUSTAFSON],
-    vocabulary={"verdict": "scaling.to_weak"} | words("cause", LOSSES),
+    vocabulary={"verdict": "scaling.to_weak"} | words("cause factor", LOSSES),
 )

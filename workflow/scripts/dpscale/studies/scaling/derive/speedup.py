@@ -41,6 +41,7 @@ LESSON_COLUMNS: Columns = (
     columns("workers per_worker_batch cells")
     | intervals("best_ratio")
     | words("lesson")
+    | words("to_fewest")
     | columns("everywhere")
     | columns("rising oversubscribed repeats runs base_runs")
 )
@@ -148,7 +149,8 @@ def speedup_lesson(scaling: pd.DataFrame) -> pd.DataFrame:
     together, since the best of several is chosen by its luck too. lesson: `above` where that is
     above 1, `below` where every cell is slower than one worker, else whether that is known.
     everywhere: every cell is faster than one worker; rising: the largest b has a higher speed-up
-    than the least. No row without a speed-up.
+    than the least; to_fewest: where best_ratio lies of that of the fewest workers. No row without
+    a speed-up.
     """
     weak = [row for row in scaling.to_dict("records") if paced(row) and row["kind"] == "weak"]
     rows = []
@@ -167,6 +169,8 @@ def speedup_lesson(scaling: pd.DataFrame) -> pd.DataFrame:
             | {"everywhere": paces == {"above"}, "rising": found[-1]["to_least_batch"] == "above"}
             | {"oversubscribed": best["oversubscribed"]}
         )
+    for row in rows[1:]:
+        row["to_fewest"] = beside(row, rows[0], "best_ratio")
     return as_table(rows, LESSON_COLUMNS)
 
 
