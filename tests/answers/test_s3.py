@@ -56,7 +56,7 @@ CASES = [
         says=[
             "Averaging does not pay here: eight learners, averaged copies of the network, need "
             "6.00 epochs and 10.5 s to 95.0% test accuracy; SGD with as many samples a step needs "
-            "5.00 epochs and 5.00 s. In these trainings throughput rises 1.71× over one "
+            "5.00 epochs and 5.00 s. Throughput rises 1.71× over one "
             "small-batch network, and "
             "large-batch SGD's 3.00×. Expected",
             "SGD with the large batch, with as many samples a step, outpaces one network with the "
@@ -75,7 +75,7 @@ CASES = [
         "a large batch of SGD that is no faster than the small one",
         edits={"averaging_pairs": where({"arm": "sgd_large_linear"}, **around("pace_ratio", 1.0))},
         says=["Yet tuned learners raise a device's throughput, 1.83×."],
-        never=["throughput rises", "outpaces"],
+        never=["Throughput rises", "outpaces"],
     ),
     Case(
         "the protocol",
@@ -150,7 +150,7 @@ CASES = [
                 4,
                 1.0,
                 "Averaging gains nothing measurable",
-                "Three seeds leave it open: learners have 1 to 1 times SGD's speed.",
+                "Three seeds allow learners 1 to 1 times SGD's speed.",
             ),
         ]
     ),
