@@ -81,7 +81,7 @@ CASES = [
             "The formula gives 220 ms to 512 ms with two and "
             "241 ms to 564 ms with four. Measured directly, training waits 154 ms to 359 ms with "
             "two and 169 ms to 395 ms with four. ",
-            "without loading; 169 ms of it waits for communication; the lab's formula gives 241",
+            "169 ms wait for communication, the lab's formula gives 241",
             "From b = 32 to 512 the formula's communication falls with two and four workers: a "
             "larger "
             "b makes fewer iterations",

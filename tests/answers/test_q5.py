@@ -121,21 +121,21 @@ CASES = [
                 sentence,
                 "trained on, and is lower perhaps because repeated batches are learnt by heart; no "
                 f"arm isolates it. A lower training loss is not a better model: {paragraph}.",
-                f"order, with it none; test accuracy is {short} without it",
+                f"order, with it none; test accuracy is {short}.",
             ],
         )
         for words, test, short, sentence, paragraph in (
             (
                 "below",
                 [0.8, 0.808],
-                "lower",
+                "lower without it",
                 "accuracy is lower without it: ",
                 "the test accuracy without it is lower",
             ),
             (
                 "above",
                 [0.95, 0.958],
-                "higher",
+                "higher without it",
                 "accuracy is higher without it: ",
                 "here the test accuracy happens to be higher without it too, in this short "
                 "training",

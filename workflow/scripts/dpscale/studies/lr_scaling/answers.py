@@ -65,10 +65,8 @@ def facts_s2(inputs: Inputs) -> Facts:
         said |= {"rows": rows, "compared": compared, "claims": claims} | arms(rows)
         said["elbow"] = elbow = next((row for row in elbows if row["rule"] == "linear"), None)
         said["beyond"] = beyond(elbow, said["rules"]) if elbow else None
-        said["fixed_ran"] = bool(elbow) and any(
-            rule == "fixed" and batch <= (elbow["elbow_batch"] or 0)
-            for rule, batch in said["rules"]
-        )
+        kept_to = (elbow["elbow_batch"] if elbow else None) or 0
+        said["fixed_ran"] = any(rule == "fixed" and b <= kept_to for rule, b in said["rules"])
         said["gains"] = beside_unit(rows)
         said["telling"] = telling(said["gains"], rows, claims)
         said["largest"] = elbow and elbow["largest_batch"]
