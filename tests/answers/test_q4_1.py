@@ -58,7 +58,9 @@ BEHIND = Case(
         "On one worker b = 1280 is the largest that fits (Q1); the large batch per worker here "
         "is b = 512, with which an epoch of 10 000 training images has four updates of N = 4 "
         "workers. The claim holds for four workers",
-        "epoch 5, with N = 4 and the learning rate 0.1. small 32 128 10",
+        "epoch 5, with N = 4 and the learning rate 0.1. Training numbers are of the whole epoch, "
+        "while the model learns. "
+        "small 32 128 10",
         "same seed. 0.400 (0.390 to 0.410) −15.0 percentage points",
     ],
     never=["stands in for", "100%", "updates against", "small, after as many"],
@@ -236,7 +238,9 @@ CASES = [
         edits=_large(workers=1),
         says=[
             "has 19 updates of N = 1 workers. The claim holds for one worker,",
-            "epoch 5, with the learning rate 0.1. small 4 32 128",
+            "epoch 5, with the learning rate 0.1. Training numbers are of the whole epoch, while "
+            "the model "
+            "learns. small 4 32 128",
             "large 1 512",
         ],
     ),
