@@ -83,7 +83,7 @@ CASES = [
             "In this stand-in for the assignment "
             "more workers train 1.60× to 3.50× as fast as one, a scaling efficiency of 62.9% to",
             "Two and four workers and four on two nodes lose accuracy: 93.0% to 94.0%",
-            "two workers on two nodes reach 95.0%, at most a point below one worker's 95.0%.",
+            "two workers on two nodes reach 95.0%, not over a point below one worker's 95.0%.",
         ],
     ),
     Case(
@@ -98,7 +98,7 @@ CASES = [
         Case(words, edits=_accuracy(low, high), says=[f"wo workers {words}"])
         for words, low, high in (
             ("reach 94.0%, more than one worker's 95.0%", 0.001, 0.02),
-            ("reach 94.0%, at most a point below one worker's 95.0%", -0.009, 0.02),
+            ("reach 94.0%, not over a point below one worker's 95.0%", -0.009, 0.02),
             (
                 "reach 94.0% against one worker's 95.0%, no measurable loss, though over a point "
                 "is possible",
