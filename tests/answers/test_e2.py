@@ -117,7 +117,7 @@ CASES = [
             "No larger number of workers than one is measurably faster: two take 1.30× as long, "
             "mostly by communication, four about 0.950×. Trained, it took 194 ms, not measurably "
             "different.",
-            "is measurably faster. Darker is sooner;",
+            "is measurably faster. Times are steps times seconds of a step. Darker",
             "If work were shared perfectly, two workers would need half the time and so the same "
             "worker-seconds. Two workers spend 2.61× what one does: with the same batch "
             "a worker, communication (1.88×) times the samples that larger batches add (1.39×).",

@@ -50,7 +50,8 @@ CASES = [
         says=[
             "One worker's epoch took 100 s in these runs and 8.01 s in those of H1 and H3 (D = "
             "10 000 at 1 248 samples/s), though all train alike: why was not isolated. With H1's, "
-            "computation would be 4.16% of an epoch with four workers and contention 51.7%; the "
+            "computation would be 4.16% of an epoch with four workers and contention 51.7% "
+            "(52.6% with stragglers); the "
             "largest loss would be contention between workers. Two and four workers are 20.8× and "
             "34.7× as fast as one by the epoch here and 1.67× and 2.78× by that of H1; H3 finds "
             "1.60× and 2.51×."
@@ -63,7 +64,8 @@ CASES = [
             "assignment": where({"workers": 2}, speedup_ratio=float("nan")),
         },
         says=[
-            "contention 16.3%; the largest loss would still be loading. Two and four workers are",
+            "contention 16.3% (17.2% with stragglers); the largest loss would still be loading. "
+            "Two and four workers are",
             "2.78× by that of H1. Loading",
         ],
         never=["H3 finds"],
@@ -163,7 +165,7 @@ CASES = [
     Case(
         "the network of Q3.1",
         edits={SPLIT: where(model="resnet_8x8", optimizer="sgd")},
-        says=["Here a small residual network for 8×8 images with SGD is trained. The terms"],
+        says=["Here a small residual network for 8×8 images with SGD is trained. As in"],
         never=["loses most to", "so its shares differ"],
     ),
     Case(

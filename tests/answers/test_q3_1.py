@@ -255,8 +255,8 @@ CASES = [
         "contention is the cause",
         edits=_causes("contention"),
         says=[
-            "With four workers 20.0% of the lab's $T_N - T_1/N$ is no communication but "
-            "workers slowing each other down, sharing devices. The formula gives"
+            "With four workers 20.0% of the lab's $T_N - T_1/N$ is workers slowing each other "
+            "down, not communication (they share devices). The formula gives"
         ],
     ),
     Case(
@@ -269,7 +269,10 @@ CASES = [
             )
         },
         # of 564 ms at b = 32, 306 ms at b = 128 and 241 ms at b = 512, where it is 48.3 ms
-        says=["With four workers 20.0% to 50.0% of the lab's $T_N - T_1/N$ is no communication"],
+        says=[
+            "With four workers 20.0% to 50.0% of the lab's $T_N - T_1/N$ is workers "
+            "slowing each other down, not communication"
+        ],
     ),
     Case(
         "contention is the cause, a device each",
@@ -278,12 +281,12 @@ CASES = [
                 _causes("contention")["communication"], where(oversubscribed=False)
             )
         },
-        says=["no communication but workers slowing each other down. The formula"],
+        says=["workers slowing each other down, not communication. The formula"],
     ),
     Case(
         "overhead is the cause",
         edits=_causes("overhead"),
-        says=["is no communication but the work of DDP itself."],
+        says=["is the work of DDP itself, not communication."],
     ),
     Case(
         "three equal parts",

@@ -29,9 +29,9 @@ CASES = [
         "gradients and buffers",
         says=[
             "No: with N = 4 a steady iteration passes 4 000 000 B of gradients and besides them "
-            "40 000 B of buffers, 0.990% of its bytes. Construction and the first "
+            "40 000 B of buffers, 0.990% of what a worker hands over. Construction and the first "
             "iterations also pass parameters, a shape check and the rebuilt bucket layout.",
-            "Buffers are sent so that all workers hold the same statistics.",
+            "Buffers are sent so that all workers begin a step with the same statistics.",
             "construction parameters 4 000 000 B construction a shape check 480 B first "
             "iteration buffers 40 000 B first iteration gradients 4 000 000 B second "
             "iteration, which rebuilds the buckets the rebuilt bucket layout 248 B second "

@@ -60,7 +60,7 @@ CASES = [
             "By seed the spread without it is larger: the difference lies between 1.00 and 1.00 "
             "percentage points, "
             "where one of the 2 000 test images weighs 0.0500 percentage "
-            "points and no more than that counts as nothing. So whose statistics are used "
+            "points and a difference of no more counts as none. So whose statistics are used "
             "changes what the test finds.",
             "An evaluation needs one set",
             "by seed. not broadcast 0 yes 1.00%",

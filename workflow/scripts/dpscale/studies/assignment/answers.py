@@ -246,7 +246,7 @@ def _elsewhere(inputs: Inputs, split: list[Row]) -> dict[str, Any] | None:
 
     several: the others with their speed-up by either epoch and in H3; shares: those of the most
     workers if one worker's epoch were H1's, and most: the largest loss then, and whether it leads
-    as measured too.
+    as measured too. both: contention and stragglers, which Q3.1 counts as one.
     """
     alone, last = split[0], split[-1]
     same = {"per_worker_batch": alone["per_worker_batch"], "status": "complete"}
@@ -267,10 +267,12 @@ def _elsewhere(inputs: Inputs, split: list[Row]) -> dict[str, Any] | None:
     shares = at_pace(last, there.value / here_s)
     runs = list(dict.fromkeys([*last.runs, *there.runs]))
     most = max(LOSSES, key=lambda part: shares[part])
+    both = shares["sharing"] + shares["stragglers"]
     return {"epoch": there, "rate": rate, "samples": samples, "several": several} | {
         "shares": {
             part: Value(value=one, unit="fraction", runs=runs) for part, one in shares.items()
         },
+        "both": Value(value=both, unit="fraction", runs=runs),
         "most": Row(part=most, led=most in [one["part"] for one in last["leading"]]),
     }
 

@@ -267,7 +267,7 @@ def worker_gains(
     linear = assignment[assignment["rule"] == "linear"]
     sources: dict[Timed, tuple[pd.DataFrame, pd.Series]] = {
         "Q2": (weak, weak["iteration_s"]),
-        "H3": (linear, (linear["train_s"] - linear["evaluation_s"]) / linear["steps"]),
+        "H3": (linear, linear["train_s"] / linear["steps"]),
         "E2": (step_grid, step_grid["step_s"]),
     }
     found = {name: _cells(rows.assign(alone_s=step)) for name, (rows, step) in sources.items()}
