@@ -31,9 +31,14 @@ def test_the_figures_show_every_seed_and_mark_the_choice():
     assert drawn["arm"].nunique() == 5
     assert len(drawn) == 15
     assert label_faults(figure) == []
-    arrows = [line for line in figure.axes[0].lines if line.get_label() == "not by the end"]
+    lines = {line.get_label(): line for line in figure.axes[0].lines}
+    mark = lines["not by the end"].get_marker()
+    arrows = [
+        line for line in lines.values() if line.get_marker() == mark and len(line.get_xdata())
+    ]
     # Three seeds of averaging at the rate of SGD trained 12 epochs in vain.
     assert list(arrows[0].get_xdata()) == [12, 12, 12]
+    assert arrows[0].get_color() == lines["averaged learners"].get_color()
     names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert "8 learners, b = 16, rate 0.2, pull 0.125" in names
     assert not any(name.endswith("pull 0.1") for name in names)

@@ -6,6 +6,7 @@ from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, has_result, named_values
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import GOYAL, LIN, PATARASUK, ZHANG
+from dpscale.reporting.words import by
 from dpscale.studies.local_sgd.derive import LARGE as BASE
 from dpscale.studies.local_sgd.derive import LEARNED_FRAC, STUDY
 
@@ -46,7 +47,8 @@ def facts_s4(inputs: Inputs) -> Facts:
         facts |= {"large": large, "others": others, "learned_frac": LEARNED_FRAC}
         failed = [row for row in planned if row["label_noise_frac"] is None]
         facts |= {"regimes": regimes, "failed": failed}
-        facts |= protocol(inputs, rows)
+        facts |= (made := protocol(inputs, rows))
+        facts["ceilings"] = ceilings(rows, made["run"]["test_samples"])
     return Facts(missing, values(rows, differences), facts)
 
 
@@ -73,6 +75,7 @@ def compared(rows: list[Row], claims: list[Row], regimes: list[Row]) -> list[Row
             "other_best": leader if leader and not leader["local_from_step"] else None,
             "elsewhere": elsewhere(leader, arms) if leader else [],
             "saved": saved(first, second),
+            "synchronous_frac": synchronous_frac(first),
             "best_saved": saved(leader, second) if leader else None,
         }
         compared.append(row | pair | {"room": room[noise]})
@@ -89,6 +92,31 @@ def saved(arm: Row, base: Row) -> Value | None:
         return None
     runs = list(dict.fromkeys([*arm.runs, *base.runs]))
     return Value(value=1 - rounds / others, unit="fraction", runs=runs)
+
+
+def synchronous_frac(arm: Row) -> float | None:
+    """Return the share of an arm's steps before its local ones, each of which is a round."""
+    first, steps = arm["local_from_step"], arm["steps"]
+    return first / steps if first and steps else None
+
+
+def ceilings(rows: list[Row], images: int | None) -> list[Row]:
+    """Return the large mini-batch of each regime in which all that learned their labels are alike.
+
+    alike: those arms, which do not differ measurably and whose median accuracies lie within one
+    test image; others did not learn them (where all did, `room` says what sets them apart).
+    """
+    found = []
+    for _, own in by(rows, "label_noise_frac"):
+        learned = [row for row in own if row["learned"] and row["test_accuracy_frac"] is not None]
+        base = next((row for row in learned if row["arm"] == BASE), None)
+        if not (base and images and 1 < len(learned) < len(own)):
+            continue
+        right = [images * row["test_accuracy_frac"] for row in learned]
+        sides = {row["over_large_side"] for row in learned if row is not base}
+        if max(right) - min(right) < 1 and sides == {"indistinct"}:
+            found.append(base | {"alike": list(dict.fromkeys(row["arm"][:2] for row in learned))})
+    return found
 
 
 def elsewhere(arm: Row, arms: dict[tuple[float, str], Row]) -> list[Row]:

@@ -11,6 +11,7 @@ from dpscale.reporting.lessons import complement, ratio_of
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import GOYAL, HE, IOFFE, KRIZHEVSKY, YOU
 from dpscale.studies.lr_scaling.derive import way
+from dpscale.studies.lr_scaling.published import updates_per_epoch
 from dpscale.vocabulary import words
 
 STUDY = "lr_scaling"
@@ -65,8 +66,8 @@ def facts_s2(inputs: Inputs) -> Facts:
         said |= {"rows": rows, "compared": compared, "claims": claims} | arms(rows)
         said["elbow"] = elbow = next((row for row in elbows if row["rule"] == "linear"), None)
         said["beyond"] = beyond(elbow, said["rules"]) if elbow else None
-        kept_to = (elbow["elbow_batch"] if elbow else None) or 0
-        said["fixed_ran"] = any(rule == "fixed" and b <= kept_to for rule, b in said["rules"])
+        said["fixed"] = fixed_up_to(elbow, said["rules"])
+        said["disagreeing"] = disagreeing(compared, said["reference"]["train_samples"])
         said["gains"] = beside_unit(rows)
         said["telling"] = telling(said["gains"], rows, claims)
         said["largest"] = elbow and elbow["largest_batch"]
@@ -129,6 +130,27 @@ def beyond(elbow: Row, rules: Mapping[tuple[str, int], Row]) -> Row | None:
         keeper=min(kept, key=lambda row: float(row["test_error_frac"]), default=None),
         others=others,
     )
+
+
+def fixed_up_to(elbow: Row | None, rules: Mapping[tuple[str, int], Row]) -> list[Row]:
+    """Return the arms of the fixed rate at the batches up to the linear rule's elbow."""
+    last = (elbow and elbow["elbow_batch"]) or 0
+    return [row for (rule, batch), row in rules.items() if rule == "fixed" and batch <= last]
+
+
+def disagreeing(compared: list[Row], samples: int | None) -> dict[str, Any]:
+    """Return the published results that came out otherwise: errors, and others.
+
+    updates, published_updates: of an epoch where those errors were measured, here and there.
+    """
+    found = [row for row in compared if row["verdict"] == "disagrees"]
+    errors = [row for row in found if row["kind"] != "efficiency"]
+    return {
+        "errors": errors,
+        "others": [row for row in found if row["kind"] == "efficiency"],
+        "updates": [samples // row["global_batch"] for row in errors] if samples else [],
+        "published_updates": [updates_per_epoch(row["claim"]) for row in errors],
+    }
 
 
 def beside_unit(rows: list[Row]) -> list[Row]:

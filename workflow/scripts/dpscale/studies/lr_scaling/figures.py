@@ -81,7 +81,7 @@ def _differences(axes: Axes, drawn: pd.DataFrame, curve: pd.DataFrame) -> None:
     axes.set_ylim(min(-2, 110 * float(drawn.difference_frac_low.min())), 110)
     ratios = sorted({*drawn.batch_ratio, *curve.batch_ratio})
     log_axes.log2_ticks(
-        axes, [ratio for ratio in ratios if ratio >= 1][::2], "batch over the reference batch"
+        axes, [ratio for ratio in ratios if ratio >= 1], "batch over the reference batch"
     )
     axes.set_xlim(ratios[0] / 1.3, ratios[-1] * 1.3)
     axes.set_ylabel("test error, points\nabove the reference's")

@@ -22,6 +22,7 @@ CURVE_PERCENT = {
 }
 REFERENCE_PERCENT = CURVE_PERCENT[REFERENCE_BATCH]
 FLAT_UP_TO = 8192  # section 5.2: "no loss of accuracy up to 8k"
+LARGE_BATCH, IMAGES = 8192, 1_281_167  # of tables 1 and 2; for training, section 5
 EFFICIENCY_FRAC, EFFICIENT_WORKERS = 0.90, 352  # section 5.5: GPUs, against 8
 
 
@@ -63,3 +64,13 @@ CLAIMS = (
     Claim("gamma_reference", _REFERENCE, _UNIT_REFERENCE, 23.60, 23.84, "Table 2b"),
     Claim("gamma_large", Way(), _UNIT, 23.74, 24.11, "Table 2b"),
 )
+
+
+def updates_per_epoch(claim: str) -> int:
+    """Return the updates of an epoch where a published error was measured, by the claim's id.
+
+    Of a comparison at the large batch, also with the reference, it is the large one.
+    """
+    batches = {one.id: REFERENCE_BATCH if one.arm.at_reference else LARGE_BATCH for one in CLAIMS}
+    batches |= {f"error_{batch}": batch for batch in CURVE_PERCENT}
+    return IMAGES // batches[claim]

@@ -37,6 +37,7 @@ def facts_s3(inputs: Inputs) -> Facts:
     shared, tuned_rate = (
         [row for row in averaged if row["rate_choice"] == choice] for choice in ("shared", "tuned")
     )
+    first = next(iter([*tuned_rate, *shared]), None)
     beside = [
         row["against"][name] | {"rate": name}
         for row, name in product(averaged, (SMALL, LARGE, LINEAR))
@@ -54,7 +55,9 @@ def facts_s3(inputs: Inputs) -> Facts:
         "averaged": averaged,
         "shared": shared,
         "tuned_rate": tuned_rate,
-        "first": next(iter([*tuned_rate, *shared]), None),
+        "first": first,
+        "doubt": doubt(first["against"][LINEAR]) if first else None,
+        "small_needs": small_needs(first["arm"], pairs) if first else None,
         "beside": beside,
         "chance": by_chance(sum(row[name] != "unknown" for row in beside for name in ORDERS)),
         "both_faster": next(iter(both_faster([*tuned_rate, *shared], pairs)), None),
@@ -91,6 +94,29 @@ def both_faster(averaged: Sequence[Row], pairs: Pairs) -> list[Row]:
     return [Row(learners=faster[0].pace_ratio, large=faster[1].pace_ratio)]
 
 
+def doubt(pair: Row) -> Row | None:
+    """Return which of learners and SGD may be the faster, and how many times at most.
+
+    By the ratio of SGD's seconds to the learners', whose interval holds 1; None where it does not,
+    where seconds were not compared, and where less than a hundredth is open.
+    """
+    low, high = pair.get("seconds_ratio_low"), pair.get("seconds_ratio_high")
+    if low is None or high is None or not low <= 1 <= high:
+        return None
+    most = max(1 / low, high)
+    return Row(faster="sgd" if most > high else "sma", most=most) if most > 1.01 else None
+
+
+def small_needs(arm: str, pairs: Pairs) -> str:
+    """Return "fewer" or "more" epochs of SGD with the small batch than both others need.
+
+    Learners and SGD with the large batch at the scaled rate; "as many" where one is not shown to
+    differ.
+    """
+    sides = {row["epochs_side"] for one in (arm, LINEAR) if (row := pairs.get((one, SMALL)))}
+    return {("above",): "fewer", ("below",): "more"}.get(tuple(sides), "as many")
+
+
 def best_rates(rows: Sequence[Row]) -> list[Row]:
     """Return the best rate of each optimiser, with all that were tried and the one trained with."""
     return [
@@ -111,10 +137,14 @@ def decided(pair: Row) -> Row:
 
 
 def beside_sgd(row: Row, pairs: Pairs) -> Row:
-    """Return an arm's effective rate, and how it stands to the arms of SGD."""
+    """Return an arm's effective rate, its pace over SGD's with the small batch, and how it stands
+    to the arms of SGD."""
     unknown = Row(epochs="unknown", seconds="unknown", standing="unknown")
     rate = row["effective_lr"]
+    small = pairs.get((row["arm"], SMALL))
+    own = Value(value=1.0 if row["arm"] == SMALL else None, unit="ratio", runs=row.runs)
     return Row(
+        pace_ratio=small.pace_ratio if small else own,
         effective_lr=Value(value=rate, unit="number", runs=row.runs),
         against={name: pairs.get((row["arm"], name), unknown) for name in (SMALL, LARGE, LINEAR)},
     )

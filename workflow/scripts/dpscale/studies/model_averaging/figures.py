@@ -14,6 +14,7 @@ from dpscale.units.networks import network
 REACHED = {"epochs_to_target": "epochs", "seconds_to_target": "wall_s"}  # and where it gave up
 TIME_COLUMNS = ["arm", "optimizer", "label", "seed", "goal", *REACHED, *REACHED.values()]
 IN_A_ROW = 3
+ARROW = "$\u2192$"
 CELL = ["model", "per_learner_batch"]
 LEARNER_COLUMNS = [
     *CELL,
@@ -53,7 +54,10 @@ def draw_times(
 
 
 def _arrivals(axes: Axes, drawn: pd.DataFrame, labels: list[str], reached: str) -> None:
-    """A dot a seed where it reached the target, an arrow where its training ended without."""
+    """A dot a seed where it reached the target, an arrow where its training ended without.
+
+    Arrows have the colours of their arms' dots, and one entry of the legend.
+    """
     places = drawn.label.map(labels.index) + _jitter(drawn)
     missed = drawn[reached].isna() & (drawn.goal == "incomplete")
     colours = {"sgd": style.COLOURS[0], "sma": style.COLOURS[1]}
@@ -62,10 +66,13 @@ def _arrivals(axes: Axes, drawn: pd.DataFrame, labels: list[str], reached: str) 
         name = "SGD" if optimizer == "sgd" else "averaged learners"
         look: dict[str, Any] = {"color": colour, "linestyle": "none", "markersize": 5}
         axes.plot(drawn[reached][arrived], places[arrived], marker="o", label=name, **look)
+        own = missed & (drawn.optimizer == optimizer)
+        if own.any():
+            ends = drawn[REACHED[reached]][own]
+            axes.plot(ends, places[own], marker=ARROW, **look | {"markersize": 7})
     if missed.any():
-        ends = drawn[REACHED[reached]][missed]
         look = {"color": style.INK, "linestyle": "none", "markersize": 7}
-        axes.plot(ends, places[missed], marker="$\u2192$", label="not by the end", **look)
+        axes.plot([], [], marker=ARROW, label="not by the end", **look)
 
 
 def _jitter(drawn: pd.DataFrame) -> pd.Series:
