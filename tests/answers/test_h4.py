@@ -71,6 +71,16 @@ CASES = [
         never=["H3 finds"],
     ),
     Case(
+        "one worker at a pace at which two losses together are more than the largest",
+        edits={SPLIT: where({"workers": 1}, **around("epoch_s", 11.33))},
+        says=[
+            "contention 19.2% (20.1% with stragglers); these two together would exceed loading, "
+            "the "
+            "largest single loss."
+        ],
+        never=["the largest loss would"],
+    ),
+    Case(
         "one worker alone, at another pace",
         edits={SPLIT: both(where({"workers": 1}, **around("epoch_s", 100.0)), only(workers=1))},
         says=["why was not isolated."],
