@@ -76,6 +76,9 @@ CASES = [
             "(24.0 MB, 12.0 MB): there parameters, gradients and the optimiser's state fill the "
             "memory, at a large batch activations do, of which a micro-batch has a part.",
             "computes b in four parts, micro-batches, and sends the sum",
+            "Likely each micro-batch has the fixed costs of a pass, ZeRO-1 sends parameters too "
+            "and "
+            "FSDP2 waits for its gathers.",
             "DDP has the shortest step with four workers. FSDP2 holds the least.",
             "In short: Share a training by DDP (20.0 ms a step); where memory is short by ZeRO-1 "
             "or "
@@ -403,6 +406,14 @@ CASES = [
             "ZeRO-1 differs by more than rounding explains; the cause is not known.",
         ],
         never=["which rounding explains", "something else"],
+    ),
+    Case(
+        "only the gathers of FSDP2 without resharding take longer",
+        lab=lab,
+        edits={
+            "strategies": where({"way": ["accumulation", "zero1", "fsdp"]}, to_ddp="indistinct")
+        },
+        says=["Likely FSDP2 waits for its gathers."],
     ),
     Case(
         "parameters as far apart as Adam makes of rounding",
