@@ -44,7 +44,7 @@ RATE = "printed_bandwidth_gb_per_s"
         ((2, 64), COMM, "30.40", "comm_mismatch", 10, "perhaps it is the whole T_N, nearly:"),
         ((2, 64), SPEEDUP, "3.15", "speedup_times_workers", 1.5625, "gives 3.125 and not 3.15"),
         ((2, 64), COMPUTE, "40.70", "compute_mismatch", 20, "gives 40 and not 40.7"),
-        ((2, 64), RATE, "64", "bandwidth_implausible", 0.04, "the batch size with a unit"),
+        ((2, 64), RATE, "64", "bandwidth_implausible", 0.04, "made of the batch size alone"),
         ((4, 64), RATE, "96", "bandwidth_implausible", 0.06, "2(N-1)/N*b"),
         ((4, 64), RATE, "768", "bandwidth_implausible", 0.06, "PCIe"),
         ((2, 64), RATE, "0.0500", "bandwidth_mismatch", 0.04, "100 iterations"),
