@@ -204,8 +204,7 @@ CASES = [
         "as good by update",
         0.63,
         says=[
-            "It made 4 updates against 8; after as many updates the small batch had a test "
-            "accuracy of 63.0%: missing "
+            "It made 4 updates against 8; after as many updates the small batch had 63.0%: missing "
             "updates alone can explain the gap."
         ],
     ),
