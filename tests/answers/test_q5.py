@@ -121,7 +121,7 @@ CASES = [
                 sentence,
                 "trained on, and is lower perhaps because repeated batches are learnt by heart; no "
                 f"arm isolates it. A lower training loss is not a better model: {paragraph}.",
-                f"order, with it none; test accuracy is {short}.",
+                f"order, with it none; test accuracy is {short}",
             ],
         )
         for words, test, short, sentence, paragraph in (
