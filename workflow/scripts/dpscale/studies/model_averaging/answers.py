@@ -62,12 +62,7 @@ def facts_s3(inputs: Inputs) -> Facts:
         "chance": by_chance(sum(row[name] != "unknown" for row in beside for name in ORDERS)),
         "both_faster": next(iter(both_faster([*tuned_rate, *shared], pairs)), None),
         "comparable": bool(averaged) and {SMALL, LARGE, LINEAR} <= set(arms),
-        "alphas": [
-            pairs[names] | {"first": first, "second": second}
-            for rows in (shared, tuned_rate)
-            for first, second in pairwise(rows)
-            if (names := (second["arm"], first["arm"])) in pairs
-        ],
+        "alphas": [*by_pull(shared, pairs), *by_pull(tuned_rate, pairs)],
         "timed": [
             row | {"gain_frac": None if row["gain_frac"] is None else row.gain_frac}
             for row in timed
@@ -79,6 +74,15 @@ def facts_s3(inputs: Inputs) -> Facts:
     }
     effects = [row.value("seconds_ratio", "ratio") for row in beside]
     return Facts(missing, values(arms, pairs, tuned), said, effects=effects)
+
+
+def by_pull(arms: Sequence[Row], pairs: Pairs) -> list[Row]:
+    """Return the comparisons of each arm with the one before it, which differ in the pull alone."""
+    return [
+        pairs[names] | {"first": first, "second": second}
+        for first, second in pairwise(arms)
+        if (names := (second["arm"], first["arm"])) in pairs
+    ]
 
 
 def both_faster(averaged: Sequence[Row], pairs: Pairs) -> list[Row]:
@@ -108,13 +112,15 @@ def doubt(pair: Row) -> Row | None:
 
 
 def small_needs(arm: str, pairs: Pairs) -> str:
-    """Return "fewer" or "more" epochs of SGD with the small batch than both others need.
+    """Return whether SGD with the small batch needs "fewer" or "more" epochs than both others.
 
-    Learners and SGD with the large batch at the scaled rate; "as many" where one is not shown to
-    differ.
+    Learners and SGD with the large batch at the scaled rate; "undecided" where one of them is not
+    shown to need more, or fewer.
     """
     sides = {row["epochs_side"] for one in (arm, LINEAR) if (row := pairs.get((one, SMALL)))}
-    return {("above",): "fewer", ("below",): "more"}.get(tuple(sides), "as many")
+    if sides == {"above"}:
+        return "fewer"
+    return "more" if sides == {"below"} else "undecided"
 
 
 def best_rates(rows: Sequence[Row]) -> list[Row]:

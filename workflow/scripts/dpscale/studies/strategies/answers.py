@@ -188,8 +188,9 @@ def agreement(needs: list[Row]) -> Row | None:
         enlarged=[
             row
             for row in alike
-            if row["rounding_frac"] < (row["parameter_gap_frac"] or 0.0)
-            and (row["parameter_gap_frac"] or 0.0) <= row["parameter_rounding_frac"]
+            if row["rounding_frac"]
+            < (row["parameter_gap_frac"] or 0.0)
+            <= row["parameter_rounding_frac"]
         ],
         steps=needs[0]["first_steps"],
         loss=_part(most, "number", alike),

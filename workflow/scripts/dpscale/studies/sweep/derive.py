@@ -255,12 +255,19 @@ def sweep_trend(sweep: pd.DataFrame) -> pd.DataFrame:
     if rows[1:]:
         row["first_saving_frac"] = 1 - rows[1]["epoch_s"] / rows[0]["epoch_s"]
         row["last_saving_frac"] = 1 - rows[-1]["epoch_s"] / rows[-2]["epoch_s"]
-    iterations = [one for one in rows if known(one["iteration_s"]) is not None]
-    if iterations[2:]:
-        given = ([one[name] for one in iterations] for name in ("per_worker_batch", "iteration_s"))
-        line = straight_line(*given)
-        row |= dict(zip(("fixed_s", "per_sample_s", "line_off_frac"), line, strict=True))
-    return as_table([row], TREND_COLUMNS)
+    return as_table([row | _line(rows)], TREND_COLUMNS)
+
+
+def _line(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """The columns of the straight line through iterations; none of fewer than three."""
+    timed = [row for row in rows if known(row["iteration_s"]) is not None]
+    if len(timed) < 3:
+        return {}
+    batches, seconds = (
+        [row[name] for row in timed] for name in ("per_worker_batch", "iteration_s")
+    )
+    line = straight_line(batches, seconds)
+    return dict(zip(("fixed_s", "per_sample_s", "line_off_frac"), line, strict=True))
 
 
 def straight_line(
