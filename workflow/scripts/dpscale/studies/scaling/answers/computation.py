@@ -63,6 +63,11 @@ def facts_q3_1(inputs: Inputs) -> Facts:
         "beside": [row for row in direct if row["buckets_s"] is not None],
         "trends": trends(complete, "subtraction_trend"),
         "conditions": [row for row in complete if row["loaded_to_epoch"] == "below"],
+        "shorter": [
+            row
+            for row in complete
+            if row["loaded_to_epoch"] == "indistinct" and row["loaded_epoch_s"] < row["epoch_s"]
+        ],
         "causes": [
             row | {"shares": shares_of(row["cause"], of_workers(direct, row["workers"]))}
             for row in inputs.rows("split_causes")
