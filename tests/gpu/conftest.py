@@ -1,4 +1,8 @@
-"""Tests on real GPUs (`make test-gpu`); what they measured is written to benchmarks/gpu.json."""
+"""Tests on real GPUs (`make test-gpu`); what they measured is written to benchmarks/gpu.json.
+
+DPSCALE_GPU_TESTS=cpu runs those that a CPU can run, of a small network, so that they keep working
+where nobody has a GPU (tests/unit/test_gpu_tests.py); nothing is written then.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,11 @@ if TYPE_CHECKING:  # a machine may lack what it needs: the tests then say so
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks/gpu.json"
 STUDIES = ("sweep", "scaling", "large_batch", "replicas", "ledger", "data_parallel")
-IMAGES = {"dataset": "synthetic", "channels": 3, "image_size": 32, "classes": 10, "samples": 8192}
+DEVICE = os.environ.get("DPSCALE_GPU_TESTS", "cuda")
+BACKEND, MODEL, SAMPLES = {"cuda": ("nccl", "resnet18_cifar", 8192), "cpu": ("gloo", "mlp", 1024)}[
+    DEVICE
+]
+IMAGES = {"dataset": "synthetic", "channels": 3, "image_size": 32, "classes": 10}
 Measured = Callable[..., None]
 
 
@@ -36,9 +44,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def device() -> torch.device:
-    if not torch.cuda.is_available():
+    if DEVICE == "cuda" and not torch.cuda.is_available():
         pytest.skip("no GPU here")
-    return torch.device("cuda", 0)
+    return torch.device(DEVICE, 0)
 
 
 @pytest.fixture(scope="session")
@@ -55,6 +63,8 @@ def measured(device: torch.device) -> Iterator[Measured]:
         print(f"{case}: {'unknown' if value is None else f'{value:.4g}'} {unit} {remark}".rstrip())
 
     yield note
+    if DEVICE == "cpu":
+        return
     hardware = HardwareConfig(device="cuda", backend="nccl")
     head = {
         "device": device_model(hardware),
@@ -72,25 +82,35 @@ class Runs:
         self.folder = folder
 
     def spec(self, run: str, **given: Any) -> Spec:
-        """A timed spec of one worker with ResNet-18 on images of CIFAR-10's shape."""
-        from dpscale.plan.spec import TimedProtocol, build_spec
+        """A spec of one worker with ResNet-18 on images of CIFAR-10's shape; timed, by default.
+
+        timing: of a timed run; what trains by itself, without a launch, needs none.
+        """
+        from dpscale.plan.spec import TimedProtocol, Timing, TrainingProtocol, build_spec
         from dpscale.studies import kinds, load_config
 
-        hardware = {"device": "cuda", "backend": "nccl"} | given.pop("hardware", {})
+        hardware = {"device": DEVICE, "backend": BACKEND} | given.pop("hardware", {})
         config = load_config(
             {
                 "name": "test",
                 "hardware": hardware,
-                "model": {"name": "resnet18_cifar"},
-                "data": IMAGES | {"root": str(self.folder / "data")} | given.pop("data", {}),
+                "model": {"name": MODEL},
+                "data": IMAGES
+                | {"samples": SAMPLES, "root": str(self.folder / "data")}
+                | given.pop("data", {}),
                 "training": given.pop("training", {}),
             }
             | dict.fromkeys(STUDIES)
         )
+        once = Timing(arms=("without_loading",), repeats=1, min_steps=1, warmup_steps=0)
+        protocols = {
+            "timed": TimedProtocol(timing=given.pop("timing", once)),
+            "training": TrainingProtocol(),
+        }
+        kind = given.pop("kind", "timed")
         fields = {"study": "test", "workers": 1, "per_worker_batch": 128} | given
-        if timing := fields.pop("timing", None):
-            fields["protocol"] = TimedProtocol(timing=timing)
-        return build_spec(config, kinds()[fields.pop("kind", "timed")], run=run, **fields)
+        fields.setdefault("protocol", protocols.get(kind))
+        return build_spec(config, kinds()[kind], run=run, **fields)
 
     def launch(self, spec: Spec, earlier: Sequence[str] = ()) -> Record:
         """The record of a run that launch.py started; its log where it has none."""
