@@ -8,6 +8,7 @@ last goes to where memory ends: should it go beyond, all else is known by then, 
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
@@ -100,7 +101,7 @@ def _first_steps(
     """
     replica = _replica(spec, task, place, sync)
     losses = train_epoch(replica, ready, make_clock(place.device)).losses
-    whole = [whole_tensor(one).cpu() for one in replica.module.parameters()]
+    whole = [_whole_tensor(one, place) for one in replica.module.parameters()]
     if not start:
         start += whole
     largest = torch.stack([one.abs().max() for one in start]).max()
@@ -115,10 +116,16 @@ def _first_steps(
     return rows
 
 
-def whole_tensor(value: Tensor) -> Tensor:
-    """A parameter as a plain tensor; of a sharded one all workers have to ask together."""
-    found: Tensor = value.full_tensor() if hasattr(value, "full_tensor") else value
-    return found.detach()
+def _whole_tensor(parameter: Tensor, place: Place) -> Tensor:
+    """A parameter on the CPU; of a sharded one all workers have to ask together.
+
+    Its rows come as all else that workers tell each other: `full_tensor` gathers them by functional
+    collectives, which end by SIGSEGV on GPUs over gloo (torch 2.11).
+    """
+    if not hasattr(parameter, "to_local"):
+        return parameter.detach().cpu()
+    rows = parameter.to_local().detach().cpu().numpy()
+    return torch.from_numpy(np.concatenate(place.share(rows)))
 
 
 def local_bytes(value: Any) -> int:
