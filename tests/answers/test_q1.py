@@ -76,9 +76,7 @@ CASES = [
         says=[
             "Each larger batch has a shorter epoch, and the curve has not levelled off.",
             "The larger the batch, the shorter the epoch, from 9.00 s at b = 32 to 2.00 s at b = "
-            "512. "
-            "Iterations "
-            "have fixed costs: 16 times the samples take only 3.56 times",
+            "512. Iterations have fixed costs: 16 times the samples take only 3.56 times",
             "ends before the device is saturated: its last step, from b = 128 to 512, still "
             "saves 50.0% of the epoch, where the first saved 55.6%: the curve flattens.",
             "Throughput rises to 5 000 samples/s.",
@@ -96,10 +94,9 @@ CASES = [
         edits=_times(9.0, 2.01, 2.0),
         says=[
             "Larger batches shorten the epoch from 9.00 s at b = 32 to 2.00 s at b = 512, but "
-            "beyond "
-            "b = 128 nothing measurable is gained. Iterations have fixed",
-            "From b = 128 on the fixed part is small beside the work on the samples, which is the "
-            "same for every batch size; throughput levels off at about 5 000 samples/s. Before",
+            "beyond b = 128 nothing measurable is gained. Iterations have fixed",
+            "From b = 128 on the fixed part is small beside the work on the samples, which is "
+            "the same for every batch size; throughput levels off at about 5 000 samples/s. Before",
             "The curve levels off at b = 128.",
         ],
     ),
@@ -108,8 +105,7 @@ CASES = [
         edits=_times(9.0, 2.0, 3.0, copy_s=[1.0, 0.5, 0.75]),
         says=[
             "Larger batches shorten the epoch from 9.00 s at b = 32 to 2.00 s at b = 128, and "
-            "still "
-            "larger ones lengthen it to 3.00 s at b = 512. Iterations have fixed",
+            "still larger ones lengthen it to 3.00 s at b = 512. Iterations have fixed",
             "Throughput peaks at b = 128 with 5 000 samples/s",
             "What is added, by phase: the copy to the device 250 ms (25.0%).",
             "The epoch is shortest at b = 128.",
@@ -120,13 +116,11 @@ CASES = [
         edits=_scattered(3.4, 1.7, 1.3),
         says=[
             "Whether the batch size matters is undecided: an epoch takes 3.40 s at b = 32 and "
-            "1.30 s at "
-            "b = 512, and launches of one batch scatter too much to call these different. More "
-            "launches, or a quieter machine, decide.",
+            "1.30 s at b = 512, and launches of one batch scatter too much to call these "
+            "different. More launches, or a quieter machine, decide.",
             "The launches scatter too much for a verdict on any two batch sizes.",
             "In short: Whether the batch size matters is undecided: an epoch takes 3.40 s at b = "
-            "32 and "
-            "1.30 s at b = 512;",
+            "32 and 1.30 s at b = 512;",
         ],
         never=["no measurable difference", "work already"],
     ),
@@ -134,8 +128,9 @@ CASES = [
         "launches that scatter beyond the knee",
         edits=SCATTERED,
         says=[
-            "Larger batches shorten the epoch from 9.00 s at b = 32 to 1.90 s at b = 512; "
-            "beyond b = 128 that is undecided, since launches scatter. Iterations",
+            "Larger batches shorten the epoch from 9.00 s at b = 32 to 2.00 s at b = 128; "
+            "whether it falls on, to 1.90 s at b = 512, is undecided, since launches scatter. "
+            "Iterations",
             "Beyond b = 128 the launches scatter too much for a verdict.",
         ],
         never=["levels off", "nothing measurable", "another load"],
@@ -143,9 +138,7 @@ CASES = [
     Case(
         "launches of each batch beside another load",
         edits=SCATTERED | _beside_load("sweep-b32", "sweep-b128", "sweep-b512"),
-        says=[
-            "; beyond b = 128 that is undecided: one in one launches ran beside another load. Iter"
-        ],
+        says=["is undecided: one in one launches ran beside another load. Iter"],
         never=["since launches scatter"],
     ),
     Case(
@@ -194,8 +187,8 @@ CASES = [
             "No batch size is measurably faster than another.",
             "The batch size makes no measurable difference: an epoch takes 2.02 s at b = 32 and "
             "2.00 s at b = 512. What fewer iterations may save does not show.",
-            "In short: No measurable difference between batch sizes: an epoch takes 2.02 s at b = "
-            "32;",
+            "In short: No measurable difference between batch sizes: an epoch takes 2.02 s at b "
+            "= 32;",
             "The device may have enough work already at b = 32.",
             "The highest throughput is 5 000 samples/s, at b = 512.",
         ],
@@ -237,9 +230,10 @@ CASES = [
             3.04, 1.74, 1.75, epoch_s_low=[2.24, 1.19, 1.58], epoch_s_high=[3.94, 2.39, 2.04]
         ),
         says=[
-            "from 3.04 s at b = 32 to 1.75 s at b = 512; beyond b = 128 that is undecided",
-            "An epoch takes 1.75 s at b = 512, against 3.04 s at b = 32; the largest "
-            "batch that fits is b = 1280",
+            "from 3.04 s at b = 32 to 1.74 s at b = 128; whether it falls on, to 1.75 s at b = "
+            "512, is undecided",
+            "An epoch takes 1.75 s at b = 512, against 3.04 s at b = 32; the largest batch that "
+            "fits is b = 1280",
         ],
     ),
     Case("rises in no phase", edits=_times(2.0, 3.0, 4.0), never=["What it adds"]),
@@ -299,8 +293,8 @@ CASES = [
         "memory ends it",
         says=[
             "In 572 MiB the largest batch that fits is b = 1280.",
-            "b = 1280 trained in each of two processes, b = 1281 ran out of memory in each of two "
-            "processes.",
+            "b = 1280 trained in each of two processes, b = 1281 ran out of memory in each of "
+            "two processes.",
             "The memory budget is 572 MiB, and",
             "The device is busy for 90.0% of the time",
             "out of memory",

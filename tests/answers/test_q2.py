@@ -43,17 +43,17 @@ CASES = [
         "two faster",
         # N = 4, b = 128: T_1 = 1.25 * 2.78125 s, a quarter of it 0.869 s; T_4 = 0.36 T_1.
         says=[
-            "Several workers are faster than one at every b, at best 2.78× with four (b = 128) and "
-            "1.67× with two (b = 32). Four save 2.61 s of 3.48 s and add 382 ms, mostly "
+            "Several workers are faster than one at every b, at best 2.78× with four (b = 128) "
+            "and 1.67× with two (b = 32). Four save 2.61 s of 3.48 s and add 382 ms, mostly "
             "waiting for communication. Per iteration this is weak",
             "Four workers are faster than one at every b, at best 2.78× (b = 128), sharing "
             "devices.",
             # 0.36 T_1 over T_1/4 is 1.44: 0.272/0.25, 0.283/0.272 and 0.36/0.283 T_1, of which
             # 0.11 T_1 is 0.2 contention, 0.1 overhead and 0.7 exposed
             "In the launches that timed every way of training (Q3.1), at N = 4, b = 128 $T_N$ is "
-            "1.44× $T_1/N$: 1.27× by waiting for communication and 1.09× by workers that slow each "
-            "other down (contention); at N = 2, b = 32",
-            "The table of factors has all of them.",
+            "1.44× $T_1/N$: 1.27× by waiting for communication, 1.09× by workers that slow each "
+            "other down (contention) and 1.04× by the rest; at N = 2, b = 32",
+            "They multiply to the whole; the table of factors has each.",
             "With b fixed four workers come to 2.78×, sharing devices.",
         ],
         never=["A larger b makes fewer", "told", "of all launches"],
@@ -82,8 +82,8 @@ CASES = [
             )
         },
         says=[
-            "Several workers are faster than one at some b, at best 2.78× with four (b = 512) and "
-            "1.67× with two (b = 512).",
+            "Several workers are faster than one at some b, at best 2.78× with four (b = 512) "
+            "and 1.67× with two (b = 512).",
             "A larger b makes fewer iterations, and so fewer exchanges.",
         ],
     ),
@@ -111,8 +111,8 @@ CASES = [
             )
         },
         says=[
-            "Several workers are at no b measurably faster than one: two reach 1.30× at best (b = "
-            "32), and four, sharing devices, no more (1.30×). Four"
+            "Several workers are at no b measurably faster than one: two reach 1.30× at best (b "
+            "= 32), and four, sharing devices, no more (1.30×). Four"
         ],
     ),
     Case(
@@ -120,8 +120,8 @@ CASES = [
         lab={"two_worker_factor": 1.5},
         says=[
             "Several workers are slower than one at every b: two reach 0.667× at best (b = 32), "
-            "and four, sharing devices, less (0.444×). Four save 4.80 s of 6.41 s and add "
-            "12.8 s, for no single cause."
+            "and four, sharing devices, less (0.444×). Four save 4.80 s of 6.41 s and add 12.8 "
+            "s, for no single cause."
         ],
     ),
     Case(
@@ -284,10 +284,10 @@ CASES = [
         edits=_looks(),
         says=[
             "After six launches four of ten speed-ups were open, not decided to be above or "
-            "below 1. Both cells of "
-            "each were launched again, up to 24 launches each and within 3 min: three are decided "
-            "by 27 further launches, and one stays open, for the time was spent. There are three "
-            "looks at most; an interval is of 97.9% at each, so that all of them together hold 95%"
+            "below 1. Both cells of each were launched again, up to 24 launches each and within "
+            "3 min: three are decided by 27 further launches, and one stays open, for the time "
+            "was spent. There are three looks at most; an interval is of 97.9% at each, so that "
+            "all of them together hold 95%"
         ],
     ),
     Case(

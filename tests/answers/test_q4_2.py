@@ -63,8 +63,8 @@ CASES = [
     Case(
         "all help",
         says=[
-            "Scale the rate and warm up: linear scaling with warm-up lifts the large batch's test "
-            "accuracy from 77.0% to 85.0% in the same five epochs; twice the epochs lift it "
+            "Scale the rate and warm up: linear scaling with warm-up lifts the large batch's "
+            "test accuracy from 77.0% to 85.0% in the same five epochs; twice the epochs lift it "
             "further, to 89.0%; the small batch has 92.0%. Linear scaling multiplies",
             "section 2.1). Gradual warm-up raises the rate",
             "section 2.2). Zero gamma adds",
@@ -77,7 +77,8 @@ CASES = [
             "gamma on top of both makes no measurable difference (to 87.0%).",
             "Medians over three seeds with 95% intervals.",
             f"accuracy of 92.0% (89.3 to 94.6): linear scaling, linear scaling with warm-up, "
-            f"{HELPS} and longer training stay 3.00 to 11.0 percentage points below it.",
+            f"{HELPS} and longer training stay measurably below it, by 3.00 to 11.0 percentage "
+            f"points.",
             "small batch 0.1 5",
             "the mark to reach large batch",
             "the base linear scaling 1.6 5",
@@ -87,7 +88,7 @@ CASES = [
             "(−4.83 to −1.18) lower accuracy",
             "4.00 percentage points (1.47 to 6.52) higher accuracy",
             f"{HELPS} linear scaling with warm-up −0.0500 (−0.0512 to −0.0488) 2.00 percentage "
-            "points (−0.15 to 4.15) no measurable difference",
+            f"points (−0.15 to 4.15) no measurable difference",
             "longer training linear scaling with warm-up",
             "In short: Linear scaling with warm-up lifts the large batch's test accuracy from "
             "77.0% to 85.0% in the same epochs; the small one has 92.0%.",
@@ -110,8 +111,8 @@ CASES = [
             "Scale the rate, warm up and begin with zero gamma: linear scaling with warm-up and "
             "zero gamma lifts",
             "epochs; twice the epochs make no measurable difference to that (89.0%); the small",
-            "Warm-up on top of linear scaling costs test accuracy (81.0% to 77.5%) and zero gamma "
-            "on top of both raises the test accuracy (to 87.0%).",
+            "Warm-up on top of linear scaling costs test accuracy (81.0% to 77.5%) and zero "
+            "gamma on top of both raises the test accuracy (to 87.0%).",
             "In training the picture differs: linear scaling with warm-up with a training loss "
             "of 0.300 (0.293 to 0.308) is below the large batch alone with 0.500",
             "without a measurably higher test accuracy. No arm isolates why.",
@@ -141,9 +142,10 @@ CASES = [
         lab=_reached(zero_gamma=0.5),
         edits=_gains_in_s2(50, none=-0.5, gradual=0.0, constant=0.2),
         says=[
-            "on ImageNet. In S2 (B = 256, 50 updates) zero gains lower the error without warm-up, "
-            "raise it with a constant warm-up and make no measurable difference with a gradual "
-            "warm-up; here the network perhaps makes too few updates (10) to leave the identity."
+            "on ImageNet. In S2 (B = 256, 50 updates) zero gains lower the error without "
+            "warm-up, raise it with a constant warm-up and make no measurable difference with a "
+            "gradual warm-up; here the network perhaps makes too few updates (10) to leave the "
+            "identity."
         ],
     ),
     Case(
@@ -165,8 +167,8 @@ CASES = [
         says=[
             "Scale the rate: linear scaling lifts the large batch's test accuracy from 77.0% to "
             "90.0% in the same five epochs; twice the epochs make no measurable difference to that",
-            "Warm-up on top of linear scaling costs test accuracy (90.0% to 85.0%) and zero gamma "
-            "on top of both lowers it further (to 50.0%).",
+            "Warm-up on top of linear scaling costs test accuracy (90.0% to 85.0%) and zero "
+            "gamma on top of both lowers it further (to 50.0%).",
         ],
     ),
     Case(
@@ -190,8 +192,8 @@ CASES = [
             "Train longer: longer training lifts the large batch's test accuracy from 77.0% to "
             "89.0% in ten epochs instead of five; the small batch has 92.0%. Linear scaling "
             "(60.0%)",
-            "In short: Longer training lifts the large batch's test accuracy from 77.0% to 89.0%; "
-            "the small one has 92.0%.",
+            "In short: Longer training lifts the large batch's test accuracy from 77.0% to "
+            "89.0%; the small one has 92.0%.",
         ],
     ),
     Case(
@@ -245,8 +247,8 @@ CASES = [
         "every remedy reaches the small batch",
         lab=_reached(**dict.fromkeys(REMEDIES, 0.92)),
         says=[
-            "in the same five epochs, as much as twice the epochs do (92.0%); the small batch has "
-            "92.0%, no measurable difference to linear scaling."
+            "in the same five epochs, as much as twice the epochs do (92.0%); the small batch "
+            "has 92.0%, no measurable difference to linear scaling."
         ],
     ),
     Case(
@@ -281,10 +283,9 @@ CASES = [
         "beside the small batch",
         lab=_reached(warmup=0.97, more_epochs=0.92),
         says=[
-            "linear scaling and linear scaling with warm-up and zero gamma stay 5.00 to 11.0 "
-            "percentage points below it; "
-            "longer training shows no measurable difference to it; linear scaling with "
-            "warm-up exceeds it."
+            "linear scaling and linear scaling with warm-up and zero gamma stay measurably below "
+            "it, by 5.00 to 11.0 percentage points; longer training shows no measurable "
+            "difference to it; linear scaling with warm-up exceeds it."
         ],
     ),
     Case(
@@ -344,7 +345,7 @@ CASES = [
             "no difference to them is claimed",
             "large batch (seeds that did not diverge) 0.1",
             "undecided",
-            "points below it",
+            "below it, by",
         ],
         never=["lifts", " helps"],
     ),

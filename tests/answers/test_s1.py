@@ -86,25 +86,19 @@ CASES = [
     Case(
         "perfect scaling that the slope cannot confirm",
         says=[
-            "Twice the batch nearly halves the steps to 4% validation error up to about B = 10, "
-            "and from B = 161 it saves hardly any (network of one hidden layer, plain SGD; by the "
-            "fit). "
-            "At the critical batch size, 40.1, steps are twice the fewest possible; Nesterov "
-            "momentum "
-            "makes it 3.01× as large. The",
+            "Twice the batch saves 40% or more of the steps to 4% validation error up to about B "
+            "= 10, and from B = 161 it saves 10% or less (network of one hidden layer, plain "
+            "SGD; by the fit). At the critical batch size, 40.1, steps are twice the fewest "
+            "possible; Nesterov momentum makes it 3.01× as large. The",
             "With momentum the critical batch size is larger (3.01× (2.81 to 3.21)). At the "
-            "smallest "
-            "batches momentum needs more steps (2.74× (2.38 to 3.06)). Between networks, "
-            "whose goals "
-            "differ, it is the same within a factor of 1.25 (1.13× (1.06 to 1.20)).",
-            "Without the fit, over the four smallest batch sizes the slope is −1 within 0.2 "
-            "in one of "
-            "three searches and is undecided in two. Over the four largest batch sizes the "
-            "slope is "
-            "undecided.",
-            "In short: Twice the batch nearly halves the steps up to about B = 10; at B = 40.1 "
-            "they "
-            "are twice the fewest, by the fit.",
+            "smallest batches momentum needs more steps (2.74× (2.38 to 3.06)). Between "
+            "networks, whose goals differ, it is the same within a factor of 1.25 (1.13× (1.06 "
+            "to 1.20)).",
+            "Without the fit, over the four smallest batch sizes the slope is −1 within 0.2 in "
+            "one of three searches and is undecided in two. Over the four largest batch sizes "
+            "the slope is undecided.",
+            "In short: Twice the batch saves 40% or more of the steps up to about B = 10; at B = "
+            "40.1 they are twice the fewest, by the fit.",
             "Steps fall in proportion up to B = 10 and hardly from B = 161 (plain SGD). Dotted",
         ],
         never=["there is none"],
@@ -113,13 +107,11 @@ CASES = [
         "perfect scaling and its end",
         lab=CLEAR,
         says=[
-            "Twice the batch nearly halves the steps to 4% validation error up to about B = "
-            "25, and "
-            "from B = 402 it saves hardly any (network of one hidden layer, plain SGD). At the "
-            "critical batch size, 101, steps",
+            "Twice the batch saves 40% or more of the steps to 4% validation error up to about B "
+            "= 25, and from B = 402 it saves 10% or less (network of one hidden layer, plain "
+            "SGD). At the critical batch size, 101, steps",
             "the slope is −1 within 0.2. Over the four largest batch sizes the slope is "
-            "undecided in "
-            "one of two searches and shows that steps still fall in one.",
+            "undecided in one of two searches and shows that steps still fall in one.",
         ],
         never=["; by the fit"],
     ),
@@ -127,11 +119,9 @@ CASES = [
         "three regimes of large networks on a cluster",
         lab=searched(every=CLUSTER),
         says=[
-            "up to about B = 37, and from B = 599 it saves hardly any (small residual "
-            "network, plain "
-            "SGD). At the critical batch size, 150, steps are twice the fewest possible; "
-            "momentum and "
-            "Nesterov momentum make it 2.24× to 2.55× as large.",
+            "up to about B = 37, and from B = 599 it saves 10% or less (small residual network, "
+            "plain SGD). At the critical batch size, 150, steps are twice the fewest possible; "
+            "momentum and Nesterov momentum make it 2.24× to 2.55× as large.",
             "4% validation error for the small residual network and 4% for the ResNet-20.",
             "Between networks, whose goals differ, it is smaller (0.653× to 0.672×).",
         ],
@@ -140,8 +130,8 @@ CASES = [
         "nothing that reaches the goal",
         lab=unreached,
         says=[
-            "No batch size reached the goal, 4% validation error, within the budget: there are no "
-            "steps to compare (network of one hidden layer, plain SGD).",
+            "No batch size reached the goal, 4% validation error, within the budget: there are "
+            "no steps to compare (network of one hidden layer, plain SGD).",
             "No batch size reached the goal (plain SGD). Dotted:",
             "cannot be compared (too few batch sizes)",
         ],
@@ -173,10 +163,9 @@ CASES = [
     Case(
         "the regimes",
         says=[
-            "By convention perfect scaling ends at $B_{\\text{crit}}/4$, where twice the "
-            "batch still "
-            "saves 40% of the steps, and maximal data parallelism begins at $4 B_{\\text{crit}}$, "
-            "where it saves 10%.",
+            "By convention perfect scaling ends at $B_{\\text{crit}}/4$, where twice the batch "
+            "still saves 40% of the steps, and maximal data parallelism begins at $4 "
+            "B_{\\text{crit}}$, where it saves 10%.",
             "it is −0.8 at $B_{\\text{crit}}/4$, the end of perfect scaling, and −0.2 at $4 "
             "B_{\\text{crit}}$.",
         ],
@@ -184,10 +173,9 @@ CASES = [
     Case(
         "the noise scale and equal budgets",
         says=[
-            "The gradient noise scale, where a gradient's noise equals the gradient (both squared)"
-            ", takes one training and no search: it is 0.414× to 1.25× the critical batch size "
-            "(50.0 "
-            "against 40.1 for plain SGD).",
+            "The gradient noise scale, where a gradient's noise equals the gradient (both "
+            "squared), takes one training and no search: it is 0.414× to 1.25× the critical "
+            "batch size (50.0 against 40.1 for plain SGD).",
             "along the repeats of one winner, at B = 32,",
             "At equal epochs the smallest batch has the lower error in 3 of 3 searches, which "
             "chance could give too; at equal steps the largest batch in 3 of 3, which chance "
@@ -199,8 +187,8 @@ CASES = [
         "equal budgets of six searches",
         lab=searched(every=EVERY),
         says=[
-            "At equal epochs the smallest batch has the lower error in 6 of 6 searches; at "
-            "equal steps the largest batch in 6 of 6.",
+            "At equal epochs the smallest batch has the lower error in 6 of 6 searches; at equal "
+            "steps the largest batch in 6 of 6.",
             "Which batches look good depends on the budget",
         ],
         never=["which chance could give too"],
@@ -219,9 +207,8 @@ CASES = [
         says=[
             "Of 12 measurements of published claims (Shallue et al., 2019; McCandlish et al., "
             "2018), five agree, two disagree and five are not decidable. The measurements "
-            "contradict "
-            "that momentum matches plain SGD at small batches and networks differ in the largest "
-            "useful batch.",
+            "contradict that momentum matches plain SGD at small batches and networks differ in "
+            "the largest useful batch.",
             "Sizes are",
             "Of 12 such comparisons, each by a 95% interval, chance alone decides about 0.6 where",
             "small batches scale perfectly Network of one hidden layer, plain SGD −0.874 (",
@@ -229,13 +216,12 @@ CASES = [
             "the largest batches save no steps Network of one hidden layer, plain SGD −0.115 (",
             ") slope 0 within 0.2 in the end Shallue",
             "Nesterov momentum over plain SGD 3.01 (2.81 to 3.21) ratio above 1 Shallue",
-            "plain SGD at small batches Network of one hidden layer, Nesterov momentum over plain "
-            "SGD 2.74 (2.38 to 3.06) ratio 1 within a factor of 1.5 Shallue",
-            "largest useful batch Linear classifier, plain SGD over network of one hidden "
-            "layer 1.13 "
-            "(1.06 to 1.20) ratio not 1 within a factor of 1.25 Shallue",
-            "Network of one hidden layer, plain SGD 1.25 (1.19 to 1.30) ratio 1 within a factor of "
-            "10 McCandlish",
+            "plain SGD at small batches Network of one hidden layer, Nesterov momentum over "
+            "plain SGD 2.74 (2.38 to 3.06) ratio 1 within a factor of 1.5 Shallue",
+            "largest useful batch Linear classifier, plain SGD over network of one hidden layer "
+            "1.13 (1.06 to 1.20) ratio not 1 within a factor of 1.25 Shallue",
+            "Network of one hidden layer, plain SGD 1.25 (1.19 to 1.30) ratio 1 within a factor "
+            "of 10 McCandlish",
         ],
     ),
     Case(
@@ -243,8 +229,7 @@ CASES = [
         says=[
             "Expected before the run: “That steps fall as 1/B at first.” What came out: perfect "
             "scaling ended at B = 10.0 to 30.2, gains at B = 161 to 483, momentum made the "
-            "critical "
-            "batch size 3.01× as large and the other network 1.13×."
+            "critical batch size 3.01× as large and the other network 1.13×."
         ],
     ),
     Case(
@@ -252,8 +237,7 @@ CASES = [
         lab=searched(slope=0.4),
         says=[
             "Even at the smallest batches twice the batch does not halve the steps to 4% "
-            "validation "
-            "error",
+            "validation error",
             "the slope is not −1 within 0.2.",
             "Steps do not fall in proportion even at the smallest B",
         ],
@@ -263,14 +247,13 @@ CASES = [
         "steps that always fall in proportion",
         lab=searched(sgd=1e7, other=1e7),
         says=[
-            "Twice the batch halves the steps to 4% validation error at all sizes up to B = 1 024: "
-            "perfect scaling has no end here (network of one hidden layer, plain SGD).",
+            "Twice the batch halves the steps to 4% validation error at all sizes up to B = 1 "
+            "024: perfect scaling has no end here (network of one hidden layer, plain SGD).",
             "No fit shows a bend among its batch sizes",
             "Steps fall in proportion at all sizes (plain SGD). Dotted:",
             "With momentum the critical batch size cannot be compared (no bend).",
             "What came out: perfect scaling ended at no measured batch, gains at no measured "
-            "batch, "
-            "and no two critical batch sizes can be compared.",
+            "batch, and no two critical batch sizes can be compared.",
         ],
         never=["The gradient noise scale", "is larger"],
     ),
@@ -297,8 +280,8 @@ CASES = [
         lab=searched(sgd=6.0),
         edits={"published_steps_to_goal": judged(SMALL, "agrees")},
         says=[
-            "Already at B = 2, the smallest, twice the batch saves far less than half of the steps "
-            "to 4% validation error, and from B = 24 it saves hardly any",
+            "Already at B = 2, the smallest, twice the batch saves far less than half of the "
+            "steps to 4% validation error, and from B = 24 it saves 10% or less",
             "Steps fall less than in proportion from B = 2, the smallest, and hardly from B = 24 (",
             " below B = 2 6.08",
         ],
@@ -384,8 +367,8 @@ CASES = [
         lab=BASE,
         edits={"steps_to_goal": where(SGD | {"global_batch": 2}, at_border=True)},
         says=[
-            "One winner of 20 lies in the outer 10% of the search space (the network of one hidden "
-            "layer with plain SGD at B = 2): there a wider space might do better."
+            "One winner of 20 lies in the outer 10% of the search space (the network of one "
+            "hidden layer with plain SGD at B = 2): there a wider space might do better."
         ],
         never=["No winner lies"],
     ),
@@ -408,9 +391,9 @@ CASES = [
             )
         },
         says=[
-            "slower than all: 4 of 5 reached it for the network of one hidden layer with plain SGD "
-            "at B = 4. Without a median, and left out of the fit: the network of one hidden layer "
-            "with plain SGD at B = 2."
+            "slower than all: 4 of 5 reached it for the network of one hidden layer with plain "
+            "SGD at B = 4. Without a median, and left out of the fit: the network of one hidden "
+            "layer with plain SGD at B = 2."
         ],
     ),
     Case(
@@ -418,8 +401,8 @@ CASES = [
         lab=searched("not run yet"),
         says=[
             "The conclusion is withheld",
-            "steps_to_goal, network = mlp, optimiser = sgd: not run yet; "
-            "steps_to_goal, network = mlp, optimiser = nesterov: not run yet.",
+            "steps_to_goal, network = mlp, optimiser = sgd: not run yet; steps_to_goal, network "
+            "= mlp, optimiser = nesterov: not run yet.",
         ],
     ),
     Case(

@@ -55,19 +55,19 @@ CASES = [
         "averaging beside both rates of SGD",
         says=[
             "Averaging does not pay here: eight learners, averaged copies of the network, need "
-            "6.00 epochs and 10.5 s to 95.0% test accuracy; SGD with as many samples a step needs "
-            "5.00 epochs and 5.00 s, with B = 16 fewer epochs, 3.00, and 9.00 s. Yet tuned "
-            "learners raise a device's throughput, 1.83×. Expected",
+            "6.00 epochs and 10.5 s to 95.0% test accuracy; SGD with as many samples a step "
+            "needs 5.00 epochs and 5.00 s. SGD with B = 16 needs fewer epochs, 3.00, and 9.00 s. "
+            "Yet tuned learners raise a device's throughput, 1.83×. Expected",
             "In the trainings learners process 1.71× as many samples a second as SGD with the "
             "small batch, and SGD with the large batch 3.00×: so their throughput saves them no "
             "time beside it. Timed apart",
             "Time to the target accuracy of each arm of the network of one hidden layer, medians",
             f"Expected before the run: {made.EXPECTED} What came: at 0.02, the rate of SGD with "
-            "the small batch, learners do not reach 95.0% test accuracy within 12 epochs with any "
-            "seed. Tuned, at 0.2, they are later in epochs and show no measurable difference in "
-            "seconds beside SGD with the small batch (B = 16). Beside SGD with the large batch at "
-            "the "
-            "unscaled rate they are sooner in epochs and are later in seconds. In the",
+            f"the small batch, learners do not reach 95.0% test accuracy within 12 epochs with "
+            f"any seed. Tuned, at 0.2, they are later in epochs and show no measurable "
+            f"difference in seconds beside SGD with the small batch (B = 16). Beside SGD with "
+            f"the large batch at the unscaled rate they are sooner in epochs and are later in "
+            f"seconds. In the",
             "Of 24 such comparisons, each by a 95% interval, chance alone decides about 1.2",
         ],
     ),
@@ -110,8 +110,7 @@ CASES = [
         edits=_pair(OWN, "sgd_large", epochs_difference_low=NAN, epochs_difference_high=NAN),
         says=[
             "Beside SGD with the large batch at the unscaled rate they cannot be compared in "
-            "epochs "
-            "and are later in seconds, since a seed did not reach the target.",
+            "epochs and are later in seconds, since a seed did not reach the target.",
             "Of 23 such comparisons",
         ],
     ),
@@ -158,7 +157,7 @@ CASES = [
         "SGD that not every seed brings to the target",
         lab=trained({"sgd_large_linear": 11}),
         says=[
-            "SGD with as many samples a step reaches it with 2 of 3 seeds; it needs, with B = 16, "
+            "SGD with as many samples a step reaches it with 2 of 3 seeds. SGD with B = 16 needs "
             "fewer epochs, 3.00, and 9.00 s."
         ],
     ),
@@ -166,15 +165,18 @@ CASES = [
         Case(
             f"times that leave open which is faster: {most}",
             edits=_pair(OWN, "sgd_large_linear", seconds_ratio_low=low, seconds_ratio_high=high),
-            says=[f"5.00 s (with three seeds, {most} times as fast, or no faster), with B = 16"],
+            says=[f"5.00 s. Three seeds leave it open: {most} times as fast. SGD with B = 16"],
             never=["Yet tuned", "All share"],
         )
-        for low, high, most in ((0.5, 1.1, "SGD up to 2"), (0.9, 1.6, "learners up to 1.6"))
+        for low, high, most in (
+            (0.5, 1.1, "SGD may be up to 2"),
+            (0.9, 1.6, "learners may be up to 1.6"),
+        )
     ),
     Case(
         "times whose interval lies on one side",
         edits=_pair(OWN, "sgd_large_linear", seconds_ratio_low=0.5, seconds_ratio_high=0.9),
-        never=["or no faster"],
+        never=["leave it open"],
     ),
     *(
         Case(
@@ -184,7 +186,7 @@ CASES = [
                     {"against": "sgd_small"}, **around("epochs_difference", apart, 0.5)
                 )
             },
-            says=[f"5.00 s, with B = 16 {words}"],
+            says=[f"5.00 s. SGD with B = 16 needs {words}"],
         )
         for apart, words in (
             (2.0, "fewer epochs, 3.00, and 9.00 s."),
@@ -195,17 +197,16 @@ CASES = [
     Case(
         "a small batch of SGD that not every seed brings to the target",
         lab=trained({"sgd_small": 12}),
-        never=["with B = 16 "],
+        never=["SGD with B = 16 needs"],
     ),
     Case(
         "no rate of its own",
         edits={"model_averaging": without(arm=[OWN, OTHER])},
         says=[
             "eight learners do not reach the target with every seed, SGD with as many samples a "
-            "step "
-            "after",
-            "network, do not reach 95.0% test accuracy within 12 epochs with any seed; SGD with as "
-            "many samples a step needs 5.00",
+            "step after",
+            "network, do not reach 95.0% test accuracy within 12 epochs with any seed; SGD with "
+            "as many samples a step needs 5.00",
             "They are later in epochs and seconds beside SGD with the small batch (B = 16).",
         ],
         never=["Tuned, at", "the effective rate is not"],
@@ -257,11 +258,10 @@ CASES = [
     Case(
         "the pull, and a target that tells nothing",
         says=[
-            "the authors' scripts: beside 0.125, a pull of 0.1, at the rate 0.02, cannot "
-            "be compared, since not every seed reached the target, and its final accuracy shows no "
+            "the authors' scripts: beside 0.125, a pull of 0.1, at the rate 0.02, cannot be "
+            "compared, since not every seed reached the target, and its final accuracy shows no "
             "measurable difference; at the rate 0.2, it is later in epochs and seconds, and its "
-            "final "
-            "accuracy shows no measurable difference."
+            "final accuracy shows no measurable difference."
         ],
     ),
     Case(
@@ -281,10 +281,9 @@ CASES = [
             "Timed apart from the trainings, several learners give a device 1.83× the throughput "
             "of one",
             "For each of three pairs of network and batch, tuning chooses, of up to 5 learners, "
-            "the "
-            "fewest within 5% of the highest throughput. In each of them these are the most that "
-            "were tried, so that more may be faster still. Adding learners one by one, as the "
-            "paper does, would have stopped too soon in each of them.",
+            "the fewest within 5% of the highest throughput. In each of them these are the most "
+            "that were tried, so that more may be faster still. Adding learners one by one, as "
+            "the paper does, would have stopped too soon in each of them.",
             "network of one hidden layer, b = 16 5 2 200 samples/s (2 178 to 2 222) 1.83× 3 ",
         ],
     ),
@@ -307,8 +306,8 @@ CASES = [
         "as fast as the network by itself",
         edits={"learners": where(**around("against_plain_ratio", 1.0))},
         says=[
-            "The throughput of several learners is within the error that of one network by itself "
-            "(1.00×)."
+            "The throughput of several learners is within the error that of one network by "
+            "itself (1.00×)."
         ],
     ),
     Case(
@@ -325,8 +324,7 @@ CASES = [
         "rates that were used",
         says=[
             "with one seed that no arm has. It is highest for SGD with the small batch, of the "
-            "rates 0.01, 0.02 and 0.05, with 0.02; this is the rate that was used. It is "
-            "highest "
+            "rates 0.01, 0.02 and 0.05, with 0.02; this is the rate that was used. It is highest "
             "for model averaging, of the rates 0.1, 0.2 and 0.5, with 0.2; this is the rate"
         ],
         never=["at the border", "below it"],
@@ -378,11 +376,9 @@ CASES = [
         "tables",
         says=[
             "8 learners, b = 16, rate 0.2, pull 0.125 1.71× 3 of 3 seeds 6.00 (3.91 to 9.03) "
-            "10.5 "
-            "s (6.8 to 15.8) 97.0% (96.2 to 97.7)",
-            "rate 0.2, pull 0.125 SGD, B = 16, rate 0.02 3.00 later 1.50 s "
-            "(−0.34 "
-            "to 3.34) no measurable difference 8",
+            "10.5 s (6.8 to 15.8) 97.0% (96.2 to 97.7)",
+            "rate 0.2, pull 0.125 SGD, B = 16, rate 0.02 3.00 later 1.50 s (−0.34 to 3.34) no "
+            "measurable difference 8",
             "pull 0.125 SGD, B = 128, rate 0.02 −2.00 sooner 2.50 s (0.76 to 4.24) later 8",
             "pull 0.125 SGD, B = 128, rate 0.16 1.3 to 4 × 0.476× (0.434 to 0.519) not judged",
             "mlp, b = 16 5 learners against one more 2.20×",

@@ -107,7 +107,16 @@ CASES = [
             "(0.42 to 3.59) +0.14 to +0.22 points not judged",
             "A5 post-local SGD, H = 16 16 128 0.1",
         ],
-        never=["nan", "What that saves in time"],
+        never=["nan", "What that saves in time", "has not learned its labels"],
+    ),
+    Case(
+        "the best arm did not learn the other labels, where it is worse",
+        lab=trained,
+        edits={"local_sgd": UNLEARNED},
+        says=[
+            "With clean labels A3, huge mini-batch, has not learned its labels (training accuracy "
+            "99.0%), so that its lower test accuracy may be slower optimisation alone."
+        ],
     ),
     Case(
         "the protocol",

@@ -48,6 +48,7 @@ def facts_s4(inputs: Inputs) -> Facts:
         failed = [row for row in planned if row["label_noise_frac"] is None]
         facts |= {"regimes": regimes, "failed": failed}
         facts |= (made := protocol(inputs, rows))
+        facts["unlearned"] = unlearned(large)
         facts["ceilings"] = ceilings(rows, made["run"]["test_samples"])
     return Facts(missing, values(rows, differences), facts)
 
@@ -117,6 +118,19 @@ def ceilings(rows: list[Row], images: int | None) -> list[Row]:
         if max(right) - min(right) < 1 and sides == {"indistinct"}:
             found.append(base | {"alike": list(dict.fromkeys(row["arm"][:2] for row in learned))})
     return found
+
+
+def unlearned(large: list[Row]) -> list[Row]:
+    """Return the best arms of a regime that are worse in another, whose labels they did not learn.
+
+    The large mini-batch learned them there: the arm may only be slower.
+    """
+    return [
+        other
+        for row in large
+        for other in row["elsewhere"]
+        if other["over_large_side"] == "below" and other["large"]["learned"] > other["learned"]
+    ]
 
 
 def elsewhere(arm: Row, arms: dict[tuple[float, str], Row]) -> list[Row]:

@@ -5,7 +5,7 @@ import operator
 from collections import Counter
 from typing import Any
 
-from dpscale.reporting.answer import nothing
+from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import PER_CELL, Inputs, Row, lacking, named_values
 from dpscale.reporting.lessons import exactly, ratio_of
 from dpscale.reporting.question import Facts, Question
@@ -53,17 +53,34 @@ def lessons(inputs: Inputs) -> list[Row]:
     """Return what the most and the fewest of several workers gain; loss: what they lose there."""
     cell = operator.itemgetter("workers", "per_worker_batch")
     losses = {
-        cell(row): row | {"factors": largest_factors(row)} for row in inputs.rows("speedup_losses")
+        cell(row): row | {"factors": largest_factors(row), "rest": remaining_factor(row)}
+        for row in inputs.rows("speedup_losses")
     }
     rows = inputs.rows("speedup_lesson")[::-1]
     return [row | {"loss": losses.get(cell(row))} for row in rows[:1] + rows[1:][-1:]]
 
 
+def ranked_factors(loss: Row) -> list[str]:
+    """Return the names of the factors of a loss that are known, the farthest from 1 first."""
+    known = [name for name in LOSSES if loss[f"{name}_ratio"]]
+    return sorted(known, key=lambda name: -abs(math.log(loss[f"{name}_ratio"])))
+
+
 def largest_factors(loss: Row) -> list[Row]:
     """Return the two factors of a loss that are farthest from 1 as ratios, the farthest first."""
-    known = [name for name in LOSSES if loss[f"{name}_ratio"]]
-    ranked = sorted(known, key=lambda name: -abs(math.log(loss[f"{name}_ratio"])))
-    return [Row(factor=name, ratio=loss.value(f"{name}_ratio", "ratio")) for name in ranked[:2]]
+    return [
+        Row(factor=name, ratio=loss.value(f"{name}_ratio", "ratio"))
+        for name in ranked_factors(loss)[:2]
+    ]
+
+
+def remaining_factor(loss: Row) -> Value | None:
+    """Return the product of the other factors of a loss, without an interval; None without any."""
+    rest = [loss.value(f"{name}_ratio", "ratio") for name in ranked_factors(loss)[2:]]
+    if not rest:
+        return None
+    product = math.prod(factor.value or math.nan for factor in rest)
+    return rest[0].model_copy(update={"value": product} | dict.fromkeys(("low", "high")))
 
 
 def by_verdict(pairs: list[Row]) -> list[Row]:
