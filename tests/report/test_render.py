@@ -240,8 +240,21 @@ def test_the_first_page_leads_with_the_first_sentences_of_the_weightiest_answers
 
 def test_the_first_page_has_six_lessons_of_answers_at_most_and_none_without_an_effect(make_report):
     every = dict.fromkeys(("Q1", "Q2", "Q5", "Q6", "Q7", "S1", "S2", "S3", "S4"), 2.0)
-    assert make_report(answers=weighing(**every)).lessons == list(every)[:6]
+    assert list(make_report(answers=weighing(**every)).lessons) == list(every)[:6]
     assert 'class="lessons"' not in page_of(make_report(answers=weighing()))
+
+
+def test_a_lesson_names_the_networks_that_it_rests_on_unless_it_does_so_itself(make_report):
+    named = "Lesson of Q2 (small residual network), 1.5 times. And why."
+    answers = weighing(Q1=1.5, Q2=1.4)
+    answers = [
+        one.model_copy(update={"sentence": named}) if one.id == "Q2" else one for one in answers
+    ]
+    report = make_report(answers=answers)
+    assert report.lessons == dict.fromkeys(("Q1", "Q2"), ("small residual network",))
+    text = page_of(report)
+    assert re.search(r">Q1</a>, small residual network</li>", text)
+    assert re.search(r">Q2</a></li>", text)
 
 
 def test_the_machine_is_the_last_of_the_first_page(make_report):

@@ -19,7 +19,7 @@ from dpscale.reporting.audits import audit_section
 from dpscale.reporting.lessons import leading
 from dpscale.reporting.parts import PARTS, Part
 from dpscale.reporting.pictures import Picture, read_picture
-from dpscale.reporting.scope import Trained, trained
+from dpscale.reporting.scope import Trained, networks, trained
 from dpscale.units import format_value, is_null
 
 LACKING = ("not run yet", "failed")  # statuses that are no result
@@ -64,7 +64,8 @@ class Quiet:
 class Report:
     """Everything that the templates need.
 
-    left_out: questions that nothing was planned for; runs: RUN_COLUMNS and `run`, None if unknown.
+    lessons: answers that the first page leads with, and the networks that each rests on; left_out:
+    questions that nothing was planned for; runs: RUN_COLUMNS and `run`, None if unknown.
     """
 
     head: ReportConfig
@@ -73,7 +74,7 @@ class Report:
     commit: str | None
     machine: list[tuple[str, str]]
     trained: list[Trained]
-    lessons: list[str]
+    lessons: dict[str, tuple[str, ...]]
     versions: list[tuple[str, str]]
     parts: tuple[Part, ...]
     answers: dict[str, Answer]
@@ -122,7 +123,7 @@ def read_report(
         commit=provenance.get("commit"),
         machine=_machine(runs, provenance),
         trained=trained(parts, chosen, runs),
-        lessons=leading(chosen),
+        lessons={name: networks(chosen[name], runs) for name in leading(chosen)},
         versions=_versions(provenance),
         parts=parts,
         answers=chosen,

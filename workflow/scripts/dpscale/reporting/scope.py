@@ -30,15 +30,26 @@ def trained(
 ) -> list[Trained]:
     """Return what the parts rest on, of those that rest on runs; most used first."""
     found = []
-    # A run that could not begin knows no more of a training of one's own than that it is one.
-    complete = runs[runs["status"] == "complete"]
     for part in parts:
-        named = set().union(*(runs_of(answers[question]) for question in part.questions))
-        own = complete[complete["run"].isin(named)]
+        own = _complete([answers[question] for question in part.questions], runs)
         models, data = (list(own[name].value_counts().index) for name in ("model", "dataset"))
         if models:
             found.append(Trained(part, (*map(_network, models),), (*map(dataset, data),)))
     return found
+
+
+def networks(answer: Answer, runs: pd.DataFrame) -> tuple[str, ...]:
+    """Return the networks that an answer rests on, in words, the most used first."""
+    return tuple(map(network, _complete([answer], runs)["model"].value_counts().index))
+
+
+def _complete(answers: Sequence[Answer], runs: pd.DataFrame) -> pd.DataFrame:
+    """The complete runs that answers name.
+
+    One that could not begin knows no more of a training of one's own than that it is one.
+    """
+    named = set().union(*map(runs_of, answers))
+    return runs[(runs["status"] == "complete") & runs["run"].isin(named)]
 
 
 def _network(name: str) -> str:

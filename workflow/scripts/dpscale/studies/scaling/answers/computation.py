@@ -12,6 +12,7 @@ from dpscale.studies.scaling.derive.prediction import CLOSE_FRAC
 
 NAMES = {"workers": "N", "per_worker_batch": "b"}
 ALWAYS = ("epoch", "compute", "subtraction")  # in answers.json even where null
+SUMMANDS = ("exposed", "contention", "overhead")  # of the formula's communication
 DIRECT_FORMULA = [
     r"T_{\text{exposed}} = T_N - T_{\text{no-op}}, \qquad "
     r"T_{\text{overhead}} = T_{\text{no-op}} - T_{\text{copies}}, \qquad "
@@ -61,7 +62,8 @@ def facts_q3_1(inputs: Inputs) -> Facts:
         "close": CLOSE_FRAC,
         "alone": ddp_at_one(inputs),
         "beside": [row for row in direct if row["buckets_s"] is not None],
-        "trends": trends(complete, "subtraction_trend"),
+        "trends": (found := trends(complete, "subtraction_trend")),
+        "fall": fall(direct, [row["workers"] for row in found if row["trend"] == "below"]),
         "conditions": [row for row in complete if row["loaded_to_epoch"] == "below"],
         "shorter": [
             row
@@ -138,6 +140,26 @@ def trends(rows: list[Row], column: str) -> list[Row]:
         for workers, own in by(rows, "workers")
         if own[0][column]
     ]
+
+
+def fall(direct: list[Row], falling: list[int]) -> Row | None:
+    """Return by how many seconds the formula falls from the least b to the largest, part by part.
+
+    Of the most workers with whom it falls, without intervals; None where no parts are known.
+    """
+    ends = [own for workers, own in by(direct, "workers") if workers in falling and own[1:]]
+    if not ends:
+        return None
+    first, *_, last = ends[-1]
+
+    def less(part: str) -> Value:
+        """Seconds of a part at the least b less those at the largest."""
+        before, after = first["seconds"][part], last["seconds"][part]
+        runs = list(dict.fromkeys([*before.runs, *after.runs]))
+        seconds = first[f"{part}_s"] - last[f"{part}_s"]
+        return Value(value=seconds, unit="s", runs=runs)
+
+    return first | {name: less(name) for name in ("subtraction", *SUMMANDS)}
 
 
 def ddp_at_one(inputs: Inputs) -> list[Row]:
