@@ -22,10 +22,9 @@ CASES = [
     Case(
         "both faster",
         says=[
-            "In this stand-in for the assignment "
-            "two and four workers train 1.60× and 2.51× as fast as one, a scaling efficiency of "
-            "80.2% and 62.9%. "
-            "Two and four workers lose accuracy: 94.0% and 93.0% against one worker's 95.0%.",
+            "In this stand-in for the assignment two and four workers train 1.60× and 2.51× as "
+            "fast as one, a scaling efficiency of 80.2% and 62.9%. Two and four workers lose "
+            "accuracy: 94.0% and 93.0% against one worker's 95.0%.",
             "In short: Here four workers train 2.51× as fast as one; test accuracy 93.0% against",
             "Two and four workers are faster than one; hollow points",
             "Trained is a small convolutional network with Adam on scikit-learn's digits (D =",
@@ -48,8 +47,8 @@ CASES = [
         "no faster",
         lab={"two_worker_factor": 1.0},
         says=[
-            "In this stand-in for the assignment "
-            "two and four workers do not train measurably faster than one (1.00× and 1.00×)",
+            "In this stand-in for the assignment two and four workers do not train measurably "
+            "faster than one (1.00× and 1.00×)",
             "Two and four workers are not measurably faster; hollow",
         ],
     ),
@@ -57,8 +56,8 @@ CASES = [
         "slower",
         lab={"two_worker_factor": 1.5},
         says=[
-            "In this stand-in for the assignment "
-            "two and four workers take longer than one (0.680× and 0.459× as fast), a scaling",
+            "In this stand-in for the assignment two and four workers take longer than one "
+            "(0.680× and 0.459× as fast), a scaling",
             "Two and four workers are slower than one; hollow",
         ],
     ),
@@ -80,25 +79,25 @@ CASES = [
             **around("efficiency_frac", 0.875),
         ),
         says=[
-            "In this stand-in for the assignment "
-            "more workers train 1.60× to 3.50× as fast as one, a scaling efficiency of 62.9% to",
+            "In this stand-in for the assignment more workers train 1.60× to 3.50× as fast as "
+            "one, a scaling efficiency of 62.9% to",
             "Two and four workers and four on two nodes lose accuracy: 93.0% to 94.0%",
-            "two workers on two nodes reach 95.0%, not over a point below one worker's 95.0%.",
+            "two workers on two nodes reach 95.0% and keep one worker's 95.0% within a point.",
         ],
     ),
     Case(
         "a cluster that gains nothing",
         lab={"two_nodes": True, "two_worker_factor": 1.5},
         says=[
-            "In this stand-in for the assignment "
-            "more workers take longer than one (0.459× to 0.680× as fast)"
+            "In this stand-in for the assignment more workers take longer than one (0.459× to "
+            "0.680× as fast)"
         ],
     ),
     *(
         Case(words, edits=_accuracy(low, high), says=[f"wo workers {words}"])
         for words, low, high in (
             ("reach 94.0%, more than one worker's 95.0%", 0.001, 0.02),
-            ("reach 94.0%, not over a point below one worker's 95.0%", -0.009, 0.02),
+            ("reach 94.0% and keep one worker's 95.0% within a point", -0.009, 0.02),
             (
                 "reach 94.0% against one worker's 95.0%, no measurable loss, though over a point "
                 "is possible",
@@ -146,9 +145,9 @@ CASES = [
         says=[
             "The published figure for the speed-up at N = 2, 0.53, contradicts the published "
             "times, by which two workers, called 0.53 times faster, are 1.20 times as fast as one.",
-            "Published, and not judged here (other data, digits): training time 456.15 s at "
-            "N = 1, 379.69 s at N = 2 and 203.63 s at N = 4; scaling efficiency 60.07% at N = 2 "
-            "and 56% at N = 4; test accuracy 98.27% (98.01 to 98.53) at N = 1 after 40 epochs,",
+            "Published, and not judged here (other data, digits): training time 456.15 s at N = "
+            "1, 379.69 s at N = 2 and 203.63 s at N = 4; scaling efficiency 60.07% at N = 2 and "
+            "56% at N = 4; test accuracy 98.27% (98.01 to 98.53) at N = 1 after 40 epochs,",
         ],
         never=["Of the published", " training time 1 1"],
     ),
@@ -163,8 +162,8 @@ CASES = [
         },
         says=[
             "not named, two agree and six are not decidable.",
-            " training time 456.15 s at N = "
-            "1 and 379.69 s at N = 2. Not judged either (other batches): training time 203.63",
+            " training time 456.15 s at N = 1 and 379.69 s at N = 2. Not judged either (other "
+            "batches): training time 203.63",
             " scaling efficiency 4 1 128 40 56% 62.9%",
             " test accuracy 4 1 128 21 99.2% (",
         ],

@@ -74,6 +74,8 @@ CASES = [
         "one worker at a pace at which two losses together are more than the largest",
         edits={SPLIT: where({"workers": 1}, **around("epoch_s", 11.33))},
         says=[
+            "the largest loss is loading (19.7%), unless contention with stragglers is (4.89%; "
+            "20.1% by H1's pace of one worker): load ahead",
             "contention 19.2% (20.1% with stragglers); these two together would exceed loading, "
             "the "
             "largest single loss."

@@ -109,7 +109,18 @@ CASES = [
             "A negative difference",
             "are not measured",
             "sharing devices",
+            "own span",
         ],
+    ),
+    Case(
+        "training waits longer than the span of its buckets",
+        edits={"communication": where(span_s=0.1)},
+        says=["Training waits 1.54× to 3.95× as long as DDP's own span of its buckets: it waits"],
+    ),
+    Case(
+        "training waits longer than the span in some cells",
+        edits={"communication": where(span_s=0.2)},
+        never=["own span"],
     ),
     Case(
         "level",

@@ -51,8 +51,8 @@ AS_MEASURED = Case(
     says=[
         "Bandwidth, not latency, rules an all-reduce of 4.00 MB here: twice the bandwidth would "
         "shorten it by 49.3% to 49.6%, the lab's 44.7 MB by 49.9% to 50.0%. The lab's formula "
-        "gives at most 1.22 GB/s, 76.2% of plain TCP. The same buckets alone reach "
-        "1.52 GB/s: the formula's time also holds contention and overhead.",
+        "gives at most 1.22 GB/s, 76.2% of plain TCP. The same buckets alone reach 1.52 GB/s: "
+        "the formula's time also holds contention and overhead.",
         "all-reduces $X$ = 1 000 000 gradients of 4 bytes, $S$ = 4 000 000 B. The busiest worker",
         "Lemma 4), 4 000 000 B at N = 2 and 6 000 000 B at N = 4. Over Q3.1's communication time "
         "that is 178 MB/s to 1.22 GB/s at N = 2, 11.1% to 76.2% of plain TCP's 1.60 GB/s; 121 MB/s",
@@ -65,8 +65,7 @@ AS_MEASURED = Case(
         "alone 222 MB/s to 1.52 GB/s) and 1.48 GB/s at N = 4 (152 MB/s to 1.04 GB/s). With",
         "Would fewer bytes help? With some ways. With compressed",
         "With the 44.7 MB of the lab's ResNet-18, by the same formula and not measured here, at "
-        "N = "
-        "2 and 4 that is mostly bytes, and it would save 49.9% to 50.0%.",
+        "N = 2 and 4 that is mostly bytes, and it would save 49.9% to 50.0%.",
         "fast 450 GB/s 5.00 µs",
         "Bytes over the exposed time of Q3.1 would be no bandwidth",
         "formula misses none by more than",
@@ -84,8 +83,8 @@ NO_ARMS = Case(
     says=[
         "The lab's formula gives at most 1.22 GB/s. Each",
         "the lab's falls as b grows at N = 2 and 4.",
-        "The bus bandwidth of the same buckets alone and the rate of the link are not measured, so "
-        "it is not known how much",
+        "The bus bandwidth of the same buckets alone and the rate of the link are not measured, "
+        "so it is not known how much",
     ],
     never=["the same buckets alone reach", "Utilisation"],
 )
@@ -174,9 +173,8 @@ CASES = [
         "a time of one repeat",
         edits=_no_rate(({}, "possibly zero, for want of repeats")),
         says=[
-            "whose time is possibly zero, for want of repeats. The buckets "
-            "alone "
-            "reach 152 MB/s to 1.52 GB/s, 9.48% to 95.3% of the link's rate. Each iteration"
+            "whose time is possibly zero, for want of repeats. The buckets alone reach 152 MB/s "
+            "to 1.52 GB/s, 9.48% to 95.3% of the link's rate. Each iteration"
         ],
     ),
     Case(
@@ -294,8 +292,8 @@ CASES = [
         says=[
             "at most 1.22 GB/s, 76.2% of the configured rate of the link.",
             "of the configured 1.60 GB/s; ",
-            "The buckets alone exceed the link's rate in all six cells, more "
-            "than it could carry, so the configured rate is not the true one.",
+            "The buckets alone exceed the link's rate in all six cells, more than it could "
+            "carry, so the configured rate is not the true one.",
         ],
         never=["plain TCP's", "plain TCP reaches"],
     ),
@@ -308,8 +306,8 @@ CASES = [
             )
         },
         says=[
-            "stay below the link's rate at N = 2; the buckets alone do not measurably differ from "
-            "the link's rate at N = 4."
+            "stay below the link's rate at N = 2; the buckets alone do not measurably differ "
+            "from the link's rate at N = 4."
         ],
     ),
     Case(
@@ -337,11 +335,10 @@ CASES = [
         edits={"link": where(**around("level_bytes", 1e12), alpha_s=1.0)},
         says=[
             "message of $N \\alpha \\beta$ bytes, 1.00 TB at N = 2 and 1.00 TB at N = 4.",
-            "At N = 2 and 4 that is mostly latency (100% latency): a link of twice the rate would "
-            "save 0.000200%.",
+            "At N = 2 and 4 that is mostly latency (100% latency): a link of twice the rate "
+            "would save 0.000200%.",
             "Latency, not bandwidth, rules an all-reduce of 4.00 MB here: twice the bandwidth "
-            "would "
-            "shorten it by 0.000200%",
+            "would shorten it by 0.000200%",
         ],
     ),
     Case(
@@ -358,8 +355,8 @@ CASES = [
         "latency as bytes",
         edits={"link": where(**around("level_bytes", 4e6))},
         says=[
-            "At N = 2 and 4 latency and bytes do not measurably differ (50.0% latency): a link of "
-            "twice the rate would save 25.0%.",
+            "At N = 2 and 4 latency and bytes do not measurably differ (50.0% latency): a link "
+            "of twice the rate would save 25.0%.",
             "Twice the bandwidth would shorten an all-reduce of 4.00 MB here by 25.0%, the",
         ],
     ),

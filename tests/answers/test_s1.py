@@ -87,9 +87,9 @@ CASES = [
         "perfect scaling that the slope cannot confirm",
         says=[
             "Twice the batch saves 40% or more of the steps to 4% validation error up to about B "
-            "= 10, and from B = 161 it saves 10% or less (network of one hidden layer, plain "
-            "SGD; by the fit). At the critical batch size, 40.1, steps are twice the fewest "
-            "possible; Nesterov momentum makes it 3.01× as large. The",
+            "= 10, 10% or less from B = 161 (network of one hidden layer, plain SGD; by the "
+            "fit). At the critical batch size, 40.1, steps are twice the fewest; Nesterov "
+            "momentum makes it 3.01× as large. The",
             "With momentum the critical batch size is larger (3.01× (2.81 to 3.21)). At the "
             "smallest batches momentum needs more steps (2.74× (2.38 to 3.06)). Between "
             "networks, whose goals differ, it is the same within a factor of 1.25 (1.13× (1.06 "
@@ -97,8 +97,8 @@ CASES = [
             "Without the fit, over the four smallest batch sizes the slope is −1 within 0.2 in "
             "one of three searches and is undecided in two. Over the four largest batch sizes "
             "the slope is undecided.",
-            "In short: Twice the batch saves 40% or more of the steps up to about B = 10; at B = "
-            "40.1 they are twice the fewest, by the fit.",
+            "In short: Twice the batch saves 40% or more of the steps up to B = 10; twice the "
+            "fewest at B = 40.1, by the fit.",
             "Steps fall in proportion up to B = 10 and hardly from B = 161 (plain SGD). Dotted",
         ],
         never=["there is none"],
@@ -108,8 +108,8 @@ CASES = [
         lab=CLEAR,
         says=[
             "Twice the batch saves 40% or more of the steps to 4% validation error up to about B "
-            "= 25, and from B = 402 it saves 10% or less (network of one hidden layer, plain "
-            "SGD). At the critical batch size, 101, steps",
+            "= 25, 10% or less from B = 402 (network of one hidden layer, plain SGD). At the "
+            "critical batch size, 101, steps",
             "the slope is −1 within 0.2. Over the four largest batch sizes the slope is "
             "undecided in one of two searches and shows that steps still fall in one.",
         ],
@@ -119,9 +119,9 @@ CASES = [
         "three regimes of large networks on a cluster",
         lab=searched(every=CLUSTER),
         says=[
-            "up to about B = 37, and from B = 599 it saves 10% or less (small residual network, "
-            "plain SGD). At the critical batch size, 150, steps are twice the fewest possible; "
-            "momentum and Nesterov momentum make it 2.24× to 2.55× as large.",
+            "up to about B = 37, 10% or less from B = 599 (small residual network, plain SGD). "
+            "At the critical batch size, 150, steps are twice the fewest; momentum and Nesterov "
+            "momentum make it 2.24× to 2.55× as large.",
             "4% validation error for the small residual network and 4% for the ResNet-20.",
             "Between networks, whose goals differ, it is smaller (0.653× to 0.672×).",
         ],
@@ -281,7 +281,7 @@ CASES = [
         edits={"published_steps_to_goal": judged(SMALL, "agrees")},
         says=[
             "Already at B = 2, the smallest, twice the batch saves far less than half of the "
-            "steps to 4% validation error, and from B = 24 it saves 10% or less",
+            "steps to 4% validation error, 10% or less from B = 24",
             "Steps fall less than in proportion from B = 2, the smallest, and hardly from B = 24 (",
             " below B = 2 6.08",
         ],

@@ -19,8 +19,9 @@ def test_a_table_is_a_section_with_its_findings_and_its_corrected_tables(make_re
     assert "Part 4. Audit of hand-collected tables" in part
     assert part.index('id="answer-T1"') < part.index('id="answer-T2"')
     assert (
-        "1 of 2 rows hold a number that cannot be right: speed-up multiplied by N. With N = 2 and "
-        "b = 32, 3.2 is printed, 1.6 is right: it is N*T_1/T_N: multiplied by" in part
+        "1 of 2 rows hold a number that cannot be right: speed-up multiplied by N (off by 100%). "
+        "With N = 2 and b = 32: 3.2 is printed, 1.6 is right: it is N*T_1/T_N: multiplied by"
+        in part
     )
     for words in ("3.2", "1.6", "multiplied by the number of workers", "Q3.2, corrected", "1.60"):
         assert words in part
@@ -66,7 +67,7 @@ def test_a_table_is_called_consistent_only_as_far_as_it_was_checked(make_report,
 def test_what_caches_can_do_is_doubtful(make_report, changed, doubtful):
     (finding,) = AUDIT["findings"]
     text = rendered(make_report(audits=[{**AUDIT, "findings": [finding | changed]}]))
-    assert (f"1 of 2 rows hold a doubtful number: {doubtful}." in text) == (doubtful is not None)
+    assert (f"1 of 2 rows hold a doubtful number: {doubtful}" in text) == (doubtful is not None)
     assert ("hold a number that cannot be right" in text) == (doubtful is None)
 
 
@@ -75,8 +76,11 @@ def test_the_example_is_what_is_farthest_off(make_report):
     other = finding | {"code": "comm_mismatch", "reason": "it is the whole T_N", "printed": 12.5}
     text = rendered(make_report(audits=[{**AUDIT, "findings": [finding, other, other]}]))
     assert (
-        "The worst, with N = 2 and b = 32, 12.5 is printed, 1.6 is right: it is the whole" in text
+        "The farthest off, with N = 2 and b = 32: 12.5 is printed, 1.6 is right: it is the" in text
     )
+    far = finding | {"code": "comm_mismatch", "printed": 3.2}
+    text = rendered(make_report(audits=[{**AUDIT, "findings": [finding, other, far]}]))
+    assert "2 × wrong communication (off by 100% to 681%)" in text
 
 
 def test_a_column_that_is_wrong_by_one_cause_comes_first(make_report):
@@ -99,7 +103,7 @@ def test_a_column_that_is_wrong_by_one_cause_comes_first(make_report):
     ) in text
     assert "Beside that" not in text
     text = rendered(make_report(audits=[{**told, "findings": [rate, rate, finding]}]))
-    assert "Beside that, with N = 2 and b = 32, 3.2 is printed, 1.6 is right: it is N*T" in text
+    assert "Beside that, with N = 2 and b = 32: 3.2 is printed, 1.6 is right: it is N*T" in text
     text = rendered(make_report(audits=[{**told, "lessons": [lesson | {"kind": "items"}]}]))
     assert "Every bandwidth is wrong by one cause (32 GB/s at N = 2" in text
     assert "1.685 GB/s): it is b = 32." in text

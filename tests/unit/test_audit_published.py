@@ -1,11 +1,12 @@
 """The two published tables that are shipped: every finding by hand, and nothing else."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from dpscale.audit import Given, audit, read_table
-from dpscale.reporting.audits import worded
+from dpscale.reporting.audits import terminal_text, worded
 
 TABLES = Path(__file__).resolve().parents[2] / "config/tables"
 
@@ -34,6 +35,14 @@ def test_the_k80_table_has_one_wrong_speedup_one_impossible_epoch_and_fractional
         (4, 128, "bandwidth_fractional", 2.14529354504, 2.15284),
         (4, 512, "bandwidth_fractional", 1.67450049703, 1.71469),  # 25 / 24.41 of it
     ]
+
+
+def test_what_is_far_off_is_told_from_what_is_off_by_a_thousandth():
+    text = terminal_text(asdict(published("k80")) | {"title": "a table"}, "k80.csv")
+    assert (
+        "saves time (off by at least 7.3%), 6 × bandwidth of fractional iterations (off" in text
+    )
+    assert "iterations (off by 0.096% to 2.3%) and wrong speed-up (off by 3.7%). The far" in text
 
 
 def test_every_bandwidth_of_the_second_is_wrong_by_one_cause():

@@ -73,6 +73,16 @@ class _Audit(BaseModel):
         others = [one for one in self.findings if one.code not in named]
         return max(others, key=_off, default=None)
 
+    def off(self, code: str) -> str:
+        """Return by how much the numbers of a kind are off; nothing where a lesson says it."""
+        if code in {lesson.finding.code for lesson in self.lessons}:
+            return ""
+        found = [one for one in self.findings if one.code == code and _off(one)]
+        percents = [f"{significant(100 * _off(one), 2)}%" for one in sorted(found, key=_off)]
+        ends = list(dict.fromkeys(percents[:1] + percents[-1:]))
+        bounded = "at least " if any(one.bound != "none" for one in found) else ""
+        return f"off by {bounded}{' to '.join(ends)}" if ends else ""
+
     def as_printed(self, finding: Finding) -> str:
         """Return the number that a finding's row prints, with its unit."""
         return f"{finding.printed:.12g} {finding.unit}".strip()

@@ -247,7 +247,8 @@ def _elsewhere(inputs: Inputs, split: list[Row]) -> dict[str, Any] | None:
     several: the others with their speed-up by either epoch and in H3; shares: those of the most
     workers if one worker's epoch were H1's, and most: the largest loss then, and whether it leads
     as measured too. both: contention and stragglers, which Q3.1 counts as
-    one; overtaken: whether these two are more than the largest loss, another one.
+    one, at H1's pace, and both_here: as measured; overtaken: whether these two are more than the
+    largest loss, another one.
     """
     alone, last = split[0], split[-1]
     same = {"per_worker_batch": alone["per_worker_batch"], "status": "complete"}
@@ -274,6 +275,9 @@ def _elsewhere(inputs: Inputs, split: list[Row]) -> dict[str, Any] | None:
             part: Value(value=one, unit="fraction", runs=runs) for part, one in shares.items()
         },
         "both": Value(value=both, unit="fraction", runs=runs),
+        "both_here": Value(
+            value=last["sharing_frac"] + last["stragglers_frac"], unit="fraction", runs=last.runs
+        ),
         "most": Row(
             part=most,
             led=most in [one["part"] for one in last["leading"]],

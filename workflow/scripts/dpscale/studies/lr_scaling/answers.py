@@ -28,7 +28,7 @@ NAMES = {
     "gamma_reference": "zero_gamma_against_unit_gamma_reference_batch",
     "gamma_large": "zero_gamma_against_unit_gamma_large_batch",
 }
-WARMUPS = ("gradual_none", "constant_none", "gradual_none_unit", "constant_none_unit")
+DECIDED = ("above", "below", "indistinct")  # sides of a difference that has an interval
 
 
 def facts_s2(inputs: Inputs) -> Facts:
@@ -69,7 +69,7 @@ def facts_s2(inputs: Inputs) -> Facts:
         said["fixed"] = fixed_up_to(elbow, said["rules"])
         said["disagreeing"] = disagreeing(compared, said["reference"]["train_samples"])
         said["gains"] = beside_unit(rows)
-        said["telling"] = telling(said["gains"], rows, claims)
+        said["warmed"] = warmed(rows, claims)
         said["largest"] = elbow and elbow["largest_batch"]
         said["efficiency"] = next((row for row in compared if row["kind"] == "efficiency"), None)
         said["times"] = {row["runs"]: row for row in inputs.rows("iteration_times")}
@@ -170,32 +170,22 @@ def beside_unit(rows: list[Row]) -> list[Row]:
     ]
 
 
-def telling(gains: list[Row], rows: list[Row], claims: Mapping[str, Row]) -> Row | None:
-    """Return the largest decided effect of zero gains at the large batch, else of a warm-up.
+def warmed(rows: list[Row], claims: Mapping[str, Row]) -> list[Row]:
+    """Return what gradual warm-up does beside none at the large batch; else a constant one.
 
-    kind: "gains" or "warmup", or "neither" where none of some is decided; before, after: the arms;
-    several: others of its kind are decided too. None where nothing can be compared.
+    With gains of one first, then with zero gains, where it is known. before, after: the arms;
+    measured_side: of their errors.
     """
     by_runs = {row["runs"]: row for row in rows}
-    of_gains = [
-        Row(kind="gains", side=row["to_unit"], by=row["unit_difference_frac"])
-        | {"after": row, "before": row["unit"]}
-        for row in gains
-        if row["large"]
-    ]
-    of_warmups = [
-        Row(kind="warmup", side=row["measured_side"], by=row["measured"])
-        | {"after": by_runs[row["runs"]], "before": by_runs[row["base_runs"]]}
-        for name in WARMUPS
-        if (row := claims.get(name))
-    ]
-    for effects in (of_gains, of_warmups):
-        decided = [one for one in effects if one["side"] in ("above", "below")]
-        if decided:
-            first = max(decided, key=lambda one: abs(one["by"]))
-            return first | {"several": len(decided) > 1}
-    known = [one for one in of_gains + of_warmups if one["side"] == "indistinct"]
-    return known[0] | {"kind": "neither", "several": False} if known else None
+    for warmup in ("gradual", "constant"):
+        beside_none = [claims.get(f"{warmup}_none{unit}") for unit in ("_unit", "")]
+        if known := [row for row in beside_none if row and row["measured_side"] in DECIDED]:
+            return [
+                Row(measured_side=row["measured_side"])
+                | {"after": by_runs[row["runs"]], "before": by_runs[row["base_runs"]]}
+                for row in known
+            ]
+    return []
 
 
 def points(row: Row) -> dict[str, Value]:

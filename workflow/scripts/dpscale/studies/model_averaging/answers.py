@@ -101,14 +101,16 @@ def both_faster(averaged: Sequence[Row], pairs: Pairs) -> list[Row]:
 def doubt(pair: Row) -> Row | None:
     """Return which of learners and SGD may be the faster, and how many times at most.
 
+    least: how many times the other may be the faster.
     By the ratio of SGD's seconds to the learners', whose interval holds 1; None where it does not,
     where seconds were not compared, and where less than a hundredth is open.
     """
     low, high = pair.get("seconds_ratio_low"), pair.get("seconds_ratio_high")
     if low is None or high is None or not low <= 1 <= high:
         return None
-    most = max(1 / low, high)
-    return Row(faster="sgd" if most > high else "sma", most=most) if most > 1.01 else None
+    least, most = sorted((1 / low, high))
+    faster = "sgd" if most > high else "sma"
+    return Row(faster=faster, most=most, least=least) if most > 1.01 else None
 
 
 def small_needs(arm: str, pairs: Pairs) -> str:

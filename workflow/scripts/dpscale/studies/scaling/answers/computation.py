@@ -75,6 +75,7 @@ def facts_q3_1(inputs: Inputs) -> Facts:
             for row in inputs.rows("split_causes")
         ],
         "off": formula_over_waiting(direct),
+        "over_span": waiting_over_span(direct),
     }
     return Facts(
         missing,
@@ -123,6 +124,13 @@ def formula_over_waiting(rows: list[Row]) -> list[Row]:
     ]
 
 
+def waiting_over_span(rows: list[Row]) -> list[Value]:
+    """Return how many times DDP's own span training waits; nothing unless longer in every cell."""
+    spanned = [row for row in rows if row["span_s"] and row["exposed_side"] == "above"]
+    ratios = [ratio_of(row["seconds"]["exposed"], row.value("span_s", "s")) for row in spanned]
+    return ratios if all((ratio.value or 0) > 1 for ratio in ratios) else []
+
+
 def without_ends(row: Row, *columns: str) -> Row:
     """Return the row with these columns' intervals left out, which stand in the CSV."""
     return row | {f"{column}_{end}": None for column in columns for end in ("low", "high")}
@@ -147,7 +155,8 @@ def fall(direct: list[Row], falling: list[int]) -> Row | None:
 
     Of the most workers with whom it falls, without intervals; None where no parts are known.
     """
-    ends = [own for workers, own in by(direct, "workers") if workers in falling and own[1:]]
+    known = [row for row in direct if None not in [row[f"{part}_s"] for part in SUMMANDS]]
+    ends = [own for workers, own in by(known, "workers") if workers in falling and own[1:]]
     if not ends:
         return None
     first, *_, last = ends[-1]
