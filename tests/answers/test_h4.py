@@ -78,7 +78,7 @@ CASES = [
             "20.1% by H1's pace of one worker): load ahead",
             "contention 19.2% (20.1% with stragglers); these two together would exceed loading, "
             "the "
-            "largest single loss."
+            "largest single loss.",
         ],
         never=["the largest loss would"],
     ),

@@ -39,9 +39,7 @@ def test_the_k80_table_has_one_wrong_speedup_one_impossible_epoch_and_fractional
 
 def test_what_is_far_off_is_told_from_what_is_off_by_a_thousandth():
     text = terminal_text(asdict(published("k80")) | {"title": "a table"}, "k80.csv")
-    assert (
-        "saves time (off by at least 7.3%), 6 × bandwidth of fractional iterations (off" in text
-    )
+    assert "saves time (off by at least 7.3%), 6 × bandwidth of fractional iterations (off" in text
     assert "iterations (off by 0.096% to 2.3%) and wrong speed-up (off by 3.7%). The far" in text
 
 
