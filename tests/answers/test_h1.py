@@ -36,10 +36,9 @@ CASES = [
     Case(
         "a CPU where the first batch is the fastest",
         says=[
-            "Load ahead, on another core (not tried): one worker waits for its loader 20.0% "
-            "of the time at b = 128 and could be 1.25× as fast at most. It trains 1 248 "
-            "samples/s, more "
-            "than at any larger batch. A utilisation of 50.3% says nothing on a CPU",
+            "Load ahead, on another core (not tried): one worker waits for its loader 20.0% of "
+            "the time at b = 128 and could be 1.25× as fast at most. It trains 1 248 samples/s, "
+            "more than at any larger batch. A utilisation of 50.3% says nothing on a CPU",
             "In short: At b = 128 one worker trains 1 248 samples/s, more than at any",
             "No larger batch trains faster than b = 128.",
             "Trained is a small convolutional network with Adam on scikit-learn's digits.",
@@ -72,9 +71,9 @@ CASES = [
         "a CPU where a larger batch is faster",
         edits=_batches(_fastest(0.624)),
         says=[
-            "Raise b to 1024: at b = 128 one worker trains 1 248 samples/s, only 62.4% of what "
-            "b = 1024 reaches. Loading ahead on another core (not tried) could make it 1.25× as "
-            "fast at most: it waits for its loader 20.0% of the time. A utilisation",
+            "Raise b to 1024: at b = 128 one worker trains 1 248 samples/s, only 62.4% of what b "
+            "= 1024 reaches. There it waits for its loader 20.0% of the time: loading ahead on "
+            "another core (not tried) could make it 1.25× as fast at most. A utilisation",
             "b = 1024 trains faster than b = 128, whatever the utilisation says.",
         ],
         never=["gains nothing"],
@@ -156,8 +155,8 @@ CASES = [
     Case(
         "published",
         says=[
-            "Published, and not judged here (other data, digits): utilisation 20% (19.5 to "
-            "20.5) at b = 128 and 54% (53.5 to 54.5) at b = 1024."
+            "Published, and not judged here (other data, digits): utilisation 20% (19.5 to 20.5) "
+            "at b = 128 and 54% (53.5 to 54.5) at b = 1024."
         ],
         never=["Published figures, quoted", "Of the published"],
     ),

@@ -76,6 +76,8 @@ CASES = [
         says=[
             "the largest loss is loading (19.7%), unless contention with stragglers is (4.89%; "
             "20.1% by H1's pace of one worker): load ahead",
+            "In short: With four workers 51.9% of an epoch is computation, and the largest loss is "
+            "loading (19.7%), unless contention with stragglers is.",
             "contention 19.2% (20.1% with stragglers); these two together would exceed loading, "
             "the "
             "largest single loss.",

@@ -137,9 +137,10 @@ def facts_h1(inputs: Inputs) -> Facts:
             "samples": samples,
             "asked": steps_of_batches(samples, found[0]["per_worker_batch"], ASSIGNED["batch"]),
             "gain": gain_without(found[0].load_frac),
+            "best": (best := max(found, key=lambda row: row["samples_per_s"] or 0.0)),
+            "best_gain": gain_without(best.load_frac),
             "first": found[0],
             "last": found[-1],
-            "best": max(found, key=lambda row: row["samples_per_s"] or 0.0),
             "crowd": [row for row in found if row["crowded"]],
         }
     return Facts(missing, values, said)

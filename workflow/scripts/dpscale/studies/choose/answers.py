@@ -48,6 +48,7 @@ def facts_e2(inputs: Inputs) -> Facts:
             "rivals": [row for row in trained if row["to_advised"]],
             "checked": checked,
             "confirmed": confirmed(roles["recommended"], said["moves"], trained),
+            "as_well": as_well(roles, timed),
             "kept": bool(checked and checked["obeys"]) and roles["recommended"]["misses"] in TIMED,
             "instead": next((row for row in trained if row["taken"] and not row["advised"]), None),
         }
@@ -138,6 +139,25 @@ def confirmed(take: Row, further: list[Row], trained: list[Row]) -> list[int] | 
         return None
     found = [workers for workers, own in sides.items() if set(own) == {"above"}]
     return found if len(found) < len(further) else None
+
+
+def as_well(roles: dict[str, Row], timed: list[Row]) -> list[Row]:
+    """Return the cells of the least and the largest batch between which every batch does as well.
+
+    Of the number of workers that is recommended, as no measurable difference from the fastest; none
+    where the recommended cell is not the fastest, or has no such neighbour.
+    """
+    take = roles["recommended"]
+    cells = [row for row in timed if row["workers"] == take["workers"] and not row["predicted"]]
+    cells.sort(key=lambda row: int(row["global_batch"]))
+    place = next(n for n, row in enumerate(cells) if _same(row, take))
+    low = high = place
+    while low and cells[low - 1]["to_fastest"] == "indistinct":
+        low -= 1
+    while high + 1 < len(cells) and cells[high + 1]["to_fastest"] == "indistinct":
+        high += 1
+    alone = low == high or not _same(roles["fastest"], take)
+    return [] if alone else [cells[low], cells[high]]
 
 
 def doubled(row: Row) -> Row:

@@ -129,7 +129,8 @@ def unlearned(large: list[Row]) -> list[Row]:
         other
         for row in large
         for other in row["elsewhere"]
-        if other["over_large_side"] == "below" and other["large"]["learned"] > other["learned"]
+        if other["over_large_side"] == "below"
+        if other["large"]["learned"] and not other["learned"]
     ]
 
 

@@ -75,10 +75,11 @@ def largest_factors(loss: Row) -> list[Row]:
 
 
 def remaining_factor(loss: Row) -> Value | None:
-    """Return the product of the other factors of a loss, without an interval; None without any."""
-    rest = [loss.value(f"{name}_ratio", "ratio") for name in ranked_factors(loss)[2:]]
-    if not rest:
+    """Return the product of the other factors of a loss, without an interval; None if one lacks."""
+    ranked = ranked_factors(loss)
+    if len(ranked) < len(LOSSES):
         return None
+    rest = [loss.value(f"{name}_ratio", "ratio") for name in ranked[2:]]
     product = math.prod(factor.value or math.nan for factor in rest)
     return rest[0].model_copy(update={"value": product} | dict.fromkeys(("low", "high")))
 
