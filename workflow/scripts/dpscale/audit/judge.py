@@ -66,6 +66,8 @@ def audit(table: TimingTable, given: Given) -> Audit:
     findings = list(_findings(table, flows, fast, factor))
     refuted = _refuted(table, findings)
     resting = [place for place, times in fast.items() if _rests_on(times, refuted)]
+    beside = _beside(table, findings)
+    doubted = [place for place, times in split.items() if _rests_on(times, beside)]
     return Audit(
         facts,
         [
@@ -74,7 +76,12 @@ def audit(table: TimingTable, given: Given) -> Audit:
         ],
         findings,
         list(_lessons(table, findings)),
-        [*_copies(table), *spared(table.rows.values(), fast), *_resting(resting)],
+        [
+            *_copies(table),
+            *spared(table.rows.values(), fast),
+            *_resting("refuted", resting),
+            *_resting("beside_refuted", doubted),
+        ],
         [*stated, *table.remarks, *_assumptions(table, fast, split, factor)],
         _digits(table),
         *_counts(flows, fast),
@@ -137,14 +144,25 @@ def _refuted(table: TimingTable, findings: Sequence[Finding]) -> list[SheetCell]
     return cells
 
 
+def _beside(table: TimingTable, findings: Sequence[Finding]) -> list[SheetCell]:
+    """The times without loading of epochs that loading seems to shorten: either may be wrong."""
+    settings = [
+        (finding.workers, finding.per_worker_batch)
+        for finding in findings
+        if finding.code == "loading_faster_than_without"
+    ]
+    cells = [table.rows[place].cells for place in settings]
+    return [of[name] for of in cells for name in TIMES if name != EPOCH and name in of]
+
+
 def _rests_on(times: Times, refuted: Sequence[SheetCell]) -> bool:
     return any(cell is times.base or cell is times.total for cell in refuted)
 
 
-def _resting(places: Sequence[Setting]) -> Iterator[Cause]:
-    """What is left out for a time that cannot be right."""
+def _resting(kind: str, places: Sequence[Setting]) -> Iterator[Cause]:
+    """What is left out, or as doubtful, for a time that cannot be right."""
     if places:
-        yield cause("refuted", cells=", ".join(map(str, places)))
+        yield cause(kind, cells=", ".join(map(str, places)))
 
 
 def _derived(flow: Traffic, times: Times | None, refuted: Sequence[SheetCell]) -> Derived:

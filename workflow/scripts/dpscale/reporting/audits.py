@@ -67,16 +67,20 @@ class _Audit(BaseModel):
         return _rows([one for one in self.findings if not _doubtful(one)])
 
     @property
-    def worst(self) -> Finding | None:
-        """The finding whose number is farthest off, of those that no lesson is about."""
+    def others(self) -> list[list[Finding]]:
+        """The findings that no lesson is about, by kind: what is farthest off first."""
         named = {lesson.finding.code for lesson in self.lessons}
-        others = [one for one in self.findings if one.code not in named]
-        return max(others, key=_off, default=None)
+        codes = dict.fromkeys(one.code for one in self.findings if one.code not in named)
+        kinds = [[one for one in self.findings if one.code == code] for code in codes]
+        return sorted(kinds, key=lambda kind: (_doubtful(kind[0]), -max(map(_off, kind))))
+
+    @property
+    def commonest(self) -> list[Finding]:
+        """The kind that most findings are of, of several that which is farthest off."""
+        return max(self.others, key=lambda kind: (not _doubtful(kind[0]), len(kind)))
 
     def off(self, code: str) -> str:
-        """Return by how much the numbers of a kind are off; nothing where a lesson says it."""
-        if code in {lesson.finding.code for lesson in self.lessons}:
-            return ""
+        """Return by how much the numbers of a kind are off; nothing where none is known."""
         found = [one for one in self.findings if one.code == code and _off(one)]
         percents = [f"{significant(100 * _off(one), 2)}%" for one in sorted(found, key=_off)]
         ends = list(dict.fromkeys(percents[:1] + percents[-1:]))
@@ -87,9 +91,13 @@ class _Audit(BaseModel):
         """Return the number that a finding's row prints, with its unit."""
         return f"{finding.printed:.12g} {finding.unit}".strip()
 
+    def rounded(self, number: float, finding: Finding) -> str:
+        """Return a number with as many digits as the times allow, and a finding's unit."""
+        return f"{significant(number, self.digits)} {finding.unit}".strip()
+
     def expected(self, finding: Finding) -> str:
         """Return the number that is right, or a bound of it, with its unit."""
-        return f"{significant(finding.expected or 0.0, self.digits)} {finding.unit}".strip()
+        return self.rounded(finding.expected or 0.0, finding)
 
 
 def significant(number: float, digits: int) -> str:
@@ -146,7 +154,8 @@ def audit_section(path: Path, number: int) -> Answer:
     say = words.macros("audit.j2", {})
     return Answer(
         id=f"T{number}",
-        question=_plain(audit.title),
+        title=_plain(audit.title),
+        question=_plain(f"{audit.title}: do its numbers follow from its times?"),
         sentence=_plain(words.squeezed(say.sentence(audit))),
         short=_plain(words.squeezed(say.short(audit))),
         paragraphs=[_plain(words.squeezed(say.assumed(audit)))],
