@@ -231,7 +231,7 @@ CASES = [
         says=[
             "from 3.04 s at b = 32 to 1.74 s at b = 128; whether it falls on is undecided",
             "An epoch takes 1.74 s at b = 128, against 3.04 s at b = 32, undecided beyond; the "
-            "largest batch that fits is b = 1280",
+            "largest that fits is b = 1280",
         ],
     ),
     Case("rises in no phase", edits=_times(2.0, 3.0, 4.0), never=["What it adds"]),
@@ -269,7 +269,7 @@ CASES = [
             "is the median of 5 repeats in one launch",
             "One epoch of 10 000 images on one device, without data loading and after a warm-up",
             # 5.125 s and 2.195 s of 312.5 and 19.53 iterations, of which 312 and 19 are whole
-            "One iteration takes 16.4 ms at b = 32 and 112 ms at b = 512. So part",
+            "An epoch is 312 iterations of 16.4 ms at b = 32 and 19 of 112 ms at b = 512. So part",
             "16 times the samples take only 6.85 times as long.",
             "What it saves of an epoch, by phase: the backward pass 1.61 s (55.0%), the forward "
             "pass 879 ms (30.0%), the copy to the device 146 ms (5.00%) and the update 146 ms "
@@ -290,13 +290,13 @@ CASES = [
     Case(
         "memory ends it",
         says=[
-            "In 572 MiB the largest batch that fits is b = 1280.",
+            "In 572 MiB the largest that fits is b = 1280.",
             "b = 1280 trained in each of two processes, b = 1281 ran out of memory in each of "
             "two processes.",
             "The memory budget is 572 MiB, and",
             "The device is busy for 90.0% of the time",
             "out of memory",
-            "b = 1280 is the largest batch that fits.",
+            "Of the batches tried the largest that fits is b = 1280. A",
         ],
         never=["in another", "out_of_memory"],
     ),
@@ -304,7 +304,9 @@ CASES = [
         "a wide boundary",
         edits=_boundary(smallest_failed_batch=1600, memory_budget_bytes=pd.NA),
         says=[
-            "In memory the largest batch that fits is b = 1280.",
+            "In memory b = 1280 fits, b = 1600 does not.",
+            "; b = 1280 fits, b = 1600 does not.",
+            "Of the batches tried b = 1280 fits, b = 1600 does not. A",
             "They are 25.0% apart. From b = 1281 on a batch trains in one process and fails in",
         ],
         never=["memory budget"],
@@ -312,7 +314,7 @@ CASES = [
     Case(
         "no size failed",
         edits=_boundary(smallest_failed_batch=pd.NA),
-        says=["In 572 MiB the largest batch that fits is b = 1280.", "in each of two processes. "],
+        says=["In 572 MiB the largest that fits is b = 1280.", "in each of two processes. "],
         never=["ran out of", "not measured"],
     ),
     Case(
