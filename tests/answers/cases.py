@@ -187,10 +187,13 @@ def failures(case: Case, text: str) -> list[str]:
 
 
 def too_long(answer: Answer) -> list[str]:
-    """How an answer is longer than people read: the result, then all that is not folded."""
+    """How an answer is longer than people read: the result, then all that is not folded.
+
+    In an opening a number and its unit, between which no line ends, are a word.
+    """
     opening = plain(answer.sentence)
     sizes = {
-        "words of the opening": (len(opening.split()), 60),
+        "words of the opening": (len(re.findall(r"[^ \n]+", answer.sentence)), 60),
         "sentences of the opening": (len(re.findall(r"[.?!](?=\s|$)", opening)), 3),
         "words": (len(plain(" ".join([opening, *answer.paragraphs])).split()), 400),
         "tables": (sum(not one.further for one in answer.tables), 2),
