@@ -22,8 +22,8 @@ CASES = [
     Case(
         "both faster",
         says=[
-            "In this stand-in for the assignment two and four workers train 1.60× and 2.51× as "
-            "fast as one, a scaling efficiency of 80.2% and 62.9%. Two and four workers lose "
+            "Here two and four workers train 1.60× and 2.51× as fast as one: 21.2 s and 13.5 s "
+            "against 34.0 s, a scaling efficiency of 80.2% and 62.9%. Two and four workers lose "
             "accuracy: 94.0% and 93.0% against one worker's 95.0%.",
             "In short: Here four workers train 2.51× as fast as one; test accuracy 93.0% against",
             "Two and four workers are faster than one; hollow points",
@@ -47,8 +47,7 @@ CASES = [
         "no faster",
         lab={"two_worker_factor": 1.0},
         says=[
-            "In this stand-in for the assignment two and four workers do not train measurably "
-            "faster than one (1.00× and 1.00×)",
+            "Here two and four workers do not train measurably faster than one (1.00× and 1.00×)",
             "Two and four workers are not measurably faster; hollow",
         ],
     ),
@@ -56,8 +55,8 @@ CASES = [
         "slower",
         lab={"two_worker_factor": 1.5},
         says=[
-            "In this stand-in for the assignment two and four workers take longer than one "
-            "(0.680× and 0.459× as fast), a scaling",
+            "Here two and four workers take longer than one (0.680× and 0.459× as fast): 50.0 s "
+            "and 74.0 s against 34.0 s, a scaling",
             "Two and four workers are slower than one; hollow",
         ],
     ),
@@ -79,8 +78,8 @@ CASES = [
             **around("efficiency_frac", 0.875),
         ),
         says=[
-            "In this stand-in for the assignment more workers train 1.60× to 3.50× as fast as "
-            "one, a scaling efficiency of 62.9% to",
+            "Here more workers train 1.60× to 3.50× as fast as one: 13.5 s to 21.2 s against "
+            "34.0 s, a scaling efficiency of 62.9% to",
             "Two and four workers and four on two nodes lose accuracy: 93.0% to 94.0%",
             "two workers on two nodes reach 95.0% and keep one worker's 95.0% within a point.",
         ],
@@ -88,10 +87,7 @@ CASES = [
     Case(
         "a cluster that gains nothing",
         lab={"two_nodes": True, "two_worker_factor": 1.5},
-        says=[
-            "In this stand-in for the assignment more workers take longer than one (0.459× to "
-            "0.680× as fast)"
-        ],
+        says=["Here more workers take longer than one (0.459× to 0.680× as fast)"],
     ),
     *(
         Case(words, edits=_accuracy(low, high), says=[f"wo workers {words}"])

@@ -82,6 +82,20 @@ CASES = [
         ],
     ),
     Case(
+        "two rules keep it alike",
+        edits=changed(
+            apart(-0.05, -0.01),
+            apart(-0.04, 0.04, 0.975, **FOUR, rule="linear"),
+            apart(-0.04, 0.04, 0.97, **FOUR, rule="sqrt"),
+        ),
+        says=[
+            "With four workers, multiply the rate by N or by the root of N: they reach "
+            "97.5% and 97.0%, no measurable loss against one worker's 95.0%. The fixed rate "
+            "(96.0%) and the fixed global batch (95.0%) lose accuracy. On"
+        ],
+        never=["loss either"],
+    ),
+    Case(
         "nothing is decided",
         edits=changed(apart(-0.04, 0.04)),
         says=[

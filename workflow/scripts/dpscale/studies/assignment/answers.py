@@ -201,6 +201,7 @@ def _written(row: Row) -> dict[str, Value]:
     """Return numbers of a training as values, for lists of them."""
     return {
         "reached": row.test_accuracy_frac,
+        "time": row.train_s,
         "speedup": row.speedup_ratio,
         "started": row.speedup_with_startup_ratio,
         "efficiency": row.efficiency_frac,
@@ -329,11 +330,16 @@ def facts_h5(inputs: Inputs) -> Facts:
     if not missing:
         rows = [row | {"reached": row.test_accuracy_frac} for row in rows]
         advised = next((row for row in rows if row["advised"]), None)
+        others = [row for row in rows if row["advised"] is False]
+        kept = advised["accuracy_kept"] if advised else None
         said |= {
             "rows": rows,
             "base": _complete(rows)[0],
             "advised": advised,
-            "others": [row for row in rows if row["advised"] is False],
+            "others": others,
+            "alike": [
+                row for row in others if kept in ("keeps", "open") and row["accuracy_kept"] == kept
+            ],
             "linear": [row for row in _complete(rows) if row["rule"] == LINEAR],
             "warmups": _warmups(inputs),
             "chance": by_chance(sum(row["accuracy_kept"] not in (None, "unknown") for row in rows)),
@@ -392,7 +398,7 @@ QUESTIONS = [
         facts_h2,
         formula=[
             r"\text{steps} = \text{epochs} \cdot \left\lfloor \frac{D}{B} \right\rfloor, \qquad "
-            r"B = N b"
+            r"\text{as the assignment counts: } \text{epochs} \cdot \frac{D}{B}, \qquad B = N b"
         ],
         references=[PASZKE],
     ),
