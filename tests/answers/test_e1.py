@@ -67,31 +67,28 @@ CASES = [
         "DDP is fastest and FSDP2 needs least",
         lab=lab,
         says=[
-            "Share a training by DDP: with four workers its step, 20.0 ms, is the shortest. Where "
-            "memory is short, take ZeRO-1 (20.0 MB a worker, DDP 24.0 MB; a step 1.20× as long), "
-            "then FSDP2 (12.0 MB; 3.00× as long). The largest batch fits "
-            "with gradient accumulation, b = 2 300 within 30.5 MiB (DDP: 700). "
-            "The network is the small residual network with Adam",
+            "Share a training by DDP: with four workers its step, 20.0 ms, is the shortest. "
+            "Where memory is short, take ZeRO-1 (19.1 MiB a worker, DDP 22.9 MiB; a step 1.20× "
+            "as long), then FSDP2 (11.4 MiB; 3.00× as long, 2.00× the bytes sent). The largest "
+            "batch fits with gradient accumulation, b = 2 300 within 30.5 MiB (DDP: 700). The "
+            "network is the small residual network with Adam",
             "Gradient accumulation fits the largest batch but holds more than FSDP2 at b = 32 "
-            "(24.0 MB, 12.0 MB): there parameters, gradients and the optimiser's state fill the "
-            "memory, at a large batch activations do, of which a micro-batch has a part.",
+            "(22.9 MiB, 11.4 MiB): there parameters, gradients and the optimiser's state fill "
+            "the memory, at a large batch activations do, of which a micro-batch has a part.",
             "computes b in four parts, micro-batches, and sends the sum",
             "Likely each micro-batch has the fixed costs of a pass, ZeRO-1 sends parameters too "
-            "and "
-            "FSDP2 waits for its gathers.",
+            "and FSDP2 waits for its gathers.",
             "DDP has the shortest step with four workers. FSDP2 holds the least.",
             "In short: Share a training by DDP (20.0 ms a step); where memory is short by ZeRO-1 "
-            "or "
-            "FSDP2 (20.0 MB or 12.0 MB a worker instead of 24.0 MB).",
+            "or FSDP2 (19.1 MiB or 11.4 MiB a worker instead of 22.9 MiB).",
             "With two workers all other ways take longer for a step than DDP (1.20× to 3.00×).",
             "share a device",
             "differs from the formula for FSDP2 (by up to 33.3%) and FSDP2 without resharding "
             "(by up to 50.0%)",
             "gloo's reduce-scatter is an all-reduce",
             "count the same, but for 0.400% of headers",
-            "all others compute what DDP does: "
-            "losses of the first three steps differ by at most 4.44 × 10⁻⁷ of themselves, "
-            "parameters 2.00 × 10⁻⁷ of the largest, which rounding "
+            "all others compute what DDP does: losses of the first three steps differ by at most "
+            "4.44 × 10⁻⁷ of themselves, parameters 2.00 × 10⁻⁷ of the largest, which rounding "
             "explains.",
         ],
         never=["something else", " told", "unknown", "looked at once"],
@@ -105,8 +102,8 @@ CASES = [
             )
         },
         says=[
-            "Share a training by DDP: with four workers none is measurably faster than its "
-            "20.0 ms a step.",
+            "Share a training by DDP: with four workers none is measurably faster than its 20.0 "
+            "ms a step.",
             "No way has a measurably shorter step than DDP with four workers.",
             "gradient accumulation and ZeRO-1 show no measurable difference to DDP",
         ],
@@ -116,9 +113,9 @@ CASES = [
         "a cluster: FSDP2 halves the memory for a tenth of the time",
         lab=made(step_s=STEP_S | {"fsdp": 0.011}),
         says=[
-            "Where that does not fit, take FSDP2: 12.0 MB a worker instead of DDP's 24.0 MB, "
-            "a step 1.10× as long.",
-            "where memory is short by FSDP2, 12.0 MB a worker instead of 24.0 MB.",
+            "Where that does not fit, take FSDP2: 11.4 MiB a worker instead of DDP's 22.9 MiB, a "
+            "step 1.10× as long.",
+            "where memory is short by FSDP2, 11.4 MiB a worker instead of 22.9 MiB.",
         ],
         never=["), then"],
     ),
@@ -136,26 +133,29 @@ CASES = [
     Case(
         "the fastest way needs the least memory too",
         lab=made(step_s=STEP_S | {"fsdp": 0.005}),
-        says=["It also needs the least memory, 12.0 MB a worker instead of DDP's 24.0 MB."],
+        says=["It also needs the least memory, 11.4 MiB a worker instead of DDP's 22.9 MiB."],
         never=["does not fit"],
     ),
     Case(
         "what needs the least is as fast",
         lab=lab,
         edits={"strategies": where({"way": "fsdp"}, to_ddp="indistinct")},
-        says=["then FSDP2 (12.0 MB; about as long)"],
+        says=["then FSDP2 (11.4 MiB; about as long, 2.00× the bytes sent)"],
     ),
     Case(
         "what needs the least is not compared",
         lab=lab,
         edits={"strategies": where({"way": "fsdp"}, to_ddp="unknown")},
-        says=["then FSDP2 (12.0 MB; not compared).", "is not compared with DDP, for want"],
+        says=[
+            "then FSDP2 (11.4 MiB; not compared, 2.00× the bytes sent).",
+            "is not compared with DDP, for want",
+        ],
     ),
     Case(
         "DDP needs the least",
         lab=lab,
         edits={"strategy_needs": needing({"way": "ddp"}, peak_bytes=S)},
-        says=["Memory is no reason for another: none needs measurably less than DDP's 4.00 MB"],
+        says=["Memory is no reason for another: none needs measurably less than DDP's 3.81 MiB"],
         never=["does not fit", "where memory is short"],
     ),
     Case(
@@ -182,7 +182,7 @@ CASES = [
                 needing({"way": "fsdp_kept"}, peak_bytes=round(3.01 * S)),
             )
         },
-        says=["Each peak was looked at once.", "then FSDP2 (12.0 MB;"],
+        says=["Each peak was looked at once.", "then FSDP2 (11.4 MiB;"],
     ),
     Case(
         "no peak is known",
@@ -209,7 +209,7 @@ CASES = [
         "the way that fits the most has as many activations",
         lab=lab,
         edits={"strategy_needs": needing({"way": "accumulation"}, activation_bytes=round(0.1 * S))},
-        says=["at b = 32 (24.0 MB, 12.0 MB): nothing that was measured says why."],
+        says=["at b = 32 (22.9 MiB, 11.4 MiB): nothing that was measured says why."],
         never=["activations do"],
     ),
     Case(
@@ -298,7 +298,7 @@ CASES = [
         "sharding saves nothing to speak of",
         lab=lab,
         edits={"strategy_needs": needing({"way": "ddp"}, peak_bytes=round(3.1 * S))},
-        says=["Memory is no reason for another: none needs measurably less than DDP's 12.4 MB"],
+        says=["Memory is no reason for another: none needs measurably less than DDP's 11.8 MiB"],
         never=["holds the least", "The peaks of"],
     ),
     Case(
@@ -380,7 +380,7 @@ CASES = [
         says=[
             "With four workers the search for the largest batch ran out of memory at b = 1 050 "
             "of ZeRO-1, and did not come to FSDP2 and FSDP2 without resharding.",
-            "then FSDP2 (12.0 MB;",
+            "then FSDP2 (11.4 MiB;",
         ],
         never=["The largest batch fits with", "With two workers the search"],
     ),

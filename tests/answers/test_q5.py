@@ -54,9 +54,9 @@ CASES = [
     Case(
         "orders as they should be",
         says=[
-            "Without set_epoch every epoch repeats the order of the first; with it none "
-            "does. Each process of DistributedDataParallel draws for itself and learns the epoch "
-            "from that call alone; DataParallel is one process that splits batches. After",
+            "splits batches; with DistributedDataParallel each worker is a process that draws "
+            "for itself and learns the epoch from set_epoch. Without set_epoch every epoch "
+            "repeats the order of the first; with it none does. After",
             "with it none does; where the orders are the same the marks",
             "epoch after epoch",
             "8 of 8 repeat the first without set_epoch, 0 of 8 with it.",

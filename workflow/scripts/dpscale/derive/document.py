@@ -58,6 +58,6 @@ def _row(table: str, column: str, columns: Mapping[str, str]) -> str:
     ends = "".join(f", `{end}`" for end in ("_low", "_high") if f"{column}{end}" in columns)
     values = ", ".join(f"`{one}`" for one in sorted(kind.values)) if isinstance(kind, Words) else ""
     unit = unit_of(entry(column))
-    unit = "" if unit == "setting" else unit
+    unit = {"setting": "", "bytes_binary": "bytes"}.get(unit, unit)
     cells = [f"`{column}`{ends}", KINDS[str(kind)], unit, values, meaning(table, column)]
     return f"| {' | '.join(cells)} |"

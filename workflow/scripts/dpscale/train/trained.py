@@ -26,7 +26,6 @@ from dpscale.train.training import Training, Trial, divergence, epoch_stops, set
 from dpscale.train.worker import Place, Replica, build_replica, usual_sync
 
 FIRST_INDICES = 8  # of a sample order, enough to see that two orders are one
-ORDERED_EPOCHS = 2
 
 
 def measure_trained(spec: "Spec[TrainingProtocol]", task: Task, place: Place) -> Measurement:
@@ -115,8 +114,7 @@ def _observe(stepper: _Observed, rows: dict[str, list[TableRow]], row: TableRow)
         seen = {"test_accuracy_frac": row["test_accuracy_frac"]}
         everyone = place.gather(compare_to_first(stepper.replica.module, place) | seen)
         rows["replicas"] += [key | other for other in everyone]
-    if key["epoch"] <= ORDERED_EPOCHS:
-        rows["orders"] += _order_rows(stepper.loader, key, place)
+    rows["orders"] += _order_rows(stepper.loader, key, place)
 
 
 def _order_rows(loader: Loader, key: dict[str, int], place: Place) -> list[dict[str, Any]]:

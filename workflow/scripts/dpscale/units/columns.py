@@ -17,6 +17,7 @@ from dpscale.units.text import (
 )
 
 _SETTINGS = ("workers", "per_worker_batch", "global_batch", "base_batch")
+_MEMORY = ("memory_bytes", "peak_bytes", "budget_bytes")  # in powers of 1024, as machines have it
 # The unit of what a column measures, by the end of its name; the longest first.
 _UNITS = {
     "_bytes_per_s": "bytes/s",
@@ -75,6 +76,8 @@ def unit_of(column: str) -> str:
     """Return the unit of a column of derived tables; empty where its name tells none."""
     if column in _SETTINGS:
         return "setting"
+    if column.endswith(_MEMORY):
+        return "bytes_binary"
     return next((unit for end, unit in _UNITS.items() if column.endswith(end)), "")
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
+from dpscale.reporting.lessons import ratio_of
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI, PATARASUK, RAJBHANDARI
 from dpscale.reporting.words import by
@@ -16,7 +17,7 @@ TIMES = {
     "interface_bytes": "bytes_exact",
 }
 NEEDS = {
-    "peak_bytes": "bytes",
+    "peak_bytes": "bytes_binary",
     "fits_batch": "count",
     "fails_batch": "count",
     "loss_gap_frac": "fraction",
@@ -94,7 +95,7 @@ def standing(times: list[Row], needs: list[Row]) -> Row:
             "fitting": most,
             "as_much": [row for row in tried.values() if row["batch_rank"] == "may be"],
             "ddp_fits": tried["ddp"],
-            "budget": most.value("budget_bytes", "bytes_binary"),
+            "budget": most.budget_bytes,
         }
         found["outgrown"] = outgrown(most, found["least"], found["as_much"])
     return found
@@ -117,9 +118,14 @@ def _in_memory(times: list[Row], needs: list[Row], take: Row) -> dict[str, Any]:
         "as_little": [row for row in peaks.values() if row["peak_rank"] == "near"],
         "ddp_needs": peaks["ddp"],
         "saves": peaks["ddp"]["peak_rank"] == "more",
-        "cost": step[least["way"]],
+        "cost": step[least["way"]] | _to_ddp(step[least["way"]], step["ddp"]),
         "looks": [gap for row in needs if (gap := row["peak_noise_frac"]) is not None],
     }
+
+
+def _to_ddp(row: Row, ddp: Row) -> dict[str, Value]:
+    """Return how many times the bytes of DDP a way sends in a step; not known where one is not."""
+    return {"bytes_to_ddp": ratio_of(row.ledger_bytes, ddp.ledger_bytes)}
 
 
 def outgrown(fitting: Row, least: Row | None, as_much: list[Row]) -> str | None:
@@ -142,7 +148,10 @@ def outgrown(fitting: Row, least: Row | None, as_much: list[Row]) -> str | None:
 def _held(way: str, needs: list[Row]) -> dict[str, Value]:
     """Return what a worker holds at its peak, and the largest batch that it holds."""
     own = next((row for row in needs if row["way"] == way), Row(status="not measured"))
-    return {"peak": own.value("peak_bytes", "bytes"), "fits": own.value("fits_batch", "count")}
+    return {
+        "peak": own.value("peak_bytes", "bytes_binary"),
+        "fits": own.value("fits_batch", "count"),
+    }
 
 
 def sent(rows: list[Row], backend: str | None) -> Row:

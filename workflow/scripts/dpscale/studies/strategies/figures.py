@@ -59,7 +59,7 @@ def draw_memory(strategy_needs: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     known = strategy_needs[strategy_needs.peak_bytes.notna()]
     drawn = known[["workers", "way", "peak_bytes", *PARTS]].reset_index(drop=True)
     figure, grid = _panels(drawn)
-    form = column_format(list(drawn.peak_bytes), "bytes")
+    form = column_format(list(drawn.peak_bytes), "bytes_binary")
     for axes, (workers, rows) in zip(grid, drawn.groupby("workers"), strict=False):
         axes.set(title=f"N = {workers}", xlabel=f"{form.symbol} of a worker")
         for place, (_, row) in enumerate(rows.iterrows()):
