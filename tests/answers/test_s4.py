@@ -114,6 +114,7 @@ CASES = [
         lab=trained,
         edits={"local_sgd": UNLEARNED},
         says=[
+            "with clean labels, not learned, it is worse (90.0% against 97.0%).",
             "With clean labels A3, huge mini-batch, has not learned its labels (training accuracy "
             "99.0%), so that its lower test accuracy may be slower optimisation alone."
         ],
@@ -122,7 +123,7 @@ CASES = [
         "the protocol",
         lab=trained,
         says=[
-            "16 learners of b = 8 train resnet_8x8 on digits for four epochs; each",
+            "16 learners of b = 8 train the small residual network on digits for four epochs; each",
             "It averages gradients in every step of the first 2 epochs, up to",
             "Medians over three seeds with 95% intervals; differences are paired by seed, and "
             "their intervals hold the error of 2000 test images too.",

@@ -121,23 +121,24 @@ def ceilings(rows: list[Row], images: int | None) -> list[Row]:
 
 
 def unlearned(large: list[Row]) -> list[Row]:
-    """Return the best arms of a regime that are worse in another, whose labels they did not learn.
-
-    The large mini-batch learned them there: the arm may only be slower.
-    """
-    return [
-        other
-        for row in large
-        for other in row["elsewhere"]
-        if other["over_large_side"] == "below"
-        if other["large"]["learned"] and not other["learned"]
-    ]
+    """Return the best arms of a regime that are worse in another, its labels not learned."""
+    return [other for row in large for other in row["elsewhere"] if other["unlearned"]]
 
 
 def elsewhere(arm: Row, arms: dict[tuple[float, str], Row]) -> list[Row]:
-    """Return the same arm with other labels, beside the large mini-batch there (`large`)."""
+    """Return the same arm with other labels, beside the large mini-batch there (`large`).
+
+    unlearned: it is worse there, and learned no labels that the large mini-batch did: it may only
+    be slower.
+    """
     return [
-        row | {"large": arms[noise, BASE]}
+        row
+        | {"large": (base := arms[noise, BASE])}
+        | {
+            "unlearned": row["over_large_side"] == "below"
+            and base["learned"]
+            and not row["learned"]
+        }
         for (noise, name), row in arms.items()
         if name == arm["arm"] and noise != arm["label_noise_frac"] and (noise, BASE) in arms
     ]
