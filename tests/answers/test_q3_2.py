@@ -350,8 +350,7 @@ CASES = [
         says=[
             "At N = 2 that is mostly latency (100% latency): a link of twice the rate would save "
             "0.000200%. At N = 4 that is mostly bytes (",
-            "Twice the bandwidth would shorten an all-reduce of 4.00 MB by 0.000200% to "
-            "49.3%,",
+            "Twice the bandwidth would shorten an all-reduce of 4.00 MB by 0.000200% to 49.3%,",
         ],
     ),
     Case(

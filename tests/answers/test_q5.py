@@ -121,7 +121,7 @@ CASES = [
                 sentence,
                 "trained on, and is lower perhaps because repeated batches are learnt by heart; no "
                 f"arm isolates it. A lower training loss is not a better model: {paragraph}.",
-                f"order, with it none; test accuracy is {short}",
+                f" against 86.5%, {short}.",
             ],
         )
         for words, test, short, sentence, paragraph in (
@@ -143,7 +143,7 @@ CASES = [
             (
                 "alike",
                 [0.86, 0.87],
-                "not measurably different",
+                "no measurable difference",
                 "accuracy shows no measurable difference: ",
                 "the test accuracies show no measurable difference",
             ),

@@ -116,7 +116,7 @@ CASES = [
         says=[
             "with clean labels, not learned, it is worse (90.0% against 97.0%).",
             "With clean labels A3, huge mini-batch, has not learned its labels (training accuracy "
-            "99.0%), so that its lower test accuracy may be slower optimisation alone."
+            "99.0%), so that its lower test accuracy may be slower optimisation alone.",
         ],
     ),
     Case(
