@@ -68,9 +68,9 @@ def gains(*cells: tuple[str, float, float]) -> Any:
 def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
     found = page(gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5)))
     assert plain(found.sentence).startswith(
-        "Add workers where one worker's step is long: where it takes 40.0 ms, four are 3.00× as "
-        "fast (Q2), where 6.00 ms not measurably faster (1.00×, H3) and where 1.00 ms slower "
-        "(0.500×, E2). Every"
+        "Add workers where one worker's step is long, as three networks suggest: where it takes "
+        "40.0 ms, four are 3.00× as fast (Q2), where 6.00 ms not measurably faster (1.00×, H3) "
+        "and where 1.00 ms slower (0.500×, E2). Every"
     )
     assert "pays the latency" in text_of(found)
     assert not too_long(found)

@@ -69,9 +69,9 @@ CASES = [
         says=[
             "Share a training by DDP: with four workers its step, 20.0 ms, is the shortest. "
             "Where memory is short, take ZeRO-1 (19.1 MiB a worker, DDP 22.9 MiB; a step 1.20× "
-            "as long), then FSDP2 (11.4 MiB; 3.00× as long, 2.00× the bytes sent). The largest "
-            "batch fits with gradient accumulation, b = 2 300 within 30.5 MiB (DDP: 700). The "
-            "network is the small residual network with Adam",
+            "as long), then FSDP2 (11.4 MiB; 3.00× as long, 2.00× the bytes over gloo). The "
+            "largest batch fits with gradient accumulation, b = 2 300 within 30.5 MiB (DDP: "
+            "700). The network is the small residual network with Adam",
             "Gradient accumulation fits the largest batch but holds more than FSDP2 at b = 32 "
             "(22.9 MiB, 11.4 MiB): there parameters, gradients and the optimiser's state fill "
             "the memory, at a large batch activations do, of which a micro-batch has a part.",
@@ -114,7 +114,7 @@ CASES = [
         lab=made(step_s=STEP_S | {"fsdp": 0.011}),
         says=[
             "Where that does not fit, take FSDP2: 11.4 MiB a worker instead of DDP's 22.9 MiB, a "
-            "step 1.10× as long.",
+            "step 1.10× as long, 2.00× the bytes over gloo.",
             "where memory is short by FSDP2, 11.4 MiB a worker instead of 22.9 MiB.",
         ],
         never=["), then"],
@@ -140,14 +140,14 @@ CASES = [
         "what needs the least is as fast",
         lab=lab,
         edits={"strategies": where({"way": "fsdp"}, to_ddp="indistinct")},
-        says=["then FSDP2 (11.4 MiB; about as long, 2.00× the bytes sent)"],
+        says=["then FSDP2 (11.4 MiB; about as long, 2.00× the bytes over gloo)"],
     ),
     Case(
         "what needs the least is not compared",
         lab=lab,
         edits={"strategies": where({"way": "fsdp"}, to_ddp="unknown")},
         says=[
-            "then FSDP2 (11.4 MiB; not compared, 2.00× the bytes sent).",
+            "then FSDP2 (11.4 MiB; not compared, 2.00× the bytes over gloo).",
             "is not compared with DDP, for want",
         ],
     ),

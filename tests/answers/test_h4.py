@@ -49,12 +49,11 @@ CASES = [
         edits={SPLIT: where({"workers": 1}, **around("epoch_s", 100.0))},
         says=[
             "One worker's epoch took 100 s in these runs and 8.01 s in those of H1 and H3 (D = "
-            "10 000 at 1 248 samples/s), though all train alike: why was not isolated. With H1's, "
-            "computation would be 4.16% of an epoch with four workers and contention 51.7% "
-            "(52.6% with stragglers); the "
-            "largest loss would be contention between workers. Two and four workers are 20.8× and "
-            "34.7× as fast as one by the epoch here and 1.67× and 2.78× by that of H1; H3 finds "
-            "1.60× and 2.51×."
+            "10 000 at 1 248 samples/s), though all train alike: why was not isolated. With "
+            "H1's, computation would be 4.16% of an epoch with four workers and contention 51.7% "
+            "(52.6% with stragglers); the largest loss would be contention between workers. Two "
+            "and four workers are 20.8× and 34.7× as fast as one by the epoch here and 1.67× and "
+            "2.78× by that of H1; H3 finds 1.60× and 2.51×."
         ],
     ),
     Case(
@@ -74,13 +73,13 @@ CASES = [
         "one worker at a pace at which two losses together are more than the largest",
         edits={SPLIT: where({"workers": 1}, **around("epoch_s", 11.33))},
         says=[
-            "the largest loss is loading (19.7%), unless contention with stragglers is (4.89%; "
-            "20.1% by H1's pace of one worker): load ahead",
-            "In short: With four workers 51.9% of an epoch is computation, and the largest loss is "
-            "loading (19.7%), unless contention with stragglers is.",
+            "of an epoch is computation; loading takes 19.7% and workers that slow each other "
+            "down 4.89%, or 20.1% by H1's pace of one worker: which is more is open. Against the "
+            "former load ahead",
+            "In short: With four workers 51.9% of an epoch is computation, and it is open "
+            "whether loading (19.7%) or workers that slow each other down cost more.",
             "contention 19.2% (20.1% with stragglers); these two together would exceed loading, "
-            "the "
-            "largest single loss.",
+            "the largest single loss.",
         ],
         never=["the largest loss would"],
     ),
@@ -129,8 +128,7 @@ CASES = [
         edits={SPLIT: of_four("exposed", 0.198, load=-0.001, copy=0.1)},
         says=[
             "the largest losses, alike within error, are waiting for communication (19.8%) and "
-            "loading "
-            "(19.7%). Alone",
+            "loading (19.7%). Alone",
             "Against waiting for communication: take a larger batch",
             "Against loading: load ahead",
             "Compressed gradients were measured in Q3.2, at N = 2: a step with bf16 is shorter; "

@@ -95,6 +95,21 @@ CASES = [
         ],
         never=["loss either"],
     ),
+    *(
+        Case(
+            f"the linear rule and {rule} keep it alike",
+            edits=changed(
+                apart(-0.05, -0.01),
+                apart(-0.04, 0.04, 0.975, **FOUR, rule="linear"),
+                apart(-0.04, 0.04, 0.97, **FOUR, rule=rule),
+            ),
+            says=[f"multiply the rate by N or {words}: they reach 97.5% and 97.0%, no"],
+        )
+        for rule, words in (
+            ("fixed", "keep that of one worker"),
+            ("fixed_batch", "keep the rate and B of one"),
+        )
+    ),
     Case(
         "nothing is decided",
         edits=changed(apart(-0.04, 0.04)),

@@ -26,7 +26,8 @@ CASES = [
         "one node, decided",
         says=[
             "Two nodes were not run; best on one: one worker, 95.0%, above two and four workers "
-            "(93.0% to 94.0%). The same number of workers makes the same updates on two.",
+            "(93.0% to 94.0%). On two as many workers would make the same updates, so the same "
+            "accuracy is expected.",
             "In short: Two nodes were not run; best on one: one worker, 95.0%, above two and four",
             "Of 2 such comparisons",
             "are for two nodes 99.02% (98.83 to 99.21) with two, 99.05% (98.86 to 99.24) with "
@@ -92,7 +93,7 @@ CASES = [
         "one number of workers",
         edits={TRAININGS: where({"workers": [2, 4]}, status="diverged")},
         says=[
-            "best on one: one worker, 95.0%, with nothing else tried. The same",
+            "best on one: one worker, 95.0%, with nothing else tried. On two as",
             "are the linear rule at N = 2 (diverged) and the linear rule at N = 4 (diverged).",
         ],
     ),

@@ -53,7 +53,7 @@ CASES = [
             "In the launches that timed every way of training (Q3.1), at N = 4, b = 128 $T_N$ is "
             "1.44× $T_1/N$: 1.27× by waiting for communication, 1.09× by workers that slow each "
             "other down (contention) and 1.04× by the rest; at N = 2, b = 32",
-            "The table of factors has each, and all multiply to the whole.",
+            "A further table has each, and all multiply to the whole.",
             "With b fixed four workers come to 2.78×, sharing devices.",
         ],
         never=["A larger b makes fewer", "told", "of all launches"],
@@ -186,7 +186,7 @@ CASES = [
         says=[
             "strong (B fixed): better in three of six cells.",
             "paid N times as often. In three cells it is not measurably different. Where it",
-            "2.78× no different",
+            "2.78× open",
         ],
     ),
     Case(

@@ -54,9 +54,10 @@ CASES = [
     Case(
         "orders as they should be",
         says=[
-            "splits batches; with DistributedDataParallel each worker is a process that draws "
-            "for itself and learns the epoch from set_epoch. Without set_epoch every epoch "
-            "repeats the order of the first; with it none does. After",
+            "DataParallel is one process; DistributedDataParallel runs one a device, which "
+            "all-reduce gradients in the backward pass and draw parts of one permutation. "
+            "Without set_epoch every epoch repeats the order of the first; with it none does. "
+            "After",
             "with it none does; where the orders are the same the marks",
             "epoch after epoch",
             "8 of 8 repeat the first without set_epoch, 0 of 8 with it.",
@@ -121,6 +122,7 @@ CASES = [
                 sentence,
                 "trained on, and is lower perhaps because repeated batches are learnt by heart; no "
                 f"arm isolates it. A lower training loss is not a better model: {paragraph}.",
+                "order, with it none; test accuracy",
                 f" against 86.5%, {short}.",
             ],
         )

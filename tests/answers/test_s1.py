@@ -86,9 +86,9 @@ CASES = [
     Case(
         "perfect scaling that the slope cannot confirm",
         says=[
-            "By the fit perfect scaling (doubling B saves at least 40% of steps) holds up to B = "
-            "10; from B = 161 it saves at most 10% (plain SGD). Without the fit one of three "
-            "searches confirms it. The critical batch size is 40.1 (twice the fewest steps); "
+            "Perfect scaling (doubling B saves at least 40% of steps) holds up to B = 10; from B "
+            "= 161 it saves at most 10% (network of one hidden layer, plain SGD; by the fit, "
+            "undecided without). The critical batch size is 40.1 (twice the fewest steps); "
             "Nesterov momentum makes it 3.01× as large. The",
             "With momentum the critical batch size is larger (3.01× (2.81 to 3.21)). At the "
             "smallest batches momentum needs more steps (2.74× (2.38 to 3.06)). Between "
@@ -109,19 +109,20 @@ CASES = [
         lab=CLEAR,
         says=[
             "Perfect scaling (doubling B saves at least 40% of steps) holds up to B = 25; from B "
-            "= 402 it saves at most 10% (plain SGD). The critical batch size is 101",
+            "= 402 it saves at most 10% (network of one hidden layer, plain SGD). The critical "
+            "batch size is 101",
             "the slope is −1 within 0.2. Over the four largest batch sizes the slope is "
             "undecided in one of two searches and shows that steps still fall in one.",
         ],
-        never=["y the fit perfect", "Without the fit one"],
+        never=["by the fit, undecided"],
     ),
     Case(
         "three regimes of large networks on a cluster",
         lab=searched(every=CLUSTER),
         says=[
-            "up to B = 37; from B = 599 it saves at most 10% (plain SGD). The critical batch "
-            "size is 150 (twice the fewest steps); momentum and Nesterov momentum make it 2.24× "
-            "to 2.55× as large.",
+            "up to B = 37; from B = 599 it saves at most 10% (small residual network, plain "
+            "SGD). The critical batch size is 150 (twice the fewest steps); momentum and "
+            "Nesterov momentum make it 2.24× to 2.55× as large.",
             "4% validation error for the small residual network and 4% for the ResNet-20.",
             "Between networks, whose goals differ, it is smaller (0.653× to 0.672×).",
         ],
@@ -328,7 +329,10 @@ CASES = [
     Case(
         "no bend with plain SGD",
         lab=searched(sgd=1e7),
-        says=["it saves at most 10% (Nesterov", "; with plain SGD there is none (no bend)."],
+        says=[
+            "it saves at most 10% (network of one hidden layer, Nesterov",
+            "; with plain SGD there is none (no bend).",
+        ],
     ),
     *(
         Case(

@@ -92,9 +92,10 @@ CASES = [
         lab=trained,
         says=[
             "Post-local SGD saves 45.0% of the communication (half is mini-batch by design, then "
-            "one round in 16) at no measurable loss of test accuracy, higher with 20% wrong labels "
-            "(+2.00 points). Huge mini-batch, with 80.0% less (8 rounds), is better with 20% wrong "
-            "labels (95.0% against 90.0%); with clean labels it is worse (90.0% against 97.0%).",
+            "one round in 16) at no measurable loss of test accuracy, higher with 20% wrong "
+            "labels (+2.00 points). Huge mini-batch, with 80.0% less (8 rounds), is better with "
+            "20% wrong labels (95.0% against 90.0%); with clean labels it is worse (90.0% "
+            "against 97.0%).",
             "In short: Post-local SGD makes 22 rounds of communication, the large mini-batch 40; "
             "its test accuracy shows no measurable difference with clean labels.",
             "labels clean: the mean network; training loss",
@@ -115,8 +116,8 @@ CASES = [
         edits={"local_sgd": UNLEARNED},
         says=[
             "with clean labels, not learned, it is worse (90.0% against 97.0%).",
-            "With clean labels A3, huge mini-batch, has not learned its labels (training accuracy "
-            "99.0%), so that its lower test accuracy may be slower optimisation alone.",
+            "With clean labels A3, huge mini-batch, has not learned its labels (training "
+            "accuracy 99.0%), so that its lower test accuracy may be slower optimisation alone.",
         ],
     ),
     Case(
@@ -165,10 +166,8 @@ CASES = [
         },
         says=[
             "Post-local SGD generalises measurably neither better nor worse and saves",
-            "one round in 16). With each kind of labels the test "
-            "accuracy "
-            "of post-local against small, small against large and H = 32 against H = 16 shows no "
-            "measurable difference.",
+            "one round in 16). With each kind of labels the test accuracy of post-local against "
+            "small, small against large and H = 32 against H = 16 shows no measurable difference.",
             "With each kind of labels no arm is measurably more accurate than the large mini-",
         ],
         never=["With clean labels no arm"],
@@ -228,9 +227,8 @@ CASES = [
         lab=diverged(NOISY),
         says=[
             "makes 40, and its test accuracy shows no measurable difference with clean labels "
-            "(+0.00 "
-            "percentage points, −1.07 to +1.07) and cannot be compared, for want of seeds that did "
-            "not diverge, with 20% wrong labels. Three",
+            "(+0.00 percentage points, −1.07 to +1.07) and cannot be compared, for want of seeds "
+            "that did not diverge, with 20% wrong labels. Three",
             "small against large cannot be compared",
             "cannot be compared with 20% wrong labels (1.08 against diverged)",
             "no arm is measurably more accurate than the large mini-batch.",
@@ -245,8 +243,7 @@ CASES = [
             "did not diverge, with clean labels and is higher with 20% wrong labels (+2.00 "
             "percentage points, +0.22 to +3.78); its rounds of communication are not known. Huge "
             "mini-batch, with 80.0% less (8 rounds), is better with 20% wrong labels (95.0% "
-            "against "
-            "90.0%).",
+            "against 90.0%).",
             "With 20% wrong labels the most accurate of the arms that measurably beat",
         ],
     ),
@@ -285,8 +282,8 @@ CASES = [
         "the best arms",
         lab=trained,
         says=[
-            "With clean labels no arm is measurably more accurate than the large mini-batch; with "
-            "20% wrong labels the most accurate of the arms that measurably beat the large "
+            "With clean labels no arm is measurably more accurate than the large mini-batch; "
+            "with 20% wrong labels the most accurate of the arms that measurably beat the large "
             "mini-batch is A3, huge mini-batch, at 95.0% (92.3 to 97.6)."
         ],
         never=["undecided"],
@@ -303,9 +300,9 @@ CASES = [
     Case(
         "the links",
         says=[
-            "by the ring model of Q3 an epoch of 16 workers with b = 32 (no step with the "
-            "trained b = 8 was timed) would, with H = 16 in all of it, be "
-            "13.3× as fast as with H = 1 on slow.",
+            "by the ring model of Q3.2 an epoch of 16 workers with b = 32 (no step with the "
+            "trained b = 8 was timed) would, with H = 16 in all of it, be 13.3× as fast as with "
+            "H = 1 on slow.",
             "H = 1 hides the share of its transfer that DDP hides here. Transfers take as long",
             "Predicted, not measured",
         ],
@@ -360,8 +357,7 @@ CASES = [
         lab=trained,
         says=[
             "Of eight comparisons with Lin et al. (2020), who find post-local SGD better than "
-            "small "
-            "and large mini-batches, four are not decidable and four are not judged "
+            "small and large mini-batches, four are not decidable and four are not judged "
             "(published without wrong labels).",
             "Expected before the run: post-local SGD is more accurate with wrong labels. What "
             "came out: beside the large mini-batch the test accuracy of post-local SGD shows no "

@@ -85,7 +85,15 @@ class _Audit(BaseModel):
         percents = [f"{significant(100 * _off(one), 2)}%" for one in sorted(found, key=_off)]
         ends = list(dict.fromkeys(percents[:1] + percents[-1:]))
         bounded = "at least " if any(one.bound != "none" for one in found) else ""
-        return f"off by {bounded}{' to '.join(ends)}" if ends else ""
+        return f"off by {bounded}{(' to ' if found[2:] else ' and ').join(ends)}" if ends else ""
+
+    def alone(self, code: str) -> int:
+        """Return how many rows have findings of one kind alone; 0 where all that have some do."""
+        rows: dict[tuple[int, int], set[str]] = {}
+        for one in self.findings:
+            rows.setdefault((one.workers, one.per_worker_batch), set()).add(one.code)
+        alone = sum(codes == {code} for codes in rows.values())
+        return alone if alone < len(rows) else 0
 
     def as_printed(self, finding: Finding) -> str:
         """Return the number that a finding's row prints, with its unit."""

@@ -67,6 +67,7 @@ def facts_s2(inputs: Inputs) -> Facts:
         said["elbow"] = elbow = next((row for row in elbows if row["rule"] == "linear"), None)
         said["beyond"] = beyond(elbow, said["rules"]) if elbow else None
         said["fixed"] = fixed_up_to(elbow, said["rules"])
+        said["in_q4"] = scaled_in_q4(inputs)
         said["disagreeing"] = disagreeing(compared, said["reference"]["train_samples"])
         said["gains"] = beside_unit(rows)
         said["warmed"] = warmed(rows, claims)
@@ -130,6 +131,14 @@ def beyond(elbow: Row, rules: Mapping[tuple[str, int], Row]) -> Row | None:
         keeper=min(kept, key=lambda row: float(row["test_error_frac"]), default=None),
         others=others,
     )
+
+
+def scaled_in_q4(inputs: Inputs) -> Row | None:
+    """Return Q4.2's large batch with the linear rule where that lifts its test accuracy."""
+    beside = inputs.rows("large_batch", arm="linear_scaling", base="large", status="complete")
+    if not beside or beside[-1]["test_accuracy_side"] != "above":
+        return None
+    return next(iter(inputs.rows("accuracy", study="large_batch", arm="linear_scaling")), None)
 
 
 def fixed_up_to(elbow: Row | None, rules: Mapping[tuple[str, int], Row]) -> list[Row]:

@@ -52,7 +52,7 @@ def _loss_panel(axes: Axes, points: pd.DataFrame) -> None:
         line = points[points.arm == arm].sort_values("epoch")
         values, colour = line[["value", "low", "high"]], style.colour_of(index)
         style.curve(axes, line.epoch, values, colour, label=label, marker=style.marker_of(index))
-    axes.set(xlabel="epoch", ylim=(0, None))
+    axes.set(xlabel="epoch", yscale="log")
     style.whole_numbers(axes)
     axes.legend(loc="best")
 
