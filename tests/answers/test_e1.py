@@ -80,7 +80,7 @@ CASES = [
             "and FSDP2 waits for its gathers.",
             "DDP has the shortest step with four workers. FSDP2 holds the least.",
             "In short: Share a training by DDP (20.0 ms a step); where memory is short by ZeRO-1 "
-            "or FSDP2 (19.1 MiB or 11.4 MiB a worker instead of 22.9 MiB).",
+            "or FSDP2 (19.1 MiB or 11.4 MiB a worker, not 22.9 MiB).",
             "With two workers all other ways take longer for a step than DDP (1.20× to 3.00×).",
             "share a device",
             "differs from the formula for FSDP2 (by up to 33.3%) and FSDP2 without resharding "

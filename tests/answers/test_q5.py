@@ -122,7 +122,7 @@ CASES = [
                 sentence,
                 "trained on, and is lower perhaps because repeated batches are learnt by heart; no "
                 f"arm isolates it. A lower training loss is not a better model: {paragraph}.",
-                "order, with it none; test accuracy",
+                "the first, with it none; test accuracy",
                 f" against 86.5%, {short}.",
             ],
         )

@@ -96,8 +96,8 @@ CASES = [
             "labels (+2.00 points). Huge mini-batch, with 80.0% less (8 rounds), is better with "
             "20% wrong labels (95.0% against 90.0%); with clean labels it is worse (90.0% "
             "against 97.0%).",
-            "In short: Post-local SGD makes 22 rounds of communication, the large mini-batch 40; "
-            "its test accuracy shows no measurable difference with clean labels.",
+            "In short: Post-local SGD makes 22 rounds, the large mini-batch 40; its test "
+            "accuracy shows no measurable difference with clean labels.",
             "labels clean: the mean network; training loss",
             "labels 20% wrong. A1",
             "clean post-local against large",
