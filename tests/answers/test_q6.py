@@ -29,14 +29,15 @@ CASES = [
         "gradients and buffers",
         says=[
             "No: with N = 4 a steady iteration passes 4 000 000 B of gradients and besides them "
-            "40 000 B of buffers, 0.990% of what a worker hands over. Construction and the first "
-            "iterations also pass parameters, a shape check and the rebuilt bucket layout.",
+            "40 000 B of buffers, 0.990% of a worker's payload and 0.498% of all bytes sent. "
+            "Construction and the first iterations also pass parameters, a shape check and the "
+            "rebuilt bucket layout.",
             "Buffers are sent so that all workers begin a step with the same statistics.",
             "construction parameters 4 000 000 B construction a shape check 480 B first "
-            "iteration buffers 40 000 B first iteration gradients 4 000 000 B second "
-            "iteration, which rebuilds the buckets the rebuilt bucket layout 248 B second "
-            "iteration, which rebuilds the buckets gradients 4 000 000 B each later iteration "
-            "buffers 40 000 B each later iteration gradients 4 000 000 B",
+            "iteration buffers 40 000 B first iteration gradients 4 000 000 B second iteration, "
+            "which rebuilds the buckets the rebuilt bucket layout 248 B second iteration, which "
+            "rebuilds the buckets gradients 4 000 000 B each later iteration buffers 40 000 B "
+            "each later iteration gradients 4 000 000 B",
             "all but 0.990% of the bytes of a steady iteration are gradients.",
             "construction makes the replicas start equal; the bucket layout is rebuilt",
             "The model's 1 000 000 trainable parameters of 4 bytes make $S$ = 4 000 000 B, and "
@@ -164,5 +165,5 @@ def test_calls_of_one_purpose_and_two_types_are_two_values() -> None:
 
 def test_a_gap_leads_to_the_runs_of_its_number_of_workers() -> None:
     said = _answer().said
-    assert [runs for _, runs in numbers(said.sentence)] == [["ledger-n4"]] * 3
+    assert [runs for _, runs in numbers(said.sentence)] == [["ledger-n4"]] * 4
     assert [runs for _, runs in numbers(said.paragraphs[2])] == [["ledger-n2"], ["ledger-n4"]]

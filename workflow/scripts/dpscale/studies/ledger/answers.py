@@ -25,6 +25,7 @@ def facts_q6(inputs: Inputs) -> Facts:
         workers = max(row["workers"] for row in steady)
         own = [row for row in rows if row["workers"] == workers]
         said |= messages(inputs, own) | {"workers": workers, "own": own, "sums": sums(wires)}
+        said["sent_besides"] = sent_besides(wires, workers)
     return Facts(missing, found, said)
 
 
@@ -76,6 +77,18 @@ def messages(inputs: Inputs, own: list[Row]) -> dict[str, Any]:
             if gradients and run["payload_bytes"] and run["parameters"]
         ],
     }
+
+
+def sent_besides(wires: list[Row], workers: int) -> Value | None:
+    """Return the share of what all workers send in a steady iteration that is no gradient.
+
+    By the formula; None where it has no sum, or where nothing else is sent.
+    """
+    for row in wires:
+        if row["workers"] == workers and row["predicted_bytes"] and row["gradient_bytes"]:
+            share = 1 - row["gradient_bytes"] / row["predicted_bytes"]
+            return Value(value=share, unit="fraction", runs=row.runs) if share else None
+    return None
 
 
 def sums(wires: list[Row]) -> list[Row]:
