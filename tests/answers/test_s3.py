@@ -65,8 +65,9 @@ CASES = [
             f"Expected before the run: {made.EXPECTED} What came: at 0.02, the rate of SGD with "
             f"the small batch, learners do not reach 95.0% test accuracy within 12 epochs with "
             f"any seed. At that rate a steady gradient $g$ moves them by 0.0198 $g$ a step and SGD "
-            f"by 0.2 $g$ (second line of the formulas): they need a larger one. Tuned, at 0.2, they are "
-            f"later in epochs and show no measurable difference in seconds beside SGD with the small batch (B = 16). Beside SGD with "
+            f"by 0.2 $g$ (second line of the formulas): they need a larger one. Tuned, at 0.2, "
+            f"they are later in epochs and show no measurable difference in seconds beside SGD "
+            f"with the small batch (B = 16). Beside SGD with "
             f"the large batch at the unscaled rate they are sooner in epochs and are later in "
             f"seconds. In the",
             "Of 24 such comparisons, each by a 95% interval, chance alone decides about 1.2",

@@ -20,7 +20,7 @@ def facts_q6(inputs: Inputs) -> Facts:
     missing = lacking(rows, {"workers": "N"}, "ledger")
     missing += [] if steady or missing else ["ledger: no steady iteration"]
     found = values(rows, wires) or {"steady_bytes": nothing("bytes_exact")}
-    said = {"rows": rows, "wires": wires}
+    said: dict[str, Any] = {"rows": rows, "wires": wires}
     if not missing:
         workers = max(row["workers"] for row in steady)
         own = [row for row in rows if row["workers"] == workers]
