@@ -123,7 +123,7 @@ def test_a_column_that_is_wrong_by_one_cause_comes_first(make_report):
     [
         (
             "loading_faster_than_without",
-            "at least 18.28 s, if that is right",
+            "at least 18.28 s",
             "with loading (16.94 s) than without",
         ),
         ("batch_exceeds_dataset", "at most 18.28 s", "and no more than 18.28 s can be right: "),
