@@ -70,7 +70,7 @@ def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
     assert plain(found.sentence).startswith(
         "Add workers where one worker's step is long, as three networks suggest: where it takes "
         "40.0 ms, four are 3.00× as fast (Q2), where 6.00 ms not measurably faster (1.00×, H3) "
-        "and where 1.00 ms slower (0.500×, E2). Every"
+        "and where 1.00 ms slower (0.500×, E2). The"
     )
     assert "pays the latency" in text_of(found)
     assert not too_long(found)
@@ -151,7 +151,7 @@ def test_a_study_that_was_left_out_is_not_spoken_of() -> None:
 def test_nothing_measured_leaves_the_formulas() -> None:
     empty = {name: rows.iloc[:0] for name, rows in full_lab().items()}
     found = closing(derived_of(empty), empty)
-    assert found.sentence.startswith("Every formula carries over to a cluster;")
+    assert found.sentence.startswith("The formulas carry over to a cluster;")
     assert "to be checked there" in text_of(found)
 
 

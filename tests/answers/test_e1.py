@@ -67,11 +67,11 @@ CASES = [
         "DDP is fastest and FSDP2 needs least",
         lab=lab,
         says=[
-            "Share a training by DDP: with four workers its step, 20.0 ms, is the shortest. "
-            "Where memory is short, take ZeRO-1 (19.1 MiB a worker, DDP 22.9 MiB; a step 1.20× "
-            "as long), then FSDP2 (11.4 MiB; 3.00× as long, 2.00× the bytes over gloo). The "
-            "largest batch fits with gradient accumulation, b = 2 300 within 30.5 MiB (DDP: "
-            "700). The network is the small residual network with Adam",
+            "Share a training by DDP: with four workers, sharing devices, its step, 20.0 ms, is "
+            "the shortest. Where memory is short, take ZeRO-1 (19.1 MiB a worker, DDP 22.9 MiB; "
+            "a step 1.20× as long), then FSDP2 (11.4 MiB; 3.00× as long, 2.00× the bytes over "
+            "gloo). The largest batch fits with gradient accumulation, b = 2 300 within 30.5 MiB "
+            "(DDP: 700). The network is the small residual network with Adam",
             "Gradient accumulation fits the largest batch but holds more than FSDP2 at b = 32 "
             "(22.9 MiB, 11.4 MiB): there parameters, gradients and the optimiser's state fill "
             "the memory, at a large batch activations do, of which a micro-batch has a part.",
@@ -102,8 +102,8 @@ CASES = [
             )
         },
         says=[
-            "Share a training by DDP: with four workers none is measurably faster than its 20.0 "
-            "ms a step.",
+            "Share a training by DDP: with four workers, sharing devices, none is measurably "
+            "faster than its 20.0 ms a step.",
             "No way has a measurably shorter step than DDP with four workers.",
             "gradient accumulation and ZeRO-1 show no measurable difference to DDP",
         ],

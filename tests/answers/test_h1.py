@@ -72,8 +72,8 @@ CASES = [
         edits=_batches(_fastest(0.624)),
         says=[
             "Raise b to 1024: at b = 128 one worker trains 1 248 samples/s, only 62.4% of what b "
-            "= 1024 reaches. There it waits for its loader 20.0% of the time: loading ahead on "
-            "another core (not tried) could make it 1.25× as fast at most. A utilisation",
+            "= 1024 reaches. At b = 1024 it waits for its loader 20.0% of the time: loading "
+            "ahead on another core (not tried) could make it 1.25× as fast at most. A utilisation",
             "b = 1024 trains faster than b = 128, whatever the utilisation says.",
         ],
         never=["gains nothing"],

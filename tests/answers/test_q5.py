@@ -54,7 +54,7 @@ CASES = [
     Case(
         "orders as they should be",
         says=[
-            "DataParallel is one process; DistributedDataParallel runs one a device, which "
+            "DataParallel is one process; DistributedDataParallel runs one per device, and these "
             "all-reduce gradients in the backward pass and draw parts of one permutation. "
             "Without set_epoch every epoch repeats the order of the first; with it none does. "
             "After",

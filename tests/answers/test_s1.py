@@ -86,9 +86,9 @@ CASES = [
     Case(
         "perfect scaling that the slope cannot confirm",
         says=[
-            "Perfect scaling (doubling B saves at least 40% of steps) holds up to B = 10; from B "
-            "= 161 it saves at most 10% (network of one hidden layer, plain SGD; by the fit, "
-            "undecided without). The critical batch size is 40.1 (twice the fewest steps); "
+            "Perfect scaling (doubling B saves at least 40% of steps) holds up to B = 10 by the "
+            "fit, undecided without it; from B = 161 it saves at most 10% (network of one hidden "
+            "layer, plain SGD). The critical batch size is 40.1 (twice the fewest steps); "
             "Nesterov momentum makes it 3.01× as large. The",
             "With momentum the critical batch size is larger (3.01× (2.81 to 3.21)). At the "
             "smallest batches momentum needs more steps (2.74× (2.38 to 3.06)). Between "

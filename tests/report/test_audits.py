@@ -121,11 +121,7 @@ def test_a_column_that_is_wrong_by_one_cause_comes_first(make_report):
 @pytest.mark.parametrize(
     ("code", "bound", "words"),
     [
-        (
-            "loading_faster_than_without",
-            "at least 18.28 s",
-            "with loading (16.94 s) than without",
-        ),
+        ("loading_faster_than_without", "at least 18.28 s", "with loading (16.94 s) than without"),
         ("batch_exceeds_dataset", "at most 18.28 s", "and no more than 18.28 s can be right: "),
         ("superlinear", "at most 18.28 s", "is 16.937219 s, and at most 18.28 s is usual: "),
         ("comm_mismatch", "18.28 s", "is 18.28 s, not 16.937219 s: "),

@@ -119,7 +119,8 @@ def steps_of_batches(samples: int | None, *batches: int) -> list[int] | None:
 def facts_h1(inputs: Inputs) -> Facts:
     """Return the batches of one worker: the first, the last, the fastest, and what it awaits.
 
-    asked: the steps of an epoch with the first batch and with the assignment's, where they differ.
+    asked: the steps of an epoch with the first batch and with the assignment's, where they differ;
+    as_assigned: the latter, where it was trained as a larger one.
     """
     table = "assignment_utilisation"
     rows = inputs.rows(table)
@@ -135,6 +136,9 @@ def facts_h1(inputs: Inputs) -> Facts:
             "published": _published(inputs, "utilisation_frac"),
             "assigned": ASSIGNED,
             "samples": samples,
+            "as_assigned": next(
+                (row for row in found[1:] if row["per_worker_batch"] == ASSIGNED["batch"]), None
+            ),
             "asked": steps_of_batches(samples, found[0]["per_worker_batch"], ASSIGNED["batch"]),
             "gain": gain_without(found[0].load_frac),
             "best": (best := max(found, key=lambda row: row["samples_per_s"] or 0.0)),
@@ -330,16 +334,11 @@ def facts_h5(inputs: Inputs) -> Facts:
     if not missing:
         rows = [row | {"reached": row.test_accuracy_frac} for row in rows]
         advised = next((row for row in rows if row["advised"]), None)
-        others = [row for row in rows if row["advised"] is False]
-        kept = advised["accuracy_kept"] if advised else None
         said |= {
             "rows": rows,
             "base": _complete(rows)[0],
             "advised": advised,
-            "others": others,
-            "alike": [
-                row for row in others if kept in ("keeps", "open") and row["accuracy_kept"] == kept
-            ],
+            "others": [row for row in rows if row["advised"] is False],
             "linear": [row for row in _complete(rows) if row["rule"] == LINEAR],
             "warmups": _warmups(inputs),
             "chance": by_chance(sum(row["accuracy_kept"] not in (None, "unknown") for row in rows)),
