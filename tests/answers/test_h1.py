@@ -1,5 +1,6 @@
 """H1: on a CPU it speaks of throughput, on a GPU of utilisation, and follows the launches."""
 
+import pandas as pd
 import pytest
 
 from cases import Case, Edit, around, both, only, says, where
@@ -22,6 +23,19 @@ def _fastest(share: float, width: float = 0.01) -> Edit:
         where(LARGEST, **around("samples_per_s", 2000.0), **around("rate_to_best_ratio", 1.0, 0.0)),
         where(FIRST, **first),
     )
+
+
+def _between(share: float, width: float = 0.01) -> Edit:
+    """The assignment's batch as the second of three: the first, half of it, is much slower."""
+
+    def edit(table: pd.DataFrame) -> pd.DataFrame:
+        rows = _fastest(0.5)(table)
+        first = rows[rows["per_worker_batch"] == 128]
+        second = where(None, **around("rate_to_best_ratio", share, width))(first)
+        first = first.assign(per_worker_batch=64)
+        return pd.concat([first, second, rows[rows["per_worker_batch"] == 1024]])
+
+    return edit
 
 
 def _gpu(load: float, to_first: float = 0.45, ends: float = 0.01) -> dict[str, Edit]:
@@ -72,11 +86,26 @@ CASES = [
         edits=_batches(_fastest(0.624)),
         says=[
             "Raise b to 1024: at b = 128 one worker trains 1 248 samples/s, only 62.4% of what b "
-            "= 1024 reaches. At b = 1024 it waits for its loader 20.0% of the time: loading "
-            "ahead on another core (not tried) could make it 1.25× as fast at most. A utilisation",
+            "= 1024 reaches. At b = 1024 loading takes 20.0% of the time: loading ahead (not "
+            "tried) would gain 1.25× at most. A utilisation",
             "b = 1024 trains faster than b = 128, whatever the utilisation says.",
         ],
         never=["gains nothing"],
+    ),
+    *(
+        Case(
+            f"the assignment's batch between, {words}",
+            edits=_batches(_between(share, width)),
+            says=[
+                "only 50.0% of what b = 1024 reaches, at the assignment's 128 "
+                f"{words}. At b = 1024 loading"
+            ],
+        )
+        for share, width, words in (
+            (0.8, 0.01, "80.0%"),
+            (0.9, 0.2, "90.0% (not measurably less)"),
+            (0.9, NAN, "90.0% (in one launch)"),
+        )
     ),
     Case(
         "no measurable difference",
