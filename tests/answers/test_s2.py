@@ -49,10 +49,10 @@ CASES = [
         "what kept the error and what lost it",
         lab=BASE,
         says=[
-            "The linear rule keeps the error up to 8 times the reference (B = 256); at 32 "
-            "times no rule is shown to keep the reference's 2.10% error (least: the square-root "
-            "rule, 31.0%). At B = 256 gradual warm-up lowers the error with gains of one (12.1% "
-            "to 3.00%) and with zero gains (4.30% to 2.30%).",
+            "The linear rule keeps the error up to 8 times the reference (B = 256); at 32 times "
+            "no rule is shown to keep the reference's 2.10% error (least: the square-root rule, "
+            "31.0%). At B = 256 gradual warm-up lowers the error with gains of one (12.1% to "
+            "3.00%) and with zero gains (4.30% to 2.30%).",
             "At B = 256 with zero gains the linear rule with gradual warm-up keeps the error; "
             "the fixed rate, the linear rule without warm-up, with constant warm-up and the "
             "square-root rule with gradual warm-up do not keep it.",
@@ -73,8 +73,8 @@ CASES = [
         "the fixed rate keeps the error where the linear rule does not",
         lab=trained((study.LARGE, (5.0, 5.2, 5.1)), (study.Way(16, "fixed"), FLAT)),
         says=[
-            "up to 4 times the reference (B = 128); at 8 times it fails (5.10%), the square root "
-            "fails (5.10%) and the reference's rate, 0.500, keeps it (2.20% against 2.10%). "
+            "up to 4 times the reference (B = 128); at 8 times it fails (5.10%), the square-root "
+            "rule fails (5.10%) and the reference's rate, 0.500, keeps it (2.20% against 2.10%). "
             "Gradual warm-up there lowers the error with gains of one (12.1% to 3.00%) and "
             "raises the error with zero gains (4.30% to 5.10%).",
             "at 8 times take the reference's rate, 0.500: 2.20% test error.",
@@ -165,8 +165,8 @@ CASES = [
         "a linear rule that keeps the error to 32 times the batch, as on a cluster",
         lab=trained((study.Way(64), FLAT)),
         says=[
-            "The linear rule keeps the error up to 32 times the reference (B = 1024), the "
-            "most that was tried (2.20% against the reference's 2.10%).",
+            "The linear rule keeps the error up to 32 times the reference (B = 1024), the most "
+            "that was tried (2.20% against the reference's 2.10%).",
             "What came out: the error was kept up to the largest batch, B = 1024;",
             "In short: The linear rule keeps the error up to 32 times the reference (B = 1024), "
             "the most that was tried.",

@@ -118,14 +118,10 @@ def _in_memory(times: list[Row], needs: list[Row], take: Row) -> dict[str, Any]:
         "as_little": [row for row in peaks.values() if row["peak_rank"] == "near"],
         "ddp_needs": peaks["ddp"],
         "saves": peaks["ddp"]["peak_rank"] == "more",
-        "cost": step[least["way"]] | _to_ddp(step[least["way"]], step["ddp"]),
+        "cost": (cost := step[least["way"]])
+        | {"bytes_to_ddp": ratio_of(cost.ledger_bytes, step["ddp"].ledger_bytes)},
         "looks": [gap for row in needs if (gap := row["peak_noise_frac"]) is not None],
     }
-
-
-def _to_ddp(row: Row, ddp: Row) -> dict[str, Value]:
-    """Return how many times the bytes of DDP a way sends in a step; not known where one is not."""
-    return {"bytes_to_ddp": ratio_of(row.ledger_bytes, ddp.ledger_bytes)}
 
 
 def outgrown(fitting: Row, least: Row | None, as_much: list[Row]) -> str | None:
