@@ -33,7 +33,7 @@ from dpscale.config import ConfigError
 from dpscale.config.datasets import DOWNLOADED
 from dpscale.config.reading import read_argument, read_mapping
 from dpscale.plan import check_spec, needs_check
-from dpscale.plan.names import pattern_of
+from dpscale.plan.names import launch_of, pattern_of
 from dpscale.plan.spec import own_file
 from dpscale.records.storage import write_text
 from dpscale.studies.completion import earlier_runs

@@ -4,6 +4,15 @@ TIMED = {run for run, spec in PLAN.items() if studies.timed_alone(spec)}
 ASKED_FIRST = {run for earlier in EARLIER.values() for run in earlier}
 
 
+def turn(wildcards):
+    """A priority. First what completes the specs of others, and of that the first launches of all.
+
+    The machine's pace changes for minutes: launches of one number lie close to each other, so that
+    cells are compared launch by launch.
+    """
+    return 20 + 10 * (wildcards.run in ASKED_FIRST) + 1 / launch_of(wildcards.run)
+
+
 # The first job where there are GPUs, several nodes, or a step that not every processor can make: what
 # is wrong is said before hours are spent.
 rule check_machine:
@@ -47,8 +56,8 @@ rule timed_run:
     log:
         f"{RESULTS}/logs/{{run}}.log",
     wildcard_constraints:
-        run=only(TIMED - ASKED_FIRST),
-    priority: 20
+        run=only(TIMED),
+    priority: turn
     conda:
         ENVIRONMENT
     threads: workers_of
@@ -67,14 +76,6 @@ rule timed_run:
         + command("start")
         + "launch.py {output.spec:q} --earlier {params.earlier:q} "
         "--log {log:q} --history {params.history:q} --attempt {resources.attempt}"
-
-
-# What completes the specs of others: the sweep and the search of the largest batch after it, the
-# launches of Q2 where open speed-ups are looked at again.
-use rule timed_run as first_run with:
-    wildcard_constraints:
-        run=only(TIMED & ASKED_FIRST),
-    priority: 30
 
 
 # As many side by side as the cores hold, one thread a worker.

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from builders import derived_lab, run_row, step_rows, steps_table, table
 from dpscale.derive.epoch_times import epoch_times
-from dpscale.studies.sweep.derive import boundary, straight_line, sweep
+from dpscale.studies.sweep.derive import boundary, straight_line, sweep, sweep_pairs
 
 
 def swept(statuses: dict[int, str], **given) -> pd.DataFrame:
@@ -24,6 +25,19 @@ def swept(statuses: dict[int, str], **given) -> pd.DataFrame:
     ]
     runs, steps = table("runs", rows), steps_table(steps)
     return sweep(runs, steps, epoch_times(steps, runs))
+
+
+def paired(seconds: dict[int, Sequence[float]]) -> pd.DataFrame:
+    """Return `sweep_pairs` of batches whose launches take these seconds."""
+    rows = [
+        run_row(f"b{batch}{suffix}", study="sweep", per_worker_batch=batch)
+        for batch, epochs in seconds.items()
+        for suffix in ["", *(f"-launch{number}" for number in range(2, len(epochs) + 1))]
+    ]
+    each = [epoch_s for epochs in seconds.values() for epoch_s in epochs]
+    timed = {"run": [row["run"] for row in rows], "epoch_s": each, "rank_mean_epoch_s": each}
+    times = pd.DataFrame(timed).assign(arm="without_loading", repeat=0)
+    return sweep_pairs(table("runs", rows), times).set_index(["per_worker_batch", "to_batch"])
 
 
 def probed(*swept: tuple[int, str], probes: Sequence[tuple[int, str]] = ()) -> pd.Series:
@@ -50,6 +64,32 @@ def test_a_batch_has_the_median_epoch_its_interval_and_its_rate():
     assert one["epoch_s_low"] == pytest.approx(2.9783, abs=1e-4)
     assert one["epoch_s_high"] == pytest.approx(8.1686, abs=1e-4)
     assert one["samples_per_s"] == pytest.approx(2_000.0)  # 10,000 samples in 5 s
+
+
+def test_two_batches_are_compared_launch_by_launch():
+    one = paired({32: [4.0, 6.0, 5.0], 128: [2.2, 2.7, 2.5]}).loc[(32, 128)]
+    assert one["epoch_ratio"] == pytest.approx(0.5)  # of the medians
+    # Logarithms of 0.55, 0.45 and 0.5: mean -0.69648, deviation 0.10038, times 4.3027 / sqrt(3).
+    assert one["epoch_ratio_low"] == pytest.approx(0.38835, abs=1e-4)
+    assert one["epoch_ratio_high"] == pytest.approx(0.63953, abs=1e-4)
+    assert one["epoch_moves"] == "below"
+    assert one["runs"] == "b32 b32-launch2 b32-launch3 b128 b128-launch2 b128-launch3"
+
+
+def test_a_pace_that_changes_between_launches_hides_no_difference():
+    pace = (1.0, 1.5, 1.0, 1.5, 1.5)
+    made = paired({32: [2.0 * one for one in pace], 128: [1.8 * one for one in pace]})
+    assert made.loc[(32, 128), "epoch_moves"] == "below"
+
+
+def test_of_three_batches_without_a_difference_at_most_one_in_twenty_sweeps_finds_one():
+    random = np.random.default_rng(4)
+    found = 0
+    for _ in range(100):
+        pace, noise = random.lognormal(0, 0.3, 5), random.lognormal(0, 0.05, (3, 5))
+        made = paired({16 * 4**place: pace * one for place, one in enumerate(noise)})
+        found += (made["epoch_moves"] != "indistinct").any()
+    assert found <= 5 + 2 * 2.2  # two deviations of 100 draws of 1 in 20
 
 
 def test_a_line_through_iterations_has_their_fixed_cost_and_that_of_a_sample():

@@ -1,8 +1,8 @@
-"""One short pattern for the runs of a rule."""
+"""Which launch a run is, and one short pattern for the runs of a rule."""
 
 import re
 
-from dpscale.plan.names import pattern_of
+from dpscale.plan.names import launch_of, pattern_of
 
 
 def matched(pattern: str, names: list[str]) -> list[str]:
@@ -28,3 +28,7 @@ def test_names_of_other_runs_that_begin_alike_are_left_out() -> None:
 
 def test_no_run_has_no_pattern() -> None:
     assert pattern_of([], ["a"]) == ""
+
+
+def test_a_run_is_the_launch_that_ends_its_name_else_the_first() -> None:
+    assert [launch_of(run) for run in ("q2-n2", "q2-n2-launch12", "own-launchpad")] == [1, 12, 1]

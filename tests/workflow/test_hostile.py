@@ -114,7 +114,7 @@ def test_values_of_the_command_line_come_after_those_of_the_files(checkout) -> N
         checkout, "-n", "--config", "name=other", "sweep={factor: 2}", config="good.yaml"
     )
     assert ended.returncode == 0, ended.stderr
-    assert "first_run" in ended.stdout
+    assert "timed_run" in ended.stdout
     assert "results/other/report.html" in ended.stdout
 
 

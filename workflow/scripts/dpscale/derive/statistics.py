@@ -158,8 +158,10 @@ def _ratio(
     return _estimate(value, _exp(of_difference(np.log(x), np.log(y))), repeats)
 
 
-def _paired(x: np.ndarray, y: np.ndarray, prior: Prior = NOTHING_LIKE) -> Interval:
-    return interval(x - y, prior=prior)
+def _paired(
+    x: np.ndarray, y: np.ndarray, prior: Prior = NOTHING_LIKE, confidence: float = CONFIDENCE
+) -> Interval:
+    return interval(x - y, confidence, prior)
 
 
 def paired_median_difference(
@@ -179,14 +181,22 @@ def paired_median_difference(
 
 
 def paired_median_ratio(
-    numerator: pd.Series, denominator: pd.Series, prior: Prior = NOTHING_LIKE
+    numerator: pd.Series,
+    denominator: pd.Series,
+    prior: Prior = NOTHING_LIKE,
+    confidence: float = CONFIDENCE,
 ) -> Estimate:
     """Return the ratio of the medians of two series, as `paired_median_difference` theirs.
 
-    prior: of like pairs of logarithms.
+    prior: of like pairs of logarithms. confidence: of the interval, beside others (`among`).
     """
     x, y = _labelled(numerator), _labelled(denominator)
-    return _ratio(x.to_numpy(float), y.to_numpy(float), _of(x, y, prior))
+    return _ratio(x.to_numpy(float), y.to_numpy(float), _of(x, y, prior, confidence))
+
+
+def among(family: int) -> float:
+    """Return the confidence of each of so many intervals that hold together (Bonferroni)."""
+    return 1 - 2 * TAIL / max(family, 1)
 
 
 def like_pairs(pairs: Iterable[tuple[pd.Series, pd.Series]]) -> Prior:
@@ -332,9 +342,12 @@ def _labelled(values: pd.Series) -> pd.Series:
     return values.dropna().sort_index()
 
 
-def _of(x: pd.Series, y: pd.Series, prior: Prior) -> Callable[[np.ndarray, np.ndarray], Interval]:
+def _of(
+    x: pd.Series, y: pd.Series, prior: Prior, confidence: float = CONFIDENCE
+) -> Callable[[np.ndarray, np.ndarray], Interval]:
     """How the interval of a difference is made: of pairs where the labels are the same."""
-    return partial(_paired, prior=prior) if x.index.equals(y.index) else _welch
+    pairs = partial(_paired, prior=prior) if x.index.equals(y.index) else _welch
+    return partial(pairs, confidence=confidence)
 
 
 def verdict(low: float | None, high: float | None, reference: float) -> Verdict:

@@ -5,7 +5,7 @@ A column of such verdicts is declared with what it judges (`side`), and made wit
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Literal
 
@@ -71,8 +71,12 @@ def trend(rows: Sequence[Mapping[str, Any]], column: str) -> Trend:
     Of a whole series, not of its ends: `below` where it only falls, `both` where it also rises;
     `unknown` where a value has no interval.
     """
-    pairs = combinations(rows, 2)
-    moves = {beside(later, earlier, column) for earlier, later in pairs} - {"indistinct"}
+    return together(beside(later, earlier, column) for earlier, later in combinations(rows, 2))
+
+
+def together(verdicts: Iterable[Verdict]) -> Trend:
+    """Return what the verdicts on pairs say of all, an indistinct one nothing; see `trend`."""
+    moves = set(verdicts) - {"indistinct"}
     if "unknown" in moves:
         return "unknown"
     return "both" if len(moves) > 1 else moves.pop() if moves else "indistinct"

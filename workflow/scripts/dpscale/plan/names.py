@@ -1,4 +1,4 @@
-"""Names of runs as one short regular expression."""
+"""Names of runs: which launch of a cell one is, and many as one short regular expression."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -6,6 +6,13 @@ from itertools import groupby
 from os.path import commonprefix
 
 REST = "[^/]*"
+LAUNCH = "-launch"  # and its number, after the name of the first
+
+
+def launch_of(run: str) -> int:
+    """Return the number of the launch that a run is of its cell, from 1."""
+    found = re.search(rf"{LAUNCH}(\d+)$", run)
+    return int(found[1]) if found else 1
 
 
 def pattern_of(chosen: Collection[str], planned: Collection[str]) -> str:

@@ -19,6 +19,7 @@ from dpscale.config.sections import (
     Section,
     TrainingConfig,
 )
+from dpscale.plan.names import LAUNCH
 from dpscale.plan.ways import WAYS
 
 
@@ -255,7 +256,7 @@ def launches(config: Config, spec: Spec, count: int | None = None) -> Iterator[S
     """The spec once for each launch that a timed cell is measured in; count: not as configured."""
     yield spec
     for number in range(2, (count or config.launches) + 1):
-        yield spec.model_copy(update={"run": f"{spec.run}-launch{number}"})
+        yield spec.model_copy(update={"run": f"{spec.run}{LAUNCH}{number}"})
 
 
 def timing_only(training: TrainingConfig) -> TrainingConfig:

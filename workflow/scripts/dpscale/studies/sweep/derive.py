@@ -1,6 +1,8 @@
 """The batch-size sweep on one device, and the boundary where it ends."""
 
+import math
 from collections.abc import Mapping, Sequence
+from itertools import combinations, pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -17,9 +19,15 @@ from dpscale.derive.formulas import (
     samples_per_second,
 )
 from dpscale.derive.same_machine import require_same_machine
-from dpscale.derive.statistics import median
+from dpscale.derive.statistics import (
+    among,
+    interval_columns,
+    like_pairs,
+    median,
+    paired_median_ratio,
+)
 from dpscale.derive.tables import Table
-from dpscale.derive.verdicts import beside, ends, trend
+from dpscale.derive.verdicts import Trend, ends, side, together
 from dpscale.records.columns import Columns, columns, intervals
 from dpscale.vocabulary import Verdict, words
 
@@ -52,6 +60,12 @@ TREND_COLUMNS: Columns = (
     | columns("fixed_s per_sample_s line_off_frac")
     | columns("utilisation_differs runs")
 )
+PAIR_COLUMNS: Columns = (
+    columns("per_worker_batch to_batch")
+    | intervals("epoch_ratio")
+    | side("epoch_moves", "epoch_ratio", 1.0)
+    | columns("runs")
+)
 PHASES = ("copy", "forward", "backward", "update")
 PHASE_COLUMNS: Columns = (
     words("move", ("saved", "added"))
@@ -65,7 +79,7 @@ BOUNDARY_COLUMNS: Columns = (
 )
 ARM = "without_loading"
 BUSIER_FRAC = 0.01  # of the time: what a device is busier at some batch sizes than at others
-SAME_FRAC = 0.25  # of an epoch: what intervals of batches that take the same span at most
+SAME_FRAC = 0.25  # of an epoch: what batches that take the same differ by at most
 BULK_FRAC = 0.75  # of what the best batch saves
 SHOWN_FRAC = 0.01  # of the difference of two epochs: what a phase moves at least
 LIMITS = {"out_of_memory": "memory", "exceeds_dataset": "dataset"}
@@ -207,29 +221,89 @@ def judge_boundary(rows: list[dict[str, Any]]) -> None:
         row["sometimes"] = (row["first_failure_batch"] or 0) < (failed or 0)
 
 
-def sweep_trend(sweep: pd.DataFrame) -> pd.DataFrame:
+def sweep_pairs(runs: pd.DataFrame, epoch_times: pd.DataFrame) -> pd.DataFrame:
+    """Return of every two batch sizes how many times as long an epoch takes at the larger one.
+
+    Paired by launch, so that the machine's pace, which changes for minutes, leaves the interval;
+    how the ratios of neighbouring batch sizes scatter tells how those of any two do. The intervals
+    hold together in 95 of 100. Raises MixedMachinesError for runs of different machines.
+    """
+    planned = in_study(runs, "sweep")
+    require_same_machine(planned)
+    times = Launches(epoch_times)
+    timed = [
+        (cell, seconds) for cell in cells(planned) if len(seconds := times.by_number(cell, ARM))
+    ]
+    logs = [np.log(seconds) for _, seconds in timed]
+    prior = like_pairs(pairwise(logs))
+    confidence = among(math.comb(len(timed), 2))
+    rows = [
+        {"per_worker_batch": cell.per_worker_batch, "to_batch": larger.per_worker_batch}
+        | interval_columns("epoch_ratio", paired_median_ratio(longer, seconds, prior, confidence))
+        | {"runs": " ".join([*cell.runs, *larger.runs])}
+        for (cell, seconds), (larger, longer) in combinations(timed, 2)
+    ]
+    return as_table(rows, PAIR_COLUMNS)
+
+
+class _Pairs:
+    """What is known of any two batch sizes."""
+
+    def __init__(self, pairs: pd.DataFrame) -> None:
+        places = pairs.set_index(["per_worker_batch", "to_batch"])
+        self._rows = dict(zip(places.index, places.to_dict("records"), strict=True))
+
+    def of(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the row of the epoch at a larger batch over that at a smaller one."""
+        return self._rows[one["per_worker_batch"], other["per_worker_batch"]]
+
+    def slower(
+        self, row: Mapping[str, Any], rows: Sequence[dict[str, Any]]
+    ) -> list[dict[str, Any]]:
+        """Return the rows whose epoch is measurably longer than that of one of them."""
+        place = rows.index(row)
+        before = [one for one in rows[:place] if self.of(one, row)["epoch_moves"] == "below"]
+        return before + [
+            one for one in rows[place + 1 :] if self.of(row, one)["epoch_moves"] == "above"
+        ]
+
+    def trend(self, rows: Sequence[dict[str, Any]]) -> Trend:
+        """Return how the time of an epoch goes over batch sizes."""
+        return together(self.of(*pair)["epoch_moves"] for pair in combinations(rows, 2))
+
+    def alike(self, rows: Sequence[dict[str, Any]]) -> bool:
+        """Whether epochs are the same within a margin, and not just not measurably different."""
+        spans = [ends(self.of(*pair), "epoch_ratio") for pair in combinations(rows, 2)]
+        most = 1 + SAME_FRAC
+        return all(span and 1 / most <= span[0] and span[1] <= most for span in spans)
+
+
+def sweep_trend(sweep: pd.DataFrame, sweep_pairs: pd.DataFrame) -> pd.DataFrame:
     """Return one row: how the epoch's time changes over the batch sizes that have one.
 
-    Of every two batch sizes, not of the ends alone: a larger one that takes less time is a fall,
-    one that takes more a rise. `best` is the batch whose interval ends lowest, so that it is told
-    apart from every one that is told apart from any faster; `undecided` where none is told apart
-    and their intervals span more than a quarter, as `falls then undecided` from the knee on;
-    `start` and `finish` are the first and the last that it is told apart from, `bulk` the first
-    with three quarters of what it saves beside `start`, `knee` the one from which on it is told
-    apart from none; `last_step` sets the last batch against the one before. fixed_s, per_sample_s
-    and line_off_frac are of `straight_line`, of three batch sizes and more. utilisation_differs:
-    by a percent.
+    Of every two batch sizes, not of the ends alone: a larger one that takes measurably less time is
+    a fall, one that takes more a rise. `best` is a batch that none is measurably faster than, of
+    those the one that is faster than most; `undecided` where no two differ measurably, nor are all
+    the same within a quarter, as `falls then undecided` from the knee on; `start` and `finish` are
+    the first and the last that `best` is faster than, `bulk` the first with three quarters of what
+    it saves beside `start`, `knee` the one from which on it is faster than none; `last_step` sets
+    the last batch against the one before. fixed_s, per_sample_s and line_off_frac are of
+    `straight_line`, of three batch sizes and more. utilisation_differs: by a percent.
     """
-    rows = sweep[sweep["status"] == "complete"].to_dict("records")
+    rows = sweep[(sweep["status"] == "complete") & sweep["epoch_s"].notna()].to_dict("records")
     if not rows:
         return as_table([], TREND_COLUMNS)
-    timed = [row for row in rows if known(row["epoch_s_high"]) is not None]
-    best = min(timed or rows, key=lambda row: row["epoch_s_high"] if timed else row["epoch_s"])
-    slower = [row for row in rows if beside(row, best, "epoch_s") == "above"]
+    pairs = _Pairs(sweep_pairs)
+    slower_than = [pairs.slower(row, rows) for row in rows]
+    faster = [sum(row in slower for slower in slower_than) for row in rows]
+    place = min(
+        range(len(rows)), key=lambda at: (faster[at], -len(slower_than[at]), rows[at]["epoch_s"])
+    )
+    best, slower = rows[place], slower_than[place]
     start, finish = (slower[0], slower[-1]) if slower else (rows[0], rows[-1])
-    knee = rows[min(rows.index(finish) + 1, rows.index(best))] if slower else rows[0]
+    knee = rows[min(rows.index(finish) + 1, place)] if slower else rows[0]
     ranked = sorted(rows, key=lambda row: float(row["epoch_s"]))
-    shape = _shape(rows, rows.index(best), rows.index(knee))
+    shape = _shape(pairs, rows, place, rows.index(knee))
     marks = {
         "first": rows[0],
         "start": start,
@@ -244,7 +318,7 @@ def sweep_trend(sweep: pd.DataFrame) -> pd.DataFrame:
     busy = [row["utilisation_frac"] for row in rows if known(row["utilisation_frac"]) is not None]
     row = {f"{mark}_batch": marks[mark]["per_worker_batch"] for mark in MARKS} | {
         "shape": shape,
-        "last_step": beside(rows[-1], rows[-2], "epoch_s") if rows[1:] else None,
+        "last_step": pairs.of(rows[-2], rows[-1])["epoch_moves"] if rows[1:] else None,
         "utilisation_differs": bool(busy) and max(busy) - min(busy) >= BUSIER_FRAC,
         "runs": " ".join(row["runs"] for row in rows),
     }
@@ -338,32 +412,27 @@ def _moved(move: str, more: dict[str, Any], less: dict[str, Any]) -> list[dict[s
     ]
 
 
-def _shape(rows: Sequence[dict[str, Any]], best: int, knee: int) -> Shape:
+def _shape(pairs: _Pairs, rows: Sequence[dict[str, Any]], best: int, knee: int) -> Shape:
     """The shape of the curve, with the places of the best batch and of the knee."""
     if len(rows) < 2:
         return "single"
-    moves = trend(rows, "epoch_s")
+    moves = pairs.trend(rows)
     if moves == "both":
-        turns = trend(rows[: best + 1], "epoch_s"), trend(rows[best:], "epoch_s")
+        turns = pairs.trend(rows[: best + 1]), pairs.trend(rows[best:])
         return "falls then rises" if turns == ("below", "above") else "mixed"
     if moves == "below":
         if knee == len(rows) - 1:
             return "falls"
-        return "falls then flat" if _alike(rows[knee:]) else "falls then undecided"
+        return "falls then flat" if pairs.alike(rows[knee:]) else "falls then undecided"
     if moves == "indistinct":
-        return "same" if _alike(rows) else "undecided"
+        return "same" if pairs.alike(rows) else "undecided"
     return "unknown" if moves == "unknown" else "rises"
-
-
-def _alike(rows: Sequence[dict[str, Any]]) -> bool:
-    """Whether the epochs are the same within a margin, and not just not told apart."""
-    spans = [span for row in rows if (span := ends(row, "epoch_s"))]
-    return max(high for _, high in spans) <= (1 + SAME_FRAC) * min(low for low, _ in spans)
 
 
 TABLES = {
     "sweep": Table(sweep, ["runs", "steps", "epoch_times"], SWEEP_COLUMNS, judge_sweep),
-    "sweep_trend": Table(sweep_trend, ["sweep"], TREND_COLUMNS),
+    "sweep_pairs": Table(sweep_pairs, ["runs", "epoch_times"], PAIR_COLUMNS),
+    "sweep_trend": Table(sweep_trend, ["sweep", "sweep_pairs"], TREND_COLUMNS),
     "sweep_phases": Table(sweep_phases, ["sweep", "sweep_trend"], PHASE_COLUMNS),
     "boundary": Table(boundary, ["runs", "probes"], BOUNDARY_COLUMNS, judge_boundary),
 }
