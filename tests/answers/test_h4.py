@@ -38,11 +38,16 @@ CASES = [
             "(19.7%): load ahead, with more loading processes, or keep the data ready in memory. "
             "Alone a worker computes for 76.0% of it. Q3.1, with another network, loses most to "
             "waiting for communication.",
-            "With four workers the largest loss is loading; below zero is noise.",
+            "With four workers the largest loss is loading. Where",
             "Here a small convolutional network with SGD is trained, in Q3.1 a small residual",
             "paired by launch",
         ],
         never=["told", "oversubscribed", "Without a number", "train alike"],
+    ),
+    Case(
+        "a share below zero",
+        edits={SPLIT: of_four("overhead", -0.01)},
+        says=["With four workers the largest loss is loading; below zero is noise. Where"],
     ),
     Case(
         "one worker at another pace",
@@ -169,7 +174,7 @@ CASES = [
         edits={SPLIT: where(**{f"{part}_frac_low": -0.1 for part in LOSSES})},
         says=[
             "of an epoch is computation, and no other part is measurably above zero. Alone",
-            "With four workers no other part is measurably above zero; below",
+            "With four workers no other part is measurably above zero. Where",
             "Of what was measured only more or faster devices",
         ],
         never=["Against"],

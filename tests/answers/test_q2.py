@@ -44,7 +44,8 @@ CASES = [
         # N = 4, b = 128: T_1 = 1.25 * 2.78125 s, a quarter of it 0.869 s; T_4 = 0.36 T_1.
         says=[
             "Several workers are faster than one at every b, at best 2.78× with four (b = 128) "
-            "and 1.67× with two (b = 32). Four save 2.61 s of 3.48 s and add 382 ms, mostly "
+            "and 1.67× with two (b = 32). At b = 128 four save 2.61 s of 3.48 s and add 382 ms, "
+            "mostly "
             "waiting for communication. Per iteration this is weak",
             "Four workers are faster than one at every b, at best 2.78× (b = 128), sharing "
             "devices.",
@@ -97,7 +98,7 @@ CASES = [
         },
         says=[
             "Four workers are at no b measurably faster than one, at best 1.00× (b = 32); two "
-            "are slower than one at every b, at best 0.500× (b = 32)."
+            "are slower at every b, at best 0.500× (b = 32)."
         ],
     ),
     Case(
@@ -112,7 +113,7 @@ CASES = [
         },
         says=[
             "Several workers are at no b measurably faster than one: two reach 1.30× at best (b "
-            "= 32), and four, sharing devices, no more (1.30×). Four"
+            "= 32), and four, sharing devices, no more (1.30×). At b"
         ],
     ),
     Case(
@@ -120,7 +121,8 @@ CASES = [
         lab={"two_worker_factor": 1.5},
         says=[
             "Several workers are slower than one at every b: two reach 0.667× at best (b = 32), "
-            "and four, sharing devices, less (0.444×). Four save 4.80 s of 6.41 s and add 12.8 "
+            "and four, sharing devices, less (0.444×). At b = 32 four save 4.80 s of 6.41 s and "
+            "add 12.8 "
             "s, for no single cause."
         ],
     ),
@@ -137,18 +139,22 @@ CASES = [
     Case(
         "more is saved than an equal share",
         edits={"speedup_losses": where(**around("added_s", -0.2), **around("loss_ratio", 0.9))},
-        says=["Four save more than the 2.61 s of 3.48 s that an equal share explains. Per"],
+        says=[
+            "At b = 128 four save more than the 2.61 s of 3.48 s that an equal share explains. Per"
+        ],
         never=["and add", "single cause"],
     ),
     Case(
         "nothing measurable is added",
         edits={"speedup_losses": where(added_s_low=-0.1)},
-        says=["Four save 2.61 s of 3.48 s and add no measurable time. Per"],
+        says=["At b = 128 four save 2.61 s of 3.48 s and add no measurable time. Per"],
     ),
     Case(
         "what is added has no interval",
         edits={"speedup_losses": where(added_s_low=NAN, added_s_high=NAN, loss_ratio_low=NAN)},
-        says=["Four save 2.61 s of 3.48 s and add perhaps 382 ms, for no single cause. Per"],
+        says=[
+            "At b = 128 four save 2.61 s of 3.48 s and add perhaps 382 ms, for no single cause. Per"
+        ],
     ),
     Case("loading is the cause", edits=_cause("loading"), says=["add 382 ms, mostly loading."]),
     Case("DDP is the cause", edits=_cause("overhead"), says=["mostly the work of DDP itself."]),
@@ -165,7 +171,7 @@ CASES = [
     Case(
         "no arms",
         lab={"direct": False},
-        says=["Four save 2.61 s of 3.48 s and add 382 ms. Per iteration"],
+        says=["At b = 128 four save 2.61 s of 3.48 s and add 382 ms. Per iteration"],
         never=["Why: each", "mostly", "single cause"],
     ),
     Case(

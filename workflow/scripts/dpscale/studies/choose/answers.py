@@ -33,6 +33,7 @@ def facts_e2(inputs: Inputs) -> Facts:
     places = {(row["workers"], row["global_batch"]) for row in timed}
     said["hatched"] = any(row["predicted"] for row in timed)
     said["empty"] = len(places) < math.prod(len({*ends}) for ends in zip(*places, strict=True))
+    alone = inputs.rows("assignment", workers=1)
     if not missing:
         checked = next((row for row in trained if row["advised"]), None)
         said |= chosen(roles, timed) | moves(inputs.rows("doublings", predicted=False))
@@ -41,6 +42,7 @@ def facts_e2(inputs: Inputs) -> Facts:
             "doublings": [doubled(row) for row in inputs.rows("doublings", adjacent=True)],
             "too_short": next(iter(_too_short(inputs, roles["recommended"]["workers"])), None),
             "predictions": predicted(inputs),
+            "started": next((row for row in alone if row["startup_s"]), None),
             "buffers": any(row["buffer_bytes"] for row in inputs.tidy_rows("runs", study="choose")),
             "goal_error": searched[0]["goal_error_frac"] if searched else None,
             "luck": any(row["searched_steps_low"] is not None for row in searched),

@@ -46,7 +46,26 @@ def facts_closing(inputs: Inputs) -> Facts:
         "drift": any(row["parameters_identical"] for row in inputs.rows("replicas")),
     }
     gains = [row for row in inputs.rows("worker_gains") if row["pace"] in RANK]
-    return Facts(said=said | {"gains": gains, "gains_by": gains_by(gains)})
+    said |= {"gains": gains, "gains_by": gains_by(gains)}
+    return Facts(said=said | {"by_batch": _by_batch(inputs, gains)})
+
+
+def _by_batch(inputs: Inputs, gains: list[Row]) -> list[Row]:
+    """Return the step of one worker (alone_s) and what as many workers as there gain, by batch.
+
+    One network, and the batches of Q2: nothing else differs.
+    """
+    alone = {row["per_worker_batch"]: row for row in inputs.rows("iteration_times", workers=1)}
+    rows = [
+        row
+        for one in gains[:1]
+        for row in inputs.rows("scaling", kind="weak", workers=one["workers"], nodes=1)
+        if row["speedup_ratio"] is not None and row["per_worker_batch"] in alone
+    ]
+    return [
+        row | {"alone_s": alone[row["per_worker_batch"]].iteration_s}
+        for row in sorted(rows, key=lambda row: row["per_worker_batch"])
+    ]
 
 
 def gains_by(gains: list[Row]) -> GainsBy:
