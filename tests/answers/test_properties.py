@@ -53,7 +53,7 @@ class Asked(NamedTuple):
     question: str
     lab: Callable[[], Tables]
     columns: dict[str, str]
-    ways: int = 12
+    ways: int = 6
 
 
 def of(*runs: str, epochs: tuple[int, ...] = (), two_nodes: bool = False) -> Callable[[], Tables]:

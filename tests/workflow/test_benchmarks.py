@@ -27,7 +27,8 @@ def smoke(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     "names",
     [
-        ["loop", "loading", "limit", "stacked_trials"],
+        ["loop", "loading"],
+        pytest.param(["limit", "stacked_trials"], marks=pytest.mark.slow),
         pytest.param(OF_WORKFLOWS, marks=pytest.mark.slow),
     ],
 )

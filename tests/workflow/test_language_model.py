@@ -12,6 +12,7 @@ from checkouts import ROOT, copied, snakemake
 EXAMPLE = "examples/language_model"
 CONFIG = f"{EXAMPLE}/config.yaml"
 RESULTS = "results/language_model"
+SHORT = ("--config", "large_batch={epochs: 2, seeds: [0]}")
 
 
 def checkout(folder: Path) -> Path:
@@ -28,7 +29,7 @@ def checkout(folder: Path) -> Path:
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = checkout(tmp_path_factory.mktemp("own"))
     runs = [f"{RESULTS}/runs/{run}/record.json" for run in ("ledger-n2", "large_batch-small-n2")]
-    ended = snakemake(folder, *runs, config=CONFIG)
+    ended = snakemake(folder, *runs, *SHORT, config=CONFIG)
     assert ended.returncode == 0, ended.stderr[-4000:]
     return folder
 
@@ -57,11 +58,11 @@ def test_a_transformer_is_trained_and_sends_what_its_parameters_weigh(trained) -
 
 def test_an_edit_of_the_file_makes_its_runs_anew(trained) -> None:
     target = f"{RESULTS}/runs/ledger-n2/record.json"
-    fresh = snakemake(trained, "-n", target, config=CONFIG)
+    fresh = snakemake(trained, "-n", target, *SHORT, config=CONFIG)
     assert "Nothing to be done" in fresh.stdout + fresh.stderr
     file = trained / EXAMPLE / "language_model.py"
     file.write_text(file.read_text(encoding="utf-8") + "\nEDITED = 1\n", encoding="utf-8")
-    stale = snakemake(trained, "-n", target, config=CONFIG)
+    stale = snakemake(trained, "-n", target, *SHORT, config=CONFIG)
     assert re.search(r"^(timed|training)_run +1$", stale.stdout, re.MULTILINE), stale.stdout
 
 
