@@ -59,6 +59,7 @@ def facts_q1(inputs: Inputs) -> Facts:
                 row.utilisation_frac for row in complete if row["utilisation_frac"] is not None
             ],
             **explained(found, complete),
+            "left_open": left_open(inputs, found),
             "saved": inputs.rows("sweep_phases", move="saved"),
             "added": inputs.rows("sweep_phases", move="added"),
             "levels": levels(complete),
@@ -83,6 +84,14 @@ def explained(found: Row, rows: Sequence[Row]) -> dict[str, Any]:
         "longer": (found | {"runs": both}).value("longer_ratio", "number"),
         "line": found if found["fixed_s"] is not None and found["fixed_s"] > 0 else None,
     }
+
+
+def left_open(inputs: Inputs, found: Row) -> Row | None:
+    """Return the pair of the knee and the shortest epoch after it, where that is undecided."""
+    if found["shape"] != "falls then undecided":
+        return None
+    batches = {"per_worker_batch": found["knee_batch"], "to_batch": found["least_batch"]}
+    return next(iter(inputs.rows("sweep_pairs", **batches)), None)
 
 
 def levels(rows: Sequence[Row]) -> dict[str, Any]:
