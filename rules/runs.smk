@@ -1,20 +1,6 @@
 # The runs of the plan: those that are timed alone on the machine, and trainings side by side.
 
 TIMED = {run for run, spec in PLAN.items() if studies.timed_alone(spec)}
-ASKED_FIRST = {run for earlier in EARLIER.values() for run in earlier}
-STUDIES = list(dict.fromkeys(spec.study for spec in PLAN.values()))
-
-
-def turn(wildcards):
-    """A priority. First what completes the specs of others, and of that the first launches of all.
-
-    The machine's pace changes for minutes: launches of one number lie close to each other, study by
-    study, so that cells are compared launch by launch.
-    """
-    run = wildcards.run
-    study = STUDIES.index(PLAN[run].study) / 1e6  # there are up to 100 launches
-    place = 1 / launch_of(run) - study
-    return 20 + 10 * (run in ASKED_FIRST) + place
 
 
 # The first job where there are GPUs, several nodes, or a step that not every processor can make: what

@@ -9,7 +9,6 @@ import pandas as pd
 from dpscale.derive.columns import known
 from dpscale.derive.formulas import iterations_per_epoch
 from dpscale.derive.rows import RowsByKey
-from dpscale.plan.names import launch_of
 
 Repeats = TypeVar("Repeats", pd.Series, pd.DataFrame)
 CELL = ["workers", "nodes", "per_worker_batch"]
@@ -141,14 +140,6 @@ class Launches:
     def epoch_s(self, cell: Cell | None, arm: str) -> pd.Series:
         """Return the epoch seconds of a cell in one arm, a value for each launch; see `of`."""
         return self.of(cell, arm)["epoch_s"]
-
-    def by_number(self, cell: Cell, arm: str) -> pd.Series:
-        """Return `epoch_s`, each launch labelled by its number: those of two cells with one pair.
-
-        The workflow measures the first launches of all cells, then the second of all, and so on.
-        """
-        times = self.epoch_s(cell, arm)
-        return times if isinstance(times.index, pd.MultiIndex) else times.rename(index=launch_of)
 
     def together(self, cell: Cell | None, arms: Mapping[str, tuple[str, str]]) -> pd.DataFrame:
         """Return the times of some arms of a cell as columns; null where an arm was not timed.

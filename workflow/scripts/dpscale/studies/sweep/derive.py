@@ -28,6 +28,7 @@ from dpscale.derive.statistics import (
 )
 from dpscale.derive.tables import Table
 from dpscale.derive.verdicts import Trend, ends, side, together
+from dpscale.plan.names import launch_of
 from dpscale.records.columns import Columns, columns, intervals
 from dpscale.vocabulary import Verdict, words
 
@@ -232,7 +233,9 @@ def sweep_pairs(runs: pd.DataFrame, epoch_times: pd.DataFrame) -> pd.DataFrame:
     require_same_machine(planned)
     times = Launches(epoch_times)
     timed = [
-        (cell, seconds) for cell in cells(planned) if len(seconds := times.by_number(cell, ARM))
+        (cell, seconds)
+        for cell in cells(planned)
+        if len(seconds := _by_number(times.epoch_s(cell, ARM)))
     ]
     logs = [np.log(seconds) for _, seconds in timed]
     prior = like_pairs(pairwise(logs))
@@ -244,6 +247,12 @@ def sweep_pairs(runs: pd.DataFrame, epoch_times: pd.DataFrame) -> pd.DataFrame:
         for (cell, seconds), (larger, longer) in combinations(timed, 2)
     ]
     return as_table(rows, PAIR_COLUMNS)
+
+
+def _by_number(seconds: pd.Series) -> pd.Series:
+    """Times of launches by their number: the workflow measures one of all batch sizes, then the
+    next. Of a single launch they stay labelled by (run, repeat)."""
+    return seconds if isinstance(seconds.index, pd.MultiIndex) else seconds.rename(index=launch_of)
 
 
 class _Pairs:
