@@ -36,7 +36,7 @@ ALLOWED = {
         "processes",
         "launch",
     },
-    "derive": {"config", "records", "units", "vocabulary"},
+    "derive": {"config", "plan", "records", "units", "vocabulary"},
     "audit": {"derive", "records"},
     "figures": {"records", "units"},
     "reporting": {"config", "files", "records", "units", "vocabulary"},

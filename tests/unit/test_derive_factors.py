@@ -28,6 +28,19 @@ def test_a_sum_has_the_scatter_of_what_is_paired_by_launch():
     assert (found.low, found.high) == pytest.approx((0.5 - half, 0.5 + half), rel=1e-3)
 
 
+def test_one_workers_launch_is_paired_with_that_of_several_whose_name_ends_alike():
+    # The pace doubles: 2 and 1 s less half of 2.2 and 1 s are 0.9 and 0.5 s; unlike ends scatter.
+    of_n = pd.DataFrame({"ddp": [2.0, 1.0]}, index=["n2", "n2-launch2"])
+    one = pd.DataFrame({"one": [0.5, 1.1]}, index=["n1-launch2", "n1"])
+    weights = {"ddp": 1, "one": -1}
+    (paired,) = weighted_sums([[of_n, one]], weights)
+    (apart,) = weighted_sums([[of_n, one.rename(index={"n1": "n1-launch3"})]], weights)
+    half = 12.706 * np.std([0.9, 0.5], ddof=1) / 2**0.5
+    assert paired.value == apart.value == pytest.approx(0.7)
+    assert (paired.low, paired.high) == pytest.approx((0.7 - half, 0.7 + half), rel=1e-3)
+    assert apart.high - apart.low > 2 * half
+
+
 def test_a_median_is_of_all_launches_and_the_interval_of_those_that_timed_both():
     of_n = pd.DataFrame({"ddp": [3.0, 3.0, 5.0, 5.0, 5.0], "noop": [2.0, 2.0, None, None, None]})
     (found,) = weighted_sums([[of_n]], {"ddp": 1, "noop": -1})

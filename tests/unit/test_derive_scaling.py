@@ -1,6 +1,7 @@
 """Speed-up and efficiency, weak and strong."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -38,6 +39,29 @@ def test_interval_of_the_speedup_is_that_of_independent_samples():
     # degrees of freedom t = 2.7764: 0.22670.
     assert two["speedup_ratio_low"] == pytest.approx(2 * math.exp(-0.22670), rel=1e-4)
     assert two["speedup_ratio_high"] == pytest.approx(2 * math.exp(0.22670), rel=1e-4)
+
+
+def launched(seconds: dict[int, Sequence[float]]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Epoch times and runs of b = 32: a launch for each of the seconds of so many workers."""
+    made = []
+    for workers, each in seconds.items():
+        for number, epoch_s in enumerate(each, 1):
+            times, runs = timed_cells({(workers, 32): [epoch_s]})
+            end = "" if number == 1 else f"-launch{number}"
+            made.append([table.assign(run=table["run"] + end) for table in (times, runs)])
+    times, runs = (pd.concat(tables) for tables in zip(*made, strict=True))
+    return times, runs
+
+
+def test_a_speedup_is_of_launches_made_one_soon_after_the_other():
+    # The pace doubles after two launches; one worker was launched once more.
+    seconds = {1: [8.0, 8.4, 4.0, 4.2, 1.0], 2: [5.0, 5.0, 2.5, 2.5]}
+    two = row(scaling(*launched(seconds)), "weak", 2, 32)
+    assert two["base_epoch_s"] == pytest.approx(6.1)  # of the four launches that both have
+    assert two["speedup_ratio"] == pytest.approx(math.sqrt(1.6 * 1.68))
+    # Logarithms of 1.6 and 1.68, each twice: mean 0.49440, deviation 0.028168, times 3.1824 / 2.
+    assert two["speedup_ratio_low"] == pytest.approx(math.exp(0.49440 - 0.04482), rel=1e-4)
+    assert two["base_runs"].split() == ["n1-b32", *(f"n1-b32-launch{n}" for n in (2, 3, 4))]
 
 
 def test_a_launch_counts_once_and_the_interval_is_over_launches():

@@ -147,7 +147,7 @@ def planned() -> tuple[Tables, Derived]:
 @pytest.mark.parametrize(
     ("run", "names"),
     [
-        ("sweep-b32", {"epoch_times", "sweep", "boundary", "phases"}),
+        ("sweep-b32", {"epoch_times", "sweep", "sweep_pairs", "boundary", "phases"}),
         (
             "scaling-n2-b32",
             {

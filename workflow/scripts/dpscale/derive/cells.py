@@ -9,6 +9,7 @@ import pandas as pd
 from dpscale.derive.columns import known
 from dpscale.derive.formulas import iterations_per_epoch
 from dpscale.derive.rows import RowsByKey
+from dpscale.plan.names import launch_end
 
 Repeats = TypeVar("Repeats", pd.Series, pd.DataFrame)
 CELL = ["workers", "nodes", "per_worker_batch"]
@@ -110,6 +111,17 @@ def one_worker_bases(found: Iterable[Cell]) -> dict[int, Cell]:
         for cell in found
         if cell.workers == 1 and cell.nodes in (1, None)
     }
+
+
+def beside(base: Cell, cell: Cell) -> Cell:
+    """Return a base with those of its launches that a cell has too, all where these are not two.
+
+    A machine's pace changes for minutes, and looks at open speed-ups launch some cells again: with
+    other launches on either side a ratio would be one of paces too.
+    """
+    ends = set(map(launch_end, cell.runs))
+    runs = tuple(run for run in base.runs if launch_end(run) in ends)
+    return base._replace(runs=runs) if len(runs) > 1 else base
 
 
 class Launches:

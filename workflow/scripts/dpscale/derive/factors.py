@@ -1,8 +1,8 @@
 """Sums and products of what several arms took, and which factor of a product is most of it.
 
-Arms of one launch are paired by it; what other launches measured is independent of them. The same
-sum of like cells scatters alike, as a share of what is summed: the few launches of one borrow from
-the others (`contrasts.Prior`).
+Arms of one launch are paired by it, and so is what one worker took in the launch of the same name's
+end; what other launches measured is independent of them. The same sum of like cells scatters alike,
+as a share of what is summed: the few launches of one borrow from the others (`contrasts.Prior`).
 """
 
 import math
@@ -18,6 +18,7 @@ import pandas as pd
 from dpscale.derive.columns import known
 from dpscale.derive.contrasts import Prior, contrast, part_of, prior_of
 from dpscale.derive.statistics import CONFIDENCE, UNKNOWN, Estimate, interval, interval_columns
+from dpscale.plan.names import launch_end
 
 Sides = Sequence[pd.DataFrame]  # a row a launch, a column an arm; no arm is in two of them
 Weights = Mapping[str, float]  # by arm
@@ -61,7 +62,7 @@ def _changed(estimate: Estimate, scale: Callable[[float], float]) -> Estimate:
 def _summed(sides: Sides, weights: Weights, *, logs: bool) -> _Sum:
     """The sum of one cell: of logarithms, or in units of all that is added or subtracted."""
     value, unit, samples = 0.0, 0.0, list[np.ndarray]()
-    for side in sides:
+    for side in _paired(sides):
         arms = [arm for arm in weights if arm in side]
         used = np.array([weights[arm] for arm in arms])
         if used.any():
@@ -74,6 +75,16 @@ def _summed(sides: Sides, weights: Weights, *, logs: bool) -> _Sum:
             samples.append(sums[~np.isnan(sums)])
     unit = 1.0 if logs or not unit else unit
     return _Sum(value / unit, [sums / unit for sums in samples], unit)
+
+
+def _paired(sides: Sides) -> Sides:
+    """Two sides as one where each launch of the first has its like in the second, which was made
+    soon before or after it (`launch_end`): what disturbed both leaves the interval."""
+    if len(sides) == 1 or any(isinstance(side.index, pd.MultiIndex) for side in sides):
+        return sides
+    one, other = (side.rename(index=lambda run: launch_end(str(run))) for side in sides)
+    each = len(one) > 1 and one.index.is_unique and other.index.is_unique
+    return [one.join(other)] if each and one.index.isin(other.index).all() else sides
 
 
 def _estimates(sums: Sequence[_Sum], confidence: float) -> list[Estimate]:

@@ -194,6 +194,22 @@ def paired_median_ratio(
     return _ratio(x.to_numpy(float), y.to_numpy(float), _of(x, y, prior, confidence))
 
 
+def median_of_ratios(
+    logs: tuple[pd.Series, pd.Series], prior: Prior = NOTHING_LIKE, confidence: float = CONFIDENCE
+) -> Estimate:
+    """Return the median of the ratios of values with one label, given the logarithms of both.
+
+    Where values are taken at one of two paces the medians of two series may be of different ones.
+    prior: of like pairs.
+    """
+    one, other = logs
+    differences = (one - other).dropna().to_numpy(float)
+    if not len(differences):
+        return UNKNOWN
+    ends = _exp(interval(differences, confidence, prior))
+    return _estimate(float(np.exp(np.median(differences))), ends, len(differences))
+
+
 def among(family: int) -> float:
     """Return the confidence of each of so many intervals that hold together (Bonferroni)."""
     return 1 - 2 * TAIL / max(family, 1)

@@ -7,6 +7,16 @@ from os.path import commonprefix
 
 REST = "[^/]*"
 LAUNCH = "-launch"  # and its number, after the name of the first
+AGAIN = "-again"  # the same of a launch that a look at open speed-ups added
+
+
+def launch_end(run: str) -> str:
+    """Return the end of a run's name that says which launch of its cell it is; of the first none.
+
+    Launches of two cells whose names end alike were made one soon after the other.
+    """
+    found = re.search(rf"({LAUNCH}|{AGAIN})\d+$", run)
+    return found[0] if found else ""
 
 
 def launch_of(run: str) -> int:

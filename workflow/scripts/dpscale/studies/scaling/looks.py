@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from dpscale.plan.looks import launches_at_looks
+from dpscale.plan.names import AGAIN as AGAIN_END
 from dpscale.plan.spec import TIMED, Spec, TimedProtocol
 from dpscale.studies.scaling import AGAIN, PLANNED
 from dpscale.studies.scaling.config import LookedCell, LooksProtocol
@@ -79,7 +80,7 @@ def _further(spec: "Spec[LooksProtocol]", rows: Sequence[Row], count: int) -> It
 def _launch(spec: Spec, cell: LookedCell, number: int) -> Spec:
     return spec.model_copy(
         update={
-            "run": f"scaling-n{cell.workers}-b{cell.per_worker_batch}-again{number}",
+            "run": f"scaling-n{cell.workers}-b{cell.per_worker_batch}{AGAIN_END}{number}",
             "kind": TIMED.name,
             "version": TIMED.version,
             "study": AGAIN,

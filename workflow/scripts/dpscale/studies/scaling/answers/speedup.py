@@ -92,13 +92,10 @@ def by_verdict(pairs: list[Row]) -> list[Row]:
 
 def side_by_side(weak: list[Row], pairs: list[Row]) -> list[Row]:
     """Return each cell of several workers with its base's time, and strong scaling beside it."""
-    bases = {row["per_worker_batch"]: row for row in weak if row["workers"] == 1}
     strong = {(row["workers"], row["global_batch"]): row for row in pairs}
     cells = []
     for row in (one for one in weak if one["workers"] > 1):
-        base = bases.get(row["per_worker_batch"])
         pair = strong.get((row["workers"], row["per_worker_batch"]))
-        row = row | {"base_epoch_s": base.epoch_s if base else None}
         cells.append(
             row
             | {

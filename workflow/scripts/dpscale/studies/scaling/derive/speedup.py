@@ -4,10 +4,13 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from dpscale.derive.cells import Cell, Launches, cells, in_study, one_worker_bases
+from dpscale.derive import verdicts
+from dpscale.derive.cells import Cell, Launches, beside, cells, in_study, one_worker_bases
 from dpscale.derive.columns import as_table, known
+from dpscale.derive.contrasts import Prior
 from dpscale.derive.formulas import efficiency
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import (
@@ -16,13 +19,16 @@ from dpscale.derive.statistics import (
     Estimate,
     estimate_of,
     interval_columns,
+    like_pairs,
     median,
+    median_of_ratios,
     median_ratio,
     together,
     verdict,
 )
-from dpscale.derive.verdicts import Trend, beside, side
+from dpscale.derive.verdicts import Trend, side
 from dpscale.plan.looks import CONFIDENCE_OF_EACH
+from dpscale.plan.names import launch_end
 from dpscale.records.columns import Columns, columns, intervals
 from dpscale.studies.scaling import AGAIN, LOOKED, PLANNED
 from dpscale.vocabulary import words
@@ -32,7 +38,8 @@ COLUMNS: Columns = (
     | columns("workers nodes per_worker_batch global_batch status")
     | intervals("epoch_s speedup_ratio")
     | columns("efficiency_frac oversubscribed runs repeats efficiency_frac_low")
-    | columns("efficiency_frac_high base_status base_runs launches launch_spread_frac")
+    | columns("efficiency_frac_high base_epoch_s base_status base_runs launches")
+    | columns("launch_spread_frac")
     | side("pace", "speedup_ratio", 1.0)
     | side("to_ideal", "speedup_ratio", "workers")
     | words("to_least_batch to_weak")
@@ -49,21 +56,39 @@ STRONG_COLUMNS: Columns = words("compared", Trend) | columns("everywhere cells r
 ARM = "with_loading"
 
 
-def _speedup(cell: Cell, base: Cell | None, times: Launches, confidence: float) -> Estimate:
+Pair = tuple[pd.Series, pd.Series]  # logarithms of the epochs of a base and of a cell, by launch
+
+
+def _pair(cell: Cell, base: Cell, times: Launches) -> Pair | None:
+    """The launches of a base and a cell, of those that both have; None of single launches."""
+    both = [times.epoch_s(one, ARM) for one in (base, cell)]
+    if any(isinstance(one.index, pd.MultiIndex) or len(one) < 2 for one in both):
+        return None
+    of_base, of_cell = (np.log(one.rename(index=launch_end)) for one in both)
+    common = of_cell.index.intersection(of_base.index)
+    each = len(common) > 1 and of_cell.index.is_unique and of_base.index.is_unique
+    return (of_base[common], of_cell[common]) if each else None
+
+
+def _speedup(
+    cell: Cell, base: Cell | None, times: Launches, prior: Prior, confidence: float
+) -> Estimate:
     """Return T_1/T_N of the cell against its base; the base against itself is exactly 1."""
     of_cell, of_base = (times.epoch_s(one, ARM) for one in (cell, base))
     if cell == base and len(of_cell):
         return Estimate(1.0, 1.0, 1.0, len(of_cell))
-    if not (len(of_cell) and len(of_base)):
+    if not (base and len(of_cell) and len(of_base)):
         return UNKNOWN
+    if pair := _pair(cell, base, times):
+        return median_of_ratios(pair, prior, confidence)
     return median_ratio(of_base, of_cell, confidence)
 
 
 def _row(
-    kind: str, cell: Cell, base: Cell | None, times: Launches, confidence: float
+    kind: str, cell: Cell, base: Cell | None, times: Launches, prior: Prior, confidence: float
 ) -> dict[str, Any]:
     time = median(times.epoch_s(cell, ARM), confidence)
-    ratio = _speedup(cell, base, times, confidence)
+    ratio = _speedup(cell, base, times, prior, confidence)
     share = [None if bound is None else efficiency(bound, cell.workers) for bound in ratio[:3]]
     return {
         "kind": kind,
@@ -84,6 +109,7 @@ def _row(
         "repeats": time.repeats,
         "efficiency_frac_low": share[1],
         "efficiency_frac_high": share[2],
+        "base_epoch_s": times.epoch_s(base, ARM).median() if base else None,
         "base_status": base.status if base else None,
         "base_runs": " ".join(base.runs) if base else None,
         **times.columns(cell, ARM),
@@ -94,7 +120,8 @@ def scaling(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return speed-up T_1/T_N and efficiency of every planned cell, loading included.
 
     Weak rows keep b: their base is one worker with the same b. Strong rows keep B: their base is
-    one worker with b = B. A cell planned for a strong series only (no one-worker run of its b is
+    one worker with b = B; of a base count the launches that the cell has too, base_epoch_s is
+    their median. A cell planned for a strong series only (no one-worker run of its b is
     planned) has no weak row. A cell that did not run is a row with its status and nulls. Where open
     speed-ups are looked at again intervals are those of one of several looks (`plan.looks`).
     Raises MixedMachinesError for runs of different machines.
@@ -105,16 +132,23 @@ def scaling(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     found = cells(planned)
     bases = one_worker_bases(found)
     times = Launches(epoch_times)
-    rows = []
-    for cell in found:
-        base = bases.get(cell.per_worker_batch)
-        if base or cell.global_batch not in bases:
-            rows.append(_row("weak", cell, base, times, confidence))
-    for cell in sorted(found, key=lambda one: (one.global_batch, one.workers, one.nodes or 1)):
-        if cell.global_batch in bases:
-            base = bases[cell.global_batch]
-            rows.append(_row("strong", cell, base, times, confidence))
-    return as_table(rows, COLUMNS)
+    sides: list[tuple[str, Cell, Cell | None]] = [
+        ("weak", cell, bases.get(cell.per_worker_batch))
+        for cell in found
+        if cell.per_worker_batch in bases or cell.global_batch not in bases
+    ]
+    sides += [
+        ("strong", cell, bases[cell.global_batch])
+        for cell in sorted(found, key=lambda one: (one.global_batch, one.workers, one.nodes or 1))
+        if cell.global_batch in bases
+    ]
+    sides = [
+        (kind, cell, beside(base, cell) if base and base != cell else base)
+        for kind, cell, base in sides
+    ]
+    pairs = [_pair(cell, base, times) for _, cell, base in sides if base and base != cell]
+    prior = like_pairs(filter(None, pairs))
+    return as_table([_row(*side, times, prior, confidence) for side in sides], COLUMNS)
 
 
 def judge(rows: list[dict[str, Any]]) -> None:
@@ -130,11 +164,11 @@ def judge(rows: list[dict[str, Any]]) -> None:
     for _, own in groupby(weak, itemgetter("workers")):
         first, *larger = own
         for row in larger:
-            row["to_least_batch"] = beside(row, first, "speedup_ratio")
+            row["to_least_batch"] = verdicts.beside(row, first, "speedup_ratio")
     for row in rows:
         base = bases.get((row["workers"], row["global_batch"]))
         if base and paced(row) and row["kind"] == "strong":
-            row["to_weak"] = beside(row, base, "speedup_ratio")
+            row["to_weak"] = verdicts.beside(row, base, "speedup_ratio")
 
 
 def paced(row: Any) -> bool:
@@ -170,7 +204,7 @@ def speedup_lesson(scaling: pd.DataFrame) -> pd.DataFrame:
             | {"oversubscribed": best["oversubscribed"]}
         )
     for row in rows[1:]:
-        row["to_fewest"] = beside(row, rows[0], "best_ratio")
+        row["to_fewest"] = verdicts.beside(row, rows[0], "best_ratio")
     return as_table(rows, LESSON_COLUMNS)
 
 
