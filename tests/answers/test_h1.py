@@ -67,8 +67,8 @@ CASES = [
             says=[words],
         )
         for side, by, width, words in (
-            ("longer", 0.05, 0.01, "At b = 1024 one worker waits longer for the loader, 20.0% of"),
-            ("less", -0.05, 0.01, "At b = 1024 one worker waits less for the loader, 20.0% of the"),
+            ("longer", 0.05, 0.01, "At b = 1024 one worker waits for the loader a larger share of"),
+            ("less", -0.05, 0.01, "At b = 1024 one worker waits for the loader a smaller share of"),
             ("alike", 0.05, 9.0, "20.0% of the time, no measurable difference to 20.0%."),
             ("undecided", NAN, 0.0, "of the time, against 20.0%, each in one launch."),
         )

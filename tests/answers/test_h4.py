@@ -35,7 +35,8 @@ CASES = [
         "as measured",
         says=[
             "With four workers 51.9% of an epoch is computation, and the largest loss is loading "
-            "(19.7%): load ahead, with more loading processes, or keep the data ready in memory. "
+            "(19.7%): load ahead, with more loading processes, or keep the data ready in memory "
+            "(not tried). "
             "Alone a worker computes for 76.0% of it. Q3.1, with another network, loses most to "
             "waiting for communication.",
             "With four workers the largest loss is loading. Where",
@@ -43,6 +44,11 @@ CASES = [
             "paired by launch",
         ],
         never=["told", "oversubscribed", "Without a number", "train alike", "A larger batch"],
+    ),
+    Case(
+        "a share that may be as large as the largest",
+        edits={SPLIT: where({"workers": 4}, sharing_frac_low=-0.01, sharing_frac_high=0.2)},
+        says=["ready in memory (not tried); contention between workers (3.98%) may be as large."],
     ),
     Case(
         "a share below zero",

@@ -312,13 +312,25 @@ def at_pace(row: Mapping[str, Any], factor: float) -> dict[str, float]:
 
 
 def _losses(row: Row) -> dict[str, Any]:
-    """Return the parts beside computation that cost most time: the largest, and those alike."""
+    """Return the parts beside computation that cost most time: the largest, and those alike.
+
+    unclear: others whose interval holds zero and goes as far as the largest.
+    """
     parts = [
         Row(part=part, share=row.value(f"{part}_frac", "fraction"))
         for part in LOSSES
         if row[f"{part}_rank"] in ("largest", "alike")
     ]
-    return {"leading": sorted(parts, key=lambda one: -one.share.value)}
+    leading = sorted(parts, key=lambda one: -one.share.value)
+    unclear = [
+        Row(part=part, share=row.value(f"{part}_frac", "fraction"))
+        for part in LOSSES
+        for one in leading[:1]
+        if part not in {own["part"] for own in leading}
+        and (row[f"{part}_frac_low"] or 0) <= 0
+        and (row[f"{part}_frac_high"] or 0) >= one.share.value
+    ]
+    return {"leading": leading, "unclear": unclear}
 
 
 # H5: the global batch and the rate when workers are added, and how accuracy is kept.
