@@ -141,6 +141,19 @@ def test_the_rule_for_the_rate_is_carried_as_far_as_it_was_shown(edit, says) -> 
     assert says in text_of(page(("lr_scaling_elbow", edit)))
 
 
+def test_the_rate_of_the_reference_is_named_where_it_keeps_what_the_rule_loses() -> None:
+    assert "own rate keeps" not in text_of(page())
+    kept = where({"rule": "fixed", "global_batch": 1024}, kept="kept")
+    said = text_of(page(("lr_scaling", kept)))
+    assert "and loses it at B = 1024 (S2); there the reference's own rate keeps it." in said
+
+
+def test_batches_that_differ_are_said_beside_networks() -> None:
+    name, edit = gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5))
+    mixed = page((name, lambda rows: edit(rows).assign(per_worker_batch=[128, 32, 256])))
+    assert "as three networks suggest, whose batches differ too: where" in plain(mixed.sentence)
+
+
 def test_a_study_that_was_left_out_is_not_spoken_of() -> None:
     said = text_of(page(("lr_scaling_elbow", without_rows), ("sweep_trend", without_rows)))
     assert "S2" not in said

@@ -37,7 +37,8 @@ CASES = [
             "With four workers 51.9% of an epoch is computation, and the largest loss is loading "
             "(19.7%): load ahead, with more loading processes, or keep the data ready in memory "
             "(not tried). "
-            "Alone a worker computes for 76.0% of it. Q3.1, with another network, loses most to "
+            "One worker alone spends 76.0% of its epoch computing. Q3.1, with another network, "
+            "loses most to "
             "waiting for communication.",
             "With four workers the largest loss is loading. Where",
             "Here a small convolutional network with SGD is trained, in Q3.1 a small residual",
@@ -139,7 +140,7 @@ CASES = [
         edits={SPLIT: of_four("exposed", 0.198, load=-0.001, copy=0.1)},
         says=[
             "the largest losses, alike within error, are waiting for communication (19.8%) and "
-            "loading (19.7%). Alone",
+            "loading (19.7%). One",
             "Against waiting for communication: take a larger batch",
             "Against loading: load ahead",
             "Compressed gradients were measured in Q3.2, at N = 2: a step with bf16 is shorter; "
@@ -182,7 +183,7 @@ CASES = [
         "none above zero",
         edits={SPLIT: where(**{f"{part}_frac_low": -0.1 for part in LOSSES})},
         says=[
-            "of an epoch is computation, and no other part is measurably above zero. Alone",
+            "of an epoch is computation, and no other part is measurably above zero. One",
             "With four workers no other part is measurably above zero. Where",
             "Of what was measured only more or faster devices",
         ],

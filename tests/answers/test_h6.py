@@ -33,7 +33,8 @@ CASES = [
             "are for two nodes 99.02% (98.83 to 99.21) with two, 99.05% (98.86 to 99.24) with "
             "six and 98.79% (98.58 to 99) with eight workers after 40 epochs on MNIST. Of these "
             "test accuracies, none is judged (not measured here).",
-            "The formula gives the most workers that a run of so many steps can have. The "
+            "From the number of steps the formula gives the most workers that can have made "
+            "them. The "
             "published figure for the steps at N = 2 on two nodes, 3 120, contradicts",
         ],
         never=["withheld", "no measurable", "Without a number", "hardware."],
@@ -127,7 +128,7 @@ CASES = [
     Case(
         "published agree",
         edits={PUBLISHED: both(*(judged(n, "agrees") for n in (2, 6, 8)))},
-        says=["Of these test accuracies, all agree. The formula"],
+        says=["Of these test accuracies, all agree. From the number"],
         never=["decidable"],
     ),
     Case("nothing published", edits={PUBLISHED: without(nodes=2)}, never=["ublished", "formula"]),

@@ -41,6 +41,7 @@ def facts_closing(inputs: Inputs) -> Facts:
             iter(inputs.rows("lr_scaling_elbow", rule="linear", status="complete")), None
         ),
         "warmups": {row["warmup"]: row for row in large},
+        "unscaled": any(row["kept"] in KEPT for row in _unscaled(inputs)),
         "ledger": _agrees(inputs.rows("wire")),
         "orders": any(row["repeating"] == "every" for row in inputs.rows("order_repeats")),
         "drift": any(row["parameters_identical"] for row in inputs.rows("replicas")),
@@ -48,6 +49,16 @@ def facts_closing(inputs: Inputs) -> Facts:
     gains = [row for row in inputs.rows("worker_gains") if row["pace"] in RANK]
     said |= {"gains": gains, "gains_by": gains_by(gains)}
     return Facts(said=said | {"by_batch": _by_batch(inputs, gains)})
+
+
+def _unscaled(inputs: Inputs) -> list[Row]:
+    """Return what the rate of the reference batch does at the first batch that the rule loses."""
+    return [
+        row
+        for elbow in inputs.rows("lr_scaling_elbow", rule="linear", status="complete")
+        if elbow["lost_batch"]
+        for row in inputs.rows("lr_scaling", rule="fixed", global_batch=elbow["lost_batch"])
+    ]
 
 
 def _by_batch(inputs: Inputs, gains: list[Row]) -> list[Row]:
