@@ -148,6 +148,19 @@ def test_the_rate_of_the_reference_is_named_where_it_keeps_what_the_rule_loses()
     assert "and loses it at B = 1024 (S2); there the reference's own rate keeps it." in said
 
 
+def test_a_step_of_one_worker_is_of_the_launches_that_the_speedup_is_of() -> None:
+    lab = derived_lab()
+    slower = lab["scaling"]["base_epoch_s"].mask(lab["scaling"]["workers"] > 1, 9.0)
+    edited = lab["scaling"].assign(base_epoch_s=slower)
+    rows = tables()["worker_gains"](
+        edited,
+        *(lab[name] for name in ("iteration_times", "assignment", "step_grid")),
+        full_lab()["runs"],
+    )
+    q2 = rows.set_index("question").loc["Q2"]
+    assert q2["step_s"] == pytest.approx(9.0 * q2["per_worker_batch"] / 10_000)  # of D samples
+
+
 def test_batches_that_differ_are_said_beside_networks() -> None:
     name, edit = gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5))
     mixed = page((name, lambda rows: edit(rows).assign(per_worker_batch=[128, 32, 256])))

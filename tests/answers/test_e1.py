@@ -174,6 +174,19 @@ CASES = [
         never=["The peaks of FSDP2"],
     ),
     Case(
+        "equal peaks that were looked at once",
+        lab=lab,
+        edits={
+            "strategy_needs": both(
+                where(peak_noise_frac=NAN), needing({"way": "fsdp_kept"}, peak_bytes=round(3.0 * S))
+            )
+        },
+        says=[
+            "The peaks of FSDP2 and FSDP2 without resharding show no measurable difference, each "
+            "looked at once."
+        ],
+    ),
+    Case(
         "peaks were looked at once",
         lab=lab,
         edits={

@@ -64,6 +64,13 @@ def test_a_speedup_is_of_launches_made_one_soon_after_the_other():
     assert two["base_runs"].split() == ["n1-b32", *(f"n1-b32-launch{n}" for n in (2, 3, 4))]
 
 
+def test_launches_that_one_worker_lacks_do_not_count_for_several():
+    seconds = {1: [8.0, 8.4, 4.0, 4.2], 2: [5.0, 5.0, 2.5, 2.5, 100.0, 100.0]}
+    two = row(scaling(*launched(seconds)), "weak", 2, 32)
+    assert (two["epoch_s"], two["launches"]) == (pytest.approx(3.75), 4)
+    assert two["speedup_ratio"] == pytest.approx(math.sqrt(1.6 * 1.68))
+
+
 def test_a_launch_counts_once_and_the_interval_is_over_launches():
     times, runs = timed_cells({(1, 32): [10.0, 12.0, 11.0]})  # a launch: 11 s, the median
     others = [times.assign(run=f"launch{n}", epoch_s=[n, n, n]) for n in (13.0, 12.0)]

@@ -2,6 +2,7 @@
 
 from typing import Any, Literal
 
+from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.words import by
@@ -64,19 +65,29 @@ def _unscaled(inputs: Inputs) -> list[Row]:
 def _by_batch(inputs: Inputs, gains: list[Row]) -> list[Row]:
     """Return the step of one worker (alone_s) and what as many workers as there gain, by batch.
 
-    One network, and the batches of Q2: nothing else differs.
+    One network, and the batches of Q2: nothing else differs. As in `worker_gains` of the launches
+    that both have.
     """
-    alone = {row["per_worker_batch"]: row for row in inputs.rows("iteration_times", workers=1)}
+    workers = gains[0]["workers"] if gains else None
+    steps = {
+        row["per_worker_batch"]: row["iteration_s"]
+        for row in inputs.rows("iteration_times", workers=workers, nodes=1)
+    }
     rows = [
         row
-        for one in gains[:1]
-        for row in inputs.rows("scaling", kind="weak", workers=one["workers"], nodes=1)
-        if row["speedup_ratio"] is not None and row["per_worker_batch"] in alone
+        for row in inputs.rows("scaling", kind="weak", workers=workers, nodes=1)
+        if None not in (row["speedup_ratio"], steps.get(row["per_worker_batch"]))
     ]
     return [
-        row | {"alone_s": alone[row["per_worker_batch"]].iteration_s}
+        row | {"alone_s": _base_step(row, steps[row["per_worker_batch"]])}
         for row in sorted(rows, key=lambda row: row["per_worker_batch"])
     ]
+
+
+def _base_step(row: Row, iteration_s: float) -> Value:
+    """Return the step of one worker beside a row of several, of whose epoch a step is known."""
+    step_s = iteration_s / row["workers"] * row["base_epoch_s"] / row["epoch_s"]
+    return Value(value=step_s, unit="s", runs=row["base_runs"].split())
 
 
 def gains_by(gains: list[Row]) -> GainsBy:

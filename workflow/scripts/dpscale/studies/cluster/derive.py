@@ -264,6 +264,9 @@ def worker_gains(
         iteration_times[["workers", "nodes", "per_worker_batch", "iteration_s"]],
         on=["workers", "nodes", "per_worker_batch"],
     )
+    # Of the launches that the speed-up is of: an epoch of N workers has an N-th of the steps.
+    beside_s = weak["iteration_s"] / weak["workers"] * weak["base_epoch_s"] / weak["epoch_s"]
+    weak = weak.assign(base_step_s=beside_s.where(weak["workers"] > 1, weak["iteration_s"]))
     linear = assignment[assignment["rule"] == "linear"]
     sources: dict[Timed, tuple[pd.DataFrame, pd.Series]] = {
         "Q2": (weak, weak["iteration_s"]),
@@ -303,7 +306,7 @@ def _gain(
         "model": models[0] if len(models) == 1 else None,
         "workers": workers,
         "per_worker_batch": max(batches),
-        "step_s": alone["alone_s"],
+        "step_s": several.get("base_step_s", alone["alone_s"]),
         "runs": names,
     }
 

@@ -54,9 +54,9 @@ def speedup_losses(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFram
     found, times = cells(planned), Launches(epoch_times)
     bases, confidence = one_worker_bases(found), confidence_of(runs)
     pairs = [
-        (cell, beside(bases[cell.per_worker_batch], cell))
+        (beside(cell, base), beside(base, cell))
         for cell in found
-        if cell.workers > 1 and cell.per_worker_batch in bases
+        if cell.workers > 1 and (base := bases.get(cell.per_worker_batch))
     ]
     sides = [_sides(cell, base, times) for cell, base in pairs]
     added = weighted_sums(sides, {"loaded": 1, "one_loaded": -1}, confidence)

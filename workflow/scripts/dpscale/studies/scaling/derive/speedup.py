@@ -120,7 +120,7 @@ def scaling(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return speed-up T_1/T_N and efficiency of every planned cell, loading included.
 
     Weak rows keep b: their base is one worker with the same b. Strong rows keep B: their base is
-    one worker with b = B; of a base count the launches that the cell has too, base_epoch_s is
+    one worker with b = B; of both count the launches that the other has too, base_epoch_s is
     their median. A cell planned for a strong series only (no one-worker run of its b is
     planned) has no weak row. A cell that did not run is a row with its status and nulls. Where open
     speed-ups are looked at again intervals are those of one of several looks (`plan.looks`).
@@ -143,7 +143,7 @@ def scaling(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
         if cell.global_batch in bases
     ]
     sides = [
-        (kind, cell, beside(base, cell) if base and base != cell else base)
+        (kind, beside(cell, base), beside(base, cell)) if base else (kind, cell, base)
         for kind, cell, base in sides
     ]
     pairs = [_pair(cell, base, times) for _, cell, base in sides if base and base != cell]
