@@ -132,7 +132,7 @@ CASES = [
         says=[
             "Several workers are not comparable with one, timed too few times, at best 2.78×",
             "strong (B fixed) is undecided for want of launches.",
-            " undecided 2 128",
+            " undecided 1 2 128",
         ],
         never=["are faster", "is faster"],
     ),
