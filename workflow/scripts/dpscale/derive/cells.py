@@ -113,15 +113,26 @@ def one_worker_bases(found: Iterable[Cell]) -> dict[int, Cell]:
     }
 
 
-def beside(base: Cell, cell: Cell) -> Cell:
-    """Return a base with those of its launches that a cell has too, all where these are not two.
+def sharing_launches(one: Cell, other: Cell) -> Cell:
+    """Return a cell with those of its launches that another has too, all where these are not two.
 
     A machine's pace changes for minutes, and looks at open speed-ups launch some cells again: with
     other launches on either side a ratio would be one of paces too.
     """
-    ends = set(map(launch_end, cell.runs))
-    runs = tuple(run for run in base.runs if launch_end(run) in ends)
-    return base._replace(runs=runs) if len(runs) > 1 else base
+    ends = set(map(launch_end, other.runs))
+    runs = tuple(run for run in one.runs if launch_end(run) in ends)
+    return one._replace(runs=runs) if len(runs) > 1 else one
+
+
+def by_launch_end(times: Repeats) -> Repeats | None:
+    """Return times of launches labelled by the ends of their names: of two cells like ones pair.
+
+    None of a single launch, and of launches whose names do not tell them apart.
+    """
+    if len(times) < 2 or isinstance(times.index, pd.MultiIndex):
+        return None
+    labelled = times.rename(index=lambda run: launch_end(str(run)))
+    return labelled if labelled.index.is_unique else None
 
 
 class Launches:

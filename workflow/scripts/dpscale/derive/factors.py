@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from dpscale.derive.cells import by_launch_end
 from dpscale.derive.columns import known
 from dpscale.derive.contrasts import Prior, contrast, part_of, prior_of
 from dpscale.derive.statistics import CONFIDENCE, UNKNOWN, Estimate, interval, interval_columns
-from dpscale.plan.names import launch_end
 
 Sides = Sequence[pd.DataFrame]  # a row a launch, a column an arm; no arm is in two of them
 Weights = Mapping[str, float]  # by arm
@@ -79,12 +79,13 @@ def _summed(sides: Sides, weights: Weights, *, logs: bool) -> _Sum:
 
 def _paired(sides: Sides) -> Sides:
     """Two sides as one where each launch of the first has its like in the second, which was made
-    soon before or after it (`launch_end`): what disturbed both leaves the interval."""
-    if len(sides) == 1 or any(isinstance(side.index, pd.MultiIndex) for side in sides):
+    soon before or after it (`by_launch_end`): what disturbed both leaves the interval."""
+    if len(sides) == 1:
         return sides
-    one, other = (side.rename(index=lambda run: launch_end(str(run))) for side in sides)
-    each = len(one) > 1 and one.index.is_unique and other.index.is_unique
-    return [one.join(other)] if each and one.index.isin(other.index).all() else sides
+    one, other = map(by_launch_end, sides)
+    if one is None or other is None or not one.index.isin(other.index).all():
+        return sides
+    return [one.join(other)]
 
 
 def _estimates(sums: Sequence[_Sum], confidence: float) -> list[Estimate]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from dpscale.derive.cells import Cell, Launches, beside, cells, one_worker_bases
+from dpscale.derive.cells import Cell, Launches, cells, one_worker_bases, sharing_launches
 from dpscale.derive.columns import as_table
 from dpscale.derive.factors import Sides, Weights, columns_of, factor_columns, weighted_sums
 from dpscale.derive.formulas import communication_seconds, compute_seconds
@@ -166,7 +166,11 @@ def split_of(
     least = spans.groupby(["run", "iteration"])["span_s"].min().reset_index()
     spans_by_run = RowsByKey(least, "run")
     found = [(cell, bases.get(cell.per_worker_batch)) for cell in cells(planned)]
-    pairs = {cell: beside(base, cell) if cell.workers > 1 else base for cell, base in found if base}
+    pairs = {
+        cell: sharing_launches(base, cell) if cell.workers > 1 else base
+        for cell, base in found
+        if base
+    }
     sides = {cell: sides_of(cell, base, times) for cell, base in pairs.items() if cell.workers > 1}
     parts = dict(zip(sides, _parts(list(sides.values()), confidence), strict=True))
     rows = []

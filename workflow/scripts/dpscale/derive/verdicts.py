@@ -71,10 +71,10 @@ def trend(rows: Sequence[Mapping[str, Any]], column: str) -> Trend:
     Of a whole series, not of its ends: `below` where it only falls, `both` where it also rises;
     `unknown` where a value has no interval.
     """
-    return together(beside(later, earlier, column) for earlier, later in combinations(rows, 2))
+    return overall(beside(later, earlier, column) for earlier, later in combinations(rows, 2))
 
 
-def together(verdicts: Iterable[Verdict]) -> Trend:
+def overall(verdicts: Iterable[Verdict]) -> Trend:
     """Return what the verdicts on pairs say of all, an indistinct one nothing; see `trend`."""
     moves = set(verdicts) - {"indistinct"}
     if "unknown" in moves:

@@ -6,7 +6,7 @@ from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.words import by
-from dpscale.studies.cluster.derive import Way
+from dpscale.studies.cluster.derive import Way, base_step_s
 from dpscale.vocabulary import words
 
 GainsBy = Literal["longer", "all", "none", "mixed", "unknown"]
@@ -85,8 +85,8 @@ def _by_batch(inputs: Inputs, gains: list[Row]) -> list[Row]:
 
 
 def _base_step(row: Row, iteration_s: float) -> Value:
-    """Return the step of one worker beside a row of several, of whose epoch a step is known."""
-    step_s = iteration_s / row["workers"] * row["base_epoch_s"] / row["epoch_s"]
+    """Return `base_step_s` of a row of several workers."""
+    step_s = base_step_s(iteration_s, row["workers"], row["base_epoch_s"], row["epoch_s"])
     return Value(value=step_s, unit="s", runs=row["base_runs"].split())
 
 

@@ -264,8 +264,8 @@ def worker_gains(
         iteration_times[["workers", "nodes", "per_worker_batch", "iteration_s"]],
         on=["workers", "nodes", "per_worker_batch"],
     )
-    # Of the launches that the speed-up is of: an epoch of N workers has an N-th of the steps.
-    beside_s = weak["iteration_s"] / weak["workers"] * weak["base_epoch_s"] / weak["epoch_s"]
+    names = ("iteration_s", "workers", "base_epoch_s", "epoch_s")
+    beside_s = base_step_s(*(weak[name] for name in names))
     weak = weak.assign(base_step_s=beside_s.where(weak["workers"] > 1, weak["iteration_s"]))
     linear = assignment[assignment["rule"] == "linear"]
     sources: dict[Timed, tuple[pd.DataFrame, pd.Series]] = {
@@ -278,6 +278,14 @@ def worker_gains(
     common = max(set.intersection(*several), default=None) if several else None
     rows = [_gain(question, own, common, runs) for question, own in found.items() if common and own]
     return as_table(sorted(filter(None, rows), key=lambda row: -row["step_s"]), GAINS)
+
+
+def base_step_s(iteration_s: Any, workers: Any, base_epoch_s: Any, epoch_s: Any) -> Any:
+    """Return the step of one worker (s) in the launches that a speed-up is of, numbers or columns.
+
+    iteration_s, epoch_s: of N workers, whose epoch has an N-th of the steps; base_epoch_s: T_1.
+    """
+    return iteration_s / workers * base_epoch_s / epoch_s
 
 
 def _cells(rows: pd.DataFrame) -> dict[tuple[int, int], TableRow]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from dpscale.derive.cells import Cell, Launches, cells, in_study
+from dpscale.derive.cells import Cell, Launches, by_launch_end, cells, in_study
 from dpscale.derive.columns import as_table, known
 from dpscale.derive.contrasts import Prior, prior_of
 from dpscale.derive.epoch_times import steps_of_full_batches
@@ -27,8 +27,7 @@ from dpscale.derive.statistics import (
     paired_median_ratio,
 )
 from dpscale.derive.tables import Table
-from dpscale.derive.verdicts import Trend, ends, side, together
-from dpscale.plan.names import launch_of
+from dpscale.derive.verdicts import Trend, ends, overall, side
 from dpscale.records.columns import Columns, columns, intervals
 from dpscale.vocabulary import Verdict, words
 
@@ -233,9 +232,9 @@ def sweep_pairs(runs: pd.DataFrame, epoch_times: pd.DataFrame) -> pd.DataFrame:
     require_same_machine(planned)
     times = Launches(epoch_times)
     timed = [
-        (cell, seconds)
+        (cell, seconds if (labelled := by_launch_end(seconds)) is None else labelled)
         for cell in cells(planned)
-        if len(seconds := _by_number(times.epoch_s(cell, ARM)))
+        if len(seconds := times.epoch_s(cell, ARM))
     ]
     logs = [np.log(seconds) for _, seconds in timed]
     prior = like_pairs(pairwise(logs))
@@ -247,12 +246,6 @@ def sweep_pairs(runs: pd.DataFrame, epoch_times: pd.DataFrame) -> pd.DataFrame:
         for (cell, seconds), (larger, longer) in combinations(timed, 2)
     ]
     return as_table(rows, PAIR_COLUMNS)
-
-
-def _by_number(seconds: pd.Series) -> pd.Series:
-    """Times of launches by their number: the workflow measures one of all batch sizes, then the
-    next. Of a single launch they stay labelled by (run, repeat)."""
-    return seconds if isinstance(seconds.index, pd.MultiIndex) else seconds.rename(index=launch_of)
 
 
 class _Pairs:
@@ -278,7 +271,7 @@ class _Pairs:
 
     def trend(self, rows: Sequence[dict[str, Any]]) -> Trend:
         """Return how the time of an epoch goes over batch sizes."""
-        return together(self.of(*pair)["epoch_moves"] for pair in combinations(rows, 2))
+        return overall(self.of(*pair)["epoch_moves"] for pair in combinations(rows, 2))
 
     def alike(self, rows: Sequence[dict[str, Any]]) -> bool:
         """Whether epochs are the same within a margin, and not just not measurably different."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from dpscale.derive.cells import Cell, Launches, beside, cells, in_study, one_worker_bases
+from dpscale.derive.cells import Cell, Launches, cells, in_study, one_worker_bases, sharing_launches
 from dpscale.derive.columns import as_table
 from dpscale.derive.factors import (
     Sides,
@@ -54,7 +54,7 @@ def speedup_losses(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFram
     found, times = cells(planned), Launches(epoch_times)
     bases, confidence = one_worker_bases(found), confidence_of(runs)
     pairs = [
-        (beside(cell, base), beside(base, cell))
+        (sharing_launches(cell, base), sharing_launches(base, cell))
         for cell in found
         if cell.workers > 1 and (base := bases.get(cell.per_worker_batch))
     ]

@@ -7,8 +7,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpscale.derive import verdicts
-from dpscale.derive.cells import Cell, Launches, beside, cells, in_study, one_worker_bases
+from dpscale.derive.cells import (
+    Cell,
+    Launches,
+    by_launch_end,
+    cells,
+    in_study,
+    one_worker_bases,
+    sharing_launches,
+)
 from dpscale.derive.columns import as_table, known
 from dpscale.derive.contrasts import Prior
 from dpscale.derive.formulas import efficiency
@@ -26,9 +33,8 @@ from dpscale.derive.statistics import (
     together,
     verdict,
 )
-from dpscale.derive.verdicts import Trend, side
+from dpscale.derive.verdicts import Trend, beside, side
 from dpscale.plan.looks import CONFIDENCE_OF_EACH
-from dpscale.plan.names import launch_end
 from dpscale.records.columns import Columns, columns, intervals
 from dpscale.studies.scaling import AGAIN, LOOKED, PLANNED
 from dpscale.vocabulary import words
@@ -61,13 +67,11 @@ Pair = tuple[pd.Series, pd.Series]  # logarithms of the epochs of a base and of 
 
 def _pair(cell: Cell, base: Cell, times: Launches) -> Pair | None:
     """The launches of a base and a cell, of those that both have; None of single launches."""
-    both = [times.epoch_s(one, ARM) for one in (base, cell)]
-    if any(isinstance(one.index, pd.MultiIndex) or len(one) < 2 for one in both):
+    of_base, of_cell = (by_launch_end(times.epoch_s(one, ARM)) for one in (base, cell))
+    if of_base is None or of_cell is None:
         return None
-    of_base, of_cell = (np.log(one.rename(index=launch_end)) for one in both)
     common = of_cell.index.intersection(of_base.index)
-    each = len(common) > 1 and of_cell.index.is_unique and of_base.index.is_unique
-    return (of_base[common], of_cell[common]) if each else None
+    return (np.log(of_base[common]), np.log(of_cell[common])) if len(common) > 1 else None
 
 
 def _speedup(
@@ -143,7 +147,9 @@ def scaling(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
         if cell.global_batch in bases
     ]
     sides = [
-        (kind, beside(cell, base), beside(base, cell)) if base else (kind, cell, base)
+        (kind, sharing_launches(cell, base), sharing_launches(base, cell))
+        if base
+        else (kind, cell, base)
         for kind, cell, base in sides
     ]
     pairs = [_pair(cell, base, times) for _, cell, base in sides if base and base != cell]
@@ -164,11 +170,11 @@ def judge(rows: list[dict[str, Any]]) -> None:
     for _, own in groupby(weak, itemgetter("workers")):
         first, *larger = own
         for row in larger:
-            row["to_least_batch"] = verdicts.beside(row, first, "speedup_ratio")
+            row["to_least_batch"] = beside(row, first, "speedup_ratio")
     for row in rows:
         base = bases.get((row["workers"], row["global_batch"]))
         if base and paced(row) and row["kind"] == "strong":
-            row["to_weak"] = verdicts.beside(row, base, "speedup_ratio")
+            row["to_weak"] = beside(row, base, "speedup_ratio")
 
 
 def paced(row: Any) -> bool:
@@ -204,7 +210,7 @@ def speedup_lesson(scaling: pd.DataFrame) -> pd.DataFrame:
             | {"oversubscribed": best["oversubscribed"]}
         )
     for row in rows[1:]:
-        row["to_fewest"] = verdicts.beside(row, rows[0], "best_ratio")
+        row["to_fewest"] = beside(row, rows[0], "best_ratio")
     return as_table(rows, LESSON_COLUMNS)
 
 
