@@ -1,5 +1,6 @@
 """H1 to H6: the cluster-training assignment."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -322,13 +323,13 @@ def _losses(row: Row) -> dict[str, Any]:
         if row[f"{part}_rank"] in ("largest", "alike")
     ]
     leading = sorted(parts, key=lambda one: -one.share.value)
+    largest = leading[0].share.value if leading else math.inf
     unclear = [
         Row(part=part, share=row.value(f"{part}_frac", "fraction"))
         for part in LOSSES
-        for one in leading[:1]
-        if part not in {own["part"] for own in leading}
+        if row[f"{part}_rank"] not in ("largest", "alike")
         and (row[f"{part}_frac_low"] or 0) <= 0
-        and (row[f"{part}_frac_high"] or 0) >= one.share.value
+        and (row[f"{part}_frac_high"] or 0) >= largest
     ]
     return {"leading": leading, "unclear": unclear}
 

@@ -269,6 +269,14 @@ class _Pairs:
             one for one in rows[place + 1 :] if self.of(row, one)["epoch_moves"] == "above"
         ]
 
+    def best(self, rows: Sequence[dict[str, Any]]) -> int:
+        """Return the place of the row that fewest are faster than, then of that faster than most."""
+        slower_than = [self.slower(row, rows) for row in rows]
+        faster = [sum(row in slower for slower in slower_than) for row in rows]
+        ranked = zip(faster, (-len(slower) for slower in slower_than), rows, strict=True)
+        keys = [(more, less, row["epoch_s"]) for more, less, row in ranked]
+        return keys.index(min(keys))
+
     def trend(self, rows: Sequence[dict[str, Any]]) -> Trend:
         """Return how the time of an epoch goes over batch sizes."""
         return overall(self.of(*pair)["epoch_moves"] for pair in combinations(rows, 2))
@@ -296,12 +304,8 @@ def sweep_trend(sweep: pd.DataFrame, sweep_pairs: pd.DataFrame) -> pd.DataFrame:
     if not rows:
         return as_table([], TREND_COLUMNS)
     pairs = _Pairs(sweep_pairs)
-    slower_than = [pairs.slower(row, rows) for row in rows]
-    faster = [sum(row in slower for slower in slower_than) for row in rows]
-    place = min(
-        range(len(rows)), key=lambda at: (faster[at], -len(slower_than[at]), rows[at]["epoch_s"])
-    )
-    best, slower = rows[place], slower_than[place]
+    place = pairs.best(rows)
+    best, slower = rows[place], pairs.slower(rows[place], rows)
     start, finish = (slower[0], slower[-1]) if slower else (rows[0], rows[-1])
     knee = rows[min(rows.index(finish) + 1, place)] if slower else rows[0]
     ranked = sorted(rows, key=lambda row: float(row["epoch_s"]))
