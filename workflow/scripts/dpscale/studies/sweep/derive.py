@@ -270,7 +270,7 @@ class _Pairs:
         ]
 
     def best(self, rows: Sequence[dict[str, Any]]) -> int:
-        """Return the place of the row that fewest are faster than, then of that faster than most."""
+        """Return the place of the row that fewest are faster than; of several, faster than most."""
         slower_than = [self.slower(row, rows) for row in rows]
         faster = [sum(row in slower for slower in slower_than) for row in rows]
         ranked = zip(faster, (-len(slower) for slower in slower_than), rows, strict=True)
