@@ -126,21 +126,25 @@ def test_no_derived_number_leaves_what_its_column_may_hold(checkout) -> None:
     assert {name: wrong for name, wrong in found.items() if wrong} == {}
 
 
-def seconds_by_hand(checkout: Checkout, run: str, arm: str, samples: int) -> float:
-    """Median over launches of the seconds of `samples` samples, from steps.parquet by loops.
+def launches_by_hand(checkout: Checkout, run: str, arm: str) -> dict[str, float]:
+    """Seconds of an epoch of each launch of a cell that timed `arm`, by the end of its name.
 
-    Launches of a look count with loading, and for T_1.
+    From steps.parquet by loops. The first launch has the cell's own name.
     """
-    launches = sorted(checkout.results.glob(f"runs/{run}-launch*"))
-    assert len(launches) == 2  # and the first, which has the run's own name
-    folders = [checkout.results / f"runs/{run}", *launches]
-    if arm == "with_loading" or run.startswith("scaling-n1-"):
-        folders += sorted(checkout.results.glob(f"runs/{run}-again*"))
-    return float(np.median([launch_seconds(folder, arm, samples) for folder in folders]))
+    assert len(list(checkout.results.glob(f"runs/{run}-launch*"))) == 2
+    folders = [checkout.results / f"runs/{run}", *checkout.results.glob(f"runs/{run}-*")]
+    found = {folder.name.removeprefix(run): launch_seconds(folder, arm) for folder in folders}
+    return {end: seconds for end, seconds in found.items() if not np.isnan(seconds)}
 
 
-def launch_seconds(folder: Path, arm: str, samples: int) -> float:
-    """Median over the repeats of one launch, each of its worker that took longest."""
+def common(*cells: dict[str, float]) -> list[np.ndarray]:
+    """The seconds of those launches that all cells have, in one order."""
+    ends = sorted(set.intersection(*map(set, cells)))
+    return [np.array([cell[end] for end in ends]) for cell in cells]
+
+
+def launch_seconds(folder: Path, arm: str) -> float:
+    """Median over the repeats of one launch, each of its worker that took longest; NaN of none."""
     steps = pd.read_parquet(folder / "steps.parquet")
     times = []
     steps = steps[steps["arm"] == arm]  # further repeats have no loading
@@ -149,21 +153,27 @@ def launch_seconds(folder: Path, arm: str, samples: int) -> float:
         elapsed: dict[int, float] = {}
         for row in rows.itertuples():
             elapsed[row.rank] = elapsed.get(row.rank, 0.0) + row.step_s
-        times.append(max(elapsed.values()) * samples / rows["samples"].sum())
-    return float(np.median(times))
+        times.append(max(elapsed.values()) * EPOCH / rows["samples"].sum())
+    return float(np.median(times)) if times else np.nan
 
 
 def test_scaling_agrees_with_steps_recomputed_by_hand(checkout) -> None:
     scaling = pd.read_csv(checkout.results / "derived/scaling.csv")
     assert set(scaling["kind"]) == {"weak", "strong"}
     for row in scaling.itertuples():
-        run = f"scaling-n{row.workers}-b{row.per_worker_batch}"
         base_batch = row.per_worker_batch if row.kind == "weak" else row.global_batch
-        base = seconds_by_hand(checkout, f"scaling-n1-b{base_batch}", "with_loading", EPOCH)
-        epoch_s = seconds_by_hand(checkout, run, "with_loading", EPOCH)
-        assert row.epoch_s == pytest.approx(epoch_s, rel=1e-9)
-        assert row.speedup_ratio == pytest.approx(base / epoch_s, rel=1e-9)
-        assert row.efficiency_frac == pytest.approx(base / epoch_s / row.workers, rel=1e-9)
+        base, epoch = common(
+            launches_by_hand(checkout, f"scaling-n1-b{base_batch}", "with_loading"),
+            launches_by_hand(
+                checkout, f"scaling-n{row.workers}-b{row.per_worker_batch}", "with_loading"
+            ),
+        )
+        assert row.launches == len(epoch)
+        assert row.epoch_s == pytest.approx(np.median(epoch), rel=1e-9)
+        assert row.base_epoch_s == pytest.approx(np.median(base), rel=1e-9)
+        speedup = np.median(base / epoch)
+        assert row.speedup_ratio == pytest.approx(speedup, rel=1e-9)
+        assert row.efficiency_frac == pytest.approx(speedup / row.workers, rel=1e-9)
 
 
 def test_open_speedups_were_launched_again_and_decided_ones_were_not(checkout) -> None:
@@ -185,11 +195,12 @@ def test_communication_agrees_with_steps_recomputed_by_hand(checkout) -> None:
     assert communication["workers"].tolist() == [1, 2]
     assert communication.loc[0, ["subtraction_s", *SPLIT]].tolist() == [0.0] * 4
     row = communication.iloc[1]
-    two, silent, copies = (
-        seconds_by_hand(checkout, "scaling-n2-b32", arm, EPOCH)
+    cells = [
+        launches_by_hand(checkout, "scaling-n2-b32", arm)
         for arm in ("without_loading", "noop_hook", "reference")
-    )
-    one = seconds_by_hand(checkout, "scaling-n1-b32", "without_loading", EPOCH)  # T_1
+    ]
+    cells.append(launches_by_hand(checkout, "scaling-n1-b32", "without_loading"))
+    two, silent, copies, one = map(np.median, common(*cells))
     assert row["compute_s"] == pytest.approx(one / 2, rel=1e-9)
     assert row["subtraction_s"] == pytest.approx(two - one / 2, rel=1e-9)
     assert row["exposed_s"] == pytest.approx(two - silent, rel=1e-9)
