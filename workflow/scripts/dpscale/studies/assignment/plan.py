@@ -140,7 +140,8 @@ def _split(config: Config, study: AssignmentConfig, placement: Placement) -> Ite
         training=timing_only(training),
         protocol=TimedProtocol(timing=timing),
     )
-    yield from launches(config, spec)
+    # What H3's trainings lose is split over no fewer launches than they have.
+    yield from launches(config, spec, max(config.launches, len(study.seeds)))
 
 
 PLANS = {"assignment": runs}
