@@ -290,9 +290,10 @@ CASES = [
         edits=_looks(),
         says=[
             "After six launches four of ten speed-ups were open, not decided to be above or "
-            "below 1. Both cells of each were launched again, up to 24 launches each and within "
-            "3 min: three are decided by 27 further launches, and one stays open, for the time "
-            "was spent. There are three looks at most; an interval is of 97.9% at each, so that "
+            "below 1. Their bases, and all that is compared with them, were launched again, round "
+            "by round, up to 24 launches each and within 3 min. With 27 further launches one is "
+            "open, for the time was spent. There are three looks at most; an interval is of "
+            "97.9% at each, so that "
             "all of them together hold 95%"
         ],
     ),
@@ -300,31 +301,30 @@ CASES = [
         "none is decided at the last look",
         edits=_looks(opened=1, decided=0, again=12, looks_ended="launches"),
         says=[
-            "one of ten speed-ups was open, not decided to be above or below 1. Both cells of it "
-            "were launched again",
-            "none is decided by 12 further launches, and one stays open after the last look.",
+            "one of ten speed-ups was open, not decided to be above or below 1. Its base, and all "
+            "that is compared with it, was launched again",
+            "With 12 further launches one is open after the last look.",
         ],
     ),
     Case(
         "all are decided",
         edits=_looks(opened=2, decided=2, again=1, looks_ended="decided"),
-        says=["two are decided by one further launch. There are"],
-        never=["stays open", "stay open"],
+        says=["With one further launch none is open. There are"],
     ),
     Case(
         "a launch of the base opens one again",
         edits=_looks(opened=3, decided=1, looks_ended="decided"),
-        says=["one is decided by 27 further launches, and two stay open. There are"],
+        says=["With 27 further launches two are open. There are"],
     ),
     Case(
         "the further launches of a base open a speed-up",
         edits=_looks(reopened=1),
-        says=["One speed-up that was not open is so with the further launches of its base. There"],
+        says=["two are open, for the time was spent, of them one that was decided before."],
     ),
     Case(
         "the further launches of bases open speed-ups",
         edits=_looks(reopened=2),
-        says=["Two speed-ups that were not open are so with the further launches of their base."],
+        says=["three are open, for the time was spent, of them two that were decided before."],
     ),
     Case(
         "nothing was open",

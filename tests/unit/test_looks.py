@@ -126,7 +126,7 @@ class Machine:
 
 
 def again(*cells: tuple[int, int], numbers: Sequence[int]) -> list[str]:
-    """Names of launches of a base and a cell in turn."""
+    """Names of launches of a base and what is compared with it, round by round."""
     return [f"scaling-n{n}-b{b}-again{number}" for number in numbers for n, b in cells]
 
 
@@ -138,44 +138,39 @@ def test_nothing_is_launched_where_every_speedup_is_decided(capsys) -> None:
     assert capsys.readouterr().err == "Q2: no speed-up is open\n"
 
 
-def test_both_cells_of_an_open_speedup_are_launched_until_it_is_decided(capsys) -> None:
-    machine = Machine({(2, 32): 3, (4, 64): 6})
+ON_64 = ((1, 64), (2, 32), (2, 64), (4, 64))  # with b = 64 fixed, and with B = 64 fixed
+
+
+def test_a_base_and_all_compared_with_it_are_launched_until_nothing_is_open(capsys) -> None:
+    machine = Machine({(2, 64): 3, (4, 64): 6})
     spec = machine.look()
     # Looks at 3, 6 and 12 launches: decided at the second.
-    assert machine.launched == again((1, 64), (4, 64), numbers=[1, 2, 3])
+    assert machine.launched == again(*ON_64, numbers=[1, 2, 3])
     assert spec.protocol.further == tuple(machine.launched)
     assert spec.protocol.looks_ended == "decided"
     told = "Q2: open after 3 launches: N = 4 at b = 64; launched up to 6 times\n"
     assert capsys.readouterr().err == told + "Q2: no speed-up is open\n"
 
 
-def test_what_stays_open_is_launched_to_the_last_look_nearest_to_a_verdict_first(capsys) -> None:
+def test_what_stays_open_is_launched_to_the_last_look_each_cell_as_often(capsys) -> None:
     machine = Machine({(2, 32): 99, (4, 64): 99})
     spec = machine.look()
-    wide, near = ((1, 32), (2, 32)), ((1, 64), (4, 64))
-    first, later = [1, 2, 3], range(4, 10)
-    second_look = again(*near, numbers=first) + again(*wide, numbers=first)
-    third_look = again(*near, numbers=later) + again(*wide, numbers=later)
-    assert machine.launched == second_look + third_look
+    every = ((1, 32), (1, 64), (2, 32), (2, 64), (4, 32), (4, 64))
+    assert machine.launched == again(*every, numbers=range(1, 10))
     assert spec.protocol.looks_ended == "launches"
     told = capsys.readouterr().err
-    assert "Q2: still open: N = 4 at b = 64, N = 2 at b = 32; this was the last look" in told
+    assert "Q2: still open: N = 2 at b = 32, N = 4 at b = 64; this was the last look" in told
 
 
-def test_a_base_that_two_speedups_share_is_launched_once() -> None:
-    machine = Machine({(2, 64): 99, (4, 64): 99})
-    machine.look()
-    assert len(set(machine.launched)) == len(machine.launched) == 9 * 3
-
-
-def test_once_the_budget_is_spent_nothing_is_launched_and_it_says_so(capsys) -> None:
-    machine = Machine({(2, 32): 99, (4, 64): 99}, launch_s=50.0)
+@pytest.mark.parametrize(
+    ("launch_s", "rounds"), [(10.0, 3), (29.0, 1), (200.0, 1)], ids=["fits", "too long", "beyond"]
+)
+def test_no_round_begins_that_would_not_end_within_the_budget(launch_s, rounds, capsys) -> None:
+    machine = Machine({(4, 64): 99}, launch_s)
     spec = machine.look(minutes=2.0)
-    assert len(machine.launched) == 3  # begun at 0, 50 and 100 s
+    assert machine.launched == again(*ON_64, numbers=range(1, 1 + rounds))[: 4 * rounds]
     assert spec.protocol.looks_ended == "budget"
-    assert (
-        "still open: N = 4 at b = 64, N = 2 at b = 32; 2 min are spent" in capsys.readouterr().err
-    )
+    assert "still open: N = 4 at b = 64; 2 min are spent" in capsys.readouterr().err
 
 
 def lab(*, looks: bool, again: int = 0, ended: str | None = "launches"):

@@ -57,9 +57,9 @@ class Config(Section):
     )
     repeat_minutes: Minutes = Field(
         0.0,
-        description="Minutes of a call at most in which cells of Q2 are launched again whose "
-        "speed-up is open, above or below one. 0: none is. Above 0 the intervals of Q2 "
-        "are wider, so that they hold although somebody looked.",
+        description="Minutes of a call in which cells of Q2 are launched again, round by round, "
+        "where a speed-up is open, above or below one; one round at the least. 0: none is. Above 0 "
+        "the intervals of Q2 are wider, so that they hold although somebody looked.",
     )
     audit: AuditConfig | None = Field(
         AuditConfig(), description="Tables of timings collected by hand, to check."

@@ -154,13 +154,13 @@ class LookedCell(Section):
 
 
 class LooksProtocol(RunProtocol):
-    """Looks at speed-ups: the cells of those that are open are launched again (`looks`)."""
+    """Looks at speed-ups: what shares a base with an open one is launched again (`looks`)."""
 
     columns: ClassVar = ("first_launches", "repeat_budget_s", "looks_ended")
 
     cells: tuple[LookedCell, ...] = Field(description="What may be launched again.")
     first_launches: int = Field(description="Launches of each cell at the first look.")
-    repeat_budget_s: float = Field(description="No further launch after this time.")
+    repeat_budget_s: float = Field(description="No round of launches that would end after it.")
     further: tuple[str, ...] | None = Field(None, description="Runs that were launched.")
     looks_ended: Ended | None = Field(None, description="Why no more were.")
 

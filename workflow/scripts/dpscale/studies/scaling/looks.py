@@ -1,6 +1,5 @@
 """Q2: launches again the cells of speed-ups that are open, until they are decided."""
 
-import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,27 +21,30 @@ def look_again(
 ) -> Spec:
     """Return the spec with the runs that were launched for open speed-ups, and why no more were.
 
-    At each look (`plan.looks`) both cells of every open speed-up are launched up to as many times
-    as the next look asks for, those of the speed-up that is nearest to a verdict first. Once the
-    budget is spent nothing is. Which are open the derived table says that the report shows.
+    At each look (`plan.looks`) what shares a base with an open speed-up is launched up to as many
+    times as the next look asks for, round by round: speed-ups of one base then rest on as many
+    launches of it, made at the same time. No round begins that, judged by those before, would not
+    end within the budget. Which speed-ups are open the derived table says that the report shows.
     """
     asked, began_s = spec.protocol, clock()
     first = asked.first_launches
     launched: dict[str, None] = {}  # in order
-    found, spent = _open(earlier.derived), False
+    found, spent, round_s = _open(earlier.derived), False, 0.0
     for launches, next_launches in pairwise(launches_at_looks(first)):
         if spent or not found:
             break
         _say(
             f"open after {launches} launches: {_named(found)}; launched up to {next_launches} times"
         )
-        for further in _further(spec, found, next_launches - first):
-            if further.run in launched:
-                continue
-            if spent := clock() - began_s >= asked.repeat_budget_s:
+        for further in _rounds(spec, found, next_launches - first):
+            new = [launch for launch in further if launch.run not in launched]
+            round_began_s = clock()
+            if spent := bool(new) and round_began_s - began_s + round_s > asked.repeat_budget_s:
                 break
-            earlier.launch(further)
-            launched[further.run] = None
+            for launch in new:
+                earlier.launch(launch)
+                launched[launch.run] = None
+            round_s = max(round_s, clock() - round_began_s)
         found = _open(earlier.joined(list(launched)))
     why = f"{asked.repeat_budget_s / 60:g} min are spent" if spent else "this was the last look"
     _say(f"still open: {_named(found)}; {why}" if found else "no speed-up is open")
@@ -54,27 +56,21 @@ def look_again(
 
 
 def _open(derived: Mapping[str, Any]) -> list[Row]:
-    """The open speed-ups, the one first whose interval would have to narrow least."""
     from dpscale.studies.scaling.derive.looks import is_open  # not above: pandas takes long
 
-    rows = [row for row in derived["scaling"].to_dict("records") if is_open(row)]
-    return sorted(rows, key=_narrowing)
+    return [row for row in derived["scaling"].to_dict("records") if is_open(row)]
 
 
-def _narrowing(row: Row) -> float:
-    """How many times as wide the interval of a speed-up is as one that only just told it from 1."""
-    value, low, high = (math.log(row[f"speedup_ratio{end}"]) for end in ("", "_low", "_high"))
-    return (high - low) / abs(value) if value else math.inf
-
-
-def _further(spec: "Spec[LooksProtocol]", rows: Sequence[Row], count: int) -> Iterator[Spec]:
-    """The specs of `count` further launches of both cells of each row, in turn."""
-    cells = {(cell.workers, cell.per_worker_batch): cell for cell in spec.protocol.cells}
-    for row in rows:
-        base = row["per_worker_batch"] if row["kind"] == "weak" else row["global_batch"]
-        for number in range(1, count + 1):
-            yield _launch(spec, cells[1, base], number)
-            yield _launch(spec, cells[row["workers"], row["per_worker_batch"]], number)
+def _rounds(spec: "Spec[LooksProtocol]", rows: Sequence[Row], count: int) -> Iterator[list[Spec]]:
+    """The specs of `count` further launches of each base of these rows and all compared with it."""
+    bases = {row["per_worker_batch" if row["kind"] == "weak" else "global_batch"] for row in rows}
+    sharing = [
+        cell
+        for cell in spec.protocol.cells
+        if not bases.isdisjoint((cell.per_worker_batch, cell.workers * cell.per_worker_batch))
+    ]
+    for number in range(1, count + 1):
+        yield [_launch(spec, cell, number) for cell in sharing]
 
 
 def _launch(spec: Spec, cell: LookedCell, number: int) -> Spec:
