@@ -14,7 +14,7 @@ from dpscale.plan.looks import CONFIDENCE_OF_EACH, ERRORS, SHARES, launches_at_l
 from dpscale.plan.spec import Spec
 from dpscale.studies import load_config, planned_runs
 from dpscale.studies.completion import earlier_runs
-from dpscale.studies.scaling.derive.arms import communication
+from dpscale.studies.scaling.derive.arms import communication, one_worker
 from dpscale.studies.scaling.derive.looks import speedup_looks
 from dpscale.studies.scaling.derive.speedup import scaling
 from dpscale.studies.scaling.looks import BY_LOOKS, look_again
@@ -173,16 +173,20 @@ def test_no_round_begins_that_would_not_end_within_the_budget(launch_s, rounds, 
     assert "still open: N = 4 at b = 64; 2 min are spent" in capsys.readouterr().err
 
 
-def lab(*, looks: bool, again: int = 0, ended: str | None = "launches"):
-    """Epoch times and runs of one and of two workers at b = 32, three launches and some again."""
+def lab(*, looks: bool, again: int = 0, ended: str | None = "launches", ends: Sequence[str] = ()):
+    """Epoch times and runs of one and of two workers at b = 32, three launches and some again.
+
+    ends: of the launches' names; launches that are not named as planned ones are not paired.
+    """
     launches = []
     for number in range(3 + again):
         of_look = {"study": "scaling_again" if number >= 3 else "scaling"}
         seconds = {(1, 32): [10.0 + 0.5 * number], (2, 32): [7.0 + number % 3 - 1]}
         launches.append(timed_cells(seconds, **of_look))
     times, runs = zip(*launches, strict=True)
-    named = [table.assign(run=table["run"] + f"-{n}") for n, table in enumerate(times)]
-    every = [table.assign(run=table["run"] + f"-{n}") for n, table in enumerate(runs)]
+    ends = ends or [f"-{n}" for n in range(3 + again)]
+    named = [table.assign(run=table["run"] + end) for end, table in zip(ends, times, strict=True)]
+    every = [table.assign(run=table["run"] + end) for end, table in zip(ends, runs, strict=True)]
     if looks:
         row = timed_cells({(2, 32): []}, study="scaling_looks", status={(2, 32): "complete"})[1]
         told = {"first_launches": 3, "repeat_budget_s": 60.0, "looks_ended": ended}
@@ -215,10 +219,15 @@ def test_launches_of_a_look_count_in_q2_and_those_of_one_worker_in_every_t_1() -
     found = of_two(*lab(looks=True, again=2))
     assert found["launches"] == 5
     assert len(found["runs"].split()) == 5
-    times, runs = lab(looks=True, again=2)
+    ends = ("", "-launch2", "-launch3", "-again1", "-again2")
+    times, runs = lab(looks=True, again=2, ends=ends)
     spans = pd.DataFrame({"run": [], "iteration": [], "span_s": []})
     split = communication(times.assign(arm="without_loading"), spans, runs)
     assert split["launches"].tolist() == [5, 3]
+    # T_1 of the three that two workers have too: 10, 10.5 and 11 s; then 11.5 and 12 s.
+    no_sweep = pd.DataFrame({"per_worker_batch": []})
+    alone = one_worker(split, no_sweep, runs).set_index("place")["epoch_s"]
+    assert alone.to_dict() == {"base": 10.5, "every": 11.0}
 
 
 def test_the_looks_are_summed_up_by_what_they_decided() -> None:

@@ -1,6 +1,10 @@
 """Q3.1: computation and communication of one epoch, by subtraction and measured directly."""
 
+import math
+from operator import itemgetter
+
 from dpscale.derive.cells import CELL
+from dpscale.derive.formulas import communication_seconds
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import PER_CELL, RESULTS, Inputs, Row, lacking, named_values
 from dpscale.reporting.lessons import ratio_of
@@ -12,6 +16,7 @@ from dpscale.studies.scaling.derive.prediction import CLOSE_FRAC
 
 NAMES = {"workers": "N", "per_worker_batch": "b"}
 ALWAYS = ("epoch", "compute", "subtraction")  # in answers.json even where null
+FAR_RATIO = 1.25  # of two times of the same, which readers would otherwise take for one
 SUMMANDS = ("exposed", "contention", "overhead")  # of the formula's communication
 DIRECT_FORMULA = [
     r"T_{\text{exposed}} = T_N - T_{\text{no-op}}, \qquad "
@@ -76,6 +81,7 @@ def facts_q3_1(inputs: Inputs) -> Facts:
         ],
         "off": formula_over_waiting(direct),
         "over_span": waiting_over_span(direct),
+        "unsteady": unsteady_base(inputs, direct[-1]) if direct else None,
     }
     return Facts(
         missing,
@@ -129,6 +135,30 @@ def waiting_over_span(rows: list[Row]) -> list[Value]:
     spanned = [row for row in rows if row["span_s"] and row["exposed_side"] == "above"]
     ratios = [ratio_of(row["seconds"]["exposed"], row.value("span_s", "s")) for row in spanned]
     return ratios if all((ratio.value or 0) > 1 for ratio in ratios) else []
+
+
+def unsteady_base(inputs: Inputs, cell: Row) -> Row | None:
+    """Return where else one worker of the cell's batch had another pace, the farthest; else None.
+
+    formula: what the formula's communication of the cell would be with that time of one worker.
+    """
+    rows = inputs.rows("one_worker", per_worker_batch=cell["per_worker_batch"])
+    base_s = next((row["epoch_s"] for row in rows if row["place"] == "base"), None)
+    far = [
+        (abs(math.log(row["epoch_s"] / base_s)), row)
+        for row in rows
+        if base_s and row["place"] in ("every", "waiting")
+    ]
+    distance, row = max(far, key=itemgetter(0), default=(0.0, cell))
+    if distance < math.log(FAR_RATIO):
+        return None
+    seconds = communication_seconds(row["epoch_s"], cell["epoch_s"], cell["workers"])
+    runs = [*cell.runs, *row.runs]
+    return row | {
+        "cell": cell,
+        "base": cell.value("base_epoch_s", "s"),
+        "formula": Value(value=seconds, unit="s", runs=runs),
+    }
 
 
 def without_ends(row: Row, *columns: str) -> Row:

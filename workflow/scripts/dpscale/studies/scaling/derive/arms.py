@@ -39,7 +39,7 @@ SPLIT_COLUMNS: Columns = COLUMNS | NOTED
 CAUSE_COLUMNS: Columns = columns("workers cells oversubscribed runs") | words("cause", FACTORS)
 ONE_WORKER_COLUMNS: Columns = (
     columns("per_worker_batch workers")
-    | words("place", ("base", "waiting", "sweep"))
+    | words("place", ("base", "every", "waiting", "sweep"))
     | intervals("epoch_s")
     | words("to_base")
     | columns("runs")
@@ -149,8 +149,9 @@ def one_worker(
 ) -> pd.DataFrame:
     """Return one worker's epoch without loading wherever it was measured, a row for each place.
 
-    place: `base` for T_1, `waiting` for rank 0 alone in a run of several workers, `sweep` for Q1,
-    scaled to the D samples of the others. to_base: beside T_1 of the same b.
+    place: `base` for T_1 as the most workers have it, `every` for all of its launches where these
+    are more, `waiting` for rank 0 alone in a run of several workers, `sweep` for Q1, scaled to the
+    D samples of the others. to_base: beside T_1 of the same b.
     """
     rows: list[dict[str, Any]] = []
     samples = known(in_study(runs, PLANNED)["train_samples"].max())
@@ -158,8 +159,16 @@ def one_worker(
     of_cells = sorted(communication.to_dict("records"), key=itemgetter("per_worker_batch"))
     for batch, own in groupby(of_cells, itemgetter("per_worker_batch")):
         whole = list(own)
-        places = [("base", row, "epoch_s", 1.0) for row in whole if row["workers"] == 1]
-        places += [("waiting", row, "solo_epoch_s", 1.0) for row in whole if row["workers"] > 1]
+        alone = [row for row in whole if row["workers"] == 1]
+        several = [row for row in whole if row["workers"] > 1]
+        base = whole[-1] | {"workers": 1, "runs": whole[-1]["base_runs"]}
+        places = [("base", base, "base_epoch_s", 1.0)]
+        places += [
+            ("every", row, "epoch_s", 1.0)
+            for row in alone
+            if several and (row["launches"] or 0) > (several[-1]["launches"] or 0)
+        ]
+        places += [("waiting", row, "solo_epoch_s", 1.0) for row in several]
         if (row := swept.get(batch)) and samples and row["train_samples"]:
             places.append(
                 ("sweep", row | {"workers": 1}, "epoch_s", samples / row["train_samples"])
