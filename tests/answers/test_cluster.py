@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from builders import derived_lab, full_lab
-from cases import plain, text_of, too_long, where
+from cases import around, plain, text_of, too_long, where
 from dpscale.derive.columns import as_table
 from dpscale.reporting.answer import Answer
 from dpscale.studies import closing, derived_of, tables
@@ -68,11 +68,13 @@ def gains(*cells: tuple[str, float, float]) -> Any:
 def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
     found = page(gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5)))
     assert plain(found.sentence).startswith(
-        "Add workers where one worker's step is long, as three networks suggest: where it takes "
-        "40.0 ms, four are 3.00× as fast (Q2), where 6.00 ms not measurably faster (1.00×, H3) "
-        "and where 1.00 ms slower (0.500×, E2). The"
+        "Add workers where one worker's step is long: where it takes 40.0 ms, four are 3.00× as "
+        "fast (Q2) and where 1.00 ms slower (0.500×, E2). The"
     )
-    assert "pays the latency" in text_of(found)
+    assert (
+        "the shorter, the less there is to gain. These are three networks; with 6.00 ms a step "
+        "four are not measurably faster (1.00×, H3)."
+    ) in plain(text_of(found))
     assert not too_long(found)
 
 
@@ -161,10 +163,28 @@ def test_a_step_of_one_worker_is_of_the_launches_that_the_speedup_is_of() -> Non
     assert q2["step_s"] == pytest.approx(9.0 * q2["per_worker_batch"] / 10_000)  # of D samples
 
 
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("longest", "says"),
+    [
+        (around("speedup_ratio", 9.0), "as fast as one."),
+        (around("speedup_ratio", 0.1), "as fast as one, so less with the longest."),
+        (around("speedup_ratio", 3.0, 2.9), "as fast as one, with no measurable difference."),
+        ({"speedup_ratio_low": NAN, "speedup_ratio_high": NAN}, "as fast as one."),
+    ],
+)
+def test_the_gains_of_one_network_are_compared_by_their_own_verdict(longest, says) -> None:
+    cell = {"kind": "weak", "workers": 4, "per_worker_batch": 512}
+    found = page(gains(("Q2", 40, 3.0), ("E2", 1, 0.5)), ("scaling", where(cell, **longest)))
+    assert says in plain(text_of(found))
+
+
 def test_batches_that_differ_are_said_beside_networks() -> None:
     name, edit = gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5))
     mixed = page((name, lambda rows: edit(rows).assign(per_worker_batch=[128, 32, 256])))
-    assert "as three networks suggest, whose batches differ too: where" in plain(mixed.sentence)
+    assert "These are three networks, whose batches differ too; with" in plain(text_of(mixed))
 
 
 def test_a_study_that_was_left_out_is_not_spoken_of() -> None:
@@ -239,6 +259,6 @@ def test_what_buffers_are_for_is_answered_in_two_questions() -> None:
 
 
 def test_compare_is_for_one_configuration_on_both_machines() -> None:
-    assert "run this report's configuration there too: compare.py" in text_of(page())
+    assert "run this report's configuration there too: the same" in text_of(page())
     same = page(("stand_ins", where(same=True)))
     assert "compare.py" not in text_of(same)
