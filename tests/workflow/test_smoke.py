@@ -171,7 +171,7 @@ def test_scaling_agrees_with_steps_recomputed_by_hand(checkout) -> None:
         assert row.launches == len(epoch)
         assert row.epoch_s == pytest.approx(np.median(epoch), rel=1e-9)
         assert row.base_epoch_s == pytest.approx(np.median(base), rel=1e-9)
-        speedup = np.median(base / epoch)
+        speedup = np.exp(np.median(np.log(base / epoch)))
         assert row.speedup_ratio == pytest.approx(speedup, rel=1e-9)
         assert row.efficiency_frac == pytest.approx(speedup / row.workers, rel=1e-9)
 
