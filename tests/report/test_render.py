@@ -644,11 +644,12 @@ def test_the_report_says_which_timed_runs_were_disturbed_and_by_how_much(make_re
     rows = [
         quiet_row("scaling-n2-b32", 0.124, "disturbed", repeated=4),
         quiet_row("scaling-n1-b32", 0.012, "quiet"),
+        quiet_row("scaling-n1-b64", 0.06, "unknown"),
     ]
     text = page_of(make_report(quiet=rows))
     first = text[: text.index('class="contents"')]
     assert "1 of 2 timed runs was" in first
-    assert "more than 5% of the cores, 12.4% at the most" in first
+    assert "more than 5% of the cores, 12.4% at the most; 1 more was too short to tell" in first
     assert '<a href="#run-scaling-n2-b32">scaling-n2-b32</a> (12.4%).' in text
     assert "since something else used the machine: 4." in text
 

@@ -49,12 +49,14 @@ class MissingAnswerError(ValueError):
 class Quiet:
     """What others used of the machine's cores while runs were timed.
 
-    judged: timed runs of which that is known; repeated: repeats that were made again for it;
-    disturbed: the runs beyond `limit` with the share of each, largest first; shares as text.
+    judged: timed runs of which that is known; unjudged: others, too short for it; repeated: repeats
+    that were made again for it; disturbed: the runs beyond `limit` with the share of each, largest
+    first; shares as text.
     """
 
     limit: str
     judged: int
+    unjudged: int
     repeated: int
     most: str
     disturbed: dict[str, str]
@@ -172,6 +174,7 @@ def _quiet(runs: pd.DataFrame) -> Quiet:
     return Quiet(
         limit=f"{DISTURBED_FRAC:.0%}",
         judged=len(judged),
+        unjudged=len(runs) - len(judged),
         repeated=int(judged.repeated.sum()),
         most=next(iter(shares.values()), ""),
         disturbed={run: share for run, share in shares.items() if run in disturbed},
