@@ -1,7 +1,9 @@
 """S4: the arms of each regime, the differences between them, and the time that they save."""
 
+from statistics import NormalDist
 from typing import Any
 
+from dpscale.derive.contrasts import LEVEL
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, has_result, named_values
 from dpscale.reporting.question import Facts, Question
@@ -44,24 +46,28 @@ def facts_s4(inputs: Inputs) -> Facts:
     facts: dict[str, Any] = {"arms": rows, "published": published, "times": times}
     if not missing:
         others = [row for row in differences if row["claim"] != LARGE]
-        facts |= {"large": large, "others": others, "learned_frac": LEARNED_FRAC}
+        facts |= {"others": others, "learned_frac": LEARNED_FRAC}
         failed = [row for row in planned if row["label_noise_frac"] is None]
         facts |= {"regimes": regimes, "failed": failed}
         facts |= (made := protocol(inputs, rows))
-        facts["unlearned"] = unlearned(large)
-        facts["ceilings"] = ceilings(rows, made["run"]["test_samples"])
+        facts["unlearned"] = unlearned(rows)
+        facts["ceilings"] = found = ceilings(rows, made["run"]["test_samples"])
+        facts["large"] = [
+            row | {"ceiling": found.get(row["label_noise_frac"]) if row.first["learned"] else None}
+            for row in large
+        ]
     return Facts(missing, values(rows, differences), facts)
 
 
 def compared(rows: list[Row], claims: list[Row], regimes: list[Row]) -> list[Row]:
     """Return each difference of two arms, null where a seed of them diverged, and the arms.
 
-    With the best arm of its regime, the same where it is no post-local one, and what can set arms
-    apart there.
+    With the best arm of its regime, how many are measurably better than the large mini-batch there,
+    the best one where it is no post-local one and no chance, and what can set arms apart there.
     """
     arms = {(row["label_noise_frac"], row["arm"]): row for row in rows}
     best = {row["label_noise_frac"]: row for row in rows if row["best"]}
-    room = {row["label_noise_frac"]: row["room"] for row in regimes}
+    regime = {row["label_noise_frac"]: row for row in regimes}
     compared = []
     for row in claims:
         noise = row["label_noise_frac"]
@@ -70,17 +76,32 @@ def compared(rows: list[Row], claims: list[Row], regimes: list[Row]) -> list[Row
             continue
         difference = (row | {"status": "diverged"}).value("measured", "fraction")
         pair = {"difference": difference, "first": first, "second": second}
-        leader = best.get(noise)
+        leader, own = best.get(noise), regime[noise]
+        sure = leader is not None and beyond_chance(leader, own["family"])
         pair |= {
             "best": leader,
-            "other_best": leader if leader and not leader["local_from_step"] else None,
+            "betters": sum(
+                row["over_large_side"] == "above" for (at, _), row in arms.items() if at == noise
+            ),
+            "sure": sure,
+            "other_best": leader if leader and sure and not leader["local_from_step"] else None,
             "elsewhere": elsewhere(leader, arms) if leader else [],
             "saved": saved(first, second),
             "synchronous_frac": synchronous_frac(first),
             "best_saved": saved(leader, second) if leader else None,
         }
-        compared.append(row | pair | {"room": room[noise]})
+        compared.append(row | pair | {"room": own["room"], "regime": own})
     return compared
+
+
+def beyond_chance(arm: Row, family: int) -> bool:
+    """Return whether an arm is better also by an interval that holds for all comparisons at once.
+
+    Bonferroni's, whose lower side is as much wider as that of a normal distribution.
+    """
+    wider, own = (NormalDist().inv_cdf(1 - LEVEL / 2 / of) for of in (family, 1))
+    gain = float(arm["over_large_frac"])
+    return gain > (gain - float(arm["over_large_frac_low"])) * wider / own
 
 
 def saved(arm: Row, base: Row) -> Value | None:
@@ -101,14 +122,15 @@ def synchronous_frac(arm: Row) -> float | None:
     return first / steps if first and steps else None
 
 
-def ceilings(rows: list[Row], images: int | None) -> list[Row]:
+def ceilings(rows: list[Row], images: int | None) -> dict[float, Row]:
     """Return the large mini-batch of each regime in which all that learned their labels are alike.
 
-    alike: those arms, which do not differ measurably and whose median accuracies lie within one
-    test image; others did not learn them (where all did, `room` says what sets them apart).
+    By the regime's share of wrong labels. alike: those arms, which do not differ measurably and
+    whose median accuracies lie within one test image; others did not learn them (where all did,
+    `room` says what sets them apart).
     """
-    found = []
-    for _, own in by(rows, "label_noise_frac"):
+    found = {}
+    for noise, own in by(rows, "label_noise_frac"):
         learned = [row for row in own if row["learned"] and row["test_accuracy_frac"] is not None]
         base = next((row for row in learned if row["arm"] == BASE), None)
         if not (base and images and 1 < len(learned) < len(own)):
@@ -116,29 +138,37 @@ def ceilings(rows: list[Row], images: int | None) -> list[Row]:
         right = [images * row["test_accuracy_frac"] for row in learned]
         sides = {row["over_large_side"] for row in learned if row is not base}
         if max(right) - min(right) < 1 and sides == {"indistinct"}:
-            found.append(base | {"alike": list(dict.fromkeys(row["arm"][:2] for row in learned))})
+            found[noise] = base | {"alike": list(dict.fromkeys(row["arm"][:2] for row in learned))}
     return found
 
 
-def unlearned(large: list[Row]) -> list[Row]:
-    """Return the best arms of a regime that are worse in another, its labels not learned."""
-    return [other for row in large for other in row["elsewhere"] if other["unlearned"]]
+def slow(arm: Row, large: Row) -> bool:
+    """Whether an arm is worse and learned no labels that the large mini-batch did: it may only be
+    slower."""
+    return bool(arm["over_large_side"] == "below" and large["learned"] and not arm["learned"])
+
+
+def unlearned(rows: list[Row]) -> list[Row]:
+    """Return the arms that may only be slower than the large mini-batch of their regime (`large`).
+
+    slower_rate: at the same global batch its rate is lower.
+    """
+    large = {row["label_noise_frac"]: row for row in rows if row["arm"] == BASE}
+    return [
+        row
+        | {
+            "large": base,
+            "slower_rate": row["global_batch"] == base["global_batch"] and row["lr"] < base["lr"],
+        }
+        for row in rows
+        if (base := large.get(row["label_noise_frac"])) and slow(row, base)
+    ]
 
 
 def elsewhere(arm: Row, arms: dict[tuple[float, str], Row]) -> list[Row]:
-    """Return the same arm with other labels, beside the large mini-batch there (`large`).
-
-    unlearned: it is worse there, and learned no labels that the large mini-batch did: it may only
-    be slower.
-    """
+    """Return the same arm with other labels, and whether it may only be slower there."""
     return [
-        row
-        | {"large": (base := arms[noise, BASE])}
-        | {
-            "unlearned": row["over_large_side"] == "below"
-            and base["learned"]
-            and not row["learned"]
-        }
+        row | {"unlearned": slow(row, arms[noise, BASE])}
         for (noise, name), row in arms.items()
         if name == arm["arm"] and noise != arm["label_noise_frac"] and (noise, BASE) in arms
     ]
