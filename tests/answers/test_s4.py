@@ -112,7 +112,7 @@ CASES = [
             "(0.42 to 3.59) +0.14 to +0.22 points not judged",
             "A5 post-local SGD, H = 16 16 128 0.1",
         ],
-        never=["nan", "What that saves in time", "has not learned its labels"],
+        never=["nan", "What fewer rounds save in time", "has not learned its labels"],
     ),
     Case(
         "the best arm did not learn the other labels, where it is worse",
@@ -121,8 +121,7 @@ CASES = [
         says=[
             "with clean labels, not learned, it is worse.",
             "With clean labels A3, huge mini-batch, has not learned its labels (training "
-            "accuracy 99.0%), so that its lower test accuracy may be slower optimisation alone. "
-            "Beside",
+            "accuracy 99.0%); its lower test accuracy may be slower optimisation alone. Beside",
         ],
     ),
     Case(
@@ -130,7 +129,7 @@ CASES = [
         lab=trained,
         says=[
             "16 learners of b = 8 train the small residual network on digits for four epochs; each",
-            "It averages gradients in every step of the first 2 epochs, up to",
+            "Post-local SGD averages gradients in every step of the first 2 epochs, up to",
             "Medians over three seeds with 95% intervals; differences are paired by seed, and "
             "their intervals hold the error of 2000 test images too.",
         ],
@@ -242,7 +241,7 @@ CASES = [
             "with 20% wrong labels. Three seeds and 2000 test images show no smaller differences.",
             "with 20% wrong labels one arm is, A3, huge mini-batch, by 3.00 points (0.20 to 4.54), "
             "at 95.0% (92.3 to 97.6): one of 14 comparisons, of which chance alone decides about "
-            "0.7. A mini-batch",
+            "0.7. Of eight",
         ],
         never=["is better with"],
     ),
@@ -261,8 +260,7 @@ CASES = [
         },
         says=[
             "With clean labels A4, local SGD, H = 4, has not learned its labels (training accuracy "
-            "99.0%): its rate, chosen on validation data, 0.0125, is lower than the 0.1 of A2, "
-            "which may be why it is worse, by 7.00 points: two rates are compared. Beside"
+            "99.0%): its rate, chosen on validation data, is 0.0125 and that of A2 0.1, which may be why it is worse, by 7.00 points: two rates are compared. Beside"
         ],
         never=["slower optimisation alone"],
     ),
@@ -274,7 +272,7 @@ CASES = [
                 {"arm": "A4 H=4", "label_noise_frac": CLEAN}, train_accuracy_frac=0.99, lr=0.0125
             )
         },
-        says=["(training accuracy 99.0%): its rate, 0.0125, is lower than"],
+        says=["(training accuracy 99.0%): its rate is 0.0125 and that of"],
     ),
     Case(
         "an arm that learned less at a higher rate, and one of another batch",
@@ -288,9 +286,9 @@ CASES = [
         },
         says=[
             "With clean labels A3, huge mini-batch, has not learned its labels (training accuracy "
-            "99.0%), so that its lower test accuracy may be slower optimisation alone. With clean "
-            "labels A4, local SGD, H = 4, has not learned its labels (training accuracy 99.0%), so "
-            "that"
+            "99.0%); its lower test accuracy may be slower optimisation alone. With clean "
+            "labels A4, local SGD, H = 4, has not learned its labels (training accuracy 99.0%); "
+            "its lower"
         ],
         never=["two rates"],
     ),
@@ -323,7 +321,7 @@ CASES = [
         "no local steps later",
         lab=trained,
         edits={"local_sgd_curves": where(switch_epoch=NAN)},
-        never=["It averages gradients"],
+        never=["averages gradients"],
     ),
     Case(
         "the small mini-batch is worse",
@@ -391,7 +389,7 @@ CASES = [
         says=[
             "With clean labels no arm is measurably more accurate than the large mini-batch; "
             "with 20% wrong labels four arms are, the best A3, huge mini-batch, by 5.00 points "
-            "(3.38 to 6.64), at 95.0% (92.3 to 97.6). A mini-batch communicates"
+            "(3.38 to 6.64), at 95.0% (92.3 to 97.6). Of eight"
         ],
         never=["undecided", "of which chance"],
     ),  # there the best arm has the lower loss
@@ -399,15 +397,14 @@ CASES = [
         "the best arm has the higher loss",
         lab=high_losses,
         says=[
-            "at 95.0% (92.3 to 97.6). It fits its training labels less, with a loss of 0.950 "
-            "against 0.900: whether that is better generalisation or only slower optimisation is "
-            "undecided."
+            "at 95.0% (92.3 to 97.6). It fits its training labels less (loss 0.950 against "
+            "0.900); whether it generalises better or is only slower is undecided."
         ],
     ),
     Case(
         "the links",
         says=[
-            "What that saves in time depends on the link; a further table predicts it for b = 32 "
+            "What fewer rounds save in time depends on the link; a further table predicts it for b = 32 "
             "and 512, since no step with the trained b = 8 was timed.",
             "H = 1 hides the share of its transfer that DDP hides here. Transfers take as long",
             "Predicted, not measured",
