@@ -127,13 +127,13 @@ CASES: dict[str, tuple[Edit, list[str], list[str]]] = {
     "the advised three times as long, its rivals a fifth": (
         slowed({ADVISED: 3.0, "choose-goal-n2": 0.2, "choose-goal-n4": 0.2}),
         [
-            "Take four workers with B = 256: trained, it took 36.8 ms to 4% validation error, "
+            "take four workers with B = 256: trained, it took 36.8 ms to 4% validation error, "
             "0.0633× the "
             "time of one worker with B = 64, which the steps and the seconds of a step had "
             "advised.",
             "In short: Take four workers with B = 256: 36.8 ms",
         ],
-        ["Take one worker"],
+        ["ake one worker"],
     ),
     "the advised a fifth, its rivals three times as long": (
         slowed({ADVISED: 0.2, "choose-goal-n2": 3.0, "choose-goal-n4": 3.0}),

@@ -10,10 +10,11 @@ from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import QIAO, SHALLUE, ZOU
 from dpscale.reporting.words import by
 from dpscale.studies.choose.derive.doublings import LOSSES
-from dpscale.vocabulary import VERDICTS
+from dpscale.vocabulary import VERDICTS, words
 
 TIMES = ("step_s", "time_to_goal_s", "worker_s")
 TIMED = ("deadline", "worker_hours")  # limits that a training tests
+UNQUIET = ("disturbed", "unknown")  # of `quiet`
 ROLES = ("recommended", "fastest", "cheapest", "most_workers")
 
 
@@ -50,10 +51,14 @@ def facts_e2(inputs: Inputs) -> Facts:
             "rivals": [row for row in trained if row["to_advised"]],
             "checked": checked,
             "confirmed": confirmed(roles["recommended"], said["moves"], trained),
+            **beside_others(inputs, trained),
             "as_well": as_well(roles, timed),
             "kept": bool(checked and checked["obeys"]) and roles["recommended"]["misses"] in TIMED,
             "instead": next((row for row in trained if row["taken"] and not row["advised"]), None),
         }
+        batch = (said["instead"] or roles["recommended"])["global_batch"]
+        solo = [row for row in timed if row["workers"] == 1 and row["global_batch"] == batch]
+        said["alone"] = next(iter(solo), None)
     take = roles["recommended"]["workers"] if "recommended" in roles else None
     further = inputs.rows("doublings", adjacent=True, predicted=False, workers=take)
     effects = [row.value("time_ratio", "ratio") for row in further]
@@ -121,26 +126,57 @@ def moves(rows: list[Row]) -> dict[str, Any]:
     return {"stop": stop, "moves": [row for row in rows if row["workers"] == first]}
 
 
-def confirmed(take: Row, further: list[Row], trained: list[Row]) -> list[int] | None:
-    """Return which numbers of workers, all predicted to take longer, did so when they were trained.
+def confirmed(take: Row, further: list[Row], trained: list[Row]) -> list[Row] | None:
+    """Return whether numbers of workers predicted to take longer did when trained, first who did.
 
-    With every batch that was trained. None where all did, or not all are predicted to, where time
-    is not what is aimed at, where the recommended cell is not of the number that they are set
-    beside, and where one of them was not compared.
+    standing: `above` where they did with every batch that was trained, `unknown` where all else
+    may be as long as either the advised or the predicted, and else `indistinct`; ratios: to the
+    advised, of each batch. None where all did, or not all are predicted to, where time is not what
+    is aimed at, where the recommended cell is not of the number that they are set beside, and where
+    one of them was not compared.
     """
-    sides = {
-        row["next_workers"]: [
-            one["to_advised"]
+    rows = []
+    for row in further:
+        own = [
+            one
             for one in trained
             if one["workers"] == row["next_workers"] and one["to_advised"] in VERDICTS[:3]
         ]
-        for row in further
+        if not own or row["pays"] != "above" or row["workers"] != take["workers"]:
+            return None
+        rest = [one for one in own if one["to_advised"] != "above"]
+        wide = all(
+            one["to_advised_ratio_low"] <= 1 and row["time_ratio"] <= one["to_advised_ratio_high"]
+            for one in rest
+        )
+        rows.append(
+            Row(
+                workers=row["next_workers"],
+                standing=("unknown" if wide else "indistinct") if rest else "above",
+                ratios=[one.value("to_advised_ratio", "ratio") for one in own],
+            )
+        )
+    rows.sort(key=lambda row: bool(row["standing"] != "above"))
+    return rows if take["aim"] == "time" and rows and rows[-1]["standing"] != "above" else None
+
+
+def beside_others(inputs: Inputs, trained: list[Row]) -> dict[str, Any]:
+    """Return how many of the launches that were trained a machine may have disturbed, by quietness.
+
+    advised: how many of these are of the advised setting.
+    """
+    judged = {row["run"]: row["quietness"] for row in inputs.rows("quiet")}
+    launches = {run: row["advised"] for row in trained for run in row.runs}
+    found = {
+        kind: [advised for run, advised in launches.items() if judged.get(run) == kind]
+        for kind in UNQUIET
     }
-    longer = all(row["pays"] == "above" and row["workers"] == take["workers"] for row in further)
-    if take["aim"] != "time" or not longer or not all(sides.values()):
-        return None
-    found = [workers for workers, own in sides.items() if set(own) == {"above"}]
-    return found if len(found) < len(further) else None
+    return {
+        "launches": len(launches),
+        "unquiet": [
+            (kind, Row(all=len(own), advised=sum(own))) for kind, own in found.items() if own
+        ],
+    }
 
 
 def as_well(roles: dict[str, Row], timed: list[Row]) -> list[Row]:
@@ -213,6 +249,8 @@ QUESTIONS = [
             r"\text{time of all workers} = N \, T(N, B)",
         ],
         references=[SHALLUE, QIAO, ZOU],
-        vocabulary={"optimizer": "steps_to_goal.optimizer"},
+        vocabulary={"optimizer": "steps_to_goal.optimizer"}
+        | words("standing", ("above", "indistinct", "unknown"))
+        | words("quietness", UNQUIET),
     )
 ]
