@@ -52,13 +52,14 @@ CASES = [
         says=[
             "Load ahead, on another core (not tried): one worker waits for its loader 20.0% of "
             "the time at b = 128 and could be 1.25× as fast at most. It trains 1 248 samples/s, "
-            "more than at any larger batch. A utilisation of 50.3% says nothing on a CPU",
+            "more than at any larger batch. On a CPU loading is work too, so utilisation (50.3% to "
+            "95.3%) says nothing: judge by samples/s.",
             "In short: At b = 128 one worker trains 1 248 samples/s, more than at any",
             "No larger batch trains faster than b = 128.",
             "Trained is a small convolutional network with Adam on scikit-learn's digits.",
             "the median over three launches",
         ],
-        never=["NVML", "Without a number", "raise b first", "assignment's batch"],
+        never=["NVML", "Without a number", "raise b first", "assignment's batch", "A step takes"],
     ),
     *(
         Case(
@@ -67,11 +68,34 @@ CASES = [
             says=[words],
         )
         for side, by, width, words in (
-            ("longer", 0.05, 0.01, "At b = 1024 one worker waits for the loader a larger share of"),
+            (
+                "longer",
+                0.05,
+                0.01,
+                "At b = 1024 one worker waits for the loader a larger share of the time, 20.0% "
+                "against 20.0%. A larger",
+            ),
             ("less", -0.05, 0.01, "At b = 1024 one worker waits for the loader a smaller share of"),
             ("alike", 0.05, 9.0, "20.0% of the time, no measurable difference to 20.0%."),
             ("undecided", NAN, 0.0, "of the time, against 20.0%, each in one launch."),
         )
+    ),
+    Case(
+        "a larger batch spares computing more than loading",
+        edits=_batches(
+            where(FIRST, compute_frac=0.8, load_frac=0.1),
+            where(
+                LARGEST,
+                compute_frac=0.6,
+                **around("load_frac", 0.3),
+                **around("load_difference_frac", 0.2),
+                **around("samples_per_s", 2496.0),
+            ),
+        ),
+        says=[
+            "a larger share of the time, 30.0% against 10.0%: for each image computing takes "
+            "0.375× as long as at b = 128, loading 1.50×. A larger"
+        ],
     ),
     Case(
         "a smaller batch than the assignment's",
@@ -86,8 +110,11 @@ CASES = [
         edits=_batches(_fastest(0.624)),
         says=[
             "Raise b to 1024: at b = 128 one worker trains 1 248 samples/s, only 62.4% of what b "
-            "= 1024 reaches. At b = 1024 loading takes 20.0% of the time: loading ahead (not "
-            "tried) would gain 1.25× at most. A utilisation",
+            "= 1024 reaches. At b = 1024 loading ahead (not tried) would gain 1.25× at most. On a "
+            "CPU",
+            "says nothing: judge by samples/s. A step takes 103 ms at b = 128 and 512 ms at b = "
+            "1024, 4.99× as long for 8 times the images: part of a step does not grow with its "
+            "images (Q1 says what). At b = 1024 one worker waits",
             "b = 1024 trains faster than b = 128, whatever the utilisation says.",
         ],
         never=["gains nothing"],
@@ -97,14 +124,16 @@ CASES = [
             f"the assignment's batch between, {words}",
             edits=_batches(_between(share, width)),
             says=[
-                "only 50.0% of what b = 1024 reaches, at the assignment's 128 "
-                f"{words}. At b = 1024 loading"
+                "only 50.0% of what b = 1024 reaches; at the assignment's b = 128, "
+                f"{words}. At b = 1024 loading",
+                f"b = 64 makes 156. {slower}",
             ],
+            never=[] if "slower" in slower else ["slower than"],
         )
-        for share, width, words in (
-            (0.8, 0.01, "80.0%"),
-            (0.9, 0.2, "90.0% (not measurably less)"),
-            (0.9, NAN, "90.0% (in one launch)"),
+        for share, width, words, slower in (
+            (0.8, 0.01, "80.0%", "It trains slower than b = 1024, by 19.2% at least. Trained"),
+            (0.9, 0.2, "90.0% (not measurably less)", "Trained"),
+            (0.9, NAN, "90.0% (in one launch)", "Trained"),
         )
     ),
     Case(
@@ -120,7 +149,7 @@ CASES = [
         "one launch each",
         edits=_batches(_fastest(0.6), where(FIRST, rate_to_best_ratio_low=NAN)),
         says=[
-            "60.0% of what b = 1024 reaches in one launch, which decides nothing.",
+            "60.0% of what b = 1024 reaches, undecided by one launch.",
             "b = 1024 and b = 128, each of a single launch.",
         ],
         never=["raise b first", "Raise b to"],

@@ -117,11 +117,27 @@ def steps_of_batches(samples: int | None, *batches: int) -> list[int] | None:
     return [full_steps(samples, batch) for batch in batches]
 
 
+def step_s(row: Row) -> Value:
+    """Return how long a step takes, loading included, by the samples a second."""
+    step = ratio_of(exactly(row["per_worker_batch"]), row.samples_per_s)
+    return step.model_copy(update={"unit": "s"})
+
+
+def an_image(part: str, row: Row, base: Row) -> Value:
+    """Return how many times as long as with another batch a part takes for each image."""
+    took, base_took = (
+        ratio_of(one.value(f"{part}_frac", "fraction"), one.samples_per_s) for one in (row, base)
+    )
+    return ratio_of(took, base_took)
+
+
 def facts_h1(inputs: Inputs) -> Facts:
     """Return the batches of one worker: the first, the last, the fastest, and what it awaits.
 
     asked: the steps of an epoch with the first batch and with the assignment's, where they differ;
-    as_assigned: the latter, where it was trained as a larger one.
+    as_assigned: the latter, where it was trained as a larger one. busy: the utilisation with each.
+    steps: the seconds of a step of the first and of the fastest batch, longer: their ratio.
+    an_image: what loading and computing take for each image with the last batch beside the first.
     """
     table = "assignment_utilisation"
     rows = inputs.rows(table)
@@ -144,8 +160,12 @@ def facts_h1(inputs: Inputs) -> Facts:
             "gain": gain_without(found[0].load_frac),
             "best": (best := max(found, key=lambda row: row["samples_per_s"] or 0.0)),
             "best_gain": gain_without(best.load_frac),
-            "first": found[0],
-            "last": found[-1],
+            "first": (first := found[0]),
+            "last": (last := found[-1]),
+            "busy": [row.utilisation_frac for row in found],
+            "steps": (steps := [step_s(row) for row in (first, best)]),
+            "longer": ratio_of(steps[1], steps[0]),
+            "an_image": {part: an_image(part, last, first) for part in ("load", "compute")},
             "crowd": [row for row in found if row["crowded"]],
         }
     return Facts(missing, values, said)
