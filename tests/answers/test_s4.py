@@ -260,7 +260,8 @@ CASES = [
         },
         says=[
             "With clean labels A4, local SGD, H = 4, has not learned its labels (training accuracy "
-            "99.0%): its rate, chosen on validation data, is 0.0125 and that of A2 0.1, which may be why it is worse, by 7.00 points: two rates are compared. Beside"
+            "99.0%): its rate, chosen on validation data, is 0.0125 and that of A2 0.1, which may be "
+            "why it is worse, by 7.00 points: two rates are compared. Beside"
         ],
         never=["slower optimisation alone"],
     ),
@@ -404,8 +405,8 @@ CASES = [
     Case(
         "the links",
         says=[
-            "What fewer rounds save in time depends on the link; a further table predicts it for b = 32 "
-            "and 512, since no step with the trained b = 8 was timed.",
+            "What fewer rounds save in time depends on the link; a further table predicts it for b "
+            "= 32 and 512, since no step with the trained b = 8 was timed.",
             "H = 1 hides the share of its transfer that DDP hides here. Transfers take as long",
             "Predicted, not measured",
         ],

@@ -3,7 +3,7 @@
 from statistics import NormalDist
 from typing import Any
 
-from dpscale.derive.contrasts import LEVEL
+from dpscale.derive.statistics import among
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, has_result, named_values
 from dpscale.reporting.question import Facts, Question
@@ -99,7 +99,7 @@ def beyond_chance(arm: Row, family: int) -> bool:
 
     Bonferroni's, whose lower side is as much wider as that of a normal distribution.
     """
-    wider, own = (NormalDist().inv_cdf(1 - LEVEL / 2 / of) for of in (family, 1))
+    wider, own = (NormalDist().inv_cdf((1 + among(of)) / 2) for of in (family, 1))
     gain = float(arm["over_large_frac"])
     return gain > (gain - float(arm["over_large_frac_low"])) * wider / own
 
