@@ -23,13 +23,13 @@ def judged(claim: str, **cell) -> Derived:
     }
 
 
-def test_a_bar_holds_epochs_then_evaluation_then_start_up():
+def test_a_bar_holds_epochs_then_evaluation_and_no_start_up():
     figure, _ = draw("assignment_time", lab())
     widths = [bar for bar in bars(figure.axes[0]) if bar[1]]
-    # One worker: four epochs of 8 s, four evaluations of 0.5 s, 3 s of start-up.
+    # One worker: four epochs of 8 s, four evaluations of 0.5 s; not its start-up, of one launch.
     assert widths[0] == pytest.approx((0.0, 32.0))
     assert widths[3] == pytest.approx((32.0, 2.0))
-    assert widths[6] == pytest.approx((34.0, 3.0))
+    assert len(widths) == 6
 
 
 def test_efficiencies_are_drawn_as_the_table_has_them():

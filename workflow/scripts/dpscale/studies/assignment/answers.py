@@ -209,15 +209,26 @@ QUOTED = ("train_s", "speedup_ratio", "efficiency_frac", "test_accuracy_frac")
 
 
 def facts_h3(inputs: Inputs) -> Facts:
-    """Return the training of one worker, and those of several with pace and accuracy against it."""
+    """Return the training of one worker, and those of several with pace and accuracy against it.
+
+    most: the most workers, fewer: the others; lost: the largest loss of an epoch of the most (H4)
+    where one leads; started: the start-ups that were timed.
+    """
     _, linear, missing = _trainings(inputs)
-    said: dict[str, Any] = {"rows": linear, "published": [], "several": []}
+    said: dict[str, Any] = {"rows": linear, "published": [], "several": [], "lost": None}
     if not missing:
         alone, *several = (row | _written(row) for row in _complete(linear))
         published = _published(inputs, *QUOTED, nodes=1)
         judged = [row[name] != "unknown" for row in several for name in ("pace", "accuracy_kept")]
         said |= {"alone": alone, "several": several, "published": published}
         said |= {"chance": by_chance(sum(judged)), "stand_in": stands_in(alone)}
+        said |= {"most": several[-1:], "fewer": several[:-1]}
+        said["started"] = [row.startup_s for row in (alone, *several) if row["startup_s"]]
+        for row in several[-1:]:
+            place = {"workers": row["workers"], "nodes": row["nodes"], "status": "complete"}
+            for split in inputs.rows("assignment_split", **place):
+                leading = _losses(split)["leading"]
+                said["lost"] = leading[0] if len(leading) == 1 else None
     effects = [row["speedup"] for row in said["several"]]
     return Facts(missing, _values(linear, EFFICIENCY), said, effects=effects)
 
@@ -228,7 +239,6 @@ def _written(row: Row) -> dict[str, Value]:
         "reached": row.test_accuracy_frac,
         "time": row.train_s,
         "speedup": row.speedup_ratio,
-        "started": row.speedup_with_startup_ratio,
         "efficiency": row.efficiency_frac,
         "of_epochs": row.epochs_efficiency_frac,
     }
@@ -442,6 +452,7 @@ QUESTIONS = [
             r"\text{scaling efficiency} = \frac{T_1}{N \, T_N}"
         ],
         references=[KINGMA, GUSTAFSON],
+        vocabulary=words("part", LOSSES),
     ),
     Question(
         "H4",

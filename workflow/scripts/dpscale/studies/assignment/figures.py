@@ -103,7 +103,6 @@ def _line(
 TIMES = {  # column: label, colour, hatch ("": filled), in the order in which they are stacked
     "epochs_s": ("epochs", style.COLOURS[0], ""),
     "evaluation_s": ("evaluation after each", style.COLOURS[2], "////"),
-    "startup_s": ("start-up, apart", style.INK, "||||"),
 }
 EFFICIENCY = ["efficiency_frac", "efficiency_frac_low", "efficiency_frac_high"]
 
@@ -135,7 +134,7 @@ def draw_time(assignment: pd.DataFrame, published: pd.DataFrame) -> tuple[Figure
         )
         left += widths
     style.margin_column(times, style.seconds(drawn.train_s))
-    times.set_xlabel("seconds; beside the bar: without the start-up")
+    times.set_xlabel("seconds, without the start-up")
     _efficiencies(shares, drawn)
     style.categories(times, drawn.label.tolist())
     style.legend_above(figure, times, shares)
