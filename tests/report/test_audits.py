@@ -19,9 +19,11 @@ def test_a_table_is_a_section_with_its_findings_and_its_corrected_tables(make_re
     assert "Part 4. Audit of hand-collected tables" in part
     assert part.index('id="answer-T1"') < part.index('id="answer-T2"')
     assert (
-        "1 of 2 rows are wrong. The speed-up at N = 2, b = 32 is 1.6, not 3.2: it is N*T_1/T_N: "
-        "multiplied by the number of workers." in part
+        "One of two rows has a cell that is wrong: the speed-up at N = 2, b = 32 is 1.6, not 3.2 ("
+        'it is <span class="together"><math' in part
     )
+    assert "</math>:</span> multiplied by the number of workers)." in part
+    assert "T_1" not in part
     for words in ("3.2", "1.6", "multiplied by the number of workers", "Q3.2, corrected", "1.60"):
         assert words in part
     assert "the column &#39;N&#39; is workers" in part
@@ -58,28 +60,28 @@ def test_a_table_is_called_consistent_only_as_far_as_it_was_checked(make_report,
 @pytest.mark.parametrize(
     ("changed", "doubtful"),
     [
-        ({"code": "superlinear"}, "The speed-up at N = 2, b = 32 is 3.2, and at most 1.6 is usual"),
-        ({"code": "negative_comm", "printed": None}, "At N = 2, b = 32: negative communication."),
+        ({"code": "superlinear"}, "the speed-up at N = 2, b = 32 is 3.2, and at most 1.6 is usual"),
+        ({"code": "negative_comm", "printed": None}, "at N = 2, b = 32: negative communication."),
         ({"code": "negative_comm", "printed": -1.0}, None),
     ],
 )
 def test_what_caches_can_do_is_doubtful(make_report, changed, doubtful):
     (finding,) = AUDIT["findings"]
     text = rendered(make_report(audits=[{**AUDIT, "findings": [finding | changed]}]))
-    assert (f"1 of 2 rows are doubtful. {doubtful}" in text) == (doubtful is not None)
-    assert ("1 of 2 rows are wrong. " in text) == (doubtful is None)
+    assert (f"has a cell that is doubtful: {doubtful}" in text) == (doubtful is not None)
+    assert ("One of two rows has a cell that is wrong: " in text) == (doubtful is None)
 
 
 def test_what_is_farthest_off_comes_first_and_several_are_counted(make_report):
     (finding,) = AUDIT["findings"]
     other = finding | {"code": "comm_mismatch", "column": "printed_comm_s", "printed": 12.5}
     text = rendered(make_report(audits=[{**AUDIT, "findings": [finding, other]}]))
-    first = "The communication at N = 2, b = 32 is 1.6, not 12.5: it is N*T_1/T_N: "
-    assert 0 < text.index(first) < text.index("The speed-up at N = 2, b = 32 is 1.6, not 3.2: ")
+    first = "wrong: the communication at N = 2, b = 32 is 1.6, not 12.5 (it is "
+    assert 0 < text.index(first) < text.index("; the speed-up at N = 2, b = 32 is 1.6, not 3.2 (")
     far = finding | {"code": "comm_mismatch", "printed": 3.2}
     text = rendered(make_report(audits=[{**AUDIT, "findings": [finding, other, far]}]))
-    assert "Two communication times are wrong (off by 100% and 681%)." in text
-    assert "1 of 2 rows are wrong; two communication times are wrong (off by" in text
+    assert "wrong: two communication times are wrong (off by 100% and 681%)" in text
+    assert "one of two rows has a cell that is wrong; two communication times are wrong (" in text
 
 
 def test_an_epoch_that_loading_shortens_leaves_two_times_in_doubt(make_report):
@@ -88,7 +90,7 @@ def test_an_epoch_that_loading_shortens_leaves_two_times_in_doubt(make_report):
     changed = finding | loading | {"printed": 16.9, "expected": 18.3}
     text = rendered(make_report(audits=[{**AUDIT, "findings": [changed]}]))
     assert (
-        "At N = 2, b = 32 the epoch is shorter with loading (16.9 s) than without (18.3 s), so one "
+        "at N = 2, b = 32 the epoch is shorter with loading (16.9 s) than without (18.3 s), so one "
         "of the two is wrong." in text
     )
 
@@ -107,24 +109,69 @@ def test_a_column_that_is_wrong_by_one_cause_comes_first(make_report):
     told = {**AUDIT, "findings": [rate, rate], "lessons": [lesson]}
     text = rendered(make_report(audits=[told]))
     assert (
-        "Every bandwidth has the batch size where bytes belong (32 GB/s at N = 2, b = 32; the "
-        "times give 1.685 GB/s).</p>"
+        "wrong: every bandwidth has the batch size where bytes belong (32 GB/s at N = 2, b = 32, "
+        "where the times give 1.685 GB/s).</p>"
     ) in text
-    assert "are wrong; every bandwidth has the batch size where bytes belong." in text
+    assert "that is wrong; every bandwidth has the batch size where bytes belong." in text
     text = rendered(make_report(audits=[{**told, "findings": [rate, rate, finding]}]))
-    assert "1.685 GB/s). The speed-up at N = 2, b = 32 is 1.6, not 3.2: it is N*T" in text
+    assert "1.685 GB/s); the speed-up at N = 2, b = 32 is 1.6, not 3.2 (it is" in text
     text = rendered(make_report(audits=[{**told, "lessons": [lesson | {"kind": "items"}]}]))
-    assert "Every bandwidth is wrong by one cause (32 GB/s at N = 2" in text
+    assert "wrong: every bandwidth is wrong by one cause (32 GB/s at N = 2" in text
     assert "1.685 GB/s): it is b = 32." in text
+
+
+def test_rows_that_lack_but_a_partial_iteration_are_counted_apart(make_report):
+    (finding,) = AUDIT["findings"]
+    rate = finding | {
+        "code": "bandwidth_fractional",
+        "column": "printed_bandwidth_gb_per_s",
+        "unit": "GB/s",
+        "printed": 1.64,
+        "expected": 1.68,
+        "reason": "it counts 24.4 iterations",
+    }
+    other = rate | {"workers": 4, "printed": 1.67}
+    text = rendered(make_report(audits=[{**AUDIT, "findings": [rate, other]}]))
+    slight = "differ only by the last partial iteration in the bandwidth (off by 0.6% and 2.4%)."
+    assert f"Two of two rows {slight}" in text
+    assert f"Not measured here: two of two rows {slight}" in text
+    assert "a cell that is wrong" not in text
+    assert "Iterations that are not whole are wrong here" in text
+    text = rendered(make_report(audits=[{**AUDIT, "findings": [finding, rate, other]}]))
+    assert (
+        "One more row differs only by the last partial iteration in the bandwidth (off by 0.6%)."
+        in text
+    )
+    far = rate | {"printed": 1.0}
+    text = rendered(make_report(audits=[{**AUDIT, "findings": [far]}]))
+    assert (
+        "has a cell that is wrong: the bandwidth at N = 2, b = 32 is 1.68 GB/s, not 1 GB/s" in text
+    )
+    lesson = {"kind": "fractional", "finding": far}
+    told = {**AUDIT, "findings": [far, other], "lessons": [lesson]}
+    text = rendered(make_report(audits=[told]))
+    assert "Two of two rows have a cell that is wrong: every bandwidth counts" in text
+    assert "Iterations that are not whole" not in rendered(make_report())
+
+
+def test_a_number_is_told_from_the_right_one_in_as_many_digits_as_it_takes(make_report):
+    (finding,) = AUDIT["findings"]
+    near = finding | {"printed": 1.60001, "expected": 1.6}
+    text = rendered(make_report(audits=[{**AUDIT, "findings": [near]}]))
+    assert "is 1.6, not 1.60001" in text
 
 
 @pytest.mark.parametrize(
     ("code", "bound", "words"),
     [
-        ("loading_faster_than_without", "at least 18.28 s", "with loading (16.94 s) than without"),
-        ("batch_exceeds_dataset", "at most 18.28 s", "and no more than 18.28 s can be right: "),
-        ("superlinear", "at most 18.28 s", "is 16.937219 s, and at most 18.28 s is usual: "),
-        ("comm_mismatch", "18.28 s", "is 18.28 s, not 16.937219 s: "),
+        (
+            "loading_faster_than_without",
+            "at least 18.28 s, or the time without loading is wrong",
+            "with loading (16.94 s) than without",
+        ),
+        ("batch_exceeds_dataset", "at most 18.28 s", "and no more than 18.28 s can be right ("),
+        ("superlinear", "at most 18.28 s", "is 16.94 s, and at most 18.28 s is usual ("),
+        ("comm_mismatch", "18.28 s", "is 18.28 s, not 16.94 s ("),
     ],
 )
 def test_what_is_but_a_bound_is_no_right_number(make_report, code, bound, words):
@@ -138,7 +185,7 @@ def test_what_is_but_a_bound_is_no_right_number(make_report, code, bound, words)
 @pytest.mark.parametrize(
     ("change", "line"),
     [
-        ({}, "Not measured here: 1 of 2 rows are wrong; the speed-up at N = 2, b = 32 is 1.6, not"),
+        ({}, "one of two rows has a cell that is wrong; the speed-up at N = 2, b = 32 is 1.6, not"),
         (
             {"findings": [], "checked": 3, "printed": 3},
             "The 3 printed numbers that could be checked",
@@ -152,8 +199,8 @@ def test_an_audit_has_its_line_on_the_first_page(make_report, change, line):
 
 
 def test_what_is_doubtful_comes_before_what_was_assumed(make_report):
-    text = rendered(make_report(audits=[{**AUDIT, "doubts": ["one may be a copy"]}]))
-    assert "Doubtful: one may be a copy. Read and assumed: 50,000" in text
+    text = rendered(make_report(audits=[{**AUDIT, "doubts": ["one may be a copy", "so may two"]}]))
+    assert "<p>Doubtful: one may be a copy. So may two.</p>\n<p>Read and assumed: 50,000" in text
     assert "Doubtful:" not in rendered(make_report())
 
 

@@ -20,11 +20,10 @@ from dpscale.audit.table import TIMES, Setting, TimingRow, TimingTable
 from dpscale.audit.timings import PRINTED as PRINTED_SPEEDUP
 from dpscale.audit.timings import impossible, spared, speedup_fits, speedups
 from dpscale.derive.formulas import efficiency, loader_steps, speedup
-from dpscale.records.audit import COLUMNS, Cause, Derived, Finding, Lesson, cause
+from dpscale.records.audit import COLUMNS, NOTED_FRAC, Cause, Derived, Finding, Lesson, cause
 
 MOST_CELLS = 6  # that are named where something is unknown
 LEAST_DIGITS, MOST_DIGITS = 4, 6  # that a number is printed with
-NOTED_FRAC = 0.05  # off by less is no lesson to begin with
 UNEXPLAINED = {"speedup", "compute", "comm", "rate", "no_rate"}  # causes that name no mistake
 
 
@@ -114,8 +113,7 @@ def _lessons(table: TimingTable, findings: Sequence[Finding]) -> Iterator[Lesson
 
 def _far_off(finding: Finding) -> bool:
     """Whether a printed number is wrong by more than hardly anybody would notice."""
-    printed, expected = finding.printed, finding.expected
-    return not (printed and expected) or abs(printed / expected - 1) > NOTED_FRAC
+    return not (finding.printed and finding.expected) or finding.off_frac > NOTED_FRAC
 
 
 def _counts(flows: dict[Setting, Traffic], fast: dict[Setting, Times]) -> tuple[int, int]:

@@ -25,6 +25,7 @@ COLUMNS = ("printed_speedup", "printed_compute_s", "printed_comm_s", "printed_ba
 # What the expected number of a finding is: what is right, or the least or most that can be, or that
 # is usual.
 BOUNDS = ("none", "least", "most", "usual")
+NOTED_FRAC = 0.05  # off by less is small: nothing that a table teaches first
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,18 @@ class Finding:
             "superlinear": "usual",
         }
         return bounded.get(self.code, "none")
+
+    @property
+    def off_frac(self) -> float:
+        """How far a printed number is off, as a share of the right one; 0 where there is none."""
+        if self.printed is None or not self.expected:
+            return 0.0
+        return abs(self.printed / self.expected - 1)
+
+    @property
+    def slight(self) -> bool:
+        """Whether a last partial iteration is all that a printed number lacks, and little of it."""
+        return self.code == "bandwidth_fractional" and 0 < self.off_frac <= NOTED_FRAC
 
 
 @dataclass(frozen=True)

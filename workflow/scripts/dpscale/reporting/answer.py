@@ -56,11 +56,15 @@ AnswerCell = Value | str | int | float | None
 
 
 class Column(_Frozen):
-    """A column of a table: the key of its cells in each row, its head and its unit."""
+    """A column of a table: the key of its cells in each row, its head and its unit.
+
+    formulas: whether its words hold formulas, as $TeX$.
+    """
 
     key: str
     title: str
     unit: str = ""
+    formulas: bool = False
 
 
 class AnswerTable(_Frozen):

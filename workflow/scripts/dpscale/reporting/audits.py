@@ -1,5 +1,6 @@
 """Audits of hand-collected tables as sections of the report."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,12 @@ FORMULAS = [
 ]
 _UNITS = {"s": (" (s)", 1.0), "bytes/s": (" (GB/s)", 1e9)}  # of a terminal's columns
 VOCABULARY = kinds("code", CODES) | kinds("bound", BOUNDS) | kinds("column", COLUMNS)
+_TERM = r"(?:N\*)?T_[1N](?:/(?:T_[1N]|N|\(N\*T_N\)))?"
+# What the words of `audit.j2` write as formulas.
+_FORMULA = re.compile(
+    rf"{_TERM}(?: - (?:{_TERM}|1\b))?|\b1/N\b|2\(N-1\)(?:/N)?(?:\*b)?|\b(?:2|10)\^\d+"
+)
+LEAST_DIGITS, MOST_DIGITS = 4, 12  # of a number in the sentence
 FOLLOWING = {"comm_s", "compute_s", "rate", "speedup"}  # what causes name that follows from times
 PLACE = [Column(key="workers", title="N"), Column(key="batch", title="b", unit="count")]
 CORRECTED = {
@@ -57,32 +64,50 @@ class _Audit(BaseModel):
     checked: int
 
     @property
-    def rows_found(self) -> int:
-        """Rows with a finding."""
-        return _rows(self.findings)
+    def _named(self) -> set[str]:
+        """The kinds of findings that a lesson is about."""
+        return {lesson.finding.code for lesson in self.lessons}
+
+    @property
+    def grave(self) -> list[Finding]:
+        """The findings but for those that are slight, unless a lesson is about them."""
+        return [one for one in self.findings if not one.slight or one.code in self._named]
 
     @property
     def wrong_rows(self) -> int:
         """Rows with a number that cannot be right."""
-        return _rows([one for one in self.findings if not _doubtful(one)])
+        return len({_row(one) for one in self.grave if not _doubtful(one)})
+
+    @property
+    def doubtful_rows(self) -> int:
+        """Rows with a number that is doubtful or cannot be right."""
+        return len({*map(_row, self.grave)})
+
+    @property
+    def slight(self) -> list[Finding]:
+        """The findings of the rows that have but slight ones."""
+        grave = {*map(_row, self.grave)}
+        return [one for one in self.findings if _row(one) not in grave]
 
     @property
     def others(self) -> list[list[Finding]]:
-        """The findings that no lesson is about, by kind: what is farthest off first."""
-        named = {lesson.finding.code for lesson in self.lessons}
-        codes = dict.fromkeys(one.code for one in self.findings if one.code not in named)
-        kinds = [[one for one in self.findings if one.code == code] for code in codes]
-        return sorted(kinds, key=lambda kind: (_doubtful(kind[0]), -max(map(_off, kind))))
+        """The grave findings that no lesson is about, by kind: what is farthest off first."""
+        rest = [one for one in self.grave if one.code not in self._named]
+        codes = dict.fromkeys(one.code for one in rest)
+        kinds = [[one for one in rest if one.code == code] for code in codes]
+        return sorted(
+            kinds, key=lambda kind: (_doubtful(kind[0]), -max(one.off_frac for one in kind))
+        )
 
     @property
     def commonest(self) -> list[Finding]:
         """The kind that most findings are of, of several that which is farthest off."""
         return max(self.others, key=lambda kind: (not _doubtful(kind[0]), len(kind)))
 
-    def off(self, code: str) -> str:
+    def off(self, kind: list[Finding]) -> str:
         """Return by how much the numbers of a kind are off; nothing where none is known."""
-        found = [one for one in self.findings if one.code == code and _off(one)]
-        percents = [f"{significant(100 * _off(one), 2)}%" for one in sorted(found, key=_off)]
+        found = sorted((one for one in kind if one.off_frac), key=lambda one: one.off_frac)
+        percents = [f"{significant(100 * one.off_frac, 2)}%" for one in found]
         ends = list(dict.fromkeys(percents[:1] + percents[-1:]))
         bounded = "at least " if any(one.bound != "none" for one in found) else ""
         return f"off by {bounded}{(' to ' if found[2:] else ' and ').join(ends)}" if ends else ""
@@ -90,14 +115,23 @@ class _Audit(BaseModel):
     def alone(self, code: str) -> int:
         """Return how many rows have findings of one kind alone; 0 where all that have some do."""
         rows: dict[tuple[int, int], set[str]] = {}
-        for one in self.findings:
-            rows.setdefault((one.workers, one.per_worker_batch), set()).add(one.code)
+        for one in self.grave:
+            rows.setdefault(_row(one), set()).add(one.code)
         alone = sum(codes == {code} for codes in rows.values())
         return alone if alone < len(rows) else 0
 
     def as_printed(self, finding: Finding) -> str:
         """Return the number that a finding's row prints, with its unit."""
         return f"{finding.printed:.12g} {finding.unit}".strip()
+
+    def briefly(self, finding: Finding) -> list[str]:
+        """Return the numbers that are printed and right, with the digits that part them."""
+        pair = (finding.printed or 0.0, finding.expected or 0.0)
+        for digits in range(LEAST_DIGITS, MOST_DIGITS):
+            texts = [f"{significant(number, digits)} {finding.unit}".strip() for number in pair]
+            if len({*texts}) == len({*pair}):
+                break
+        return texts
 
     def rounded(self, number: float, finding: Finding) -> str:
         """Return a number with as many digits as the times allow, and a finding's unit."""
@@ -144,14 +178,8 @@ def _doubtful(finding: Finding) -> bool:
     return unprinted or finding.code == "superlinear"
 
 
-def _off(finding: Finding) -> float:
-    """How far a printed number is off, as a share of the right one; 0 where there is none."""
-    printed, expected = finding.printed, finding.expected
-    return abs(printed / expected - 1) if printed is not None and expected else 0.0
-
-
-def _rows(findings: list[Finding]) -> int:
-    return len({(finding.workers, finding.per_worker_batch) for finding in findings})
+def _row(finding: Finding) -> tuple[int, int]:
+    return finding.workers, finding.per_worker_batch
 
 
 def audit_section(path: Path, number: int) -> Answer:
@@ -164,9 +192,9 @@ def audit_section(path: Path, number: int) -> Answer:
         id=f"T{number}",
         title=_plain(audit.title),
         question=_plain(f"{audit.title}: do its numbers follow from its times?"),
-        sentence=_plain(words.squeezed(say.sentence(audit))),
-        short=_plain(words.squeezed(say.short(audit))),
-        paragraphs=[_plain(words.squeezed(say.assumed(audit)))],
+        sentence=_typeset(words.squeezed(say.sentence(audit))),
+        short=_typeset(words.squeezed(say.short(audit))),
+        paragraphs=[*map(_typeset, words.paragraphs(say.assumed(audit)))],
         formula=FORMULAS if number == 1 else [],
         tables=[*[_findings(audit, say)] * bool(audit.findings), _corrected(audit, say)],
     )
@@ -190,6 +218,15 @@ def _plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
+def _typeset(text: str) -> str:
+    """A text whose formulas, which a terminal shows as they are, are TeX, and no other."""
+    return _FORMULA.sub(lambda found: f"${_tex(found[0])}$", _plain(text))
+
+
+def _tex(formula: str) -> str:
+    return re.sub(r"\^(\d+)", r"^{\1}", formula.replace("*", r" \cdot "))
+
+
 def _findings(audit: _Audit, say: Any) -> AnswerTable:
     rows: list[dict[str, AnswerCell]] = [
         {
@@ -197,12 +234,12 @@ def _findings(audit: _Audit, say: Any) -> AnswerTable:
             "code": say.KINDS[finding.code],
             "printed": None if finding.printed is None else audit.as_printed(finding),
             "expected": None if finding.expected is None else str(say.right(audit, finding)),
-            "reason": str(finding.reason),
+            "reason": _typeset(str(finding.reason)),
         }
         for finding in audit.findings
     ]
     titles = {"code": "Wrong", "printed": "Printed", "expected": "Right", "reason": "Why"}
-    columns = [Column(key=key, title=title) for key, title in titles.items()]
+    columns = [Column(key=k, title=title, formulas=k == "reason") for k, title in titles.items()]
     return AnswerTable(caption=say.CAPTIONS["findings"], columns=[*PLACE, *columns], rows=rows)
 
 
@@ -221,7 +258,7 @@ def _corrected(audit: _Audit, say: Any) -> AnswerTable:
     table = _table(audit.derived, say.CAPTIONS["corrected"], *columns)
     alone = dict.fromkeys(one.key for one in columns[len(CORRECTED["speedup"]) :])
     rows = [row | alone if row["workers"] == 1 else row for row in table.rows]
-    return table.model_copy(update={"rows": rows})
+    return table.model_copy(update={"rows": rows, "caption": _typeset(table.caption)})
 
 
 def _place(row: Derived | Finding) -> dict[str, AnswerCell]:

@@ -244,6 +244,8 @@ def table_view(table: AnswerTable, sources: Sources, *, number: str, image: bool
             left_out.setdefault(reason or "no row has", []).append(head.title)
             continue
         drawn = [_cell(row[column.key], form, runs, sources) for row, runs in of_rows]
+        if column.formulas:
+            drawn = [with_formulas(c, image=image) if isinstance(c, str) else c for c in drawn]
         if sparse:
             few.append((head, drawn))
         else:
