@@ -5,7 +5,6 @@ from typing import Any
 
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
-from dpscale.reporting.lessons import ratio_of
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI, PATARASUK, RAJBHANDARI
 from dpscale.reporting.words import by
@@ -53,8 +52,15 @@ def facts_e1(inputs: Inputs) -> Facts:
             "unknown": [row for row in needs if not row["way"]],
             "bytes": sent(rows, trained["backend"]),
             "same": agreement(measured),
+            "bracket": max(map(_gap, measured), default=0.0),
         }
     return Facts(missing, values or {"step_s": nothing("s")}, said)
+
+
+def _gap(need: Row) -> float:
+    """How much larger the next batch that failed is than the largest that fits; 0 where unknown."""
+    both = need["fits_batch"] and need["fails_batch"]
+    return need["fails_batch"] / need["fits_batch"] - 1 if both else 0.0
 
 
 def _whole(times: list[Row]) -> bool:
@@ -118,8 +124,7 @@ def _in_memory(times: list[Row], needs: list[Row], take: Row) -> dict[str, Any]:
         "as_little": [row for row in peaks.values() if row["peak_rank"] == "near"],
         "ddp_needs": peaks["ddp"],
         "saves": peaks["ddp"]["peak_rank"] == "more",
-        "cost": (cost := step[least["way"]])
-        | {"bytes_to_ddp": ratio_of(cost.ledger_bytes, step["ddp"].ledger_bytes)},
+        "cost": step[least["way"]],
         "looks": [gap for row in needs if (gap := row["peak_noise_frac"]) is not None],
     }
 
