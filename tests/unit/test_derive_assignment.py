@@ -194,7 +194,7 @@ def test_other_data_network_or_optimiser_stand_in(changed, stands_for):
 
 # Split --------------------------------------------------------------------------------------
 
-PARTS = ["load", "copy", "sharing", "stragglers", "overhead", "exposed", "computation"]
+PARTS = ["load", "copy", "sharing", "stragglers", "overhead", "exposed", "computation", "rest"]
 
 
 @pytest.mark.parametrize("workers", [1, 2, 4])
@@ -210,6 +210,14 @@ def test_one_worker_loses_time_to_loading_and_copies_alone():
     assert made["load_frac"] == pytest.approx(0.25 / 1.25)
     assert made["copy_frac"] == pytest.approx(0.05 / 1.25)
     assert [made[f"{part}_frac"] for part in PARTS[2:6]] == [0.0] * 4
+
+
+def test_computation_is_one_nth_of_one_worker_without_loading_less_the_copy():
+    # T_1 = 6.4 s, of whose steps 5% are copies; an epoch of two with loading takes 4.8 s, 0.25 of
+    # 1.25 of that loading, and 3.84 s without.
+    made = row("assignment_split", workers=2)
+    assert made["computation_s"] == pytest.approx(3.2 - made["copy_s"])
+    assert made["rest_s"] == pytest.approx(4.8 - 3.84 - made["load_s"])
 
 
 def test_exposed_communication_is_the_difference_of_two_arms():

@@ -247,18 +247,20 @@ def _written(row: Row) -> dict[str, Value]:
 # H4: the bottlenecks, from measured shares of an epoch.
 
 FAR_RATIO = 1.25  # of two times of the same, which readers would otherwise take for one
-SHARES = ("computation_frac", *(f"{part}_frac" for part in LOSSES), "epoch_s")
+SHARES = ("computation_frac", *(f"{part}_frac" for part in LOSSES), "rest_frac", "epoch_s")
 
 
 def facts_h4(inputs: Inputs) -> Facts:
     """Return the numbers of workers with the parts of their epoch that cost time.
 
-    other: the network that Q3.1 is about, where that is another one or is trained otherwise, and
-    there: the cause of its losses with as many workers as the last of these.
+    next: the largest of the losses that are less than the one that leads with the most workers, by
+    `next.behind`. other: the network that Q3.1 is about, where that is another one or is trained
+    otherwise, there: the cause of its losses with as many workers as the last of these, longer:
+    what its longer steps take, and waited: how much less it waits with a larger batch.
     """
     table = "assignment_split"
     rows = sorted(inputs.rows(table), key=lambda row: (row["nodes"] or 1, row["workers"]))
-    split = [row | _losses(row) for row in _complete(rows) if row["computation_frac"] is not None]
+    split = [row | _losses(row) for row in _complete(rows) if row["rest_frac"] is not None]
     missing = lacking(rows, {"workers": "N", "nodes": "nodes"}, table)
     missing += [] if split or missing else [f"{table}: no number of workers was split"]
     asked = inputs.tidy_rows("runs", study="scaling")
@@ -272,6 +274,9 @@ def facts_h4(inputs: Inputs) -> Facts:
         "other": others[0] if others else None,
         "there": causes[0][0] if causes and causes[0] else Row(cause=None),
         "elsewhere": _elsewhere(inputs, split) if split else None,
+        "next": _next(split[-1]) if split else None,
+        "longer": _longer(inputs, split[-1]) if split else None,
+        "waited": _waited(inputs, split[-1]) if split else None,
     }
     lost = [one["share"] for row in split[-1:] for one in row["leading"][:1]]
     effects = [gain_without(share) for share in lost]
@@ -323,6 +328,60 @@ def _elsewhere(inputs: Inputs, split: list[Row]) -> dict[str, Any] | None:
     }
 
 
+def _next(row: Row) -> Row | None:
+    """Return the largest loss of those that are less than the one that leads; None without one."""
+    less = [part for part in LOSSES if row[f"{part}_rank"] == "less"]
+    if len(row["leading"]) != 1 or not less:
+        return None
+    part = max(less, key=lambda part: row[f"{part}_frac"])
+    return Row(part=part, behind=row.value(f"{part}_behind_frac", "fraction"))
+
+
+def _above(one: Value, other: Value) -> bool:
+    """Return whether one number's interval lies above another's."""
+    return one.low is not None and other.high is not None and bool(one.low > other.high)
+
+
+def _longer(inputs: Inputs, last: Row) -> Row | None:
+    """Return what Q3.1's epoch of as many workers, samples and steps takes beside this one.
+
+    That is where its step is the longer one, by one worker here in H1, and contention there is more
+    than here, and more times so than waiting is. Seconds of an epoch, but for the steps.
+    """
+    same = {"per_worker_batch": last["per_worker_batch"], "status": "complete"}
+    place = {"workers": last["workers"], "nodes": last["nodes"]}
+    alone = inputs.rows("assignment_utilisation", **same)
+    there = inputs.rows("communication", **same, **place)
+    samples = _samples(inputs, last)
+    if not alone or not there or not samples or samples != _samples(inputs, there[0]):
+        return None
+    one, row = step_s(alone[0]), there[0]
+    steps = exactly(samples / last["per_worker_batch"])
+    its = ratio_of(row.base_epoch_s, steps).model_copy(update={"unit": "s"})
+    here_s = last["sharing_s"] + last["stragglers_s"]
+    contention = ratio_of(row.contention_s, Value(value=here_s, unit="s")).value or 0.0
+    waiting = ratio_of(row.exposed_s, last.exposed_s).value or 0.0
+    if not 0 < waiting < contention or contention <= 1 or not _above(its, one):
+        return None
+    return Row(
+        step=its,
+        step_here=one,
+        contention=row.contention_s,
+        contention_here=Value(value=here_s, unit="s", runs=last.runs),
+        waits=row.exposed_s,
+        waits_here=last.exposed_s,
+    )
+
+
+def _waited(inputs: Inputs, last: Row) -> tuple[Row, Row] | None:
+    """Return Q3.1's smallest and largest batch with as many workers where it waits for less."""
+    place = {"workers": last["workers"], "nodes": last["nodes"], "status": "complete"}
+    rows = [row for row in inputs.rows("communication", **place) if row["exposed_s"] is not None]
+    rows.sort(key=lambda row: int(row["per_worker_batch"]))
+    fell = bool(rows) and _above(rows[0].exposed_s, rows[-1].exposed_s)
+    return (rows[0], rows[-1]) if fell else None
+
+
 def _in_h3(inputs: Inputs, row: Row) -> Value | None:
     """Return the speed-up of H3's training of as many workers; None where it has none."""
     same = {"workers": row["workers"], "nodes": row["nodes"], "status": "complete"}
@@ -333,11 +392,11 @@ def _in_h3(inputs: Inputs, row: Row) -> Value | None:
 def at_pace(row: Mapping[str, Any], factor: float) -> dict[str, float]:
     """Return the shares of an epoch if one worker's own were factor times as long.
 
-    Of the parts two depend on it: computation is proportional to it, and contention is what copies
-    side by side take beyond it, so that it takes what computation gives.
+    Of the parts two depend on it: computation, with the copy, is proportional to it, and contention
+    is what copies side by side take beyond it, so that it takes what computation gives.
     """
     shares = {part: row[f"{part}_frac"] for part in (*LOSSES, "computation")}
-    less = (1 - factor) * shares["computation"]
+    less = (1 - factor) * (shares["computation"] + shares["copy"])
     moved = {"computation": shares["computation"] - less, "sharing": shares["sharing"] + less}
     return shares | moved
 
@@ -382,12 +441,30 @@ def facts_h5(inputs: Inputs) -> Facts:
             "base": _complete(rows)[0],
             "advised": advised,
             "others": [row for row in rows if row["advised"] is False],
+            "slow": advised and advised["rule"] != "fixed" and _losing_at_one_rate(rows, advised),
+            "kept_elsewhere": _kept_elsewhere(inputs, advised),
             "linear": [row for row in _complete(rows) if row["rule"] == LINEAR],
             "warmups": _warmups(inputs),
             "chance": by_chance(sum(row["accuracy_kept"] not in (None, "unknown") for row in rows)),
             "twins": [row for row in rows if row["to_one_node"] not in (None, "unknown")],
         }
     return Facts(missing, values, said)
+
+
+def _losing_at_one_rate(rows: list[Row], advised: Row) -> bool:
+    """Return whether one worker's rate loses accuracy with as many workers, and the advised not."""
+    fixed = [row for row in rows if row["rule"] == "fixed" and row["workers"] == advised["workers"]]
+    kept = advised["accuracy_kept"] != "loses"
+    return kept and any(row["accuracy_kept"] == "loses" for row in fixed)
+
+
+def _kept_elsewhere(inputs: Inputs, advised: Row | None) -> Row | None:
+    """Return S2's unscaled rate where that keeps the error of a batch as many times as large."""
+    references = inputs.rows("lr_scaling", reference=True)
+    for row in inputs.rows("lr_scaling_elbow", rule="fixed", status="complete"):
+        if advised and references and (row["elbow_ratio"] or 0) >= advised["workers"]:
+            return row | {"lr": references[0]["lr"]}
+    return None
 
 
 def _warmups(inputs: Inputs) -> list[Row]:
@@ -459,7 +536,8 @@ QUESTIONS = [
         facts_h4,
         formula=[
             r"T_N = T_{\text{load}} + T_{\text{copy}} + T_{\text{contention}} + "
-            r"T_{\text{stragglers}} + T_{\text{overhead}} + T_{\text{exposed}} + T_{\text{compute}}"
+            r"T_{\text{stragglers}} + T_{\text{overhead}} + T_{\text{exposed}} + "
+            r"T_{\text{compute}} + T_{\text{rest}}"
         ],
         references=[LI],
         vocabulary=words("part", LOSSES)

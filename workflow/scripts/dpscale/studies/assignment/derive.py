@@ -338,7 +338,7 @@ def _warm_epochs(seen: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-PARTS = (*LOSSES, "computation")  # the last is the rest of the epoch
+PARTS = (*LOSSES, "computation", "rest")
 DIRECT = {
     "stragglers": "straggler_s",
     "overhead": "overhead_s",
@@ -370,7 +370,8 @@ def split(
     load and copy are phases of the steps with loading; exposed (communication that computation
     does not hide), overhead (of DDP), stragglers (the slowest copy against the mean one) and
     sharing (the rest of what copies side by side cost each other) are differences of arms without
-    loading; computation is the rest, so that the parts add up to epoch_s. Shares are of epoch_s.
+    loading; computation is T_1/N, of these arms too, less the copy; rest is what is left, so that
+    the parts add up to epoch_s. Shares are of epoch_s.
     behind: what the largest part that is above zero has more, paired by launch.
     Raises MixedMachinesError for runs of different machines.
     """
@@ -403,9 +404,12 @@ def _split_row(
     parts = {part: median(own.to_numpy()) for part, own in loading.items()}
     if len(arms):
         parts |= {part: estimate_of(arms.iloc[0], column) for part, column in DIRECT.items()}
+    one = known(arms.iloc[0]["compute_s"]) if len(arms) else None
     seconds = [part.value for part in parts.values() if part.value is not None]
-    if len(seconds) == len(LOSSES):
-        parts["computation"] = Estimate(epoch.value - sum(seconds), None, None, 0)
+    if one is not None and len(seconds) == len(LOSSES):
+        computation = one - (parts["copy"].value or 0.0)
+        left = {"computation": computation, "rest": epoch.value - sum(seconds) - computation}
+        parts |= {part: Estimate(own_s, None, None, 0) for part, own_s in left.items()}
     for part, estimate in parts.items():
         row[f"{part}_s"] = estimate.value
         for end, value in zip(("", "_low", "_high"), estimate[:3], strict=True):
