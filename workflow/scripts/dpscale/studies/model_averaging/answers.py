@@ -57,7 +57,6 @@ def facts_s3(inputs: Inputs) -> Facts:
         "tuned_rate": tuned_rate,
         "first": first,
         "doubt": doubt(first["against"][LINEAR]) if first else None,
-        "small_needs": small_needs(first["arm"], pairs) if first else None,
         "beside": beside,
         "chance": by_chance(sum(row[name] != "unknown" for row in beside for name in ORDERS)),
         "both_faster": next(iter(both_faster([*tuned_rate, *shared], pairs)), None),
@@ -111,18 +110,6 @@ def doubt(pair: Row) -> Row | None:
     least, most = sorted((1 / low, high))
     faster = "sgd" if most > high else "sma"
     return Row(faster=faster, most=most, least=least) if most > 1.01 else None
-
-
-def small_needs(arm: str, pairs: Pairs) -> str:
-    """Return whether SGD with the small batch needs "fewer" or "more" epochs than both others.
-
-    Learners and SGD with the large batch at the scaled rate; "undecided" where one of them is not
-    shown to need more, or fewer.
-    """
-    sides = {row["epochs_side"] for one in (arm, LINEAR) if (row := pairs.get((one, SMALL)))}
-    if sides == {"above"}:
-        return "fewer"
-    return "more" if sides == {"below"} else "undecided"
 
 
 def best_rates(rows: Sequence[Row]) -> list[Row]:
