@@ -129,8 +129,8 @@ def moves(rows: list[Row]) -> dict[str, Any]:
 def confirmed(take: Row, further: list[Row], trained: list[Row]) -> list[Row] | None:
     """Return whether numbers of workers predicted to take longer did when trained, first who did.
 
-    standing: `above` where they did with every batch that was trained, `unknown` where all else
-    may be as long as either the advised or the predicted, and else `indistinct`; ratios: to the
+    standing: `longer` where they did with every batch that was trained, `open` where all else may
+    be as long as either the advised or the predicted, and else `not_longer`; ratios: to the
     advised, of each batch. None where all did, or not all are predicted to, where time is not what
     is aimed at, where the recommended cell is not of the number that they are set beside, and where
     one of them was not compared.
@@ -152,12 +152,12 @@ def confirmed(take: Row, further: list[Row], trained: list[Row]) -> list[Row] | 
         rows.append(
             Row(
                 workers=row["next_workers"],
-                standing=("unknown" if wide else "indistinct") if rest else "above",
+                standing=("open" if wide else "not_longer") if rest else "longer",
                 ratios=[one.value("to_advised_ratio", "ratio") for one in own],
             )
         )
-    rows.sort(key=lambda row: bool(row["standing"] != "above"))
-    return rows if take["aim"] == "time" and rows and rows[-1]["standing"] != "above" else None
+    rows.sort(key=lambda row: bool(row["standing"] != "longer"))
+    return rows if take["aim"] == "time" and rows and rows[-1]["standing"] != "longer" else None
 
 
 def beside_others(inputs: Inputs, trained: list[Row]) -> dict[str, Any]:
@@ -250,7 +250,7 @@ QUESTIONS = [
         ],
         references=[SHALLUE, QIAO, ZOU],
         vocabulary={"optimizer": "steps_to_goal.optimizer"}
-        | words("standing", ("above", "indistinct", "unknown"))
+        | words("standing", ("longer", "not_longer", "open"))
         | words("quietness", UNQUIET),
     )
 ]

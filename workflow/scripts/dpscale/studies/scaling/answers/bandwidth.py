@@ -111,19 +111,49 @@ def sent(inputs: Inputs, usable: list[Row]) -> list[Row]:
 def fits_of(inputs: Inputs, usable: list[Row]) -> list[Row]:
     """Return the rows of `link` that have a fit, with the seconds of one all-reduce by it.
 
-    formula_bytes_per_s: what the busiest worker sends over these seconds.
+    formula_bytes_per_s: what the busiest worker sends over these seconds; misses: see there.
     """
     moved = {row["workers"]: row["moved_bytes"] for row in usable if row["moved_bytes"]}
     fits = {(row["workers"], row["nodes"]): row for row in inputs.rows("link")}
     rows = [row for row in inputs.rows("ring_times") if row["workers"] in moved]
     shares = ("latency_frac", "saving_frac")
-    return [
+    found = [
         fits[row["workers"], row["nodes"]]
         | row
         | {name: getattr(row, name) for name in shares}
         | {"formula_bytes_per_s": moved[row["workers"]] / row["whole_s"]}
         for row in rows
     ]
+    return [row | {"misses": misses(row, usable)} for row in found]
+
+
+def misses(fit: Row, usable: list[Row]) -> dict[str, Any] | None:
+    """Return how a fit's rate of the buckets lies beside that of the same buckets alone.
+
+    None where it is among their intervals. side: `over` or `under` all of them; off: from the rate
+    of each cell; allowed: whether all-reduces as slow, or fast, as the intervals of the latency and
+    the bandwidth let them be have a rate among them.
+    """
+    found = [row.busbw_bytes_per_s for row in usable if row["workers"] == fit["workers"]]
+    if not found or any(None in (one.value, one.low, one.high) for one in found):
+        return None
+    least, most = min(one.low for one in found), max(one.high for one in found)
+    rate = fit["formula_bytes_per_s"]
+    if least <= rate <= most:
+        return None
+    seconds = [
+        fit["rounds"] * fit[f"alpha_s_{longer}"]
+        + fit["transfer_s"] * fit["beta_bytes_per_s"] / fit[f"beta_bytes_per_s_{slower}"]
+        for longer, slower in (("low", "high"), ("high", "low"))
+        if None not in (fit[f"alpha_s_{longer}"], fit[f"beta_bytes_per_s_{slower}"])
+    ]
+    rates = [rate * fit["whole_s"] / one for one in seconds]
+    offs = [Row(off=abs(rate / one.value - 1), runs=" ".join(one.runs)) for one in found]
+    return {
+        "side": "over" if rate > most else "under",
+        "off": [row.value("off", "fraction") for row in offs],
+        "allowed": bool(rates) and min(rates) <= most and max(rates) >= least,
+    }
 
 
 def hooks_of(inputs: Inputs) -> list[Row]:
