@@ -260,8 +260,8 @@ CASES = [
         },
         says=[
             "With clean labels A4, local SGD, H = 4, has not learned its labels (training accuracy "
-            "99.0%): its rate, chosen on validation data, is 0.0125 and that of A2 0.1, which may be "
-            "why it is worse, by 7.00 points: two rates are compared. Beside"
+            "99.0%): its rate, chosen on validation data, is 0.0125 and that of A2 0.1, which may "
+            "be why it is worse, by 7.00 points: two rates are compared. Beside"
         ],
         never=["slower optimisation alone"],
     ),

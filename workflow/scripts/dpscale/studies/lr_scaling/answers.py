@@ -1,7 +1,7 @@
 """S2: which learning rate and which warm-up a large batch needs."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import Any
 
@@ -10,6 +10,8 @@ from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
 from dpscale.reporting.lessons import complement, ratio_of
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import GOYAL, HE, IOFFE, KRIZHEVSKY, YOU
+from dpscale.reporting.words import by
+from dpscale.studies.lr_scaling import courses
 from dpscale.studies.lr_scaling.derive import way
 from dpscale.studies.lr_scaling.published import updates_per_epoch
 from dpscale.vocabulary import words
@@ -72,6 +74,10 @@ def facts_s2(inputs: Inputs) -> Facts:
         said["gains"] = beside_unit(rows)
         said["warmed"] = warmed(rows, claims)
         said["largest"] = elbow and elbow["largest_batch"]
+        said["least_at_largest"] = least(
+            row for (_, at), row in said["rules"].items() if at == said["largest"]
+        )
+        said |= by_epoch(inputs, said, elbow)
         said["efficiency"] = next((row for row in compared if row["kind"] == "efficiency"), None)
         said["times"] = {row["runs"]: row for row in inputs.rows("iteration_times")}
     kept, lost = ([right(row) for row in rows if row[name]] for name in ("reference", "large"))
@@ -123,14 +129,19 @@ def beyond(elbow: Row, rules: Mapping[tuple[str, int], Row]) -> Row | None:
     batch = min(above)
     others = [row for (rule, at), row in rules.items() if at == batch and rule != "linear"]
     kept = [row for row in others if row["kept"] in ("kept", "kept or lowered")]
-    ended = [row for row in (rules["linear", batch], *others) if row["test_error_frac"] is not None]
     return Row(
         linear=rules["linear", batch],
-        least=min(ended, key=lambda row: float(row["test_error_frac"]), default=None),
+        least=least((rules["linear", batch], *others)),
         ratio=batch / elbow["reference_batch"],
-        keeper=min(kept, key=lambda row: float(row["test_error_frac"]), default=None),
+        keeper=least(kept),
         others=others,
     )
+
+
+def least(rows: Iterable[Row]) -> Row | None:
+    """Return the arm of the least test error; None where none has any."""
+    ended = [row for row in rows if row["test_error_frac"] is not None]
+    return min(ended, key=lambda row: float(row["test_error_frac"]), default=None)
 
 
 def scaled_in_q4(inputs: Inputs) -> Row | None:
@@ -147,17 +158,39 @@ def fixed_up_to(elbow: Row | None, rules: Mapping[tuple[str, int], Row]) -> list
     return [row for (rule, batch), row in rules.items() if rule == "fixed" and batch <= last]
 
 
-def disagreeing(compared: list[Row], samples: int | None) -> dict[str, Any]:
-    """Return the published results that came out otherwise: errors, and others.
+def by_epoch(inputs: Inputs, said: Mapping[str, Any], elbow: Row | None) -> dict[str, Any]:
+    """Return what the curves say: falls of the rate, warm-ups, and where a high rate fails.
 
-    updates, published_updates: of an epoch where those errors were measured, here and there.
+    warm_up: updates of a gradual one at the large batch, of all; jump: at the end of a constant
+    one there, with zero gains; struggle: of the linear rule at the first batch that it loses.
     """
-    found = [row for row in compared if row["verdict"] == "disagrees"]
-    errors = [row for row in found if row["kind"] != "efficiency"]
+    of_run = dict(by(inputs.rows("lr_scaling_curves"), "runs"))
+    found: dict[str, Any] = {
+        "falls": courses.falls(of_run.get(said["reference"]["runs"], [])),
+        "warm_up": None,
+        "jump": None,
+        "struggle": None,
+    }
+    for row in said["at_large"]:
+        course = of_run.get(row["runs"], [])
+        if row["warmup"] == "constant" and row["zero_gamma"]:
+            found["jump"] = courses.jump(course)
+        long = courses.warm_up_epochs(course)
+        if long and row["rule"] == "linear" and row["steps"]:
+            updates = round(long * row["steps"] / row["epochs"])
+            found["warm_up"] = row | {"warm_updates": updates, "warm_epochs": long}
+    if lost := elbow and said["rules"].get(("linear", elbow["lost_batch"])):
+        found["struggle"] = courses.struggle(of_run.get(lost["runs"], []))
+    return found
+
+
+def disagreeing(compared: list[Row], samples: int | None) -> dict[str, Any]:
+    """Return the updates of an epoch where errors came out otherwise than published, here and there
+    (`published_updates`); none where none did, or where they were not counted."""
+    errors = [row for row in compared if row["verdict"] == "disagrees" and row["global_batch"]]
+    errors = [row for row in errors if samples and row["kind"] != "efficiency"]
     return {
-        "errors": errors,
-        "others": [row for row in found if row["kind"] == "efficiency"],
-        "updates": [samples // row["global_batch"] for row in errors] if samples else [],
+        "updates": [(samples or 0) // row["global_batch"] for row in errors],
         "published_updates": [updates_per_epoch(row["claim"]) for row in errors],
     }
 
