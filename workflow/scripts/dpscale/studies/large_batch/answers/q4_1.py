@@ -24,7 +24,13 @@ def facts_q4_1(inputs: Inputs) -> Facts:
     apart = arms.apart(row)
     measures = compared(small, large, row) if small and large else []
     level = trainings.level(inputs)
-    told = [level | {"training": "small_level"}] if level and level["to_level"] != "unknown" else []
+    # What is seen while the model learns is of other updates than the large batch's.
+    other = {
+        name: Value(value=None, unit=unit, status="not comparable")
+        for name, unit in arms.MEASURES.items()
+        if name.startswith("train_")
+    }
+    told = [level | other | {"training": "small_level"}] if level and level["to_level"] != "unknown" else []
     said = {
         "rows": [*(trainings.shown(row) for row in found.values()), *told],
         "small": small,

@@ -34,10 +34,16 @@ def after(inputs: Inputs, arm: str, epoch: int | None = None) -> Row | None:
 
 
 def level(inputs: Inputs) -> Row | None:
-    """Return the small batch after as many updates as the large one, as the table has it."""
+    """Return the small batch after as many updates as the large one, as the table has it.
+
+    apart: the test accuracy of the large batch less that.
+    """
     rows = inputs.rows("equal_updates")
     found = after(inputs, "small", rows[0]["epoch"]) if rows else None
-    return found | {"to_level": rows[0]["to_level"]} if found else None
+    if found is None:
+        return None
+    apart = rows[0].value("test_accuracy_difference_frac", "points")
+    return found | {"to_level": rows[0]["to_level"], "apart": apart}
 
 
 def sampled(inputs: Inputs) -> dict[str, int | None]:
