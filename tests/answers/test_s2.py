@@ -396,7 +396,8 @@ CASES = [
         lab=BASE,
         says=[
             "The loss was not finite in linear-constant-unit_gamma at B = 256 (1 of three "
-            "seeds). Such an arm"
+            "seeds). Such an arm",
+            "A line ends where a seed diverged.",
         ],
         never=["No loss became infinite"],
     ),
