@@ -1,6 +1,7 @@
 """S1: how many steps training takes to a goal error, against the batch size."""
 
 from collections.abc import Sequence
+from itertools import pairwise, takewhile
 from typing import Any
 
 from dpscale.reporting.answer import Value
@@ -35,6 +36,7 @@ def facts_s1(inputs: Inputs) -> Facts:
     missing += [] if every else [f"{STUDY}: not run yet"]
     shown = {row["runs"]: row for row in inputs.rows("goal_searches")}
     fits = [shown[row["runs"]] | fitted(row) for row in inputs.rows("goal_fit")]
+    lead = next((row for row in fits if row["lead"]), None)
     verdicts = [row | {"status": row["reason"]} for row in inputs.rows("published_steps_to_goal")]
     contrasts = [
         row | {name: row.value(name, "ratio") for name in ("b_crit_ratio", "small_steps_ratio")}
@@ -44,7 +46,8 @@ def facts_s1(inputs: Inputs) -> Facts:
         "rows": rows,
         "fits": fits,
         "verdicts": verdicts,
-        "lead": next((row for row in fits if row["lead"]), None),
+        "lead": lead,
+        "saved": saved([row for row in rows if lead and row["runs"] == lead["runs"]]),
         "batches": {model: batches(own) for model, own in by(rows, "model")},
         "rules": RULES,
         "claims": CLAIMS,
@@ -76,6 +79,37 @@ def fitted(row: Row) -> Row:
             if row[column] is None
         }
     return row | found
+
+
+def saved(search: Sequence[Row]) -> list[Row]:
+    """Return what doublings of the batch save of the steps of a search, without its fit.
+
+    Neighbours as one row: at the smallest batches those that save as much as perfect scaling has
+    to, at the largest those that hardly save any, and those between. From `small` to `large`.
+    """
+    measured = [row for row in search if row["steps_to_goal"] is not None]
+    doublings = [
+        Row(small=one["global_batch"], large=two["global_batch"], saved_frac=share(one, two))
+        for one, two in pairwise(measured)
+        if two["global_batch"] == 2 * one["global_batch"]
+    ]
+    much = list(takewhile(lambda row: row["saved_frac"].value >= RULES["perfect_saved"], doublings))
+    rest = doublings[len(much) :]
+    little = list(
+        takewhile(lambda row: row["saved_frac"].value <= RULES["maximal_saved"], rest[::-1])
+    )
+    between = rest[: len(rest) - len(little)]
+    return [
+        Row(small=own[0]["small"], large=own[-1]["large"], saved=[row["saved_frac"] for row in own])
+        for own in (much, between, little[::-1])
+        if own
+    ]
+
+
+def share(one: Row, two: Row) -> Value:
+    """Return the share of the steps with a batch that another does without."""
+    fewer = 1 - two["steps_to_goal"] / one["steps_to_goal"]
+    return Value(value=fewer, unit="fraction", runs=one.runs)
 
 
 def batches(rows: list[Row]) -> list[Row]:
