@@ -274,6 +274,7 @@ def facts_h4(inputs: Inputs) -> Facts:
         "other": others[0] if others else None,
         "there": causes[0][0] if causes and causes[0] else Row(cause=None),
         "elsewhere": _elsewhere(inputs, split) if split else None,
+        "below_zero": any(row[f"{part}_frac"] < 0 for row in split for part in (*LOSSES, "rest")),
         "next": _next(split[-1]) if split else None,
         "longer": _longer(inputs, split[-1]) if split else None,
         "waited": _waited(inputs, split[-1]) if split else None,
@@ -463,7 +464,7 @@ def _kept_elsewhere(inputs: Inputs, advised: Row | None) -> Row | None:
     references = inputs.rows("lr_scaling", reference=True)
     for row in inputs.rows("lr_scaling_elbow", rule="fixed", status="complete"):
         if advised and references and (row["elbow_ratio"] or 0) >= advised["workers"]:
-            return row | {"lr": references[0]["lr"]}
+            return row | {name: references[0][name] for name in ("lr", "optimizer")}
     return None
 
 
