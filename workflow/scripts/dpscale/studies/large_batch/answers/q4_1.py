@@ -30,7 +30,11 @@ def facts_q4_1(inputs: Inputs) -> Facts:
         for name, unit in arms.MEASURES.items()
         if name.startswith("train_")
     }
-    told = [level | other | {"training": "small_level"}] if level and level["to_level"] != "unknown" else []
+    told = (
+        [level | other | {"training": "small_level"}]
+        if level and level["to_level"] != "unknown"
+        else []
+    )
     said = {
         "rows": [*(trainings.shown(row) for row in found.values()), *told],
         "small": small,

@@ -14,6 +14,7 @@ from dpscale.studies.large_batch.remedies import ADDED_TO, LONGER, REMEDIES
 from dpscale.vocabulary import words
 
 BASES = ("small", "large")
+SAME_FRAC = 1e-6  # rates that differ by less are one
 
 
 def facts_q4_2(inputs: Inputs) -> Facts:
@@ -49,6 +50,7 @@ def facts_q4_2(inputs: Inputs) -> Facts:
             "large": large if large in whole else None,
             "elsewhere": _lost_in_s2(inputs),
             "gains_elsewhere": _gains_in_s2(inputs),
+            "warming": _warming(inputs),
             "plan": inputs.rows("accuracy", study=STUDY, arm="large")[0],
             "left": trainings.left(inputs, "large", epoch),
             "lost": trainings.diverged(inputs, [*BASES, *names], epoch),
@@ -66,13 +68,26 @@ def _lost_in_s2(inputs: Inputs) -> Row | None:
     return min(lost, key=lambda row: row["global_batch"], default=None)
 
 
-def _gains_in_s2(inputs: Inputs) -> list[Row]:
-    """Return what zero gains do at the large batch of S2, lower errors first; else nothing."""
+def _gains_in_s2(inputs: Inputs) -> Row | None:
+    """Return what zero gains do at the large batch of S2 with the warm-up that they have here."""
+    kinds = [row["warmup"] for row in inputs.tidy_rows("runs", study=STUDY, arm="zero_gamma")]
     rows = inputs.rows("lr_scaling", large=True, zero_gamma=True)
     found = [
-        row for side in ("below", "above", "indistinct") for row in rows if row["to_unit"] == side
+        row for row in rows if row["warmup"] in kinds and row["to_unit"] not in (None, "unknown")
     ]
-    return found if found and found[0]["to_unit"] == "below" else []
+    return next(iter(found), None)
+
+
+def _warming(inputs: Inputs) -> Row | None:
+    """Return how many epochs with warm-up begin below the scaled rate, with their updates."""
+    curves = [
+        curve | {"runs": run["run"], "scaled": run["lr"]}
+        for run in inputs.tidy_rows("runs", study=STUDY, arm="warmup")
+        for curve in inputs.tidy_rows("curves", run=run["run"])
+    ]
+    below = [row for row in curves if row["lr"] and row["lr"] < row["scaled"] * (1 - SAME_FRAC)]
+    last = max(below, key=lambda row: int(row["step"]), default=None)
+    return last and last | {"total": max(row["step"] for row in curves)}
 
 
 def first_named(tried: list[Row]) -> dict[str, Row | None]:
@@ -163,7 +178,7 @@ QUESTION = Question(
     references=[GOYAL, HOFFER, YOU],
     of_accuracy=True,
     vocabulary=dict.fromkeys(("verdict", "to_lead", "to_small"), "large_batch.test_accuracy_side")
-    | {name: f"lr_scaling.{name}" for name in ("warmup", "to_unit")}
+    | {"to_unit": "lr_scaling.to_unit"}
     | words("standing", BASES)
     | words("arm name", REMEDIES)
     | words("base", [*BASES, *REMEDIES])
