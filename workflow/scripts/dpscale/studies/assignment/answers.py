@@ -274,7 +274,7 @@ def facts_h4(inputs: Inputs) -> Facts:
         "other": others[0] if others else None,
         "there": causes[0][0] if causes and causes[0] else Row(cause=None),
         "elsewhere": _elsewhere(inputs, split) if split else None,
-        "below_zero": any(row[f"{part}_frac"] < 0 for row in split for part in (*LOSSES, "rest")),
+        "below_zero": any((row[share] or 0.0) < 0 for row in split for share in SHARES[:-1]),
         "next": _next(split[-1]) if split else None,
         "longer": _longer(inputs, split[-1]) if split else None,
         "waited": _waited(inputs, split[-1]) if split else None,
@@ -359,7 +359,7 @@ def _longer(inputs: Inputs, last: Row) -> Row | None:
     one, row = step_s(alone[0]), there[0]
     steps = exactly(samples / last["per_worker_batch"])
     its = ratio_of(row.base_epoch_s, steps).model_copy(update={"unit": "s"})
-    here_s = last["sharing_s"] + last["stragglers_s"]
+    here_s = (last["sharing_s"] or 0.0) + (last["stragglers_s"] or 0.0)
     contention = ratio_of(row.contention_s, Value(value=here_s, unit="s")).value or 0.0
     waiting = ratio_of(row.exposed_s, last.exposed_s).value or 0.0
     if not 0 < waiting < contention or contention <= 1 or not _above(its, one):
