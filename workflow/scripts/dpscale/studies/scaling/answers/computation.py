@@ -245,5 +245,7 @@ QUESTION = Question(
         "cause": "communication.cause",
         "verdict": "communication.exposed_to_buckets",
         "trend": "communication.subtraction_trend",
+        "side": "communication.exposed_side",
+        "place": "one_worker.place",
     },
 )
