@@ -182,7 +182,10 @@ CASES = [
     Case(
         "a rest below zero",
         edits={SPLIT: where({"workers": 4}, rest_frac=-0.02)},
-        says=["Rest is what is left (−2.00% with four", "loading; below zero is noise. Where"],
+        says=[
+            "Rest is what is left (−2.00% with four workers, so within the noise of the parts)",
+            "loading; below zero is noise. Where",
+        ],
     ),
     Case(
         "two alike have no next",
