@@ -277,7 +277,7 @@ def facts_h4(inputs: Inputs) -> Facts:
         "below_zero": any((row[share] or 0.0) < 0 for row in split for share in SHARES[:-1]),
         "next": _next(split[-1]) if split else None,
         "longer": _longer(inputs, split[-1]) if split else None,
-        "waited": _waited(inputs, split[-1]) if split else None,
+        "waited": _waited(inputs, split[-1]) if split else [],
     }
     lost = [one["share"] for row in split[-1:] for one in row["leading"][:1]]
     effects = [gain_without(share) for share in lost]
@@ -374,13 +374,13 @@ def _longer(inputs: Inputs, last: Row) -> Row | None:
     )
 
 
-def _waited(inputs: Inputs, last: Row) -> tuple[Row, Row] | None:
-    """Return Q3.1's smallest and largest batch with as many workers where it waits for less."""
+def _waited(inputs: Inputs, last: Row) -> list[Row]:
+    """Return Q3.1's batches with as many workers where it waits for less with the largest."""
     place = {"workers": last["workers"], "nodes": last["nodes"], "status": "complete"}
     rows = [row for row in inputs.rows("communication", **place) if row["exposed_s"] is not None]
     rows.sort(key=lambda row: int(row["per_worker_batch"]))
     fell = bool(rows) and _above(rows[0].exposed_s, rows[-1].exposed_s)
-    return (rows[0], rows[-1]) if fell else None
+    return rows if fell else []
 
 
 def _in_h3(inputs: Inputs, row: Row) -> Value | None:
