@@ -266,7 +266,8 @@ CASES = [
             "Where a step takes one worker 10.0 ms, take one worker with B = 256, the cheapest "
             "too:",
             "Predicted, two take 1.77× as long: sharing a step saves 4.00 ms at B = 128, "
-            "sending takes 20.0 ms. Trained, four took 3.07× to 4.00×; for two the seeds decide nothing.",
+            "sending takes 20.0 ms. Trained, four took 3.07× to 4.00×; for two the seeds decide "
+            "nothing.",
             "With this network two workers cannot pay: B = 128 is where they come nearest. It "
             "takes",
         ],

@@ -204,7 +204,8 @@ CASES = [
             "Q3.1, with another network and longer steps, loses most to contention.",
             "In Q3.1 contention leads, since its steps are longer: one worker's takes 1.00 s, "
             "here 103 ms (H1). With as many steps an epoch of four workers waits 400 ms there and "
-            "492 ms here, but contention takes 2.00 s there and 141 ms here: likely it grows with the "
+            "492 ms here, but contention takes 2.00 s there and 141 ms here: likely it grows "
+            "with the "
             "computation, waiting with the messages.",
         ],
     ),

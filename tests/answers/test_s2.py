@@ -71,7 +71,8 @@ CASES = [
         lab=BASE,
         says=[
             "Up to 8 times the reference batch (B = 256) the linear rule keeps the error within 1 "
-            "point; at 32 times no rule is shown to keep it (least: 31.0%, reference 2.10%). At B = "
+            "point; at 32 times no rule is shown to keep it (least: 31.0%, reference 2.10%). At "
+            "B = "
             "256 gradual warm-up lowers the error with gains of one (12.1% to "
             "3.00%) and with zero gains (4.30% to 2.30%).",
             "At B = 256 with zero gains the linear rule with gradual warm-up keeps the error; "
@@ -95,7 +96,8 @@ CASES = [
         lab=trained((study.LARGE, (5.0, 5.2, 5.1)), (study.Way(16, "fixed"), FLAT)),
         says=[
             "Up to 4 times the reference batch (B = 128) the linear rule keeps the error within 1 "
-            "point; at 8 times take the unscaled rate (2.20%, reference 2.10%), since the scaled one "
+            "point; at 8 times take the unscaled rate (2.20%, reference 2.10%), since the scaled "
+            "one "
             "ends at 5.10%. Gradual warm-up there lowers the error with gains of one (12.1% to "
             "3.00%) and raises it with zero gains (4.30% to 5.10%).",
             "at 8 times take the reference's rate, 0.500: 2.20% test error.",
@@ -106,7 +108,8 @@ CASES = [
         "the square root keeps the error where the linear rule is undecided",
         lab=trained((study.LARGE, (1.0, 9.0, 2.5)), (study.Way(16, "sqrt"), FLAT)),
         says=[
-            "at 8 times take the square root's rate (2.20%, reference 2.10%), since the linear one is "
+            "at 8 times take the square root's rate (2.20%, reference 2.10%), since the linear "
+            "one is "
             "undecided (2.50%).",
             "at 8 times take that of the square root, 1.41: 2.20% test error.",
         ],
