@@ -131,7 +131,12 @@ CASES = [
             never=[] if "slower" in slower else ["slower than"],
         )
         for share, width, words, slower in (
-            (0.8, 0.01, "80.0%", "It trains slower than b = 1024, by 19.2% at least. Trained"),
+            (
+                0.8,
+                0.01,
+                "80.0%",
+                "The assignment's batch trains slower than b = 1024, by 19.2% at least. Trained",
+            ),
             (0.9, 0.2, "90.0% (not measurably less)", "Trained"),
             (0.9, NAN, "90.0% (in one launch)", "Trained"),
         )

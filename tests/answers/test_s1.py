@@ -86,9 +86,10 @@ CASES = [
     Case(
         "perfect scaling that the slope cannot confirm",
         says=[
-            "The critical batch size is 40.1 (network of one hidden layer, plain SGD): it takes "
+            "The critical batch size is 40.1 (network of one hidden layer, plain SGD), which needs "
             "twice the fewest steps to 4% error; Nesterov momentum makes it 3.01× as large. Each "
-            "doubling of B from 2 saved 43.0% to 49.8% of steps up to 16, 15.0% to 33.0% "
+            "doubling of B from 2 saved 43.0% to 49.8% of steps up to 16, 15.0% "
+            "to 33.0% "
             "up to 256 and 2.94% to 6.06% beyond. The",
             "With momentum the critical batch size is larger (3.01× (2.81 to 3.21)). At the "
             "smallest batches momentum needs more steps (2.74× (2.38 to 3.06)). Between "
@@ -97,8 +98,8 @@ CASES = [
             "Without the fit, over the four smallest batch sizes the slope is −1 within 0.2 in "
             "one of three searches; whether it is −1 is undecided in two. Whether the slope over "
             "the four largest batch sizes is 0 within 0.2 is undecided.",
-            "In short: The critical batch size is 40.1 (network of one hidden layer, plain SGD): "
-            "it takes twice the fewest steps to 4% error.",
+            "In short: The critical batch size is 40.1 (network of one hidden layer, plain SGD), "
+            "which needs twice the fewest steps to 4% error.",
             "Twice the batch saves 40% or more of the steps up to B = 10, 10% or less from B = "
             "161 (plain SGD). Dotted",
         ],
@@ -109,7 +110,8 @@ CASES = [
         lab=CLEAR,
         says=[
             "The critical batch size is 101",
-            "Each doubling of B from 2 saved 40.5% to 51.1% of steps up to 64 and 9.76% to "
+            "Each doubling of B from 2 saved 40.5% to 51.1% of steps up to 64 and "
+            "9.76% to "
             "26.7% beyond.",
             "the slope is −1 within 0.2. Over the four largest batch sizes the slope shows that "
             "steps still fall in one of two searches; whether it is 0 is undecided in one.",
@@ -141,7 +143,8 @@ CASES = [
         "three regimes of large networks on a cluster",
         lab=searched(every=CLUSTER),
         says=[
-            "The critical batch size is 150 (small residual network, plain SGD): it takes twice "
+            "The critical batch size is 150 (small residual network, plain SGD), which "
+            "needs twice "
             "the fewest steps to 4% error; momentum makes it 2.24× as large and Nesterov "
             "momentum 2.55×.",
             "reaches the goal (4% for the small residual network and 4% for the ResNet-20)",
@@ -302,7 +305,8 @@ CASES = [
         lab=searched(sgd=6.0),
         edits={"published_steps_to_goal": judged(SMALL, "agrees")},
         says=[
-            "Each doubling of B from 2 saved 10.0% to 39.3% of steps up to 64 and −3.33% to "
+            "Each doubling of B from 2 saved 10.0% to 39.3% of steps up to 64 and "
+            "−3.33% to "
             "6.25% beyond.",
             "Steps fall less than in proportion from B = 2, the smallest; twice the batch saves "
             "10% or",
@@ -351,7 +355,7 @@ CASES = [
         "no bend with plain SGD",
         lab=searched(sgd=1e7),
         says=[
-            "The critical batch size is 121 (network of one hidden layer, Nesterov momentum): ",
+            "The critical batch size is 121 (network of one hidden layer, Nesterov momentum), ",
             "; with plain SGD there is none (no bend).",
         ],
     ),

@@ -139,8 +139,6 @@ QUESTIONS = [
             r"\alpha < \frac{S}{N \beta} \text{ where bandwidth decides}, \qquad "
             r"T_1 \ge \frac{N E}{1 - E} \, t"
         ],
-        vocabulary=words("here asked", Way)
-        | words("gains_by", GainsBy)
-        | {"to_least_batch": "scaling.to_least_batch"},
+        vocabulary=words("here asked", Way) | words("gains_by", GainsBy),
     )
 ]
