@@ -69,7 +69,8 @@ def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
     found = page(gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5)))
     assert plain(found.sentence).startswith(
         "Add workers where one worker's step is long: where it takes 40.0 ms, four are 3.00× as "
-        "fast (Q2) and where 1.00 ms slower (0.500×, E2). The"
+        "fast (Q2) and where 1.00 ms slower (0.500×, E2). Within one network longer steps make no "
+        "measurable difference (Q2). The"
     )
     assert (
         "the shorter, the less there is to gain. These are three networks; with 6.00 ms a step "
