@@ -120,6 +120,8 @@ CASES = [
         "two slower",
         lab={"two_worker_factor": 1.5},
         says=[
+            "In short: Two workers are slower than one at every b, at best 0.667× (b = 32); four, "
+            "sharing devices, less (0.444×).",
             "Several workers are slower than one at every b: two reach 0.667× at best (b = 32), "
             "and four, sharing devices, less (0.444×). At b = 32 four save 4.80 s of 6.41 s and "
             "add 12.8 "
