@@ -125,7 +125,7 @@ CASES = [
             "Several workers are slower than one at every b: two reach 0.667× at best (b = 32), "
             "and four, sharing devices, less (0.444×). At b = 32 four save 4.80 s of 6.41 s and "
             "add 12.8 "
-            "s, for no single cause."
+            "s, for no single cause.",
         ],
     ),
     Case(
