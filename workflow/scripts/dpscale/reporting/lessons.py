@@ -12,6 +12,7 @@ from dpscale.reporting.answer import Answer, Value
 
 MOST_LESSONS = 6  # and one of the last page
 LEAST_EFFECT = 1.02  # what changes nothing by 2% is nothing to lead with
+FAR_RATIO = 1.25  # of two times of the same, which readers would otherwise take for one
 _END = re.compile(r"(?<=[.?!])\s+(?!\d)")
 
 

@@ -9,7 +9,7 @@ from dpscale.derive.contrasts import by_chance
 from dpscale.derive.formulas import full_steps
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
-from dpscale.reporting.lessons import complement, exactly, ratio_of
+from dpscale.reporting.lessons import FAR_RATIO, complement, exactly, ratio_of
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import (
     GOYAL,
@@ -246,7 +246,6 @@ def _written(row: Row) -> dict[str, Value]:
 
 # H4: the bottlenecks, from measured shares of an epoch.
 
-FAR_RATIO = 1.25  # of two times of the same, which readers would otherwise take for one
 SHARES = ("computation_frac", *(f"{part}_frac" for part in LOSSES), "rest_frac", "epoch_s")
 
 

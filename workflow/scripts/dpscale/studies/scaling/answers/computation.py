@@ -7,7 +7,7 @@ from dpscale.derive.cells import CELL
 from dpscale.derive.formulas import communication_seconds
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import PER_CELL, RESULTS, Inputs, Row, lacking, named_values
-from dpscale.reporting.lessons import ratio_of
+from dpscale.reporting.lessons import FAR_RATIO, ratio_of
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI
 from dpscale.reporting.words import by
@@ -16,7 +16,6 @@ from dpscale.studies.scaling.derive.prediction import CLOSE_FRAC
 
 NAMES = {"workers": "N", "per_worker_batch": "b"}
 ALWAYS = ("epoch", "compute", "subtraction")  # in answers.json even where null
-FAR_RATIO = 1.25  # of two times of the same, which readers would otherwise take for one
 SUMMANDS = ("exposed", "contention", "overhead")  # of the formula's communication
 DIRECT_FORMULA = [
     r"T_{\text{exposed}} = T_N - T_{\text{no-op}}, \qquad "
