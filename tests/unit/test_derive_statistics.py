@@ -13,6 +13,7 @@ from dpscale.derive.statistics import (
     UNKNOWN,
     Estimate,
     about_neighbours,
+    difference_together,
     interval_columns,
     like_pairs,
     median,
@@ -334,3 +335,13 @@ def test_an_error_of_few_seeds_has_the_interval_of_its_accuracy():
 
 def test_an_unknown_estimate_is_three_nulls():
     assert set(interval_columns("test_accuracy_frac", UNKNOWN).values()) == {None}
+
+
+def test_a_difference_among_others_has_a_wider_interval_on_the_side_that_was_wider():
+    # 97.5% and 99.75% of a normal distribution lie below 1.960 and 2.807.
+    found = difference_together(Estimate(1.0, 0.5, 2.0, 5), 10)
+    assert found.low == pytest.approx(1 - 0.5 * 2.807 / 1.960, abs=1e-3)
+    assert found.high == pytest.approx(1 + 1.0 * 2.807 / 1.960, abs=1e-3)
+    alone = difference_together(Estimate(1.0, 0.5, 2.0, 5), 1)
+    assert alone == pytest.approx((1.0, 0.5, 2.0, 5))
+    assert difference_together(UNKNOWN, 10) == UNKNOWN

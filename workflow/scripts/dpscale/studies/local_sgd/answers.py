@@ -1,9 +1,8 @@
 """S4: the arms of each regime, the differences between them, and the time that they save."""
 
-from statistics import NormalDist
 from typing import Any
 
-from dpscale.derive.statistics import among
+from dpscale.derive.statistics import difference_together, estimate_of
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, has_result, named_values
 from dpscale.reporting.question import Facts, Question
@@ -95,13 +94,9 @@ def compared(rows: list[Row], claims: list[Row], regimes: list[Row]) -> list[Row
 
 
 def beyond_chance(arm: Row, family: int) -> bool:
-    """Return whether an arm is better also by an interval that holds for all comparisons at once.
-
-    Bonferroni's, whose lower side is as much wider as that of a normal distribution.
-    """
-    wider, own = (NormalDist().inv_cdf((1 + among(of)) / 2) for of in (family, 1))
-    gain = float(arm["over_large_frac"])
-    return gain > (gain - float(arm["over_large_frac_low"])) * wider / own
+    """Return whether an arm is better by an interval that holds for all comparisons at once."""
+    low = difference_together(estimate_of(arm, "over_large_frac"), family).low
+    return low is not None and low > 0
 
 
 def saved(arm: Row, base: Row) -> Value | None:
