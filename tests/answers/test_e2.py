@@ -568,7 +568,10 @@ CASES = [
         "more workers are predicted to take about as long",
         lab=made(**BOUND, **MANY),
         edits={"time_to_goal": predicted(16, 1.0)},
-        says=["four 0.250×. The goal", ") predicted The advice"],
+        says=[
+            "four 0.250×. By prediction no B from 64 to 1 024 is measurably slower. The goal",
+            ") predicted The advice",
+        ],
         never=["predicted sooner", ") no measurable difference"],
     ),
     Case(

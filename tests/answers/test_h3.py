@@ -59,8 +59,9 @@ CASES = [
         "no faster",
         lab={"two_worker_factor": 1.0},
         says=[
-            "Here four workers do not train measurably faster than one (1.00×), a scaling "
-            "efficiency of 25.0%; two workers show no measurable difference to one (1.00×). One",
+            "Here four workers do not train measurably faster than one: 1.00× (0.99 to 1.01), a "
+            "scaling efficiency of 25.0%, mainly since 42.0% of an epoch goes to waiting for "
+            "communication (H4); two workers show no measurable difference to one (1.00×). One",
             "Two and four workers are not measurably faster; hollow",
         ],
     ),
@@ -69,7 +70,8 @@ CASES = [
         lab={"two_worker_factor": 1.5},
         says=[
             "Here four workers take longer than one (0.459× as fast), a scaling efficiency of "
-            "11.5%; two workers are slower (0.680×). One",
+            "11.5%, mainly since 49.8% of an epoch goes to waiting for communication (H4); two "
+            "workers are slower (0.680×). One",
             "Two and four workers are slower than one; hollow",
         ],
     ),
@@ -131,7 +133,11 @@ CASES = [
         Case(
             f"an epoch of four workers loses most to {words}",
             edits={"assignment_split": largest(part)},
-            says=[f"efficiency goes: with four workers 50.0% of an epoch is {words}."],
+            says=[
+                f"efficiency goes: with four workers 50.0% of an epoch is {words}."
+                if part in ("load", "copy")
+                else f"62.9%, mainly since 50.0% of an epoch goes to {words} (H4); two"
+            ],
         )
         for part, words in LOSSES.items()
     ),

@@ -44,9 +44,8 @@ CASES = [
         # N = 4, b = 128: T_1 = 1.25 * 2.78125 s, a quarter of it 0.869 s; T_4 = 0.36 T_1.
         says=[
             "Several workers are faster than one at every b, at best 2.78× with four (b = 128) "
-            "and 1.67× with two (b = 32). At b = 128 four save 2.61 s of 3.48 s and add 382 ms, "
-            "mostly "
-            "waiting for communication. Per iteration this is weak",
+            "and 1.67× with two (b = 32). At b = 128 sharing the work saves four 2.61 s of 3.48 "
+            "s and adds 382 ms, mostly of waiting for communication. Per iteration this is weak",
             "Four workers are faster than one at every b, at best 2.78× (b = 128), sharing "
             "devices.",
             # 0.36 T_1 over T_1/4 is 1.44: 0.272/0.25, 0.283/0.272 and 0.36/0.283 T_1, of which
@@ -112,9 +111,48 @@ CASES = [
             )
         },
         says=[
-            "Several workers are at no b measurably faster than one: two reach 1.30× at best (b "
+            "Several workers are not measurably faster than one over all b together: two reach "
+            "1.30× at best (b "
             "= 32), and four, sharing devices, no more (1.30×). At b"
         ],
+    ),
+    Case(
+        "the most gain no more, and not measurably",
+        edits={
+            "scaling": both(
+                where({"kind": "weak", "workers": 4}, **around("speedup_ratio", 1.6, 0.7))
+            )
+        },
+        says=[
+            "Two workers are faster than one at every b, at best 1.67× (b = 32); four, sharing "
+            "devices, are at no b measurably faster, at best 1.60× (b = 32). At b = 32 sharing",
+            "In short: Two workers are faster than one at every b, at best 1.67× (b = 32); four, "
+            "sharing devices, are at no b measurably faster, at best 1.60× (b = 32).",
+        ],
+    ),
+    Case(
+        "one worker was faster while others waited",
+        # 1.5 s over 2.78 s is 0.539, and 2.78 times that 1.50
+        edits={"one_worker": where({"per_worker_batch": 128, "workers": 4}, epoch_s=1.5)},
+        says=[
+            "Each speed-up hangs on $T_1$ too, and one worker's pace differed: without loading an "
+            "epoch with b = 128 took it 1.50 s alone while others waited, 0.539× the time of the "
+            "launches beside these. By that four would come to 1.50×, not 2.78×."
+        ],
+    ),
+    Case(
+        "one worker was slower in all its launches",
+        edits={
+            "one_worker": where(
+                {"per_worker_batch": 128, "workers": 4}, place="every", epoch_s=5.5625
+            )
+        },
+        says=["5.56 s in all its launches, 2.00× the time", "would come to 5.56×, not 2.78×."],
+    ),
+    Case(
+        "one worker was as fast elsewhere, but for Q1",
+        edits={"one_worker": where({"per_worker_batch": 128, "place": "sweep"}, epoch_s=1.5)},
+        never=["hangs on"],
     ),
     Case(
         "two slower",
@@ -123,9 +161,8 @@ CASES = [
             "In short: Two workers are slower than one at every b, at best 0.667× (b = 32); four, "
             "sharing devices, less (0.444×).",
             "Several workers are slower than one at every b: two reach 0.667× at best (b = 32), "
-            "and four, sharing devices, less (0.444×). At b = 32 four save 4.80 s of 6.41 s and "
-            "add 12.8 "
-            "s, for no single cause.",
+            "and four, sharing devices, less (0.444×). At b = 32 sharing the work saves four "
+            "4.80 s of 6.41 s and adds 12.8 s, for no single cause.",
         ],
     ),
     Case(
@@ -142,38 +179,45 @@ CASES = [
         "more is saved than an equal share",
         edits={"speedup_losses": where(**around("added_s", -0.2), **around("loss_ratio", 0.9))},
         says=[
-            "At b = 128 four save more than the 2.61 s of 3.48 s that an equal share explains. Per"
+            "At b = 128 sharing the work saves four more than the 2.61 s of 3.48 s that an equal "
+            "share explains. Per"
         ],
         never=["and add", "single cause"],
     ),
     Case(
         "nothing measurable is added",
         edits={"speedup_losses": where(added_s_low=-0.1)},
-        says=["At b = 128 four save 2.61 s of 3.48 s and add no measurable time. Per"],
+        says=[
+            "At b = 128 sharing the work saves four 2.61 s of 3.48 s and adds no measurable "
+            "time. Per"
+        ],
     ),
     Case(
         "what is added has no interval",
         edits={"speedup_losses": where(added_s_low=NAN, added_s_high=NAN, loss_ratio_low=NAN)},
         says=[
-            "At b = 128 four save 2.61 s of 3.48 s and add perhaps 382 ms, for no single cause. Per"
+            "At b = 128 sharing the work saves four 2.61 s of 3.48 s and adds perhaps 382 ms, "
+            "for no single cause. Per"
         ],
     ),
-    Case("loading is the cause", edits=_cause("loading"), says=["add 382 ms, mostly loading."]),
-    Case("DDP is the cause", edits=_cause("overhead"), says=["mostly the work of DDP itself."]),
+    Case("loading is the cause", edits=_cause("loading"), says=["adds 382 ms, mostly of loading."]),
+    Case("DDP is the cause", edits=_cause("overhead"), says=["mostly of the work of DDP itself."]),
     Case(
         "sharing is the cause",
         edits=_cause("contention"),
-        says=["mostly slowing each other down on shared devices."],
+        says=["mostly since they slow each other down on shared devices."],
     ),
     Case(
         "slowing each other down with a device each",
         edits=_cause("contention") | {"scaling": where(oversubscribed=False)},
-        says=["mostly slowing each other down."],
+        says=["mostly since they slow each other down."],
     ),
     Case(
         "no arms",
         lab={"direct": False},
-        says=["At b = 128 four save 2.61 s of 3.48 s and add 382 ms. Per iteration"],
+        says=[
+            "At b = 128 sharing the work saves four 2.61 s of 3.48 s and adds 382 ms. Per iteration"
+        ],
         never=["Why: each", "mostly", "single cause"],
     ),
     Case(

@@ -138,6 +138,10 @@ def test_rows_that_lack_but_a_partial_iteration_are_counted_apart(make_report):
     assert f"Not measured here: two of two rows {slight}" in text
     assert "a cell that is wrong" not in text
     assert "Iterations that are not whole are wrong here" in text
+    text = rendered(make_report(audits=[{**AUDIT, "findings": [other, finding]}]))
+    of_wrong = text.index("What is wrong, what")
+    of_slight = text.index("Rows whose bandwidth only", of_wrong)
+    assert text.index(">3.2<", of_wrong) < of_slight < text.index("24.4 iterations", of_wrong)
     text = rendered(make_report(audits=[{**AUDIT, "findings": [finding, rate, other]}]))
     assert (
         "One more row differs only by the last partial iteration in the bandwidth (off by 0.6%)."

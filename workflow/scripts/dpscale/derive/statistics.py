@@ -265,16 +265,18 @@ def about_neighbours(places: np.ndarray, values: np.ndarray) -> tuple[float, flo
     return float(np.linalg.norm(weights @ values) / np.sqrt(len(weights))), float(freedom)
 
 
-def together(ratio: Estimate, family: int) -> Estimate:
-    """Return a ratio with an interval that holds in 95 of 100 with so many others at once.
+def together(ratio: Estimate, family: int, confidence: float = CONFIDENCE) -> Estimate:
+    """Return a ratio with an interval that holds as often with so many others at once.
 
-    Bonferroni's, on the scale of logarithms, as if Student's t had one degree of freedom less than
-    `repeats`: rather too wide for what rests on more.
+    confidence: of the interval that it has. Bonferroni's, on the scale of logarithms, as if
+    Student's t had one degree of freedom less than `repeats`: rather too wide for what rests on
+    more.
     """
     value, low, high, repeats = ratio
     if value is None or low is None or high is None or family < 2 or repeats < 2:
         return ratio
-    wider = stdtrit(repeats - 1, 1 - TAIL / family) / stdtrit(repeats - 1, 1 - TAIL)
+    tail = (1 - confidence) / 2
+    wider = stdtrit(repeats - 1, 1 - tail / family) / stdtrit(repeats - 1, 1 - tail)
     return Estimate(value, value * (low / value) ** wider, value * (high / value) ** wider, repeats)
 
 

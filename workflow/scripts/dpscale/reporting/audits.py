@@ -196,7 +196,7 @@ def audit_section(path: Path, number: int) -> Answer:
         short=_typeset(words.squeezed(say.short(audit))),
         paragraphs=[*map(_typeset, words.paragraphs(say.assumed(audit)))],
         formula=FORMULAS if number == 1 else [],
-        tables=[*[_findings(audit, say)] * bool(audit.findings), _corrected(audit, say)],
+        tables=[*_findings(audit, say), _corrected(audit, say)],
     )
 
 
@@ -227,7 +227,14 @@ def _tex(formula: str) -> str:
     return re.sub(r"\^(\d+)", r"^{\1}", formula.replace("*", r" \cdot "))
 
 
-def _findings(audit: _Audit, say: Any) -> AnswerTable:
+def _findings(audit: _Audit, say: Any) -> list[AnswerTable]:
+    """The table of what is wrong, and one of the rows in which all that is wrong is slight."""
+    slight = audit.slight
+    kinds = {"findings": [one for one in audit.findings if one not in slight], "slight": slight}
+    return [_found(audit, say, name, found) for name, found in kinds.items() if found]
+
+
+def _found(audit: _Audit, say: Any, caption: str, findings: list[Finding]) -> AnswerTable:
     rows: list[dict[str, AnswerCell]] = [
         {
             **_place(finding),
@@ -236,11 +243,11 @@ def _findings(audit: _Audit, say: Any) -> AnswerTable:
             "expected": None if finding.expected is None else str(say.right(audit, finding)),
             "reason": _typeset(str(finding.reason)),
         }
-        for finding in audit.findings
+        for finding in findings
     ]
     titles = {"code": "Wrong", "printed": "Printed", "expected": "Right", "reason": "Why"}
     columns = [Column(key=k, title=title, formulas=k == "reason") for k, title in titles.items()]
-    return AnswerTable(caption=say.CAPTIONS["findings"], columns=[*PLACE, *columns], rows=rows)
+    return AnswerTable(caption=say.CAPTIONS[caption], columns=[*PLACE, *columns], rows=rows)
 
 
 def _terminal_tables(audit: _Audit, say: Any) -> list[AnswerTable]:

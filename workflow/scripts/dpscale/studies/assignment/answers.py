@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from dpscale.config.sections import ScheduleConfig
@@ -136,6 +137,7 @@ def facts_h1(inputs: Inputs) -> Facts:
 
     asked: the steps of an epoch with the first batch and with the assignment's, where they differ;
     as_assigned: the latter, where it was trained as a larger one. busy: the utilisation with each.
+    updates: the steps of an epoch with the first batch and with the last, where they differ.
     steps: the seconds of a step of the first and of the fastest batch, longer: their ratio.
     an_image: what loading and computing take for each image with the last batch beside the first.
     """
@@ -157,6 +159,9 @@ def facts_h1(inputs: Inputs) -> Facts:
                 (row for row in found[1:] if row["per_worker_batch"] == ASSIGNED["batch"]), None
             ),
             "asked": steps_of_batches(samples, found[0]["per_worker_batch"], ASSIGNED["batch"]),
+            "updates": steps_of_batches(
+                samples, found[0]["per_worker_batch"], found[-1]["per_worker_batch"]
+            ),
             "gain": gain_without(found[0].load_frac),
             "best": (best := max(found, key=lambda row: row["samples_per_s"] or 0.0)),
             "best_gain": gain_without(best.load_frac),
@@ -211,8 +216,8 @@ QUOTED = ("train_s", "speedup_ratio", "efficiency_frac", "test_accuracy_frac")
 def facts_h3(inputs: Inputs) -> Facts:
     """Return the training of one worker, and those of several with pace and accuracy against it.
 
-    most: the most workers, fewer: the others; lost: the largest loss of an epoch of the most (H4)
-    where one leads; started: the start-ups that were timed.
+    most: the most workers, fewer: the others; lost: see there; started: the start-ups that were
+    timed.
     """
     _, linear, missing = _trainings(inputs)
     said: dict[str, Any] = {"rows": linear, "published": [], "several": [], "lost": None}
@@ -224,13 +229,29 @@ def facts_h3(inputs: Inputs) -> Facts:
         said |= {"chance": by_chance(sum(judged)), "stand_in": stands_in(alone)}
         said |= {"most": several[-1:], "fewer": several[:-1]}
         said["started"] = [row.startup_s for row in (alone, *several) if row["startup_s"]]
-        for row in several[-1:]:
-            place = {"workers": row["workers"], "nodes": row["nodes"], "status": "complete"}
-            for split in inputs.rows("assignment_split", **place):
-                leading = _losses(split)["leading"]
-                said["lost"] = leading[0] if len(leading) == 1 else None
+        said["lost"] = _lost(inputs, several[-1]) if several else None
     effects = [row["speedup"] for row in said["several"]]
     return Facts(missing, _values(linear, EFFICIENCY), said, effects=effects)
+
+
+def _lost(inputs: Inputs, most: Row) -> Row | None:
+    """Return the largest loss of an epoch of the most workers (H4), where one leads.
+
+    explains: whether it is at least half of what the efficiency lacks of 1, a loss that one worker
+    alone does not have, and leads by one worker's pace in H1 too.
+    """
+    _, split = _splits(inputs)
+    place = itemgetter("workers", "nodes")
+    if not split or place(split[-1]) != place(most) or len(split[-1]["leading"]) != 1:
+        return None
+    lost, elsewhere = split[-1]["leading"][0], _elsewhere(inputs, split)
+    explains = (
+        lost["part"] not in ("load", "copy")
+        and most["efficiency_frac"] is not None
+        and lost["share"].value >= (1 - most["efficiency_frac"]) / 2
+        and not (elsewhere and elsewhere["most"]["overtaken"])
+    )
+    return lost | {"explains": explains}
 
 
 def _written(row: Row) -> dict[str, Value]:
@@ -249,6 +270,13 @@ def _written(row: Row) -> dict[str, Value]:
 SHARES = ("computation_frac", *(f"{part}_frac" for part in LOSSES), "rest_frac", "epoch_s")
 
 
+def _splits(inputs: Inputs) -> tuple[list[Row], list[Row]]:
+    """Return the numbers of workers whose epoch was split, and those with a split: their losses."""
+    rows = inputs.rows("assignment_split")
+    rows.sort(key=lambda row: (row["nodes"] or 1, row["workers"]))
+    return rows, [row | _losses(row) for row in _complete(rows) if row["rest_frac"] is not None]
+
+
 def facts_h4(inputs: Inputs) -> Facts:
     """Return the numbers of workers with the parts of their epoch that cost time.
 
@@ -257,11 +285,9 @@ def facts_h4(inputs: Inputs) -> Facts:
     otherwise, there: the cause of its losses with as many workers as the last of these, longer:
     what its longer steps take, and waited: how much less it waits with a larger batch.
     """
-    table = "assignment_split"
-    rows = sorted(inputs.rows(table), key=lambda row: (row["nodes"] or 1, row["workers"]))
-    split = [row | _losses(row) for row in _complete(rows) if row["rest_frac"] is not None]
-    missing = lacking(rows, {"workers": "N", "nodes": "nodes"}, table)
-    missing += [] if split or missing else [f"{table}: no number of workers was split"]
+    rows, split = _splits(inputs)
+    missing = lacking(rows, {"workers": "N", "nodes": "nodes"}, "assignment_split")
+    missing += [] if split or missing else ["assignment_split: no number of workers was split"]
     asked = inputs.tidy_rows("runs", study="scaling")
     ways = ("model", "optimizer")
     others = [row for row in asked if rows and any(row[way] != rows[0][way] for way in ways)]

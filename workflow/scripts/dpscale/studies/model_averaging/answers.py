@@ -57,6 +57,7 @@ def facts_s3(inputs: Inputs) -> Facts:
         "tuned_rate": tuned_rate,
         "first": first,
         "doubt": doubt(first["against"][LINEAR]) if first else None,
+        "sooner": sooner(first["against"][LINEAR]) if first else None,
         "beside": beside,
         "chance": by_chance(sum(row[name] != "unknown" for row in beside for name in ORDERS)),
         "both_faster": next(iter(both_faster([*tuned_rate, *shared], pairs)), None),
@@ -110,6 +111,19 @@ def doubt(pair: Row) -> Row | None:
     least, most = sorted((1 / low, high))
     faster = "sgd" if most > high else "sma"
     return Row(faster=faster, most=most, least=least) if most > 1.01 else None
+
+
+def sooner(pair: Row) -> Value | None:
+    """Return how many seconds sooner SGD or the learners are, by pairs of seeds, if either is."""
+    if pair["seconds"] not in ("above", "below") or pair["seconds_difference"] is None:
+        return None
+    seconds = pair.value("seconds_difference", "s")
+    if (seconds.value or 0) > 0:
+        return seconds
+    value, low, high = (
+        None if one is None else -one for one in (seconds.value, seconds.high, seconds.low)
+    )
+    return seconds.model_copy(update={"value": value, "low": low, "high": high})
 
 
 def best_rates(rows: Sequence[Row]) -> list[Row]:

@@ -1,13 +1,12 @@
 """Q3.1: computation and communication of one epoch, by subtraction and measured directly."""
 
 import math
-from operator import itemgetter
 
 from dpscale.derive.cells import CELL
 from dpscale.derive.formulas import communication_seconds
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import PER_CELL, RESULTS, Inputs, Row, lacking, named_values
-from dpscale.reporting.lessons import FAR_RATIO, ratio_of
+from dpscale.reporting.lessons import FAR_RATIO, exactly, ratio_of
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI
 from dpscale.reporting.words import by
@@ -78,6 +77,7 @@ def facts_q3_1(inputs: Inputs) -> Facts:
             row | {"shares": shares_of(row["cause"], of_workers(direct, row["workers"]))}
             for row in inputs.rows("split_causes")
         ],
+        "uneven": uneven_waiting(inputs, direct) if direct else [],
         "off": formula_over_waiting(direct),
         "over_span": waiting_over_span(direct),
         "unsteady": unsteady_base(inputs, direct[-1]) if direct else None,
@@ -136,20 +136,29 @@ def waiting_over_span(rows: list[Row]) -> list[Value]:
     return ratios if all((ratio.value or 0) > 1 for ratio in ratios) else []
 
 
-def unsteady_base(inputs: Inputs, cell: Row) -> Row | None:
-    """Return where else one worker of the cell's batch had another pace, the farthest; else None.
+def pace_elsewhere(inputs: Inputs, per_worker_batch: int) -> Row | None:
+    """Return where else one worker of a batch had another pace, the farthest; None where nowhere.
 
-    formula: what the formula's communication of the cell would be with that time of one worker.
+    factor: its time there over that beside N workers.
     """
-    rows = inputs.rows("one_worker", per_worker_batch=cell["per_worker_batch"])
+    rows = inputs.rows("one_worker", per_worker_batch=per_worker_batch)
     base_s = next((row["epoch_s"] for row in rows if row["place"] == "base"), None)
     far = [
-        (abs(math.log(row["epoch_s"] / base_s)), row)
+        row | {"factor": row["epoch_s"] / base_s}
         for row in rows
         if base_s and row["place"] in ("every", "waiting")
     ]
-    distance, row = max(far, key=itemgetter(0), default=(0.0, cell))
-    if distance < math.log(FAR_RATIO):
+    row = max(far, key=lambda row: abs(math.log(row["factor"])), default=None)
+    return row if row and abs(math.log(row["factor"])) >= math.log(FAR_RATIO) else None
+
+
+def unsteady_base(inputs: Inputs, cell: Row) -> Row | None:
+    """Return where else one worker of the cell's batch had another pace; None where nowhere.
+
+    formula: what the formula's communication of the cell would be with that time of one worker.
+    """
+    row = pace_elsewhere(inputs, cell["per_worker_batch"])
+    if row is None:
         return None
     seconds = communication_seconds(row["epoch_s"], cell["epoch_s"], cell["workers"])
     runs = [*cell.runs, *row.runs]
@@ -198,6 +207,28 @@ def fall(direct: list[Row], falling: list[int]) -> Row | None:
         return Value(value=seconds, unit="s", runs=runs)
 
     return first | {name: less(name) for name in ("subtraction", *SUMMANDS)}
+
+
+def uneven_waiting(inputs: Inputs, direct: list[Row]) -> list[Row]:
+    """Return what an iteration of the most workers waits at each b; none where it may be alike.
+
+    That is where the least and the most have intervals that do not overlap, though an iteration
+    sends the same bytes at every b.
+    """
+    iterations = {key_of(row): row["iterations"] for row in cells(inputs, "bandwidth")}
+    waits = [
+        row | {"wait": _each(row["seconds"]["exposed"], iterations[key_of(row)])}
+        for row in of_workers(direct, direct[-1]["workers"])
+        if row["exposed_s_low"] is not None and iterations.get(key_of(row))
+    ]
+    ends = [row["wait"] for row in waits]
+    apart = ends and min(one.high for one in ends) < max(one.low for one in ends)
+    return waits if apart else []
+
+
+def _each(epoch: Value, iterations: float) -> Value:
+    """Seconds of an iteration, of those of an epoch."""
+    return ratio_of(epoch, exactly(iterations)).model_copy(update={"unit": "s"})
 
 
 def ddp_at_one(inputs: Inputs) -> list[Row]:

@@ -10,6 +10,7 @@ from dpscale.reporting.inputs import PER_CELL, Inputs, Row, lacking, named_value
 from dpscale.reporting.lessons import exactly, ratio_of
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import AMDAHL, GUSTAFSON, JENNISON, POCOCK
+from dpscale.studies.scaling.answers.computation import pace_elsewhere
 from dpscale.studies.scaling.derive.losses import LOSSES
 from dpscale.studies.scaling.derive.speedup import paced
 from dpscale.vocabulary import words
@@ -41,6 +42,7 @@ def facts_q2(inputs: Inputs) -> Facts:
             "several": several,
             "strong": next(iter(inputs.rows("strong_lesson")), None),
             "strong_cells": by_verdict(strong),
+            "unsteady": unsteady_speedup(inputs, said["lessons"][0]),
         }
     references = [POCOCK, JENNISON] if looks else []
     values = values or {"speedup_ratio": nothing("ratio")}
@@ -50,14 +52,35 @@ def facts_q2(inputs: Inputs) -> Facts:
 
 
 def lessons(inputs: Inputs) -> list[Row]:
-    """Return what the most and the fewest of several workers gain; loss: what they lose there."""
+    """Return what the most and the fewest of several workers gain; loss: what they lose there.
+
+    single: whether a b by itself is faster than one worker, whatever all together show.
+    """
     cell = operator.itemgetter("workers", "per_worker_batch")
     losses = {
         cell(row): row | {"factors": largest_factors(row), "rest": remaining_factor(row)}
         for row in inputs.rows("speedup_losses")
     }
     rows = inputs.rows("speedup_lesson")[::-1]
-    return [row | {"loss": losses.get(cell(row))} for row in rows[:1] + rows[1:][-1:]]
+    faster = {row["workers"] for row in inputs.rows("scaling", kind="weak", pace="above")}
+    return [
+        row | {"loss": losses.get(cell(row)), "single": row["workers"] in faster}
+        for row in rows[:1] + rows[1:][-1:]
+    ]
+
+
+def unsteady_speedup(inputs: Inputs, row: Row) -> Row | None:
+    """Return what a speed-up would be by one worker's pace elsewhere; None where that is alike."""
+    pace = pace_elsewhere(inputs, row["per_worker_batch"])
+    if pace is None or row.best_ratio.value is None:
+        return None
+    runs = list(dict.fromkeys([*row.best_ratio.runs, *pace.runs]))
+    return pace | {
+        "workers": row["workers"],
+        "ratio": row.best_ratio,
+        "pace": Value(value=pace["factor"], unit="ratio", runs=pace.runs),
+        "would_be": Value(value=row.best_ratio.value * pace["factor"], unit="ratio", runs=runs),
+    }
 
 
 def ranked_factors(loss: Row) -> list[str]:
@@ -111,5 +134,6 @@ QUESTION = Question(
     facts_q2,
     formula=[r"\text{speed-up} = \frac{T_1}{T_N}, \qquad \text{efficiency} = \frac{T_1}{N \, T_N}"],
     references=[AMDAHL, GUSTAFSON],
-    vocabulary={"verdict": "scaling.to_weak"} | words("cause factor", LOSSES),
+    vocabulary={"verdict": "scaling.to_weak", "place": "one_worker.place"}
+    | words("cause factor", LOSSES),
 )

@@ -7,7 +7,7 @@ MODEL = ["communication", "phases", "buckets", "runs"]  # of a step
 TABLES = {
     "scaling": Table(speedup.scaling, ["epoch_times", "runs"], speedup.COLUMNS, speedup.judge),
     "speedup_looks": Table(looks.speedup_looks, ["epoch_times", "runs", "scaling"], looks.COLUMNS),
-    "speedup_lesson": Table(speedup.speedup_lesson, ["scaling"], speedup.LESSON_COLUMNS),
+    "speedup_lesson": Table(speedup.speedup_lesson, ["scaling", "runs"], speedup.LESSON_COLUMNS),
     "strong_lesson": Table(speedup.strong_lesson, ["scaling"], speedup.STRONG_COLUMNS),
     "communication": Table(
         arms.communication, ["epoch_times", "spans", "runs"], arms.SPLIT_COLUMNS, arms.judge

@@ -1,5 +1,6 @@
 """Scaling: epoch time, speed-up and efficiency of every planned cell, weak and strong."""
 
+from collections.abc import Collection, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -21,7 +22,6 @@ from dpscale.derive.contrasts import Prior
 from dpscale.derive.formulas import efficiency
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.derive.statistics import (
-    CONFIDENCE,
     UNKNOWN,
     Estimate,
     estimate_of,
@@ -34,9 +34,9 @@ from dpscale.derive.statistics import (
     verdict,
 )
 from dpscale.derive.verdicts import Trend, beside, side
-from dpscale.plan.looks import CONFIDENCE_OF_EACH
 from dpscale.records.columns import Columns, columns, intervals
-from dpscale.studies.scaling import AGAIN, LOOKED, PLANNED
+from dpscale.studies.scaling import AGAIN, PLANNED
+from dpscale.studies.scaling.derive.arms import confidence_of
 from dpscale.vocabulary import words
 
 COLUMNS: Columns = (
@@ -131,7 +131,7 @@ def scaling(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     Raises MixedMachinesError for runs of different machines.
     """
     planned = in_study(runs, PLANNED, AGAIN)
-    confidence = CONFIDENCE if in_study(runs, LOOKED).empty else CONFIDENCE_OF_EACH
+    confidence = confidence_of(runs)
     require_same_machine(planned)
     found = cells(planned)
     bases = one_worker_bases(found)
@@ -182,36 +182,52 @@ def paced(row: Any) -> bool:
     return bool(row["workers"] > 1 and known(row["speedup_ratio"]) is not None)
 
 
-def speedup_lesson(scaling: pd.DataFrame) -> pd.DataFrame:
+def speedup_lesson(scaling: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return what is gained at the best b of each number of several workers, with b fixed.
 
     best_ratio: the highest speed-up of the `cells`, with an interval that holds for all of them
-    together, since the best of several is chosen by its luck too. lesson: `above` where that is
-    above 1, `below` where every cell is slower than one worker, else whether that is known.
-    everywhere: every cell is faster than one worker; rising: the largest b has a higher speed-up
-    than the least; to_fewest: where best_ratio lies of that of the fewest workers. No row without
-    a speed-up.
+    together, since the best of several is chosen by its luck too. lesson: `above` where such an
+    interval of any cell is above 1, `below` where every cell is slower than one worker, else
+    whether that is known. everywhere: every cell is faster than one worker; rising: the largest b
+    has a higher speed-up than the least; to_fewest: where best_ratio lies of that of the fewest
+    workers. No row without a speed-up.
     """
     weak = [row for row in scaling.to_dict("records") if paced(row) and row["kind"] == "weak"]
-    rows = []
+    rows, confidence = [], confidence_of(runs)
     for workers, own in groupby(weak, itemgetter("workers")):
         found = list(own)
-        best = max(found, key=itemgetter("speedup_ratio"))
-        alone = estimate_of(best, "speedup_ratio")._replace(repeats=best["repeats"])
-        gained = together(alone, len(found))
+        jointly = [_jointly(row, len(found), confidence) for row in found]
+        sides = [verdict(one.low, one.high, 1.0) for one in jointly]
+        best, gained, side_of_best = max(
+            zip(found, jointly, sides, strict=True), key=lambda cell: cell[0]["speedup_ratio"]
+        )
         paces = {row["pace"] for row in found}
-        lesson = "below" if paces == {"below"} else verdict(gained.low, gained.high, 1.0)
         rows.append(
             {name: best[name] for name in ("per_worker_batch", "repeats", "runs", "base_runs")}
             | {"workers": workers, "cells": len(found)}
             | interval_columns("best_ratio", gained)
-            | {"lesson": "indistinct" if lesson == "below" and paces != {"below"} else lesson}
+            | {"lesson": _lesson(sides, side_of_best, paces)}
             | {"everywhere": paces == {"above"}, "rising": found[-1]["to_least_batch"] == "above"}
             | {"oversubscribed": best["oversubscribed"]}
         )
     for row in rows[1:]:
         row["to_fewest"] = beside(row, rows[0], "best_ratio")
     return as_table(rows, LESSON_COLUMNS)
+
+
+def _lesson(sides: Sequence[str], side_of_best: str, paces: Collection[str]) -> str:
+    """What the cells of a number of workers show together; see `speedup_lesson`."""
+    if "above" in sides:
+        return "above"
+    if set(paces) == {"below"}:
+        return "below"
+    return "indistinct" if side_of_best == "below" else side_of_best
+
+
+def _jointly(row: dict[str, Any], cells: int, confidence: float) -> Estimate:
+    """A row's speed-up with an interval that holds for so many cells together."""
+    ratio = estimate_of(row, "speedup_ratio")._replace(repeats=row["repeats"])
+    return together(ratio, cells, confidence)
 
 
 def strong_lesson(scaling: pd.DataFrame) -> pd.DataFrame:
