@@ -46,12 +46,15 @@ def test_a_report_of_the_lab_itself_needs_no_carrying() -> None:
     assert plain(found.short) == "That is what the lab asks for."
 
 
+MODELS = {"Q2": "resnet_8x8", "H3": "mnist_cnn", "E2": "mlp"}
+
+
 def gains(*cells: tuple[str, float, float]) -> Any:
     """Rows of the table of gains: the question, the step in ms and the speed-up of four workers."""
     rows = [
         {
             "question": question,
-            "model": "mlp",
+            "model": MODELS[question],
             "workers": 4,
             "per_worker_batch": 32,
             "step_s": step_ms / 1000,
@@ -69,8 +72,8 @@ def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
     found = page(gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5)))
     assert plain(found.sentence).startswith(
         "Add workers where one worker's step is long: where it takes 40.0 ms, four are 3.00× as "
-        "fast (Q2) and where 1.00 ms slower (0.500×, E2). Within one network longer steps make no "
-        "measurable difference (Q2). The"
+        "fast (Q2) and where it takes 1.00 ms, slower (0.500×, E2). These are different networks; "
+        "within one, longer steps make no measurable difference (Q2). The"
     )
     assert (
         "the shorter, the less there is to gain. These are three networks; with 6.00 ms a step "
@@ -90,13 +93,13 @@ def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
         (
             [("Q2", 40, 0.5), ("E2", 1, 1.0)],
             "gain measurably with no network, however long one worker's step is: where it takes "
-            "40.0 ms, four are slower (0.500×, Q2) and where 1.00 ms not measurably faster",
+            "40.0 ms, four are slower (0.500×, Q2) and where it takes 1.00 ms, not measurably",
         ),
         (
             [("H3", 40, 0.5), ("Q2", 6, 1.0), ("E2", 1, 3.0)],
             "does not follow the length of one worker's step: where it takes 40.0 ms, four are "
-            "slower (0.500×, H3), where 6.00 ms not measurably faster (1.00×, Q2) and where 1.00 "
-            "ms 3.00× as fast (E2).",
+            "slower (0.500×, H3), where it takes 6.00 ms, not measurably faster (1.00×, Q2) and "
+            "where it takes 1.00 ms, 3.00× as fast (E2).",
         ),
     ],
 )
@@ -172,7 +175,8 @@ NAN = float("nan")
     [
         (around("speedup_ratio", 9.0), "as fast as one."),
         (around("speedup_ratio", 0.1), "as fast as one, so less with the longest."),
-        (around("speedup_ratio", 3.0, 2.9), "Within one network longer steps make no measurable"),
+        (around("speedup_ratio", 3.0, 2.9), "within one, longer steps make no measurable"),
+        (around("speedup_ratio", 3.0, 2.9), "as fast as one, not measurably more with"),
         ({"speedup_ratio_low": NAN, "speedup_ratio_high": NAN}, "as fast as one."),
     ],
 )
@@ -181,6 +185,14 @@ def test_the_gains_of_one_network_are_compared_by_their_own_verdict(longest, say
     found = page(gains(("Q2", 40, 3.0), ("E2", 1, 0.5)), ("scaling", where(cell, **longest)))
     assert says in plain(text_of(found))
     assert not too_long(found)
+
+
+def test_trainings_of_one_network_are_no_networks() -> None:
+    """As where all parts train a network of the user's."""
+    name, edit = gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5))
+    found = page((name, lambda rows: edit(rows).assign(model="own")))
+    assert "(0.500×, E2). Within one network longer steps make" in plain(found.sentence)
+    assert "there is to gain. These are three trainings; with 6.00 ms" in plain(text_of(found))
 
 
 def test_batches_that_differ_are_said_beside_networks() -> None:

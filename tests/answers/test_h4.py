@@ -56,8 +56,9 @@ CASES = [
             "With four workers the largest loss is loading. Where",
             "Here a small convolutional network with SGD is trained, in Q3.1 a small residual",
             "computation is $T_1/N$, less the copy; exposed",
-            "Rest is what is left (0.300% with four workers), such as what loading costs beyond "
-            "its own phase. The largest loss exceeds the next, waiting for communication, by "
+            "Rest is what is left, such as what loading costs beyond its own phase: 0% with one "
+            "worker, 0.100% with two workers and 0.300% with four workers. The largest loss "
+            "exceeds the next, waiting for communication, by "
             "2.59% (2.56 to 2.61) of the epoch, over five launches. Loading and",
             " 17.1% (16.9 to 17.3) 0.300%",
             "paired by launch",
@@ -69,6 +70,9 @@ CASES = [
             "train alike",
             "A larger batch",
             "In Q3.1 ",
+            "uncertain",
+            "that lead",
+            "zero",
         ],
     ),
     Case(
@@ -79,7 +83,12 @@ CASES = [
     Case(
         "a share below zero",
         edits={SPLIT: of_four("overhead", -0.01)},
-        says=["With four workers the largest loss is loading; below zero is noise. Where"],
+        says=[
+            "With four workers the largest loss is loading; a part left of zero is negative: the "
+            "epoch without it took longer. Where an epoch with loading goes: shares, which with "
+            "the rest add up to all of it."
+        ],
+        never=["a rest left", "uncertain"],
     ),
     Case(
         "one worker at another pace",
@@ -183,9 +192,83 @@ CASES = [
         "a rest below zero",
         edits={SPLIT: where({"workers": 4}, rest_frac=-0.02)},
         says=[
-            "Rest is what is left (−2.00% with four workers, so within the noise of the parts)",
-            "loading; below zero is noise. Where",
+            "and −2.00% with four workers. Where it is below zero, the parts together exceed the "
+            "epoch: the epoch was timed with loading, all parts but loading and the copy without "
+            "it. So the shares are uncertain by as much. The largest",
+            "over five launches. The rest with four workers is smaller in size, so that lead "
+            "stands. ",
+            "loading; a rest left of zero is negative: the parts together exceed the epoch. Where",
         ],
+        never=["within the uncertainty", "a part left"],
+    ),
+    Case(
+        "a rest below zero of fewer workers",
+        edits={SPLIT: where({"workers": 2}, rest_frac=-0.2)},
+        says=["−20.0% with two workers and", "is smaller in size, so that lead stands. "],
+    ),
+    Case(
+        "a rest below zero, larger than the lead",
+        edits={SPLIT: where({"workers": 4}, rest_frac=-0.03, copy_s=0.0)},
+        says=[
+            "the largest loss is loading (19.7%), a lead within the uncertainty of the shares: "
+            "load ahead",
+            "all parts but loading without it. So",
+            "The rest with four workers is no smaller in size, so that lead is within the "
+            "uncertainty. ",
+            "With four workers the largest loss is loading, a lead within the uncertainty of the "
+            "shares; a rest",
+            "In short: With four workers 51.6% of an epoch is computation, and the largest loss "
+            "is loading (19.7%), a lead within the uncertainty of the shares.",
+        ],
+        never=["lead stands"],
+    ),
+    Case(
+        "a rest above zero, larger than the lead",
+        edits={SPLIT: where({"workers": 4}, rest_frac=0.03)},
+        never=["lead", "uncertain"],
+    ),
+    Case(
+        "a rest below zero, and another lead by H1's pace",
+        edits={
+            SPLIT: both(
+                where({"workers": 1}, **around("epoch_s", 100.0)),
+                where({"workers": 4}, rest_frac=-0.02),
+            )
+        },
+        says=["So the shares are uncertain", "over five launches. One worker's epoch took"],
+        never=["lead stands"],
+    ),
+    Case(
+        "a rest below zero, and two losses together are more by H1's pace",
+        edits={
+            SPLIT: both(
+                where({"workers": 1}, **around("epoch_s", 11.04)),
+                where({"workers": 4}, rest_frac=-0.02),
+            )
+        },
+        says=["So the shares are uncertain", "over five launches. One worker's epoch took"],
+        never=["lead stands"],
+    ),
+    Case(
+        "a rest below zero, and the same lead by H1's pace",
+        edits={
+            SPLIT: both(
+                where({"workers": 1}, **around("epoch_s", 10.5)),
+                where({"workers": 4}, rest_frac=-0.02),
+            )
+        },
+        says=["so that lead stands. One worker's epoch took"],
+    ),
+    Case(
+        "a rest below zero, and two alike",
+        edits={
+            SPLIT: both(
+                of_four("exposed", 0.198, load=-0.001, copy=0.1),
+                where({"workers": 4}, rest_frac=-0.02),
+            )
+        },
+        says=["So the shares are uncertain by as much. "],
+        never=["lead"],
     ),
     Case(
         "two alike have no next",
@@ -202,11 +285,11 @@ CASES = [
         edits=longer_steps(),
         says=[
             "Q3.1, with another network and longer steps, loses most to contention.",
-            "In Q3.1 contention leads, since its steps are longer: one worker's takes 1.00 s, "
-            "here 103 ms (H1). With as many steps an epoch of four workers waits 400 ms there and "
-            "492 ms here, but contention takes 2.00 s there and 141 ms here: likely it grows "
-            "with the "
-            "computation, waiting with the messages.",
+            "In Q3.1 contention leads, and steps are longer: one worker's takes 1.00 s, here 103 "
+            "ms (H1). With four workers and b = 128 an epoch has as many steps in Q3.1 as in H4. "
+            "Waiting takes 400 ms of it in Q3.1 and 492 ms in H4, contention 2.00 s in Q3.1 and "
+            "141 ms in H4: likely contention grows with the computation, waiting with the "
+            "messages.",
         ],
     ),
     *(

@@ -5,6 +5,8 @@ from dpscale.studies import answer_one
 
 TRAININGS = "assignment"
 PUBLISHED = "assignment_published"
+ACCURACY = "test_accuracy_frac"
+STEPS = {"claim": "steps", "nodes": 2}
 NAN = float("nan")
 TWO_NODES = {"two_nodes": True}
 
@@ -30,12 +32,15 @@ CASES = [
             "accuracy is expected.",
             "In short: Two nodes were not run; best on one: one worker, 95.0%, above two and four",
             "Of 2 such comparisons",
-            "are for two nodes 99.02% (98.83 to 99.21) with two, 99.05% (98.86 to 99.24) with "
-            "six and 98.79% (98.58 to 99) with eight workers after 40 epochs on MNIST. Of these "
-            "test accuracies, none is judged (not measured here).",
-            "From the number of steps the formula gives the most workers that can have made "
-            "them. The "
-            "published figure for the steps at N = 2 on two nodes, 3 120, contradicts",
+            "On two nodes of GPUs, whose model is not named, others published 99.02% (98.83 to "
+            "99.21) with two, 99.05% (98.86 to 99.24) with six and 98.79% (98.58 to 99) "
+            "with eight workers after 40 epochs on MNIST. Of these test accuracies, none "
+            "is judged (not measured here).",
+            "With more workers an epoch has fewer steps: the formula gives the most workers that "
+            "still make as many as published. The published figure for the steps at N = 2 on two "
+            "nodes, 3 120, contradicts",
+            "so few steps come from 6 workers. The accuracy published for two workers on two "
+            "nodes, 99.02%, may then be of six workers too. An accuracy",
         ],
         never=["withheld", "no measurable", "Without a number", "hardware."],
     ),
@@ -128,8 +133,30 @@ CASES = [
     Case(
         "published agree",
         edits={PUBLISHED: both(*(judged(n, "agrees") for n in (2, 6, 8)))},
-        says=["Of these test accuracies, all agree. From the number"],
+        says=["Of these test accuracies, all agree. With more workers"],
         never=["decidable"],
+    ),
+    Case(
+        "other published steps",
+        edits={PUBLISHED: where({**STEPS, "workers": 2}, published=4680.0)},
+        says=["99.02%, may then be of four workers too."],
+    ),
+    Case(
+        "no accuracy published of the contradicted number of workers",
+        edits={PUBLISHED: without(nodes=2, claim=ACCURACY, workers=2)},
+        says=["so few steps come from 6 workers. An accuracy"],
+        never=["may then be"],
+    ),
+    Case(
+        "an accuracy published of as many workers after other epochs",
+        edits={PUBLISHED: where({"nodes": 2, "workers": 2, "claim": ACCURACY}, epochs=21)},
+        says=["so few steps come from 6 workers. An accuracy"],
+        never=["may then be"],
+    ),
+    Case(
+        "no published steps are contradicted",
+        edits={PUBLISHED: where(STEPS, verdict="not judged")},
+        never=["may then be", "contradicts", "formula"],
     ),
     Case("nothing published", edits={PUBLISHED: without(nodes=2)}, never=["ublished", "formula"]),
 ]

@@ -44,8 +44,8 @@ CASES = [
         # N = 4, b = 128: T_1 = 1.25 * 2.78125 s, a quarter of it 0.869 s; T_4 = 0.36 T_1.
         says=[
             "Several workers are faster than one at every b, at best 2.78× with four (b = 128) "
-            "and 1.67× with two (b = 32). At b = 128 sharing the work saves four 2.61 s of 3.48 "
-            "s and adds 382 ms, mostly of waiting for communication. Per iteration this is weak",
+            "and 1.67× with two (b = 32). Sharing among four (b = 128) saves 2.61 s of 3.48 "
+            "s and adds 382 ms, mostly waiting for communication. This is weak",
             "Four workers are faster than one at every b, at best 2.78× (b = 128), sharing "
             "devices.",
             # 0.36 T_1 over T_1/4 is 1.44: 0.272/0.25, 0.283/0.272 and 0.36/0.283 T_1, of which
@@ -82,7 +82,7 @@ CASES = [
             )
         },
         says=[
-            "Several workers are faster than one at some b, at best 2.78× with four (b = 512) "
+            "Several workers are faster than one at b = 512, at best 2.78× with four (b = 512) "
             "and 1.67× with two (b = 512).",
             "A larger b makes fewer iterations, and so fewer exchanges.",
         ],
@@ -111,9 +111,9 @@ CASES = [
             )
         },
         says=[
-            "Several workers are not measurably faster than one over all b together: two reach "
+            "Several workers are not measurably faster than one over all b: two reach "
             "1.30× at best (b "
-            "= 32), and four, sharing devices, no more (1.30×). At b"
+            "= 32), and four, sharing devices, no more (1.30×). Sharing"
         ],
     ),
     Case(
@@ -125,7 +125,7 @@ CASES = [
         },
         says=[
             "Two workers are faster than one at every b, at best 1.67× (b = 32); four, sharing "
-            "devices, are at no b measurably faster, at best 1.60× (b = 32). At b = 32 sharing",
+            "devices, are at no b measurably faster, at best 1.60× (b = 32). Sharing among",
             "In short: Two workers are faster than one at every b, at best 1.67× (b = 32); four, "
             "sharing devices, are at no b measurably faster, at best 1.60× (b = 32).",
         ],
@@ -161,7 +161,7 @@ CASES = [
             "In short: Two workers are slower than one at every b, at best 0.667× (b = 32); four, "
             "sharing devices, less (0.444×).",
             "Several workers are slower than one at every b: two reach 0.667× at best (b = 32), "
-            "and four, sharing devices, less (0.444×). At b = 32 sharing the work saves four "
+            "and four, sharing devices, less (0.444×). Sharing among four (b = 32) saves "
             "4.80 s of 6.41 s and adds 12.8 s, for no single cause.",
         ],
     ),
@@ -179,8 +179,8 @@ CASES = [
         "more is saved than an equal share",
         edits={"speedup_losses": where(**around("added_s", -0.2), **around("loss_ratio", 0.9))},
         says=[
-            "At b = 128 sharing the work saves four more than the 2.61 s of 3.48 s that an equal "
-            "share explains. Per"
+            "Sharing among four (b = 128) saves more than the 2.61 s of 3.48 s that an equal "
+            "share explains. This"
         ],
         never=["and add", "single cause"],
     ),
@@ -188,36 +188,33 @@ CASES = [
         "nothing measurable is added",
         edits={"speedup_losses": where(added_s_low=-0.1)},
         says=[
-            "At b = 128 sharing the work saves four 2.61 s of 3.48 s and adds no measurable "
-            "time. Per"
+            "Sharing among four (b = 128) saves 2.61 s of 3.48 s and adds no measurable time. This"
         ],
     ),
     Case(
         "what is added has no interval",
         edits={"speedup_losses": where(added_s_low=NAN, added_s_high=NAN, loss_ratio_low=NAN)},
         says=[
-            "At b = 128 sharing the work saves four 2.61 s of 3.48 s and adds perhaps 382 ms, "
-            "for no single cause. Per"
+            "Sharing among four (b = 128) saves 2.61 s of 3.48 s and adds perhaps 382 ms, "
+            "for no single cause. This"
         ],
     ),
-    Case("loading is the cause", edits=_cause("loading"), says=["adds 382 ms, mostly of loading."]),
-    Case("DDP is the cause", edits=_cause("overhead"), says=["mostly of the work of DDP itself."]),
+    Case("loading is the cause", edits=_cause("loading"), says=["adds 382 ms, mostly loading."]),
+    Case("DDP is the cause", edits=_cause("overhead"), says=["mostly DDP's own work."]),
     Case(
         "sharing is the cause",
         edits=_cause("contention"),
-        says=["mostly since they slow each other down on shared devices."],
+        says=["mostly contention for shared devices."],
     ),
     Case(
         "slowing each other down with a device each",
         edits=_cause("contention") | {"scaling": where(oversubscribed=False)},
-        says=["mostly since they slow each other down."],
+        says=["mostly contention."],
     ),
     Case(
         "no arms",
         lab={"direct": False},
-        says=[
-            "At b = 128 sharing the work saves four 2.61 s of 3.48 s and adds 382 ms. Per iteration"
-        ],
+        says=["Sharing among four (b = 128) saves 2.61 s of 3.48 s and adds 382 ms. This is"],
         never=["Why: each", "mostly", "single cause"],
     ),
     Case(
@@ -237,7 +234,8 @@ CASES = [
         edits=_strong(2.78),
         says=[
             "strong (B fixed): better in three of six cells.",
-            "paid N times as often. In three cells it is not measurably different. Where it",
+            "paid N times as often. In three cells its speed-up is not measurably different. "
+            "Where it",
             "2.78× open",
         ],
     ),
@@ -271,7 +269,7 @@ CASES = [
         },
         says=[
             "strong (B fixed): worse in three of six cells. Each",
-            "In three cells it is undecided for want of launches.",
+            "In three cells its speed-up is undecided for want of launches.",
         ],
     ),
     Case(
@@ -286,7 +284,7 @@ CASES = [
         },
         says=[
             "strong (B fixed): worse in five of six cells. Each",
-            "In one cell it is not measurably different.",
+            "In one cell its speed-up is not measurably different.",
         ],
     ),
     Case(

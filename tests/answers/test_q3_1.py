@@ -81,7 +81,8 @@ CASES = [
             # half and a quarter of T_1 = 5.125 s and 2.195 s
             "At N = 4, b = 512 an epoch of 790 ms is 549 ms of computation, $T_1/N$, and by that "
             "formula 241 ms of communication; measured directly, training waits 169 ms. The "
-            "formula gives 1.43× the waiting with two workers and 1.43× with four. Three parts",
+            "formula gives 1.43× the waiting with two workers and 1.43× with four. Ways of "
+            "training",
             "169 ms wait for communication, the lab's formula gives 241",
             "From b = 32 to 512 the formula's communication falls with two and four workers: a "
             "larger "
@@ -91,7 +92,7 @@ CASES = [
             "Each time is the median of 5 repeats in one launch, and brackets hold its 95%",
             "Within one run of N workers, the ways",
             # 241 ms by subtraction: 0.7, 0.1 and 0.2 of it
-            "At N = 4, b = 512 they are 169 ms, 24.1 ms and 48.3 ms, together 241 ms. At N",
+            "At N = 4, b = 512 they are 169 ms, 24.1 ms and 48.3 ms. At N",
             "512 alone while others waited 4 2.20 s (2.17 to 2.22) no measurable difference",
             "512 in Q1, of as many samples 1 2.20 s (2.15 to 2.24) no measurable difference",
             "(stragglers): the slowest of the copies less their mean, 0.433% to 1.13% of the",
@@ -114,7 +115,10 @@ CASES = [
     Case(
         "training waits longer than the span of its buckets",
         edits={"communication": where(span_s=0.1)},
-        says=["Training waits 1.54× to 3.95× as long as DDP's own span of its buckets: it waits"],
+        says=[
+            "The waiting is 1.54× to 3.95× DDP's own span of its buckets, so not all of it is "
+            "transfer: workers also wait"
+        ],
     ),
     Case(
         "training waits longer than the span in some cells",
@@ -205,7 +209,7 @@ CASES = [
         says=[
             "Within one run of N workers in three of the six cells (N = 4 with b = 32, 128 and "
             "512), the ways",
-            "training waits 169 ms. The formula gives 1.43× the waiting with four workers. Three",
+            "training waits 169 ms. The formula gives 1.43× the waiting with four workers. Ways",
         ],
     ),
     Case(
@@ -231,8 +235,8 @@ CASES = [
         "loading in the noise",
         edits=_loaded(-0.1, 9.0),
         says=[
-            "Q2's epoch with loading is the shorter at N = 2, b = 32; N = 2",
-            "not measurably: what",
+            "With loading (Q2) the epoch is shorter than here at N = 2, b = 32; N = 2",
+            "not measurably: those are other launches",
         ],
         never=["measurably shorter"],
     ),
@@ -277,7 +281,7 @@ CASES = [
         says=[
             "With four workers 20.0% of the lab's $T_N - T_1/N$ is workers slowing each other "
             "down, not communication (they share devices). At",
-            "1.43× with four, since it counts contention as communication. Three",
+            "1.43× with four, since it counts contention as communication. Ways",
         ],
     ),
     Case(

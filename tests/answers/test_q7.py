@@ -46,7 +46,7 @@ CASES = [
         says=[
             "Gradients alone are enough for training, not for evaluation. Without the broadcast "
             "of buffers the "
-            "parameters stay bitwise identical on all workers and the training loss is the "
+            "parameters stay bitwise identical on two workers and the training loss is the "
             "same, bit for bit, as with the broadcast. The running statistics drift",
             "drift apart by up to 1.00% of their norm, and the test accuracy depends on whose are "
             "used. All replicas",

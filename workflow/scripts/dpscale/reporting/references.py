@@ -116,6 +116,10 @@ ZOU = (
     "G. Y. Zou and A. Donner, Construction of confidence limits about effect measures: A general "
     "approach, Statistics in Medicine 27 (2008) 1693–1702, doi:10.1002/sim.3095."
 )
+GASSER = (
+    "T. Gasser, L. Sroka and C. Jennen-Steinmetz, Residual variance and residual pattern in "
+    "nonlinear regression, Biometrika 73 (1986) 625–633, doi:10.1093/biomet/73.3.625."
+)
 POCOCK = (
     "S. J. Pocock, Group sequential methods in the design and analysis of clinical trials, "
     "Biometrika 64 (1977) 191–199, doi:10.1093/biomet/64.2.191."

@@ -7,7 +7,7 @@ from typing import Any
 
 from dpscale.config.sections import ScheduleConfig
 from dpscale.derive.contrasts import by_chance
-from dpscale.derive.formulas import full_steps
+from dpscale.derive.formulas import full_steps, workers_of_steps
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
 from dpscale.reporting.lessons import FAR_RATIO, complement, exactly, ratio_of
@@ -24,7 +24,7 @@ from dpscale.reporting.references import (
     PASZKE,
 )
 from dpscale.studies.assignment.plan import LINEAR, STUDY
-from dpscale.studies.assignment.published import ASSIGNED, stands_in
+from dpscale.studies.assignment.published import ASSIGNED, CONTRADICTS, stands_in
 from dpscale.studies.assignment.verdicts import LOSSES, in_order
 from dpscale.units import group_digits, unit_of
 from dpscale.units.text import SPACE
@@ -136,7 +136,8 @@ def facts_h1(inputs: Inputs) -> Facts:
     """Return the batches of one worker: the first, the last, the fastest, and what it awaits.
 
     asked: the steps of an epoch with the first batch and with the assignment's, where they differ;
-    as_assigned: the latter, where it was trained as a larger one. busy: the utilisation with each.
+    as_assigned: the latter, where it was trained as a larger one. raises: whether a larger batch is
+    advised first, and advised: which, with advised_gain. busy: the utilisation with each.
     updates: the steps of an epoch with the first batch and with the last, where they differ.
     steps: the seconds of a step of the first and of the fastest batch, longer: their ratio.
     an_image: what loading and computing take for each image with the last batch beside the first.
@@ -151,29 +152,40 @@ def facts_h1(inputs: Inputs) -> Facts:
     said: dict[str, Any] = {"rows": rows, "found": found, "published": []}
     if not missing:
         samples = _samples(inputs, found[0])
+        best = max(found, key=lambda row: row["samples_per_s"] or 0.0)
+        as_assigned = next(
+            (row for row in found[1:] if row["per_worker_batch"] == ASSIGNED["batch"]), None
+        )
+        crowd = [row for row in found if row["crowded"]]
+        advised = as_assigned if as_assigned and _enough(as_assigned, found[0]) else best
         said |= {
             "published": _published(inputs, "utilisation_frac"),
             "assigned": ASSIGNED,
             "samples": samples,
-            "as_assigned": next(
-                (row for row in found[1:] if row["per_worker_batch"] == ASSIGNED["batch"]), None
-            ),
+            "as_assigned": as_assigned,
             "asked": steps_of_batches(samples, found[0]["per_worker_batch"], ASSIGNED["batch"]),
             "updates": steps_of_batches(
                 samples, found[0]["per_worker_batch"], found[-1]["per_worker_batch"]
             ),
             "gain": gain_without(found[0].load_frac),
-            "best": (best := max(found, key=lambda row: row["samples_per_s"] or 0.0)),
-            "best_gain": gain_without(best.load_frac),
+            "best": best,
+            "raises": found[0]["on_cpu"] and found[0]["rate_to_best"] == "below" and not crowd,
+            "advised": advised,
+            "advised_gain": gain_without(advised.load_frac),
             "first": (first := found[0]),
             "last": (last := found[-1]),
             "busy": [row.utilisation_frac for row in found],
             "steps": (steps := [step_s(row) for row in (first, best)]),
             "longer": ratio_of(steps[1], steps[0]),
             "an_image": {part: an_image(part, last, first) for part in ("load", "compute")},
-            "crowd": [row for row in found if row["crowded"]],
+            "crowd": crowd,
         }
     return Facts(missing, values, said)
+
+
+def _enough(row: Row, first: Row) -> bool:
+    """Return whether a batch trains measurably faster than the first, and none than it."""
+    return row["rate_to_best"] == "indistinct" and _above(row.samples_per_s, first.samples_per_s)
 
 
 def _samples(inputs: Inputs, row: Row) -> int | None:
@@ -281,9 +293,12 @@ def facts_h4(inputs: Inputs) -> Facts:
     """Return the numbers of workers with the parts of their epoch that cost time.
 
     next: the largest of the losses that are less than the one that leads with the most workers, by
-    `next.behind`. other: the network that Q3.1 is about, where that is another one or is trained
-    otherwise, there: the cause of its losses with as many workers as the last of these, longer:
-    what its longer steps take, and waited: how much less it waits with a larger batch.
+    `next.behind`; next.beyond_rest: whether that is more than the rest is in size, which says how
+    far the parts are from adding up; rests_below: those whose rest is below zero; leads_by_h1:
+    whether the largest loss leads by H1's pace of one worker too. other: the network that Q3.1 is
+    about, where that is another one or is trained otherwise, there: the cause of its losses with
+    as many workers as the last of these, longer: what its longer steps take, and waited: how much
+    less it waits with a larger batch.
     """
     rows, split = _splits(inputs)
     missing = lacking(rows, {"workers": "N", "nodes": "nodes"}, "assignment_split")
@@ -298,8 +313,12 @@ def facts_h4(inputs: Inputs) -> Facts:
         "hooks": inputs.rows("compression", status="complete"),
         "other": others[0] if others else None,
         "there": causes[0][0] if causes and causes[0] else Row(cause=None),
-        "elsewhere": _elsewhere(inputs, split) if split else None,
-        "below_zero": any((row[share] or 0.0) < 0 for row in split for share in SHARES[:-1]),
+        "elsewhere": (elsewhere := _elsewhere(inputs, split) if split else None),
+        "leads_by_h1": not elsewhere
+        or not elsewhere["several"]
+        or (elsewhere["most"]["led"] and not elsewhere["most"]["overtaken"]),
+        "below_zero": any((row[f"{part}_frac"] or 0.0) < 0 for row in split for part in LOSSES),
+        "rests_below": [row for row in split if row["rest_frac"] < 0],
         "next": _next(split[-1]) if split else None,
         "longer": _longer(inputs, split[-1]) if split else None,
         "waited": _waited(inputs, split[-1]) if split else [],
@@ -360,7 +379,8 @@ def _next(row: Row) -> Row | None:
     if len(row["leading"]) != 1 or not less:
         return None
     part = max(less, key=lambda part: row[f"{part}_frac"])
-    return Row(part=part, behind=row.value(f"{part}_behind_frac", "fraction"))
+    behind = row.value(f"{part}_behind_frac", "fraction")
+    return Row(part=part, behind=behind, beyond_rest=behind.value > abs(row["rest_frac"]))
 
 
 def _above(one: Value, other: Value) -> bool:
@@ -506,11 +526,14 @@ COUNTS = ("test_accuracy_frac", "steps", "counted_workers")
 
 
 def facts_h6(inputs: Inputs) -> Facts:
-    """Return the best numbers of workers, those not measurably less, and those less."""
+    """Return the best numbers of workers, those not measurably less, and those less.
+
+    doubted: the published accuracies of numbers of workers that the published steps contradict.
+    """
     _, linear, missing = _trainings(inputs)
     values = _values(linear, COUNTS)
     if missing:
-        return Facts(missing, values, {"rows": linear, "published": []})
+        return Facts(missing, values, {"rows": linear, "published": [], "doubted": []})
     found = [row | {"reached": row.test_accuracy_frac} for row in _complete(linear)]
     tried = [row for row in found if row["nodes"] > 1] or found
     known = [row for row in tried if row["test_accuracy_frac"] is not None]
@@ -526,9 +549,32 @@ def facts_h6(inputs: Inputs) -> Facts:
         "chance": by_chance(len(compared)),
         "assigned": ASSIGNED,
         "published": _published(inputs, "test_accuracy_frac", "steps", nodes=2),
+        "doubted": _doubted(inputs, nodes=2),
     }
     value = best.test_accuracy_frac if best else nothing("fraction")
     return Facts([], values | {"best_test_accuracy_frac": value}, said)
+
+
+def _doubted(inputs: Inputs, nodes: int) -> list[Row]:
+    """Return published accuracies whose steps, published too, come from other workers: makers.
+
+    accuracy: as it was printed, without its interval.
+    """
+    rows = [row for row in inputs.rows("assignment_published") if row["nodes"] == nodes]
+    place = itemgetter("workers", "epochs")
+    found = []
+    for row in rows:
+        if row["claim"] != "steps" or row["verdict"] != CONTRADICTS:
+            continue
+        makers = workers_of_steps(
+            ASSIGNED["samples"], row["per_worker_batch"], row["published"], row["epochs"]
+        )
+        found += [
+            one | {"makers": makers, "accuracy": _printed("fraction", *3 * [one["published"]])}
+            for one in rows
+            if one["claim"] == "test_accuracy_frac" and place(one) == place(row)
+        ]
+    return found
 
 
 QUESTIONS = [

@@ -1,13 +1,14 @@
 """E2: how many workers and which batch size, and whether the advice holds."""
 
 import math
+from operator import itemgetter
 from typing import Any
 
 from dpscale.derive.ring import LARGEST_ERROR
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import PER_CELL, Inputs, Row, lacking, named_values
 from dpscale.reporting.question import Facts, Question
-from dpscale.reporting.references import QIAO, SHALLUE, ZOU
+from dpscale.reporting.references import GASSER, QIAO, SHALLUE, ZOU
 from dpscale.reporting.words import by
 from dpscale.studies.choose.derive.doublings import LOSSES
 from dpscale.vocabulary import VERDICTS, words
@@ -51,6 +52,10 @@ def facts_e2(inputs: Inputs) -> Facts:
             "rivals": [row for row in trained if row["to_advised"]],
             "checked": checked,
             "confirmed": confirmed(roles["recommended"], said["moves"], trained),
+            "moves": [
+                row | {"trained": trained_ratio(row, roles["recommended"], trained)}
+                for row in said["moves"]
+            ],
             **beside_others(inputs, trained),
             "as_well": as_well(roles, timed),
             "kept": bool(checked and checked["obeys"]) and roles["recommended"]["misses"] in TIMED,
@@ -62,7 +67,10 @@ def facts_e2(inputs: Inputs) -> Facts:
     take = roles["recommended"]["workers"] if "recommended" in roles else None
     further = inputs.rows("doublings", adjacent=True, predicted=False, workers=take)
     effects = [row.value("time_ratio", "ratio") for row in further]
-    return Facts(missing, values(timed, trained, roles), said, effects=effects)
+    references = [GASSER] if said.get("luck") else []
+    return Facts(
+        missing, values(timed, trained, roles), said, references=references, effects=effects
+    )
 
 
 def _too_short(inputs: Inputs, workers: int) -> list[Row]:
@@ -158,6 +166,21 @@ def confirmed(take: Row, further: list[Row], trained: list[Row]) -> list[Row] | 
         )
     rows.sort(key=lambda row: bool(row["standing"] != "longer"))
     return rows if take["aim"] == "time" and rows and rows[-1]["standing"] != "longer" else None
+
+
+def trained_ratio(move: Row, take: Row, trained: list[Row]) -> Value | None:
+    """Return how long the best batch of a larger number of workers took, over the advised setting.
+
+    None where it was not trained, or where the move is not from the workers that are advised.
+    """
+    rows = [
+        row
+        for row in trained
+        if row["workers"] == move["next_workers"] and row["to_advised_ratio"] is not None
+    ]
+    if not rows or take["aim"] != "time" or move["workers"] != take["workers"]:
+        return None
+    return min(rows, key=itemgetter("to_advised_ratio")).value("to_advised_ratio", "ratio")
 
 
 def beside_others(inputs: Inputs, trained: list[Row]) -> dict[str, Any]:

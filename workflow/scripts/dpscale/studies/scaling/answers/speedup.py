@@ -54,7 +54,7 @@ def facts_q2(inputs: Inputs) -> Facts:
 def lessons(inputs: Inputs) -> list[Row]:
     """Return what the most and the fewest of several workers gain; loss: what they lose there.
 
-    single: whether a b by itself is faster than one worker, whatever all together show.
+    faster_at: each b that by itself is faster than one worker, whatever all together show.
     """
     cell = operator.itemgetter("workers", "per_worker_batch")
     losses = {
@@ -62,9 +62,11 @@ def lessons(inputs: Inputs) -> list[Row]:
         for row in inputs.rows("speedup_losses")
     }
     rows = inputs.rows("speedup_lesson")[::-1]
-    faster = {row["workers"] for row in inputs.rows("scaling", kind="weak", pace="above")}
+    faster = [cell(row) for row in inputs.rows("scaling", kind="weak", pace="above")]
     return [
-        row | {"loss": losses.get(cell(row)), "single": row["workers"] in faster}
+        row
+        | {"loss": losses.get(cell(row))}
+        | {"faster_at": tuple(sorted(b for workers, b in faster if workers == row["workers"]))}
         for row in rows[:1] + rows[1:][-1:]
     ]
 
