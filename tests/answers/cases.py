@@ -213,6 +213,14 @@ def check(question: str, case: Case) -> None:
     paragraphs = [*answer.paragraphs, *answer.method]
     assert all(one.rstrip().endswith((".", ":", "?")) for one in paragraphs), text
     assert not (long := too_long(answer)), f"{long}: {text}"
+    known = {*case.inputs.tidy["runs"]["run"]}
+    named = {run for part in texts_of(answer) for _, runs in numbers(part) for run in runs}
+    assert named <= known, f"no such runs: {named - known}"  # as where a text changed their names
+
+
+def texts_of(answer: Answer) -> list[str]:
+    """The texts of an answer, its numbers with their runs."""
+    return [answer.sentence, answer.short, *answer.paragraphs, *answer.method]
 
 
 def says(question: str, cases: Sequence[Case]) -> Callable[[Case], None]:

@@ -146,8 +146,7 @@ CASES = [
         says=[
             "is below that of the same buckets alone in all six cells, since its time also holds "
             "contention and overhead and a transfer beside training waits for cores and slower "
-            "workers. Contention and overhead cost more than waiting for cores and slower "
-            "workers at N = 4."
+            "workers. Contention and overhead cost more than the transfers' waiting at N = 4."
         ],
     ),
     Case(
@@ -160,8 +159,8 @@ CASES = [
             )
         },
         says=[
-            "Contention and overhead cost more than waiting for cores and slower workers at N = "
-            "2. Waiting for cores and slower workers costs more "
+            "Contention and overhead cost more than the transfers' waiting at N = "
+            "2. The transfers' waiting costs more "
             "than contention and overhead at N = 4."
         ],
     ),

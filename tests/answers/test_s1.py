@@ -9,7 +9,7 @@ import pytest
 
 import steps_to_goal_builders as planted
 from builders import Tables, empty_lab, run_row, table
-from cases import Case, Edit, around, both, says, where, without
+from cases import Case, Edit, around, both, only, says, where, without
 from dpscale.reporting.answer import Answer
 from dpscale.studies import answer_one
 from dpscale.studies.steps_to_goal.derive.fit import sides
@@ -86,38 +86,38 @@ CASES = [
     Case(
         "perfect scaling that the slope cannot confirm",
         says=[
-            "The critical batch size is 40.1 (network of one hidden layer, plain SGD), which needs "
-            "twice the fewest steps to 4% error; Nesterov momentum makes it 3.01× as large. Each "
-            "doubling of B from 2 saved 43.0% to 49.8% of steps up to 16, 15.0% "
-            "to 33.0% "
-            "up to 256 and 2.94% to 6.06% beyond. The",
+            "Perfect scaling ends at B = 10, and from B = 161 hardly a gain is left (network of "
+            "one hidden layer, plain SGD, 4% error); between, at the critical batch size of 40.1, "
+            "steps are twice the fewest. Nesterov momentum makes it 3.01× as large. With plain "
+            "SGD each doubling of B from 2 saved 43.0% to 49.8% of steps up to 16, 15.0% to 33.0% "
+            "up to 256 and 2.94% to 6.06% beyond. B = 2 reaches the goal with 1 286 samples, B = "
+            "1024 with 31 744. The gradient",
             "With momentum the critical batch size is larger (3.01× (2.81 to 3.21)). At the "
             "smallest batches momentum needs more steps (2.74× (2.38 to 3.06)). Between "
             "networks, whose goals differ, it is the same within a factor of 1.25 (1.13× (1.06 "
             "to 1.20)).",
-            "Without the fit, over the four smallest batch sizes the slope is −1 within 0.2 in "
-            "one of three searches; whether it is −1 is undecided in two. Whether the slope over "
-            "the four largest batch sizes is 0 within 0.2 is undecided.",
-            "In short: The critical batch size is 40.1 (network of one hidden layer, plain SGD), "
-            "which needs twice the fewest steps to 4% error.",
+            "Without the fit, over the four smallest batch sizes steps fall in proportion (slope "
+            "−1 within 0.2) in one of three searches; in two this is undecided. Whether "
+            "steps over the four largest batch sizes hardly fall (slope 0 within 0.2) is "
+            "undecided.",
+            "In short: Perfect scaling ends at B = 10, and from B = 161 hardly a gain is left "
+            "(network of one hidden layer, plain SGD, 4% error).",
             "Twice the batch saves 40% or more of the steps up to B = 10, 10% or less from B = "
             "161 (plain SGD). Dotted",
         ],
-        never=["there is none"],
+        never=["there is none", "(B = 10)", "(B = 161)"],  # ends stand in the opening alone
     ),
     Case(
         "perfect scaling and its end",
         lab=CLEAR,
         says=[
-            "The critical batch size is 101",
-            "Each doubling of B from 2 saved 40.5% to 51.1% of steps up to 64 and "
+            "Perfect scaling ends at B = 25, and from B = 402 hardly",
+            "With plain SGD each doubling of B from 2 saved 40.5% to 51.1% of steps up to 64 and "
             "9.76% to "
             "26.7% beyond.",
-            "the slope is −1 within 0.2. Over the four largest batch sizes the slope shows that "
-            "steps still fall in one of two searches; whether it is 0 is undecided in one.",
-            "perfect scaling ends at $B_{\\text{crit}}/4$ (B = 25; twice the batch saves 40% of "
-            "the steps) and maximal data parallelism begins at $4 B_{\\text{crit}}$ (B = 402; "
-            "10%).",
+            "steps fall in proportion (slope −1 within 0.2). Over the four largest batch sizes "
+            "steps still fall (slope below −0.2) in one of two searches; in one it is undecided "
+            "whether they hardly fall.",
         ],
     ),
     Case(
@@ -130,23 +130,23 @@ CASES = [
                 where(SGD | {"global_batch": 1024}, steps_to_goal=80),
             )
         },
-        says=["Each doubling of B from 4 saved 0% to 20.0% of steps up to 1024."],
+        says=["With plain SGD each doubling of B from 4 saved 0% to 20.0% of steps up to 1024."],
     ),
     Case(
         "batches that are no doublings",
         lab=CLEAR,
         edits={"steps_to_goal": without(global_batch=[4, 16, 64, 256, 1024])},
-        says=["momentum makes it 3.00× as large. The gradient"],
-        never=["Each doubling"],
+        says=["momentum makes it 3.00× as large. With plain SGD B = 2 reaches the goal with"],
+        never=["each doubling"],
     ),
     Case(
         "three regimes of large networks on a cluster",
         lab=searched(every=CLUSTER),
         says=[
-            "The critical batch size is 150 (small residual network, plain SGD), which "
-            "needs twice "
-            "the fewest steps to 4% error; momentum makes it 2.24× as large and Nesterov "
-            "momentum 2.55×.",
+            "Perfect scaling ends at B = 37, and from B = 599 hardly a gain is left (small "
+            "residual network, plain SGD, 4% error); between, at the critical batch size of 150, "
+            "steps are twice the fewest. Momentum makes it 2.24× as large and Nesterov momentum "
+            "2.55×.",
             "reaches the goal (4% for the small residual network and 4% for the ResNet-20)",
             "Between networks, whose goals differ, it is smaller (0.653× to 0.672×).",
         ],
@@ -188,9 +188,9 @@ CASES = [
     Case(
         "the regimes",
         says=[
-            "By convention perfect scaling ends at $B_{\\text{crit}}/4$ (B = 10; twice the batch "
-            "saves 40% of the steps) and maximal data parallelism begins at $4 B_{\\text{crit}}$ "
-            "(B = 161; 10%).",
+            "By convention perfect scaling ends at $B_{\\text{crit}}/4$, where twice the batch "
+            "saves 40% of steps, and maximal data parallelism begins at $4 B_{\\text{crit}}$ "
+            "(10%).",
             "it is −0.8 at $B_{\\text{crit}}/4$, the end of perfect scaling, and −0.2 at $4 "
             "B_{\\text{crit}}$.",
         ],
@@ -198,14 +198,13 @@ CASES = [
     Case(
         "the noise scale and equal budgets",
         says=[
-            "The gradient noise scale is the batch size with which the variance of the gradient "
-            "($\\operatorname{tr} \\Sigma$ for a single image) equals the squared length of its "
-            "mean ($|G|^2$). It takes no search, and is 0.414× to 1.25× the critical batch size "
+            "The gradient noise scale, the batch size at which the variance of the gradient "
+            "equals the squared length of its mean, takes no search and is 0.414× to 1.25× the "
+            "critical batch size "
             "(50.0 against 40.1 for plain SGD).",
             "along the repeats of one winner, at B = 32,",
-            "At equal epochs the smallest batch has the lower error in 3 of 3 searches, which "
-            "chance could give too; at equal steps the largest batch in 3 of 3, which chance "
-            "could give too.",
+            "At equal epochs the smallest batch has the lower error in 3 of 3 searches; at equal "
+            "steps the largest in 3 of 3: chance could give either.",
         ],
         never=["the budget decides"],
     ),
@@ -214,9 +213,25 @@ CASES = [
         lab=searched(every=EVERY),
         says=[
             "At equal epochs the smallest batch has the lower error in 6 of 6 searches; at equal "
-            "steps the largest batch in 6 of 6: the budget decides which look good."
+            "steps the largest in 6 of 6: the budget decides which look good."
         ],
-        never=["which chance could give too"],
+        never=["chance could give"],
+    ),
+    Case(
+        "equal budgets of which chance could give the outcome of one",
+        lab=searched(every=EVERY),
+        edits={"budget_ends": where({"kind": "steps"}, by_chance=True)},
+        says=[
+            "At equal epochs the smallest batch has the lower error in 6 of 6 searches; at equal "
+            "steps the largest in 6 of 6, which chance could give too. Of"
+        ],
+        never=["the budget decides", "chance could give either"],
+    ),
+    Case(
+        "one kind of equal budgets, which chance could give",
+        lab=BASE,
+        edits={"budget_ends": only(kind="epochs")},
+        says=["in 2 of 2 searches, which chance could give too. Of"],
     ),
     Case(
         "the searches",
@@ -261,12 +276,58 @@ CASES = [
         "steps that do not fall in proportion",
         lab=searched(slope=0.4),
         says=[
-            "Each doubling of B from 2 saved 2.33% to 22.0% of steps up to 1024.",
-            "ends at $B_{\\text{crit}}/4$ (twice the batch",
-            "the slope is not −1 within 0.2.",
+            "The critical batch size is 4.83 (network of one hidden layer, plain SGD), which needs "
+            "twice the fewest steps to 4% error; Nesterov momentum does not change it measurably, "
+            "1.38×. With plain SGD each doubling of B from 2 saved 2.33% to 22.0% of steps up to "
+            "1024. With plain SGD B = 2 reaches the goal with 264 samples, B",
+            "ends at $B_{\\text{crit}}/4$, where twice the batch",
+            "begins at $4 B_{\\text{crit}}$ (B = 19; 10%).",
+            "over the four smallest batch sizes steps do not fall in proportion (slope not −1 "
+            "within 0.2).",
             "Steps do not fall in proportion even at the smallest B",
         ],
-        never=["halves the steps", "beyond. The"],
+        never=["halves the steps", "beyond. The", "Perfect scaling ends"],
+    ),
+    Case(
+        "ends within the batch sizes, whose smallest steps do not fall in proportion",
+        lab=BASE,
+        edits={"published_steps_to_goal": judged(SMALL | SGD, "disagrees")},
+        says=[
+            "The critical batch size is 40.1",
+            "ends at $B_{\\text{crit}}/4$ (B = 10), where",
+            "In short: The critical batch size is 40.1 (network of one hidden layer, plain SGD), "
+            "which needs twice the fewest steps to 4% error.",
+        ],
+        never=["Perfect scaling ends"],
+    ),
+    Case(
+        "an end of gains beyond the batch sizes",
+        lab=searched(sgd=400.0, other=1200.0),
+        says=["The critical batch size is 403", "ends at $B_{\\text{crit}}/4$ (B = 10"],
+        never=["Perfect scaling ends", "hardly a gain is left"],
+    ),
+    *(
+        Case(
+            f"steps over the largest batch sizes: {words}",
+            lab=BASE,
+            edits={
+                "published_steps_to_goal": both(
+                    where({"claim": "large"}, found="not decidable"),
+                    where({"claim": "large"} | SGD, verdict=verdict, found=verdict),
+                )
+            },
+            says=[
+                f"Over the four largest batch sizes steps {words} in one of two searches; {more}"
+            ],
+        )
+        for verdict, words, more in (
+            ("agrees", "hardly fall (slope 0 within 0.2)", "in one this is undecided."),
+            (
+                "disagrees",
+                "rise (slope above 0.2)",
+                "in one it is undecided whether they hardly fall.",
+            ),
+        )
     ),
     Case(
         "steps that always fall in proportion",
@@ -305,14 +366,15 @@ CASES = [
         lab=searched(sgd=6.0),
         edits={"published_steps_to_goal": judged(SMALL, "agrees")},
         says=[
-            "Each doubling of B from 2 saved 10.0% to 39.3% of steps up to 64 and "
+            "The critical batch size is 6.08",
+            "With plain SGD each doubling of B from 2 saved 10.0% to 39.3% of steps up to 64 and "
             "−3.33% to "
             "6.25% beyond.",
             "Steps fall less than in proportion from B = 2, the smallest; twice the batch saves "
             "10% or",
             " below B = 2 6.08",
         ],
-        never=["about B ="],
+        never=["about B =", "Perfect scaling ends"],
     ),
     Case(
         "momentum shortens it",
@@ -328,7 +390,7 @@ CASES = [
         "momentum makes no difference",
         lab=searched(other=40.0, momentum="momentum"),
         says=[
-            "; momentum does not change it measurably, 1.00×.",
+            "the fewest. Momentum does not change it measurably, 1.00×.",
             "does not differ measurably (1.00× (0.94 to 1.06)).",
             "At the smallest batches momentum needs as many steps as plain SGD within a factor "
             "of 1.5 (1.00×",
@@ -355,15 +417,16 @@ CASES = [
         "no bend with plain SGD",
         lab=searched(sgd=1e7),
         says=[
-            "The critical batch size is 121 (network of one hidden layer, Nesterov momentum), ",
-            "; with plain SGD there is none (no bend).",
+            "is left (network of one hidden layer, Nesterov momentum, 4% error); between, at the "
+            "critical batch size of 121, steps are twice the fewest. With plain SGD there is none "
+            "(no bend)."
         ],
     ),
     *(
         Case(
             f"two kinds of momentum: {verdict}",
             edits={"goal_contrasts": contrasts(contrast="optimizer", model="mlp", **ratio)},
-            says=[f"; Nesterov momentum {verdict}."],
+            says=[f"the fewest. Nesterov momentum {verdict}."],
         )
         for verdict, ratio in [
             ("makes it 3.00× as large and plain SGD 3.00×", around("b_crit_ratio", 3.0)),
@@ -389,7 +452,7 @@ CASES = [
         },
         says=[
             "for plain SGD), more than a factor of 10 off in two of three searches and undecided "
-            "whether within a factor of 10 in one of three searches."
+            "in one. At"
         ],
     ),
     Case(
@@ -472,8 +535,8 @@ def test_captions_say_what_the_figures_show() -> None:
     assert steps.caption.startswith("Twice the batch saves 40% or more of the steps up to B = ")
     assert budget.further
     assert budget.caption.startswith(
-        "At equal epochs the smallest batch has the lower error in 2 of 2 searches, which chance "
-        "could give too; at equal steps the largest batch in 2 of 2, which chance could give too. "
+        "At equal epochs the smallest batch has the lower error in 2 of 2 searches; at equal "
+        "steps the largest in 2 of 2: chance could give either. "
     )
 
 

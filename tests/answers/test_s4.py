@@ -96,8 +96,8 @@ CASES = [
         "the regimes apart and what is saved",
         lab=trained,
         says=[
-            "Post-local SGD saves 45.0% of the communication (half the steps are mini-batch steps "
-            "by design, then one step in 16 communicates) at no measurable loss of test accuracy, "
+            "Post-local SGD saves 45.0% of communication (half the steps are synchronous by "
+            "design, then one in 16 communicates) at no measurable loss of test accuracy, "
             "higher with 20% wrong labels (+2.00 points). Huge mini-batch, with 80.0% less, is "
             "better with 20% wrong labels, by 5.00 points; with clean labels it is worse.",
             "In short: Post-local SGD makes 22 rounds, the large mini-batch 40; its test "
@@ -169,7 +169,7 @@ CASES = [
             "local_sgd": where(over_large_frac_low=-0.01, over_large_frac_high=0.01),
         },
         says=[
-            "one step in 16 communicates). This test cannot show whether it generalises better: "
+            "one in 16 communicates). This test cannot show whether it generalises better: "
             "with clean labels and with 20% wrong labels every arm learned its labels and none "
             "stands out. With each",
             "With each kind of labels the test accuracy of post-local against small, small against "
@@ -197,9 +197,10 @@ CASES = [
         lab=level,
         edits={"local_sgd": UNLEARNED},
         says=[
-            "then one step in 16 communicates). This test cannot show whether it generalises "
-            "better: with clean labels all that learned them end at 97.0%, a ceiling; with 20% "
-            "wrong labels no difference is measurable. Huge mini-batch is better with 20% wrong "
+            "then one in 16 communicates). This test cannot show whether it generalises "
+            "better: with clean labels all arms that fit their training labels end at 97.0%, a "
+            "ceiling; with 20% wrong labels no difference is measurable. Huge mini-batch is "
+            "better with 20% wrong "
             "labels, by 3.00 points. With"
         ],
         never=["no smaller differences"],
@@ -261,7 +262,7 @@ CASES = [
         says=[
             "With clean labels A4, local SGD, H = 4, has not learned its labels (training accuracy "
             "99.0%): its rate, chosen on validation data, is 0.0125 and that of A2 0.1, which may "
-            "be why it is worse, by 7.00 points: two rates are compared. Beside"
+            "be why it is worse, by 7.00 points: the rate confounds this comparison. Beside"
         ],
         never=["slower optimisation alone"],
     ),
@@ -291,7 +292,7 @@ CASES = [
             "labels A4, local SGD, H = 4, has not learned its labels (training accuracy 99.0%); "
             "its lower"
         ],
-        never=["two rates"],
+        never=["the rate confounds"],
     ),
     Case(
         "arms that learned their labels and end apart",
@@ -309,13 +310,13 @@ CASES = [
         "another share of the training before the local steps",
         lab=trained,
         edits={"local_sgd": where({"arm": "A5 H=16"}, local_from_step=10)},
-        says=["(25% of the steps are mini-batch steps by design, then one step in 16 comm"],
+        says=["(25% of the steps are synchronous by design, then one in 16 comm"],
     ),
     Case(
         "local steps from the beginning",
         lab=trained,
         edits={"local_sgd": where({"arm": "A5 H=16"}, local_from_step=0)},
-        says=["of the communication (22 rounds against 40) at no"],
+        says=["of communication (22 rounds against 40) at no"],
         never=["by design"],
     ),
     Case(
@@ -467,7 +468,7 @@ CASES = [
             "Of eight comparisons with Lin et al. (2020), who find post-local SGD better than "
             "small and large mini-batches, four are not decidable and four are not judged "
             "(published without wrong labels).",
-            "Expected before the run: post-local SGD is more accurate with wrong labels. What "
+            "Expected before the run: “post-local SGD is more accurate with wrong labels.” What "
             "came out: beside the large mini-batch the test accuracy of post-local SGD shows no "
             "measurable difference with clean labels and is higher with 20% wrong labels.",
         ],

@@ -266,8 +266,8 @@ def curve(
 def stacked_shares(axes: Axes, rows: pd.DataFrame, parts: Mapping[str, Look], whole: str) -> None:
     """Draw a bar of shares, in percent of the whole, for each row, which is named by its label.
 
-    parts: looks by column (`<part>_frac`). A part below zero is noise, and goes to the left of
-    zero; one that is not told from zero (`<part>_below_noise`) is dotted.
+    parts: looks by column (`<part>_frac`). A part below zero goes to the left of zero; one that is
+    not told from zero (`<part>_below_noise`) is dotted.
     """
     for place, (_, row) in enumerate(rows.iterrows()):
         right = left = 0.0

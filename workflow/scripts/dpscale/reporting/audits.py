@@ -195,6 +195,7 @@ def audit_section(path: Path, number: int) -> Answer:
         sentence=_typeset(words.squeezed(say.sentence(audit))),
         short=_typeset(words.squeezed(say.short(audit))),
         paragraphs=[*map(_typeset, words.paragraphs(say.assumed(audit)))],
+        method=[*map(_typeset, words.paragraphs(say.read(audit)))],
         formula=FORMULAS if number == 1 else [],
         tables=[*_findings(audit, say), _corrected(audit, say)],
     )
@@ -246,6 +247,9 @@ def _found(audit: _Audit, say: Any, caption: str, findings: list[Finding]) -> An
         for finding in findings
     ]
     titles = {"code": "Wrong", "printed": "Printed", "expected": "Right", "reason": "Why"}
+    if caption == "slight":  # which says what is wrong in all of them
+        del titles["code"]
+        rows = [{key: row[key] for key in row if key != "code"} for row in rows]
     columns = [Column(key=k, title=title, formulas=k == "reason") for k, title in titles.items()]
     return AnswerTable(caption=say.CAPTIONS[caption], columns=[*PLACE, *columns], rows=rows)
 

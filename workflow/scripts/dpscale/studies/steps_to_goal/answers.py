@@ -47,7 +47,8 @@ def facts_s1(inputs: Inputs) -> Facts:
         "fits": fits,
         "verdicts": verdicts,
         "lead": lead,
-        "saved": saved([row for row in rows if lead and row["runs"] == lead["runs"]]),
+        "saved": saved(leading := [row for row in rows if lead and row["runs"] == lead["runs"]]),
+        "samples": samples(leading),
         "batches": {model: batches(own) for model, own in by(rows, "model")},
         "rules": RULES,
         "claims": CLAIMS,
@@ -104,6 +105,13 @@ def saved(search: Sequence[Row]) -> list[Row]:
         for own in (much, between, little[::-1])
         if own
     ]
+
+
+def samples(search: Sequence[Row]) -> list[Row]:
+    """Return the samples to the goal with the smallest and the largest batch that reached it."""
+    measured = [row for row in search if row["samples_to_goal"] is not None]
+    ends = [measured[0], measured[-1]] if len(measured) > 1 else []
+    return [row | {"samples": row.value("samples_to_goal", "count")} for row in ends]
 
 
 def share(one: Row, two: Row) -> Value:
