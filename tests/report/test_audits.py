@@ -206,7 +206,7 @@ def test_an_audit_has_its_line_on_the_first_page(make_report, change, line):
 def test_what_is_doubtful_comes_before_what_was_assumed(make_report):
     text = rendered(make_report(audits=[{**AUDIT, "doubts": ["one may be a copy", "so may two"]}]))
     doubtful = text.index("<p>Doubtful: one may be a copy. So may two.</p>")
-    assert doubtful < text.index("<p>Read and assumed: 50,000")
+    assert doubtful < text.index("Read and assumed: 50,000")
     assert "Doubtful:" not in rendered(make_report())
 
 
