@@ -67,8 +67,8 @@ CASES = [
         "DDP is fastest and FSDP2 needs least",
         lab=lab,
         says=[
-            "Share a training by DDP: with four workers, sharing devices, its step, 20.0 ms, is "
-            "the shortest. If the optimiser's state does not fit, take ZeRO-1 (19.1 MiB a worker, "
+            "Use DDP: its step is the shortest (20.0 ms with four workers, sharing devices). If "
+            "the optimiser's state does not fit, take ZeRO-1 (19.1 MiB a worker, "
             "not 22.9 MiB; a step 1.20× as long), then FSDP2 (11.4 MiB; 3.00× as long). If "
             "activations do not fit, take gradient accumulation (b = 2 300, not 700, within 30.5 "
             "MiB). The network is the small residual network with Adam",
@@ -82,7 +82,7 @@ CASES = [
             # DDP: 700 fits, 750 does not
             "largest batch within the budget (it fits; one up to 7.14% larger does not). DDP",
             "largest batch within the budget (it fits; one up to 7.14% larger does not). 2 ",
-            "In short: Share a training by DDP (20.0 ms a step); where memory is short by ZeRO-1 "
+            "In short: Use DDP (20.0 ms a step); where memory is short by ZeRO-1 "
             "or FSDP2 (19.1 MiB or 11.4 MiB a worker, not 22.9 MiB).",
             "With two workers all other ways take longer for a step than DDP's 10.0 ms (1.20× to "
             "3.00×). With four workers all other ways take longer for a step than DDP (1.20× to",
@@ -107,8 +107,8 @@ CASES = [
             )
         },
         says=[
-            "Share a training by DDP: with four workers, sharing devices, none is measurably "
-            "faster than its 20.0 ms a step.",
+            "Use DDP: no other way has a measurably shorter step (20.0 ms with four workers, "
+            "sharing devices).",
             "No way has a measurably shorter step than DDP with four workers.",
             "gradient accumulation and ZeRO-1 show no measurable difference to DDP",
         ],
@@ -128,8 +128,7 @@ CASES = [
         "another way is faster than DDP",
         lab=made(step_s=STEP_S | {"zero1": 0.005}),
         says=[
-            "Share a training by ZeRO-1: with four workers its step, 10.0 ms, takes 0.500× the "
-            "time of DDP's.",
+            "Use ZeRO-1: with four workers its step, 10.0 ms, takes 0.500× the time of DDP's.",
             "ZeRO-1 has the shortest step with four workers.",
             "takes less time for a step than DDP (0.500×)",
         ],

@@ -145,7 +145,8 @@ CASES = [
         "one worker is best",
         lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
         says=[
-            "take one worker with B = 256: trained, it reached 4% validation error in 430 ms "
+            "take one worker with B = 256: trained, it reached 4% validation "
+            "error in 430 ms "
             "(predicted: 430 ms, no measurable difference), no other setting measurably sooner"
         ],
         never=["The cheapest, one"],

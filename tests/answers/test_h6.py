@@ -28,8 +28,8 @@ CASES = [
         "one node, decided",
         says=[
             "Two nodes were not run; best on one: one worker, 95.0%, above two and four workers "
-            "(93.0% to 94.0%). On two as many workers would make the same updates, so the same "
-            "accuracy is expected.",
+            "(93.0% to 94.0%). How many workers train decides the updates, not where they are: "
+            "on two nodes as many are expected to reach the same.",
             "In short: Two nodes were not run; best on one: one worker, 95.0%, above two and four",
             "Of 2 such comparisons",
             "On two nodes of GPUs, whose model is not named, others published 99.02% (98.83 to "
@@ -99,7 +99,7 @@ CASES = [
         "one number of workers",
         edits={TRAININGS: where({"workers": [2, 4]}, status="diverged")},
         says=[
-            "best on one: one worker, 95.0%, with nothing else tried. On two as",
+            "best on one: one worker, 95.0%, with nothing else tried. How many",
             "are the linear rule at N = 2 (diverged) and the linear rule at N = 4 (diverged).",
         ],
     ),

@@ -144,7 +144,8 @@ CASES = [
             )
         },
         says=[
-            "is below that of the same buckets alone in all six cells, since its time also holds "
+            "is measurably below that of the same buckets alone in all six cells, since its time "
+            "also holds "
             "contention and overhead and a transfer beside training waits for cores and slower "
             "workers. Contention and overhead cost more than the transfers' waiting at N = 4."
         ],

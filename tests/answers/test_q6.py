@@ -44,7 +44,7 @@ CASES = [
             "the buckets of one iteration hold exactly that.",
             "What one worker hands to the network, N = 4.",
             "In short: With N = 4 an iteration passes 4 000 000 B of gradients and 40 000 B of "
-            "buffers besides, 0.990% of its bytes.",
+            "buffers besides, 0.990% of a worker's payload.",
         ],
     ),
     Case(
@@ -60,7 +60,7 @@ CASES = [
     Case(
         "buffers and nothing before",
         edits=_ledger(only(phase="steady")),
-        says=["0.990% of its bytes.", "(Li et al., 2020): buffers are broadcast"],
+        says=["0.990% of a worker's payload.", "(Li et al., 2020): buffers are broadcast"],
         never=["Construction and the first", "start equal", "is rebuilt once"],
     ),
     Case(

@@ -86,7 +86,8 @@ CASES = [
     Case(
         "perfect scaling that the slope cannot confirm",
         says=[
-            "Perfect scaling ends at B = 10, and from B = 161 hardly a gain is left (network of "
+            "Perfect scaling ends at B = 10, and from B = 161 hardly a gain is left "
+            "(network of "
             "one hidden layer, plain SGD, 4% error); between, at the critical batch size of 40.1, "
             "steps are twice the fewest. Nesterov momentum makes it 3.01× as large. With plain "
             "SGD each doubling of B from 2 saved 43.0% to 49.8% of steps up to 16, 15.0% to 33.0% "
@@ -100,7 +101,8 @@ CASES = [
             "−1 within 0.2) in one of three searches; in two this is undecided. Whether "
             "steps over the four largest batch sizes hardly fall (slope 0 within 0.2) is "
             "undecided.",
-            "In short: Perfect scaling ends at B = 10, and from B = 161 hardly a gain is left "
+            "In short: Perfect scaling ends at B = 10, and from B = 161 hardly a gain "
+            "is left "
             "(network of one hidden layer, plain SGD, 4% error).",
             "Twice the batch saves 40% or more of the steps up to B = 10, 10% or less from B = "
             "161 (plain SGD). Dotted",
@@ -143,7 +145,8 @@ CASES = [
         "three regimes of large networks on a cluster",
         lab=searched(every=CLUSTER),
         says=[
-            "Perfect scaling ends at B = 37, and from B = 599 hardly a gain is left (small "
+            "Perfect scaling ends at B = 37, and from B = 599 hardly a gain is left "
+            "(small "
             "residual network, plain SGD, 4% error); between, at the critical batch size of 150, "
             "steps are twice the fewest. Momentum makes it 2.24× as large and Nesterov momentum "
             "2.55×.",

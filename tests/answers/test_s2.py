@@ -70,7 +70,7 @@ CASES = [
         "what kept the error and what lost it",
         lab=BASE,
         says=[
-            "Up to 8 times the reference batch (B = 256) the linear rule keeps the error within 1 "
+            "Up to B = 256, 8 times the reference batch, the linear rule keeps the error within 1 "
             "point; at 32 times no rule is shown to keep it (least: 31.0%, reference 2.10%). At "
             "B = "
             "256 gradual warm-up lowers the error with gains of one (12.1% to "
@@ -80,7 +80,7 @@ CASES = [
             "square-root rule with gradual warm-up do not keep it.",
             "The error is kept where the last column's interval ends within 1 points, lost where",
             "in one process, whose loss averages",
-            "In short: The linear rule keeps the error up to 8 times the reference (B = 256); at "
+            "In short: The linear rule keeps the error up to B = 256, 8 times the reference; at "
             "32 times nothing is shown to keep the error.",
             "hold the sampling of the 100 000 test images beside the seeds; a difference is paired",
             "The interval of an error's difference to the reference's decides. The error is kept "
@@ -98,12 +98,12 @@ CASES = [
         "the fixed rate keeps the error where the linear rule does not",
         lab=trained((study.LARGE, (5.0, 5.2, 5.1)), (study.Way(16, "fixed"), FLAT)),
         says=[
-            "Up to 4 times the reference batch (B = 128) the linear rule keeps the error within 1 "
+            "Up to B = 128, 4 times the reference batch, the linear rule keeps the error within 1 "
             "point; at 8 times the unscaled rate still keeps it (2.20%, reference 2.10%), while "
             "the scaled one ends at 5.10%. Gradual warm-up there lowers the error with gains of "
             "one (12.1% to "
             "3.00%) and raises it with zero gains (4.30% to 5.10%).",
-            "at 8 times the unscaled rate, 0.500, still does, with 2.20% test error.",
+            "at 8 times the unscaled rate still does (2.20% test error).",
             "The error of the unscaled rate at B = 256 differs from the reference's by +0.10 "
             "points (",
             "), an interval that lies within ±1 point. At B = 256 with",
@@ -140,8 +140,8 @@ CASES = [
         says=[
             "At 4 times the reference batch (B = 128) the unscaled rate keeps the error within 1 "
             "point (2.20%, reference 2.10%), while the scaled one ends at 9.10%.",
-            "In short: At 4 times the reference batch the unscaled rate, 0.500, keeps the error, "
-            "with 2.20% test error.",
+            "In short: At 4 times the reference batch the unscaled rate keeps the error (2.20% "
+            "test error).",
         ],
         never=["still"],
     ),
@@ -151,7 +151,7 @@ CASES = [
         says=[
             "at 8 times the square root's rate still keeps it (2.20%, reference 2.10%), while the "
             "linear one is undecided (2.50%).",
-            "at 8 times the square root's rate, 1.41, still does, with 2.20% test error.",
+            "at 8 times the square root's rate still does (2.20% test error).",
             "The error of the square root's rate at B = 256 differs",
         ],
     ),
@@ -230,10 +230,10 @@ CASES = [
         "a linear rule that keeps the error to 32 times the batch, as on a cluster",
         lab=trained((study.Way(64), FLAT)),
         says=[
-            "Up to 32 times the reference batch (B = 1024), the most that was tried, the linear "
-            "rule keeps the error within 1 point (2.20%, reference 2.10%).",
+            "Up to B = 1024, 32 times the reference batch and the most that was tried, the "
+            "linear rule keeps the error within 1 point (2.20%, reference 2.10%).",
             "What came out: the error was kept up to the largest batch, B = 1024;",
-            "In short: The linear rule keeps the error up to 32 times the reference (B = 1024), "
+            "In short: The linear rule keeps the error up to B = 1024, 32 times the reference, "
             "the most that was tried.",
         ],
         never=["was not run"],
@@ -514,7 +514,8 @@ CASES = [
         lab=trained((study.LARGE, (5.0, 5.2, 5.1)), (NO_WARMUP, FLAT)),
         says=[
             "the linear rule without warm-up keeps the error; the fixed rate",
-            "(B = 128) the linear rule keeps the error within 1 point; at 8 times no rule is shown",
+            "Up to B = 128, 4 times the reference batch, the linear rule keeps the error within "
+            "1 point; at 8 times no rule is shown",
             "256 linear gradual zero 4.00 5.10%",
             "At B = 256 with zero gains, against no warm-up, gradual warm-up raises the test error",
         ],
@@ -653,7 +654,8 @@ CASES = [
         "a plan of one larger batch",
         lab=planned(study.REFERENCE, study.Way(8)),
         says=[
-            "Up to 4 times the reference batch (B = 128), the most that was tried, the linear rule",
+            "Up to B = 128, 4 times the reference batch and the most that was tried, the linear "
+            "rule",
             "At B = 128 with zero gains the linear rule with gradual warm-up keeps the error.",
             "At B = 128, where an epoch has 78 updates, the least test error is 2.20%, with the li",
         ],
