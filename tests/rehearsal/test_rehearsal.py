@@ -389,6 +389,7 @@ def test_a_search_that_goes_beyond_the_memory_keeps_all_that_was_measured_before
     assert max(row["num_ooms"] for row in record.rank_devices if "num_ooms" in row) > 0
 
 
+@pytest.mark.slow
 def test_gpus_of_two_models_are_refused_by_the_check(doubles, tmp_path) -> None:
     script = str(ROOT / "workflow/scripts/check_machine.py")
     words = [sys.executable, script, "--configfile", str(CONFIG), "--folder", str(tmp_path / "c")]

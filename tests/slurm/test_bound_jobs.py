@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 # run.py of these runs: each rank says what it sees; the first one leaves what makes a run whole.
 TELL = """
 import json, os, sys
@@ -42,6 +44,7 @@ def test_workers_see_all_cores_of_their_job_and_the_gpus_that_it_asked_for(workf
     assert seen == [{"node": node, "cores": 2, "gpus": "0"} for node in ("n1", "n2")]
 
 
+@pytest.mark.slow
 def test_a_worker_has_as_many_cores_on_one_node_as_on_two(workflow) -> None:
     scaling = {"workers": [1, 2], "per_worker_batches": [16], "strong": False, "repeats": 5}
     lab = workflow(

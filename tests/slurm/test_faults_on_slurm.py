@@ -49,6 +49,7 @@ def assert_done_at_attempt(workflow: Workflow, number: int) -> None:
     assert "Nothing to be done" in workflow.output()
 
 
+@pytest.mark.slow
 def test_a_killed_rank_is_named_and_its_run_made_again(workflow) -> None:
     faults = workflow(CONFIG | {"replicas": CONFIG["replicas"] | {"epochs": 10}})
     faults.skip_check()
