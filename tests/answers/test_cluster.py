@@ -273,6 +273,9 @@ def test_what_buffers_are_for_is_answered_in_two_questions() -> None:
 
 
 def test_compare_is_for_one_configuration_on_both_machines() -> None:
-    assert "run this report's configuration there too: the same" in text_of(page())
+    assert (
+        "and this report's configuration too: python workflow/scripts/compare.py HERE THERE"
+        in text_of(page())
+    )
     same = page(("stand_ins", where(same=True)))
     assert "compare.py" not in text_of(same)

@@ -235,13 +235,22 @@ def _findings(audit: _Audit, say: Any) -> list[AnswerTable]:
     return [_found(audit, say, name, found) for name, found in kinds.items() if found]
 
 
+def _unbroken(text: str, unit: str) -> str:
+    """A text whose number and unit stand on one line."""
+    return text.replace(f" {unit}", f"\u00a0{unit}") if unit else text
+
+
 def _found(audit: _Audit, say: Any, caption: str, findings: list[Finding]) -> AnswerTable:
     rows: list[dict[str, AnswerCell]] = [
         {
             **_place(finding),
             "code": say.KINDS[finding.code],
-            "printed": None if finding.printed is None else audit.as_printed(finding),
-            "expected": None if finding.expected is None else str(say.right(audit, finding)),
+            "printed": None
+            if finding.printed is None
+            else _unbroken(audit.as_printed(finding), finding.unit),
+            "expected": None
+            if finding.expected is None
+            else _unbroken(str(say.right(audit, finding)), finding.unit),
             "reason": _typeset(str(finding.reason)),
         }
         for finding in findings
