@@ -10,7 +10,7 @@ import pytest
 from builders import derived_lab, empty_lab, full_lab, timed_cells
 from dpscale.derive.statistics import verdict
 from dpscale.studies import derived_of
-from dpscale.studies.scaling.derive.speedup import scaling
+from dpscale.studies.scaling.derive.speedup import scaling, speedup_lesson
 
 
 def row(frame: pd.DataFrame, kind: str, workers: int, batch: int) -> pd.Series:
@@ -203,3 +203,43 @@ def test_no_scaling_runs_give_an_empty_table_with_its_columns():
     lab = derived_of(empty_lab())["scaling"]
     assert lab.empty
     assert {"kind", "speedup_ratio_high", "oversubscribed"} <= set(lab.columns)
+
+
+def lesson_of(cells: dict[int, tuple[float, float, float]], runs: pd.DataFrame) -> str:
+    """The lesson of two workers, of the speed-up and its interval at each b, 11 launches each."""
+    rows = [
+        {
+            "kind": "weak",
+            "workers": 2,
+            "per_worker_batch": batch,
+            "speedup_ratio": ratio,
+            "speedup_ratio_low": low,
+            "speedup_ratio_high": high,
+            "pace": verdict(low, high, 1.0),
+            "to_least_batch": "indistinct",
+            "oversubscribed": False,
+            "repeats": 11,
+            "runs": "one",
+            "base_runs": "two",
+        }
+        for batch, (ratio, low, high) in cells.items()
+    ]
+    return str(speedup_lesson(pd.DataFrame(rows), runs)["lesson"][0])
+
+
+def test_any_batch_carries_the_lesson_of_its_number_of_workers():
+    _, runs = timed_cells({(1, 32): [1.0, 1.0]})
+    wide, narrow, none = (1.5, 1.01, 2.2), (1.3, 1.25, 1.35), (1.0, 0.9, 1.1)
+    assert lesson_of({32: wide, 64: narrow, 128: none}, runs) == "above"
+    assert lesson_of({32: wide, 64: none, 128: none}, runs) == "indistinct"
+    assert lesson_of({32: (0.8, 0.7, 0.9), 64: (0.9, 0.81, 0.99)}, runs) == "below"
+    assert lesson_of({32: (0.8, 0.7, 0.9), 64: none}, runs) == "indistinct"
+
+
+def test_looks_are_not_widened_as_if_they_were_of_less_confidence():
+    """1.15 to its lower end by 1.29 times its logarithm is below 1, by 1.24 times above."""
+    _, runs = timed_cells({(1, 32): [1.0, 1.0]})
+    ratio = 1.15
+    cells = {32: (ratio, ratio ** (1 - 1 / 1.26), 2.0), 64: (1.0, 0.9, 1.1), 128: (1.0, 0.9, 1.1)}
+    assert lesson_of(cells, runs) == "indistinct"
+    assert lesson_of(cells, runs.assign(study="scaling_looks")) == "above"

@@ -23,6 +23,7 @@ from dpscale.derive.statistics import (
     over_seeds,
     paired_median_difference,
     paired_median_ratio,
+    together,
     verdict,
 )
 
@@ -345,3 +346,17 @@ def test_a_difference_among_others_has_a_wider_interval_on_the_side_that_was_wid
     alone = difference_together(Estimate(1.0, 0.5, 2.0, 5), 1)
     assert alone == pytest.approx((1.0, 0.5, 2.0, 5))
     assert difference_together(UNKNOWN, 10) == UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("confidence", "wider"),
+    [
+        (0.95, 2.8701 / 2.2281),  # Student's t with 10 degrees of freedom, 2.5%/3 and 2.5% beyond
+        (0.98, 3.4093 / 2.7638),  # 1%/3 and 1%
+    ],
+)
+def test_a_ratio_among_others_is_widened_from_the_confidence_that_it_has(confidence, wider):
+    ratio = Estimate(2.0, 2.0 / math.e, 2.0 * math.e, 11)
+    found = together(ratio, 3, confidence)
+    assert found.low == pytest.approx(2.0 * math.exp(-wider), rel=1e-3)
+    assert found.high == pytest.approx(2.0 * math.exp(wider), rel=1e-3)

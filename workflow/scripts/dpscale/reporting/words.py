@@ -139,6 +139,11 @@ def points(value: Value | float) -> str:
     return value.written(text) if isinstance(value, Value) else text
 
 
+def signed(share: float) -> str:
+    """Return a difference of two fractions as points with a sign: `−0.44`."""
+    return f"{100 * share:+.2f}".replace("-", "−")
+
+
 FILTERS = {
     "and": join,
     "bare": bare,
@@ -156,6 +161,7 @@ FILTERS = {
     "places": places,
     "points": points,
     "semicolon": semicolon,
+    "signed": signed,
     "span": span,
     "spread": spread,
     "verb": verb,
