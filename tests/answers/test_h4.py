@@ -12,10 +12,10 @@ LOSSES = {
     "copy": ("the copy to the device", "pin memory"),
     "sharing": ("contention between workers", "give each worker a core"),
     "stragglers": ("stragglers", "give equal devices equal work"),
-    "overhead": ("the overhead of DDP", "take a larger batch per worker, which makes fewer steps"),
+    "overhead": ("the overhead of DDP", "twice the batch per worker (b = 256) takes half as many"),
     "exposed": (
         "waiting for communication",
-        "take a larger batch per worker, since twice the batch sends half as many",
+        "twice the batch per worker (b = 256) sends half as many",
     ),
 }
 
@@ -71,7 +71,7 @@ CASES = [
             "A larger batch",
             "In Q3.1 ",
             "uncertain",
-            "that lead",
+            "the lead",
             "zero",
         ],
     ),
@@ -89,6 +89,34 @@ CASES = [
             "the rest add up to all of it."
         ],
         never=["a rest left", "uncertain"],
+    ),
+    *[
+        Case(
+            f"twice the batch is {pace}, against {part}",
+            edits={
+                SPLIT: largest(part),
+                "assignment_doubled": where(
+                    speedup_ratio=ratio, speedup_ratio_low=low, speedup_ratio_high=high
+                ),
+            },
+            says=[f"(50.0%): twice the batch per worker (b = 256) {saves}{ends}. One worker"],
+            never=["(not tried)"],
+        )
+        for part, saves in (
+            ("exposed", "sends half as many messages"),
+            ("overhead", "takes half as many steps"),
+        )
+        for pace, ratio, low, high, ends in (
+            ("faster", 1.4, 1.3, 1.5, " and is 1.40× as fast"),
+            ("slower", 0.8, 0.7, 0.9, ", yet is slower (0.800×)"),
+            ("alike", 1.1, 0.9, 1.3, ", yet is not measurably faster (1.10×)"),
+            ("unsure", 1.1, None, None, ", and was 1.10× as fast, timed too few times"),
+        )
+    ],
+    Case(
+        "twice the batch that was not planned",
+        edits={SPLIT: largest("exposed"), "assignment_doubled": only(workers=1)},
+        says=["sends half as many messages an epoch (not tried)."],
     ),
     Case(
         "one worker at another pace",
@@ -175,7 +203,8 @@ CASES = [
         says=[
             "the largest losses, alike within error, are waiting for communication (19.8%) and "
             "loading (19.7%). One",
-            "Against waiting for communication: take a larger batch",
+            "Against waiting for communication: twice the batch per worker (b = 256) sends half as "
+            "many messages and is 1.25× as fast.",
             "Against loading: load ahead",
             "Compressed gradients were measured in Q3.2, at N = 2: a step with bf16 is shorter; "
             "with fp16 is longer; with PowerSGD shows no measurable difference.",
@@ -195,7 +224,7 @@ CASES = [
             "and −2.00% with four workers. Where it is below zero, the parts together exceed the "
             "epoch: the epoch was timed with loading, all parts but loading and the copy without "
             "it. So the shares are uncertain by as much. The largest",
-            "over five launches. The rest with four workers is smaller in size, so that lead "
+            "over five launches. The rest with four workers is smaller than that, so the lead "
             "stands. ",
             "loading; a rest left of zero is negative: the parts together exceed the epoch. Where",
         ],
@@ -204,7 +233,7 @@ CASES = [
     Case(
         "a rest below zero of fewer workers",
         edits={SPLIT: where({"workers": 2}, rest_frac=-0.2)},
-        says=["−20.0% with two workers and", "is smaller in size, so that lead stands. "],
+        says=["−20.0% with two workers and", "is smaller than that, so the lead stands. "],
     ),
     Case(
         "a rest below zero, larger than the lead",
@@ -213,7 +242,7 @@ CASES = [
             "the largest loss is loading (19.7%), a lead within the uncertainty of the shares: "
             "load ahead",
             "all parts but loading without it. So",
-            "The rest with four workers is no smaller in size, so that lead is within the "
+            "The rest with four workers is no smaller than that, so the lead is within the "
             "uncertainty. ",
             "With four workers the largest loss is loading, a lead within the uncertainty of the "
             "shares; a rest",
@@ -257,7 +286,7 @@ CASES = [
                 where({"workers": 4}, rest_frac=-0.02),
             )
         },
-        says=["so that lead stands. One worker's epoch took"],
+        says=["so the lead stands. One worker's epoch took"],
     ),
     Case(
         "a rest below zero, and two alike",

@@ -142,7 +142,7 @@ CASES = [
         edits=SCATTERED,
         says=[
             "Larger batches shorten the epoch from 9.00 s at b = 32 to 2.00 s at b = 128; "
-            "whether it falls on is undecided, since launches scatter. Iterations",
+            "whether it keeps falling is undecided, since launches scatter. Iterations",
             "Beyond b = 128 the launches scatter too much for a verdict.",
             "samples/s, at b = 512; its epoch is 0.950× (0.237 to 3.800) as long as at b = 128, "
             "which leaves open whether it is shorter.",
@@ -245,7 +245,7 @@ CASES = [
         "the fastest is known least",
         edits=_times(3.04, 1.74, 1.75, undecided=(128, 512)),
         says=[
-            "from 3.04 s at b = 32 to 1.74 s at b = 128; whether it falls on is undecided",
+            "from 3.04 s at b = 32 to 1.74 s at b = 128; whether it keeps falling is undecided",
             "An epoch takes 1.74 s at b = 128, against 3.04 s at b = 32, undecided beyond; the "
             "largest that fits is b = 1280",
         ],

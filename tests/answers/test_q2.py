@@ -1,8 +1,13 @@
 """Q2: what it says of speed-up and of the other kind of scaling follows the measured cells."""
 
+from typing import Any
+
 import pandas as pd
+import pytest
 
 from cases import Case, Edit, around, both, only, says, where
+from dpscale.reporting.answer import AnswerTable
+from dpscale.studies import questions
 
 NAN = float("nan")
 LOOKS = {
@@ -20,6 +25,7 @@ LOOKS = {
     "runs": "sweep-b32",
 }
 STRONG = {"kind": "strong", "workers": [2, 4]}
+PACED = {"kind": "weak", "workers": 4, "per_worker_batch": 128}
 
 
 def _strong(ratio: float) -> dict[str, Edit]:
@@ -44,8 +50,8 @@ CASES = [
         # N = 4, b = 128: T_1 = 1.25 * 2.78125 s, a quarter of it 0.869 s; T_4 = 0.36 T_1.
         says=[
             "Several workers are faster than one at every b, at best 2.78× with four (b = 128) "
-            "and 1.67× with two (b = 32). Sharing among four (b = 128) saves 2.61 s of 3.48 "
-            "s and adds 382 ms, mostly waiting for communication. This is weak",
+            "and 1.67× with two (b = 32). Splitting one worker's 3.48 s among four (b = "
+            "128) saves 2.61 s and adds 382 ms, mostly waiting for communication. This is weak",
             "Four workers are faster than one at every b, at best 2.78× (b = 128), sharing "
             "devices.",
             # 0.36 T_1 over T_1/4 is 1.44: 0.272/0.25, 0.283/0.272 and 0.36/0.283 T_1, of which
@@ -113,7 +119,7 @@ CASES = [
         says=[
             "Several workers are not measurably faster than one over all b: two reach "
             "1.30× at best (b "
-            "= 32), and four, sharing devices, no more (1.30×). Sharing"
+            "= 32); four, sharing devices, no more (1.30×). Splitting"
         ],
     ),
     Case(
@@ -123,7 +129,7 @@ CASES = [
         },
         says=[
             "Two workers are faster than one at every b, at best 1.67× (b = 32); four, sharing "
-            "devices, are at no b measurably faster, at best 1.60× (b = 32). Sharing among",
+            "devices, are never measurably faster, at best 1.60× (b = 32). Splitting one",
             "In short: Two workers are faster than one at every b, at best 1.67× (b = 32); four, "
             "sharing devices, no more (1.60×).",
         ],
@@ -133,9 +139,9 @@ CASES = [
         # 1.5 s over 2.78 s is 0.539, and 2.78 times that 1.50
         edits={"one_worker": where({"per_worker_batch": 128, "workers": 4}, epoch_s=1.5)},
         says=[
-            "Each speed-up hangs on $T_1$ too, and one worker's pace differed: without loading an "
-            "epoch with b = 128 took it 1.50 s alone while others waited, 0.539× the time of the "
-            "launches beside these. By that four would come to 1.50×, not 2.78×."
+            "A speed-up depends on $T_1$ too, and one worker's pace differed: its epoch with b = "
+            "128, without loading, took 1.50 s alone while others waited, 0.539× its time in the "
+            "launches beside N workers. With that pace four would come to 1.50×, not 2.78×."
         ],
     ),
     Case(
@@ -145,12 +151,12 @@ CASES = [
                 {"per_worker_batch": 128, "workers": 4}, place="every", epoch_s=5.5625
             )
         },
-        says=["5.56 s in all its launches, 2.00× the time", "would come to 5.56×, not 2.78×."],
+        says=["5.56 s in all its launches, 2.00× its time", "would come to 5.56×, not 2.78×."],
     ),
     Case(
         "one worker was as fast elsewhere, but for Q1",
         edits={"one_worker": where({"per_worker_batch": 128, "place": "sweep"}, epoch_s=1.5)},
-        never=["hangs on"],
+        never=["depends on $T_1$"],
     ),
     Case(
         "two slower",
@@ -158,9 +164,9 @@ CASES = [
         says=[
             "In short: Two workers are slower than one at every b, at best 0.667× (b = 32); four, "
             "sharing devices, less (0.444×).",
-            "Several workers are slower than one at every b: two reach 0.667× at best (b = 32), "
-            "and four, sharing devices, less (0.444×). Sharing among four (b = 32) saves "
-            "4.80 s of 6.41 s and adds 12.8 s, for no single cause.",
+            "Several workers are slower than one at every b: two reach 0.667× at best (b = 32); "
+            "four, sharing devices, less (0.444×). Splitting one worker's "
+            "6.41 s among four (b = 32) saves 4.80 s and adds 12.8 s, for no single cause.",
         ],
     ),
     Case(
@@ -177,8 +183,8 @@ CASES = [
         "more is saved than an equal share",
         edits={"speedup_losses": where(**around("added_s", -0.2), **around("loss_ratio", 0.9))},
         says=[
-            "Sharing among four (b = 128) saves more than the 2.61 s of 3.48 s that an equal "
-            "share explains. This"
+            "Splitting one worker's 3.48 s among four (b = 128) saves more than the 2.61 "
+            "s that equal shares explain. This"
         ],
         never=["and add", "single cause"],
     ),
@@ -186,15 +192,16 @@ CASES = [
         "nothing measurable is added",
         edits={"speedup_losses": where(added_s_low=-0.1)},
         says=[
-            "Sharing among four (b = 128) saves 2.61 s of 3.48 s and adds no measurable time. This"
+            "Splitting one worker's 3.48 s among four (b = 128) saves 2.61 s and adds no "
+            "measurable time. This"
         ],
     ),
     Case(
         "what is added has no interval",
         edits={"speedup_losses": where(added_s_low=NAN, added_s_high=NAN, loss_ratio_low=NAN)},
         says=[
-            "Sharing among four (b = 128) saves 2.61 s of 3.48 s and adds perhaps 382 ms, "
-            "for no single cause. This"
+            "Splitting one worker's 3.48 s among four (b = 128) saves 2.61 s and adds "
+            "perhaps 382 ms, for no single cause. This"
         ],
     ),
     Case("loading is the cause", edits=_cause("loading"), says=["adds 382 ms, mostly loading."]),
@@ -212,7 +219,7 @@ CASES = [
     Case(
         "no arms",
         lab={"direct": False},
-        says=["Sharing among four (b = 128) saves 2.61 s of 3.48 s and adds 382 ms. This is"],
+        says=["among four (b = 128) saves 2.61 s and adds 382 ms. This is"],
         never=["Why: each", "mostly", "single cause"],
     ),
     Case(
@@ -305,15 +312,37 @@ CASES = [
         edits={"scaling": where(oversubscribed=False)},
         never=["there were more", "share devices"],
     ),
-    Case("one launch", says=["Each time is the median of 5 repeats in one launch, and brackets"]),
+    Case(
+        "one launch",
+        edits={"scaling": where(PACED, base_epoch_s=2.0)},
+        says=[
+            "Each time is the median of 5 repeats in one launch, and brackets",
+            "An epoch with everything included and its speed-up over one worker by both",
+        ],
+        never=["neighbouring", "of the medians"],
+    ),
     Case(
         "launches",
         edits={"scaling": where(launches=5, launch_spread_frac=0.125)},
         says=[
             "Each time is the median of 5 launches, in processes of their own, and brackets",
             "Launches of one cell lie up to 12.5% apart.",
+            "the tables have $T_1/T_N$ of the medians beside it.",
+            "An epoch with everything included (medians of 5 launches) and its speed-up over one "
+            "worker by both kinds of scaling. 2 32",
+            "Every cell of both kinds of scaling. b 1",
         ],
-        never=["repeats in one launch"],
+        never=["repeats in one launch", "neighbouring"],
+    ),
+    Case(
+        "launches whose medians have another ratio than neighbours",
+        edits={"scaling": both(where(launches=5), where(PACED, base_epoch_s=2.0, launches=7))},
+        says=[
+            "(medians of 5 to 7 launches) and its speed-up over one worker by both kinds of "
+            "scaling. Launch by launch compares neighbouring launches, since the machine's pace "
+            "drifts. 2 32",
+            "Every cell of both kinds of scaling. Launch by launch compares",
+        ],
     ),
     Case(
         "one timed repeat",
@@ -394,3 +423,37 @@ CASES = [
 
 
 test_what_q2_says = says("Q2", CASES)
+
+
+def _tables(**columns: Any) -> list[AnswerTable]:
+    """The table of cells and that of every cell."""
+    edits = {"scaling": both(where(**columns), where(PACED, base_epoch_s=3.0, epoch_s=2.0))}
+    cells, _, every = questions()["Q2"](Case("", edits=edits).inputs).tables
+    return [cells, every]
+
+
+def test_of_several_launches_tables_have_the_ratio_of_their_medians_too() -> None:
+    for table in _tables(launches=5):
+        titles = {column.key: column.title for column in table.columns}
+        assert titles["of_medians_ratio"] == "$T_1/T_N$ of these medians"
+        assert titles["speedup_ratio"].startswith("Launch by launch")
+        row = next(row for row in table.rows if row["epoch_s"].value == 2.0)
+        of_medians, by_launch = row["of_medians_ratio"], row["speedup_ratio"]
+        assert (of_medians.value, of_medians.low, of_medians.unit) == (1.5, None, "ratio")
+        assert by_launch.value == pytest.approx(1 / 0.36)
+        assert of_medians.runs == by_launch.runs != []
+
+
+def test_of_one_launch_tables_have_one_speedup() -> None:
+    for table in _tables(launches=1):
+        titles = [column.title for column in table.columns]
+        assert "Launches" in titles
+        assert [title for title in titles if "$T_1/T_N$" in title or "by launch" in title] == []
+
+
+def test_a_cell_without_a_time_has_no_ratio_of_medians() -> None:
+    edit = where(PACED, status="out_of_memory", epoch_s=NAN, speedup_ratio=NAN)
+    edits = {"scaling": both(where(launches=5), edit)}
+    cells = questions()["Q2"](Case("", edits=edits).inputs).tables[0]
+    lacking = [row["of_medians_ratio"] for row in cells.rows if row["epoch_s"].value is None]
+    assert [(one.value, one.status) for one in lacking] == [(None, "out_of_memory")]

@@ -130,6 +130,7 @@ def noticed(question: str, case: Case) -> bool:
         return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", USERS)
 def test_a_swap_of_two_entries_fails_a_case(name, monkeypatch) -> None:
     survived = []

@@ -215,6 +215,7 @@ LINK = {
 }
 
 
+@pytest.mark.slow
 def test_a_fault_of_nccl_ends_all_workers_at_once_and_is_tried_again(doubles, tmp_path) -> None:
     words, record = launched(tmp_path, **LINK)
     faults = {"FAKEGPU_NCCL_FAULT_RANK": "1", "FAKEGPU_NCCL_FAULT_SEQNO": "3"}

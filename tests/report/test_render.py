@@ -375,9 +375,13 @@ def test_a_run_that_could_not_begin_says_nothing_of_what_is_trained(make_report)
 
 @pytest.mark.parametrize("medium", ["html", "pdf"])
 def test_the_closing_page_stands_after_the_parts_and_in_the_contents(make_report, medium):
-    closing = answer("cluster").model_copy(update={"question": "What carries over?"})
+    drawn = [Figure(name="of_what_is_further", title="Gain", caption="More.", further=False)]
+    closing = answer("cluster").model_copy(
+        update={"question": "What carries over?", "figures": drawn}
+    )
     report = make_report(closing=closing)
     text = render_report(report, templates=TEMPLATES, medium=medium)
+    assert 'id="figure-of_what_is_further"' in text
     contents = text[text.index('class="contents"') : text.index("<main")]
     assert '<a href="#answer-cluster"><span>On your cluster</span></a>' in contents
     assert text.index('id="part-audit"') < text.index('id="answer-cluster"')

@@ -157,6 +157,24 @@ def split_rows(*, two_nodes: bool) -> Rows:
     ]
 
 
+def doubled_rows(*, two_nodes: bool) -> Rows:
+    """Return the planned columns of the timed runs of the most workers with twice the batch."""
+    most = [row for row in split_rows(two_nodes=two_nodes) if row["workers"] == max(ACCURACY)]
+    return [
+        row
+        | {"run": row["run"].replace("split", "doubled"), "study": "assignment_doubled"}
+        | {"per_worker_batch": 2 * BATCH}
+        for row in most
+    ]
+
+
+def doubled_step_rows(run: Row, factor: float, step_rows: Callable[..., Rows]) -> Rows:
+    """Return the steps of a timed run with twice the batch, whose epoch takes 80%."""
+    epoch_s = 0.8 * ONE_S * (1 - LOAD_SHARE) * factor ** math.log2(run["workers"])
+    times = list(epoch_s * (1 + SPLIT_NOISE))
+    return step_rows(run, epoch_s=times, arm="with_loading", loading_factor=1 / (1 - LOAD_SHARE))
+
+
 def split_step_rows(run: Row, factor: float, step_rows: Callable[..., Rows]) -> Rows:
     """Return the steps of a timed run: an epoch of one worker without loading takes 80%."""
     one_s = ONE_S * (1 - LOAD_SHARE)

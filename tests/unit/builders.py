@@ -260,14 +260,16 @@ def _timed(factor: float, rng: np.random.Generator, noise: float) -> tuple[Rows,
         dict(run=f"scaling-n{n}-b{b}", workers=n, per_worker_batch=b, oversubscribed=n > 2)
         for n, b in WEAK_CELLS + STRONG_CELLS
     ]
-    runs = [run_row(**row) for row in sweep + scaling]
+    least = dict(run="scaling-n1-b8", study="scaling_least", per_worker_batch=8)
+    runs = [run_row(**row) for row in [*sweep, *scaling, least]]
     steps = []
     for run in runs:
         if run["status"] != "complete" or run["study"] == "boundary":
             continue
         seconds = one_worker_epoch_s(run["per_worker_batch"]) * factor ** math.log2(run["workers"])
         arms = {"without_loading": 1.0, "with_loading": LOADING_FACTOR}
-        for arm in arms if run["study"] == "scaling" else ["without_loading"]:
+        timed = {"scaling": list(arms), "scaling_least": ["with_loading"]}
+        for arm in timed.get(run["study"], ["without_loading"]):
             times = repeats_around(seconds, rng, noise=noise)
             steps += step_rows(run, epoch_s=times, arm=arm, loading_factor=arms[arm])
     return runs, steps
@@ -460,8 +462,9 @@ def _assignment(factor: float, two_nodes: bool) -> dict[str, Rows]:
     """Return runs, trainings and steps of the cluster-training assignment."""
     trained = [run_row(**row) for row in assignment_builders.training_rows(two_nodes=two_nodes)]
     split = [run_row(**row) for row in assignment_builders.split_rows(two_nodes=two_nodes)]
+    doubled = [run_row(**row) for row in assignment_builders.doubled_rows(two_nodes=two_nodes)]
     seen: Rows = []
-    made: dict[str, Rows] = {"runs": [*trained, *split], "steps": []}
+    made: dict[str, Rows] = {"runs": [*trained, *split, *doubled], "steps": []}
     for run in trained:
         epochs, steps = assignment_builders.trained_rows(run, factor)
         seen += epochs
@@ -469,6 +472,8 @@ def _assignment(factor: float, two_nodes: bool) -> dict[str, Rows]:
     made |= training_rows(seen)
     for run in split:
         made["steps"] += assignment_builders.split_step_rows(run, factor, step_rows)
+    for run in doubled:
+        made["steps"] += assignment_builders.doubled_step_rows(run, factor, step_rows)
     return made
 
 

@@ -232,6 +232,16 @@ def test_sharing_is_contention_without_the_stragglers():
     assert made["sharing_s"] + made["stragglers_s"] == pytest.approx(0.2 * 0.64)
 
 
+def test_twice_the_batch_is_compared_with_the_split_of_as_many_workers():
+    # Of 6.4 s * 0.6 ** 2, a quarter more with loading; with twice the batch 80% of that.
+    made = row("assignment_doubled")
+    assert made["epoch_s"] == pytest.approx(0.8 * 1.25 * 6.4 * 0.36)
+    assert made["base_epoch_s"] == row("assignment_split", workers=4)["epoch_s"]
+    assert made["speedup_ratio"] == pytest.approx(1.25)
+    assert (made["pace"], made["per_worker_batch"]) == ("above", 256)
+    assert made["base_runs"] == "assignment-split-n4"
+
+
 def test_parts_are_compared_by_launch():
     """Contention of 1, 1, 1 against stragglers of 0.1, 0.5, 0.9 is less only by 0.5 +- 0.99."""
     copies = pd.DataFrame({"mean_copy": [1.0] * 3, "copies": [1.1, 1.5, 1.9]})

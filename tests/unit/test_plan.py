@@ -93,6 +93,7 @@ def test_a_study_set_to_null_is_left_out() -> None:
         "data_parallel",
         "assignment",
         "assignment_split",
+        "assignment_doubled",
         "lr_scaling",
         "model_averaging",
         "local_sgd",

@@ -43,6 +43,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_its_own_test_passes(checkout) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     places = (checkout / "workflow/scripts", ROOT / "tests/unit", ROOT / "tests/answers")

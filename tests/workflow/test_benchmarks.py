@@ -27,7 +27,7 @@ def smoke(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     "names",
     [
-        ["loop", "loading"],
+        pytest.param(["loop", "loading"], marks=pytest.mark.slow),
         pytest.param(["limit", "stacked_trials"], marks=pytest.mark.slow),
         pytest.param(OF_WORKFLOWS, marks=pytest.mark.slow),
     ],

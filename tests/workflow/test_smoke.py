@@ -56,6 +56,7 @@ def edited(checkout: Checkout, name: str, old: str, new: str) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_leaves_no_half_record(checkout) -> None:
     assert len(checkout.measured_before) >= 2
     assert checkout.unfinished == []
@@ -277,6 +278,7 @@ def test_what_was_deleted_or_damaged_is_planned_again(checkout) -> None:
     assert planned_rules(snakemake(folder, "-n")) >= {"derive", "draw", "answer"}
 
 
+@pytest.mark.slow
 def test_an_answer_that_fails_costs_no_other_and_the_call_ends_with_its_name(checkout) -> None:
     head = "{% macro short() %}"
     folder = edited(checkout, "report/E2.j2", head, head + "{{ 1 / 0 }}")

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 import pandas as pd
 
 from dpscale.derive.columns import known
@@ -163,6 +164,17 @@ class Launches:
     def epoch_s(self, cell: Cell | None, arm: str) -> pd.Series:
         """Return the epoch seconds of a cell in one arm, a value for each launch; see `of`."""
         return self.of(cell, arm)["epoch_s"]
+
+    def log_pair(self, base: Cell, cell: Cell, arm: str) -> tuple[pd.Series, pd.Series] | None:
+        """Return the logarithms of the epochs of two cells in one arm, of launches both have.
+
+        None of single launches.
+        """
+        of_base, of_cell = (by_launch_end(self.epoch_s(one, arm)) for one in (base, cell))
+        if of_base is None or of_cell is None:
+            return None
+        common = of_cell.index.intersection(of_base.index)
+        return (np.log(of_base[common]), np.log(of_cell[common])) if len(common) > 1 else None
 
     def together(self, cell: Cell | None, arms: Mapping[str, tuple[str, str]]) -> pd.DataFrame:
         """Return the times of some arms of a cell as columns; null where an arm was not timed.

@@ -113,7 +113,9 @@ def read_report(
     audited = {a.id: a for a in (audit_section(p, n) for n, p in enumerate(audits, start=1))}
     parts, within = _parts(head, _answers(answers, questions) | audited)
     chosen = {name: one for name, one in within.items() if not one.left_out}
-    names = [figure.name for answer in chosen.values() for figure in answer.figures]
+    closing = _read(answers.with_name("closing.json"))
+    shown = [*chosen.values(), *closing]
+    names = [figure.name for answer in shown for figure in answer.figures]
     runs = pd.read_parquet(tables / "runs.parquet")
     finished_at = _newest(runs)
     provenance = _provenance(tables)
@@ -137,7 +139,7 @@ def read_report(
         incomplete=[name for name, one in chosen.items() if one.missing],
         failed=[name for name, one in chosen.items() if one.status == "failed"],
         quiet=_quiet(read_table(derived / "quiet.csv", QUIET_COLUMNS)),
-        closing=next(iter(_read(answers.with_name("closing.json"))), None),
+        closing=next(iter(closing), None),
     )
 
 

@@ -298,11 +298,13 @@ def facts_h4(inputs: Inputs) -> Facts:
     whether the largest loss leads by H1's pace of one worker too. other: the network that Q3.1 is
     about, where that is another one or is trained otherwise, there: the cause of its losses with
     as many workers as the last of these, longer: what its longer steps take, and waited: how much
-    less it waits with a larger batch.
+    less it waits with a larger batch; tried: their epoch with twice the batch, where it ran.
     """
     rows, split = _splits(inputs)
     missing = lacking(rows, {"workers": "N", "nodes": "nodes"}, "assignment_split")
     missing += [] if split or missing else ["assignment_split: no number of workers was split"]
+    doubled = inputs.rows("assignment_doubled")
+    missing += lacking(doubled, {"workers": "N", "nodes": "nodes"}, "assignment_doubled")
     asked = inputs.tidy_rows("runs", study="scaling")
     ways = ("model", "optimizer")
     others = [row for row in asked if rows and any(row[way] != rows[0][way] for way in ways)]
@@ -322,6 +324,8 @@ def facts_h4(inputs: Inputs) -> Facts:
         "next": _next(split[-1]) if split else None,
         "longer": _longer(inputs, split[-1]) if split else None,
         "waited": _waited(inputs, split[-1]) if split else [],
+        "tried": _tried(doubled, split[-1]) if split else None,
+        "doubled_rows": doubled,
     }
     lost = [one["share"] for row in split[-1:] for one in row["leading"][:1]]
     effects = [gain_without(share) for share in lost]
@@ -371,6 +375,13 @@ def _elsewhere(inputs: Inputs, split: list[Row]) -> dict[str, Any] | None:
             overtaken=most not in ("sharing", "stragglers") and both > shares[most],
         ),
     }
+
+
+def _tried(doubled: list[Row], last: Row) -> Row | None:
+    """Return the epoch with twice the batch on the workers of a split; None where none ran."""
+    place = ("workers", "nodes")
+    alike = [row for row in _complete(doubled) if all(row[key] == last[key] for key in place)]
+    return alike[0] if alike and alike[0]["speedup_ratio"] is not None else None
 
 
 def _next(row: Row) -> Row | None:

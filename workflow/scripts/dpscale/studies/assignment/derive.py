@@ -37,15 +37,17 @@ from dpscale.derive.statistics import (
     exactly,
     interval_columns,
     median,
+    median_of_ratios,
     median_ratio,
     over_seeds,
     paired_median_difference,
 )
 from dpscale.derive.tables import Table
 from dpscale.derive.trainings import TRIAL, evaluations, tested_apart, trained
+from dpscale.derive.verdicts import side
 from dpscale.records.columns import Columns, columns, intervals
 from dpscale.studies.assignment import published, verdicts
-from dpscale.studies.assignment.plan import LARGER_BATCH, LINEAR, SPLIT_STUDY, STUDY
+from dpscale.studies.assignment.plan import DOUBLED_STUDY, LARGER_BATCH, LINEAR, SPLIT_STUDY, STUDY
 from dpscale.studies.assignment.published import FULL_EPOCHS
 from dpscale.studies.assignment.verdicts import LOSSES, RULES
 from dpscale.vocabulary import words
@@ -449,6 +451,39 @@ def _behind(
     return behind
 
 
+DOUBLED_COLUMNS: Columns = (
+    columns("workers nodes per_worker_batch status")
+    | intervals("epoch_s speedup_ratio")
+    | columns("base_epoch_s repeats oversubscribed runs base_runs")
+    | side("pace", "speedup_ratio", 1.0)
+)
+
+
+def doubled(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the epoch of the most workers with twice the batch, a row for each (workers, nodes).
+
+    speedup_ratio: of an epoch with loading, over the batch of `assignment_split`; the median of the
+    launches that both have, launch by launch.
+    Raises MixedMachinesError for runs of different machines.
+    """
+    planned, usual = in_study(runs, DOUBLED_STUDY), in_study(runs, SPLIT_STUDY)
+    require_same_machine(pd.concat([planned, usual]))
+    times = Launches(epoch_times)
+    bases = {(cell.workers, cell.nodes): cell for cell in cells(usual)}
+    rows = []
+    for cell in cells(planned):
+        own_s, base = times.epoch_s(cell, ARM), bases.get((cell.workers, cell.nodes))
+        epoch = median(own_s)
+        row = cell.columns() | {"repeats": epoch.repeats} | interval_columns("epoch_s", epoch)
+        if base is not None:
+            base_s, pair = times.epoch_s(base, ARM), times.log_pair(base, cell, ARM)
+            ratio = median_of_ratios(pair) if pair else median_ratio(base_s, own_s)
+            row |= {"base_epoch_s": median(base_s).value, "base_runs": " ".join(base.runs)}
+            row |= interval_columns("speedup_ratio", ratio)
+        rows.append(row)
+    return as_table(rows, DOUBLED_COLUMNS)
+
+
 TABLES = {
     "assignment": Table(
         trainings, ["trials", "curves", "steps", "runs"], TRAINING_COLUMNS, verdicts.trainings
@@ -462,6 +497,7 @@ TABLES = {
     "assignment_split": Table(
         split, ["epoch_times", "spans", "steps", "runs"], SPLIT_COLUMNS, verdicts.losses
     ),
+    "assignment_doubled": Table(doubled, ["epoch_times", "runs"], DOUBLED_COLUMNS),
     "assignment_published": Table(
         published.beside_published,
         ["assignment", "accuracy", "assignment_utilisation"],

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from dpscale.config.datasets import train_samples
 from dpscale.config.root import Config
 from dpscale.config.sections import TrainingConfig
 from dpscale.plan.spec import (
@@ -26,6 +27,7 @@ from dpscale.studies.assignment.config import AssignmentConfig, Placement
 
 STUDY = "assignment"
 SPLIT_STUDY = "assignment_split"
+DOUBLED_STUDY = "assignment_doubled"  # H4: the epoch of most workers with twice the batch
 LINEAR = "linear"
 LARGER_BATCH = "larger_batch"  # one worker, to see its utilisation
 WARMUP_STEPS = 10
@@ -54,6 +56,11 @@ def runs(config: Config, study: AssignmentConfig) -> Iterator[Spec]:
         yield from _launched(config, larger)
     for placement in found:
         yield from _split(config, study, placement)
+    samples = train_samples(study.data(config))
+    for placement in study.widest(config):
+        doubled = 2 * study.per_worker_batch
+        if samples is None or placement[0] * doubled <= samples:
+            yield from _timed(config, study, placement, DOUBLED_STUDY, "doubled", doubled)
 
 
 def _launched(config: Config, spec: Spec) -> Iterator[Spec]:
@@ -119,6 +126,21 @@ def _by_rule(config: Config, study: AssignmentConfig, rule: str, placement: Plac
 
 
 def _split(config: Config, study: AssignmentConfig, placement: Placement) -> Iterator[Spec]:
+    batch = study.per_worker_batch
+    return _timed(config, study, placement, SPLIT_STUDY, "split", batch, direct=True)
+
+
+def _timed(
+    config: Config,
+    study: AssignmentConfig,
+    placement: Placement,
+    name: str,
+    kind: str,
+    batch: int,
+    *,
+    direct: bool = False,
+) -> Iterator[Spec]:
+    """The launches of a timed epoch with loading; direct: with the arms that split it too."""
     workers, nodes = placement
     own, training = _of_study(config, study)
     timing = Timing(
@@ -127,16 +149,16 @@ def _split(config: Config, study: AssignmentConfig, placement: Placement) -> Ite
         min_steps=study.steps,
         warmup_steps=WARMUP_STEPS,
     )
-    if workers > 1:
+    if direct and workers > 1:
         timing = with_direct_arms(timing, workers, study)
     spec = build_spec(
         own,
         TIMED,
-        run=_name("split", placement),
-        study=SPLIT_STUDY,
+        run=_name(kind, placement),
+        study=name,
         workers=workers,
         nodes=nodes,
-        per_worker_batch=study.per_worker_batch,
+        per_worker_batch=batch,
         training=timing_only(training),
         protocol=TimedProtocol(timing=timing),
     )

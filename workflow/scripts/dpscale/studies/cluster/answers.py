@@ -2,11 +2,10 @@
 
 from typing import Any, Literal
 
-from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.words import by
-from dpscale.studies.cluster.derive import Way, base_step_s
+from dpscale.studies.cluster.derive import Way
 from dpscale.vocabulary import words
 
 GainsBy = Literal["longer", "all", "none", "mixed", "unknown"]
@@ -47,9 +46,10 @@ def facts_closing(inputs: Inputs) -> Facts:
         "orders": any(row["repeating"] == "every" for row in inputs.rows("order_repeats")),
         "drift": any(row["parameters_identical"] for row in inputs.rows("replicas")),
     }
-    gains = [row for row in inputs.rows("worker_gains") if row["pace"] in RANK]
-    said |= {"gains": gains, "gains_by": gains_by(gains)}
-    return Facts(said=said | {"by_batch": _by_batch(inputs, gains)})
+    every = [row for row in inputs.rows("worker_gains") if row["pace"] in RANK]
+    gains = sorted((row for row in every if row["largest"]), key=lambda row: -row["step_s"])
+    lines = [rows for _, rows in by(every, "question") if rows[1:]]
+    return Facts(said=said | {"gains": gains, "lines": lines, "gains_by": gains_by(gains, lines)})
 
 
 def _unscaled(inputs: Inputs) -> list[Row]:
@@ -62,39 +62,12 @@ def _unscaled(inputs: Inputs) -> list[Row]:
     ]
 
 
-def _by_batch(inputs: Inputs, gains: list[Row]) -> list[Row]:
-    """Return the step of one worker (alone_s) and what as many workers as there gain, by batch.
-
-    One network, and the batches of Q2: nothing else differs. As in `worker_gains` of the launches
-    that both have.
-    """
-    workers = gains[0]["workers"] if gains else None
-    steps = {
-        row["per_worker_batch"]: row["iteration_s"]
-        for row in inputs.rows("iteration_times", workers=workers, nodes=1)
-    }
-    rows = [
-        row
-        for row in inputs.rows("scaling", kind="weak", workers=workers, nodes=1)
-        if None not in (row["speedup_ratio"], steps.get(row["per_worker_batch"]))
-    ]
-    return [
-        row | {"alone_s": _base_step(row, steps[row["per_worker_batch"]])}
-        for row in sorted(rows, key=lambda row: row["per_worker_batch"])
-    ]
-
-
-def _base_step(row: Row, iteration_s: float) -> Value:
-    """Return `base_step_s` of a row of several workers."""
-    step_s = base_step_s(iteration_s, row["workers"], row["base_epoch_s"], row["epoch_s"])
-    return Value(value=step_s, unit="s", runs=row["base_runs"].split())
-
-
-def gains_by(gains: list[Row]) -> GainsBy:
+def gains_by(gains: list[Row], lines: list[list[Row]]) -> GainsBy:
     """Return how what several workers gain goes with the step of one, the longest first.
 
-    longer: the gain is nowhere larger where the step is shorter, and not everywhere the same; all,
-    none: measurably above 1 with each step, with no step.
+    lines: of one network each, the longest step last. longer: the gain is nowhere larger where the
+    step is shorter, within no network either, and not everywhere the same; all, none: measurably
+    above 1 with each step, with no step.
     """
     ranks = [RANK[row["pace"]] for row in gains]
     if len(ranks) < 2:
@@ -103,7 +76,9 @@ def gains_by(gains: list[Row]) -> GainsBy:
         return "all"
     if 2 not in ranks:
         return "none"
-    return "longer" if ranks == sorted(ranks, reverse=True) else "mixed"
+    ordered = ranks == sorted(ranks, reverse=True)
+    less = any(rows[-1]["growth"] == "below" for rows in lines)
+    return "longer" if ordered and not less else "mixed"
 
 
 def _links(transfers: list[Row]) -> list[Row]:

@@ -13,7 +13,15 @@ from dpscale.derive.formulas import (
     ring_allreduce_bytes,
     ring_allreduce_seconds,
 )
-from dpscale.derive.statistics import Estimate, exactly, interval_columns, inverse, product
+from dpscale.derive.statistics import (
+    UNKNOWN,
+    Estimate,
+    estimate_of,
+    exactly,
+    interval_columns,
+    inverse,
+    product,
+)
 from dpscale.derive.tables import Table
 from dpscale.derive.verdicts import side
 from dpscale.records.columns import TableRow, columns, intervals, reals
@@ -55,9 +63,10 @@ CELLS = (
 )
 GAINS = (
     words("question", Timed)
-    | columns("model workers per_worker_batch step_s")
-    | intervals("speedup_ratio")
+    | columns("model workers per_worker_batch largest step_s")
+    | intervals("speedup_ratio growth_ratio")
     | side("pace", "speedup_ratio", 1.0)
+    | side("growth", "growth_ratio", 1.0)
     | columns("runs")
 )
 
@@ -250,42 +259,38 @@ def _measured(
 
 def worker_gains(
     scaling: pd.DataFrame,
-    iteration_times: pd.DataFrame,
+    scaling_least: pd.DataFrame,
     assignment: pd.DataFrame,
     step_grid: pd.DataFrame,
     runs: pd.DataFrame,
 ) -> pd.DataFrame:
-    """Return what the same number of workers gains in each question that times them beside one.
+    """Return what the same number of workers gains wherever they are timed beside one.
 
-    A row a question, the longest step of one worker first (step_s). Of the batches per worker the
-    largest, which communicates least for its samples: the best of several owes something to luck.
+    A row a question and batch per worker, ascending, with the step of one worker, step_s: in a
+    question the network is one, and its batch alone makes steps longer. growth_ratio: the speed-up
+    over that with the question's least batch. largest: of the batches of a question, which
+    communicates least for its samples; the best of several would owe something to luck.
     """
-    weak = scaling[scaling["kind"] == "weak"].merge(
-        iteration_times[["workers", "nodes", "per_worker_batch", "iteration_s"]],
-        on=["workers", "nodes", "per_worker_batch"],
-    )
-    names = ("iteration_s", "workers", "base_epoch_s", "epoch_s")
-    beside_s = base_step_s(*(weak[name] for name in names))
-    weak = weak.assign(base_step_s=beside_s.where(weak["workers"] > 1, weak["iteration_s"]))
+    weak = pd.concat([scaling[scaling["kind"] == "weak"], scaling_least], ignore_index=True)
+    # T_1 of the launches that a speed-up is of is D/b steps.
+    steps = runs.loc[runs["study"] == "scaling", "train_samples"].max() / weak["per_worker_batch"]
+    weak = weak.assign(base_step_s=weak["base_epoch_s"] / steps)
     linear = assignment[assignment["rule"] == "linear"]
     sources: dict[Timed, tuple[pd.DataFrame, pd.Series]] = {
-        "Q2": (weak, weak["iteration_s"]),
+        "Q2": (weak, weak["base_step_s"]),
         "H3": (linear, linear["train_s"] / linear["steps"]),
         "E2": (step_grid, step_grid["step_s"]),
     }
     found = {name: _cells(rows.assign(alone_s=step)) for name, (rows, step) in sources.items()}
-    several = [{n for n, _ in own if n > 1} for own in found.values() if own]
-    common = max(set.intersection(*several), default=None) if several else None
-    rows = [_gain(question, own, common, runs) for question, own in found.items() if common and own]
-    return as_table(sorted(filter(None, rows), key=lambda row: -row["step_s"]), GAINS)
-
-
-def base_step_s(iteration_s: Any, workers: Any, base_epoch_s: Any, epoch_s: Any) -> Any:
-    """Return the step of one worker (s) in the launches that a speed-up is of, numbers or columns.
-
-    iteration_s, epoch_s: of N workers, whose epoch has an N-th of the steps; base_epoch_s: T_1.
-    """
-    return iteration_s / workers * base_epoch_s / epoch_s
+    counts = [{n for n, _ in own if n > 1} for own in found.values() if own]
+    common = max(set.intersection(*counts), default=None) if counts else None
+    rows = [
+        row
+        for question, own in found.items()
+        if common and own
+        for row in _gains(question, own, common, runs)
+    ]
+    return as_table(rows, GAINS)
 
 
 def _cells(rows: pd.DataFrame) -> dict[tuple[int, int], TableRow]:
@@ -294,29 +299,42 @@ def _cells(rows: pd.DataFrame) -> dict[tuple[int, int], TableRow]:
     return {(row["workers"], row["per_worker_batch"]): row for row in complete.to_dict("records")}
 
 
-def _gain(
+def _gains(
     question: Timed, cells: dict[tuple[int, int], TableRow], workers: int, runs: pd.DataFrame
-) -> TableRow | None:
-    """What so many workers gain with the largest batch per worker that one worker has too."""
-    batches = [batch for n, batch in cells if n == workers and (1, batch) in cells]
-    if not batches:
-        return None
-    alone, several = cells[1, max(batches)], cells[workers, max(batches)]
-    names = " ".join([alone["runs"], several["runs"]])
-    models = runs.loc[runs["run"].isin(names.split()), "model"].dropna().unique()
-    gained = (
-        {f"speedup_ratio{end}": several[f"speedup_ratio{end}"] for end in ("", "_low", "_high")}
-        if "speedup_ratio" in several
-        else interval_columns("speedup_ratio", _throughputs(alone, several, workers))
-    )
-    return gained | {
-        "question": question,
-        "model": models[0] if len(models) == 1 else None,
-        "workers": workers,
-        "per_worker_batch": max(batches),
-        "step_s": several.get("base_step_s", alone["alone_s"]),
-        "runs": names,
-    }
+) -> Iterator[TableRow]:
+    """What so many workers gain with each batch per worker that one worker has too."""
+    batches = sorted(batch for n, batch in cells if n == workers and (1, batch) in cells)
+    gained = [_gain(cells[1, batch], cells[workers, batch], workers) for batch in batches]
+    for batch, ratio in zip(batches, gained, strict=True):
+        alone, several = cells[1, batch], cells[workers, batch]
+        names = " ".join([alone["runs"], several["runs"]])
+        models = runs.loc[runs["run"].isin(names.split()), "model"].dropna().unique()
+        row: TableRow = {
+            "question": question,
+            "model": models[0] if len(models) == 1 else None,
+            "workers": workers,
+            "per_worker_batch": batch,
+            "largest": batch == max(batches),
+            "step_s": several.get("base_step_s", alone["alone_s"]),
+            "runs": names,
+        }
+        if batch != min(batches):
+            by_launch = [_to_least(cell) for cell in (alone, several)]
+            sides = by_launch if all(one.value for one in by_launch) else [ratio, gained[0]]
+            row |= interval_columns("growth_ratio", product(sides[0], inverse(sides[1])))
+        yield row | interval_columns("speedup_ratio", ratio)
+
+
+def _gain(alone: TableRow, several: TableRow, workers: int) -> Estimate:
+    """The speed-up of a cell; where it has none, the samples a second over those of one worker."""
+    if "speedup_ratio" in several:
+        return estimate_of(several, "speedup_ratio")._replace(repeats=several.get("launches") or 0)
+    return _throughputs(alone, several, workers)
+
+
+def _to_least(cell: TableRow) -> Estimate:
+    """The step over that of the least batch by launch, where a launch times every batch."""
+    return estimate_of(cell, "to_least_step_ratio") if "to_least_step_ratio" in cell else UNKNOWN
 
 
 def _throughputs(alone: TableRow, several: TableRow, workers: int) -> Estimate:
@@ -330,7 +348,7 @@ def _throughputs(alone: TableRow, several: TableRow, workers: int) -> Estimate:
 
 TABLES = {
     "worker_gains": Table(
-        worker_gains, ["scaling", "iteration_times", "assignment", "step_grid", "runs"], GAINS
+        worker_gains, ["scaling", "scaling_least", "assignment", "step_grid", "runs"], GAINS
     ),
     "stand_ins": Table(stand_ins, ["scaling", "runs"], STAND_INS),
     "lab_transfers": Table(transfers, ["scaling", "runs", "link"], TRANSFERS),

@@ -67,6 +67,7 @@ def facts_s3(inputs: Inputs) -> Facts:
             row | {"gain_frac": None if row["gain_frac"] is None else row.gain_frac}
             for row in timed
         ],
+        "as_tuned": as_tuned(first, timed, processes(runs)) if first else [],
         "most": max((row["learners"] for row in timed), default=0),
         "tuned": [row | {"stop": stops[row["runs"]]} for row in tuned],
         "claims": inputs.rows("published_model_averaging"),
@@ -74,6 +75,22 @@ def facts_s3(inputs: Inputs) -> Facts:
     }
     effects = [row.value("seconds_ratio", "ratio") for row in beside]
     return Facts(missing, values(arms, pairs, tuned), said, effects=effects)
+
+
+def as_tuned(first: Row, timed: Sequence[Row], processes: int) -> list[Row]:
+    """Return the learners of a process in the trainings, and what tuning chooses for the same.
+
+    Of the same network and batch; none where that was not tuned. timed: the row of as many learners
+    as the trainings have, None where so many were not timed.
+    """
+    learners = first["learners"] // processes
+    alike = [
+        row
+        for row in timed
+        if all(row[key] == first[key] for key in ("model", "per_learner_batch")) and row["stacked"]
+    ]
+    trained = next((row for row in alike if row["learners"] == learners), None)
+    return [Row(learners=learners, chosen=row, timed=trained) for row in alike if row["chosen"]]
 
 
 def by_pull(arms: Sequence[Row], pairs: Pairs) -> list[Row]:

@@ -16,7 +16,7 @@ from dpscale.plan.spec import (
     launches,
     with_direct_arms,
 )
-from dpscale.studies.scaling import LOOKED, LOOKS, PLANNED
+from dpscale.studies.scaling import LEAST, LOOKED, LOOKS, PLANNED
 from dpscale.studies.scaling.config import (
     CommunicationConfig,
     LookedCell,
@@ -37,8 +37,17 @@ def cells(scaling: ScalingConfig) -> list[tuple[int, int]]:
     return sorted(weak | strong)
 
 
+def least_batch(scaling: ScalingConfig) -> int | None:
+    """The least batch of strong scaling on the most workers, where one worker has it not anyway."""
+    least = min(batch for workers, batch in cells(scaling) if workers == max(scaling.workers))
+    return least if least not in scaling.per_worker_batches else None
+
+
 def scaling_runs(config: Config, scaling: ScalingConfig) -> Iterator[Spec]:
-    """Q2 and Q3: each cell of `cells`, its arms interleaved in one run; then what looks add."""
+    """Q2 and Q3: each cell of `cells`, its arms interleaved in one run; then what looks add.
+
+    One worker has the `least_batch` too, for its epoch with loading alone.
+    """
     direct = config.section("communication")
     plain = Timing(
         arms=LOADING_ARMS,
@@ -61,6 +70,18 @@ def scaling_runs(config: Config, scaling: ScalingConfig) -> Iterator[Spec]:
         )
         yield from launches(config, spec, scaling.launches)
         looked.append(_looked(spec))
+    if least := least_batch(scaling):
+        timing = plain.model_copy(update={"arms": ("with_loading",)})
+        spec = build_spec(
+            config,
+            TIMED,
+            run=f"scaling-n1-b{least}",
+            study=LEAST,
+            workers=1,
+            per_worker_batch=least,
+            protocol=TimedProtocol(timing=timing),
+        )
+        yield from launches(config, spec, scaling.launches)
     if config.repeat_minutes:
         yield _looks(config, scaling, looked)
 

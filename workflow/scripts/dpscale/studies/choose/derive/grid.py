@@ -18,7 +18,7 @@ from dpscale.derive.columns import as_table, known
 from dpscale.derive.contrasts import Prior, prior_of
 from dpscale.derive.ring import StepModel, beyond_the_fit, fitted_ring, refusal, share_of
 from dpscale.derive.same_machine import require_same_machine
-from dpscale.derive.statistics import interval_columns, median
+from dpscale.derive.statistics import interval_columns, like_pairs, median, median_of_ratios
 from dpscale.records.columns import Columns, columns, intervals
 
 CELL = ["workers", "nodes", "per_worker_batch"]
@@ -26,7 +26,7 @@ ARMS = ("ddp", "noop_hook")
 Arms = dict[str, pd.DataFrame]  # by arm: a row a launch
 GRID_COLUMNS: Columns = (
     columns("workers nodes per_worker_batch global_batch")
-    | intervals("step_s silent_step_s")
+    | intervals("step_s silent_step_s to_least_step_ratio")
     | columns("backward_s peak_bytes repeats launches launch_spread_frac oversubscribed status")
     | columns("runs")
 )
@@ -50,8 +50,10 @@ def step_grid(grid: pd.DataFrame, grid_memory: pd.DataFrame, runs: pd.DataFrame)
 
     A repeat takes the longest of its workers; step_s is the median over launches, silent_step_s
     that of DDP which sends nothing (of one worker: the step), of which the backward pass takes
-    backward_s; peak_bytes: the largest of all workers and launches. Launches of all cells scatter
-    alike (`contrasts.Prior`). Runs of an N without a record are a row with their status.
+    backward_s; peak_bytes: the largest of all workers and launches; to_least_step_ratio: step_s
+    over that of the least b of the N, launch by launch, since a launch times every b. Launches of
+    all cells scatter alike (`contrasts.Prior`). Runs of an N without a record are a row with their
+    status.
     """
     found: list[tuple[dict[str, Any], Arms]] = []
     for (workers, nodes), planned in grid_runs(runs).groupby(["workers", "nodes"], dropna=False):
@@ -76,7 +78,28 @@ def step_grid(grid: pd.DataFrame, grid_memory: pd.DataFrame, runs: pd.DataFrame)
     samples = {arm: [arms[arm]["step_s"] for _, arms in found if arm in arms] for arm in ARMS}
     priors = {arm: prior_of(np.log(step_s) for step_s in samples[arm]) for arm in ARMS}
     rows = [cell | _times(arms, priors) if arms else cell for cell, arms in found]
-    return as_table(rows, GRID_COLUMNS)
+    return as_table([*map(dict.__or__, rows, _to_least(found))], GRID_COLUMNS)
+
+
+def _to_least(found: Sequence[tuple[dict[str, Any], Arms]]) -> list[dict[str, float | None]]:
+    """The ratio of a cell's step to that of the least b of its N, by launch, as columns."""
+    logs = [np.log(arms["ddp"]["step_s"]) if "ddp" in arms else None for _, arms in found]
+    least: dict[tuple[Any, Any], int] = {}
+    for place, (cell, arms) in enumerate(found):
+        if arms:
+            least.setdefault((cell["workers"], cell["nodes"]), place)
+    pairs = {
+        place: (logs[place], logs[first])
+        for place, (cell, arms) in enumerate(found)
+        if arms and (first := least[cell["workers"], cell["nodes"]]) != place
+    }
+    prior = like_pairs(pairs.values())
+    return [
+        interval_columns("to_least_step_ratio", median_of_ratios(pairs[place], prior))
+        if place in pairs
+        else {}
+        for place in range(len(found))
+    ]
 
 
 def _arms(repeats: pd.DataFrame) -> Arms:

@@ -5,6 +5,7 @@ import operator
 from collections import Counter
 from typing import Any
 
+from dpscale.derive.formulas import speedup
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import PER_CELL, Inputs, Row, lacking, named_values
 from dpscale.reporting.lessons import exactly, ratio_of
@@ -20,7 +21,7 @@ VALUES = ("epoch_s", "speedup_ratio", "efficiency_frac")
 
 def facts_q2(inputs: Inputs) -> Facts:
     """Return the cells of weak scaling, those of both kinds in pairs, and what several gain."""
-    rows = inputs.rows("scaling")
+    rows = [row | {"of_medians_ratio": of_medians(row)} for row in inputs.rows("scaling")]
     weak = [row for row in rows if row["kind"] == "weak"]
     looks = inputs.rows("speedup_looks")
     several = [row for row in weak if paced(row) and row["status"] == "complete"]
@@ -34,6 +35,7 @@ def facts_q2(inputs: Inputs) -> Facts:
         "weak": weak,
         "every": [row for row in rows if row["workers"] > 1 or row["kind"] == "weak"],
         "cells": side_by_side(weak, strong),
+        "differ": any(row.of_medians_ratio.bare != row.speedup_ratio.bare for row in rows),
         "lessons": [] if missing else lessons(inputs),
         "losses": [row for row in inputs.rows("speedup_losses") if row["contention_ratio"]],
     }
@@ -49,6 +51,14 @@ def facts_q2(inputs: Inputs) -> Facts:
     gained = [row.best_ratio for row in said["lessons"]]
     lost = [ratio_of(exactly(row["workers"]), row.best_ratio) for row in said["lessons"]]
     return Facts(missing, values, said, references=references, effects=gained + lost)
+
+
+def of_medians(row: Row) -> Value:
+    """Return T_1/T_N of the medians that a row of the table prints, without an interval."""
+    base_s, epoch_s = row["base_epoch_s"], row["epoch_s"]
+    ratio = speedup(base_s, epoch_s) if base_s and epoch_s else None
+    status = None if ratio else row.speedup_ratio.status or "not measured"
+    return Value(value=ratio, unit="ratio", n=row.speedup_ratio.n, runs=row.runs, status=status)
 
 
 def lessons(inputs: Inputs) -> list[Row]:

@@ -5,18 +5,9 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from dpscale.derive.cells import (
-    Cell,
-    Launches,
-    by_launch_end,
-    cells,
-    in_study,
-    one_worker_bases,
-    sharing_launches,
-)
+from dpscale.derive.cells import Cell, Launches, cells, in_study, one_worker_bases, sharing_launches
 from dpscale.derive.columns import as_table, known
 from dpscale.derive.contrasts import Prior
 from dpscale.derive.formulas import efficiency
@@ -35,7 +26,7 @@ from dpscale.derive.statistics import (
 )
 from dpscale.derive.verdicts import Trend, beside, side
 from dpscale.records.columns import Columns, columns, intervals
-from dpscale.studies.scaling import AGAIN, PLANNED
+from dpscale.studies.scaling import AGAIN, LEAST, PLANNED
 from dpscale.studies.scaling.derive.arms import confidence_of
 from dpscale.vocabulary import words
 
@@ -62,18 +53,6 @@ STRONG_COLUMNS: Columns = words("compared", Trend) | columns("everywhere cells r
 ARM = "with_loading"
 
 
-Pair = tuple[pd.Series, pd.Series]  # logarithms of the epochs of a base and of a cell, by launch
-
-
-def _pair(cell: Cell, base: Cell, times: Launches) -> Pair | None:
-    """The launches of a base and a cell, of those that both have; None of single launches."""
-    of_base, of_cell = (by_launch_end(times.epoch_s(one, ARM)) for one in (base, cell))
-    if of_base is None or of_cell is None:
-        return None
-    common = of_cell.index.intersection(of_base.index)
-    return (np.log(of_base[common]), np.log(of_cell[common])) if len(common) > 1 else None
-
-
 def _speedup(
     cell: Cell, base: Cell | None, times: Launches, prior: Prior, confidence: float
 ) -> Estimate:
@@ -83,7 +62,7 @@ def _speedup(
         return Estimate(1.0, 1.0, 1.0, len(of_cell))
     if not (base and len(of_cell) and len(of_base)):
         return UNKNOWN
-    if pair := _pair(cell, base, times):
+    if pair := times.log_pair(base, cell, ARM):
         return median_of_ratios(pair, prior, confidence)
     return median_ratio(of_base, of_cell, confidence)
 
@@ -152,9 +131,27 @@ def scaling(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
         else (kind, cell, base)
         for kind, cell, base in sides
     ]
-    pairs = [_pair(cell, base, times) for _, cell, base in sides if base and base != cell]
+    pairs = [times.log_pair(base, cell, ARM) for _, cell, base in sides if base and base != cell]
     prior = like_pairs(filter(None, pairs))
     return as_table([_row(*side, times, prior, confidence) for side in sides], COLUMNS)
+
+
+def least_batch(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return rows as `scaling` has them of weak scaling, of the least batch of strong scaling.
+
+    Where one worker has it too; the lab asks for larger batches, so that its tables lack these.
+    Raises MixedMachinesError for runs of different machines.
+    """
+    alone, planned = in_study(runs, LEAST), in_study(runs, PLANNED, AGAIN)
+    require_same_machine(pd.concat([alone, planned]))
+    bases, times = one_worker_bases(cells(alone)), Launches(epoch_times)
+    found = [*bases.values(), *(one for one in cells(planned) if one.per_worker_batch in bases)]
+    sides = [(cell, bases[cell.per_worker_batch]) for cell in found]
+    shared = [(sharing_launches(one, two), sharing_launches(two, one)) for one, two in sides]
+    pairs = [times.log_pair(base, cell, ARM) for cell, base in shared if base != cell]
+    prior, confidence = like_pairs(filter(None, pairs)), confidence_of(runs)
+    rows = [_row("weak", cell, base, times, prior, confidence) for cell, base in shared]
+    return as_table(rows, COLUMNS)
 
 
 def judge(rows: list[dict[str, Any]]) -> None:
