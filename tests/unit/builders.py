@@ -268,8 +268,7 @@ def _timed(factor: float, rng: np.random.Generator, noise: float) -> tuple[Rows,
             continue
         seconds = one_worker_epoch_s(run["per_worker_batch"]) * factor ** math.log2(run["workers"])
         arms = {"without_loading": 1.0, "with_loading": LOADING_FACTOR}
-        timed = {"scaling": list(arms), "scaling_least": ["with_loading"]}
-        for arm in timed.get(run["study"], ["without_loading"]):
+        for arm in ["without_loading"] if run["study"] == "sweep" else arms:
             times = repeats_around(seconds, rng, noise=noise)
             steps += step_rows(run, epoch_s=times, arm=arm, loading_factor=arms[arm])
     return runs, steps

@@ -89,7 +89,9 @@ def test_training_runs_have_no_timed_epoch():
     assert set(derived_lab(direct=False)["epoch_times"]["study"]) == {
         "sweep",
         "scaling",
+        "scaling_least",
         "assignment_split",
+        "assignment_doubled",
         "strategies",
     }
 
@@ -133,7 +135,7 @@ def test_shares_of_the_phases_add_up_to_one():
     made = derived_lab(direct=False)["phases"].dropna(subset="phase")
     made = made[~made["run"].str.startswith(("assignment", "strategies"))]
     totals = made.groupby(["run", "arm"])["share_frac"].sum()
-    assert len(totals) == 3 + 2 * 13 + 9  # sweep, both arms of scaling, training
+    assert len(totals) == 3 + 2 * 14 + 9  # sweep, both arms of scaling, training
     assert list(totals) == pytest.approx([1.0] * len(totals))
 
 

@@ -153,6 +153,7 @@ def planned() -> tuple[Tables, Derived]:
             {
                 "epoch_times",
                 "scaling",
+                "scaling_least",
                 "communication",
                 "speedup_losses",
                 "bandwidth",

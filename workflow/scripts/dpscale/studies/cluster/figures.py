@@ -36,10 +36,10 @@ def draw(gains: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         last = line.iloc[-1]
         ends.append((last.step_s, ABOVE * last.speedup_ratio, str(question)))
     low, high = drawn[RATIO].min().min(), drawn[RATIO].max().max()
-    log_axes.log_ticks(axes.xaxis, 0.8 * drawn.step_s.min(), 1.6 * drawn.step_s.max(), "s")
+    log_axes.log_ticks(axes.xaxis, 0.8 * drawn.step_s.min(), 2.5 * drawn.step_s.max(), "s")
     log_axes.log_ticks(axes.yaxis, 0.8 * min(low, 0.8), 1.25 * max(high, 1.25), "ratio")
-    axes.set_xlabel("step of one worker (log scale)")
-    axes.set_ylabel(f"speed-up, N = {drawn.workers.iloc[0]:g} (log scale)")
+    axes.set_xlabel("step of one worker")
+    axes.set_ylabel(f"speed-up, N = {drawn.workers.iloc[0]:g}")
     log_axes.end_labels(axes, ends, gap=0.1)
     return figure, drawn
 

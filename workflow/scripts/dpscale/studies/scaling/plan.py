@@ -46,7 +46,7 @@ def least_batch(scaling: ScalingConfig) -> int | None:
 def scaling_runs(config: Config, scaling: ScalingConfig) -> Iterator[Spec]:
     """Q2 and Q3: each cell of `cells`, its arms interleaved in one run; then what looks add.
 
-    One worker has the `least_batch` too, for its epoch with loading alone.
+    One worker has the `least_batch` too.
     """
     direct = config.section("communication")
     plain = Timing(
@@ -71,7 +71,6 @@ def scaling_runs(config: Config, scaling: ScalingConfig) -> Iterator[Spec]:
         yield from launches(config, spec, scaling.launches)
         looked.append(_looked(spec))
     if least := least_batch(scaling):
-        timing = plain.model_copy(update={"arms": ("with_loading",)})
         spec = build_spec(
             config,
             TIMED,
@@ -79,7 +78,7 @@ def scaling_runs(config: Config, scaling: ScalingConfig) -> Iterator[Spec]:
             study=LEAST,
             workers=1,
             per_worker_batch=least,
-            protocol=TimedProtocol(timing=timing),
+            protocol=TimedProtocol(timing=plain),
         )
         yield from launches(config, spec, scaling.launches)
     if config.repeat_minutes:
