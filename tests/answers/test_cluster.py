@@ -81,8 +81,8 @@ def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
     found = page(gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5)))
     assert plain(found.sentence).startswith(LONGER + "The formulas")
     assert (
-        "the shorter, the less there is to gain. These are three networks; with 6.00 ms a step "
-        "four are not measurably faster (1.00×, H3)."
+        "so short steps gain least. These are three networks. With 6.00 ms a step four are "
+        "without a measurable gain (1.00×, H3)."
     ) in plain(text_of(found))
     assert not too_long(found)
 
@@ -94,22 +94,22 @@ def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
             1.5,
             2.0,
             "Where b alone makes steps longer, more is gained too (Q2 and E2). The",
-            "In Q2, where b alone grows, steps of 20.0 ms to 40.0 ms let four workers be 2.00× to "
-            "3.00× as fast as one, 1.50× (1.35 to 1.65) as much with the longest. In E2, "
-            "where b alone grows, steps of 500 µs to 1.00 ms let four workers be 0.250× to 0.500× "
-            "as fast as one, by launch 2.00× (1.80 to 2.20) as much with the longest.",
+            "In Q2 b alone grows, from 16 to 32: with steps of 20.0 ms and 40.0 ms four workers "
+            "are 2.00× and 3.00× as fast as one, a growth of 1.50× (1.35 to 1.65). In E2 b alone "
+            "grows, from 16 to 32: with steps of 500 µs and 1.00 ms four workers are 0.250× and "
+            "0.500× as fast as one, by launch a growth of 2.00× (1.80 to 2.20).",
         ),
         (
             1.05,
             2.0,
             "makes steps longer, no more is gained measurably (Q2); more is gained too (E2). The",
-            "as fast as one, not measurably more with the longest. In E2",
+            "as fast as one, not measurably more with the longer. In E2",
         ),
         (
             1.05,
             1.0,
             "makes steps longer, no more is gained measurably (Q2 and E2). The",
-            "0.500× to 0.500× as fast as one, not measurably more with the longest.",
+            "0.500× and 0.500× as fast as one, not measurably more with the longer.",
         ),
         (float("nan"), 2.0, "steps longer, more is gained too (E2). The", "as fast as one. In E2"),
     ],
@@ -142,12 +142,14 @@ def test_a_network_that_gains_less_with_longer_steps_takes_the_advice_back() -> 
         (
             [("Q2", 40, 0.5), ("E2", 1, 1.0)],
             "gain measurably with no network, however long one worker's step is: where it takes "
-            "40.0 ms, four are slower (0.500×, Q2) and where it takes 1.00 ms, not measurably",
+            "40.0 ms, four are slower (0.500×, Q2) and where it takes 1.00 ms, without a "
+            "measurable",
         ),
         (
             [("H3", 40, 0.5), ("Q2", 6, 1.0), ("E2", 1, 3.0)],
             "does not follow the length of one worker's step: where it takes 40.0 ms, four are "
-            "slower (0.500×, H3), where it takes 6.00 ms, not measurably faster (1.00×, Q2) and "
+            "slower (0.500×, H3), where it takes 6.00 ms, without a measurable gain (1.00×, Q2) "
+            "and "
             "where it takes 1.00 ms, 3.00× as fast (E2).",
         ),
     ],
@@ -167,10 +169,10 @@ def test_one_question_alone_shows_no_order() -> None:
 def test_a_gain_is_of_each_batch_that_both_ran() -> None:
     every = derived_lab()["worker_gains"]
     sizes = {question: list(own["per_worker_batch"]) for question, own in every.groupby("question")}
-    assert sizes == {"Q2": [8, 32, 128, 512], "H3": [128], "E2": [16, 64, 256]}
+    assert sizes == {"Q2": [16, 32, 128, 512], "H3": [128], "E2": [16, 64, 256]}
     rows = every[every["largest"]]
     assert list(rows["per_worker_batch"]) == [512, 128, 256]
-    weak = derived_lab()["scaling"].query("kind == 'weak' and workers == 4 and nodes == 1")
+    weak = derived_lab()["scaling"].query("kind == 'weak' and workers == 2 and nodes == 1")
     assert rows.set_index("question").loc["Q2", "speedup_ratio"] == pytest.approx(
         weak.sort_values("per_worker_batch")["speedup_ratio"].iloc[-1]
     )
@@ -180,9 +182,29 @@ def test_a_gain_is_of_each_batch_that_both_ran() -> None:
     alone, several = grid.loc[(1, b), "step_s"], grid.loc[(n, b), "step_s"]
     assert chosen["step_s"] == pytest.approx(alone)
     assert chosen["speedup_ratio"] == pytest.approx(n * alone / several)
-    # By launch, of steps of 1.32 and 6.12 ms alone and 3.32 and 8.12 ms of four.
+    assert chosen["workers"] == 2  # four share devices
+    # By launch, of steps of 1.32 and 6.12 ms alone and 3.32 and 8.12 ms of two.
     assert chosen["growth_ratio"] == pytest.approx((6.12 / 1.32) / (8.12 / 3.32))
     assert rows.set_index("question").loc["Q2", "growth_ratio"] == pytest.approx(1.0)
+
+
+def test_where_all_numbers_of_workers_share_devices_the_largest_is_compared() -> None:
+    lab, shared = derived_lab(), where(oversubscribed=True)
+    edited = {name: shared(lab[name]) for name in ("scaling", "step_grid")}
+    names = ("scaling", "scaling_least", "assignment", "step_grid")
+    rows = tables()["worker_gains"](*((lab | edited)[name] for name in names), full_lab()["runs"])
+    assert set(rows["workers"]) == {4}
+
+
+def test_a_training_gains_by_its_steps_without_its_evaluations() -> None:
+    rows = derived_lab()["worker_gains"].set_index("question")
+    one, two = (
+        derived_lab()["assignment"].query(f"rule == 'linear' and workers == {n}").iloc[0]
+        for n in (1, 2)
+    )
+    assert rows.loc["H3", "speedup_ratio"] == pytest.approx(2 * two["epochs_efficiency_frac"])
+    steps_s = one["train_s"] - one["evaluation_s"]
+    assert rows.loc["H3", "step_s"] == pytest.approx(steps_s / one["steps"])
 
 
 @pytest.mark.parametrize(
@@ -206,7 +228,10 @@ def test_the_rate_of_the_reference_is_named_where_it_keeps_what_the_rule_loses()
     assert "own rate keeps" not in text_of(page())
     kept = where({"rule": "fixed", "global_batch": 1024}, kept="kept")
     said = text_of(page(("lr_scaling", kept)))
-    assert "and loses it at B = 1024 (S2); there the reference's own rate keeps it." in said
+    assert (
+        "and loses it at B = 1024, with nine updates an epoch (S2); there the reference's own "
+        "rate keeps it." in said
+    )
 
 
 def test_a_step_of_one_worker_is_of_the_launches_that_the_speedup_is_of() -> None:
@@ -226,13 +251,15 @@ def test_trainings_of_one_network_are_no_networks() -> None:
     """As where all parts train a network of the user's."""
     name, edit = gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5))
     found = page((name, lambda rows: edit(rows).assign(model="own")))
-    assert "there is to gain. These are three trainings; with 6.00 ms" in plain(text_of(found))
+    assert "so short steps gain least. These are three trainings. With 6.00 ms" in plain(
+        text_of(found)
+    )
 
 
 def test_batches_that_differ_are_said_beside_networks() -> None:
     name, edit = gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5))
     mixed = page((name, lambda rows: edit(rows).assign(per_worker_batch=[128, 32, 256])))
-    assert "These are three networks, whose batches differ too; with" in plain(text_of(mixed))
+    assert "These are three networks, whose batches differ too. With" in plain(text_of(mixed))
 
 
 def test_a_study_that_was_left_out_is_not_spoken_of() -> None:

@@ -112,7 +112,19 @@ CASES = [
             "The assignment's batch is b = 128, with which the 10 000 images here would make 78 "
             "steps an epoch; b = 64 makes 156."
         ],
-        never=["the assignment's 128"],
+        never=["the assignment's 128", "train with it"],
+    ),
+    Case(
+        "a smaller batch than the assignment's, in the other trainings too",
+        edits=_batches(where(FIRST, per_worker_batch=64))
+        | {"assignment": where(per_worker_batch=64)},
+        says=["steps an epoch; b = 64 makes 156, and so H2 to H6 train with it."],
+    ),
+    Case(
+        "a larger batch than the assignment's, in the other trainings too",
+        edits=_batches(where(FIRST, per_worker_batch=256))
+        | {"assignment": where(per_worker_batch=256)},
+        says=["steps an epoch; b = 256 makes 39."],
     ),
     Case(
         "a CPU where a larger batch is faster",

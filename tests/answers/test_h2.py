@@ -1,6 +1,7 @@
 """H2: what it says of steps and seconds follows the records."""
 
-from cases import Case, Edit, says, where
+from cases import Case, Edit, plain, says, where
+from dpscale.studies import answer_one
 
 
 def _trainings(cell: dict[str, object] | None = None, **columns: object) -> dict[str, Edit]:
@@ -93,3 +94,10 @@ CASES = [
 
 
 test_what_h2_says = says("H2", CASES)
+
+
+def test_the_steps_of_the_table_are_of_so_many_epochs() -> None:
+    table = answer_one("H2", Case("").inputs).tables[0]
+    titles = {column.key: column.title for column in table.columns}
+    assert plain(titles["planned_steps"]) == "Steps of 4 epochs, computed"
+    assert plain(titles["steps"]) == "Steps of 4 epochs, counted"

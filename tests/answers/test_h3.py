@@ -1,5 +1,7 @@
 """H3: what it says of accuracy, time and efficiency follows the trainings."""
 
+import pandas as pd
+
 from cases import Case, Edit, around, both, says, where, without
 from dpscale.studies import answer_one
 from test_h4 import largest, of_four
@@ -27,7 +29,34 @@ def _accuracy(low: float, high: float) -> dict[str, Edit]:
     return _trainings(TWO, **{name: middle, f"{name}_low": low, f"{name}_high": high})
 
 
+def disturbed(*runs: str) -> Edit:
+    """Others used the machine while these runs were timed."""
+
+    def edit(quiet: pd.DataFrame) -> pd.DataFrame:
+        rows = [{"run": run, "quietness": "disturbed"} for run in runs]
+        return pd.DataFrame(rows, columns=list(quiet))
+
+    return edit
+
+
 CASES = [
+    Case(
+        "launches that others disturbed",
+        edits={
+            "quiet": disturbed(
+                "assignment-linear-n1", "assignment-linear-n4", "assignment-linear-n4-launch2"
+            )
+        },
+        says=[
+            "Other programs disturbed three of the nine launches: one with one worker and two with "
+            "four workers; these times may be too long."
+        ],
+    ),
+    Case(
+        "what an evaluation takes, and a quiet machine",
+        says=["Every worker evaluates the whole test set, ", " of that of four; without that"],
+        never=["Other programs disturbed"],
+    ),
     Case(
         "both faster",
         says=[

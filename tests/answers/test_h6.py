@@ -28,16 +28,16 @@ CASES = [
         "one node, decided",
         says=[
             "Two nodes were not run; best on one: one worker, 95.0%, above two and four workers "
-            "(93.0% to 94.0%). How many workers train decides the updates, not where they are: "
-            "on two nodes as many are expected to reach the same.",
+            "(93.0% to 94.0%). The number of workers sets the updates, not their place; as many "
+            "workers on two nodes should reach the same.",
             "In short: Two nodes were not run; best on one: one worker, 95.0%, above two and four",
             "Of 2 such comparisons",
             "On two nodes of GPUs, whose model is not named, others published 99.02% (98.83 to "
             "99.21) with two, 99.05% (98.86 to 99.24) with six and 98.79% (98.58 to 99) "
             "with eight workers after 40 epochs on MNIST. Of these test accuracies, none "
             "is judged (not measured here).",
-            "With more workers an epoch has fewer steps: the formula gives the most workers that "
-            "still make as many as published. The published figure for the steps at N = 2 on two "
+            "With more workers an epoch has fewer steps: the formula gives the largest N that "
+            "still makes as many as published. The published figure for the steps at N = 2 on two "
             "nodes, 3 120, contradicts",
             "so few steps come from 6 workers. The accuracy published for two workers on two "
             "nodes, 99.02%, may then be of six workers too. An accuracy",
@@ -99,7 +99,7 @@ CASES = [
         "one number of workers",
         edits={TRAININGS: where({"workers": [2, 4]}, status="diverged")},
         says=[
-            "best on one: one worker, 95.0%, with nothing else tried. How many",
+            "best on one: one worker, 95.0%, with nothing else tried. The number",
             "are the linear rule at N = 2 (diverged) and the linear rule at N = 4 (diverged).",
         ],
     ),

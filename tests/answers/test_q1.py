@@ -89,7 +89,7 @@ CASES = [
         says=[
             "Each larger batch has a shorter epoch, and the curve has not levelled off.",
             "The larger the batch, the shorter the epoch, from 9.00 s at b = 32 to 2.00 s at b = "
-            "512. Iterations have fixed costs: one of 16 times the samples takes only 3.56 times",
+            "512. Iterations have fixed costs: 16 times the samples take only 3.56 times",
             "ends before the device is saturated: its last step, from b = 128 to 512, still "
             "saves 50.0% of the epoch, where the first saved 55.6%: the curve flattens.",
             "Throughput rises to 5 000 samples/s.",
@@ -189,13 +189,21 @@ CASES = [
         edits=_times(1.625, 1.15625, 1.0390625),
         says=[
             "off by 0% at the most, gives 2.00 ms an iteration and 100 µs per image: 293 fewer "
-            "iterations are 586 ms of the 586 ms saved."
+            "iterations are 586 ms of the 586 ms saved.",
+            "At b = 512 the fixed part is only 3.76% of an iteration, so little is left to save",
         ],
+    ),
+    Case(
+        "iterations on a line of a larger fixed cost",
+        # 20 ms and 100 µs a sample: 20 ms of 71.2 ms at b = 512
+        edits=_times(7.25, 2.5625, 1.390625),
+        says=["At b = 512 the fixed part is still 28.1% of an iteration."],
+        never=["saturation"],
     ),
     Case(
         "iterations on a line without fixed cost",
         edits=_times(1.0, 1.0, 1.0),
-        never=["A straight line"],
+        never=["A straight line", "the fixed part is"],
     ),
     Case(
         "alike",
@@ -246,8 +254,8 @@ CASES = [
         edits=_times(3.04, 1.74, 1.75, undecided=(128, 512)),
         says=[
             "from 3.04 s at b = 32 to 1.74 s at b = 128; whether it keeps falling is undecided",
-            "An epoch takes 1.74 s at b = 128, against 3.04 s at b = 32, undecided beyond; the "
-            "largest that fits is b = 1280",
+            "An epoch takes 1.74 s at b = 128, against 3.04 s at b = 32, undecided beyond; in a "
+            "budget set to 572 MiB the largest that fits is b = 1280",
         ],
     ),
     Case("rises in no phase", edits=_times(2.0, 3.0, 4.0), never=["What it adds"]),
@@ -293,7 +301,7 @@ CASES = [
             "One epoch of 10 000 images on one device, without data loading and after a warm-up",
             # 5.125 s and 2.195 s of 312.5 and 19.53 iterations, of which 312 and 19 are whole
             "An epoch is 312 iterations of 16.4 ms at b = 32 and 19 of 112 ms at b = 512. So part",
-            "one of 16 times the samples takes only 6.85 times as long.",
+            "16 times the samples take only 6.85 times as long.",
             "What it saves of an epoch, by phase: the backward pass 1.61 s (55.0%), the forward "
             "pass 879 ms (30.0%), the copy to the device 146 ms (5.00%) and the update 146 ms "
             "(5.00%).",
@@ -313,7 +321,7 @@ CASES = [
     Case(
         "memory ends it",
         says=[
-            "In 572 MiB the largest that fits is b = 1280.",
+            "In a budget set to 572 MiB the largest that fits is b = 1280.",
             "b = 1280 trained in each of two processes, b = 1281 ran out of memory in each of "
             "two processes.",
             "The memory budget is 572 MiB, and",
@@ -337,7 +345,10 @@ CASES = [
     Case(
         "no size failed",
         edits=_boundary(smallest_failed_batch=pd.NA),
-        says=["In 572 MiB the largest that fits is b = 1280.", "in each of two processes. "],
+        says=[
+            "In a budget set to 572 MiB the largest that fits is b = 1280.",
+            "in each of two processes. ",
+        ],
         never=["ran out of", "not measured"],
     ),
     Case(

@@ -81,8 +81,8 @@ CASES = [
             # half and a quarter of T_1 = 5.125 s and 2.195 s
             "At N = 4, b = 512 an epoch of 790 ms is 549 ms of computation, $T_1/N$, and by that "
             "formula 241 ms of communication; measured directly, training waits 169 ms. The "
-            "formula gives 1.43× the waiting with two workers and 1.43× with four. Ways of "
-            "training",
+            "formula gives 1.43× the waiting with two workers and 1.43× with four, since it counts "
+            "contention and DDP's overhead as communication. Ways of training",
             "169 ms wait for communication, the lab's formula gives 241",
             "From b = 32 to 512 the formula's communication falls with two and four workers: a "
             "larger "
@@ -109,8 +109,32 @@ CASES = [
             "sharing devices",
             "own span",
             "hangs on",
-            "contention as",
         ],
+    ),
+    Case(
+        "contention is measurable with the most workers alone",
+        edits=_cells({"workers": 2}, **_ends("contention_s", 0.01, -0.1, 0.2)),
+        says=["with four, since it counts contention (with four) and DDP's overhead as comm"],
+    ),
+    Case(
+        "contention is measurable nowhere",
+        edits=_cells(**_ends("contention_s", 0.01, -0.1, 0.2)),
+        says=["1.43× with four, since it counts DDP's overhead as communication. Ways"],
+    ),
+    Case(
+        "overhead is measurable nowhere",
+        edits=_cells(**_ends("overhead_s", 0.01, -0.1, 0.2)),
+        says=["1.43× with four, since it counts contention as communication. Ways"],
+    ),
+    Case(
+        "neither contention nor overhead is measurable",
+        edits={
+            "communication": both(
+                where(**_ends("contention_s", 0.01, -0.1, 0.2)),
+                where(**_ends("overhead_s", 0.01, -0.1, 0.2)),
+            )
+        },
+        says=["the waiting with two workers and 1.43× with four. Ways"],
     ),
     Case(
         "training waits longer than the span of its buckets",
@@ -209,7 +233,7 @@ CASES = [
         says=[
             "Within one run of N workers in three of the six cells (N = 4 with b = 32, 128 and "
             "512), the ways",
-            "training waits 169 ms. The formula gives 1.43× the waiting with four workers. Ways",
+            "training waits 169 ms. The formula gives 1.43× the waiting with four workers, since",
         ],
     ),
     Case(
@@ -235,7 +259,8 @@ CASES = [
         "loading in the noise",
         edits=_loaded(-0.1, 9.0),
         says=[
-            "With loading (Q2) the epoch is shorter than here at N = 2, b = 32; N = 2",
+            "With loading (Q2) the epoch is shorter than here at N = 1, b = 32; N = 1, b = 128; N",
+            "b = 512; N = 2, b = 32; N = 2, b = 128; N",
             "not measurably: those are other launches",
         ],
         never=["measurably shorter"],
@@ -245,7 +270,7 @@ CASES = [
         edits=_loaded(0.4, 0.6),
         says=[
             "Loading adds work, yet the epoch with loading (Q2) is measurably shorter than the one "
-            "without at N = 2, b = 32; N = 2",
+            "without at N = 1, b = 32; N = 1",
             "N = 4, b = 512: the two ran under different conditions, and neither their difference "
             "nor the formula is to be trusted there. $T_1$ and",
         ],
@@ -264,7 +289,7 @@ CASES = [
         "exposed below the noise at one b",
         edits=_cells({"per_worker_batch": 512}, **_ends("exposed_s", 0.05, -0.1, 0.2)),
         says=[
-            "The formula gives 1.43× the waiting with two workers and 1.43× with four.",
+            "The formula gives 1.43× the waiting with two workers and 1.43× with four, since",
             "waits for communication for at most 11.7% of the epoch with two workers and at most "
             "21.4% with four",
         ],
@@ -281,7 +306,7 @@ CASES = [
         says=[
             "With four workers 20.0% of the lab's $T_N - T_1/N$ is workers slowing each other "
             "down, not communication (they share devices). At",
-            "1.43× with four, since it counts contention as communication. Ways",
+            "1.43× with four, since it counts contention and DDP's overhead as communication. Ways",
         ],
     ),
     Case(

@@ -54,6 +54,7 @@ BEHIND = Case(
         "In five epochs the small batch (N = 4, b = 32) "
         "made 10 updates and the large one (N = 4, b = 512) 10; the samples that fill no batch",
         "After the same epochs the large batch fits the training images less well",
+        "does not isolate. Q4.2 draws both accuracies.",
         "Of 3 such comparisons",
         "On one worker b = 1280 is the largest that fits (Q1); the large batch per worker here "
         "is b = 512, with four updates an epoch. The claim holds for four workers",

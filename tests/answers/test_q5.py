@@ -54,10 +54,10 @@ CASES = [
     Case(
         "orders as they should be",
         says=[
-            "DataParallel is one process; DistributedDataParallel runs one per device, and these "
-            "all-reduce gradients in the backward pass and draw parts of one permutation. "
-            "Without set_epoch every epoch repeats the order of the first; with it none does. "
-            "After",
+            "DataParallel is one process, DistributedDataParallel one per device; its processes "
+            "all-reduce gradients and share out one permutation. "
+            "Without set_epoch every epoch repeats the order of the first; with it none does, "
+            "since only it tells the sampler the epoch. After",
             "with it none does; where the orders are the same the marks",
             "epoch after epoch",
             "8 of 8 repeat the first without set_epoch, 0 of 8 with it.",
@@ -91,7 +91,7 @@ CASES = [
     Case(
         "orders that repeat with set_epoch",
         edits={"order": where(same_as_first=True)},
-        says=["; with it every epoch has the order of the first.", "8 of 8 with it."],
+        says=["; with it every epoch has the order of the first. After", "8 of 8 with it."],
     ),
     Case(
         "losses not told apart",

@@ -89,10 +89,10 @@ CASES = [
             "Perfect scaling ends at B = 10, and from B = 161 hardly a gain is left "
             "(network of "
             "one hidden layer, plain SGD, 4% error); between, at the critical batch size of 40.1, "
-            "steps are twice the fewest. Nesterov momentum makes it 3.01× as large. With plain "
-            "SGD each doubling of B from 2 saved 43.0% to 49.8% of steps up to 16, 15.0% to 33.0% "
-            "up to 256 and 2.94% to 6.06% beyond. B = 2 reaches the goal with 1 286 samples, B = "
-            "1024 with 31 744. The gradient",
+            "steps are twice the fewest. Nesterov momentum makes the critical batch size 3.01× as "
+            "large. With plain SGD each doubling of B from 2 saved 43.0% to 49.8% of steps up to "
+            "16, 15.0% to 33.0% up to 256 and 2.94% to 6.06% beyond. B = 2 reaches the goal "
+            "with 1 286 samples, B = 1024 with 31 744. The gradient",
             "With momentum the critical batch size is larger (3.01× (2.81 to 3.21)). At the "
             "smallest batches momentum needs more steps (2.74× (2.38 to 3.06)). Between "
             "networks, whose goals differ, it is the same within a factor of 1.25 (1.13× (1.06 "
@@ -137,7 +137,10 @@ CASES = [
         "batches that are no doublings",
         lab=CLEAR,
         edits={"steps_to_goal": without(global_batch=[4, 16, 64, 256, 1024])},
-        says=["momentum makes it 3.00× as large. With plain SGD B = 2 reaches the goal with"],
+        says=[
+            "momentum makes the critical batch size 3.00× as large. With plain SGD B = "
+            "2 reaches the goal with"
+        ],
         never=["each doubling"],
     ),
     Case(
@@ -147,8 +150,8 @@ CASES = [
             "Perfect scaling ends at B = 37, and from B = 599 hardly a gain is left "
             "(small "
             "residual network, plain SGD, 4% error); between, at the critical batch size of 150, "
-            "steps are twice the fewest. Momentum makes it 2.24× as large and Nesterov momentum "
-            "2.55×.",
+            "steps are twice the fewest. Momentum makes the critical batch size 2.24× as "
+            "large and Nesterov momentum 2.55×.",
             "reaches the goal (4% for the small residual network and 4% for the ResNet-20)",
             "Between networks, whose goals differ, it is smaller (0.653× to 0.672×).",
         ],
@@ -215,7 +218,7 @@ CASES = [
         lab=searched(every=EVERY),
         says=[
             "At equal epochs the smallest batch has the lower error in 6 of 6 searches; at equal "
-            "steps the largest in 6 of 6: the budget decides which look good."
+            "steps the largest in 6 of 6: the budget decides."
         ],
         never=["chance could give"],
     ),
@@ -431,7 +434,10 @@ CASES = [
             says=[f"the fewest. Nesterov momentum {verdict}."],
         )
         for verdict, ratio in [
-            ("makes it 3.00× as large and plain SGD 3.00×", around("b_crit_ratio", 3.0)),
+            (
+                "makes the critical batch size 3.00× as large and plain SGD 3.00×",
+                around("b_crit_ratio", 3.0),
+            ),
             ("makes it smaller, 0.500× as large and plain SGD 0.500×", around("b_crit_ratio", 0.5)),
             (
                 "does not change it measurably, 1.00× and plain SGD 1.00×",

@@ -68,9 +68,9 @@ CASES = [
             "Time to the target accuracy of each arm of the network of one hidden layer, medians",
             f"Expected before the run: “{made.EXPECTED}” What came: at 0.02, the rate of SGD with "
             f"the small batch, learners do not reach 95.0% test accuracy within 12 epochs with "
-            f"any seed. SGD's momentum adds up a steady gradient $g$, so that at this rate it "
-            f"moves by 0.2 $g$ a step, and learners by 0.0198 $g$: to move as far they need about "
-            f"10 times the rate. Compared with SGD with the large batch at the unscaled rate, "
+            f"any seed. Along a steady gradient $g$ SGD with momentum moves 0.2 $g$ a step, "
+            f"learners 0.0198 $g$; they need about 10 times the rate. Compared "
+            f"with SGD with the large batch at the unscaled rate, "
             f"learners at their tuned rate, 0.2, are sooner in epochs and "
             f"are later in seconds. In the",
             "Of 24 such comparisons, each by a 95% interval, chance alone decides about 1.2",
@@ -129,7 +129,7 @@ CASES = [
         lab=trained({SAME: 12}),
         says=[
             "small batch, learners reach 95.0% test accuracy within 12 epochs with 1 of 3 seeds. "
-            "SGD's momentum adds"
+            "Along a steady gradient"
         ],
     ),
     Case(

@@ -8,6 +8,10 @@ from dpscale.reporting.render import render_report
 from dpscale.reporting.report import Report
 
 
+def audit_of(*findings: dict) -> dict:
+    return {**AUDIT, "findings": [*findings]}
+
+
 def rendered(report: Report) -> str:
     text = render_report(report, templates=TEMPLATES, medium="html")
     return text.replace("\u00a0", " ").replace("&nbsp;", " ")
@@ -90,10 +94,17 @@ def test_an_epoch_that_loading_shortens_leaves_two_times_in_doubt(make_report):
     changed = finding | loading | {"printed": 16.9, "expected": 18.3}
     text = rendered(make_report(audits=[{**AUDIT, "findings": [changed]}]))
     assert (
-        "at N = 2, b = 32 the epoch is shorter with loading (16.9 s) than without (18.3 s): "
-        "likely one "
-        "of the two is wrong." in text
+        "One of two rows has two cells that cannot both be right: at N = 2, b = 32 the epoch is "
+        "shorter with loading (16.9 s) than without (18.3 s)." in text
     )
+    elsewhere = audit_of(changed, {**finding, "workers": 1})
+    text = rendered(make_report(audits=[elsewhere]))
+    assert (
+        "One of two rows has a cell that is wrong, one has two that cannot both be right: " in text
+    )
+    # The row has a wrong cell beside the two.
+    text = rendered(make_report(audits=[audit_of(changed, finding)]))
+    assert "One of two rows has a cell that is wrong: " in text
 
 
 def test_a_column_that_is_wrong_by_one_cause_comes_first(make_report):

@@ -260,8 +260,10 @@ def _timed(factor: float, rng: np.random.Generator, noise: float) -> tuple[Rows,
         dict(run=f"scaling-n{n}-b{b}", workers=n, per_worker_batch=b, oversubscribed=n > 2)
         for n, b in WEAK_CELLS + STRONG_CELLS
     ]
-    least = dict(run="scaling-n1-b8", study="scaling_least", per_worker_batch=8)
-    runs = [run_row(**row) for row in [*sweep, *scaling, least]]
+    least = [
+        dict(run=f"scaling-n1-b{b}", study="scaling_least", per_worker_batch=b) for b in (8, 16)
+    ]
+    runs = [run_row(**row) for row in sweep + scaling + least]
     steps = []
     for run in runs:
         if run["status"] != "complete" or run["study"] == "boundary":

@@ -4,7 +4,12 @@ import pytest
 
 import lr_scaling_builders as study
 from builders import derived_lab
+from dpscale.figures import style
 from figure_checks import draw
+
+SERIES = {
+    style.colour_of(index): name for index, name in enumerate(("linear", "sqrt", "fixed", "lars"))
+}
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +29,34 @@ def test_the_error_figure_has_a_series_a_rule_and_the_chosen_lars(lab):
     assert drawn[drawn.series == "lars"].difference_frac.tolist() == pytest.approx([0.04])
     elbow = [line for line in figure.axes[0].lines if line.get_linestyle() == ":"]
     assert [list(line.get_xdata()) for line in elbow] == [[8, 8]]
+
+
+def test_lines_join_neighbouring_batches_alone(lab):
+    figure, _ = draw("lr_scaling", lab)
+    joined = {
+        line.get_color(): [round(ratio / 1.05**index) for ratio in line.get_xdata()]
+        for line in figure.axes[0].lines
+        if line.get_marker() == "None" and line.get_linestyle() == "-" and len(line.get_xdata()) > 1
+        for index in [["linear", "sqrt", "fixed", "lars"].index(SERIES[line.get_color()]) - 1]
+    }
+    named = {SERIES[colour]: ratios for colour, ratios in joined.items()}
+    # Nothing was run between the reference and B = 256 by the other rules.
+    assert named == {"linear": [1, 4, 8, 32], "sqrt": [8, 32], "fixed": [8, 32]}
+
+
+def test_a_batch_that_a_rule_lacks_parts_its_line(lab):
+    table = lab["lr_scaling"]
+    table = table[~((table["rule"] == "linear") & (table["global_batch"] == 256))]
+    extra = lab["lr_scaling"][lab["lr_scaling"]["global_batch"] == 256]
+    assert set(extra["rule"]) == {"linear", "sqrt", "fixed"}  # so that 256 stays a batch
+    figure, drawn = draw("lr_scaling", lab | {"lr_scaling": table})
+    assert 256 in set(drawn["global_batch"])
+    linear = [
+        len(line.get_xdata())
+        for line in figure.axes[0].lines
+        if SERIES.get(line.get_color()) == "linear" and line.get_marker() == "None"
+    ]
+    assert linear == [2, 1]  # 32 to 128, and 1024 by itself
 
 
 def test_an_elbow_at_the_reference_itself_is_no_line(lab):

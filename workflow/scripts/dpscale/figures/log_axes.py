@@ -58,13 +58,19 @@ def log2_axes(
 
     room: what is free to the right of the last number of workers, as a share of those before it.
     """
+    log2_ratios(axes, low, top)
+    log2_ticks(axes, workers, "workers N (log scale)")
+    span = max(workers[-1] / workers[0], 2)
+    axes.set_xlim(workers[0] / span**0.06, workers[-1] * span**room)
+
+
+def log2_ratios(axes: Axes, low: float, top: float) -> None:
+    """Make the vertical axis one of doublings of a ratio."""
     axes.set_yscale("log", base=2)
     first, last = math.ceil(math.log2(low)), math.floor(math.log2(top))
     powers = [2.0**power for power in range(first, last + 1, 1 + (last - first) // 8)]
     axes.set_yticks(powers, [f"{power:g}" for power in powers])
-    log2_ticks(axes, workers, "workers N (log scale)")
-    span = max(workers[-1] / workers[0], 2)
-    axes.set(ylim=(low, top), xlim=(workers[0] / span**0.06, workers[-1] * span**room))
+    axes.set_ylim(low, top)
 
 
 def end_labels(

@@ -8,6 +8,7 @@ from typing import Any
 from dpscale.config.sections import ScheduleConfig
 from dpscale.derive.contrasts import by_chance
 from dpscale.derive.formulas import full_steps, workers_of_steps
+from dpscale.derive.verdicts import of_row
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
 from dpscale.reporting.lessons import FAR_RATIO, complement, exactly, ratio_of
@@ -136,6 +137,7 @@ def facts_h1(inputs: Inputs) -> Facts:
     """Return the batches of one worker: the first, the last, the fastest, and what it awaits.
 
     asked: the steps of an epoch with the first batch and with the assignment's, where they differ;
+    elsewhere: the batch of a worker in H2 to H6, None where they have several.
     as_assigned: the latter, where it was trained as a larger one. raises: whether a larger batch is
     advised first, and advised: which, with advised_gain. busy: the utilisation with each.
     updates: the steps of an epoch with the first batch and with the last, where they differ.
@@ -164,6 +166,7 @@ def facts_h1(inputs: Inputs) -> Facts:
             "samples": samples,
             "as_assigned": as_assigned,
             "asked": steps_of_batches(samples, found[0]["per_worker_batch"], ASSIGNED["batch"]),
+            "elsewhere": _batch_elsewhere(inputs),
             "updates": steps_of_batches(
                 samples, found[0]["per_worker_batch"], found[-1]["per_worker_batch"]
             ),
@@ -181,6 +184,13 @@ def facts_h1(inputs: Inputs) -> Facts:
             "crowd": crowd,
         }
     return Facts(missing, values, said)
+
+
+def _batch_elsewhere(inputs: Inputs) -> int | None:
+    """Return the batch of a worker in the trainings by the linear rule, of H2 to H6."""
+    _, linear, _ = _trainings(inputs)
+    batches = {row["per_worker_batch"] for row in _complete(linear)}
+    return batches.pop() if len(batches) == 1 else None
 
 
 def _enough(row: Row, first: Row) -> bool:
@@ -229,7 +239,7 @@ def facts_h3(inputs: Inputs) -> Facts:
     """Return the training of one worker, and those of several with pace and accuracy against it.
 
     most: the most workers, fewer: the others; lost: see there; started: the start-ups that were
-    timed.
+    timed; disturbed: those of the `launched` launches that others disturbed, by workers (count).
     """
     _, linear, missing = _trainings(inputs)
     said: dict[str, Any] = {"rows": linear, "published": [], "several": [], "lost": None}
@@ -242,6 +252,14 @@ def facts_h3(inputs: Inputs) -> Facts:
         said |= {"most": several[-1:], "fewer": several[:-1]}
         said["started"] = [row.startup_s for row in (alone, *several) if row["startup_s"]]
         said["lost"] = _lost(inputs, several[-1]) if several else None
+        judged_quiet = {row["run"]: row["quietness"] for row in inputs.rows("quiet")}
+        counts = [
+            row
+            | {"count": sum(judged_quiet.get(run) == "disturbed" for run in row["runs"].split())}
+            for row in (alone, *several)
+        ]
+        said["disturbed"] = [row for row in counts if row["count"]]
+        said["launched"] = sum(len(row["runs"].split()) for row in counts)
     effects = [row["speedup"] for row in said["several"]]
     return Facts(missing, _values(linear, EFFICIENCY), said, effects=effects)
 
@@ -298,7 +316,7 @@ def facts_h4(inputs: Inputs) -> Facts:
     whether the largest loss leads by H1's pace of one worker too. other: the network that Q3.1 is
     about, where that is another one or is trained otherwise, there: the cause of its losses with
     as many workers as the last of these, longer: what its longer steps take, and waited: how much
-    less it waits with a larger batch; tried: their epoch with twice the batch, where it ran.
+    less it waits with a larger batch; tried: their epoch with twice the batch (`_tried`).
     """
     rows, split = _splits(inputs)
     missing = lacking(rows, {"workers": "N", "nodes": "nodes"}, "assignment_split")
@@ -378,10 +396,21 @@ def _elsewhere(inputs: Inputs, split: list[Row]) -> dict[str, Any] | None:
 
 
 def _tried(doubled: list[Row], last: Row) -> Row | None:
-    """Return the epoch with twice the batch on the workers of a split; None where none ran."""
+    """Return the epoch with twice the batch on the workers of a split; None where none ran.
+
+    half: how many times as fast half of the largest loss less would make it; to_half: where it lies
+    of that.
+    """
     place = ("workers", "nodes")
     alike = [row for row in _complete(doubled) if all(row[key] == last[key] for key in place)]
-    return alike[0] if alike and alike[0]["speedup_ratio"] is not None else None
+    if not alike or alike[0]["speedup_ratio"] is None:
+        return None
+    if not last["leading"]:
+        return alike[0]
+    share = last["leading"][0].share
+    half = gain_without(Value(value=share.value / 2, unit="fraction", runs=share.runs))
+    gain = float(half.value or 1)
+    return alike[0] | {"half": half, "to_half": of_row(alike[0], "speedup_ratio", gain)}
 
 
 def _next(row: Row) -> Row | None:
@@ -625,7 +654,7 @@ QUESTIONS = [
         references=[LI],
         vocabulary=words("part", LOSSES)
         | {"hook": "compression.hook", "verdict": "compression.step_side"}
-        | {"cause": "split_causes.cause"},
+        | {"cause": "split_causes.cause", "to_half": "assignment_doubled.pace"},
     ),
     Question(
         "H5",

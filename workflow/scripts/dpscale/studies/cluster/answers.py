@@ -2,6 +2,7 @@
 
 from typing import Any, Literal
 
+from dpscale.derive.formulas import full_steps
 from dpscale.reporting.inputs import Inputs, Row
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.words import by
@@ -37,9 +38,8 @@ def facts_closing(inputs: Inputs) -> Facts:
         "measured": [row for row in transfers if row["origin"] == "measured"],
         "sharing": any(row["oversubscribed"] for row in inputs.rows("scaling")),
         "swept": next((row for row in inputs.rows("sweep_trend") if row["shape"] in TURNS), None),
-        "elbow": next(
-            iter(inputs.rows("lr_scaling_elbow", rule="linear", status="complete")), None
-        ),
+        "elbow": (elbow := next(iter(_elbows(inputs)), None)),
+        "lost_updates": _lost_updates(inputs, elbow) if elbow else None,
         "warmups": {row["warmup"]: row for row in large},
         "unscaled": any(row["kept"] in KEPT for row in _unscaled(inputs)),
         "ledger": _agrees(inputs.rows("wire")),
@@ -52,11 +52,22 @@ def facts_closing(inputs: Inputs) -> Facts:
     return Facts(said=said | {"gains": gains, "lines": lines, "gains_by": gains_by(gains, lines)})
 
 
+def _elbows(inputs: Inputs) -> list[Row]:
+    return inputs.rows("lr_scaling_elbow", rule="linear", status="complete")
+
+
+def _lost_updates(inputs: Inputs, elbow: Row) -> int | None:
+    """Return the updates of an epoch at the batch with which the rule loses the error."""
+    runs = inputs.tidy_rows("runs", run=elbow.runs[0]) if elbow["lost_batch"] else []
+    samples = runs[0]["train_samples"] if runs else None
+    return full_steps(samples, elbow["lost_batch"]) if samples else None
+
+
 def _unscaled(inputs: Inputs) -> list[Row]:
     """Return what the rate of the reference batch does at the first batch that the rule loses."""
     return [
         row
-        for elbow in inputs.rows("lr_scaling_elbow", rule="linear", status="complete")
+        for elbow in _elbows(inputs)
         if elbow["lost_batch"]
         for row in inputs.rows("lr_scaling", rule="fixed", global_batch=elbow["lost_batch"])
     ]

@@ -1,6 +1,6 @@
 """What stood in for the lab, and what formulas and measured ratios say of the lab as asked."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import pandas as pd
@@ -266,31 +266,51 @@ def worker_gains(
 ) -> pd.DataFrame:
     """Return what the same number of workers gains wherever they are timed beside one.
 
-    A row a question and batch per worker, ascending, with the step of one worker, step_s: in a
-    question the network is one, and its batch alone makes steps longer. growth_ratio: the speed-up
-    over that with the question's least batch. largest: of the batches of a question, which
-    communicates least for its samples; the best of several would owe something to luck.
+    That number is the largest of which no two share a device, else the largest, of those that all
+    questions have. A row a question and batch per worker, ascending, with the step of one worker,
+    step_s: in a question the network is one, and its batch alone makes steps longer. H3's steps and
+    gains leave its evaluations out. growth_ratio: the speed-up over that with the question's least
+    batch. largest: of the batches of a question, which communicates least for its samples; the best
+    of several would owe something to luck.
     """
     weak = pd.concat([scaling[scaling["kind"] == "weak"], scaling_least], ignore_index=True)
     # T_1 of the launches that a speed-up is of is D/b steps.
     steps = runs.loc[runs["study"] == "scaling", "train_samples"].max() / weak["per_worker_batch"]
     weak = weak.assign(base_step_s=weak["base_epoch_s"] / steps)
     linear = assignment[assignment["rule"] == "linear"]
+    # Evaluations, which every worker makes whole, are no steps.
+    steps_s = (linear["train_s"] - linear["evaluation_s"].fillna(0.0)) / linear["steps"]
+    gained = {
+        f"speedup_ratio{end}": linear["workers"] * linear[f"epochs_efficiency_frac{end}"]
+        for end in ("", "_low", "_high")
+    }
+    linear = linear.assign(**gained)
     sources: dict[Timed, tuple[pd.DataFrame, pd.Series]] = {
         "Q2": (weak, weak["base_step_s"]),
-        "H3": (linear, linear["train_s"] / linear["steps"]),
+        "H3": (linear, steps_s),
         "E2": (step_grid, step_grid["step_s"]),
     }
     found = {name: _cells(rows.assign(alone_s=step)) for name, (rows, step) in sources.items()}
-    counts = [{n for n, _ in own if n > 1} for own in found.values() if own]
-    common = max(set.intersection(*counts), default=None) if counts else None
+    timed = {question: own for question, own in found.items() if own}
+    workers = _compared(list(timed.values()))
     rows = [
         row
-        for question, own in found.items()
-        if common and own
-        for row in _gains(question, own, common, runs)
+        for question, own in timed.items()
+        if workers
+        for row in _gains(question, own, workers, runs)
     ]
     return as_table(rows, GAINS)
+
+
+def _compared(timed: Sequence[Mapping[tuple[int, int], TableRow]]) -> int | None:
+    """The largest number of several workers with cells everywhere, of those that share no device.
+
+    Where each number shares some, the largest; None without one.
+    """
+    counts = [{n for n, _ in cells if n > 1} for cells in timed]
+    common = set.intersection(*counts) if counts else set()
+    sharing = {n for cells in timed for (n, _), row in cells.items() if row["oversubscribed"]}
+    return max(common - sharing or common, default=None)
 
 
 def _cells(rows: pd.DataFrame) -> dict[tuple[int, int], TableRow]:

@@ -37,7 +37,7 @@ def draw(gains: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         ends.append((last.step_s, ABOVE * last.speedup_ratio, str(question)))
     low, high = drawn[RATIO].min().min(), drawn[RATIO].max().max()
     log_axes.log_ticks(axes.xaxis, 0.8 * drawn.step_s.min(), 2.5 * drawn.step_s.max(), "s")
-    log_axes.log_ticks(axes.yaxis, 0.8 * min(low, 0.8), 1.25 * max(high, 1.25), "ratio")
+    log_axes.log2_ratios(axes, 0.8 * min(low, 0.8), 1.25 * max(high, 1.25))
     axes.set_xlabel("step of one worker")
     axes.set_ylabel(f"speed-up, N = {drawn.workers.iloc[0]:g}")
     log_axes.end_labels(axes, ends, gap=0.1)

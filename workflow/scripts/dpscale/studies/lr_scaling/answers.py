@@ -69,6 +69,7 @@ def facts_s2(inputs: Inputs) -> Facts:
         said["elbow"] = elbow = next((row for row in elbows if row["rule"] == "linear"), None)
         said["beyond"] = beyond(elbow, said["rules"]) if elbow else None
         said["fixed"] = fixed_up_to(elbow, said["rules"])
+        said["unscaled"] = unscaled(said["fixed"], said["rules"])
         said["in_q4"] = scaled_in_q4(inputs)
         said["disagreeing"] = disagreeing(compared, said["reference"]["train_samples"])
         said["gains"] = beside_unit(rows)
@@ -118,8 +119,8 @@ def beyond(elbow: Row, rules: Mapping[tuple[str, int], Row]) -> Row | None:
     """Return the linear rule at the smallest batch above its elbow; None where it kept all.
 
     ratio: of that batch to the reference; keeper: of the other rules there the one of the least
-    error that kept the reference's; others: all of them; least: of all rules that of the least
-    error.
+    error that kept the reference's; advised: whether validation data prefer it to the linear rule
+    too; others: all of them; least: of all rules that of the least error.
     """
     if elbow["elbow_batch"] is None:
         return None
@@ -128,14 +129,23 @@ def beyond(elbow: Row, rules: Mapping[tuple[str, int], Row]) -> Row | None:
         return None
     batch = min(above)
     others = [row for (rule, at), row in rules.items() if at == batch and rule != "linear"]
-    kept = [row for row in others if row["kept"] in ("kept", "kept or lowered")]
+    keeper = least(row for row in others if row["kept"] in ("kept", "kept or lowered"))
     return Row(
         linear=rules["linear", batch],
         least=least((rules["linear", batch], *others)),
         ratio=batch / elbow["reference_batch"],
-        keeper=least(kept),
+        keeper=keeper,
+        advised=keeper is not None and preferred(keeper, rules["linear", batch]),
         others=others,
     )
+
+
+def preferred(row: Row, other: Row) -> bool:
+    """Return whether an arm errs less on validation data, which choose, than one, if it ended."""
+    error, rival = row["validation_error_frac"], other["validation_error_frac"]
+    if error is None or rival is None:
+        return error is not None and other["status"] == "diverged"
+    return bool(error < rival)
 
 
 def least(rows: Iterable[Row]) -> Row | None:
@@ -156,6 +166,19 @@ def fixed_up_to(elbow: Row | None, rules: Mapping[tuple[str, int], Row]) -> list
     """Return the arms of the fixed rate at the batches up to the linear rule's elbow."""
     last = (elbow and elbow["elbow_batch"]) or 0
     return [row for (rule, batch), row in rules.items() if rule == "fixed" and batch <= last]
+
+
+def unscaled(fixed: list[Row], rules: Mapping[tuple[str, int], Row]) -> Row | None:
+    """Return the fixed rate at the largest batch where the linear rule keeps the error, if run.
+
+    linear_advised: whether test and validation data prefer the linear rule there.
+    """
+    if not fixed:
+        return None
+    row = max(fixed, key=lambda row: int(row["global_batch"]))
+    linear = rules.get(("linear", row["global_batch"]))
+    advised = row["to_linear"] == "above" and linear is not None and preferred(linear, row)
+    return row | {"linear_advised": advised}
 
 
 def by_epoch(inputs: Inputs, said: Mapping[str, Any], elbow: Row | None) -> dict[str, Any]:
@@ -216,16 +239,21 @@ def warmed(rows: list[Row], claims: Mapping[str, Row]) -> list[Row]:
     """Return what gradual warm-up does beside none at the large batch; else a constant one.
 
     With gains of one first, then with zero gains, where it is known. before, after: the arms;
-    measured_side: of their errors.
+    measured_side: of their errors; advised: whether test and validation data prefer the warm-up.
     """
     by_runs = {row["runs"]: row for row in rows}
     for warmup in ("gradual", "constant"):
         beside_none = [claims.get(f"{warmup}_none{unit}") for unit in ("_unit", "")]
         if known := [row for row in beside_none if row and row["measured_side"] in DECIDED]:
+            pairs = [(row, by_runs[row["runs"]], by_runs[row["base_runs"]]) for row in known]
             return [
-                Row(measured_side=row["measured_side"])
-                | {"after": by_runs[row["runs"]], "before": by_runs[row["base_runs"]]}
-                for row in known
+                Row(
+                    measured_side=row["measured_side"],
+                    after=after,
+                    before=before,
+                    advised=row["measured_side"] == "below" and preferred(after, before),
+                )
+                for row, after, before in pairs
             ]
     return []
 

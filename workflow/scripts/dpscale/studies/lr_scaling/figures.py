@@ -1,5 +1,6 @@
 """Errors against the batch by rule, warm-ups epoch by epoch, and times of an iteration."""
 
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -54,10 +55,11 @@ def _errors(lr_scaling: pd.DataFrame, elbows: pd.DataFrame) -> pd.DataFrame:
 
 def _differences(axes: Axes, drawn: pd.DataFrame, curve: pd.DataFrame) -> None:
     base = drawn[drawn.reference]
+    batches = sorted(drawn.global_batch.unique())
     for index, (series, own) in enumerate(drawn.groupby("series", sort=False)):
         if series in ("sqrt", "fixed"):
             own = pd.concat([base, own])  # every rule gives the reference the same rate
-        _line(axes, own.sort_values("global_batch"), index, LINES[series])
+        _line(axes, own.sort_values("global_batch"), index, LINES[series], batches)
     published = 100 * (curve.published_frac - curve.published_other_frac)
     axes.plot(
         curve.batch_ratio,
@@ -87,12 +89,21 @@ def _differences(axes: Axes, drawn: pd.DataFrame, curve: pd.DataFrame) -> None:
     axes.set_ylabel("test error, points\nabove the reference's")
 
 
-def _line(axes: Axes, own: pd.DataFrame, index: int, label: str) -> None:
+def _line(axes: Axes, own: pd.DataFrame, index: int, label: str, batches: Sequence[int]) -> None:
+    """A rule's points, those at neighbouring batches joined: nothing was run between others.
+
+    batches: of all rules.
+    """
     colour, marker = style.colour_of(index), style.marker_of(index)
     whole = own[own.difference_frac.notna()]
     places = whole.batch_ratio * APART ** (index - 1)
     percent = 100 * whole[[f"difference_frac{end}" for end in ENDS]]
-    axes.plot(places, percent.difference_frac, color=colour, marker=marker, label=label)
+    axes.plot(
+        places, percent.difference_frac, color=colour, marker=marker, label=label, linestyle="none"
+    )
+    ranks = whole.global_batch.map(batches.index)
+    for _, joined in whole.groupby((ranks.diff() != 1).cumsum()):
+        axes.plot(places[joined.index], percent.difference_frac[joined.index], color=colour)
     axes.vlines(
         places, percent.difference_frac_low, percent.difference_frac_high, color=colour, linewidth=1
     )

@@ -41,6 +41,10 @@ def arms(study: LrScalingConfig) -> Iterator[Arm]:
     for zero_gamma in (True, False) if study.unit_gamma else (True,):
         for warmup in study.warmups:
             yield Arm(large, warmup=warmup, zero_gamma=zero_gamma)
+    smaller = [groups for groups in study.groups if groups < large]
+    if smaller and "fixed" in study.rules:
+        # Whether scaling is needed where the linear rule may keep the error still.
+        yield Arm(max(smaller), rule="fixed")
     for rule in study.rules:
         yield Arm(large, rule=rule)
         yield Arm(max(study.groups), rule=rule)

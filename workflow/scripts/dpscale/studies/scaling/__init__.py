@@ -9,7 +9,7 @@ LOOKS = Kind(  # what it launches are timed runs
 )
 # As runs name them: the launches of the plan, those that a look adds, and the looks themselves.
 PLANNED, AGAIN, LOOKED = "scaling", "scaling_again", "scaling_looks"
-# One worker with the least batch of strong scaling: what several gain with a step as short.
+# One worker with the least batches of strong scaling: what several gain with a step as short.
 LEAST = "scaling_least"
 STUDY = Study(
     "scaling",

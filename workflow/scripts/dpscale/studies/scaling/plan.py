@@ -37,16 +37,17 @@ def cells(scaling: ScalingConfig) -> list[tuple[int, int]]:
     return sorted(weak | strong)
 
 
-def least_batch(scaling: ScalingConfig) -> int | None:
-    """The least batch of strong scaling on the most workers, where one worker has it not anyway."""
-    least = min(batch for workers, batch in cells(scaling) if workers == max(scaling.workers))
-    return least if least not in scaling.per_worker_batches else None
+def least_batches(scaling: ScalingConfig) -> list[int]:
+    """The least batch of strong scaling on each number of workers, that one worker lacks."""
+    several = {workers for workers in scaling.workers if workers > 1}
+    least = {min(b for n, b in cells(scaling) if n == workers) for workers in several}
+    return sorted(least - set(scaling.per_worker_batches))
 
 
 def scaling_runs(config: Config, scaling: ScalingConfig) -> Iterator[Spec]:
     """Q2 and Q3: each cell of `cells`, its arms interleaved in one run; then what looks add.
 
-    One worker has the `least_batch` too.
+    One worker has the `least_batches` too.
     """
     direct = config.section("communication")
     plain = Timing(
@@ -70,7 +71,7 @@ def scaling_runs(config: Config, scaling: ScalingConfig) -> Iterator[Spec]:
         )
         yield from launches(config, spec, scaling.launches)
         looked.append(_looked(spec))
-    if least := least_batch(scaling):
+    for least in least_batches(scaling):
         spec = build_spec(
             config,
             TIMED,

@@ -23,6 +23,10 @@ NEEDS = {
     "parameter_gap_frac": "fraction",
 }
 
+# A worker's part of the optimiser's state beyond its N-th that numbers beside the state, such as
+# Adam's count of steps for each tensor, do not make.
+UNEVEN_FRAC = 0.05
+
 
 def facts_e1(inputs: Inputs) -> Facts:
     """Return the times, bytes and memory of the ways, and which is best at what for each N."""
@@ -41,20 +45,48 @@ def facts_e1(inputs: Inputs) -> Facts:
             standing(own, [row for row in measured if row["workers"] == workers])
             for workers, own in timed.items()
         ]
-        trained = inputs.tidy_rows("runs", run=cells[-1]["fastest"].runs[0])[0]
+        lead = leading(cells)
+        trained = inputs.tidy_rows("runs", run=lead["fastest"].runs[0])[0]
         looked = inputs.tidy_rows("runs", study="strategies", kind="sharing")
         said |= {
             "trained": trained | {"runs": trained["run"]},
             "micro_batches": next(filter(None, (row["micro_batches"] for row in looked)), None),
             "cells": cells,
-            "last": cells[-1],
+            "last": lead,
             "untimed": [own[0] for workers, own in by(rows, "workers") if workers not in timed],
             "unknown": [row for row in needs if not row["way"]],
             "bytes": sent(rows, trained["backend"]),
             "same": agreement(measured),
+            "whole_tensors": whole_tensors(measured),
             "bracket": max(map(_gap, measured), default=0.0),
         }
     return Facts(missing, values or {"step_s": nothing("s")}, said)
+
+
+def leading(cells: list[Row]) -> Row:
+    """Return the most workers that have a device each; where none have, the most workers."""
+    alone = [cell for cell in cells if not cell["fastest"]["oversubscribed"]]
+    return (alone or cells)[-1]
+
+
+def whole_tensors(needs: list[Row]) -> list[Row]:
+    """Return ZeRO-1's workers that hold measurably more than an N-th of DDP's state.
+
+    held: a worker's part of that state; whole: all of it.
+    """
+    whole = {row["workers"]: row for row in needs if row["way"] == "ddp" and row["state_bytes"]}
+    return [
+        row
+        | {
+            "held": row.value("state_bytes", "bytes_binary"),
+            "whole": whole[row["workers"]].value("state_bytes", "bytes_binary"),
+        }
+        for row in needs
+        if row["way"] == "zero1"
+        and row["workers"] in whole
+        and (row["state_bytes"] or 0) * row["workers"]
+        > (1 + UNEVEN_FRAC) * whole[row["workers"]]["state_bytes"]
+    ]
 
 
 def _gap(need: Row) -> float:
@@ -123,6 +155,7 @@ def _in_memory(times: list[Row], needs: list[Row], take: Row) -> dict[str, Any]:
         "sparing": sparing and sparing | _held(sparing["way"], needs),
         "as_little": [row for row in peaks.values() if row["peak_rank"] == "near"],
         "ddp_needs": peaks["ddp"],
+        "take_peak": _held(take["way"], needs)["peak"] if take["way"] in peaks else None,
         "saves": peaks["ddp"]["peak_rank"] == "more",
         "cost": step[least["way"]],
         "looks": [gap for row in needs if (gap := row["peak_noise_frac"]) is not None],

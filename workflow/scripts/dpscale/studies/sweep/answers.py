@@ -28,6 +28,8 @@ SWEEP = {
 }
 
 LEVEL_FRAC = 0.1  # by which a phase that levels off varies from there on
+# A fixed cost that is no larger a part of an iteration leaves little for larger batches to save.
+SATURATED_FRAC = 0.2
 
 
 def facts_q1(inputs: Inputs) -> Facts:
@@ -84,6 +86,7 @@ def explained(found: Row, rows: Sequence[Row]) -> dict[str, Any]:
         "longer": (found | {"runs": both}).value("longer_ratio", "number"),
         "line": found if found["fixed_s"] is not None and found["fixed_s"] > 0 else None,
         "fewer": fewer_iterations(found, marks["first"], end),
+        "fixed": fixed_share(found, end),
     }
 
 
@@ -100,6 +103,18 @@ def fewer_iterations(found: Row, first: Row, end: Row) -> Row | None:
     seconds = {"fixed": iterations * found["fixed_s"], "saved": first["epoch_s"] - end["epoch_s"]}
     values = {name: Value(value=value, unit="s", runs=runs) for name, value in seconds.items()}
     return Row(iterations=round(iterations), **values)
+
+
+def fixed_share(found: Row, end: Row) -> Row | None:
+    """Return what share of an iteration of a batch is the line's fixed cost; None without one.
+
+    saturated: whether little is left that a larger batch could save.
+    """
+    if not found["fixed_s"] or found["fixed_s"] <= 0:
+        return None
+    share = found["fixed_s"] / end["iteration_s"]
+    value = Value(value=share, unit="fraction", runs=end.runs)
+    return Row(share=value, saturated=share <= SATURATED_FRAC)
 
 
 def left_open(inputs: Inputs, found: Row) -> Row | None:

@@ -31,7 +31,7 @@ DOUBLING_COLUMNS: Columns = (
     | intervals("batch_ratio sharing_ratio communication_ratio samples_ratio retuned_ratio")
     | words("pays")
     | words("blame", LOSSES)
-    | columns("saved_s sent_s nearest_batch too_short family chance_decides runs")
+    | columns("shared_s silent_s sent_s nearest_batch too_short family chance_decides runs")
 )
 
 
@@ -114,8 +114,8 @@ def _spared(
     """What more workers save of a step at most, and what they send, at each global batch of both.
 
     too_short: at every batch they send for longer than they can save, by the ends of the
-    intervals, so that they cannot pay; saved_s, sent_s: then, at nearest_batch, where they come
-    nearest.
+    intervals, so that they cannot pay; then, at nearest_batch, where they come nearest: shared_s, a
+    step of the fewer, silent_s, of the more that send nothing, and sent_s, what sending adds.
     """
     share = 1 - fewer["workers"] / more["workers"]
     pairs = {
@@ -140,7 +140,8 @@ def _spared(
     nearest = np.argmax(saved_s / sent_s)
     return {
         "too_short": True,
-        "saved_s": saved_s[nearest],
+        "shared_s": steps[0][nearest],
+        "silent_s": silent[0][nearest],
         "sent_s": sent_s[nearest],
         "nearest_batch": list(pairs)[nearest],
     }

@@ -51,6 +51,9 @@ def facts_q4_2(inputs: Inputs) -> Facts:
             "elsewhere": _lost_in_s2(inputs),
             "gains_elsewhere": _gains_in_s2(inputs),
             "warming": _warming(inputs),
+            "warmed_elsewhere": _warmed_in_s2(inputs),
+            "lars": _lars_in_s2(inputs),
+            "local_sgd": _post_local_in_s4(inputs),
             "plan": inputs.rows("accuracy", study=STUDY, arm="large")[0],
             "left": trainings.left(inputs, "large", epoch),
             "lost": trainings.diverged(inputs, [*BASES, *names], epoch),
@@ -76,6 +79,35 @@ def _gains_in_s2(inputs: Inputs) -> Row | None:
         row for row in rows if row["warmup"] in kinds and row["to_unit"] not in (None, "unknown")
     ]
     return next(iter(found), None)
+
+
+def _warmed_in_s2(inputs: Inputs) -> Row | None:
+    """Return what gradual warm-up does at the large batch of S2 with gains of one, as it has here.
+
+    by: the difference of errors to that without; lr: the scaled rate there.
+    """
+    kinds = [row["warmup"] for row in inputs.tidy_rows("runs", study=STUDY, arm="warmup")]
+    arms = inputs.rows("lr_scaling", large=True, zero_gamma=False, warmup="gradual")
+    claims = inputs.rows("published_lr_scaling", claim="gradual_none_unit")
+    if "gradual" not in kinds or not arms:
+        return None
+    found = [row for row in claims if row["measured_side"] not in (None, "unknown")]
+    return next(
+        (row | {"by": row.value("measured", "fraction"), "at": arms[0]} for row in found), None
+    )
+
+
+def _lars_in_s2(inputs: Inputs) -> Row | None:
+    """Return LARS in S2 with the rate that was chosen, or the one tried, beside the linear rule."""
+    tried = inputs.rows("lr_scaling", optimizer="lars")
+    known = [row for row in tried if row["to_linear"] not in (None, "unknown")]
+    return next((row for row in known if row["chosen"] or len(tried) == 1), None)
+
+
+def _post_local_in_s4(inputs: Inputs) -> Row | None:
+    """Return post-local SGD beside the large mini-batch in S4, with clean labels."""
+    found = inputs.rows("published_local_sgd", claim="post_local_against_large", label_noise_frac=0)
+    return next((row for row in found if row["side"] not in (None, "unknown")), None)
 
 
 def _warming(inputs: Inputs) -> Row | None:
@@ -178,7 +210,12 @@ QUESTION = Question(
     references=[GOYAL, HOFFER, YOU],
     of_accuracy=True,
     vocabulary=dict.fromkeys(("verdict", "to_lead", "to_small"), "large_batch.test_accuracy_side")
-    | {"to_unit": "lr_scaling.to_unit"}
+    | {
+        "to_unit": "lr_scaling.to_unit",
+        "to_linear": "lr_scaling.to_linear",
+        "measured_side": "published_lr_scaling.measured_side",
+        "side": "published_local_sgd.side",
+    }
     | words("standing", BASES)
     | words("arm name", REMEDIES)
     | words("base", [*BASES, *REMEDIES])

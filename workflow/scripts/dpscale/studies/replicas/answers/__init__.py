@@ -25,7 +25,8 @@ QUESTIONS = [
             r"\qquad s = \text{running statistics}"
         ],
         references=[IOFFE, LI],
-        vocabulary={"drifts": "replicas.to_broadcast"}
+        # A side of two ranges over the seeds, of the arms or of the epochs.
+        vocabulary=dict.fromkeys(("drifts", "side"), "replicas.to_broadcast")
         | words("arm", replicas.ARMS)
         | words("identical", (True, False)),
     ),

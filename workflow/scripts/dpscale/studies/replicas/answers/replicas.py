@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from dpscale.derive.verdicts import lies
 from dpscale.reporting import arms
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row
@@ -37,6 +38,7 @@ def facts_q7(inputs: Inputs) -> Facts:
         "losses": losses,
         "evaluation": off["evaluation"],
         "drifts": off["to_broadcast"],
+        "growth": growth(off),
         "spreads": spreads,
     }
     return Facts(missing, values, said)
@@ -63,6 +65,30 @@ def _replicas(inputs: Inputs, arm: str) -> Row:
         to_broadcast=rows[0]["to_broadcast"] if rows else "unknown",
         ends=ends,
         parameters_identical=_value(identical, "flag", runs, len(rows)),
+    )
+
+
+def growth(arm: Row) -> Row | None:
+    """Return how an arm's drift after the last epoch lies beside that after the first, over seeds.
+
+    first, last: the drifts after either. None for one epoch or one seed alone.
+    """
+    firsts = {row["seed"]: row for row in reversed(arm["epochs"])}
+    pairs = [(firsts[row["seed"]], row) for row in arm["ends"]]
+    if len(pairs) < 2 or any(
+        None in (a[DRIFT], b[DRIFT]) or a["epoch"] == b["epoch"] for a, b in pairs
+    ):
+        return None
+    first, last = (
+        [row.value(DRIFT, "fraction") for row in rows] for rows in zip(*pairs, strict=True)
+    )
+    ranges = [(min(own), max(own)) for own in ([v.value for v in side] for side in (last, first))]
+    return Row(
+        first=first,
+        last=last,
+        first_epoch=pairs[0][0]["epoch"],
+        last_epoch=pairs[0][1]["epoch"],
+        side=lies(*ranges),
     )
 
 

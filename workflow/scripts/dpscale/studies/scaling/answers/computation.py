@@ -54,6 +54,11 @@ def facts_q3_1(inputs: Inputs) -> Facts:
     scored = [row | {"size": _size(row.error_frac)} for row in planned if row["score"]]
     missing = missing_cells(rows)
     missing += [] if complete or missing else ["communication: no cell has a time"]
+    loaded = [
+        row
+        for row in [*inputs.rows("communication", workers=1), *complete]
+        if None not in (row["epoch_s"], row["loaded_epoch_s"])
+    ]
     said = {
         "rows": rows,
         "brief": [without_ends(row, "epoch_s", "compute_s") for row in rows],
@@ -67,10 +72,10 @@ def facts_q3_1(inputs: Inputs) -> Facts:
         "beside": [row for row in direct if row["buckets_s"] is not None],
         "trends": (found := trends(complete, "subtraction_trend")),
         "fall": fall(direct, [row["workers"] for row in found if row["trend"] == "below"]),
-        "conditions": [row for row in complete if row["loaded_to_epoch"] == "below"],
+        "conditions": [row for row in loaded if row["loaded_to_epoch"] == "below"],
         "shorter": [
             row
-            for row in complete
+            for row in loaded
             if row["loaded_to_epoch"] == "indistinct" and row["loaded_epoch_s"] < row["epoch_s"]
         ],
         "causes": [
@@ -78,7 +83,8 @@ def facts_q3_1(inputs: Inputs) -> Facts:
             for row in inputs.rows("split_causes")
         ],
         "uneven": uneven_waiting(inputs, direct) if direct else [],
-        "off": formula_over_waiting(direct),
+        "off": (off := formula_over_waiting(direct)),
+        "counted": counted_as_communication(direct, [row["workers"] for row in off]),
         "over_span": waiting_over_span(direct),
         "unsteady": unsteady_base(inputs, direct[-1]) if direct else None,
     }
@@ -127,6 +133,26 @@ def formula_over_waiting(rows: list[Row]) -> list[Row]:
         )
         for row in both
     ]
+
+
+def counted_as_communication(direct: list[Row], workers: list[int]) -> list[Row]:
+    """Return what else than waiting is measurably above zero in the formula's communication.
+
+    Of the least and the most of these numbers of workers: the part, and with which of them it is
+    (workers), none where it is with each.
+    """
+    shown = sorted({min(workers), max(workers)}) if workers else []
+    found = {
+        part: [n for n in shown if any(_positive(row, part) for row in of_workers(direct, n))]
+        for part in ("contention", "overhead")
+    }
+    return [
+        Row(part=part, workers=own if own != shown else []) for part, own in found.items() if own
+    ]
+
+
+def _positive(row: Row, part: str) -> bool:
+    return (row[f"{part}_s_low"] or 0) > 0
 
 
 def waiting_over_span(rows: list[Row]) -> list[Value]:

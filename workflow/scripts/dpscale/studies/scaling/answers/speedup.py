@@ -40,6 +40,8 @@ def facts_q2(inputs: Inputs) -> Facts:
         "losses": [row for row in inputs.rows("speedup_losses") if row["contention_ratio"]],
     }
     if not missing:
+        for lesson in said["lessons"]:
+            lesson["by_medians"] = differing_medians(lesson, several)
         said |= {
             "several": several,
             "strong": next(iter(inputs.rows("strong_lesson")), None),
@@ -59,6 +61,15 @@ def of_medians(row: Row) -> Value:
     ratio = speedup(base_s, epoch_s) if base_s and epoch_s else None
     status = None if ratio else row.speedup_ratio.status or "not measured"
     return Value(value=ratio, unit="ratio", n=row.speedup_ratio.n, runs=row.runs, status=status)
+
+
+def differing_medians(lesson: Row, several: list[Row]) -> Value | None:
+    """Return T_1/T_N of the medians of a lesson's cell; None where it reads as the speed-up."""
+    for row in several:
+        if all(row[key] == lesson[key] for key in ("workers", "per_worker_batch")):
+            found: Value = row.of_medians_ratio
+            return found if found.bare != row.speedup_ratio.bare else None
+    return None
 
 
 def lessons(inputs: Inputs) -> list[Row]:

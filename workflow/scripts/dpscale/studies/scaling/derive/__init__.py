@@ -7,7 +7,7 @@ MODEL = ["communication", "phases", "buckets", "runs"]  # of a step
 TABLES = {
     "scaling": Table(speedup.scaling, ["epoch_times", "runs"], speedup.COLUMNS, speedup.judge),
     "scaling_least": Table(
-        speedup.least_batch, ["epoch_times", "runs"], speedup.COLUMNS, speedup.judge
+        speedup.least_batches, ["epoch_times", "runs"], speedup.COLUMNS, speedup.judge
     ),
     "speedup_looks": Table(looks.speedup_looks, ["epoch_times", "runs", "scaling"], looks.COLUMNS),
     "speedup_lesson": Table(speedup.speedup_lesson, ["scaling", "runs"], speedup.LESSON_COLUMNS),

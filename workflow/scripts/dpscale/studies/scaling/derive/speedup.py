@@ -136,8 +136,8 @@ def scaling(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     return as_table([_row(*side, times, prior, confidence) for side in sides], COLUMNS)
 
 
-def least_batch(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """Return rows as `scaling` has them of weak scaling, of the least batch of strong scaling.
+def least_batches(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return rows as `scaling` has them of weak scaling, of the least batches of strong scaling.
 
     Where one worker has it too; the lab asks for larger batches, so that its tables lack these.
     Raises MixedMachinesError for runs of different machines.
