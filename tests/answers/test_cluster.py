@@ -93,7 +93,7 @@ def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
         (
             1.5,
             2.0,
-            "Where b alone makes steps longer, more is gained too (Q2 and E2). The",
+            "Within one network longer steps gain more in Q2 and E2. The",
             "In Q2 b alone grows, from 16 to 32: with steps of 20.0 ms and 40.0 ms four workers "
             "are 2.00× and 3.00× as fast as one, a growth of 1.50× (1.35 to 1.65). In E2 b alone "
             "grows, from 16 to 32: with steps of 500 µs and 1.00 ms four workers are 0.250× and "
@@ -102,16 +102,16 @@ def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
         (
             1.05,
             2.0,
-            "makes steps longer, no more is gained measurably (Q2); more is gained too (E2). The",
+            "longer steps gain measurably no more in Q2; more in E2. The",
             "as fast as one, not measurably more with the longer. In E2",
         ),
         (
             1.05,
             1.0,
-            "makes steps longer, no more is gained measurably (Q2 and E2). The",
+            "longer steps gain measurably no more in Q2 and E2. The",
             "0.500× and 0.500× as fast as one, not measurably more with the longer.",
         ),
-        (float("nan"), 2.0, "steps longer, more is gained too (E2). The", "as fast as one. In E2"),
+        (float("nan"), 2.0, "longer steps gain more in E2. The", "as fast as one. In E2"),
     ],
 )
 def test_within_a_network_the_batch_alone_makes_steps_longer(

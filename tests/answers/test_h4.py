@@ -125,8 +125,9 @@ CASES = [
         for ratio, words in (
             (
                 1.6,
-                "Twice the batch gains more than half as much waiting for communication would, "
-                "1.33×: what else a step costs whatever its batch is halved too. In Q3.1",
+                "Half as much waiting for communication alone would give 1.33×; twice the batch "
+                "gives more, since what else a step costs whatever its batch is halved too. In "
+                "Q3.1",
             ),
             (
                 1.3,

@@ -254,8 +254,8 @@ CASES = [
         edits=_times(3.04, 1.74, 1.75, undecided=(128, 512)),
         says=[
             "from 3.04 s at b = 32 to 1.74 s at b = 128; whether it keeps falling is undecided",
-            "An epoch takes 1.74 s at b = 128, against 3.04 s at b = 32, undecided beyond; in a "
-            "budget set to 572 MiB the largest that fits is b = 1280",
+            "An epoch takes 1.74 s at b = 128, against 3.04 s at b = 32, undecided beyond; within "
+            "572 MiB the largest that fits is b = 1280",
         ],
     ),
     Case("rises in no phase", edits=_times(2.0, 3.0, 4.0), never=["What it adds"]),
