@@ -108,7 +108,7 @@ CASES = [
             "(no unscaled rate tried). At 8 times take the unscaled rate, which keeps it (2.20%, "
             "reference 2.10%; scaled 5.10%). If scaled there, warm up gradually with gains of one "
             "(12.1% to 3.00%); with zero gains that raises the error (4.30% to 5.10%).",
-            "up to B = 128, 4 times the reference, where no unscaled rate was tried; at 8 times "
+            "up to B = 128, 4 times the reference (unscaled not tried); at 8 times "
             "the unscaled rate still does (2.20% test error).",
             "The error of the unscaled rate at B = 256 differs from the reference's by +0.10 "
             "points (",
