@@ -81,7 +81,7 @@ CASES = [
             "The error is kept where the last column's interval ends within 1 points, lost where",
             "in one process, whose loss averages",
             "In short: The linear rule keeps the error up to B = 256, 8 times the reference; at "
-            "32 times nothing is shown to keep the error.",
+            "32 times nothing is shown to.",
             "hold the sampling of the 100 000 test images beside the seeds; a difference is paired",
             "The interval of an error's difference to the reference's decides. The error is kept "
             "where all of it lies within ±1.00 percentage points, kept or lowered where only its "
