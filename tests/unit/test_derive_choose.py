@@ -15,6 +15,7 @@ from dpscale.studies import derived_of
 from dpscale.studies.choose.advice import advised
 from dpscale.studies.choose.derive.doublings import LOSSES, at_equal_footing, dominant
 from dpscale.studies.choose.derive.goal import judge, recommended
+from dpscale.studies.choose.derive.grid import _to_least
 from dpscale.studies.choose.derive.trainings import TrainedTime
 from dpscale.studies.study import Earlier
 from steps_to_goal_builders import median_steps
@@ -438,3 +439,15 @@ def test_larger_numbers_of_workers_are_predicted_where_the_model_was_scored():
     assert not ahead["on_front"].any()
     assert (ahead["step_s_low"] < ahead["step_s"]).all()
     assert role(tables)["workers"] <= 4
+
+
+def test_a_step_is_compared_with_that_of_the_least_batch_of_its_launch() -> None:
+    """Launches at one, two and four times the pace say nothing of the ratio, which is 2 in each."""
+    pace = pd.DataFrame({"step_s": [0.001, 0.002, 0.004]}, index=["n1", "n1-launch2", "n1-launch3"])
+    cell = {"workers": 1, "nodes": 1}
+    found = [(cell, {"ddp": pace}), (cell, {"ddp": 2 * pace}), ({"workers": 2, "nodes": 1}, {})]
+    least, larger, not_run = _to_least(found)
+    assert (least, not_run) == ({}, {})
+    assert larger == pytest.approx(
+        {f"to_least_step_ratio{end}": 2.0 for end in ("", "_low", "_high")}
+    )

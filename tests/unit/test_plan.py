@@ -318,3 +318,25 @@ def test_larger_batches_of_the_assignment_are_of_one_worker() -> None:
     larger = [s for s in runs if s.arm == "larger_batch" and s.seeds == (0,)]
     assert [(spec.workers, spec.per_worker_batch) for spec in larger] == [(1, 512), (1, 1024)]
     assert [spec.training.lr for spec in larger] == [0.004, 0.008]
+
+
+def test_one_worker_has_the_least_batches_of_strong_scaling_that_it_lacks() -> None:
+    """N = 2 and 4 share B = 32 as 16 and 8, which no b of the lab is."""
+    least = [spec for spec in planned_runs(DEFAULT).values() if spec.study == "scaling_least"]
+    assert {(spec.workers, spec.per_worker_batch) for spec in least} == {(1, 8), (1, 16)}
+    assert len(least) == 2 * DEFAULT.section("scaling").launches
+    shared = DEFAULT.section("scaling").model_copy(update={"per_worker_batches": (8, 16, 32)})
+    plan = planned_runs(DEFAULT.model_copy(update={"scaling": shared})).values()
+    assert {spec.per_worker_batch for spec in plan if spec.study == "scaling_least"} == {2, 4}
+
+
+def test_the_most_workers_try_twice_the_batch_where_the_data_fill_it() -> None:
+    def tried(batch: int) -> set[tuple[int, int | None]]:
+        study = DEFAULT.section("assignment").model_copy(update={"per_worker_batch": batch})
+        plan = planned_runs(DEFAULT.model_copy(update={"assignment": study})).values()
+        doubled = [spec for spec in plan if spec.study == "assignment_doubled"]
+        return {(spec.workers, spec.per_worker_batch) for spec in doubled}
+
+    assert tried(32) == {(4, 64)}
+    assert tried(161) == {(4, 322)}  # 4 * 322 = 1,288 of 1,293 images
+    assert tried(162) == set()

@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 
 from dpscale.derive.columns import known
+from dpscale.derive.contrasts import NOTHING_LIKE, Prior
 from dpscale.derive.formulas import iterations_per_epoch
 from dpscale.derive.rows import RowsByKey
+from dpscale.derive.statistics import CONFIDENCE, Estimate, median_of_ratios, median_ratio
 from dpscale.plan.names import launch_end
 
 Repeats = TypeVar("Repeats", pd.Series, pd.DataFrame)
@@ -175,6 +177,22 @@ class Launches:
             return None
         common = of_cell.index.intersection(of_base.index)
         return (np.log(of_base[common]), np.log(of_cell[common])) if len(common) > 1 else None
+
+    def ratio(
+        self,
+        base: Cell,
+        cell: Cell,
+        arm: str,
+        prior: Prior = NOTHING_LIKE,
+        confidence: float = CONFIDENCE,
+    ) -> Estimate:
+        """Return the epoch of a base over that of a cell, launch by launch where both have several.
+
+        prior: of like pairs of logarithms. Unknown without a time of each.
+        """
+        if pair := self.log_pair(base, cell, arm):
+            return median_of_ratios(pair, prior, confidence)
+        return median_ratio(self.epoch_s(base, arm), self.epoch_s(cell, arm), confidence)
 
     def together(self, cell: Cell | None, arms: Mapping[str, tuple[str, str]]) -> pd.DataFrame:
         """Return the times of some arms of a cell as columns; null where an arm was not timed.

@@ -88,6 +88,10 @@ class Inputs:
         """Return the runs that a derived row names (its base's too), else those that match."""
         return Row(row).runs or (self.runs(**cell) if cell else [])
 
+    def runs_judged(self, quietness: str) -> set[str]:
+        """Return the runs beside which the machine was so: `disturbed`, `quiet` or `unknown`."""
+        return {row["run"] for row in self.rows("quiet", quietness=quietness)}
+
     def repeats(self, row: Row, arm: str) -> int | None:
         """Return the number of timed repeats of a row's own runs in an arm; None if unknown."""
         own = set(str(row.get("runs") or "").split())

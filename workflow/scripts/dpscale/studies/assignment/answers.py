@@ -252,14 +252,11 @@ def facts_h3(inputs: Inputs) -> Facts:
         said |= {"most": several[-1:], "fewer": several[:-1]}
         said["started"] = [row.startup_s for row in (alone, *several) if row["startup_s"]]
         said["lost"] = _lost(inputs, several[-1]) if several else None
-        judged_quiet = {row["run"]: row["quietness"] for row in inputs.rows("quiet")}
-        counts = [
-            row
-            | {"count": sum(judged_quiet.get(run) == "disturbed" for run in row["runs"].split())}
-            for row in (alone, *several)
-        ]
+        disturbed = inputs.runs_judged("disturbed")
+        launches = [(row, row["runs"].split()) for row in (alone, *several)]
+        counts = [row | {"count": len(disturbed.intersection(own))} for row, own in launches]
         said["disturbed"] = [row for row in counts if row["count"]]
-        said["launched"] = sum(len(row["runs"].split()) for row in counts)
+        said["launched"] = sum(len(own) for _, own in launches)
     effects = [row["speedup"] for row in said["several"]]
     return Facts(missing, _values(linear, EFFICIENCY), said, effects=effects)
 

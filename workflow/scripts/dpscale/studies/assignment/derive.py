@@ -37,7 +37,6 @@ from dpscale.derive.statistics import (
     exactly,
     interval_columns,
     median,
-    median_of_ratios,
     median_ratio,
     over_seeds,
     paired_median_difference,
@@ -472,14 +471,12 @@ def doubled(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     bases = {(cell.workers, cell.nodes): cell for cell in cells(usual)}
     rows = []
     for cell in cells(planned):
-        own_s, base = times.epoch_s(cell, ARM), bases.get((cell.workers, cell.nodes))
-        epoch = median(own_s)
+        epoch, base = median(times.epoch_s(cell, ARM)), bases.get((cell.workers, cell.nodes))
         row = cell.columns() | {"repeats": epoch.repeats} | interval_columns("epoch_s", epoch)
         if base is not None:
-            base_s, pair = times.epoch_s(base, ARM), times.log_pair(base, cell, ARM)
-            ratio = median_of_ratios(pair) if pair else median_ratio(base_s, own_s)
-            row |= {"base_epoch_s": median(base_s).value, "base_runs": " ".join(base.runs)}
-            row |= interval_columns("speedup_ratio", ratio)
+            base_s = median(times.epoch_s(base, ARM)).value
+            row |= {"base_epoch_s": base_s, "base_runs": " ".join(base.runs)}
+            row |= interval_columns("speedup_ratio", times.ratio(base, cell, ARM))
         rows.append(row)
     return as_table(rows, DOUBLED_COLUMNS)
 

@@ -188,10 +188,9 @@ def beside_others(inputs: Inputs, trained: list[Row]) -> dict[str, Any]:
 
     advised: how many of these are of the advised setting.
     """
-    judged = {row["run"]: row["quietness"] for row in inputs.rows("quiet")}
     launches = {run: row["advised"] for row in trained for run in row.runs}
     found = {
-        kind: [advised for run, advised in launches.items() if judged.get(run) == kind]
+        kind: [launches[run] for run in inputs.runs_judged(kind) & launches.keys()]
         for kind in UNQUIET
     }
     return {

@@ -166,10 +166,8 @@ def beside_load(inputs: Inputs, rows: Sequence[Row]) -> dict[str, Any]:
     everywhere: the two numbers are those of each batch, of which all have the same; else of all
     batches together.
     """
-    judged = {row["run"]: row["quietness"] for row in inputs.rows("quiet")}
-    counts = [
-        (sum(judged.get(run) == "disturbed" for run in row.runs), len(row.runs)) for row in rows
-    ]
+    disturbed_runs = inputs.runs_judged("disturbed")
+    counts = [(len(disturbed_runs.intersection(row.runs)), len(row.runs)) for row in rows]
     everywhere = len(set(counts)) == 1
     disturbed, launches = counts[0] if everywhere else map(sum, zip(*counts, strict=True))
     return {"everywhere": everywhere, "disturbed": disturbed, "launches": launches}

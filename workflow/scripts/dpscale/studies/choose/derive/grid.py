@@ -83,23 +83,15 @@ def step_grid(grid: pd.DataFrame, grid_memory: pd.DataFrame, runs: pd.DataFrame)
 
 def _to_least(found: Sequence[tuple[dict[str, Any], Arms]]) -> list[dict[str, float | None]]:
     """The ratio of a cell's step to that of the least b of its N, by launch, as columns."""
-    logs = [np.log(arms["ddp"]["step_s"]) if "ddp" in arms else None for _, arms in found]
-    least: dict[tuple[Any, Any], int] = {}
-    for place, (cell, arms) in enumerate(found):
-        if arms:
-            least.setdefault((cell["workers"], cell["nodes"]), place)
-    pairs = {
-        place: (logs[place], logs[first])
-        for place, (cell, arms) in enumerate(found)
-        if arms and (first := least[cell["workers"], cell["nodes"]]) != place
-    }
-    prior = like_pairs(pairs.values())
-    return [
-        interval_columns("to_least_step_ratio", median_of_ratios(pairs[place], prior))
-        if place in pairs
-        else {}
-        for place in range(len(found))
-    ]
+    least: dict[tuple[Any, Any], Arms] = {}
+    pairs = []
+    for cell, arms in found:  # the least b of an N comes first
+        first = least.setdefault((cell["workers"], cell["nodes"]), arms)
+        own, other = (np.log(one["ddp"]["step_s"]) if one else None for one in (arms, first))
+        pairs.append(None if first is arms else (own, other))
+    prior = like_pairs(filter(None, pairs))
+    ratios = [pair and median_of_ratios(pair, prior) for pair in pairs]
+    return [interval_columns("to_least_step_ratio", one) if one else {} for one in ratios]
 
 
 def _arms(repeats: pd.DataFrame) -> Arms:

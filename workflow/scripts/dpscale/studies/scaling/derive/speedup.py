@@ -19,8 +19,6 @@ from dpscale.derive.statistics import (
     interval_columns,
     like_pairs,
     median,
-    median_of_ratios,
-    median_ratio,
     together,
     verdict,
 )
@@ -57,14 +55,10 @@ def _speedup(
     cell: Cell, base: Cell | None, times: Launches, prior: Prior, confidence: float
 ) -> Estimate:
     """Return T_1/T_N of the cell against its base; the base against itself is exactly 1."""
-    of_cell, of_base = (times.epoch_s(one, ARM) for one in (cell, base))
-    if cell == base and len(of_cell):
-        return Estimate(1.0, 1.0, 1.0, len(of_cell))
-    if not (base and len(of_cell) and len(of_base)):
-        return UNKNOWN
-    if pair := times.log_pair(base, cell, ARM):
-        return median_of_ratios(pair, prior, confidence)
-    return median_ratio(of_base, of_cell, confidence)
+    launches = len(times.epoch_s(cell, ARM))
+    if cell == base and launches:
+        return Estimate(1.0, 1.0, 1.0, launches)
+    return times.ratio(base, cell, ARM, prior, confidence) if base else UNKNOWN
 
 
 def _row(
@@ -115,7 +109,7 @@ def scaling(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     found = cells(planned)
     bases = one_worker_bases(found)
     times = Launches(epoch_times)
-    sides: list[tuple[str, Cell, Cell | None]] = [
+    sides: list[Against] = [
         ("weak", cell, bases.get(cell.per_worker_batch))
         for cell in found
         if cell.per_worker_batch in bases or cell.global_batch not in bases
@@ -125,15 +119,23 @@ def scaling(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
         for cell in sorted(found, key=lambda one: (one.global_batch, one.workers, one.nodes or 1))
         if cell.global_batch in bases
     ]
-    sides = [
+    return _beside_bases(sides, times, confidence)
+
+
+Against = tuple[str, Cell, Cell | None]  # the kind of scaling, a cell, and its base
+
+
+def _beside_bases(sides: Sequence[Against], times: Launches, confidence: float) -> pd.DataFrame:
+    """The rows of cells beside their bases: of both count the launches that the other has too."""
+    shared: list[Against] = [
         (kind, sharing_launches(cell, base), sharing_launches(base, cell))
         if base
         else (kind, cell, base)
         for kind, cell, base in sides
     ]
-    pairs = [times.log_pair(base, cell, ARM) for _, cell, base in sides if base and base != cell]
+    pairs = [times.log_pair(base, cell, ARM) for _, cell, base in shared if base and base != cell]
     prior = like_pairs(filter(None, pairs))
-    return as_table([_row(*side, times, prior, confidence) for side in sides], COLUMNS)
+    return as_table([_row(*side, times, prior, confidence) for side in shared], COLUMNS)
 
 
 def least_batches(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
@@ -146,12 +148,8 @@ def least_batches(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame
     require_same_machine(pd.concat([alone, planned]))
     bases, times = one_worker_bases(cells(alone)), Launches(epoch_times)
     found = [*bases.values(), *(one for one in cells(planned) if one.per_worker_batch in bases)]
-    sides = [(cell, bases[cell.per_worker_batch]) for cell in found]
-    shared = [(sharing_launches(one, two), sharing_launches(two, one)) for one, two in sides]
-    pairs = [times.log_pair(base, cell, ARM) for cell, base in shared if base != cell]
-    prior, confidence = like_pairs(filter(None, pairs)), confidence_of(runs)
-    rows = [_row("weak", cell, base, times, prior, confidence) for cell, base in shared]
-    return as_table(rows, COLUMNS)
+    sides = [("weak", cell, bases[cell.per_worker_batch]) for cell in found]
+    return _beside_bases(sides, times, confidence_of(runs))
 
 
 def judge(rows: list[dict[str, Any]]) -> None:
