@@ -290,7 +290,7 @@ CASES = [
         },
         says=[
             "strong (B fixed): worse in five of six cells. Each",
-            "In one cell its speed-up is not measurably different.",
+            "At N = 2, B = 128 its speed-up is not measurably different.",
         ],
     ),
     Case(
@@ -438,7 +438,7 @@ def _tables(**columns: Any) -> list[AnswerTable]:
 def test_of_several_launches_tables_have_the_ratio_of_their_medians_too() -> None:
     for table in _tables(launches=5):
         titles = {column.key: column.title for column in table.columns}
-        assert titles["of_medians_ratio"] == "$T_1/T_N$ of these medians"
+        assert titles["of_medians_ratio"] == "$T_1/T_N$ of the medians"
         assert titles["speedup_ratio"].startswith("Launch by launch")
         row = next(row for row in table.rows if row["epoch_s"].value == 2.0)
         of_medians, by_launch = row["of_medians_ratio"], row["speedup_ratio"]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from builders import derived_lab
+from builders import derived_lab, on_two_devices
 from cases import Case, Edit, around, both, figures, numbers, only, says, where
 from dpscale.reporting.answer import Answer, AnswerTable
 from dpscale.studies import answer_one
@@ -109,6 +109,15 @@ CASES = [
             "sharing devices",
             "own span",
             "hangs on",
+        ],
+    ),
+    Case(
+        "four workers on two devices",
+        lab=on_two_devices,
+        # T_1 = 2.2 s: half of it less a quarter.
+        says=[
+            "At N = 4, b = 512 two devices compute for four workers: if one keeps a device busy, "
+            "taking turns costs by arithmetic $T_1/2 - T_1/N$ = 549 ms, and contention is 48.3 ms."
         ],
     ),
     Case(

@@ -500,6 +500,12 @@ def full_lab(
     return without_runs(copies, not_run) if not_run else copies
 
 
+def on_two_devices() -> Tables:
+    """Return the whole lab on a machine of two devices, which four workers share."""
+    lab = full_lab()
+    return lab | {"runs": lab["runs"].assign(devices_per_machine=2)}
+
+
 @functools.cache
 def _full_lab(factor: float, seed: int, noise: float, direct: bool, two_nodes: bool) -> Tables:
     runs, steps = _timed(factor, np.random.default_rng(seed), noise)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import direct_builders as made
 from builders import derived_lab, full_lab, table
 from dpscale.derive import ring
-from dpscale.derive.formulas import device_share, ring_allreduce_seconds
+from dpscale.derive.formulas import device_share, ring_allreduce_seconds, sharing_seconds
 from dpscale.derive.ring import (
     Observed,
     Transfer,
@@ -34,6 +34,9 @@ def test_the_ring_takes_a_latency_a_message_and_the_bytes_over_the_rate():
 def test_workers_share_a_device_only_when_there_are_more_of_them():
     assert device_share(4.0, 2.0) == 2
     assert device_share(1.0, 2.0) == 1
+    # T_1 = 8 s: a quarter is 2 s, and two devices need 4 s.
+    assert sharing_seconds(2.0, device_share(4.0, 2.0)) == 8 / 2 - 8 / 4
+    assert sharing_seconds(2.0, device_share(1.0, 2.0)) == 0
 
 
 @pytest.mark.parametrize("workers", [2, 3, 8])

@@ -230,6 +230,15 @@ def device_share(workers_per_machine: Number, devices_per_machine: Number) -> Nu
     return max(1.0, workers_per_machine / devices_per_machine)
 
 
+def sharing_seconds(compute_s: Number, share: Number) -> Number:
+    """Return compute_s (share - 1): T_1/devices - T_1/N, with compute_s = T_1/N.
+
+    So much longer N workers compute if `share` of them take turns on a device that computes no
+    faster for that.
+    """
+    return compute_s * (share - 1)
+
+
 def bandwidth(moved_bytes: Number, iterations: Number, communication_s: Number) -> Number:
     """Return bytes per second: bytes of one iteration times iterations over an epoch's seconds.
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpscale.derive.formulas import device_share, sharing_seconds
 from dpscale.reporting.answer import Value
 from dpscale.units import unit_of
 
@@ -97,6 +98,22 @@ class Inputs:
         own = set(str(row.get("runs") or "").split())
         times = self.rows("epoch_times", arm=arm)
         return sum(time["run"] in own for time in times) or None
+
+    def taking_turns(self, row: Row, compute: Value) -> Row | None:
+        """Return the devices of a row's workers, and what sharing them costs by arithmetic.
+
+        compute: the computation of each, in seconds or as a share; None where each has a device, or
+        where that is unknown.
+        """
+        run = self.tidy_rows("runs", run=row["runs"].split()[0])[0]
+        counts = run["workers_per_machine"], run["devices_per_machine"]
+        share = 1.0 if None in counts else device_share(*counts)
+        if share == 1 or compute.value is None:
+            return None
+        due = compute.model_copy(
+            update={"value": sharing_seconds(compute.value, share), "low": None, "high": None}
+        )
+        return Row(devices=round(row["workers"] / share), due=due)
 
     def _matching(
         self, tables: Mapping[str, pd.DataFrame], name: str, cell: Mapping[str, object]

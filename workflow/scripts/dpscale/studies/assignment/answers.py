@@ -313,7 +313,8 @@ def facts_h4(inputs: Inputs) -> Facts:
     whether the largest loss leads by H1's pace of one worker too. other: the network that Q3.1 is
     about, where that is another one or is trained otherwise, there: the cause of its losses with
     as many workers as the last of these, longer: what its longer steps take, and waited: how much
-    less it waits with a larger batch; tried: their epoch with twice the batch (`_tried`).
+    less it waits with a larger batch; tried: their epoch with twice the batch (`_tried`); turns:
+    what sharing devices costs them by arithmetic, sharing: contention and stragglers as measured.
     """
     rows, split = _splits(inputs)
     missing = lacking(rows, {"workers": "N", "nodes": "nodes"}, "assignment_split")
@@ -341,10 +342,18 @@ def facts_h4(inputs: Inputs) -> Facts:
         "waited": _waited(inputs, split[-1]) if split else [],
         "tried": _tried(doubled, split[-1]) if split else None,
         "doubled_rows": doubled,
+        "turns": inputs.taking_turns(split[-1], split[-1].computation_frac) if split else None,
+        "sharing": _sharing(split[-1]) if split else None,
     }
     lost = [one["share"] for row in split[-1:] for one in row["leading"][:1]]
     effects = [gain_without(share) for share in lost]
     return Facts(missing, _values(rows, SHARES), said, effects=effects)
+
+
+def _sharing(row: Row) -> Value:
+    """Return contention and stragglers, which Q3.1 counts as one, as a share of an epoch."""
+    both = (row["sharing_frac"] or 0.0) + (row["stragglers_frac"] or 0.0)
+    return Value(value=both, unit="fraction", runs=row.runs)
 
 
 def _elsewhere(inputs: Inputs, split: list[Row]) -> dict[str, Any] | None:
@@ -353,7 +362,7 @@ def _elsewhere(inputs: Inputs, split: list[Row]) -> dict[str, Any] | None:
     several: the others with their speed-up by either epoch and in H3; shares: those of the most
     workers if one worker's epoch were H1's, and most: the largest loss then, and whether it leads
     as measured too. both: contention and stragglers, which Q3.1 counts as
-    one, at H1's pace, and both_here: as measured; overtaken: whether these two are more than the
+    one, at H1's pace; overtaken: whether these two are more than the
     largest loss, another one.
     """
     alone, last = split[0], split[-1]
@@ -381,9 +390,6 @@ def _elsewhere(inputs: Inputs, split: list[Row]) -> dict[str, Any] | None:
             part: Value(value=one, unit="fraction", runs=runs) for part, one in shares.items()
         },
         "both": Value(value=both, unit="fraction", runs=runs),
-        "both_here": Value(
-            value=last["sharing_frac"] + last["stragglers_frac"], unit="fraction", runs=last.runs
-        ),
         "most": Row(
             part=most,
             led=most in [one["part"] for one in last["leading"]],

@@ -49,7 +49,15 @@ def facts_closing(inputs: Inputs) -> Facts:
     every = [row for row in inputs.rows("worker_gains") if row["pace"] in RANK]
     gains = sorted((row for row in every if row["largest"]), key=lambda row: -row["step_s"])
     lines = [rows for _, rows in by(every, "question") if rows[1:]]
-    return Facts(said=said | {"gains": gains, "lines": lines, "gains_by": gains_by(gains, lines)})
+    return Facts(
+        said=said
+        | {
+            "gains": gains,
+            "lines": lines,
+            "ends": _ends(gains, every),
+            "gains_by": gains_by(gains, lines),
+        }
+    )
 
 
 def _elbows(inputs: Inputs) -> list[Row]:
@@ -70,6 +78,17 @@ def _unscaled(inputs: Inputs) -> list[Row]:
         for elbow in _elbows(inputs)
         if elbow["lost_batch"]
         for row in inputs.rows("lr_scaling", rule="fixed", global_batch=elbow["lost_batch"])
+    ]
+
+
+def _ends(gains: list[Row], every: list[Row]) -> list[Row]:
+    """Return the longest step, and the shortest of all batches unless it gains more than `gains`'s."""
+    if not gains:
+        return []
+    shortest = min(every, key=lambda row: row["step_s"])
+    return [
+        gains[0],
+        shortest if RANK[shortest["pace"]] <= RANK[gains[-1]["pace"]] else gains[-1],
     ]
 
 

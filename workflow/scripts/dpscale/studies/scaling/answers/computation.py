@@ -86,6 +86,9 @@ def facts_q3_1(inputs: Inputs) -> Facts:
         "off": (off := formula_over_waiting(direct)),
         "counted": counted_as_communication(direct, [row["workers"] for row in off]),
         "over_span": waiting_over_span(direct),
+        "turns": inputs.taking_turns(direct[-1], direct[-1]["seconds"]["compute"])
+        if direct
+        else None,
         "unsteady": unsteady_base(inputs, direct[-1]) if direct else None,
     }
     return Facts(

@@ -131,9 +131,10 @@ def remaining_factor(loss: Row) -> Value | None:
 
 
 def by_verdict(pairs: list[Row]) -> list[Row]:
-    """Return in how many cells strong scaling has each verdict, most cells first."""
+    """Return in how many cells strong scaling has each verdict, and one of them, most first."""
     counts = Counter(row["to_weak"] for row in pairs)
-    return [Row(to_weak=verdict, cells=cells) for verdict, cells in counts.most_common()]
+    first = {row["to_weak"]: row for row in reversed(pairs)}
+    return [first[verdict] | {"cells": cells} for verdict, cells in counts.most_common()]
 
 
 def side_by_side(weak: list[Row], pairs: list[Row]) -> list[Row]:
