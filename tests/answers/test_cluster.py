@@ -109,7 +109,8 @@ def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
             1.05,
             1.0,
             "longer steps gain measurably no more in Q2 and E2. The",
-            "0.500× and 0.500× as fast as one, slower with both, not measurably more with the longer.",
+            "0.500× and 0.500× as fast as one, slower with both, not measurably more with the "
+            "longer.",
         ),
         (float("nan"), 2.0, "longer steps gain more in E2. The", "as fast as one. In E2"),
     ],
@@ -163,7 +164,8 @@ def test_a_network_that_gains_less_with_longer_steps_takes_the_advice_back() -> 
         (
             [("H3", 40, 0.5), ("Q2", 6, 1.0), ("E2", 1, 3.0)],
             "does not follow the length of one worker's step: where it takes 40.0 ms, four are "
-            "slower (0.500×, H3 without evaluations), where it takes 6.00 ms, without a measurable gain (1.00×, Q2) "
+            "slower (0.500×, H3 without evaluations), where it takes 6.00 ms, without a "
+            "measurable gain (1.00×, Q2) "
             "and "
             "where it takes 1.00 ms, 3.00× as fast (E2).",
         ),

@@ -30,8 +30,8 @@ CASES = [
     Case(
         "steps and seconds",
         says=[
-            "The assignment's 40 epochs of 60 000 images at B = 128 are 18 750 steps, or 18 720 "
-            "with partial batches dropped. Here, with D = 10 000 and b = 128, they "
+            "The assignment's 40 epochs of 60 000 images at B = 128 are 18 750 steps (18 720 "
+            "without partial batches, 18 760 with). Here, with D = 10 000 and b = 128, they "
             "are 3 120 (340 s) with one worker and "
             "760 (135 s) with four workers. The seconds, 40/4 times those of 4 epochs, "
             "include each epoch's evaluation, not the start-up.",
@@ -44,7 +44,7 @@ CASES = [
     Case(
         "the assignment's own run",
         edits=_trainings({"workers": 1}, train_samples=60_000, full_run_steps=18_720),
-        says=["18 750 steps, or 18 720 with partial batches dropped"],
+        says=["18 750 steps (18 720 without partial batches, 18 760 with)"],
     ),
     Case(
         "no image left over",

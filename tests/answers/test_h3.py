@@ -49,7 +49,8 @@ CASES = [
         },
         says=[
             "Other programs disturbed three of the nine launches: one with one worker and two with "
-            "four workers; these times may be too long."
+            "four workers; these times may be too long.",
+            "start-up not; other programs disturbed three of the nine launches.",
         ],
     ),
     Case(
@@ -91,6 +92,7 @@ CASES = [
             "Here four workers do not train measurably faster than one: 1.00× (0.99 to 1.01), a "
             "scaling efficiency of 25.0%, mainly since 42.0% of an epoch goes to waiting for "
             "communication (H4); two workers show no measurable difference to one (1.00×). One",
+            "of the efficiency goes: after waiting for communication comes loading (",
             "Two and four workers are not measurably faster; hollow",
         ],
     ),

@@ -87,7 +87,8 @@ CASES = [
             "where all of it lies within ±1.00 percentage points, kept or lowered where only its "
             "lower end lies below that, lost where all of it lies above, and otherwise undecided.",
             "Of 27 such comparisons, each by a 95% interval, chance alone decides about 1.4 where",
-            "256 linear none zero 4.00 4.30% (4.02 to 4.58) 2.20% (2.05 to 2.35) 256",
+            "256 linear none zero 4.00 4.30% (4.02 to 4.58) 2.20 percentage points (2.05 to "
+            "2.35) 256",
             "256 fixed gradual zero 0.500 9.10%",
             "The linear rule keeps the error up to B = 256 and loses it at B = 1024. All with "
             "gradual warm-up and zero gains; grey: the margin. Published:",
@@ -112,7 +113,24 @@ CASES = [
             "the unscaled rate still does (2.20% test error).",
             "The error of the unscaled rate at B = 256 differs from the reference's by +0.10 "
             "points (",
-            "), an interval that lies within ±1 point. At B = 256 with",
+            "), an interval that lies within ±1 point. Gradual warm-up with gains of one is not "
+            "shown "
+            "to keep the error (3.00%). At B = 256 with",
+        ],
+    ),
+    Case(
+        "the fixed rate just keeps the error",
+        lab=trained((study.LARGE, (5.0, 5.2, 5.1)), (study.Way(16, "fixed"), FLAT)),
+        edits={
+            "lr_scaling": both(
+                where({"rule": "fixed", "global_batch": 256}, difference_frac_high=0.0095),
+                where({"large": True, "warmup": "gradual", "zero_gamma": False}, kept="lost"),
+            )
+        },
+        says=[
+            "an interval that lies just within ±1 point. Gradual warm-up with gains of one does "
+            "not "
+            "keep the error (3.00%)."
         ],
     ),
     Case(
@@ -375,7 +393,10 @@ CASES = [
     Case(
         "gains of one that keep the error",
         lab=trained((study.LARGE._replace(zero_gamma=False), (2.3, 2.5, 2.4))),
-        says=["256 linear gradual one 4.00 2.40% (2.13 to 2.67) 0.300% (0.170 to 0.430)"],
+        says=[
+            "256 linear gradual one 4.00 2.40% (2.13 to 2.67) 0.300 percentage points (0.170 to "
+            "0.430)"
+        ],
     ),
     *(
         Case(

@@ -27,6 +27,7 @@ _TERM = r"(?:N\*)?T_[1N](?:/(?:T_[1N]|N|\(N\*T_N\)))?"
 _FORMULA = re.compile(
     rf"{_TERM}(?: - (?:{_TERM}|1\b))?|\b1/N\b|2\(N-1\)(?:/N)?(?:\*b)?|\b(?:2|10)\^\d+"
 )
+TORN = "loading_faster_than_without"  # two times, of which either may be the wrong one
 LEAST_DIGITS, MOST_DIGITS = 4, 12  # of a number in the sentence
 FOLLOWING = {"comm_s", "compute_s", "rate", "speedup"}  # what causes name that follows from times
 PLACE = [Column(key="workers", title="N"), Column(key="batch", title="b", unit="count")]
@@ -85,7 +86,7 @@ class _Audit(BaseModel):
         for one in self.grave:
             if not _doubtful(one):
                 rows.setdefault(_row(one), set()).add(one.code)
-        return sum(codes == {"loading_faster_than_without"} for codes in rows.values())
+        return sum(codes == {TORN} for codes in rows.values())
 
     @property
     def doubtful_rows(self) -> int:
@@ -100,12 +101,17 @@ class _Audit(BaseModel):
 
     @property
     def others(self) -> list[list[Finding]]:
-        """The grave findings that no lesson is about, by kind: what is farthest off first."""
+        """The grave findings that no lesson is about, by kind: the surest, then the farthest."""
         rest = [one for one in self.grave if one.code not in self._named]
         codes = dict.fromkeys(one.code for one in rest)
         kinds = [[one for one in rest if one.code == code] for code in codes]
         return sorted(
-            kinds, key=lambda kind: (_doubtful(kind[0]), -max(one.off_frac for one in kind))
+            kinds,
+            key=lambda kind: (
+                _doubtful(kind[0]),
+                kind[0].code == TORN,
+                -max(one.off_frac for one in kind),
+            ),
         )
 
     @property

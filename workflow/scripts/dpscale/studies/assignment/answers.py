@@ -243,6 +243,7 @@ def facts_h3(inputs: Inputs) -> Facts:
     """
     _, linear, missing = _trainings(inputs)
     said: dict[str, Any] = {"rows": linear, "published": [], "several": [], "lost": None}
+    said["disturbed"] = []
     if not missing:
         alone, *several = (row | _written(row) for row in _complete(linear))
         published = _published(inputs, *QUOTED, nodes=1)
@@ -265,7 +266,7 @@ def _lost(inputs: Inputs, most: Row) -> Row | None:
     """Return the largest loss of an epoch of the most workers (H4), where one leads.
 
     explains: whether it is at least half of what the efficiency lacks of 1, a loss that one worker
-    alone does not have, and leads by one worker's pace in H1 too.
+    alone does not have, and leads by one worker's pace in H1 too; next: the loss after it.
     """
     _, split = _splits(inputs)
     place = itemgetter("workers", "nodes")
@@ -278,7 +279,7 @@ def _lost(inputs: Inputs, most: Row) -> Row | None:
         and lost["share"].value >= (1 - most["efficiency_frac"]) / 2
         and not (elsewhere and elsewhere["most"]["overtaken"])
     )
-    return lost | {"explains": explains}
+    return lost | {"explains": explains, "next": _next(split[-1])}
 
 
 def _written(row: Row) -> dict[str, Value]:
@@ -423,7 +424,12 @@ def _next(row: Row) -> Row | None:
         return None
     part = max(less, key=lambda part: row[f"{part}_frac"])
     behind = row.value(f"{part}_behind_frac", "fraction")
-    return Row(part=part, behind=behind, beyond_rest=behind.value > abs(row["rest_frac"]))
+    return Row(
+        part=part,
+        share=row.value(f"{part}_frac", "fraction"),
+        behind=behind,
+        beyond_rest=behind.value > abs(row["rest_frac"]),
+    )
 
 
 def _above(one: Value, other: Value) -> bool:

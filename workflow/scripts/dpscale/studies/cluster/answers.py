@@ -82,14 +82,11 @@ def _unscaled(inputs: Inputs) -> list[Row]:
 
 
 def _ends(gains: list[Row], every: list[Row]) -> list[Row]:
-    """Return the longest step, and the shortest of all batches unless it gains more than `gains`'s."""
+    """Return the longest step, and the shortest of all batches unless that gains more."""
     if not gains:
         return []
     shortest = min(every, key=lambda row: row["step_s"])
-    return [
-        gains[0],
-        shortest if RANK[shortest["pace"]] <= RANK[gains[-1]["pace"]] else gains[-1],
-    ]
+    return [gains[0], shortest if RANK[shortest["pace"]] <= RANK[gains[-1]["pace"]] else gains[-1]]
 
 
 def gains_by(gains: list[Row], lines: list[list[Row]]) -> GainsBy:
