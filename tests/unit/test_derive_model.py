@@ -35,8 +35,8 @@ def test_workers_share_a_device_only_when_there_are_more_of_them():
     assert device_share(4.0, 2.0) == 2
     assert device_share(1.0, 2.0) == 1
     # T_1 = 8 s: a quarter is 2 s, and two devices need 4 s.
-    assert sharing_seconds(2.0, device_share(4.0, 2.0)) == 8 / 2 - 8 / 4
-    assert sharing_seconds(2.0, device_share(1.0, 2.0)) == 0
+    assert sharing_seconds(2.0, 4.0, 2.0) == 8 / 2 - 8 / 4
+    assert sharing_seconds(2.0, 1.0, 2.0) == 0
 
 
 @pytest.mark.parametrize("workers", [2, 3, 8])

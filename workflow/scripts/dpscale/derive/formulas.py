@@ -230,13 +230,14 @@ def device_share(workers_per_machine: Number, devices_per_machine: Number) -> Nu
     return max(1.0, workers_per_machine / devices_per_machine)
 
 
-def sharing_seconds(compute_s: Number, share: Number) -> Number:
-    """Return compute_s (share - 1): T_1/devices - T_1/N, with compute_s = T_1/N.
+def sharing_seconds(
+    compute_s: Number, workers_per_machine: Number, devices_per_machine: Number
+) -> Number:
+    """Return T_1/devices - T_1/N, with compute_s = T_1/N: 0 where each worker has a device.
 
-    So much longer N workers compute if `share` of them take turns on a device that computes no
-    faster for that.
+    So much longer N workers compute if they take turns on devices that compute no faster for that.
     """
-    return compute_s * (share - 1)
+    return compute_s * (device_share(workers_per_machine, devices_per_machine) - 1)
 
 
 def bandwidth(moved_bytes: Number, iterations: Number, communication_s: Number) -> Number:

@@ -1,7 +1,7 @@
 """What the answers read: derived and tidy tables as plain rows, and the runs behind a row."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpscale.derive.formulas import device_share, sharing_seconds
 from dpscale.reporting.answer import Value
 from dpscale.units import unit_of
 
@@ -99,21 +98,22 @@ class Inputs:
         times = self.rows("epoch_times", arm=arm)
         return sum(time["run"] in own for time in times) or None
 
-    def taking_turns(self, row: Row, compute: Value) -> Row | None:
+    def taking_turns(
+        self, row: Row, compute: Value, cost: Callable[[float, float, float], float]
+    ) -> Row | None:
         """Return the devices of a row's workers, and what sharing them costs by arithmetic.
 
-        compute: the computation of each, in seconds or as a share; None where each has a device, or
-        where that is unknown.
+        compute: the computation of each worker, in seconds or as a share; cost: of that, of the
+        workers and of the devices of a machine. None where each has a device, or it is unknown.
         """
         run = self.tidy_rows("runs", run=row["runs"].split()[0])[0]
-        counts = run["workers_per_machine"], run["devices_per_machine"]
-        share = 1.0 if None in counts else device_share(*counts)
-        if share == 1 or compute.value is None:
+        workers, devices = run["workers_per_machine"], run["devices_per_machine"]
+        if None in (workers, devices, compute.value) or workers <= devices:
             return None
-        due = compute.model_copy(
-            update={"value": sharing_seconds(compute.value, share), "low": None, "high": None}
+        due = {"value": cost(compute.value, workers, devices), "low": None, "high": None}  # type: ignore[arg-type]
+        return Row(
+            devices=round(row["workers"] * devices / workers), due=compute.model_copy(update=due)
         )
-        return Row(devices=round(row["workers"] / share), due=due)
 
     def _matching(
         self, tables: Mapping[str, pd.DataFrame], name: str, cell: Mapping[str, object]

@@ -7,7 +7,7 @@ from typing import Any
 
 from dpscale.config.sections import ScheduleConfig
 from dpscale.derive.contrasts import by_chance
-from dpscale.derive.formulas import full_steps, workers_of_steps
+from dpscale.derive.formulas import full_steps, sharing_seconds, workers_of_steps
 from dpscale.derive.verdicts import of_row
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
@@ -343,7 +343,9 @@ def facts_h4(inputs: Inputs) -> Facts:
         "waited": _waited(inputs, split[-1]) if split else [],
         "tried": _tried(doubled, split[-1]) if split else None,
         "doubled_rows": doubled,
-        "turns": inputs.taking_turns(split[-1], split[-1].computation_frac) if split else None,
+        "turns": inputs.taking_turns(split[-1], split[-1].computation_frac, sharing_seconds)
+        if split
+        else None,
         "sharing": _sharing(split[-1]) if split else None,
     }
     lost = [one["share"] for row in split[-1:] for one in row["leading"][:1]]

@@ -3,7 +3,7 @@
 import math
 
 from dpscale.derive.cells import CELL
-from dpscale.derive.formulas import communication_seconds
+from dpscale.derive.formulas import communication_seconds, sharing_seconds
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import PER_CELL, RESULTS, Inputs, Row, lacking, named_values
 from dpscale.reporting.lessons import FAR_RATIO, exactly, ratio_of
@@ -86,7 +86,7 @@ def facts_q3_1(inputs: Inputs) -> Facts:
         "off": (off := formula_over_waiting(direct)),
         "counted": counted_as_communication(direct, [row["workers"] for row in off]),
         "over_span": waiting_over_span(direct),
-        "turns": inputs.taking_turns(direct[-1], direct[-1]["seconds"]["compute"])
+        "turns": inputs.taking_turns(direct[-1], direct[-1]["seconds"]["compute"], sharing_seconds)
         if direct
         else None,
         "unsteady": unsteady_base(inputs, direct[-1]) if direct else None,
