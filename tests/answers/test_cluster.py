@@ -300,6 +300,8 @@ def cells(found: Answer) -> list[dict[str, Any]]:
 def test_a_run_of_the_lab_has_its_speed_ups_beside_the_formulas() -> None:
     before = cells(page())
     after = cells(page(("lab_cells", where(speedup_ratio=1.5, checked="measured"))))
+    captions = [one.caption for one in page().tables]
+    assert any("at as many times its reference batch (here B = 128)." in one for one in captions)
     assert not any("speedup_ratio" in row for row in before)
     assert not any("checked" in row for row in before)
     assert {(row["speedup_ratio"], row["checked"]) for row in after} == {(1.5, "measured")}

@@ -123,7 +123,7 @@ CASES = [
         lab=trained((study.LARGE, (5.0, 5.2, 5.1)), (study.Way(16, "fixed"), FLAT)),
         edits={
             "lr_scaling": both(
-                where({"rule": "fixed", "global_batch": 256}, difference_frac_high=0.0095),
+                where({"rule": "fixed", "global_batch": 256}, difference_frac_low=-0.0095),
                 where({"large": True, "warmup": "gradual", "zero_gamma": False}, kept="lost"),
             )
         },

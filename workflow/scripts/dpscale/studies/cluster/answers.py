@@ -54,7 +54,7 @@ def facts_closing(inputs: Inputs) -> Facts:
         | {
             "gains": gains,
             "lines": lines,
-            "ends": _ends(gains, every),
+            "ends": _ends(gains, lines),
             "gains_by": gains_by(gains, lines),
         }
     )
@@ -81,12 +81,12 @@ def _unscaled(inputs: Inputs) -> list[Row]:
     ]
 
 
-def _ends(gains: list[Row], every: list[Row]) -> list[Row]:
-    """Return the longest step, and the shortest of all batches unless that gains more."""
+def _ends(gains: list[Row], lines: list[list[Row]]) -> list[Row]:
+    """Return the longest step, and the shortest, of a least batch too unless that gains more."""
     if not gains:
         return []
-    shortest = min(every, key=lambda row: row["step_s"])
-    return [gains[0], shortest if RANK[shortest["pace"]] <= RANK[gains[-1]["pace"]] else gains[-1]]
+    least = [rows[0] for rows in lines if RANK[rows[0]["pace"]] <= RANK[gains[-1]["pace"]]]
+    return gains[:1] + sorted([*gains[1:], *least], key=lambda row: row["step_s"])[:1]
 
 
 def gains_by(gains: list[Row], lines: list[list[Row]]) -> GainsBy:
