@@ -420,6 +420,12 @@ CASES = [
         says=["At N = 2 and N = 4 the workers outnumber devices or cores"],
     ),
     Case(
+        "four workers on two devices that lose nothing to sharing them",
+        lab=on_two_devices,
+        edits={SPLIT: where({"workers": 4}, **around("sharing_frac", -0.2))},
+        never=["taking turns"],
+    ),
+    Case(
         "four workers on two devices",
         lab=on_two_devices,
         says=[

@@ -112,6 +112,12 @@ CASES = [
         ],
     ),
     Case(
+        "four workers on two devices that lose nothing to sharing them",
+        lab=on_two_devices,
+        edits=_cells({"workers": 4}, **around("contention_s", -0.02)),
+        never=["taking turns"],
+    ),
+    Case(
         "four workers on two devices",
         lab=on_two_devices,
         # T_1 = 2.2 s: half of it less a quarter.
