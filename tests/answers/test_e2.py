@@ -12,6 +12,7 @@ from dpscale.derive.columns import as_table
 from dpscale.records.quiet import COLUMNS
 from dpscale.reporting.inputs import Inputs
 from dpscale.studies import answer_one, derived_of
+from dpscale.studies.assignment.derive import TRAINING_COLUMNS
 from dpscale.studies.choose.derive.goal import GOAL_COLUMNS
 
 
@@ -88,6 +89,12 @@ def beside(**runs: list[str]) -> Edit:
     return lambda rows: as_table(found, COLUMNS)
 
 
+def started(startup_s: float) -> Edit:
+    """H3 started one worker in so many seconds."""
+    row = {"workers": 1, "rule": "linear", "startup_s": startup_s}
+    return lambda rows: as_table([row], TRAINING_COLUMNS)
+
+
 def a_launch_apart() -> Tables:
     """Four workers are fastest with b = 256; of its launches one is faster by half, one slower."""
     tables = lab(
@@ -129,7 +136,9 @@ CASES = [
             "worker-seconds. Two workers spend 2.61× what one does: with the same batch a worker "
             "it is "
             "the product of communication (1.88×) and the samples that larger batches add (1.39×). "
-            "Four workers spend 1.46× what two do: with the same batch a worker it is the samples",
+            "Trained",
+            "the next number's own best batch. 1 2 2.61× (2.19 to 3.10) the same batch a worker "
+            "1.39× (1.17 to 1.65) 1.00× 1.00× (0.97 to 1.03) 1.88× (1.82 to 1.93) 1.00× 2 4 1.46×",
             "Trained, the advised setting took 85.0 steps of 2.28 ms; predicted were 85.0 of 2.28",
             "Five other settings were trained with the same seeds and compared with the advised "
             "one, at 95% for all together:",
@@ -162,6 +171,27 @@ CASES = [
             "slow each other down, four 3.07×."
         ],
     ),
+    *(
+        Case(
+            f"starting a worker takes {startup_s:g} s",
+            lab=lab,
+            edits={"assignment": started(startup_s)},
+            says=says,
+            never=never,
+        )
+        for startup_s, says, never in (
+            (
+                5.0,
+                ["(predicted: 194 ms, no measurable difference; start-up, 5.00 s in H3, apart)"],
+                ["Starting the processes"],
+            ),
+            (
+                0.5,
+                ["Starting the processes, 500 ms with one worker in H3, is in none of these"],
+                ["start-up,"],
+            ),
+        )
+    ),
     Case(
         "one worker is best, and another setting could not be compared",
         lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
@@ -187,9 +217,7 @@ CASES = [
             "More workers than one take longer: two take 2.08× as long (trained 2.08×), mostly "
             "by DDP's wrapper and workers that slow each other down, four 4.00× (4.00×).",
             "the product of DDP's wrapper and workers that slow each other down, not separated "
-            "(4.00×) and the samples that larger batches add (1.04×). Four workers spend 3.84× "
-            "what two do: with the same batch a worker it is the product of workers that slow each "
-            "other",
+            "(4.00×) and the samples that larger batches add (1.04×).",
             "DDP that sends nothing, and so holds DDP's wrapper too where they are set beside one",
         ],
     ),

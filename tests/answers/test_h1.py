@@ -130,14 +130,16 @@ CASES = [
         "a CPU where a larger batch is faster",
         edits=_batches(_fastest(0.624)),
         says=[
-            "Raise b to 1024: at b = 128 one worker trains 1 248 samples/s, only 62.4% of what b "
+            "For speed raise b to 1024: at b = 128 one worker trains 1 248 samples/s, only 62.4% "
+            "of what b "
             "= 1024 reaches. At b = 1024 loading ahead (not tried) would gain 1.25× at most. On a "
             "CPU",
             "says nothing: judge by samples/s. A step takes 103 ms at b = 128 and 512 ms at b = "
             "1024, 4.99× as long for 8 times the images: part of a step does not grow with its "
             "images (Q1 says what). At b = 1024 one worker waits",
             "b = 1024 trains faster than b = 128, whatever the utilisation says.",
-            "In short: Raise b to 1024: at b = 128 one worker trains 1 248 samples/s, only 62.4% "
+            "In short: For speed raise b to 1024: at b = 128 one worker trains 1 248 samples/s, "
+            "only 62.4% "
             "of what b = 1024 reaches.",
         ],
         never=["gains nothing", "too little to win back"],
@@ -160,17 +162,19 @@ CASES = [
         "a CPU where the first batch is the fastest, and little is lost to the loader",
         edits=_batches(where(**around("load_frac", 0.01))),
         says=["more than at any larger batch. It waits for the loader 1.00% of the time, too"],
-        never=["oad ahead", "Raise b"],
+        never=["oad ahead", "raise b"],
     ),
     Case(
         "the assignment's batch is faster, and none is measurably faster than it",
         edits=_batches(_between(0.9, 0.2)),
         says=[
-            "Raise b from 64 to the assignment's 128, which takes one worker from 1 000 to 1 800 "
+            "For speed raise b from 64 to the assignment's 128, which takes one worker from 1 "
+            "000 to 1 800 "
             "samples/s; b = 1024 is not measurably faster: 128 reaches 90.0% (72.0 to 108.0) "
             "of its rate. At 128 loading ahead (not tried) would gain 1.11× at most. On a CPU",
             "images here make 78 steps an epoch; b = 64 makes 156. Trained",
-            "In short: Raise b from 64 to the assignment's 128, which takes one worker from 1 000 "
+            "In short: For speed raise b from 64 to the assignment's 128, which takes one worker "
+            "from 1 000 "
             "to 1 800 samples/s; b = 1024 is not measurably faster.",
         ],
         never=["not measurably less", "slower than", "would make"],
@@ -179,7 +183,8 @@ CASES = [
         "the assignment's batch is the fastest",
         edits=_batches(_between(1.0, 0.0), without(per_worker_batch=1024)),
         says=[
-            "Raise b to the assignment's 128: at b = 64 one worker trains 1 000 samples/s, only "
+            "For speed raise b to the assignment's 128: at b = 64 one worker trains 1 000 "
+            "samples/s, only "
             "50.0% of what b = 128 reaches. At b = 128 loading"
         ],
         never=["not measurably", "; at the assignment's"],
@@ -192,7 +197,8 @@ CASES = [
                 "only 50.0% of what b = 1024 reaches; at the assignment's b = 128, "
                 f"{words}. At b = 1024 loading",
                 f"b = 64 makes 156. {slower}",
-                "In short: Raise b to 1024: at b = 64 one worker trains 1 000 samples/s, only "
+                "In short: For speed raise b to 1024: at b = 64 one worker trains 1 000 "
+                "samples/s, only "
                 "50.0% of what b = 1024 reaches.",
             ],
             never=[] if "slower" in slower else ["slower than"],
@@ -217,7 +223,7 @@ CASES = [
             "95.0% of what b = 1024 reaches and not measurably less.",
             "b = 1024 does not train measurably faster than b = 128.",
         ],
-        never=["raise b first", "Raise b to"],
+        never=["raise b first", "speed raise b"],
     ),
     Case(
         "one launch each",
@@ -226,7 +232,7 @@ CASES = [
             "60.0% of what b = 1024 reaches, undecided by one launch.",
             "b = 1024 and b = 128, each of a single launch.",
         ],
-        never=["raise b first", "Raise b to"],
+        never=["raise b first", "speed raise b"],
     ),
     Case(
         "one batch",

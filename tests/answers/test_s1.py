@@ -89,7 +89,8 @@ CASES = [
             "Perfect scaling ends at B = 10, and from B = 161 hardly a gain is left "
             "(network of "
             "one hidden layer, plain SGD, 4% error); between, at the critical batch size of 40.1, "
-            "steps are twice the fewest. Nesterov momentum makes the critical batch size 3.01× as "
+            "steps are twice the fewest (by a fit; the steps alone leave perfect scaling "
+            "undecided). Nesterov momentum makes the critical batch size 3.01× as "
             "large. With plain SGD each doubling of B from 2 saved 43.0% to 49.8% of steps up to "
             "16, 15.0% to 33.0% up to 256 and 2.94% to 6.06% beyond. B = 2 reaches the goal "
             "with 1 286 samples, B = 1024 with 31 744. The gradient",
@@ -150,7 +151,8 @@ CASES = [
             "Perfect scaling ends at B = 37, and from B = 599 hardly a gain is left "
             "(small "
             "residual network, plain SGD, 4% error); between, at the critical batch size of 150, "
-            "steps are twice the fewest. Momentum makes the critical batch size 2.24× as "
+            "steps are twice the fewest (by a fit; the steps alone confirm perfect scaling). "
+            "Momentum makes the critical batch size 2.24× as "
             "large and Nesterov momentum 2.55×.",
             "reaches the goal (4% for the small residual network and 4% for the ResNet-20)",
             "Between networks, whose goals differ, it is smaller (0.653× to 0.672×).",
@@ -395,7 +397,7 @@ CASES = [
         "momentum makes no difference",
         lab=searched(other=40.0, momentum="momentum"),
         says=[
-            "the fewest. Momentum does not change it measurably, 1.00×.",
+            "perfect scaling undecided). Momentum does not change it measurably, 1.00×.",
             "does not differ measurably (1.00× (0.94 to 1.06)).",
             "At the smallest batches momentum needs as many steps as plain SGD within a factor "
             "of 1.5 (1.00×",
@@ -423,7 +425,8 @@ CASES = [
         lab=searched(sgd=1e7),
         says=[
             "is left (network of one hidden layer, Nesterov momentum, 4% error); between, at the "
-            "critical batch size of 121, steps are twice the fewest. With plain SGD there is none "
+            "critical batch size of 121, steps are twice the fewest (by a fit; "
+            "the steps alone confirm perfect scaling). With plain SGD there is none "
             "(no bend)."
         ],
     ),
@@ -431,7 +434,7 @@ CASES = [
         Case(
             f"two kinds of momentum: {verdict}",
             edits={"goal_contrasts": contrasts(contrast="optimizer", model="mlp", **ratio)},
-            says=[f"the fewest. Nesterov momentum {verdict}."],
+            says=[f"perfect scaling undecided). Nesterov momentum {verdict}."],
         )
         for verdict, ratio in [
             (

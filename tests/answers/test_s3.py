@@ -54,8 +54,8 @@ CASES = [
     Case(
         "averaging beside both rates of SGD",
         says=[
-            "Averaging does not pay here: eight learners (averaged network copies, tuned "
-            "rate) need "
+            "Averaging does not pay here: eight learners (averaged network copies; rate tuned, "
+            "number not) need "
             "6.00 epochs and 10.5 s to 95.0% test accuracy; SGD with as many samples a step "
             "needs 5.00 epochs and 5.00 s, 5.50 s (3.76 to 7.24) less, compared seed by seed. "
             "Beside SGD with B = 16 (3.00 epochs, 9.00 s) they are later in epochs, not measurably "
@@ -135,7 +135,7 @@ CASES = [
     Case(
         "a seed diverged",
         edits={"model_averaging": where({"arm": OWN}, status="diverged")},
-        says=["tuned rate) have no result, since a seed diverged; SGD with as many"],
+        says=["rate tuned, number not) have no result, since a seed diverged; SGD with as many"],
     ),
     # The outcome of the paper, and what lies between.
     *(
@@ -351,7 +351,8 @@ CASES = [
         lab=trained(speeds=made.SPEEDS | {8: 2400.0}),
         says=[
             "The trainings have the number of learners that tuning chooses for their network and "
-            "batch, eight. In each pair"
+            "batch, eight. In each pair",
+            "eight learners (averaged network copies, tuned rate) need",
         ],
         never=["where tuning chooses"],
     ),

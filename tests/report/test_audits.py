@@ -97,6 +97,10 @@ def test_an_epoch_that_loading_shortens_leaves_two_times_in_doubt(make_report):
         "One of two rows has two cells that cannot both be right: at N = 2, b = 32 the epoch is "
         "shorter with loading (16.9 s) than without (18.3 s)." in text
     )
+    assert "†: rests on two times of which one is wrong." in text
+    assert text.count("32 †") == 1
+    of_one = audit_of({**changed, "workers": 1})
+    assert rendered(make_report(audits=[of_one])).count("32 †") == 2  # one worker and two
     elsewhere = audit_of(changed, {**finding, "workers": 1})
     text = rendered(make_report(audits=[elsewhere]))
     assert (

@@ -293,7 +293,12 @@ def _corrected(audit: _Audit, say: Any) -> AnswerTable:
     table = _table(audit.derived, say.CAPTIONS["corrected"], *columns)
     alone = dict.fromkeys(one.key for one in columns[len(CORRECTED["speedup"]) :])
     rows = [row | alone if row["workers"] == 1 else row for row in table.rows]
-    return table.model_copy(update={"rows": rows, "caption": _typeset(table.caption)})
+    torn = {_row(one) for one in audit.findings if one.code == TORN}
+    for row in rows:  # what every N is set beside is one worker's
+        if {(row["workers"], row["batch"]), (1, row["batch"])} & torn:
+            row["batch"] = f"{row['batch']} †"
+    caption = _typeset(table.caption) + (f" {say.CAPTIONS['torn']}" if torn else "")
+    return table.model_copy(update={"rows": rows, "caption": caption})
 
 
 def _place(row: Derived | Finding) -> dict[str, AnswerCell]:

@@ -15,6 +15,7 @@ from dpscale.vocabulary import VERDICTS, words
 
 TIMES = ("step_s", "time_to_goal_s", "worker_s")
 TIMED = ("deadline", "worker_hours")  # limits that a training tests
+LONG_START = 10  # a start-up of so many trainings is said beside the advice
 UNQUIET = ("disturbed", "unknown")  # of `quiet`
 ROLES = ("recommended", "fastest", "cheapest", "most_workers")
 
@@ -35,7 +36,6 @@ def facts_e2(inputs: Inputs) -> Facts:
     places = {(row["workers"], row["global_batch"]) for row in timed}
     said["hatched"] = any(row["predicted"] for row in timed)
     said["empty"] = len(places) < math.prod(len({*ends}) for ends in zip(*places, strict=True))
-    alone = inputs.rows("assignment", workers=1)
     if not missing:
         checked = next((row for row in trained if row["advised"]), None)
         said |= chosen(roles, timed) | moves(inputs.rows("doublings", predicted=False))
@@ -44,7 +44,7 @@ def facts_e2(inputs: Inputs) -> Facts:
             "doublings": [doubled(row) for row in inputs.rows("doublings", adjacent=True)],
             "too_short": next(iter(_too_short(inputs, roles["recommended"]["workers"])), None),
             "predictions": predicted(inputs),
-            "started": next((row for row in alone if row["startup_s"]), None),
+            **start_up(inputs, checked),
             "buffers": any(row["buffer_bytes"] for row in inputs.tidy_rows("runs", study="choose")),
             "goal_error": searched[0]["goal_error_frac"] if searched else None,
             "luck": any(row["searched_steps_low"] is not None for row in searched),
@@ -71,6 +71,15 @@ def facts_e2(inputs: Inputs) -> Facts:
     return Facts(
         missing, values(timed, trained, roles), said, references=references, effects=effects
     )
+
+
+def start_up(inputs: Inputs, checked: Row | None) -> dict[str, Any]:
+    """Return what starting one worker took in H3, and whether that is long beside the training."""
+    alone = inputs.rows("assignment", workers=1)
+    started = next((row for row in alone if row["startup_s"]), None)
+    trained_s = checked["measured_s"] if checked else None
+    long = bool(started and trained_s and started["startup_s"] > LONG_START * trained_s)
+    return {"started": started, "long_start": long}
 
 
 def _too_short(inputs: Inputs, workers: int) -> list[Row]:

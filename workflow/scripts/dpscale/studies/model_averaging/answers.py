@@ -48,6 +48,7 @@ def facts_s3(inputs: Inputs) -> Facts:
         row | {"against_plain_ratio": row.against_plain_ratio} for row in timed if row["chosen"]
     ]
     stops = {row["runs"]: row for row in timed if row["first_stop"]}
+    trained = as_tuned(first, timed, processes(runs)) if first else []
     said = {
         "runs": runs,
         "processes": processes(runs),
@@ -67,7 +68,8 @@ def facts_s3(inputs: Inputs) -> Facts:
             row | {"gain_frac": None if row["gain_frac"] is None else row.gain_frac}
             for row in timed
         ],
-        "as_tuned": as_tuned(first, timed, processes(runs)) if first else [],
+        "as_tuned": trained,
+        "untuned": any(row["learners"] != row["chosen"]["learners"] for row in trained),
         "most": max((row["learners"] for row in timed), default=0),
         "tuned": [row | {"stop": stops[row["runs"]]} for row in tuned],
         "claims": inputs.rows("published_model_averaging"),

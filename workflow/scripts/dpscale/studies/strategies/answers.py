@@ -25,6 +25,7 @@ NEEDS = {
 
 # A worker's part of the optimiser's state beyond its N-th that numbers beside the state, such as
 # Adam's count of steps for each tensor, do not make.
+SPARED = ("state_bytes", "peak_bytes")
 UNEVEN_FRAC = 0.05
 
 
@@ -58,6 +59,7 @@ def facts_e1(inputs: Inputs) -> Facts:
             "bytes": sent(rows, trained["backend"]),
             "same": agreement(measured),
             "whole_tensors": whole_tensors(measured),
+            "spared": spared(measured),
             "bracket": max(map(_gap, measured), default=0.0),
         }
     return Facts(missing, values or {"step_s": nothing("s")}, said)
@@ -87,6 +89,31 @@ def whole_tensors(needs: list[Row]) -> list[Row]:
         and (row["state_bytes"] or 0) * row["workers"]
         > (1 + UNEVEN_FRAC) * whole[row["workers"]]["state_bytes"]
     ]
+
+
+def spared(needs: list[Row]) -> list[Row]:
+    """Return where ZeRO-1 lowers the peak of a worker by less than its state, and by how much.
+
+    state_bytes, peak_bytes: how far each is below DDP's.
+    """
+    ddp = {row["workers"]: row for row in needs if row["way"] == "ddp"}
+    pairs = [
+        (ddp[row["workers"]], row)
+        for row in needs
+        if row["way"] == "zero1" and row["workers"] in ddp
+    ]
+    rows = [
+        Row(
+            workers=row["workers"],
+            **{
+                name: Value(value=whole[name] - row[name], unit="bytes_binary", runs=row.runs)
+                for name in SPARED
+            },
+        )
+        for whole, row in pairs
+        if None not in [one[name] for one in (whole, row) for name in SPARED]
+    ]
+    return [row for row in rows if 0 < row.peak_bytes.value < row.state_bytes.value]
 
 
 def _gap(need: Row) -> float:
