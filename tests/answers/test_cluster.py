@@ -81,7 +81,7 @@ def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
     found = page(gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5)))
     assert plain(found.sentence).startswith(LONGER + "The formulas")
     assert (
-        "so short steps gain least. These are three networks. With 6.00 ms a step four are "
+        "so short steps gain least. These are three networks. With steps of 6.00 ms four are "
         "without a measurable gain (1.00×, H3 without evaluations)."
     ) in plain(text_of(found))
     assert not too_long(found)
@@ -95,9 +95,10 @@ def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
             2.0,
             "Within one network longer steps gain more in Q2 and E2. The",
             "In Q2 b alone grows, from 16 to 32: with steps of 20.0 ms and 40.0 ms four workers "
-            "are 2.00× and 3.00× as fast as one, a growth of 1.50× (1.35 to 1.65). In E2 b alone "
-            "grows, from 16 to 32: with steps of 500 µs and 1.00 ms four workers are 0.250× and "
-            "0.500× as fast as one, slower with both, by launch a growth of 2.00× (1.80 to 2.20).",
+            "are 2.00× and 3.00× as fast as one, and the longer gains 1.50× (1.35 to 1.65) as "
+            "much. In E2 b alone grows, from 16 to 32: with steps of 500 µs and 1.00 ms four "
+            "workers are 0.250× and 0.500× as fast as one, slower with both, and by launch the "
+            "longer gains 2.00× (1.80 to 2.20) as much.",
         ),
         (
             1.05,
@@ -134,7 +135,7 @@ def test_the_shortest_step_of_all_stands_in_the_lead_unless_it_gains_more() -> N
     slow = text_of(page(gains(("Q2", 40, 3.0), ("E2", 1, 0.5, 2.0))))
     assert "four workers are 0.250× and 0.500× as fast as one, slower with both," in plain(slow)
     even = text_of(page(gains(("Q2", 40, 3.0), ("E2", 1, 1.0, 2.0))))
-    assert "0.500× and 1.00× as fast as one, slower with the shorter, by launch" in plain(even)
+    assert "0.500× and 1.00× as fast as one, slower with the shorter, and by launch" in plain(even)
     name, edit = gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5, 0.4))
     unlike = page((name, lambda rows: edit(rows).assign(growth_ratio=float("nan"))))
     assert "and where it takes 1.00 ms, slower (0.500×, E2)." in plain(unlike.sentence)
@@ -251,6 +252,39 @@ def test_the_rate_of_the_reference_is_named_where_it_keeps_what_the_rule_loses()
     )
 
 
+def test_lars_is_not_the_rate_of_the_reference() -> None:
+    kept = where({"optimizer": "lars"}, global_batch=1024, rule="fixed", kept="kept")
+    assert "own rate keeps" not in text_of(page(("lr_scaling", kept)))
+
+
+@pytest.mark.parametrize(
+    ("raises", "apart", "says"),
+    [
+        (
+            0.05,
+            0.0,
+            "the unscaled one: scaling was needed in Q4.2 and made no measurable difference in S2 "
+            "at B = 256. The linear",
+        ),
+        (0.05, 0.1, "the unscaled one: scaling was needed in Q4.2. The linear rule"),
+        (
+            -0.05,
+            0.0,
+            "the unscaled one: scaling made no measurable difference in S2 at B = 256. The",
+        ),
+        (-0.05, 0.1, "Try the scaled rate and the unscaled one. The linear rule"),
+    ],
+)
+def test_both_rates_are_to_be_tried_and_each_has_its_reason(raises, apart, says) -> None:
+    lifted = where(
+        {"arm": "linear_scaling", "base": "large"},
+        **around("test_accuracy_difference_frac", raises),
+    )
+    fixed = {"rule": "fixed", "global_batch": 256}
+    even = where(fixed, **around("linear_difference_frac", apart, 0.001))
+    assert says in text_of(page(("large_batch", lifted), ("lr_scaling", even)))
+
+
 def test_a_step_of_one_worker_is_of_the_launches_that_the_speedup_is_of() -> None:
     lab = derived_lab()
     slower = lab["scaling"]["base_epoch_s"].mask(lab["scaling"]["workers"] > 1, 9.0)
@@ -268,7 +302,7 @@ def test_trainings_of_one_network_are_no_networks() -> None:
     """As where all parts train a network of the user's."""
     name, edit = gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5))
     found = page((name, lambda rows: edit(rows).assign(model="own")))
-    assert "so short steps gain least. These are three trainings. With 6.00 ms" in plain(
+    assert "so short steps gain least. These are three trainings. With steps of 6.00 ms" in plain(
         text_of(found)
     )
 

@@ -134,9 +134,8 @@ CASES = [
             "is measurably faster. Times are steps times seconds of a step. Darker",
             "If work were shared perfectly, two workers would need half the time and so the same "
             "worker-seconds. Two workers spend 2.61× what one does: with the same batch a worker "
-            "it is "
-            "the product of communication (1.88×) and the samples that larger batches add (1.39×). "
-            "Trained",
+            "1.88× by communication and 1.39× by the samples that larger batches add, "
+            "multiplied. Trained",
             "the next number's own best batch. 1 2 2.61× (2.19 to 3.10) the same batch a worker "
             "1.39× (1.17 to 1.65) 1.00× 1.00× (0.97 to 1.03) 1.88× (1.82 to 1.93) 1.00× 2 4 1.46×",
             "Trained, the advised setting took 85.0 steps of 2.28 ms; predicted were 85.0 of 2.28",
@@ -174,16 +173,19 @@ CASES = [
     *(
         Case(
             f"starting a worker takes {startup_s:g} s",
-            lab=lab,
+            lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
             edits={"assignment": started(startup_s)},
             says=says,
             never=never,
         )
         for startup_s, says, never in (
             (
-                5.0,
-                ["(predicted: 194 ms, no measurable difference; start-up, 5.00 s in H3, apart)"],
-                ["Starting the processes"],
+                50.0,
+                [
+                    "no measurable difference; start-up apart), no other setting",
+                    "Starting the processes, 50",
+                ],
+                [],
             ),
             (
                 0.5,
@@ -216,8 +218,8 @@ CASES = [
         says=[
             "More workers than one take longer: two take 2.08× as long (trained 2.08×), mostly "
             "by DDP's wrapper and workers that slow each other down, four 4.00× (4.00×).",
-            "the product of DDP's wrapper and workers that slow each other down, not separated "
-            "(4.00×) and the samples that larger batches add (1.04×).",
+            "4.00× by DDP's wrapper and workers that slow each other down (not separated) and "
+            "1.04× by the samples that larger batches add, multiplied.",
             "DDP that sends nothing, and so holds DDP's wrapper too where they are set beside one",
         ],
     ),
@@ -236,7 +238,7 @@ CASES = [
         ),
         says=[
             "With this network four workers cannot pay: even at B = 256, where they come "
-            "nearest, a step takes one 25.6 ms, four 6.40 ms and 1.00 s of sending."
+            "nearest, a step takes one 25.6 ms; four need 6.40 ms of work and 1.00 s of sending."
         ],
     ),
     Case(
@@ -269,8 +271,9 @@ CASES = [
         lab=made(**BOUND, **MANY),
         edits={"doublings": where(footing="global_batch", retuned_ratio=0.48)},
         says=[
-            "Two workers spend 1.04× what one does: with the same global batch it is the",
-            "; with B = 32, their best, 0.480× of that.",
+            "Two workers spend 1.04× what one does: with the same global batch 1.04× by the "
+            "samples that larger batches add",
+            "; their best batch, B = 32, makes that 0.480×.",
         ],
     ),
     Case(
@@ -316,8 +319,7 @@ CASES = [
         says=[
             "Where a step takes one worker 10.0 ms, take one worker with B = 256:",
             "Predicted, two take 1.77× as long: at B = 128 a step takes one 8.00 ms, two 9.00 ms "
-            "and 20.0 ms of sending. Trained, four took 3.07× to 4.00×; for two "
-            "the seeds decide "
+            "and 20.0 ms of sending. Trained, four took 3.07× to 4.00×; for two the seeds decide "
             "nothing.",
             "With this network two workers cannot pay: B = 128 is where they come nearest. It "
             "takes",
@@ -450,8 +452,8 @@ CASES = [
         lab=equal_losses,
         says=[
             "two take 1.43× as long (trained 1.43×), four",
-            "the samples that larger batches add (1.46×), DDP's wrapper and workers that slow each "
-            "other down, not separated (1.40×) and communication (1.40×)",
+            "1.46× by the samples that larger batches add, 1.40× by DDP's wrapper and workers "
+            "that slow each other down (not separated) and 1.40× by communication, multiplied",
         ],
         never=["mostly by"],
     ),

@@ -134,9 +134,9 @@ CASES = [
             "of what b "
             "= 1024 reaches. At b = 1024 loading ahead (not tried) would gain 1.25× at most. On a "
             "CPU",
-            "says nothing: judge by samples/s. A step takes 103 ms at b = 128 and 512 ms at b = "
-            "1024, 4.99× as long for 8 times the images: part of a step does not grow with its "
-            "images (Q1 says what). At b = 1024 one worker waits",
+            "says nothing. A step takes 103 ms at b = 128 and 512 ms at b = 1024, 4.99× as long "
+            "for 8 times the images: part of a step does not grow with its images (Q1 says "
+            "what). At b = 1024 one worker waits",
             "b = 1024 trains faster than b = 128, whatever the utilisation says.",
             "In short: For speed raise b to 1024: at b = 128 one worker trains 1 248 samples/s, "
             "only 62.4% "

@@ -50,10 +50,8 @@ CASES = [
         says=[
             "With four workers 51.6% of an epoch is computation, and the largest loss is loading "
             "(19.7%): load ahead, with more loading processes, or keep the data ready in memory "
-            "(not tried). "
-            "One worker alone spends 76.0% of its epoch computing. Q3.1, with another network, "
-            "loses most to "
-            "waiting for communication.",
+            "(not tried). One worker alone spends 76.0% of its epoch computing. Q3.1's network "
+            "with as many loses most to waiting for communication.",
             "With four workers the largest loss is loading. Where",
             "Here a small convolutional network with SGD is trained, in Q3.1 a small residual",
             "computation is $T_1/N$, less the copy; exposed",
@@ -126,9 +124,9 @@ CASES = [
         for ratio, words in (
             (
                 1.6,
-                "Half as much waiting for communication alone would give 1.33×; twice the batch "
-                "gives more, since what else a step costs whatever its batch is halved too. In "
-                "Q3.1",
+                "Half the waiting for communication alone would give 1.33×; twice the batch "
+                "gives more, since it also halves all else that a step costs whatever its batch. "
+                "In Q3.1",
             ),
             (
                 1.3,
@@ -191,7 +189,7 @@ CASES = [
         Case(
             f"Q3.1 loses most to {words}",
             edits={"split_causes": where(cause=cause)},
-            says=[f"Q3.1, with another network, loses most to {words}."],
+            says=[f"Q3.1's network with as many loses most to {words}."],
         )
         for cause, words in (
             ("contention", "contention"),
@@ -338,7 +336,7 @@ CASES = [
         "Q3.1 has longer steps",
         edits=longer_steps(),
         says=[
-            "Q3.1, with another network and longer steps, loses most to contention.",
+            "Q3.1's network, with as many and longer steps, loses most to contention.",
             "In Q3.1 contention leads, and steps are longer: one worker's takes 1.00 s, here 103 "
             "ms (H1). With four workers and b = 128 an epoch has as many steps in Q3.1 as in H4. "
             "Waiting takes 400 ms of it in Q3.1 and 492 ms in H4, contention 2.00 s in Q3.1 and "
@@ -350,7 +348,7 @@ CASES = [
         Case(
             f"Q3.1: {name}",
             edits=longer_steps(**other),
-            says=["Q3.1, with another network, loses most to contention."],
+            says=["Q3.1's network with as many loses most to contention."],
             never=["In Q3.1 contention leads"],
         )
         for name, other in (

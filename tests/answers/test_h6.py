@@ -36,9 +36,9 @@ CASES = [
             "99.21) with two, 99.05% (98.86 to 99.24) with six and 98.79% (98.58 to 99) "
             "with eight workers after 40 epochs on MNIST. Of these test accuracies, none "
             "is judged (not measured here).",
-            "With more workers an epoch has fewer steps: the formula gives the largest N that "
-            "still makes as many as published. The published figure for the steps at N = 2 on two "
-            "nodes, 3 120, contradicts",
+            "With more workers an epoch has fewer steps; the formula gives the largest N that "
+            "could still make the published number. The published figure for the steps at N = 2 "
+            "on two nodes, 3 120, contradicts",
             "so few steps come from 6 workers. The accuracy published for two workers on two "
             "nodes, 99.02%, may then be of six workers too. An accuracy",
         ],

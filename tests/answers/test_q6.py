@@ -28,10 +28,10 @@ CASES = [
     Case(
         "gradients and buffers",
         says=[
-            "No: with N = 4 a steady iteration passes 4 000 000 B of gradients and besides them "
-            "40 000 B of buffers, 0.990% of a worker's payload and 0.498% of all bytes sent. "
-            "Construction and the first iterations also pass parameters, a shape check and the "
-            "rebuilt bucket layout.",
+            "No: with N = 4 a steady iteration hands over 4 000 000 B of gradients and besides "
+            "them 40 000 B of buffers, 0.990% of a worker's payload and 0.498% of all bytes "
+            "sent. Construction and the first iterations also pass parameters, a shape check and "
+            "the rebuilt bucket layout.",
             "Buffers are sent so that all workers begin a step with the same statistics.",
             "construction parameters 4 000 000 B construction a shape check 480 B first "
             "iteration buffers 40 000 B first iteration gradients 4 000 000 B second iteration, "
@@ -43,15 +43,15 @@ CASES = [
             "The model's 1 000 000 trainable parameters of 4 bytes make $S$ = 4 000 000 B, and "
             "the buckets of one iteration hold exactly that.",
             "What one worker hands to the network, N = 4.",
-            "In short: With N = 4 an iteration passes 4 000 000 B of gradients and 40 000 B of "
-            "buffers besides, 0.990% of a worker's payload.",
+            "In short: With N = 4 an iteration hands over 4 000 000 B of gradients and 40 000 B "
+            "of buffers besides, 0.990% of a worker's payload.",
         ],
     ),
     Case(
         "no buffers",
         edits=_ledger(without(purpose="buffers")),
         says=[
-            "In a steady iteration yes: with N = 4 it passes 4 000 000 B of gradients and "
+            "In a steady iteration yes: with N = 4 it hands over 4 000 000 B of gradients and "
             "nothing else. Construction and the first iterations also pass parameters, a shape "
             "check and the rebuilt bucket layout."
         ],
@@ -67,7 +67,7 @@ CASES = [
         "gradients alone",
         edits=_ledger(only(**STEADY)),
         says=[
-            "Yes: with N = 4 a steady iteration passes 4 000 000 B of gradients and nothing "
+            "Yes: with N = 4 a steady iteration hands over 4 000 000 B of gradients and nothing "
             "else, and no other message was seen before it."
         ],
         never=["Why anything", "all but"],

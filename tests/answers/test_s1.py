@@ -86,14 +86,13 @@ CASES = [
     Case(
         "perfect scaling that the slope cannot confirm",
         says=[
-            "Perfect scaling ends at B = 10, and from B = 161 hardly a gain is left "
-            "(network of "
-            "one hidden layer, plain SGD, 4% error); between, at the critical batch size of 40.1, "
-            "steps are twice the fewest (by a fit; the steps alone leave perfect scaling "
-            "undecided). Nesterov momentum makes the critical batch size 3.01× as "
-            "large. With plain SGD each doubling of B from 2 saved 43.0% to 49.8% of steps up to "
-            "16, 15.0% to 33.0% up to 256 and 2.94% to 6.06% beyond. B = 2 reaches the goal "
-            "with 1 286 samples, B = 1024 with 31 744. The gradient",
+            "Doubling B saves at least 40% of steps up to B = 10 (perfect scaling), at most 10% "
+            "from B = 161 (network of one hidden layer, plain SGD, 4% error); at the critical "
+            "batch size, 40.1, they are twice the fewest (by a fit; without it undecided). "
+            "Nesterov momentum makes that size 3.01× as large. With plain SGD each doubling of B "
+            "from 2 saved 43.0% to 49.8% of steps up to 16, 15.0% to 33.0% up to 256 and 2.94% "
+            "to 6.06% beyond. B = 2 reaches the goal with 1 286 samples, B = 1024 with 31 744. "
+            "The gradient",
             "With momentum the critical batch size is larger (3.01× (2.81 to 3.21)). At the "
             "smallest batches momentum needs more steps (2.74× (2.38 to 3.06)). Between "
             "networks, whose goals differ, it is the same within a factor of 1.25 (1.13× (1.06 "
@@ -139,8 +138,7 @@ CASES = [
         lab=CLEAR,
         edits={"steps_to_goal": without(global_batch=[4, 16, 64, 256, 1024])},
         says=[
-            "momentum makes the critical batch size 3.00× as large. With plain SGD B = "
-            "2 reaches the goal with"
+            "momentum makes that size 3.00× as large. With plain SGD B = 2 reaches the goal with"
         ],
         never=["each doubling"],
     ),
@@ -148,12 +146,10 @@ CASES = [
         "three regimes of large networks on a cluster",
         lab=searched(every=CLUSTER),
         says=[
-            "Perfect scaling ends at B = 37, and from B = 599 hardly a gain is left "
-            "(small "
-            "residual network, plain SGD, 4% error); between, at the critical batch size of 150, "
-            "steps are twice the fewest (by a fit; the steps alone confirm perfect scaling). "
-            "Momentum makes the critical batch size 2.24× as "
-            "large and Nesterov momentum 2.55×.",
+            "Doubling B saves at least 40% of steps up to B = 37 (perfect scaling), at most 10% "
+            "from B = 599 (small residual network, plain SGD, 4% error); at the critical batch "
+            "size, 150, they are twice the fewest (by a fit; without it too). Momentum makes "
+            "that size 2.24× as large and Nesterov momentum 2.55×.",
             "reaches the goal (4% for the small residual network and 4% for the ResNet-20)",
             "Between networks, whose goals differ, it is smaller (0.653× to 0.672×).",
         ],
@@ -195,9 +191,7 @@ CASES = [
     Case(
         "the regimes",
         says=[
-            "By convention perfect scaling ends at $B_{\\text{crit}}/4$, where twice the batch "
-            "saves 40% of steps, and maximal data parallelism begins at $4 B_{\\text{crit}}$ "
-            "(10%).",
+            "By convention these ends are $B_{\\text{crit}}/4$ and $4 B_{\\text{crit}}$.",
             "it is −0.8 at $B_{\\text{crit}}/4$, the end of perfect scaling, and −0.2 at $4 "
             "B_{\\text{crit}}$.",
         ],
@@ -397,7 +391,7 @@ CASES = [
         "momentum makes no difference",
         lab=searched(other=40.0, momentum="momentum"),
         says=[
-            "perfect scaling undecided). Momentum does not change it measurably, 1.00×.",
+            "without it undecided). Momentum does not change it measurably, 1.00×.",
             "does not differ measurably (1.00× (0.94 to 1.06)).",
             "At the smallest batches momentum needs as many steps as plain SGD within a factor "
             "of 1.5 (1.00×",
@@ -424,23 +418,19 @@ CASES = [
         "no bend with plain SGD",
         lab=searched(sgd=1e7),
         says=[
-            "is left (network of one hidden layer, Nesterov momentum, 4% error); between, at the "
-            "critical batch size of 121, steps are twice the fewest (by a fit; "
-            "the steps alone confirm perfect scaling). With plain SGD there is none "
-            "(no bend)."
+            "(network of one hidden layer, Nesterov momentum, 4% error); at the critical batch "
+            "size, 121, they are twice the fewest (by a fit; without it too). With plain SGD "
+            "there is none (no bend)."
         ],
     ),
     *(
         Case(
             f"two kinds of momentum: {verdict}",
             edits={"goal_contrasts": contrasts(contrast="optimizer", model="mlp", **ratio)},
-            says=[f"perfect scaling undecided). Nesterov momentum {verdict}."],
+            says=[f"without it undecided). Nesterov momentum {verdict}."],
         )
         for verdict, ratio in [
-            (
-                "makes the critical batch size 3.00× as large and plain SGD 3.00×",
-                around("b_crit_ratio", 3.0),
-            ),
+            ("makes that size 3.00× as large and plain SGD 3.00×", around("b_crit_ratio", 3.0)),
             ("makes it smaller, 0.500× as large and plain SGD 0.500×", around("b_crit_ratio", 0.5)),
             (
                 "does not change it measurably, 1.00× and plain SGD 1.00×",

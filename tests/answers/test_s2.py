@@ -73,12 +73,12 @@ CASES = [
         says=[
             "Up to B = 256, 8 times the reference, scale linearly: that keeps the error within 1 "
             "point (unscaled: worse, 9.10%). At 32 times no rule is shown to keep it (least: "
-            "31.0%, reference 2.10%). At B = 256, warm up gradually with gains of one (12.1% to "
+            "31.0%, reference 2.10%). At B = 256 with gains of one, warm up gradually (12.1% to "
             "3.00%) and with zero gains (4.30% to 2.30%).",
             "At B = 256 with zero gains the linear rule with gradual warm-up keeps the error; "
             "the fixed rate, the linear rule without warm-up, with constant warm-up and the "
             "square-root rule with gradual warm-up do not keep it.",
-            "The error is kept where the last column's interval ends within 1 points, lost where",
+            "The error is kept where the difference's interval ends within 1 points, lost where",
             "in one process, whose loss averages",
             "In short: The linear rule keeps the error up to B = 256, 8 times the reference; at "
             "32 times nothing is shown to.",
@@ -88,7 +88,7 @@ CASES = [
             "lower end lies below that, lost where all of it lies above, and otherwise undecided.",
             "Of 27 such comparisons, each by a 95% interval, chance alone decides about 1.4 where",
             "256 linear none zero 4.00 4.30% (4.02 to 4.58) 2.20 percentage points (2.05 to "
-            "2.35) 256",
+            "2.35) lost 256",
             "256 fixed gradual zero 0.500 9.10%",
             "The linear rule keeps the error up to B = 256 and loses it at B = 1024. All with "
             "gradual warm-up and zero gains; grey: the margin. Published:",
@@ -105,10 +105,10 @@ CASES = [
         "the fixed rate keeps the error where the linear rule does not",
         lab=trained((study.LARGE, (5.0, 5.2, 5.1)), (study.Way(16, "fixed"), FLAT)),
         says=[
-            "Up to B = 128, 4 times the reference, the linear rule keeps the error within 1 point "
-            "(no unscaled rate tried). At 8 times take the unscaled rate, which keeps it (2.20%, "
-            "reference 2.10%; scaled 5.10%). If scaled there, warm up gradually with gains of one "
-            "(12.1% to 3.00%); with zero gains that raises the error (4.30% to 5.10%).",
+            "Up to B = 128, 4 times the reference, the linear rule keeps the error within 1 "
+            "point (no unscaled rate tried). At 8 times take the unscaled rate, which keeps it "
+            "(2.20%, reference 2.10%; scaled 5.10%). If scaled there with gains of one, warm up "
+            "gradually (12.1% to 3.00%); with zero gains that raises the error (4.30% to 5.10%).",
             "up to B = 128, 4 times the reference (unscaled not tried); at 8 times "
             "the unscaled rate still does (2.20% test error).",
             "The error of the unscaled rate at B = 256 differs from the reference's by +0.10 "
@@ -186,8 +186,8 @@ CASES = [
             )
         },
         says=[
-            "At B = 256, warm up gradually with gains of one (12.1% to "
-            "3.00%); with zero gains that lowers the error (4.30% to 2.30%)."
+            "At B = 256 with gains of one, warm up gradually (12.1% to 3.00%); with zero gains "
+            "that lowers the error (4.30% to 2.30%)."
         ],
     ),
     Case(
@@ -208,7 +208,7 @@ CASES = [
                 {"claim": ["gradual_none", "gradual_none_unit"]}, measured_low=NAN
             )
         },
-        says=["At B = 256, warm up at a constant rate with zero gains (4.30% to 2.20%). A step"],
+        says=["At B = 256 with zero gains, warm up at a constant rate (4.30% to 2.20%). A step"],
     ),
     Case(
         "a fixed rate that keeps the error or lowers it",
@@ -238,7 +238,8 @@ CASES = [
         lab=trained((study.Way(8), (9.0, 9.2, 9.1)), (study.Way(8, "fixed"), FLAT)),
         says=[
             "At 4 times the reference batch (B = 128) take the unscaled rate, which keeps the "
-            "error within 1 point (2.20%, reference 2.10%; scaled 9.10%). If scaled at B = 256, wa",
+            "error within 1 point (2.20%, reference 2.10%; scaled 9.10%). If scaled at B = 256 "
+            "with gains of one, wa",
             "In short: At 4 times the reference batch the unscaled rate keeps the error (2.20% "
             "test error).",
         ],
@@ -273,8 +274,8 @@ CASES = [
             (study.LARGE._replace(zero_gamma=False), (2.2, 2.4, 2.3)),
         ),
         says=[
-            "At B = 256, warm up gradually with gains of one (4.30% to 2.30%) "
-            "and with zero gains (4.30% to 2.30%).",
+            "At B = 256 with gains of one, warm up gradually (4.30% to 2.30%) and with zero "
+            "gains (4.30% to 2.30%).",
             "zero gains raise the test error by 4.20 percentage points with constant warm-up, "
             "lower it by 0.300",
             "zero gains raised the error with constant warm-up and changed nothing measurable "
@@ -285,8 +286,8 @@ CASES = [
         "a gradual warm-up that raises the error with gains of one",
         lab=trained((study.LARGE._replace(zero_gamma=False), (30.0, 31.0, 32.0))),
         says=[
-            "At B = 256, warm up gradually with zero gains (4.30% to 2.30%); "
-            "with gains of one that raises the error (12.1% to 31.0%)."
+            "At B = 256 with zero gains, warm up gradually (4.30% to 2.30%); with gains of one "
+            "that raises the error (12.1% to 31.0%)."
         ],
     ),
     Case(
@@ -294,7 +295,7 @@ CASES = [
         lab=BASE,
         edits={"lr_scaling": NO_GAIN},
         says=[
-            "At B = 256, warm up gradually with gains of one (12.1% to 3.00%) and with zero",
+            "At B = 256 with gains of one, warm up gradually (12.1% to 3.00%) and with zero",
             "zero gains changed nothing measurable with gradual warm-up and without;",
         ],
     ),
@@ -405,9 +406,9 @@ CASES = [
             edits={"lr_scaling": where({"rule": "fixed", "global_batch": 128}, kept=kept)},
             says=[
                 f"At B = 128 the fixed rate {words}. With gains",
-                "the linear rule keeps the error within 1 point (unscaled: no measurable "
-                "difference). At 8 times no rule is shown to keep it (least: 5.10%, reference "
-                "2.10%). There, warm up gradually",
+                "the linear rule keeps the error within 1 point (no measurable gain over "
+                "unscaled). At 8 times no rule is shown to keep it (least: 5.10%, reference "
+                "2.10%). There with gains of one, warm up gradually",
                 "up to B = 128, 4 times the reference; at 8 times nothing",
             ],
             never=["rate tried", "no unscaled"],
@@ -527,9 +528,10 @@ CASES = [
                 (0.5, 8.25, 16.0, 1.6),
                 (0.6, 0.4, 0.5, 0.1),
                 (0.6, 0.6, 0.7, 0.6),
-                f"{LOSING} the median training error rises from 40.0% to 50.0% while the rate "
-                "rises from 8.25 to 16. Before the rate falls the validation error is 70.0%, "
-                "beside a training error of 50.0%: the running statistics of batch norm may lag "
+                f"{LOSING} training gets worse while the rate rises: from 8.25 to 16 the median "
+                "training error goes from 40.0% to 50.0%. By the time the rate is cut the training "
+                "error is 50.0%, the validation error still 70.0%: the running statistics of "
+                "batch norm may lag "
                 "after few updates, or the network generalises worse.",
             ),
             (
@@ -542,8 +544,9 @@ CASES = [
                 (16.0, 16.0, 16.0, 1.6),
                 (0.6, 0.5, 0.4, 0.1),
                 (0.6, 0.5, 0.5, 0.1),
-                f"{LOSING} before the rate falls the validation error is 50.0%, beside a training "
-                "error of 40.0%: the running statistics of batch norm may lag after few updates, "
+                f"{LOSING} by the time the rate is cut the training error is 40.0%, the "
+                "validation error still 50.0%: the running statistics of batch norm may lag "
+                "after few updates, "
                 "or the network generalises worse.",
             ),
             ((16.0, 16.0, 16.0, 16.0), (0.6, 0.5, 0.4, 0.1), (0.6, 0.5, 0.5, 0.1), ""),
@@ -555,9 +558,10 @@ CASES = [
         "LARS and the rates tried",
         lab=BASE,
         says=[
-            "LARS (You et al., 2017) at B = 1024, where an epoch has nine updates, its rate 2 "
-            "chosen on validation data, ends at 6.10%, lower than the 61.0% of the linear rule, "
-            "whose rate was not searched; it does not keep the error.",
+            "LARS (You et al., 2017) at B = 1024, where an epoch has nine updates, its rate 2, "
+            "the lowest of two tried, chosen on validation data, ends at 6.10%, lower than the "
+            "61.0% of the linear rule, whose rate was not searched (unscaled: 41.0%); it does "
+            "not keep the error.",
             "0.5, gives a validation error of 1.10%; 1.60% with 0.25, over three seeds. The "
             "lowest is that of 0.5, which chance may have decided: how far validation images err "
             "is unknown, since the records do not count them.",
@@ -717,7 +721,7 @@ CASES = [
                 {"optimizer": "lars"}, kept="undecided", linear_difference_frac_low=NAN
             )
         },
-        says=["ends at 6.10%. Of"],
+        says=["ends at 6.10% (unscaled: 41.0%). Of"],
         never=["it keeps"],
     ),
     Case(

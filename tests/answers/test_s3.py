@@ -54,17 +54,16 @@ CASES = [
     Case(
         "averaging beside both rates of SGD",
         says=[
-            "Averaging does not pay here: eight learners (averaged network copies; rate tuned, "
-            "number not) need "
-            "6.00 epochs and 10.5 s to 95.0% test accuracy; SGD with as many samples a step "
-            "needs 5.00 epochs and 5.00 s, 5.50 s (3.76 to 7.24) less, compared seed by seed. "
-            "Beside SGD with B = 16 (3.00 epochs, 9.00 s) they are later in epochs, not measurably "
-            "in seconds. Expected",
+            "Averaging does not pay here: eight learners (averaged copies; rate tuned, number "
+            "not) need 6.00 epochs and 10.5 s to 95.0% test accuracy; SGD with as many samples a "
+            "step needs 5.00 epochs and 5.00 s, 5.50 s (3.76 to 7.24) less, seed by seed. Beside "
+            "SGD with B = 16 (3.00 epochs, 9.00 s) they are later in epochs, not measurably in "
+            "seconds. Expected",
             "In the trainings learners process 1.71× as many samples a second as SGD with the "
             "small batch, and SGD with the large batch 3.00×: so their throughput saves them no "
-            "time beside it. Learners are likely the slower since each has weights of its own, so "
-            "that their work is no one large product, and they are averaged after every step. "
-            "Timed apart",
+            "time beside it. Learners are likely the slower since each has weights of its own, "
+            "so that a layer is several small products and no large one, and since they are "
+            "averaged after every step. Timed apart",
             "Time to the target accuracy of each arm of the network of one hidden layer, medians",
             f"Expected before the run: “{made.EXPECTED}” What came: at 0.02, the rate of SGD with "
             f"the small batch, learners do not reach 95.0% test accuracy within 12 epochs with "
@@ -102,7 +101,7 @@ CASES = [
     Case(
         "averaging every few steps",
         edits={"model_averaging": where(tau=4)},
-        says=["averaged every 4 steps; the momentum", "and they are averaged every 4 steps."],
+        says=["averaged every 4 steps; the momentum", "and since they are averaged every 4 steps."],
     ),
     Case(
         "two processes",
@@ -233,8 +232,8 @@ CASES = [
         says=[
             "eight learners do not reach the target with every seed, SGD with as many samples a "
             "step after",
-            "network copies) do not reach 95.0% test accuracy within 12 epochs with any seed; SGD "
-            "with as many samples a step needs 5.00",
+            "(averaged copies) do not reach 95.0% test accuracy within 12 epochs with any seed; "
+            "SGD with as many samples a step needs 5.00",
             "Beside SGD with B = 16 (3.00 epochs, 9.00 s) they are later in epochs and seconds.",
         ],
         never=["tuned rate", "the effective rate is not"],
@@ -352,7 +351,7 @@ CASES = [
         says=[
             "The trainings have the number of learners that tuning chooses for their network and "
             "batch, eight. In each pair",
-            "eight learners (averaged network copies, tuned rate) need",
+            "eight learners (averaged copies, tuned rate) need",
         ],
         never=["where tuning chooses"],
     ),

@@ -96,10 +96,10 @@ CASES = [
         "the regimes apart and what is saved",
         lab=trained,
         says=[
-            "Post-local SGD saves 45.0% of communication (half the steps are synchronous by "
-            "design, then one in 16 communicates) at no measurable loss of test accuracy, "
-            "higher with 20% wrong labels (+2.00 points). Huge mini-batch, with 80.0% less, is "
-            "better with 20% wrong labels, by 5.00 points; with clean labels it is worse.",
+            "Post-local SGD saves 45.0% of communication (half its steps are synchronous by "
+            "design, then one in 16 communicates) at no measurable loss of test accuracy, higher "
+            "with 20% wrong labels (+2.00 points). Huge mini-batch, with 80.0% less, is better "
+            "with 20% wrong labels, by 5.00 points; with clean labels it is worse.",
             "In short: Post-local SGD makes 22 rounds, the large mini-batch 40; its test "
             "accuracy shows no measurable difference with clean labels.",
             "labels clean: the mean network; training loss",
@@ -175,9 +175,9 @@ CASES = [
             "local_sgd": where(over_large_frac_low=-0.01, over_large_frac_high=0.01),
         },
         says=[
-            "one in 16 communicates). This test cannot show whether it generalises better: "
-            "with clean labels and with 20% wrong labels every arm learned its labels and none "
-            "stands out. With each",
+            "one in 16 communicates). Whether it generalises better this test cannot show: with "
+            "clean labels and with 20% wrong labels every arm learned its labels and none stands "
+            "out. With each",
             "With each kind of labels the test accuracy of post-local against small, small against "
             "large and H = 32 against H = 16 shows no measurable difference.",
             "With each kind of labels no arm is measurably more accurate than the large mini-",
@@ -203,13 +203,12 @@ CASES = [
         lab=level,
         edits={"local_sgd": UNLEARNED},
         says=[
-            "then one in 16 communicates). This test cannot show whether it generalises "
-            "better: with clean labels all arms that fit their training labels end at 97.0%, a "
-            "ceiling; with 20% wrong labels no difference is measurable. Huge mini-batch is "
-            "better with 20% wrong "
-            "labels, by 3.00 points. With",
-            "no measurable difference with clean labels. All arms that fit these labels end at "
-            "97.0%, so none could differ.",
+            "then one in 16 communicates). Whether it generalises better this test cannot show: "
+            "with clean labels all arms that learnt them end at 97.0%; with 20% wrong labels no "
+            "difference is measurable. Huge mini-batch is better with 20% wrong labels, by 3.00 "
+            "points. With",
+            "no measurable difference with clean labels. All arms that learnt these labels end "
+            "at 97.0%, which cannot part them.",
         ],
         never=["no smaller differences"],
     ),
@@ -319,7 +318,7 @@ CASES = [
         "another share of the training before the local steps",
         lab=trained,
         edits={"local_sgd": where({"arm": "A5 H=16"}, local_from_step=10)},
-        says=["(25% of the steps are synchronous by design, then one in 16 comm"],
+        says=["(25% of its steps are synchronous by design, then one in 16 comm"],
     ),
     Case(
         "local steps from the beginning",

@@ -41,7 +41,16 @@ def facts_closing(inputs: Inputs) -> Facts:
         "elbow": (elbow := next(iter(_elbows(inputs)), None)),
         "lost_updates": _lost_updates(inputs, elbow) if elbow else None,
         "warmups": {row["warmup"]: row for row in large},
-        "unscaled": any(row["kept"] in KEPT for row in _unscaled(inputs)),
+        "unscaled": any(row["kept"] in KEPT for row in _unscaled(inputs, "lost_batch")),
+        "as_good": next(
+            (row for row in _unscaled(inputs, "elbow_batch") if row["to_linear"] == "indistinct"),
+            None,
+        ),
+        "scaled_q4": bool(
+            inputs.rows(
+                "large_batch", arm="linear_scaling", base="large", test_accuracy_side="above"
+            )
+        ),
         "ledger": _agrees(inputs.rows("wire")),
         "orders": any(row["repeating"] == "every" for row in inputs.rows("order_repeats")),
         "drift": any(row["parameters_identical"] for row in inputs.rows("replicas")),
@@ -71,13 +80,16 @@ def _lost_updates(inputs: Inputs, elbow: Row) -> int | None:
     return full_steps(samples, elbow["lost_batch"]) if samples else None
 
 
-def _unscaled(inputs: Inputs) -> list[Row]:
-    """Return what the rate of the reference batch does at the first batch that the rule loses."""
+def _unscaled(inputs: Inputs, at: str) -> list[Row]:
+    """Return what the rate of the reference batch does at a batch of the elbow.
+
+    at: `elbow_batch`, the largest beyond the reference that the rule keeps, or `lost_batch`.
+    """
     return [
         row
         for elbow in _elbows(inputs)
-        if elbow["lost_batch"]
-        for row in inputs.rows("lr_scaling", rule="fixed", global_batch=elbow["lost_batch"])
+        if elbow[at] and elbow[at] != elbow["reference_batch"]
+        for row in inputs.rows("lr_scaling", rule="fixed", optimizer="sgd", global_batch=elbow[at])
     ]
 
 

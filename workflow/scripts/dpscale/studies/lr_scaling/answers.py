@@ -95,7 +95,8 @@ def arms(rows: list[Row]) -> dict[str, Any]:
     """Return the arms by what they show: the reference, those at the large batch, the rules.
 
     rules: the arms with gradual warm-up and zero gamma by (rule, batch); tried: other rates of
-    the reference; lars: the run whose rate was chosen on validation data, or the only one.
+    the reference; lars: the run whose rate was chosen on validation data, or the only one;
+    lars_rates: of all.
     """
     reference = next(row for row in rows if row["reference"])
     sgd = [row for row in rows if row["optimizer"] == "sgd"]
@@ -112,6 +113,7 @@ def arms(rows: list[Row]) -> dict[str, Any]:
         "rules": rules,
         "tried": [row for row in sgd if row["role"] == "search"],
         "lars": next((row for row in lars if row["chosen"] or len(lars) == 1), None),
+        "lars_rates": [row["lr"] for row in lars],
     }
 
 
