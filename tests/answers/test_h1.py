@@ -138,8 +138,7 @@ CASES = [
             "for 8 times the images: part of a step does not grow with its images (Q1 says "
             "what). At b = 1024 one worker waits",
             "b = 1024 trains faster than b = 128, whatever the utilisation says.",
-            "In short: For speed raise b to 1024: at b = 128 one worker trains 1 248 samples/s, "
-            "only 62.4% "
+            "In short: Raise b to 1024: at b = 128 one worker trains 1 248 samples/s, only 62.4% "
             "of what b = 1024 reaches.",
         ],
         never=["gains nothing", "too little to win back"],
@@ -173,9 +172,8 @@ CASES = [
             "samples/s; b = 1024 is not measurably faster: 128 reaches 90.0% (72.0 to 108.0) "
             "of its rate. At 128 loading ahead (not tried) would gain 1.11× at most. On a CPU",
             "images here make 78 steps an epoch; b = 64 makes 156. Trained",
-            "In short: For speed raise b from 64 to the assignment's 128, which takes one worker "
-            "from 1 000 "
-            "to 1 800 samples/s; b = 1024 is not measurably faster.",
+            "In short: Raise b from 64 to the assignment's 128, which takes one worker from 1 "
+            "000 to 1 800 samples/s; b = 1024 is not measurably faster.",
         ],
         never=["not measurably less", "slower than", "would make"],
     ),
@@ -197,8 +195,7 @@ CASES = [
                 "only 50.0% of what b = 1024 reaches; at the assignment's b = 128, "
                 f"{words}. At b = 1024 loading",
                 f"b = 64 makes 156. {slower}",
-                "In short: For speed raise b to 1024: at b = 64 one worker trains 1 000 "
-                "samples/s, only "
+                "In short: Raise b to 1024: at b = 64 one worker trains 1 000 samples/s, only "
                 "50.0% of what b = 1024 reaches.",
             ],
             never=[] if "slower" in slower else ["slower than"],

@@ -59,7 +59,8 @@ AS_MEASURED = Case(
         # the made-up link has 10 us and 1.5 GB/s
         "takes 2.69 ms at N = 2, 20.0 µs of it latency (two rounds of 10.0 µs) and 2.67 ms "
         "bytes; 4.06",
-        "At N = 2 and 4 that is mostly bytes (0.744% to 1.48% latency): twice the link's rate, or half the bytes, would save 49.3% to 49.6%. So",
+        "At N = 2 and 4 that is mostly bytes (0.744% to 1.48% latency): twice the link's rate, "
+        "or half the bytes, would save 49.3% to 49.6%. So",
         # 4 MB in 2.69 ms and 6 MB in 4.06 ms
         "So an all-reduce reaches 1.49 GB/s at N = 2 (measured alone 222 MB/s to 1.52 GB/s) and "
         "1.48 GB/s at N = 4 (152 MB/s to 1.04 GB/s, overstated by 42.2% to 875%; why was not "
@@ -388,7 +389,8 @@ CASES = [
         edits={"link": where(**around("level_bytes", 1e12), alpha_s=1.0)},
         says=[
             "message of $N \\alpha \\beta$ bytes, 1.00 TB at N = 2 and 1.00 TB at N = 4.",
-            "At N = 2 and 4 that is mostly latency (100%): twice the link's rate, or half the bytes, would save 0.000200%. So",
+            "At N = 2 and 4 that is mostly latency (100%): twice the link's rate, or half the "
+            "bytes, would save 0.000200%. So",
             "Here latency, not bandwidth, decides: an all-reduce of 4.00 MB is 100% latency. The",
         ],
     ),

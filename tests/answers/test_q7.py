@@ -165,7 +165,7 @@ CASES = [
         "images of noise",  # the largest spread is larger, the seeds do not agree
         lab=functools.partial(_spreads, [1, 2, 0], [1, 1, 1]),
         says=[
-            "but for evaluation the replicas are no longer one model.",
+            "but for evaluation replicas are not one model.",
             "by up to 1.00% over three seeds, which the test accuracy does not show. All",
             "by up to 0.100 percentage points without the broadcast and "
             "0.0500 percentage points with it. Compared by seed the spreads do not differ "

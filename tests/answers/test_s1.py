@@ -87,8 +87,8 @@ CASES = [
         "perfect scaling that the slope cannot confirm",
         says=[
             "Doubling B saves at least 40% of steps up to B = 10 (perfect scaling), at most 10% "
-            "from B = 161 (network of one hidden layer, plain SGD, 4% error); at the critical "
-            "batch size, 40.1, they are twice the fewest (by a fit; without it undecided). "
+            "from B = 161 (network of one hidden layer, plain SGD, 4% error). At the critical "
+            "batch size, 40.1, steps are twice the fewest (by a fit; without it undecided). "
             "Nesterov momentum makes that size 3.01× as large. With plain SGD each doubling of B "
             "from 2 saved 43.0% to 49.8% of steps up to 16, 15.0% to 33.0% up to 256 and 2.94% "
             "to 6.06% beyond. B = 2 reaches the goal with 1 286 samples, B = 1024 with 31 744. "
@@ -147,8 +147,8 @@ CASES = [
         lab=searched(every=CLUSTER),
         says=[
             "Doubling B saves at least 40% of steps up to B = 37 (perfect scaling), at most 10% "
-            "from B = 599 (small residual network, plain SGD, 4% error); at the critical batch "
-            "size, 150, they are twice the fewest (by a fit; without it too). Momentum makes "
+            "from B = 599 (small residual network, plain SGD, 4% error). At the critical batch "
+            "size, 150, steps are twice the fewest (by a fit; without it too). Momentum makes "
             "that size 2.24× as large and Nesterov momentum 2.55×.",
             "reaches the goal (4% for the small residual network and 4% for the ResNet-20)",
             "Between networks, whose goals differ, it is smaller (0.653× to 0.672×).",
@@ -418,8 +418,8 @@ CASES = [
         "no bend with plain SGD",
         lab=searched(sgd=1e7),
         says=[
-            "(network of one hidden layer, Nesterov momentum, 4% error); at the critical batch "
-            "size, 121, they are twice the fewest (by a fit; without it too). With plain SGD "
+            "(network of one hidden layer, Nesterov momentum, 4% error). At the critical batch "
+            "size, 121, steps are twice the fewest (by a fit; without it too). With plain SGD "
             "there is none (no bend)."
         ],
     ),

@@ -88,7 +88,7 @@ CASES = [
             "lower end lies below that, lost where all of it lies above, and otherwise undecided.",
             "Of 27 such comparisons, each by a 95% interval, chance alone decides about 1.4 where",
             "256 linear none zero 4.00 4.30% (4.02 to 4.58) 2.20 percentage points (2.05 to "
-            "2.35) lost 256",
+            "2.35) 256",
             "256 fixed gradual zero 0.500 9.10%",
             "The linear rule keeps the error up to B = 256 and loses it at B = 1024. All with "
             "gradual warm-up and zero gains; grey: the margin. Published:",
