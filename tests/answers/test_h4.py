@@ -337,11 +337,11 @@ CASES = [
         edits=longer_steps(),
         says=[
             "Q3.1's network, with as many and longer steps, loses most to contention.",
-            "In Q3.1 contention leads, and steps are longer: one worker's takes 1.00 s, here 103 "
-            "ms (H1). With four workers and b = 128 an epoch has as many steps in Q3.1 as in H4. "
-            "Waiting takes 400 ms of it in Q3.1 and 492 ms in H4, contention 2.00 s in Q3.1 and "
-            "141 ms in H4: likely contention grows with the computation, waiting with the "
-            "messages.",
+            "In Q3.1 contention leads, and steps are longer: one worker's takes 1.00 s without "
+            "loading, here 103 ms with it (H1). With four workers and b = 128 an epoch has as "
+            "many steps in Q3.1 as in H4. Waiting takes 400 ms of it in Q3.1 and 492 ms in H4, "
+            "contention 2.00 s in Q3.1 and 141 ms in H4: likely contention grows with the "
+            "computation, waiting with the messages.",
         ],
     ),
     *(

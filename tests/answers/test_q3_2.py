@@ -59,15 +59,16 @@ AS_MEASURED = Case(
         # the made-up link has 10 us and 1.5 GB/s
         "takes 2.69 ms at N = 2, 20.0 µs of it latency (two rounds of 10.0 µs) and 2.67 ms "
         "bytes; 4.06",
-        "At N = 2 and 4 that is mostly bytes (0.744% to 1.48% latency): twice the link's rate, "
+        "At N = 2 and 4 that is mostly bytes (0.744% to 1.48% latency): twice the fitted rate, "
         "or half the bytes, would save 49.3% to 49.6%. So",
         # 4 MB in 2.69 ms and 6 MB in 4.06 ms
         "So an all-reduce reaches 1.49 GB/s at N = 2 (measured alone 222 MB/s to 1.52 GB/s) and "
         "1.48 GB/s at N = 4 (152 MB/s to 1.04 GB/s, overstated by 42.2% to 875%; why was not "
         "sought). With",
         "Would fewer bytes help? With some ways. With compressed",
-        "With the 44.7 MB of the lab's ResNet-18, not measured here, at N = 2 and 4 that is mostly "
-        "bytes (0.0671% to 0.134% latency): twice the link's rate would save 49.9% to 50.0%.",
+        "With the 44.7 MB of the lab's ResNet-18, not measured here, at N = 2 and 4 that is "
+        "mostly bytes (0.0671% to 0.134% latency): twice the fitted rate would save 49.9% to "
+        "50.0%.",
         "fast 450 GB/s 5.00 µs",
         "Bytes over the exposed time of Q3.1 would be no bandwidth",
         "formula misses none by more than",
@@ -389,7 +390,7 @@ CASES = [
         edits={"link": where(**around("level_bytes", 1e12), alpha_s=1.0)},
         says=[
             "message of $N \\alpha \\beta$ bytes, 1.00 TB at N = 2 and 1.00 TB at N = 4.",
-            "At N = 2 and 4 that is mostly latency (100%): twice the link's rate, or half the "
+            "At N = 2 and 4 that is mostly latency (100%): twice the fitted rate, or half the "
             "bytes, would save 0.000200%. So",
             "Here latency, not bandwidth, decides: an all-reduce of 4.00 MB is 100% latency. The",
         ],
@@ -398,9 +399,8 @@ CASES = [
         "latency outweighs at N = 2",
         edits={"link": where({"workers": 2}, **around("level_bytes", 1e12), alpha_s=1.0)},
         says=[
-            "At N = 2 that is mostly latency (100%): twice the link's rate, or half the bytes, "
-            "would save "
-            "0.000200%. At N = 4 that is mostly bytes (",
+            "At N = 2 that is mostly latency (100%): twice the fitted rate, or half the bytes, "
+            "would save 0.000200%. At N = 4 that is mostly bytes (",
             "Whether latency or bandwidth decides depends on N: an all-reduce of 4.00 MB is 1.48% "
             "to 100% latency. The",
         ],
@@ -409,7 +409,7 @@ CASES = [
         "latency as bytes",
         edits={"link": where(**around("level_bytes", 4e6))},
         says=[
-            "At N = 2 and 4 latency (50.0%) and bytes do not measurably differ: twice the link's "
+            "At N = 2 and 4 latency (50.0%) and bytes do not measurably differ: twice the fitted "
             "rate, or half the bytes, would save 25.0%.",
             "Here latency and bandwidth weigh about the same: an all-reduce of 4.00 MB is 50.0% "
             "latency. The",
