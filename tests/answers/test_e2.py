@@ -182,7 +182,7 @@ CASES = [
             (
                 50.0,
                 [
-                    "no measurable difference; start-up apart), no other setting",
+                    "no measurable difference; start-up apart), no other measurably",
                     "Starting the processes, 50",
                 ],
                 [],

@@ -45,8 +45,8 @@ BEHIND = Case(
         "In the 5th epoch the large batch (B = 2048) has learnt less than the small one (B = 128): "
         "training loss 0.500 against 0.100, training accuracy 80.0% against 95.0%, "
         "test accuracy 77.0% against 92.0%.",
-        "After the same epochs the large batch (B = 2048) has a training loss of 0.500 against "
-        "0.100 and an accuracy of 80.0% against 95.0%.",
+        "After the same epochs the large batch (B = 2048) has training loss 0.500 against 0.100 "
+        "and accuracy 80.0% against 95.0%.",
         "with three seeds;",
         "An interval is Student's t over three seeds, of the values or",
         "the sampling of the 2 000 test images too.",
@@ -73,7 +73,7 @@ CASES = [
         says=[
             "fits the training data better than the small one",
             "has a training loss below and a test accuracy above that",
-            "has a training loss of 0.0500 against 0.100 and an accuracy of 80.0%",
+            "has training loss 0.0500 against 0.100 and accuracy 80.0%",
         ],
         never=["less well"],
     ),
@@ -93,8 +93,7 @@ CASES = [
             "test accuracy 92.0% against 92.0%.",
             "has a training loss measurably no different from and a test accuracy measurably no "
             "different from that of the small one, so neither the optimisation difficulty",
-            "ng loss of 0.100 against 0.100 (no measurable difference) and an accuracy of 95.0% "
-            "against 95.0% (no measurable difference).",
+            "training loss 0.100 against 0.100 and accuracy 95.0% against 95.0% (not measurably).",
         ],
         never=["92.0%, no measurable"],
     ),
@@ -126,7 +125,7 @@ CASES = [
         lab=trained({}, seeds=1),
         says=[
             "cannot be compared, for want of an interval, with the small one (B = 128): ",
-            "94.0% (of one seed).",
+            "94.0% (one seed).",
             "with one seed;",
             "With one seed there is no interval",
             "Without an interval neither",

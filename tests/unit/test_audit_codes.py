@@ -167,7 +167,7 @@ def test_times_with_and_without_loading_that_are_one_number_are_doubted(tmp_path
 @pytest.mark.parametrize(
     ("cells", "says"),
     [
-        ({"epoch_s": "28.50", SPEEDUP: "1.75"}, "took up to 5.0% less than"),  # 28.5 of 30 s
+        ({"epoch_s": "28.50", SPEEDUP: "1.75"}, "up to 5.0% shorter than"),  # 28.5 of 30 s
         (
             {"epoch_s": "24.50", SPEEDUP: "2.04", "nodata_s": "24.00", COMM: "4.00", RATE: "0.100"},
             "(N, b) = (2, 64) exceed N by up to 3%",

@@ -63,7 +63,7 @@ def test_what_is_off_by_a_thousandth_throughout_is_no_lesson():
 
 def test_an_epoch_with_loading_that_scatter_spares_is_doubtful():
     spared, *_ = published("k80").doubts
-    assert "up to 4.9% less" in spared  # 4.946042 of 5.201220 s
+    assert "up to 4.9% shorter" in spared  # 4.946042 of 5.201220 s
     assert "(N, b) = (1, 512)" in spared
     assert "each to 1.5%, may differ by 6.4% (three" in spared
 

@@ -24,7 +24,7 @@ def draw(scaling: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
             style.note(axes, shared_y=len(drawn) > 0)
             continue
         _panel(axes, points, letter, low=_bottom(drawn), top=_top(drawn))
-    grid[0].set_ylabel("speed-up over one worker (log scale)")
+    grid[0].set_ylabel("speed-up (log scale)")
     return figure, drawn
 
 
