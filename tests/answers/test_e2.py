@@ -154,9 +154,8 @@ CASES = [
         "one worker is best",
         lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
         says=[
-            "take one worker with B = 256: trained, it reached 4% validation "
-            "error in 430 ms "
-            "(predicted: 430 ms, no measurable difference), no other setting measurably sooner"
+            "take one worker with B = 256: trained, it reached 4% validation error in 430 ms "
+            "(predicted: 430 ms, no measurable difference), no other measurably sooner"
         ],
         never=["The cheapest, one"],
     ),
@@ -165,9 +164,9 @@ CASES = [
         lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
         edits={"goal_trainings": only(workers=1)},
         says=[
-            "no measurable difference), no other setting measurably sooner. More workers than "
-            "one take longer: two take 1.77× as long, mostly by DDP's wrapper and workers that "
-            "slow each other down, four 3.07×."
+            "no measurable difference), no other measurably sooner. More workers than one take "
+            "longer: two take 1.77× as long, mostly by DDP's wrapper and workers that slow each "
+            "other down, four 3.07×."
         ],
     ),
     *(
@@ -238,7 +237,7 @@ CASES = [
         ),
         says=[
             "With this network four workers cannot pay: even at B = 256, where they come "
-            "nearest, a step takes one 25.6 ms; four need 6.40 ms of work and 1.00 s of sending."
+            "nearest, a step takes one 25.6 ms, four 6.40 ms besides 1.00 s of sending."
         ],
     ),
     Case(
@@ -319,8 +318,8 @@ CASES = [
         says=[
             "Where a step takes one worker 10.0 ms, take one worker with B = 256:",
             "Predicted, two take 1.77× as long: at B = 128 a step takes one 8.00 ms, two 9.00 ms "
-            "and 20.0 ms of sending. Trained, four took 3.07× to 4.00×; for two the seeds decide "
-            "nothing.",
+            "besides 20.0 ms of sending. Trained, four took 3.07× to 4.00×; for two the seeds "
+            "decide nothing.",
             "With this network two workers cannot pay: B = 128 is where they come nearest. It "
             "takes",
         ],
@@ -364,7 +363,7 @@ CASES = [
         lab=made(limits={"aim": "cost"}),
         says=[
             "take one worker with B = 64: trained, it reached 4% validation error in 194 ms "
-            "(predicted: 194 ms, no measurable difference), no other setting measurably cheaper.",
+            "(predicted: 194 ms, no measurable difference), no other measurably cheaper.",
             "at 95% for all together: five took more workers' time.",
         ],
     ),
@@ -466,8 +465,7 @@ CASES = [
         "a faster rival that costs more is none where cost decides",
         lab=made(trained_ratio=lambda n, b: 0.6 if n == 2 else 1.0, limits={"aim": "cost"}),
         says=[
-            "in 194 ms (predicted: 194 ms, no measurable difference), no other setting "
-            "measurably cheaper"
+            "in 194 ms (predicted: 194 ms, no measurable difference), no other measurably cheaper"
         ],
         never=["had advised"],
     ),
@@ -611,8 +609,7 @@ CASES = [
         edits={"time_to_goal": predicted(16, 0.6)},
         says=[
             "from the fastest; hatched: predicted",
-            "no other setting measurably sooner. More workers "
-            "than one pay, up to the 4 that were "
+            "no other measurably sooner. More workers than one pay, up to the 4 that were "
             "measured: two take 0.520× as long, four 0.250×; 16 are predicted sooner.",
             ") predicted The advice",
             "Predicted, and not measured, 16 workers with B = 1 024 reach the goal in 44.1 s "

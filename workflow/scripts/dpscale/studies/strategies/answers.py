@@ -23,9 +23,9 @@ NEEDS = {
     "parameter_gap_frac": "fraction",
 }
 
+SPARED = ("state_bytes", "peak_bytes")
 # A worker's part of the optimiser's state beyond its N-th that numbers beside the state, such as
 # Adam's count of steps for each tensor, do not make.
-SPARED = ("state_bytes", "peak_bytes")
 UNEVEN_FRAC = 0.05
 
 
@@ -71,23 +71,29 @@ def leading(cells: list[Row]) -> Row:
     return (alone or cells)[-1]
 
 
+def zero1_beside_ddp(needs: list[Row]) -> list[tuple[Row, Row]]:
+    """Return what a worker needs of ZeRO-1 and of DDP, by N, where both states are known."""
+    ddp = {row["workers"]: row for row in needs if row["way"] == "ddp" and row["state_bytes"]}
+    return [
+        (row, ddp[row["workers"]])
+        for row in needs
+        if row["way"] == "zero1" and row["workers"] in ddp and row["state_bytes"]
+    ]
+
+
 def whole_tensors(needs: list[Row]) -> list[Row]:
     """Return ZeRO-1's workers that hold measurably more than an N-th of DDP's state.
 
     held: a worker's part of that state; whole: all of it.
     """
-    whole = {row["workers"]: row for row in needs if row["way"] == "ddp" and row["state_bytes"]}
     return [
         row
         | {
             "held": row.value("state_bytes", "bytes_binary"),
-            "whole": whole[row["workers"]].value("state_bytes", "bytes_binary"),
+            "whole": ddp.value("state_bytes", "bytes_binary"),
         }
-        for row in needs
-        if row["way"] == "zero1"
-        and row["workers"] in whole
-        and (row["state_bytes"] or 0) * row["workers"]
-        > (1 + UNEVEN_FRAC) * whole[row["workers"]]["state_bytes"]
+        for row, ddp in zero1_beside_ddp(needs)
+        if row["state_bytes"] * row["workers"] > (1 + UNEVEN_FRAC) * ddp["state_bytes"]
     ]
 
 
@@ -96,22 +102,16 @@ def spared(needs: list[Row]) -> list[Row]:
 
     state_bytes, peak_bytes: how far each is below DDP's.
     """
-    ddp = {row["workers"]: row for row in needs if row["way"] == "ddp"}
-    pairs = [
-        (ddp[row["workers"]], row)
-        for row in needs
-        if row["way"] == "zero1" and row["workers"] in ddp
-    ]
     rows = [
         Row(
             workers=row["workers"],
             **{
-                name: Value(value=whole[name] - row[name], unit="bytes_binary", runs=row.runs)
+                name: Value(value=ddp[name] - row[name], unit="bytes_binary", runs=row.runs)
                 for name in SPARED
             },
         )
-        for whole, row in pairs
-        if None not in [one[name] for one in (whole, row) for name in SPARED]
+        for row, ddp in zero1_beside_ddp(needs)
+        if row["peak_bytes"] and ddp["peak_bytes"]
     ]
     return [row for row in rows if 0 < row.peak_bytes.value < row.state_bytes.value]
 
