@@ -9,6 +9,8 @@ rule audit:
     input:
         table=lambda wildcards: AUDITED[wildcards.table].path,
         modules=modules("audit_table"),
+        # What is doubtful and what was assumed is written in words already.
+        words=str(BASE / "report/audit.j2"),
     output:
         f"{RESULTS}/audits/{{table}}.json",
     log:

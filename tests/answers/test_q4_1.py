@@ -45,8 +45,8 @@ BEHIND = Case(
         "In the 5th epoch the large batch (B = 2048) has learnt less than the small one (B = 128): "
         "training loss 0.500 against 0.100, training accuracy 80.0% against 95.0%, "
         "test accuracy 77.0% against 92.0%.",
-        "After the same epochs the large batch (B = 2048) has training loss 0.500 against 0.100 "
-        "and accuracy 80.0% against 95.0%.",
+        "After equal epochs the large batch (B = 2048) has training loss 0.500 against 0.100 and "
+        "accuracy 80.0% against 95.0%.",
         "with three seeds;",
         "An interval is Student's t over three seeds, of the values or",
         "the sampling of the 2 000 test images too.",
@@ -93,7 +93,8 @@ CASES = [
             "test accuracy 92.0% against 92.0%.",
             "has a training loss measurably no different from and a test accuracy measurably no "
             "different from that of the small one, so neither the optimisation difficulty",
-            "training loss 0.100 against 0.100 and accuracy 95.0% against 95.0% (not measurably).",
+            "training loss 0.100 against 0.100 and accuracy 95.0% against 95.0% (no measurable "
+            "difference).",
         ],
         never=["92.0%, no measurable"],
     ),

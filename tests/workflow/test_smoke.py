@@ -242,6 +242,11 @@ def test_an_edit_of_the_analysis_runs_what_imports_it_and_no_measurement(
     assert planned_rules(snakemake(folder, "-n")) == rules
 
 
+def test_an_edit_of_the_words_of_audits_audits_again(checkout) -> None:
+    folder = edited(checkout, "report/audit.j2", "{# ", "{# Edited. ")
+    assert planned_rules(snakemake(folder, "-n")) == {"audit", "answer"} | LAST
+
+
 def test_a_record_changed_by_hand_is_gathered_again(checkout) -> None:
     record = next(checkout.results.glob("runs/*/record.json")).relative_to(checkout.folder)
     folder = edited(checkout, str(record), '"wall_s": ', '"wall_s": 1')
