@@ -86,7 +86,7 @@ CASES = [
         "published",
         says=[
             "contradicts the published epochs, images and batch (40 of 60 000 at b = 128), by "
-            "which so few steps come from 6 workers.",
+            "which 2 workers make 9 360 steps and 6 workers 3 120.",
             "Published, and not judged here (other data, digits): steps 18 750 at N = 1.",
         ],
     ),

@@ -39,8 +39,8 @@ CASES = [
             "With more workers an epoch has fewer steps; the formula gives the largest N that "
             "could still make the published number. The published figure for the steps at N = 2 "
             "on two nodes, 3 120, contradicts",
-            "so few steps come from 6 workers. The accuracy published for two workers on two "
-            "nodes, 99.02%, may then be of six workers too. An accuracy",
+            "workers make 9 360 steps and 6 workers 3 120. The accuracy published for two "
+            "workers on two nodes, 99.02%, may then be of six workers too. An accuracy",
         ],
         never=["withheld", "no measurable", "Without a number", "hardware."],
     ),
@@ -144,13 +144,13 @@ CASES = [
     Case(
         "no accuracy published of the contradicted number of workers",
         edits={PUBLISHED: without(nodes=2, claim=ACCURACY, workers=2)},
-        says=["so few steps come from 6 workers. An accuracy"],
+        says=["workers make 9 360 steps and 6 workers 3 120. An accuracy"],
         never=["may then be"],
     ),
     Case(
         "an accuracy published of as many workers after other epochs",
         edits={PUBLISHED: where({"nodes": 2, "workers": 2, "claim": ACCURACY}, epochs=21)},
-        says=["so few steps come from 6 workers. An accuracy"],
+        says=["workers make 9 360 steps and 6 workers 3 120. An accuracy"],
         never=["may then be"],
     ),
     Case(

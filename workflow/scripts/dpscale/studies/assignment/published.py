@@ -207,9 +207,14 @@ def _steps(here: TableRow | None) -> TableRow:
 def _contradicted() -> list[TableRow]:
     """Return the rows of a label and of a ratio; their reasons name the figures they contradict."""
     makers = workers_of_steps(TRAIN_SAMPLES, BATCH, LABELLED_STEPS, FULL_EPOCHS)
+    two, many = (
+        group_digits(FULL_EPOCHS * full_steps(TRAIN_SAMPLES, BATCH * workers))
+        for workers in (ON_TWO_NODES.workers, makers)
+    )
     label = (
         f"the published epochs, images and batch ({FULL_EPOCHS} of {group_digits(TRAIN_SAMPLES)} "
-        f"at b = {BATCH}), by which so few steps come from {makers} workers"
+        f"at b = {BATCH}), by which {ON_TWO_NODES.workers} workers make {two} steps and {makers} "
+        f"workers {many}"
     )
     ratio = (
         f"the published times, by which it is {SPEEDUP[TWO]:.2f} ({TRAIN_S[ALONE]}{SPACE}s over "

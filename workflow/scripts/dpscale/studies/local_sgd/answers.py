@@ -12,6 +12,7 @@ from dpscale.studies.local_sgd.derive import LARGE as BASE
 from dpscale.studies.local_sgd.derive import LEARNED_FRAC, STUDY
 
 LARGE = "post_local_against_large"
+ABOUT_FRAC = 0.05  # of all labels: a training accuracy is about the share of right ones
 MEASURES = {
     "train_loss": "number",
     "train_accuracy_frac": "fraction",
@@ -50,6 +51,7 @@ def facts_s4(inputs: Inputs) -> Facts:
         facts |= {"regimes": regimes, "failed": failed}
         facts |= (made := protocol(inputs, rows))
         facts["unlearned"] = unlearned(rows)
+        facts["rightly"] = rightly(rows)
         facts["ceilings"] = found = ceilings(rows, made["run"]["test_samples"])
         facts["large"] = [
             row | {"ceiling": found.get(row["label_noise_frac"]) if row.first["learned"] else None}
@@ -141,6 +143,21 @@ def slow(arm: Row, large: Row) -> bool:
     """Whether an arm is worse and learned no labels that the large mini-batch did: it may only be
     slower."""
     return bool(arm["over_large_side"] == "below" and large["learned"] and not arm["learned"])
+
+
+def rightly(rows: list[Row]) -> list[Row]:
+    """Return the kinds of labels of which every arm fits about as many as are right.
+
+    fits: the training accuracies of the arms. So none has learned the wrong ones by heart.
+    """
+    noisy = by([row for row in rows if row["label_noise_frac"]], "label_noise_frac")
+    fitted = {noise: [row["train_accuracy_frac"] for row in own] for noise, own in noisy}
+    return [
+        Row(label_noise_frac=noise, fits=[row.train_accuracy_frac for row in own])
+        for noise, own in noisy
+        if None not in fitted[noise]
+        and all(abs(fit - (1 - noise)) <= ABOUT_FRAC for fit in fitted[noise])
+    ]
 
 
 def unlearned(rows: list[Row]) -> list[Row]:

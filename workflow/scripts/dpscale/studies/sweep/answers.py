@@ -61,7 +61,8 @@ def facts_q1(inputs: Inputs) -> Facts:
                 row.utilisation_frac for row in complete if row["utilisation_frac"] is not None
             ],
             **explained(found, complete),
-            "left_open": left_open(inputs, found),
+            "left_open": left_open(inputs, found, found["least_batch"]),
+            "beyond": left_open(inputs, found, complete[-1]["per_worker_batch"]),
             "saved": inputs.rows("sweep_phases", move="saved"),
             "added": inputs.rows("sweep_phases", move="added"),
             "levels": levels(complete),
@@ -117,12 +118,13 @@ def fixed_share(found: Row, end: Row) -> Row | None:
     return Row(share=value, saturated=share <= SATURATED_FRAC)
 
 
-def left_open(inputs: Inputs, found: Row) -> Row | None:
-    """Return the pair of the knee and the shortest epoch after it, where that is undecided."""
+def left_open(inputs: Inputs, found: Row, batch: int) -> Row | None:
+    """Return the pair of the knee and a batch after it, where it is undecided which is faster."""
     if found["shape"] != "falls then undecided":
         return None
-    batches = {"per_worker_batch": found["knee_batch"], "to_batch": found["least_batch"]}
-    return next(iter(inputs.rows("sweep_pairs", **batches)), None)
+    batches = {"per_worker_batch": found["knee_batch"], "to_batch": batch}
+    pairs = inputs.rows("sweep_pairs", **batches)
+    return next((row for row in pairs if row["epoch_moves"] in ("indistinct", "unknown")), None)
 
 
 def levels(rows: Sequence[Row]) -> dict[str, Any]:
