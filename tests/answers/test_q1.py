@@ -142,8 +142,7 @@ CASES = [
         edits=SCATTERED,
         says=[
             "Larger batches shorten the epoch from 9.00 s at b = 32 to 2.00 s at b = 128; "
-            "whether it keeps falling is undecided: b = 512 takes 0.950× (0.237 to 3.800) as "
-            "long. Iterations",
+            "beyond, b = 512 takes 0.950× (0.237 to 3.800) as long: undecided. Iterations",
             "Beyond b = 128 the launches scatter too much for a verdict.",
             "samples/s, at b = 512; its epoch is 0.950× (0.237 to 3.800) as long as at b = 128, "
             "which leaves open whether it is shorter.",

@@ -65,7 +65,7 @@ CASES = [
             "so that a layer is several small products and no large one, and since they are "
             "averaged after every step. Timed apart",
             "Time to the target accuracy of each arm of the network of one hidden layer, medians",
-            f"Expected before the run: “{made.EXPECTED}” At 0.02, the rate of SGD with "
+            f"Expected before the run: “{made.EXPECTED[:-1]}”. At 0.02, the rate of SGD with "
             f"the small batch, learners do not reach 95.0% test accuracy within 12 epochs with "
             f"any seed. Along a steady gradient $g$ SGD with momentum moves 0.2 $g$ a step, "
             f"learners 0.0198 $g$; they need about 10 times the rate. Compared "
@@ -498,7 +498,7 @@ test_what_s3_says = says("S3", CASES)
 )
 def test_what_is_left_out_breaks_no_paragraph(edits) -> None:
     answer = questions()["S3"](Case("", edits=edits).inputs)
-    assert (len(answer.paragraphs), len(answer.method)) == (3, 5)
+    assert (len(answer.paragraphs), len(answer.method)) == (4, 5)
 
 
 def test_captions_say_what_the_figures_show() -> None:
