@@ -253,7 +253,8 @@ CASES = [
         "the fastest is known least",
         edits=_times(3.04, 1.74, 1.75, undecided=(128, 512)),
         says=[
-            "from 3.04 s at b = 32 to 1.74 s at b = 128; whether it keeps falling is undecided",
+            "from 3.04 s at b = 32 to 1.74 s at b = 128; beyond, b = 512 takes 1.01× (0.25 to "
+            "4.02) as long: undecided",
             "An epoch takes 1.74 s at b = 128, against 3.04 s at b = 32, undecided beyond; within "
             "572 MiB the largest that fits is b = 1280",
         ],
