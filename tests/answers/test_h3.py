@@ -29,11 +29,11 @@ def _accuracy(low: float, high: float) -> dict[str, Edit]:
     return _trainings(TWO, **{name: middle, f"{name}_low": low, f"{name}_high": high})
 
 
-def disturbed(*runs: str) -> Edit:
-    """Others used the machine while these runs were timed."""
+def disturbed(*runs: str, repeated: int = 0, quietness: str = "disturbed") -> Edit:
+    """Others used the machine while these runs were timed; repeated: so often made again."""
 
     def edit(quiet: pd.DataFrame) -> pd.DataFrame:
-        rows = [{"run": run, "quietness": "disturbed"} for run in runs]
+        rows = [{"run": run, "quietness": quietness, "repeated": repeated} for run in runs]
         return pd.DataFrame(rows, columns=list(quiet))
 
     return edit
@@ -54,9 +54,24 @@ CASES = [
         ],
     ),
     Case(
+        "launches that others disturbed both times",
+        edits={"quiet": disturbed("assignment-linear-n1", "assignment-linear-n4", repeated=1)},
+        says=[
+            "Other programs disturbed two of the nine launches, though made again: one with one "
+            "worker and one with four workers; these times may be too long.",
+            "A launch that others disturb is trained again, once: two of the nine were.",
+        ],
+    ),
+    Case(
+        "a launch that was made again in quiet",
+        edits={"quiet": disturbed("assignment-linear-n4", repeated=1, quietness="quiet")},
+        says=["A launch that others disturb is trained again, once: one of the nine was."],
+        never=["Other programs disturbed"],
+    ),
+    Case(
         "what an evaluation takes, and a quiet machine",
         says=["Every worker evaluates the whole test set, ", " of that of four; without that"],
-        never=["Other programs disturbed"],
+        never=["Other programs disturbed", "trained again"],
     ),
     Case(
         "both faster",

@@ -11,7 +11,7 @@ import pytest
 from torch import device
 
 from dpscale.config.sections import ModelConfig
-from dpscale.plan.spec import Timing
+from dpscale.plan.spec import Timing, TrainingProtocol
 from dpscale.train.machine.quiet import Quiet
 from dpscale.train.worker import Place
 
@@ -67,6 +67,27 @@ def test_half_a_core_burnt_beside_a_timed_run_is_noticed(launcher) -> None:
     # As many as were asked for are made again, and then what stays disturbed counts.
     assert [row["kept"] for row in rows] == [False, False, True, True]
     assert sorted(launcher.result(spec).steps["repeat"].unique()) == [0, 1]
+
+
+def test_a_disturbed_training_is_made_again_and_learns_the_same(launcher) -> None:
+    (launcher.folder / "on_cores.py").write_text(ON_CORES, encoding="utf-8")
+
+    def trained(name: str, *, timed: bool) -> tuple[list[bool], list[float]]:
+        spec = launcher.spec(
+            run=name, seeds=(0,), training={"epochs": 2}, protocol=TrainingProtocol(timed=timed)
+        )
+        ended = launcher.start(spec, through=[str(launcher.folder / "on_cores.py")])
+        assert ended.status == 0, ended.log
+        record, steps = launcher.result(spec)
+        return [row["kept"] for row in record.repeats], steps["loss"].tolist()
+
+    with burning(0.5):
+        kept, losses = trained("trained_beside", timed=True)
+        not_timed, others = trained("trained_untimed", timed=False)
+    assert kept == [False, True]  # as many as there are seeds; then what stays disturbed counts
+    assert not_timed == []
+    assert losses
+    assert losses == others
 
 
 @pytest.mark.alone

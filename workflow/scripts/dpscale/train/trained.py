@@ -5,6 +5,7 @@
 """
 
 import hashlib
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -19,7 +20,13 @@ from dpscale.records.columns import TableRow
 from dpscale.train.data import Loader, Task
 from dpscale.train.machine.device import Utilisation
 from dpscale.train.machine.quiet import Quiet
-from dpscale.train.measurement import Measurement, StepLog, gather_steps, mean_of_known
+from dpscale.train.measurement import (
+    Measurement,
+    StepLog,
+    gather_steps,
+    join_columns,
+    mean_of_known,
+)
 from dpscale.train.progress import Meter
 from dpscale.train.replica import ReplicaStepper
 from dpscale.train.training import Training, Trial, divergence, epoch_stops, settings, tables
@@ -28,37 +35,70 @@ from dpscale.train.worker import Place, Replica, build_replica, usual_sync
 FIRST_INDICES = 8  # of a sample order, enough to see that two orders are one
 
 
+@dataclass
+class _Trained:
+    """What the training of a seed gave: its trial, its steps, and rows of further tables."""
+
+    log: StepLog
+    trials: list[Trial] = field(default_factory=list)
+    replicas: list[TableRow] = field(default_factory=list)
+    orders: list[TableRow] = field(default_factory=list)
+
+
 def measure_trained(spec: "Spec[TrainingProtocol]", task: Task, place: Place) -> Measurement:
-    """Trains once a seed; a loss that is not finite ends that seed and makes it `diverged`."""
-    log, quiet = StepLog(place.rank), Quiet(place, again=0)  # no epoch can be had again
-    rows: dict[str, list[TableRow]] = {"replicas": [], "orders": []}
-    epochs, trials = spec.training.epochs, list[Trial]()
-    meter = Meter(spec.run, "epoch", epochs, parts=len(spec.seeds), shown=place.leads)
-    startup_s: float | None = None
-    for seed in spec.seeds:
-        meter.begin(f"seed {seed}")
-        stepper = _Observed(spec, task, place, seed, meter, log)
-        trials += Training(
-            [Trial(seed, settings(spec))],
-            stepper,
-            stepper.supply,
-            epoch_stops(len(stepper.loader), epochs),
-            max_steps=epochs * len(stepper.loader),
-            each=True,
-            meter=meter,
-            quiet=quiet,
-            after=partial(_observe, stepper, rows),
-        ).run()
-        if spec.protocol.cold_start:
-            startup_s = startup_s or stepper.startup_s
+    """Trains once a seed; a loss that is not finite ends that seed and makes it `diverged`.
+
+    Where times count, a training that others disturbed is made again, whole, since no epoch can be
+    had again; at most as often as there are seeds. What a seed learns is the same.
+    """
+    seeds, timed = spec.seeds, spec.protocol.timed
+    quiet = Quiet(place, again=len(seeds) if timed else 0)
+    meter = Meter(spec.run, "epoch", spec.training.epochs, parts=len(seeds), shown=place.leads)
+    startups_s: dict[int, float | None] = {}
+    train = partial(_train, spec, task, place, meter, startups_s)
+    made = [quiet.undisturbed(number, partial(train, seed)) for number, seed in enumerate(seeds)]
+    trials = [trial for one in made for trial in one.trials]
     message = divergence(trials)
     return Measurement(
         status="diverged" if message else "complete",
         message=message,
-        steps=gather_steps(log, place),
-        fields={**tables(trials), **rows, "startup_s": startup_s}
-        | ({"repeats": quiet.rows} if spec.protocol.timed else {}),
+        steps=join_columns([gather_steps(one.log, place) for one in made]),
+        fields={
+            **tables(trials),
+            "replicas": [row for one in made for row in one.replicas],
+            "orders": [row for one in made for row in one.orders],
+            "startup_s": startups_s[seeds[0]] if spec.protocol.cold_start else None,
+        }
+        | ({"repeats": quiet.rows} if timed else {}),
     )
+
+
+def _train(
+    spec: "Spec[TrainingProtocol]",
+    task: Task,
+    place: Place,
+    meter: Meter,
+    startups_s: dict[int, float | None],
+    seed: int,
+) -> _Trained:
+    """Train with a seed; startups_s gets the age of the process at the first step of each."""
+    if seed in startups_s:
+        meter.extend(1)
+    meter.begin(f"seed {seed}" + (" again" if seed in startups_s else ""))
+    made, epochs = _Trained(StepLog(place.rank)), spec.training.epochs
+    stepper = _Observed(spec, task, place, seed, meter, made.log)
+    made.trials = Training(
+        [Trial(seed, settings(spec))],
+        stepper,
+        stepper.supply,
+        epoch_stops(len(stepper.loader), epochs),
+        max_steps=epochs * len(stepper.loader),
+        each=True,
+        meter=meter,
+        after=partial(_observe, stepper, made),
+    ).run()
+    startups_s.setdefault(seed, stepper.startup_s)
+    return made
 
 
 class _Observed(ReplicaStepper):
@@ -106,15 +146,15 @@ class _Observed(ReplicaStepper):
         return super().columns() | {"utilisation_frac": busy_frac}
 
 
-def _observe(stepper: _Observed, rows: dict[str, list[TableRow]], row: TableRow) -> None:
+def _observe(stepper: _Observed, made: _Trained, row: TableRow) -> None:
     """Add what replicas and orders of samples are after an epoch."""
     place, key = stepper.place, {"seed": stepper.seed, "epoch": round(row["epoch"])}
     if place.workers > 1:
         # Every worker evaluated with the running statistics that it holds itself.
         seen = {"test_accuracy_frac": row["test_accuracy_frac"]}
         everyone = place.gather(compare_to_first(stepper.replica.module, place) | seen)
-        rows["replicas"] += [key | other for other in everyone]
-    rows["orders"] += _order_rows(stepper.loader, key, place)
+        made.replicas += [key | other for other in everyone]
+    made.orders += _order_rows(stepper.loader, key, place)
 
 
 def _order_rows(loader: Loader, key: dict[str, int], place: Place) -> list[dict[str, Any]]:

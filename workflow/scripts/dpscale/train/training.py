@@ -14,7 +14,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import islice
 from typing import Any, Literal, Protocol
 
@@ -27,7 +26,6 @@ from dpscale.records.columns import TableRow
 from dpscale.train.data import Task
 from dpscale.train.evaluate import Evaluation, evaluate
 from dpscale.train.machine.device import synchronise
-from dpscale.train.machine.quiet import Quiet
 from dpscale.train.progress import Meter
 from dpscale.train.worker import Place
 
@@ -242,7 +240,7 @@ class Training:
     supply: their batches; max_steps: of each; goal: None for a training that is to come to its
     end; splits: what is evaluated at each stop, and at_end: what else where a trial ends (of one
     with a goal: reaches it). each: every worker evaluates what it holds, else rank 0 alone.
-    quiet: notes what others used of the machine meanwhile; after: gets the row of each evaluation.
+    after: gets the row of each evaluation.
     """
 
     def __init__(
@@ -258,13 +256,12 @@ class Training:
         at_end: Sequence[str] = (),
         each: bool = False,
         meter: Meter | None = None,
-        quiet: Quiet | None = None,
         after: Callable[[TableRow], None] | None = None,
     ) -> None:
         self.trials, self._stepper, self._supply = list(trials), stepper, supply
         self._next_stop, self._max_steps, self._goal = next_stop, max_steps, goal
         self._splits, self._at_end, self._each = tuple(splits), tuple(at_end), each
-        self._meter, self._quiet, self._after = meter, quiet, after
+        self._meter, self._after = meter, after
         self._place = stepper.place
         self._running = list(self.trials)
         self._reached: list[int] = []  # steps after which trials reached the goal
@@ -320,21 +317,14 @@ class Training:
         """Take so many steps; returns the mean loss of each trial, and this worker's seconds."""
         self._supply.begin()
         self._place.wait()  # nobody's evaluation counts as somebody else's training
-        timed = partial(self._timed, steps)
-        if self._quiet is not None:
-            losses, wall_s = self._quiet.undisturbed(len(self._quiet.rows), timed)
-        else:
-            losses, wall_s = timed()
-        return losses.flatten().tolist(), wall_s
-
-    def _timed(self, steps: int) -> tuple[Tensor, float]:
         with self._stepper.meanwhile():
             start = time.perf_counter()
             losses = self._stepper.train(self._supply.take(steps))
             if self.step == self._max_steps:
                 self._stepper.finish()
             synchronise(self._place.device)
-            return losses, time.perf_counter() - start
+            wall_s = time.perf_counter() - start
+        return losses.flatten().tolist(), wall_s
 
     def _judge(self, rows: list[TableRow], finite: list[int]) -> None:
         """Evaluate the trials at the places where the loss was finite, and end those that end."""

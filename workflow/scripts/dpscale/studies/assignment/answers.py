@@ -239,7 +239,8 @@ def facts_h3(inputs: Inputs) -> Facts:
     """Return the training of one worker, and those of several with pace and accuracy against it.
 
     most: the most workers, fewer: the others; lost: see there; started: the start-ups that were
-    timed; disturbed: those of the `launched` launches that others disturbed, by workers (count).
+    timed; disturbed: those of the `launched` launches that others disturbed, by workers (count),
+    the last time too where all of them were made again; again: how many launches were.
     """
     _, linear, missing = _trainings(inputs)
     said: dict[str, Any] = {"rows": linear, "published": [], "several": [], "lost": None}
@@ -254,10 +255,13 @@ def facts_h3(inputs: Inputs) -> Facts:
         said["started"] = [row.startup_s for row in (alone, *several) if row["startup_s"]]
         said["lost"] = _lost(inputs, several[-1]) if several else None
         disturbed = inputs.runs_judged("disturbed")
+        again = {row["run"] for row in inputs.rows("quiet") if row["repeated"]}
         launches = [(row, row["runs"].split()) for row in (alone, *several)]
+        every = {run for _, own in launches for run in own}
         counts = [row | {"count": len(disturbed.intersection(own))} for row, own in launches]
         said["disturbed"] = [row for row in counts if row["count"]]
-        said["launched"] = sum(len(own) for _, own in launches)
+        said |= {"launched": len(every), "again": len(every & again)}
+        said["still"] = disturbed & every <= again
     effects = [row["speedup"] for row in said["several"]]
     return Facts(missing, _values(linear, EFFICIENCY), said, effects=effects)
 
