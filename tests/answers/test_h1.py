@@ -54,7 +54,78 @@ def _gpu(load: float, to_first: float = 0.45, ends: float = 0.01) -> dict[str, E
     )
 
 
+def _loading(ratio: float, width: float = 0.01, base: int = 0, more: int = 1) -> dict[str, Edit]:
+    """One worker was trained with b = 128 and further loading processes too."""
+
+    def edit(table: pd.DataFrame) -> pd.DataFrame:
+        row = {"per_worker_batch": 128, "loader_workers": base + more, "base_loader_workers": base}
+        row |= {"status": "complete", "load_frac": 0.03, "samples_per_s": 1300.0}
+        row |= around("more_loading_ratio", ratio, width)
+        return pd.DataFrame([row], columns=list(table))
+
+    return {"assignment_loading": edit}
+
+
 CASES = [
+    *(
+        Case(
+            f"more loading processes, {name}",
+            edits=_batches(_fastest(0.624)) | _loading(ratio, width),
+            says=[
+                "For speed raise b to 1024: at b = 128 one worker trains 1 248 samples/s, only "
+                f"62.4% of what b = 1024 reaches. With one more loading process it is {words} On",
+                "At b = 128 one worker waits for the loader 20.0% of the time with no loading "
+                "process and 3.00% with one; no wait at all would make it 1.25× as fast at most.",
+            ],
+            never=["not tried"],
+        )
+        for name, ratio, width, words in (
+            ("faster", 1.12, 0.01, "1.12× as fast at b = 128."),
+            ("slower", 0.85, 0.01, "slower at b = 128 (0.850× (0.842 to 0.858))."),
+            ("alike", 1.02, 0.1, "not measurably faster at b = 128 (1.02× (0.92 to 1.12))."),
+            ("one launch", 1.02, NAN, "1.02× as fast at b = 128, in one launch."),
+        )
+    ),
+    Case(
+        "the assignment's batch is fast enough, and was tried with more loading processes",
+        edits=_batches(_between(0.9, 0.2)) | _loading(0.85),
+        says=["b = 1024 is not measurably faster. With one more loading process it is slower at"],
+        never=["of its rate", "not tried"],
+    ),
+    Case(
+        "a CPU where the first batch is the fastest, and more loading processes",
+        edits=_loading(1.2),
+        says=[
+            "At b = 128 one worker trains 1 248 samples/s, more than at any larger batch. With one "
+            "more loading process it is 1.20× as fast at b = 128. On a CPU"
+        ],
+        never=["not tried", "Load ahead"],
+    ),
+    Case(
+        "a GPU with more loading processes",
+        edits=_gpu(0.4, -0.1) | _loading(1.3, base=2, more=2),
+        says=[
+            "Its idle time is mostly the loader's; with two more loading processes it is 1.30× as "
+            "fast. A step",
+            "of it: without that wait they would be at most 1.67× as fast.",
+            "of the time with two loading processes and 3.00% with four;",
+        ],
+        never=["not tried"],
+    ),
+    Case(
+        "a GPU that does not wait for its loader, with more loading processes",
+        edits=_gpu(0.01) | _loading(1.02, 0.1),
+        says=[
+            "Its idle time is hardly the loader's; with one more loading process it is not "
+            "measurably faster (1.02×). A step"
+        ],
+    ),
+    Case(
+        "a GPU that is always busy, with more loading processes",
+        edits=_batches(where(device="NVIDIA H1"), where(FIRST, **around("utilisation_frac", 0.98)))
+        | _loading(0.85),
+        says=["Little of its time is left to win; with one more loading process it is slower (0."],
+    ),
     Case(
         "a CPU where the first batch is the fastest",
         says=[

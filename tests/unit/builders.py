@@ -116,6 +116,7 @@ def run_row(run: str, **given: Any) -> dict[str, Any]:
             model="resnet_8x8",
             optimizer="sgd",
             loader="dataloader",
+            loader_workers=0,
             repeated_data=False,
             workers_per_machine=given.get("workers", 1),
             devices_per_machine=4,

@@ -150,6 +150,10 @@ def test_wrong_types_units_and_values_name_the_key(key, value, words) -> None:
         ({"training.epochs": 9}, "each study has its own"),
         ({"assignment.workers": [2, 4]}, "leaves out 1"),
         ({"assignment.larger_batches": [32]}, "measured anyway"),
+        (
+            {"assignment.more_loader_workers": 2, "data.loader_workers": 2},
+            "not more than data.loader_workers = 2",
+        ),
         ({"hardware.workers_per_node": 4, "assignment.two_node_workers": [7]}, "valid is 6"),
         ({"hardware.workers_per_node": 2, "assignment.two_node_workers": [8]}, "valid is 4"),
         (

@@ -165,6 +165,36 @@ def test_shares_of_the_wall_time_are_those_of_the_phases():
     assert made["samples_per_s"] == pytest.approx(78 * 128 / 8.0)
 
 
+def test_more_loading_processes_are_set_beside_fewer_with_the_same_batch():
+    assert derived_lab()["assignment_loading"].empty
+    tidy = full_lab()
+    more = tidy["runs"]["run"].str.startswith("assignment-batch-b512")
+    changed = {"arm": "more_loading", "per_worker_batch": 128, "loader_workers": 2}
+    runs = tidy["runs"].assign(
+        **{name: tidy["runs"][name].mask(more, value) for name, value in changed.items()}
+    )
+    lab = derived_of(tidy | {"runs": runs})
+    made = row("assignment_loading", lab=lab, per_worker_batch=128)
+    assert (made["loader_workers"], made["base_loader_workers"], made["launches"]) == (2, 0, 3)
+    # 19 steps of 512 in place of 78 of 128, in as many seconds
+    assert made["more_loading_ratio"] == pytest.approx(9728 / 9984, rel=1e-3)
+    assert (made["more_loading"], made["load_frac"]) == ("below", pytest.approx(0.2))
+    assert lab["assignment_utilisation"]["per_worker_batch"].tolist() == [128, 1024]
+
+
+def test_more_loading_processes_without_a_result_have_no_number():
+    tidy = full_lab()
+    more = tidy["runs"]["run"].str.startswith("assignment-batch-b512")
+    changed = {"arm": "more_loading", "per_worker_batch": 128, "status": "failed"}
+    runs = tidy["runs"].assign(
+        **{name: tidy["runs"][name].mask(more, value) for name, value in changed.items()}
+    )
+    lab = derived_of(tidy | {"runs": runs})
+    made = row("assignment_loading", lab=lab, per_worker_batch=128)
+    assert (made["status"], made["more_loading"]) == ("failed", "unknown")
+    assert pd.isna(made["more_loading_ratio"])
+
+
 def test_a_longer_wait_for_the_loader_is_judged_by_launch():
     assert row("assignment_utilisation", per_worker_batch=512)["load_to_first"] == "indistinct"
     tidy = full_lab()

@@ -272,7 +272,7 @@ def test_the_assignment_trains_40_epochs_of_b_128_with_the_rate_of_each_rule() -
     shown = {
         run: (spec.workers, spec.nodes, spec.per_worker_batch, round(spec.training.lr, 6))
         for run, spec in runs.items()
-        if spec.arm not in (None, "larger_batch") and "-launch" not in run
+        if spec.arm not in (None, "larger_batch", "more_loading") and "-launch" not in run
     }
     assert shown == {
         "assignment-linear-n1": (1, 1, 128, 0.001),
@@ -318,6 +318,27 @@ def test_larger_batches_of_the_assignment_are_of_one_worker() -> None:
     larger = [s for s in runs if s.arm == "larger_batch" and s.seeds == (0,)]
     assert [(spec.workers, spec.per_worker_batch) for spec in larger] == [(1, 512), (1, 1024)]
     assert [spec.training.lr for spec in larger] == [0.004, 0.008]
+
+
+def test_one_worker_trains_once_more_with_further_processes_that_load() -> None:
+    def tried(asked: dict[str, Any], **data: Any) -> set[tuple[int, int, int | None, int]]:
+        study = ASSIGNMENT.section("assignment").model_copy(update=asked)
+        loading = {"data": ASSIGNMENT.data.model_copy(update=data), "assignment": study}
+        plan = planned_runs(ASSIGNMENT.model_copy(update=loading)).values()
+        return {
+            (spec.workers, spec.training.epochs, spec.per_worker_batch, spec.data.loader_workers)
+            for spec in plan
+            if spec.arm == "more_loading"
+        }
+
+    assert tried({}) == {(1, 3, 128, 4)}  # twice the two
+    assert tried({}, loader_workers=0) == {(1, 3, 128, 1)}
+    assert tried({"more_loader_workers": 7}) == {(1, 3, 128, 7)}
+    smaller = {"per_worker_batch": 32, "larger_batches": (128, 512)}
+    assert tried(smaller) == {(1, 3, 128, 4)}
+    assert tried(smaller | {"larger_batches": (256,)}) == {(1, 3, 32, 4)}
+    assert tried({"more_loader_workers": 0}) == set()
+    assert tried({}, loader="resident", loader_workers=0) == set()
 
 
 def test_one_worker_has_the_least_batches_of_strong_scaling_that_it_lacks() -> None:

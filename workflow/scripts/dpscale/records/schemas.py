@@ -56,7 +56,7 @@ SCHEMAS: dict[str, dict[str, str]] = {
     | columns("workers_per_machine devices_per_machine mixed_devices num_ooms num_alloc_retries")
     | columns("device fingerprint host started_at finished_at wall_s dataset model optimizer")
     | columns("loader repeated_data commit versions startup_s expected warmup zero_gamma sample")
-    | columns("backend precision"),
+    | columns("backend precision loader_workers"),
     "steps": columns("run seed arm repeat epoch step rank samples step_s load_s copy_s forward_s")
     | columns("backward_s update_s loss"),
     "repeats": columns("run repeat wall_s others_frac kept"),

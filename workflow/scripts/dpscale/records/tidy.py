@@ -91,6 +91,7 @@ def _planned_columns(
         "model": spec["model"]["name"],
         "optimizer": training["optimizer"],
         "loader": spec["data"]["loader"],
+        "loader_workers": spec["data"]["loader_workers"],
         "backend": spec["hardware"]["backend"],
         "precision": training["precision"],
         "repeated_data": spec["data"]["repeats"] > 1,

@@ -102,6 +102,7 @@ def _printed(unit: str, number: float, low: float, high: float) -> str:
 # H1: what one worker makes of its device at each batch, and what would raise it.
 
 UTILISATION = ("utilisation_frac", "load_frac", "compute_frac", "samples_per_s")
+LOADING = ("more_loading_ratio", "samples_per_s", "load_frac", "utilisation_frac")
 
 
 def gain_without(share: Value) -> Value:
@@ -143,16 +144,21 @@ def facts_h1(inputs: Inputs) -> Facts:
     updates: the steps of an epoch with the first batch and with the last, where they differ.
     steps: the seconds of a step of the first and of the fastest batch, longer: their ratio.
     an_image: what loading and computing take for each image with the last batch beside the first.
+    loading: the batch that was trained with `more` loading processes too, and the gain of that;
+    could: what no wait for the loader would gain there at most.
     """
-    table = "assignment_utilisation"
-    rows = inputs.rows(table)
+    table, loading = "assignment_utilisation", "assignment_loading"
+    rows, ahead = inputs.rows(table), inputs.rows(loading)
     found = [row for row in _complete(rows) if row["utilisation_frac"] is not None]
     missing = lacking(rows, {"per_worker_batch": "b"}, table)
+    missing += lacking(ahead, {"per_worker_batch": "b"}, loading)
     missing += [] if found or missing else [f"{table}: no batch size has a utilisation"]
     values = named_values(rows, "{column}_b{per_worker_batch}", UTILISATION)
     values = values or {"utilisation_frac": nothing("fraction")}
-    said: dict[str, Any] = {"rows": rows, "found": found, "published": []}
+    values |= named_values(ahead, "{column}_b{per_worker_batch}_more_loading", LOADING)
+    said: dict[str, Any] = {"rows": rows, "found": found, "published": [], "loading": None}
     if not missing:
+        said["loading"] = next((_loading(row, found) for row in _complete(ahead)), None)
         samples = _samples(inputs, found[0])
         best = max(found, key=lambda row: row["samples_per_s"] or 0.0)
         as_assigned = next(
@@ -184,6 +190,17 @@ def facts_h1(inputs: Inputs) -> Facts:
             "crowd": crowd,
         }
     return Facts(missing, values, said)
+
+
+def _loading(row: Row, found: Sequence[Row]) -> Row:
+    """Return a batch with more loading processes, and its gain beside what it could gain."""
+    plain = next((own for own in found if own["per_worker_batch"] == row["per_worker_batch"]), None)
+    return row | {
+        "more": row["loader_workers"] - row["base_loader_workers"],
+        "gain": row.more_loading_ratio,
+        "could": plain and gain_without(plain.load_frac),
+        "waited": plain and plain.load_frac,
+    }
 
 
 def _batch_elsewhere(inputs: Inputs) -> int | None:

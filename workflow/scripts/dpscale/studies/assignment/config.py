@@ -14,6 +14,7 @@ from dpscale.config.sections import (
     Counts,
     Epochs,
     ModelName,
+    Processes,
     Rate,
     Seeds,
     Workers,
@@ -21,6 +22,7 @@ from dpscale.config.sections import (
 
 Rule = Literal["sqrt", "fixed", "fixed_batch"]
 Placement = tuple[int, int]  # workers, nodes
+ASSIGNED_BATCH = 128  # per worker, of the assignment
 
 
 class AssignmentConfig(ArmsSection):
@@ -40,7 +42,7 @@ class AssignmentConfig(ArmsSection):
         "hardware.workers_per_node is set. Without it those of these that two nodes have.",
     )
     per_worker_batch: Batch = Field(
-        128, description="Batch per worker b; without it at most what the data fill."
+        ASSIGNED_BATCH, description="Batch per worker b; without it at most what the data fill."
     )
     larger_batches: Annotated[tuple[Batch, ...], Field(max_length=100), DISTINCT] = Field(
         (512, 1024),
@@ -49,6 +51,12 @@ class AssignmentConfig(ArmsSection):
     )
     batch_epochs: Annotated[int, Field(ge=2), MOST_EPOCHS] = Field(
         3, description="H1: epochs with each of them; the first one warms up."
+    )
+    more_loader_workers: Processes | None = Field(
+        None,
+        description="H1: processes of the DataLoader with which one worker trains once more with "
+        "the assignment's batch of 128, or else with b. null: twice data.loader_workers, at least "
+        "one; 0: none, as for resident data.",
     )
     epochs: Epochs = Field(40, description="Epochs of a training.")
     seeds: Seeds = Field((0, 1, 2), description="Seeds of the repeated trainings.")
@@ -99,6 +107,14 @@ class AssignmentConfig(ArmsSection):
         found = [place for place in self.placements(config) if place[0] > 1]
         return [max(some) for nodes in (1, 2) if (some := [p for p in found if p[1] == nodes])]
 
+    def more_loading(self, config: Config) -> tuple[int, int] | None:
+        """Return the batch that is tried with more loading processes, and how many; else None."""
+        few, asked = config.data.loader_workers, self.more_loader_workers
+        if config.data.loader == "resident" or asked == 0:
+            return None
+        tried = ASSIGNED_BATCH in (self.per_worker_batch, *self.larger_batches)
+        return ASSIGNED_BATCH if tried else self.per_worker_batch, asked or max(1, 2 * few)
+
     def unfollowed(self) -> Sequence[Unfollowed]:
         """Return what its optimiser does not have."""
         adam = Unfollowed("nesterov", True, "trains with adam, which has no Nesterov's form")
@@ -122,6 +138,12 @@ class AssignmentConfig(ArmsSection):
                 "assignment.larger_batches",
                 f"{min(self.larger_batches)} is not larger than assignment.per_worker_batch = "
                 f"{self.per_worker_batch}, which is measured anyway; leave it out",
+            )
+        if 0 < (self.more_loader_workers or 0) <= config.data.loader_workers:
+            yield (
+                "assignment.more_loader_workers",
+                f"{self.more_loader_workers} is not more than data.loader_workers = "
+                f"{config.data.loader_workers}, which is measured anyway; raise it, or set it to 0",
             )
         for workers, _ in self.widest(config) if "fixed_batch" in self.other_rules else ():
             if self.per_worker_batch % workers:

@@ -46,7 +46,14 @@ from dpscale.derive.trainings import TRIAL, evaluations, tested_apart, trained
 from dpscale.derive.verdicts import side
 from dpscale.records.columns import Columns, columns, intervals
 from dpscale.studies.assignment import published, verdicts
-from dpscale.studies.assignment.plan import DOUBLED_STUDY, LARGER_BATCH, LINEAR, SPLIT_STUDY, STUDY
+from dpscale.studies.assignment.plan import (
+    DOUBLED_STUDY,
+    LARGER_BATCH,
+    LINEAR,
+    MORE_LOADING,
+    SPLIT_STUDY,
+    STUDY,
+)
 from dpscale.studies.assignment.published import FULL_EPOCHS
 from dpscale.studies.assignment.verdicts import LOSSES, RULES
 from dpscale.vocabulary import words
@@ -126,7 +133,7 @@ def trainings(
     """
     planned = in_study(runs, STUDY)
     require_same_machine(planned)
-    asked = planned[planned["arm"] != LARGER_BATCH]
+    asked = planned[~planned["arm"].isin([LARGER_BATCH, MORE_LOADING])]
     by_run, ends = RowsByKey(steps, "run"), RowsByKey(_seeds(asked, trials, curves), "run")
     made = [
         _Trained(own, ends.of(*own["run"]))
@@ -288,8 +295,7 @@ def utilisation(
     planned = in_study(runs, STUDY)
     alone = planned[(planned["workers"] == 1) & planned["arm"].isin([LINEAR, LARGER_BATCH])]
     require_same_machine(alone)
-    seen = _warm_epochs(evaluations(trained(trials, alone), curves), steps)
-    by_launch = seen.groupby("run")[UTILISATION.split()].median()
+    by_launch = _by_launch(trials, curves, steps, alone)
     found = {
         batch: by_launch.reindex(own["run"]).dropna(how="all")
         for batch, own in alone.groupby("per_worker_batch")
@@ -324,6 +330,56 @@ def _busy(own: pd.DataFrame, first: pd.DataFrame, best: pd.Series) -> dict[str, 
             apart = paired_median_difference(*shares)
             row |= interval_columns(f"{name}_difference_frac", apart)
     return row
+
+
+LOADING_COLUMNS: Columns = (
+    columns("per_worker_batch loader_workers base_loader_workers status")
+    | intervals("samples_per_s load_frac utilisation_frac more_loading_ratio")
+    | columns("launches runs base_runs message")
+    | verdicts.LOADING_COLUMNS
+)
+
+
+def loading(
+    trials: pd.DataFrame, curves: pd.DataFrame, steps: pd.DataFrame, runs: pd.DataFrame
+) -> pd.DataFrame:
+    """Return the batch that one worker trained with more loading processes too, if any: one row.
+
+    Medians over launches, as of `utilisation`; more_loading_ratio: samples a second over those
+    with as many loading processes as other trainings have (base_loader_workers). Raises
+    MixedMachinesError for runs of different machines.
+    """
+    planned = in_study(runs, STUDY)
+    alone = planned[planned["workers"] == 1]
+    more = alone[alone["arm"] == MORE_LOADING]
+    base = alone[alone["arm"].isin([LINEAR, LARGER_BATCH])]
+    base = base[base["per_worker_batch"].isin(more["per_worker_batch"])]
+    require_same_machine(pd.concat([more, base]))
+    by_launch = _by_launch(trials, curves, steps, pd.concat([more, base]))
+    rows = []
+    for (batch, processes), own in more.groupby(["per_worker_batch", "loader_workers"]):
+        ahead, plain = (by_launch.reindex(part["run"]).dropna(how="all") for part in (own, base))
+        row = {"per_worker_batch": batch, "loader_workers": processes, "launches": len(ahead)}
+        row |= {"runs": " ".join(own["run"]), "base_runs": " ".join(base["run"])}
+        row |= {"base_loader_workers": first_known(base["loader_workers"])}
+        row |= {"message": first_known(own["message"]), "status": combined_status(own["status"])}
+        if row["status"] == "complete" and len(ahead):
+            for name in ("samples_per_s", "load_frac", "utilisation_frac"):
+                found = median(ahead[name].to_numpy(float, na_value=np.nan))
+                row |= interval_columns(name, found)
+            if combined_status(base["status"]) == "complete" and len(plain):
+                ratio = median_ratio(ahead["samples_per_s"], plain["samples_per_s"])
+                row |= interval_columns("more_loading_ratio", ratio)
+        rows.append(row)
+    return as_table(rows, LOADING_COLUMNS)
+
+
+def _by_launch(
+    trials: pd.DataFrame, curves: pd.DataFrame, steps: pd.DataFrame, runs: pd.DataFrame
+) -> pd.DataFrame:
+    """Return the measures of each run, medians over its epochs but the first."""
+    seen = _warm_epochs(evaluations(trained(trials, runs), curves), steps)
+    return seen.groupby("run")[UTILISATION.split()].median()
 
 
 def _warm_epochs(seen: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
@@ -491,6 +547,7 @@ TABLES = {
         UTILISATION_COLUMNS,
         verdicts.utilisation,
     ),
+    "assignment_loading": Table(loading, ["trials", "curves", "steps", "runs"], LOADING_COLUMNS),
     "assignment_split": Table(
         split, ["epoch_times", "spans", "steps", "runs"], SPLIT_COLUMNS, verdicts.losses
     ),

@@ -30,6 +30,7 @@ SPLIT_STUDY = "assignment_split"
 DOUBLED_STUDY = "assignment_doubled"  # H4: the epoch of most workers with twice the batch
 LINEAR = "linear"
 LARGER_BATCH = "larger_batch"  # one worker, to see its utilisation
+MORE_LOADING = "more_loading"  # the same with further processes that load
 WARMUP_STEPS = 10
 
 
@@ -42,18 +43,12 @@ def runs(config: Config, study: AssignmentConfig) -> Iterator[Spec]:
         for rule in study.other_rules:
             yield _by_rule(config, study, rule, most)
     for batch in study.larger_batches:
-        larger = _trained(
-            config,
-            study,
-            run=f"assignment-batch-b{batch}",
-            arm=LARGER_BATCH,
-            workers=1,
-            per_worker_batch=batch,
-            seeds=study.seeds,
-            epochs=study.batch_epochs,
-            lr=study.base_lr * batch / study.per_worker_batch,
-        )
-        yield from _launched(config, larger)
+        yield from _alone(config, study, f"assignment-batch-b{batch}", LARGER_BATCH, batch)
+    if more := study.more_loading(config):
+        batch, processes = more
+        data = config.data.model_copy(update={"loader_workers": processes})
+        ahead = config.model_copy(update={"data": data})
+        yield from _alone(ahead, study, f"assignment-loading-b{batch}", MORE_LOADING, batch)
     for placement in found:
         yield from _split(config, study, placement)
     samples = train_samples(study.data(config))
@@ -61,6 +56,24 @@ def runs(config: Config, study: AssignmentConfig) -> Iterator[Spec]:
         doubled = 2 * study.per_worker_batch
         if samples is None or placement[0] * doubled <= samples:
             yield from _timed(config, study, placement, DOUBLED_STUDY, "doubled", doubled)
+
+
+def _alone(
+    config: Config, study: AssignmentConfig, run: str, arm: str, batch: int
+) -> Iterator[Spec]:
+    """The launches of one worker with a batch, to see how it uses its device."""
+    spec = _trained(
+        config,
+        study,
+        run=run,
+        arm=arm,
+        workers=1,
+        per_worker_batch=batch,
+        seeds=study.seeds,
+        epochs=study.batch_epochs,
+        lr=study.base_lr * batch / study.per_worker_batch,
+    )
+    yield from _launched(config, spec)
 
 
 def _launched(config: Config, spec: Spec) -> Iterator[Spec]:

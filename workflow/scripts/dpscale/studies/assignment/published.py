@@ -24,6 +24,7 @@ from dpscale.derive.formulas import (
 from dpscale.derive.published import CLAIM_COLUMNS, Judgement, claim_row, other_devices
 from dpscale.derive.statistics import estimate_of
 from dpscale.records.columns import Columns, TableRow, columns
+from dpscale.studies.assignment.config import ASSIGNED_BATCH as BATCH
 from dpscale.studies.assignment.plan import LINEAR, STUDY
 from dpscale.units import group_digits
 from dpscale.units.text import SPACE
@@ -33,7 +34,6 @@ SOURCE = "a published answer to the same assignment, on GPUs of a cluster"
 DATASET, NETWORK, OPTIMIZER = "mnist", "mnist_cnn", "adam"
 TRAIN_SAMPLES, TEST_SAMPLES = 60_000, 10_000
 FULL_EPOCHS = 40
-BATCH = 128  # per worker
 
 
 def stands_in(training: Mapping[str, Any]) -> bool:

@@ -88,6 +88,9 @@ UTILISATION_COLUMNS: Columns = (
 )
 
 
+LOADING_COLUMNS: Columns = side("more_loading", "more_loading_ratio", 1.0)
+
+
 def utilisation(rows: list[TableRow]) -> None:
     """Notes what an idle device waits for.
 
