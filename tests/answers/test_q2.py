@@ -335,6 +335,19 @@ CASES = [
         ],
         never=["repeats in one launch", "neighbouring"],
     ),
+    *(
+        Case(
+            f"launches that lie farthest apart in a cell of {kind} scaling",
+            edits={
+                "scaling": both(
+                    where(launches=5, launch_spread_frac=0.125),
+                    where({"kind": kind, "workers": 2}, launch_spread_frac=0.25),
+                )
+            },
+            says=["Launches of one cell lie up to 25.0% apart."],
+        )
+        for kind in ("weak", "strong")
+    ),
     Case(
         "launches whose medians have another ratio than neighbours",
         edits={"scaling": both(where(launches=5), where(PACED, base_epoch_s=2.0, launches=7))},

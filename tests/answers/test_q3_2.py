@@ -49,10 +49,10 @@ def _without_parameters() -> Tables:
 AS_MEASURED = Case(
     "as measured",
     says=[
-        "Here bandwidth, not latency, decides: an all-reduce of 4.00 MB is only 0.744% to 1.48% "
-        "latency. The lab's formula, $2(N-1)S/N$ a step over Q3.1's communication, gives at most "
-        "1.22 GB/s and 76.2% of plain TCP; the buckets alone reach 1.52 GB/s: the "
-        "formula's time also holds contention and overhead. Each",
+        "The lab's formula, $2(N-1)S/N$ a step over Q3.1's communication, gives at most 1.22 GB/s "
+        "and 76.2% of plain TCP. The formula's time also holds contention and overhead. The "
+        "buckets alone reach 1.52 GB/s: there bandwidth, not latency, decides (only 0.744% to "
+        "1.48% latency). Each",
         "all-reduces $X$ = 1 000 000 gradients of 4 bytes, $S$ = 4 000 000 B. The busiest worker",
         "4 000 000 B at N = 2 and 6 000 000 B at N = 4. Over Q3.1's communication time "
         "that is 178 MB/s to 1.22 GB/s at N = 2, 11.1% to 76.2% of plain TCP's 1.60 GB/s; 121 MB/s",
@@ -78,7 +78,14 @@ AS_MEASURED = Case(
         "10.0 µs (9.9 to 10.1) 1.50 GB/s (1.49 to 1.51)",
         "1.60 GB/s (1.58 to 1.62)",
     ],
-    never=["told", "mostly latency", "loopback", "the lab's falls", "since its time also"],
+    never=[
+        "told",
+        "mostly latency",
+        "loopback",
+        "the lab's falls",
+        "since its time also",
+        "make up",
+    ],
 )
 NO_ARMS = Case(
     "without the arms",
@@ -109,7 +116,10 @@ BELOW_NOISE = Case(
 WITHOUT_A_FIT = Case(
     "a link without a fit",
     edits={"link": where(beta_bytes_per_s=NAN, alpha_s=NAN, note=NO_FIT)},
-    says=[f"No latency and bandwidth follow at N = 2: {NO_FIT}; N = 4: {NO_FIT}."],
+    says=[
+        f"No latency and bandwidth follow at N = 2: {NO_FIT}; N = 4: {NO_FIT}.",
+        "The buckets alone reach 1.52 GB/s. Each",
+    ],
     never=["By the third formula", "twice as fast"],
 )
 NO_HOOKS = Case("no hooks", edits={"compression": only(hook="zip")}, never=["ompressed gradients"])
@@ -181,9 +191,62 @@ CASES = [
             "is measurably below that of the buckets alone in all six cells, since its time "
             "also holds "
             "contention and overhead and a transfer beside training waits for cores and slower "
-            "workers. At N = 4 contention and overhead take longer than the waiting beyond the "
-            "transfers."
+            "workers. By the third",
+            "of plain TCP. At N = 4 contention and overhead make up more of its time than waiting "
+            "beyond transfers. The buckets alone",
         ],
+        never=["mostly not transfer"],
+    ),
+    *(
+        Case(
+            f"the formula's time is mostly not transfer: {words}",
+            edits={
+                "bandwidth": both(
+                    _apart(0.3e9, NO_LEAD)["bandwidth"],
+                    where({"workers": 2}, **around("lab_bytes_per_s", rate)),
+                    where({"workers": contended}, **lead),
+                    where(other_s=0.2, waiting_s=0.1),
+                )
+            },
+            says=[f"of plain TCP. {words}. The buckets alone", *more],
+            never=[] if more else ["than the waiting beyond the"],
+        )
+        for rate, contended, lead, words, more in (
+            (
+                0.6e9,
+                4,
+                CONTENDS,
+                "At N = 4 its time is mostly not transfer: contention and overhead make up more of "
+                "it than waiting beyond transfers",
+                [],
+            ),
+            (
+                0.3e9,
+                4,
+                WAITS,
+                "Its time is mostly not transfer: at N = 4 contention and overhead make up less of "
+                "it than waiting beyond transfers",
+                [],
+            ),
+            (
+                0.6e9,
+                2,
+                CONTENDS,
+                "At N = 4 its time is mostly not transfer",
+                ["At N = 2 contention and overhead take longer than the waiting beyond the"],
+            ),
+        )
+    ),
+    Case(
+        "two reasons, of which waiting is the larger at one N",
+        edits={
+            "bandwidth": both(
+                _apart(0.6e9, NO_LEAD)["bandwidth"],
+                where({"workers": 4}, **WAITS),
+                where(other_s=0.2, waiting_s=0.1),
+            )
+        },
+        says=["At N = 4 contention and overhead make up less of its time than waiting beyond"],
     ),
     Case(
         "two reasons for the rate, of which each is the larger at one N",
@@ -199,6 +262,7 @@ CASES = [
             "transfers. At N = 4 the waiting beyond the transfers takes longer than "
             "contention and overhead."
         ],
+        never=["make up"],
     ),
     Case(
         "two reasons for the rate, of which none is the larger",
@@ -208,14 +272,14 @@ CASES = [
             )
         },
         says=["in all six cells, since a transfer beside training waits for cores and slower"],
-        never=["beyond the transfers", "its time also holds"],
+        never=["beyond the transfers", "its time also holds", "make up"],
     ),
     Case(
         "a time of one repeat",
         edits=_no_rate(({}, "possibly zero, for want of repeats")),
         says=[
             "whose time is possibly zero, for want of repeats. The buckets alone reach 152 MB/s "
-            "to 1.52 GB/s, 9.48% to 95.3% of the link's rate. Each"
+            "to 1.52 GB/s, 9.48% to 95.3% of the link's rate: there bandwidth, not latency, decides"
         ],
     ),
     Case(
@@ -223,25 +287,25 @@ CASES = [
         edits=_no_rate(({"workers": 2, "per_worker_batch": 32}, "negative")),
         says=[
             "The lab's formula, $2(N-1)S/N$ a step over Q3.1's communication, gives at most "
-            "831 MB/s and 52.0% of plain TCP; the",
+            "831 MB/s and 52.0% of plain TCP. The",
             "2 32 156.2 512 ms (448 to 577) negative negative 1.52 GB/s",
         ],
     ),
     Case(
         "one cell",
         edits={"bandwidth": only(workers=2, per_worker_batch=32)},
-        says=["gives 1.22 GB/s, 76.2% of plain TCP; the buckets alone"],
+        says=["gives 1.22 GB/s, 76.2% of plain TCP. The formula's"],
         never=["$S$ is the same at every b"],
     ),
     *(
         Case(
             f"over {medium}",
             edits={"bandwidth": where(medium=medium)},
-            says=[f"of plain TCP {words}; the buckets"],
+            says=[f"of plain TCP {words}. The formula's"],
             never=[] if medium == "loopback" else ["loopback"],
         )
         for medium, words in (
-            ("loopback", "over this machine's loopback"),
+            ("loopback", "over loopback"),
             ("machine", "within this machine"),
             ("network", "between the nodes"),
         )
@@ -281,24 +345,28 @@ CASES = [
     Case(
         "below, waits",
         edits=_apart(1e5, WAITS),
-        says=["alone reach 1.00 GB/s: beside training a transfer takes longer. Each"],
+        says=["of plain TCP. Beside training a transfer takes longer. The buckets alone"],
     ),
     Case(
         "below, contends",
         edits=_apart(1e5, CONTENDS),
-        says=["alone reach 1.00 GB/s: the formula's time also holds contention and overhead."],
+        says=["of plain TCP. The formula's time also holds contention and overhead. The buckets"],
     ),
     Case(
         "above, hides",
         edits=_apart(1e12, CONTENDS),
-        says=["1.00 GB/s: the formula's time misses what the backward pass hides."],
+        says=["of plain TCP. The formula's time misses what the backward pass hides. The"],
     ),
     Case(
         "above, contends",
         edits=_apart(1e12, WAITS),
-        says=["1.00 GB/s: contention and overhead below zero shorten the formula's time."],
+        says=["of plain TCP. Contention and overhead below zero shorten the formula's time. The"],
     ),
-    Case("below, of equal parts", edits=_apart(1e5, NO_LEAD), says=["alone reach 1.00 GB/s. Each"]),
+    Case(
+        "below, of equal parts",
+        edits=_apart(1e5, NO_LEAD),
+        says=["of plain TCP. Its time is mostly not transfer. The buckets alone"],
+    ),
     Case(
         "agrees in one cell of N = 2",
         edits=_apart(1e5, WAITS)
@@ -308,7 +376,7 @@ CASES = [
                 where({"workers": 2, "per_worker_batch": 32}, **around("lab_bytes_per_s", 1e9)),
             )
         },
-        says=["alone reach 1.00 GB/s. Each"],
+        says=["of plain TCP. In five of the six cells its time is mostly not transfer. The"],
     ),
     Case(
         "buckets above the link",
@@ -332,7 +400,7 @@ CASES = [
         "a configured link",
         edits=_of_link(3.2e9, 2.0, "configured"),
         says=[
-            "gives at most 1.22 GB/s and 76.2% of the configured rate of the link; the",
+            "gives at most 1.22 GB/s and 76.2% of the configured rate. The",
             "of the configured 1.60 GB/s; ",
             "The buckets alone exceed the link's rate in all six cells, more than it could "
             "carry, so the configured rate is not the true one.",
@@ -356,7 +424,7 @@ CASES = [
         "an unknown link",
         edits={"bandwidth": where(**UNKNOWN_LINK)},
         says=[
-            "gives at most 1.22 GB/s; the buckets",
+            "gives at most 1.22 GB/s. The formula's",
             "The rate of the link is not measured, so that comparison is left out",
         ],
         never=["of the link's rate", "tilisation"],
@@ -364,7 +432,10 @@ CASES = [
     Case(
         "buckets not measured",
         edits={"bandwidth": where(busbw_bytes_per_s=NAN)},
-        says=["The bus bandwidth of the same buckets alone is not measured, so that comparison"],
+        says=[
+            "The bus bandwidth of the same buckets alone is not measured, so that comparison",
+            "of plain TCP. In an all-reduce alone bandwidth, not latency, decides (only",
+        ],
         never=["Bytes over the exposed time"],
     ),
     Case(
@@ -392,7 +463,7 @@ CASES = [
             "message of $N \\alpha \\beta$ bytes, 1.00 TB at N = 2 and 1.00 TB at N = 4.",
             "At N = 2 and 4 that is mostly latency (100%): twice the fitted rate, or half the "
             "bytes, would save 0.000200%. So",
-            "Here latency, not bandwidth, decides: an all-reduce of 4.00 MB is 100% latency. The",
+            "1.52 GB/s: there latency, not bandwidth, decides (100% latency). Each",
         ],
     ),
     Case(
@@ -401,8 +472,7 @@ CASES = [
         says=[
             "At N = 2 that is mostly latency (100%): twice the fitted rate, or half the bytes, "
             "would save 0.000200%. At N = 4 that is mostly bytes (",
-            "Whether latency or bandwidth decides depends on N: an all-reduce of 4.00 MB is 1.48% "
-            "to 100% latency. The",
+            "there it depends on N whether latency decides (1.48% to 100% latency). Each",
         ],
     ),
     Case(
@@ -411,8 +481,7 @@ CASES = [
         says=[
             "At N = 2 and 4 latency (50.0%) and bytes do not measurably differ: twice the fitted "
             "rate, or half the bytes, would save 25.0%.",
-            "Here latency and bandwidth weigh about the same: an all-reduce of 4.00 MB is 50.0% "
-            "latency. The",
+            "1.52 GB/s: there latency and bandwidth weigh about the same (50.0% latency). Each",
         ],
     ),
     Case(
@@ -420,7 +489,7 @@ CASES = [
         edits={"link": where(**_no_interval("level_bytes"))},
         says=[
             "At N = 2 and 4 the repeats are too few to part latency (",
-            "Whether latency or bandwidth decides is open, for want of repeats: an all-reduce",
+            "there for want of repeats it is open whether latency decides (0.744% to 1.48%",
         ],
     ),
     Case(

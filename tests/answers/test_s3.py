@@ -49,6 +49,20 @@ def _rate(optimizer: str, lr: float, **columns: Any) -> Edit:
     return where({"optimizer": optimizer, "lr": lr}, **columns)
 
 
+def _beside_linear(column: str, value: float) -> Edit:
+    cell = {"arm": OWN, "against": "sgd_large_linear"}
+    return where(cell, **around(column, value, 0.001))
+
+
+def _paces(large: float) -> Edit:
+    """Give SGD with the large batch another pace beside SGD with the small one."""
+    return where(
+        {"arm": "sgd_large_linear", "against": "sgd_small"}, **around("pace_ratio", large, 0.001)
+    )
+
+
+EVEN = trained({OWN: 4})
+
 CASES = [
     # 5 epochs of 1.75 s; unscaled 7 epochs of 1 s, scaled 4; each seed an epoch later.
     Case(
@@ -74,6 +88,62 @@ CASES = [
             f"are later in seconds. In the",
             "Of 24 such comparisons, each by a 95% interval, chance alone decides about 1.2",
         ],
+    ),
+    # As many epochs as SGD, of 1.75 s or of half a second beside its one second.
+    Case(
+        "paces that explain why learners need more seconds",
+        lab=EVEN,
+        says=[
+            "does not pay here: eight learners (averaged copies; number untuned) need 5.00 epochs "
+            "and 8.75 s to 95.0% test accuracy; equal-batch SGD needs 5.00 epochs and 5.00 s, "
+            "3.75 s (2.01 to 5.49) less, as its throughput is 3.00× that with B = 16, theirs "
+            "1.71×. Beside B = 16 (3.00 epochs, 9.00 s) they are later in epochs, not measurably "
+            "in seconds. Expected",
+            "difference in seconds. Learners are likely the slower since each",
+        ],
+        never=["seed by seed. B", "In the trainings learners process"],
+    ),
+    Case(
+        "paces that explain why learners need fewer seconds",
+        lab=trained({OWN: 4}, averaged_epoch_s=0.5, speeds=made.SPEEDS | {8: 2400.0}),
+        says=[
+            "Averaging pays: eight learners (averaged copies, tuned rate) need 5.00 epochs and "
+            "2.50 s to 95.0% test accuracy; equal-batch SGD needs 5.00 epochs and 5.00 s, 2.50 s "
+            "(1.07 to 3.93) more, as its throughput is 3.00× that with B = 16, theirs 6.00×. "
+            "Beside B = 16 (3.00"
+        ],
+    ),
+    *(
+        Case(
+            f"seconds that no pace explains, since {name}",
+            lab=EVEN,
+            edits={"averaging_pairs": edit},
+            says=[
+                "SGD with as many samples a step needs 5.00 epochs and 5.00 s, 3.75 s (2.01 to "
+                "5.49) less, seed by seed. Beside SGD with B = 16"
+            ],
+            never=["as its throughput"],
+        )
+        for name, edit in (
+            ("epochs differ", _beside_linear("epochs_difference", 1.0)),
+            ("paces do not differ", _beside_linear("pace_ratio", 1.0)),
+            ("paces differ the other way", _beside_linear("pace_ratio", 1.5)),
+            ("learners are printed as the faster", _paces(1.2)),
+            ("SGD with the large batch is no faster than with the small one", _paces(1.0)),
+        )
+    ),
+    Case(
+        "fewer seconds of learners that no pace explains, since SGD is printed as the faster",
+        lab=trained({OWN: 4}, averaged_epoch_s=0.5),
+        edits={"averaging_pairs": _paces(7.0)},
+        says=["2.50 s (1.07 to 3.93) more, seed by seed. Beside SGD with B = 16"],
+    ),
+    Case(
+        "paces of learners whose seconds leave it open",
+        lab=EVEN,
+        edits=_pair(OWN, "sgd_large_linear", seconds_ratio_low=0.5, seconds_ratio_high=1.1),
+        says=["SGD with as many samples a step needs 5.00 epochs and 5.00 s. Three seeds leave"],
+        never=["as its throughput"],
     ),
     Case(
         "a large batch of SGD that is no faster than the small one",
@@ -337,13 +407,41 @@ CASES = [
         lab=trained(speeds=made.SPEEDS | {6: 2100.0, 7: 2300.0, 8: 2150.0}),
         says=[
             "The trainings have eight learners, where tuning chooses five for their network and "
-            "batch: 2 200 samples/s with five, 2 150 samples/s with eight. Adding"
+            "batch: 2 200 samples/s with five, 2 150 samples/s with eight. At the throughput of "
+            "five as many epochs would take 10.3 s, still more than SGD's 5.00 s: the number does "
+            "not explain the difference. Adding"
         ],
     ),
     Case(
         "tuning chooses more learners than were trained",
         lab=trained(speeds=made.SPEEDS | {8: 2300.0, 9: 2500.0}),
-        says=["batch: 2 500 samples/s with nine, 2 300 samples/s with eight. In each pair"],
+        says=[
+            "batch: 2 500 samples/s with nine, 2 300 samples/s with eight. At the throughput of "
+            "nine as many epochs would take 9.66 s, still more than SGD's 5.00 s: the number does "
+            "not explain the difference. In each pair"
+        ],
+    ),
+    # 10.5 s of eight learners are 4.77 s at 2 200 samples/s.
+    Case(
+        "tuning chooses learners so much faster than those trained that they may beat SGD",
+        lab=trained(speeds=made.SPEEDS | {8: 1000.0}),
+        says=[
+            "1 000 samples/s with eight. At the throughput of five as many epochs would take "
+            "4.77 s, less than SGD's 5.00 s: the number may explain the difference. Adding"
+        ],
+    ),
+    *(
+        Case(
+            f"tuning chooses fewer learners than were trained, {name}",
+            lab=trained(reached, speeds=made.SPEEDS | {8: 2150.0}, averaged_epoch_s=epoch_s),
+            says=["2 200 samples/s with five, 2 150 samples/s with eight. Adding"],
+            never=["explain the difference"],
+        )
+        for name, reached, epoch_s in (
+            ("which are faster than SGD already", {OWN: 4}, 0.5),
+            ("which do not reach the target", {OWN: None}, made.AVERAGED_EPOCH_S),
+            ("and SGD does not reach the target", {"sgd_large_linear": 11}, 1.75),
+        )
     ),
     Case(
         "tuning chooses as many learners as were trained",
@@ -367,7 +465,8 @@ CASES = [
                 made.SPEEDS,
                 "The trainings have four learners in each process, where tuning chooses five for "
                 "their network and batch: 2 200 samples/s with five, 1 850 samples/s with "
-                "four. In",
+                "four. At the throughput of five as many epochs would take 8.83 s, still more "
+                "than SGD's 5.00 s: the number does not explain the difference. In",
             ),
             (
                 "as many learners as tuning chooses",

@@ -88,6 +88,53 @@ def test_what_is_farthest_off_comes_first_and_several_are_counted(make_report):
     assert "one of two rows has a cell that is wrong; two communication times are wrong (" in text
 
 
+def of_reason(code: str, reason: str, **changed: object) -> dict:
+    (finding,) = AUDIT["findings"]
+    return finding | {"code": code, "reason": reason, **changed}
+
+
+@pytest.mark.parametrize(
+    ("finding", "words"),
+    [
+        # The row of two workers: 12.5 s, of one 20 s.
+        (
+            of_reason("speedup_mismatch", "T_1/T_N is 20 / 12.5"),
+            "is 1.6, not 3.2 (20 s of one worker over 12.5 s of two).",
+        ),
+        (
+            of_reason("compute_mismatch", "T_1/N = 20 / 2", expected=10.0),
+            "is 10, not 3.2 (20 s of one worker over 2).",
+        ),
+        (
+            of_reason("comm_mismatch", "T_N - T_1/N = 12.5 - 20 / 2", expected=2.5),
+            "is 2.5, not 3.2 (12.5 s in all less 10 s of computation).",
+        ),
+        # Of times that cannot be right nothing follows.
+        (of_reason("speedup_mismatch", "T_1/T_N is 9 / 3", workers=3), "is 1.6, not 3.2."),
+    ],
+)
+def test_a_wrong_number_stands_beside_the_times_that_give_the_right_one(
+    make_report, finding, words
+):
+    text = rendered(make_report(audits=[audit_of(finding)]))
+    assert f" at N = {finding['workers']}, b = 32 {words}</p>" in text
+    short = text[text.index('<dl class="summary">') : text.index('class="contents"')]
+    assert f"{words.split(' (')[0].removesuffix('.')}." in short
+
+
+def test_of_several_wrong_numbers_the_first_stands_beside_its_times(make_report):
+    wrong = of_reason("speedup_mismatch", "T_1/T_N is 20 / 12.5")
+    several = "speed-ups are wrong (off by 100%)"
+    text = rendered(make_report(audits=[audit_of(wrong, wrong)]))
+    assert (
+        f"two {several}: at N = 2, b = 32 it is 1.6, not 3.2 (20 s of one worker over 12.5 s of "
+        "two)." in text
+    )
+    farther = of_reason("sum_mismatch", "x", printed=9.0)
+    text = rendered(make_report(audits=[audit_of(wrong, wrong, farther)]))
+    assert f"; two {several}.</p>" in text
+
+
 def test_an_epoch_that_loading_shortens_leaves_two_times_in_doubt(make_report):
     (finding,) = AUDIT["findings"]
     loading = {"code": "loading_faster_than_without", "column": "epoch_s", "unit": "s"}
@@ -95,7 +142,7 @@ def test_an_epoch_that_loading_shortens_leaves_two_times_in_doubt(make_report):
     text = rendered(make_report(audits=[{**AUDIT, "findings": [changed]}]))
     assert (
         "One of two rows has two cells that cannot both be right: at N = 2, b = 32 the epoch is "
-        "shorter with loading (16.9 s) than without (18.3 s)." in text
+        "7.7% shorter with loading (16.9 s) than without (18.3 s)." in text
     )
     assert "†: rests on two times of which one is wrong." in text
     assert text.count("32 †") == 1

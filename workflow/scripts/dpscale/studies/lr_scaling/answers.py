@@ -74,6 +74,7 @@ def facts_s2(inputs: Inputs) -> Facts:
         said["disagreeing"] = disagreeing(compared, said["reference"]["train_samples"])
         said["gains"] = beside_unit(rows)
         said["warmed"] = warmed(rows, claims)
+        said["either"] = either(said["warmed"])
         said["largest"] = elbow and elbow["largest_batch"]
         said["least_at_largest"] = least(
             row for (_, at), row in said["rules"].items() if at == said["largest"]
@@ -258,6 +259,23 @@ def warmed(rows: list[Row], claims: Mapping[str, Row]) -> list[Row]:
                 for row, after, before in pairs
             ]
     return []
+
+
+def either(pairs: list[Row]) -> Row | None:
+    """Return the arms where gradual warm-up and zero gains each lower the error, and both no more.
+
+    pairs: of `warmed`. neither: with gains of one and no warm-up; warm_up, zero_gains: with that
+    alone. None where one of them does not lower the error of neither, and where both together
+    are not shown to be measurably no different from each.
+    """
+    if len(pairs) < 2 or pairs[0]["after"]["warmup"] != "gradual":
+        return None
+    unit, zero = pairs
+    lower = unit["measured_side"], zero["before"]["to_unit"]
+    further = zero["measured_side"], zero["after"]["to_unit"]
+    if lower != ("below", "below") or further != ("indistinct", "indistinct"):
+        return None
+    return Row(neither=unit["before"], warm_up=unit["after"], zero_gains=zero["before"])
 
 
 def points(row: Row) -> dict[str, Value]:

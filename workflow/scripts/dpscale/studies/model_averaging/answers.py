@@ -49,6 +49,7 @@ def facts_s3(inputs: Inputs) -> Facts:
     ]
     stops = {row["runs"]: row for row in timed if row["first_stop"]}
     trained = as_tuned(first, timed, processes(runs)) if first else []
+    paces = next(iter(both_faster([*tuned_rate, *shared], pairs)), None)
     said = {
         "runs": runs,
         "processes": processes(runs),
@@ -61,14 +62,18 @@ def facts_s3(inputs: Inputs) -> Facts:
         "sooner": sooner(first["against"][LINEAR]) if first else None,
         "beside": beside,
         "chance": by_chance(sum(row[name] != "unknown" for row in beside for name in ORDERS)),
-        "both_faster": next(iter(both_faster([*tuned_rate, *shared], pairs)), None),
+        "both_faster": paces,
+        "why": paces if first and explained(first["against"][LINEAR], paces) else None,
         "comparable": bool(averaged) and {SMALL, LARGE, LINEAR} <= set(arms),
         "alphas": [*by_pull(shared, pairs), *by_pull(tuned_rate, pairs)],
         "timed": [
             row | {"gain_frac": None if row["gain_frac"] is None else row.gain_frac}
             for row in timed
         ],
-        "as_tuned": trained,
+        "as_tuned": [
+            row | {"bound": first and at_tuned_pace(row, first, arms.get(LINEAR))}
+            for row in trained
+        ],
         "untuned": any(row["learners"] != row["chosen"]["learners"] for row in trained),
         "most": max((row["learners"] for row in timed), default=0),
         "tuned": [row | {"stop": stops[row["runs"]]} for row in tuned],
@@ -115,6 +120,37 @@ def both_faster(averaged: Sequence[Row], pairs: Pairs) -> list[Row]:
     if len(faster) < 2:
         return []
     return [Row(learners=faster[0].pace_ratio, large=faster[1].pace_ratio)]
+
+
+def explained(pair: Row, paces: Row | None) -> bool:
+    """Return whether samples a second are why learners need more seconds than SGD, or fewer.
+
+    That is so where their epochs do not measurably differ, and their paces do, the other way than
+    their seconds. paces: of `both_faster`, which have to say the same, since they are printed.
+    """
+    if paces is None or sooner(pair) is None or doubt(pair) or pair["epochs"] != "indistinct":
+        return False
+    slower = pair["seconds"] == "above"
+    printed = paces["large"].value - paces["learners"].value
+    return pair["pace_side"] == ("below" if slower else "above") and (printed > 0) == slower
+
+
+def at_tuned_pace(trained: Row, first: Row, large: Row | None) -> Row | None:
+    """Return the seconds (s) to the target of the learners at the throughput of tuning's number.
+
+    Their seconds (s), times their samples/s over those of tuning's number: at the same epochs.
+    more: whether that is more than SGD's seconds with as many samples a step. trained: of
+    `as_tuned`. None where learners do not need measurably more seconds, and where one is unknown.
+    """
+    timed, chosen = trained["timed"], trained["chosen"]
+    if timed is None or timed["learners"] == chosen["learners"] or large is None:
+        return None
+    own, other = first["seconds_to_target"], large["seconds_to_target"]
+    if first["against"][LINEAR]["seconds"] != "above" or own is None or other is None:
+        return None
+    seconds = own * timed["samples_per_s"] / chosen["samples_per_s"]
+    runs = list(dict.fromkeys([*first.runs, *timed.runs, *chosen.runs]))
+    return Row(seconds=Value(value=seconds, unit="s", runs=runs), more=seconds > other)
 
 
 def doubt(pair: Row) -> Row | None:

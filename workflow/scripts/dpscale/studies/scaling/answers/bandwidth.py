@@ -48,14 +48,30 @@ def slower(decided: list[Row]) -> dict[str, Any]:
     """Return the cells whose rate by the lab's formula is below that of the buckets alone, and why.
 
     contends: the formula's time holds contention and overhead in all of them; waits: in all of
-    them training waits for a transfer longer than that takes alone.
+    them training waits for a transfer longer than that takes alone. mostly: the cells where
+    transfers alone take less than half of the formula's time, by both intervals. causes: the cells
+    of each cause, where both are there to be compared.
     """
     cells = [row for row in decided if row["lab_to_busbw"] == "below"]
+    contends = all((row["other_s"] or 0) > 0 for row in cells)
+    waits = all((row["waiting_s"] or 0) > 0 for row in cells)
+    causes = dict.fromkeys(row["cause"] for row in cells if row["cause"] and contends and waits)
     return {
         "cells": cells,
-        "contends": all((row["other_s"] or 0) > 0 for row in cells),
-        "waits": all((row["waiting_s"] or 0) > 0 for row in cells),
+        "contends": contends,
+        "waits": waits,
+        "causes": [(cause, [row for row in cells if row["cause"] == cause]) for cause in causes],
+        "mostly": [row for row in cells if _mostly_else(row)],
     }
+
+
+def _mostly_else(row: Row) -> bool:
+    """Whether transfers alone take less than half of a cell's time by the lab's formula.
+
+    Both rates are of the same bytes, so their ratio is that of the times.
+    """
+    most, least = row["lab_bytes_per_s_high"], row["busbw_bytes_per_s_low"]
+    return None not in (most, least) and most < least / 2
 
 
 def outlook(inputs: Inputs) -> list[Row]:
