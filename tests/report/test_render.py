@@ -315,6 +315,14 @@ def test_what_goes_further_is_an_appendix_in_print(make_report):
         assert words in appendix
 
 
+def test_paragraphs_of_what_goes_further_may_fill_pages_and_tables_stay(make_report):
+    _, appendix = _with_further("pdf")(make_report).split('id="further"')
+    blocks = re.findall(r"<div( id=\"further-answer-Q1-\d+\")?>\s*<(\w+)", appendix)
+    assert {(bool(name), shown) for name, shown in blocks} >= {(True, "p")}
+    assert "Table A1" in appendix
+    assert all(shown == "p" for name, shown in blocks if name)
+
+
 def test_the_name_of_another_answer_leads_to_it(make_report):
     linked = 'from <a href="#answer-S1">S1</a> and from <a href="#answer-Q2">Q2</a>, not from T1.'
     assert linked in _with_further("html")(make_report)
