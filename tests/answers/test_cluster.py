@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from builders import derived_lab, full_lab
-from cases import around, plain, text_of, too_long, where
+from cases import Edit, around, both, plain, text_of, too_long, where
 from dpscale.derive.columns import as_table
 from dpscale.reporting.answer import Answer
 from dpscale.studies import closing, derived_of, tables
@@ -28,7 +28,7 @@ def without_rows(rows: Any) -> Any:
 
 def test_what_is_of_the_machine_does_not_carry_over() -> None:
     found = page()
-    assert "no speed-up, bandwidth or memory limit of this report does." in found.sentence
+    assert "no speed-up, bandwidth or memory limit measured here does." in found.sentence
     assert not too_long(found)
 
 
@@ -72,8 +72,8 @@ def gains(*cells: tuple[Any, ...]) -> Any:
 
 
 LONGER = (
-    "Add workers where one worker's step is long: where it takes 40.0 ms, four are 3.00× as fast "
-    "(Q2) and where it takes 1.00 ms, slower (0.500×, E2). "
+    "Add workers where one worker's step is long: at 40.0 ms (Q2, b = 32) four train an epoch "
+    "3.00× as fast and at 1.00 ms (E2, b = 32) slower (0.500×). "
 )
 
 
@@ -81,8 +81,8 @@ def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
     found = page(gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5)))
     assert plain(found.sentence).startswith(LONGER + "The formulas")
     assert (
-        "so short steps gain least. These are three networks. With steps of 6.00 ms four are "
-        "without a measurable gain (1.00×, H3 without evaluations)."
+        "so short steps gain least. These are three networks. With steps of 6.00 ms (H3 "
+        "without evaluations) four train not measurably faster (1.00×)."
     ) in plain(text_of(found))
     assert not too_long(found)
 
@@ -93,34 +93,33 @@ def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
         (
             1.5,
             2.0,
-            "Within one network longer steps gain more in Q2 and E2. The",
-            "In Q2 b alone grows, from 16 to 32: with steps of 20.0 ms and 40.0 ms four workers "
+            "With b alone raised, speed-ups grow in Q2 and E2. The",
+            "In Q2 b alone grows, from 16 to 32: with steps of 20.0 ms and 40.0 ms four "
             "are 2.00× and 3.00× as fast as one, and the longer gains 1.50× (1.35 to 1.65) as "
             "much. In E2 b alone grows, from 16 to 32: with steps of 500 µs and 1.00 ms four "
-            "workers are 0.250× and 0.500× as fast as one, slower with both, and by launch the "
-            "longer gains 2.00× (1.80 to 2.20) as much.",
+            "are 0.250× and 0.500× as fast as one, slower with both, and by launch the longer "
+            "gains 2.00× (1.80 to 2.20) as much.",
         ),
         (
             1.05,
             2.0,
-            "longer steps gain more in E2, not measurably in Q2. The",
-            "as fast as one, not measurably more with the longer. In E2",
+            "raised, speed-ups grow in E2, not measurably in Q2. The",
+            "as fast as one, without a measurable growth. In E2",
         ),
         (
             1.05,
             1.0,
-            "longer steps gain measurably no more in Q2 and E2. The",
-            "0.500× and 0.500× as fast as one, slower with both, not measurably more with the "
-            "longer.",
+            "raised, speed-ups do not measurably grow in Q2 and E2. The",
+            "0.500× and 0.500× as fast as one, slower with both, without a measurable growth.",
         ),
-        (float("nan"), 2.0, "longer steps gain more in E2. The", "as fast as one. In E2"),
+        (float("nan"), 2.0, "raised, speed-ups grow in E2. The", "as fast as one. In E2"),
     ],
 )
 def test_within_a_network_the_batch_alone_makes_steps_longer(
     of_q2, of_e2, opening, paragraph
 ) -> None:
     found = page(gains(("Q2", 40, 3.0, of_q2), ("H3", 6, 1.0), ("E2", 1, 0.5, of_e2)))
-    assert plain(found.sentence).startswith(LONGER.partition(" and where")[0])
+    assert plain(found.sentence).startswith(LONGER.partition(" and at")[0])
     assert opening in plain(found.sentence)
     assert paragraph in plain(text_of(found))
     assert not too_long(found)
@@ -130,15 +129,15 @@ def test_the_shortest_step_of_all_stands_in_the_lead_unless_it_gains_more() -> N
     def lead(*growth: float) -> str:
         return plain(page(gains(("Q2", 40, 3.0), ("E2", 1, 0.5, *growth))).sentence)
 
-    assert "and where it takes 500 µs, slower (0.250×, E2)." in lead(2.0)
-    assert "and where it takes 1.00 ms, slower (0.500×, E2)." in lead()
+    assert "and at 500 µs (E2, b = 16) slower (0.250×)." in lead(2.0)
+    assert "and at 1.00 ms (E2, b = 32) slower (0.500×)." in lead()
     slow = text_of(page(gains(("Q2", 40, 3.0), ("E2", 1, 0.5, 2.0))))
-    assert "four workers are 0.250× and 0.500× as fast as one, slower with both," in plain(slow)
+    assert "four are 0.250× and 0.500× as fast as one, slower with both," in plain(slow)
     even = text_of(page(gains(("Q2", 40, 3.0), ("E2", 1, 1.0, 2.0))))
     assert "0.500× and 1.00× as fast as one, slower with the shorter, and by launch" in plain(even)
     name, edit = gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5, 0.4))
     unlike = page((name, lambda rows: edit(rows).assign(growth_ratio=float("nan"))))
-    assert "and where it takes 1.00 ms, slower (0.500×, E2)." in plain(unlike.sentence)
+    assert "and at 1.00 ms (E2, b = 32) slower (0.500×)." in plain(unlike.sentence)
 
 
 def test_a_network_that_gains_less_with_longer_steps_takes_the_advice_back() -> None:
@@ -153,22 +152,20 @@ def test_a_network_that_gains_less_with_longer_steps_takes_the_advice_back() -> 
     [
         (
             [("Q2", 40, 3.0), ("E2", 1, 2.0)],
-            "Several workers gain however long one worker's step is: where it takes 40.0 ms, "
-            "four are",
+            "Several workers gain however long one worker's step is: at 40.0 ms (Q2, b = 32) "
+            "four train an epoch 3.00× as fast and at",
         ),
         (
             [("Q2", 40, 0.5), ("E2", 1, 1.0)],
-            "gain measurably with no network, however long one worker's step is: where it takes "
-            "40.0 ms, four are slower (0.500×, Q2) and where it takes 1.00 ms, without a "
-            "measurable",
+            "gain measurably with no network, however long one worker's step is: at 40.0 ms (Q2, "
+            "b = 32) four train an epoch slower (0.500×) and at 1.00 ms (E2, b = 32) not "
+            "measurably faster (1.00×).",
         ),
         (
             [("H3", 40, 0.5), ("Q2", 6, 1.0), ("E2", 1, 3.0)],
-            "does not follow the length of one worker's step: where it takes 40.0 ms, four are "
-            "slower (0.500×, H3 without evaluations), where it takes 6.00 ms, without a "
-            "measurable gain (1.00×, Q2) "
-            "and "
-            "where it takes 1.00 ms, 3.00× as fast (E2).",
+            "does not follow the length of one worker's step: at 40.0 ms (H3 without "
+            "evaluations, b = 32) four train an epoch slower (0.500×), at 6.00 ms (Q2, b = 32) not "
+            "measurably faster (1.00×) and at 1.00 ms (E2, b = 32) 3.00× as fast.",
         ),
     ],
 )
@@ -230,7 +227,7 @@ def test_a_training_gains_by_its_steps_without_its_evaluations() -> None:
     [
         (
             where({"rule": "linear"}, reference_batch=32, elbow_batch=256, elbow_ratio=8.0),
-            "is shown to keep the error up to 8 times its reference (B = 256)",
+            "keeps the error up to 8 times its reference (B = 256)",
         ),
         (
             where({"rule": "linear"}, reference_batch=32, elbow_batch=32, elbow_ratio=1.0),
@@ -258,31 +255,52 @@ def test_lars_is_not_the_rate_of_the_reference() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raises", "apart", "says"),
+    ("raises", "apart", "longer", "says"),
     [
         (
             0.05,
             0.0,
+            0.1,
             "the unscaled one: scaling was needed in Q4.2 and made no measurable difference in S2 "
             "at B = 256. The linear",
         ),
-        (0.05, 0.1, "the unscaled one: scaling was needed in Q4.2. The linear rule"),
+        (0.05, 0.1, 0.1, "the unscaled one: scaling was needed in Q4.2. The linear rule"),
+        (
+            0.05,
+            0.0,
+            0.0,
+            "one: scaling (or twice the epochs) was needed in Q4.2, and scaling made no measurable "
+            "difference in S2 at B = 256. The linear",
+        ),
+        (0.05, 0.1, 0.0, "one: scaling (or twice the epochs) was needed in Q4.2. The linear rule"),
         (
             -0.05,
             0.0,
+            0.0,
             "the unscaled one: scaling made no measurable difference in S2 at B = 256. The",
         ),
-        (-0.05, 0.1, "Try the scaled rate and the unscaled one. The linear rule"),
+        (-0.05, 0.1, 0.1, "Try the scaled rate and the unscaled one. The linear rule"),
     ],
 )
-def test_both_rates_are_to_be_tried_and_each_has_its_reason(raises, apart, says) -> None:
-    lifted = where(
-        {"arm": "linear_scaling", "base": "large"},
-        **around("test_accuracy_difference_frac", raises),
+def test_both_rates_are_to_be_tried_and_each_has_its_reason(raises, apart, longer, says) -> None:
+    """longer: by what longer training is better than linear scaling."""
+    difference = "test_accuracy_difference_frac"
+    lifted = both(
+        where({"arm": "linear_scaling", "base": "large"}, **around(difference, raises)),
+        where(
+            {"arm": "more_epochs", "base": "linear_scaling"},
+            **{difference: longer, f"{difference}_low": longer - 0.01},
+            **{f"{difference}_high": longer + 0.01},
+        ),
     )
     fixed = {"rule": "fixed", "global_batch": 256}
     even = where(fixed, **around("linear_difference_frac", apart, 0.001))
     assert says in text_of(page(("large_batch", lifted), ("lr_scaling", even)))
+
+
+def test_as_many_times_the_epochs_are_counted() -> None:
+    longer = where({"arm": "more_epochs"}, test_accuracy_difference_frac_low=-1.0, epoch=15)
+    assert "scaling (or 3 times the epochs) was needed" in text_of(page(("large_batch", longer)))
 
 
 def test_a_step_of_one_worker_is_of_the_launches_that_the_speedup_is_of() -> None:
@@ -340,6 +358,93 @@ def test_a_run_of_the_lab_has_its_speed_ups_beside_the_formulas() -> None:
     assert not any("checked" in row for row in before)
     assert {(row["speedup_ratio"], row["checked"]) for row in after} == {(1.5, "measured")}
     assert [row["transfer_s"] for row in after] == [row["transfer_s"] for row in before]
+
+
+@pytest.mark.parametrize(
+    ("kept_to", "rates", "notes"),
+    [
+        (8, {8: 0.1, 16: None}, [True, True]),
+        (16, {8: 0.1, 16: 0.1}, [True, False]),
+        (1, {8: None, 16: None}, [False, True]),
+    ],
+)
+def test_the_rate_of_the_reference_stands_where_it_keeps_what_the_rule_loses(
+    kept_to, rates, notes
+) -> None:
+    lost = where({"per_worker_batch": 512}, rule_holds="lost", lr=float("nan"))
+    elbow = where({"rule": "fixed"}, elbow_ratio=float(kept_to))
+    found = page(("lab_cells", lost), ("lr_scaling_elbow", elbow))
+    ruled = {
+        row["workers"] * row["per_worker_batch"] // 128: (row["lr"], row["rule_holds"])
+        for row in cells(found)
+        if row["per_worker_batch"] == 512
+    }
+    assert ruled == {
+        ratio: (lr, "raised the error here" + ("; the reference's rate kept it" if lr else ""))
+        for ratio, lr in rates.items()
+    }
+    caption = next(one.caption for one in found.tables if "by formula on a link" in one.caption)
+    said = [
+        "Where the rule raised the error and the reference's rate kept it, that rate is given.",
+        "–: no rate was shown to keep the error at as many times.",
+    ]
+    assert [words in caption for words in said] == notes
+
+
+def test_a_rate_by_the_rule_needs_no_word_more() -> None:
+    found = page(("lr_scaling_elbow", where({"rule": "fixed"}, elbow_ratio=99.0)))
+    assert [row["lr"] for row in cells(found)] == [0.05, 0.2, 0.8, 0.1, 0.4, 1.6]
+    captions = " ".join(one.caption for one in found.tables)
+    assert "that rate is given" not in captions
+    assert "no rate was shown" not in captions
+
+
+def _fastest(share: float) -> Edit:
+    """b = 512 trains the fastest, the first so large a share of that."""
+    return both(
+        where(**around("samples_per_s", 9.0), **around("rate_to_best_ratio", 0.1)),
+        where(
+            {"per_worker_batch": 512},
+            **around("samples_per_s", 99.0),
+            **around("rate_to_best_ratio", 1.0, 0.0),
+        ),
+        where({"per_worker_batch": 128}, **around("rate_to_best_ratio", share, 0.05)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("slower", "gain", "trained", "says"),
+    [
+        (
+            True,
+            1.5,
+            128,
+            "Answers name several b: 512 for throughput (H1), 256 for half the messages (H4) and "
+            "128 in H2 to H6.",
+        ),
+        (False, 1.5, 128, "several b: 256 for half the messages (H4) and 128 in H2 to H6."),
+        (True, 1.0, 128, "several b: 512 for throughput (H1) and 128 in H2 to H6."),
+        (True, 1.0, 512, None),
+        (False, 1.0, 128, None),
+    ],
+)
+def test_batches_of_several_answers_stand_side_by_side(slower, gain, trained, says) -> None:
+    said = text_of(
+        page(
+            ("assignment_utilisation", _fastest(0.5 if slower else 0.99)),
+            ("assignment_doubled", where(**around("speedup_ratio", gain))),
+            ("assignment", where(per_worker_batch=trained)),
+        )
+    )
+    assert says in said if says else "Answers name" not in said
+
+
+def test_the_batches_of_workers_that_share_cores_with_their_loaders_are_not_ranked() -> None:
+    slower = _fastest(0.5)
+    crowd = where(device="CPU core", compute_frac=0.9, utilisation_frac=0.5)
+    assert "throughput (H1)" in text_of(page(("assignment_utilisation", slower)))
+    crowded = page(("assignment_utilisation", both(slower, crowd)))
+    assert "throughput (H1)" not in text_of(crowded)
 
 
 def test_speed_ups_are_spoken_of_where_some_are_measured() -> None:

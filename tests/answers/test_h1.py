@@ -68,7 +68,69 @@ def _loading(
     return {"assignment_loading": edit}
 
 
+def _learns(batch: int, by: float, width: float = 0.01) -> Edit:
+    """A batch has another test accuracy than the first after as many epochs, 95.0%."""
+    found = around("test_accuracy_frac", 0.95 + by) | {"compared_epochs": 3}
+    return where(
+        {"per_worker_batch": batch}, **found, **around("test_accuracy_difference_frac", by, width)
+    )
+
+
+FIRST_OF_THREE = where(
+    {"per_worker_batch": 64}, compared_epochs=3, **around("test_accuracy_frac", 0.95)
+)
 CASES = [
+    *(
+        Case(
+            f"the fastest batch learns less, the assignment's {name}",
+            edits=_batches(_between(0.8), FIRST_OF_THREE, _learns(128, *as_assigned), LESS),
+            says=[
+                f"Raise b from 64 to the assignment's 128: 1 000 samples/s become 1 600{words}; b "
+                "= 1024 is faster still (2 000) but learns less: 75.0% test accuracy after three "
+                "epochs, b = 64 95.0%. It waits for the loader",
+                "With rates in proportion to b the test accuracy after three epochs is 95.0% at b "
+                f"= 64, {printed} and 75.0% at b = 1024 (measurably lower).",
+                f"In short: Raise b from 64 to the assignment's 128: 1 000 samples/s become 1 600"
+                f"{words}; b = 1024 is faster but learns less.",
+            ],
+            never=["For speed", "was not measured with"],
+        )
+        for LESS in [both(_learns(1024, -0.2), where(**around("load_frac", 0.01)))]
+        for name, as_assigned, words, printed in (
+            (
+                "as much",
+                (0.0,),
+                ", no measurable loss of accuracy",
+                "95.0% at b = 128 (no measurable difference)",
+            ),
+            ("more", (0.02,), ", and more accurate", "97.0% at b = 128 (measurably higher)"),
+            ("undecided", (0.01, NAN), "", "96.0% at b = 128 (undecided)"),
+        )
+    ),
+    Case(
+        "every larger batch learns less",
+        edits=_batches(_between(0.8), FIRST_OF_THREE, _learns(128, -0.1), _learns(1024, -0.2)),
+        says=[
+            "and could be 1.25× as fast at most. It trains 1 000 samples/s, only 50.0% of what b = "
+            "1024 reaches, which learns less. On"
+        ],
+        never=["aise b", "not measured with"],
+    ),
+    Case(
+        "a GPU whose fastest batch learns less",
+        edits=_batches(
+            where(device="NVIDIA H1"),
+            _between(0.8),
+            FIRST_OF_THREE,
+            _learns(128, 0.0),
+            _learns(1024, -0.2),
+            where(**around("load_frac", 0.01)),
+        ),
+        says=[
+            "only 50.0% of what b = 1024 reaches: raise b to 128; the larger one learns less. Its"
+        ],
+        never=["raise b first"],
+    ),
     *(
         Case(
             f"more loading processes, {name}",

@@ -23,6 +23,13 @@ def _trainings(cell: dict[str, object] | None = None, **columns: object) -> dict
     return {"assignment": where(cell, **columns)}
 
 
+def speedup(workers: int | list[int], low: float, value: float, high: float) -> Edit:
+    """The speed-up of numbers of workers, with its interval."""
+    columns = {"": value, "_low": low, "_high": high}
+    cell = {"workers": workers, "rule": "linear"}
+    return where(cell, **{f"speedup_ratio{end}": one for end, one in columns.items()})
+
+
 def _accuracy(low: float, high: float) -> dict[str, Edit]:
     """What two workers have more than one, as an interval."""
     name, middle = "test_accuracy_difference_frac", (low + high) / 2
@@ -77,8 +84,8 @@ CASES = [
         "both faster",
         says=[
             "Here four workers train 2.51× as fast as one, a scaling efficiency of 62.9%; two "
-            "workers are 1.60× as fast as one. One worker reaches a test accuracy of 95.0%; two "
-            "and four workers lose accuracy (94.0% and 93.0%). Every",
+            "workers are 1.60× as fast as one (efficiency 80.2%). One worker reaches a test "
+            "accuracy of 95.0%; two and four workers lose accuracy (94.0% and 93.0%). Every",
             "In short: Here four workers train 2.51× as fast as one; test accuracy 93.0% against",
             "Two and four workers are faster than one; hollow points",
             "Trained is a small convolutional network with Adam on scikit-learn's digits (D =",
@@ -105,11 +112,13 @@ CASES = [
         "no faster",
         lab={"two_worker_factor": 1.0},
         says=[
-            "Here four workers do not train measurably faster than one: 1.00× (0.99 to 1.01), a "
+            "Here four workers gain little time if any: 1.00× (0.99 to 1.01) as fast as one, a "
             "scaling efficiency of 25.0%, mainly since 42.0% of an epoch goes to waiting for "
-            "communication (H4); two workers show no measurable difference to one (1.00×). One",
+            "communication (H4); two workers likewise (1.00×, efficiency 50.0%). "
+            "One",
+            "In short: Here four workers gain little time if any: 1.00× as fast as one; test",
             "of the efficiency goes: after waiting for communication comes loading (",
-            "Two and four workers are not measurably faster; hollow",
+            "Two and four workers gain little time if any; hollow",
         ],
     ),
     Case(
@@ -118,16 +127,77 @@ CASES = [
         says=[
             "Here four workers take longer than one (0.459× as fast), a scaling efficiency of "
             "11.5%, mainly since 49.8% of an epoch goes to waiting for communication (H4); two "
-            "workers are slower (0.680×). One",
+            "workers are slower (0.680×, efficiency 34.0%). One",
             "Two and four workers are slower than one; hollow",
         ],
+    ),
+    *(
+        Case(
+            f"a speed-up of {low} to {high}",
+            edits={"assignment": speedup([2, 4], low, value, high)},
+            says=[
+                f"Here four workers {most}, a scaling efficiency of 62.9%; two workers {alike} "
+                f"({value:.3f}×, efficiency 80.2%). One",
+                f"In short: Here four workers {short}; test accuracy",
+                f"Two and four workers {caption}; hollow",
+            ],
+            never=never,
+        )
+        for low, value, high, most, alike, short, caption, never in (
+            (
+                *(0.7, 0.785, 1.0),
+                "gain no time and are likely slower: 0.785× (0.700 to 1.000) as fast as one",
+                "likewise",
+                "gain no time and are likely slower: 0.785× as fast as one",
+                "gain no time and are likely slower",
+                ["measurably faster", "little"],
+            ),
+            (
+                *(0.96, 0.995, 1.03),
+                "gain little time if any: 0.995× (0.960 to 1.030) as fast as one",
+                "likewise",
+                "gain little time if any: 0.995× as fast as one",
+                "gain little time if any",
+                ["measurably faster", "likely slower"],
+            ),
+            (
+                *(0.7, 0.785, 1.2),
+                "do not train measurably faster than one: 0.785× (0.700 to 1.200)",
+                "show no measurable difference to one",
+                "do not train measurably faster than one (0.785×)",
+                "are not measurably faster",
+                ["gain ", "likely slower"],
+            ),
+        )
+    ),
+    Case(
+        "several numbers of workers beside the most have no efficiency each",
+        lab={"two_nodes": True},
+        edits={"assignment": speedup([2, 4], 0.96, 0.995, 1.03)},
+        says=["any: 0.995× as fast as one, a", "; the others likewise (0.995×)."],
+    ),
+    Case(
+        "the fewer are likely slower",
+        edits={"assignment": speedup(2, 0.7, 0.785, 1.0)},
+        says=["62.9%; two workers gain no time and are likely slower (0.785×, efficiency 80.2%)."],
+    ),
+    Case(
+        "the fewer gain little",
+        edits={"assignment": speedup(2, 0.96, 0.995, 1.03)},
+        says=["62.9%; two workers gain little time if any (0.995×, efficiency 80.2%)."],
+    ),
+    Case(
+        "an efficiency that is not known",
+        edits=_trainings(TWO, efficiency_frac=NAN),
+        says=["; two workers are 1.60× as fast as one. One"],
     ),
     Case(
         "one launch each",
         edits=_trainings({"workers": [2, 4]}, speedup_ratio_low=NAN),
         says=[
             "Here four workers took one launch, too few to compare (2.51×), a scaling efficiency "
-            "of 62.9%; two workers took one launch each (1.60×). One",
+            "of 62.9%; two workers took one launch each (1.60×, efficiency 80.2%). "
+            "One",
             "Two and four workers were launched once; hollow",
         ],
         never=["train 1.60× as fast as one"],

@@ -415,8 +415,12 @@ CASES = [
     Case(
         "on shared cores",
         edits={SPLIT: where({"workers": [2, 4]}, oversubscribed=True)},
-        says=["At N = 2 and N = 4 the workers outnumber devices or cores"],
+        says=[
+            "With four workers, sharing devices, ",
+            "At N = 2 and N = 4 the workers outnumber devices or cores",
+        ],
     ),
+    Case("a device each", never=["sharing devices"]),
     Case(
         "four workers on two devices that lose nothing to sharing them",
         lab=on_two_devices,

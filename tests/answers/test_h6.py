@@ -1,5 +1,7 @@
 """H6: it names a best number of workers only where that is decided, and one node refers to H5."""
 
+import pandas as pd
+
 from cases import Case, Edit, around, both, says, where, without
 from dpscale.studies import answer_one
 
@@ -23,13 +25,20 @@ def judged(workers: int, verdict: str, reason: str | None = None) -> Edit:
     return where(cell, verdict=verdict, reason=reason)
 
 
+def second_steps(rows: pd.DataFrame) -> pd.DataFrame:
+    """Steps are published of six workers too, and contradict their number."""
+    own = rows[(rows["claim"] == "steps") & (rows["nodes"] == 2)]
+    return pd.concat([rows, own.assign(workers=6, published=2340.0)], ignore_index=True)
+
+
 CASES = [
     Case(
         "one node, decided",
         says=[
             "Two nodes were not run; best on one: one worker, 95.0%, above two and four workers "
-            "(93.0% to 94.0%). The number of workers sets the updates, not their place; as many "
-            "workers on two nodes should reach the same.",
+            "(93.0% to 94.0%). As many workers on two nodes make the same updates and should reach "
+            "the same. The 99.02% published for two workers on two nodes is likely mislabelled: "
+            "its 3 120 steps fit six workers. On",
             "In short: Two nodes were not run; best on one: one worker, 95.0%, above two and four",
             "Of 2 such comparisons",
             "On two nodes of GPUs, whose model is not named, others published 99.02% (98.83 to "
@@ -39,8 +48,7 @@ CASES = [
             "With more workers an epoch has fewer steps; the formula gives the largest N that "
             "could still make the published number. The published figure for the steps at N = 2 "
             "on two nodes, 3 120, contradicts",
-            "workers make 9 360 steps and 6 workers 3 120. The accuracy published for two "
-            "workers on two nodes, 99.02%, may then be of six workers too. An accuracy",
+            "workers make 9 360 steps and 6 workers 3 120. An accuracy",
         ],
         never=["withheld", "no measurable", "Without a number", "hardware."],
     ),
@@ -80,7 +88,8 @@ CASES = [
         lab=TWO_NODES,
         edits={TRAININGS: where({"nodes": 2, "workers": 2}, **around("test_accuracy_frac", 0.991))},
         says=[
-            "Best: two workers on two nodes, 99.1%, above four workers on two nodes (94.0%).",
+            "Best: two workers on two nodes, 99.1%, above four workers on two nodes (94.0%). The "
+            "99.02% published for two",
             "so the accuracy should not depend on the nodes; H5 compares them.",
         ],
         never=["not run", "one node one"],
@@ -99,7 +108,7 @@ CASES = [
         "one number of workers",
         edits={TRAININGS: where({"workers": [2, 4]}, status="diverged")},
         says=[
-            "best on one: one worker, 95.0%, with nothing else tried. The number",
+            "best on one: one worker, 95.0%, with nothing else tried. As many",
             "are the linear rule at N = 2 (diverged) and the linear rule at N = 4 (diverged).",
         ],
     ),
@@ -139,26 +148,40 @@ CASES = [
     Case(
         "other published steps",
         edits={PUBLISHED: where({**STEPS, "workers": 2}, published=4680.0)},
-        says=["99.02%, may then be of four workers too."],
+        says=["two nodes is likely mislabelled: its 4 680 steps fit four workers."],
+    ),
+    Case(
+        "published steps of two numbers of workers are contradicted",
+        edits={PUBLISHED: second_steps},
+        says=[
+            "99.02% published for two workers on two nodes is likely mislabelled: its 3 120 steps "
+            "fit six workers. On",
+            "The accuracy published for six workers on two nodes, 99.05%, may then be of eight "
+            "workers too.",
+        ],
     ),
     Case(
         "no accuracy published of the contradicted number of workers",
         edits={PUBLISHED: without(nodes=2, claim=ACCURACY, workers=2)},
         says=["workers make 9 360 steps and 6 workers 3 120. An accuracy"],
-        never=["may then be"],
+        never=["may then be", "mislabelled"],
     ),
     Case(
         "an accuracy published of as many workers after other epochs",
         edits={PUBLISHED: where({"nodes": 2, "workers": 2, "claim": ACCURACY}, epochs=21)},
         says=["workers make 9 360 steps and 6 workers 3 120. An accuracy"],
-        never=["may then be"],
+        never=["may then be", "mislabelled"],
     ),
     Case(
         "no published steps are contradicted",
         edits={PUBLISHED: where(STEPS, verdict="not judged")},
-        never=["may then be", "contradicts", "formula"],
+        never=["may then be", "mislabelled", "contradicts", "formula"],
     ),
-    Case("nothing published", edits={PUBLISHED: without(nodes=2)}, never=["ublished", "formula"]),
+    Case(
+        "nothing published",
+        edits={PUBLISHED: without(nodes=2)},
+        never=["ublished", "mislabelled", "formula"],
+    ),
 ]
 
 

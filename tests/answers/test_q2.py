@@ -5,9 +5,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from cases import Case, Edit, around, both, only, says, where
-from dpscale.reporting.answer import AnswerTable
+from cases import Case, Edit, around, both, only, plain, says, where
+from dpscale.reporting.answer import AnswerTable, Value
 from dpscale.studies import questions
+from dpscale.studies.scaling.answers.speedup import told_from_one
 
 NAN = float("nan")
 LOOKS = {
@@ -79,6 +80,21 @@ CASES = [
             "at N = 4, b = 128 $T_N$ is 1.20× $T_1/N$, less than the 1.44× of all launches: 1.27×"
         ],
     ),
+    *(
+        Case(
+            f"launches of all ways that {name} the others",
+            edits={"speedup_losses": where(**ends)},
+            says=[f"at N = 4, b = 128 $T_N$ is 1.50× $T_1/N$ (1.44× over all launches{words}): "],
+        )
+        for name, ends, words in [
+            (
+                "differ but not measurably from",
+                around("loss_ratio", 1.5, 0.2),
+                ", no measurable difference",
+            ),
+            ("have no interval beside", {"loss_ratio": 1.5, "loss_ratio_low": NAN}, ""),
+        ]
+    ),
     Case(
         "faster at large b alone",
         edits={
@@ -134,6 +150,28 @@ CASES = [
             "In short: Two workers are faster than one at every b, at best 1.67× (b = 32); four, "
             "sharing devices, no more (1.60×).",
         ],
+    ),
+    Case(
+        "an interval that ends but just above one",
+        edits={
+            "scaling": where(launches=5),
+            "speedup_lesson": where({"workers": 4}, best_ratio=1.3, best_ratio_low=1.0042),
+        },
+        says=["Allowing for it two reach 1.67× (1.61 to 1.72) and four 1.30× (1.004 to 2.87)."],
+    ),
+    Case(
+        "faster by less than is rounded off",
+        edits={
+            "speedup_lesson": where(
+                {"workers": 4}, best_ratio=1.004, best_ratio_low=1.002, best_ratio_high=1.006
+            )
+        },
+        says=[
+            "faster than one at every b, at best 1.004× with four (b = 128) and 1.67× with",
+            "In short: Four workers are faster than one at every b, at best 1.004× (b = 128)",
+            "With b fixed four workers come to 1.004×, sharing devices.",
+        ],
+        never=["four (1.00×"],
     ),
     Case(
         "one worker was faster while others waited",
@@ -332,6 +370,7 @@ CASES = [
             "An epoch with everything included (medians of 5 launches) and its speed-up over one "
             "worker by both kinds of scaling, with B fixed at this b. 2 32",
             "Every cell of both kinds of scaling. b 1",
+            "By the medians splitting one",
         ],
         never=["repeats in one launch", "neighbouring"],
     ),
@@ -357,6 +396,7 @@ CASES = [
             "neighbouring launches, and so not that of the two medians: the machine's pace "
             "drifts. 2 32",
             "Every cell of both kinds of scaling. A paired speed-up is the median",
+            "By the medians (1.60×) splitting one worker's 3.48 s among four",
             "By the medians four would come to 1.60×; launches side by side are compared, since "
             "the "
             "machine's pace drifts.",
@@ -440,6 +480,32 @@ CASES = [
 
 
 test_what_q2_says = says("Q2", CASES)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [
+        ((1.426, 1.0042, 1.809), "1.43× (1.004 to 1.81)"),
+        ((1.004, None, None), "1.004×"),
+        ((0.9, 0.8, 0.99996), "0.900× (0.800 to 0.99996)"),
+        ((1.0, 0.9, 1.1), "1.00× (0.90 to 1.10)"),
+        ((1.3, 1.0, 1.6), "1.30× (1.00 to 1.60)"),
+        ((1.0, 1.0, 1.0), "1.00×"),
+        ((1.0000000001, None, None), "1.000000×"),  # six decimals at the most
+        ((1234.5, 1.004, 2345.0), "1 234× (1.004 to 2 345)"),
+        ((None, None, None), "withheld"),
+    ],
+)
+def test_no_ratio_but_one_prints_as_one(numbers, text) -> None:
+    ratio = Value(
+        value=numbers[0],
+        unit="ratio",
+        low=numbers[1],
+        high=numbers[2],
+        runs=["r"],
+        status="withheld",
+    )
+    assert plain(told_from_one(ratio)) == text
 
 
 def _tables(**columns: Any) -> list[AnswerTable]:

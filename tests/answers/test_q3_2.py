@@ -51,14 +51,14 @@ AS_MEASURED = Case(
     says=[
         "The lab's formula, $2(N-1)S/N$ a step over Q3.1's communication, gives at most 1.22 GB/s "
         "and 76.2% of plain TCP. The formula's time also holds contention and overhead. The "
-        "buckets alone reach 1.52 GB/s: there bandwidth, not latency, decides (only 0.744% to "
-        "1.48% latency). Each",
+        "buckets alone reach 152 MB/s to 1.52 GB/s: there bandwidth, not latency, decides (only "
+        "0.744% to 1.48% latency). Each",
         "all-reduces $X$ = 1 000 000 gradients of 4 bytes, $S$ = 4 000 000 B. The busiest worker",
         "4 000 000 B at N = 2 and 6 000 000 B at N = 4. Over Q3.1's communication time "
         "that is 178 MB/s to 1.22 GB/s at N = 2, 11.1% to 76.2% of plain TCP's 1.60 GB/s; 121 MB/s",
         # the made-up link has 10 us and 1.5 GB/s
         "takes 2.69 ms at N = 2, 20.0 µs of it latency (two rounds of 10.0 µs) and 2.67 ms "
-        "bytes; 4.06",
+        "bytes (at 1.50 GB/s); 4.06",
         "At N = 2 and 4 that is mostly bytes (0.744% to 1.48% latency): twice the fitted rate, "
         "or half the bytes, would save 49.3% to 49.6%. So",
         # 4 MB in 2.69 ms and 6 MB in 4.06 ms
@@ -71,7 +71,8 @@ AS_MEASURED = Case(
         "50.0%.",
         "fast 450 GB/s 5.00 µs",
         "Bytes over the exposed time of Q3.1 would be no bandwidth",
-        "formula misses none by more than",
+        "so the latency is where the fitted line meets no bytes. Nothing ran beside; the formula "
+        "misses none by more than",
         "at N = 2, b = 32 a step is faster with bf16 (50.0% of the bytes, 0.9",
         "slower with fp16 (50.0% of the bytes, 1.10× as long); not measurably different with "
         "PowerSGD (10.0% of",
@@ -84,7 +85,7 @@ AS_MEASURED = Case(
         "loopback",
         "the lab's falls",
         "since its time also",
-        "make up",
+        "above all",
     ],
 )
 NO_ARMS = Case(
@@ -118,7 +119,7 @@ WITHOUT_A_FIT = Case(
     edits={"link": where(beta_bytes_per_s=NAN, alpha_s=NAN, note=NO_FIT)},
     says=[
         f"No latency and bandwidth follow at N = 2: {NO_FIT}; N = 4: {NO_FIT}.",
-        "The buckets alone reach 1.52 GB/s. Each",
+        "The buckets alone reach 152 MB/s to 1.52 GB/s. Each",
     ],
     never=["By the third formula", "twice as fast"],
 )
@@ -192,8 +193,8 @@ CASES = [
             "also holds "
             "contention and overhead and a transfer beside training waits for cores and slower "
             "workers. By the third",
-            "of plain TCP. At N = 4 contention and overhead make up more of its time than waiting "
-            "beyond transfers. The buckets alone",
+            "of plain TCP. At N = 4 its time is longer above all by contention and overhead. The "
+            "buckets alone",
         ],
         never=["mostly not transfer"],
     ),
@@ -216,16 +217,14 @@ CASES = [
                 0.6e9,
                 4,
                 CONTENDS,
-                "At N = 4 its time is mostly not transfer: contention and overhead make up more of "
-                "it than waiting beyond transfers",
+                "At N = 4 its time is mostly not transfer, but above all contention and overhead",
                 [],
             ),
             (
                 0.3e9,
                 4,
                 WAITS,
-                "Its time is mostly not transfer: at N = 4 contention and overhead make up less of "
-                "it than waiting beyond transfers",
+                "Its time is mostly not transfer, at N = 4 above all waiting beyond the transfers",
                 [],
             ),
             (
@@ -246,7 +245,8 @@ CASES = [
                 where(other_s=0.2, waiting_s=0.1),
             )
         },
-        says=["At N = 4 contention and overhead make up less of its time than waiting beyond"],
+        says=["At N = 4 its time is longer above all by waiting beyond the transfers. The"],
+        never=["takes longer than contention"],
     ),
     Case(
         "two reasons for the rate, of which each is the larger at one N",
@@ -262,7 +262,7 @@ CASES = [
             "transfers. At N = 4 the waiting beyond the transfers takes longer than "
             "contention and overhead."
         ],
-        never=["make up"],
+        never=["above all"],
     ),
     Case(
         "two reasons for the rate, of which none is the larger",
@@ -272,7 +272,7 @@ CASES = [
             )
         },
         says=["in all six cells, since a transfer beside training waits for cores and slower"],
-        never=["beyond the transfers", "its time also holds", "make up"],
+        never=["beyond the transfers", "its time also holds", "above all"],
     ),
     Case(
         "a time of one repeat",

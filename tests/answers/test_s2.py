@@ -122,7 +122,7 @@ CASES = [
             "points (",
             "), an interval that lies within ±1 point. Gradual warm-up with gains of one is not "
             "shown "
-            "to keep the error (3.00%). At B = 256 with",
+            "to keep the error (3.00%). LARS",
         ],
     ),
     Case(
@@ -326,9 +326,11 @@ CASES = [
         "warm-up or zero gains, of which each lowers the error and both no further",
         lab=EITHER,
         says=[
-            "keep it (least: 5.10%, reference 2.10%). There, gradual warm-up (12.1% to 5.10%) or "
-            "zero gains (to 5.20%) alone lowers the error, together not measurably further. A "
-            "step"
+            "keep it (least: 5.10%, reference 2.10%). There, two remedies help measurably no more "
+            "than one: gradual warm-up takes 12.1% to 5.10%, zero gains to 5.20%. A step",
+            "Test error with the linear rule at B = 256: gradual warm-up or zero gains alone lower "
+            "it, both together no further measurably; constant warm-up raises it with zero gains. "
+            "Medians",
         ],
         never=["warm up grad", "alone is shown"],
     ),
@@ -336,10 +338,10 @@ CASES = [
         "warm-up or zero gains, where the unscaled rate keeps the error",
         lab=EITHER_FIXED,
         says=[
-            "scaled 5.10%). If scaled there, gradual warm-up (12.1% to 5.10%) or zero gains (to "
-            "5.20%) alone lowers the error, together not measurably further. A step",
-            "within ±1 point. Neither warm-up nor zero gains alone is shown to keep the "
-            "error. At B = 256 with",
+            "scaled 5.10%). If scaled there, two remedies help measurably no more than one: "
+            "gradual warm-up takes 12.1% to 5.10%, zero gains to 5.20%. A step",
+            "within ±1 point. Neither warm-up nor zero gains alone is shown to keep the error. "
+            "LARS",
         ],
     ),
     Case(
@@ -353,7 +355,7 @@ CASES = [
         "warm-up or zero gains, of which warm-up keeps the error",
         lab=EITHER_FIXED,
         edits={"lr_scaling": where(dict(GAINED, warmup="gradual", zero_gamma=False), kept="kept")},
-        says=["or zero gains (to 5.20%) alone lowers the error, together"],
+        says=["gradual warm-up takes 12.1% to 5.10%, zero gains to 5.20%. A step"],
         never=["alone is shown", "Gradual warm-up with gains of one"],
     ),
     *(
@@ -362,7 +364,7 @@ CASES = [
             lab=EITHER,
             edits=edits,
             says=[f"keep it (least: 5.10%, reference 2.10%). There{words}"],
-            never=["alone lowers the error"],
+            never=["two remedies", "alone lower it"],
         )
         for name, words, edits in (
             (
@@ -433,7 +435,7 @@ CASES = [
             "There with gains of one, warm up at a constant rate (12.1% to 5.10%); with zero gains "
             "that changes nothing measurable. A step"
         ],
-        never=["alone lowers the error"],
+        never=["two remedies", "alone lower it"],
     ),
     Case(
         "no effect decided",
@@ -443,7 +445,11 @@ CASES = [
             "At B = 256 gradual warm-up changes nothing measurable with gains "
             "of one and with zero gains.",
             "gradual changed nothing measurable and constant changed nothing measurable",
+            "B = 256: gradual warm-up changes nothing measurable with gains of one and with zero "
+            "gains; constant warm-up changes nothing measurable with gains of one and with zero "
+            "gains. Medians",
         ],
+        never=["weights time to grow"],
     ),
     Case(
         "a linear rule that keeps the error to 32 times the batch, as on a cluster",
@@ -487,11 +493,13 @@ CASES = [
         "warm-ups and gains by their paired differences",
         lab=BASE,
         says=[
-            "At B = 256 with zero gains, against no warm-up, gradual warm-up lowers the test "
-            "error by 2.00 percentage points and constant warm-up raises it by 4.00 percentage "
-            "points. Perhaps a gradual warm-up gives the weights time to grow with the rate "
+            "Gradual warm-up may lower the error by giving the weights time to grow with the rate "
             "(section 2.2).",
-            "With gains of one gradual warm-up lowers the test error by 9.10 percentage points. "
+            "Test error with the linear rule at B = 256: gradual warm-up lowers it with gains of "
+            "one and with zero gains; constant warm-up raises it with zero gains. Medians over "
+            "the seeds with 95% intervals; with zero gains residual blocks begin as shortcuts. "
+            "none 12.1% (11.8 to 12.4) 4.30% (4.02 to 4.58) constant diverged 8.30% (8.00 to "
+            "8.60) gradual 3.00% (2.73 to 3.27) 2.30% (2.04 to 2.57) Every",
             "Against gains of one, zero gains lower the test error by 0.300 percentage points at "
             "the reference batch, by 0.700 percentage points with gradual warm-up and by 7.80 "
             "percentage points without warm-up.",
@@ -525,7 +533,7 @@ CASES = [
             lab=trained((study.Way(8, "fixed"), FLAT), (study.LARGE, (5.0, 5.2, 5.1))),
             edits={"lr_scaling": where({"rule": "fixed", "global_batch": 128}, kept=kept)},
             says=[
-                f"At B = 128 the fixed rate {words}. With gains",
+                f"At B = 128 the fixed rate {words}. Against gains",
                 "the linear rule keeps the error within 1 point (no measurable gain over "
                 "unscaled). At 8 times no rule is shown to keep it (least: 5.10%, reference "
                 "2.10%). There with gains of one, warm up gradually",
@@ -586,8 +594,7 @@ CASES = [
             )
         },
         says=[
-            "At B = 256 a warm-up takes 96 of 156 updates. With zero gains (blocks begin as "
-            "shortcuts), against none, gradual",
+            "At B = 256 a warm-up takes 96 of 156 updates. Gradual",
             "fewer updates; the rate falls to 10% of its highest in epoch 3 and to 1% in epoch 4. "
             "A warm-up takes 2.47 epochs. Weights",
         ],
@@ -595,7 +602,7 @@ CASES = [
     Case(
         "a rate that never changes",
         lab=BASE,
-        says=["so a larger batch makes fewer updates. Weights", "At B = 256 with zero gains, ag"],
+        says=["so a larger batch makes fewer updates. Weights"],
         never=["the rate falls", "A warm-up takes", "a warm-up takes", "rises with the rate"],
     ),
     *(
@@ -603,7 +610,7 @@ CASES = [
             f"the end of a constant warm-up, after which the training error is {after}",
             lab=BASE,
             edits={"lr_scaling_curves": course(CONSTANT, JUMP, train=(0.7, 0.33, 0.5, after))},
-            says=[f"it by 4.00 percentage points. Where the constant one ends the rate {words}."],
+            says=[f"Where a constant warm-up with zero gains ends, the rate {words}. Gradual"],
         )
         for after, words in (
             (
@@ -626,7 +633,7 @@ CASES = [
         "a constant warm-up that does not raise the error",
         lab=trained((CONSTANT, (2.1, 2.3, 2.2))),
         edits={"lr_scaling_curves": course(CONSTANT, JUMP)},
-        never=["Where the constant one ends"],
+        never=["Where a constant warm-up"],
     ),
     *(
         Case(
@@ -638,7 +645,7 @@ CASES = [
                     [
                         "are a large part of the training (Goyal et al., 2017).",
                         *filter(None, [words]),
-                        "At B = 256 with zero gains",
+                        "Gradual",
                     ]
                 )
             ],
@@ -773,7 +780,8 @@ CASES = [
             "Up to B = 128, 4 times the reference, the linear rule keeps the error within 1 point "
             "(no unscaled rate tried). At 8 times no rule is shown",
             "256 linear gradual zero 4.00 5.10%",
-            "At B = 256 with zero gains, against no warm-up, gradual warm-up raises the test error",
+            "B = 256: gradual warm-up lowers it with gains of one and raises it with zero gains; "
+            "constant",
         ],
     ),
     Case(
@@ -782,15 +790,18 @@ CASES = [
         says=[
             "do not keep the error; the linear rule with gradual warm-up is undecided with three "
             "seeds.",
-            "gradual warm-up changes nothing measurable and constant warm-up raises the test "
-            "error by",
+            "two remedies help measurably no more than one: gradual warm-up takes 12.1% to 3.00%, "
+            "zero gains to 4.30%. A step",
         ],
     ),
     Case(
         "no difference of a comparison",
         lab=BASE,
         edits={"published_lr_scaling": where(CLAIM, measured=NAN)},
-        says=["gradual warm-up is not compared and constant warm-up raises"],
+        says=[
+            "B = 256: gradual warm-up lowers it with gains of one; constant warm-up raises it with "
+            "zero gains. Medians"
+        ],
     ),
     Case(
         "a fixed rate that suffices",
@@ -871,6 +882,7 @@ CASES = [
             "The linear rule was not tried with gradual warm-up.",
             "What came out: the linear rule has no result.",
         ],
+        never=["Test error with the linear rule"],  # of one way
     ),
     Case(
         "an arm diverged",
@@ -922,6 +934,15 @@ CASES = [
         lab=planned(study.REFERENCE),
         says=["Only the reference batch, B = 32, was trained", "No published result"],
         never=["At the largest batch", "None"],
+    ),
+    Case(
+        "warm-ups of which some were not planned",
+        lab=planned(study.REFERENCE, study.LARGE, UNIT_CONSTANT),
+        says=[
+            "Test error with the linear rule at B = 256. Medians over the seeds with 95% "
+            "intervals; with zero gains residual blocks begin as shortcuts. constant diverged "
+            "not measured gradual not measured 2.30%"
+        ],
     ),
     Case(
         "no reference",

@@ -150,8 +150,10 @@ def test_an_epoch_that_loading_shortens_leaves_two_times_in_doubt(make_report):
     assert rendered(make_report(audits=[of_one])).count("32 †") == 2  # one worker and two
     elsewhere = audit_of(changed, {**finding, "workers": 1})
     text = rendered(make_report(audits=[elsewhere]))
+    assert "Two of two rows have a cell that is wrong or two that cannot both be right: the" in text
     assert (
-        "One of two rows has a cell that is wrong, one has two that cannot both be right: " in text
+        "Not measured here: two of two rows have a cell that is wrong or two that cannot both be "
+        "right; the" in text
     )
     # The row has a wrong cell beside the two.
     text = rendered(make_report(audits=[audit_of(changed, finding)]))
@@ -205,10 +207,13 @@ def test_rows_that_lack_but_a_partial_iteration_are_counted_apart(make_report):
     of_slight = text.index("Rows whose bandwidth only", of_wrong)
     assert text.index(">3.2<", of_wrong) < of_slight < text.index("24.4 iterations", of_wrong)
     text = rendered(make_report(audits=[{**AUDIT, "findings": [finding, rate, other]}]))
-    assert (
-        "One more row differs only by the last partial iteration in the bandwidth (off by 0.6%)."
-        in text
-    )
+    # Of two rows there is one of each kind, and none without a finding.
+    more = "One of two rows has a cell that is wrong, one more differs only by the last partial "
+    assert f"{more}iteration in the bandwidth (off by 0.6%). The speed-up at" in text
+    assert f"Not measured here: {more[0].lower()}{more[1:]}iteration; the speed-up at" in text
+    longer = {**AUDIT, "derived": [*AUDIT["derived"], AUDIT["derived"][0]]}
+    text = rendered(make_report(audits=[{**longer, "findings": [finding, other]}]))
+    assert "in the bandwidth (off by 0.6%) and one has no finding. The speed-up" in text
     far = rate | {"printed": 1.0}
     text = rendered(make_report(audits=[{**AUDIT, "findings": [far]}]))
     assert (

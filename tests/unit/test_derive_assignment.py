@@ -195,6 +195,25 @@ def test_more_loading_processes_without_a_result_have_no_number():
     assert pd.isna(made["more_loading_ratio"])
 
 
+def test_batches_are_compared_by_what_they_learn_in_as_many_epochs():
+    tidy = full_lab()
+    larger = tidy["curves"]["run"].str.startswith("assignment-batch-b1024")
+    # The larger batch stops after two of the four epochs, 0.1 more accurate than others then are.
+    curves = tidy["curves"][~larger | (tidy["curves"]["epoch"] <= 2)]
+    better = curves["test_accuracy_frac"].mask(
+        curves["run"].str.startswith("assignment-batch-b1024"), curves["test_accuracy_frac"] + 0.1
+    )
+    lab = derived_of(tidy | {"curves": curves.assign(test_accuracy_frac=better)})
+    first, middle, last = (
+        row("assignment_utilisation", lab=lab, per_worker_batch=b) for b in (128, 512, 1024)
+    )
+    assert {first["compared_epochs"], last["compared_epochs"]} == {2}
+    assert first["test_accuracy_frac"] == pytest.approx(0.95 / 2)  # half of the way
+    assert last["test_accuracy_difference_frac"] == pytest.approx(0.1)
+    sides = (first["accuracy_to_first"], middle["accuracy_to_first"], last["accuracy_to_first"])
+    assert sides == ("unknown", "indistinct", "above")
+
+
 def test_a_longer_wait_for_the_loader_is_judged_by_launch():
     assert row("assignment_utilisation", per_worker_batch=512)["load_to_first"] == "indistinct"
     tidy = full_lab()

@@ -21,6 +21,9 @@ GAP = "\u00a0"
         (4980, "duration", f"1{GAP}h{GAP}23{GAP}min"),
         (44_695_848, "bytes", f"44.7{GAP}MB"),
         (1_000_000_000, "bytes", f"1.00{GAP}GB"),
+        (8, "bytes", f"8{GAP}B"),  # there is no part of a byte
+        (312, "bytes_binary", f"312{GAP}B"),
+        (8.25, "bytes", f"8.25{GAP}B"),  # a mean
         (1_048_576, "bytes_binary", f"1.00{GAP}MiB"),
         (44_695_848, "bytes_exact", f"44{THIN}695{THIN}848{GAP}B"),
         (1.098e9, "bytes/s", f"1.10{GAP}GB/s"),

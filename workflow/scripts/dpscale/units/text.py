@@ -114,6 +114,8 @@ def format_value(
         return _scientific(value)
     scale = scale_of(value, UNITS[unit])
     shown = value / scale.factor
+    if scale.symbol == "B" and float(shown).is_integer():
+        return _with_symbol(group_digits(shown), "B")  # there is no part of a byte
     if low is None or high is None or is_null(low) or is_null(high):
         return _with_symbol(group_digits(shown, decimals_of(shown)), scale.symbol)
     ends = low / scale.factor, high / scale.factor

@@ -101,7 +101,13 @@ def _printed(unit: str, number: float, low: float, high: float) -> str:
 
 # H1: what one worker makes of its device at each batch, and what would raise it.
 
-UTILISATION = ("utilisation_frac", "load_frac", "compute_frac", "samples_per_s")
+UTILISATION = (
+    "utilisation_frac",
+    "load_frac",
+    "compute_frac",
+    "samples_per_s",
+    "test_accuracy_frac",
+)
 LOADING = ("more_loading_ratio", "samples_per_s", "load_frac", "utilisation_frac")
 
 
@@ -140,7 +146,8 @@ def facts_h1(inputs: Inputs) -> Facts:
     asked: the steps of an epoch with the first batch and with the assignment's, where they differ;
     elsewhere: the batch of a worker in H2 to H6, None where they have several.
     as_assigned: the latter, where it was trained as a larger one. raises: whether a larger batch is
-    advised first, and advised: which, with advised_gain. busy: the utilisation with each.
+    advised first, and advised: which, with advised_gain; costs: whether the fastest is not, since
+    it learns less in as many epochs. busy: the utilisation with each.
     updates: the steps of an epoch with the first batch and with the last, where they differ.
     steps: the seconds of a step of the first and of the fastest batch, longer: their ratio.
     an_image: what loading and computing take for each image with the last batch beside the first.
@@ -165,7 +172,7 @@ def facts_h1(inputs: Inputs) -> Facts:
             (row for row in found[1:] if row["per_worker_batch"] == ASSIGNED["batch"]), None
         )
         crowd = [row for row in found if row["crowded"]]
-        advised = as_assigned if as_assigned and _enough(as_assigned, found[0]) else best
+        advised = next(row for row in found if row["advised"])
         said |= {
             "published": _published(inputs, "utilisation_frac"),
             "assigned": ASSIGNED,
@@ -178,8 +185,9 @@ def facts_h1(inputs: Inputs) -> Facts:
             ),
             "gain": gain_without(found[0].load_frac),
             "best": best,
-            "raises": found[0]["on_cpu"] and found[0]["rate_to_best"] == "below" and not crowd,
+            "raises": found[0]["on_cpu"] and advised is not found[0] and not crowd,
             "advised": advised,
+            "costs": best["accuracy_to_first"] == "below",
             "advised_gain": gain_without(advised.load_frac),
             "first": (first := found[0]),
             "last": (last := found[-1]),
@@ -208,11 +216,6 @@ def _batch_elsewhere(inputs: Inputs) -> int | None:
     _, linear, _ = _trainings(inputs)
     batches = {row["per_worker_batch"] for row in _complete(linear)}
     return batches.pop() if len(batches) == 1 else None
-
-
-def _enough(row: Row, first: Row) -> bool:
-    """Return whether a batch trains measurably faster than the first, and none than it."""
-    return row["rate_to_best"] == "indistinct" and _above(row.samples_per_s, first.samples_per_s)
 
 
 def _samples(inputs: Inputs, row: Row) -> int | None:
@@ -250,11 +253,14 @@ EFFICIENCY = (
     "epochs_efficiency_frac",
 )
 QUOTED = ("train_s", "speedup_ratio", "efficiency_frac", "test_accuracy_frac")
+LITTLE_RATIO = 1.05  # a speed-up that whole intervals keep to is little
+MOSTLY = 4  # an interval that goes so many times as far below one as above it is likely below
 
 
 def facts_h3(inputs: Inputs) -> Facts:
     """Return the training of one worker, and those of several with pace and accuracy against it.
 
+    still: what an indistinct pace shows all the same (`_still`).
     most: the most workers, fewer: the others; lost: see there; started: the start-ups that were
     timed; disturbed: those of the `launched` launches that others disturbed, by workers (count),
     the last time too where all of them were made again; again: how many launches were.
@@ -263,7 +269,9 @@ def facts_h3(inputs: Inputs) -> Facts:
     said: dict[str, Any] = {"rows": linear, "published": [], "several": [], "lost": None}
     said["disturbed"] = []
     if not missing:
-        alone, *several = (row | _written(row) for row in _complete(linear))
+        alone, *several = (
+            row | _written(row) | {"still": _still(row)} for row in _complete(linear)
+        )
         published = _published(inputs, *QUOTED, nodes=1)
         judged = [row[name] != "unknown" for row in several for name in ("pace", "accuracy_kept")]
         said |= {"alone": alone, "several": several, "published": published}
@@ -312,6 +320,15 @@ def _written(row: Row) -> dict[str, Value]:
         "efficiency": row.efficiency_frac,
         "of_epochs": row.epochs_efficiency_frac,
     }
+
+
+def _still(row: Row) -> str | None:
+    """Return `little` where an interval that holds one shows no large gain; `slower`: likely."""
+    low, high = row["speedup_ratio_low"], row["speedup_ratio_high"]
+    if row["pace"] != "indistinct" or high > LITTLE_RATIO:
+        return None
+    likely = row["speedup_ratio"] < 1 and 1 - low > MOSTLY * (high - 1)
+    return "slower" if likely else "little"
 
 
 # H4: the bottlenecks, from measured shares of an epoch.
@@ -630,7 +647,7 @@ def facts_h6(inputs: Inputs) -> Facts:
 def _doubted(inputs: Inputs, nodes: int) -> list[Row]:
     """Return published accuracies whose steps, published too, come from other workers: makers.
 
-    accuracy: as it was printed, without its interval.
+    accuracy: as it was printed, without its interval; steps: as they were.
     """
     rows = [row for row in inputs.rows("assignment_published") if row["nodes"] == nodes]
     place = itemgetter("workers", "epochs")
@@ -641,8 +658,14 @@ def _doubted(inputs: Inputs, nodes: int) -> list[Row]:
         makers = workers_of_steps(
             ASSIGNED["samples"], row["per_worker_batch"], row["published"], row["epochs"]
         )
+        steps = _printed("count", *3 * [row["published"]])
         found += [
-            one | {"makers": makers, "accuracy": _printed("fraction", *3 * [one["published"]])}
+            one
+            | {
+                "makers": makers,
+                "accuracy": _printed("fraction", *3 * [one["published"]]),
+                "steps": steps,
+            }
             for one in rows
             if one["claim"] == "test_accuracy_frac" and place(one) == place(row)
         ]
@@ -673,7 +696,7 @@ QUESTIONS = [
             r"\text{scaling efficiency} = \frac{T_1}{N \, T_N}"
         ],
         references=[KINGMA, GUSTAFSON],
-        vocabulary=words("part", LOSSES),
+        vocabulary=words("part", LOSSES) | words("still", ("little", "slower")),
     ),
     Question(
         "H4",

@@ -274,7 +274,8 @@ UTILISATION_COLUMNS: Columns = (
     columns("per_worker_batch status")
     | intervals(UTILISATION)
     | intervals("rate_to_best_ratio utilisation_difference_frac load_difference_frac")
-    | columns("launches device dataset model optimizer runs message")
+    | intervals("test_accuracy_frac test_accuracy_difference_frac")
+    | columns("compared_epochs launches device dataset model optimizer runs message")
     | verdicts.UTILISATION_COLUMNS
 )
 
@@ -290,7 +291,9 @@ def utilisation(
     update, an idle device between two kernels included. Medians over launches, of each that over
     its epochs but the first. rate_to_best_ratio: to the batch of the highest rate;
     utilisation_difference_frac and load_difference_frac: less those of the smallest batch.
-    Raises MixedMachinesError for runs of different machines.
+    test_accuracy_frac: after compared_epochs, as many as all of them trained; its difference is to
+    the smallest batch too, paired by seed. Raises MixedMachinesError for runs of different
+    machines.
     """
     planned = in_study(runs, STUDY)
     alone = planned[(planned["workers"] == 1) & planned["arm"].isin([LINEAR, LARGER_BATCH])]
@@ -302,6 +305,7 @@ def utilisation(
     }
     rates = {batch: own["samples_per_s"] for batch, own in found.items() if len(own)}
     best = max(rates.values(), key=lambda own: float(own.median()), default=pd.Series())
+    epochs, learnt = _after_equal_epochs(trials, curves, alone)
     rows = []
     for batch, own in alone.groupby("per_worker_batch"):
         run = own.iloc[0]
@@ -311,8 +315,33 @@ def utilisation(
         row |= {"status": combined_status(own["status"])}
         if row["status"] == "complete" and batch in rates:
             row |= _busy(found[batch], found[min(rates)], best)
+            row |= {"compared_epochs": epochs} | _learnt(learnt, own, min(rates))
         rows.append(row)
     return as_table(rows, UTILISATION_COLUMNS)
+
+
+def _after_equal_epochs(
+    trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame
+) -> tuple[int | None, pd.DataFrame]:
+    """Return the epochs that all trainings have, and the batch and accuracy of each seed then."""
+    batches = runs[["run", "per_worker_batch", "test_samples"]]
+    seen = evaluations(trained(trials, runs), curves).merge(batches, on="run")
+    if seen.empty:
+        return None, seen
+    epochs = int(seen.groupby("run")["epoch"].max().min())
+    return epochs, seen[seen["epoch"] == epochs].set_index("seed")
+
+
+def _learnt(learnt: pd.DataFrame, own: pd.DataFrame, smallest: int) -> dict[str, Any]:
+    """Return the test accuracy of a batch, and how far it lies from that of the smallest."""
+    images = first_known(own["test_samples"])
+    batch = own["per_worker_batch"].iloc[0]
+    seeds, base = (learnt[learnt["per_worker_batch"] == size] for size in (batch, smallest))
+    row = interval_columns("test_accuracy_frac", over_seeds(seeds["test_accuracy_frac"], images))
+    if batch != smallest:
+        apart = tested_apart(seeds, base, images)
+        row |= interval_columns("test_accuracy_difference_frac", apart)
+    return row
 
 
 def _busy(own: pd.DataFrame, first: pd.DataFrame, best: pd.Series) -> dict[str, Any]:

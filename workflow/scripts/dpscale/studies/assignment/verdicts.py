@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
-from dpscale.derive.verdicts import ends, of_row, side
+from dpscale.derive.verdicts import beside, ends, of_row, side
 from dpscale.records.columns import Columns, TableRow, columns
+from dpscale.studies.assignment.config import ASSIGNED_BATCH
 from dpscale.studies.assignment.plan import LINEAR
 from dpscale.vocabulary import words
 
@@ -80,11 +81,12 @@ NEARLY_ALL = 0.95  # of the time; what is left is less than any remedy would sho
 WAITED_FRAC = 0.05  # of the time: waiting for the loader that is worth a remedy
 CROWDED = 0.1  # of the time: computing without a core, more than the clocks' granularity
 UTILISATION_COLUMNS: Columns = (
-    columns("idle_frac on_cpu crowded")
+    columns("idle_frac on_cpu crowded advised")
     | words("awaits", ("nothing", "loader", "launches"))
     | side("utilisation_to_first", "utilisation_difference_frac")
     | side("load_to_first", "load_difference_frac")
     | side("rate_to_best", "rate_to_best_ratio", 1.0)
+    | side("accuracy_to_first", "test_accuracy_difference_frac")
 )
 
 
@@ -95,10 +97,10 @@ def utilisation(rows: list[TableRow]) -> None:
     """Notes what an idle device waits for.
 
     crowded: other programs had the core while this worker computed. One core that computes takes
-    processor time all the while; of several cores some may rest.
+    processor time all the while; of several cores some may rest. advised: see `_to_take`.
     """
     for row in rows:
-        row |= dict.fromkeys(["idle_frac", "on_cpu", "crowded", "awaits"])
+        row |= dict.fromkeys(["idle_frac", "on_cpu", "crowded", "awaits", "advised"])
     for row in rows:
         if row["status"] == "complete" and measured(row):
             busy, compute = row["utilisation_frac"], row["compute_frac"]
@@ -106,6 +108,34 @@ def utilisation(rows: list[TableRow]) -> None:
             alone = row["device"] == "CPU core" and compute is not None
             row["crowded"] = alone and bool(compute - busy > CROWDED)
             row["awaits"] = _awaits(row)
+    seen = [row for row in rows if row["status"] == "complete" and measured(row)]
+    for row in seen:
+        row["advised"] = row is _to_take(seen)
+
+
+def _to_take(rows: list[TableRow]) -> TableRow:
+    """The fastest batch of those that learn no less than the smallest in as many epochs.
+
+    The assignment's where it is among them, and none is measurably faster; the smallest where none
+    is measurably faster than that.
+    """
+    first = rows[0]
+    learn = [row for row in rows if of_row(row, "test_accuracy_difference_frac") != "below"]
+    faster = [row for row in learn if row is not first and _faster(row, first)]
+    enough = [
+        row
+        for row in faster
+        if row["per_worker_batch"] == ASSIGNED_BATCH
+        and of_row(row, "rate_to_best_ratio", 1.0) == "indistinct"
+    ]
+    return max(enough or faster, key=lambda row: row["samples_per_s"], default=first)
+
+
+def _faster(row: TableRow, first: TableRow) -> bool:
+    """Whether a batch trains measurably faster than the first."""
+    if row["rate_to_best_ratio"] == 1:  # it is the best
+        return of_row(first, "rate_to_best_ratio", 1.0) == "below"
+    return beside(row, first, "samples_per_s") == "above"
 
 
 def measured(row: TableRow) -> bool:

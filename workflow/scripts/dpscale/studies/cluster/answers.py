@@ -7,6 +7,7 @@ from dpscale.reporting.inputs import Inputs, Row
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.words import by
 from dpscale.studies.cluster.derive import Way
+from dpscale.studies.cluster.lab import lab
 from dpscale.vocabulary import words
 
 GainsBy = Literal["longer", "all", "none", "mixed", "unknown"]
@@ -22,7 +23,7 @@ def facts_closing(inputs: Inputs) -> Facts:
     What a study would show that was not run is none.
     """
     stand_ins = {row["subject"]: row for row in inputs.rows("stand_ins")}
-    cells, transfers = inputs.rows("lab_cells"), inputs.rows("lab_transfers")
+    cells, transfers = rated_cells(inputs), inputs.rows("lab_transfers")
     large = [
         row
         for row in inputs.rows("lr_scaling", large=True, rule="linear", zero_gamma=True)
@@ -32,6 +33,8 @@ def facts_closing(inputs: Inputs) -> Facts:
         "stand_ins": stand_ins,
         "others": [row for row in stand_ins.values() if not row["same"]],
         "cells": cells,
+        "unrated": any(row["rule_holds"] == "lost" and row["lr"] is None for row in cells),
+        "batches": batches_named(inputs),
         "speedups": any(row["speedup_ratio"] is not None for row in cells),
         "links": _links(transfers),
         "here": next((row for row in transfers if row["payload"] == "here"), None),
@@ -51,6 +54,7 @@ def facts_closing(inputs: Inputs) -> Facts:
                 "large_batch", arm="linear_scaling", base="large", test_accuracy_side="above"
             )
         ),
+        "more_epochs": next(map(_epochs, _as_good_as_scaling(inputs)), None),
         "ledger": _agrees(inputs.rows("wire")),
         "orders": any(row["repeating"] == "every" for row in inputs.rows("order_repeats")),
         "drift": any(row["parameters_identical"] for row in inputs.rows("replicas")),
@@ -91,6 +95,59 @@ def _unscaled(inputs: Inputs, at: str) -> list[Row]:
         if elbow[at] and elbow[at] != elbow["reference_batch"]
         for row in inputs.rows("lr_scaling", rule="fixed", optimizer="sgd", global_batch=elbow[at])
     ]
+
+
+def rated_cells(inputs: Inputs) -> list[Row]:
+    """Return the lab's cells, each with the rate to take, as far as S2 shows one.
+
+    of_reference: whether that is the reference's, which keeps an error that the linear rule loses.
+    """
+    kept = [
+        row["elbow_ratio"]
+        for row in inputs.rows("lr_scaling_elbow", rule="fixed", status="complete")
+    ]
+
+    def unscaled(row: Row) -> bool:
+        """Whether the rule loses the error at such a ratio and the reference's rate keeps it."""
+        return row["rule_holds"] == "lost" and any(row["batch_ratio"] <= one for one in kept)
+
+    return [
+        row | {"of_reference": unscaled(row), "lr": lab().lr if unscaled(row) else row["lr"]}
+        for row in inputs.rows("lab_cells")
+    ]
+
+
+def batches_named(inputs: Inputs) -> dict[str, int | None]:
+    """Return the batches of a worker that answers of the assignment name, and none of others.
+
+    advised: by H1, where it is not the first; halving: twice the batch, where that is
+    measurably faster (H4); trained: that of H2 to H6, where they have one.
+    """
+    one = inputs.rows("assignment_utilisation", status="complete")
+    advised = [row["per_worker_batch"] for row in one[1:] if row["advised"]]
+    crowded = any(row["crowded"] for row in one)
+    doubled = inputs.rows("assignment_doubled", pace="above")
+    trained = {
+        row["per_worker_batch"]
+        for row in inputs.rows("assignment", rule="linear", status="complete")
+    }
+    return {
+        "advised": advised[0] if advised and not crowded else None,
+        "halving": doubled[-1]["per_worker_batch"] if doubled else None,
+        "trained": trained.pop() if len(trained) == 1 else None,
+    }
+
+
+def _as_good_as_scaling(inputs: Inputs) -> list[Row]:
+    """Return longer training at the unscaled rate, where it reaches what linear scaling does."""
+    return inputs.rows(
+        "large_batch", arm="more_epochs", base="linear_scaling", test_accuracy_side="indistinct"
+    )
+
+
+def _epochs(row: Row) -> float:
+    """How many times as many epochs longer training has."""
+    return float(row["epoch"] / row["base_epoch"])
 
 
 def _ends(gains: list[Row], lines: list[list[Row]]) -> list[Row]:

@@ -88,11 +88,31 @@ def compared(rows: list[Row], claims: list[Row], regimes: list[Row]) -> list[Row
             "other_best": leader if leader and sure and not leader["local_from_step"] else None,
             "elsewhere": elsewhere(leader, arms) if leader else [],
             "saved": saved(first, second),
+            "local": (local := local_arm(arms, first)),
+            "local_saved": saved(local, second) if local else None,
             "synchronous_frac": synchronous_frac(first),
             "best_saved": saved(leader, second) if leader else None,
         }
         compared.append(row | pair | {"room": own["room"], "regime": own})
     return compared
+
+
+def local_arm(arms: dict[tuple[float, str], Row], post_local: Row) -> Row | None:
+    """Return the first arm of local SGD with the labels of the post-local one, if it has a result.
+
+    Its steps are local from the first on.
+    """
+    return next(
+        (
+            row
+            for (noise, name), row in arms.items()
+            if noise == post_local["label_noise_frac"]
+            and name != post_local["arm"]
+            and row["local_from_step"] == 0
+            and row["test_accuracy_frac"] is not None
+        ),
+        None,
+    )
 
 
 def beyond_chance(arm: Row, family: int) -> bool:

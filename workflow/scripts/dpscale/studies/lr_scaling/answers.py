@@ -30,6 +30,7 @@ NAMES = {
     "gamma_reference": "zero_gamma_against_unit_gamma_reference_batch",
     "gamma_large": "zero_gamma_against_unit_gamma_large_batch",
 }
+WARM_UPS = ("none", "constant", "gradual")  # from none to the most careful
 DECIDED = ("above", "below", "indistinct")  # sides of a difference that has an interval
 
 
@@ -58,6 +59,9 @@ def facts_s2(inputs: Inputs) -> Facts:
             for row in planned
         ),
         "elbows": elbows,
+        "grid": grid(planned),
+        "warm_ups": [],
+        "either": None,
         "comparisons": [beside(row) for row in comparisons],
         "curve": [
             beside(row) for row in published if row["kind"] == "curve" and row["batch_ratio"] != 1
@@ -73,6 +77,7 @@ def facts_s2(inputs: Inputs) -> Facts:
         said["in_q4"] = scaled_in_q4(inputs)
         said["disagreeing"] = disagreeing(compared, said["reference"]["train_samples"])
         said["gains"] = beside_unit(rows)
+        said["warm_ups"] = warm_ups(claims)
         said["warmed"] = warmed(rows, claims)
         said["either"] = either(said["warmed"])
         said["largest"] = elbow and elbow["largest_batch"]
@@ -259,6 +264,40 @@ def warmed(rows: list[Row], claims: Mapping[str, Row]) -> list[Row]:
                 for row, after, before in pairs
             ]
     return []
+
+
+def warm_ups(claims: Mapping[str, Row]) -> list[Row]:
+    """Return what each warm-up does to the error of none at the large batch, where it is known.
+
+    With gains of one, and with zero gains (`zero_gamma`).
+    """
+    named = product(("gradual", "constant"), (("_unit", False), ("", True)))
+    return [
+        Row(warmup=warmup, zero_gamma=zero, measured_side=row["measured_side"])
+        for warmup, (unit, zero) in named
+        if (row := claims.get(f"{warmup}_none{unit}")) and row["measured_side"] in DECIDED
+    ]
+
+
+def grid(rows: Iterable[Row]) -> list[Row]:
+    """Return the test errors of the linear rule at the large batch, a row a warm-up.
+
+    unit, zero: with gains of one and with zero gains, null where there is no such result. No row
+    where fewer than two ways were planned, which leave nothing to compare.
+    """
+    arms = [
+        row
+        for row in rows
+        if row["large"] and (row["role"], row["optimizer"], row["rule"]) == ("arm", "sgd", "linear")
+    ]
+    if len(arms) < 2:
+        return []
+    found = []
+    for warmup, own in by(sorted(arms, key=lambda row: WARM_UPS.index(row["warmup"])), "warmup"):
+        errors = {"zero" if row["zero_gamma"] else "unit": row.test_error_frac for row in own}
+        runs = " ".join(row["runs"] for row in own)
+        found.append(Row(errors, warmup=warmup, global_batch=own[0]["global_batch"], runs=runs))
+    return found
 
 
 def either(pairs: list[Row]) -> Row | None:

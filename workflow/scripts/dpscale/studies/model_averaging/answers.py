@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise, product
 
 from dpscale.derive.contrasts import by_chance
+from dpscale.derive.verdicts import beside as lies_beside
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, has_result, named_values
 from dpscale.reporting.question import Facts, Question
@@ -74,7 +75,10 @@ def facts_s3(inputs: Inputs) -> Facts:
             row | {"bound": first and at_tuned_pace(row, first, arms.get(LINEAR))}
             for row in trained
         ],
-        "untuned": any(row["learners"] != row["chosen"]["learners"] for row in trained),
+        "untuned": any(
+            row["learners"] != row["chosen"]["learners"] and row["pace"] in ("below", "unknown")
+            for row in trained
+        ),
         "most": max((row["learners"] for row in timed), default=0),
         "tuned": [row | {"stop": stops[row["runs"]]} for row in tuned],
         "claims": inputs.rows("published_model_averaging"),
@@ -88,7 +92,8 @@ def as_tuned(first: Row, timed: Sequence[Row], processes: int) -> list[Row]:
     """Return the learners of a process in the trainings, and what tuning chooses for the same.
 
     Of the same network and batch; none where that was not tuned. timed: the row of as many learners
-    as the trainings have, None where so many were not timed.
+    as the trainings have, None where so many were not timed; pace: where its throughput lies of
+    that of the number chosen.
     """
     learners = first["learners"] // processes
     alike = [
@@ -97,7 +102,16 @@ def as_tuned(first: Row, timed: Sequence[Row], processes: int) -> list[Row]:
         if all(row[key] == first[key] for key in ("model", "per_learner_batch")) and row["stacked"]
     ]
     trained = next((row for row in alike if row["learners"] == learners), None)
-    return [Row(learners=learners, chosen=row, timed=trained) for row in alike if row["chosen"]]
+    return [
+        Row(
+            learners=learners,
+            chosen=row,
+            timed=trained,
+            pace=lies_beside(trained, row, "samples_per_s") if trained else "unknown",
+        )
+        for row in alike
+        if row["chosen"]
+    ]
 
 
 def by_pull(arms: Sequence[Row], pairs: Pairs) -> list[Row]:

@@ -35,7 +35,11 @@ def facts_s1(inputs: Inputs) -> Facts:
     missing = lacking(without, {"model": "network", "optimizer": "optimiser"}, STUDY)
     missing += [] if every else [f"{STUDY}: not run yet"]
     shown = {row["runs"]: row for row in inputs.rows("goal_searches")}
-    fits = [shown[row["runs"]] | fitted(row) for row in inputs.rows("goal_fit")]
+    along = noise_along(inputs.rows("noise_scale"))
+    fits = [
+        shown[row["runs"]] | fitted(row) | {"noise_along": along.get(row["runs"], [])}
+        for row in inputs.rows("goal_fit")
+    ]
     lead = next((row for row in fits if row["lead"]), None)
     verdicts = [row | {"status": row["reason"]} for row in inputs.rows("published_steps_to_goal")]
     contrasts = [
@@ -80,6 +84,21 @@ def fitted(row: Row) -> Row:
             if row[column] is None
         }
     return row | found
+
+
+def noise_along(rows: Sequence[Row]) -> dict[str, list[Value]]:
+    """Return the least and the largest noise scale within the trainings of each search's winner.
+
+    Medians over the seeds at points of the training; the start does not count, as in its mean. None
+    where fewer than two points are known.
+    """
+    known = [row for row in rows if row["point"] and row["noise_scale"] is not None]
+    ranked = by(sorted(known, key=lambda row: float(row["noise_scale"])), "runs")
+    return {
+        run: [row.value("noise_scale", "number") for row in (own[0], own[-1])]
+        for run, own in ranked
+        if len(own) > 1
+    }
 
 
 def saved(search: Sequence[Row]) -> list[Row]:

@@ -2,6 +2,7 @@
 
 import math
 import operator
+import re
 from collections import Counter
 from typing import Any
 
@@ -14,9 +15,11 @@ from dpscale.reporting.references import AMDAHL, GUSTAFSON, JENNISON, POCOCK
 from dpscale.studies.scaling.answers.computation import pace_elsewhere
 from dpscale.studies.scaling.derive.losses import LOSSES
 from dpscale.studies.scaling.derive.speedup import paced
+from dpscale.units import MOST_DECIMALS, format_value, group_digits
 from dpscale.vocabulary import words
 
 VALUES = ("epoch_s", "speedup_ratio", "efficiency_frac")
+_NUMBER = re.compile(r"[\d.\u202f]+")
 
 
 def facts_q2(inputs: Inputs) -> Facts:
@@ -76,10 +79,13 @@ def lessons(inputs: Inputs) -> list[Row]:
     """Return what the most and the fewest of several workers gain; loss: what they lose there.
 
     faster_at: each b that by itself is faster than one worker, whatever all together show.
+    reaches, reaches_within: the best speed-up as text, without its interval and with it.
     """
     cell = operator.itemgetter("workers", "per_worker_batch")
     losses = {
-        cell(row): row | {"factors": largest_factors(row), "rest": remaining_factor(row)}
+        cell(row): row
+        | {"factors": largest_factors(row), "rest": remaining_factor(row)}
+        | {"apart": row.loss_ratio.bare != row.all_loss_ratio.bare}
         for row in inputs.rows("speedup_losses")
     }
     rows = inputs.rows("speedup_lesson")[::-1]
@@ -88,8 +94,39 @@ def lessons(inputs: Inputs) -> list[Row]:
         row
         | {"loss": losses.get(cell(row))}
         | {"faster_at": tuple(sorted(b for workers, b in faster if workers == row["workers"]))}
+        | {
+            "reaches": told_from_one(without_interval(row.best_ratio)),
+            "reaches_within": told_from_one(row.best_ratio),
+        }
         for row in rows[:1] + rows[1:][-1:]
     ]
+
+
+def without_interval(ratio: Value) -> Value:
+    """Return a ratio alone, without its interval."""
+    return ratio.model_copy(update=dict.fromkeys(("low", "high")))
+
+
+def told_from_one(ratio: Value) -> str:
+    """Return a ratio and its interval as text, in which only what is 1 prints as 1.
+
+    What rounding would make 1 has more digits, as in `1.43× (1.004 to 1.81)`: a reader sees on
+    which side of 1 it lies.
+    """
+    low, high, numbers = ratio.low, ratio.high, iter((ratio.value, ratio.low, ratio.high))
+    text = format_value(ratio.value, ratio.unit, low=low, high=high, status=ratio.status)
+    if ratio.value is None:
+        return ratio.written(text)
+    return ratio.written(_NUMBER.sub(lambda found: _unrounded(found[0], next(numbers)), text))
+
+
+def _unrounded(text: str, number: float | None) -> str:
+    """The text of a number; of one that is not 1 and prints as 1 with more digits."""
+    places = len(text.partition(".")[2])
+    while number not in (None, 1) and round(number, places) == 1 and places < MOST_DECIMALS:
+        places += 1
+        text = group_digits(number, places)
+    return text
 
 
 def unsteady_speedup(inputs: Inputs, row: Row) -> Row | None:
