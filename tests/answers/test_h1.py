@@ -86,8 +86,8 @@ CASES = [
             edits=_batches(_between(0.8), FIRST_OF_THREE, _learns(128, *as_assigned), LESS),
             says=[
                 f"Raise b from 64 to the assignment's 128: 1 000 samples/s become 1 600{words}; b "
-                "= 1024 is faster still (2 000) but learns less: 75.0% test accuracy after three "
-                "epochs, b = 64 95.0%. It waits for the loader",
+                "= 1024 is faster (2 000) but learns less: after three epochs 75.0% test "
+                "accuracy, 95.0% at b = 64. It waits for the loader",
                 "With rates in proportion to b the test accuracy after three epochs is 95.0% at b "
                 f"= 64, {printed} and 75.0% at b = 1024 (measurably lower).",
                 f"In short: Raise b from 64 to the assignment's 128: 1 000 samples/s become 1 600"

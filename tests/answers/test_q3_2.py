@@ -217,7 +217,9 @@ CASES = [
                 0.6e9,
                 4,
                 CONTENDS,
-                "At N = 4 its time is mostly not transfer, but above all contention and overhead",
+                "At N = 4 (else undecided) its time is mostly not transfer, but above all "
+                "contention "
+                "and overhead",
                 [],
             ),
             (
@@ -231,7 +233,7 @@ CASES = [
                 0.6e9,
                 2,
                 CONTENDS,
-                "At N = 4 its time is mostly not transfer",
+                "At N = 4 (else undecided) its time is mostly not transfer",
                 ["At N = 2 contention and overhead take longer than the waiting beyond the"],
             ),
         )
@@ -376,7 +378,10 @@ CASES = [
                 where({"workers": 2, "per_worker_batch": 32}, **around("lab_bytes_per_s", 1e9)),
             )
         },
-        says=["of plain TCP. In five of the six cells its time is mostly not transfer. The"],
+        says=[
+            "of plain TCP. In five of the six cells (else undecided) its time is mostly not "
+            "transfer. The"
+        ],
     ),
     Case(
         "buckets above the link",

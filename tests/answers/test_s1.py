@@ -86,9 +86,9 @@ CASES = [
     Case(
         "perfect scaling that the slope cannot confirm",
         says=[
-            "By a fit alone, doubling B saves at least 40% of steps up to B = 10 (perfect "
-            "scaling), at most 10% from B = 161 (one hidden layer, plain SGD, 4% error). The "
-            "critical batch size, 40.1, takes twice the fewest steps. Nesterov "
+            "Doubling B saves at least 40% of steps up to B = 10 (perfect scaling), at most 10% "
+            "from B = 161, by a fit alone (one hidden layer, plain SGD, 4% error). The critical "
+            "batch size, 40.1, takes twice the fewest steps. Nesterov "
             "momentum makes it 3.01× (2.81 to 3.21) as large. With plain SGD each doubling of B "
             "from 2 saved 43.0% to 49.8% of steps up to 16, 15.0% to 33.0% up to 256 and 2.94% "
             "to 6.06% beyond. B = 2 reaches the goal with 1 286 samples, B = 1024 with 31 744. "
@@ -147,9 +147,9 @@ CASES = [
         "three regimes of large networks on a cluster",
         lab=searched(every=CLUSTER),
         says=[
-            "By a fit, doubling B saves at least 40% of steps up to B = 37 (perfect scaling, "
-            "measured too), at most 10% from B = 599 (small residual network, plain SGD, 4% "
-            "error). The critical batch size, 150, takes twice the fewest steps. Momentum makes "
+            "Doubling B saves at least 40% of steps up to B = 37 (perfect scaling, measured too), "
+            "at most 10% from B = 599, by a fit (small residual network, plain SGD, 4% error). "
+            "The critical batch size, 150, takes twice the fewest steps. Momentum makes "
             "it 2.24× (2.07 to 2.42) as large, Nesterov momentum 2.55× (2.35 to 2.78).",
             "reaches the goal (4% for the small residual network and 4% for the ResNet-20)",
             "Between networks, whose goals differ, it is smaller (0.653× to 0.672×).",
@@ -429,7 +429,7 @@ CASES = [
         "no bend with plain SGD",
         lab=searched(sgd=1e7),
         says=[
-            "(perfect scaling, measured too), at most 10% from B = 483 (one hidden "
+            "(perfect scaling, measured too), at most 10% from B = 483, by a fit (one hidden "
             "layer, Nesterov momentum, 4% error). The critical batch size, 121, takes twice the "
             "fewest steps. With plain SGD there is none (no bend)."
         ],
