@@ -102,7 +102,7 @@ CASES = [
             "steps over the four largest batch sizes hardly fall (slope 0 within 0.2) is "
             "undecided.",
             "In short: By a fit perfect scaling ends at B = 10, and from B = 161 hardly a gain "
-            "is left (network of one hidden layer, plain SGD).",
+            "is left (one hidden layer, plain SGD).",
             "Twice the batch saves 40% or more of the steps up to B = 10, 10% or less from B = "
             "161 (plain SGD). Dotted",
         ],
