@@ -419,11 +419,11 @@ def _fastest(share: float) -> Edit:
             True,
             1.5,
             128,
-            "Answers name several b: 512 for throughput (H1), 256 for half the messages (H4) and "
+            "Answers name several b: 512 by what H1 measures, 256 for half the messages (H4) and "
             "128 in H2 to H6.",
         ),
         (False, 1.5, 128, "several b: 256 for half the messages (H4) and 128 in H2 to H6."),
-        (True, 1.0, 128, "several b: 512 for throughput (H1) and 128 in H2 to H6."),
+        (True, 1.0, 128, "several b: 512 by what H1 measures and 128 in H2 to H6."),
         (True, 1.0, 512, None),
         (False, 1.0, 128, None),
     ],
@@ -442,9 +442,9 @@ def test_batches_of_several_answers_stand_side_by_side(slower, gain, trained, sa
 def test_the_batches_of_workers_that_share_cores_with_their_loaders_are_not_ranked() -> None:
     slower = _fastest(0.5)
     crowd = where(device="CPU core", compute_frac=0.9, utilisation_frac=0.5)
-    assert "throughput (H1)" in text_of(page(("assignment_utilisation", slower)))
+    assert "by what H1 measures" in text_of(page(("assignment_utilisation", slower)))
     crowded = page(("assignment_utilisation", both(slower, crowd)))
-    assert "throughput (H1)" not in text_of(crowded)
+    assert "by what H1 measures" not in text_of(crowded)
 
 
 def test_speed_ups_are_spoken_of_where_some_are_measured() -> None:

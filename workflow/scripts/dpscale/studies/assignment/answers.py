@@ -262,8 +262,8 @@ def facts_h3(inputs: Inputs) -> Facts:
 
     still: what an indistinct pace shows all the same (`_still`).
     most: the most workers, fewer: the others; lost: see there; started: the start-ups that were
-    timed; disturbed: those of the `launched` launches that others disturbed, by workers (count),
-    the last time too where all of them were made again; again: how many launches were.
+    timed; disturbed: those of the `launched` launches that others disturbed, by workers (count);
+    again: how many launches were made again, and disturbed_again: whether all those were.
     """
     _, linear, missing = _trainings(inputs)
     said: dict[str, Any] = {"rows": linear, "published": [], "several": [], "lost": None}
@@ -286,7 +286,7 @@ def facts_h3(inputs: Inputs) -> Facts:
         counts = [row | {"count": len(disturbed.intersection(own))} for row, own in launches]
         said["disturbed"] = [row for row in counts if row["count"]]
         said |= {"launched": len(every), "again": len(every & again)}
-        said["still"] = disturbed & every <= again
+        said["disturbed_again"] = disturbed & every <= again
     effects = [row["speedup"] for row in said["several"]]
     return Facts(missing, _values(linear, EFFICIENCY), said, effects=effects)
 
