@@ -32,6 +32,15 @@ def test_what_is_of_the_machine_does_not_carry_over() -> None:
     assert not too_long(found)
 
 
+def test_what_gpus_showed_holds_for_their_like() -> None:
+    tidy = full_lab()
+    gpus = tidy | {"runs": tidy["runs"].assign(device="NVIDIA H100 80GB HBM3 (700 W)")}
+    found = closing(derived_lab(), gpus)
+    assert "memory limits measured here hold for the same GPU" in found.sentence
+    assert "measured here does" not in found.sentence
+    assert not too_long(found)
+
+
 def test_the_scope_names_what_stands_in_the_place_of_the_lab() -> None:
     said = plain(page().short)
     assert said.startswith(

@@ -51,7 +51,10 @@ def device() -> torch.device:
 
 @pytest.fixture(scope="session")
 def measured(device: torch.device) -> Iterator[Measured]:
-    """Notes a number that was measured, with a remark; all of them are written at the end."""
+    """Notes a number that was measured, with a remark, and writes it: a call may be stopped.
+
+    The device is named at the end: to ask for it opens the GPU.
+    """
     from dpscale.config.sections import HardwareConfig
     from dpscale.train.machine.device import device_libraries, device_model
 
@@ -61,18 +64,23 @@ def measured(device: torch.device) -> Iterator[Measured]:
         row = {"case": case, "value": value, "unit": unit}
         rows.append(row | {"note": remark} if remark else row)
         print(f"{case}: {'unknown' if value is None else f'{value:.4g}'} {unit} {remark}".rstrip())
+        write({})
+
+    def write(head: dict[str, str]) -> None:
+        if DEVICE == "cuda":
+            RESULTS.write_text(json.dumps(head | {"rows": rows}, indent=1) + "\n", "utf-8")
 
     yield note
     if DEVICE == "cpu":
         return
     hardware = HardwareConfig(device="cuda", backend="nccl")
-    head = {
+    device_and_libraries = {
         "device": device_model(hardware),
         "torch": torch.__version__,
         **device_libraries(hardware),
         "date": time.strftime("%Y-%m-%d"),
     }
-    RESULTS.write_text(json.dumps(head | {"rows": rows}, indent=1) + "\n", encoding="utf-8")
+    write(device_and_libraries)
 
 
 class Runs:

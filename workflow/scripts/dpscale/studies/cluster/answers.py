@@ -6,7 +6,7 @@ from dpscale.derive.formulas import full_steps
 from dpscale.reporting.inputs import Inputs, Row
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.words import by
-from dpscale.studies.cluster.derive import Way
+from dpscale.studies.cluster.derive import Way, on_gpus
 from dpscale.studies.cluster.lab import lab
 from dpscale.vocabulary import words
 
@@ -39,6 +39,7 @@ def facts_closing(inputs: Inputs) -> Facts:
         "links": _links(transfers),
         "here": next((row for row in transfers if row["payload"] == "here"), None),
         "measured": [row for row in transfers if row["origin"] == "measured"],
+        "on_gpus": _timed_on_gpus(inputs),
         "sharing": any(row["oversubscribed"] for row in inputs.rows("scaling")),
         "swept": next((row for row in inputs.rows("sweep_trend") if row["shape"] in TURNS), None),
         "elbow": (elbow := next(iter(_elbows(inputs)), None)),
@@ -71,6 +72,12 @@ def facts_closing(inputs: Inputs) -> Facts:
             "gains_by": gains_by(gains, lines),
         }
     )
+
+
+def _timed_on_gpus(inputs: Inputs) -> bool:
+    """Whether all that was timed ran on GPUs; False where nothing was."""
+    runs = inputs.tidy_rows("runs", kind="timed", status="complete")
+    return bool(runs) and on_gpus(run["device"] for run in runs)
 
 
 def _elbows(inputs: Inputs) -> list[Row]:

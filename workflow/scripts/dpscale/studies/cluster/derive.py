@@ -1,6 +1,6 @@
 """What stood in for the lab, and what formulas and measured ratios say of the lab as asked."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import pandas as pd
@@ -107,14 +107,15 @@ def _listed(sizes: Any) -> str:
     return ", ".join(map(str, sizes))
 
 
-def _is_gpu(runs: pd.DataFrame) -> bool:
-    return not runs["device"].fillna("").str.contains("cpu", case=False).any()
+def on_gpus(devices: Iterable[str | None]) -> bool:
+    """Whether devices, by their models, are no cores of a CPU; unknown ones are left out."""
+    return not any("cpu" in device.lower() for device in devices if isinstance(device, str))
 
 
 def _devices(runs: pd.DataFrame) -> str:
     """How many devices the workers of a machine see, and of which kind."""
     count = runs["devices_per_machine"].max()
-    kind = "GPUs" if _is_gpu(runs) else "CPU cores"
+    kind = "GPUs" if on_gpus(runs["device"]) else "CPU cores"
     return kind if pd.isna(count) else f"{int(count)} {kind}"
 
 
@@ -122,7 +123,7 @@ def _link(runs: pd.DataFrame) -> Way:
     """What the workers' bytes went over: loopback, the bus of a machine, or a network."""
     if runs["nodes"].max() > 1:
         return "network"
-    return "machine" if _is_gpu(runs) else "loopback"
+    return "machine" if on_gpus(runs["device"]) else "loopback"
 
 
 def transfers(scaling: pd.DataFrame, runs: pd.DataFrame, link: pd.DataFrame) -> pd.DataFrame:

@@ -30,6 +30,7 @@ SWEEP = {
 LEVEL_FRAC = 0.1  # by which a phase that levels off varies from there on
 # A fixed cost that is no larger a part of an iteration leaves little for larger batches to save.
 SATURATED_FRAC = 0.2
+ROUNDED_FRAC = 0.005  # by which two numbers of three digits may differ and look alike
 
 
 def facts_q1(inputs: Inputs) -> Facts:
@@ -94,7 +95,8 @@ def explained(found: Row, rows: Sequence[Row]) -> dict[str, Any]:
 def fewer_iterations(found: Row, first: Row, end: Row) -> Row | None:
     """Return how many iterations the last of two batches spares, and of what it saves their cost.
 
-    By the line's fixed cost of an iteration; None without a line, and where nothing is saved.
+    By the line's fixed cost of an iteration; None without a line, and where nothing is saved or
+    less than that: the line then lies off between these two by more than they differ.
     """
     if not found["fixed_s"] or found["fixed_s"] <= 0 or end["epoch_s"] >= first["epoch_s"]:
         return None
@@ -102,6 +104,8 @@ def fewer_iterations(found: Row, first: Row, end: Row) -> Row | None:
     iterations = before - after
     runs = list(dict.fromkeys([*first.runs, *end.runs]))
     seconds = {"fixed": iterations * found["fixed_s"], "saved": first["epoch_s"] - end["epoch_s"]}
+    if seconds["fixed"] > (1 + ROUNDED_FRAC) * seconds["saved"]:
+        return None
     values = {name: Value(value=value, unit="s", runs=runs) for name, value in seconds.items()}
     return Row(iterations=round(iterations), **values)
 
