@@ -422,26 +422,34 @@ def _fastest(share: float) -> Edit:
 
 
 @pytest.mark.parametrize(
-    ("slower", "gain", "trained", "says"),
+    ("slower", "gain", "learns", "trained", "says"),
     [
         (
             True,
             1.5,
+            0.0,
             128,
             "Answers name several b: 512 by what H1 measures, 256 for half the messages (H4) and "
             "128 in H2 to H6.",
         ),
-        (False, 1.5, 128, "several b: 256 for half the messages (H4) and 128 in H2 to H6."),
-        (True, 1.0, 128, "several b: 512 by what H1 measures and 128 in H2 to H6."),
-        (True, 1.0, 512, None),
-        (False, 1.0, 128, None),
+        (True, 1.5, -0.01, 128, "several b: 512 by what H1 measures and 128 in H2 to H6."),
+        (False, 1.5, 0.0, 128, "several b: 256 for half the messages (H4) and 128 in H2 to H6."),
+        (True, 1.0, 0.0, 128, "several b: 512 by what H1 measures and 128 in H2 to H6."),
+        (True, 1.0, 0.0, 512, None),
+        (False, 1.0, 0.0, 128, None),
     ],
 )
-def test_batches_of_several_answers_stand_side_by_side(slower, gain, trained, says) -> None:
+def test_batches_of_several_answers_stand_side_by_side(slower, gain, learns, trained, says) -> None:
     said = text_of(
         page(
             ("assignment_utilisation", _fastest(0.5 if slower else 0.99)),
-            ("assignment_doubled", where(**around("speedup_ratio", gain))),
+            (
+                "assignment_doubled",
+                where(
+                    **around("speedup_ratio", gain),
+                    **around("test_accuracy_difference_frac", learns),
+                ),
+            ),
             ("assignment", where(per_worker_batch=trained)),
         )
     )

@@ -8,7 +8,7 @@ import pytest
 
 import strategies_builders
 from builders import Tables, empty_lab, run_row, step_rows, table, without_runs
-from cases import Case, Edit, both, says, where
+from cases import Case, Edit, both, only, says, where
 from dpscale.derive.columns import as_table
 from dpscale.reporting import words
 from dpscale.reporting.inputs import Inputs
@@ -63,12 +63,18 @@ def sending(cell: dict[str, Any] | None = None, **columns: Any) -> Edit:
     return both(where(cell, **columns), follow)
 
 
+def eight_workers(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of four workers as those of eight too."""
+    return pd.concat([rows, rows[rows["workers"] == 4].assign(workers=8)], ignore_index=True)
+
+
 def ratio(way: str, low: float, high: float, **verdicts: str) -> dict:
     """The way's ratio to DDP with four workers."""
     columns = {"to_ddp_ratio": (low + high) / 2, "to_ddp_ratio_low": low, "to_ddp_ratio_high": high}
     return {"strategies": where({"workers": 4, "way": way}, **columns, **verdicts)}
 
 
+INTERVALS = where({"way": "fsdp"}, to_ddp_ratio_low=2.9, to_ddp_ratio_high=3.1)
 CASES = [
     Case(
         "DDP is fastest and FSDP2 needs least",
@@ -93,8 +99,10 @@ CASES = [
             "largest batch within the budget (it fits; one up to 7.14% larger does not). 2 ",
             "In short: Use DDP (10.0 ms a step, 22.9 MiB a worker); where memory is short, ZeRO-1 "
             "(19.1 MiB) or FSDP2 (11.4 MiB).",
-            "With two workers all other ways take longer for a step than DDP (1.20× to 3.00×). "
-            "With four workers all other ways take longer for a step than DDP's 20.0 ms (1.20× to",
+            "With two workers all other ways take longer for a step than DDP. With four workers "
+            "all other ways take longer for a step than DDP. Likely",
+            "The ways with N = 2: a step (beside it one with N = 4), the bytes",
+            "FSDP2 30.0 ms (28.5 to 31.5) 60.0 ms 3.00× 3.00× 12.0 MB",
             "share a device",
             "differs from the formula for FSDP2 (by up to 33.3%) and FSDP2 without resharding "
             "(by up to 50.0%)",
@@ -141,7 +149,7 @@ CASES = [
             "Use ZeRO-1: with two workers, a device each, its step, 5.00 ms, takes 0.500× the "
             "time of DDP's.",
             "ZeRO-1 has the shortest step with two workers.",
-            "takes less time for a step than DDP (0.500×)",
+            "takes less time for a step than DDP. With",
         ],
         never=["by DDP"],
     ),
@@ -172,7 +180,7 @@ CASES = [
         edits={"strategies": where({"workers": 2, "way": "accumulation"}, to_ddp="indistinct")},
         says=[
             "With two workers gradient accumulation shows no measurable difference to DDP; ZeRO-1, "
-            "FSDP2 and FSDP2 without resharding take longer for a step than DDP ("
+            "FSDP2 and FSDP2 without resharding take longer for a step than DDP. With"
         ],
     ),
     Case(
@@ -180,8 +188,8 @@ CASES = [
         lab=lab,
         edits={"strategies": where({"workers": 2, "way": "accumulation"}, to_ddp="below")},
         says=[
-            "With two workers gradient accumulation takes less time for a step than DDP (",
-            "take longer for a step than DDP (",
+            "With two workers gradient accumulation takes less time for a step than DDP; ZeRO-1, "
+            "FSDP2 and FSDP2 without resharding take longer for a step than DDP. With"
         ],
     ),
     Case(
@@ -189,7 +197,7 @@ CASES = [
         lab=lab,
         edits={"strategy_needs": needing({"way": "accumulation"}, peak_bytes=S)},
         says=["If memory is short, take ZeRO-1 (19.1 MiB a worker, not 22.9 MiB; a step 1.20× as"],
-        never=["The peak falls by less"],
+        never=["ZeRO-1 lowers the peak"],
     ),
     Case(
         "ZeRO-1 spares more state than memory with two workers",
@@ -198,10 +206,43 @@ CASES = [
             "strategy_needs": needing({"way": "zero1", "workers": 2}, peak_bytes=round(5.5 * S))
         },
         says=[
-            "The peak falls by less than the state that ZeRO-1 spares with two workers (by 1.91 "
-            "MiB, 3.81 MiB spared): the updated parameters that are sent, and what the update "
-            "needs, likely take the rest."
+            "With two workers ZeRO-1 lowers the peak by 1.91 MiB of the 3.81 MiB of state that it "
+            "spares (66.7% of DDP's peak is no state): sending and applying the update likely take "
+            "the rest."
         ],
+    ),
+    Case(
+        "ZeRO-1 spares more state than memory with every number of workers",
+        lab=lab,
+        edits={"strategy_needs": needing({"way": "zero1"}, peak_bytes=round(5.5 * S))},
+        says=["is no state) and with four workers by 1.91 MiB of the 3.81 MiB of state that it"],
+    ),
+    Case(
+        "three numbers of workers",
+        lab=lab,
+        edits={"strategies": eight_workers, "strategy_needs": eight_workers},
+        says=[
+            "The ways with N = 2: a step (beside it one with N = 8), the bytes",
+            "With two workers all other ways take longer for a step than DDP. With four workers "
+            "all other ways take longer for a step than DDP's 20.0 ms (1.20× to 3.00×). With eight "
+            "workers all other ways take longer for a step than DDP. Likely",
+        ],
+    ),
+    Case(
+        "one number of workers",
+        lab=lab,
+        edits={"strategies": both(INTERVALS, only(workers=2)), "strategy_needs": only(workers=2)},
+        says=[
+            "The ways with N = 2: a step, the bytes",
+            "FSDP2 30.0 ms (28.5 to 31.5) 3.00× (2.90 to 3.10) 12.0 MB 16.0 MB 11.4",
+        ],
+        never=["beside it"],
+    ),
+    Case(
+        "a line of the table has one interval",
+        lab=lab,
+        edits={"strategies": INTERVALS},
+        says=["FSDP2 30.0 ms (28.5 to 31.5) 60.0 ms 3.00× 3.00× 12.0 MB"],
     ),
     Case(
         "gradient accumulation alone holds less",
@@ -544,7 +585,7 @@ CASES = [
         edits={"strategies": where(oversubscribed=False)},
         says=[
             "Use DDP: its step is the shortest (20.0 ms with four workers). If",
-            "than DDP's 10.0 ms (",
+            "The ways with N = 4: a step (beside it one with N = 2), the bytes",
             "In short: Use DDP (20.0 ms a step, 22.9 MiB",
         ],
         never=["share a device", "a device each", "sharing"],
@@ -587,6 +628,22 @@ test_what_it_says = says("E1", CASES)
 def test_figures_have_the_names_of_the_tables() -> None:
     say = words.macros("E1.j2", {})
     assert {way: label.replace("\n", " ") for way, label in LABELS.items()} == say.WAY
+
+
+def test_the_table_has_the_other_number_of_workers_in_columns() -> None:
+    answer = answer_one("E1", Case("", lab=lab).inputs)
+    heads = {column.key: column.title for column in answer.tables[0].columns}
+    assert heads == {
+        "way": "Way",
+        "step_s": "Step",
+        "other_s": "Step, N = 4",
+        "lead_ratio": "Times that of DDP",
+        "other_ratio": "Times that of DDP, N = 4",
+        "predicted_bytes": "Sent, formula",
+        "ledger_bytes": "Sent, ledger",
+        "peak": "Peak",
+        "fits": "Largest b",
+    }
 
 
 def test_a_run_that_is_missing_withholds_it_and_is_named() -> None:

@@ -127,8 +127,8 @@ CASES = [
         lab=lab,
         says=[
             "Where a step of b = 64 takes one worker 2.28 ms, take one worker with B = 64: "
-            "trained, it reached 4% validation error in 194 ms (predicted: 194 ms, no measurable "
-            "difference), not measurably behind the soonest, and cheaper. More workers are not "
+            "trained, it reached 4% validation error in 194 ms (predicted: 194 ms)"
+            ", not measurably behind the soonest, and cheaper. More workers are not "
             "measurably faster: two take 1.30× as long to the goal (trained 1.30×), mostly by "
             "communication, four about 0.950× (0.950×). The",
             "More workers than one are not measurably faster. Times are steps times seconds of a "
@@ -156,7 +156,7 @@ CASES = [
         lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
         says=[
             "take one worker with B = 256: trained, it reached 4% validation error in 430 ms "
-            "(predicted: 430 ms, no measurable difference), no other measurably sooner"
+            "(predicted: 430 ms), no other measurably sooner"
         ],
         never=["The cheapest, one"],
     ),
@@ -165,7 +165,7 @@ CASES = [
         lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
         edits={"goal_trainings": only(workers=1)},
         says=[
-            "no measurable difference), no other measurably sooner. More workers take longer "
+            "), no other measurably sooner. More workers take longer "
             "to the goal: two 1.77× as long, mostly by DDP's wrapper and contention, four 3.07×. "
             "The",
             "More workers than one take longer to the goal. Times",
@@ -180,14 +180,7 @@ CASES = [
             never=never,
         )
         for startup_s, says, never in (
-            (
-                50.0,
-                [
-                    "no measurable difference; start-up apart), no other measurably",
-                    "Starting the processes, 50",
-                ],
-                [],
-            ),
+            (50.0, ["; start-up apart), no other measurably", "Starting the processes, 50"], []),
             (
                 0.5,
                 ["Starting the processes, 500 ms with one worker in H3, is in none of these"],
@@ -199,7 +192,7 @@ CASES = [
         "one worker is best, and another setting could not be compared",
         lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
         edits={"goal_trainings": where({"workers": 4}, to_advised_ratio_low=NAN)},
-        says=["no measurable difference), the soonest and the cheapest timed. More"],
+        says=["), the soonest and the cheapest timed. More"],
         never=["measurably sooner."],
     ),
     Case(
@@ -384,7 +377,7 @@ CASES = [
         lab=made(limits={"aim": "cost"}),
         says=[
             "take one worker with B = 64: trained, it reached 4% validation error in 194 ms "
-            "(predicted: 194 ms, no measurable difference), no other measurably cheaper.",
+            "(predicted: 194 ms), no other measurably cheaper.",
             "at 95% for all together: five took more workers' time.",
         ],
     ),
@@ -453,8 +446,8 @@ CASES = [
         "a deadline that the second batch keeps and the best may miss",
         lab=a_launch_apart,
         says=[
-            "with B = 256: trained, it reached 4% validation error in 76.0 s (predicted: 76.0 s, "
-            "no measurable difference), the soonest within the limits"
+            "with B = 256: trained, it reached 4% validation error in 76.0 s (predicted: 76.0 s)"
+            ", the soonest within the limits"
         ],
     ),
     Case(
@@ -485,9 +478,7 @@ CASES = [
     Case(
         "a faster rival that costs more is none where cost decides",
         lab=made(trained_ratio=lambda n, b: 0.6 if n == 2 else 1.0, limits={"aim": "cost"}),
-        says=[
-            "in 194 ms (predicted: 194 ms, no measurable difference), no other measurably cheaper"
-        ],
+        says=["in 194 ms (predicted: 194 ms), no other measurably cheaper"],
         never=["had advised"],
     ),
     Case(

@@ -85,34 +85,43 @@ CASES = [
             f"the fastest batch learns less, the assignment's {name}",
             edits=_batches(_between(0.8), FIRST_OF_THREE, _learns(128, *as_assigned), LESS),
             says=[
-                f"Raise b from 64 to the assignment's 128: 1 000 samples/s become 1 600{words}; b "
-                "= 1024 is faster (2 000) but learns less: after three epochs 75.0% test "
-                "accuracy, 95.0% at b = 64. It waits for the loader",
+                "The CPU is 50.3% to 95.3% busy at every batch, loading included: judge by "
+                f"samples/s. {speed} b from 64 to the assignment's 128: 1 000 samples/s become 1 "
+                f"600{words}; b = 1024 reaches 2 000 but learns less: 75.0% accuracy after three "
+                "epochs, not 95.0%. It waits for the loader 1.00% of the time. A step",
                 "With rates in proportion to b the test accuracy after three epochs is 95.0% at b "
                 f"= 64, {printed} and 75.0% at b = 1024 (measurably lower).",
                 f"In short: Raise b from 64 to the assignment's 128: 1 000 samples/s become 1 600"
                 f"{words}; b = 1024 is faster but learns less.",
             ],
-            never=["For speed", "was not measured with"],
+            never=["was not measured with"],
         )
         for LESS in [both(_learns(1024, -0.2), where(**around("load_frac", 0.01)))]
-        for name, as_assigned, words, printed in (
+        for name, as_assigned, speed, words, printed in (
             (
                 "as much",
                 (0.0,),
+                "Raise",
                 ", no measurable loss of accuracy",
                 "95.0% at b = 128 (no measurable difference)",
             ),
-            ("more", (0.02,), ", and more accurate", "97.0% at b = 128 (measurably higher)"),
-            ("undecided", (0.01, NAN), "", "96.0% at b = 128 (undecided)"),
+            (
+                "more",
+                (0.02,),
+                "Raise",
+                ", with measurably higher accuracy",
+                "97.0% at b = 128 (measurably higher)",
+            ),
+            ("undecided", (0.01, NAN), "For speed raise", "", "96.0% at b = 128 (undecided)"),
         )
     ),
     Case(
         "every larger batch learns less",
         edits=_batches(_between(0.8), FIRST_OF_THREE, _learns(128, -0.1), _learns(1024, -0.2)),
         says=[
-            "and could be 1.25× as fast at most. It trains 1 000 samples/s, only 50.0% of what b = "
-            "1024 reaches, which learns less. On"
+            "judge by samples/s. At b = 64 one worker trains 1 000 samples/s, only 50.0% of what b "
+            "= 1024 reaches, which learns less. Load ahead, on another core (not tried): it waits "
+            "for its loader 20.0% of the time and could be 1.25× as fast at most. A"
         ],
         never=["aise b", "not measured with"],
     ),
@@ -127,41 +136,89 @@ CASES = [
             where(**around("load_frac", 0.01)),
         ),
         says=[
-            "only 50.0% of what b = 1024 reaches: raise b to 128; the larger one learns less. Its"
+            "Raise b from 64 to the assignment's 128: 1 000 samples/s become 1 600, no measurable "
+            "loss of accuracy; b = 1024 reaches 2 000 but learns less. Its idle time at b = 64 is"
         ],
-        never=["raise b first"],
+        never=["75.0% accuracy", "judge by"],
+    ),
+    Case(
+        "a GPU that is half busy with the first batch, as an H100 was",
+        edits=_batches(
+            where(device="NVIDIA H1"),
+            _between(0.8),
+            FIRST_OF_THREE,
+            _learns(128, 0.0),
+            _learns(1024, -0.2),
+            where({"per_worker_batch": 64}, **around("utilisation_frac", 0.51)),
+            where({"per_worker_batch": 128}, **around("utilisation_frac", 0.8)),
+            where(LARGEST, **around("utilisation_frac", 0.99)),
+        )
+        | _loading(1.02, 0.1),
+        says=[
+            "The GPU is 51.0% busy at b = 64, 80.0% at the assignment's 128, rising to 99.0% at "
+            "1024. Raise b from 64 to the assignment's 128: 1 000 samples/s become 1 600, no "
+            "measurable loss of accuracy; b = 1024 reaches 2 000 but learns less. At b = 128 one "
+            "more loading process made training not measurably faster (1.02×). A",
+            "In short: The GPU is 51.0% busy at b = 64, 80.0% at the assignment's 128, rising to "
+            "99.0% at 1024: raise b to 128.",
+        ],
+    ),
+    Case(
+        "a GPU of two batches, the larger the assignment's",
+        edits=_batches(
+            where(device="NVIDIA H1"), _between(1.0, 0.0), without(per_worker_batch=1024)
+        ),
+        says=[
+            "The GPU is 50.3% busy at b = 64 and 50.3% at the assignment's 128, one launch each. "
+            "For speed raise b from 64 to the assignment's 128"
+        ],
+    ),
+    Case(
+        "a GPU of one batch",
+        edits=_batches(where(device="NVIDIA H1"), only(per_worker_batch=128)),
+        says=["The GPU is 50.3% busy at the assignment's b = 128. At b = 128 one worker trains"],
+    ),
+    Case(
+        "a single core",
+        edits=_batches(where(device="CPU core", compute_frac=0.5)),
+        says=["The core is 50.3% to 95.3% busy at every batch, loading included"],
+        never=["The CPU"],
     ),
     *(
         Case(
             f"more loading processes, {name}",
             edits=_batches(_fastest(0.624)) | _loading(ratio, width),
             says=[
-                "For speed raise b to 1024: at b = 128 one worker trains 1 248 samples/s, only "
-                f"62.4% of what b = 1024 reaches. With one more loading process it is {words} On",
+                "Raise b from 128 to 1024: 1 248 samples/s become 2 000, no measurable loss of "
+                f"accuracy. At b = 128 one more loading process made {words} A",
                 "At b = 128 one worker waits for the loader 20.0% of the time with no loading "
-                "process and 3.00% with one; no wait at all would make it 1.25× as fast at most.",
+                f"process and 3.00% with one. That makes it {gain} as fast; no wait at all would "
+                "make it 1.25× as fast at most.",
             ],
             never=["not tried"],
         )
-        for name, ratio, width, words in (
-            ("faster", 1.12, 0.01, "1.12× as fast at b = 128."),
-            ("slower", 0.85, 0.01, "slower at b = 128 (0.850× (0.842 to 0.858))."),
-            ("alike", 1.02, 0.1, "not measurably faster at b = 128 (1.02× (0.92 to 1.12))."),
-            ("one launch", 1.02, NAN, "1.02× as fast at b = 128, in one launch."),
+        for name, ratio, width, words, gain in (
+            ("faster", 1.12, 0.01, "training 1.12× as fast.", "1.12× (1.11 to 1.13)"),
+            ("slower", 0.85, 0.01, "training slower (0.850×).", "0.850× (0.842 to 0.858)"),
+            ("alike", 1.02, 0.1, "training not measurably faster (1.02×).", "1.02× (0.92 to 1.12)"),
+            ("one launch", 1.02, NAN, "one launch 1.02× as fast.", "1.02×"),
         )
     ),
     Case(
         "the assignment's batch is fast enough, and was tried with more loading processes",
         edits=_batches(_between(0.9, 0.2)) | _loading(0.85),
-        says=["b = 1024 is not measurably faster. With one more loading process it is slower at"],
+        says=[
+            "b = 1024 is not measurably faster. At b = 128 one more loading process made training "
+            "slower (0.850×)."
+        ],
         never=["of its rate", "not tried"],
     ),
     Case(
         "a CPU where the first batch is the fastest, and more loading processes",
         edits=_loading(1.2),
         says=[
-            "At b = 128 one worker trains 1 248 samples/s, more than at any larger batch. With one "
-            "more loading process it is 1.20× as fast at b = 128. On a CPU"
+            "At b = 128 one worker trains 1 248 samples/s, more than at any larger batch. At b = "
+            "128 one more loading process made training 1.20× as fast. At b"
         ],
         never=["not tried", "Load ahead"],
     ),
@@ -169,17 +226,17 @@ CASES = [
         "more loading processes, and no shorter wait",
         edits=_loading(1.02, 0.1, waits=0.25),
         says=[
-            "and 25.0% with one: a batch comes no sooner from another process; no wait at all would"
+            "and 25.0% with one: a batch comes no sooner from another process. That makes it 1.02× "
+            "(0.92 to 1.12) as fast; no wait at all would"
         ],
     ),
     Case(
         "a GPU with more loading processes",
         edits=_gpu(0.4, -0.1) | _loading(1.3, base=2, more=2),
         says=[
-            "Its idle time is mostly the loader's; with two more loading processes it is 1.30× as "
-            "fast. A step",
+            "At b = 128 two more loading processes made training 1.30× as fast. A step",
             "of it: without that wait they would be at most 1.67× as fast.",
-            "of the time with two loading processes and 3.00% with four;",
+            "of the time with two loading processes and 3.00% with four. That",
         ],
         never=["not tried"],
     ),
@@ -187,23 +244,25 @@ CASES = [
         "a GPU that does not wait for its loader, with more loading processes",
         edits=_gpu(0.01) | _loading(1.02, 0.1),
         says=[
-            "Its idle time is hardly the loader's; with one more loading process it is not "
+            "no measurable loss of accuracy. At b = 128 one more loading process made training not "
             "measurably faster (1.02×). A step"
         ],
+        never=["Its idle time"],
     ),
     Case(
         "a GPU that is always busy, with more loading processes",
         edits=_batches(where(device="NVIDIA H1"), where(FIRST, **around("utilisation_frac", 0.98)))
         | _loading(0.85),
-        says=["Little of its time is left to win; with one more loading process it is slower (0."],
+        says=["At b = 128 one more loading process made training slower (0.850×)."],
+        never=["left to win"],
     ),
     Case(
         "a CPU where the first batch is the fastest",
         says=[
-            "Load ahead, on another core (not tried): one worker waits for its loader 20.0% of "
-            "the time at b = 128 and could be 1.25× as fast at most. It trains 1 248 samples/s, "
-            "more than at any larger batch. On a CPU loading is work too, so utilisation (50.3% to "
-            "95.3%) says nothing: judge by samples/s.",
+            "The CPU is 50.3% to 95.3% busy at every batch, loading included: judge by samples/s. "
+            "At b = 128 one worker trains 1 248 samples/s, more than at any larger batch. Load "
+            "ahead, on another core (not tried): it waits for its loader 20.0% of the time and "
+            "could be 1.25× as fast at most.",
             "In short: At b = 128 one worker trains 1 248 samples/s, more than at any",
             "No larger batch trains faster than b = 128.",
             "Trained is a small convolutional network with Adam on scikit-learn's digits.",
@@ -272,16 +331,14 @@ CASES = [
         "a CPU where a larger batch is faster",
         edits=_batches(_fastest(0.624)),
         says=[
-            "For speed raise b to 1024: at b = 128 one worker trains 1 248 samples/s, only 62.4% "
-            "of what b "
-            "= 1024 reaches. At b = 1024 loading ahead (not tried) would gain 1.25× at most. On a "
-            "CPU",
-            "says nothing. A step takes 103 ms at b = 128 and 512 ms at b = 1024, 4.99× as long "
+            "Raise b from 128 to 1024: 1 248 samples/s become 2 000, no measurable loss of "
+            "accuracy. At b = 1024 loading ahead (not tried) would gain 1.25× at most. A step",
+            "A step takes 103 ms at b = 128 and 512 ms at b = 1024, 4.99× as long "
             "for 8 times the images: part of a step does not grow with its images (Q1 says "
             "what). At b = 1024 one worker waits",
             "b = 1024 trains faster than b = 128, whatever the utilisation says.",
-            "In short: Raise b to 1024: at b = 128 one worker trains 1 248 samples/s, only 62.4% "
-            "of what b = 1024 reaches.",
+            "In short: Raise b from 128 to 1024: 1 248 samples/s become 2 000, no measurable loss "
+            "of accuracy.",
         ],
         never=["gains nothing", "too little to win back"],
     ),
@@ -289,15 +346,15 @@ CASES = [
         "a CPU where a larger batch is faster, and little is lost to the loader",
         edits=_batches(_fastest(0.624), where(**around("load_frac", 0.01))),
         says=[
-            "only 62.4% of what b = 1024 reaches. It waits for the loader 1.00% of the time. On a "
-            "CPU"
+            "become 2 000, no measurable loss of accuracy. It waits for the loader 1.00% of the "
+            "time. A"
         ],
         never=["oad ahead", "oading ahead", "raise b first", "too little"],
     ),
     Case(
         "the assignment's batch is fast enough, and little is lost to the loader",
         edits=_batches(_between(0.9, 0.2), where(**around("load_frac", 0.01))),
-        says=["of its rate. It waits for the loader 1.00% of the time. On a CPU"],
+        says=["of its rate. It waits for the loader 1.00% of the time. A"],
     ),
     Case(
         "a CPU where the first batch is the fastest, and little is lost to the loader",
@@ -309,13 +366,12 @@ CASES = [
         "the assignment's batch is faster, and none is measurably faster than it",
         edits=_batches(_between(0.9, 0.2)),
         says=[
-            "For speed raise b from 64 to the assignment's 128, which takes one worker from 1 "
-            "000 to 1 800 "
-            "samples/s; b = 1024 is not measurably faster: 128 reaches 90.0% (72.0 to 108.0) "
-            "of its rate. At 128 loading ahead (not tried) would gain 1.11× at most. On a CPU",
+            "For speed raise b from 64 to the assignment's 128: 1 000 samples/s become 1 800; b = "
+            "1024 is not measurably faster: 128 reaches 90.0% (72.0 to 108.0) of its rate. At 128 "
+            "loading ahead (not tried) would gain 1.11× at most. A",
             "images here make 78 steps an epoch; b = 64 makes 156. Trained",
-            "In short: Raise b from 64 to the assignment's 128, which takes one worker from 1 "
-            "000 to 1 800 samples/s; b = 1024 is not measurably faster.",
+            "In short: Raise b from 64 to the assignment's 128: 1 000 samples/s become 1 800; b = "
+            "1024 is not measurably faster.",
         ],
         never=["not measurably less", "slower than", "would make"],
     ),
@@ -323,9 +379,8 @@ CASES = [
         "the assignment's batch is the fastest",
         edits=_batches(_between(1.0, 0.0), without(per_worker_batch=1024)),
         says=[
-            "For speed raise b to the assignment's 128: at b = 64 one worker trains 1 000 "
-            "samples/s, only "
-            "50.0% of what b = 128 reaches. At b = 128 loading"
+            "For speed raise b from 64 to the assignment's 128: 1 000 samples/s become 2 000. At b "
+            "= 128 loading"
         ],
         never=["not measurably", "; at the assignment's"],
     ),
@@ -334,11 +389,11 @@ CASES = [
             f"the assignment's batch between, {words}",
             edits=_batches(_between(share, width, rate_width)),
             says=[
-                "only 50.0% of what b = 1024 reaches; at the assignment's b = 128, "
-                f"{words}. At b = 1024 loading",
+                "Raise b from 64 to 1024: 1 000 samples/s become 2 000, no measurable loss of "
+                f"accuracy; the assignment's 128 reaches {words}. At b = 1024 loading",
                 f"b = 64 makes 156. {slower}",
-                "In short: Raise b to 1024: at b = 64 one worker trains 1 000 samples/s, only "
-                "50.0% of what b = 1024 reaches.",
+                "In short: Raise b from 64 to 1024: 1 000 samples/s become 2 000, no measurable "
+                "loss of accuracy.",
             ],
             never=[] if "slower" in slower else ["slower than"],
         )
@@ -347,12 +402,12 @@ CASES = [
                 0.8,
                 0.01,
                 0.01,
-                "80.0%",
+                "80.0% of that",
                 "The assignment's batch trains slower than b = 1024, by 19.2% at least. Trained",
             ),
             # Nor is it measurably faster than the first.
-            (0.9, 0.2, 0.6, "90.0% (not measurably less)", "Trained"),
-            (0.9, NAN, 0.01, "90.0% (in one launch)", "Trained"),
+            (0.9, 0.2, 0.6, "90.0% of that (not measurably less)", "Trained"),
+            (0.9, NAN, 0.01, "90.0% of that (in one launch)", "Trained"),
         )
     ),
     Case(
@@ -382,9 +437,11 @@ CASES = [
         "a GPU that a larger batch keeps busier",
         edits=_gpu(0.01),
         says=[
-            "works 50.3% of the time at b = 128, and a larger batch raises that: to 95.3% at b = "
-            "1024. At b = 128 one worker trains 1 248 samples/s, only 60.0% of what",
-            "Its idle time is mostly not the loader's: longer kernels come first",
+            "The GPU is 50.3% busy at the assignment's b = 128, rising to 95.3% at 1024. Raise b "
+            "from 128 to 1024: 1 248 samples/s become 2 000, no measurable loss of accuracy. Its "
+            "idle time at b = 128 is mostly not the loader's: try longer kernels. A",
+            "In short: The GPU is 50.3% busy at the assignment's b = 128, rising to 95.3% at 1024: "
+            "raise b to 1024.",
             "NVML",
         ],
         never=["processor time", "on a CPU", "loading processes", "not tried"],
@@ -393,8 +450,8 @@ CASES = [
         "a GPU that a larger batch keeps less busy",
         edits=_gpu(0.4, -0.1),
         says=[
-            "and a larger batch lowers that",
-            "Its idle time is mostly the loader's: more loading processes come first.",
+            "b = 128, falling to 95.3% at 1024. Raise",
+            "Its idle time at b = 128 is mostly the loader's: try more loading processes. A",
             "of it: without that wait they would be at most 1.67× as fast, which was not tried.",
         ],
         never=["longer kernels"],
@@ -402,24 +459,28 @@ CASES = [
     Case(
         "a GPU as busy",
         edits=_gpu(0.4, 0.001, 9.0),
-        says=["and 95.3% at b = 1024: no measurable difference."],
+        says=[
+            "and 95.3% at 1024, no measurable difference. Raise",
+            "and 95.3% at 1024, no measurable difference: raise b to 1024.",
+        ],
     ),
     Case(
         "a GPU of one launch",
         edits=_gpu(0.4, NAN),
-        says=["and 95.3% at b = 1024, each in a single launch."],
+        says=["and 95.3% at 1024, one launch each. Raise"],
     ),
     Case(
         "a GPU that is always busy",
         edits=_batches(where(device="NVIDIA H1"), where(FIRST, **around("utilisation_frac", 0.98))),
-        says=["Little of its time is left to win."],
+        says=["Little of its time at b = 128 is left to win. At"],
         never=["is idle"],
     ),
     Case(
         "other programs had the core",
         edits=_batches(where(device="CPU core", **around("compute_frac", 0.99))),
         says=[
-            "Other programs held its core meanwhile, so measure again on a quiet machine.",
+            "The core was 50.3% to 95.3% busy with this worker, but other programs held it "
+            "meanwhile: measure again on a quiet machine. At b = 128 one worker trains 1 248",
             "The worker was 99.0% of the time in its steps and 50.3% on a core at b = 128 and",
         ],
         never=["waits for the loader", "so what counts"],

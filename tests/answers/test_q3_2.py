@@ -3,7 +3,7 @@
 import pytest
 
 from builders import Tables, full_lab
-from cases import Case, Edit, around, both, figures, only, plain, says, where
+from cases import Case, Edit, around, both, figures, only, plain, says, where, without
 from dpscale.reporting.answer import Answer
 from dpscale.studies import answer_one
 from dpscale.studies.scaling.answers import bandwidth
@@ -49,33 +49,34 @@ def _without_parameters() -> Tables:
 AS_MEASURED = Case(
     "as measured",
     says=[
-        "The lab's formula, $2(N-1)S/N$ a step over Q3.1's communication, gives at most 1.22 GB/s "
-        "and 76.2% of plain TCP. The formula's time also holds contention and overhead. The "
-        "buckets alone reach 152 MB/s to 1.52 GB/s: there bandwidth, not latency, decides (only "
-        "0.744% to 1.48% latency). Each",
+        "Alone, the gradients' all-reduce uses 9.48% to 95.3% of plain TCP: bandwidth, not "
+        "latency, decides. The lab's formula, bytes over Q3.1's communication time, gives less, "
+        "7.58% to 76.2% of it: its time also holds contention and overhead. Each",
         "all-reduces $X$ = 1 000 000 gradients of 4 bytes, $S$ = 4 000 000 B. The busiest worker",
         "4 000 000 B at N = 2 and 6 000 000 B at N = 4. Over Q3.1's communication time "
-        "that is 178 MB/s to 1.22 GB/s at N = 2, 11.1% to 76.2% of plain TCP's 1.60 GB/s; 121 MB/s",
+        "that is 178 MB/s to 1.22 GB/s at N = 2 (plain TCP 1.60 GB/s) and 121 MB/s to 831 MB/s at "
+        "N = 4 (1.60 GB/s). At N = 2 the lab's rate falls as b grows: from b = 32 to 512 an "
+        "epoch's bytes fall as 1/b to 6.25%, the formula's time only to 42.8%; at N = 4 time "
+        "only to 42.8%. By",
         # the made-up link has 10 us and 1.5 GB/s
         "takes 2.69 ms at N = 2, 20.0 µs of it latency (two rounds of 10.0 µs) and 2.67 ms "
         "bytes (at 1.50 GB/s); 4.06",
-        "At N = 2 and 4 that is mostly bytes (0.744% to 1.48% latency): twice the fitted rate, "
-        "or half the bytes, would save 49.3% to 49.6%. So",
+        "That is mostly bytes (0.744% to 1.48% latency). So",
         # 4 MB in 2.69 ms and 6 MB in 4.06 ms
         "So an all-reduce reaches 1.49 GB/s at N = 2 (measured alone 222 MB/s to 1.52 GB/s) and "
         "1.48 GB/s at N = 4 (152 MB/s to 1.04 GB/s, overstated by 42.2% to 875%; why was not "
         "sought). With",
         "Would fewer bytes help? With some ways. With compressed",
-        "With the 44.7 MB of the lab's ResNet-18, not measured here, at N = 2 and 4 that is "
-        "mostly bytes (0.0671% to 0.134% latency): twice the fitted rate would save 49.9% to "
-        "50.0%.",
+        "With the lab's ResNet-18 (44.7 MB, not measured) that is mostly bytes (0.0671% "
+        "to 0.134% latency). At N = 2 and 4 the fitted rate is 93.8% of plain TCP's, likely "
+        "because an all-reduce also adds the numbers up and copies them. Would",
         "fast 450 GB/s 5.00 µs",
         "Bytes over the exposed time of Q3.1 would be no bandwidth",
         "so the latency is where the fitted line meets no bytes. Nothing ran beside; the formula "
         "misses none by more than",
         "at N = 2, b = 32 a step is faster with bf16 (50.0% of the bytes, 0.9",
         "slower with fp16 (50.0% of the bytes, 1.10× as long); not measurably different with "
-        "PowerSGD (10.0% of",
+        "PowerSGD (10.0% of the bytes).",
         "10.0 µs (9.9 to 10.1) 1.50 GB/s (1.49 to 1.51)",
         "1.60 GB/s (1.58 to 1.62)",
     ],
@@ -84,7 +85,7 @@ AS_MEASURED = Case(
         "mostly latency",
         "loopback",
         "the lab's falls",
-        "since its time also",
+        "the formula's rate is measurably below",
         "above all",
     ],
 )
@@ -92,8 +93,8 @@ NO_ARMS = Case(
     "without the arms",
     lab={"direct": False},
     says=[
-        "The lab's formula, $2(N-1)S/N$ a step over Q3.1's communication, gives at "
-        "most 1.22 GB/s. Each",
+        "The lab's formula, bytes over Q3.1's communication time, gives 121 MB/s to 1.22 GB/s. "
+        "Each",
         "the lab's falls as b grows at N = 2 and 4.",
         "The bus bandwidth of the same buckets alone and the rate of the link are not measured, "
         "so it is not known how much",
@@ -119,13 +120,91 @@ WITHOUT_A_FIT = Case(
     edits={"link": where(beta_bytes_per_s=NAN, alpha_s=NAN, note=NO_FIT)},
     says=[
         f"No latency and bandwidth follow at N = 2: {NO_FIT}; N = 4: {NO_FIT}.",
-        "The buckets alone reach 152 MB/s to 1.52 GB/s. Each",
+        "Alone, the gradients' all-reduce uses 9.48% to 95.3% of plain TCP. The lab's",
     ],
     never=["By the third formula", "twice as fast"],
 )
 NO_HOOKS = Case("no hooks", edits={"compression": only(hook="zip")}, never=["ompressed gradients"])
+BELOW_TCP = "likely because an all-reduce also adds the numbers up and copies them"
 CASES = [
     AS_MEASURED,
+    Case(
+        "latency outweighs, and the buckets stay below the link",
+        edits={
+            "link": where(**around("level_bytes", 1e12), alpha_s=1.0),
+            "bandwidth": where(**around("busbw_bytes_per_s", 0.8e9), busbw_of_link_frac=0.5),
+        },
+        says=["uses 50.0% of plain TCP, because latency, not bandwidth, decides. The lab's"],
+    ),
+    *(
+        Case(
+            f"a fitted rate of {rate:g}, give or take {width:g}",
+            edits={"link": where(**around("beta_bytes_per_s", rate, width))},
+            says=[f"At N = 2 and 4 the fitted rate {words}. Would"],
+        )
+        for rate, width, words in (
+            (0.8e9, 0.01, f"is 50.0% of plain TCP's, {BELOW_TCP}"),
+            (3.2e9, 0.01, "is 200% of plain TCP's, which is then no upper limit"),
+            (1.6e9, 0.01, "does not measurably differ from plain TCP's"),
+            (0.9e9, NAN, "cannot be compared with plain TCP's, for want of repeats"),
+        )
+    ),
+    Case(
+        "a fitted rate below plain TCP's at one N",
+        edits={"link": where({"workers": 4}, **around("beta_bytes_per_s", 1.6e9))},
+        says=[
+            f"At N = 2 the fitted rate is 93.8% of plain TCP's, {BELOW_TCP}; at N = 4 it does not "
+            "measurably differ from plain TCP's. Would"
+        ],
+    ),
+    Case(
+        "plain TCP not measured",
+        edits={"link": where(tcp_bytes_per_s=NAN)},
+        never=["the fitted rate"],
+    ),
+    *(
+        Case(
+            f"a falling rate, above all by {words}",
+            edits=_apart(1e8, lead)
+            | {
+                "bandwidth": both(
+                    _apart(1e8, lead)["bandwidth"],
+                    _rates(128, 0.8e8),
+                    _rates(512, 0.5e8),
+                    where({"workers": 2}, **around("lab_bytes_per_s", 1e8)),
+                )
+            },
+            says=[
+                "At N = 4 the lab's rate falls as b grows: from b = 32 to 512 an epoch's bytes "
+                f"fall as 1/b to 6.25%, the formula's time, above all {words}, only to 12.5%. By"
+            ],
+            never=["At N = 2 the lab's rate"],
+        )
+        for words, lead in (
+            ("contention and overhead", CONTENDS),
+            ("waiting beyond the transfers", WAITS),
+        )
+    ),
+    Case(
+        "a falling rate with fewer batches at one N",
+        edits={"bandwidth": without(workers=4, per_worker_batch=512)},
+        says=["only to 42.8%; at N = 4 from b = 32 to 128 bytes to 25.0%, time only to"],
+    ),
+    Case(
+        "whether most of the time is no transfer is open at one N",
+        edits={
+            "bandwidth": both(
+                _apart(0.3e9, NO_LEAD)["bandwidth"],
+                where({"workers": 2}, **around("lab_bytes_per_s", 0.5e9, 0.5)),
+            )
+        },
+        says=["of it: at N = 4 its time is mostly not transfer. At N = 2 that is undecided. Each"],
+    ),
+    Case(
+        "a falling rate whose time grows",
+        edits={"bandwidth": both(_apart(1e8, NO_LEAD)["bandwidth"], _rates(512, 0.5e7))},
+        says=["bytes fall as 1/b to 6.25%, the formula's time grows to 125%;"],
+    ),
     NO_ARMS,
     NEGATIVE,
     BELOW_NOISE,
@@ -189,12 +268,9 @@ CASES = [
             )
         },
         says=[
-            "is measurably below that of the buckets alone in all six cells, since its time "
-            "also holds "
-            "contention and overhead and a transfer beside training waits for cores and slower "
-            "workers. By the third",
-            "of plain TCP. At N = 4 its time is longer above all by contention and overhead. The "
-            "buckets alone",
+            "In all six cells the formula's rate is measurably below the buckets alone, through "
+            "contention and overhead and a transfer's waiting for cores and slower workers. By the",
+            "31.2% of it: at N = 4 its time is longer above all by contention and overhead. Each",
         ],
         never=["mostly not transfer"],
     ),
@@ -209,7 +285,7 @@ CASES = [
                     where(other_s=0.2, waiting_s=0.1),
                 )
             },
-            says=[f"of plain TCP. {words}. The buckets alone", *more],
+            says=[f" of it: {words}. Each", *more],
             never=[] if more else ["than the waiting beyond the"],
         )
         for rate, contended, lead, words, more in (
@@ -217,23 +293,21 @@ CASES = [
                 0.6e9,
                 4,
                 CONTENDS,
-                "At N = 4 (else undecided) its time is mostly not transfer, but above all "
-                "contention "
-                "and overhead",
+                "at N = 4 its time is mostly not transfer, but above all contention and overhead",
                 [],
             ),
             (
                 0.3e9,
                 4,
                 WAITS,
-                "Its time is mostly not transfer, at N = 4 above all waiting beyond the transfers",
+                "its time is mostly not transfer, at N = 4 above all waiting beyond the transfers",
                 [],
             ),
             (
                 0.6e9,
                 2,
                 CONTENDS,
-                "At N = 4 (else undecided) its time is mostly not transfer",
+                "at N = 4 its time is mostly not transfer",
                 ["At N = 2 contention and overhead take longer than the waiting beyond the"],
             ),
         )
@@ -247,7 +321,7 @@ CASES = [
                 where(other_s=0.2, waiting_s=0.1),
             )
         },
-        says=["At N = 4 its time is longer above all by waiting beyond the transfers. The"],
+        says=["it: at N = 4 its time is longer above all by waiting beyond the transfers. Each"],
         never=["takes longer than contention"],
     ),
     Case(
@@ -273,37 +347,36 @@ CASES = [
                 _apart(0.5e9, NO_LEAD)["bandwidth"], where(other_s=-0.2, waiting_s=0.1)
             )
         },
-        says=["in all six cells, since a transfer beside training waits for cores and slower"],
-        never=["beyond the transfers", "its time also holds", "above all"],
+        says=["below the buckets alone, through a transfer's waiting for cores and slower"],
+        never=["beyond the transfers", "through contention", "above all"],
     ),
     Case(
         "a time of one repeat",
         edits=_no_rate(({}, "possibly zero, for want of repeats")),
         says=[
-            "whose time is possibly zero, for want of repeats. The buckets alone reach 152 MB/s "
-            "to 1.52 GB/s, 9.48% to 95.3% of the link's rate: there bandwidth, not latency, decides"
+            "uses 9.48% to 95.3% of plain TCP: bandwidth, not latency, decides. No bandwidth "
+            "follows from the lab's formula, whose time is possibly zero, for want of repeats. Each"
         ],
     ),
     Case(
         "one cell negative",
         edits=_no_rate(({"workers": 2, "per_worker_batch": 32}, "negative")),
         says=[
-            "The lab's formula, $2(N-1)S/N$ a step over Q3.1's communication, gives at most "
-            "831 MB/s and 52.0% of plain TCP. The",
+            "gives less, 7.58% to 52.0% of it: its time also holds",
             "2 32 156.2 512 ms (448 to 577) negative negative 1.52 GB/s",
         ],
     ),
     Case(
         "one cell",
         edits={"bandwidth": only(workers=2, per_worker_batch=32)},
-        says=["gives 1.22 GB/s, 76.2% of plain TCP. The formula's"],
+        says=["uses 95.3% of plain TCP", "gives less, 76.2% of it: its time"],
         never=["$S$ is the same at every b"],
     ),
     *(
         Case(
             f"over {medium}",
             edits={"bandwidth": where(medium=medium)},
-            says=[f"of plain TCP {words}. The formula's"],
+            says=[f"of plain TCP {words}: bandwidth"],
             never=[] if medium == "loopback" else ["loopback"],
         )
         for medium, words in (
@@ -315,7 +388,7 @@ CASES = [
     Case(
         "loopback is no network",
         edits={"bandwidth": where(medium="loopback")},
-        says=["over its loopback, not over a network: neither these rates nor these latencies"],
+        says=["All of these are of one machine's loopback, not of a network."],
     ),
     Case(
         "parameters not known", lab=_without_parameters, says=["all-reduces $S$ = 4 000 000 B. The"]
@@ -347,27 +420,27 @@ CASES = [
     Case(
         "below, waits",
         edits=_apart(1e5, WAITS),
-        says=["of plain TCP. Beside training a transfer takes longer. The buckets alone"],
+        says=["of it: beside training a transfer takes longer. Each"],
     ),
     Case(
         "below, contends",
         edits=_apart(1e5, CONTENDS),
-        says=["of plain TCP. The formula's time also holds contention and overhead. The buckets"],
+        says=["gives less, 0.00625% of it: its time also holds contention and overhead. Each"],
     ),
     Case(
         "above, hides",
         edits=_apart(1e12, CONTENDS),
-        says=["of plain TCP. The formula's time misses what the backward pass hides. The"],
+        says=["gives 62 500% of it: its time misses what the backward pass hides. Each"],
     ),
     Case(
         "above, contends",
         edits=_apart(1e12, WAITS),
-        says=["of plain TCP. Contention and overhead below zero shorten the formula's time. The"],
+        says=["of it: contention and overhead below zero shorten its time. Each"],
     ),
     Case(
         "below, of equal parts",
         edits=_apart(1e5, NO_LEAD),
-        says=["of plain TCP. Its time is mostly not transfer. The buckets alone"],
+        says=["of it: its time is mostly not transfer. Each"],
     ),
     Case(
         "agrees in one cell of N = 2",
@@ -379,8 +452,8 @@ CASES = [
             )
         },
         says=[
-            "of plain TCP. In five of the six cells (else undecided) its time is mostly not "
-            "transfer. The"
+            "gives 0.00625% to 62.5% of it: in five of the six cells its time is mostly not "
+            "transfer. Each"
         ],
     ),
     Case(
@@ -405,8 +478,8 @@ CASES = [
         "a configured link",
         edits=_of_link(3.2e9, 2.0, "configured"),
         says=[
-            "gives at most 1.22 GB/s and 76.2% of the configured rate. The",
-            "of the configured 1.60 GB/s; ",
+            "uses 200% of the configured rate: bandwidth",
+            "at N = 2 (configured 1.60 GB/s) and",
             "The buckets alone exceed the link's rate in all six cells, more than it could "
             "carry, so the configured rate is not the true one.",
         ],
@@ -429,7 +502,8 @@ CASES = [
         "an unknown link",
         edits={"bandwidth": where(**UNKNOWN_LINK)},
         says=[
-            "gives at most 1.22 GB/s. The formula's",
+            "Alone, the gradients' all-reduce reaches 152 MB/s to 1.52 GB/s: bandwidth",
+            "gives less, 121 MB/s to 1.22 GB/s: its time",
             "The rate of the link is not measured, so that comparison is left out",
         ],
         never=["of the link's rate", "tilisation"],
@@ -439,7 +513,8 @@ CASES = [
         edits={"bandwidth": where(busbw_bytes_per_s=NAN)},
         says=[
             "The bus bandwidth of the same buckets alone is not measured, so that comparison",
-            "of plain TCP. In an all-reduce alone bandwidth, not latency, decides (only",
+            "In an all-reduce alone bandwidth, not latency, decides. The lab's formula, bytes over "
+            "Q3.1's communication time, gives 7.58% to 76.2% of plain TCP. Each",
         ],
         never=["Bytes over the exposed time"],
     ),
@@ -466,35 +541,32 @@ CASES = [
         edits={"link": where(**around("level_bytes", 1e12), alpha_s=1.0)},
         says=[
             "message of $N \\alpha \\beta$ bytes, 1.00 TB at N = 2 and 1.00 TB at N = 4.",
-            "At N = 2 and 4 that is mostly latency (100%): twice the fitted rate, or half the "
-            "bytes, would save 0.000200%. So",
-            "1.52 GB/s: there latency, not bandwidth, decides (100% latency). Each",
+            "That is mostly latency (100%). So",
+            "95.3% of plain TCP, because latency, not bandwidth, decides. The",
         ],
     ),
     Case(
         "latency outweighs at N = 2",
         edits={"link": where({"workers": 2}, **around("level_bytes", 1e12), alpha_s=1.0)},
         says=[
-            "At N = 2 that is mostly latency (100%): twice the fitted rate, or half the bytes, "
-            "would save 0.000200%. At N = 4 that is mostly bytes (",
-            "there it depends on N whether latency decides (1.48% to 100% latency). Each",
+            "At N = 2 that is mostly latency (100%). At N = 4 that is mostly bytes (",
+            "of plain TCP: it depends on N whether latency decides. The",
         ],
     ),
     Case(
         "latency as bytes",
         edits={"link": where(**around("level_bytes", 4e6))},
         says=[
-            "At N = 2 and 4 latency (50.0%) and bytes do not measurably differ: twice the fitted "
-            "rate, or half the bytes, would save 25.0%.",
-            "1.52 GB/s: there latency and bandwidth weigh about the same (50.0% latency). Each",
+            "Latency (50.0%) and bytes do not measurably differ.",
+            "of plain TCP: latency and bandwidth weigh about the same. The",
         ],
     ),
     Case(
         "latency of one repeat",
         edits={"link": where(**_no_interval("level_bytes"))},
         says=[
-            "At N = 2 and 4 the repeats are too few to part latency (",
-            "there for want of repeats it is open whether latency decides (0.744% to 1.48%",
+            "The repeats are too few to part latency (",
+            "of plain TCP: for want of repeats it is open whether latency decides. The",
         ],
     ),
     Case(

@@ -43,6 +43,23 @@ def _warmed(lrs: list[float] | None = None, **accuracies: float) -> Callable[[],
     return made
 
 
+def _alone_like(arm: str, lab: Callable[[], Tables]) -> Callable[[], Tables]:
+    """Zero gamma without warm-up too, whose trainings are those of another arm."""
+
+    def made() -> Tables:
+        tidy, run = lab(), f"large_batch-{arm}"
+        alone = "large_batch-zero_gamma_alone"
+        more = {
+            name: rows[rows["run"] == run].assign(run=alone)
+            for name, rows in tidy.items()
+            if "run" in rows
+        }
+        more["runs"] = more["runs"].assign(arm="zero_gamma_alone")
+        return tidy | {name: pd.concat([tidy[name], rows]) for name, rows in more.items()}
+
+    return made
+
+
 def _run_status(status: str, *arms: str) -> Callable[[], Tables]:
     return trained({arm: {"status": status} for arm in arms})
 
@@ -167,6 +184,31 @@ CASES = [
             "lower the error; here the network perhaps makes too few updates (10) to leave the "
             "identity."
         ],
+    ),
+    Case(
+        "zero gamma costs accuracy with warm-up alone",
+        lab=_alone_like("linear_scaling", _warmed(zero_gamma=0.5)),
+        edits=_gains_in_s2(50, gradual=-0.5),
+        says=[
+            "zero gamma on top of both costs test accuracy (to 50.0%) and zero gamma on top of "
+            "linear scaling makes no measurable difference (81.0% to 81.0%).",
+            "zero gains lower the error; here they cost nothing without warm-up, so it is both "
+            "together: blocks perhaps leave the identity late at a low rate.",
+            "linear scaling with zero gamma (by 11.0)",
+        ],
+        never=["too few updates"],
+    ),
+    Case(
+        "zero gamma costs accuracy with and without warm-up",
+        lab=_alone_like("zero_gamma", _warmed(zero_gamma=0.5)),
+        edits=_gains_in_s2(50, gradual=-0.5),
+        says=[
+            "zero gamma on top of linear scaling costs test accuracy (81.0% to 50.0%).",
+            "here the network perhaps makes too few updates (10) to leave the identity.",
+            "Linear scaling with warm-up and zero gamma (50.0%) and linear scaling with zero gamma "
+            "(50.0%) make it worse.",
+        ],
+        never=["both together"],
     ),
     Case(
         "zero gamma costs accuracy, which S2 finds as good",

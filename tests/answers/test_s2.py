@@ -146,7 +146,8 @@ CASES = [
                 "lost",
                 AS_GOOD,
                 "lost",
-                "At B = 128 and 256, 4 and 8 times the reference, take the unscaled rate: it keeps "
+                "At B = 128 and 256, 4 and 8 times the reference, take the unscaled rate, 0.5: "
+                "it keeps "
                 "the error within 1 point (2.20%, reference 2.10%). The linear rule gains "
                 "nothing measurable, then loses it (5.10%). ",
                 ["In short: The linear rule keeps the error up to B = 128"],

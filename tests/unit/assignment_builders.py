@@ -23,6 +23,7 @@ RULES = {  # rule: (factor of the rate, share of the batch, accuracy), at N = 4
     "fixed": (1, 1, 0.96),
     "fixed_batch": (1, 4, 0.95),
 }
+DOUBLED, DOUBLED_LOSS = "doubled_batch", 0.004  # what twice the batch costs of the accuracy
 UTILISATION = {128: 0.5, 512: 0.8, 1024: 0.95}
 LOAD_SHARE = 0.2
 SPLIT_NOISE = direct_builders.NOISE
@@ -75,6 +76,11 @@ def training_rows(*, two_nodes: bool) -> Rows:
     for b in UTILISATION:
         larger = _training(f"assignment-batch-b{b}", "larger_batch", 1, b, LR * b / BATCH, seeds=1)
         rows += _launches(larger) if b != BATCH else []
+    most = max(ACCURACY)
+    for on in (1, 2) if two_nodes else (1,):
+        run = f"assignment-doubled-training-n{most}" + ("-on2" if on > 1 else "")
+        twice = _training(run, DOUBLED, most, 2 * BATCH, LR * most * 2, nodes=on)
+        rows.append(twice)
     return rows
 
 
@@ -87,7 +93,8 @@ def _seeds(run: Row) -> range:
 def _final_accuracy(run: Row) -> float:
     if run["arm"] in RULES:
         return RULES[run["arm"]][2]
-    return ACCURACY[run["workers"]] + 0.01 * (run["nodes"] - 1)
+    lost = DOUBLED_LOSS if run["arm"] == DOUBLED else 0.0
+    return ACCURACY[run["workers"]] + 0.01 * (run["nodes"] - 1) - lost
 
 
 def trained_rows(run: Row, factor: float) -> tuple[Rows, Rows]:

@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from assignment_builders import DOUBLED_LOSS
 from builders import derived_lab, full_lab
 from dpscale.derive.formulas import full_run_seconds, share_margin, workers_of_steps
 from dpscale.studies import derived_of
@@ -288,7 +289,21 @@ def test_twice_the_batch_is_compared_with_the_split_of_as_many_workers():
     assert made["base_epoch_s"] == row("assignment_split", workers=4)["epoch_s"]
     assert made["speedup_ratio"] == pytest.approx(1.25)
     assert (made["pace"], made["per_worker_batch"]) == ("above", 256)
-    assert made["base_runs"] == "assignment-split-n4"
+    assert made["base_runs"].split()[:2] == ["assignment-split-n4", "assignment-linear-n4"]
+    # what it learns at twice the rate, beside as many workers with the usual batch
+    assert made["lr"] == pytest.approx(8 * 0.001)
+    assert made["test_accuracy_difference_frac"] == pytest.approx(-DOUBLED_LOSS)
+    assert made["accuracy_to_base"] == "below"
+
+
+def test_a_training_with_twice_the_batch_that_did_not_end_has_no_accuracy():
+    tidy = full_lab()
+    stopped = tidy["runs"]["arm"] == "doubled_batch"
+    status = tidy["runs"]["status"].mask(stopped, "diverged")
+    lab = derived_of(tidy | {"runs": tidy["runs"].assign(status=status)})
+    made = row("assignment_doubled", lab=lab)
+    assert made["accuracy_to_base"] == "unknown"
+    assert made["pace"] == "above"
 
 
 def test_parts_are_compared_by_launch():

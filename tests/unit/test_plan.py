@@ -272,7 +272,8 @@ def test_the_assignment_trains_40_epochs_of_b_128_with_the_rate_of_each_rule() -
     shown = {
         run: (spec.workers, spec.nodes, spec.per_worker_batch, round(spec.training.lr, 6))
         for run, spec in runs.items()
-        if spec.arm not in (None, "larger_batch", "more_loading") and "-launch" not in run
+        if spec.arm not in (None, "larger_batch", "more_loading", "doubled_batch")
+        and "-launch" not in run
     }
     assert shown == {
         "assignment-linear-n1": (1, 1, 128, 0.001),
@@ -356,7 +357,13 @@ def test_the_most_workers_try_twice_the_batch_where_the_data_fill_it() -> None:
         study = DEFAULT.section("assignment").model_copy(update={"per_worker_batch": batch})
         plan = planned_runs(DEFAULT.model_copy(update={"assignment": study})).values()
         doubled = [spec for spec in plan if spec.study == "assignment_doubled"]
-        return {(spec.workers, spec.per_worker_batch) for spec in doubled}
+        learnt = [spec for spec in plan if spec.arm == "doubled_batch"]
+        for spec in learnt:
+            assert spec.training.lr == pytest.approx(0.001 * 4 * 2)  # in proportion to B
+            assert spec.seeds == study.seeds
+        found = {(spec.workers, spec.per_worker_batch) for spec in doubled}
+        assert found == {(spec.workers, spec.per_worker_batch) for spec in learnt}
+        return found
 
     assert tried(32) == {(4, 64)}
     assert tried(161) == {(4, 322)}  # 4 * 322 = 1,288 of 1,293 images

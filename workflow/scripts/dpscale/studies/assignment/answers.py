@@ -7,7 +7,13 @@ from typing import Any
 
 from dpscale.config.sections import ScheduleConfig
 from dpscale.derive.contrasts import by_chance
-from dpscale.derive.formulas import full_steps, sharing_seconds, workers_of_steps
+from dpscale.derive.formulas import (
+    full_steps,
+    iterations_per_epoch,
+    run_steps,
+    sharing_seconds,
+    workers_of_steps,
+)
 from dpscale.derive.verdicts import of_row
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
@@ -185,7 +191,7 @@ def facts_h1(inputs: Inputs) -> Facts:
             ),
             "gain": gain_without(found[0].load_frac),
             "best": best,
-            "raises": found[0]["on_cpu"] and advised is not found[0] and not crowd,
+            "raises": advised is not found[0] and not crowd,
             "advised": advised,
             "costs": best["accuracy_to_first"] == "below",
             "advised_gain": gain_without(advised.load_frac),
@@ -618,11 +624,14 @@ def facts_h6(inputs: Inputs) -> Facts:
     """Return the best numbers of workers, those not measurably less, and those less.
 
     doubted: the published accuracies of numbers of workers that the published steps contradict.
+    by_workers: what was published of each number of workers, with its steps by formula.
     """
     _, linear, missing = _trainings(inputs)
     values = _values(linear, COUNTS)
     if missing:
-        return Facts(missing, values, {"rows": linear, "published": [], "doubted": []})
+        return Facts(
+            missing, values, {"rows": linear, "published": [], "doubted": [], "by_workers": []}
+        )
     found = [row | {"reached": row.test_accuracy_frac} for row in _complete(linear)]
     tried = [row for row in found if row["nodes"] > 1] or found
     known = [row for row in tried if row["test_accuracy_frac"] is not None]
@@ -639,9 +648,38 @@ def facts_h6(inputs: Inputs) -> Facts:
         "assigned": ASSIGNED,
         "published": _published(inputs, "test_accuracy_frac", "steps", nodes=2),
         "doubted": _doubted(inputs, nodes=2),
+        "by_workers": _by_workers(inputs, nodes=2),
     }
     value = best.test_accuracy_frac if best else nothing("fraction")
     return Facts([], values | {"best_test_accuracy_frac": value}, said)
+
+
+def _by_workers(inputs: Inputs, nodes: int) -> list[Row]:
+    """Return a row for each published number of workers and epochs on so many nodes.
+
+    accuracy, steps: as they were printed, None where nothing was. counted_steps: those that these
+    workers make of the published images. makers: the workers that the published steps fit, by
+    steps_an_epoch, exact: before rounding down; None without steps. contradict: whether the steps
+    contradict the number of workers.
+    """
+    samples = ASSIGNED["samples"]
+    found: dict[tuple[int, int, int], Row] = {}
+    for row in inputs.rows("assignment_published", nodes=nodes):
+        workers, epochs, batch = row["workers"], row["epochs"], row["per_worker_batch"]
+        new = Row(workers=workers, epochs=epochs, batch=batch, contradict=False)
+        new |= dict.fromkeys(("accuracy", "steps", "makers", "steps_an_epoch", "exact"))
+        new["counted_steps"] = run_steps(full_steps(samples, batch * workers), epochs)
+        own = found.setdefault((workers, epochs, batch), new)
+        if row["claim"] == "test_accuracy_frac":
+            own["accuracy"] = _beside(row)["published"]
+        if row["claim"] == "steps":
+            own["steps"] = _beside(row)["published"]
+            own["steps_an_epoch"] = row["published"] / epochs
+            own["makers"] = workers_of_steps(samples, batch, row["published"], epochs)
+            # D/(N*b) steps, solved for N.
+            own["exact"] = iterations_per_epoch(samples, own["steps_an_epoch"], batch)
+            own["contradict"] = row["verdict"] == CONTRADICTS
+    return [found[place] for place in sorted(found)]
 
 
 def _doubted(inputs: Inputs, nodes: int) -> list[Row]:

@@ -47,6 +47,7 @@ from dpscale.derive.verdicts import side
 from dpscale.records.columns import Columns, columns, intervals
 from dpscale.studies.assignment import published, verdicts
 from dpscale.studies.assignment.plan import (
+    DOUBLED_BATCH,
     DOUBLED_STUDY,
     LARGER_BATCH,
     LINEAR,
@@ -133,7 +134,7 @@ def trainings(
     """
     planned = in_study(runs, STUDY)
     require_same_machine(planned)
-    asked = planned[~planned["arm"].isin([LARGER_BATCH, MORE_LOADING])]
+    asked = planned[planned["arm"].isin(verdicts.RULES)]
     by_run, ends = RowsByKey(steps, "run"), RowsByKey(_seeds(asked, trials, curves), "run")
     made = [
         _Trained(own, ends.of(*own["run"]))
@@ -537,22 +538,29 @@ def _behind(
 
 DOUBLED_COLUMNS: Columns = (
     columns("workers nodes per_worker_batch status")
-    | intervals("epoch_s speedup_ratio")
-    | columns("base_epoch_s repeats oversubscribed runs base_runs")
+    | intervals("epoch_s speedup_ratio test_accuracy_frac test_accuracy_difference_frac")
+    | columns("base_epoch_s lr repeats oversubscribed runs base_runs")
     | side("pace", "speedup_ratio", 1.0)
+    | side("accuracy_to_base", "test_accuracy_difference_frac")
 )
 
 
-def doubled(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+def doubled(
+    epoch_times: pd.DataFrame, trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame
+) -> pd.DataFrame:
     """Return the epoch of the most workers with twice the batch, a row for each (workers, nodes).
 
     speedup_ratio: of an epoch with loading, over the batch of `assignment_split`; the median of the
-    launches that both have, launch by launch.
+    launches that both have, launch by launch. test_accuracy_frac: after the assignment's epochs
+    with a rate lr in proportion to the batch; its difference is to as many workers with that batch
+    and the linear rule, paired by seed.
     Raises MixedMachinesError for runs of different machines.
     """
     planned, usual = in_study(runs, DOUBLED_STUDY), in_study(runs, SPLIT_STUDY)
     require_same_machine(pd.concat([planned, usual]))
-    times = Launches(epoch_times)
+    learnt = in_study(runs, STUDY)
+    learnt = learnt[learnt["arm"].isin([LINEAR, DOUBLED_BATCH])]
+    times, ends = Launches(epoch_times), RowsByKey(_seeds(learnt, trials, curves), "run")
     bases = {(cell.workers, cell.nodes): cell for cell in cells(usual)}
     rows = []
     for cell in cells(planned):
@@ -562,8 +570,31 @@ def doubled(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
             base_s = median(times.epoch_s(base, ARM)).value
             row |= {"base_epoch_s": base_s, "base_runs": " ".join(base.runs)}
             row |= interval_columns("speedup_ratio", times.ratio(base, cell, ARM))
-        rows.append(row)
+        placed = learnt[(learnt["workers"] == cell.workers) & (learnt["nodes"] == cell.nodes)]
+        rows.append(row | _doubled_accuracy(row, placed, ends))
     return as_table(rows, DOUBLED_COLUMNS)
+
+
+def _doubled_accuracy(
+    row: Mapping[str, Any], placed: pd.DataFrame, ends: RowsByKey
+) -> dict[str, Any]:
+    """Return what as many workers learn with twice the batch; empty where that is not complete."""
+    twice, usual = (
+        _Trained(own, ends.of(*own["run"]))
+        for own in (placed[placed["arm"] == arm] for arm in (DOUBLED_BATCH, LINEAR))
+    )
+    if twice.runs.empty or not twice.complete:
+        return {}
+    learnt: dict[str, Any] = {
+        "lr": twice.runs["lr"].iloc[0],
+        "runs": " ".join([row["runs"], *twice.runs["run"]]),
+    }
+    learnt |= interval_columns("test_accuracy_frac", over_seeds(twice.reached, twice.images))
+    if len(usual.runs) and usual.complete:
+        apart = tested_apart(twice.seeds, usual.seeds, twice.images)
+        learnt |= interval_columns("test_accuracy_difference_frac", apart)
+        learnt["base_runs"] = " ".join(filter(None, [row.get("base_runs"), *usual.runs["run"]]))
+    return learnt
 
 
 TABLES = {
@@ -580,7 +611,9 @@ TABLES = {
     "assignment_split": Table(
         split, ["epoch_times", "spans", "steps", "runs"], SPLIT_COLUMNS, verdicts.losses
     ),
-    "assignment_doubled": Table(doubled, ["epoch_times", "runs"], DOUBLED_COLUMNS),
+    "assignment_doubled": Table(
+        doubled, ["epoch_times", "trials", "curves", "runs"], DOUBLED_COLUMNS
+    ),
     "assignment_published": Table(
         published.beside_published,
         ["assignment", "accuracy", "assignment_utilisation"],

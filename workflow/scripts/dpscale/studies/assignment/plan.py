@@ -31,6 +31,7 @@ DOUBLED_STUDY = "assignment_doubled"  # H4: the epoch of most workers with twice
 LINEAR = "linear"
 LARGER_BATCH = "larger_batch"  # one worker, to see its utilisation
 MORE_LOADING = "more_loading"  # the same with further processes that load
+DOUBLED_BATCH = "doubled_batch"  # H4: what the most workers learn with twice the batch
 WARMUP_STEPS = 10
 
 
@@ -56,6 +57,7 @@ def runs(config: Config, study: AssignmentConfig) -> Iterator[Spec]:
         doubled = 2 * study.per_worker_batch
         if samples is None or placement[0] * doubled <= samples:
             yield from _timed(config, study, placement, DOUBLED_STUDY, "doubled", doubled)
+            yield _doubled(config, study, placement, doubled)
 
 
 def _alone(
@@ -135,6 +137,24 @@ def _by_rule(config: Config, study: AssignmentConfig, rule: str, placement: Plac
         epochs=study.epochs,
         lr=study.base_lr * factor,
         timed=rule == LINEAR,
+    )
+
+
+def _doubled(config: Config, study: AssignmentConfig, placement: Placement, batch: int) -> Spec:
+    """The training with twice the batch, its rate in proportion to the global batch."""
+    workers, nodes = placement
+    return _trained(
+        config,
+        study,
+        run=_name("doubled-training", placement),
+        arm=DOUBLED_BATCH,
+        workers=workers,
+        nodes=nodes,
+        per_worker_batch=batch,
+        seeds=study.seeds,
+        epochs=study.epochs,
+        lr=study.base_lr * workers * batch / study.per_worker_batch,
+        timed=False,
     )
 
 

@@ -128,12 +128,16 @@ def batches_named(inputs: Inputs) -> dict[str, int | None]:
     """Return the batches of a worker that answers of the assignment name, and none of others.
 
     advised: by H1, where it is not the first; halving: twice the batch, where that is
-    measurably faster (H4); trained: that of H2 to H6, where they have one.
+    measurably faster and costs no accuracy (H4); trained: that of H2 to H6, where they have one.
     """
     one = inputs.rows("assignment_utilisation", status="complete")
     advised = [row["per_worker_batch"] for row in one[1:] if row["advised"]]
     crowded = any(row["crowded"] for row in one)
-    doubled = inputs.rows("assignment_doubled", pace="above")
+    doubled = [
+        row
+        for row in inputs.rows("assignment_doubled", pace="above")
+        if row["accuracy_to_base"] != "below"
+    ]
     trained = {
         row["per_worker_batch"]
         for row in inputs.rows("assignment", rule="linear", status="complete")

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import Field
 
 from dpscale.config.bounds import DISTINCT
-from dpscale.config.checks import has_residual_blocks
 from dpscale.config.datasets import train_samples
 from dpscale.config.root import Config, Problem, StudySection
 from dpscale.config.sections import Batch, Devices, Epochs, EpochsFloat, Seeds, Steps
@@ -41,7 +40,7 @@ class LargeBatchConfig(StudySection):
     remedies: Annotated[tuple[Remedy, ...], Field(min_length=2), DISTINCT] = Field(
         tuple(REMEDIES),
         description="Remedies to run at the large batch; without it those that the network can "
-        "have: zero_gamma needs residual blocks.",
+        "have: zero_gamma and zero_gamma_alone (without warm-up) need residual blocks.",
     )
     warmup_epochs: EpochsFloat = Field(
         2.0,
@@ -88,11 +87,12 @@ class LargeBatchConfig(StudySection):
                 "one, or null for the largest that fits",
             )
         network = "own.file" if config.own else config.model.name
-        if "zero_gamma" in self.remedies and not has_residual_blocks(config):
-            yield (
-                "large_batch.remedies",
-                f"zero_gamma needs residual blocks and {network} has none; leave it out",
-            )
+        for name in self.remedies:
+            if not REMEDIES[name].possible(config):
+                yield (
+                    "large_batch.remedies",
+                    f"{name} needs residual blocks and {network} has none; leave it out",
+                )
         if self.large_per_worker_batch is None and config.section("sweep") is None:
             yield (
                 "large_batch.large_per_worker_batch",

@@ -68,6 +68,12 @@ class ZeroGamma(Remedy):
         return {"model": fields["model"].model_copy(update={"zero_gamma": True})}
 
 
+class ZeroGammaAlone(ZeroGamma):
+    """The same without warm-up: what of both together each of them does."""
+
+    label, added_to = "+ zero gamma, no warm-up", "linear_scaling"
+
+
 class MoreEpochs(Remedy):
     """More updates: Hoffer et al. (2017, arXiv:1705.08741)."""
 
@@ -83,6 +89,7 @@ REMEDIES: dict[str, type[Remedy]] = {
     "linear_scaling": LinearScaling,
     "warmup": Warmup,
     "zero_gamma": ZeroGamma,
+    "zero_gamma_alone": ZeroGammaAlone,
     "more_epochs": MoreEpochs,
 }
 LONGER = "more_epochs"  # the one that costs more computation than the others

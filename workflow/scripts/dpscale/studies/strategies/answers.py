@@ -47,6 +47,7 @@ def facts_e1(inputs: Inputs) -> Facts:
             for workers, own in timed.items()
         ]
         lead = leading(cells)
+        lead |= {"beside": (other := beside(cells, lead)), "ways": with_other(lead["ways"], other)}
         trained = inputs.tidy_rows("runs", run=lead["fastest"].runs[0])[0]
         looked = inputs.tidy_rows("runs", study="strategies", kind="sharing")
         said |= {
@@ -69,6 +70,41 @@ def leading(cells: list[Row]) -> Row:
     """Return the most workers that have a device each; where none have, the most workers."""
     alone = [cell for cell in cells if not cell["fastest"]["oversubscribed"]]
     return (alone or cells)[-1]
+
+
+def beside(cells: list[Row], lead: Row) -> Row | None:
+    """Return the cell of the most workers other than the leading ones with the same ways.
+
+    None where there is none.
+    """
+    ways = [row["way"] for row in lead["ways"]]
+    others = [cell for cell in cells if cell["workers"] != lead["workers"]]
+    alike = [cell for cell in others if [row["way"] for row in cell["ways"]] == ways]
+    return alike[-1] if alike else None
+
+
+def with_other(ways: list[Row], other: Row | None) -> list[Row]:
+    """Return the rows of a cell's table with each way's step and ratio in another cell.
+
+    Without intervals, and the row's ratio too: with them each line of the table would be two.
+    """
+    found = {row["way"]: row for row in other["ways"]} if other else {}
+    return [
+        way
+        | {
+            "lead_ratio": without_interval(way.to_ddp_ratio),
+            "other_s": without_interval(found[way["way"]].step_s),
+            "other_ratio": without_interval(found[way["way"]].to_ddp_ratio),
+        }
+        if found
+        else way
+        for way in ways
+    ]
+
+
+def without_interval(value: Value) -> Value:
+    """Return a number with its unit and runs alone."""
+    return value.model_copy(update={"low": None, "high": None})
 
 
 def zero1_beside_ddp(needs: list[Row]) -> list[tuple[Row, Row]]:
@@ -100,7 +136,8 @@ def whole_tensors(needs: list[Row]) -> list[Row]:
 def spared(needs: list[Row]) -> list[Row]:
     """Return where ZeRO-1 lowers the peak of a worker by less than its state, and by how much.
 
-    state_bytes, peak_bytes: how far each is below DDP's.
+    state_bytes, peak_bytes: how far each is below DDP's; no_state_frac: what of DDP's peak is not
+    the optimiser's state.
     """
     rows = [
         Row(
@@ -109,6 +146,9 @@ def spared(needs: list[Row]) -> list[Row]:
                 name: Value(value=ddp[name] - row[name], unit="bytes_binary", runs=row.runs)
                 for name in SPARED
             },
+            no_state_frac=Value(
+                value=1 - ddp["state_bytes"] / ddp["peak_bytes"], unit="fraction", runs=ddp.runs
+            ),
         )
         for row, ddp in zero1_beside_ddp(needs)
         if row["peak_bytes"] and ddp["peak_bytes"]

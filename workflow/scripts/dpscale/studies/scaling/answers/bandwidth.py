@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from dpscale.derive.verdicts import of_row
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import PER_CELL, Inputs, Row, lacking, named_values
 from dpscale.reporting.question import Facts, Question
@@ -32,7 +33,8 @@ def facts_q3_2(inputs: Inputs) -> Facts:
             "usable": usable,
             "sent": sent(inputs, usable),
             "slower": slower(decided),
-            "changes": trends(decided, "lab_trend"),
+            "changes": (changes := trends(decided, "lab_trend")),
+            "falling": falling(decided, changes),
             "fits": fits,
             "hooks": hooks,
             "links": inputs.rows("link"),
@@ -49,8 +51,9 @@ def slower(decided: list[Row]) -> dict[str, Any]:
 
     contends: the formula's time holds contention and overhead in all of them; waits: in all of
     them training waits for a transfer longer than that takes alone. mostly: the cells where
-    transfers alone take less than half of the formula's time, by both intervals. causes: the cells
-    of each cause, where both are there to be compared.
+    transfers alone take less than half of the formula's time, by both intervals; undecided: those
+    where they may, or may not. causes: the cells of each cause, where both are there to be
+    compared.
     """
     cells = [row for row in decided if row["lab_to_busbw"] == "below"]
     contends = all((row["other_s"] or 0) > 0 for row in cells)
@@ -62,6 +65,7 @@ def slower(decided: list[Row]) -> dict[str, Any]:
         "waits": waits,
         "causes": [(cause, [row for row in cells if row["cause"] == cause]) for cause in causes],
         "mostly": [row for row in cells if _mostly_else(row)],
+        "undecided": [row for row in decided if not _mostly_else(row) and not _mostly_sent(row)],
     }
 
 
@@ -72,6 +76,39 @@ def _mostly_else(row: Row) -> bool:
     """
     most, least = row["lab_bytes_per_s_high"], row["busbw_bytes_per_s_low"]
     return None not in (most, least) and most < least / 2
+
+
+def _mostly_sent(row: Row) -> bool:
+    """Whether transfers alone take more than half of a cell's time by the lab's formula."""
+    least, most = row["lab_bytes_per_s_low"], row["busbw_bytes_per_s_high"]
+    return None not in (most, least) and least > most / 2
+
+
+def falling(decided: list[Row], changes: list[Row]) -> list[Row]:
+    """Return by how much bytes and time fall from the least b to the largest, where the rate falls.
+
+    bytes_frac, time_frac: what is left of each. cause: what most of the time is at every b.
+    """
+    found = []
+    for change in changes:
+        own = [row for row in decided if row["workers"] == change["workers"]]
+        first, last = own[0], own[-1]
+        sent_frac = last["iterations"] / first["iterations"]
+        # The bytes of an epoch over its rate are its time.
+        frac = sent_frac * first["lab_bytes_per_s"].value / last["lab_bytes_per_s"].value
+        if change["trend"] != "below" or frac <= sent_frac:
+            continue
+        causes = {row["cause"] if _mostly_else(row) else None for row in own}
+        row = change | {"sent": sent_frac, "time": frac, "runs": " ".join(first.runs + last.runs)}
+        found.append(
+            row
+            | {
+                "bytes_frac": row.value("sent", "fraction"),
+                "time_frac": row.value("time", "fraction"),
+                "cause": causes.pop() if len(causes) == 1 else None,
+            }
+        )
+    return found
 
 
 def outlook(inputs: Inputs) -> list[Row]:
@@ -137,19 +174,32 @@ def fits_of(inputs: Inputs, usable: list[Row]) -> list[Row]:
     """Return the rows of `link` that have a fit, with the seconds of one all-reduce by it.
 
     formula_bytes_per_s: what the busiest worker sends over these seconds; misses: see there.
+    of_tcp: the fitted rate over plain TCP's, and to_tcp where it lies of that; None without TCP.
     """
     moved = {row["workers"]: row["moved_bytes"] for row in usable if row["moved_bytes"]}
     fits = {(row["workers"], row["nodes"]): row for row in inputs.rows("link")}
     rows = [row for row in inputs.rows("ring_times") if row["workers"] in moved]
-    shares = ("latency_frac", "saving_frac")
     found = [
         fits[row["workers"], row["nodes"]]
         | row
-        | {name: getattr(row, name) for name in shares}
-        | {"formula_bytes_per_s": moved[row["workers"]] / row["whole_s"]}
+        | {
+            "latency_frac": row.latency_frac,
+            "formula_bytes_per_s": moved[row["workers"]] / row["whole_s"],
+        }
         for row in rows
     ]
-    return [row | {"misses": misses(row, usable)} for row in found]
+    return [row | {"misses": misses(row, usable)} | _beside_tcp(row) for row in found]
+
+
+def _beside_tcp(fit: Row) -> dict[str, Any]:
+    """How the rate of a fit compares with that of plain TCP."""
+    if not fit["tcp_bytes_per_s"]:
+        return {"of_tcp": None, "to_tcp": None}
+    share = fit | {"share": fit["beta_bytes_per_s"] / fit["tcp_bytes_per_s"]}
+    return {
+        "of_tcp": share.value("share", "fraction"),
+        "to_tcp": of_row(fit, "beta_bytes_per_s", "tcp_bytes_per_s"),
+    }
 
 
 def misses(fit: Row, usable: list[Row]) -> dict[str, Any] | None:
