@@ -479,6 +479,7 @@ def test_speed_ups_are_spoken_of_where_some_are_measured() -> None:
     ("shape", "says"),
     [
         ("falls then flat", "stops getting shorter; here that is b = 128 (Q1)"),
+        ("falls then undecided", "shorter; here that is b = 128 (Q1, undecided beyond)."),
         ("falls then rises", "stops getting shorter; here that is b = 128 (Q1)"),
         ("rises", "stops getting shorter; here that is b = 128 (Q1)"),
         ("falls", "stops getting shorter; here it still did at b = 512, the largest tried (Q1)."),

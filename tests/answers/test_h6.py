@@ -44,8 +44,9 @@ CASES = [
             "The table has what others published for two nodes of GPUs, whose model is not named, "
             "after training on MNIST. Of these test accuracies, none is judged (not measured "
             "here).",
-            "With more workers an epoch has fewer steps; the formula gives the largest N that "
-            "could still make the published number. Published for two workers are 3 120 steps in "
+            "With more workers an epoch has fewer steps, so that published steps allow $N \\le "
+            "D/(b \\cdot \\text{steps}/\\text{epochs})$ workers. Published for two workers are 3 "
+            "120 steps in "
             "40 epochs, 78 an epoch: 60 000/(128 · 78) = 6.01, at most six workers. An accuracy",
             "Published for two nodes, beside the steps that as many workers make of 60 000 images "
             "at b = 128. 2 40 99.02% (98.83 to 99.21) 3 120 9360 six workers contradict each other "

@@ -764,9 +764,6 @@ QUESTIONS = [
         "H6",
         facts_h6,
         of_accuracy=True,
-        formula=[
-            r"N \le \left\lfloor \frac{D}{b \cdot \text{steps} / \text{epochs}} \right\rfloor"
-        ],
         references=[KINGMA, GOYAL],
     ),
 ]

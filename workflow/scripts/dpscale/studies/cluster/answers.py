@@ -13,7 +13,8 @@ from dpscale.vocabulary import words
 GainsBy = Literal["longer", "all", "none", "mixed", "unknown"]
 RANK = {"below": 0, "indistinct": 1, "above": 2}  # of verdicts on a speed-up
 
-TURNS = ("falls", "falls then flat", "falls then rises", "rises")  # shapes of Q1 that show a best b
+# Shapes of Q1 that show up to which b the epoch gets shorter.
+TURNS = ("falls", "falls then flat", "falls then undecided", "falls then rises", "rises")
 KEPT = ("kept", "kept or lowered")
 
 

@@ -30,7 +30,7 @@ def draw_steps(steps_to_goal: pd.DataFrame, goal_fit: pd.DataFrame) -> tuple[Fig
     models = list(drawn.groupby("model", sort=False))
     columns = max((own.optimizer.nunique() for _, own in models), default=1)
     rows = max(1, len(models))
-    figure, grid = style.panels(rows, columns, height_in=0.6 + 1.4 * rows)
+    figure, grid = style.panels(rows, columns, height_in=0.6 + 1.25 * rows)
     if style.nothing(drawn, grid[0]):
         return figure, drawn
     for row, (model, of_model) in enumerate(models):
