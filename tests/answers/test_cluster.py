@@ -28,7 +28,10 @@ def without_rows(rows: Any) -> Any:
 
 def test_what_is_of_the_machine_does_not_carry_over() -> None:
     found = page()
-    assert "no speed-up, bandwidth or memory limit measured here does." in found.sentence
+    assert (
+        "Only the formulas carry over: at 12.5 GB/s two workers with b = 32 keep an efficiency of "
+        "90% where an epoch of one takes 50.3 s or more."
+    ) in plain(found.sentence)
     assert not too_long(found)
 
 
@@ -37,7 +40,7 @@ def test_what_gpus_showed_holds_for_their_like() -> None:
     gpus = tidy | {"runs": tidy["runs"].assign(device="NVIDIA H100 80GB HBM3 (700 W)")}
     found = closing(derived_lab(), gpus)
     assert "memory limits measured here hold for the same GPU" in found.sentence
-    assert "measured here does" not in found.sentence
+    assert "by formula, at 12.5 GB/s two workers" in plain(found.sentence)
     assert not too_long(found)
 
 
@@ -88,7 +91,7 @@ LONGER = (
 
 def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
     found = page(gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5)))
-    assert plain(found.sentence).startswith(LONGER + "The formulas")
+    assert plain(found.sentence).startswith(LONGER + "Only the formulas")
     assert (
         "so short steps gain least. These are three networks. With steps of 6.00 ms (H3 "
         "without evaluations) four train not measurably faster (1.00×)."
@@ -97,39 +100,29 @@ def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("of_q2", "of_e2", "opening", "paragraph"),
+    ("of_q2", "of_e2", "paragraph"),
     [
         (
             1.5,
             2.0,
-            "With b alone raised, speed-ups grow in Q2 and E2. The",
             "In Q2 b alone grows, from 16 to 32: with steps of 20.0 ms and 40.0 ms four "
             "are 2.00× and 3.00× as fast as one, and the longer gains 1.50× (1.35 to 1.65) as "
             "much. In E2 b alone grows, from 16 to 32: with steps of 500 µs and 1.00 ms four "
             "are 0.250× and 0.500× as fast as one, slower with both, and by launch the longer "
             "gains 2.00× (1.80 to 2.20) as much.",
         ),
-        (
-            1.05,
-            2.0,
-            "raised, speed-ups grow in E2, not measurably in Q2. The",
-            "as fast as one, without a measurable growth. In E2",
-        ),
+        (1.05, 2.0, "as fast as one, without a measurable growth. In E2"),
         (
             1.05,
             1.0,
-            "raised, speed-ups do not measurably grow in Q2 and E2. The",
             "0.500× and 0.500× as fast as one, slower with both, without a measurable growth.",
         ),
-        (float("nan"), 2.0, "raised, speed-ups grow in E2. The", "as fast as one. In E2"),
+        (float("nan"), 2.0, "as fast as one. In E2"),
     ],
 )
-def test_within_a_network_the_batch_alone_makes_steps_longer(
-    of_q2, of_e2, opening, paragraph
-) -> None:
+def test_within_a_network_the_batch_alone_makes_steps_longer(of_q2, of_e2, paragraph) -> None:
     found = page(gains(("Q2", 40, 3.0, of_q2), ("H3", 6, 1.0), ("E2", 1, 0.5, of_e2)))
     assert plain(found.sentence).startswith(LONGER.partition(" and at")[0])
-    assert opening in plain(found.sentence)
     assert paragraph in plain(text_of(found))
     assert not too_long(found)
 
@@ -350,7 +343,7 @@ def test_a_study_that_was_left_out_is_not_spoken_of() -> None:
 def test_nothing_measured_leaves_the_formulas() -> None:
     empty = {name: rows.iloc[:0] for name, rows in full_lab().items()}
     found = closing(derived_of(empty), empty)
-    assert found.sentence.startswith("The formulas carry over to a cluster;")
+    assert found.sentence.startswith("Only the formulas carry over: at 12.5")
     assert "to be checked there" in text_of(found)
 
 

@@ -233,7 +233,8 @@ CASES = [
             b_crit=120.0,
         ),
         says=[
-            "With this network four workers cannot pay; they come nearest with B = 256. There a "
+            "With this network four workers cannot pay at the same B; they come nearest with B = "
+            "256. There a "
             "step of one worker takes 25.6 ms, that of four 6.40 ms and 1.00 s for sending. "
             "It takes"
         ],
@@ -328,7 +329,8 @@ CASES = [
             "Predicted, two take 1.77× as long: with B = 128 sending takes 20.0 ms, a "
             "step of one worker 8.00 ms. Trained, four took 3.07× to 4.00×; for two the seeds "
             "decide nothing.",
-            "With this network two workers cannot pay; they come nearest with B = 128. There a "
+            "With this network two workers cannot pay at the same B; they come nearest with B = "
+            "128. There a "
             "step of one worker takes 8.00 ms, that of two 9.00 ms and 20.0 ms for sending. It",
         ],
         never=["No B from"],

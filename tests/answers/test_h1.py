@@ -192,16 +192,34 @@ CASES = [
                 "Raise b from 128 to 1024: 1 248 samples/s become 2 000, no measurable loss of "
                 f"accuracy. At b = 128 one more loading process made {words} A",
                 "At b = 128 one worker waits for the loader 20.0% of the time with no loading "
-                f"process and 3.00% with one. That makes it {gain} as fast; no wait at all would "
-                "make it 1.25× as fast at most.",
+                f"process and 3.00% with one. The speed is {gain}; no wait at all would make it "
+                "1.25× as fast at most.",
             ],
             never=["not tried"],
         )
         for name, ratio, width, words, gain in (
-            ("faster", 1.12, 0.01, "training 1.12× as fast.", "1.12× (1.11 to 1.13)"),
-            ("slower", 0.85, 0.01, "training slower (0.850×).", "0.850× (0.842 to 0.858)"),
-            ("alike", 1.02, 0.1, "training not measurably faster (1.02×).", "1.02× (0.92 to 1.12)"),
-            ("one launch", 1.02, NAN, "one launch 1.02× as fast.", "1.02×"),
+            (
+                "faster",
+                1.12,
+                0.01,
+                "training 1.12× as fast.",
+                "1.12× (1.11 to 1.13) that with none",
+            ),
+            (
+                "slower",
+                0.85,
+                0.01,
+                "training slower (0.850×).",
+                "0.850× (0.842 to 0.858) that with none",
+            ),
+            (
+                "alike",
+                1.02,
+                0.1,
+                "training not measurably faster (1.02×).",
+                "1.02× (0.92 to 1.12) that with none, no measurable difference",
+            ),
+            ("one launch", 1.02, NAN, "one launch 1.02× as fast.", "1.02× that with none"),
         )
     ),
     Case(
@@ -226,8 +244,8 @@ CASES = [
         "more loading processes, and no shorter wait",
         edits=_loading(1.02, 0.1, waits=0.25),
         says=[
-            "and 25.0% with one: a batch comes no sooner from another process. That makes it 1.02× "
-            "(0.92 to 1.12) as fast; no wait at all would"
+            "and 25.0% with one: a batch comes no sooner from another process. The speed is "
+            "1.02× (0.92 to 1.12) that with none, no measurable difference; no wait at all would"
         ],
     ),
     Case(
@@ -236,7 +254,7 @@ CASES = [
         says=[
             "At b = 128 two more loading processes made training 1.30× as fast. A step",
             "of it: without that wait they would be at most 1.67× as fast.",
-            "of the time with two loading processes and 3.00% with four. That",
+            "of the time with two loading processes and 3.00% with four. The speed is",
         ],
         never=["not tried"],
     ),

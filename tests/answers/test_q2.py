@@ -134,7 +134,7 @@ CASES = [
         },
         says=[
             "Several workers are not measurably faster than one over all b: two reach at best "
-            "1.30× (b = 32); four, sharing devices, no more (1.30×). Splitting"
+            "1.30× (b = 32); four, sharing devices, not measurably more (1.30×). Splitting"
         ],
     ),
     *(
@@ -148,7 +148,7 @@ CASES = [
                     where({"kind": "weak", "workers": sharing}, oversubscribed=True),
                 )
             },
-            says=[f"every b: two reach {reach} (b = 32); four, sharing devices, no"],
+            says=[f"every b: two reach {reach} (b = 32); four, sharing devices, not"],
             never=["reach at best 1.60×"] if sharing == [4] else ["of a possible"],
         )
         for name, sharing, reach in (
@@ -166,7 +166,7 @@ CASES = [
             "devices, are never measurably faster, at best 1.60× (b = 32). "
             "Splitting one",
             "In short: Two workers are faster than one at every b, at best 1.67× (b = 32); four, "
-            "sharing devices, no more (1.60×).",
+            "sharing devices, not measurably more (1.60×).",
         ],
     ),
     Case(

@@ -198,7 +198,10 @@ CASES = [
                 where({"workers": 2}, **around("lab_bytes_per_s", 0.5e9, 0.5)),
             )
         },
-        says=["of it: at N = 4 its time is mostly not transfer. At N = 2 that is undecided. Each"],
+        says=[
+            "of it: at N = 4 its time is mostly not transfer. At N = 2 what its time holds is "
+            "undecided. Each"
+        ],
     ),
     Case(
         "a falling rate whose time grows",
@@ -268,8 +271,9 @@ CASES = [
             )
         },
         says=[
-            "In all six cells the formula's rate is measurably below the buckets alone, through "
-            "contention and overhead and a transfer's waiting for cores and slower workers. By the",
+            "In all six cells the formula's rate is measurably below the buckets alone: its time "
+            "also holds contention and overhead and a transfer's waiting for cores and slower "
+            "workers. By the",
             "31.2% of it: at N = 4 its time is longer above all by contention and overhead. Each",
         ],
         never=["mostly not transfer"],
@@ -347,7 +351,9 @@ CASES = [
                 _apart(0.5e9, NO_LEAD)["bandwidth"], where(other_s=-0.2, waiting_s=0.1)
             )
         },
-        says=["below the buckets alone, through a transfer's waiting for cores and slower"],
+        says=[
+            "below the buckets alone: its time also holds a transfer's waiting for cores and slower"
+        ],
         never=["beyond the transfers", "through contention", "above all"],
     ),
     Case(

@@ -100,8 +100,8 @@ CASES = [
     Case(
         "all help",
         says=[
-            "Scale the rate linearly and warm up: that lifts the large batch's test "
-            "accuracy by 8.00 percentage points, to 85.0%, in the same five epochs, 7.00 "
+            "Scale the rate linearly and warm up, to 1.6: that lifts the large batch's test "
+            "accuracy by 8.00 points, to 85.0%, in as many epochs, 7.00 "
             "points short of the small batch (92.0%); twice the epochs lift it further "
             "(89.0%). Linear scaling multiplies",
             "section 2.1). Gradual warm-up raises the rate",
@@ -145,7 +145,7 @@ CASES = [
             "Linear scaling with warm-up (77.5%) makes no measurable difference.",
             "no measurable effect",
             "zero gamma and longer training raise the large batch's test accuracy.",
-            "Scale the rate linearly, warm up and begin with zero gamma: that lifts",
+            "Scale the rate linearly, warm up and begin with zero gamma, to 1.6: that lifts",
             "epochs, 5.00 points short of the small batch (92.0%); twice the "
             "epochs are not measurably different (89.0%).",
             "Warm-up on top of linear scaling costs test accuracy (81.0% to 77.5%) and zero "
@@ -335,8 +335,8 @@ CASES = [
         "each addition costs accuracy",
         lab=_reached(linear_scaling=0.9, warmup=0.85, zero_gamma=0.5),
         says=[
-            "Scale the rate linearly: that lifts the large batch's test accuracy by 13.0 "
-            "percentage points, to 90.0%, in the same five epochs, 2.00 points "
+            "Scale the rate linearly, to 1.6: that lifts the large batch's test accuracy by "
+            "13.0 points, to 90.0%, in as many epochs, 2.00 points "
             "short of the small batch (92.0%); twice the epochs are not measurably different (",
             "Warm-up on top of linear scaling costs test accuracy (90.0% to 85.0%) and zero "
             "gamma on top of both lowers it further (to 50.0%).",
@@ -348,7 +348,7 @@ CASES = [
         says=[
             "raises the test accuracy (81.0% to 85.0%) and zero gamma on top of both raises it "
             "further (to 95.0%).",
-            "to 95.0%, in the same five epochs; the small batch has 92.0%, measurably less than "
+            "to 95.0%, in as many epochs; the small batch has 92.0%, measurably less than "
             "with linear scaling with warm-up and zero gamma; twice the epochs lift it less "
             "(83.0%).",
         ],
@@ -356,14 +356,14 @@ CASES = [
     Case(
         "an addition better than what it is added to and not than linear scaling",
         lab=_reached(linear_scaling=0.9, warmup=0.8, zero_gamma=0.85),
-        says=["Scale the rate linearly: that lifts"],
+        says=["Scale the rate linearly, to 1.6: that lifts"],
     ),
     Case(
         "longer training alone helps",
         lab=_reached(**dict.fromkeys(REMEDIES[:3], 0.6)),
         says=[
-            "Train longer: that lifts the large batch's test accuracy by 12.0 "
-            "percentage points, to 89.0%, in ten epochs instead of five, 3.00 "
+            "Train longer: that lifts the large batch's test accuracy by 12.0 points, to 89.0%, "
+            "in ten epochs instead of five, 3.00 "
             "points short of the small batch (92.0%). Linear scaling (60.0%)",
             "In short: Longer training lifts the large batch's test accuracy from 77.0% to "
             "89.0%; the small one has 92.0%.",
@@ -403,7 +403,7 @@ CASES = [
         "two worse",
         lab=_reached(zero_gamma=0.5, more_epochs=0.5),
         says=[
-            "in the same five epochs, 7.00 points short of the small batch "
+            "in as many epochs, 7.00 points short of the small batch "
             "(92.0%). Linear scaling with warm-up and zero gamma (50.0%) and longer training "
             "(50.0%) make it worse."
         ],
@@ -412,7 +412,7 @@ CASES = [
         "the scaled rate exceeds the small batch",
         lab=_reached(linear_scaling=0.95, more_epochs=0.5),
         says=[
-            "to 95.0%, in the same five epochs; the small batch has 92.0%, measurably less than "
+            "to 95.0%, in as many epochs; the small batch has 92.0%, measurably less than "
             "with linear scaling. Longer training (50.0%) makes it worse."
         ],
         never=["is left"],
@@ -421,7 +421,7 @@ CASES = [
         "every remedy reaches the small batch",
         lab=_reached(**dict.fromkeys(REMEDIES, 0.92)),
         says=[
-            "in the same five epochs, as much as twice the epochs do (92.0%); the small batch "
+            "in as many epochs, like twice the epochs (92.0%); the small batch "
             "has 92.0%, no measurable difference to linear scaling."
         ],
     ),
@@ -429,7 +429,7 @@ CASES = [
         "every remedy stays as far below the small batch",
         lab=_reached(**dict.fromkeys(REMEDIES, 0.85)),
         says=[
-            "in the same five epochs, as much as twice the epochs do (85.0%), still 7.00 points "
+            "in as many epochs, like twice the epochs (85.0%), still 7.00 points "
             "short of the small batch (92.0%). Linear scaling multiplies"
         ],
     ),
@@ -448,7 +448,7 @@ CASES = [
         "the scaled rate makes it worse",
         lab=_reached(linear_scaling=0.5),
         says=[
-            "Scale the rate linearly and warm up: that lifts",
+            "Scale the rate linearly and warm up, to 1.6: that lifts",
             "Linear scaling (50.0%) makes it worse.",
             "50.0% (47.5 to 52.5) makes it worse linear scaling with warm-up 1.6",
             "The scaled rate, 1.6 instead of 0.1, is all that linear scaling changes, so it "

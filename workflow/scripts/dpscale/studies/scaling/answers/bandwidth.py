@@ -37,7 +37,12 @@ def facts_q3_2(inputs: Inputs) -> Facts:
             "falling": falling(decided, changes),
             "fits": fits,
             "hooks": hooks,
-            "links": inputs.rows("link"),
+            "links": (links := inputs.rows("link")),
+            "smallest": min(
+                (row.smallest_bytes for row in links if row["smallest_bytes"]),
+                key=lambda size: float(size.value),
+                default=None,
+            ),
             "outlook": (predicted := outlook(inputs)),
             "samples": samples_of(inputs, predicted),
         },
