@@ -104,7 +104,7 @@ CASES = [
             "In short: By a fit perfect scaling ends at B = 10, and from B = 161 hardly a gain "
             "is left (one hidden layer, plain SGD).",
             "Twice the batch saves 40% or more of the steps up to B = 10, 10% or less from B = "
-            "161 (plain SGD). Dotted",
+            "161 (plain SGD). Solid",
         ],
         never=["there is none", "(B = 10)", "(B = 161)"],  # ends stand in the opening alone
     ),
@@ -161,7 +161,7 @@ CASES = [
         says=[
             "No batch size reached the goal, 4% validation error, within the budget: there are "
             "no steps to compare (network of one hidden layer, plain SGD).",
-            "No batch size reached the goal (plain SGD). Dotted:",
+            "No batch size reached the goal (plain SGD). Solid:",
             "cannot be compared (too few batch sizes)",
         ],
         never=["the slope", "critical batch size, "],
@@ -172,7 +172,7 @@ CASES = [
         edits={"goal_fit": where(status="too few batch sizes", fitted_batches=2, b_crit=NAN)},
         says=[
             "Too few batch sizes reached the goal, 4% validation error, for a curve of steps (",
-            "Too few batch sizes reached the goal (plain SGD). Dotted:",
+            "Too few batch sizes reached the goal (plain SGD). Solid:",
         ],
     ),
     Case(
@@ -348,7 +348,7 @@ CASES = [
             "Twice the batch halves the steps to 4% validation error at all sizes up to B = 1 "
             "024: perfect scaling has no end here (network of one hidden layer, plain SGD).",
             "No fit shows a bend among its batch sizes",
-            "Steps fall in proportion at all sizes (plain SGD). Dotted:",
+            "Steps fall in proportion at all sizes (plain SGD). Solid:",
             "With momentum the critical batch size cannot be compared (no bend).",
             "What came out: perfect scaling ended at no measured batch, gains at no measured "
             "batch, and no two critical batch sizes can be compared.",
@@ -361,7 +361,7 @@ CASES = [
         says=[
             "A larger batch saves no steps to 4% validation error, up to B = 1 024 (",
             "The measurements contradict that small batches scale perfectly.",
-            "Steps do not fall (plain SGD). Dotted:",
+            "Steps do not fall (plain SGD). Solid:",
         ],
     ),
     Case(
@@ -370,7 +370,7 @@ CASES = [
         edits={"goal_fit": where(small_slope_low=-1.5)},
         says=[
             "Steps to 4% validation error show no bend that a fit could place, up to B = 1 024 (",
-            "Steps show no bend that a fit could place (plain SGD). Dotted:",
+            "Steps show no bend that a fit could place (plain SGD). Solid:",
         ],
     ),
     Case(
@@ -517,7 +517,7 @@ CASES = [
     Case(
         "searches out of memory",
         lab=searched("out_of_memory"),
-        says=["No search has a result: out of memory.", "No search has a result. Dotted:"],
+        says=["No search has a result: out of memory.", "No search has a result. Solid:"],
         never=["out_of_memory"],
     ),
 ]

@@ -121,7 +121,8 @@ CASES = [
         "the regimes apart and what is saved",
         lab=trained,
         says=[
-            "Post-local SGD saves 45.0% of communication (local SGD 75.0%) at no measurable loss "
+            "Post-local SGD saves 45.0% of communication (local SGD 75.0%, both by schedule) at "
+            "no measurable loss "
             "of test accuracy, higher with 20% wrong labels (+2.00 points). Huge mini-batch, with "
             "80.0% less, is better with 20% wrong labels, by 5.00 points; with clean labels it is "
             "worse. Half the steps of post-local SGD are synchronous by design, then one in 16 "
@@ -201,7 +202,8 @@ CASES = [
             "local_sgd": where(over_large_frac_low=-0.01, over_large_frac_high=0.01),
         },
         says=[
-            "Post-local SGD saves 45.0% of communication, local SGD 75.0%. Whether post-local SGD "
+            "Post-local SGD saves 45.0% of communication, local SGD 75.0%, both by schedule. "
+            "Whether post-local SGD "
             "generalises better this test cannot show: with clean labels and with 20% wrong labels "
             "every arm learned its labels and none stands out. Half the",
             "then one in 16 communicates. With each",
@@ -230,7 +232,8 @@ CASES = [
         lab=level,
         edits={"local_sgd": UNLEARNED},
         says=[
-            "communication, local SGD 75.0%. Whether post-local SGD generalises better this test "
+            "communication, local SGD 75.0%, both by schedule. Whether post-local SGD "
+            "generalises better this test "
             "cannot show: with clean labels all arms that learnt them end at 97.0%; with 20% wrong "
             "labels no difference is measurable. Huge mini-batch is better with 20% wrong labels, "
             "by 3.00 points. Half",
@@ -352,7 +355,7 @@ CASES = [
         lab=trained,
         edits={"local_sgd": where({"arm": "A5 H=16"}, local_from_step=0)},
         says=[
-            "of communication (local SGD 75.0%) at no",
+            "of communication (local SGD 75.0%, both by schedule) at no",
             "Post-local SGD makes 22 rounds against 40. With",
         ],
         never=["by design"],

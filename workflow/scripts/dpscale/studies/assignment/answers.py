@@ -760,10 +760,5 @@ QUESTIONS = [
         references=[GOYAL, KRIZHEVSKY, MALLADI, KINGMA, HOFFER],
         vocabulary=words("warmup", ScheduleConfig.model_fields["warmup"].annotation),
     ),
-    Question(
-        "H6",
-        facts_h6,
-        of_accuracy=True,
-        references=[KINGMA, GOYAL],
-    ),
+    Question("H6", facts_h6, of_accuracy=True, references=[KINGMA, GOYAL]),
 ]

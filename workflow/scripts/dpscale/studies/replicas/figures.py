@@ -54,7 +54,9 @@ def _loss_panel(axes: Axes, points: pd.DataFrame) -> None:
         style.curve(axes, line.epoch, values, colour, label=label, marker=style.marker_of(index))
     axes.set(xlabel="epoch", yscale="log")
     style.whole_numbers(axes)
-    axes.legend(loc="best")
+    axes.legend(loc="upper right")
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high * (high / low) ** 0.35)  # room for the legend above the curves
 
 
 def _order_panel(axes: Axes, points: pd.DataFrame) -> None:

@@ -1,7 +1,5 @@
 """Steps to the goal against the batch size, and errors at the same budget."""
 
-from textwrap import fill
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -22,26 +20,23 @@ MOST_TICKS = 6
 
 
 def draw_steps(steps_to_goal: pd.DataFrame, goal_fit: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Return the figure, a panel for each network and optimiser, and a frame of what it shows."""
+    """Return the figure, a panel for each network, and a frame of what it shows."""
     shown = [*KEY, "global_batch", *STEPS, "perfect_scaling_steps", "regime"]
     known = steps_to_goal.loc[steps_to_goal.steps_to_goal.notna(), shown]
     drawn = known.merge(goal_fit[[*KEY, *FIT]], on=KEY, how="left").astype({"global_batch": int})
     drawn["fitted_steps"] = drawn.s_min * (1 + drawn.b_crit / drawn.global_batch)
     models = list(drawn.groupby("model", sort=False))
-    columns = max((own.optimizer.nunique() for _, own in models), default=1)
-    rows = max(1, len(models))
-    figure, grid = style.panels(rows, columns, height_in=0.6 + 1.25 * rows)
+    figure, grid = style.panels(1, max(1, len(models)), height_in=2.4)
     if style.nothing(drawn, grid[0]):
         return figure, drawn
-    for row, (model, of_model) in enumerate(models):
-        free = iter(grid[row * columns : (row + 1) * columns])
-        for optimizer, own in of_model.groupby("optimizer", sort=False):
-            axes = next(free)
-            axes.set_title(fill(f"{_named(model)}, {NAMES[str(optimizer)]}", 78 // columns))
-            _steps_panel(axes, own, of_model)
-        for axes in free:
-            axes.set_visible(False)
-        grid[row * columns].set_ylabel("steps to the goal")
+    for axes, (model, of_model) in zip(grid, models, strict=True):
+        axes.set_title(_named(model))
+        for index, (optimizer, own) in enumerate(of_model.groupby("optimizer", sort=False)):
+            _steps_of(axes, own, index, NAMES[str(optimizer)])
+        span = of_model[STEPS]
+        log_axes.log_ticks(axes.yaxis, span.min().min() / 2, span.max().max() * 1.4, "count")
+        _batch_axis(axes, sorted(of_model.global_batch.unique()))
+    grid[0].set_ylabel("steps to the goal")
     style.legend_above(figure, *grid, columns=4)
     return figure, drawn
 
@@ -52,36 +47,27 @@ def _named(model: object) -> str:
     return name[:1].upper() + name[1:]
 
 
-def _steps_panel(axes: Axes, own: pd.DataFrame, of_model: pd.DataFrame) -> None:
-    batches, first, blue = own.global_batch, own.iloc[0], style.colour_of(0)
-    axes.plot(
-        batches,
-        own.perfect_scaling_steps,
-        color=style.INK,
-        linestyle="--",
-        linewidth=0.9,
-        label="perfect scaling",
-    )
+def _steps_of(axes: Axes, own: pd.DataFrame, index: int, name: str) -> None:
+    """Draw an optimiser: its steps, its fit, its critical batch size."""
+    batches, first, colour = own.global_batch, own.iloc[0], style.colour_of(index)
+    if index == 0:
+        scaled = own.perfect_scaling_steps
+        axes.plot(
+            batches, scaled, color=style.INK, linestyle="--", linewidth=0.9, label="perfect scaling"
+        )
     if pd.notna(first.b_crit):
         curve = np.geomspace(batches.min(), batches.max(), 60)
-        fitted = first.s_min * (1 + first.b_crit / curve)
-        axes.plot(curve, fitted, color=style.colour_of(1), linewidth=1.3, label="fit")
-        for end in first[["perfect_end", "maximal_start"]].dropna():
-            axes.axvline(
-                end, color=style.INK, linestyle=":", linewidth=0.9, label="ends of the regimes"
-            )
+        axes.plot(curve, first.s_min * (1 + first.b_crit / curve), color=colour, linewidth=1.1)
+        axes.axvline(first.b_crit, color=colour, linestyle=":", linewidth=1.1)
     axes.plot(
         batches,
         own.steps_to_goal,
-        color=blue,
-        marker=style.marker_of(0),
+        color=colour,
+        marker=style.marker_of(index),
         linestyle="none",
-        label="measured",
+        label=name,
     )
-    axes.vlines(batches, own.steps_to_goal_low, own.steps_to_goal_high, color=blue, linewidth=1.2)
-    shown = of_model[STEPS]
-    log_axes.log_ticks(axes.yaxis, shown.min().min() / 2, shown.max().max() * 1.4, "count")
-    _batch_axis(axes, sorted(of_model.global_batch.unique()))
+    axes.vlines(batches, own.steps_to_goal_low, own.steps_to_goal_high, color=colour, linewidth=1.2)
 
 
 def draw_budget(budget: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:

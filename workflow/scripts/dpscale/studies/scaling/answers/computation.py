@@ -64,9 +64,7 @@ def facts_q3_1(inputs: Inputs) -> Facts:
         "brief": [without_ends(row, "epoch_s", "compute_s") for row in rows],
         "complete": complete,
         "direct": direct,
-        "below_zero": any(
-            (row[f"{part}_s"] or 0.0) < 0 for row in direct for part in SUMMANDS
-        ),
+        "below_zero": any((row[f"{part}_s"] or 0.0) < 0 for row in direct for part in SUMMANDS),
         "bases": inputs.rows("one_worker"),
         "planned": planned,
         "scored": scored,
