@@ -55,14 +55,19 @@ def _gpu(load: float, to_first: float = 0.45, ends: float = 0.01) -> dict[str, E
 
 
 def _loading(
-    ratio: float, width: float = 0.01, base: int = 0, more: int = 1, waits: float = 0.03
+    ratio: float,
+    width: float = 0.01,
+    base: int = 0,
+    more: int = 1,
+    waits: float = 0.03,
+    busy: float = NAN,
 ) -> dict[str, Edit]:
     """One worker was trained with b = 128 and further loading processes too."""
 
     def edit(table: pd.DataFrame) -> pd.DataFrame:
         row = {"per_worker_batch": 128, "loader_workers": base + more, "base_loader_workers": base}
         row |= {"status": "complete", "load_frac": waits, "samples_per_s": 1300.0}
-        row |= around("more_loading_ratio", ratio, width)
+        row |= around("more_loading_ratio", ratio, width) | around("utilisation_frac", busy)
         return pd.DataFrame([row], columns=list(table))
 
     return {"assignment_loading": edit}
@@ -220,6 +225,19 @@ CASES = [
                 "1.02× (0.92 to 1.12) that with none, no measurable difference",
             ),
             ("one launch", 1.02, NAN, "one launch 1.02× as fast.", "1.02× that with none"),
+        )
+    ),
+    *(
+        Case(
+            f"another process loads, and the core is busy {busy:.0%} of the time",
+            edits=_batches(where(device="CPU core", compute_frac=0.5), _fastest(0.624))
+            | _loading(1.02, 0.1, busy=busy),
+            says=["and 3.00% with one" + words],
+            never=never,
+        )
+        for busy, words, never in (
+            (0.3, ", and the core is 30.0% busy, since loading is another's work. The speed", []),
+            (0.9, ". The speed is", ["another's work"]),
         )
     ),
     Case(

@@ -83,10 +83,12 @@ CASES = [
         "one rule keeps it within a point",
         edits=changed(apart(-0.05, 0.05), apart(-0.009, 0.02, **FOUR, rule="sqrt")),
         says=[
-            "With four workers, take the root of N times the rate: accuracy 94.5%, within a point "
+            "With four workers, take the root of N times the rate, 0.002: accuracy 94.5%, within "
+            "a point "
             "of one worker's 95.0%. N times the rate (93.0%), the fixed rate (96.0%) and the fixed "
             "global batch (95.0%) show no measurable loss. On",
-            "In short: With four workers, take the root of N times the rate: accuracy 94.5%, "
+            "In short: With four workers, take the root of N times the rate, 0.002: accuracy "
+            "94.5%, "
             "within a point of one worker's 95.0%.",
         ],
         never=["none either", "may hide"],
@@ -112,10 +114,12 @@ CASES = [
             without(**FOUR, rule="fixed_batch"),
         ),
         says=[
-            "With four workers, take N times the rate: accuracy 95.5%, no measurable loss against "
+            "With four workers, take N times the rate, 0.004: accuracy 95.5%, no measurable loss "
+            "against "
             "one worker's 95.0% (up to 2.00 points may hide). The root of N (94.5%) shows none "
             "either; the fixed rate (92.0%) loses 3.00 points (1.00 to 5.00). On",
-            "In short: With four workers, take N times the rate: accuracy 95.5%, no measurable "
+            "In short: With four workers, take N times the rate, 0.004: accuracy 95.5%, no "
+            "measurable "
             "loss against one worker's 95.0%.",
         ],
     ),
@@ -142,14 +146,16 @@ CASES = [
         )
         | {"lr_scaling_elbow": where({"rule": "fixed"}, status="complete", elbow_ratio=8.0)},
         says=[
-            "With four workers, take the root of N times the rate: accuracy 94.5%, no measurable "
+            "With four workers, take the root of N times the rate, 0.002: accuracy 94.5%, no "
+            "measurable "
             "loss against one worker's 95.0%. N times the rate (93.0%) shows none either; the "
             "fixed rate (92.0%) and the fixed global batch (92.0%) lose accuracy. On",
             "312, 156 and 76. At the rate of one worker so few updates move the weights too "
             "little. S2 keeps the error at 8 times the batch with the unscaled rate, but that is "
             "0.5 with SGD there and 0.001 with Adam here: how far a rate carries depends on where "
             "it begins. The square",
-            "In short: With four workers, take the root of N times the rate: accuracy 94.5%, no",
+            "In short: With four workers, take the root of N times the rate, 0.002: accuracy "
+            "94.5%, no",
         ],
     ),
     Case(
@@ -186,7 +192,7 @@ CASES = [
     Case(
         "the linear rule on a cluster",
         edits=changed(apart(0.001, 0.02, 0.99, **FOUR, rule="linear")),
-        says=["With four workers, take N times the rate: accuracy 99.0%, more than one"],
+        says=["With four workers, take N times the rate, 0.004: accuracy 99.0%, more than one"],
     ),
     Case(
         "the fixed global batch",

@@ -36,8 +36,9 @@ CASES = [
         "one node, decided",
         says=[
             "Two nodes were not run; best on one: one worker, 95.0%, above two and four workers "
-            "(93.0% to 94.0%). As many workers on two nodes make the same updates and should reach "
-            "the same. The 99.02% published for two workers on two nodes is likely mislabelled: "
+            "(93.0% to 94.0%). As many workers on two nodes make the same updates: the same is "
+            "expected, not tested. The 99.02% published for two workers on two nodes is likely "
+            "mislabelled: "
             "its 3 120 steps fit six workers. The table has",
             "In short: Two nodes were not run; best on one: one worker, 95.0%, above two and four",
             "Of 2 such comparisons",

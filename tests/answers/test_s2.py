@@ -120,8 +120,8 @@ CASES = [
             "point (no unscaled rate tried). At 8 times take the unscaled rate, which keeps it "
             "(2.20%, reference 2.10%; scaled 5.10%). If scaled there with gains of one, warm up "
             "gradually (12.1% to 3.00%); with zero gains that raises the error (4.30% to 5.10%).",
-            "up to B = 128, 4 times the reference (unscaled not tried); at 8 times "
-            "the unscaled rate still does (2.20% test error).",
+            "up to B = 128, 4 times the reference (unscaled not tried); at 8 times the unscaled "
+            "rate, 0.5, still does (2.20% test error).",
             "The error of the unscaled rate at B = 256 differs from the reference's by +0.10 "
             "points (",
             "), an interval that lies within ±1 point. Gradual warm-up with gains of one is not "
@@ -146,7 +146,7 @@ CASES = [
                 "lost",
                 AS_GOOD,
                 "lost",
-                "At B = 128 and 256, 4 and 8 times the reference, take the unscaled rate, 0.5: "
+                "At 4 and 8 times the reference, B = 32, take the unscaled rate, 0.5: "
                 "it keeps "
                 "the error within 1 point (2.20% and 2.20%, reference 2.10%). The linear rule "
                 "gains "
@@ -307,8 +307,8 @@ CASES = [
             "At 4 times the reference batch (B = 128) take the unscaled rate, which keeps the "
             "error within 1 point (2.20%, reference 2.10%; scaled 9.10%). If scaled at B = 256 "
             "with gains of one, wa",
-            "In short: At 4 times the reference batch the unscaled rate keeps the error (2.20% "
-            "test error).",
+            "In short: At 4 times the reference batch the unscaled rate, 0.5, keeps the error "
+            "(2.20% test error).",
         ],
         never=["still", "rate tried", "no unscaled"],
     ),
@@ -318,7 +318,7 @@ CASES = [
         says=[
             "At 8 times take the square root's rate, which keeps it (2.20%, reference 2.10%; "
             "linear undecided, 2.50%).",
-            "at 8 times the square root's rate still does (2.20% test error).",
+            "at 8 times the square root's rate, 1.41, still does (2.20% test error).",
             "The error of the square root's rate at B = 256 differs",
         ],
     ),
