@@ -148,7 +148,7 @@ CASES = [
                 ),
             },
             says=[lead, paragraph, "(0.008)"],
-            never=["A larger batch", "not tested"],
+            never=["A larger batch", "not compared"],
         )
         for verdict, apart, width, lead, paragraph in (
             (
@@ -184,7 +184,7 @@ CASES = [
                 **dict.fromkeys(["test_accuracy_frac", DIFFERENCE, f"{DIFFERENCE}_low"]),
             ),
         },
-        says=["is 1.40× as fast (its accuracy not tested).", "Q4.1 has what that can cost"],
+        says=["is 1.40× as fast (its accuracy not compared).", "Q4.1 has what that can cost"],
         never=["trained with a rate"],
     ),
     Case(

@@ -133,8 +133,8 @@ CASES = [
             )
         },
         says=[
-            "Several workers are not measurably faster than one over all b: two reach at best "
-            "1.30× (b = 32); four, sharing devices, not measurably more (1.30×). Splitting"
+            "Several workers are not measurably faster than one over all b: two reach 1.30× (b = "
+            "32); four, sharing devices, not measurably more (1.30×). Splitting"
         ],
     ),
     *(
@@ -149,11 +149,11 @@ CASES = [
                 )
             },
             says=[f"every b: two reach {reach} (b = 32); four, sharing devices, not"],
-            never=["reach at best 1.60×"] if sharing == [4] else ["of a possible"],
+            never=["reach at best 1.60×"] if sharing == [4] else [" possible"],
         )
         for name, sharing, reach in (
-            ("which have a device each", [4], "1.60× of a possible 2"),
-            ("which share devices too", [2, 4], "at best 1.60×"),
+            ("which have a device each", [4], "1.60× of 2 possible"),
+            ("which share devices too", [2, 4], "1.60×"),
         )
     ),
     Case(
@@ -221,7 +221,7 @@ CASES = [
         says=[
             "In short: Two workers are slower than one at every b, at best 0.667× (b = 32); four, "
             "sharing devices, less (0.444×).",
-            "Several workers are slower than one at every b: two reach at best 0.667× "
+            "Several workers are slower than one at every b: two reach 0.667× "
             "(b = 32); "
             "four, sharing devices, less (0.444×). Splitting one worker's "
             "6.41 s among four (b = 32) saves 4.80 s and adds 12.8 s, for no single cause.",

@@ -127,7 +127,7 @@ CASES = [
             f"{HELPS} linear scaling with warm-up −0.0500 (−0.0512 to −0.0488) 2.00 percentage "
             f"points (−0.15 to 4.15) no measurable difference",
             "longer training linear scaling with warm-up",
-            "In short: Linear scaling with warm-up, to 1.6, lifts the large batch's test "
+            "In short: Linear scaling with warm-up lifts the large batch's test "
             "accuracy from "
             "77.0% to 85.0% in the same epochs; the small one has 92.0%.",
         ],

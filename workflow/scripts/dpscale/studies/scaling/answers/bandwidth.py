@@ -37,12 +37,7 @@ def facts_q3_2(inputs: Inputs) -> Facts:
             "falling": falling(decided, changes),
             "fits": fits,
             "hooks": hooks,
-            "links": (links := inputs.rows("link")),
-            "smallest": min(
-                (row.smallest_bytes for row in links if row["smallest_bytes"]),
-                key=lambda size: float(size.value),
-                default=None,
-            ),
+            "links": inputs.rows("link"),
             "outlook": (predicted := outlook(inputs)),
             "samples": samples_of(inputs, predicted),
         },
@@ -92,7 +87,7 @@ def _mostly_sent(row: Row) -> bool:
 def falling(decided: list[Row], changes: list[Row]) -> list[Row]:
     """Return by how much bytes and time fall from the least b to the largest, where the rate falls.
 
-    bytes_frac, time_frac: what is left of each. cause: what most of the time is at every b.
+    bytes_frac, time_frac: what is left of each.
     """
     found = []
     for change in changes:
@@ -103,16 +98,9 @@ def falling(decided: list[Row], changes: list[Row]) -> list[Row]:
         frac = sent_frac * first["lab_bytes_per_s"].value / last["lab_bytes_per_s"].value
         if change["trend"] != "below" or frac <= sent_frac:
             continue
-        causes = {row["cause"] if _mostly_else(row) else None for row in own}
         row = change | {"sent": sent_frac, "time": frac, "runs": " ".join(first.runs + last.runs)}
-        found.append(
-            row
-            | {
-                "bytes_frac": row.value("sent", "fraction"),
-                "time_frac": row.value("time", "fraction"),
-                "cause": causes.pop() if len(causes) == 1 else None,
-            }
-        )
+        fracs = {name: row.value(name, "fraction") for name in ("sent", "time")}
+        found.append(row | {"bytes_frac": fracs["sent"], "time_frac": fracs["time"]})
     return found
 
 
