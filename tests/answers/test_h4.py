@@ -473,7 +473,16 @@ CASES = [
             "At N = 2 and N = 4 the workers outnumber devices or cores",
         ],
     ),
-    Case("a device each", never=["sharing devices"]),
+    Case(
+        "waiting beside shared devices",
+        edits={SPLIT: both(largest("exposed"), where({"workers": 4}, oversubscribed=True))},
+        says=["Waiting is not all transfer: workers that share devices also wait for their turn."],
+    ),
+    Case(
+        "a device each",
+        edits={SPLIT: largest("exposed")},
+        never=["sharing devices", "wait for their turn"],
+    ),
     Case(
         "four workers on two devices that lose nothing to sharing them",
         lab=on_two_devices,

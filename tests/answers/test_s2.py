@@ -129,6 +129,17 @@ CASES = [
             "to keep the error (3.00%). LARS",
         ],
     ),
+    Case(
+        "the fixed rate keeps the test error, and on validation data it does not",
+        lab=trained((study.LARGE, (5.0, 5.2, 5.1)), (study.Way(16, "fixed"), FLAT)),
+        edits={
+            "lr_scaling": both(
+                where({"rule": "fixed", "global_batch": 256}, validation_error_frac=0.04),
+                where({"role": "arm", "global_batch": 32}, validation_error_frac=0.02),
+            )
+        },
+        says=["within ±1 point; on validation data it is +2.00 points, which is more."],
+    ),
     *(
         Case(
             f"the unscaled rate is as good as the linear rule, then better: {words}",
