@@ -29,6 +29,10 @@ class Value(_Frozen):
             raise ValueError(f"unit {self.unit!r} is none of {', '.join(UNITS)}")
         return self
 
+    def without_interval(self) -> "Value":
+        """Return the number alone, with its unit and its runs."""
+        return self.model_copy(update={"low": None, "high": None})
+
     def written(self, text: str) -> str:
         """Return a text of this number with its runs in it."""
         return texts.of_runs(text, [] if self.value is None else self.runs)

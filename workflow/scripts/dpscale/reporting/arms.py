@@ -34,8 +34,7 @@ def _over_seeds(row: Row) -> Row:
     """
     values = {name: row.value(name, unit) for name, unit in MEASURES.items()}
     if not whole(row):
-        none = {"low": None, "high": None}
-        values = {name: value.model_copy(update=none) for name, value in values.items()}
+        values = {name: value.without_interval() for name, value in values.items()}
     return row | values
 
 

@@ -90,7 +90,7 @@ def _beside(row: Row) -> Row:
     unit = {"steps": "count", "speedup_ratio": "number"}.get(row["claim"], unit_of(row["claim"]))
     here = row.value("measured", unit)
     if here.low == here.high:  # a count
-        here = here.model_copy(update={"low": None, "high": None})
+        here = here.without_interval()
     printed = _printed(unit, *(float(row[f"published{end}"]) for end in ("", "_low", "_high")))
     return row | {"batch": row["per_worker_batch"], "published": printed, "measured": here}
 

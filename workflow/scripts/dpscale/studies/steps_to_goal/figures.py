@@ -13,7 +13,7 @@ from dpscale.units.networks import network
 NAMES = {"sgd": "plain SGD", "momentum": "momentum", "nesterov": "Nesterov"}
 KEY = ["model", "optimizer"]
 STEPS = ["steps_to_goal", "steps_to_goal_low", "steps_to_goal_high"]
-FIT = ["s_min", "b_crit", "b_crit_low", "b_crit_high", "perfect_end", "maximal_start"]
+FIT = ["s_min", "b_crit", "b_crit_low", "b_crit_high"]
 BUDGETS = {"epochs": "Equal epochs", "steps": "Equal steps"}
 MOST_BUDGETS = 4
 MOST_TICKS = 6

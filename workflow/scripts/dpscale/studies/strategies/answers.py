@@ -92,19 +92,14 @@ def with_other(ways: list[Row], other: Row | None) -> list[Row]:
     return [
         way
         | {
-            "lead_ratio": without_interval(way.to_ddp_ratio),
-            "other_s": without_interval(found[way["way"]].step_s),
-            "other_ratio": without_interval(found[way["way"]].to_ddp_ratio),
+            "lead_ratio": way.to_ddp_ratio.without_interval(),
+            "other_s": found[way["way"]].step_s.without_interval(),
+            "other_ratio": found[way["way"]].to_ddp_ratio.without_interval(),
         }
         if found
         else way
         for way in ways
     ]
-
-
-def without_interval(value: Value) -> Value:
-    """Return a number with its unit and runs alone."""
-    return value.model_copy(update={"low": None, "high": None})
 
 
 def zero1_beside_ddp(needs: list[Row]) -> list[tuple[Row, Row]]:

@@ -95,16 +95,11 @@ def lessons(inputs: Inputs) -> list[Row]:
         | {"loss": losses.get(cell(row))}
         | {"faster_at": tuple(sorted(b for workers, b in faster if workers == row["workers"]))}
         | {
-            "reaches": told_from_one(without_interval(row.best_ratio)),
+            "reaches": told_from_one(row.best_ratio.without_interval()),
             "reaches_within": told_from_one(row.best_ratio),
         }
         for row in rows[:1] + rows[1:][-1:]
     ]
-
-
-def without_interval(ratio: Value) -> Value:
-    """Return a ratio alone, without its interval."""
-    return ratio.model_copy(update=dict.fromkeys(("low", "high")))
 
 
 def told_from_one(ratio: Value) -> str:
