@@ -101,12 +101,6 @@ def test_a_call_that_alone_is_told_to_end_keeps_what_finished_and_ends_what_runs
     assert len(finished) == 1, "what had finished was measured again"
 
 
-def temporary_files() -> set[Path]:
-    """What runs of this user keep in the system's temporary folder but for compiled code."""
-    own = Path(tempfile.gettempdir(), NAME)
-    return {*own.glob("*:*"), *own.parent.glob("torchelastic_*"), *own.parent.glob("snakemake*")}
-
-
 def script_of(call: "subprocess.Popen[str]") -> psutil.Process:
     """The process that the shell of the call's only run waits for."""
     (script,) = [
@@ -144,15 +138,28 @@ def test_a_stopped_script_of_a_job_is_ended_with_a_sentence(folder, process_of) 
     assert workers_of(str(folder)) == {}
 
 
-def test_nothing_is_left_of_a_call_nor_by_the_next_one_of_a_killed_call(folder) -> None:
-    before = temporary_files()
-    with at_work(folder, LONG, "long.yaml", *TARGETS) as killed:
-        made = temporary_files() - before
-        assert len(made) >= 2  # ours and Snakemake's
-        os.kill(killed.pid, signal.SIGKILL)
-        killed.wait()
-    assert made & temporary_files()
-    ended = snakemake(folder, TARGETS[0])
-    assert ended.returncode == 0, ended.stderr[-3000:]
-    # What calls of other tests made meanwhile is gone when they end.
-    until(lambda: not made & temporary_files())
+def test_nothing_is_left_of_a_call_nor_by_the_next_one_of_a_killed_call(
+    folder, monkeypatch
+) -> None:
+    # Of these calls alone: other tests leave files in the system's folder meanwhile. Its name is
+    # short, as a socket's has to be.
+    with tempfile.TemporaryDirectory(prefix="killed-") as temporary:
+        monkeypatch.setitem(WITHOUT_SLURM, "TMPDIR", temporary)
+
+        def left() -> set[Path]:
+            """Files of calls, but for compiled code."""
+            here = Path(temporary)
+            return {
+                *here.glob(f"{NAME}/*:*"),
+                *here.glob("torchelastic_*"),
+                *here.glob("snakemake*"),
+            }
+
+        with at_work(folder, LONG, "long.yaml", *TARGETS) as killed:
+            assert len(left()) >= 2  # ours and Snakemake's
+            os.kill(killed.pid, signal.SIGKILL)
+            killed.wait()
+        assert left()
+        ended = snakemake(folder, TARGETS[0])
+        assert ended.returncode == 0, ended.stderr[-3000:]
+        until(lambda: not left(), lambda: str(left()))
