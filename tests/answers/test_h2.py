@@ -8,6 +8,8 @@ def _trainings(cell: dict[str, object] | None = None, **columns: object) -> dict
     return {"assignment": where(cell, **columns)}
 
 
+NAN = float("nan")
+FOUR = {"workers": 4, "rule": "linear"}
 NETWORKS = {
     "resnet18_cifar": "ResNet-18 with a stem for small images with",
     "resnet18": "ResNet-18 with Adam",
@@ -33,8 +35,9 @@ CASES = [
             "The assignment's 40 epochs of 60 000 images at B = 128 are 18 750 steps (18 720 "
             "without partial batches, 18 760 with). Here, with D = 10 000 and b = 128, they "
             "are 3 120 (340 s) with one worker and "
-            "760 (135 s) with four workers. The seconds, 40/4 times those of 4 epochs, "
-            "include each epoch's evaluation, not the start-up.",
+            "760 (135 s) with four workers: about a quarter of the steps, and sooner. The "
+            "seconds are scaled from 4 epochs. B",
+            "and the evaluation after each epoch, not the start-up.",
             "In short: The assignment's full run is 18 750 steps; here (D = 10 000) it is 760 "
             "with four workers, 135 s scaled from 4 epochs.",
             "the 16 images left over, drawn anew in each epoch, are dropped (drop-last)",
@@ -42,6 +45,41 @@ CASES = [
             "The seconds may be scaled, since every epoch",
         ],
         never=["Without a number", "contradict the label", "as here"],
+    ),
+    *(
+        Case(
+            f"four workers whose pace is {low} to {high}",
+            edits=_trainings(
+                FOUR, speedup_ratio=value, speedup_ratio_low=low, speedup_ratio_high=high
+            ),
+            says=[f"with four workers: about a quarter of the steps{words}. The seconds"],
+        )
+        for low, value, high, words in (
+            (0.4, 0.5, 0.6, ", yet later"),
+            (0.7, 0.785, 1.0, ", yet not measurably sooner"),
+            (NAN, 0.785, NAN, ""),
+        )
+    ),
+    Case(
+        "exactly a quarter of the steps",
+        edits=_trainings(FOUR, full_run_steps=780),
+        says=["with four workers: a quarter of the steps, and"],
+    ),
+    Case(
+        "two workers at most",
+        edits=_trainings(FOUR, status="diverged"),
+        says=["with two workers: half of the steps, and sooner."],
+    ),
+    Case(
+        "eight workers",
+        edits=_trainings(FOUR, workers=8),
+        says=["with eight workers: about 1/8 of the steps, and sooner."],
+    ),
+    Case(
+        "one worker alone",
+        edits=_trainings({"workers": [2, 4]}, status="diverged"),
+        says=["with one worker. The seconds"],
+        never=["of the steps, ", "yet"],
     ),
     Case(
         "the assignment's own run",
@@ -73,12 +111,8 @@ CASES = [
     Case(
         "a full run trained",
         edits=_trainings(epochs=40),
-        says=[
-            "(340 s) with one worker",
-            "four workers, 135 s.",
-            ". The seconds include each epoch's evaluation, not the",
-        ],
-        never=["scaled", "times those"],
+        says=["(340 s) with one worker", "four workers, 135 s.", "of the steps, and sooner. B"],
+        never=["scaled", "times those", "The seconds are scaled"],
     ),
     Case(
         "a training that diverged",
@@ -89,7 +123,7 @@ CASES = [
     Case(
         "two nodes",
         lab={"two_nodes": True},
-        says=["and 760 (135 s) with four workers on two nodes."],
+        says=["and 760 (135 s) with four workers on two nodes: about a quarter"],
     ),
     Case(
         "published",

@@ -136,25 +136,36 @@ CASES = [
             f"a speed-up of {low} to {high}",
             edits={"assignment": speedup([2, 4], low, value, high)},
             says=[
-                f"Here four workers {most}, a scaling efficiency of 62.9%; two workers {alike} "
-                f"({value:.3f}×, efficiency 80.2%). One",
+                f"Here four workers {most}, a scaling efficiency of 62.9%{edge}; two workers "
+                f"{alike} ({value:.3f}×, efficiency 80.2%). One",
                 f"In short: Here four workers {short}; test accuracy",
                 f"Two and four workers {caption}; hollow",
             ],
             never=never,
         )
-        for low, value, high, most, alike, short, caption, never in (
+        for low, value, high, most, edge, alike, short, caption, never in (
             (
                 *(0.7, 0.785, 1.0),
-                "gain no time and are likely slower: 0.785× (0.700 to 1.000) as fast as one",
+                "train 0.785× (0.700 to 1.000) as fast as one",
+                ", and are at the edge of being measurably slower",
+                "likewise",
+                "train 0.785× as fast as one and are at the edge of being measurably slower",
+                "are at the edge of being measurably slower",
+                ["measurably faster", "little", "gain no"],
+            ),
+            (
+                *(0.7, 0.785, 1.03),
+                "gain no time and are likely slower: 0.785× (0.700 to 1.030) as fast as one",
+                "",
                 "likewise",
                 "gain no time and are likely slower: 0.785× as fast as one",
                 "gain no time and are likely slower",
-                ["measurably faster", "little"],
+                ["measurably faster", "little", "edge"],
             ),
             (
                 *(0.96, 0.995, 1.03),
                 "gain little time if any: 0.995× (0.960 to 1.030) as fast as one",
+                "",
                 "likewise",
                 "gain little time if any: 0.995× as fast as one",
                 "gain little time if any",
@@ -163,6 +174,7 @@ CASES = [
             (
                 *(0.7, 0.785, 1.2),
                 "do not train measurably faster than one: 0.785× (0.700 to 1.200)",
+                "",
                 "show no measurable difference to one",
                 "do not train measurably faster than one (0.785×)",
                 "are not measurably faster",
@@ -177,8 +189,16 @@ CASES = [
         says=["any: 0.995× as fast as one, a", "; the others likewise (0.995×)."],
     ),
     Case(
-        "the fewer are likely slower",
+        "the fewer are at the edge",
         edits={"assignment": speedup(2, 0.7, 0.785, 1.0)},
+        says=[
+            "62.9%; two workers are at the edge of being measurably slower (0.785×, efficiency "
+            "80.2%)."
+        ],
+    ),
+    Case(
+        "the fewer are likely slower",
+        edits={"assignment": speedup(2, 0.7, 0.785, 1.03)},
         says=["62.9%; two workers gain no time and are likely slower (0.785×, efficiency 80.2%)."],
     ),
     Case(

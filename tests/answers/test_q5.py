@@ -54,13 +54,13 @@ CASES = [
     Case(
         "orders as they should be",
         says=[
-            "DataParallel is one process, DistributedDataParallel one per device; its processes "
-            "all-reduce gradients and share out one permutation. "
-            "Without set_epoch every epoch repeats the order of the first; with it none does, "
-            "since only it tells the sampler the epoch. After",
+            "Without set_epoch 8 of 8 later orders repeat the first, with it 0 of 8, since only it "
+            "tells the sampler the epoch; after three epochs the test accuracy is lower without it "
+            "(81.6% without it, 86.5% with it). DataParallel is one process, "
+            "DistributedDataParallel one per device; its processes all-reduce gradients and share "
+            "out one permutation. In every",
             "with it none does; where the orders are the same the marks",
-            "epoch after epoch",
-            "8 of 8 repeat the first without set_epoch, 0 of 8 with it.",
+            "epoch after epoch. The later orders are those of each worker and seed.",
             "worker 0, seed 0. with set_epoch 1 0 0 7 9",
             "without set_epoch 2 0 0 7 9",
         ],
@@ -71,7 +71,7 @@ CASES = [
         says=[
             "Without set_epoch no later epoch repeats",
             "do not show the need for set_epoch",
-            "0 of 8 repeat the first",
+            "Without set_epoch 0 of 8 later orders repeat the first, with it 0 of 8; after",
         ],
         never=["epoch after epoch", "every epoch "],
     ),
@@ -83,7 +83,7 @@ CASES = [
             )
         },
         says=[
-            "Without set_epoch 4 of 8 later orders repeat the first; with it 4 of 8 do.",
+            "Without set_epoch 4 of 8 later orders repeat the first, with it 4 of 8; after",
             "Without set_epoch some later orders repeat the first; with it some do; where",
         ],
         never=["epoch after epoch"],
@@ -91,13 +91,16 @@ CASES = [
     Case(
         "orders that repeat with set_epoch",
         edits={"order": where(same_as_first=True)},
-        says=["; with it every epoch has the order of the first. After", "8 of 8 with it."],
+        says=[
+            "; with it every epoch has the order of the first; where",
+            "repeat the first, with it 8 of 8; after",
+        ],
     ),
     Case(
         "losses not told apart",
         lab=_ended(test_accuracy_frac=[0.86, 0.87]),
         says=[
-            "After three epochs the test accuracy shows no measurable difference: ",
+            "; after three epochs the test accuracy shows no measurable difference (",
             "losses of the two show no measurable difference in any epoch.",
             "Of 3 such comparisons",
         ],
@@ -109,7 +112,7 @@ CASES = [
         says=[
             "The training loss without set_epoch is higher in epoch 3, and not measurably "
             "different in the others; at the end it is 0.905 (0.844 to 0.971) without set_epoch",
-            "trained on, and no arm isolates what makes it differ.",
+            "trained on; no arm isolates why it differs.",
         ],
         never=["not a better model", "perhaps"],
     ),
@@ -120,8 +123,8 @@ CASES = [
             says=[
                 "The training loss without set_epoch is lower in epoch 3",
                 sentence,
-                "trained on, and is lower perhaps because repeated batches are learnt by heart; no "
-                f"arm isolates it. A lower training loss is not a better model: {paragraph}.",
+                "trained on; no arm isolates why it is lower. A lower training loss is not a "
+                f"better model: {paragraph}.",
                 "the first, with it none; test accuracy",
                 f" against 86.5%, {short}.",
             ],
@@ -131,14 +134,14 @@ CASES = [
                 "below",
                 [0.8, 0.808],
                 "lower without it",
-                "accuracy is lower without it: ",
+                "accuracy is lower without it (",
                 "the test accuracy without it is lower",
             ),
             (
                 "above",
                 [0.95, 0.958],
                 "higher without it",
-                "accuracy is higher without it: ",
+                "accuracy is higher without it (",
                 "here the test accuracy happens to be higher without it too, in this short "
                 "training",
             ),
@@ -146,14 +149,14 @@ CASES = [
                 "alike",
                 [0.86, 0.87],
                 "no measurable difference",
-                "accuracy shows no measurable difference: ",
+                "accuracy shows no measurable difference (",
                 "the test accuracies show no measurable difference",
             ),
             (
                 "unknown",
                 [NAN, 0.8],
                 "not compared",
-                "accuracies cannot be compared, for want of an interval: ",
+                "no interval compares the test accuracies (",
                 "the test accuracies are not compared, for want of an interval",
             ),
         )
@@ -169,7 +172,7 @@ CASES = [
         "one seed",
         lab=trained({}, seeds=1, prefix="replicas-"),
         says=[
-            "accuracies cannot be compared, for want of an interval: 81.1% without",
+            "no interval compares the test accuracies (81.1% without",
             "The training losses are not compared in every epoch, for want of an interval.",
             "With one seed there is no interval",
         ],

@@ -48,12 +48,10 @@ CASES = [
     Case(
         "drift and spread",
         says=[
-            "Gradients alone are enough for training, not for evaluation. Without the broadcast "
-            "of buffers "
-            "parameters stay bitwise identical on two workers and the training loss is the "
-            "same bit for bit. Running statistics differ after three epochs by up "
-            "to 1.00% over two seeds, and the test accuracy depends on whose are "
-            "used. All replicas",
+            "Gradients alone are enough for training; the replicas then differ in running "
+            "statistics, by up to 1.00%, and the test accuracy depends on whose are used. Without "
+            "the broadcast of buffers parameters stay bitwise identical on two workers and the "
+            "training loss is the same bit for bit. All replicas",
             "The same training was run on two workers with and",
             "from the same two seeds.",
             "expected to stay identical, and they do.",
@@ -61,8 +59,9 @@ CASES = [
             "1.00% without the broadcast and 0% with it, larger without the broadcast in every "
             "seed.",
             "by up to 1.00 percentage points without the broadcast and 0 percentage points",
-            "Compared by seed the spread without it is larger (1.00 to 1.00 points; one image is "
-            "0.0500). So whose statistics are used changes what the test finds.",
+            "Compared by seed the spread without it is larger (median +1.00 points, 1.00 to 1.00; "
+            "one "
+            "image is 0.0500). So whose statistics are used changes what the test finds.",
             "in every seed. Without it that was 1.00% after epoch 1 and is 1.00% after epoch 3: no "
             "measurable growth, since a running mean forgets.",
             "An evaluation needs one set",
@@ -70,8 +69,8 @@ CASES = [
             "broadcast 1",
             "The drift of running statistics is larger without the broadcast in every seed. Right: "
             "a bar for each seed, from the lowest to the highest test accuracy of the workers.",
-            "In short: Gradients alone are enough for training, not for evaluation: running "
-            "statistics differ by up to 1.00%.",
+            "In short: Gradients alone are enough for training; the replicas then differ in "
+            "running statistics, by up to 1.00%.",
         ],
         never=["Even with", "(0% with"],
     ),
@@ -79,7 +78,7 @@ CASES = [
         "the parameters differ",
         edits=_off(parameters_identical=False, parameter_difference_max=0.5),
         says=[
-            "Gradients alone are not enough for training, not for",
+            "Gradients alone are not enough for training; the replicas then differ in running",
             "parameters differ between workers, by up to 0.500 and the",
             "so something else enters the update",
         ],
@@ -88,7 +87,7 @@ CASES = [
         "the parameters were not compared",
         edits=_off(parameters_identical=None),
         says=[
-            "For training not shown",
+            "Whether gradients alone are enough for training is open; the replicas then",
             "parameters were not compared and the training",
             "the same update (Li et al., 2020); these were not compared.",
         ],
@@ -98,8 +97,8 @@ CASES = [
         edits=_off(buffer_difference_frac_max=0.0),
         lab=functools.partial(_spreads, [0, 0], [0, 0]),
         says=[
-            "for evaluation yes",
-            "The running statistics stay the same on all workers.",
+            "for training; the replicas' running statistics stay equal. Without the",
+            "for training; the replicas' running statistics stay equal.",
             "0% without the broadcast and 0% with it, not clearly changed by the broadcast, "
             "since the ranges over the seeds meet",
             "does not show that it matters whose statistics are used.",
@@ -112,7 +111,7 @@ CASES = [
             _steps, where({"run": "replicas-no_broadcast"}, loss=lambda loss: loss + 0.25)
         ),
         says=[
-            "For training not shown",
+            "Whether gradients alone are enough for training is open; the replicas then",
             "the training loss differs from that with the broadcast in 4 of 4 steps, by up to "
             "0.250.",
             "so equal losses are expected; here the training loss differs",
@@ -122,12 +121,16 @@ CASES = [
     Case(
         "no losses",
         lab=functools.partial(_steps, without(run="replicas-no_broadcast")),
-        says=["For training not shown", "and the training losses were not recorded."],
+        says=[
+            "Whether gradients alone are enough for training is open; the replicas then",
+            "and the training losses were not recorded.",
+        ],
     ),
     Case(
         "drift with the broadcast",
         edits=_on(buffer_difference_frac_max=0.002),
         says=[
+            "by up to 1.00% (0.200% even with the broadcast), and the test accuracy depends",
             "0.200% with it, larger without the broadcast in every seed. Without it",
             "forgets. Even with the broadcast they differ after the last step",
         ],
@@ -154,8 +157,7 @@ CASES = [
         "drift not measured",
         edits=_off(buffer_difference_frac_max=NAN),
         says=[
-            "for evaluation not measured.",
-            "The running statistics were not compared. All",
+            "for training; the running statistics were not compared. Without the",
             "A line and a range over the workers for each seed.",
             "The running statistics were not compared with and without the broadcast.",
         ],
@@ -165,20 +167,23 @@ CASES = [
         "images of noise",  # the largest spread is larger, the seeds do not agree
         lab=functools.partial(_spreads, [1, 2, 0], [1, 1, 1]),
         says=[
-            "but for evaluation replicas are not one model.",
-            "by up to 1.00% over three seeds, which the test accuracy does not show. All",
+            "in running statistics, by up to 1.00%, and no effect on test accuracy is measurable. "
+            "Without",
             "by up to 0.100 percentage points without the broadcast and "
             "0.0500 percentage points with it. Compared by seed the spreads do not differ "
-            "measurably (−0.124 to 0.124 points; one image is 0.0500). So",
-            "this test set does not show that it matters whose statistics are used; that they "
-            "differ is measured all the same.",
+            "measurably (median 0 points, −0.124 to 0.124; one image is 0.0500). So",
+            "this test set does not show that it matters whose statistics are used. An",
         ],
         never=["is larger ("],
     ),
     Case(
         "a smaller spread",
         lab=functools.partial(_spreads, [0, 1, 0], [30, 31, 30]),
-        says=["Compared by seed the spread without it is smaller (−1.50"],
+        says=[
+            "Compared by seed the spread without it is smaller (median −1.50 points,",
+            "by up to 1.00%, and the test accuracy varies no more between workers than with the "
+            "broadcast. Without",
+        ],
     ),
     Case(
         "one seed",
@@ -198,7 +203,7 @@ CASES = [
     Case(
         "images unknown",
         lab=functools.partial(_spreads, [20, 20], [0, 0], None),
-        says=["is larger (1.00 to 1.00 points). So"],
+        says=["is larger (median +1.00 points, 1.00 to 1.00). So"],
         never=["one image"],
     ),
     Case(

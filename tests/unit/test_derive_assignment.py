@@ -105,6 +105,15 @@ def test_what_is_kept_of_one_workers_accuracy_is_by_the_paired_difference(
     assert made["advised"] is advised or made["advised"] == advised
 
 
+def test_the_linear_rule_is_compared_with_the_fixed_rate_on_as_many_workers():
+    made = training(4)
+    assert made["fixed_difference_frac"] == pytest.approx(0.93 - 0.96)
+    assert made["to_fixed"] == "below"
+    for other in (training(2), training(4, "sqrt"), training(4, "fixed")):
+        assert pd.isna(other["fixed_difference_frac"])
+        assert other["to_fixed"] == "unknown"
+
+
 def test_one_seed_that_diverged_makes_the_training_diverged():
     tidy = full_lab()
     lost = tidy["runs"]["run"] == "assignment-linear-n2-launch2"

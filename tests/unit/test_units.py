@@ -90,6 +90,12 @@ def test_a_column_has_the_prefix_of_its_largest_value_and_one_number_of_decimals
     )
 
 
+def test_a_column_near_a_power_of_ten_keeps_the_digit_that_parts_its_values():
+    form = column_format([0.99988, 0.998, 0.99993], "fraction")
+    assert [form.text(value) for value in (0.99988, 0.998, 1.0)] == ["100.0", "99.8", "100.0"]
+    assert column_format([1.0, 0.998, 1.0], "fraction").text(1.0) == "100"
+
+
 def test_a_column_of_bytes_keeps_its_smallest_value_visible():
     form = column_format([44_695_848, 38_560], "bytes")
     assert [form.symbol, form.text(44_695_848), form.text(38_560)] == ["MB", "44.70", "0.04"]

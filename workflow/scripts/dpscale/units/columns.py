@@ -67,7 +67,9 @@ def column_format(
     if not sizes:
         return ColumnFormat(unit, scale or base(UNITS[unit]), 0)
     scale = scale or scale_of(sizes[-1], UNITS[unit])
-    middle = decimals_of(sizes[len(sizes) // 2] / scale.factor)
+    center = round(sizes[len(sizes) // 2] / scale.factor, MOST_DECIMALS)
+    # One more where three digits would print 99.97 beside 99.8 as 100.
+    middle = decimals_of(center) + (0 < center < 10 ** exponent_of(center, 3))
     smallest = -exponent_of(sizes[0] / scale.factor, 1)
     return ColumnFormat(unit, scale, min(max(middle, smallest, 0), middle + 2, MOST_DECIMALS))
 

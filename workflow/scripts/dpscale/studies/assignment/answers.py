@@ -156,6 +156,7 @@ def facts_h1(inputs: Inputs) -> Facts:
     it learns less in as many epochs. busy: the utilisation with each.
     updates: the steps of an epoch with the first batch and with the last, where they differ.
     steps: the seconds of a step of the first and of the fastest batch, longer: their ratio.
+    gained: how many times the samples a second of the first batch the fastest has.
     an_image: what loading and computing take for each image with the last batch beside the first.
     loading: the batch that was trained with `more` loading processes too, and the gain of that;
     could: what no wait for the loader would gain there at most.
@@ -200,6 +201,7 @@ def facts_h1(inputs: Inputs) -> Facts:
             "busy": [row.utilisation_frac for row in found],
             "steps": (steps := [step_s(row) for row in (first, best)]),
             "longer": ratio_of(steps[1], steps[0]),
+            "gained": ratio_of(exactly(1), first.value("rate_to_best_ratio", "ratio")),
             "an_image": {part: an_image(part, last, first) for part in ("load", "compute")},
             "crowd": crowd,
         }
@@ -261,6 +263,7 @@ EFFICIENCY = (
 QUOTED = ("train_s", "speedup_ratio", "efficiency_frac", "test_accuracy_frac")
 LITTLE_RATIO = 1.05  # a speed-up that whole intervals keep to is little
 MOSTLY = 4  # an interval that goes so many times as far below one as above it is likely below
+EDGE_RATIO = 1.005  # such an interval that ends below this ends at one, as it is printed
 
 
 def facts_h3(inputs: Inputs) -> Facts:
@@ -329,12 +332,17 @@ def _written(row: Row) -> dict[str, Value]:
 
 
 def _still(row: Row) -> str | None:
-    """Return `little` where an interval that holds one shows no large gain; `slower`: likely."""
+    """Return `little` where an interval that holds one shows no large gain; `slower`: likely.
+
+    edge: that it is slower is likely, and the interval hardly goes beyond one.
+    """
     low, high = row["speedup_ratio_low"], row["speedup_ratio_high"]
     if row["pace"] != "indistinct" or high > LITTLE_RATIO:
         return None
     likely = row["speedup_ratio"] < 1 and 1 - low > MOSTLY * (high - 1)
-    return "slower" if likely else "little"
+    if not likely:
+        return "little"
+    return "edge" if high < EDGE_RATIO else "slower"
 
 
 # H4: the bottlenecks, from measured shares of an epoch.
@@ -685,7 +693,8 @@ def _by_workers(inputs: Inputs, nodes: int) -> list[Row]:
 def _doubted(inputs: Inputs, nodes: int) -> list[Row]:
     """Return published accuracies whose steps, published too, come from other workers: makers.
 
-    accuracy: as it was printed, without its interval; steps: as they were.
+    accuracy: as it was printed, without its interval; steps: as they were; counted_steps: those
+    that the published workers make.
     """
     rows = [row for row in inputs.rows("assignment_published") if row["nodes"] == nodes]
     place = itemgetter("workers", "epochs")
@@ -696,11 +705,13 @@ def _doubted(inputs: Inputs, nodes: int) -> list[Row]:
         makers = workers_of_steps(
             ASSIGNED["samples"], row["per_worker_batch"], row["published"], row["epochs"]
         )
+        of_all = row["per_worker_batch"] * row["workers"]
         steps = _printed("count", *3 * [row["published"]])
         found += [
             one
             | {
                 "makers": makers,
+                "counted_steps": run_steps(full_steps(ASSIGNED["samples"], of_all), row["epochs"]),
                 "accuracy": _printed("fraction", *3 * [one["published"]]),
                 "steps": steps,
             }
@@ -734,7 +745,7 @@ QUESTIONS = [
             r"\text{scaling efficiency} = \frac{T_1}{N \, T_N}"
         ],
         references=[KINGMA, GUSTAFSON],
-        vocabulary=words("part", LOSSES) | words("still", ("little", "slower")),
+        vocabulary=words("part", LOSSES) | words("still", ("little", "slower", "edge")),
     ),
     Question(
         "H4",

@@ -66,6 +66,7 @@ DIFFERENCES = {  # of test accuracies, less that of which training
     "one": "test_accuracy_difference_frac",
     "node": "one_node_difference_frac",
     "best": "best_difference_frac",
+    "fixed": "fixed_difference_frac",
 }
 TRAINING_COLUMNS: Columns = (
     columns("workers nodes per_worker_batch")
@@ -127,10 +128,10 @@ def trainings(
     are those of train_s against one worker, epochs_efficiency_frac that without the evaluations,
     which every worker makes whole. Accuracies hold the sampling of the test images; differences of
     them are paired by seed: to one worker with the linear rule, and of the linear rule to as many
-    workers on one node, and to the best number of workers, on several nodes where it was trained on
-    those. steps and counted_workers are counted in the recorded steps, planned_steps is
-    epochs * floor(D/B). A training without a record is a row with its status and nulls. Raises
-    MixedMachinesError for runs of different machines.
+    workers on one node, to the best number of workers, on several nodes where it was trained on
+    those, and to the fixed rate. steps and counted_workers are counted in the recorded steps,
+    planned_steps is epochs * floor(D/B). A training without a record is a row with its status and
+    nulls. Raises MixedMachinesError for runs of different machines.
     """
     planned = in_study(runs, STUDY)
     require_same_machine(planned)
@@ -140,7 +141,9 @@ def trainings(
         _Trained(own, ends.of(*own["run"]))
         for _, own in asked.groupby(CELL, dropna=False, sort=False)
     ]
-    linear = {(nodes, n): one for one in made for rule, nodes, n in [one.place] if rule == LINEAR}
+    linear, fixed = (
+        {one.place[1:]: one for one in made if one.place[0] == rule} for rule in (LINEAR, "fixed")
+    )
     base, best = linear.get((1, 1)), _best(linear)
     rows = []
     for one in made:
@@ -150,7 +153,7 @@ def trainings(
         if one.complete:
             row |= _counted(by_run.of(*one.runs["run"])) | {"seeds": len(one.seeds)}
             row |= interval_columns("test_accuracy_frac", over_seeds(one.reached, one.images))
-            row |= _apart(one, {"one": base, **_rivals(one, linear, best)})
+            row |= _apart(one, {"one": base, **_rivals(one, linear, fixed, best)})
             row |= _timed(one, base) if one.place[0] == LINEAR else {}
         rows.append(row)
     return as_table(rows, TRAINING_COLUMNS)
@@ -168,12 +171,17 @@ def _best(linear: Placed) -> _Trained | None:
     return max(tried.values(), key=lambda one: float(one.reached.median()), default=None)
 
 
-def _rivals(one: _Trained, linear: Placed, best: _Trained | None) -> dict[str, _Trained | None]:
+def _rivals(
+    one: _Trained, linear: Placed, fixed: Placed, best: _Trained | None
+) -> dict[str, _Trained | None]:
     """What a training with the linear rule is compared with beside one worker."""
     rule, nodes, workers = one.place
     if rule != LINEAR or best is None:
         return {}
-    rivals = {"node": linear.get((1, workers)) if nodes > 1 else None}
+    rivals = {
+        "fixed": fixed.get((nodes, workers)),
+        "node": linear.get((1, workers)) if nodes > 1 else None,
+    }
     return rivals | ({"best": best} if (nodes > 1) == (best.place[1] > 1) else {})
 
 

@@ -19,6 +19,7 @@ TRAINING_COLUMNS: Columns = (
     side("pace", "speedup_ratio", 1.0)
     | side("to_one_node", "one_node_difference_frac")
     | side("to_best", "best_difference_frac")
+    | side("to_fixed", "fixed_difference_frac")
     | words("accuracy_kept", KEPT)
     | words("against", ("base", *KEPT, *OUTCOMES))
     | columns("advised other_steps mislabelled")

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from dpscale.derive.formulas import full_steps
+from dpscale.config.sections import TrainingConfig
 from dpscale.reporting.inputs import Inputs, Row
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.words import by
@@ -15,7 +15,6 @@ RANK = {"below": 0, "indistinct": 1, "above": 2}  # of verdicts on a speed-up
 
 # Shapes of Q1 that show up to which b the epoch gets shorter.
 TURNS = ("falls", "falls then flat", "falls then undecided", "falls then rises", "rises")
-KEPT = ("kept", "kept or lowered")
 
 
 def facts_closing(inputs: Inputs) -> Facts:
@@ -25,17 +24,12 @@ def facts_closing(inputs: Inputs) -> Facts:
     """
     stand_ins = {row["subject"]: row for row in inputs.rows("stand_ins")}
     cells, transfers = rated_cells(inputs), inputs.rows("lab_transfers")
-    large = [
-        row
-        for row in inputs.rows("lr_scaling", large=True, rule="linear", zero_gamma=True)
-        if row["kept"] in ("lost", *KEPT)
-    ]
     said: dict[str, Any] = {
         "stand_ins": stand_ins,
         "others": [row for row in stand_ins.values() if not row["same"]],
         "cells": cells,
         "unrated": any(row["rule_holds"] == "lost" and row["lr"] is None for row in cells),
-        "batches": batches_named(inputs),
+        "advised_batch": advised_batch(inputs),
         "speedups": any(row["speedup_ratio"] is not None for row in cells),
         "links": _links(transfers),
         "here": next((row for row in transfers if row["payload"] == "here"), None),
@@ -43,19 +37,8 @@ def facts_closing(inputs: Inputs) -> Facts:
         "on_gpus": _timed_on_gpus(inputs),
         "sharing": any(row["oversubscribed"] for row in inputs.rows("scaling")),
         "swept": next((row for row in inputs.rows("sweep_trend") if row["shape"] in TURNS), None),
-        "elbow": (elbow := next(iter(_elbows(inputs)), None)),
-        "lost_updates": _lost_updates(inputs, elbow) if elbow else None,
-        "warmups": {row["warmup"]: row for row in large},
-        "unscaled": any(row["kept"] in KEPT for row in _unscaled(inputs, "lost_batch")),
-        "as_good": next(
-            (row for row in _unscaled(inputs, "elbow_batch") if row["to_linear"] == "indistinct"),
-            None,
-        ),
-        "scaled_q4": bool(
-            inputs.rows(
-                "large_batch", arm="linear_scaling", base="large", test_accuracy_side="above"
-            )
-        ),
+        "elbow": next(iter(_elbows(inputs)), None),
+        "scalings": rates_scaled(inputs),
         "more_epochs": next(map(_epochs, _as_good_as_scaling(inputs)), None),
         "ledger": _agrees(inputs.rows("wire")),
         "orders": any(row["repeating"] == "every" for row in inputs.rows("order_repeats")),
@@ -85,24 +68,69 @@ def _elbows(inputs: Inputs) -> list[Row]:
     return inputs.rows("lr_scaling_elbow", rule="linear", status="complete")
 
 
-def _lost_updates(inputs: Inputs, elbow: Row) -> int | None:
-    """Return the updates of an epoch at the batch with which the rule loses the error."""
-    runs = inputs.tidy_rows("runs", run=elbow.runs[0]) if elbow["lost_batch"] else []
-    samples = runs[0]["train_samples"] if runs else None
-    return full_steps(samples, elbow["lost_batch"]) if samples else None
+def rates_scaled(inputs: Inputs) -> list[Row]:
+    """Return what scaling the rate with the batch did to test accuracies, a row a comparison.
 
-
-def _unscaled(inputs: Inputs, at: str) -> list[Row]:
-    """Return what the rate of the reference batch does at a batch of the elbow.
-
-    at: `elbow_batch`, the largest beyond the reference that the rule keeps, or `lost_batch`.
+    base_lr, lr: the rate left as it is and the scaled one; scaled_difference_frac: the accuracy
+    with the scaled rate less that with the other, both with the larger batch; scaled_side: where
+    that lies of 0; base_runs: of the rate left as it is.
     """
+    return [*_scaled_in_q4(inputs), *_scaled_in_h5(inputs), *_scaled_in_s2(inputs)]
+
+
+def _scaled(row: Row, question: str, difference: str, side: str) -> Row:
+    """Return the row of a comparison with the names of `rates_scaled`."""
+    ends = ("", "_low", "_high")
+    named = {f"scaled_difference_frac{end}": row[f"{difference}{end}"] for end in ends}
+    return row | named | {"scaled_side": row[side], "question": question}
+
+
+def _scaled_in_q4(inputs: Inputs) -> list[Row]:
+    beside = inputs.rows("large_batch", arm="linear_scaling", base="large", status="complete")
+    arms = {row["arm"]: row for row in inputs.rows("accuracy", study="large_batch")}
+    if not beside or beside[-1]["test_accuracy_side"] == "unknown":
+        return []
+    row = _scaled(beside[-1], "Q4.2", "test_accuracy_difference_frac", "test_accuracy_side")
+    large, scaled = arms["large"], arms["linear_scaling"]
+    run = inputs.tidy_rows("runs", run=row.runs[0])[0]
+    rates = {"base_lr": large["lr"], "lr": scaled["lr"], "optimizer": run["optimizer"]}
+    return [row | rates | {"global_batch": large["global_batch"]}]
+
+
+def _scaled_in_h5(inputs: Inputs) -> list[Row]:
+    fixed = {_place(row): row for row in inputs.rows("assignment", rule="fixed")}
     return [
-        row
-        for elbow in _elbows(inputs)
-        if elbow[at] and elbow[at] != elbow["reference_batch"]
-        for row in inputs.rows("lr_scaling", rule="fixed", optimizer="sgd", global_batch=elbow[at])
+        _scaled(row, "H5", "fixed_difference_frac", "to_fixed")
+        | {"base_lr": fixed[_place(row)]["lr"], "base_runs": fixed[_place(row)]["runs"]}
+        for row in inputs.rows("assignment", rule="linear")
+        if row["to_fixed"] not in (None, "unknown")
     ]
+
+
+def _place(row: Row) -> tuple[int | None, int]:
+    return row["nodes"], row["workers"]
+
+
+def _scaled_in_s2(inputs: Inputs) -> list[Row]:
+    """Of the largest batch whose error the linear rule keeps, and of the first that it loses."""
+    return [
+        # The error of the fixed rate less that of the linear rule is what that gains in accuracy.
+        _scaled(fixed, "S2", "linear_difference_frac", "to_linear")
+        | {"base_lr": fixed["lr"], "lr": linear["lr"]}
+        | {"runs": linear["runs"], "base_runs": fixed["runs"]}
+        for elbow in _elbows(inputs)
+        for at in ("elbow_batch", "lost_batch")
+        if elbow[at] and elbow[at] != elbow["reference_batch"]
+        for linear in _with_rule(inputs, "linear", elbow[at])
+        for fixed in _with_rule(inputs, "fixed", elbow[at])
+        if fixed["to_linear"] != "unknown"
+    ]
+
+
+def _with_rule(inputs: Inputs, rule: str, batch: int) -> list[Row]:
+    """Return S2's training with a rule, gradual warm-up and zero gains."""
+    cell = {"optimizer": "sgd", "warmup": "gradual", "zero_gamma": True, "global_batch": batch}
+    return inputs.rows("lr_scaling", role="arm", rule=rule, **cell)
 
 
 def rated_cells(inputs: Inputs) -> list[Row]:
@@ -125,29 +153,12 @@ def rated_cells(inputs: Inputs) -> list[Row]:
     ]
 
 
-def batches_named(inputs: Inputs) -> dict[str, int | None]:
-    """Return the batches of a worker that answers of the assignment name, and none of others.
-
-    advised: by H1, where it is not the first; halving: twice the batch, where that is
-    measurably faster and costs no accuracy (H4); trained: that of H2 to H6, where they have one.
-    """
-    one = inputs.rows("assignment_utilisation", status="complete")
-    advised = [row["per_worker_batch"] for row in one[1:] if row["advised"]]
-    crowded = any(row["crowded"] for row in one)
-    doubled = [
-        row
-        for row in inputs.rows("assignment_doubled", pace="above")
-        if row["accuracy_to_base"] != "below"
-    ]
-    trained = {
-        row["per_worker_batch"]
-        for row in inputs.rows("assignment", rule="linear", status="complete")
-    }
-    return {
-        "advised": advised[0] if advised and not crowded else None,
-        "halving": doubled[-1]["per_worker_batch"] if doubled else None,
-        "trained": trained.pop() if len(trained) == 1 else None,
-    }
+def advised_batch(inputs: Inputs) -> int | None:
+    """Return the batch of a worker that H1 advises, where that is not the first; else none."""
+    utilisation = inputs.rows("assignment_utilisation", status="complete")
+    advised = [row["per_worker_batch"] for row in utilisation[1:] if row["advised"]]
+    crowded = any(row["crowded"] for row in utilisation)
+    return advised[0] if advised and not crowded else None
 
 
 def _as_good_as_scaling(inputs: Inputs) -> list[Row]:
@@ -222,6 +233,9 @@ QUESTIONS = [
             r"\alpha < \frac{S}{N \beta} \text{ where bandwidth decides}, \qquad "
             r"T_1 \ge \frac{N E}{1 - E} \, t"
         ],
-        vocabulary=words("here asked", Way) | words("gains_by", GainsBy),
+        vocabulary=words("here asked", Way)
+        | words("gains_by", GainsBy)
+        | words("scaled_side", ("above", "indistinct", "below"))
+        | words("optimizer", TrainingConfig.model_fields["optimizer"].annotation),
     )
 ]
