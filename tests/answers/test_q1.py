@@ -10,7 +10,7 @@ from builders import full_lab
 from cases import Case, Edit, numbers, says, where
 from dpscale.reporting.inputs import Row
 from dpscale.studies import questions
-from dpscale.studies.sweep.answers import fewer_iterations, levels
+from dpscale.studies.sweep.answers import fewer_iterations, fixed_share, levels
 
 NAN = float("nan")
 BATCHES = (32, 128, 512, 2048)
@@ -106,12 +106,24 @@ CASES = [
         edits=_times(3.14, 1.13, 1.07),
         says=[
             "Each larger batch has a shorter epoch, by ever less.",
-            "so little is left to save (saturation). The sweep's last step, from b = 128 to 512, "
+            "; that is why the curve falls and then flattens (saturation). Of the",
+            "The sweep's last step, from b = 128 to 512, "
             "still saves 5.31% of the epoch, where the first saved 64.0%: the curve flattens.",
         ],
         never=["before the device is saturated", "has not levelled off"],
     ),
-    Case("falls once", edits=_times(9.0, 4.0), says=["still saves 55.6%"], never=["flattens"]),
+    Case(
+        "falls once",
+        edits=_times(9.0, 4.0),
+        says=["Part of it does not grow with the batch: operators are", "still saves 55.6%"],
+        never=["flattens", "A fit, off"],
+    ),
+    Case(
+        "rises again, by the line with little left to save",
+        edits=_times(1.625, 1.07, 1.3),
+        says=["at b = 128 10.7%; that is why the curve falls. Of the"],
+        never=["then flattens"],
+    ),
     Case(
         "flat at the end",
         edits=_times(9.0, 2.01, 2.0),
@@ -130,7 +142,8 @@ CASES = [
             "Larger batches shorten the epoch from 9.00 s at b = 32 to 2.00 s at b = 128, and "
             "still larger ones lengthen it to 3.00 s at b = 512. Iterations have fixed",
             "Throughput peaks at b = 128 with 5 000 samples/s",
-            "What is added, by phase: the copy to the device 250 ms (25.0%).",
+            "The time added, by phase: the copy to the device 250 ms (25.0%).",
+            "; that is why the curve falls. ",
             "The epoch is shortest at b = 128.",
         ],
     ),
@@ -152,7 +165,7 @@ CASES = [
         edits=SCATTERED,
         says=[
             "Larger batches shorten the epoch from 9.00 s at b = 32 to 2.00 s at b = 128; "
-            "beyond, b = 512 takes 0.950× (0.237 to 3.800) as long: undecided. Iterations",
+            "b = 512 takes 0.950× (0.237 to 3.800) as long, no measurable further gain. Iterations",
             "Beyond b = 128 the launches scatter too much for a verdict.",
             "samples/s, at b = 512; its epoch is 0.950× (0.237 to 3.800) as long as at b = 128, "
             "which leaves open whether it is shorter.",
@@ -198,22 +211,25 @@ CASES = [
         # 2 ms and 100 µs a sample: 10 000 samples in 312.5, 78.125 and 19.53 iterations
         edits=_times(1.625, 1.15625, 1.0390625),
         says=[
-            "off by 0% at the most, gives 2.00 ms an iteration and 100 µs per image: 293 fewer "
-            "iterations are 586 ms of the 586 ms saved.",
-            "At b = 512 the fixed part is only 3.76% of an iteration, so little is left to save",
+            "19 of 53.2 ms at b = 512. A fit, off by 0% at the most, gives 2.00 ms for each "
+            "iteration, whose operators are issued one by one whatever b is (Paszke et al., 2019), "
+            "and 100 µs for each image: at b = 32 the fixed part is 38.5% of an iteration, at b = "
+            "512 3.76%; that is why the curve falls and then flattens (saturation). Of the 586 ms "
+            "saved 586 ms are the fixed part of 293 fewer iterations."
         ],
+        never=["Part of it does not grow"],
     ),
     Case(
         "iterations on a line of a larger fixed cost",
         # 20 ms and 100 µs a sample: 20 ms of 71.2 ms at b = 512
         edits=_times(7.25, 2.5625, 1.390625),
-        says=["At b = 512 the fixed part is still 28.1% of an iteration."],
+        says=["of an iteration, at b = 512 28.1%; that is why the curve falls. Of the"],
         never=["saturation"],
     ),
     Case(
         "iterations on a line without fixed cost",
         edits=_times(1.0, 1.0, 1.0),
-        never=["A straight line", "the fixed part is"],
+        never=["A fit, off", "the fixed part is"],
     ),
     Case(
         "alike",
@@ -237,7 +253,7 @@ CASES = [
             "What fewer iterations save, larger batches cost per image.",
             "Larger batches lengthen the epoch, from 2.00 s at b = 32 to 4.00 s at b = 512.",
             "the device may be busy already at b = 32.",
-            "What it adds to an epoch, by phase: the update 300 ms (15.0%).",
+            "The time added, by phase: the update 300 ms (15.0%).",
             "By the medians the highest throughput is 5 000 samples/s, at b = 32.",
         ],
     ),
@@ -263,13 +279,13 @@ CASES = [
         "the fastest is known least",
         edits=_times(3.04, 1.74, 1.75, undecided=(128, 512)),
         says=[
-            "from 3.04 s at b = 32 to 1.74 s at b = 128; beyond, b = 512 takes 1.01× (0.25 to "
-            "4.02) as long: undecided",
-            "An epoch takes 1.74 s at b = 128, against 3.04 s at b = 32, undecided beyond; within "
-            "572 MiB the largest that fits is b = 1280",
+            "from 3.04 s at b = 32 to 1.74 s at b = 128; b = 512 takes 1.01× (0.25 to "
+            "4.02) as long, no measurable further gain.",
+            "An epoch takes 1.74 s at b = 128, against 3.04 s at b = 32, with no measurable gain "
+            "beyond; within 572 MiB the largest that fits is b = 1280",
         ],
     ),
-    Case("rises in no phase", edits=_times(2.0, 3.0, 4.0), never=["What it adds"]),
+    Case("rises in no phase", edits=_times(2.0, 3.0, 4.0), never=["The time added"]),
     Case(
         "one batch size",
         edits=_times(2.0),
@@ -311,9 +327,9 @@ CASES = [
             "is the median of 5 repeats in one launch",
             "One epoch of 10 000 images on one device, without data loading and after a warm-up",
             # 5.125 s and 2.195 s of 312.5 and 19.53 iterations, of which 312 and 19 are whole
-            "An epoch is 312 iterations of 16.4 ms at b = 32 and 19 of 112 ms at b = 512. So part",
+            "An epoch is 312 iterations of 16.4 ms at b = 32 and 19 of 112 ms at b = 512. A fit",
             "16 times the samples take only 6.85 times as long.",
-            "What it saves of an epoch, by phase: the backward pass 1.61 s (55.0%), the forward "
+            "The time saved, by phase: the backward pass 1.61 s (55.0%), the forward "
             "pass 879 ms (30.0%), the copy to the device 146 ms (5.00%) and the update 146 ms "
             "(5.00%).",
         ],
@@ -417,6 +433,12 @@ def test_phases_that_level_off_do_so_from_the_batch_on_after_which_all_of_them_s
     assert [
         (row["phase"], row["before"].value, row["after"].value) for row in found["falling"]
     ] == [("update", 0.4, 0.2)]
+
+
+def test_a_line_above_an_iteration_gives_no_share_of_it() -> None:
+    line, row = Row(fixed_s=2e-3), Row(iteration_s=4e-3, runs=["a"])
+    assert fixed_share(line, row).share.value == 0.5
+    assert fixed_share(line, Row(iteration_s=1e-3, runs=["a"])) is None
 
 
 def test_the_largest_batch_is_a_value() -> None:

@@ -49,34 +49,34 @@ def _without_parameters() -> Tables:
 AS_MEASURED = Case(
     "as measured",
     says=[
-        "Alone, the gradients' all-reduce uses 9.48% to 95.3% of plain TCP: bandwidth, not "
-        "latency, decides. The lab's formula, bytes over Q3.1's communication time, gives less, "
-        "7.58% to 76.2% of it: its time also holds contention and overhead. Each",
+        "By the lab's formula, bytes over communication time (Q3.1), the all-reduce reaches 121 "
+        "MB/s to 1.22 GB/s, at most 76.2% of plain TCP: its time also holds contention and "
+        "overhead. The same buckets alone reach 152 MB/s to 1.52 GB/s, 9.48% to 95.3%; only "
+        "0.744% to 1.48% of an all-reduce is latency. Each",
         "all-reduces $X$ = 1 000 000 gradients of 4 bytes, $S$ = 4 000 000 B. The busiest worker",
         "4 000 000 B at N = 2 and 6 000 000 B at N = 4. Over Q3.1's communication time "
         "that is 178 MB/s to 1.22 GB/s at N = 2 (plain TCP 1.60 GB/s) and 121 MB/s to 831 MB/s at "
         "N = 4 (1.60 GB/s). At N = 2 the lab's rate falls as b grows: from b = 32 to 512 an "
         "epoch's bytes fall to 6.25%, the formula's time only to 42.8%; at N = 4 time "
-        "only to 42.8%. By",
+        "only to 42.8%. The third formula adds latency and bytes: with",
         # the made-up link has 10 us and 1.5 GB/s
         "takes 2.69 ms at N = 2, 20.0 µs of it latency (two rounds of 10.0 µs) and 2.67 ms "
         "bytes (at 1.50 GB/s); 4.06",
-        "That is mostly bytes (0.744% to 1.48% latency). So",
         # 4 MB in 2.69 ms and 6 MB in 4.06 ms
         "So an all-reduce reaches 1.49 GB/s at N = 2 (measured alone 222 MB/s to 1.52 GB/s) and "
-        "1.48 GB/s at N = 4 (152 MB/s to 1.04 GB/s, overstated by 42.2% to 875%; why was not "
-        "sought). With",
-        "Would fewer bytes help? With some ways. With compressed",
+        "1.48 GB/s at N = 4 (152 MB/s to 1.04 GB/s; overstated by 42.2% to 875%, why "
+        "is not known). With",
+        "Would fewer bytes help? With some ways. At N = 2, b = 32 a step takes 0.900× as long with "
+        "bf16 (50.0% of the bytes), 1.10× with fp16 (50.0%) and 1.00× with PowerSGD (10.0%). A",
         "With the lab's ResNet-18 (44.7 MB, not measured) that is mostly bytes (0.0671% "
-        "to 0.134% latency). At N = 2 and 4 the fitted rate is 93.8% of plain TCP's, likely "
-        "because an all-reduce also adds numbers and copies them. Would",
+        "to 0.134% latency). At N = 2 and 4 the fitted rate is 93.8% of plain TCP's, and an "
+        "all-reduce also adds numbers and copies them. Would",
         "fast 450 GB/s 5.00 µs",
         "Bytes over the exposed time of Q3.1 would be no bandwidth",
+        "A step is faster with bf16; slower with fp16; not measurably different with PowerSGD. "
+        "Bytes",
         "so the latency is where the fitted line meets no bytes. Nothing ran beside; the formula "
         "misses none by more than",
-        "at N = 2, b = 32 a step is faster with bf16 (50.0% of the bytes, 0.9",
-        "slower with fp16 (50.0% of the bytes, 1.10× as long); not measurably different with "
-        "PowerSGD (10.0% of the bytes).",
         "10.0 µs (9.9 to 10.1) 1.50 GB/s (1.49 to 1.51)",
         "1.60 GB/s (1.58 to 1.62)",
     ],
@@ -87,14 +87,16 @@ AS_MEASURED = Case(
         "the lab's falls",
         "the formula's rate is measurably below",
         "above all",
+        "of an all-reduce is latency; only",
+        "it is open whether most",
+        "At N = 2 that is mostly",
     ],
 )
 NO_ARMS = Case(
     "without the arms",
     lab={"direct": False},
     says=[
-        "The lab's formula, bytes over Q3.1's communication time, gives 121 MB/s to 1.22 GB/s. "
-        "Each",
+        "communication time (Q3.1), the all-reduce reaches 121 MB/s to 1.22 GB/s. Each",
         "the lab's falls as b grows at N = 2 and 4.",
         "The bus bandwidth of the same buckets alone and the rate of the link are not measured, "
         "so it is not known how much",
@@ -120,12 +122,12 @@ WITHOUT_A_FIT = Case(
     edits={"link": where(beta_bytes_per_s=NAN, alpha_s=NAN, note=NO_FIT)},
     says=[
         f"No latency and bandwidth follow at N = 2: {NO_FIT}; N = 4: {NO_FIT}.",
-        "Alone, the gradients' all-reduce uses 9.48% to 95.3% of plain TCP. The lab's",
+        "The same buckets alone reach 152 MB/s to 1.52 GB/s, 9.48% to 95.3%. Each",
     ],
-    never=["By the third formula", "twice as fast"],
+    never=["The third formula adds", "twice as fast"],
 )
 NO_HOOKS = Case("no hooks", edits={"compression": only(hook="zip")}, never=["ompressed gradients"])
-BELOW_TCP = "likely because an all-reduce also adds numbers and copies them"
+BELOW_TCP = "and an all-reduce also adds numbers and copies them"
 CASES = [
     AS_MEASURED,
     Case(
@@ -134,7 +136,7 @@ CASES = [
             "link": where(**around("level_bytes", 1e12), alpha_s=1.0),
             "bandwidth": where(**around("busbw_bytes_per_s", 0.8e9), busbw_of_link_frac=0.5),
         },
-        says=["uses 50.0% of plain TCP, because latency, not bandwidth, decides. The lab's"],
+        says=["alone reach 800 MB/s, 50.0%, since 100% of an all-reduce is latency. Each"],
     ),
     *(
         Case(
@@ -175,7 +177,7 @@ CASES = [
         },
         says=[
             "At N = 4 the lab's rate falls as b grows: from b = 32 to 512 an epoch's bytes fall to "
-            "6.25%, the formula's time only to 12.5%. By"
+            "6.25%, the formula's time only to 12.5%. The"
         ],
         never=["At N = 2 the lab's rate"],
     ),
@@ -193,8 +195,8 @@ CASES = [
             )
         },
         says=[
-            "of it: at N = 4 its time is mostly not transfer. At N = 2 what its time holds is "
-            "undecided. Each"
+            "TCP: at N = 4 less than half its time is transfer. The same",
+            "At N = 2 it is open whether most of its time is transfer. The third",
         ],
     ),
     Case(
@@ -211,7 +213,7 @@ CASES = [
         Case(
             f"fewer bytes: {words}",
             edits={"compression": where(**around("step_ratio", ratio))},
-            says=[f"Would fewer bytes help? {words} With compressed"],
+            says=[f"Would fewer bytes help? {words} At N = 2, b = 32 a step"],
         )
         for words, ratio in (("Yes.", 0.5), ("No.", 2.0), ("Not measurably.", 1.0))
     ),
@@ -219,12 +221,12 @@ CASES = [
         Case(
             f"fewer bytes: between {low} and {high}",
             edits={"compression": where(step_ratio=1.0, step_ratio_low=low, step_ratio_high=high)},
-            says=[f"Would fewer bytes help? {words} With compressed"],
+            says=[f"Would fewer bytes help? {words} At N = 2, b = 32 a step"],
         )
         for low, high, words in (
             (0.91, 1.09, "Not measurably."),
-            (0.75, 1.05, "Undecided: a step may be up to 25.0% shorter or 5.00% longer."),
-            (0.95, 1.25, "Undecided: a step may be up to 5.00% shorter or 25.0% longer."),
+            (0.75, 1.05, "Undecided."),
+            (0.95, 1.25, "Undecided."),
         )
     ),
     Case(
@@ -236,7 +238,10 @@ CASES = [
                 where({"hook": "fp16"}, **around("step_ratio", 2.0)),
             )
         },
-        says=["help? Undecided: a step may be up to 20.0% shorter or 30.0% longer. With"],
+        says=[
+            "help? Undecided. At N = 2, b = 32 a step takes 1.00× (0.90 to 1.30) as long with bf16",
+            "2.00× (1.98 to 2.02) with fp16 (50.0%) and 1.00× (0.80 to 1.10) with Pow",
+        ],
     ),
     Case(
         "fewer bytes: one way helps",
@@ -246,12 +251,12 @@ CASES = [
                 where({"hook": "fp16"}, **around("step_ratio", 0.5)),
             )
         },
-        says=["Would fewer bytes help? With some ways. With"],
+        says=["Would fewer bytes help? With some ways. At"],
     ),
     Case(
         "fewer bytes: timed once",
         edits={"compression": where(**_no_interval("step_ratio"))},
-        says=["Would fewer bytes help? Undecided. With compressed"],
+        says=["Would fewer bytes help? Undecided. At N = 2, b = 32 a step takes 0.900× as"],
     ),
     Case(
         "two reasons for the rate, of which one is the larger at one N",
@@ -267,45 +272,66 @@ CASES = [
         says=[
             "In all six cells the formula's rate is measurably below the buckets alone: its time "
             "also holds contention and overhead and a transfer's waiting for cores and slower "
-            "workers. By the",
-            "31.2% of it: at N = 4 its time is longer above all by contention and overhead. Each",
+            "workers. The third",
+            "TCP: at N = 4 its time is longer above all by contention and overhead. The same",
         ],
         never=["mostly not transfer"],
     ),
     *(
         Case(
-            f"the formula's time is mostly not transfer: {words}",
+            f"the formula's time is mostly not transfer: {words}, with {parts}",
             edits={
                 "bandwidth": both(
                     _apart(0.3e9, NO_LEAD)["bandwidth"],
                     where({"workers": 2}, **around("lab_bytes_per_s", rate)),
                     where({"workers": contended}, **lead),
-                    where(other_s=0.2, waiting_s=0.1),
-                )
+                    where(**parts),
+                ),
+                "communication": where(subtraction_s=0.5),
             },
-            says=[f" of it: {words}. Each", *more],
+            says=[f" of plain TCP: {words}. The same", *more],
             never=[] if more else ["than the waiting beyond the"],
         )
-        for rate, contended, lead, words, more in (
+        for rate, contended, lead, parts, words, more in (
             (
                 0.6e9,
                 4,
                 CONTENDS,
-                "at N = 4 its time is mostly not transfer, but above all contention and overhead",
+                {"other_s": 0.3, "waiting_s": 0.1},
+                "at N = 4 its time is above all contention and overhead",
+                [],
+            ),
+            (
+                0.6e9,
+                4,
+                CONTENDS,
+                {"other_s": 0.2, "waiting_s": 0.05},
+                "at N = 4 less than half its time is transfer",
+                ["At N = 4 contention and overhead take longer than the waiting beyond the"],
+            ),
+            (
+                0.3e9,
+                4,
+                WAITS,
+                {"other_s": 0.1, "waiting_s": 0.3},
+                "less than half its time is transfer, and at N = 4 it is above all waiting beyond "
+                "the transfers",
                 [],
             ),
             (
                 0.3e9,
                 4,
                 WAITS,
-                "its time is mostly not transfer, at N = 4 above all waiting beyond the transfers",
-                [],
+                {"other_s": 0.05, "waiting_s": 0.2},
+                "less than half its time is transfer",
+                ["At N = 4 the waiting beyond the transfers takes longer than contention and over"],
             ),
             (
                 0.6e9,
                 2,
                 CONTENDS,
-                "at N = 4 its time is mostly not transfer",
+                {"other_s": 0.2, "waiting_s": 0.1},
+                "at N = 4 less than half its time is transfer",
                 ["At N = 2 contention and overhead take longer than the waiting beyond the"],
             ),
         )
@@ -319,7 +345,9 @@ CASES = [
                 where(other_s=0.2, waiting_s=0.1),
             )
         },
-        says=["it: at N = 4 its time is longer above all by waiting beyond the transfers. Each"],
+        says=[
+            "TCP: at N = 4 its time is longer above all by waiting beyond the transfers. The same"
+        ],
         never=["takes longer than contention"],
     ),
     Case(
@@ -354,29 +382,30 @@ CASES = [
         "a time of one repeat",
         edits=_no_rate(({}, "possibly zero, for want of repeats")),
         says=[
-            "uses 9.48% to 95.3% of plain TCP: bandwidth, not latency, decides. No bandwidth "
-            "follows from the lab's formula, whose time is possibly zero, for want of repeats. Each"
+            "No bandwidth follows from the lab's formula, whose time is possibly zero, for want of "
+            "repeats. The same buckets alone reach 152 MB/s to 1.52 GB/s, 9.48% to 95.3% of plain "
+            "TCP; only 0.744% to 1.48% of an all-reduce is latency. Each"
         ],
     ),
     Case(
         "one cell negative",
         edits=_no_rate(({"workers": 2, "per_worker_batch": 32}, "negative")),
         says=[
-            "gives less, 7.58% to 52.0% of it: its time also holds",
+            "831 MB/s, at most 52.0% of plain TCP: its time also holds",
             "2 32 156.2 512 ms (448 to 577) negative negative 1.52 GB/s",
         ],
     ),
     Case(
         "one cell",
         edits={"bandwidth": only(workers=2, per_worker_batch=32)},
-        says=["uses 95.3% of plain TCP", "gives less, 76.2% of it: its time"],
+        says=["reaches 1.22 GB/s, 76.2% of plain TCP: its", "alone reach 1.52 GB/s, 95.3%; only"],
         never=["$S$ is the same at every b"],
     ),
     *(
         Case(
             f"over {medium}",
             edits={"bandwidth": where(medium=medium)},
-            says=[f"of plain TCP {words}: bandwidth"],
+            says=[f"at most 76.2% of plain TCP {words}: its time"],
             never=[] if medium == "loopback" else ["loopback"],
         )
         for medium, words in (
@@ -420,27 +449,27 @@ CASES = [
     Case(
         "below, waits",
         edits=_apart(1e5, WAITS),
-        says=["of it: beside training a transfer takes longer. Each"],
+        says=["of plain TCP: beside training a transfer takes longer. The same"],
     ),
     Case(
         "below, contends",
         edits=_apart(1e5, CONTENDS),
-        says=["gives less, 0.00625% of it: its time also holds contention and overhead. Each"],
+        says=["at most 0.00625% of plain TCP: its time also holds contention and overhead. The"],
     ),
     Case(
         "above, hides",
         edits=_apart(1e12, CONTENDS),
-        says=["gives 62 500% of it: its time misses what the backward pass hides. Each"],
+        says=["at most 62 500% of plain TCP: its time misses what the backward pass hides. The"],
     ),
     Case(
         "above, contends",
         edits=_apart(1e12, WAITS),
-        says=["of it: contention and overhead below zero shorten its time. Each"],
+        says=["of plain TCP: contention and overhead below zero shorten its time. The same"],
     ),
     Case(
         "below, of equal parts",
         edits=_apart(1e5, NO_LEAD),
-        says=["of it: its time is mostly not transfer. Each"],
+        says=["of plain TCP: less than half its time is transfer. The same"],
     ),
     Case(
         "agrees in one cell of N = 2",
@@ -452,8 +481,8 @@ CASES = [
             )
         },
         says=[
-            "gives 0.00625% to 62.5% of it: in five of the six cells its time is mostly not "
-            "transfer. Each"
+            "at most 62.5% of plain TCP: in five of the six cells less than half its time is "
+            "transfer. The same"
         ],
     ),
     Case(
@@ -478,7 +507,7 @@ CASES = [
         "a configured link",
         edits=_of_link(3.2e9, 2.0, "configured"),
         says=[
-            "uses 200% of the configured rate: bandwidth",
+            "76.2% of the configured rate: its time",
             "at N = 2 (configured 1.60 GB/s) and",
             "The buckets alone exceed the link's rate in all six cells, more than it could "
             "carry, so the configured rate is not the true one.",
@@ -502,8 +531,8 @@ CASES = [
         "an unknown link",
         edits={"bandwidth": where(**UNKNOWN_LINK)},
         says=[
-            "Alone, the gradients' all-reduce reaches 152 MB/s to 1.52 GB/s: bandwidth",
-            "gives less, 121 MB/s to 1.22 GB/s: its time",
+            "the all-reduce reaches 121 MB/s to 1.22 GB/s: its time",
+            "alone reach 152 MB/s to 1.52 GB/s; only",
             "The rate of the link is not measured, so that comparison is left out",
         ],
         never=["of the link's rate", "tilisation"],
@@ -513,8 +542,8 @@ CASES = [
         edits={"bandwidth": where(busbw_bytes_per_s=NAN)},
         says=[
             "The bus bandwidth of the same buckets alone is not measured, so that comparison",
-            "In an all-reduce alone bandwidth, not latency, decides. The lab's formula, bytes over "
-            "Q3.1's communication time, gives 7.58% to 76.2% of plain TCP. Each",
+            "to 1.22 GB/s, at most 76.2% of plain TCP. Only 0.744% to 1.48% of an all-reduce is "
+            "latency. Each",
         ],
         never=["Bytes over the exposed time"],
     ),
@@ -527,72 +556,106 @@ CASES = [
         "the fit's own intervals explain how far it misses the buckets",
         edits={"link": where(alpha_s_high=0.1)},
         says=[
-            "1.48 GB/s at N = 4 (152 MB/s to 1.04 GB/s, overstated by 42.2% to 875%, within "
-            "the intervals of the fit). With"
+            "1.48 GB/s at N = 4 (152 MB/s to 1.04 GB/s; overstated by 42.2% "
+            "to 875%, within the intervals). With"
         ],
     ),
     Case(
         "the fit is below the buckets",
         edits={"bandwidth": where(**around("busbw_bytes_per_s", 3e9))},
-        says=["(measured alone 3.00 GB/s, understated by 50.4%; why was not sought) and"],
+        says=["(measured alone 3.00 GB/s; understated by 50.4%, why is not known) and"],
     ),
     Case(
         "latency outweighs",
         edits={"link": where(**around("level_bytes", 1e12), alpha_s=1.0)},
         says=[
             "message of $N \\alpha \\beta$ bytes, 1.00 TB at N = 2 and 1.00 TB at N = 4.",
-            "That is mostly latency (100%). So",
-            "95.3% of plain TCP, because latency, not bandwidth, decides. The",
+            "9.48% to 95.3%, since 100% of an all-reduce is latency. Each",
         ],
+    ),
+    Case(
+        "latency outweighs, and the buckets exceed the link",
+        edits={
+            "link": where(**around("level_bytes", 1e12), alpha_s=1.0),
+            "bandwidth": where(**around("busbw_bytes_per_s", 3.2e9), busbw_of_link_frac=2.0),
+        },
+        says=["alone reach 3.20 GB/s, 200%; 100% of an all-reduce is latency. Each"],
     ),
     Case(
         "latency outweighs at N = 2",
         edits={"link": where({"workers": 2}, **around("level_bytes", 1e12), alpha_s=1.0)},
         says=[
             "At N = 2 that is mostly latency (100%). At N = 4 that is mostly bytes (",
-            "of plain TCP: it depends on N whether latency decides. The",
+            "9.48% to 95.3%; it depends on N whether latency decides. Each",
         ],
     ),
     Case(
         "latency as bytes",
         edits={"link": where(**around("level_bytes", 4e6))},
-        says=[
-            "Latency (50.0%) and bytes do not measurably differ.",
-            "of plain TCP: latency and bandwidth weigh about the same. The",
-        ],
+        says=["9.48% to 95.3%; latency (50.0%) and bytes weigh about the same. Each"],
+    ),
+    Case(
+        "latency as bytes at N = 2",
+        edits={"link": where({"workers": 2}, **around("level_bytes", 4e6))},
+        says=["At N = 2 latency (50.0%) and bytes do not measurably differ. At N = 4 that is mos"],
+    ),
+    Case(
+        "the fit is somewhat above the buckets, and among their intervals",
+        edits={
+            "bandwidth": where(
+                busbw_bytes_per_s=1.3e9, busbw_bytes_per_s_low=1e9, busbw_bytes_per_s_high=2e9
+            )
+        },
+        says=["at N = 4 (1.30 GB/s; overstated by 13.7%, within the intervals). With"],
+    ),
+    Case(
+        "the fit is next to the buckets",
+        edits={"bandwidth": where(**around("busbw_bytes_per_s", 1.45e9))},
+        says=["1.49 GB/s at N = 2 (measured alone 1.45 GB/s) and 1.48 GB/s at N = 4 (1.45 GB/s)."],
     ),
     Case(
         "latency of one repeat",
         edits={"link": where(**_no_interval("level_bytes"))},
         says=[
-            "The repeats are too few to part latency (",
-            "of plain TCP: for want of repeats it is open whether latency decides. The",
+            "the repeats are too few to part latency (",
+            "to 95.3%; for want of repeats it is open whether latency (0.744% to 1.48%) decides. E",
         ],
     ),
     Case(
         "bytes not counted",
         edits={"compression": where(bytes_ratio=NAN)},
-        says=["slower with fp16 (bytes not counted, 1.10× as long)"],
+        says=["1.10× with fp16 (bytes not counted) and"],
     ),
     Case(
         "steps not timed",
         edits={"compression": where(step_ratio=NAN)},
         says=[
-            "a step is not timed with bf16 (50.0% of the bytes), fp16 (50.0% of the bytes) and "
-            "PowerSGD (10.0% of the bytes)."
+            "A step is not timed with bf16, fp16 and PowerSGD. Bytes",
+            "a step is not timed with bf16 (50.0% of the bytes), fp16 (50.0%) and PowerSGD (10.0%)",
         ],
     ),
     Case(
         "steps of one repeat",
         edits={"compression": where(**_no_interval("step_ratio"))},
-        says=["a step is undecided for want of repeats with bf16 (50.0%"],
+        says=[
+            "A step is undecided for want of repeats with bf16, fp16 and PowerSGD. Bytes",
+            "Undecided. At N = 2, b = 32 a step takes 0.900× as long with bf16 (50.0%",
+        ],
     ),
     Case(
         "hooks in several cells",
         edits={"compression": where({"hook": "fp16"}, per_worker_batch=64)},
         says=[
-            "gradients a step is faster with bf16 at N = 2, b = 32 (50",
+            "help? With some ways. A step takes 0.900× as long with bf16 at N = 2, b = 32 (50.0%",
             "with fp16 at N = 2, b = 64 (50",
+        ],
+    ),
+    Case(
+        "one step not timed",
+        edits={"compression": where({"hook": "fp16"}, step_ratio=NAN)},
+        says=[
+            "as long with bf16 (50.0% of the bytes) and 1.00× with PowerSGD (10.0%); "
+            "it is not timed with fp16 (50.0%)."
         ],
     ),
     *(

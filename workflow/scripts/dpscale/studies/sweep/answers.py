@@ -89,6 +89,7 @@ def explained(found: Row, rows: Sequence[Row]) -> dict[str, Any]:
         "line": found if found["fixed_s"] is not None and found["fixed_s"] > 0 else None,
         "fewer": fewer_iterations(found, marks["first"], end),
         "fixed": fixed_share(found, end),
+        "first_fixed": fixed_share(found, marks["first"]),
     }
 
 
@@ -110,15 +111,19 @@ def fewer_iterations(found: Row, first: Row, end: Row) -> Row | None:
     return Row(iterations=round(iterations), **values)
 
 
-def fixed_share(found: Row, end: Row) -> Row | None:
+def fixed_share(found: Row, row: Row) -> Row | None:
     """Return what share of an iteration of a batch is the line's fixed cost; None without one.
+
+    None too where the line gives more than the whole iteration: it lies off there by that.
 
     saturated: whether little is left that a larger batch could save.
     """
     if not found["fixed_s"] or found["fixed_s"] <= 0:
         return None
-    share = found["fixed_s"] / end["iteration_s"]
-    value = Value(value=share, unit="fraction", runs=end.runs)
+    share = found["fixed_s"] / row["iteration_s"]
+    if share > 1:
+        return None
+    value = Value(value=share, unit="fraction", runs=row.runs)
     return Row(share=value, saturated=share <= SATURATED_FRAC)
 
 

@@ -14,6 +14,7 @@ LINK_FORMULA = [
 ]
 
 OUTLOOK_WORKERS = (8, 64, 1024)
+CLOSE_FRAC = 0.05  # by which the fit may lie off what was measured without a word
 
 
 def facts_q3_2(inputs: Inputs) -> Facts:
@@ -53,7 +54,7 @@ def slower(decided: list[Row]) -> dict[str, Any]:
     them training waits for a transfer longer than that takes alone. mostly: the cells where
     transfers alone take less than half of the formula's time, by both intervals; undecided: those
     where they may, or may not. causes: the cells of each cause, where both are there to be
-    compared.
+    compared; largest: in all of them it takes longer than transfers alone too.
     """
     cells = [row for row in decided if row["lab_to_busbw"] == "below"]
     contends = all((row["other_s"] or 0) > 0 for row in cells)
@@ -64,9 +65,17 @@ def slower(decided: list[Row]) -> dict[str, Any]:
         "contends": contends,
         "waits": waits,
         "causes": [(cause, [row for row in cells if row["cause"] == cause]) for cause in causes],
+        "largest": all(_larger_than_transfer(row) for row in cells if row["cause"]),
         "mostly": [row for row in cells if _mostly_else(row)],
         "undecided": [row for row in decided if not _mostly_else(row) and not _mostly_sent(row)],
     }
+
+
+def _larger_than_transfer(row: Row) -> bool:
+    """Whether the cause takes longer than transfers alone, by the times of the cell."""
+    other_s, waiting_s = row["other_s"] or 0, row["waiting_s"] or 0
+    longer_s = other_s if row["cause"] == "other" else waiting_s
+    return bool(longer_s > row["subtraction_s"] - other_s - waiting_s)
 
 
 def _mostly_else(row: Row) -> bool:
@@ -198,29 +207,31 @@ def _beside_tcp(fit: Row) -> dict[str, Any]:
 def misses(fit: Row, usable: list[Row]) -> dict[str, Any] | None:
     """Return how a fit's rate of the buckets lies beside that of the same buckets alone.
 
-    None where it is among their intervals. side: `over` or `under` all of them; off: from the rate
-    of each cell; allowed: whether all-reduces as slow, or fast, as the intervals of the latency and
-    the bandwidth let them be have a rate among them.
+    None where it is among them, or no farther from them than CLOSE_FRAC. side: `over` or `under`
+    all of them; off: from the rate of each cell; allowed: whether it is among their intervals, or
+    all-reduces as slow, or fast, as the intervals of the latency and the bandwidth let them be have
+    a rate among those.
     """
     found = [row.busbw_bytes_per_s for row in usable if row["workers"] == fit["workers"]]
     if not found or any(None in (one.value, one.low, one.high) for one in found):
         return None
-    least, most = min(one.low for one in found), max(one.high for one in found)
     rate = fit["formula_bytes_per_s"]
-    if least <= rate <= most:
+    over = rate > max(one.value for one in found) * (1 + CLOSE_FRAC)
+    if not over and rate >= min(one.value for one in found) * (1 - CLOSE_FRAC):
         return None
+    least, most = min(one.low for one in found), max(one.high for one in found)
     seconds = [
         fit["rounds"] * fit[f"alpha_s_{longer}"]
         + fit["transfer_s"] * fit["beta_bytes_per_s"] / fit[f"beta_bytes_per_s_{slower}"]
         for longer, slower in (("low", "high"), ("high", "low"))
         if None not in (fit[f"alpha_s_{longer}"], fit[f"beta_bytes_per_s_{slower}"])
     ]
-    rates = [rate * fit["whole_s"] / one for one in seconds]
+    rates = [rate, *(rate * fit["whole_s"] / one for one in seconds)]
     offs = [Row(off=abs(rate / one.value - 1), runs=" ".join(one.runs)) for one in found]
     return {
-        "side": "over" if rate > most else "under",
+        "side": "over" if over else "under",
         "off": [row.value("off", "fraction") for row in offs],
-        "allowed": bool(rates) and min(rates) <= most and max(rates) >= least,
+        "allowed": min(rates) <= most and max(rates) >= least,
     }
 
 

@@ -4,6 +4,7 @@ import math
 
 from dpscale.derive.cells import CELL
 from dpscale.derive.formulas import communication_seconds, sharing_seconds
+from dpscale.derive.verdicts import of_row
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import PER_CELL, RESULTS, Inputs, Row, lacking, named_values
 from dpscale.reporting.lessons import FAR_RATIO, exactly, ratio_of
@@ -87,6 +88,7 @@ def facts_q3_1(inputs: Inputs) -> Facts:
         "off": (off := formula_over_waiting(direct)),
         "counted": counted_as_communication(direct, [row["workers"] for row in off]),
         "over_span": waiting_over_span(direct),
+        "doubtful": doubtful(direct[-1]) if direct else [],
         "turns": inputs.taking_turns(direct[-1], direct[-1]["seconds"]["compute"], sharing_seconds)
         if direct
         else None,
@@ -157,6 +159,16 @@ def counted_as_communication(direct: list[Row], workers: list[int]) -> list[Row]
 
 def _positive(row: Row, part: str) -> bool:
     return (row[f"{part}_s_low"] or 0) > 0
+
+
+def doubtful(row: Row) -> list[Row]:
+    """Return which parts of a cell's time may be zero, and of which no interval says so."""
+    sides = {part: of_row(row, f"{part}_s") for part in SUMMANDS}
+    found = [
+        Row(side=side, parts=[part for part in SUMMANDS if sides[part] == side])
+        for side in ("indistinct", "unknown")
+    ]
+    return [row for row in found if row["parts"]]
 
 
 def waiting_over_span(rows: list[Row]) -> list[Value]:

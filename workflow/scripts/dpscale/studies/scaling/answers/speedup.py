@@ -43,8 +43,6 @@ def facts_q2(inputs: Inputs) -> Facts:
         "losses": [row for row in inputs.rows("speedup_losses") if row["contention_ratio"]],
     }
     if not missing:
-        for lesson in said["lessons"]:
-            lesson["by_medians"] = differing_medians(lesson, several)
         said |= {
             "several": several,
             "strong": next(iter(inputs.rows("strong_lesson")), None),
@@ -66,15 +64,6 @@ def of_medians(row: Row) -> Value:
     return Value(value=ratio, unit="ratio", n=row.speedup_ratio.n, runs=row.runs, status=status)
 
 
-def differing_medians(lesson: Row, several: list[Row]) -> Value | None:
-    """Return T_1/T_N of the medians of a lesson's cell; None where it reads as the speed-up."""
-    for row in several:
-        if all(row[key] == lesson[key] for key in ("workers", "per_worker_batch")):
-            found: Value = row.of_medians_ratio
-            return found if found.bare != row.speedup_ratio.bare else None
-    return None
-
-
 def lessons(inputs: Inputs) -> list[Row]:
     """Return what the most and the fewest of several workers gain; loss: what they lose there.
 
@@ -82,24 +71,36 @@ def lessons(inputs: Inputs) -> list[Row]:
     reaches, reaches_within: the best speed-up as text, without its interval and with it.
     """
     cell = operator.itemgetter("workers", "per_worker_batch")
-    losses = {
-        cell(row): row
-        | {"factors": largest_factors(row), "rest": remaining_factor(row)}
-        | {"apart": row.loss_ratio.bare != row.all_loss_ratio.bare}
-        for row in inputs.rows("speedup_losses")
-    }
     rows = inputs.rows("speedup_lesson")[::-1]
-    faster = [cell(row) for row in inputs.rows("scaling", kind="weak", pace="above")]
+    rows = rows[:1] + rows[1:][-1:]
+    own = [cell(row) for row in rows]
+    losses = [row for row in inputs.rows("speedup_losses") if cell(row) in own]
+    ranked = ranked_factors(losses)
+    found = {
+        cell(row): row
+        | {"factors": factors(row, ranked[:2]), "rest": product_of(row, ranked[2:])}
+        | {"apart": row.loss_ratio.bare != row.all_loss_ratio.bare}
+        for row in losses
+    }
+    cells = [row for row in inputs.rows("scaling", kind="weak") if row["pace"]]
     return [
         row
-        | {"loss": losses.get(cell(row))}
-        | {"faster_at": tuple(sorted(b for workers, b in faster if workers == row["workers"]))}
         | {
+            "loss": found.get(cell(row)),
+            "faster_at": sizes(cells, row["workers"], faster=True),
+            "slower_at": sizes(cells, row["workers"], faster=False),
             "reaches": told_from_one(row.best_ratio.without_interval()),
             "reaches_within": told_from_one(row.best_ratio),
         }
-        for row in rows[:1] + rows[1:][-1:]
+        for row in rows
     ]
+
+
+def sizes(cells: list[Row], workers: int, *, faster: bool) -> tuple[int, ...]:
+    """Return each b at which these workers are, or are not, measurably faster than one."""
+    own = [row for row in cells if row["workers"] == workers]
+    found = {row["per_worker_batch"] for row in own if (row["pace"] == "above") == faster}
+    return tuple(sorted(found))
 
 
 def told_from_one(ratio: Value) -> str:
@@ -138,26 +139,28 @@ def unsteady_speedup(inputs: Inputs, row: Row) -> Row | None:
     }
 
 
-def ranked_factors(loss: Row) -> list[str]:
-    """Return the names of the factors of a loss that are known, the farthest from 1 first."""
-    known = [name for name in LOSSES if loss[f"{name}_ratio"]]
-    return sorted(known, key=lambda name: -abs(math.log(loss[f"{name}_ratio"])))
+def ranked_factors(losses: list[Row]) -> list[str]:
+    """Return the names of the factors that all losses have, the farthest from 1 in all first."""
+    known = [name for name in LOSSES if losses and all(row[f"{name}_ratio"] for row in losses)]
+
+    def size(name: str) -> float:
+        """By how much the factor multiplies, or divides, all losses."""
+        return sum(abs(math.log(row[f"{name}_ratio"])) for row in losses)
+
+    return sorted(known, key=size, reverse=True)
 
 
-def largest_factors(loss: Row) -> list[Row]:
-    """Return the two factors of a loss that are farthest from 1 as ratios, the farthest first."""
-    return [
-        Row(factor=name, ratio=loss.value(f"{name}_ratio", "ratio"))
-        for name in ranked_factors(loss)[:2]
-    ]
+def factors(loss: Row, names: list[str]) -> list[Row]:
+    """Return these factors of a loss, the farthest from 1 first."""
+    found = [Row(factor=name, ratio=loss.value(f"{name}_ratio", "ratio")) for name in names]
+    return sorted(found, key=lambda row: -abs(math.log(row.ratio.value)))
 
 
-def remaining_factor(loss: Row) -> Value | None:
-    """Return the product of the other factors of a loss, without an interval; None if one lacks."""
-    ranked = ranked_factors(loss)
-    if len(ranked) < len(LOSSES):
+def product_of(loss: Row, names: list[str]) -> Value | None:
+    """Return the product of these factors of a loss, without an interval; None without any."""
+    if not names:
         return None
-    rest = [loss.value(f"{name}_ratio", "ratio") for name in ranked[2:]]
+    rest = [loss.value(f"{name}_ratio", "ratio") for name in names]
     product = math.prod(factor.value or math.nan for factor in rest)
     return rest[0].model_copy(update={"value": product} | dict.fromkeys(("low", "high")))
 
