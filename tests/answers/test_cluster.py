@@ -433,8 +433,8 @@ def test_a_batch_is_named_where_the_sweep_shows_one(shape, says) -> None:
 
 
 def test_what_buffers_are_for_is_answered_in_two_questions() -> None:
-    assert "and what buffers are sent for (Q6 and Q7) hold on any machine too." in text_of(page())
-    assert "what buffers are sent for (Q7) hold on any machine too." in text_of(
+    assert "and what buffers are sent for (Q6 and Q7) hold on any machine." in text_of(page())
+    assert "what buffers are sent for (Q7) hold on any machine." in text_of(
         page(("wire", without_rows))
     )
     lab = page(("stand_ins", where(same=True)))

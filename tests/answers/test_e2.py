@@ -126,15 +126,15 @@ CASES = [
         "the cheapest of what is not told apart",
         lab=lab,
         says=[
-            "Where a step of b = 64 takes one worker 2.28 ms, take one worker with B = 64: "
+            "Take one worker with B = 64 (a step takes 2.28 ms): "
             "trained, it reached 4% validation error in 194 ms (predicted: 194 ms)"
             ", not measurably behind the soonest, and cheaper. More workers are not "
             "measurably faster: two take 1.30× as long to the goal (trained 1.30×), mostly by "
             "communication, four about 0.950× (0.950×). The",
             "More workers than one are not measurably faster. Times are steps times seconds of a "
             "step. Darker",
-            "If work were shared perfectly, two workers would need half the time and so the same "
-            "worker-seconds. Two workers spend 2.61× the worker-seconds of one. These factors "
+            "Perfect sharing would leave the worker-seconds (time to the goal times workers) the "
+            "same; two workers spend 2.61× those of one. These factors "
             "multiply to that: with the same batch a worker 1.88× for communication and 1.39× for "
             "the samples that larger batches add. Trained",
             "the next number's own best batch. 1 2 2.61× (2.19 to 3.10) the same batch a worker "
@@ -155,7 +155,8 @@ CASES = [
         "one worker is best",
         lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
         says=[
-            "take one worker with B = 256: trained, it reached 4% validation error in 430 ms "
+            "Take one worker with B = 256 (a step takes 10.0 ms): trained, it reached 4% "
+            "validation error in 430 ms "
             "(predicted: 430 ms), no other measurably sooner"
         ],
         never=["The cheapest, one"],
@@ -165,10 +166,40 @@ CASES = [
         lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
         edits={"goal_trainings": only(workers=1)},
         says=[
-            "), no other measurably sooner. More workers take longer "
-            "to the goal: two 1.77× as long, mostly by DDP's wrapper and contention, four 3.07×. "
-            "The",
+            "), no other measurably sooner. Already the second worker does not pay: predicted "
+            "760 ms against 430 ms, mostly by DDP's wrapper and contention, four 1.32 s. The",
             "More workers than one take longer to the goal. Times",
+        ],
+    ),
+    *(
+        Case(
+            f"one worker is best, and as good {name}",
+            lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
+            edits={"time_to_goal": edit},
+            says=["; by prediction B = 64 to 256 are not measurably slower. Already", *says],
+            never=never,
+        )
+        for name, edit, says, never in (
+            (
+                "are other batches",
+                where({"workers": 1, "global_batch": 64}, to_fastest="indistinct"),
+                [],
+                ["No measurable difference from"],
+            ),
+            (
+                "are other batches and two workers",
+                where({"workers": [1, 2], "per_worker_batch": 64}, to_fastest="indistinct"),
+                ["No measurable difference from the fastest: one worker with B = 64; two w"],
+                [],
+            ),
+        )
+    ),
+    Case(
+        "more workers pay up to two",
+        lab=made(step_s=lambda n, b: by_samples(n, b) * (9 if n == 4 else 1), **SILENT, **MANY),
+        says=[
+            "More workers than two do not pay: predicted 662 s against 153 s (trained 4.32× as "
+            "long), m"
         ],
     ),
     *(
@@ -192,7 +223,7 @@ CASES = [
         "one worker is best, and another setting could not be compared",
         lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
         edits={"goal_trainings": where({"workers": 4}, to_advised_ratio_low=NAN)},
-        says=["), the soonest and the cheapest timed. More"],
+        says=["), the soonest and the cheapest timed. Already"],
         never=["measurably sooner."],
     ),
     Case(
@@ -210,8 +241,10 @@ CASES = [
             **MANY,
         ),
         says=[
-            "More workers take longer to the goal: two 2.08× as long (trained 2.08×), mostly by "
-            "DDP's wrapper and contention, four 4.00× (4.00×).",
+            "Already the second worker does not pay: predicted 612 s against 294 s (trained "
+            "2.08× as long), mostly "
+            "by "
+            "DDP's wrapper and contention, four 1 177 s (4.00×).",
             "4.00× for DDP's wrapper and workers that slow each other down (not separated) and "
             "1.04× for the samples that larger batches add.",
             "DDP that sends nothing was timed too: its steps show what workers lose side by side. "
@@ -233,10 +266,9 @@ CASES = [
             b_crit=120.0,
         ),
         says=[
-            "With this network four workers cannot pay at the same B; they come nearest with B = "
-            "256. There a "
-            "step of one worker takes 25.6 ms, that of four 6.40 ms and 1.00 s for sending. "
-            "It takes"
+            "With this network four workers cannot pay at the same B. They come nearest with B = "
+            "256: a step takes one worker 25.6 ms and four workers 6.40 ms, before 1.00 s of "
+            "sending. It takes"
         ],
     ),
     Case(
@@ -269,8 +301,8 @@ CASES = [
         lab=made(**BOUND, **MANY),
         edits={"doublings": where(footing="global_batch", retuned_ratio=0.48)},
         says=[
-            "Two workers spend 1.04× the worker-seconds of one. These factors multiply to that: "
-            "with the same global batch 1.04× for the samples that larger batches add; for their "
+            "the same; two workers spend 1.04× those of one. These factors multiply to that: with "
+            "the same global batch 1.04× for the samples that larger batches add; for their "
             "best batch, B = 32, 0.480×."
         ],
     ),
@@ -279,7 +311,7 @@ CASES = [
         lab=made(**BOUND, **MANY),
         edits={"doublings": where(footing="global_batch", retuned_ratio=1.0)},
         says=[
-            "Two workers spend 1.04× the worker-seconds of one. All of that is, with the same "
+            "two workers spend 1.04× those of one. All of that is, with the same "
             "global batch, for the samples that larger batches add. Trained"
         ],
         never=["multiply to that"],
@@ -325,13 +357,13 @@ CASES = [
             "goal_trainings": where({"workers": 2}, **around("to_advised_ratio", 1.2, 0.7)),
         },
         says=[
-            "Where a step of b = 256 takes one worker 10.0 ms, take one worker with B = 256:",
+            "Take one worker with B = 256 (a step takes 10.0 ms): trained",
             "Predicted, two take 1.77× as long: with B = 128 sending takes 20.0 ms, a "
             "step of one worker 8.00 ms. Trained, four took 3.07× to 4.00×; for two the seeds "
             "decide nothing.",
-            "With this network two workers cannot pay at the same B; they come nearest with B = "
-            "128. There a "
-            "step of one worker takes 8.00 ms, that of two 9.00 ms and 20.0 ms for sending. It",
+            "With this network two workers cannot pay at the same B. They come nearest with B = "
+            "128: a step takes one worker 8.00 ms and two workers 9.00 ms, before 20.0 ms of "
+            "sending. It",
         ],
         never=["No B from"],
     ),
@@ -378,7 +410,8 @@ CASES = [
         "the cheapest is chosen",
         lab=made(limits={"aim": "cost"}),
         says=[
-            "take one worker with B = 64: trained, it reached 4% validation error in 194 ms "
+            "Take one worker with B = 64 (a step takes 2.28 ms): trained, it reached 4% "
+            "validation error in 194 ms "
             "(predicted: 194 ms), no other measurably cheaper.",
             "at 95% for all together: five took more workers' time.",
         ],
@@ -407,7 +440,8 @@ CASES = [
         "the advised took three times as long, its rivals a fifth",
         lab=made(trained_ratio=lambda n, b: 3.0 if n == 1 else 0.2),
         says=[
-            "take four workers with B = 256: trained, it took 36.8 ms to 4% validation error, "
+            "Take four workers with B = 256 (a step takes one worker 6.12 ms): trained, it took "
+            "36.8 ms to 4% validation error, "
             "0.0633× the time of one worker with B = 64, which the steps and the seconds of a "
             "step had advised."
         ],
@@ -417,7 +451,8 @@ CASES = [
         "four of five seeds of the advised one missed the goal",
         lab=four_missed,
         says=[
-            "take four workers with B = 256: trained, it took 184 ms to 4% validation error; one "
+            "Take four workers with B = 256 (a step takes one worker 6.12 ms): trained, it took "
+            "184 ms to 4% validation error; one "
             "worker with B = 64, which the steps and the seconds of a step had advised, missed "
             "it with 4 of 5 seeds."
         ],
@@ -442,13 +477,14 @@ CASES = [
         "a rival's trainings are slower in the table",
         lab=made(trained_ratio=lambda n, b: 0.5 if n == 2 else 1.0),
         edits={"goal_trainings": where({"workers": 2}, **around("to_advised_ratio", 1.5))},
-        says=["take one worker with B = 64: trained, it reached"],
+        says=["Take one worker with B = 64 (a step takes 2.28 ms): trained, it reached"],
     ),
     Case(
         "a deadline that the second batch keeps and the best may miss",
         lab=a_launch_apart,
         says=[
-            "with B = 256: trained, it reached 4% validation error in 76.0 s (predicted: 76.0 s)"
+            "with B = 256 (a step takes one worker 25.8 ms): trained, it reached 4% validation "
+            "error in 76.0 s (predicted: 76.0 s)"
             ", the soonest within the limits"
         ],
     ),
@@ -456,7 +492,8 @@ CASES = [
         "trainings keep a deadline that steps and seconds of a step may miss",
         lab=made(limits={"deadline_s": 0.2}),
         says=[
-            "take four workers with B = 256: trained, it took 184 ms to 4% validation error, "
+            "Take four workers with B = 256 (a step takes one worker 6.12 ms): trained, it took "
+            "184 ms to 4% validation error, "
             "within the limits; by prediction it might have missed the deadline by 1.04×.",
             "In short: Take four workers with B = 256: 184 ms to 4% validation error when trained.",
         ],
@@ -490,7 +527,8 @@ CASES = [
             limits={"deadline_s": 0.23, "aim": "cost"},
         ),
         says=[
-            "take four workers with B = 256: trained, it took 184 ms",
+            "Take four workers with B = 256 (a step takes one worker 6.12 ms): trained, it took "
+            "184 ms",
             "one worker with B = 64, which the steps and the seconds of a step had advised, "
             "missed the deadline.",
         ],
@@ -623,7 +661,8 @@ CASES = [
         edits={"time_to_goal": predicted(16, 0.6)},
         says=[
             "from the fastest; hatched: predicted",
-            "no other measurably sooner. More workers than one pay, up to the 4 "
+            "; by prediction B = 64 to 1 024 are not measurably slower. More workers than one "
+            "pay, up to the 4 "
             "measured: two take 0.520× as long to the goal, four 0.250×; 16 are predicted sooner.",
             ") predicted The advice",
             "Predicted, and not measured, 16 workers with B = 1 024 reach the goal in 44.1 s "

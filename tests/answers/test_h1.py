@@ -105,7 +105,7 @@ CASES = [
                 "With rates in proportion to b the test accuracy after three epochs is 95.0% at b "
                 f"= 64, {printed} and 75.0% at b = 1024 (measurably lower).",
                 f"In short: Raise b from 64 to the assignment's 128: 1 000 samples/s become 1 600"
-                f"{words}; b = 1024 is faster but learns less.",
+                f"{words}; b = 1024 learns less.",
             ],
             never=["was not measured with"],
         )

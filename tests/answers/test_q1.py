@@ -281,7 +281,7 @@ CASES = [
         says=[
             "from 3.04 s at b = 32 to 1.74 s at b = 128; b = 512 takes 1.01× (0.25 to "
             "4.02) as long, no measurable further gain.",
-            "An epoch takes 1.74 s at b = 128, against 3.04 s at b = 32, with no measurable gain "
+            "An epoch takes 1.74 s at b = 128, 3.04 s at b = 32, no measurable gain "
             "beyond; within 572 MiB the largest that fits is b = 1280",
         ],
     ),

@@ -1,5 +1,7 @@
 """Audits of hand-collected tables: a part of the report of its own, and no answer."""
 
+import json
+
 import pytest
 from made_lab import AUDIT, TEMPLATES
 
@@ -31,6 +33,16 @@ def test_a_table_is_a_section_with_its_findings_and_its_corrected_tables(make_re
     for words in ("3.2", "1.6", "multiplied by the number of workers", "Q3.2, corrected", "1.60"):
         assert words in part
     assert "the column &#39;N&#39; is workers" in part
+
+
+def test_a_row_of_one_worker_is_corrected_only_where_no_other_row_holds_its_time(tmp_path):
+    one, two = AUDIT["derived"]
+    apart = {**one, "per_worker_batch": 64}
+    for derived, workers in (([one, two], [2]), ([one, apart, two], [1, 2]), ([one], [1])):
+        path = tmp_path / "audit.json"
+        path.write_text(json.dumps({**AUDIT, "derived": derived}), encoding="utf-8")
+        section = audit_section(path, 1)
+        assert [row["workers"] for row in section.tables[-1].rows] == workers
 
 
 def test_other_peoples_words_are_neither_markup_nor_formulas(make_report):
@@ -147,7 +159,8 @@ def test_an_epoch_that_loading_shortens_leaves_two_times_in_doubt(make_report):
     assert "†: rests on two times of which one is wrong." in text
     assert text.count("32 †") == 1
     of_one = audit_of({**changed, "workers": 1})
-    assert rendered(make_report(audits=[of_one])).count("32 †") == 2  # one worker and two
+    # The row of two workers rests on it; that of one is left out.
+    assert rendered(make_report(audits=[of_one])).count("32 †") == 1
     elsewhere = audit_of(changed, {**finding, "workers": 1})
     text = rendered(make_report(audits=[elsewhere]))
     assert "Two of two rows have a cell that is wrong or two that cannot both be right: the" in text
@@ -208,10 +221,12 @@ def test_rows_that_lack_but_a_partial_iteration_are_counted_apart(make_report):
     assert text.index(">3.2<", of_wrong) < of_slight < text.index("24.4 iterations", of_wrong)
     text = rendered(make_report(audits=[{**AUDIT, "findings": [finding, rate, other]}]))
     # Of two rows there is one of each kind, and none without a finding.
-    more = "One of two rows has a cell that is wrong, one more differs only by the last partial "
-    counted = f"{more}iteration in the bandwidth (off by 0.6%)."
-    assert 0 < text.index("The speed-up at") < text.index(counted)
-    assert f"Not measured here: {more[0].lower()}{more[1:]}iteration; the speed-up at" in text
+    counted = "One more differs only by the last partial iteration in the bandwidth (off by 0.6%)."
+    assert 0 < text.index("One of two rows has a cell that is wrong: the") < text.index(counted)
+    assert (
+        "Not measured here: one of two rows has a cell that is wrong, one more differs only by "
+        "the last partial iteration; the speed-up at" in text
+    )
     longer = {**AUDIT, "derived": [*AUDIT["derived"], AUDIT["derived"][0]]}
     text = rendered(make_report(audits=[{**longer, "findings": [finding, other]}]))
     assert "in the bandwidth (off by 0.6%) and one has no finding." in text

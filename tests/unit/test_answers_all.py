@@ -154,7 +154,7 @@ def test_the_summary_has_a_line_of_each_question_with_a_number():
         assert len(one.short.replace("\u202f", "").split(" ")) <= 25, one.short
         assert re.search(r"\d", one.short), one.short
     # 5.125 s against 2.195 s
-    assert "takes 2.20\u00a0s at b = 512, against 5.13" in answers()[0].short
+    assert "takes 2.20\u00a0s at b = 512, 5.13" in answers()[0].short
 
 
 def test_a_line_of_the_summary_turns_with_the_data():

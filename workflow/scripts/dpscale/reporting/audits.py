@@ -288,9 +288,18 @@ def _terminal_tables(audit: _Audit, say: Any) -> list[AnswerTable]:
 
 
 def _corrected(audit: _Audit, say: Any) -> AnswerTable:
-    """What the times give, in one table; of one worker its speed-up alone."""
+    """What the times give, in one table; of one worker its speed-up alone.
+
+    A row of one worker is left out where other rows hold its time as their T_1.
+    """
     columns = [one for of_question in CORRECTED.values() for one in of_question]
-    table = _table(audit.derived, say.CAPTIONS["corrected"], *columns)
+    held = {(row.per_worker_batch, row.base_s) for row in audit.derived if row.workers > 1}
+    derived = [
+        row
+        for row in audit.derived
+        if row.workers > 1 or (row.per_worker_batch, row.base_s) not in held
+    ]
+    table = _table(derived, say.CAPTIONS["corrected"], *columns)
     alone = dict.fromkeys(one.key for one in columns[len(CORRECTED["speedup"]) :])
     rows = [row | alone if row["workers"] == 1 else row for row in table.rows]
     torn = {_row(one) for one in audit.findings if one.code == TORN}

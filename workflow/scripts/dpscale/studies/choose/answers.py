@@ -53,7 +53,9 @@ def facts_e2(inputs: Inputs) -> Facts:
             "checked": checked,
             "confirmed": confirmed(roles["recommended"], said["moves"], trained),
             "moves": [
-                row | {"trained": trained_ratio(row, roles["recommended"], trained)}
+                row
+                | {"trained": trained_ratio(row, roles["recommended"], trained)}
+                | ends(row, said["best"])
                 for row in said["moves"]
             ],
             **beside_others(inputs, trained),
@@ -175,6 +177,16 @@ def confirmed(take: Row, further: list[Row], trained: list[Row]) -> list[Row] | 
         )
     rows.sort(key=lambda row: bool(row["standing"] != "longer"))
     return rows if take["aim"] == "time" and rows and rows[-1]["standing"] != "longer" else None
+
+
+def ends(move: Row, best: list[Row]) -> dict[str, Value]:
+    """Return the times to the goal (s) of the best batches of both numbers of workers of a move."""
+    times = {row["workers"]: row.time_to_goal_s for row in best if not row["predicted"]}
+    unknown = nothing("s")
+    return {
+        "base_s": times.get(move["workers"], unknown),
+        "best_s": times.get(move["next_workers"], unknown),
+    }
 
 
 def trained_ratio(move: Row, take: Row, trained: list[Row]) -> Value | None:

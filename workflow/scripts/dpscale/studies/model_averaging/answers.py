@@ -64,7 +64,8 @@ def facts_s3(inputs: Inputs) -> Facts:
         "beside": beside,
         "chance": by_chance(sum(row[name] != "unknown" for row in beside for name in ORDERS)),
         "both_faster": paces,
-        "why": paces if first and explained(first["against"][LINEAR], paces) else None,
+        "why": explained(first["against"][LINEAR]) if first else None,
+        "apart": bool(first) and told_apart(first, arms.get(LINEAR)),
         "comparable": bool(averaged) and {SMALL, LARGE, LINEAR} <= set(arms),
         "alphas": [*by_pull(shared, pairs), *by_pull(tuned_rate, pairs)],
         "timed": [
@@ -136,17 +137,31 @@ def both_faster(averaged: Sequence[Row], pairs: Pairs) -> list[Row]:
     return [Row(learners=faster[0].pace_ratio, large=faster[1].pace_ratio)]
 
 
-def explained(pair: Row, paces: Row | None) -> bool:
-    """Return whether samples a second are why learners need more seconds than SGD, or fewer.
-
-    That is so where their epochs do not measurably differ, and their paces do, the other way than
-    their seconds. paces: of `both_faster`, which have to say the same, since they are printed.
-    """
-    if paces is None or sooner(pair) is None or doubt(pair) or pair["epochs"] != "indistinct":
+def told_apart(first: Row, large: Row | None) -> bool:
+    """Return whether learners and SGD with as many samples a step both reach the target, and the
+    seconds of one are measurably fewer."""
+    if large is None or {first["status"], large["status"]} != {"complete"}:
         return False
+    pair = first["against"][LINEAR]
+    return sooner(pair) is not None and doubt(pair) is None
+
+
+def explained(pair: Row) -> Value | None:
+    """Return how many times as many samples a second the faster of learners and SGD passes.
+
+    None where that does not explain their seconds: where their epochs measurably differ, or their
+    paces do not, or not the way that their seconds do.
+    """
+    if sooner(pair) is None or doubt(pair) or pair["epochs"] != "indistinct":
+        return None
     slower = pair["seconds"] == "above"
-    printed = paces["large"].value - paces["learners"].value
-    return pair["pace_side"] == ("below" if slower else "above") and (printed > 0) == slower
+    if pair["pace_side"] != ("below" if slower else "above"):
+        return None
+    pace: Value = pair.pace_ratio
+    if not slower:
+        return pace
+    value, low, high = (1 / end if end else None for end in (pace.value, pace.high, pace.low))
+    return pace.model_copy(update={"value": value, "low": low, "high": high})
 
 
 def at_tuned_pace(trained: Row, first: Row, large: Row | None) -> Row | None:

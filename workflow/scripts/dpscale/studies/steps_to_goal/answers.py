@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise, takewhile
 from typing import Any
 
+from dpscale.derive.statistics import estimate_of, inverse, product
 from dpscale.reporting.answer import Value
 from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
 from dpscale.reporting.question import Facts, Question
@@ -16,6 +17,7 @@ from dpscale.vocabulary import words
 
 STUDY = "steps_to_goal"
 FITTED = ("s_min", "b_crit", "perfect_end", "maximal_start", "noise_scale", "small_slope")
+IDEAL_FRAC = 0.5  # of the steps, saved by twice the batch where steps fall in proportion
 RULES = {
     "factor": derived.REGIME_FACTOR,
     "perfect": derived.PERFECT_SLOPE,
@@ -52,6 +54,7 @@ def facts_s1(inputs: Inputs) -> Facts:
         "verdicts": verdicts,
         "lead": lead,
         "saved": saved(leading := [row for row in rows if lead and row["runs"] == lead["runs"]]),
+        "beyond_ideal": beyond_ideal(leading),
         "samples": samples(leading),
         "batches": {model: batches(own) for model, own in by(rows, "model")},
         "rules": RULES,
@@ -107,12 +110,7 @@ def saved(search: Sequence[Row]) -> list[Row]:
     Neighbours as one row: at the smallest batches those that save as much as perfect scaling has
     to, at the largest those that hardly save any, and those between. From `small` to `large`.
     """
-    measured = [row for row in search if row["steps_to_goal"] is not None]
-    doublings = [
-        Row(small=one["global_batch"], large=two["global_batch"], saved_frac=share(one, two))
-        for one, two in pairwise(measured)
-        if two["global_batch"] == 2 * one["global_batch"]
-    ]
+    doublings = doubled(search)
     much = list(takewhile(lambda row: row["saved_frac"].value >= RULES["perfect_saved"], doublings))
     rest = doublings[len(much) :]
     little = list(
@@ -126,6 +124,31 @@ def saved(search: Sequence[Row]) -> list[Row]:
     ]
 
 
+def doubled(search: Sequence[Row]) -> list[Row]:
+    """Return what each doubling of the batch saves of the steps of a search."""
+    measured = [row for row in search if row["steps_to_goal"] is not None]
+    return [
+        Row(small=one["global_batch"], large=two["global_batch"], saved_frac=share(one, two))
+        for one, two in pairwise(measured)
+        if two["global_batch"] == 2 * one["global_batch"]
+    ]
+
+
+def beyond_ideal(search: Sequence[Row]) -> list[Row]:
+    """Return the doublings that save most of those that save more than half, which is the ideal.
+
+    One of each side: `above` where the interval of the saving, which is of the seeds alone, lies
+    above a half, and `within` where it holds a half.
+    """
+    more = [row for row in doubled(search) if row["saved_frac"].value > IDEAL_FRAC]
+    sided = [
+        row | {"side": "above" if low > IDEAL_FRAC else "within"}
+        for row in sorted(more, key=lambda row: -row["saved_frac"].value)
+        if (low := row["saved_frac"].low) is not None
+    ]
+    return [own[0] for _, own in by(sided, "side")]
+
+
 def samples(search: Sequence[Row]) -> list[Row]:
     """Return the samples to the goal with the smallest and the largest batch that reached it."""
     measured = [row for row in search if row["samples_to_goal"] is not None]
@@ -134,9 +157,11 @@ def samples(search: Sequence[Row]) -> list[Row]:
 
 
 def share(one: Row, two: Row) -> Value:
-    """Return the share of the steps with a batch that another does without."""
-    fewer = 1 - two["steps_to_goal"] / one["steps_to_goal"]
-    return Value(value=fewer, unit="fraction", runs=one.runs)
+    """Return the share of the steps with a batch that another does without, by its seeds."""
+    of_one, of_two = (estimate_of(row, "steps_to_goal") for row in (one, two))
+    value, low, high, _ = product(of_two, inverse(of_one))
+    value, low, high = (None if end is None else 1 - end for end in (value, high, low))
+    return Value(value=value, low=low, high=high, unit="fraction", runs=one.runs)
 
 
 def batches(rows: list[Row]) -> list[Row]:

@@ -167,7 +167,7 @@ def standing(times: list[Row], needs: list[Row]) -> Row:
 
     Each with those that it is not told from; None where DDP's own need is not known. sparing: the
     way with the shortest step of those whose peak is below DDP's; None where that is the one with
-    the least or the one to take. outgrown: see `outgrown`.
+    the least or the one to take. between: see `between`. outgrown: see `outgrown`.
     """
     fastest = next((row for row in times if row["to_fastest"] is None), times[0])
     tried = {row["way"]: row for row in needs if row["budget_bytes"]}
@@ -181,6 +181,7 @@ def standing(times: list[Row], needs: list[Row]) -> Row:
         ways=[row | _held(row["way"], needs) for row in times],
         least=None,
         sparing=None,
+        between=None,
         as_little=[],
         fitting=None,
         outgrown=None,
@@ -212,9 +213,11 @@ def _in_memory(times: list[Row], needs: list[Row], take: Row) -> dict[str, Any]:
     sparing = min(spared, key=lambda row: row["step_s"], default=None)
     if sparing and sparing["way"] in (least["way"], take["way"]):
         sparing = None
+    middle = between(sparing, least, spared, peaks) if sparing else None
     return {
         "least": least,
         "sparing": sparing and sparing | _held(sparing["way"], needs),
+        "between": middle and middle | _held(middle["way"], needs),
         "as_little": [row for row in peaks.values() if row["peak_rank"] == "near"],
         "ddp_needs": peaks["ddp"],
         "take_peak": _held(take["way"], needs)["peak"] if take["way"] in peaks else None,
@@ -222,6 +225,24 @@ def _in_memory(times: list[Row], needs: list[Row], take: Row) -> dict[str, Any]:
         "cost": step[least["way"]],
         "looks": [gap for row in needs if (gap := row["peak_noise_frac"]) is not None],
     }
+
+
+def between(sparing: Row, least: Row, spared: list[Row], peaks: dict[str, Row]) -> Row | None:
+    """Return the quickest way between two on the border of memory and time.
+
+    It holds less than `sparing` and takes a shorter step than `least`, by what was measured; what
+    may hold as little as `least` is named beside that. None where the step of `least` is not
+    measurably longer than DDP's. spared: the ways that hold less than DDP.
+    """
+    slow = [row for row in spared if row["way"] == least["way"] and row["to_ddp"] == "above"]
+    found = [
+        row
+        for row in spared
+        if peaks[row["way"]]["peak_rank"] == "more"
+        and peaks[row["way"]]["peak_bytes"] < peaks[sparing["way"]]["peak_bytes"]
+        and any(row["step_s"] < one["step_s"] for one in slow)
+    ]
+    return min(found, key=lambda row: row["step_s"], default=None)
 
 
 def outgrown(fitting: Row, least: Row | None, as_much: list[Row]) -> str | None:
