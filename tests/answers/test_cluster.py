@@ -106,12 +106,12 @@ def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
         (
             1.5,
             2.0,
-            "Where b alone makes steps longer they gain 1.50× (1.35 to 1.65) as much with the "
-            "longest in Q2 and 2.00× (1.80 to 2.20) as much with the longest in E2.",
+            "Within one network, where only b grows, the gain grows 1.50× (1.35 to 1.65) in Q2 "
+            "and 2.00× (1.80 to 2.20) in E2.",
         ),
-        (1.05, 2.0, "they gain not measurably more in Q2 and 2.00×"),
-        (1.05, 1.0, "they gain not measurably more in Q2 and not measurably more in E2."),
-        (float("nan"), 2.0, "they gain 2.00× (1.80 to 2.20) as much with the longest in E2."),
+        (1.05, 2.0, "the gain grows not measurably in Q2 and 2.00×"),
+        (1.05, 1.0, "the gain grows not measurably in Q2 and not measurably in E2."),
+        (float("nan"), 2.0, "the gain grows 2.00× (1.80 to 2.20) in E2."),
     ],
 )
 def test_within_a_network_the_batch_alone_makes_steps_longer(of_q2, of_e2, paragraph) -> None:
@@ -353,7 +353,8 @@ def test_the_rate_of_the_reference_stands_where_it_keeps_what_the_rule_loses(
 ) -> None:
     lost = where({"per_worker_batch": 512}, rule_holds="lost", lr=float("nan"))
     elbow = where({"rule": "fixed"}, elbow_ratio=float(kept_to))
-    found = page(("lab_cells", lost), ("lr_scaling_elbow", elbow))
+    learnt = where({"global_batch": 1024}, validation_difference_frac=0.0)
+    found = page(("lab_cells", lost), ("lr_scaling_elbow", elbow), ("lr_scaling", learnt))
     ruled = {
         row["workers"] * row["per_worker_batch"] // 128: (row["lr"], row["rule_holds"])
         for row in cells(found)
@@ -369,6 +370,15 @@ def test_the_rate_of_the_reference_stands_where_it_keeps_what_the_rule_loses(
         "–: no rate was shown to keep the error at as many times.",
     ]
     assert [words in caption for words in said] == notes
+
+
+def test_a_rate_that_keeps_the_error_on_test_data_alone_is_said_to() -> None:
+    lost = where({"per_worker_batch": 512}, rule_holds="lost", lr=float("nan"))
+    elbow = where({"rule": "fixed"}, elbow_ratio=16.0)
+    worse = where({"global_batch": 1024}, validation_difference_frac=0.09)
+    found = page(("lab_cells", lost), ("lr_scaling_elbow", elbow), ("lr_scaling", worse))
+    said = {row["rule_holds"] for row in cells(found) if row["per_worker_batch"] == 512}
+    assert said == {"raised the error here; the reference's rate kept it on test data alone"}
 
 
 def test_a_rate_by_the_rule_needs_no_word_more() -> None:

@@ -401,7 +401,7 @@ CASES = [
             "In Q3.1 steps are longer: one worker's takes 1.00 s without "
             "loading, here 103 ms with it (H1). With four workers and b = 128 an epoch has as "
             "many steps in Q3.1 as in H4. Waiting takes 400 ms of it in Q3.1 and 492 ms in H4, "
-            "contention 2.00 s in Q3.1 and 141 ms in H4; no arm isolates why.",
+            "contention 2.00 s in Q3.1 and 141 ms in H4.",
         ],
     ),
     *(

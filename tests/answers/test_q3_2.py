@@ -298,7 +298,7 @@ CASES = [
                 4,
                 CONTENDS,
                 {"other_s": 0.3, "waiting_s": 0.1},
-                "at N = 4 its time is above all contention and overhead",
+                "at N = 4 more of its time is contention and overhead than transfer",
                 [],
             ),
             (
@@ -314,7 +314,7 @@ CASES = [
                 4,
                 WAITS,
                 {"other_s": 0.1, "waiting_s": 0.3},
-                "less than half its time is transfer, and at N = 4 it is above all waiting beyond "
+                "less than half its time is transfer, and at N = 4 more of it is waiting beyond "
                 "the transfers",
                 [],
             ),

@@ -59,7 +59,8 @@ CASES = [
             "1.00% without the broadcast and 0% with it, larger without the broadcast in every "
             "seed.",
             "by up to 1.00 percentage points without the broadcast and 0 percentage points",
-            "Compared by seed the spread without it is larger (median +1.00 points, 1.00 to 1.00; "
+            "Compared by seed the spread without it is larger (their medians are +1.00 points "
+            "apart, interval 1.00 to 1.00; "
             "one "
             "image is 0.0500). So whose statistics are used changes what the test finds.",
             "in every seed. Without it that was 1.00% after epoch 1 and is 1.00% after epoch 3: no "
@@ -171,7 +172,8 @@ CASES = [
             "Without",
             "by up to 0.100 percentage points without the broadcast and "
             "0.0500 percentage points with it. Compared by seed the spreads do not differ "
-            "measurably (median 0 points, −0.124 to 0.124; one image is 0.0500). So",
+            "measurably (their medians are 0 points apart, interval −0.124 to 0.124; one image "
+            "is 0.0500). So",
             "this test set does not show that it matters whose statistics are used. An",
         ],
         never=["is larger ("],
@@ -180,7 +182,8 @@ CASES = [
         "a smaller spread",
         lab=functools.partial(_spreads, [0, 1, 0], [30, 31, 30]),
         says=[
-            "Compared by seed the spread without it is smaller (median −1.50 points,",
+            "Compared by seed the spread without it is smaller (their medians are −1.50 points "
+            "apart,",
             "by up to 1.00%, and the test accuracy varies no more between workers than with the "
             "broadcast. Without",
         ],
@@ -203,7 +206,7 @@ CASES = [
     Case(
         "images unknown",
         lab=functools.partial(_spreads, [20, 20], [0, 0], None),
-        says=["is larger (median +1.00 points, 1.00 to 1.00). So"],
+        says=["is larger (their medians are +1.00 points apart, interval 1.00 to 1.00). So"],
         never=["one image"],
     ),
     Case(

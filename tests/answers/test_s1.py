@@ -86,11 +86,10 @@ CASES = [
     Case(
         "perfect scaling that the slope cannot confirm",
         says=[
-            "By a fit the critical batch size $B_{\\text{crit}}$ is 40.1 (one hidden layer, "
-            "plain SGD, 4% error): up to "
-            "$B_{\\text{crit}}/4$ = 10 "
-            "doubling B saves at least 40% of steps (ideal: 50%), from $4B_{\\text{crit}}$ = 161 "
-            "at most 10%. Nesterov momentum makes it 3.01× as large. Without the fit, perfect "
+            "Doubling B saves at least 40% of steps (ideal: 50%) up to $B_{\\text{crit}}/4$ = "
+            "10, at most 10% from $4B_{\\text{crit}}$ = 161: by a fit the critical batch size is "
+            "40.1 (one hidden layer, plain SGD, 4% error). Nesterov momentum makes it 3.01× as "
+            "large. Without the fit, perfect "
             "scaling is shown in one of three searches. With plain SGD each doubling of B "
             "from 2 saved 43.0% to 49.8% of steps up to 16, 15.0% to 33.0% up to 256 and 2.94% "
             "to 6.06% beyond. B = 2 reaches the goal with 1 286 samples, B = 1024 with 31 744. "
@@ -193,9 +192,9 @@ CASES = [
         "three regimes of large networks on a cluster",
         lab=searched(every=CLUSTER),
         says=[
-            "is 150 (small residual network, plain SGD, 4% error): up to $B_{\\text{crit}}/4$ = 37 "
-            "doubling B saves at least 40% of steps (ideal: 50%), from $4B_{\\text{crit}}$ = 599 "
-            "at most 10%. Momentum makes it 2.24× as large, Nesterov momentum 2.55×. Without the "
+            "up to $B_{\\text{crit}}/4$ = 37, at most 10% from $4B_{\\text{crit}}$ = 599: by a "
+            "fit the critical batch size is 150 (small residual network, plain SGD, 4% error). "
+            "Momentum makes it 2.24× as large, Nesterov momentum 2.55×. Without the "
             "fit, perfect scaling is shown in all six searches.",
             "reaches the goal (4% for the small residual network and 4% for the ResNet-20)",
             "Between networks, whose goals differ, it is smaller (0.653× to 0.672×).",
@@ -446,7 +445,7 @@ CASES = [
         "momentum makes no difference",
         lab=searched(other=40.0, momentum="momentum"),
         says=[
-            "at most 10%. Momentum does not change it measurably, 1.00×.",
+            "SGD, 4% error). Momentum does not change it measurably, 1.00×.",
             "does not differ measurably (1.00× (0.94 to 1.06)).",
             "At the smallest batches momentum needs as many steps as plain SGD within a factor "
             "of 1.5 (1.00×",
@@ -473,15 +472,17 @@ CASES = [
         "no bend with plain SGD",
         lab=searched(sgd=1e7),
         says=[
-            "is 121 (one hidden layer, Nesterov momentum, 4% error): up to",
-            "= 483 at most 10%. With plain SGD there is none (no bend). Without the fit",
+            "is 121 (one hidden layer, Nesterov momentum, 4% error).",
+            "from $4B_{\\text{crit}}$ = 483: by a fit the critical batch size is 121 (one hidden "
+            "layer, Nesterov momentum, 4% error). With plain SGD there is none (no bend). "
+            "Without the fit",
         ],
     ),
     *(
         Case(
             f"two kinds of momentum: {verdict}",
             edits={"goal_contrasts": contrasts(contrast="optimizer", model="mlp", **ratio)},
-            says=[f"at most 10%. Nesterov momentum {verdict}."],
+            says=[f"SGD, 4% error). Nesterov momentum {verdict}."],
         )
         for verdict, ratio in [
             ("makes it 3.00× as large, plain SGD 3.00×", around("b_crit_ratio", 3.0)),

@@ -39,6 +39,7 @@ def facts_closing(inputs: Inputs) -> Facts:
         "swept": next((row for row in inputs.rows("sweep_trend") if row["shape"] in TURNS), None),
         "elbow": next(iter(_elbows(inputs)), None),
         "scalings": rates_scaled(inputs),
+        "on_test_alone": _on_test_alone(inputs),
         "more_epochs": next(map(_epochs, _as_good_as_scaling(inputs)), None),
         "ledger": _agrees(inputs.rows("wire")),
         "orders": any(row["repeating"] == "every" for row in inputs.rows("order_repeats")),
@@ -125,6 +126,16 @@ def _scaled_in_s2(inputs: Inputs) -> list[Row]:
         for fixed in _with_rule(inputs, "fixed", elbow[at])
         if fixed["to_linear"] != "unknown"
     ]
+
+
+def _on_test_alone(inputs: Inputs) -> bool:
+    """Whether the unscaled rate does not keep the error on validation data where the rule fails."""
+    return any(
+        (row["validation_difference_frac"] or 0) > row["margin_frac"]
+        for elbow in _elbows(inputs)
+        if elbow["lost_batch"]
+        for row in _with_rule(inputs, "fixed", elbow["lost_batch"])
+    )
 
 
 def _with_rule(inputs: Inputs, rule: str, batch: int) -> list[Row]:

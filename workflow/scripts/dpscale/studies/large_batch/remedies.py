@@ -34,7 +34,7 @@ class Remedy:
 class LinearScaling(Remedy):
     """A rate that grows with the batch: Goyal et al. (2017, arXiv:1706.02677), section 2.1."""
 
-    label = "+ linear scaling"
+    label = "linear scaling"
 
     @staticmethod
     def changed(fields: Fields, study: "LargeBatchConfig") -> Fields:
@@ -46,7 +46,7 @@ class LinearScaling(Remedy):
 class Warmup(Remedy):
     """A rate that begins with that of the small batch: Goyal et al. (2017), section 2.2."""
 
-    label, added_to = "+ gradual warm-up", "linear_scaling"
+    label, added_to = "with warm-up", "linear_scaling"
 
     @staticmethod
     def changed(fields: Fields, study: "LargeBatchConfig") -> Fields:
@@ -59,7 +59,7 @@ class Warmup(Remedy):
 class ZeroGamma(Remedy):
     """Blocks that begin as the identity: Goyal et al. (2017), section 5.1."""
 
-    label, added_to = "+ zero gamma", "warmup"
+    label, added_to = "with warm-up and zero gamma", "warmup"
     possible = staticmethod(has_residual_blocks)
 
     @staticmethod
@@ -71,7 +71,7 @@ class ZeroGamma(Remedy):
 class ZeroGammaAlone(ZeroGamma):
     """The same without warm-up: what of both together each of them does."""
 
-    label, added_to = "+ zero gamma, no warm-up", "linear_scaling"
+    label, added_to = "with zero gamma", "linear_scaling"
 
 
 class MoreEpochs(Remedy):

@@ -40,6 +40,7 @@ ARM_COLUMNS: Columns = (
     | columns("global_batch groups lr status")
     | intervals(" ".join([*ERRORS, "difference_frac"]))
     | words("kept", Standing)
+    | columns("validation_difference_frac")
     | columns("runs seeds diverged_seeds epochs steps group_batch reference_groups workers")
     | columns("train_samples test_samples base_lr margin_frac reference large chosen")
     | intervals("linear_difference_frac")
@@ -81,7 +82,8 @@ def lr_scaling(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -
 
     Errors are fractions, train_loss the mean over the last epoch's samples. difference_frac is
     the test error less that of the reference batch, paired by seed and by image; kept says what
-    it means against margin_frac. linear_difference_frac is to the linear rule with the same batch,
+    it means against margin_frac, validation_difference_frac is the same of the medians of
+    validation errors. linear_difference_frac is to the linear rule with the same batch,
     unit_difference_frac of an arm with zero gamma to the same arm with gains of one. Intervals of
     test errors hold the sampling of the test images, those of validation errors the seeds alone:
     how many those are is not recorded. chosen marks, among the rates tried at one batch, the one of
@@ -110,6 +112,11 @@ def lr_scaling(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -
                 apart = tested_apart(final.of(other), own, known(run["test_samples"]))
                 row |= interval_columns(f"{name}_difference_frac", apart)
         rows.append(row)
+    base_error = next((row["validation_error_frac"] for row in rows if row["reference"]), None)
+    for row in rows:
+        error = row["validation_error_frac"]
+        if None not in (error, base_error):
+            row["validation_difference_frac"] = error - base_error
     # That of the reference to gains of one is counted as theirs to the reference.
     compared = [f"{name}difference_frac" for name in ("", "linear_", "unit_")]
     beside_chance([row for row in rows if not row["reference"]], *compared)
