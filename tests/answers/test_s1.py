@@ -86,7 +86,7 @@ CASES = [
     Case(
         "perfect scaling that the slope cannot confirm",
         says=[
-            "Doubling B saves at least 40% of steps (ideal: 50%) up to $B_{\\text{crit}}/4$ = "
+            "Doubling B saves at least 40% of steps up to $B_{\\text{crit}}/4$ = "
             "10, at most 10% from $4B_{\\text{crit}}$ = 161: by a fit the critical batch size is "
             "40.1 (one hidden layer, plain SGD, 4% error). Nesterov momentum makes it 3.01× as "
             "large. Without the fit, perfect "

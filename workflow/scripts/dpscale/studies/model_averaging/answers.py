@@ -65,7 +65,7 @@ def facts_s3(inputs: Inputs) -> Facts:
         "chance": by_chance(sum(row[name] != "unknown" for row in beside for name in ORDERS)),
         "both_faster": paces,
         "why": explained(first["against"][LINEAR]) if first else None,
-        "apart": bool(first) and told_apart(first, arms.get(LINEAR)),
+        "apart": first is not None and told_apart(first, arms.get(LINEAR)),
         "comparable": bool(averaged) and {SMALL, LARGE, LINEAR} <= set(arms),
         "alphas": [*by_pull(shared, pairs), *by_pull(tuned_rate, pairs)],
         "timed": [
