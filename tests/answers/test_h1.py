@@ -104,7 +104,7 @@ CASES = [
                 "75.0%, not 95.0%. It waits for the loader 1.00% of the time. A step",
                 "With rates in proportion to b the test accuracy after three epochs is 95.0% at b "
                 f"= 64, {printed} and 75.0% at b = 1024 (measurably lower).",
-                f"In short: Raise b from 64 to the assignment's 128: 1 000 samples/s become 1 600"
+                f"In short: Take the assignment's b = 128, not 64: 1 000 samples/s become 1 600"
                 f"{words}; b = 1024 learns less.",
             ],
             never=["was not measured with"],
@@ -181,8 +181,9 @@ CASES = [
         "a GPU whose fastest batch learns less",
         edits=_batches(*GPU_LEARNS_LESS, where(**around("load_frac", 0.01))),
         says=[
-            "Raise b from 64 to the assignment's 128: 1 000 samples/s become 1 600, no measurable "
-            "loss of accuracy; b = 1024 reaches 2 000 but learns less. Its idle time at b = 64 is"
+            "Raise b from 64 to the assignment's 128: 1 000 samples/s become 1 600, no "
+            "measurable loss of accuracy; b = 1024 reaches 2 000 but learns less. Its idle time "
+            "at b = 64 is"
         ],
         never=["75.0% accuracy", "judge by"],
     ),
@@ -441,7 +442,7 @@ CASES = [
             "1024 is not measurably faster: 128 reaches 90.0% (72.0 to 108.0) of its rate. At 128 "
             "loading ahead (not tried) would gain 1.11× at most. A",
             "images here make 78 steps an epoch; b = 64 makes 156. Trained",
-            "In short: Raise b from 64 to the assignment's 128: 1 000 samples/s become 1 800; b = "
+            "In short: Take the assignment's b = 128, not 64: 1 000 samples/s become 1 800; b = "
             "1024 is not measurably faster.",
         ],
         never=["not measurably less", "slower than", "would make"],

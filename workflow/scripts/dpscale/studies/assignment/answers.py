@@ -238,11 +238,14 @@ STEPS = ("steps", "planned_steps", "full_run_steps", "full_run_s", "startup_s")
 
 
 def facts_h2(inputs: Inputs) -> Facts:
-    """Return the trainings, those whose records hold other steps or workers, and the asked run."""
+    """Return the trainings, those whose records hold other steps or workers, and the asked run.
+
+    still: what an indistinct pace shows all the same (`_still`).
+    """
     _, linear, missing = _trainings(inputs)
     said: dict[str, Any] = {"rows": linear, "published": [], "assigned": ASSIGNED}
     if not missing:
-        found = _complete(linear)
+        found = [row | {"still": _still(row)} for row in _complete(linear)]
         wrong = [row for row in found if row["mislabelled"]]
         said |= {"found": found, "wrong": wrong, "published": _published(inputs, "steps")}
     return Facts(missing, _values(linear, STEPS), said)
@@ -263,6 +266,7 @@ EFFICIENCY = (
 QUOTED = ("train_s", "speedup_ratio", "efficiency_frac", "test_accuracy_frac")
 LITTLE_RATIO = 1.05  # a speed-up that whole intervals keep to is little
 MOSTLY = 4  # an interval that goes so many times as far below one as above it is likely below
+STILL = ("little", "slower", "edge")  # what an indistinct pace shows all the same
 EDGE_RATIO = 1.005  # such an interval that ends below this ends at one, as it is printed
 
 
@@ -736,6 +740,7 @@ QUESTIONS = [
             r"\text{as the assignment counts: } \text{epochs} \cdot \frac{D}{B}, \qquad B = N b"
         ],
         references=[PASZKE],
+        vocabulary=words("still", STILL),
     ),
     Question(
         "H3",
@@ -745,7 +750,7 @@ QUESTIONS = [
             r"\text{scaling efficiency} = \frac{T_1}{N \, T_N}"
         ],
         references=[KINGMA, GUSTAFSON],
-        vocabulary=words("part", LOSSES) | words("still", ("little", "slower", "edge")),
+        vocabulary=words("part", LOSSES) | words("still", STILL),
     ),
     Question(
         "H4",

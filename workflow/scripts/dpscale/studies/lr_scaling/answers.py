@@ -127,8 +127,8 @@ def beyond(elbow: Row, rules: Mapping[tuple[str, int], Row]) -> Row | None:
     """Return the linear rule at the smallest batch above its elbow; None where it kept all.
 
     ratio: of that batch to the reference; keeper: of the other rules there the one of the least
-    error that kept the reference's; keepers: how many did; advised: whether validation data prefer
-    it to the linear rule too; others: all of them; least: of all rules that of the least error.
+    error that kept the reference's; advised: whether validation data prefer it to the linear rule
+    too; others: all of them; least: of all rules that of the least error.
     """
     if elbow["elbow_batch"] is None:
         return None
@@ -137,14 +137,12 @@ def beyond(elbow: Row, rules: Mapping[tuple[str, int], Row]) -> Row | None:
         return None
     batch = min(above)
     others = [row for (rule, at), row in rules.items() if at == batch and rule != "linear"]
-    keepers = [row for row in others if row["kept"] in ("kept", "kept or lowered")]
-    keeper = least(keepers)
+    keeper = least(row for row in others if row["kept"] in ("kept", "kept or lowered"))
     return Row(
         linear=rules["linear", batch],
         least=least((rules["linear", batch], *others)),
         ratio=batch / elbow["reference_batch"],
         keeper=keeper,
-        keepers=len(keepers),
         advised=keeper is not None and preferred(keeper, rules["linear", batch]),
         others=others,
     )
