@@ -55,8 +55,7 @@ CASES = [
         says=[
             "With four workers, keep the rate of one worker: accuracy 96.0%, more than one "
             "worker's 95.0%. N times the rate (93.0%, 2.00 points less) and the root of N (94.5%, "
-            "0.500 points less) lose accuracy. On two nodes too (not run) B and the linear "
-            "rule's rate grow with N.",
+            "0.500 points less) lose accuracy. Each",
             "With four workers the linear rule and the square-root rule lose accuracy.",
             "comes with a gradual warm-up (Goyal et al., 2017); for Adam",
             "fewer updates: 312, 156 and 76. The fixed global batch is that of one",
@@ -85,7 +84,7 @@ CASES = [
             "With four workers, take the root of N times the rate, 0.002: accuracy 94.5%, within "
             "a point "
             "of one worker's 95.0%. N times the rate (93.0%), the fixed rate (96.0%) and the fixed "
-            "global batch (95.0%) show no measurable loss. On",
+            "global batch (95.0%) show no measurable loss. Each",
             "In short: With four workers, take the root of N times the rate, 0.002: accuracy "
             "94.5%, "
             "within a point of one worker's 95.0%.",
@@ -98,7 +97,7 @@ CASES = [
         says=[
             "With four workers, keep the rate of one worker: accuracy 96.0%, no measurable loss "
             "against one worker's 95.0% (up to 4.00 points may hide). N times the rate (93.0%), "
-            "the root of N (94.5%) and the fixed global batch (95.0%) show none either. On",
+            "the root of N (94.5%) and the fixed global batch (95.0%) show none either. Each",
             "With four workers no rule measurably loses accuracy.",
             "no measurable loss",
         ],
@@ -115,7 +114,7 @@ CASES = [
         says=[
             "With four workers, raise the rate: N times (95.5%) and the root of N (94.5%) "
             "show no measurable loss against one worker's 95.0% (up to 2.00 and 3.00 points may "
-            "hide). The fixed rate (92.0%) loses 3.00 points (1.00 to 5.00). On",
+            "hide). The fixed rate (92.0%) loses 3.00 points (1.00 to 5.00). Each",
             "In short: With four workers, raise the rate: N times (95.5%) and the root of N "
             "(94.5%) show no measurable loss against one worker's 95.0%.",
         ],
@@ -131,7 +130,7 @@ CASES = [
         says=[
             "With four workers, take N times the rate, 0.004: accuracy 95.5%, no measurable loss "
             "against one worker's 95.0%. The root of N (94.5%, 3.00 points less) and the fixed "
-            "rate (92.0%, 3.00 points less) lose accuracy. On"
+            "rate (92.0%, 3.00 points less) lose accuracy. Each"
         ],
         never=["raise the rate"],
     ),
@@ -174,6 +173,22 @@ CASES = [
         ],
     ),
     Case(
+        "S2 keeps the error at one rate on test data alone",
+        edits=changed(
+            apart(-0.02, 0.04, **FOUR, rule="linear"),
+            apart(-0.05, -0.01, 0.92, **FOUR, rule="fixed"),
+        )
+        | {
+            "lr_scaling_elbow": where(
+                {"rule": "fixed"}, status="complete", elbow_ratio=8.0, elbow_batch=256
+            ),
+            "lr_scaling": where(
+                {"rule": "fixed", "global_batch": 256}, validation_difference_frac=0.02
+            ),
+        },
+        says=["S2 keeps the error on test data at 8 times the batch with the unscaled rate, but"],
+    ),
+    Case(
         "two rates that grow with N show no loss, and the fixed one loses",
         edits=changed(
             apart(-0.02, 0.04, **FOUR, rule="linear"),
@@ -186,7 +201,7 @@ CASES = [
             "With four workers, raise the rate: N times (93.0%) and the root of N (94.5%) "
             "show no measurable loss against one worker's 95.0%. The fixed rate (92.0%, 3.00 "
             "points less) and the fixed global batch (92.0%, "
-            "3.00 points less) lose accuracy. On",
+            "3.00 points less) lose accuracy. Each",
             "312, 156 and 76. At the rate of one worker so few updates move the weights too "
             "little. S2 keeps the error at 8 times the batch with the unscaled rate, but that is "
             "0.5 with SGD there and 0.001 with Adam here: how far a rate carries depends on where "
@@ -205,7 +220,7 @@ CASES = [
         | {"lr_scaling_elbow": where({"rule": "fixed"}, status="complete", elbow_ratio=2.0)},
         says=[
             "The root of N (94.5%) shows no measurable loss; the fixed rate (92.0%) loses 3.00 "
-            "points (1.00 to 5.00). On",
+            "points (1.00 to 5.00). Each",
             "At the rate of one worker so few updates move the weights too little. The fixed",
         ],
         never=["S2 keeps"],
@@ -221,7 +236,7 @@ CASES = [
         edits=changed(apart(-0.05, -0.01), apart(-0.05, -0.01, 0.945, **FOUR, rule="linear")),
         says=[
             "With four workers no rule keeps the accuracy; at best, keep the rate of one worker: "
-            "accuracy 96.0%, one worker 95.0%. On two",
+            "accuracy 96.0%, one worker 95.0%. Each",
             "With four workers every rule loses accuracy.",
         ],
         never=["lose accuracy"],
@@ -266,7 +281,7 @@ CASES = [
     Case(
         "several workers unavailable",
         edits=changed(gone("unavailable", workers=[2, 4])),
-        says=["No training of several workers has a result. On two nodes"],
+        says=["No training of several workers has a result. Each"],
     ),
     Case(
         "one worker diverged",
@@ -279,7 +294,7 @@ CASES = [
         lab={"two_nodes": True},
         edits=changed(where({"nodes": 2, "workers": 4}, one_node_difference_frac_low=-0.01)),
         says=[
-            "On two nodes too B and the linear",
+            "On two nodes B and the linear",
             "beside as many on one node, two workers on two nodes reach more; four workers on "
             "two nodes make no measurable difference.",
             "linear rule 2 2 256 0.002",
@@ -304,7 +319,7 @@ CASES = [
         lab={"two_nodes": True},
         edits=changed(gone("unavailable", nodes=2)),
         says=[
-            "On two nodes too (no number) B and",
+            "On two nodes (no number) B and",
             "are the linear rule at N = 2 on two nodes (unavailable) and the linear rule at N",
         ],
     ),

@@ -612,11 +612,20 @@ def _losing_at_one_rate(rows: list[Row], advised: Row) -> bool:
 
 
 def _kept_elsewhere(inputs: Inputs, advised: Row | None) -> Row | None:
-    """Return S2's unscaled rate where that keeps the error of a batch as many times as large."""
+    """Return S2's unscaled rate where that keeps the error of a batch as many times as large.
+
+    on_test_alone: whether validation data do not keep it.
+    """
     references = inputs.rows("lr_scaling", reference=True)
     for row in inputs.rows("lr_scaling_elbow", rule="fixed", status="complete"):
         if advised and references and (row["elbow_ratio"] or 0) >= advised["workers"]:
-            return row | {name: references[0][name] for name in ("lr", "optimizer")}
+            at = {"rule": "fixed", "optimizer": "sgd", "global_batch": row["elbow_batch"]}
+            alone = any(
+                (found["validation_difference_frac"] or 0) > found["margin_frac"]
+                for found in inputs.rows("lr_scaling", **at)
+            )
+            named = {name: references[0][name] for name in ("lr", "optimizer")}
+            return row | named | {"on_test_alone": alone}
     return None
 
 
