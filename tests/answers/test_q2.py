@@ -137,7 +137,7 @@ CASES = [
         },
         says=[
             "At b = 32 two workers are 1.30× as fast as one, and four, sharing devices, 1.30×, "
-            "no measurable difference; over all b neither is measurably faster. Of",
+            "not measurably different; over all b neither is measurably faster. Of",
             "In short: Two workers are not measurably faster than one over all b, at best 1.30×",
         ],
     ),
@@ -153,8 +153,8 @@ CASES = [
                 )
             },
             says=[
-                f"At b = 32 two workers{reach}, and four, sharing devices, 1.60×, no measurable "
-                f"difference; both are faster at every b. Of"
+                f"At b = 32 two workers{reach}, and four, sharing devices, 1.60×, not measurably "
+                f"different; both are faster at every b. Of"
             ],
             never=[] if sharing == [4] else [" possible"],
         )
@@ -170,10 +170,10 @@ CASES = [
         },
         says=[
             "At b = 32 two workers are 1.67× as fast as one, of 2 possible, and four, sharing "
-            "devices, 1.60×, no measurable difference; two are faster at every b; four are "
+            "devices, 1.60×, not measurably different; two are faster at every b; four are "
             "nowhere measurably faster. Of",
             "In short: Two workers are faster than one at every b, at best 1.67× (b = 32); four, "
-            "sharing devices, no measurable difference (1.60×).",
+            "sharing devices, not measurably more than two (1.60×).",
         ],
     ),
     Case(
