@@ -353,7 +353,7 @@ def test_the_rate_of_the_reference_stands_where_it_keeps_what_the_rule_loses(
 ) -> None:
     lost = where({"per_worker_batch": 512}, rule_holds="lost", lr=float("nan"))
     elbow = where({"rule": "fixed"}, elbow_ratio=float(kept_to))
-    learnt = where({"global_batch": 1024}, validation_difference_frac=0.0)
+    learnt = where({"global_batch": 1024}, kept_on_validation=True)
     found = page(("lab_cells", lost), ("lr_scaling_elbow", elbow), ("lr_scaling", learnt))
     ruled = {
         row["workers"] * row["per_worker_batch"] // 128: (row["lr"], row["rule_holds"])
@@ -375,7 +375,7 @@ def test_the_rate_of_the_reference_stands_where_it_keeps_what_the_rule_loses(
 def test_a_rate_that_keeps_the_error_on_test_data_alone_is_said_to() -> None:
     lost = where({"per_worker_batch": 512}, rule_holds="lost", lr=float("nan"))
     elbow = where({"rule": "fixed"}, elbow_ratio=16.0)
-    worse = where({"global_batch": 1024}, validation_difference_frac=0.09)
+    worse = where({"global_batch": 1024}, kept_on_validation=False)
     found = page(("lab_cells", lost), ("lr_scaling_elbow", elbow), ("lr_scaling", worse))
     said = {row["rule_holds"] for row in cells(found) if row["per_worker_batch"] == 512}
     assert said == {"raised the error here; the reference's rate kept it on test data alone"}

@@ -183,7 +183,9 @@ CASES = [
                 {"rule": "fixed"}, status="complete", elbow_ratio=8.0, elbow_batch=256
             ),
             "lr_scaling": where(
-                {"rule": "fixed", "global_batch": 256}, validation_difference_frac=0.02
+                {"rule": "fixed", "global_batch": 256},
+                validation_difference_frac=0.02,
+                kept_on_validation=False,
             ),
         },
         says=["S2 keeps the error on test data at 8 times the batch with the unscaled rate, but"],

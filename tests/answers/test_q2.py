@@ -173,7 +173,7 @@ CASES = [
             "devices, 1.60×, not measurably different; two are faster at every b; four are "
             "nowhere measurably faster. Of",
             "In short: Two workers are faster than one at every b, at best 1.67× (b = 32); four, "
-            "sharing devices, not measurably more than two (1.60×).",
+            "sharing devices, not measurably different (1.60×).",
         ],
     ),
     Case(

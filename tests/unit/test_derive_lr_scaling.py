@@ -46,6 +46,7 @@ def test_an_error_is_the_median_over_seeds_of_the_last_epoch() -> None:
     assert large.test_error_frac_high == pytest.approx(0.023 + half, abs=2e-4)
     assert large.validation_error_frac == pytest.approx(0.013)
     assert large.validation_difference_frac == pytest.approx(0.002)
+    assert large.kept_on_validation
     assert (large.groups, large.global_batch, large.lr, large.seeds) == (16, 256, 4.0, 3)
 
 
@@ -90,6 +91,7 @@ def test_an_arm_of_which_a_seed_diverged_has_no_error() -> None:
     assert (found.status, found.diverged_seeds) == ("diverged", 1)
     assert pd.isna(found.test_error_frac)
     assert pd.isna(found.validation_difference_frac)
+    assert pd.isna(found.kept_on_validation)
     assert found.kept == "lost"
 
 

@@ -620,10 +620,7 @@ def _kept_elsewhere(inputs: Inputs, advised: Row | None) -> Row | None:
     for row in inputs.rows("lr_scaling_elbow", rule="fixed", status="complete"):
         if advised and references and (row["elbow_ratio"] or 0) >= advised["workers"]:
             at = {"rule": "fixed", "optimizer": "sgd", "global_batch": row["elbow_batch"]}
-            alone = any(
-                (found["validation_difference_frac"] or 0) > found["margin_frac"]
-                for found in inputs.rows("lr_scaling", **at)
-            )
+            alone = bool(inputs.rows("lr_scaling", kept_on_validation=False, **at))
             named = {name: references[0][name] for name in ("lr", "optimizer")}
             return row | named | {"on_test_alone": alone}
     return None

@@ -131,7 +131,7 @@ def _scaled_in_s2(inputs: Inputs) -> list[Row]:
 def _on_test_alone(inputs: Inputs) -> bool:
     """Whether the unscaled rate does not keep the error on validation data where the rule fails."""
     return any(
-        (row["validation_difference_frac"] or 0) > row["margin_frac"]
+        row["kept_on_validation"] is False
         for elbow in _elbows(inputs)
         if elbow["lost_batch"]
         for row in _with_rule(inputs, "fixed", elbow["lost_batch"])

@@ -31,6 +31,8 @@ NAMES = {
     "gamma_large": "zero_gamma_against_unit_gamma_large_batch",
 }
 WARM_UPS = ("none", "constant", "gradual")  # from none to the most careful
+KEPT = ("kept", "kept or lowered")
+NEAR = 0.9  # of the margin: an interval that ends beyond keeps the error just
 DECIDED = ("above", "below", "indistinct")  # sides of a difference that has an interval
 
 
@@ -74,6 +76,7 @@ def facts_s2(inputs: Inputs) -> Facts:
         said["beyond"] = beyond(elbow, said["rules"]) if elbow else None
         said["fixed"] = fixed_up_to(elbow, said["rules"])
         said["unscaled"] = unscaled(said["fixed"], said["rules"])
+        said["steady"] = steady(elbow, said["beyond"], said["unscaled"])
         said["in_q4"] = scaled_in_q4(inputs)
         said["disagreeing"] = disagreeing(compared, said["reference"]["train_samples"])
         said["gains"] = beside_unit(rows)
@@ -128,7 +131,7 @@ def beyond(elbow: Row, rules: Mapping[tuple[str, int], Row]) -> Row | None:
 
     ratio: of that batch to the reference; keeper: of the other rules there the one of the least
     error that kept the reference's; advised: whether validation data prefer it to the linear rule
-    too; others: all of them; least: of all rules that of the least error.
+    too; just: as of `just_kept`; others: all of them; least: of all rules that of the least error.
     """
     if elbow["elbow_batch"] is None:
         return None
@@ -137,15 +140,38 @@ def beyond(elbow: Row, rules: Mapping[tuple[str, int], Row]) -> Row | None:
         return None
     batch = min(above)
     others = [row for (rule, at), row in rules.items() if at == batch and rule != "linear"]
-    keeper = least(row for row in others if row["kept"] in ("kept", "kept or lowered"))
+    keeper = least(row for row in others if row["kept"] in KEPT)
     return Row(
         linear=rules["linear", batch],
         least=least((rules["linear", batch], *others)),
         ratio=batch / elbow["reference_batch"],
         keeper=keeper,
+        just=keeper is not None and just_kept(keeper),
         advised=keeper is not None and preferred(keeper, rules["linear", batch]),
         others=others,
     )
+
+
+def just_kept(row: Row) -> bool:
+    """Return whether the interval of a kept error's difference ends beyond NEAR of the margin."""
+    low, high = row["difference_frac_low"], row["difference_frac_high"]
+    if None in (low, high):
+        return False
+    farthest = max(high, -low) if row["kept"] == "kept" else high
+    return bool(farthest > NEAR * row["margin_frac"])
+
+
+def steady(elbow: Row | None, above: Row | None, at_elbow: Row | None) -> bool:
+    """Return whether scaling gains nothing up to the linear rule's elbow, and beyond it the
+    unscaled rate keeps the error that the rule does not.
+
+    above: of `beyond`; at_elbow: of `unscaled`.
+    """
+    if elbow is None or above is None or above["keeper"] is None or at_elbow is None:
+        return False
+    alike = at_elbow["kept"] in KEPT and at_elbow["to_linear"] == "indistinct"
+    here = at_elbow["global_batch"] == elbow["elbow_batch"] > elbow["reference_batch"]
+    return bool(alike and here and above["advised"] and above["keeper"]["rule"] == "fixed")
 
 
 def preferred(row: Row, other: Row) -> bool:

@@ -40,7 +40,7 @@ ARM_COLUMNS: Columns = (
     | columns("global_batch groups lr status")
     | intervals(" ".join([*ERRORS, "difference_frac"]))
     | words("kept", Standing)
-    | columns("validation_difference_frac")
+    | columns("validation_difference_frac kept_on_validation")
     | columns("runs seeds diverged_seeds epochs steps group_batch reference_groups workers")
     | columns("train_samples test_samples base_lr margin_frac reference large chosen")
     | intervals("linear_difference_frac")
@@ -82,14 +82,14 @@ def lr_scaling(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -
 
     Errors are fractions, train_loss the mean over the last epoch's samples. difference_frac is
     the test error less that of the reference batch, paired by seed and by image; kept says what
-    it means against margin_frac, validation_difference_frac is the same of the medians of
-    validation errors. linear_difference_frac is to the linear rule with the same batch,
-    unit_difference_frac of an arm with zero gamma to the same arm with gains of one. Intervals of
-    test errors hold the sampling of the test images, those of validation errors the seeds alone:
-    how many those are is not recorded. chosen marks, among the rates tried at one batch, the one of
-    the least median validation error; large marks the batch at which most ways to train are
-    compared, the smallest of several. A run of which a seed diverged has no error: a median of the
-    others would praise it.
+    it means against margin_frac. validation_difference_frac is that of the medians of validation
+    errors, kept_on_validation whether it is within the margin. linear_difference_frac is to the
+    linear rule with the same batch, unit_difference_frac of an arm with zero gamma to the same arm
+    with gains of one. Intervals of test errors hold the sampling of the test images, those of
+    validation errors the seeds alone: how many those are is not recorded. chosen marks, among the
+    rates tried at one batch, the one of the least median validation error; large marks the batch at
+    which most ways to train are compared, the smallest of several. A run of which a seed diverged
+    has no error: a median of the others would praise it.
     Raises MixedMachinesError for runs of different machines.
     """
     planned = in_study(runs, STUDY)
@@ -117,6 +117,7 @@ def lr_scaling(trials: pd.DataFrame, curves: pd.DataFrame, runs: pd.DataFrame) -
         error = row["validation_error_frac"]
         if None not in (error, base_error):
             row["validation_difference_frac"] = error - base_error
+            row["kept_on_validation"] = error - base_error <= row["margin_frac"]
     # That of the reference to gains of one is counted as theirs to the reference.
     compared = [f"{name}difference_frac" for name in ("", "linear_", "unit_")]
     beside_chance([row for row in rows if not row["reference"]], *compared)
