@@ -4,9 +4,9 @@ The timed region is the body of the loop and nothing else: statistics, evaluatio
 happen outside. It never waits for the device; losses stay there until the epoch is over.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_map_only
 
 from dpscale.train.clock import Clock, phase_columns
 from dpscale.train.data import Batch, samples_of
-from dpscale.train.worker import Replica
+from dpscale.train.worker import Forward, Replica
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ def train_epoch(
 ) -> Epoch:
     """One pass over `batches`: load, copy, forward, backward, update, timed by `clock`.
 
+    batches: an iterator, or batches that lie ready and can be gone through again.
     losses: an empty list to put the loss of each step into, for one who looks on. Of micro-batches
     the outputs are those of the last, and the loss that of all: the others have been through their
     backward pass.
@@ -47,14 +48,25 @@ def train_epoch(
     task, count_correct = replica.task, count_correct and replica.task.counts_correct
     parts = replica.sync.micro_batches
     assert not (count_correct and parts > 1)  # outputs are of the last alone
-    precision, copied, mark = replica.precision(), replica.copied, clock.mark
-    moves, graphs, loss_of = replica.moves_batches, replica.graphs, task.loss
+    copied, mark, loss_of = replica.copied, clock.mark, task.loss
+    moves, graphs = replica.moves_batches, replica.graphs
+
+    @replica.in_precision
+    def forward(inputs: Any, targets: Any) -> tuple[Tensor, Any]:
+        """The loss, and the outputs where they are counted: else they are done with here."""
+        outputs = model(inputs)
+        # Outside the compiled network: the next replay of its graph overwrites the outputs, but not
+        # the loss, which is read after the epoch.
+        return loss_of(outputs, targets), outputs if count_correct else None
+
     # A number where that waits for nothing: a tensor that is kept costs the next steps more.
     kept = Tensor.item if replica.place.device.type == "cpu" else Tensor.detach
     losses = [] if losses is None else losses
-    samples, correct = [], []
+    samples: list[int] = []
+    correct = []
     model.train()
-    supply = iter(batches)
+    # Batches that lie ready are counted after the epoch, those that come as they come.
+    supply = _counted(batches, samples) if isinstance(batches, Iterator) else iter(batches)
     clock.start()
     for batch in supply:
         mark()  # load
@@ -64,14 +76,10 @@ def train_epoch(
             mark()  # copy
         if graphs:  # what they gave in the step before is done with
             torch.compiler.cudagraph_mark_step_begin()
-        optimizer.zero_grad(set_to_none=True)
+        optimizer.zero_grad()
         if parts > 1:
-            (inputs, targets), earlier = _all_but_last(replica, (inputs, targets))
-        with precision:
-            outputs = model(inputs)
-            # Outside the compiled network: the next replay of its graph overwrites the outputs,
-            # but not the loss, which is read after the epoch.
-            loss = loss_of(outputs, targets)
+            (inputs, targets), earlier = _all_but_last(replica, forward, (inputs, targets))
+        loss, outputs = forward(inputs, targets)
         if parts > 1:
             loss = loss / parts + earlier
         mark()  # forward
@@ -85,7 +93,7 @@ def train_epoch(
                 correct.append(task.correct(outputs, targets))
         mark()  # update
         losses.append(kept(loss))
-        samples.append(samples_of(batch))
+    samples = samples or [samples_of(batch) for batch in batches]
     seconds = phase_columns(clock.intervals(), copies=moves)
     if parts > 1:  # forward and backward passes take turns
         seconds |= dict.fromkeys(("forward_s", "backward_s"), np.full(len(samples), np.nan))
@@ -107,7 +115,14 @@ def _as_array(losses: list[Tensor | float]) -> np.ndarray:
     return np.array(losses, np.float32)
 
 
-def _all_but_last(replica: Replica, batch: Batch) -> tuple[Batch, Tensor]:
+def _counted(batches: Iterable[Batch], samples: list[int]) -> Iterator[Batch]:
+    """The batches, each one's samples noted."""
+    for batch in batches:
+        samples.append(samples_of(batch))
+        yield batch
+
+
+def _all_but_last(replica: Replica, forward: Forward, batch: Batch) -> tuple[Batch, Tensor]:
     """Trains on all micro-batches of a batch but the last, without sending what they give.
 
     Returns the last, and the loss of the others as their part of the batch's mean.
@@ -117,8 +132,7 @@ def _all_but_last(replica: Replica, batch: Batch) -> tuple[Batch, Tensor]:
     total = torch.zeros((), device=replica.place.device)
     with replica.model.no_sync():  # type: ignore[operator]
         for inputs, targets in earlier:
-            with replica.precision():
-                loss = replica.task.loss(replica.model(inputs), targets) / parts
+            loss = forward(inputs, targets)[0] / parts
             loss.backward()
             total += loss.detach()
     return last, total

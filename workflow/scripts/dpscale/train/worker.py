@@ -1,8 +1,8 @@
 """One worker: its place among the others, its device, its replica of the model."""
 
 import os
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -27,6 +27,8 @@ from dpscale.train.optim import build_optimizer, build_scheduler
 
 # A rank that died is noticed at once by its connection; this bounds one that hangs.
 COLLECTIVE_TIMEOUT = timedelta(minutes=10)
+
+Forward = Callable[[Any, Any], tuple[Tensor, Any]]  # of inputs and targets: their loss, outputs
 
 
 @dataclass(frozen=True)
@@ -127,11 +129,12 @@ class Replica:
     graphs: bool  # the network is replayed from CUDA graphs
     sync: Sync
 
-    def precision(self) -> AbstractContextManager[Any]:
-        """The context of a forward pass: bfloat16 autocast, or nothing."""
+    def in_precision(self, forward: Forward) -> Forward:
+        """A forward pass in the replica's precision: under autocast to bfloat16, or as it is."""
         if self.bf16:
-            return torch.autocast(self.place.device.type, dtype=torch.bfloat16)
-        return nullcontext()
+            autocast = torch.autocast(self.place.device.type, dtype=torch.bfloat16)
+            return cast(Forward, autocast(forward))
+        return forward
 
     @property
     def moves_batches(self) -> bool:
