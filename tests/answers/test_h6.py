@@ -83,7 +83,7 @@ CASES = [
         edits={
             TRAININGS: both(behind(2, -0.01, 0.01), where({"workers": 2}, test_accuracy_frac=0.95))
         },
-        says=["best on one: one and two workers, 95.0%, above four workers (93.0%)."],
+        says=["best on one: one and two workers alike, 95.0%, above four workers (93.0%)."],
         never=["not measurably"],
     ),
     Case(

@@ -76,7 +76,7 @@ def facts_s2(inputs: Inputs) -> Facts:
         said["beyond"] = beyond(elbow, said["rules"]) if elbow else None
         said["fixed"] = fixed_up_to(elbow, said["rules"])
         said["unscaled"] = unscaled(said["fixed"], said["rules"])
-        said["steady"] = steady(elbow, said["beyond"], said["unscaled"])
+        said["alike"] = alike(elbow, said["unscaled"])
         said["in_q4"] = scaled_in_q4(inputs)
         said["disagreeing"] = disagreeing(compared, said["reference"]["train_samples"])
         said["gains"] = beside_unit(rows)
@@ -129,9 +129,10 @@ def arms(rows: list[Row]) -> dict[str, Any]:
 def beyond(elbow: Row, rules: Mapping[tuple[str, int], Row]) -> Row | None:
     """Return the linear rule at the smallest batch above its elbow; None where it kept all.
 
-    ratio: of that batch to the reference; keeper: of the other rules there the one of the least
-    error that kept the reference's; advised: whether validation data prefer it to the linear rule
-    too; just: as of `just_kept`; others: all of them; least: of all rules that of the least error.
+    ratio: of that batch to the reference; others: the other rules there; choice: of them the one
+    of the least error that kept the reference's (`kept`, `just` as of `just_kept`), else that may
+    and erred less than the linear rule; advised: whether validation data prefer it to the linear
+    rule too; least: of all rules that of the least error.
     """
     if elbow["elbow_batch"] is None:
         return None
@@ -140,14 +141,18 @@ def beyond(elbow: Row, rules: Mapping[tuple[str, int], Row]) -> Row | None:
         return None
     batch = min(above)
     others = [row for (rule, at), row in rules.items() if at == batch and rule != "linear"]
+    others.sort(key=lambda row: row["rule"] != "fixed")  # of equal errors that which scales nothing
     keeper = least(row for row in others if row["kept"] in KEPT)
+    better = [row for row in others if row["to_linear"] == "below"]
+    choice = keeper or least(row for row in better if row["kept"] == "undecided")
     return Row(
         linear=rules["linear", batch],
         least=least((rules["linear", batch], *others)),
         ratio=batch / elbow["reference_batch"],
-        keeper=keeper,
+        choice=choice,
+        kept=keeper is not None,
         just=keeper is not None and just_kept(keeper),
-        advised=keeper is not None and preferred(keeper, rules["linear", batch]),
+        advised=choice is not None and preferred(choice, rules["linear", batch]),
         others=others,
     )
 
@@ -161,17 +166,13 @@ def just_kept(row: Row) -> bool:
     return bool(farthest > NEAR * row["margin_frac"])
 
 
-def steady(elbow: Row | None, above: Row | None, at_elbow: Row | None) -> bool:
-    """Return whether scaling gains nothing up to the linear rule's elbow, and beyond it the
-    unscaled rate keeps the error that the rule does not.
-
-    above: of `beyond`; at_elbow: of `unscaled`.
-    """
-    if elbow is None or above is None or above["keeper"] is None or at_elbow is None:
+def alike(elbow: Row | None, at_elbow: Row | None) -> bool:
+    """Return whether scaling gains nothing measurable up to the linear rule's elbow: the fixed rate
+    keeps the error there too (`at_elbow`, of `unscaled`)."""
+    if elbow is None or at_elbow is None:
         return False
-    alike = at_elbow["kept"] in KEPT and at_elbow["to_linear"] == "indistinct"
     here = at_elbow["global_batch"] == elbow["elbow_batch"] > elbow["reference_batch"]
-    return bool(alike and here and above["advised"] and above["keeper"]["rule"] == "fixed")
+    return bool(here and at_elbow["kept"] in KEPT and at_elbow["to_linear"] == "indistinct")
 
 
 def preferred(row: Row, other: Row) -> bool:
