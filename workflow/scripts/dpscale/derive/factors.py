@@ -22,6 +22,7 @@ from dpscale.derive.statistics import CONFIDENCE, UNKNOWN, Estimate, interval, i
 
 Sides = Sequence[pd.DataFrame]  # a row a launch, a column an arm; no arm is in two of them
 Weights = Mapping[str, float]  # by arm
+_Arrays = Sequence[Mapping[str, np.ndarray]]  # of each side the launches of its arms
 
 
 class _Sum(NamedTuple):
@@ -40,15 +41,23 @@ def weighted_sums(
     A median is of all launches of its arm, so that sums of sums agree; the interval is of those
     launches in which all arms of a side were timed. Two sides at the most.
     """
-    sums = [_summed(sides, weights, logs=False) for sides in cells]
-    found = zip(sums, _estimates(sums, confidence), strict=True)
-    return [_changed(estimate, partial(mul, one.unit)) for one, estimate in found]
+    return _sums(list(map(_as_arrays, cells)), weights, confidence)
 
 
 def weighted_products(
     cells: Sequence[Sides], powers: Weights, confidence: float = CONFIDENCE
 ) -> list[Estimate]:
     """Return the products of the arms' medians to these powers, as `weighted_sums` theirs."""
+    return _products(list(map(_as_arrays, cells)), powers, confidence)
+
+
+def _sums(cells: Sequence[_Arrays], weights: Weights, confidence: float) -> list[Estimate]:
+    sums = [_summed(sides, weights, logs=False) for sides in cells]
+    found = zip(sums, _estimates(sums, confidence), strict=True)
+    return [_changed(estimate, partial(mul, one.unit)) for one, estimate in found]
+
+
+def _products(cells: Sequence[_Arrays], powers: Weights, confidence: float) -> list[Estimate]:
     sums = [_summed(sides, powers, logs=True) for sides in cells]
     return [_changed(estimate, math.exp) for estimate in _estimates(sums, confidence)]
 
@@ -59,15 +68,14 @@ def _changed(estimate: Estimate, scale: Callable[[float], float]) -> Estimate:
     return Estimate(value, low, high, estimate.repeats)
 
 
-def _summed(sides: Sides, weights: Weights, *, logs: bool) -> _Sum:
+def _summed(sides: _Arrays, weights: Weights, *, logs: bool) -> _Sum:
     """The sum of one cell: of logarithms, or in units of all that is added or subtracted."""
     value, unit, samples = 0.0, 0.0, list[np.ndarray]()
-    for side in _paired(sides):
+    for side in sides:
         arms = [arm for arm in weights if arm in side]
         used = np.array([weights[arm] for arm in arms])
         if used.any():
-            # As an array: thousands of cells ask for a dozen sums each.
-            seconds = np.column_stack([side[arm].to_numpy(float) for arm in arms])
+            seconds = np.column_stack([side[arm] for arm in arms])
             medians = _medians(seconds)
             value += float(((np.log(medians) if logs else medians) * used).sum())
             unit += float((medians * abs(used)).sum())
@@ -75,6 +83,11 @@ def _summed(sides: Sides, weights: Weights, *, logs: bool) -> _Sum:
             samples.append(sums[~np.isnan(sums)])
     unit = 1.0 if logs or not unit else unit
     return _Sum(value / unit, [sums / unit for sums in samples], unit)
+
+
+def _as_arrays(sides: Sides) -> _Arrays:
+    """The sides that are summed, made once: thousands of cells ask for a dozen sums each."""
+    return [{arm: side[arm].to_numpy(float) for arm in side} for side in _paired(sides)]
 
 
 def _paired(sides: Sides) -> Sides:
@@ -132,7 +145,19 @@ def factor_columns(cells: Sequence[Sides], factors: Mapping[str, Weights]) -> li
     for name, powers in factors.items():
         lead = {arm: 2 * powers.get(arm, 0) - power for arm, power in loss.items()}
         products |= {f"{name}_ratio": powers, f"{name}_lead_ratio": lead}
-    return columns_of({name: weighted_products(cells, own) for name, own in products.items()})
+    arrays = list(map(_as_arrays, cells))
+    return columns_of({name: _products(arrays, own, CONFIDENCE) for name, own in products.items()})
+
+
+def sum_columns(
+    cells: Sequence[Sides], sums: Mapping[str, Weights], confidence: float = CONFIDENCE
+) -> list[dict[str, Any]]:
+    """Return for each of some like cells sums as columns with intervals, as `weighted_sums`.
+
+    sums: each the arms' weights.
+    """
+    arrays = list(map(_as_arrays, cells))
+    return columns_of({name: _sums(arrays, own, confidence) for name, own in sums.items()})
 
 
 def columns_of(found: Mapping[str, Sequence[Estimate]]) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from dpscale.derive.cells import Cell, Launches, cells, one_worker_bases, sharing_launches
 from dpscale.derive.columns import as_table
-from dpscale.derive.factors import Sides, Weights, columns_of, factor_columns, weighted_sums
+from dpscale.derive.factors import Sides, Weights, factor_columns, sum_columns
 from dpscale.derive.formulas import communication_seconds, compute_seconds
 from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
@@ -89,8 +89,8 @@ def sides_of(cell: Cell, base: Cell, times: Launches) -> list[pd.DataFrame]:
 
 def _parts(sides: Sequence[Sides], confidence: float) -> list[dict[str, Any]]:
     """What T_N is more than T_1/N in each cell of several workers, part by part and as factors."""
-    sums = {name: weighted_sums(sides, weights, confidence) for name, weights in SUMS.items()}
-    both = zip(columns_of(sums), factor_columns(sides, FACTORS), strict=True)
+    sums = sum_columns(sides, SUMS, confidence)
+    both = zip(sums, factor_columns(sides, FACTORS), strict=True)
     return [of_sums | of_factors for of_sums, of_factors in both]
 
 
