@@ -182,7 +182,7 @@ CASES = [
         "what is quicker than the least holds as little",
         lab=lab,
         edits={"strategy_needs": where({"way": "fsdp_kept"}, peak_rank="near")},
-        says=["a step 1.20× as long), then FSDP2 (11.4 MiB; 3.00× as long). If"],
+        says=["a step 1.20× as long), then FSDP2 without resharding (12.2 MiB; 2.40× as long). If"],
     ),
     Case(
         "gradient accumulation between two ways",

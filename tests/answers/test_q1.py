@@ -99,7 +99,7 @@ CASES = [
     Case(
         "most of the fall comes early",
         edits=_times(9.0, 3.7, 2.0),
-        says=["to 2.00 s at b = 512, three quarters of the gain by b = 128. Iterations"],
+        says=["to 2.00 s at b = 512, over three quarters of the gain by b = 128. Iterations"],
     ),
     Case(
         "falls, by the line with little left to save",

@@ -170,10 +170,11 @@ CASES = [
         },
         says=[
             "At b = 32 two workers are 1.67× as fast as one, of 2 possible, and four, sharing "
-            "devices, 1.60×, not measurably different; two are faster at every b; four are "
+            "devices, 1.60×, not measurably less; two are faster at every b; four "
+            "are "
             "nowhere measurably faster. Of",
             "In short: Two workers are faster than one at every b, at best 1.67× (b = 32); four, "
-            "sharing devices, not measurably different (1.60×).",
+            "sharing devices, not measurably less (1.60×).",
         ],
     ),
     Case(

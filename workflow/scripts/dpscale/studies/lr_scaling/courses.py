@@ -50,15 +50,15 @@ def jump(course: Course) -> Row | None:
 def struggle(course: Course) -> Row | None:
     """Return what a run shows while its rate is high; None without training errors.
 
-    warmed: whether the rate rises; rise: the two epochs between which the training error rises most
-    while the rate does; late: the last epoch before the rate falls, where its validation error is
+    warmed: whether the rate rises; rise: the two epochs between which the training error rises most,
+    measurably, while the rate does; late: the last epoch before the rate falls, where its validation error is
     above the training error.
     """
     if not course or any(row[TRAIN] is None for row in course):
         return None
     pairs = list(pairwise(course))
     warmed = [pair for pair in pairs if pair[0]["lr"] < pair[1]["lr"]]
-    rises = [pair for pair in warmed if _more(pair) > 0]
+    rises = [pair for pair in warmed if lies(*(ends(row, TRAIN) for row in pair[::-1])) == "above"]
     late = next((one for one, later in pairs if later["lr"] < one["lr"]), None)
     apart = late is not None and lies(ends(late, VALIDATION), ends(late, TRAIN)) == "above"
     return Row(

@@ -165,9 +165,10 @@ def _whole(times: list[Row]) -> bool:
 def standing(times: list[Row], needs: list[Row]) -> Row:
     """Return which ways are best at one N: in time, in memory, and in the batch that fits.
 
-    Each with those that it is not told from; None where DDP's own need is not known. sparing: the
-    way with the shortest step of those whose peak is below DDP's; None where that is the one with
-    the least or the one to take. between: see `between`. outgrown: see `outgrown`.
+    Each with those that it is not told from; None where DDP's own need is not known. frugal: of the
+    way with the least peak and those with hardly more the quickest. sparing: the way with the
+    shortest step of those whose peak is below DDP's; None where that is one of these or the one to
+    take. between: see `between`. outgrown: see `outgrown`.
     """
     fastest = next((row for row in times if row["to_fastest"] is None), times[0])
     tried = {row["way"]: row for row in needs if row["budget_bytes"]}
@@ -180,6 +181,7 @@ def standing(times: list[Row], needs: list[Row]) -> Row:
         compared=[row | {"times": row.to_ddp_ratio} for row in times if row["to_ddp"]],
         ways=[row | _held(row["way"], needs) for row in times],
         least=None,
+        frugal=None,
         sparing=None,
         between=None,
         as_little=[],
@@ -209,20 +211,24 @@ def _in_memory(times: list[Row], needs: list[Row], take: Row) -> dict[str, Any]:
     least = next((row for row in peaks.values() if row["peak_rank"] == "least"), None)
     if least is None or "ddp" not in peaks:
         return {}
+    as_little = [row for row in peaks.values() if row["peak_rank"] == "near"]
+    others = [row for row in as_little if row["way"] != take["way"]]
+    frugal = min((least, *others), key=lambda row: float(step[row["way"]]["step_s"]))
     spared = [step[way] for way, row in peaks.items() if row["peak_to_ddp"] == "below"]
     sparing = min(spared, key=lambda row: row["step_s"], default=None)
-    if sparing and sparing["way"] in (least["way"], take["way"]):
+    if sparing and sparing["way"] in (least["way"], frugal["way"], take["way"]):
         sparing = None
     middle = between(sparing, least, spared, peaks) if sparing else None
     return {
         "least": least,
+        "frugal": frugal,
         "sparing": sparing and sparing | _held(sparing["way"], needs),
         "between": middle and middle | _held(middle["way"], needs),
-        "as_little": [row for row in peaks.values() if row["peak_rank"] == "near"],
+        "as_little": as_little,
         "ddp_needs": peaks["ddp"],
         "take_peak": _held(take["way"], needs)["peak"] if take["way"] in peaks else None,
         "saves": peaks["ddp"]["peak_rank"] == "more",
-        "cost": step[least["way"]],
+        "cost": step[frugal["way"]],
         "looks": [gap for row in needs if (gap := row["peak_noise_frac"]) is not None],
     }
 
