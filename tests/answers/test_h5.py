@@ -206,7 +206,8 @@ CASES = [
             "3.00 points less) lose accuracy. Each",
             "312, 156 and 76. At the rate of one worker so few updates move the weights too "
             "little. S2 keeps the error at 8 times the batch with the unscaled rate, but that is "
-            "0.5 with SGD there and 0.001 with Adam here: how far a rate carries depends on where "
+            "0.5 with SGD there and 0.001 with Adam here: how far a rate carries may depend on "
+            "where "
             "it begins. The fixed global batch",
             "In short: With four workers, raise the rate: N times (93.0%) and the root of N "
             "(94.5%) show no measurable loss against one worker's 95.0%.",

@@ -248,8 +248,8 @@ CASES = [
             "gamma on top of both gains 9.50 points. With warm-up the first two epochs, 20 of the "
             "50 updates, begin below the scaled rate. In S2 (B = 256, a rate of 4, here 1.6) "
             "warm-up lowers the error by 9.10 percentage points. No arm isolates why warm-up costs "
-            "accuracy. The rule has a limit: in S2 it loses accuracy from B = 1024 on, where it "
-            "gives a rate of 16, here 1.6. In"
+            "accuracy. The rule has a limit: in S2 it loses accuracy from B = 1024 on, at a rate "
+            "of 16; here it only reaches 1.6. In"
         ],
     ),
     *(

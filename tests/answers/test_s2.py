@@ -276,6 +276,31 @@ CASES = [
             "warm up gradually or begin with zero gains (5.10%, 5.20%; with neither 12.1%). A step"
         ],
     ),
+    *(
+        Case(
+            f"the same rule in Q4.2, whose gain is {gain:g}",
+            edits={
+                "large_batch": where(
+                    {"arm": "linear_scaling", "base": "large"},
+                    **around("test_accuracy_difference_frac", gain, 0.01),
+                )
+            },
+            says=said,
+            never=never,
+        )
+        for gain, said, never in (
+            (
+                0.05,
+                [
+                    "Q4.2 scales by the same rule and gains, but only to 1.6, not to 16: how far "
+                    "a rate "
+                    "can be scaled may depend on where it begins. At"
+                ],
+                [],
+            ),
+            (0.0, ["At B = 1024, where"], ["Q4.2 scales"]),
+        )
+    ),
     Case(
         "the fixed rate just keeps the error",
         lab=trained((study.LARGE, (5.0, 5.2, 5.1)), (study.Way(16, "fixed"), FLAT)),

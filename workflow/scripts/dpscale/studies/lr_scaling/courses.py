@@ -50,9 +50,9 @@ def jump(course: Course) -> Row | None:
 def struggle(course: Course) -> Row | None:
     """Return what a run shows while its rate is high; None without training errors.
 
-    warmed: whether the rate rises; rise: the two epochs between which the training error rises most,
-    measurably, while the rate does; late: the last epoch before the rate falls, where its validation error is
-    above the training error.
+    warmed: whether the rate rises; rise: the two epochs between which the training error rises
+    most, measurably, while the rate does; late: the last epoch before the rate falls, where its
+    validation error is above the training error.
     """
     if not course or any(row[TRAIN] is None for row in course):
         return None
