@@ -302,6 +302,17 @@ CASES = [
         )
     ),
     Case(
+        "the same rule in Q4.2, which gains at a higher rate",
+        edits={
+            "accuracy": where({"study": "large_batch", "arm": "linear_scaling"}, lr=32.0),
+            "large_batch": where(
+                {"arm": "linear_scaling", "base": "large"},
+                **around("test_accuracy_difference_frac", 0.05, 0.01),
+            ),
+        },
+        says=["by the same rule and gains, even to 32, not just to 16: how far a rate"],
+    ),
+    Case(
         "the fixed rate just keeps the error",
         lab=trained((study.LARGE, (5.0, 5.2, 5.1)), (study.Way(16, "fixed"), FLAT)),
         edits={
