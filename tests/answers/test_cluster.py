@@ -167,6 +167,32 @@ def test_no_other_outcome_advises_long_steps(cells, says) -> None:
     assert "latency of its messages" not in text_of(found)
 
 
+@pytest.mark.parametrize(
+    ("bound", "says"),
+    [
+        (3.9, "leaves four workers with b = 32 3.90×; measured is only 3.00× (Q2). "),
+        (3.05, "leaves four workers with b = 32 3.05×, which they reach (3.00×) (Q2). "),
+        (2.0, "leaves four workers with b = 32 2.00×, which they exceed (3.00×) (Q2). "),
+    ],
+)
+def test_the_formula_of_the_bytes_is_tried_on_what_was_timed(bound: float, says: str) -> None:
+    name, edit = gains(("Q2", 40, 3.0), ("E2", 1, 0.5))
+    found = page((name, lambda rows: edit(rows).assign(bound_ratio=bound)))
+    assert "On this machine the same formula " + says in plain(text_of(found))
+    unknown = page((name, lambda rows: edit(rows).assign(bound_ratio=math.nan)))
+    assert "the same formula" not in plain(text_of(unknown))
+
+
+def test_a_bound_is_of_the_bytes_of_its_own_network() -> None:
+    rows = derived_lab()["worker_gains"].query("largest").set_index("question")
+    link = derived_lab()["link"].set_index("workers").loc[2, "beta_bytes_per_s"]
+    runs = full_lab()["runs"].set_index("run")
+    for question, row in rows.iterrows():
+        size = runs.loc[row["runs"].split()[-1], "payload_bytes"]  # of two workers all is sent once
+        step_s = row["step_s"]
+        assert row["bound_ratio"] == pytest.approx(2 * step_s / (step_s + size / link)), question
+
+
 def test_one_question_alone_shows_no_order() -> None:
     said = text_of(page(gains(("Q2", 40, 3.0))))
     assert "worker's step" not in said
@@ -197,7 +223,7 @@ def test_a_gain_is_of_each_batch_that_both_ran() -> None:
 def test_where_all_numbers_of_workers_share_devices_the_largest_is_compared() -> None:
     lab, shared = derived_lab(), where(oversubscribed=True)
     edited = {name: shared(lab[name]) for name in ("scaling", "step_grid")}
-    names = ("scaling", "scaling_least", "assignment", "step_grid")
+    names = ("scaling", "scaling_least", "assignment", "step_grid", "link")
     rows = tables()["worker_gains"](*((lab | edited)[name] for name in names), full_lab()["runs"])
     assert set(rows["workers"]) == {4}
 
@@ -288,7 +314,7 @@ def test_a_step_of_one_worker_is_of_the_launches_that_the_speedup_is_of() -> Non
     edited = lab["scaling"].assign(base_epoch_s=slower)
     rows = tables()["worker_gains"](
         edited,
-        *(lab[name] for name in ("scaling_least", "assignment", "step_grid")),
+        *(lab[name] for name in ("scaling_least", "assignment", "step_grid", "link")),
         full_lab()["runs"],
     )
     q2 = rows[rows["largest"]].set_index("question").loc["Q2"]

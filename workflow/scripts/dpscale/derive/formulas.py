@@ -209,6 +209,14 @@ def affordable_epoch_seconds(exchange_s: Number, workers: Number, efficiency: fl
     return workers * efficiency / (1 - efficiency) * exchange_s
 
 
+def bounded_speedup(step_s: Number, exchange_s: Number, workers: Number) -> Number:
+    """Return N*s/(s+t): T_1/T_N where each of N workers' steps takes one worker's s and all of t.
+
+    T_N = T_1/N * (s+t)/s, as in `affordable_epoch_seconds`.
+    """
+    return workers * step_s / (step_s + exchange_s)
+
+
 def latency_share(level_bytes: Number, payload_bytes: Number) -> Number:
     """Return L/(L+S): the share of latency in an all-reduce of S bytes.
 

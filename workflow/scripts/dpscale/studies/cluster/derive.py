@@ -8,6 +8,7 @@ import pandas as pd
 from dpscale.derive.columns import as_table, known
 from dpscale.derive.formulas import (
     affordable_epoch_seconds,
+    bounded_speedup,
     level_latency_seconds,
     loader_steps,
     ring_allreduce_bytes,
@@ -65,7 +66,9 @@ GAINS = (
     words("question", Timed)
     | columns("model workers per_worker_batch largest step_s")
     | intervals("speedup_ratio growth_ratio")
+    | reals("bound_ratio")
     | side("pace", "speedup_ratio", 1.0)
+    | side("to_bound", "speedup_ratio", "bound_ratio")
     | side("growth", "growth_ratio", 1.0)
     | columns("runs")
 )
@@ -263,6 +266,7 @@ def worker_gains(
     scaling_least: pd.DataFrame,
     assignment: pd.DataFrame,
     step_grid: pd.DataFrame,
+    link: pd.DataFrame,
     runs: pd.DataFrame,
 ) -> pd.DataFrame:
     """Return what the same number of workers gains wherever they are timed beside one.
@@ -272,7 +276,8 @@ def worker_gains(
     step_s: in a question the network is one, and its batch alone makes steps longer. H3's steps and
     gains leave its evaluations out. growth_ratio: the speed-up over that with the question's least
     batch. largest: of the batches of a question, which communicates least for its samples; the best
-    of several would owe something to luck.
+    of several would owe something to luck. bound_ratio: the speed-up that the bytes of the
+    gradients leave, at the measured rate of the link.
     """
     weak = pd.concat([scaling[scaling["kind"] == "weak"], scaling_least], ignore_index=True)
     # T_1 of the launches that a speed-up is of is D/b steps.
@@ -294,13 +299,24 @@ def worker_gains(
     found = {name: _cells(rows.assign(alone_s=step)) for name, (rows, step) in sources.items()}
     timed = {question: own for question, own in found.items() if own}
     workers = _compared(list(timed.values()))
+    rates = link.loc[link["workers"] == workers, "beta_bytes_per_s"].dropna()
     rows = [
-        row
+        row | _bound(row, rates, runs)
         for question, own in timed.items()
         if workers
         for row in _gains(question, own, workers, runs)
     ]
     return as_table(rows, GAINS)
+
+
+def _bound(gain: TableRow, rates: pd.Series, runs: pd.DataFrame) -> TableRow:
+    """The speed-up that bytes alone leave; nothing where a size or the link's rate is unknown."""
+    own = runs[runs["run"].isin(gain["runs"].split()) & (runs["workers"] == gain["workers"])]
+    sizes = own["payload_bytes"].dropna().unique()
+    if len(sizes) != 1 or not len(rates):
+        return {}
+    exchange_s = ring_allreduce_bytes(sizes[0], gain["workers"]) / rates.iloc[0]
+    return {"bound_ratio": bounded_speedup(gain["step_s"], exchange_s, gain["workers"])}
 
 
 def _compared(timed: Sequence[Mapping[tuple[int, int], TableRow]]) -> int | None:
@@ -369,7 +385,7 @@ def _throughputs(alone: TableRow, several: TableRow, workers: int) -> Estimate:
 
 TABLES = {
     "worker_gains": Table(
-        worker_gains, ["scaling", "scaling_least", "assignment", "step_grid", "runs"], GAINS
+        worker_gains, ["scaling", "scaling_least", "assignment", "step_grid", "link", "runs"], GAINS
     ),
     "stand_ins": Table(stand_ins, ["scaling", "runs"], STAND_INS),
     "lab_transfers": Table(transfers, ["scaling", "runs", "link"], TRANSFERS),
