@@ -41,8 +41,9 @@ class ScalingConfig(StudySection):
     )
     launches: Launches | None = Field(
         None,
-        description="Launches of each cell; null: as many as of other timed cells. Steps of a few "
-        "milliseconds differ more from process to process: give them 6 or more.",
+        description="Launches of each cell, and of the link and compressed gradients of "
+        "communication; null: as many as of other timed cells. Steps of a few milliseconds differ "
+        "more from process to process: give them 6 or more.",
     )
     repeats: Repeats = Field(1, description="Timed repeats of a cell in each launch.")
     min_steps: Steps = Field(

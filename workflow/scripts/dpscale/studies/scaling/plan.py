@@ -134,7 +134,7 @@ def communication_runs(config: Config, communication: CommunicationConfig) -> It
             per_worker_batch=min(scaling.per_worker_batches),
             protocol=LinkProtocol(bytes=(), repeats=LINK_REPEATS, budget_s=LINK_BUDGET_S),
         )
-        yield from launches(config, link)
+        yield from launches(config, link, scaling.launches)
     if communication.hooks and counts:  # DDP with compressed gradients against DDP without
         spec = build_spec(
             config,
@@ -156,7 +156,7 @@ def communication_runs(config: Config, communication: CommunicationConfig) -> It
                 )
             ),
         )
-        yield from launches(config, spec)
+        yield from launches(config, spec, scaling.launches)
 
 
 def links(communication: CommunicationConfig) -> list[dict[str, Any]]:
