@@ -311,6 +311,20 @@ CASES = [
         says=["by the same rule and gains, even to 32, not just to 16: how far a rate"],
     ),
     Case(
+        "the unscaled rate is as good as the linear rule, then the square root is better",
+        lab=trained(
+            (study.Way(8, "fixed"), FLAT),
+            (study.LARGE, (5.0, 5.2, 5.1)),
+            (study.Way(16, "sqrt"), FLAT),
+        ),
+        edits={"lr_scaling": both(AS_GOOD, where(LINEAR_AT_LARGE, kept="lost"))},
+        says=[
+            "both keep the error up to B = 128; at 256 scale by the square root: linearly the "
+            "error "
+            "is lost (5.10%, reference 2.10%), by the root it is kept (2.20%). Scaled there"
+        ],
+    ),
+    Case(
         "the fixed rate just keeps the error",
         lab=trained((study.LARGE, (5.0, 5.2, 5.1)), (study.Way(16, "fixed"), FLAT)),
         edits={
