@@ -590,6 +590,20 @@ CASES = [
             "9.48% to 95.3%; latency decides at N = 2 and bytes decide at N = 4. Each",
         ],
     ),
+    *(
+        Case(
+            f"bytes decide at N = 4 alone: {words}",
+            edits={"link": where({"workers": 2}, **level)},
+            says=[f"9.48% to 95.3%; {words} at N = 2 and bytes decide at N = 4. Each"],
+        )
+        for words, level in (
+            ("latency and bytes weigh about the same", around("level_bytes", 4e6)),
+            (
+                "for want of repeats nothing is decided",
+                {"level_bytes_low": NAN, "level_bytes_high": NAN},
+            ),
+        )
+    ),
     Case(
         "latency as bytes",
         edits={"link": where(**around("level_bytes", 4e6))},
