@@ -244,10 +244,12 @@ def _tex(formula: str) -> str:
 
 
 def _findings(audit: _Audit, say: Any) -> list[AnswerTable]:
-    """The table of what is wrong, and one of the rows in which all that is wrong is slight."""
+    """The table of what is wrong, and one of the rows in which all that is wrong is slight: in the
+    appendix, unless nothing else is wrong."""
     slight = audit.slight
     kinds = {"findings": [one for one in audit.findings if one not in slight], "slight": slight}
-    return [_found(audit, say, name, found) for name, found in kinds.items() if found]
+    tables = [_found(audit, say, name, found) for name, found in kinds.items() if found]
+    return [table.model_copy(update={"further": table is not tables[0]}) for table in tables]
 
 
 def _unbroken(text: str, unit: str) -> str:
