@@ -632,7 +632,7 @@ CASES = [
         "latency of one repeat",
         edits={"link": where(**_no_interval("level_bytes"))},
         says=[
-            "the repeats are too few to part latency (",
+            "whether latency (",
             "to 95.3%; for want of repeats it is open whether latency (0.744% to 1.48%) decides. E",
         ],
     ),
