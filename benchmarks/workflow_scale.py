@@ -2,11 +2,12 @@
 
     python benchmarks/workflow_scale.py [--runs 300 5000]
 
-Three runs are measured once; every planned run then gets their record under its own name, since
-only the number of records matters here. Prints the seconds of a call that finds nothing to do and
-of a dry one (medians of interleaved repeats), of gathering, deriving, drawing, answering and
-rendering, and how each grows between the two largest numbers of runs: an exponent of 1 is linear;
-and the peak memory of Snakemake's main process and of each step.
+Three runs are measured once; every planned run then gets the record of one of them as if its steps
+had been of its own batch, each launch at a pace of its own, so that all cells are derived, drawn
+and answered. Prints the seconds of a call that finds nothing to do and of a dry one (medians of
+interleaved repeats), of gathering, deriving, drawing, answering and rendering, and how each grows
+between the two largest numbers of runs: an exponent of 1 is linear; and the peak memory of
+Snakemake's main process and of each step.
 """
 
 import argparse
@@ -23,16 +24,20 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "workflow/scripts"), str(ROOT / "benchmarks")]
 
+import pandas as pd  # noqa: E402
 import psutil  # noqa: E402
 from orchestration import jobs_of  # noqa: E402
 from ratios import Ratio, interleaved, machine, spread_frac  # noqa: E402
 
+from dpscale.plan.spec import Spec  # noqa: E402
+from dpscale.records.storage import write_table  # noqa: E402
 from dpscale.studies import load_config, planned_runs  # noqa: E402
 
 WORKERS = (1, 2, 4)
@@ -44,6 +49,7 @@ IDLE_GOAL_S = 5.0  # at the smallest number of runs
 REPORT, REPORT_GOAL_S = "a report", {300: 12.0, 5000: 35.0, 50000: 150.0}  # by about so many runs
 MAIN = "main process"
 LOOK_S = 0.1  # from one look at the memory of processes to the next
+PACES = (1.0, 1.03, 0.98)  # of one launch after another
 STEPS = ("gather", "derive", "draw", "answer", "render_html", "render_pdf")  # rules, in order
 
 
@@ -96,15 +102,25 @@ def fill(folder: Path, raw: dict[str, Any], templates: dict[int, Path]) -> int:
     facts = {"dataset": "synthetic"} | dict.fromkeys(sizes, raw["data"]["samples"])
     (results / "dataset.json").write_text(json.dumps(facts))
     planned = planned_runs(load_config(raw))
-    for run, spec in planned.items():
+    steps = {
+        workers: pd.read_parquet(folder / "steps.parquet") for workers, folder in templates.items()
+    }
+    for pace, (run, spec) in zip(cycle(PACES), planned.items(), strict=False):
         own = results / "runs" / run
         own.mkdir(parents=True)
         record = json.loads((templates[spec.workers] / "record.json").read_text())
         record |= {"run": run, "spec": spec.model_dump(mode="json")}
+        record |= {"train_samples": raw["data"]["samples"]}
         (own / "spec.json").write_text(spec.model_dump_json())
-        shutil.copy(templates[spec.workers] / "steps.parquet", own)
+        write_table(own / "steps.parquet", steps_of(steps[spec.workers], spec, pace))
         (own / "record.json").write_text(json.dumps(record))
     return len(planned)
+
+
+def steps_of(measured: pd.DataFrame, spec: Spec[Any], pace: float) -> pd.DataFrame:
+    """Measured steps as if they had been of a run's batch, and of a machine of another pace."""
+    seconds = [name for name in measured if name.endswith("_s")]
+    return measured.assign(samples=spec.per_worker_batch, **measured[seconds] * pace)
 
 
 def call(folder: Path, *options: str, peaks: "Peaks | None" = None) -> float:

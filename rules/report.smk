@@ -11,6 +11,10 @@ PAGES = [path for path in TEMPLATES if path.endswith(OF_PAGES)]
 QUESTIONS = [path for path in TEMPLATES if not path.endswith(OF_PAGES)]
 
 
+# A core is left to the answers, which are made beside the figures.
+DRAWING = max(1, min(4, (workflow.resource_settings.cores or 5) - 1))
+
+
 # To Snakemake a record among the inputs of `gather` would be one to read for each table, and to look
 # for in the outputs of every other run: it is an input of a part, which says when it had its records.
 RUNS_OF_A_PART = 500
@@ -51,6 +55,7 @@ rule gather:
         f"{RESULTS}/logs/gather.log",
     conda:
         ENVIRONMENT
+    threads: 4
     resources:
         machine=1,
     params:
@@ -60,7 +65,8 @@ rule gather:
         "Gathering the records into tidy tables"
     shell:
         command("gather") + "--config {params.config:q} "
-        "--runs {params.folder}/runs --output {params.folder}/tables 2>&1 | tee {log:q}"
+        "--runs {params.folder}/runs --output {params.folder}/tables "
+        "--processes {threads} 2>&1 | tee {log:q}"
 
 
 rule derive:
@@ -74,6 +80,7 @@ rule derive:
         f"{RESULTS}/logs/derive.log",
     conda:
         ENVIRONMENT
+    threads: 4
     resources:
         machine=1,
     params:
@@ -83,7 +90,7 @@ rule derive:
     shell:
         command("derive")
         + "--tables {params.folder}/tables --output {params.folder}/derived "
-        "> {log:q} 2>&1"
+        "--processes {threads} > {log:q} 2>&1"
 
 
 rule draw:
@@ -105,7 +112,7 @@ rule draw:
         f"{RESULTS}/logs/draw.log",
     conda:
         ENVIRONMENT
-    threads: 4
+    threads: DRAWING
     resources:
         machine=1,
     params:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpscale.derive.factors import cause_of, factor_columns, weighted_products, weighted_sums
+from dpscale.derive.factors import cause_of, factor_columns, weighted_sums
 
 FACTORS = {
     "exposed": {"ddp": 1, "noop": -1},
@@ -53,8 +53,9 @@ def test_an_arm_that_nobody_timed_leaves_the_sum_unknown():
 
 
 def test_one_launch_gives_no_interval():
-    (found,) = weighted_products([sides([3.0], [2.0], [2.0], [1.0])], {"ddp": 1, "one": -1})
-    assert (found.value, found.low, found.high) == (pytest.approx(3.0), None, None)
+    (row,) = factor_columns([sides([3.0], [2.0], [2.0], [1.0])], FACTORS)
+    ends = [row[f"loss_ratio{end}"] for end in ("", "_low", "_high")]
+    assert ends == [pytest.approx(3.0), None, None]
 
 
 def test_factors_multiply_to_the_loss():
@@ -129,7 +130,7 @@ def test_noise_names_the_half_of_two_equal_factors_in_at_most_5_of_100_like_cell
 def test_seconds_are_above_zero_where_their_ratio_is_above_1():
     cells = of_cells(np.random.default_rng(4), {"contention": 1, "overhead": 1, "exposed": 1.08})
     powers = {"ddp": 1, "noop": -1}
-    found = zip(weighted_sums(cells, powers), weighted_products(cells, powers), strict=True)
-    sides_of_both = [(seconds.low > 0, ratio.low > 1) for seconds, ratio in found]
+    found = zip(weighted_sums(cells, powers), factor_columns(cells, {"x": powers}), strict=True)
+    sides_of_both = [(seconds.low > 0, row["x_ratio_low"] > 1) for seconds, row in found]
     assert {above for above, _ in sides_of_both} == {True, False}
     assert all(above == of_ratio for above, of_ratio in sides_of_both)

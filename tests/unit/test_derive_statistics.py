@@ -26,6 +26,7 @@ from dpscale.derive.statistics import (
     together,
     verdict,
 )
+from dpscale.derive.verdicts import beside, overall, trend
 
 SAMPLES = 1000
 # Values of a known median, 1: of times with 3% of noise, of skewed ones, and of ones with outliers.
@@ -360,3 +361,17 @@ def test_a_ratio_among_others_is_widened_from_the_confidence_that_it_has(confide
     found = together(ratio, 3, confidence)
     assert found.low == pytest.approx(2.0 * math.exp(-wider), rel=1e-3)
     assert found.high == pytest.approx(2.0 * math.exp(wider), rel=1e-3)
+
+
+def test_a_trend_says_what_all_pairs_of_a_series_say():
+    random = np.random.default_rng(5)
+    for _ in range(200):
+        middles, widths = random.normal(size=6).round(1), random.exponential(size=6).round(1)
+        rows = [
+            {"x": middle, "x_low": middle - width, "x_high": middle + width}
+            for middle, width in zip(middles, widths, strict=True)
+        ]
+        pairs = [beside(later, earlier, "x") for earlier, later in combinations(rows, 2)]
+        assert trend(rows, "x") == overall(pairs)
+    assert trend([{"x": 1.0}, {"x": None}], "x") == "unknown"
+    assert trend([{"x": None}], "x") == trend([], "x") == "indistinct"

@@ -157,6 +157,16 @@ def test_the_batch_where_the_curve_levels_off_is_marked_by_the_verdict(shape, ma
     assert ("levels off" in axes_texts(figure)) == bool(marked)
 
 
+def test_of_hundreds_of_batch_sizes_those_are_drawn_that_double_and_the_last() -> None:
+    many = sweep([(batch, "complete", 2.0, 1.9, 2.1, 500.0, 1e8) for batch in range(3, 501)])
+    tables = {"sweep": many, "boundary": BOUNDARY, "sweep_trend": TREND}
+    figure, drawn = figures()["batch_sweep"].of(tables)
+    assert drawn["per_worker_batch"].tolist() == [3, 6, 12, 24, 48, 96, 192, 384, 500]
+    assert "9 of 498 batch sizes are drawn" in figure.get_supxlabel()
+    _, few = figures()["batch_sweep"].of(tables | {"sweep": many.head(24)})
+    assert len(few) == 24
+
+
 def test_a_batch_that_did_not_fit_is_a_cross_with_its_status():
     figure, _ = batch_sweep.draw(SWEEP, BOUNDARY, TREND)
     crosses = [line for line in figure.axes[0].lines if line.get_marker() == "x"]

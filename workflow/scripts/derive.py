@@ -1,22 +1,66 @@
 """Make derived tables (CSV) from tidy tables (parquet)."""
 
 import argparse
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from graphlib import TopologicalSorter
+from multiprocessing import get_context
 from pathlib import Path
+
+import pandas as pd
 
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.errors import one_line
 from dpscale.records.storage import read_table, write_csv
-from dpscale.studies import derived_of, schemas
+from dpscale.studies import schemas
 from dpscale.studies import tables as derived
 
 
-def derive(names: list[str], tables: Path, output: Path) -> None:
-    """Make the named derived tables, each of them also where an earlier call left it."""
+def derive(names: list[str], tables: Path, output: Path, processes: int = 1) -> None:
+    """Make the named derived tables, each of them also where an earlier call left it.
+
+    processes: that derive side by side, forks of this one.
+    """
     require_same_machine(read_table(tables / "runs.parquet", schemas()["runs"]))
-    tidy = {name: (tables / f"{name}.parquet", columns) for name, columns in schemas().items()}
-    made = derived_of({name: read_table(*of) for name, of in tidy.items()})
-    for name in names:
-        write_csv(output / f"{name}.csv", made[name])
+    made = {
+        name: read_table(tables / f"{name}.parquet", columns) for name, columns in schemas().items()
+    }
+    order = TopologicalSorter[str]()
+    for name in _needed(names):
+        order.add(name, *(one for one in derived()[name].inputs if one not in made))
+    order.prepare()
+    running: dict[Future[pd.DataFrame], str] = {}
+    with ProcessPoolExecutor(processes, mp_context=get_context("fork")) as pool:
+        while order.is_active():
+            for name in order.get_ready():
+                given = [made[one] for one in derived()[name].inputs]
+                path = output / f"{name}.csv" if name in names else None
+                running[pool.submit(derive_one, name, given, path)] = name
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                name = running.pop(future)
+                made[name] = future.result()
+                order.done(name)
+
+
+def _needed(names: list[str]) -> list[str]:
+    """The tables and those that they are made of, however far."""
+    needed, left = list[str](), list(names)
+    while left:
+        if (name := left.pop()) in derived() and name not in needed:
+            needed.append(name)
+            left += derived()[name].inputs
+    return needed
+
+
+def derive_one(name: str, given: list[pd.DataFrame], path: Path | None) -> pd.DataFrame:
+    """Return a derived table of its inputs, and write it where it was asked for."""
+    try:
+        table = derived()[name](*given)
+    except Exception as error:  # the line or the traceback ends with the table
+        error.add_note(f"derived table {name}")
+        raise
+    if path:
+        write_csv(path, table)
+    return table
 
 
 @one_line("derive.py")
@@ -37,12 +81,13 @@ def main() -> None:
         metavar="DIR",
         help="folder of the derived tables, NAME.csv",
     )
+    parser.add_argument("--processes", type=int, default=1, help="that derive side by side")
     parser.add_argument("names", nargs="*", metavar="NAME", help="derived table (default: all)")
     given = parser.parse_args()
     unknown = sorted(set(given.names) - set(derived()))
     if unknown:
         parser.error(f"no derived table {', '.join(unknown)}; there are {', '.join(derived())}")
-    derive(given.names or list(derived()), given.tables, given.output)
+    derive(given.names or list(derived()), given.tables, given.output, given.processes)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ def main() -> None:
     parser.add_argument("--config", required=True, help="the configuration, as JSON")
     parser.add_argument("--runs", type=Path, required=True, help="folder with a folder a run")
     parser.add_argument("--output", type=Path, required=True, help="folder of the tables")
+    parser.add_argument("--processes", type=int, default=1, help="that read side by side")
     given = parser.parse_args()
     with about("--config"):
         raw = json.loads(given.config)
@@ -33,7 +34,8 @@ def main() -> None:
     for run in chain.from_iterable(further_runs(specs, given.runs).values()):
         specs[run] = read_json(given.runs / run / SPEC)
     stamps: dict[str, Stamp | None] = {run: stamp(given.runs / run) for run in specs}
-    tables = tidy_tables(specs, given.runs, schemas(), run_columns, configured_rows(config))
+    rows = configured_rows(config)
+    tables = tidy_tables(specs, given.runs, schemas(), run_columns, rows, given.processes)
     runs = tables["runs"]
     for message in missing(runs)["message"].dropna():
         print(f"gather.py: not run: {message}; snakemake runs it again", file=sys.stderr)

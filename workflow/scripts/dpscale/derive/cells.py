@@ -134,7 +134,7 @@ def by_launch_end(times: Repeats) -> Repeats | None:
     """
     if len(times) < 2 or isinstance(times.index, pd.MultiIndex):
         return None
-    labelled = times.rename(index=lambda run: launch_end(str(run)))
+    labelled = times.set_axis([launch_end(str(run)) for run in times.index])
     return labelled if labelled.index.is_unique else None
 
 
@@ -151,6 +151,8 @@ class Launches:
         columns = ["epoch_s", "rank_mean_epoch_s"]
         medians = epoch_times.groupby(["arm", "run"], observed=True)[columns].median()
         self._medians = RowsByKey(medians.reset_index("arm"), "arm", "run")
+        self._seconds = medians.to_dict("index")  # of an arm and a run, by column
+        self._logs: dict[tuple[Cell, str], pd.Series | None] = {}
 
     def of(self, cell: Cell | None, arm: str) -> pd.DataFrame:
         """Return the times of a cell's complete runs in one arm: a row a launch, by its run.
@@ -172,11 +174,20 @@ class Launches:
 
         None of single launches.
         """
-        of_base, of_cell = (by_launch_end(self.epoch_s(one, arm)) for one in (base, cell))
+        of_base, of_cell = (self._logs_of(one, arm) for one in (base, cell))
         if of_base is None or of_cell is None:
             return None
-        common = of_cell.index.intersection(of_base.index)
-        return (np.log(of_base[common]), np.log(of_cell[common])) if len(common) > 1 else None
+        if not of_cell.index.equals(of_base.index):
+            common = of_cell.index.intersection(of_base.index)
+            of_base, of_cell = of_base[common], of_cell[common]
+        return (of_base, of_cell) if len(of_cell) > 1 else None
+
+    def _logs_of(self, cell: Cell, arm: str) -> pd.Series | None:
+        """The logarithms of a cell's epochs in one arm by the ends of its launches' names."""
+        if (cell, arm) not in self._logs:
+            times = by_launch_end(self.epoch_s(cell, arm))
+            self._logs[cell, arm] = None if times is None else np.log(times)
+        return self._logs[cell, arm]
 
     def ratio(
         self,
@@ -200,14 +211,17 @@ class Launches:
         arms: (arm, column of its times) by the name that its column has here. A row a launch; of a
         single launch its repeats.
         """
-        several = cell is not None and len(cell.runs) > 1
-        found = {}
-        for name, (arm, column) in arms.items():
-            own = self.of(cell, arm)[column]
-            if len(own):
-                repeats = several and isinstance(own.index, pd.MultiIndex)  # of its only launch
-                found[name] = own.groupby(level="run").median() if repeats else own
-        return pd.DataFrame(found).reindex(columns=list(arms)).astype(float)
+        if cell is None or len(cell.runs) < 2:
+            found = {name: self.of(cell, arm)[column] for name, (arm, column) in arms.items()}
+            timed = {name: times for name, times in found.items() if len(times)}
+            return pd.DataFrame(timed).reindex(columns=list(arms)).astype(float)
+        runs = sorted(cell.runs) if cell.status == "complete" else []
+        rows = [
+            [self._seconds.get((arm, run), {}).get(column) for arm, column in arms.values()]
+            for run in runs
+        ]
+        times = pd.DataFrame(rows, runs, list(arms), float)
+        return times if not times.isna().to_numpy().all(axis=1).any() else times.dropna(how="all")
 
     def columns(self, cell: Cell, arm: str) -> dict[str, float | None]:
         """Return the launches of a cell in one arm, and what lies between the extreme ones."""

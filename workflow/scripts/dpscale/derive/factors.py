@@ -6,7 +6,7 @@ as a share of what is summed: the few launches of one borrow from the others (`c
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
 from operator import mul
@@ -42,13 +42,6 @@ def weighted_sums(
     launches in which all arms of a side were timed. Two sides at the most.
     """
     return _sums(list(map(_as_arrays, cells)), weights, confidence)
-
-
-def weighted_products(
-    cells: Sequence[Sides], powers: Weights, confidence: float = CONFIDENCE
-) -> list[Estimate]:
-    """Return the products of the arms' medians to these powers, as `weighted_sums` theirs."""
-    return _products(list(map(_as_arrays, cells)), powers, confidence)
 
 
 def _sums(cells: Sequence[_Arrays], weights: Weights, confidence: float) -> list[Estimate]:
@@ -87,18 +80,24 @@ def _summed(sides: _Arrays, weights: Weights, *, logs: bool) -> _Sum:
 
 def _as_arrays(sides: Sides) -> _Arrays:
     """The sides that are summed, made once: thousands of cells ask for a dozen sums each."""
-    return [{arm: side[arm].to_numpy(float) for arm in side} for side in _paired(sides)]
+    return [
+        {arm: seconds for side in one for arm, seconds in _arms_of(side)} for one in _paired(sides)
+    ]
 
 
-def _paired(sides: Sides) -> Sides:
+def _arms_of(side: pd.DataFrame) -> Iterator[tuple[str, np.ndarray]]:
+    return zip(side, side.to_numpy(float).T, strict=True)
+
+
+def _paired(sides: Sides) -> Sequence[Sides]:
     """Two sides as one where each launch of the first has its like in the second, which was made
     soon before or after it (`by_launch_end`): what disturbed both leaves the interval."""
-    if len(sides) == 1:
-        return sides
-    one, other = map(by_launch_end, sides)
-    if one is None or other is None or not one.index.isin(other.index).all():
-        return sides
-    return [one.join(other)]
+    if len(sides) == 2:
+        one, other = map(by_launch_end, sides)
+        if one is not None and other is not None and one.index.isin(other.index).all():
+            same = one.index.equals(other.index)
+            return [[one, other if same else other.reindex(one.index)]]
+    return [[side] for side in sides]
 
 
 def _estimates(sums: Sequence[_Sum], confidence: float) -> list[Estimate]:

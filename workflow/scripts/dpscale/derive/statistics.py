@@ -45,6 +45,8 @@ UNKNOWN = Estimate(None, None, None, 0)
 
 def finite(values: Sequence[float] | np.ndarray) -> np.ndarray:
     """Return the finite values as a one-dimensional float array."""
+    if isinstance(values, pd.Series):  # which numpy alone reads four times slower
+        values = values.to_numpy(float)
     array = np.asarray(values, dtype=float)
     return array[np.isfinite(array)]
 

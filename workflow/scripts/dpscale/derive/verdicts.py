@@ -6,7 +6,6 @@ A column of such verdicts is declared with what it judges (`side`), and made wit
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
 from typing import Any, Literal
 
 import pandas as pd
@@ -71,7 +70,16 @@ def trend(rows: Sequence[Mapping[str, Any]], column: str) -> Trend:
     Of a whole series, not of its ends: `below` where it only falls, `both` where it also rises;
     `unknown` where a value has no interval.
     """
-    return overall(beside(later, earlier, column) for earlier, later in combinations(rows, 2))
+    moves = set[Verdict]()
+    most_low, least_high = -math.inf, math.inf  # of the rows before: any pair there is counts
+    for row in rows if len(rows) > 1 else ():
+        if (found := ends(row, column)) is None:
+            return "unknown"
+        low, high = found
+        moves |= {"below"} if high < most_low else set()
+        moves |= {"above"} if low > least_high else set()
+        most_low, least_high = max(most_low, low), min(least_high, high)
+    return overall(moves)
 
 
 def overall(verdicts: Iterable[Verdict]) -> Trend:

@@ -7,13 +7,18 @@ import re
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from xml.sax.saxutils import escape
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from dpscale.figures.style import INK, house_style, label_each, note, panels
 from dpscale.figures.words import described
+
+BATCH = "per_worker_batch"
+MOST_BATCHES = 24  # more marks lie on each other, and thousands take a page a minute to show
 
 
 @dataclass(frozen=True)
@@ -24,8 +29,32 @@ class FigureEntry:
     inputs: tuple[str, ...]
 
     def of(self, tables: Mapping[str, pd.DataFrame]) -> tuple[Figure, pd.DataFrame]:
-        """Return the figure of these tables, and the frame of exactly what it shows."""
-        return self.draw(*(_plotted(tables[name]) for name in self.inputs))
+        """Return the figure of these tables, and the frame of exactly what it shows.
+
+        Of more than MOST_BATCHES batch sizes it shows some, and says so below.
+        """
+        given = [_plotted(tables[name]) for name in self.inputs]
+        of_cells = [one[BATCH].dropna() for one in given if BATCH in one]
+        batches = np.unique([*chain.from_iterable(of_cells)])
+        if len(batches) <= MOST_BATCHES:
+            return self.draw(*given)
+        few = _doubling(batches)
+        figure, drawn = self.draw(
+            *(one[one[BATCH].isin(few)] if BATCH in one else one for one in given)
+        )
+        text = f"{len(few)} of {len(batches)} batch sizes are drawn; all are in derived/*.csv"
+        figure.supxlabel(text, x=0.01, ha="left", fontsize="medium")
+        return figure, drawn
+
+
+def _doubling(values: np.ndarray) -> np.ndarray:
+    """Of ascending values the first, from there on those about twice the one before, and the last.
+
+    So a curve of one global batch keeps its points where workers double, too.
+    """
+    doublings = np.arange(1 + int(np.log2(values[-1] / values[0])))
+    places = np.searchsorted(values, values[0] * 2.0**doublings)
+    return np.unique([*values[places], values[-1]])
 
 
 def _plotted(table: pd.DataFrame) -> pd.DataFrame:

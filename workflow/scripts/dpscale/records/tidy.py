@@ -1,6 +1,9 @@
 """Records and steps of all planned runs as tidy tables: one observation a row, nothing derived."""
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -12,27 +15,56 @@ from dpscale.records.runs import RECORD, Reader
 from dpscale.records.storage import DamagedError, read_record
 
 NOT_RUN = "not run yet"
+RUNS_OF_A_PART = 200  # that one process reads before another could
+Schemas = Mapping[str, Mapping[str, str]]
+RunColumns = Callable[[str], Sequence[str]]
+
+
+Rows = dict[str, list[dict[str, Any]]]  # of each table
 
 
 def tidy_tables(
     specs: Mapping[str, dict[str, Any]],
     runs: Path,
-    schemas: Mapping[str, Mapping[str, str]],
-    run_columns: Callable[[str], Sequence[str]],
+    schemas: Schemas,
+    run_columns: RunColumns,
     configured: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    processes: int = 1,
 ) -> dict[str, pd.DataFrame]:
     """The tidy tables of the runs named in `specs`, by table name, with the columns of `schemas`.
 
     specs: planned spec by run name. runs: folder with a folder a run. run_columns: the
     fields of the protocol of a kind of run that are columns of `runs`. configured: rows of tables
-    that come from the configuration, by table. A planned run without a record of its spec is a row
-    of `runs` with status NOT_RUN and nulls, and so is a damaged one, whose message says why.
+    that come from the configuration, by table. processes: that read side by side, forks of this
+    one. A planned run without a record of its spec is a row of `runs` with status NOT_RUN and
+    nulls, and so is a damaged one, whose message says why.
     """
-    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in schemas}
-    for name, given in (configured or {}).items():
-        rows[name] = [dict(row) for row in given]
-    of_record = [name for name in schemas if name not in ("runs", "steps")]
+    rows: Rows = {name: list(map(dict, (configured or {}).get(name, ()))) for name in schemas}
     steps: list[pa.Table] = []
+    read = partial(_read, runs, schemas, run_columns)
+    starts, planned = range(0, len(specs), RUNS_OF_A_PART), list(specs.items())
+    parts = [dict(planned[start : start + RUNS_OF_A_PART]) for start in starts]
+    with ProcessPoolExecutor(processes, mp_context=get_context("fork")) as pool:
+        for of_part, steps_of_part in (pool.map if len(parts) > 1 else map)(read, parts):
+            steps += steps_of_part
+            for name, more in of_part.items():
+                rows[name] += more
+    tables = {
+        name: _typed_table(pd.DataFrame(rows[name]), columns)
+        for name, columns in schemas.items()
+        if name != "steps"
+    }
+    joined = pa.concat_tables(steps, promote_options="default").to_pandas() if steps else None
+    return tables | {"steps": _typed_table(pd.DataFrame(joined), schemas["steps"])}
+
+
+def _read(
+    runs: Path, schemas: Schemas, run_columns: RunColumns, specs: Mapping[str, dict[str, Any]]
+) -> tuple[Rows, list[pa.Table]]:
+    """The rows of these runs, and the steps of those that have a whole record."""
+    rows: Rows = {name: [] for name in schemas}
+    steps: list[pa.Table] = []
+    of_record = [name for name in schemas if name not in ("runs", "steps")]
     reader = Reader(schemas)
     for run, spec in specs.items():
         message = None
@@ -51,13 +83,7 @@ def tidy_tables(
         for name in of_record:
             rows[name] += [{"run": run} | row for row in getattr(record, name, ())]
         steps.append(found.steps.append_column("run", pa.repeat(run, len(found.steps))))
-    tables = {
-        name: _typed_table(pd.DataFrame(rows[name]), columns)
-        for name, columns in schemas.items()
-        if name != "steps"
-    }
-    joined = pa.concat_tables(steps, promote_options="default").to_pandas() if steps else None
-    return tables | {"steps": _typed_table(pd.DataFrame(joined), schemas["steps"])}
+    return rows, [pa.concat_tables(steps, promote_options="default")] if steps else []
 
 
 def missing(table: pd.DataFrame) -> pd.DataFrame:

@@ -120,8 +120,9 @@ def over_batches(rows: list[dict[str, Any]], column: str, name: str) -> None:
     several.sort(key=itemgetter("workers", "per_worker_batch"))
     for _, of_workers in groupby(several, itemgetter("workers")):
         if (own := list(of_workers))[1:]:
+            moves = trend(own, column)
             for row in own:
-                row[name] = trend(own, column)
+                row[name] = moves
 
 
 def split_causes(communication: pd.DataFrame) -> pd.DataFrame:

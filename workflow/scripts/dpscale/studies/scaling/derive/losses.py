@@ -60,8 +60,7 @@ def speedup_losses(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFram
     ]
     sides = [_sides(cell, base, times) for cell, base in pairs]
     added = weighted_sums(sides, {"loaded": 1, "one_loaded": -1}, confidence)
-    # The factors are of the launches that timed all of their arms.
-    whole = [[of_n.dropna(subset=["ddp", "noop", "copies"]), one] for of_n, one in sides]
+    whole = [[_whole(of_n), one] for of_n, one in sides]
     sums = zip(columns_of({"added_s": added}), factor_columns(whole, LOSSES), strict=True)
     rows = [
         _row(*pair, times) | {"repeats": more.repeats} | of_sum | of_factors
@@ -75,6 +74,12 @@ def _sides(cell: Cell, base: Cell, times: Launches) -> Sides:
     one = times.together(base, {"one": (DDP, "epoch_s"), "one_loaded": (ARM, "epoch_s")})
     of_n = times.together(cell, ARMS | {"loaded": (ARM, "epoch_s")})
     return [of_n, compute_seconds(one, cell.workers)]
+
+
+def _whole(of_n: pd.DataFrame) -> pd.DataFrame:
+    """The launches that timed all arms of the factors."""
+    timed = of_n[["ddp", "noop", "copies"]].notna().to_numpy().all(axis=1)
+    return of_n if timed.all() else of_n[timed]
 
 
 def _row(cell: Cell, base: Cell, times: Launches) -> dict[str, Any]:
