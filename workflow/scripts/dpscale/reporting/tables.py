@@ -27,7 +27,7 @@ LETTERS_OF_WORDS = 16  # of a cell of words, in a table without room
 GAP = 3  # letters between columns
 FEWEST_ROWS_OF_SPARSE = 4  # in a table of fewer rows a blank tells more than a line below
 SPARSE = 0.75  # share of blanks from which a column is no column
-MOST_ROWS = 100  # of a table: nobody reads more, and thousands take a PDF hours
+MOST_ROWS = 50  # of a table: nobody reads more, and thousands take a PDF hours
 SETTINGS = ("count", "setting")  # what was set has no runs behind it; what was measured has
 
 
