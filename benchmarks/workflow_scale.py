@@ -42,6 +42,7 @@ from dpscale.studies import load_config, planned_runs  # noqa: E402
 
 WORKERS = (1, 2, 4)
 LAUNCHES = 3  # of each cell, the fewest that there may be
+MOST_BATCHES = 2000  # that a configuration may have
 STUDIES = ("sweep", "communication", "large_batch", "replicas", "ledger", "data_parallel")
 COPIED = ("Snakefile", "rules", "workflow", "config", "profiles", "report", "envs")
 IDLE, DRY = "nothing to do", "snakemake -n"
@@ -55,10 +56,11 @@ STEPS = ("gather", "derive", "draw", "answer", "render_html", "render_pdf")  # r
 
 def config(runs: int, workers: Sequence[int]) -> dict[str, Any]:
     """A configuration of about so many timed runs."""
-    batches = list(range(1, max(1, runs // len(workers) // LAUNCHES) + 1))
+    launches = max(LAUNCHES, math.ceil(runs / len(workers) / MOST_BATCHES))
+    batches = list(range(1, max(1, runs // len(workers) // launches) + 1))
     return {
         "name": "scale",
-        "launches": LAUNCHES,
+        "launches": launches,
         "hardware": {"allow_oversubscription": True},
         "data": {
             "dataset": "synthetic",

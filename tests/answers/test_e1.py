@@ -106,9 +106,9 @@ CASES = [
             "The ways with N = 2: a step (beside it one with N = 4), the bytes",
             "FSDP2 30.0 ms (28.5 to 31.5) 60.0 ms 3.00× 3.00× 12.0 MB",
             "share a device",
-            "differs from the formula for FSDP2 (by up to 33.3%) and FSDP2 without resharding "
-            "(by up to 50.0%)",
-            "without resharding (by up to 50.0%): the cause is gloo, whose reduce-scatter is an "
+            "differs from the formula for FSDP2 (by 33.3%) and FSDP2 without resharding "
+            "(by 50.0%)",
+            "without resharding (by 50.0%): the cause is gloo, whose reduce-scatter is an "
             "all-reduce of which workers keep parts, twice a ring's bytes. The",
             "count the same, but for 0.400% of headers",
             "all others compute what DDP does: losses of the first three steps differ by at most "
@@ -435,14 +435,14 @@ CASES = [
             "strategies": sending({"way": "fsdp"}, ledger_bytes=lambda old: (1.1 * old).round())
         },
         says=[
-            "formula for FSDP2 (by up to 10.0%), perhaps because the parts of a layer are padded"
+            "formula for FSDP2 (by 10.0%), perhaps because the parts of a layer are padded"
         ],
     ),
     Case(
         "DDP has nothing to pad",
         lab=through_nccl,
         edits={"strategies": sending({"way": "ddp"}, ledger_bytes=lambda old: (1.1 * old).round())},
-        says=["formula for DDP (by up to 10.0%); nothing that was measured says why."],
+        says=["formula for DDP (by 10.0%); nothing that was measured says why."],
         never=["padded"],
     ),
     Case(

@@ -26,3 +26,9 @@ def test_steps_of_a_run_are_of_its_own_batch_so_that_its_epoch_has_a_time() -> N
     assert steps["step_s"].tolist() == [1.0, 1.4]
     assert steps["load_s"].tolist() == [0.2, 0.2]
     assert steps["step"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("runs", [300, 5000, 50_000])
+def test_every_number_of_runs_that_is_benchmarked_can_be_configured(runs: int) -> None:
+    raw = workflow_scale.config(runs, workflow_scale.WORKERS)
+    assert len(planned_runs(load_config(raw))) == pytest.approx(runs, rel=0.01)
