@@ -11,7 +11,7 @@ PAGES = [path for path in TEMPLATES if path.endswith(OF_PAGES)]
 QUESTIONS = [path for path in TEMPLATES if not path.endswith(OF_PAGES)]
 
 
-# A core is left to the answers, which are made beside the figures.
+# Figures and answers are made side by side: a job less than cores, whose processes share all.
 DRAWING = max(1, min(4, (workflow.resource_settings.cores or 5) - 1))
 
 
@@ -122,7 +122,7 @@ rule draw:
     shell:
         command("draw")
         + "--derived {params.folder}/derived --output {params.folder}/figures "
-        "--processes {threads} > {log:q} 2>&1"
+        "--processes $(({threads} + 1)) > {log:q} 2>&1"
 
 
 rule answer:

@@ -434,9 +434,22 @@ CASES = [
         edits={
             "strategies": sending({"way": "fsdp"}, ledger_bytes=lambda old: (1.1 * old).round())
         },
-        says=[
-            "formula for FSDP2 (by 10.0%), perhaps because the parts of a layer are padded"
-        ],
+        says=["formula for FSDP2 (by 10.0%), perhaps because the parts of a layer are padded"],
+    ),
+    Case(
+        "shards padded more with more workers",
+        lab=through_nccl,
+        edits={
+            "strategies": both(
+                sending(
+                    {"way": "fsdp", "workers": 2}, ledger_bytes=lambda old: (1.1 * old).round()
+                ),
+                sending(
+                    {"way": "fsdp", "workers": 4}, ledger_bytes=lambda old: (1.2 * old).round()
+                ),
+            )
+        },
+        says=["formula for FSDP2 (by 10.0% to 20.0%), perhaps because"],
     ),
     Case(
         "DDP has nothing to pad",
