@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from dpscale.provenance import provenance
-from dpscale.records import Record, read_record, write_record, write_steps, write_text
+from dpscale.records import Record, read_record, tidy, write_record, write_steps, write_text
 from dpscale.records.schemas import row_checks
 from dpscale.records.storage import DamagedError, read_steps
 from dpscale.records.tidy import newest_provenance, tidy_tables
@@ -223,6 +223,20 @@ def test_tidy_tables_have_the_columns_and_types_of_their_schemas(tmp_path) -> No
     assert tables["curves"]["train_loss"].tolist() == [0.5]
     assert tables["steps"]["run"].tolist() == [RUN]
     assert tables["wire"].empty
+
+
+def test_runs_are_the_same_however_many_processes_read_them(tmp_path, monkeypatch) -> None:
+    written(tmp_path, make_record(curves=[{"trial": 0, "epoch": 1.0, "train_loss": 0.5}]))
+    damaged = tmp_path / "scaling-n2-b32"
+    damaged.mkdir()
+    (damaged / "record.json").write_text("{")
+    whole = tidy_tables(SPECS, tmp_path, schemas(), run_columns)
+    monkeypatch.setattr(tidy, "RUNS_OF_A_PART", 1)
+    parts = tidy_tables(SPECS, tmp_path, schemas(), run_columns, processes=2)
+    assert len(SPECS) > 1
+    for name, table in whole.items():
+        pd.testing.assert_frame_equal(parts[name], table)
+    assert parts["runs"]["message"].notna().sum() == 1
 
 
 def test_the_newest_provenance_is_that_of_the_run_that_finished_last(tmp_path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from patience import HANG_S
 
+import derive
 from builders import derived_lab, full_lab
 from dpscale.attempts import History, memory_factor
 from dpscale.errors import one_line
@@ -96,6 +97,16 @@ def test_derive_names_a_cut_parquet_file(results, last_line, share):
     cut(results / "tables/steps.parquet", share)
     line = last_line("derive.py", "--tables", "tables", "--output", "out", "epoch_times")
     said(line, "tables/steps.parquet valid again")
+
+
+def test_tables_are_the_same_however_many_processes_derive_them(results):
+    names = ["bandwidth", "prediction", "scaling"]
+    for processes in (1, 3):
+        derive.derive(names, results / "tables", results / f"by{processes}", processes)
+    for name in names:
+        one, three = (results / f"by{processes}/{name}.csv" for processes in (1, 3))
+        assert one.read_bytes() == three.read_bytes()
+    assert len(list((results / "by3").iterdir())) == len(names)
 
 
 def test_derive_names_a_missing_table(results, last_line):
