@@ -106,8 +106,7 @@ CASES = [
             "The ways with N = 2: a step (beside it one with N = 4), the bytes",
             "FSDP2 30.0 ms (28.5 to 31.5) 60.0 ms 3.00× 3.00× 12.0 MB",
             "share a device",
-            "differs from the formula for FSDP2 (by 33.3%) and FSDP2 without resharding "
-            "(by 50.0%)",
+            "differs from the formula for FSDP2 (by 33.3%) and FSDP2 without resharding (by 50.0%)",
             "without resharding (by 50.0%): the cause is gloo, whose reduce-scatter is an "
             "all-reduce of which workers keep parts, twice a ring's bytes. The",
             "count the same, but for 0.400% of headers",

@@ -107,7 +107,7 @@ CASES = [
         },
         says=[
             "At b = 512 two workers are 1.67× as fast as one, of 2 possible, and four, sharing "
-            "devices, 2.78×; at b = 32 and 128 neither is measurably faster. Of",
+            "devices, 2.78×; both are slower than one at b = 32 and 128. Of",
             "A larger b makes fewer iterations, and so fewer exchanges.",
         ],
     ),
@@ -133,6 +133,7 @@ CASES = [
                 speedup_ratio=1.3,
                 speedup_ratio_low=1.02,
                 speedup_ratio_high=1.6,
+                **around("over_fewest_ratio", 1, 0.1),
             )
         },
         says=[
@@ -147,7 +148,9 @@ CASES = [
             edits={
                 "scaling": both(
                     where(
-                        {"kind": "weak", "workers": [2, 4]}, **around("speedup_ratio", 1.6, 0.05)
+                        {"kind": "weak", "workers": [2, 4]},
+                        **around("speedup_ratio", 1.6, 0.05),
+                        **around("over_fewest_ratio", 1, 0.1),
                     ),
                     where({"kind": "weak", "workers": sharing}, oversubscribed=True),
                 )
@@ -228,10 +231,47 @@ CASES = [
         lab={"two_worker_factor": 1.5},
         says=[
             "In short: Two workers are slower than one at every b, at best 0.667× (b = 32); four, "
-            "sharing devices, less (0.444×).",
+            "sharing devices, slower than two (0.444×).",
             "At b = 32 two workers are 0.667× as fast as one, and four, sharing devices, 0.444×, "
-            "less; both are slower at every b. Of one worker's 6.41 s four save 4.80 s "
-            "and add 12.8 s, no single cause.",
+            "slower than two; both are slower at every b. Of one worker's 6.41 s four "
+            "save 4.80 s and add 12.8 s, no single cause.",
+        ],
+    ),
+    Case(
+        "two slower, and four not slower than two at every b",
+        lab={"two_worker_factor": 1.5},
+        edits={
+            "scaling": where(
+                {"workers": 4, "per_worker_batch": 512}, **around("over_fewest_ratio", 1, 0.1)
+            )
+        },
+        says=["four, sharing devices, less (0.444×).", "sharing devices, 0.444×, less; both are"],
+    ),
+    Case(
+        "four faster than one at one b, slower at one and open at one",
+        edits={
+            "scaling": both(
+                where(
+                    {"kind": "weak", "workers": 4, "per_worker_batch": 32},
+                    **around("speedup_ratio", 0.9),
+                ),
+                where(
+                    {"kind": "weak", "workers": 4, "per_worker_batch": 128},
+                    **around("speedup_ratio", 1.0),
+                ),
+                where({"kind": "weak", "workers": 4}, **around("over_fewest_ratio", 0.6)),
+                where({"kind": "strong", "workers": [2, 4]}, **around("speedup_ratio", 0.1)),
+                where(
+                    {"kind": "weak", "workers": 4, "per_worker_batch": 512},
+                    **around("speedup_ratio", 1.3),
+                ),
+            )
+        },
+        says=[
+            "sharing devices, 1.30×, slower than two; two are faster at every b, four slower at "
+            "32. Of",
+            "In short: Two workers are faster than one at every b, at best 1.67× (b = 32); four, "
+            "sharing devices, slower than two (1.30×).",
         ],
     ),
     Case(

@@ -64,6 +64,21 @@ def test_a_speedup_is_of_launches_made_one_soon_after_the_other():
     assert two["base_runs"].split() == ["n1-b32", *(f"n1-b32-launch{n}" for n in (2, 3, 4))]
 
 
+def test_more_workers_are_set_beside_the_fewest_launch_by_launch():
+    # The pace doubles after two launches; four take 5% and 10% longer than two, and one worker
+    # scatters by a half, which two quotients over it would carry and theirs does not.
+    seconds = {1: [8.0, 4.0, 6.0, 2.0], 2: [4.0, 4.0, 2.0, 2.0], 4: [4.2, 4.4, 2.1, 2.2]}
+    found = scaling(*launched(seconds))
+    four = row(found, "weak", 4, 32)
+    assert four["over_fewest_ratio"] == pytest.approx(1 / math.sqrt(1.05 * 1.1))
+    assert four["over_fewest_ratio_high"] < 1
+    assert four["beside_fewest"] == "below"
+    assert four["speedup_ratio_high"] > row(found, "weak", 2, 32)["speedup_ratio_low"]
+    assert found.loc[found["workers"] <= 2, "over_fewest_ratio"].isna().all()
+    lessons = speedup_lesson(found, launched(seconds)[1]).set_index("workers")
+    assert lessons.loc[4, ["to_fewest", "fewest_everywhere"]].tolist() == ["below", True]
+
+
 def test_launches_that_one_worker_lacks_do_not_count_for_several():
     seconds = {1: [8.0, 8.4, 4.0, 4.2], 2: [5.0, 5.0, 2.5, 2.5, 100.0, 100.0]}
     two = row(scaling(*launched(seconds)), "weak", 2, 32)
@@ -217,6 +232,7 @@ def lesson_of(cells: dict[int, tuple[float, float, float]], runs: pd.DataFrame) 
             "speedup_ratio_high": high,
             "pace": verdict(low, high, 1.0),
             "to_least_batch": "indistinct",
+            "beside_fewest": "unknown",
             "oversubscribed": False,
             "repeats": 11,
             "runs": "one",

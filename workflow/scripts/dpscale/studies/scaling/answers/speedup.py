@@ -67,7 +67,8 @@ def of_medians(row: Row) -> Value:
 def lessons(inputs: Inputs) -> list[Row]:
     """Return what the most and the fewest of several workers gain; loss: what they lose there.
 
-    faster_at: each b that by itself is faster than one worker, whatever all together show.
+    faster_at, slower_at, open_at: each b that by itself is faster than one worker, slower, or
+    neither, whatever all together show.
     reaches, reaches_within: the best speed-up as text, without its interval and with it.
     """
     cell = operator.itemgetter("workers", "per_worker_batch")
@@ -87,8 +88,9 @@ def lessons(inputs: Inputs) -> list[Row]:
         row
         | {
             "loss": found.get(cell(row)),
-            "faster_at": sizes(cells, row["workers"], faster=True),
-            "slower_at": sizes(cells, row["workers"], faster=False),
+            "faster_at": sizes(cells, row["workers"], "above"),
+            "slower_at": sizes(cells, row["workers"], "below"),
+            "open_at": sizes(cells, row["workers"], "indistinct", "unknown"),
             "reaches": told_from_one(row.best_ratio.without_interval()),
             "reaches_within": told_from_one(row.best_ratio),
         }
@@ -96,11 +98,10 @@ def lessons(inputs: Inputs) -> list[Row]:
     ]
 
 
-def sizes(cells: list[Row], workers: int, *, faster: bool) -> tuple[int, ...]:
-    """Return each b at which these workers are, or are not, measurably faster than one."""
+def sizes(cells: list[Row], workers: int, *paces: str) -> tuple[int, ...]:
+    """Return each b at which the speed-up of these workers lies so of 1."""
     own = [row for row in cells if row["workers"] == workers]
-    found = {row["per_worker_batch"] for row in own if (row["pace"] == "above") == faster}
-    return tuple(sorted(found))
+    return tuple(sorted({row["per_worker_batch"] for row in own if row["pace"] in paces}))
 
 
 def told_from_one(ratio: Value) -> str:

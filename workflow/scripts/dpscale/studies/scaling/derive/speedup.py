@@ -1,8 +1,8 @@
 """Scaling: epoch time, speed-up and efficiency of every planned cell, weak and strong."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import pandas as pd
@@ -38,13 +38,15 @@ COLUMNS: Columns = (
     | side("pace", "speedup_ratio", 1.0)
     | side("to_ideal", "speedup_ratio", "workers")
     | words("to_least_batch to_weak")
+    | intervals("over_fewest_ratio")
+    | side("beside_fewest", "over_fewest_ratio", 1.0)
 )
 LESSON_COLUMNS: Columns = (
     columns("workers per_worker_batch cells")
     | intervals("best_ratio")
     | words("lesson")
     | words("to_fewest")
-    | columns("everywhere")
+    | columns("everywhere fewest_everywhere")
     | columns("rising oversubscribed repeats runs base_runs")
 )
 STRONG_COLUMNS: Columns = words("compared", Trend) | columns("everywhere cells runs")
@@ -62,7 +64,13 @@ def _speedup(
 
 
 def _row(
-    kind: str, cell: Cell, base: Cell | None, times: Launches, prior: Prior, confidence: float
+    kind: str,
+    cell: Cell,
+    base: Cell | None,
+    fewest: Estimate,
+    times: Launches,
+    prior: Prior,
+    confidence: float,
 ) -> dict[str, Any]:
     time = median(times.epoch_s(cell, ARM), confidence)
     ratio = _speedup(cell, base, times, prior, confidence)
@@ -89,6 +97,7 @@ def _row(
         "base_epoch_s": times.epoch_s(base, ARM).median() if base else None,
         "base_status": base.status if base else None,
         "base_runs": " ".join(base.runs) if base else None,
+        **interval_columns("over_fewest_ratio", fewest),
         **times.columns(cell, ARM),
     }
 
@@ -133,9 +142,39 @@ def _beside_bases(sides: Sequence[Against], times: Launches, confidence: float) 
         else (kind, cell, base)
         for kind, cell, base in sides
     ]
-    pairs = [times.log_pair(base, cell, ARM) for _, cell, base in shared if base and base != cell]
-    prior = like_pairs(filter(None, pairs))
-    return as_table([_row(*side, times, prior, confidence) for side in shared], COLUMNS)
+    pairs = [(base, cell) for _, cell, base in shared if base and base != cell]
+    of_all = _prior_of(pairs, times), confidence
+    fewest = _over_fewest(sides, times, confidence)
+    rows = [
+        _row(*found, fewest.get(given[:2], UNKNOWN), times, *of_all)
+        for given, found in zip(sides, shared, strict=True)
+    ]
+    return as_table(rows, COLUMNS)
+
+
+def _prior_of(pairs: Iterable[tuple[Cell, Cell]], times: Launches) -> Prior:
+    """How the ratios of like pairs of cells scatter."""
+    return like_pairs(filter(None, (times.log_pair(*pair, ARM) for pair in pairs)))
+
+
+def _over_fewest(
+    sides: Sequence[Against], times: Launches, confidence: float
+) -> dict[tuple[str, Cell], Estimate]:
+    """With b fixed the epoch of the fewest of several workers over that of more, of launches that
+    both have: side by side two numbers of workers differ by less than each beside one worker."""
+    several = [cell for kind, cell, _ in sides if kind == "weak" and cell.workers > 1]
+    fewest: dict[int, Cell] = {}
+    for cell in sorted(several, key=attrgetter("workers")):
+        fewest.setdefault(cell.per_worker_batch, cell)
+    pairs = {
+        cell: (sharing_launches(few, cell), sharing_launches(cell, few))
+        for cell in several
+        if (few := fewest[cell.per_worker_batch]).workers < cell.workers
+    }
+    prior = _prior_of(pairs.values(), times)
+    return {
+        ("weak", cell): times.ratio(*pair, ARM, prior, confidence) for cell, pair in pairs.items()
+    }
 
 
 def least_batches(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
@@ -185,7 +224,8 @@ def speedup_lesson(scaling: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     interval of any cell is above 1, `below` where every cell is slower than one worker, else
     whether that is known. everywhere: every cell is faster than one worker; rising: the largest b
     has a higher speed-up than the least; to_fewest: where best_ratio lies of that of the fewest
-    workers. No row without a speed-up.
+    workers; fewest_everywhere: so says each b by itself, launch by launch, and then to_fewest does
+    too, since that all of several verdicts hold needs no correction for their number. No row without a speed-up.
     """
     weak = [row for row in scaling.to_dict("records") if paced(row) and row["kind"] == "weak"]
     rows, confidence = [], confidence_of(runs)
@@ -204,9 +244,13 @@ def speedup_lesson(scaling: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
             | {"lesson": _lesson(sides, side_of_best, paces)}
             | {"everywhere": paces == {"above"}, "rising": found[-1]["to_least_batch"] == "above"}
             | {"oversubscribed": best["oversubscribed"]}
+            | {"beside": {row["beside_fewest"] for row in found}}
         )
     for row in rows[1:]:
-        row["to_fewest"] = beside(row, rows[0], "best_ratio")
+        lower = row["best_ratio"] < rows[0]["best_ratio"]
+        row["fewest_everywhere"] = row["beside"] == {"below" if lower else "above"}
+        apart = row["beside"].pop() if row["fewest_everywhere"] else None
+        row["to_fewest"] = apart or beside(row, rows[0], "best_ratio")
     return as_table(rows, LESSON_COLUMNS)
 
 
