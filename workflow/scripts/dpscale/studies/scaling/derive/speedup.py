@@ -225,7 +225,8 @@ def speedup_lesson(scaling: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     whether that is known. everywhere: every cell is faster than one worker; rising: the largest b
     has a higher speed-up than the least; to_fewest: where best_ratio lies of that of the fewest
     workers; fewest_everywhere: so says each b by itself, launch by launch, and then to_fewest does
-    too, since that all of several verdicts hold needs no correction for their number. No row without a speed-up.
+    too, since that all of several verdicts hold needs no correction for their number. No row
+    without a speed-up.
     """
     weak = [row for row in scaling.to_dict("records") if paced(row) and row["kind"] == "weak"]
     rows, confidence = [], confidence_of(runs)
