@@ -29,7 +29,7 @@ def without_rows(rows: Any) -> Any:
 def test_what_is_of_the_machine_does_not_carry_over() -> None:
     found = page()
     assert (
-        "Measured times do not carry over, formulas do: at 12.5 GB/s two workers with "
+        "Measured times do not carry over, bytes do: at 12.5 GB/s two workers with "
         "b = 32 reach 90% efficiency, by bytes alone, where an epoch of one takes 50.3 s."
     ) in plain(found.sentence)
     assert not too_long(found)
@@ -346,7 +346,7 @@ def test_a_study_that_was_left_out_is_not_spoken_of() -> None:
 def test_nothing_measured_leaves_the_formulas() -> None:
     empty = {name: rows.iloc[:0] for name, rows in full_lab().items()}
     found = closing(derived_of(empty), empty)
-    assert found.sentence.startswith("Measured times do not carry over, formulas do: at 12.5")
+    assert found.sentence.startswith("Measured times do not carry over, bytes do: at 12.5")
     assert "to be checked there" in text_of(found)
 
 

@@ -150,7 +150,8 @@ def confirmed(take: Row, further: list[Row], trained: list[Row]) -> list[Row] | 
 
     standing: `longer` where they did with every batch that was trained, `open` where all else may
     be as long as either the advised or the predicted, and else `not_longer`; ratios: to the
-    advised, of each batch. None where all did, or not all are predicted to, where time is not what
+    advised, of each batch; longer: of those that took longer, longer_at and rest_at: global batches
+    that did and those that did not. None where all did, or not all are predicted to, where time is not what
     is aimed at, where the recommended cell is not of the number that they are set beside, and where
     one of them was not compared.
     """
@@ -163,6 +164,7 @@ def confirmed(take: Row, further: list[Row], trained: list[Row]) -> list[Row] | 
         ]
         if not own or row["pays"] != "above" or row["workers"] != take["workers"]:
             return None
+        longer = [one for one in own if one["to_advised"] == "above"]
         rest = [one for one in own if one["to_advised"] != "above"]
         wide = all(
             one["to_advised_ratio_low"] <= 1 and row["time_ratio"] <= one["to_advised_ratio_high"]
@@ -173,6 +175,9 @@ def confirmed(take: Row, further: list[Row], trained: list[Row]) -> list[Row] | 
                 workers=row["next_workers"],
                 standing=("open" if wide else "not_longer") if rest else "longer",
                 ratios=[one.value("to_advised_ratio", "ratio") for one in own],
+                longer=[one.value("to_advised_ratio", "ratio") for one in longer],
+                longer_at=[one["global_batch"] for one in longer],
+                rest_at=[one["global_batch"] for one in rest],
             )
         )
     rows.sort(key=lambda row: bool(row["standing"] != "longer"))

@@ -1,6 +1,7 @@
 """Q1: how the time of an epoch runs over the batch sizes, and the largest batch that fits."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from dpscale.reporting.answer import Value
@@ -141,8 +142,8 @@ def levels(rows: Sequence[Row]) -> dict[str, Any]:
 
     A phase levels off from the batch on after which its seconds of an epoch span no more than
     LEVEL_FRAC; `from_batch` is the first from which on all that do so have. `falling` are the
-    others that take less at the last batch than there by more than that. A phase that is nowhere a
-    percent of the epoch is in neither.
+    others that take less at the last batch than there by more than that, and with no batch on the
+    way more than with the one before. A phase that is nowhere a percent of the epoch is in neither.
     """
     places: dict[str, int] = {}
     seen = [phase for phase in PHASES if _is_seen(rows, phase)]
@@ -152,10 +153,11 @@ def levels(rows: Sequence[Row]) -> dict[str, Any]:
         if (place := next(own)) < len(rows) - 1:
             places[phase] = place
     start = rows[max(places.values(), default=0)]
+    further = rows[rows.index(start) :]
     falling = [
         Row(phase=phase, before=getattr(start, f"{phase}_s"), after=getattr(rows[-1], f"{phase}_s"))
         for phase in seen
-        if phase not in places and rows[-1][f"{phase}_s"] < (1 - LEVEL_FRAC) * start[f"{phase}_s"]
+        if phase not in places and _falls([row[f"{phase}_s"] for row in further])
     ]
     level = [Row(phase=phase) for phase in places]
     return {"from_batch": start["per_worker_batch"], "level": level, "falling": falling}
@@ -165,6 +167,11 @@ def _is_seen(rows: Sequence[Row], phase: str) -> bool:
     """Whether a phase was timed at every batch, and takes a percent of the epoch at some."""
     timed = all(row[f"{phase}_s"] is not None for row in rows)
     return timed and any(row[f"{phase}_s"] >= SHOWN_FRAC * row["epoch_s"] for row in rows)
+
+
+def _falls(seconds: Sequence[float]) -> bool:
+    rises = any(later > earlier for earlier, later in pairwise(seconds))
+    return not rises and seconds[-1] < (1 - LEVEL_FRAC) * seconds[0]
 
 
 def _is_level(seconds: Sequence[float]) -> bool:
