@@ -404,6 +404,16 @@ CASES = [
             "contention 2.00 s in Q3.1 and 141 ms in H4.",
         ],
     ),
+    Case(
+        "Q3.1 has longer steps, and waits longer than it contends at the same b",
+        edits=longer_steps(waits_s=2.5),
+        says=[
+            "with SGD. The parts are measured",
+            "contention 2.00 s in Q3.1 and 141 ms in H4: at this b waiting is the larger in both; "
+            "in Q3.1 contention lengthens the epoch by the larger factor",
+        ],
+        never=["loses most to"],
+    ),
     *(
         Case(
             f"Q3.1: {name}",

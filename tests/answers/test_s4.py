@@ -7,7 +7,7 @@ import pytest
 
 import local_sgd_builders
 from builders import Tables, full_lab, run_row, table, without_runs
-from cases import Case, both, numbers, only, says, where, without
+from cases import Case, around, both, numbers, only, says, where, without
 from dpscale.studies import questions
 
 NAN = float("nan")
@@ -193,6 +193,22 @@ CASES = [
             "points; with clean labels it shows no measurable difference."
         ],
         never=["learned its labels", "99.9%"],
+    ),
+    Case(
+        "local SGD loses with both kinds of labels, post-local with neither",
+        lab=lambda: trained(LARGE, NOISY, 0.92),
+        edits={
+            "published_local_sgd": where(measured=0.0, measured_low=-0.01, measured_high=0.01),
+            "local_sgd": both(
+                where(over_large_frac_low=-0.01, over_large_frac_high=0.01),
+                where({"arm": "A4 H=4"}, **around("over_large_frac", -0.03)),
+            ),
+        },
+        says=[
+            "points (−1.00 to +1.00). Local SGD is worse with clean labels (by 3.00 points) and "
+            "with 20% wrong labels (by 3.00 points). Half the"
+        ],
+        never=["Choose it for"],
     ),
     Case(
         "regimes of which the same holds",

@@ -151,9 +151,9 @@ def confirmed(take: Row, further: list[Row], trained: list[Row]) -> list[Row] | 
     standing: `longer` where they did with every batch that was trained, `open` where all else may
     be as long as either the advised or the predicted, and else `not_longer`; ratios: to the
     advised, of each batch; longer: of those that took longer, longer_at and rest_at: global batches
-    that did and those that did not. None where all did, or not all are predicted to, where time is not what
-    is aimed at, where the recommended cell is not of the number that they are set beside, and where
-    one of them was not compared.
+    that did and those that did not. None where all did, or not all are predicted to, where time is
+    not what is aimed at, where the recommended cell is not of the number that they are set beside,
+    and where one of them was not compared.
     """
     rows = []
     for row in further:

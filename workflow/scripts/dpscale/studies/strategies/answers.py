@@ -229,8 +229,14 @@ def _in_memory(times: list[Row], needs: list[Row], take: Row) -> dict[str, Any]:
         "take_peak": _held(take["way"], needs)["peak"] if take["way"] in peaks else None,
         "saves": peaks["ddp"]["peak_rank"] == "more",
         "cost": step[frugal["way"]],
-        "looks": [gap for row in needs if (gap := row["peak_noise_frac"]) is not None],
+        "looks": _looks(needs),
+        "their_looks": _looks([least, *as_little]),
     }
+
+
+def _looks(needs: list[Row]) -> list[float]:
+    """By how much two looks at each of some peaks differ, where it was looked at twice."""
+    return [gap for row in needs if (gap := row["peak_noise_frac"]) is not None]
 
 
 def between(sparing: Row, least: Row, spared: list[Row], peaks: dict[str, Row]) -> Row | None:
