@@ -99,7 +99,7 @@ CASES = [
     Case(
         "most of the fall comes early",
         edits=_times(9.0, 3.7, 2.0),
-        says=["to 2.00 s at b = 512, over three quarters of the gain by b = 128. Iterations"],
+        says=["to 2.00 s at b = 512, 75.7% of the gain by b = 128. Iterations"],
     ),
     Case(
         "falls, by the line with little left to save",
@@ -199,6 +199,21 @@ CASES = [
             "the update 1.50 s (29.4%). From b = 128 on the forward pass and the backward pass "
             "take about as long per image; still falling: the update (1.00 s to 500 ms of an "
             "epoch)."
+        ],
+    ),
+    Case(
+        "a phase that falls and rises again falls no longer",
+        edits=_times(
+            9.0,
+            4.0,
+            3.9,
+            forward_s=[4.0, 1.0, 2.0],
+            backward_s=[2.0, 2.0, 2.0],
+            update_s=[2.0, 1.0, 0.5],
+        ),
+        says=[
+            "From b = 32 on the backward pass takes about as long per image; still falling: the "
+            "update (2.00 s to 500 ms of an epoch)."
         ],
     ),
     Case(

@@ -240,7 +240,8 @@ CASES = [
             )
         },
         says=[
-            "help? Undecided. At N = 2, b = 32 a step takes 1.00× (0.90 to 1.30) as long with bf16",
+            "help? Undecided, and with fp16 steps are slower. At N = 2, b = 32 a step takes 1.00× "
+            "(0.90 to 1.30) as long with bf16",
             "2.00× (1.98 to 2.02) with fp16 (50.0%) and 1.00× (0.80 to 1.10) with Pow",
         ],
     ),

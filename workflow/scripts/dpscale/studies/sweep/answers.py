@@ -82,11 +82,15 @@ def explained(found: Row, rows: Sequence[Row]) -> dict[str, Any]:
     marks |= dict(zip(("first", "best", "last"), ends, strict=True))
     end = marks["last" if marks["best"] is marks["first"] else "best"]
     both = " ".join([*marks["first"].runs, *end.runs])
+    first_s, bulk_s, end_s = (row["epoch_s"] for row in (marks["first"], marks["bulk"], end))
+    gained = (first_s - bulk_s) / (first_s - end_s) if first_s != end_s else None
+    runs = " ".join([both, *marks["bulk"].runs])
     return {
         "found": found | marks,
         "end": end,
         "growth": (found | {"runs": both}).value("growth_ratio", "count"),
         "longer": (found | {"runs": both}).value("longer_ratio", "number"),
+        "by_bulk": Row(gained_frac=gained, runs=runs).value("gained_frac", "fraction"),
         "line": found if found["fixed_s"] is not None and found["fixed_s"] > 0 else None,
         "fewer": fewer_iterations(found, marks["first"], end),
         "fixed": fixed_share(found, end),
