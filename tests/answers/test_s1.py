@@ -90,7 +90,7 @@ CASES = [
             "10, at most 10% from $4B_{\\text{crit}}$ = 161: by a fit the critical batch size is "
             "40.1 (one hidden layer, plain SGD, 4% error). Nesterov momentum makes it 3.01× as "
             "large. Without the fit, perfect "
-            "scaling shows in one of three searches, here that is undecided. With plain SGD each "
+            "scaling shows in one of three searches, here undecided. With plain SGD each "
             "doubling of B "
             "from 2 saved 43.0% to 49.8% of steps up to 16, 15.0% to 33.0% up to 256 and 2.94% "
             "to 6.06% beyond. B = 2 reaches the goal with 1 286 samples, B = 1024 with 31 744. "

@@ -204,10 +204,22 @@ CASES = [
                 where({"arm": "A4 H=4"}, **around("over_large_frac", -0.03)),
             ),
         },
-        says=[
-            "points (−1.00 to +1.00). Local SGD is worse with clean labels (by 3.00 points) and "
-            "with 20% wrong labels (by 3.00 points). Half the"
-        ],
+        says=["points (−1.00 to +1.00). Local SGD is worse with each kind of labels. Half the"],
+        never=["Choose it for"],
+    ),
+    Case(
+        "local SGD loses with clean labels, post-local with neither",
+        lab=lambda: trained(LARGE, NOISY, 0.92),
+        edits={
+            "published_local_sgd": where(measured=0.0, measured_low=-0.01, measured_high=0.01),
+            "local_sgd": both(
+                where(over_large_frac_low=-0.01, over_large_frac_high=0.01),
+                where(
+                    {"arm": "A4 H=4", "label_noise_frac": CLEAN}, **around("over_large_frac", -0.03)
+                ),
+            ),
+        },
+        says=["(−1.00 to +1.00). Local SGD is worse with clean labels (by 3.00 points). Half the"],
         never=["Choose it for"],
     ),
     Case(
