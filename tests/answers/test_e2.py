@@ -382,7 +382,7 @@ CASES = [
             says=[f"four took 3.07× to 4.00×; two took 2.00× with B = 128{words}."],
         )
         for name, ratio, width, words in (
-            ("that is undecided", 1.2, 0.7, "; with B = 512 that is undecided"),
+            ("that is undecided", 1.2, 0.7, "; undecided with B = 512"),
             ("did not", 1.0, 0.1, ", not measurably longer with B = 512"),
         )
     ),

@@ -66,7 +66,7 @@ def course(way: study.Way, rates: Sequence[float], **errors: Sequence[float]) ->
 
 BASE = trained()
 BOTH_KEEP = (
-    "From a rate of 0.5 at B = 32, scaling it and leaving it both keep the error up to B = 128; "
+    "Up to B = 128, 4 times the reference, the scaled and the unscaled rate both keep the error; "
     "at 256"
 )
 LINEAR_KEEPS = (
@@ -168,9 +168,9 @@ CASES = [
                 "lost",
                 AS_GOOD,
                 "lost",
-                "From a rate of 0.5 at B = 32, scaling it and leaving it both keep the error up "
-                "to B = 128; at 256 leave it: scaled the error is lost (5.10%, reference 2.10%), "
-                "unscaled it is kept (2.20%). ",
+                "Up to B = 128, 4 times the reference, the scaled and the unscaled rate both keep "
+                "the error; at 256 leave it at 0.5: scaled the error is lost (5.10%, reference "
+                "2.10%), unscaled it is kept (2.20%). ",
                 [
                     "In short: Scaling the rate keeps the error up to B = 128; at B = 256 the "
                     "unscaled rate does (2.20%, scaled 5.10%)."
@@ -181,7 +181,7 @@ CASES = [
                 "undecided",
                 AS_GOOD,
                 "undecided",
-                "at 256 leave it: scaled the error is undecided (5.10%, reference 2.10%), "
+                "at 256 leave it at 0.5: scaled the error is undecided (5.10%, reference 2.10%), "
                 "unscaled it is kept (2.20%). ",
                 [],
                 ["unscaled: no"],
@@ -193,8 +193,8 @@ CASES = [
                     where({"rule": "fixed", "global_batch": 256}, difference_frac_high=0.0095),
                 ),
                 "lost",
-                "at 256 leave it: scaled the error is lost (5.10%, reference 2.10%), unscaled it "
-                "is just kept (2.20%). ",
+                "at 256 leave it at 0.5: scaled the error is lost (5.10%, reference 2.10%), "
+                "unscaled it is just kept (2.20%). ",
                 [],
                 ["test data alone"],
             ),
@@ -209,8 +209,8 @@ CASES = [
                     ),
                 ),
                 "lost",
-                "at 256 leave it: scaled the error is lost (5.10%, reference 2.10%), unscaled it "
-                "is kept on test data alone (2.20%). ",
+                "at 256 leave it at 0.5: scaled the error is lost (5.10%, reference 2.10%), "
+                "unscaled it is kept on test data alone (2.20%). ",
                 [],
                 ["just keeps"],
             ),
@@ -218,8 +218,8 @@ CASES = [
                 "and may keep it",
                 both(AS_GOOD, where({"rule": "fixed", "global_batch": 256}, kept="undecided")),
                 "lost",
-                "at 256 leave it: scaled the error is lost (5.10%, reference 2.10%), unscaled it "
-                "may be kept (2.20%). ",
+                "at 256 leave it at 0.5: scaled the error is lost (5.10%, reference 2.10%), "
+                "unscaled it may be kept (2.20%). ",
                 [
                     "In short: Scaling the rate keeps the error up to B = 128; at B = 256 the "
                     "unscaled "
@@ -268,8 +268,8 @@ CASES = [
             )
         },
         says=[
-            "leave it: scaled the error is lost (5.10%, reference 2.10%), unscaled it is kept "
-            "(2.20%). If you scale "
+            "leave it at 0.5: scaled the error is lost (5.10%, reference 2.10%), unscaled "
+            "it is kept (2.20%). If you scale "
             "there, "
             "warm up gradually or begin with zero gains (5.10%, 5.20%; with neither 12.1%). A step"
         ],
@@ -319,7 +319,7 @@ CASES = [
         ),
         edits={"lr_scaling": both(AS_GOOD, where(LINEAR_AT_LARGE, kept="lost"))},
         says=[
-            "both keep the error up to B = 128; at 256 scale by the square root: linearly the "
+            "both keep the error; at 256 scale by the square root: linearly the "
             "error "
             "is lost (5.10%, reference 2.10%), by the root it is kept (2.20%). Scaled there"
         ],
