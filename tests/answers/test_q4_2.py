@@ -299,23 +299,23 @@ CASES = [
             (
                 -0.1,
                 0.0,
-                "in S2 LARS is better than the linear rule, in S4 post-local SGD is not measurably "
-                "better than a large mini-batch",
+                "in S2 LARS is better than the linear rule at B = 1024, in S4 post-local SGD "
+                "is not measurably better than a large mini-batch",
             ),
             (
                 0.1,
                 0.01,
-                "in S2 LARS is worse than the linear rule, in S4 post-local SGD is better than a "
-                "large mini-batch",
+                "in S2 LARS is worse than the linear rule at B = 1024, in S4 post-local SGD is "
+                "better than a large mini-batch",
             ),
             (
                 0.0,
                 -0.01,
-                "in S2 LARS is not measurably better than the linear rule, in S4 post-local SGD is "
-                "worse than a large mini-batch",
+                "in S2 LARS is not measurably better than the linear rule at B = 1024, in S4 post-local "
+                "SGD is worse than a large mini-batch",
             ),
             (NAN, -0.01, "in S4 post-local SGD is worse than a large mini-batch"),
-            (-0.1, NAN, "in S2 LARS is better than the linear rule"),
+            (-0.1, NAN, "in S2 LARS is better than the linear rule at B = 1024"),
         )
     ),
     Case(

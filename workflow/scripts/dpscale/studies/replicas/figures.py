@@ -75,7 +75,7 @@ def _order_panel(axes: Axes, points: pd.DataFrame) -> None:
             label=f"epoch {int(epoch)}",
         )
     axes.set(xlabel="position in the epoch", ylabel="sample index")
-    axes.set_ylim(0, axes.get_ylim()[1] * 1.45)
+    axes.set_ylim(0, axes.get_ylim()[1] * 1.8)
     style.whole_numbers(axes)
     axes.legend(loc="upper right", fontsize=7, labelspacing=0.2)
 

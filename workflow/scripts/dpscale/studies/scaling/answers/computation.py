@@ -147,12 +147,12 @@ def formula_over_waiting(rows: list[Row]) -> list[Row]:
 def counted_as_communication(direct: list[Row], workers: list[int]) -> list[Row]:
     """Return what else than waiting is measurably above zero in the formula's communication.
 
-    Of the least and the most of these numbers of workers: the part, and with which of them it is
-    (workers), none where it is with each.
+    Of the least and the most of these numbers of workers: the part, and with which of them it is at
+    every b (workers), none where it is with each.
     """
     shown = sorted({min(workers), max(workers)}) if workers else []
     found = {
-        part: [n for n in shown if any(_positive(row, part) for row in of_workers(direct, n))]
+        part: [n for n in shown if all(_positive(row, part) for row in of_workers(direct, n))]
         for part in ("contention", "overhead")
     }
     return [
