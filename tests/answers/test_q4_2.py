@@ -311,8 +311,8 @@ CASES = [
             (
                 0.0,
                 -0.01,
-                "in S2 LARS is not measurably better than the linear rule at B = 1024, in S4 post-local "
-                "SGD is worse than a large mini-batch",
+                "in S2 LARS is not measurably better than the linear rule at B = 1024, in S4 "
+                "post-local SGD is worse than a large mini-batch",
             ),
             (NAN, -0.01, "in S4 post-local SGD is worse than a large mini-batch"),
             (-0.1, NAN, "in S2 LARS is better than the linear rule at B = 1024"),
