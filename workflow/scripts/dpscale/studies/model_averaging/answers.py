@@ -1,5 +1,6 @@
 """S3: what several learners on a device gain, averaged synchronously."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise, product
@@ -64,6 +65,7 @@ def facts_s3(inputs: Inputs) -> Facts:
         "beside": beside,
         "chance": by_chance(sum(row[name] != "unknown" for row in beside for name in ORDERS)),
         "both_faster": paces,
+        "form": slower_form(timed),
         "why": explained(first["against"][LINEAR]) if first else None,
         "apart": first is not None and told_apart(first, arms.get(LINEAR)),
         "comparable": bool(averaged) and {SMALL, LARGE, LINEAR} <= set(arms),
@@ -135,6 +137,14 @@ def both_faster(averaged: Sequence[Row], pairs: Pairs) -> list[Row]:
     if len(faster) < 2:
         return []
     return [Row(learners=faster[0].pace_ratio, large=faster[1].pace_ratio)]
+
+
+def slower_form(timed: Sequence[Row]) -> list[Value]:
+    """Return how fast one learner by itself is, stacked and averaged as many are, over the plain
+    network, for each network and batch; nothing where one is not measurably slower."""
+    alone = [row for row in timed if row["learners"] == 1 and row["stacked"]]
+    slower = [row for row in alone if (row["against_plain_ratio_high"] or math.inf) < 1]
+    return [row.against_plain_ratio for row in slower] if len(slower) == len(alone) else []
 
 
 def told_apart(first: Row, large: Row | None) -> bool:
