@@ -23,7 +23,7 @@ ALLOWED = {
     "processes": set(),
     "attempts": {"files", "processes"},
     "plan": {"config"},
-    "records": {"files", "vocabulary"},
+    "records": {"files", "processes", "vocabulary"},
     "launch": {"config", "plan", "attempts", "files", "processes"},
     "train": {
         "files",

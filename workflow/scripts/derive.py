@@ -1,15 +1,15 @@
 """Make derived tables (CSV) from tidy tables (parquet)."""
 
 import argparse
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from graphlib import TopologicalSorter
-from multiprocessing import get_context
 from pathlib import Path
 
 import pandas as pd
 
 from dpscale.derive.same_machine import require_same_machine
 from dpscale.errors import one_line
+from dpscale.processes import forks
 from dpscale.records.storage import read_table, write_csv
 from dpscale.studies import schemas
 from dpscale.studies import tables as derived
@@ -21,18 +21,19 @@ def derive(names: list[str], tables: Path, output: Path, processes: int = 1) -> 
     processes: that derive side by side, forks of this one.
     """
     require_same_machine(read_table(tables / "runs.parquet", schemas()["runs"]))
-    made = {
+    tidy = {
         name: read_table(tables / f"{name}.parquet", columns) for name, columns in schemas().items()
     }
+    made: dict[str, pd.DataFrame] = {}  # of which some have the names of tidy ones
     order = TopologicalSorter[str]()
     for name in _needed(names):
-        order.add(name, *(one for one in derived()[name].inputs if one not in made))
+        order.add(name, *(one for one in derived()[name].inputs if one not in tidy))
     order.prepare()
     running: dict[Future[pd.DataFrame], str] = {}
-    with ProcessPoolExecutor(processes, mp_context=get_context("fork")) as pool:
+    with forks(processes) as pool:
         while order.is_active():
             for name in order.get_ready():
-                given = [made[one] for one in derived()[name].inputs]
+                given = [tidy[one] if one in tidy else made[one] for one in derived()[name].inputs]
                 path = output / f"{name}.csv" if name in names else None
                 running[pool.submit(derive_one, name, given, path)] = name
             for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -45,9 +46,9 @@ def _needed(names: list[str]) -> list[str]:
     """The tables and those that they are made of, however far."""
     needed, left = list[str](), list(names)
     while left:
-        if (name := left.pop()) in derived() and name not in needed:
+        if (name := left.pop()) not in needed:
             needed.append(name)
-            left += derived()[name].inputs
+            left += [one for one in derived()[name].inputs if one not in schemas()]
     return needed
 
 

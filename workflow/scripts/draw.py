@@ -2,15 +2,14 @@
 
 import argparse
 import traceback
-from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
-from multiprocessing import get_context
 from pathlib import Path
 
 import pandas as pd
 
 from dpscale.errors import located, one_line
 from dpscale.figures import draw_figure, failed_figure
+from dpscale.processes import forks
 from dpscale.records.storage import read_table, write_csv, write_text
 from dpscale.studies import figures as all_figures
 from dpscale.studies import tables
@@ -31,13 +30,8 @@ def draw(*, derived: Path, output: Path, names: list[str], processes: int = 1) -
         {one: read(one, derived) for one in entry.inputs}
         for entry in map(all_figures().__getitem__, names)
     ]
-    one = partial(draw_one, output)
-    if processes == 1:
-        for given in zip(names, inputs, strict=True):
-            one(*given)
-        return
-    with ProcessPoolExecutor(processes, mp_context=get_context("fork")) as pool:
-        for _ in pool.map(one, names, inputs):
+    with forks(processes) as pool:
+        for _ in pool.map(partial(draw_one, output), names, inputs):
             pass
 
 

@@ -2,6 +2,7 @@
 
 import ctypes
 import fcntl
+import gc
 import math
 import os
 import signal
@@ -9,9 +10,12 @@ import socket
 import struct
 import sys
 import time
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager, suppress
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 # Of linux/prctl.h: PR_SET_PDEATHSIG, PR_SET_NAME.
 _SET_PARENT_DEATH_SIGNAL, _SET_NAME = 1, 15
@@ -49,6 +53,38 @@ def end_with_parent(parent: int) -> None:
         libc.prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(1)
+
+
+class _Here(Executor):
+    """Does at once what is submitted, in this process."""
+
+    def submit(self, call: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
+        """Return what a call came to."""
+        future = Future[Any]()
+        try:
+            future.set_result(call(*given, **named))
+        except Exception as error:  # whoever asks for the result gets it
+            future.set_exception(error)
+        return future
+
+
+@contextmanager
+def forks(count: int) -> Iterator[Executor]:
+    """Yield what has calls done by so many forks of this process, by itself if it is one.
+
+    The forks never collect what lies about here as garbage: what a library that has threads left,
+    which no fork has, may end the fork.
+    """
+    if count == 1:
+        yield _Here()
+        return
+    gc.collect()
+    gc.freeze()
+    try:
+        with ProcessPoolExecutor(count, mp_context=get_context("fork")) as pool:
+            yield pool
+    finally:
+        gc.unfreeze()
 
 
 def show_as(name: str) -> None:

@@ -1,15 +1,14 @@
 """Records and steps of all planned runs as tidy tables: one observation a row, nothing derived."""
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
+from dpscale.processes import forks
 from dpscale.records.record import Record
 from dpscale.records.runs import RECORD, Reader
 from dpscale.records.storage import DamagedError, read_record
@@ -44,8 +43,8 @@ def tidy_tables(
     read = partial(_read, runs, schemas, run_columns)
     starts, planned = range(0, len(specs), RUNS_OF_A_PART), list(specs.items())
     parts = [dict(planned[start : start + RUNS_OF_A_PART]) for start in starts]
-    with ProcessPoolExecutor(processes, mp_context=get_context("fork")) as pool:
-        for of_part, steps_of_part in (pool.map if len(parts) > 1 else map)(read, parts):
+    with forks(processes if parts[1:] else 1) as pool:
+        for of_part, steps_of_part in pool.map(read, parts):
             steps += steps_of_part
             for name, more in of_part.items():
                 rows[name] += more
