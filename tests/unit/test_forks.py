@@ -2,10 +2,24 @@
 
 import gc
 import os
+import subprocess
+import sys
+from pathlib import Path
 
+import psutil
 import pytest
+from patience import HANG_S
 
 from dpscale.processes import forks
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "workflow/scripts"
+KILLED = """
+import os, signal
+from dpscale.processes import forks
+with forks(2) as pool:
+    print(pool.submit(os.getpid).result(), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
 
 
 def halved(number: int) -> float:
@@ -37,3 +51,14 @@ def test_a_fork_collects_no_garbage_of_the_process_that_it_is_of() -> None:
     with forks(2) as pool:
         assert pool.submit(gc.get_freeze_count).result() > before
     assert gc.get_freeze_count() == 0
+
+
+def test_forks_are_gone_soon_after_their_process_was_killed() -> None:
+    command = [sys.executable, "-c", KILLED]
+    ended = subprocess.run(
+        command, capture_output=True, text=True, cwd=SCRIPTS, timeout=HANG_S, check=False
+    )
+    assert ended.returncode < 0  # killed, and no fork holds its output open
+    left = [one for one in psutil.process_iter() if one.pid == int(ended.stdout)]
+    _, alive = psutil.wait_procs(left, timeout=HANG_S)
+    assert not alive

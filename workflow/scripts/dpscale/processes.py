@@ -72,8 +72,8 @@ class _Here(Executor):
 def forks(count: int) -> Iterator[Executor]:
     """Yield what has calls done by so many forks of this process, by itself if it is one.
 
-    The forks never collect what lies about here as garbage: what a library that has threads left,
-    which no fork has, may end the fork.
+    The forks die with this process, however it dies. They never collect what lies about here as
+    garbage: what a library that has threads left, which no fork has, may end the fork.
     """
     if count == 1:
         yield _Here()
@@ -81,7 +81,9 @@ def forks(count: int) -> Iterator[Executor]:
     gc.collect()
     gc.freeze()
     try:
-        with ProcessPoolExecutor(count, mp_context=get_context("fork")) as pool:
+        with ProcessPoolExecutor(
+            count, get_context("fork"), initializer=end_with_parent, initargs=(os.getpid(),)
+        ) as pool:
             yield pool
     finally:
         gc.unfreeze()
