@@ -134,6 +134,16 @@ def both(*edits: Edit) -> Edit:
     return lambda rows: functools.reduce(lambda made, edit: edit(made), edits, rows)
 
 
+def disturbed(*runs: str, repeated: int = 0, quietness: str = "disturbed") -> Edit:
+    """Others used the machine while these runs were timed; repeated: so often made again."""
+
+    def edit(quiet: pd.DataFrame) -> pd.DataFrame:
+        rows = [{"run": run, "quietness": quietness, "repeated": repeated} for run in runs]
+        return pd.DataFrame(rows, columns=list(quiet))
+
+    return edit
+
+
 def around(column: str, value: float, width: float = 0.01) -> dict[str, float]:
     """A column's value with an interval of a share of it on either side."""
     low, high = sorted([value * (1 - width), value * (1 + width)])

@@ -93,7 +93,8 @@ def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
     found = page(gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5)))
     assert plain(found.sentence).startswith(LONGER + "Measured times do not")
     assert (
-        "so short steps gain least. These are three networks. With steps of 6.00 ms (H3 "
+        "A step of four workers waits 5.05 ms to 34.6 ms for communication (Q3.1): longer at a "
+        "larger b. These are three networks. With steps of 6.00 ms (H3 "
         "without evaluations) four train not measurably faster (1.00×)."
     ) in plain(text_of(found))
     assert not too_long(found)
@@ -170,27 +171,49 @@ def test_no_other_outcome_advises_long_steps(cells, says) -> None:
 @pytest.mark.parametrize(
     ("bound", "says"),
     [
-        (3.9, "leaves four workers with b = 32 3.90×; measured is only 3.00× (Q2). "),
-        (3.05, "leaves four workers with b = 32 3.05×, which they reach (3.00×) (Q2). "),
-        (2.0, "leaves four workers with b = 32 2.00×, which they exceed (3.00×) (Q2). "),
+        (3.9, "3.90×, with latency 1.80×; measured is only 3.00× (Q2), since a step also waits"),
+        (3.05, "3.05×, with latency 1.80×, which they reach (3.00×, Q2). "),
+        (2.0, "2.00×, with latency 1.80×, which they exceed (3.00×, Q2). "),
     ],
 )
 def test_the_formula_of_the_bytes_is_tried_on_what_was_timed(bound: float, says: str) -> None:
     name, edit = gains(("Q2", 40, 3.0), ("E2", 1, 0.5))
-    found = page((name, lambda rows: edit(rows).assign(bound_ratio=bound)))
-    assert "On this machine the same formula " + says in plain(text_of(found))
-    unknown = page((name, lambda rows: edit(rows).assign(bound_ratio=math.nan)))
-    assert "the same formula" not in plain(text_of(unknown))
+    bounds = {"bound_ratio": bound, "latency_bound_ratio": 1.8}
+    found = page((name, lambda rows: edit(rows).assign(**bounds)))
+    assert "On this machine bytes leave four workers with b = 32 " + says in plain(text_of(found))
+    unknown = page((name, lambda rows: edit(rows).assign(**dict.fromkeys(bounds, math.nan))))
+    assert "On this machine bytes leave" not in plain(text_of(unknown))
+
+
+@pytest.mark.parametrize(
+    ("ends_s", "says"),
+    [
+        ((0.001, 0.9), "no measurable trend with b, so short steps gain least. These"),
+        ((math.nan, math.nan), "too few launches for a trend. These"),
+    ],
+)
+def test_a_step_waits_as_long_whatever_its_batch_if_the_data_say_so(ends_s, says) -> None:
+    wide = dict(zip(("exposed_iteration_s_low", "exposed_iteration_s_high"), ends_s, strict=True))
+    every = gains(("Q2", 40, 3.0), ("E2", 1, 0.5))
+    found = page(every, ("bandwidth", lambda rows: rows.assign(**wide)))
+    assert "5.05 ms to 34.6 ms for communication (Q3.1): " + says in plain(text_of(found))
+    without = page(every, ("bandwidth", without_rows))
+    assert "Where a step is short, what workers wait for each other weighs most. These" in plain(
+        text_of(without)
+    )
 
 
 def test_a_bound_is_of_the_bytes_of_its_own_network() -> None:
     rows = derived_lab()["worker_gains"].query("largest").set_index("question")
-    link = derived_lab()["link"].set_index("workers").loc[2, "beta_bytes_per_s"]
+    fit = derived_lab()["link"].set_index("workers").loc[2]
+    alpha_s, link = fit["alpha_s"], fit["beta_bytes_per_s"]
     runs = full_lab()["runs"].set_index("run")
     for question, row in rows.iterrows():
         size = runs.loc[row["runs"].split()[-1], "payload_bytes"]  # of two workers all is sent once
         step_s = row["step_s"]
         assert row["bound_ratio"] == pytest.approx(2 * step_s / (step_s + size / link)), question
+        exchange_s = 2 * alpha_s + size / link  # two rounds
+        assert row["latency_bound_ratio"] == pytest.approx(2 * step_s / (step_s + exchange_s))
 
 
 def test_one_question_alone_shows_no_order() -> None:
@@ -325,9 +348,7 @@ def test_trainings_of_one_network_are_no_networks() -> None:
     """As where all parts train a network of the user's."""
     name, edit = gains(("Q2", 40, 3.0), ("H3", 6, 1.0), ("E2", 1, 0.5))
     found = page((name, lambda rows: edit(rows).assign(model="own")))
-    assert "so short steps gain least. These are three trainings. With steps of 6.00 ms" in plain(
-        text_of(found)
-    )
+    assert "These are three trainings. With steps of 6.00 ms" in plain(text_of(found))
 
 
 def test_batches_that_differ_are_said_beside_networks() -> None:

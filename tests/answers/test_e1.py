@@ -94,7 +94,7 @@ CASES = [
             "computes b in four parts, micro-batches, and sends the sum",
             "Each micro-batch is a separate pass, ZeRO-1 sends parameters too and FSDP2 gathers "
             "each layer before use: no arm isolates what each costs.",
-            "DDP has the shortest step with two workers. FSDP2 holds the least.",
+            "DDP has the shortest step with two workers. With two workers FSDP2 holds the least.",
             # DDP: 700 fits, 750 does not
             "largest batch within the budget (it fits; one up to 7.14% larger does not). DDP",
             "largest batch within the budget (it fits; one up to 7.14% larger does not). 2 ",

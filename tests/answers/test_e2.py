@@ -302,8 +302,8 @@ CASES = [
         edits={"doublings": where(footing="global_batch", retuned_ratio=0.48)},
         says=[
             "the same; two workers spend 1.04× those of one. These factors multiply to that: with "
-            "the same global batch 1.04× for the samples that larger batches add; for their "
-            "best batch, B = 32, 0.480×."
+            "the same global batch (B = 16) 1.04× for the samples that larger batches add; for "
+            "their best batch, B = 32, 0.480×."
         ],
     ),
     Case(
@@ -312,7 +312,7 @@ CASES = [
         edits={"doublings": where(footing="global_batch", retuned_ratio=1.0)},
         says=[
             "two workers spend 1.04× those of one. All of that is, with the same "
-            "global batch, for the samples that larger batches add. Trained"
+            "global batch (B = 16), for the samples that larger batches add. Trained"
         ],
         never=["multiply to that"],
     ),
@@ -358,7 +358,8 @@ CASES = [
         },
         says=[
             "Take one worker with B = 256 (a step takes 10.0 ms): trained",
-            "Predicted, two take 1.77× as long: even with B = 128 sending takes 20.0 ms, a "
+            "Predicted, two take 1.77× as long at their best: even with B = 128 sending takes 20.0 "
+            "ms, a "
             "step of one worker 8.00 ms. Trained, four took 3.07× to 4.00×; for two that is "
             "undecided.",
             "With this network two workers cannot pay at the same B. They come nearest with B = "

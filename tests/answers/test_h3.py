@@ -1,8 +1,6 @@
 """H3: what it says of accuracy, time and efficiency follows the trainings."""
 
-import pandas as pd
-
-from cases import Case, Edit, around, both, says, where, without
+from cases import Case, Edit, around, both, disturbed, says, where, without
 from dpscale.studies import answer_one
 from test_h4 import largest, of_four
 
@@ -34,16 +32,6 @@ def _accuracy(low: float, high: float) -> dict[str, Edit]:
     """What two workers have more than one, as an interval."""
     name, middle = "test_accuracy_difference_frac", (low + high) / 2
     return _trainings(TWO, **{name: middle, f"{name}_low": low, f"{name}_high": high})
-
-
-def disturbed(*runs: str, repeated: int = 0, quietness: str = "disturbed") -> Edit:
-    """Others used the machine while these runs were timed; repeated: so often made again."""
-
-    def edit(quiet: pd.DataFrame) -> pd.DataFrame:
-        rows = [{"run": run, "quietness": quietness, "repeated": repeated} for run in runs]
-        return pd.DataFrame(rows, columns=list(quiet))
-
-    return edit
 
 
 CASES = [

@@ -409,8 +409,8 @@ CASES = [
         edits=longer_steps(waits_s=2.5),
         says=[
             "with SGD. The parts are measured",
-            "contention 2.00 s in Q3.1 and 141 ms in H4: at this b waiting is the larger in both; "
-            "in Q3.1 contention lengthens the epoch by the larger factor",
+            "contention 2.00 s in Q3.1 and 141 ms in H4: at this b waiting is the larger in both, "
+            "in seconds. As a factor of Q3.1's epoch contention is the larger",
         ],
         never=["loses most to"],
     ),

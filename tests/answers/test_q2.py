@@ -50,15 +50,15 @@ CASES = [
         "two faster",
         # N = 4, b = 128: T_1 = 1.25 * 2.78125 s, a quarter of it 0.869 s; T_4 = 0.36 T_1.
         says=[
-            "At b = 32 two workers are 1.67× as fast as one, of 2 possible; at b = 128 four, "
+            "At b = 32 two workers are 1.67× as fast as one, ideally 2×; at b = 128 four, "
             "sharing "
-            "devices, 2.78×; both are faster at every b. Of one worker's 3.48 s "
+            "devices, 2.78×; both faster at all three b. Of one worker's 3.48 s "
             "four save 2.61 s and add 382 ms, mostly communication. This is weak",
-            "Four workers are faster than one at every b, at best 2.78× (b = 128), sharing "
+            "Four workers are faster than one at all three b, at best 2.78× (b = 128), sharing "
             "devices.",
             # 0.36 T_1 over T_1/4 is 1.44: 0.272/0.25, 0.283/0.272 and 0.36/0.283 T_1, of which
             # 0.11 T_1 is 0.2 contention, 0.1 overhead and 0.7 exposed
-            "At N = 4, b = 128 $T_N$ is 1.44× $T_1/N$ in the launches of Q3.1: 1.27× by waiting "
+            "$T_N$ is at N = 4, b = 128 1.44× $T_1/N$, with loading: 1.27× by waiting "
             "for "
             "communication, 1.09× by contention (workers slow each other down) and 1.04× by the "
             "rest; at N = 2, b = 32 1.20×: 1.13× by waiting for communication, 1.04× by contention "
@@ -71,22 +71,18 @@ CASES = [
         "launches of all ways slower than the others",
         # 0.36 T_1 over T_1/4 is 1.44; the interval of the launches with all arms lies above.
         edits={"speedup_losses": where(**around("loss_ratio", 2.0))},
-        says=[
-            "$T_N$ is 2.00× $T_1/N$ in the launches of Q3.1, more than 1.44× in all launches: 1.27×"
-        ],
+        says=["b = 128 2.00× $T_1/N$, with loading, more than 1.44× in all launches: 1.27×"],
     ),
     Case(
         "launches of all ways faster than the others",
         edits={"speedup_losses": where(**around("loss_ratio", 1.2))},
-        says=[
-            "$T_N$ is 1.20× $T_1/N$ in the launches of Q3.1, less than 1.44× in all launches: 1.27×"
-        ],
+        says=["b = 128 1.20× $T_1/N$, with loading, less than 1.44× in all launches: 1.27×"],
     ),
     *(
         Case(
             f"launches of all ways that {name} the others",
             edits={"speedup_losses": where(**ends)},
-            says=[f"is 1.50× $T_1/N$ in the launches of Q3.1 (1.44× in all launches{words}): "],
+            says=[f"b = 128 1.50× $T_1/N$, with loading (1.44× in all launches{words}): "],
         )
         for name, ends, words in [
             (
@@ -106,8 +102,8 @@ CASES = [
             )
         },
         says=[
-            "At b = 512 two workers are 1.67× as fast as one, of 2 possible, and four, sharing "
-            "devices, 2.78×; both are slower than one at b = 32 and 128. Of",
+            "At b = 512 two workers are 1.67× as fast as one, ideally 2×, and four, sharing "
+            "devices, 2.78×; both slower than one at b = 32 and 128. Of",
             "A larger b makes fewer iterations, and so fewer exchanges.",
         ],
     ),
@@ -122,7 +118,7 @@ CASES = [
         says=[
             "At b = 32 two workers are 0.500× as fast as one, and four, sharing devices, 1.00×; "
             "two "
-            "are slower at every b; four are nowhere measurably faster. Of"
+            "are slower at all three b; four are nowhere measurably faster. Of"
         ],
     ),
     Case(
@@ -157,12 +153,12 @@ CASES = [
             },
             says=[
                 f"At b = 32 two workers{reach}, and four, sharing devices, 1.60×, not measurably "
-                f"different; both are faster at every b. Of"
+                f"different; both faster at all three b. Of"
             ],
             never=[] if sharing == [4] else [" possible"],
         )
         for name, sharing, reach in (
-            ("which have a device each", [4], " are 1.60× as fast as one, of 2 possible"),
+            ("which have a device each", [4], " are 1.60× as fast as one, ideally 2×"),
             ("which share devices too", [2, 4], ", sharing devices, are 1.60× as fast as one"),
         )
     ),
@@ -172,11 +168,12 @@ CASES = [
             "scaling": where({"kind": "weak", "workers": 4}, **around("speedup_ratio", 1.6, 0.7))
         },
         says=[
-            "At b = 32 two workers are 1.67× as fast as one, of 2 possible, and four, sharing "
-            "devices, 1.60×, not measurably less; two are faster at every b; four "
+            "At b = 32 two workers are 1.67× as fast as one, ideally 2×, and four, sharing "
+            "devices, 1.60×, not measurably less; two are faster at all three b; four "
             "are "
             "nowhere measurably faster. Of",
-            "In short: Two workers are faster than one at every b, at best 1.67× (b = 32); four, "
+            "In short: Two workers are faster than one at all three b, at best 1.67× (b = 32); "
+            "four, "
             "sharing devices, not measurably less (1.60×).",
         ],
     ),
@@ -186,7 +183,7 @@ CASES = [
             "scaling": where(launches=5),
             "speedup_lesson": where({"workers": 4}, best_ratio=1.3, best_ratio_low=1.0042),
         },
-        says=["allow for this two reach 1.67× (1.61 to 1.72) and four 1.30× (1.004 to 2.87)."],
+        says=["allow for it two reach 1.67× (1.61 to 1.72) and four 1.30× (1.004 to 2.87)."],
     ),
     Case(
         "faster by less than is rounded off",
@@ -196,8 +193,8 @@ CASES = [
             )
         },
         says=[
-            "at b = 128 four, sharing devices, 1.004×; both are faster at every b. Of",
-            "In short: Four workers are faster than one at every b, at best 1.004× (b = 128)",
+            "at b = 128 four, sharing devices, 1.004×; both faster at all three b. Of",
+            "In short: Four workers are faster than one at all three b, at best 1.004× (b = 128)",
             "With b fixed four workers come to 1.004×, sharing devices.",
         ],
         never=["1.00× as"],
@@ -230,10 +227,11 @@ CASES = [
         "two slower",
         lab={"two_worker_factor": 1.5},
         says=[
-            "In short: Two workers are slower than one at every b, at best 0.667× (b = 32); four, "
+            "In short: Two workers are slower than one at all three b, at best 0.667× (b = 32); "
+            "four, "
             "sharing devices, slower than two (0.444×).",
             "At b = 32 two workers are 0.667× as fast as one, and four, sharing devices, 0.444×, "
-            "slower than two; both are slower at every b. Of one worker's 6.41 s four "
+            "slower than two; both slower at all three b. Of one worker's 6.41 s four "
             "save 4.80 s and add 12.8 s, no single cause.",
         ],
     ),
@@ -245,7 +243,7 @@ CASES = [
                 {"workers": 4, "per_worker_batch": 512}, **around("over_fewest_ratio", 1, 0.1)
             )
         },
-        says=["four, sharing devices, less (0.444×).", "sharing devices, 0.444×, less; both are"],
+        says=["four, sharing devices, less (0.444×).", "sharing devices, 0.444×, less; both "],
     ),
     Case(
         "four faster than one at one b, slower at one and open at one",
@@ -268,9 +266,11 @@ CASES = [
             )
         },
         says=[
-            "sharing devices, 1.30×, slower than two; two are faster at every b, four slower at "
+            "sharing devices, 1.30×, slower than two; two are faster at all three b, four slower "
+            "at "
             "32. Of",
-            "In short: Two workers are faster than one at every b, at best 1.67× (b = 32); four, "
+            "In short: Two workers are faster than one at all three b, at best 1.67× (b = 32); "
+            "four, "
             "sharing devices, slower than two (1.30×).",
         ],
     ),

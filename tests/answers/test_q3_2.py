@@ -353,6 +353,22 @@ CASES = [
         never=["takes longer than contention"],
     ),
     Case(
+        "two reasons for the rate, of which each is the larger at one N, at one b in one cell",
+        edits={
+            "bandwidth": both(
+                _apart(0.5e9, CONTENDS)["bandwidth"],
+                where({"workers": 4}, **WAITS),
+                where({"workers": 2, "per_worker_batch": 512}, **NO_LEAD),
+                where(other_s=0.2, waiting_s=0.1),
+            )
+        },
+        says=[
+            "At N = 2, b = 32 and 128 contention and overhead take longer than the waiting beyond "
+            "the transfers. At N = 4 the waiting beyond the transfers takes longer than "
+            "contention and overhead."
+        ],
+    ),
+    Case(
         "two reasons for the rate, of which each is the larger at one N",
         edits={
             "bandwidth": both(

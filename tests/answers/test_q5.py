@@ -56,9 +56,9 @@ CASES = [
         says=[
             "Without set_epoch 8 of 8 later orders repeat the first, with it 0 of 8, since only it "
             "tells the sampler the epoch; after three epochs the test accuracy is lower without it "
-            "(81.6% without it, 86.5% with it). DataParallel is one process, "
+            "(81.6%, with it 86.5%). DataParallel is one process, "
             "DistributedDataParallel one per device; its processes all-reduce gradients and share "
-            "out one permutation. In every",
+            "one permutation. In every",
             "with it none does; where the orders are the same the marks",
             "epoch after epoch. The later orders are those of each worker and seed.",
             "worker 0, seed 0. with set_epoch 1 0 0 7 9",
@@ -172,7 +172,7 @@ CASES = [
         "one seed",
         lab=trained({}, seeds=1, prefix="replicas-"),
         says=[
-            "no interval compares the test accuracies (81.1% without",
+            "no interval compares the test accuracies (81.1%, with",
             "The training losses are not compared in every epoch, for want of an interval.",
             "With one seed there is no interval",
         ],

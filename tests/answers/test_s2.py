@@ -325,6 +325,20 @@ CASES = [
         ],
     ),
     Case(
+        "the unscaled rate is as good as the linear rule, then as good as the square root",
+        lab=trained(
+            (study.Way(8, "fixed"), FLAT),
+            (study.LARGE, (5.0, 5.2, 5.1)),
+            (study.Way(16, "sqrt"), FLAT),
+            (study.Way(16, "fixed"), FLAT),
+        ),
+        edits={"lr_scaling": both(AS_GOOD, where(LINEAR_AT_LARGE, kept="lost"))},
+        says=[
+            "at 256 scale less: linearly scaled the error is lost (5.10%, reference 2.10%), "
+            "unscaled it is kept (2.20%), by the square root too (2.20%). Scaled there"
+        ],
+    ),
+    Case(
         "the fixed rate just keeps the error",
         lab=trained((study.LARGE, (5.0, 5.2, 5.1)), (study.Way(16, "fixed"), FLAT)),
         edits={

@@ -88,9 +88,24 @@ class Inputs:
         """Return the runs that a derived row names (its base's too), else those that match."""
         return Row(row).runs or (self.runs(**cell) if cell else [])
 
+    def train_samples(self, names: Iterable[str]) -> int | None:
+        """Return how many samples the runs of these names train on; None where no one says."""
+        runs = (self.tidy_rows("runs", run=name) for name in names)
+        return next((run["train_samples"] for (run,) in runs if run["train_samples"]), None)
+
     def runs_judged(self, quietness: str) -> set[str]:
         """Return the runs beside which the machine was so: `disturbed`, `quiet` or `unknown`."""
         return {row["run"] for row in self.rows("quiet", quietness=quietness)}
+
+    def disturbed(self, rows: Iterable[Row]) -> list[Row]:
+        """Return those of the rows of which own launches were, and how many (`disturbed`)."""
+        beside_others = self.runs_judged("disturbed")
+        counted = [
+            row | {"disturbed": len(beside_others.intersection(row["runs"].split()))}
+            for row in rows
+            if row["runs"]
+        ]
+        return [row for row in counted if row["disturbed"]]
 
     def repeats(self, row: Row, arm: str) -> int | None:
         """Return the number of timed repeats of a row's own runs in an arm; None if unknown."""

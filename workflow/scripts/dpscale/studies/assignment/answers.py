@@ -173,7 +173,7 @@ def facts_h1(inputs: Inputs) -> Facts:
     said: dict[str, Any] = {"rows": rows, "found": found, "published": [], "loading": None}
     if not missing:
         said["loading"] = next((_loading(row, found) for row in _complete(ahead)), None)
-        samples = _samples(inputs, found[0])
+        samples = inputs.train_samples(found[0].runs)
         best = max(found, key=lambda row: row["samples_per_s"] or 0.0)
         as_assigned = next(
             (row for row in found[1:] if row["per_worker_batch"] == ASSIGNED["batch"]), None
@@ -224,12 +224,6 @@ def _batch_elsewhere(inputs: Inputs) -> int | None:
     _, linear, _ = _trainings(inputs)
     batches = {row["per_worker_batch"] for row in _complete(linear)}
     return batches.pop() if len(batches) == 1 else None
-
-
-def _samples(inputs: Inputs, row: Row) -> int | None:
-    """Return how many images a row's runs trained on."""
-    found: int | None = inputs.tidy_rows("runs", run=row.runs[0])[0]["train_samples"]
-    return found
 
 
 # H2: the steps of a run, and the seconds of a full one.
@@ -427,7 +421,7 @@ def _elsewhere(inputs: Inputs, split: list[Row]) -> dict[str, Any] | None:
     alone, last = split[0], split[-1]
     same = {"per_worker_batch": alone["per_worker_batch"], "status": "complete"}
     trained = inputs.rows("assignment_utilisation", **same) if alone["workers"] == 1 else []
-    samples = _samples(inputs, alone)
+    samples = inputs.train_samples(alone.runs)
     if not trained or not trained[0]["samples_per_s"] or not samples:
         return None
     rate, here_s = trained[0].samples_per_s, alone["epoch_s"]
@@ -505,8 +499,8 @@ def _longer(inputs: Inputs, last: Row) -> Row | None:
     place = {"workers": last["workers"], "nodes": last["nodes"]}
     alone = inputs.rows("assignment_utilisation", **same)
     there = inputs.rows("communication", **same, **place)
-    samples = _samples(inputs, last)
-    if not alone or not there or not samples or samples != _samples(inputs, there[0]):
+    samples = inputs.train_samples(last.runs)
+    if not alone or not there or not samples or samples != inputs.train_samples(there[0].runs):
         return None
     one, row = step_s(alone[0]), there[0]
     steps = exactly(samples / last["per_worker_batch"])
@@ -667,9 +661,18 @@ def facts_h6(inputs: Inputs) -> Facts:
         "published": _published(inputs, "test_accuracy_frac", "steps", nodes=2),
         "doubted": _doubted(inputs, nodes=2),
         "by_workers": _by_workers(inputs, nodes=2),
+        "best_published": _best_published(inputs, nodes=2),
     }
     value = best.test_accuracy_frac if best else nothing("fraction")
     return Facts([], values | {"best_test_accuracy_frac": value}, said)
+
+
+def _best_published(inputs: Inputs, nodes: int) -> list[Row]:
+    """Return the published accuracies on so many nodes that are not doubted, the highest first."""
+    rows = inputs.rows("assignment_published", nodes=nodes, claim="test_accuracy_frac")
+    doubted = {row["workers"] for row in _doubted(inputs, nodes)}
+    found = (row for row in rows if row["workers"] not in doubted)
+    return [_beside(row) for row in sorted(found, key=lambda row: -float(row["published"]))]
 
 
 def _by_workers(inputs: Inputs, nodes: int) -> list[Row]:

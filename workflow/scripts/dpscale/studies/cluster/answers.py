@@ -52,6 +52,11 @@ def facts_closing(inputs: Inputs) -> Facts:
         said=said
         | {
             "gains": gains,
+            "waits": [
+                row | {"wait": row.exposed_iteration_s}
+                for row in inputs.rows("bandwidth", nodes=1)
+                if gains and row["workers"] == gains[0]["workers"] and row["exposed_trend"]
+            ],
             "lines": lines,
             "ends": _ends(gains, lines),
             "gains_by": gains_by(gains, lines),
@@ -244,7 +249,8 @@ QUESTIONS = [
             r"\alpha < \frac{S}{N \beta} \text{ where bandwidth decides}, \qquad "
             r"T_1 \ge \frac{N E}{1 - E} \, t"
         ],
-        vocabulary=words("here asked", Way)
+        vocabulary={"exposed_trend": "bandwidth.exposed_trend"}
+        | words("here asked", Way)
         | words("gains_by", GainsBy)
         | words("scaled_side", ("above", "indistinct", "below"))
         | words("optimizer", TrainingConfig.model_fields["optimizer"].annotation),

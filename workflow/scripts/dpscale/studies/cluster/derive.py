@@ -66,7 +66,7 @@ GAINS = (
     words("question", Timed)
     | columns("model workers per_worker_batch largest step_s")
     | intervals("speedup_ratio growth_ratio")
-    | reals("bound_ratio")
+    | reals("bound_ratio latency_bound_ratio")
     | side("pace", "speedup_ratio", 1.0)
     | side("to_bound", "speedup_ratio", "bound_ratio")
     | side("growth", "growth_ratio", 1.0)
@@ -277,7 +277,7 @@ def worker_gains(
     gains leave its evaluations out. growth_ratio: the speed-up over that with the question's least
     batch. largest: of the batches of a question, which communicates least for its samples; the best
     of several would owe something to luck. bound_ratio: the speed-up that the bytes of the
-    gradients leave, at the measured rate of the link.
+    gradients leave, at the measured rate of the link; latency_bound_ratio: with its latency too.
     """
     weak = pd.concat([scaling[scaling["kind"] == "weak"], scaling_least], ignore_index=True)
     # T_1 of the launches that a speed-up is of is D/b steps.
@@ -299,9 +299,9 @@ def worker_gains(
     found = {name: _cells(rows.assign(alone_s=step)) for name, (rows, step) in sources.items()}
     timed = {question: own for question, own in found.items() if own}
     workers = _compared(list(timed.values()))
-    rates = link.loc[link["workers"] == workers, "beta_bytes_per_s"].dropna()
+    fits = link[link["workers"] == workers].dropna(subset="beta_bytes_per_s").to_dict("records")
     rows = [
-        row | _bound(row, rates, runs)
+        row | _bound(row, fits, runs)
         for question, own in timed.items()
         if workers
         for row in _gains(question, own, workers, runs)
@@ -309,14 +309,20 @@ def worker_gains(
     return as_table(rows, GAINS)
 
 
-def _bound(gain: TableRow, rates: pd.Series, runs: pd.DataFrame) -> TableRow:
-    """The speed-up that bytes alone leave; nothing where a size or the link's rate is unknown."""
+def _bound(gain: TableRow, fits: list[TableRow], runs: pd.DataFrame) -> TableRow:
+    """The speed-ups that bytes leave, alone and with latency; none of an unknown size or link."""
     own = runs[runs["run"].isin(gain["runs"].split()) & (runs["workers"] == gain["workers"])]
     sizes = own["payload_bytes"].dropna().unique()
-    if len(sizes) != 1 or not len(rates):
+    if len(sizes) != 1 or not fits:
         return {}
-    exchange_s = ring_allreduce_bytes(sizes[0], gain["workers"]) / rates.iloc[0]
-    return {"bound_ratio": bounded_speedup(gain["step_s"], exchange_s, gain["workers"])}
+    workers, rate = gain["workers"], fits[0]["beta_bytes_per_s"]
+    latencies = {"bound_ratio": 0.0, "latency_bound_ratio": fits[0]["alpha_s"]}
+    return {
+        name: bounded_speedup(
+            gain["step_s"], ring_allreduce_seconds(sizes[0], workers, alpha_s, rate), workers
+        )
+        for name, alpha_s in latencies.items()
+    }
 
 
 def _compared(timed: Sequence[Mapping[tuple[int, int], TableRow]]) -> int | None:

@@ -132,7 +132,8 @@ def beyond(elbow: Row, rules: Mapping[tuple[str, int], Row]) -> Row | None:
     ratio: of that batch to the reference; others: the other rules there; choice: of them the one
     of the least error that kept the reference's (`kept`, `just` as of `just_kept`), else that may
     and erred less than the linear rule; advised: whether validation data prefer it to the linear
-    rule too; least: of all rules that of the least error.
+    rule too; also: another rule of which this holds as well; least: of all rules that of the
+    least error.
     """
     if elbow["elbow_batch"] is None:
         return None
@@ -145,14 +146,22 @@ def beyond(elbow: Row, rules: Mapping[tuple[str, int], Row]) -> Row | None:
     keeper = least(row for row in others if row["kept"] in KEPT)
     better = [row for row in others if row["to_linear"] == "below"]
     choice = keeper or least(row for row in better if row["kept"] == "undecided")
+    linear = rules["linear", batch]
+    as_good = (
+        row
+        for row in others
+        if choice and row is not choice and row["kept"] == choice["kept"]
+        if row["to_linear"] == "below" and preferred(row, linear)
+    )
     return Row(
-        linear=rules["linear", batch],
-        least=least((rules["linear", batch], *others)),
+        linear=linear,
+        also=next(as_good, None),
+        least=least((linear, *others)),
         ratio=batch / elbow["reference_batch"],
         choice=choice,
         kept=keeper is not None,
         just=keeper is not None and just_kept(keeper),
-        advised=choice is not None and preferred(choice, rules["linear", batch]),
+        advised=choice is not None and preferred(choice, linear),
         others=others,
     )
 

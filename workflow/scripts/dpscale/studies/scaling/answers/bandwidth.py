@@ -40,7 +40,7 @@ def facts_q3_2(inputs: Inputs) -> Facts:
             "hooks": hooks,
             "links": inputs.rows("link"),
             "outlook": (predicted := outlook(inputs)),
-            "samples": samples_of(inputs, predicted),
+            "samples": inputs.train_samples(name for row in predicted for name in row.runs),
         },
         formula=LINK_FORMULA if fits else [],
         references=[*([THAKUR] if fits else []), *([VOGELS] if hooks else [])],
@@ -122,14 +122,6 @@ def outlook(inputs: Inputs) -> list[Row]:
     ]
     largest = max((row["per_worker_batch"] for row in rows), default=0)
     return [row for row in rows if row["per_worker_batch"] == largest]
-
-
-def samples_of(inputs: Inputs, predicted: list[Row]) -> int | None:
-    """Return how many samples the runs train on from which more workers are predicted."""
-    names = {name for row in predicted for name in row.runs}
-    return next(
-        (run["train_samples"] for run in inputs.tidy_rows("runs") if run["run"] in names), None
-    )
 
 
 def rates(inputs: Inputs) -> list[Row]:

@@ -7,7 +7,7 @@ from dpscale.derive.formulas import communication_seconds, sharing_seconds
 from dpscale.derive.verdicts import of_row
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import PER_CELL, RESULTS, Inputs, Row, lacking, named_values
-from dpscale.reporting.lessons import FAR_RATIO, exactly, ratio_of
+from dpscale.reporting.lessons import FAR_RATIO, ratio_of
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI
 from dpscale.reporting.words import by
@@ -73,6 +73,7 @@ def facts_q3_1(inputs: Inputs) -> Facts:
         "scored": scored,
         "close": CLOSE_FRAC,
         "alone": ddp_at_one(inputs),
+        "disturbed": inputs.disturbed(complete),
         "beside": [row for row in direct if row["buckets_s"] is not None],
         "trends": (found := trends(complete, "subtraction_trend")),
         "fall": fall(direct, [row["workers"] for row in found if row["trend"] == "below"]),
@@ -87,7 +88,7 @@ def facts_q3_1(inputs: Inputs) -> Facts:
             row | {"shares": shares_of(row["cause"], of_workers(direct, row["workers"]))}
             for row in inputs.rows("split_causes")
         ],
-        "uneven": uneven_waiting(inputs, direct) if direct else [],
+        "iterations": waiting_by_iteration(inputs),
         "off": (off := formula_over_waiting(direct)),
         "counted": counted_as_communication(direct, [row["workers"] for row in off]),
         "over_span": waiting_over_span(direct),
@@ -254,26 +255,18 @@ def fall(direct: list[Row], falling: list[int]) -> Row | None:
     return first | {name: less(name) for name in ("subtraction", *SUMMANDS)}
 
 
-def uneven_waiting(inputs: Inputs, direct: list[Row]) -> list[Row]:
-    """Return what an iteration of the most workers waits at each b; none where it may be alike.
-
-    That is where the least and the most have intervals that do not overlap, though an iteration
-    sends the same bytes at every b.
-    """
-    iterations = {key_of(row): row["iterations"] for row in cells(inputs, "bandwidth")}
-    waits = [
-        row | {"wait": _each(row["seconds"]["exposed"], iterations[key_of(row)])}
-        for row in of_workers(direct, direct[-1]["workers"])
-        if row["exposed_s_low"] is not None and iterations.get(key_of(row))
+def waiting_by_iteration(inputs: Inputs) -> list[Row]:
+    """Return what an iteration waits, and its trend over b, of the fewest workers and the most."""
+    rows = [row for row in cells(inputs, "bandwidth") if row["exposed_trend"]]
+    groups = [own for _, own in by(rows, "workers")]
+    return [
+        Row(
+            workers=own[0]["workers"],
+            waits=[row.exposed_iteration_s for row in own],
+            trend=own[0]["exposed_trend"],
+        )
+        for own in groups[:1] + groups[1:][-1:]
     ]
-    ends = [row["wait"] for row in waits]
-    apart = ends and min(one.high for one in ends) < max(one.low for one in ends)
-    return waits if apart else []
-
-
-def _each(epoch: Value, iterations: float) -> Value:
-    """Seconds of an iteration, of those of an epoch."""
-    return ratio_of(epoch, exactly(iterations)).model_copy(update={"unit": "s"})
 
 
 def ddp_at_one(inputs: Inputs) -> list[Row]:

@@ -38,6 +38,8 @@ def facts_q2(inputs: Inputs) -> Facts:
         "weak": weak,
         "every": [row for row in rows if row["workers"] > 1 or row["kind"] == "weak"],
         "cells": side_by_side(weak, strong),
+        "samples": inputs.train_samples(name for row in weak for name in row.runs),
+        "disturbed": inputs.disturbed(row for row in rows if row["launches"]),
         "differ": any(row.of_medians_ratio.bare != row.speedup_ratio.bare for row in rows),
         "lessons": [] if missing else lessons(inputs),
         "losses": [row for row in inputs.rows("speedup_losses") if row["contention_ratio"]],

@@ -55,13 +55,13 @@ BANDWIDTH_COLUMNS: Columns = (
     | words("link_source", ("tcp", "configured"))
     | columns("link_runs link_bytes_per_s_low link_bytes_per_s_high lab_of_link_frac other_s")
     | columns("waiting_s")
-    | intervals("other_lead_s")
+    | intervals("other_lead_s exposed_iteration_s")
     | words("medium", ("loopback", "machine", "network"))
     | words("no_rate", (*NO_TIME.values(), "not measured"))
     | words("lab_to_busbw")
     | words("cause", ("other", "transfer"))
     | side("busbw_to_link", "busbw_bytes_per_s", "link_bytes_per_s")
-    | words("lab_trend", Trend)
+    | words("lab_trend exposed_trend", Trend)
     | reals("iterations")
 )
 LAB_BYTES = payload_bytes(11_173_962.0, 4.0)  # ResNet-18 with the stem for CIFAR-10, float32
@@ -255,9 +255,9 @@ def bandwidth(
     not above zero. link_bytes_per_s is the configured rate of the link, else what raw TCP reached
     with as many workers (link_source). no_rate: why the lab's time is none that a rate follows
     from. The lab's time less that of the buckets is other_s, overhead and contention, and
-    waiting_s, what training waits longer; other_lead_s is the former less the latter. medium: what
-    the workers talk over, loopback for gloo on one node. Raises MixedMachinesError for runs of
-    different machines.
+    waiting_s, what training waits longer; other_lead_s is the former less the latter.
+    exposed_iteration_s: what training waits in an iteration. medium: what the workers talk over,
+    loopback for gloo on one node. Raises MixedMachinesError for runs of different machines.
     """
     require_same_machine(in_study(runs, "scaling"))
     rows, backends = [], runs.set_index("run")["backend"]
@@ -278,6 +278,8 @@ def bandwidth(
         found["no_rate"] = NO_TIME.get(of_row(row, "subtraction_s")) if timed else "not measured"
         found["other_s"] = row["overhead_s"] + row["contention_s"]
         found["waiting_s"] = row["exposed_s"] - row["buckets_s"]
+        for end in ("", "_low", "_high"):
+            found[f"exposed_iteration_s{end}"] = row[f"exposed_s{end}"] / cell.iterations
         of_link = found["busbw_bytes_per_s"] / found.get("link_bytes_per_s", math.nan)
         rows.append(found | {"busbw_of_link_frac": of_link})
     return as_table(rows, BANDWIDTH_COLUMNS)
@@ -290,7 +292,7 @@ def judge(rows: list[dict[str, Any]]) -> None:
     the buckets, where it is set apart.
     """
     for row in rows:
-        row |= dict.fromkeys(("cause", "lab_trend"))
+        row |= dict.fromkeys(("cause", "lab_trend", "exposed_trend"))
         rated, link = row["no_rate"] is None, row["link_bytes_per_s"]
         lab = row["lab_bytes_per_s"] if rated else None
         row["lab_of_link_frac"] = lab / link if lab and link else None
@@ -302,6 +304,8 @@ def judge(rows: list[dict[str, Any]]) -> None:
             row["cause"] = "other" if lead != found else "transfer"
     rated_rows = [row for row in rows if row["no_rate"] is None]
     over_batches(rated_rows, "lab_bytes_per_s", "lab_trend")
+    waited = [row for row in rows if row["exposed_iteration_s"] is not None]
+    over_batches(waited, "exposed_iteration_s", "exposed_trend")
 
 
 def ring_times(link: pd.DataFrame, bandwidth: pd.DataFrame) -> pd.DataFrame:
