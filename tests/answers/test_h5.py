@@ -222,6 +222,7 @@ CASES = [
         )
         | {"lr_scaling_elbow": where({"rule": "fixed"}, status="complete", elbow_ratio=2.0)},
         says=[
+            "With four workers the fixed rate loses accuracy.",
             "The root of N (94.5%) shows no measurable loss; the fixed rate (92.0%) loses 3.00 "
             "points (1.00 to 5.00). Each",
             "At the rate of one worker so few updates move the weights too little. The fixed",
