@@ -413,7 +413,7 @@ def test_the_rate_of_the_reference_stands_where_it_keeps_what_the_rule_loses(
     caption = next(one.caption for one in found.tables if "by formula on a link" in one.caption)
     said = [
         "Where the rule raised the error and the reference's rate kept it, that rate is given.",
-        "–: no rate was shown to keep the error at as many times.",
+        "–: the rule raised the error here at as many times.",
     ]
     assert [words in caption for words in said] == notes
 

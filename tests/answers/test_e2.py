@@ -358,9 +358,10 @@ CASES = [
         },
         says=[
             "Take one worker with B = 256 (a step takes 10.0 ms): trained",
-            "Predicted, two take 1.77× as long at their best: even with B = 128 sending takes 20.0 "
+            "Predicted, two take 1.77× as long at their best and cannot pay at the same B: with B "
+            "= 128 sending takes 20.0 "
             "ms, a "
-            "step of one worker 8.00 ms. Trained, four took 3.07× to 4.00×; for two that is "
+            "step of one 8.00 ms. Trained, four took 3.07× to 4.00×; for two that is "
             "undecided.",
             "With this network two workers cannot pay at the same B. They come nearest with B = "
             "128: a step takes one worker 8.00 ms and two workers 9.00 ms, before 20.0 ms of "

@@ -90,14 +90,16 @@ CASES = [
             "10, at most 10% from $4B_{\\text{crit}}$ = 161: by a fit the critical batch size is "
             "40.1 (one hidden layer, plain SGD, 4% error). Nesterov momentum makes it 3.01× as "
             "large. Without the fit, perfect "
-            "scaling shows in one of three searches, here undecided. With plain SGD each "
+            "scaling shows in one of three searches, here undecided. For the network of one hidden "
+            "layer with plain SGD each "
             "doubling of B "
             "from 2 saved 43.0% to 49.8% of steps up to 16, 15.0% to 33.0% up to 256 and 2.94% "
             "to 6.06% beyond. B = 2 reaches the goal with 1 286 samples, B = 1024 with 31 744. "
             "The gradient",
             "With momentum the critical batch size is larger (3.01× (2.81 to 3.21)). At the "
             "smallest batches momentum needs more steps (2.74× (2.38 to 3.06)). Between "
-            "networks, whose goals differ, it is the same within a factor of 1.25 (1.13× (1.06 "
+            "networks, whose goals differ, that size is the same within a factor of 1.25 (1.13× "
+            "(1.06 "
             "to 1.20)).",
             "By a line through the four smallest batch sizes alone, without the fit, steps fall in "
             "proportion (slope −1 within 0.2) in one of three searches; in two this is undecided. "
@@ -115,7 +117,8 @@ CASES = [
         lab=CLEAR,
         says=[
             "perfect scaling ends at B = 25, and from B = 402 hardly",
-            "With plain SGD each doubling of B from 2 saved 40.5% to 51.1% of steps up to 64 and "
+            "For the network of one hidden layer with plain SGD each doubling of B from 2 saved "
+            "40.5% to 51.1% of steps up to 64 and "
             "9.76% to "
             "26.7% beyond.",
             "steps fall in proportion (slope −1 within 0.2). By a line through the four largest "
@@ -177,7 +180,10 @@ CASES = [
                 where(SGD | {"global_batch": 1024}, steps_to_goal=80),
             )
         },
-        says=["With plain SGD each doubling of B from 4 saved 0% to 20.0% of steps up to 1024."],
+        says=[
+            "For the network of one hidden layer with plain SGD each doubling of B from 4 saved 0% "
+            "to 20.0% of steps up to 1024."
+        ],
     ),
     Case(
         "batches that are no doublings",
@@ -198,7 +204,7 @@ CASES = [
             "Momentum makes it 2.24× as large, Nesterov momentum 2.55×. Without the "
             "fit, perfect scaling shows in all six searches.",
             "reaches the goal (4% for the small residual network and 4% for the ResNet-20)",
-            "Between networks, whose goals differ, it is smaller (0.653× to 0.672×).",
+            "Between networks, whose goals differ, that size is smaller (0.653× to 0.672×).",
         ],
     ),
     Case(
@@ -335,7 +341,8 @@ CASES = [
         says=[
             "By a fit the critical batch size is 4.83 (one hidden layer, plain SGD), with twice "
             "the fewest steps to 4% error; Nesterov momentum does not change it "
-            "measurably, 1.38×. With plain SGD each doubling of B from 2 saved 2.33% to 22.0% of "
+            "measurably, 1.38×. With plain SGD each doubling "
+            "of B from 2 saved 2.33% to 22.0% of "
             "steps up to 1024. With plain SGD B = 2 reaches the goal with 264 samples, B",
             "ends at $B_{\\text{crit}}/4$, where twice the batch",
             "begins at $4 B_{\\text{crit}}$ (B = 19; 10%).",
@@ -422,7 +429,8 @@ CASES = [
         edits={"published_steps_to_goal": judged(SMALL, "agrees")},
         says=[
             "By a fit the critical batch size is 6.08",
-            "With plain SGD each doubling of B from 2 saved 10.0% to 39.3% of steps up to 64 and "
+            "With plain SGD each doubling of B from 2 saved "
+            "10.0% to 39.3% of steps up to 64 and "
             "−3.33% to "
             "6.25% beyond.",
             "Steps fall less than in proportion from B = 2, the smallest; twice the batch saves "

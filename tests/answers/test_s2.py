@@ -111,7 +111,8 @@ CASES = [
             "lost 256",
             "256 fixed – zero 0.500 9.10%",
             "The linear rule keeps the error up to B = 256 and loses it at B = 1024. All have "
-            "zero gains and, beyond the reference, gradual warm-up; grey: the margin. Published:",
+            "zero gains and, scaled beyond the reference, gradual warm-up; grey: the margin. "
+            "Published:",
         ],
         never=[
             "undecided with",
