@@ -266,7 +266,8 @@ CASES = [
             b_crit=120.0,
         ),
         says=[
-            "With this network four workers cannot pay at the same B. They come nearest with B = "
+            "With this network four workers can pay at no B that one worker ran too. They come "
+            "nearest with B = "
             "256: a step takes one worker 25.6 ms and four workers 6.40 ms, before 1.00 s of "
             "sending. It takes"
         ],
@@ -358,12 +359,13 @@ CASES = [
         },
         says=[
             "Take one worker with B = 256 (a step takes 10.0 ms): trained",
-            "Predicted, two take 1.77× as long at their best and cannot pay at the same B: with B "
+            "Predicted, two take 1.77× as long at their best and can pay at no common B: with B "
             "= 128 sending takes 20.0 "
             "ms, a "
             "step of one 8.00 ms. Trained, four took 3.07× to 4.00×; for two that is "
             "undecided.",
-            "With this network two workers cannot pay at the same B. They come nearest with B = "
+            "With this network two workers can pay at no B that one worker ran too. They come "
+            "nearest with B = "
             "128: a step takes one worker 8.00 ms and two workers 9.00 ms, before 20.0 ms of "
             "sending. It",
         ],

@@ -478,7 +478,7 @@ CASES = [
         says=[
             "Other programs ran beside the launch of N = 2, b = 32 and the launch of N = 4, b = "
             "512; "
-            "what they disturbed is kept, and widens intervals."
+            "what they disturbed is kept."
         ],
     ),
     Case(

@@ -221,9 +221,24 @@ CASES = [
                 ),
             ),
         },
-        says=[
-            "Local SGD loses 3.00 points with clean labels, may gain 2.00 with wrong ones. Half the"
-        ],
+        says=["Local SGD loses 3.00 points with clean labels, may gain 2.00 with wrong. Half the"],
+    ),
+    Case(
+        "local SGD gains with clean labels and loses with others, post-local with neither",
+        lab=lambda: trained(LARGE, NOISY, 0.92),
+        edits={
+            "local_sgd_regimes": where(family=14),
+            "published_local_sgd": where(measured=0.0, measured_low=-0.01, measured_high=0.01),
+            "local_sgd": both(
+                where(over_large_frac_low=-0.01, over_large_frac_high=0.01),
+                where({"arm": "A4 H=4"}, **around("over_large_frac", -0.03)),
+                where(
+                    {"arm": "A4 H=4", "label_noise_frac": CLEAN},
+                    **around("over_large_frac", 0.02, 0.9),
+                ),
+            ),
+        },
+        says=["loses 3.00 points with 20% wrong labels, may gain 2.00 with clean. Half the"],
     ),
     Case(
         "local SGD loses with clean labels, post-local with neither",

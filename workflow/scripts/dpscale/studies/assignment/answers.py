@@ -269,7 +269,7 @@ def facts_h3(inputs: Inputs) -> Facts:
 
     still: what an indistinct pace shows all the same (`_still`).
     most: the most workers, fewer: the others; lost: see there; started: the start-ups that were
-    timed; disturbed: those of the `launched` launches that others disturbed, by workers (count);
+    timed; disturbed: those of the `launched` launches that others disturbed, by workers;
     again: how many launches were made again, and disturbed_again: whether all those were.
     """
     _, linear, missing = _trainings(inputs)
@@ -288,10 +288,8 @@ def facts_h3(inputs: Inputs) -> Facts:
         said["lost"] = _lost(inputs, several[-1]) if several else None
         disturbed = inputs.runs_judged("disturbed")
         again = {row["run"] for row in inputs.rows("quiet") if row["repeated"]}
-        launches = [(row, row["runs"].split()) for row in (alone, *several)]
-        every = {run for _, own in launches for run in own}
-        counts = [row | {"count": len(disturbed.intersection(own))} for row, own in launches]
-        said["disturbed"] = [row for row in counts if row["count"]]
+        every = {run for row in (alone, *several) for run in row["runs"].split()}
+        said["disturbed"] = inputs.disturbed((alone, *several))
         said |= {"launched": len(every), "again": len(every & again)}
         said["disturbed_again"] = disturbed & every <= again
     effects = [row["speedup"] for row in said["several"]]
@@ -668,11 +666,12 @@ def facts_h6(inputs: Inputs) -> Facts:
 
 
 def _best_published(inputs: Inputs, nodes: int) -> list[Row]:
-    """Return the published accuracies on so many nodes that are not doubted, the highest first."""
+    """Return the highest published accuracy on so many nodes that is not doubted, if any is."""
     rows = inputs.rows("assignment_published", nodes=nodes, claim="test_accuracy_frac")
     doubted = {row["workers"] for row in _doubted(inputs, nodes)}
     found = (row for row in rows if row["workers"] not in doubted)
-    return [_beside(row) for row in sorted(found, key=lambda row: -float(row["published"]))]
+    ranked = sorted(found, key=lambda row: -float(row["published"]))
+    return [_beside(row) for row in ranked[:1]]
 
 
 def _by_workers(inputs: Inputs, nodes: int) -> list[Row]:
