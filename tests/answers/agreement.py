@@ -72,6 +72,22 @@ def linear_rule(report: Report) -> Iterator[str]:
             yield "the linear rule helps in Q4.2 and loses in S2, and neither says why"
 
 
+def zero_gains(report: Report) -> Iterator[str]:
+    """Q4.2 and S2: where zero gains without warm-up do opposite things, both say so."""
+    if not {"Q4.2", "S2"} <= report.answers.keys():
+        return
+    accuracy, error = report.derived["large_batch"], report.derived["lr_scaling"]
+    here = accuracy[
+        (accuracy["arm"] == "zero_gamma_alone") & (accuracy["base"] == "linear_scaling")
+    ]
+    there = error[error["large"] & error["zero_gamma"] & (error["warmup"] == "none")]
+    # What is above as an accuracy is below as an error.
+    if {*here["test_accuracy_side"]} & {*there["to_unit"]} & {"above", "below"}:
+        first, second = (text_of(report.answers[name]) for name in ("Q4.2", "S2"))
+        if "zero gains do the opposite in S2" not in first or "it in Q4.2" not in second:
+            yield "zero gains do opposite things in Q4.2 and S2, and one does not say so"
+
+
 def accuracies_of_workers(report: Report) -> Iterator[str]:
     """H3 and H5: the accuracy of a number of workers is one number."""
     if not {"H3", "H5"} <= report.answers.keys():
@@ -99,6 +115,7 @@ def first_page(report: Report) -> Iterator[str]:
 PAIRS: tuple[Callable[[Report], Iterator[str]], ...] = (
     exposed_communication,
     linear_rule,
+    zero_gains,
     accuracies_of_workers,
     first_page,
 )

@@ -6,7 +6,7 @@ import pytest
 
 from agreement import PAIRS, Report, contradictions
 from builders import derived_lab, full_lab
-from cases import text_of
+from cases import text_of, where
 from dpscale.studies import answer_all
 
 
@@ -29,6 +29,17 @@ def report_of(**edits) -> Report:
 
 def planted(name: str, report: Report) -> list[str]:
     return list(next(pair for pair in PAIRS if pair.__name__ == name)(report))
+
+
+@pytest.mark.parametrize(("side", "found"), [("below", 1), ("above", 0), ("indistinct", 0)])
+def test_zero_gains_that_are_opposite_without_a_word_are_found(side, found) -> None:
+    alone = where(
+        {"arm": "zero_gamma", "base": "warmup"},
+        arm="zero_gamma_alone",
+        base="linear_scaling",
+        test_accuracy_side=side,
+    )
+    assert len(planted("zero_gains", report_of(large_batch=alone))) == found
 
 
 def test_a_number_of_the_first_page_that_its_answer_has_not_is_found() -> None:

@@ -80,12 +80,12 @@ CASES = [
         "DDP is fastest and FSDP2 needs least",
         lab=lab,
         says=[
-            "Use DDP: its step is the shortest (10.0 ms with two workers, a device each). If "
+            "Use DDP: its step is shortest (10.0 ms with two workers, a device each). If "
             "the optimiser's state does not fit, take ZeRO-1 (19.1 MiB a worker, "
             "not 22.9 MiB; a step 1.20× as long), then FSDP2 without resharding (12.2 MiB; 2.40×) "
             "or FSDP2 (11.4 MiB; 3.00×). If activations do not fit, take gradient accumulation "
-            "(b = 2 300, not 700, within 30.5 "
-            "MiB). The network is the small residual network with Adam",
+            "(b = 2 300, not 700, within 30.5 MiB; 1.40×). The network is the small residual "
+            "network with Adam",
             "Gradient accumulation fits the largest batch, where activations fill the memory: a "
             "micro-batch holds a quarter of them. At b = 32 parameters, gradients and state do, "
             "and FSDP2 holds less (11.4 MiB against 22.9 MiB). What was sent",
@@ -100,9 +100,8 @@ CASES = [
             "largest batch within the budget (it fits; one up to 7.14% larger does not). 2 ",
             "In short: Use DDP (10.0 ms a step, 22.9 MiB a worker); where memory is short, ZeRO-1 "
             "(19.1 MiB) or FSDP2 (11.4 MiB).",
-            "With two workers all other ways take longer for a step than DDP (ZeRO-1 1.20×). "
-            "With four workers "
-            "all other ways take longer for a step than DDP. Each micro-batch",
+            "With two and four workers all other ways take longer for a step than DDP (ZeRO-1 "
+            "1.20× and 1.20×). Each micro-batch",
             "The ways with N = 2: a step (beside it one with N = 4), the bytes",
             "FSDP2 30.0 ms (28.5 to 31.5) 60.0 ms 3.00× 3.00× 12.0 MB",
             "share a device",
@@ -130,7 +129,7 @@ CASES = [
             "No way has a measurably shorter step than DDP with two workers.",
             "gradient accumulation and ZeRO-1 show no measurable difference to DDP",
         ],
-        never=["the shortest"],
+        never=["is shortest"],
     ),
     Case(
         "a cluster: FSDP2 halves the memory for a tenth of the time",
@@ -150,7 +149,8 @@ CASES = [
             "Use ZeRO-1: with two workers, a device each, its step, 5.00 ms, takes 0.500× the "
             "time of DDP's.",
             "ZeRO-1 has the shortest step with two workers.",
-            "takes less time for a step than DDP. With",
+            "With two and four workers gradient accumulation, FSDP2 and FSDP2 without resharding "
+            "take longer for a step than DDP; ZeRO-1 takes less time for a step than DDP. Each",
         ],
         never=["by DDP"],
     ),
@@ -222,6 +222,44 @@ CASES = [
             "With"
         ],
     ),
+    *(
+        Case(
+            f"the step of the way that fits the largest batch is {side} DDP's",
+            lab=lab,
+            edits={
+                "strategies": where(
+                    {"workers": 2, "way": "accumulation"}, to_ddp=side, to_ddp_ratio=ratio
+                )
+            },
+            says=[f"not 700, within 30.5 MiB; {words}). The network"],
+        )
+        for side, ratio, words in (
+            ("above", 1.4, "1.40×"),
+            ("below", 0.9, "only 0.900×"),
+            ("indistinct", 1.4, "not measurably longer"),
+            ("unknown", NAN, "not compared"),
+        )
+    ),
+    *(
+        Case(
+            f"what ZeRO-1 holds with four workers, in S: {peak:g} of DDP's {of_ddp:g}",
+            lab=lab,
+            edits={
+                "strategy_needs": both(
+                    where({"way": "ddp", "workers": 4}, peak_bytes=round(of_ddp * S)),
+                    needing({"way": "zero1", "workers": 4}, peak_bytes=round(peak * S)),
+                )
+            },
+            says=says,
+            never=never,
+        )
+        for peak, of_ddp, says, never in (
+            (4.0, 6.0, ["With four workers ZeRO-1 holds 15.3 MiB, not 22.9 MiB. Gradient"], []),
+            (6.2, 6.1, ["With four workers ZeRO-1 holds measurably no less than DDP."], []),
+            (4.9, 6.0, [], ["ZeRO-1 holds"]),  # about as with two, 5.0
+            (5.5, 6.0, ["With four workers ZeRO-1 lowers the peak by"], ["ZeRO-1 holds"]),
+        )
+    ),
     Case(
         "gradient accumulation holds the least",
         lab=lab,
@@ -253,10 +291,9 @@ CASES = [
         edits={"strategies": eight_workers, "strategy_needs": eight_workers},
         says=[
             "The ways with N = 2: a step (beside it one with N = 8), the bytes",
-            "With two workers all other ways take longer for a step than DDP (ZeRO-1 1.20×). "
-            "With four workers "
-            "all other ways take longer for a step than DDP's 20.0 ms (1.20× to 3.00×). With eight "
-            "workers all other ways take longer for a step than DDP. Each micro-batch",
+            "With two and eight workers all other ways take longer for a step than DDP (ZeRO-1 "
+            "1.20× and 1.20×). With four workers all other ways take longer for a step than DDP's "
+            "20.0 ms (1.20× to 3.00×). Each micro-batch",
         ],
     ),
     Case(
@@ -309,7 +346,10 @@ CASES = [
         "DDP needs the least",
         lab=lab,
         edits={"strategy_needs": needing({"way": "ddp"}, peak_bytes=S)},
-        says=["Memory is no reason for another: none needs measurably less than DDP's 3.81 MiB"],
+        says=[
+            "Memory is no reason for another: none needs measurably less than DDP's 3.81 MiB",
+            "not 700, within 30.5 MiB; a step 1.40× as long). The",
+        ],
         never=["does not fit", "where memory is short"],
     ),
     Case(
@@ -488,7 +528,7 @@ CASES = [
         "DDP fits nothing",
         lab=lab,
         edits={"strategy_needs": needing({"way": "ddp"}, fits_batch=pd.NA, fails_batch=4)},
-        says=["take gradient accumulation (b = 2 300, DDP none, within 30.5 MiB)."],
+        says=["take gradient accumulation (b = 2 300, DDP none, within 30.5 MiB; 1.40×)."],
     ),
     Case(
         "sharding saves nothing to speak of",
@@ -644,7 +684,7 @@ CASES = [
         lab=lab,
         edits={"strategies": where(oversubscribed=False)},
         says=[
-            "Use DDP: its step is the shortest (20.0 ms with four workers). If",
+            "Use DDP: its step is shortest (20.0 ms with four workers). If",
             "The ways with N = 4: a step (beside it one with N = 2), the bytes",
             "In short: Use DDP (20.0 ms a step, 22.9 MiB",
         ],
@@ -654,7 +694,7 @@ CASES = [
         "all share a device",
         lab=lab,
         edits={"strategies": where(oversubscribed=True)},
-        says=["the shortest (20.0 ms with four workers, sharing devices). If"],
+        says=["shortest (20.0 ms with four workers, sharing devices). If"],
     ),
     Case(
         "another way than DDP is fastest where all share a device",

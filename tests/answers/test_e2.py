@@ -121,6 +121,14 @@ SILENT = {"silent_s": by_samples}
 BOUND = {"step_s": by_samples} | SILENT
 MANY = {"b_crit": 1e5}
 TRAINED_LONGER = {"goal_trainings": where({"workers": [2, 4]}, **around("to_advised_ratio", 1.5))}
+TOO_SHORT = where(
+    {"workers": 1, "next_workers": 2},
+    too_short=True,
+    shared_s=0.008,
+    silent_s=0.009,
+    sent_s=0.02,
+    nearest_batch=128.0,
+)
 CASES = [
     Case(
         "the cheapest of what is not told apart",
@@ -347,29 +355,54 @@ CASES = [
         "trainings confirm a part, and why is known",
         lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
         edits={
-            "doublings": where(
-                {"workers": 1, "next_workers": 2},
-                too_short=True,
-                shared_s=0.008,
-                silent_s=0.009,
-                sent_s=0.02,
-                nearest_batch=128.0,
-            ),
+            "doublings": TOO_SHORT,
             "goal_trainings": where({"workers": 2}, **around("to_advised_ratio", 1.2, 0.7)),
         },
         says=[
             "Take one worker with B = 256 (a step takes 10.0 ms): trained",
-            "Predicted, two take 1.77× as long at their best and can pay at no common B: with B "
-            "= 128 sending takes 20.0 "
-            "ms, a "
-            "step of one 8.00 ms. Trained, four took 3.07× to 4.00×; for two that is "
-            "undecided.",
-            "With this network two workers can pay at no B that one worker ran too. They come "
-            "nearest with B = "
-            "128: a step takes one worker 8.00 ms and two workers 9.00 ms, before 20.0 ms of "
-            "sending. It",
+            "Two can pay at no B that both ran: with B = 128 sending takes 20.0 ms, a step of one "
+            "8.00 ms. Trained, four took 3.07× to 4.00×; for two that is undecided.",
+            "At B = 128, where they come nearest, a step takes one worker 8.00 ms and two workers "
+            "9.00 ms, before 20.0 ms of sending. It",
         ],
-        never=["No B from"],
+        never=["No B from", "predicted alike"],
+    ),
+    Case(
+        "trainings confirm a part, why is known, and other batches do as well",
+        lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
+        edits={
+            "doublings": TOO_SHORT,
+            "goal_trainings": where({"workers": 2}, **around("to_advised_ratio", 1.2, 0.7)),
+            "time_to_goal": where({"workers": 1, "global_batch": [64]}, to_fastest="indistinct"),
+        },
+        says=["Take one worker with B = 256 (or 64 to 256, predicted alike): trained, it"],
+    ),
+    *(
+        Case(
+            f"predictions: {words}",
+            lab=lab,
+            edits={"goal_trainings": both(*edits)},
+            says=[f"were 85.0 of 2.28 ms. {words}. The network"],
+        )
+        for words, *edits in (
+            ("All six predicted times hold within a factor of 2", where()),
+            ("All six predicted times are off by more", where(holds="no")),
+            (
+                "Of six predicted times four hold within a factor of 3, one is off by more and "
+                "one is undecided",
+                where(prediction_factor=3.0),
+                where({"workers": 2, "global_batch": 512}, holds="no"),
+                where({"workers": 4, "global_batch": 256}, holds="undecided"),
+            ),
+        )
+    ),
+    Case(
+        "one prediction, and none",
+        lab=lab,
+        edits={
+            "goal_trainings": both(where(holds=None), where({"advised": True}, holds="undecided"))
+        },
+        says=["of 2.28 ms. The predicted time is undecided. The network"],
     ),
     *(
         Case(
@@ -581,7 +614,7 @@ CASES = [
         lab=lab,
         edits={
             "goal_trainings": where(
-                ratio_low=NAN, ratio_high=NAN, to_advised_ratio_low=NAN, within=None
+                ratio_low=NAN, ratio_high=NAN, to_advised_ratio_low=NAN, holds=None
             )
         },
         says=[

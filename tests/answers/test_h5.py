@@ -204,9 +204,9 @@ CASES = [
             "show no measurable loss against one worker's 95.0%. The fixed rate (92.0%, 3.00 "
             "points less) and the fixed global batch (92.0%, "
             "3.00 points less) lose accuracy. Each",
-            "312, 156 and 76. At the rate of one worker so few updates move the weights too "
-            "little. S2 keeps the error at 8 times the batch with the unscaled rate, but that is "
-            "0.5 with SGD there and 0.001 with Adam here: how far a rate carries may depend on "
+            "312, 156 and 76. At the rate of one worker so few updates may move the weights "
+            "too little. S2 keeps the error at 8 times the batch with the unscaled rate, but that "
+            "is 0.5 with SGD there and 0.001 with Adam here: how far a rate carries may depend on "
             "where "
             "it begins. The fixed global batch",
             "In short: With four workers, raise the rate: N times (93.0%) and the root of N "
@@ -225,7 +225,7 @@ CASES = [
             "With four workers the fixed rate loses accuracy.",
             "The root of N (94.5%) shows no measurable loss; the fixed rate (92.0%) loses 3.00 "
             "points (1.00 to 5.00). Each",
-            "At the rate of one worker so few updates move the weights too little. The fixed",
+            "At the rate of one worker so few updates may move the weights too little. The fixed",
         ],
         never=["S2 keeps"],
     ),

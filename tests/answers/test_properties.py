@@ -87,7 +87,8 @@ ASKED = [
         "Q3.2",
         of(*TIMED),
         {
-            "bandwidth": "lab_bytes_per_s! busbw_bytes_per_s other_s waiting_s",
+            "bandwidth": "lab_bytes_per_s! busbw_bytes_per_s transfer_frac waiting_frac other_frac",
+            "communication": "other_s waiting_s",
             "link": "alpha_s! level_bytes",
             "compression": "step_ratio bytes_ratio",
         },

@@ -64,7 +64,7 @@ CASES = [
             "one "
             "image is 0.0500). So whose statistics are used changes what the test finds.",
             "in every seed. Without it that was 1.00% after epoch 1 and is 1.00% after epoch 3: no "
-            "measurable growth, since a running mean forgets.",
+            "measurable growth; a running mean forgets, so it need not grow.",
             "An evaluation needs one set",
             "by seed. not broadcast 0 yes 1.00%",
             "broadcast 1",
@@ -133,7 +133,7 @@ CASES = [
         says=[
             "by up to 1.00% (0.200% even with the broadcast), and the test accuracy depends",
             "0.200% with it, larger without the broadcast in every seed. Without it",
-            "forgets. Even with the broadcast they differ after the last step",
+            "need not grow. Even with the broadcast they differ after the last step",
         ],
     ),
     *(

@@ -444,7 +444,7 @@ def test_the_same_report_is_the_same_page(make_report, tmp_path):
         (0.0598, 0.0602, "0.0598 to 0.0602"),
         (0.06, 0.06, ""),
         (0.06, 0.0600000001, ""),
-        (0.05, 0.07, "0.05 to 0.07"),
+        (0.05, 0.07, "0.0500 to 0.0700"),  # three digits of the value, as in prose
     ],
 )
 def test_the_ends_of_an_interval_print_apart(low, high, ends):

@@ -54,6 +54,7 @@ def rows(
         worker_hours=None,
         price_per_worker_hour=None,
         memory_bytes=None,
+        prediction_factor=2.0,
     )
     made["limits"] = [given | (limits or {})]
     for n in WORKERS:

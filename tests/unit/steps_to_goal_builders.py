@@ -16,6 +16,7 @@ SPREAD = (0.0, -0.06, 0.06, -0.03, 0.03)  # of the repeats' steps, median exact
 WOBBLE = (0.02, -0.02)  # of the medians, from batch size to batch size
 GOAL_ERROR_FRAC = 0.04
 SMALL_BATCH, BIG_BATCH = 8, 1024
+EQUIVALENT_FACTOR = 1.5
 SPACE = dict(effective_lr_low=0.01, effective_lr_high=30.0, momentum_rest_low=0.01)
 
 
@@ -149,6 +150,7 @@ def rows(
     made: dict[str, Rows] = {
         name: [] for name in ("runs", "trials", "curves", "searches", "gradient_squares")
     }
+    made["goal_margins"] = [dict(equivalent_factor=EQUIVALENT_FACTOR)]
     for (model, optimizer), planted in b_crit.items():
         made["runs"].append(
             dict(

@@ -99,6 +99,7 @@ def test_a_known_key_in_the_wrong_section_is_pointed_to_its_place() -> None:
         ("launches", 2, "launches"),
         ("replicas.seeds", [0, 0], "each value once"),
         ("replicas.seeds", [-1], "replicas.seeds"),
+        ("steps_to_goal.equivalent_factor", 1.0, "must be above 1"),
         ("data.root", "a{b}", "data.root"),
         ("large_batch.remedies", ["warmup"], "large_batch.remedies"),
         ("large_batch.remedies", ["warmup", "zero_gama"], "did you mean zero_gamma?"),

@@ -305,6 +305,13 @@ def test_twice_the_batch_is_compared_with_the_split_of_as_many_workers():
     assert made["accuracy_to_base"] == "below"
 
 
+def test_twice_the_batch_is_compared_with_the_fastest_of_fewer_workers():
+    # Two workers take 6.4 s * 0.6, a quarter more with loading; one takes longer.
+    made = row("assignment_doubled")
+    assert (made["fewer_workers"], made["fewer_nodes"], made["to_fewer"]) == (2, 1, "above")
+    assert made["fewer_speedup_ratio"] == pytest.approx(0.6 / (0.8 * 0.36))
+
+
 def test_a_training_with_twice_the_batch_that_did_not_end_has_no_accuracy():
     tidy = full_lab()
     stopped = tidy["runs"]["arm"] == "doubled_batch"

@@ -10,13 +10,22 @@ import pytest
 import choose_builders as made
 from builders import Tables, empty_lab, run_row, table
 from dpscale.derive.formulas import goal_seconds
-from dpscale.derive.statistics import Estimate, exactly, inverse, median, product, together, verdict
+from dpscale.derive.statistics import (
+    UNKNOWN,
+    Estimate,
+    exactly,
+    inverse,
+    median,
+    product,
+    together,
+    verdict,
+)
 from dpscale.studies import derived_of
 from dpscale.studies.choose.advice import advised
 from dpscale.studies.choose.derive.doublings import LOSSES, at_equal_footing, dominant
 from dpscale.studies.choose.derive.goal import judge, recommended
 from dpscale.studies.choose.derive.grid import _to_least
-from dpscale.studies.choose.derive.trainings import TrainedTime
+from dpscale.studies.choose.derive.trainings import TrainedTime, holds
 from dpscale.studies.study import Earlier
 from steps_to_goal_builders import median_steps
 
@@ -270,13 +279,32 @@ def test_of_cells_not_told_apart_the_cheaper_is_recommended():
 
 def test_the_advice_is_trained_and_scored():
     trained = derived_of(lab())["goal_trainings"]
-    assert set(trained["within"]) == {"yes"}
+    assert set(trained["holds"]) == {"yes"}
     assert trained["ratio"].tolist() == pytest.approx([1] * 6, rel=0.01)
     assert trained.groupby("workers").size().to_dict() == {1: 2, 2: 2, 4: 2}
     assert trained.loc[trained["taken"], "advised"].tolist() == [True]
     slow = derived_of(lab(trained_ratio=lambda n, b: 3.0))["goal_trainings"]
-    assert set(slow["within"]) == {"no"}
+    assert set(slow["holds"]) == {"no"}
     assert set(slow["against"]) == {"above"}
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "factor", "held"),
+    [
+        (0.5, 2.0, 2.0, "yes"),
+        (0.49, 1.2, 2.0, "undecided"),
+        (0.9, 2.1, 2.0, "undecided"),
+        (0.9, 2.1, 3.0, "yes"),
+        (2.1, 3.0, 2.0, "no"),
+        (0.2, 0.49, 2.0, "no"),
+        (2.1, None, 2.0, "no"),
+        (1.0, None, 2.0, "undecided"),
+        (0.9, 1.1, None, None),
+    ],
+)
+def test_a_prediction_holds_where_the_whole_interval_is_within_its_factor(low, high, factor, held):
+    assert holds(Estimate(1.0, low, high, 3), factor) == held
+    assert holds(UNKNOWN, factor) is None
 
 
 def test_a_seed_that_missed_the_goal_is_longer_than_all_and_not_left_out():

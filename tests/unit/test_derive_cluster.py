@@ -1,5 +1,7 @@
 """What formulas say of the lab as asked, worked by hand, and what stood in its place."""
 
+import math
+
 import pandas as pd
 import pytest
 
@@ -31,10 +33,16 @@ EXPOSED = pd.DataFrame(
 )
 
 
-def cell_of(model: str, lost: int | None = 256) -> dict:
+def link_of(*rates: tuple[float, float]) -> pd.DataFrame:
+    """Placements of four workers: the fitted rate, and that of plain TCP."""
+    rows = [{"workers": 4, "beta_bytes_per_s": beta, "tcp_bytes_per_s": tcp} for beta, tcp in rates]
+    return as_table(rows, tables()["link"].columns)
+
+
+def cell_of(model: str, lost: int | None = 256, link: pd.DataFrame | None = None) -> dict:
     """The cell of four workers with 128 images each, where such a network was run."""
     runs = runs_table([{"run": "r", "model": model, "dataset": "cifar10"}])
-    made = cells(scaling_of("r"), runs, EXPOSED, elbow(lost))
+    made = cells(scaling_of("r"), runs, EXPOSED, elbow(lost), link_of() if link is None else link)
     (row,) = made[(made["workers"] == 4) & (made["per_worker_batch"] == 128)].to_dict("records")
     return row
 
@@ -54,6 +62,19 @@ def test_a_cell_sends_its_payload_in_a_ring_at_the_rate_of_a_link() -> None:
     assert cell["link_bytes_per_s"] == 12.5e9
     assert cell["transfer_s"] == pytest.approx(0.525623, rel=1e-6)
     assert cell["affordable_base_s"] == pytest.approx(4 * 9 * 0.525623, rel=1e-6)
+
+
+def test_the_least_epoch_is_longer_by_the_share_of_a_link_that_is_reached() -> None:
+    cell = cell_of("mlp", link=link_of((3e9, 4e9), (1e9, 4e9)))
+    assert cell["reached_frac"] == 0.25  # the least of two placements
+    assert cell["reached_base_s"] == pytest.approx(4 * 9 * 4 * 0.525623, rel=1e-6)
+
+
+@pytest.mark.parametrize("rates", [[], [(math.nan, 4e9)], [(3e9, math.nan)], [(9e9, 4e9)]])
+def test_a_share_that_was_not_measured_or_is_not_of_tcp_is_none(rates) -> None:
+    cell = cell_of("mlp", link=link_of(*rates))
+    assert pd.isna(cell["reached_frac"])
+    assert pd.isna(cell["reached_base_s"])
 
 
 @pytest.mark.parametrize(
@@ -78,7 +99,7 @@ def test_the_rate_follows_the_linear_rule_as_far_as_it_was_not_lost_here(lost, h
 )
 def test_of_a_ratio_that_was_not_tried_nothing_is_said(workers, batch, largest, holds) -> None:
     runs = runs_table([{"run": "r", "model": "mlp", "dataset": "cifar10"}])
-    made = cells(scaling_of("r"), runs, EXPOSED, elbow(None, largest))
+    made = cells(scaling_of("r"), runs, EXPOSED, elbow(None, largest), link_of())
     cell = made[(made["workers"] == workers) & (made["per_worker_batch"] == batch)]
     assert cell["rule_holds"].tolist() == [holds]
     assert cell["lr"].notna().all()
@@ -86,7 +107,7 @@ def test_of_a_ratio_that_was_not_tried_nothing_is_said(workers, batch, largest, 
 
 def test_without_s2_no_rate_is_carried() -> None:
     runs = runs_table([{"run": "r"}])
-    made = cells(scaling_of("r"), runs, EXPOSED, elbow(None).iloc[:0])
+    made = cells(scaling_of("r"), runs, EXPOSED, elbow(None).iloc[:0], link_of())
     assert made["lr"].isna().all()
     assert set(made["rule_holds"]) == {"unknown"}
 
@@ -103,30 +124,14 @@ def test_a_run_of_the_lab_itself_stands_beside_the_formula() -> None:
     assert (cell["speedup_ratio"], cell["exposed_s"]) == (3.0, 0.5)
 
 
-def fitted_link(alpha_s: float) -> pd.DataFrame:
-    row = {"workers": 4, "beta_bytes_per_s": 1e9, "runs": "link-n4"}
-    row |= {"alpha_s": alpha_s, "alpha_s_low": 0.9 * alpha_s, "alpha_s_high": 1.1 * alpha_s}
-    return pd.DataFrame([row])
-
-
-def test_bytes_rule_below_the_latency_that_takes_as_long() -> None:
-    runs = runs_table([{"run": "r"}])  # of 4,000,000 bytes
-    made = transfers(scaling_of("r"), runs, fitted_link(0.002))
-    measured = made[made["origin"] == "measured"].set_index("payload")
-    assert measured.loc["here", "level_latency_s"] == pytest.approx(0.001)
-    assert measured.loc["here", "latency_to_level"] == "above"
-    assert measured.loc["lab", "level_latency_s"] == pytest.approx(0.011173962)
-    assert measured.loc["lab", "latency_to_level"] == "below"
-    assert measured.loc["here", "whole_s"] == pytest.approx(6 * 0.002 + 0.006)
-
-
-def test_a_given_link_has_no_latency() -> None:
-    made = transfers(scaling_of("r"), runs_table([{"run": "r"}]), fitted_link(0.002))
-    given = made[made["origin"] == "given"]
-    assert given["latency_s"].isna().all()
-    assert set(given["latency_to_level"]) == {"unknown"}
-    assert given[given["payload"] == "lab"]["transfer_s"].tolist() == pytest.approx(
+def test_an_all_reduce_on_given_links_and_the_latency_that_takes_as_long() -> None:
+    made = transfers(scaling_of("r"), runs_table([{"run": "r"}]))  # of 4,000,000 bytes
+    by_payload = made.set_index("payload")
+    assert by_payload.loc["lab", "transfer_s"].tolist() == pytest.approx(
         [0.536350176, 0.0536350176, 0.00536350176]
+    )
+    assert by_payload.loc["here", "level_latency_s"].tolist() == pytest.approx(
+        [0.008, 0.0008, 0.00008]
     )
 
 

@@ -19,6 +19,7 @@ from builders import (
 from dpscale.derive.split import _by_launch
 from dpscale.derive.statistics import median
 from dpscale.studies import derived_of
+from dpscale.studies.scaling.derive.losses import LOSSES
 
 CELL = (2, 128)
 
@@ -137,6 +138,26 @@ def test_the_bus_bandwidth_is_that_of_the_buckets_alone():
     assert row["busbw_of_link_frac"] == row["busbw_bytes_per_s"] / row["link_bytes_per_s"]
 
 
+def test_shares_of_the_formulas_time_add_up_to_it_and_are_null_of_what_is_no_time():
+    tables, negative = derived_lab(), derived_lab(two_worker_factor=0.4)["bandwidth"]
+    row, split = cell(tables["bandwidth"]), cell(tables["communication"])
+    shares = ["transfer_frac", "waiting_frac", "other_frac"]
+    assert row[shares].sum() == pytest.approx(1.0)
+    assert row["transfer_frac"] == pytest.approx(split["buckets_s"] / split["subtraction_s"])
+    other_s = split["overhead_s"] + split["contention_s"]
+    assert row["other_frac"] == pytest.approx(other_s / split["subtraction_s"])
+    assert negative[shares].isna().all(axis=None)
+
+
+def test_what_several_workers_add_is_the_sum_of_its_parts():
+    losses = derived_lab()["speedup_losses"]
+    parts = losses[[f"{name}_s" for name in LOSSES]]
+    assert parts.sum(axis=1).tolist() == pytest.approx(losses["parts_s"].tolist())
+    assert losses["parts_s"].tolist() == pytest.approx(losses["added_s"].tolist())
+    assert (losses["contention_lead_s"] < 0).all()
+    assert losses["cause"].isna().all()
+
+
 def test_a_configured_rate_of_the_link_comes_before_the_measured_one():
     lab = full_lab()
     own = {"link": "this link", "bytes_per_s": 2e9, "latency_s": None, "source": "", "own": True}
@@ -200,9 +221,8 @@ def test_few_launches_of_a_cell_borrow_from_the_other_cells_of_the_table():
     widths = []
     for batch in batches:
         alone = communication_of(times, runs[runs["per_worker_batch"] == batch])
-        for name in ("exposed_ratio", "exposed_s"):
-            found = of_all.loc[batch], alone.query("workers == 2").iloc[0]
-            assert found[0][name] == pytest.approx(found[1][name])
-            widths.append([row[f"{name}_high"] - row[f"{name}_low"] for row in found])
+        found = of_all.loc[batch], alone.query("workers == 2").iloc[0]
+        assert found[0]["exposed_s"] == pytest.approx(found[1]["exposed_s"])
+        widths.append([row["exposed_s_high"] - row["exposed_s_low"] for row in found])
     whole, own = np.transpose(widths)
     assert np.median(whole / own) < 0.75

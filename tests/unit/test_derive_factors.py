@@ -1,16 +1,17 @@
-"""Factors of a loss: their intervals over launches, and which of them is most of it."""
+"""Parts of a sum: their intervals over launches, and which of them is most of it."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from dpscale.derive.factors import cause_of, factor_columns, weighted_sums
+from dpscale.derive.factors import cause_of, sum_columns, weighted_sums, with_leads
 
-FACTORS = {
+PARTS = {
     "exposed": {"ddp": 1, "noop": -1},
     "overhead": {"noop": 1, "copies": -1},
     "contention": {"copies": 1, "one": -1},
 }
+SUMS = with_leads(PARTS, "whole")
 
 
 def sides(ddp, noop, copies, one) -> list[pd.DataFrame]:
@@ -53,84 +54,86 @@ def test_an_arm_that_nobody_timed_leaves_the_sum_unknown():
 
 
 def test_one_launch_gives_no_interval():
-    (row,) = factor_columns([sides([3.0], [2.0], [2.0], [1.0])], FACTORS)
-    ends = [row[f"loss_ratio{end}"] for end in ("", "_low", "_high")]
-    assert ends == [pytest.approx(3.0), None, None]
+    (row,) = sum_columns([sides([3.0], [2.0], [2.0], [1.0])], SUMS)
+    ends = [row[f"whole_s{end}"] for end in ("", "_low", "_high")]
+    assert ends == [pytest.approx(2.0), None, None]
 
 
-def test_factors_multiply_to_the_loss():
-    (row,) = factor_columns([sides([6.0, 6.6], [3.0, 3.1], [2.5, 2.4], [1.0, 1.1])], FACTORS)
-    ratios = [row[f"{name}_ratio"] for name in FACTORS]
-    assert np.prod(ratios) == pytest.approx(row["loss_ratio"])
-    assert row["loss_ratio"] == pytest.approx(6.3 / 1.05)
+def test_parts_add_up_to_the_whole():
+    (row,) = sum_columns([sides([6.0, 6.6], [3.0, 3.1], [2.5, 2.4], [1.0, 1.1])], SUMS)
+    assert sum(row[f"{name}_s"] for name in PARTS) == pytest.approx(row["whole_s"])
+    assert row["whole_s"] == pytest.approx(6.3 - 1.05)
+    assert row["exposed_lead_s"] == pytest.approx(3.25 - 0.6 - 1.4)
 
 
 @pytest.mark.parametrize(
     ("seconds", "cause"),
     [
-        ((6.0, 2.2, 2.1, 2.0), "exposed"),  # 2.7 of a loss of 3
-        ((6.0, 5.9, 5.8, 2.0), "contention"),
-        ((4.0, 3.9, 2.1, 2.0), "overhead"),
-        ((1.2**3, 1.2**2, 1.2, 1.0), None),  # each a third
-        ((1.0, 1.0, 1.0, 2.0), None),  # no loss
+        ((4.0, 2.2, 2.1, 2.0), "exposed"),  # 1.8 of 2 s
+        ((3.5, 2.0, 2.0, 1.0), "exposed"),  # 1.5 of 2.5 s
+        ((4.0, 3.0, 2.0, 1.0), None),  # each a third
+        ((4.0, 2.0, 4.0, 2.0), None),  # overhead below zero: both others are the whole
+        ((1.0, 1.0, 1.0, 2.0), None),  # nothing is added
     ],
 )
-def test_a_cause_is_at_least_half_of_the_loss(seconds, cause):
+def test_a_cause_is_at_least_half_of_a_sum(seconds, cause):
     launches = [[time * off for off in (0.99, 1.0, 1.01)] for time in seconds]
-    assert cause_of(factor_columns([sides(*launches)], FACTORS)[0], list(FACTORS)) == cause
+    (row,) = sum_columns([sides(*launches)], SUMS)
+    assert cause_of(row, list(PARTS), "whole") == cause
 
 
-def test_noise_names_the_half_of_two_equal_factors_in_at_most_5_of_100_cells():
+def test_a_sum_of_one_launch_has_no_cause():
+    (row,) = sum_columns([sides([4.0], [2.2], [2.1], [2.0])], SUMS)
+    assert cause_of(row, list(PARTS), "whole") is None
+
+
+def test_noise_names_the_half_of_two_equal_parts_in_at_most_5_of_100_cells():
     random = np.random.default_rng(1)
     named = 0
     for _ in range(400):
         off = np.exp(random.normal(0, 0.03, (4, 3)))
-        launches = [time * one for time, one in zip((1.44, 1.2, 1.2, 1.0), off, strict=True)]
-        (row,) = factor_columns([sides(*launches)], FACTORS)
-        named += cause_of(row, ["exposed"]) is not None
+        launches = [time * one for time, one in zip((1.4, 1.2, 1.2, 1.0), off, strict=True)]
+        (row,) = sum_columns([sides(*launches)], SUMS)
+        named += cause_of(row, ["exposed"], "whole") is not None
     assert named <= 20
 
 
-def of_cells(random: np.random.Generator, losses: dict[str, float]) -> list[list[pd.DataFrame]]:
+def of_cells(random: np.random.Generator, parts_s: dict[str, float]) -> list[list[pd.DataFrame]]:
     """Six cells of six launches, three batches of two numbers of workers; each batch has a base."""
     scatter = np.exp(0.5 * random.standard_normal(6))
     bases = [sides([], [], [], np.exp(0.1 * random.standard_normal(6)))[1] for _ in range(3)]
     cells = []
     for place in range(6):
         off = np.exp(0.1 * scatter[place] * random.standard_normal((3, 6)))
-        times = np.cumprod([losses[name] for name in ("contention", "overhead", "exposed")])[::-1]
-        cells.append([sides(*(times[:, None] * off), [])[0], bases[place % 3]])
+        added = np.cumsum([parts_s[name] for name in ("contention", "overhead", "exposed")])
+        cells.append([sides(*((1 + added)[::-1, None] * off), [])[0], bases[place % 3]])
     return cells
 
 
-def test_factors_of_like_cells_cover_and_their_intervals_are_narrower():
+def test_parts_of_like_cells_cover_and_their_intervals_are_narrower():
     random, covered, narrower = np.random.default_rng(2), [], []
-    losses = {"contention": 1.2, "overhead": 1.0, "exposed": 1.1}
+    parts_s = {"contention": 0.2, "overhead": 0.0, "exposed": 0.1}
     for _ in range(200):
-        cells = of_cells(random, losses)
-        for cell, row in zip(cells, factor_columns(cells, FACTORS), strict=True):
-            (alone,) = factor_columns([cell], FACTORS)
-            for name, factor in losses.items():
-                low, high = (row[f"{name}_ratio_{end}"] for end in ("low", "high"))
-                covered.append(low <= factor <= high)
-                width = np.log(alone[f"{name}_ratio_high"] / alone[f"{name}_ratio_low"])
-                narrower.append(np.log(high / low) / width)
+        cells = of_cells(random, parts_s)
+        for cell, row in zip(cells, sum_columns(cells, SUMS), strict=True):
+            (alone,) = sum_columns([cell], SUMS)
+            for name, part_s in parts_s.items():
+                low, high = (row[f"{name}_s_{end}"] for end in ("low", "high"))
+                covered.append(low <= part_s <= high)
+                narrower.append((high - low) / (alone[f"{name}_s_high"] - alone[f"{name}_s_low"]))
     assert np.mean(covered) >= 0.93
     assert np.median(narrower) < 0.9
 
 
-def test_noise_names_the_half_of_two_equal_factors_in_at_most_5_of_100_like_cells():
+def test_noise_names_the_half_of_two_equal_parts_in_at_most_5_of_100_like_cells():
     random, named = np.random.default_rng(3), []
     for _ in range(100):
-        cells = of_cells(random, {"contention": 1.3, "overhead": 1.0, "exposed": 1.3})
-        named += [cause_of(row, ["exposed"]) for row in factor_columns(cells, FACTORS)]
+        cells = of_cells(random, {"contention": 0.3, "overhead": 0.0, "exposed": 0.3})
+        named += [cause_of(row, ["exposed"], "whole") for row in sum_columns(cells, SUMS)]
     assert np.mean([one is not None for one in named]) <= 0.05
 
 
-def test_seconds_are_above_zero_where_their_ratio_is_above_1():
-    cells = of_cells(np.random.default_rng(4), {"contention": 1, "overhead": 1, "exposed": 1.08})
-    powers = {"ddp": 1, "noop": -1}
-    found = zip(weighted_sums(cells, powers), factor_columns(cells, {"x": powers}), strict=True)
-    sides_of_both = [(seconds.low > 0, row["x_ratio_low"] > 1) for seconds, row in found]
-    assert {above for above, _ in sides_of_both} == {True, False}
-    assert all(above == of_ratio for above, of_ratio in sides_of_both)
+def test_the_whole_needs_no_arm_that_cancels_out():
+    (row,) = sum_columns([sides([6.0, 6.6], [np.nan] * 2, [np.nan] * 2, [1.0, 1.1])], SUMS)
+    assert row["whole_s"] == pytest.approx(6.3 - 1.05)
+    assert row["exposed_s"] is None

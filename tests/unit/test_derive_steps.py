@@ -64,6 +64,11 @@ def derived(lab: dict[str, pd.DataFrame]) -> tuple[pd.DataFrame, pd.DataFrame]:
     return fit, steps_to_goal(lab["trials"], lab["curves"], lab["searches"], fit, lab["runs"])
 
 
+def contrasts(lab: dict[str, pd.DataFrame], fit: pd.DataFrame | None = None) -> pd.DataFrame:
+    fit = derived(lab)[0] if fit is None else fit
+    return goal_contrasts(lab["trials"], fit, lab["goal_margins"])
+
+
 def fits(count: int, noise: float, b_crit: float | None, seeds: int) -> list[Fit]:
     """Fits to noisy steps at so many batch sizes from 2 on; b_crit None: steps fall as 1/B."""
     batches = 2.0 ** np.arange(1, count + 1)
@@ -160,7 +165,7 @@ def test_the_interval_of_a_slope_covers_though_repeats_share_the_luck_of_their_s
 
 def test_a_ratio_of_steps_has_the_scatter_of_batch_sizes_and_not_of_repeats(lab):
     # At B = 2, 4, 8 and 16 the medians are 30 (1 + 120/B) over 30 (1 + 40/B), with the same wobble
-    row = goal_contrasts(lab["trials"], derived(lab)[0]).iloc[0]
+    row = contrasts(lab).iloc[0]
     ratios = np.log([61 / 21, 31 / 11, 16 / 6, 8.5 / 3.5])
     half = 3.182 * ratios.std(ddof=1) / 2
     assert row.small_steps_ratio == pytest.approx((31 / 11 + 16 / 6) / 2, rel=1e-2)
@@ -261,7 +266,7 @@ def test_the_planted_noise_scale_is_found_along_training(lab):
 
 
 def test_momentum_is_set_against_plain_sgd_and_a_network_against_the_first(lab):
-    rows = goal_contrasts(lab["trials"], derived(lab)[0])
+    rows = contrasts(lab)
     assert list(rows.contrast) == ["optimizer", "model"]
     assert rows.b_crit_ratio.tolist() == pytest.approx([3.0, 45 / 40], rel=0.1)
     assert rows.b_crit_ratio_low[0] > 1
@@ -269,8 +274,7 @@ def test_momentum_is_set_against_plain_sgd_and_a_network_against_the_first(lab):
 
 def verdicts(claim: str, **options) -> list[str]:
     lab = tidy(**options)
-    fit = derived(lab)[0]
-    found = published_steps_to_goal(fit, goal_contrasts(lab["trials"], fit))
+    found = published_steps_to_goal(derived(lab)[0], contrasts(lab))
     return found[found.claim == claim].verdict.tolist()
 
 
@@ -279,6 +283,17 @@ def test_the_verdict_on_momentum_turns_round_with_the_data():
     assert verdicts("extends", b_crit=curves) == ["agrees"]
     assert verdicts("extends", b_crit=curves | {("mlp", "nesterov"): 10.0}) == ["disagrees"]
     assert verdicts("extends", b_crit=curves | {("mlp", "nesterov"): 40.0}) == ["not decidable"]
+
+
+@pytest.mark.parametrize(("factor", "side"), [(1.5, "same"), (1.21, "same"), (1.19, "above")])
+def test_two_networks_are_the_same_within_the_factor_of_the_configuration(lab, factor, side):
+    # 45 over 40, measured as 1.06 to 1.20
+    narrow = lab | {"goal_margins": pd.DataFrame({"equivalent_factor": [factor]})}
+    row = contrasts(narrow).iloc[1]
+    assert (row.contrast, row.b_crit_side, row.equivalent_factor) == ("model", side, factor)
+    claims = published_steps_to_goal(derived(lab)[0], contrasts(narrow)).set_index("claim")
+    assert claims.margin[["networks", "matches"]].tolist() == [factor, factor]
+    assert claims.verdict["networks"] == ("disagrees" if side == "same" else "not decidable")
 
 
 def test_the_verdict_on_perfect_scaling_turns_round_with_the_data():
@@ -303,14 +318,15 @@ def test_the_verdict_on_perfect_scaling_turns_round_with_the_data():
 )
 def test_a_claim_is_judged_by_its_rule_and_margin(name, low, high, verdict):
     claim, measured = CLAIMS[name], Estimate(None, low, high, 0)
-    options = {"published": claim.published, "margin": claim.margin, "measured": measured}
+    margin = 1.25 if claim.margin_column else claim.margin
+    options = {"published": claim.published, "margin": margin, "measured": measured}
     assert claim_row(name, claim.rule, **options)["verdict"] == verdict
 
 
 def test_a_claim_that_no_fit_can_decide_says_why():
     flat = tidy(b_crit={("mlp", "sgd"): 1e7, ("mlp", "nesterov"): 1e7})
     fit = derived(flat)[0]
-    found = published_steps_to_goal(fit, goal_contrasts(flat["trials"], fit)).set_index("claim")
+    found = published_steps_to_goal(fit, contrasts(flat)).set_index("claim")
     assert found.reason["extends"] == "no bend"
     assert found.verdict["small"].tolist() == ["agrees", "agrees"]
     assert found.reason["small"].isna().all()
@@ -334,7 +350,7 @@ def test_a_sign_test_says_what_chance_seldom_gives(wins, of, expected):
 )
 def test_a_slope_that_was_not_measured_is_not_put_down_to_the_fit(lab, status, reason):
     fit = derived(lab)[0].assign(status=status, small_slope_low=None, b_crit=None)
-    found = published_steps_to_goal(fit, goal_contrasts(lab["trials"], fit)).set_index("claim")
+    found = published_steps_to_goal(fit, contrasts(lab, fit)).set_index("claim")
     assert found.verdict["small"].unique().tolist() == ["not decidable"]
     assert {None if pd.isna(one) else one for one in found.reason["small"]} == {reason}
 
@@ -353,7 +369,7 @@ def test_a_budget_takes_each_trial_where_it_stands(lab):
 def shapes(**options) -> list[tuple[str, bool]]:
     lab = tidy(**options)
     fit, steps = derived(lab)
-    claims = published_steps_to_goal(fit, goal_contrasts(lab["trials"], fit))
+    claims = published_steps_to_goal(fit, contrasts(lab))
     found = goal_searches(fit, steps, claims)
     return list(zip(found["shape"], found["lead"], strict=True))
 
@@ -369,7 +385,7 @@ def test_an_answer_leads_with_the_first_plain_sgd_that_bends():
 
 def test_the_totals_of_a_search_are_over_its_batch_sizes(lab):
     fit, steps = derived(lab)
-    claims = published_steps_to_goal(fit, goal_contrasts(lab["trials"], fit))
+    claims = published_steps_to_goal(fit, contrasts(lab))
     row = goal_searches(fit, steps, claims).iloc[0]
     assert (row.batches, row.reached_batches, row.complete_trials) == (10, 10, 10)
     assert (row.repeats_reached, row.border_winners, row.goal_error_frac) == (50, 0, 0.04)

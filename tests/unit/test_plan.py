@@ -10,7 +10,7 @@ import pytest
 
 from dpscale.config import Config
 from dpscale.plan import Spec
-from dpscale.studies import planned_runs, read_config
+from dpscale.studies import configured_rows, planned_runs, read_config
 from dpscale.studies.completion import earlier_runs
 from dpscale.studies.large_batch.plan import with_largest_batch
 from dpscale.studies.study import Earlier
@@ -81,6 +81,12 @@ def test_an_edited_study_makes_only_its_own_runs_stale() -> None:
 
 def test_an_edited_title_makes_nothing_stale() -> None:
     assert stale_after(edited("report", title="Another")) == set()
+
+
+def test_an_edited_margin_of_searches_is_a_row_and_makes_nothing_stale() -> None:
+    config = edited("steps_to_goal", equivalent_factor=3.0)
+    assert configured_rows(config)["goal_margins"] == [{"equivalent_factor": 3.0}]
+    assert stale_after(config) == set()
 
 
 def test_a_study_set_to_null_is_left_out() -> None:

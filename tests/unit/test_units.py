@@ -1,5 +1,7 @@
 """Numbers as people read them, by literals."""
 
+import math
+
 import pytest
 
 from dpscale.units import UNITS, column_format, format_value, group_digits, status_text
@@ -94,6 +96,22 @@ def test_a_column_near_a_power_of_ten_keeps_the_digit_that_parts_its_values():
     form = column_format([0.99988, 0.998, 0.99993], "fraction")
     assert [form.text(value) for value in (0.99988, 0.998, 1.0)] == ["100.0", "99.8", "100.0"]
     assert column_format([1.0, 0.998, 1.0], "fraction").text(1.0) == "100"
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "text"),
+    [
+        (0.0653, 0.0555, 0.0690, "0.0653"),
+        (0.0653, -1.2, 1.3, "0.07"),  # further digits would say nothing
+        (1.0793, 1.0118, 1.1050, "1.08"),
+        (0.0653, 0.0, math.inf, "0.07"),
+    ],
+)
+def test_a_value_with_an_interval_has_three_digits_in_a_column_of_larger_ones(
+    value, low, high, text
+):
+    form = column_format([0.0653, 1.0793], "number").of_interval(value, low, high)
+    assert form.text(value) == text
 
 
 def test_a_column_of_bytes_keeps_its_smallest_value_visible():

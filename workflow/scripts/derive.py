@@ -54,11 +54,7 @@ def _needed(names: list[str]) -> list[str]:
 
 def derive_one(name: str, given: list[pd.DataFrame], path: Path | None) -> pd.DataFrame:
     """Return a derived table of its inputs, and write it where it was asked for."""
-    try:
-        table = derived()[name](*given)
-    except Exception as error:  # the line or the traceback ends with the table
-        error.add_note(f"derived table {name}")
-        raise
+    table = derived()[name].named(name, given)
     if path:
         write_csv(path, table)
     return table

@@ -1,4 +1,4 @@
-"""Sums and products of what several arms took, and which factor of a product is most of it.
+"""Sums of what several arms took, and which part of a sum is most of it.
 
 Arms of one launch are paired by it, and so is what one worker took in the launch of the same name's
 end; what other launches measured is independent of them. The same sum of like cells scatters alike,
@@ -6,10 +6,8 @@ as a share of what is summed: the few launches of one borrow from the others (`c
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
-from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,24 +43,18 @@ def weighted_sums(
 
 
 def _sums(cells: Sequence[_Arrays], weights: Weights, confidence: float) -> list[Estimate]:
-    sums = [_summed(sides, weights, logs=False) for sides in cells]
+    sums = [_summed(sides, weights) for sides in cells]
     found = zip(sums, _estimates(sums, confidence), strict=True)
-    return [_changed(estimate, partial(mul, one.unit)) for one, estimate in found]
+    return [_in_seconds(estimate, one.unit) for one, estimate in found]
 
 
-def _products(cells: Sequence[_Arrays], powers: Weights, confidence: float) -> list[Estimate]:
-    sums = [_summed(sides, powers, logs=True) for sides in cells]
-    return [_changed(estimate, math.exp) for estimate in _estimates(sums, confidence)]
-
-
-def _changed(estimate: Estimate, scale: Callable[[float], float]) -> Estimate:
-    """The estimate on another scale, that goes up with its own."""
-    value, low, high = (None if end is None else scale(end) for end in estimate[:3])
+def _in_seconds(estimate: Estimate, unit: float) -> Estimate:
+    value, low, high = (None if end is None else end * unit for end in estimate[:3])
     return Estimate(value, low, high, estimate.repeats)
 
 
-def _summed(sides: _Arrays, weights: Weights, *, logs: bool) -> _Sum:
-    """The sum of one cell: of logarithms, or in units of all that is added or subtracted."""
+def _summed(sides: _Arrays, weights: Weights) -> _Sum:
+    """The sum of one cell, in units of all that is added or subtracted."""
     value, unit, samples = 0.0, 0.0, list[np.ndarray]()
     for side in sides:
         arms = [arm for arm in weights if arm in side]
@@ -70,11 +62,11 @@ def _summed(sides: _Arrays, weights: Weights, *, logs: bool) -> _Sum:
         if used.any():
             seconds = np.column_stack([side[arm] for arm in arms])
             medians = _medians(seconds)
-            value += float(((np.log(medians) if logs else medians) * used).sum())
+            value += float((medians * used).sum())
             unit += float((medians * abs(used)).sum())
-            sums = ((np.log(seconds) if logs else seconds) * used).sum(axis=1)
+            sums = (seconds * used).sum(axis=1)
             samples.append(sums[~np.isnan(sums)])
-    unit = 1.0 if logs or not unit else unit
+    unit = unit or 1.0
     return _Sum(value / unit, [sums / unit for sums in samples], unit)
 
 
@@ -130,22 +122,21 @@ def _medians(seconds: np.ndarray) -> np.ndarray:
     return (np.nanmedian if unknown.any() else np.median)(seconds, axis=0)
 
 
-def factor_columns(cells: Sequence[Sides], factors: Mapping[str, Weights]) -> list[dict[str, Any]]:
-    """Return for each of some like cells factors as columns with intervals, for `cause_of`.
+def with_leads(parts: Mapping[str, Weights], whole: str) -> dict[str, Weights]:
+    """Return the weights of parts, of all together, and of what a part leads all others by.
 
-    factors: each the arms' powers. loss_ratio is their product; NAME_lead_ratio is a factor over
-    the product of all others.
+    By column: NAME_s, whole_s and NAME_lead_s.
     """
-    loss: dict[str, float] = {}
-    for powers in factors.values():
-        for arm, power in powers.items():
-            loss[arm] = loss.get(arm, 0) + power
-    products: dict[str, Weights] = {"loss_ratio": loss}
-    for name, powers in factors.items():
-        lead = {arm: 2 * powers.get(arm, 0) - power for arm, power in loss.items()}
-        products |= {f"{name}_ratio": powers, f"{name}_lead_ratio": lead}
-    arrays = list(map(_as_arrays, cells))
-    return columns_of({name: _products(arrays, own, CONFIDENCE) for name, own in products.items()})
+    every: dict[str, float] = {}
+    for weights in parts.values():
+        for arm, weight in weights.items():
+            every[arm] = every.get(arm, 0) + weight
+    # An arm that cancels out need not have been timed.
+    found: dict[str, Weights] = {f"{whole}_s": {arm: one for arm, one in every.items() if one}}
+    for name, weights in parts.items():
+        lead = {arm: 2 * weights.get(arm, 0) - weight for arm, weight in every.items()}
+        found |= {f"{name}_s": weights, f"{name}_lead_s": lead}
+    return found
 
 
 def sum_columns(
@@ -168,13 +159,18 @@ def columns_of(found: Mapping[str, Sequence[Estimate]]) -> list[dict[str, Any]]:
     return rows
 
 
-def cause_of(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
-    """Return the factor that is at least half of the logarithm of the loss, by its interval.
+def cause_of(row: Mapping[str, Any], names: Sequence[str], whole: str) -> str | None:
+    """Return the part that is at least half of the whole, by its interval.
 
-    So it is where it is no less than the product of the others. None where none is, or where all
-    together may be no loss. row: with the columns of `factor_columns`.
+    So it is where it is no less than all others together, which depends on no order of the parts.
+    None where none is, where two are, as the others then undo one of them, or where the whole may
+    be nothing. row: with columns of `with_leads`.
     """
-    if (known(row["loss_ratio_low"]) or 0) <= 1:
-        return None
-    leads = (name for name in names if (known(row[f"{name}_lead_ratio_low"]) or 0) >= 1)
-    return next(leads, None)
+
+    def low(name: str) -> float:
+        """The lower end of a column; that of no interval is below nothing."""
+        end = known(row[f"{name}_s_low"])
+        return -math.inf if end is None else end
+
+    leading = [name for name in names if low(f"{name}_lead") >= 0]
+    return leading[0] if low(whole) > 0 and len(leading) == 1 else None

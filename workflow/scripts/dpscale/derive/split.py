@@ -1,13 +1,12 @@
 """Communication: an epoch's seconds split by subtraction, and by measuring its parts directly."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
 from dpscale.derive.cells import Cell, Launches, cells, one_worker_bases, sharing_launches
 from dpscale.derive.columns import as_table
-from dpscale.derive.factors import Sides, Weights, factor_columns, sum_columns
+from dpscale.derive.factors import Sides, Weights, sum_columns, with_leads
 from dpscale.derive.formulas import communication_seconds, compute_seconds
 from dpscale.derive.rows import RowsByKey
 from dpscale.derive.same_machine import require_same_machine
@@ -33,11 +32,12 @@ COLUMNS: Columns = (
     | columns(" ".join(f"{name}_{end}" for name in DIRECT for end in ("low", "high")))
     | columns("exposed_below_noise repeats launches launch_spread_frac base_epoch_s_low")
     | columns("base_epoch_s_high")
-    | intervals("loaded_epoch_s solo_epoch_s other_lead_s loss_ratio")
-    | intervals("exposed_ratio overhead_ratio contention_ratio exposed_lead_ratio")
-    | intervals("overhead_lead_ratio contention_lead_ratio")
+    | intervals("loaded_epoch_s solo_epoch_s other_s waiting_s")
+    | intervals("exposed_lead_s overhead_lead_s contention_lead_s")
     | side("subtraction_side", "subtraction_s")
     | side("exposed_side", "exposed_s")
+    | side("other_side", "other_s")
+    | side("waiting_side", "waiting_s")
     | side("exposed_to_buckets", "exposed_s", "buckets_s")
     | side("loaded_to_epoch", "loaded_epoch_s", "epoch_s")
 )
@@ -65,33 +65,25 @@ ARMS = {
     "buckets": ("buckets", "epoch_s"),
 }
 # Of what T_N is more than T_1/N (`one`), each part; they add up to it.
-PARTS: dict[str, Weights] = {
-    "exposed_s": {"ddp": 1, "noop": -1},
-    "overhead_s": {"noop": 1, "copies": -1},
-    "contention_s": {"copies": 1, "one": -1},
+SUMMANDS: dict[str, Weights] = {
+    "exposed": {"ddp": 1, "noop": -1},
+    "overhead": {"noop": 1, "copies": -1},
+    "contention": {"copies": 1, "one": -1},
 }
-SUMS: dict[str, Weights] = PARTS | {
-    "subtraction_s": {"ddp": 1, "one": -1},
+SUMS: dict[str, Weights] = with_leads(SUMMANDS, "subtraction") | {
     # Parts of contention: the slowest of the copies against their mean, and that against one alone.
     "straggler_s": {"copies": 1, "mean_copy": -1},
     "sharing_s": {"mean_copy": 1, "one": -1},
-    # Of what the subtraction is more than the buckets alone: overhead and contention less waiting.
-    "other_lead_s": {"noop": 2, "one": -1, "ddp": -1, "buckets": 1},
+    # Of what the subtraction is more than the buckets alone: overhead and contention, and waiting.
+    "other_s": {"noop": 1, "one": -1},
+    "waiting_s": {"ddp": 1, "noop": -1, "buckets": -1},
 }
-FACTORS = {name.removesuffix("_s"): weights for name, weights in PARTS.items()}
 
 
 def sides_of(cell: Cell, base: Cell, times: Launches) -> list[pd.DataFrame]:
     """Return the arms of a cell of several workers, and T_1/N of its base without loading."""
     one = times.together(base, {"one": (DDP, "epoch_s")})
     return [times.together(cell, ARMS), compute_seconds(one, cell.workers)]
-
-
-def _parts(sides: Sequence[Sides], confidence: float) -> list[dict[str, Any]]:
-    """What T_N is more than T_1/N in each cell of several workers, part by part and as factors."""
-    sums = sum_columns(sides, SUMS, confidence)
-    both = zip(sums, factor_columns(sides, FACTORS), strict=True)
-    return [of_sums | of_factors for of_sums, of_factors in both]
 
 
 def _of_several(
@@ -172,7 +164,7 @@ def split_of(
         if base
     }
     sides = {cell: sides_of(cell, base, times) for cell, base in pairs.items() if cell.workers > 1}
-    parts = dict(zip(sides, _parts(list(sides.values()), confidence), strict=True))
+    parts = dict(zip(sides, sum_columns(list(sides.values()), SUMS, confidence), strict=True))
     rows = []
     for cell, base in pairs.items():
         of_one = cell.workers == 1 and cell.nodes == base.nodes

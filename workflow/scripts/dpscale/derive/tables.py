@@ -28,6 +28,14 @@ class Table(NamedTuple):
         made = self.make(*inputs)
         return self.judged(made) if self.judge else made
 
+    def named(self, name: str, inputs: Sequence[pd.DataFrame]) -> pd.DataFrame:
+        """Return the table of its inputs; what is raised ends with its name."""
+        try:
+            return self(*inputs)
+        except Exception as error:
+            error.add_note(f"derived table {name}")
+            raise
+
     def judged(self, made: pd.DataFrame) -> pd.DataFrame:
         """Return what `make` made with all its verdicts."""
         rows = [
@@ -80,9 +88,5 @@ class Derived(Mapping[str, pd.DataFrame]):
             given = [
                 self._tidy[one] if one in self._tidy else self._make(one) for one in table.inputs
             ]
-            try:
-                self._made[name] = table(*given)
-            except Exception as error:  # the line or the traceback ends with the table
-                error.add_note(f"derived table {name}")
-                raise
+            self._made[name] = table.named(name, given)
         return self._made[name]

@@ -165,9 +165,9 @@ def _with_ends(cell: Value, form: ColumnFormat) -> tuple[ColumnFormat, str]:
 
     No text where there is no interval, or one too narrow for any digit to show it.
     """
-    if is_null(cell.low) or is_null(cell.high) or cell.low == cell.high:
+    if cell.value is None or cell.low is None or cell.high is None or cell.low == cell.high:
         return form, ""
-    finer = form
+    finer = form.of_interval(cell.value, cell.low, cell.high)
     while finer.text(cell.low) == finer.text(cell.high):
         if finer.decimals == MOST_DECIMALS:
             return form, ""

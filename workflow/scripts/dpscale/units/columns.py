@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dpscale.units.scales import UNITS, Scale, Unit, base, scale_of
 from dpscale.units.text import (
     MOST_DECIMALS,
+    SIGNIFICANT_DIGITS,
     decimals_of,
     exponent_of,
     format_value,
@@ -50,6 +51,19 @@ class ColumnFormat:
             return format_value(value, self.unit)
         styled = styled_text(value, Unit((Scale(""),), UNITS[self.unit].style))
         return styled or group_digits(value / self.scale.factor, self.decimals)
+
+    def of_interval(self, value: float, low: float, high: float) -> "ColumnFormat":
+        """Return the format for a value with an interval: three digits, as in prose.
+
+        None beyond the third digit of the interval's width, which would say nothing.
+        """
+        width = (high - low) / self.scale.factor
+        if not math.isfinite(value) or not 0 < width < math.inf:
+            return self
+        digits = min(
+            decimals_of(value / self.scale.factor), SIGNIFICANT_DIGITS - 1 - exponent_of(width, 1)
+        )
+        return replace(self, decimals=max(self.decimals, digits))
 
 
 def column_format(

@@ -14,7 +14,7 @@ from dpscale.derive.formulas import (
     sharing_seconds,
     workers_of_steps,
 )
-from dpscale.derive.verdicts import of_row
+from dpscale.derive.verdicts import ends, lies, of_row
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import Inputs, Row, lacking, named_values
 from dpscale.reporting.lessons import FAR_RATIO, complement, exactly, ratio_of
@@ -344,6 +344,7 @@ def _still(row: Row) -> str | None:
 # H4: the bottlenecks, from measured shares of an epoch.
 
 SHARES = ("computation_frac", *(f"{part}_frac" for part in LOSSES), "rest_frac", "epoch_s")
+OTHER_RATIO = 1.05  # of two times of the same, from which a reader asks why they differ
 
 
 def _splits(inputs: Inputs) -> tuple[list[Row], list[Row]]:
@@ -362,7 +363,8 @@ def facts_h4(inputs: Inputs) -> Facts:
     whether the largest loss leads by H1's pace of one worker too. other: the network that Q3.1 is
     about, where that is another one or is trained otherwise, there: the cause of its losses with
     as many workers as the last of these, longer: what its longer steps take, and waited: how much
-    less it waits with a larger batch; tried: their epoch with twice the batch (`_tried`); turns:
+    less it waits with a larger batch; tried: their epoch with twice the batch (`_tried`),
+    one_worker: that of one worker with a larger one; alone: that of one worker in H1; turns:
     what sharing devices costs them by arithmetic, sharing: contention and stragglers as measured.
     """
     rows, split = _splits(inputs)
@@ -380,6 +382,7 @@ def facts_h4(inputs: Inputs) -> Facts:
         "hooks": inputs.rows("compression", status="complete"),
         "other": others[0] if others else None,
         "there": causes[0][0] if causes and causes[0] else Row(cause=None),
+        "alone": _alone(inputs, split[0]) if split else None,
         "elsewhere": (elsewhere := _elsewhere(inputs, split) if split else None),
         "leads_by_h1": not elsewhere
         or not elsewhere["several"]
@@ -389,7 +392,8 @@ def facts_h4(inputs: Inputs) -> Facts:
         "next": _next(split[-1]) if split else None,
         "longer": _longer(inputs, split[-1]) if split else None,
         "waited": _waited(inputs, split[-1]) if split else [],
-        "tried": _tried(doubled, split[-1]) if split else None,
+        "tried": (tried := _tried(doubled, split) if split else None),
+        "one_worker": _one_worker(inputs, tried, split[-1]) if tried else None,
         "doubled_rows": doubled,
         "turns": inputs.taking_turns(split[-1], split[-1].computation_frac, sharing_seconds)
         if split
@@ -407,6 +411,42 @@ def _sharing(row: Row) -> Value:
     return Value(value=both, unit="fraction", runs=row.runs)
 
 
+def _epoch_by_rate(samples: int, row: Row) -> Value:
+    """Return the seconds of an epoch of so many samples by the samples a second."""
+    return ratio_of(exactly(samples), row.samples_per_s).model_copy(update={"unit": "s"})
+
+
+def _alone(inputs: Inputs, one: Row) -> Row | None:
+    """Return the epoch of one worker in H1's trainings where it is not that of the split.
+
+    far: whether so far that it may change what leads.
+    """
+    same = {"per_worker_batch": one["per_worker_batch"], "status": "complete"}
+    trained = inputs.rows("assignment_utilisation", **same) if one["workers"] == 1 else []
+    samples = inputs.train_samples(one.runs)
+    if not trained or not trained[0]["samples_per_s"] or not samples:
+        return None
+    epoch = _epoch_by_rate(samples, trained[0]).without_interval()
+    apart = math.exp(abs(math.log(one["epoch_s"] / epoch.value)))
+    if apart <= OTHER_RATIO:
+        return None
+    return Row(epoch=epoch, far=apart > FAR_RATIO)
+
+
+def _one_worker(inputs: Inputs, tried: Row, last: Row) -> Row | None:
+    """Return the epoch of one worker with the batch that H1 advises, where that is a larger one.
+
+    by_h1: where it lies of the epoch of several with twice the batch.
+    """
+    found = inputs.rows("assignment_utilisation", status="complete", advised=True)
+    samples = inputs.train_samples(last.runs)
+    if not found or not samples or found[0]["per_worker_batch"] <= last["per_worker_batch"]:
+        return None
+    epoch = _epoch_by_rate(samples, found[0])
+    its_ends = None if epoch.low is None or epoch.high is None else (epoch.low, epoch.high)
+    return found[0] | {"epoch": epoch, "by_h1": lies(its_ends, ends(tried, "epoch_s"))}
+
+
 def _elsewhere(inputs: Inputs, split: list[Row]) -> dict[str, Any] | None:
     """Return the epoch of one worker in H1's trainings where it is far from that of the split.
 
@@ -417,15 +457,10 @@ def _elsewhere(inputs: Inputs, split: list[Row]) -> dict[str, Any] | None:
     largest loss, another one.
     """
     alone, last = split[0], split[-1]
-    same = {"per_worker_batch": alone["per_worker_batch"], "status": "complete"}
-    trained = inputs.rows("assignment_utilisation", **same) if alone["workers"] == 1 else []
-    samples = inputs.train_samples(alone.runs)
-    if not trained or not trained[0]["samples_per_s"] or not samples:
+    found = _alone(inputs, alone)
+    if not found or not found["far"]:
         return None
-    rate, here_s = trained[0].samples_per_s, alone["epoch_s"]
-    there = Value(value=samples / rate.value, unit="s", runs=rate.runs)
-    if 1 / FAR_RATIO <= here_s / there.value <= FAR_RATIO:
-        return None
+    there, here_s = found["epoch"], alone["epoch_s"]
     several = [
         row
         | {"by_own": ratio_of(alone.epoch_s, row.epoch_s), "by_h1": ratio_of(there, row.epoch_s)}
@@ -436,7 +471,7 @@ def _elsewhere(inputs: Inputs, split: list[Row]) -> dict[str, Any] | None:
     runs = list(dict.fromkeys([*last.runs, *there.runs]))
     most = max(LOSSES, key=lambda part: shares[part])
     both = shares["sharing"] + shares["stragglers"]
-    return {"epoch": there, "rate": rate, "samples": samples, "several": several} | {
+    return {"several": several} | {
         "shares": {
             part: Value(value=one, unit="fraction", runs=runs) for part, one in shares.items()
         },
@@ -449,16 +484,18 @@ def _elsewhere(inputs: Inputs, split: list[Row]) -> dict[str, Any] | None:
     }
 
 
-def _tried(doubled: list[Row], last: Row) -> Row | None:
-    """Return the epoch with twice the batch on the workers of a split; None where none ran.
+def _tried(doubled: list[Row], split: list[Row]) -> Row | None:
+    """Return the epoch with twice the batch on the most workers of a split; None where none ran.
 
-    half: how many times as fast half of the largest loss less would make it; to_half: where it lies
-    of that.
+    fewer: the row of fewer workers that it is compared with; half: how many times as fast half of
+    the largest loss less would make it; to_half: where it lies of that.
     """
-    place = ("workers", "nodes")
-    alike = [row for row in _complete(doubled) if all(row[key] == last[key] for key in place)]
+    place, last = itemgetter("workers", "nodes"), split[-1]
+    alike = [row for row in _complete(doubled) if place(row) == place(last)]
     if not alike or alike[0]["speedup_ratio"] is None:
         return None
+    rival = itemgetter("fewer_workers", "fewer_nodes")(alike[0])
+    alike[0]["fewer"] = next((row for row in split if place(row) == rival), None)
     if not last["leading"]:
         return alike[0]
     share = last["leading"][0].share
@@ -771,7 +808,8 @@ QUESTIONS = [
         references=[LI],
         vocabulary=words("part", LOSSES)
         | {"hook": "compression.hook", "verdict": "compression.step_side"}
-        | {"cause": "split_causes.cause", "to_half": "assignment_doubled.pace"},
+        | {"cause": "split_causes.cause", "to_half": "assignment_doubled.pace"}
+        | {"by_h1": "assignment_doubled.pace"},
     ),
     Question(
         "H5",

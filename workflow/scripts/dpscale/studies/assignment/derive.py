@@ -1,7 +1,7 @@
 """H1 to H6, derived: every training, one worker's utilisation, and where an epoch goes."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -547,8 +547,11 @@ def _behind(
 DOUBLED_COLUMNS: Columns = (
     columns("workers nodes per_worker_batch status")
     | intervals("epoch_s speedup_ratio test_accuracy_frac test_accuracy_difference_frac")
+    | intervals("fewer_speedup_ratio")
+    | columns("fewer_workers fewer_nodes")
     | columns("base_epoch_s lr repeats oversubscribed runs base_runs")
     | side("pace", "speedup_ratio", 1.0)
+    | side("to_fewer", "fewer_speedup_ratio", 1.0)
     | side("accuracy_to_base", "test_accuracy_difference_frac")
 )
 
@@ -559,7 +562,8 @@ def doubled(
     """Return the epoch of the most workers with twice the batch, a row for each (workers, nodes).
 
     speedup_ratio: of an epoch with loading, over the batch of `assignment_split`; the median of the
-    launches that both have, launch by launch. test_accuracy_frac: after the assignment's epochs
+    launches that both have, launch by launch; fewer_speedup_ratio: likewise over the fewer workers
+    with that batch whose epoch is the shortest. test_accuracy_frac: after the assignment's epochs
     with a rate lr in proportion to the batch; its difference is to as many workers with that batch
     and the linear rule, paired by seed.
     Raises MixedMachinesError for runs of different machines.
@@ -578,9 +582,23 @@ def doubled(
             base_s = median(times.epoch_s(base, ARM)).value
             row |= {"base_epoch_s": base_s, "base_runs": " ".join(base.runs)}
             row |= interval_columns("speedup_ratio", times.ratio(base, cell, ARM))
+        row |= _beside_fewer(cell, bases.values(), times)
         placed = learnt[(learnt["workers"] == cell.workers) & (learnt["nodes"] == cell.nodes)]
         rows.append(row | _doubled_accuracy(row, placed, ends))
     return as_table(rows, DOUBLED_COLUMNS)
+
+
+def _beside_fewer(cell: Cell, usual: Iterable[Cell], times: Launches) -> dict[str, Any]:
+    """Return the fewer workers whose epoch is the shortest, and that over the epoch of a cell."""
+    epochs = {
+        one: median(times.epoch_s(one, ARM)).value for one in usual if one.workers < cell.workers
+    }
+    timed = {one: epoch_s for one, epoch_s in epochs.items() if epoch_s}
+    if not timed:
+        return {}
+    fastest = min(timed, key=timed.__getitem__)
+    place = {"fewer_workers": fastest.workers, "fewer_nodes": fastest.nodes}
+    return place | interval_columns("fewer_speedup_ratio", times.ratio(fastest, cell, ARM))
 
 
 def _doubled_accuracy(

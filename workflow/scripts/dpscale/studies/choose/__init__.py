@@ -16,7 +16,8 @@ STUDY = Study(
         "grid_buckets": columns("per_worker_batch index bytes ready_frac"),
         # What the configuration wants of the choice.
         "limits": columns(
-            "aim deadline_s worker_hours price_per_worker_hour memory_bytes predicted_workers"
+            "aim deadline_s worker_hours price_per_worker_hour memory_bytes predicted_workers "
+            "prediction_factor"
         ),
     },
     questions=("E2",),

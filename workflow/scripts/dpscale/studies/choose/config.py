@@ -80,6 +80,11 @@ class ChooseConfig(StudySection):
         "and no budget of worker_hours, time elsewhere.",
     )
     limits: Limits = Field(Limits(), description="What the choice has to keep to.")
+    prediction_factor: Annotated[float, Field(gt=1), at_most(100, "any prediction holds")] = Field(
+        2.0,
+        description="A predicted time holds where the whole interval of the trained time over it "
+        "is within this factor of 1.",
+    )
 
     def defaults(self, config: Config) -> Mapping[str, object]:
         """Return what the search and the measured workers leave of the defaults."""

@@ -86,7 +86,7 @@ def _shared(config: Config, asked: ChooseConfig, goal: Goal) -> dict[str, Any]:
 
 
 def limits(asked: ChooseConfig) -> list[dict[str, Any]]:
-    """What the choice has to keep to, and what it makes least."""
+    """What the choice has to keep to, what it makes least, and what it calls a good prediction."""
     given = asked.limits.model_dump()
     by_cost = asked.limits.deadline_s is not None and asked.limits.worker_hours is None
     predicted = sorted(set(asked.predicted_workers) - set(asked.workers))
@@ -94,6 +94,7 @@ def limits(asked: ChooseConfig) -> list[dict[str, Any]]:
         "memory_bytes": given.pop("memory"),
         "aim": asked.aim or ("cost" if by_cost else "time"),
         "predicted_workers": " ".join(map(str, predicted)),
+        "prediction_factor": asked.prediction_factor,
     }
     return [given | row]
 

@@ -1,8 +1,10 @@
 """The closing page: what carries over to a cluster, what does not, and what formulas say of it."""
 
+from itertools import product
 from typing import Any, Literal
 
 from dpscale.config.sections import TrainingConfig
+from dpscale.derive.verdicts import beside
 from dpscale.reporting.inputs import Inputs, Row
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.words import by
@@ -12,6 +14,7 @@ from dpscale.vocabulary import words
 
 GainsBy = Literal["longer", "all", "none", "mixed", "unknown"]
 RANK = {"below": 0, "indistinct": 1, "above": 2}  # of verdicts on a speed-up
+AHEAD_WORKERS = 8  # a machine of as many devices
 
 # Shapes of Q1 that show up to which b the epoch gets shorter.
 TURNS = ("falls", "falls then flat", "falls then undecided", "falls then rises", "rises")
@@ -33,10 +36,12 @@ def facts_closing(inputs: Inputs) -> Facts:
         "speedups": any(row["speedup_ratio"] is not None for row in cells),
         "links": _links(transfers),
         "here": next((row for row in transfers if row["payload"] == "here"), None),
-        "measured": [row for row in transfers if row["origin"] == "measured"],
         "on_gpus": _timed_on_gpus(inputs),
         "sharing": any(row["oversubscribed"] for row in inputs.rows("scaling")),
         "swept": next((row for row in inputs.rows("sweep_trend") if row["shape"] in TURNS), None),
+        "bound": global_batch_bound(inputs),
+        "ahead": ahead(inputs, cells),
+        "missed": missed(inputs),
         "elbow": next(iter(_elbows(inputs)), None),
         "scalings": rates_scaled(inputs),
         "on_test_alone": _on_test_alone(inputs),
@@ -60,6 +65,7 @@ def facts_closing(inputs: Inputs) -> Facts:
             "lines": lines,
             "ends": _ends(gains, lines),
             "gains_by": gains_by(gains, lines),
+            "exception": exception(every),
         }
     )
 
@@ -68,6 +74,38 @@ def _timed_on_gpus(inputs: Inputs) -> bool:
     """Whether all that was timed ran on GPUs; False where nothing was."""
     runs = inputs.tidy_rows("runs", kind="timed", status="complete")
     return bool(runs) and on_gpus(run["device"] for run in runs)
+
+
+def global_batch_bound(inputs: Inputs) -> Row | None:
+    """Return the fit that S1 leads with, if it says whether the global batch has a bound."""
+    leads = {row["runs"]: row["shape"] for row in inputs.rows("goal_searches", lead=True)}
+    rows = [
+        row | {"shape": leads[row["runs"]]}
+        for row in inputs.rows("goal_fit")
+        if row["runs"] in leads
+    ]
+    return next((row for row in rows if row["b_crit"] or row["shape"] == "proportional"), None)
+
+
+def ahead(inputs: Inputs, cells: list[Row]) -> Row | None:
+    """Return what is predicted of more workers at the rate of the cells, at the largest batch."""
+    rates = {row["link_bytes_per_s"] for row in cells}
+    rows = [
+        row
+        for row in inputs.rows("what_if", variant="none", workers=AHEAD_WORKERS)
+        if row["bytes_per_s"] in rates and row["efficiency_frac"] is not None
+    ]
+    return max(rows, key=lambda row: row["per_worker_batch"], default=None)
+
+
+def missed(inputs: Inputs) -> list[Row]:
+    """Return by how much each question's predictions missed a measured step, the worst of each."""
+    found = []
+    for question, table in (("Q3.1", "prediction"), ("E2", "step_prediction")):
+        off = [row for row in inputs.rows(table) if row["error_frac"] is not None]
+        for row in sorted(off, key=lambda row: -abs(row["error_frac"]))[:1]:
+            found.append(row | {"question": question, "missed_frac": abs(row["error_frac"])})
+    return found
 
 
 def _elbows(inputs: Inputs) -> list[Row]:
@@ -216,11 +254,29 @@ def gains_by(gains: list[Row], lines: list[list[Row]]) -> GainsBy:
     return "longer" if ordered and not less else "mixed"
 
 
+def exception(every: list[Row]) -> dict[str, Row] | None:
+    """Return the shorter step of a network that gains most over a longer one of another.
+
+    None where none gains measurably more, nor measurably where the longer one does not.
+    """
+    pairs = [
+        {"shorter": shorter, "longer": longer}
+        for shorter, longer in product(every, every)
+        if shorter["question"] != longer["question"]
+        and shorter["step_s"] < longer["step_s"]
+        and (
+            RANK[shorter["pace"]] > RANK[longer["pace"]]
+            or beside(shorter, longer, "speedup_ratio") == "above"
+        )
+    ]
+    gain = "speedup_ratio"
+    return max(pairs, key=lambda pair: pair["shorter"][gain] / pair["longer"][gain], default=None)
+
+
 def _links(transfers: list[Row]) -> list[Row]:
-    """Return a row a given link, with the lab's all-reduce and that of the network here."""
-    given = [row for row in transfers if row["origin"] == "given"]
+    """Return a row a link, with the lab's all-reduce and that of the network here."""
     found = []
-    for _, own in by(given, "link_bytes_per_s"):
+    for _, own in by(transfers, "link_bytes_per_s"):
         sides = {row["payload"]: row for row in own}
         if "lab" in sides:
             here = sides.get("here")

@@ -35,28 +35,20 @@ GIVEN_BYTES_PER_S = (0.125e9, 1.25e9, 12.5e9)
 EFFICIENCY = 0.9
 Subject = Literal["network", "data", "batches", "devices", "link"]
 Payload = Literal["lab", "here"]
-Origin = Literal["given", "measured"]
 Rule = Literal["kept", "lost", "undecided", "unknown"]
 Way = Literal["loopback", "machine", "network"]
 Checked = Literal["measured", "to be measured"]
 Timed = Literal["Q2", "H3", "E2"]  # questions that time several workers beside one
 
 STAND_INS = words("subject", Subject) | columns("asked here same runs")
-TRANSFERS = (
-    words("payload", Payload)
-    | columns("payload_bytes workers")
-    | words("origin", Origin)
-    | columns("link_bytes_per_s")
-    | intervals("latency_s")
-    | columns("moved_bytes transfer_s whole_s level_latency_s")
-    | side("latency_to_level", "latency_s", "level_latency_s")
-    | columns("runs")
+TRANSFERS = words("payload", Payload) | columns(
+    "payload_bytes workers link_bytes_per_s moved_bytes transfer_s level_latency_s runs"
 )
 CELLS = (
     columns("workers per_worker_batch global_batch")
     | reals("iterations sent_bytes")
-    | columns("link_bytes_per_s")
-    | columns("transfer_s affordable_base_s batch_ratio lr")
+    | columns("link_bytes_per_s transfer_s affordable_base_s")
+    | columns("reached_frac reached_base_s batch_ratio lr")
     | words("rule_holds", Rule)
     | intervals("speedup_ratio exposed_s")
     | words("checked", Checked)
@@ -129,8 +121,8 @@ def _link(runs: pd.DataFrame) -> Way:
     return "machine" if on_gpus(runs["device"]) else "loopback"
 
 
-def transfers(scaling: pd.DataFrame, runs: pd.DataFrame, link: pd.DataFrame) -> pd.DataFrame:
-    """Return the seconds of one all-reduce of the lab's gradients and of these, on each link.
+def transfers(scaling: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the seconds of one all-reduce of the lab's gradients and of these, on given links.
 
     What the latency of a given link is nobody knows here; at which one it counts follows.
     """
@@ -139,32 +131,20 @@ def transfers(scaling: pd.DataFrame, runs: pd.DataFrame, link: pd.DataFrame) -> 
         "lab": lab().payload_bytes,
         "here": float(sizes.max()) if len(sizes) else None,
     }
-    rows = [
-        row for payload, size in payloads.items() if size for row in _on_links(payload, size, link)
-    ]
+    rows = [row for payload, size in payloads.items() if size for row in _on_links(payload, size)]
     return as_table(rows, TRANSFERS)
 
 
-def _on_links(payload: Payload, size: float, link: pd.DataFrame) -> Iterator[TableRow]:
+def _on_links(payload: Payload, size: float) -> Iterator[TableRow]:
     """One all-reduce of so many bytes on each link, for the largest number of workers."""
-    workers = max(lab().workers)
-    fits = link[(link["workers"] == workers) & link["beta_bytes_per_s"].notna()]
-    own = lab().link_bytes_per_s
-    rates = [*GIVEN_BYTES_PER_S, *([own] if own and own not in GIVEN_BYTES_PER_S else [])]
-    links: list[TableRow] = [{"origin": "given", "link_bytes_per_s": rate} for rate in rates]
-    for fit in fits.head(1).to_dict("records"):
-        latency = {f"latency_s{end}": fit[f"alpha_s{end}"] for end in ("", "_low", "_high")}
-        rate = fit["beta_bytes_per_s"]
-        whole = ring_allreduce_seconds(size, workers, fit["alpha_s"], rate)
-        links.append({"origin": "measured", "link_bytes_per_s": rate, "runs": fit["runs"]})
-        links[-1] |= latency | {"whole_s": whole}
+    workers, own = max(lab().workers), lab().link_bytes_per_s
     moved = ring_allreduce_bytes(size, workers)
-    for one in links:
-        rate = one["link_bytes_per_s"]
-        yield one | {
+    for rate in [*GIVEN_BYTES_PER_S, *([own] if own and own not in GIVEN_BYTES_PER_S else [])]:
+        yield {
             "payload": payload,
             "payload_bytes": size,
             "workers": workers,
+            "link_bytes_per_s": rate,
             "moved_bytes": moved,
             "transfer_s": moved / rate,
             "level_latency_s": level_latency_seconds(size, workers, rate),
@@ -176,8 +156,14 @@ def cells(
     runs: pd.DataFrame,
     communication: pd.DataFrame,
     lr_scaling_elbow: pd.DataFrame,
+    link: pd.DataFrame,
 ) -> pd.DataFrame:
-    """Return the lab's cells: what formulas say of each, and what was measured where it was run."""
+    """Return the lab's cells: what formulas say of each, and what was measured where it was run.
+
+    reached_frac: the rate that was fitted here to all-reduces of as many workers over that of
+    plain TCP; the least of several placements, null where they went another way than TCP.
+    reached_base_s: affordable_base_s on a link of which they reach that share.
+    """
     asked, own = lab(), _timed(scaling, runs)
     if asked.payload_bytes is None or asked.train_samples is None:
         return as_table([], CELLS)
@@ -186,7 +172,7 @@ def cells(
     }
     several = [n for n in asked.workers if n > 1]
     rows = [
-        _predicted(asked, workers, batch)
+        _predicted(asked, workers, batch, _reached(workers, link))
         | _rate(asked, workers * batch, lr_scaling_elbow)
         | (_measured(workers, batch, scaling, communication) if same else _UNMEASURED)
         for workers in several
@@ -195,12 +181,20 @@ def cells(
     return as_table(rows, CELLS)
 
 
-def _predicted(asked: Lab, workers: int, batch: int) -> TableRow:
-    """What follows for a cell from the lab's own numbers and a link's rate."""
+def _reached(workers: int, link: pd.DataFrame) -> float | None:
+    """The share of plain TCP's rate that all-reduces reach, by the fit."""
+    own = link[link["workers"] == workers]
+    shares = (own["beta_bytes_per_s"] / own["tcp_bytes_per_s"]).dropna()
+    return float(shares.min()) if len(shares) and shares.max() <= 1 else None
+
+
+def _predicted(asked: Lab, workers: int, batch: int, reached: float | None) -> TableRow:
+    """What follows for a cell from the lab's own numbers, a link's rate and a share of it."""
     size, samples = float(asked.payload_bytes or 0), float(asked.train_samples or 0)
     rate = asked.link_bytes_per_s or GIVEN_BYTES_PER_S[-1]
     iterations = loader_steps(samples, workers * batch)
     sent = ring_allreduce_bytes(size, workers) * iterations
+    slower = sent / (reached * rate) if reached else None
     return {
         "workers": workers,
         "per_worker_batch": batch,
@@ -210,6 +204,8 @@ def _predicted(asked: Lab, workers: int, batch: int) -> TableRow:
         "link_bytes_per_s": rate,
         "transfer_s": sent / rate,
         "affordable_base_s": affordable_epoch_seconds(sent / rate, workers, EFFICIENCY),
+        "reached_frac": reached,
+        "reached_base_s": slower and affordable_epoch_seconds(slower, workers, EFFICIENCY),
     }
 
 
@@ -394,6 +390,8 @@ TABLES = {
         worker_gains, ["scaling", "scaling_least", "assignment", "step_grid", "link", "runs"], GAINS
     ),
     "stand_ins": Table(stand_ins, ["scaling", "runs"], STAND_INS),
-    "lab_transfers": Table(transfers, ["scaling", "runs", "link"], TRANSFERS),
-    "lab_cells": Table(cells, ["scaling", "runs", "communication", "lr_scaling_elbow"], CELLS),
+    "lab_transfers": Table(transfers, ["scaling", "runs"], TRANSFERS),
+    "lab_cells": Table(
+        cells, ["scaling", "runs", "communication", "lr_scaling_elbow", "link"], CELLS
+    ),
 }

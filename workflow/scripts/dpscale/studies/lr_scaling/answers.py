@@ -78,6 +78,7 @@ def facts_s2(inputs: Inputs) -> Facts:
         said["unscaled"] = unscaled(said["fixed"], said["rules"])
         said["alike"] = alike(elbow, said["unscaled"])
         said["in_q4"] = scaled_in_q4(inputs)
+        said["opposed"] = opposed_in_q4(inputs, rows)
         said["disagreeing"] = disagreeing(compared, said["reference"]["train_samples"])
         said["gains"] = beside_unit(rows)
         said["warm_ups"] = warm_ups(claims)
@@ -204,6 +205,17 @@ def scaled_in_q4(inputs: Inputs) -> Row | None:
     if not beside or beside[-1]["test_accuracy_side"] != "above":
         return None
     return next(iter(inputs.rows("accuracy", study="large_batch", arm="linear_scaling")), None)
+
+
+def opposed_in_q4(inputs: Inputs, rows: list[Row]) -> Row | None:
+    """Return zero gains without warm-up at the large batch where Q4.2 decides the opposite.
+
+    An accuracy on one side is an error on the other.
+    """
+    beside = inputs.rows("large_batch", arm="zero_gamma_alone", base="linear_scaling")
+    sides = {row["test_accuracy_side"] for row in beside} & {"above", "below"}
+    alone = (row for row in rows if row["large"] and row["zero_gamma"] and row["warmup"] == "none")
+    return next((row for row in alone if row["to_unit"] in sides), None)
 
 
 def fixed_up_to(elbow: Row | None, rules: Mapping[tuple[str, int], Row]) -> list[Row]:

@@ -18,6 +18,7 @@ STUDY = Study(
             "momentum_rest_low max_steps max_epochs patience evaluation_samples planned_trials"
         )
         | columns("finalists stacked_samples noise_batch batch_sizes expected"),
+        "goal_margins": columns("equivalent_factor"),  # as the configuration has it, of no run
     },
     questions=("S1",),
 )

@@ -145,6 +145,12 @@ class StepsToGoalConfig(StudySection):
         "where but a few would fit. 1: none at all. Fewer where networks need much memory.",
     )
     noise: NoiseScale = Field(NoiseScale(), description="The gradient noise scale.")
+    equivalent_factor: Annotated[float, Field(gt=1), at_most(100, "any two are the same")] = Field(
+        2.0,
+        description="Critical batch sizes of two networks, and steps with two optimisers at the "
+        "smallest batch sizes, are the same where the whole interval of their ratio is within this "
+        "factor of 1; batch sizes are searched in steps of two.",
+    )
 
     def defaults(self, config: Config) -> Mapping[str, object]:
         """Return no more finalists than trials, and no seed for two ends."""

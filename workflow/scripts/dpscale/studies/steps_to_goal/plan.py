@@ -1,6 +1,7 @@
 """S1: steps to a goal error against the batch size, metaparameters searched anew at each."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from dpscale.config.root import Config
 from dpscale.config.sections import TrainingConfig
@@ -55,4 +56,10 @@ def runs(config: Config, study: StepsToGoalConfig) -> Iterator[Spec]:
             )
 
 
+def margins(study: StepsToGoalConfig) -> list[dict[str, Any]]:
+    """What counts as the same, in one row: no run is measured otherwise for it."""
+    return [{"equivalent_factor": study.equivalent_factor}]
+
+
 PLANS = {STUDY: runs}
+CONFIGURED = {"goal_margins": (STUDY, margins)}

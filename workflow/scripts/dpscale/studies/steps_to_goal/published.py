@@ -29,7 +29,10 @@ Found = Agreement | Literal["short"]
 
 
 class Claim(NamedTuple):
-    """A published claim: of each fit, or of each contrast of a kind; of which column, and what."""
+    """A published claim: of each fit, or of each contrast of a kind; of which column, and what.
+
+    margin_column: of the contrasts, where the configuration gives the margin.
+    """
 
     of: Literal["fit", "optimizer", "model"]
     column: str
@@ -37,6 +40,7 @@ class Claim(NamedTuple):
     published: float
     margin: float | None
     source: str
+    margin_column: str | None = None
 
 
 CLAIMS = {
@@ -46,10 +50,22 @@ CLAIMS = {
         "optimizer", "b_crit_ratio", "above", 1.0, None, "Shallue et al. 2019, section 4.4"
     ),
     "matches": Claim(
-        "optimizer", "small_steps_ratio", "magnitude", 1.0, 1.5, "Shallue et al. 2019, section 4.4"
+        "optimizer",
+        "small_steps_ratio",
+        "magnitude",
+        1.0,
+        None,
+        "Shallue et al. 2019, section 4.4",
+        "equivalent_factor",
     ),
     "networks": Claim(
-        "model", "b_crit_ratio", "apart", 1.0, 1.25, "Shallue et al. 2019, section 4.3"
+        "model",
+        "b_crit_ratio",
+        "apart",
+        1.0,
+        None,
+        "Shallue et al. 2019, section 4.3",
+        "equivalent_factor",
     ),
     "noise": Claim(
         "fit", "noise_over_b_crit", "magnitude", 1.0, 10.0, "McCandlish et al. 2018, section 3"
@@ -89,7 +105,7 @@ def published_steps_to_goal(goal_fit: pd.DataFrame, goal_contrasts: pd.DataFrame
                 name,
                 claim.rule,
                 published=claim.published,
-                margin=claim.margin,
+                margin=row[claim.margin_column] if claim.margin_column else claim.margin,
                 source=claim.source,
                 measured=measured,
                 runs=row["runs"],

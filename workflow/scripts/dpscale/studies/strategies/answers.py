@@ -48,12 +48,13 @@ def facts_e1(inputs: Inputs) -> Facts:
         ]
         lead = leading(cells)
         lead |= {"beside": (other := beside(cells, lead)), "ways": with_other(lead["ways"], other)}
+        lead["elsewhere"] = elsewhere(lead, other, measured)
         trained = inputs.tidy_rows("runs", run=lead["fastest"].runs[0])[0]
         looked = inputs.tidy_rows("runs", study="strategies", kind="sharing")
         said |= {
             "trained": trained | {"runs": trained["run"]},
             "micro_batches": next(filter(None, (row["micro_batches"] for row in looked)), None),
-            "cells": cells,
+            "cells": [cell | {"sides": sides(cell, lead)} for cell in cells],
             "last": lead,
             "untimed": [own[0] for workers, own in by(rows, "workers") if workers not in timed],
             "unknown": [row for row in needs if not row["way"]],
@@ -100,6 +101,26 @@ def with_other(ways: list[Row], other: Row | None) -> list[Row]:
         else way
         for way in ways
     ]
+
+
+def elsewhere(lead: Row, other: Row | None, needs: list[Row]) -> Row | None:
+    """Return what `sparing` needs in another cell, where its peak there is measurably another."""
+    if not other or not other["least"] or not lead["sparing"]:
+        return None
+    own = [row for row in needs if row["way"] == lead["sparing"]["way"] and row["peak_to_ddp"]]
+    peaks = {row["workers"]: row for row in own if row["peak_bytes"]}
+    here, there = (peaks.get(cell["workers"]) for cell in (lead, other))
+    if not here or not there:
+        return None
+    less, more = sorted((here["peak_bytes"], there["peak_bytes"]))
+    return there if more > (1 + max(_looks(needs), default=0.0)) * less else None
+
+
+def sides(cell: Row, lead: Row) -> tuple[Any, ...]:
+    """Return what the words on a cell's steps follow: those of cells in the table may be shared."""
+    tabled = cell["workers"] in [one["workers"] for one in (lead, lead["beside"]) if one]
+    ways = [(row["way"], row["to_ddp"]) for row in cell["compared"]]
+    return ("tabled" if tabled else cell["workers"], *ways)
 
 
 def zero1_beside_ddp(needs: list[Row]) -> list[tuple[Row, Row]]:

@@ -1,5 +1,6 @@
 """E2: the advised cells as trained, and what of the advice that changes."""
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -30,11 +31,13 @@ from dpscale.studies.choose.derive.goal import LIMITS, over_limits
 from dpscale.studies.choose.derive.grid import CELL
 from dpscale.vocabulary import VERDICTS, Verdict, words
 
+HOLDS = ("yes", "no", "undecided")
 TRAINED_COLUMNS: Columns = (
     columns("workers nodes per_worker_batch global_batch lr momentum")
     | intervals("predicted_s measured_s ratio")
     | columns("steps_to_goal step_s")
-    | words("within", ("yes", "no"))
+    | columns("prediction_factor")
+    | words("holds", HOLDS)
     | words("against")
     | words("found", (*VERDICTS, "missed", "unavailable"))
     | words("aim", Aim)
@@ -59,11 +62,12 @@ def goal_trainings(
     measured_s: the median steps over seeds, where a seed that missed the goal counts as longer than
     all, times the median step over launches, with the interval of both, or its lower end where a
     seed missed the goal; ratio: over predicted_s.
-    within: whether measured_s lies inside the predicted interval; against: whether the ratio is
-    told apart from 1; found: the same, or that the goal was `missed`, or nothing `unavailable` to
-    train. advised: the recommended cell; to_advised_ratio: the time, or cost as `aim` has it, over
-    that of the recommended cell, seeds paired, all intervals `together`. obeys: the trained time
-    keeps to the limits. taken: the cell to take after training, see `_take`.
+    holds: whether the prediction does, the whole interval of the ratio being within the
+    prediction_factor of `limits`; against: where the ratio lies of 1; found: the same, or that the
+    goal was `missed`, or nothing `unavailable` to train. advised: the recommended cell;
+    to_advised_ratio: the time, or cost as `aim` has it, over that of the recommended cell, seeds
+    paired, all intervals `together`. obeys: the trained time keeps to the limits. taken: the
+    cell to take after training, see `_take`.
     """
     planned = in_study(runs, "choose")
     planned = planned[planned["kind"] == "goal"]
@@ -204,6 +208,19 @@ def _take(rows: list[dict[str, Any]]) -> None:
         row["taken"] = row is taken
 
 
+def holds(ratio: Estimate, factor: float | None) -> str | None:
+    """Return whether a time is within a factor of the predicted one; None where nothing says.
+
+    ratio: the time over the predicted one.
+    """
+    if factor is None or ratio.value is None:
+        return None
+    low, high = ratio.low or 0.0, math.inf if ratio.high is None else ratio.high
+    if 1 / factor <= low and high <= factor:
+        return "yes"
+    return "no" if low > factor or high < 1 / factor else "undecided"
+
+
 def _price(row: dict[str, Any]) -> float:
     """What a choice makes least, of a trained cell."""
     return float(row["measured_s"] * (row["workers"] if row["aim"] == "cost" else 1))
@@ -215,9 +232,6 @@ def _trained(
     seconds = trained.seconds()
     predicted = estimate_of(cell, "time_to_goal_s")
     ratio = product(seconds, inverse(predicted)) if seconds.value is not None else UNKNOWN
-    within = None
-    if seconds.value is not None and predicted.low is not None and predicted.high is not None:
-        within = "yes" if predicted.low <= seconds.value <= predicted.high else "no"
     measured = {
         **interval_columns("time_to_goal_s", seconds),
         **interval_columns("worker_s", product(seconds, exactly(cell["workers"]))),
@@ -232,7 +246,8 @@ def _trained(
         **interval_columns("ratio", ratio),
         "steps_to_goal": censored_median(trained.steps).value,
         "step_s": trained.step_s.median(),
-        "within": within,
+        "prediction_factor": (factor := limits.get("prediction_factor")),
+        "holds": holds(ratio, factor),
         "seeds": len(trained.steps),
         "reached": int(trained.steps.notna().sum()),
         "launches": trials["run"].nunique(),

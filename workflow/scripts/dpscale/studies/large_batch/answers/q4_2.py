@@ -14,6 +14,7 @@ from dpscale.studies.large_batch.remedies import ADDED_TO, LONGER, REMEDIES
 from dpscale.vocabulary import words
 
 BASES = ("small", "large")
+GAINS = ("zero_gamma", "zero_gamma_alone")  # remedies with zero gains
 SAME_FRAC = 1e-6  # rates that differ by less are one
 
 
@@ -49,7 +50,7 @@ def facts_q4_2(inputs: Inputs) -> Facts:
             "small": small if small in whole else None,
             "large": large if large in whole else None,
             "elsewhere": _lost_in_s2(inputs),
-            "gains_elsewhere": _gains_in_s2(inputs),
+            "gains_beside": _gains_beside_s2(inputs, against),
             "warming": _warming(inputs),
             "warmed_elsewhere": _warmed_in_s2(inputs),
             "lars": _lars_in_s2(inputs),
@@ -71,14 +72,37 @@ def _lost_in_s2(inputs: Inputs) -> Row | None:
     return min(lost, key=lambda row: row["global_batch"], default=None)
 
 
-def _gains_in_s2(inputs: Inputs) -> Row | None:
-    """Return what zero gains do at the large batch of S2 with the warm-up that they have here."""
-    kinds = [row["warmup"] for row in inputs.tidy_rows("runs", study=STUDY, arm="zero_gamma")]
-    rows = inputs.rows("lr_scaling", large=True, zero_gamma=True)
+def _gains_beside_s2(inputs: Inputs, against: list[Row]) -> Row | None:
+    """Return what zero gains decide here (`here`) beside the large batch of S2, warmed up alike.
+
+    Without warm-up rather than with, but first where they are opposite. apart: the difference of
+    errors there; relation: what costs accuracy raises an error.
+    """
+    warmups = {run["arm"]: run["warmup"] for run in inputs.tidy_rows("runs", study=STUDY)}
+    here = {
+        warmups[row["arm"]]: row
+        for row in against
+        if row["arm"] in GAINS and row["base"] == ADDED_TO[row["arm"]]
+        if row["verdict"] in ("above", "below")
+    }
+    large = inputs.rows("lr_scaling", large=True, rule="linear")
+    unit = {row["warmup"]: row["runs"] for row in large if not row["zero_gamma"]}
     found = [
-        row for row in rows if row["warmup"] in kinds and row["to_unit"] not in (None, "unknown")
+        row | {"base_runs": unit[row["warmup"]], "here": own, "relation": _relation(own, row)}
+        for row in large
+        if row["zero_gamma"] and row["to_unit"] not in (None, "unknown")
+        if (own := here.get(row["warmup"]))
     ]
-    return next(iter(found), None)
+    found.sort(key=lambda row: (row["relation"] != "opposite", row["warmup"] != "none"))
+    first = next(iter(found), None)
+    return first and first | {"apart": first.value("unit_difference_frac", "fraction")}
+
+
+def _relation(here: Row, there: Row) -> str:
+    """Return whether a difference of accuracies agrees with one of errors."""
+    if there["to_unit"] == "indistinct":
+        return "undecided"
+    return "opposite" if there["to_unit"] == here["verdict"] else "agree"
 
 
 def _warmed_in_s2(inputs: Inputs) -> Row | None:
@@ -217,6 +241,7 @@ QUESTION = Question(
         "side": "published_local_sgd.side",
     }
     | words("standing", BASES)
+    | words("relation", ("agree", "opposite", "undecided"))
     | words("arm name", REMEDIES)
     | words("base", [*BASES, *REMEDIES])
     | words("training", [*BASES, *(f"{name}_left" for name in BASES), *REMEDIES]),

@@ -8,6 +8,7 @@ from dpscale.reporting.inputs import PER_CELL, Inputs, Row, lacking, named_value
 from dpscale.reporting.question import Facts, Question
 from dpscale.reporting.references import LI, PATARASUK, THAKUR, VOGELS
 from dpscale.studies.scaling.answers.computation import NAMES, cells, key_of, missing_cells, trends
+from dpscale.studies.scaling.derive.link import SHARES
 
 LINK_FORMULA = [
     r"t_{\text{all-reduce}} = 2 (N - 1) \, \alpha + \frac{2 (N - 1)}{N} \cdot \frac{S}{\beta}"
@@ -33,7 +34,6 @@ def facts_q3_2(inputs: Inputs) -> Facts:
             "rows": rows,
             "usable": usable,
             "sent": sent(inputs, usable),
-            "slower": slower(decided),
             "changes": (changes := trends(decided, "lab_trend")),
             "falling": falling(decided, changes),
             "fits": fits,
@@ -45,52 +45,6 @@ def facts_q3_2(inputs: Inputs) -> Facts:
         formula=LINK_FORMULA if fits else [],
         references=[*([THAKUR] if fits else []), *([VOGELS] if hooks else [])],
     )
-
-
-def slower(decided: list[Row]) -> dict[str, Any]:
-    """Return the cells whose rate by the lab's formula is below that of the buckets alone, and why.
-
-    contends: the formula's time holds contention and overhead in all of them; waits: in all of
-    them training waits for a transfer longer than that takes alone. mostly: the cells where
-    transfers alone take less than half of the formula's time, by both intervals; undecided: those
-    where they may, or may not. causes: the cells of each cause, where both are there to be
-    compared; largest: in all of them it takes longer than transfers alone too.
-    """
-    cells = [row for row in decided if row["lab_to_busbw"] == "below"]
-    contends = all((row["other_s"] or 0) > 0 for row in cells)
-    waits = all((row["waiting_s"] or 0) > 0 for row in cells)
-    causes = dict.fromkeys(row["cause"] for row in cells if row["cause"] and contends and waits)
-    return {
-        "cells": cells,
-        "contends": contends,
-        "waits": waits,
-        "causes": [(cause, [row for row in cells if row["cause"] == cause]) for cause in causes],
-        "largest": all(_larger_than_transfer(row) for row in cells if row["cause"]),
-        "mostly": [row for row in cells if _mostly_else(row)],
-        "undecided": [row for row in decided if not _mostly_else(row) and not _mostly_sent(row)],
-    }
-
-
-def _larger_than_transfer(row: Row) -> bool:
-    """Whether the cause takes longer than transfers alone, by the times of the cell."""
-    other_s, waiting_s = row["other_s"] or 0, row["waiting_s"] or 0
-    longer_s = other_s if row["cause"] == "other" else waiting_s
-    return bool(longer_s > row["subtraction_s"] - other_s - waiting_s)
-
-
-def _mostly_else(row: Row) -> bool:
-    """Whether transfers alone take less than half of a cell's time by the lab's formula.
-
-    Both rates are of the same bytes, so their ratio is that of the times.
-    """
-    most, least = row["lab_bytes_per_s_high"], row["busbw_bytes_per_s_low"]
-    return None not in (most, least) and most < least / 2
-
-
-def _mostly_sent(row: Row) -> bool:
-    """Whether transfers alone take more than half of a cell's time by the lab's formula."""
-    least, most = row["lab_bytes_per_s_low"], row["busbw_bytes_per_s_high"]
-    return None not in (most, least) and least > most / 2
 
 
 def falling(decided: list[Row], changes: list[Row]) -> list[Row]:
@@ -132,10 +86,10 @@ def rates(inputs: Inputs) -> list[Row]:
 
 
 def _rates(row: Row) -> dict[str, object]:
-    """The rates of a row, each with the runs that it is from."""
+    """The rates of a row and the shares of its time, each with the runs that it is from."""
     lab = row
     if row["no_rate"] and row["no_rate"] != "not measured":
-        lab = row | {"lab_bytes_per_s": None, "status": row["no_rate"]}
+        lab = row | dict.fromkeys(("lab_bytes_per_s", *SHARES)) | {"status": row["no_rate"]}
     both = {"base_runs": f"{row['base_runs']} {row['link_runs'] or ''}", "repeats": None}
     alone = row | {"base_runs": None, "repeats": None}
     return {
@@ -144,6 +98,7 @@ def _rates(row: Row) -> dict[str, object]:
         "busbw_bytes_per_s": alone.busbw_bytes_per_s,
         "link_bytes_per_s": (alone | {"runs": row["link_runs"]}).link_bytes_per_s,
         "busbw_of_link_frac": (alone | {"base_runs": row["link_runs"]}).busbw_of_link_frac,
+        **{name: getattr(lab, name) for name in SHARES},
     }
 
 
@@ -273,7 +228,6 @@ QUESTION = Question(
     vocabulary={
         "trend": "bandwidth.lab_trend",
         "verdict": "bandwidth.lab_to_busbw",
-        "cause": "bandwidth.cause",
         "source": "bandwidth.link_source",
     },
 )

@@ -85,7 +85,7 @@ def facts_q3_1(inputs: Inputs) -> Facts:
             and max(row["loaded_epoch_s"], of_q2.get(key_of(row), 0.0)) < row["epoch_s"]
         ],
         "causes": [
-            row | {"shares": shares_of(row["cause"], of_workers(direct, row["workers"]))}
+            row | {"parts": largest_parts(row["cause"], of_workers(direct, row["workers"]))}
             for row in inputs.rows("split_causes")
         ],
         "iterations": waiting_by_iteration(inputs),
@@ -121,16 +121,29 @@ def of_workers(rows: list[Row], workers: int) -> list[Row]:
     return [row for row in rows if row["workers"] == workers]
 
 
-def shares_of(part: str | None, rows: list[Row]) -> list[Value]:
-    """Return what share of the seconds of the formula a part is in each of these cells."""
-    return [
-        row["seconds"]["subtraction"].model_copy(
-            update={"unit": "fraction", "value": row[f"{part}_s"] / row["subtraction_s"]}
-            | dict.fromkeys(("low", "high"))
+def largest_parts(cause: str | None, rows: list[Row]) -> list[Row]:
+    """Return the cause of what the formula gives, or else the two parts that are most of it.
+
+    shares: of the formula's seconds in each of these cells where those are above zero.
+    """
+    timed = [row for row in rows if row["subtraction_side"] == "above"]
+    parts = [cause] if cause else SUMMANDS
+    known = [part for part in parts if None not in [row[f"{part}_s"] for row in timed]]
+    found = [
+        Row(
+            part=part,
+            seconds=sum(row[f"{part}_s"] for row in timed),
+            shares=[
+                row["seconds"]["subtraction"].model_copy(
+                    update={"unit": "fraction", "value": row[f"{part}_s"] / row["subtraction_s"]}
+                    | dict.fromkeys(("low", "high"))
+                )
+                for row in timed
+            ],
         )
-        for row in rows
-        if part and row["subtraction_side"] == "above"
+        for part in known
     ]
+    return sorted(found, key=lambda row: -row["seconds"])[:2] if timed else []
 
 
 def formula_over_waiting(rows: list[Row]) -> list[Row]:
@@ -315,5 +328,6 @@ QUESTION = Question(
         "trend": "communication.subtraction_trend",
         "side": "communication.exposed_side",
         "place": "one_worker.place",
+        "part": "communication.cause",
     },
 )

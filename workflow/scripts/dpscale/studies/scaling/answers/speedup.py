@@ -1,12 +1,12 @@
 """Q2: the speed-up with the batch per worker fixed, and the other kind of scaling."""
 
-import math
 import operator
 import re
 from collections import Counter
 from typing import Any
 
 from dpscale.derive.formulas import speedup
+from dpscale.derive.verdicts import of_row
 from dpscale.reporting.answer import Value, nothing
 from dpscale.reporting.inputs import PER_CELL, Inputs, Row, lacking, named_values
 from dpscale.reporting.lessons import exactly, ratio_of
@@ -42,13 +42,19 @@ def facts_q2(inputs: Inputs) -> Facts:
         "disturbed": inputs.disturbed(row for row in rows if row["launches"]),
         "differ": any(row.of_medians_ratio.bare != row.speedup_ratio.bare for row in rows),
         "lessons": [] if missing else lessons(inputs),
-        "losses": [row for row in inputs.rows("speedup_losses") if row["contention_ratio"]],
+        "losses": [row for row in inputs.rows("speedup_losses") if row["parts_s"] is not None],
     }
     if not missing:
         said |= {
             "several": several,
             "strong": next(iter(inputs.rows("strong_lesson")), None),
             "strong_cells": by_verdict(strong),
+            "strong_won": [
+                row | {"speedup": told_from_one(row.speedup_ratio)}
+                for row in strong
+                if row["pace"] == "above"
+            ],
+            "strong_decided": any(row["pace"] != "unknown" for row in strong),
             "unsteady": unsteady_speedup(inputs, said["lessons"][0]),
         }
     references = [POCOCK, JENNISON] if looks else []
@@ -67,7 +73,7 @@ def of_medians(row: Row) -> Value:
 
 
 def lessons(inputs: Inputs) -> list[Row]:
-    """Return what the most and the fewest of several workers gain; loss: what they lose there.
+    """Return what the most and the fewest of several workers gain; loss: what they add there.
 
     faster_at, slower_at, open_at: each b that by itself is faster than one worker, slower, or
     neither, whatever all together show.
@@ -77,13 +83,11 @@ def lessons(inputs: Inputs) -> list[Row]:
     rows = inputs.rows("speedup_lesson")[::-1]
     rows = rows[:1] + rows[1:][-1:]
     own = [cell(row) for row in rows]
-    losses = [row for row in inputs.rows("speedup_losses") if cell(row) in own]
-    ranked = ranked_factors(losses)
     found = {
         cell(row): row
-        | {"factors": factors(row, ranked[:2]), "rest": product_of(row, ranked[2:])}
-        | {"apart": row.loss_ratio.bare != row.all_loss_ratio.bare}
-        for row in losses
+        | {"parts": largest_parts(row), "apart": row.parts_s.bare != row.added_s.bare}
+        for row in inputs.rows("speedup_losses")
+        if cell(row) in own
     }
     cells = [row for row in inputs.rows("scaling", kind="weak") if row["pace"]]
     return [
@@ -142,30 +146,11 @@ def unsteady_speedup(inputs: Inputs, row: Row) -> Row | None:
     }
 
 
-def ranked_factors(losses: list[Row]) -> list[str]:
-    """Return the names of the factors that all losses have, the farthest from 1 in all first."""
-    known = [name for name in LOSSES if losses and all(row[f"{name}_ratio"] for row in losses)]
-
-    def size(name: str) -> float:
-        """By how much the factor multiplies, or divides, all losses."""
-        return sum(abs(math.log(row[f"{name}_ratio"])) for row in losses)
-
-    return sorted(known, key=size, reverse=True)
-
-
-def factors(loss: Row, names: list[str]) -> list[Row]:
-    """Return these factors of a loss, the farthest from 1 first."""
-    found = [Row(factor=name, ratio=loss.value(f"{name}_ratio", "ratio")) for name in names]
-    return sorted(found, key=lambda row: -abs(math.log(row.ratio.value)))
-
-
-def product_of(loss: Row, names: list[str]) -> Value | None:
-    """Return the product of these factors of a loss, without an interval; None without any."""
-    if not names:
-        return None
-    rest = [loss.value(f"{name}_ratio", "ratio") for name in names]
-    product = math.prod(factor.value or math.nan for factor in rest)
-    return rest[0].model_copy(update={"value": product} | dict.fromkeys(("low", "high")))
+def largest_parts(loss: Row) -> list[Row]:
+    """Return the two largest parts of what is added, of those that are above zero."""
+    above = [name for name in LOSSES if of_row(loss, f"{name}_s") == "above"]
+    found = [Row(part=name, seconds=getattr(loss, f"{name}_s")) for name in above]
+    return sorted(found, key=lambda row: -row["seconds"].value)[:2]
 
 
 def by_verdict(pairs: list[Row]) -> list[Row]:
@@ -197,5 +182,5 @@ QUESTION = Question(
     formula=[r"\text{speed-up} = \frac{T_1}{T_N}, \qquad \text{efficiency} = \frac{T_1}{N \, T_N}"],
     references=[AMDAHL, GUSTAFSON],
     vocabulary={"verdict": "scaling.to_weak", "place": "one_worker.place"}
-    | words("cause factor", LOSSES),
+    | words("cause part", LOSSES),
 )

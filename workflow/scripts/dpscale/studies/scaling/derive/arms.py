@@ -13,7 +13,7 @@ from dpscale.derive.epoch_times import steps_of_full_batches
 from dpscale.derive.factors import cause_of
 from dpscale.derive.formulas import epoch_seconds
 from dpscale.derive.same_machine import require_same_machine
-from dpscale.derive.split import COLUMNS, DDP, FACTORS, split_of
+from dpscale.derive.split import COLUMNS, DDP, SUMMANDS, split_of
 from dpscale.derive.statistics import CONFIDENCE, interval_columns, median, paired_median_ratio
 from dpscale.derive.verdicts import Trend, beside, of_row, side, trend
 from dpscale.plan.looks import CONFIDENCE_OF_EACH
@@ -33,10 +33,10 @@ NOTED: Columns = (
     columns(" ".join(f"{part}_share_frac" for part in PARTS))
     | words("no_time", NO_TIME.values())
     | words("subtraction_trend", Trend)
-    | words("cause", FACTORS)
+    | words("cause", SUMMANDS)
 )
 SPLIT_COLUMNS: Columns = COLUMNS | NOTED
-CAUSE_COLUMNS: Columns = columns("workers cells oversubscribed runs") | words("cause", FACTORS)
+CAUSE_COLUMNS: Columns = columns("workers cells oversubscribed runs") | words("cause", SUMMANDS)
 ONE_WORKER_COLUMNS: Columns = (
     columns("per_worker_batch workers")
     | words("place", ("base", "every", "waiting", "sweep"))
@@ -78,13 +78,13 @@ def communication(
     intervals. base_epoch_s is T_1, of all one-worker runs of the same b, those that looks added
     too, and compute_s is T_1/N; subtraction_s = T_N - T_1/N. exposed_s = T_N - T_noop,
     overhead_s = T_noop - T_reference, contention_s = T_reference - T_1/N: they add up to the
-    subtraction. exposed_ratio, overhead_ratio and contention_ratio are their quotients and multiply
-    to loss_ratio, T_N over T_1/N (`factors.factor_columns`). straggler_s, a part of contention, is
-    the slowest copy against the mean copy; span_s is DDP's own log; buckets_s the all-reduce alone;
-    solo_epoch_s of rank 0 alone in the run of N. Arms of N workers are paired by launch; null where
-    an arm was not measured. launch_spread_frac: of T_N. below_noise and exposed_below_noise: the
-    interval covers 0; null without one. loaded_epoch_s: of the same cell with loading. One worker's
-    row is zero but for its computation. Raises MixedMachinesError for runs of different machines.
+    subtraction; exposed_lead_s, overhead_lead_s and contention_lead_s: each less the other two.
+    straggler_s, a part of contention, is the slowest copy against the mean copy; span_s is DDP's
+    own log; buckets_s the all-reduce alone; solo_epoch_s of rank 0 alone in the run of N. Arms of
+    N workers are paired by launch; null where an arm was not measured. launch_spread_frac: of T_N.
+    below_noise and exposed_below_noise: the interval covers 0; null without one. loaded_epoch_s:
+    of the same cell with loading. One worker's row is zero but for its computation. Raises
+    MixedMachinesError for runs of different machines.
     """
     planned, again = in_study(runs, PLANNED), in_study(runs, AGAIN)
     return split_of(planned, epoch_times, spans, again, confidence_of(runs))
@@ -99,12 +99,11 @@ def judge(rows: list[dict[str, Any]]) -> None:
     """Notes what the parts of an epoch are of it, and how the subtraction goes over the batches.
 
     A share is null where the interval does not put the part above zero, for the subtraction with
-    the reason in no_time. cause: the factor that is at least half of the logarithm of T_N over
-    T_1/N.
+    the reason in no_time. cause: the part that is at least half of the subtraction.
     """
     for row in rows:
         row |= dict.fromkeys(NOTED)
-        row["cause"] = cause_of(row, list(FACTORS))
+        row["cause"] = cause_of(row, list(SUMMANDS), "subtraction")
         for part in PARTS:
             if row["epoch_s"] and of_row(row, f"{part}_s") == "above":
                 row[f"{part}_share_frac"] = row[f"{part}_s"] / row["epoch_s"]
@@ -131,7 +130,7 @@ def split_causes(communication: pd.DataFrame) -> pd.DataFrame:
     Of cells that were measured arm by arm; null where they have none, or different ones. That all
     of several verdicts hold needs no correction for their number.
     """
-    measured = communication[communication["workers"] > 1].dropna(subset="contention_ratio")
+    measured = communication[communication["workers"] > 1].dropna(subset="contention_s")
     rows = [
         {
             "workers": workers,

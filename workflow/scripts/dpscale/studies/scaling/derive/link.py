@@ -47,19 +47,20 @@ RING_COLUMNS: Columns = (
     | side("mostly", "level_bytes", "payload_bytes")
     | columns("runs")
 )
+# Of the lab's time, with the columns of `communication` that are over it; they add up to it.
+SHARES = {"transfer_frac": "buckets_s", "waiting_frac": "waiting_s", "other_frac": "other_s"}
 BANDWIDTH_COLUMNS: Columns = (
     columns("workers nodes per_worker_batch iterations payload_bytes moved_bytes")
     | columns("lab_bytes_per_s busbw_bytes_per_s link_bytes_per_s lab_bytes_per_s_low")
     | columns("lab_bytes_per_s_high status note runs busbw_bytes_per_s_low busbw_bytes_per_s_high")
     | columns("busbw_of_link_frac")
     | words("link_source", ("tcp", "configured"))
-    | columns("link_runs link_bytes_per_s_low link_bytes_per_s_high lab_of_link_frac other_s")
-    | columns("waiting_s")
-    | intervals("other_lead_s exposed_iteration_s")
+    | columns("link_runs link_bytes_per_s_low link_bytes_per_s_high lab_of_link_frac")
+    | columns(" ".join(SHARES))
+    | intervals("exposed_iteration_s")
     | words("medium", ("loopback", "machine", "network"))
     | words("no_rate", (*NO_TIME.values(), "not measured"))
-    | words("lab_to_busbw")
-    | words("cause", ("other", "transfer"))
+    | side("lab_to_busbw", "lab_bytes_per_s", "busbw_bytes_per_s")
     | side("busbw_to_link", "busbw_bytes_per_s", "link_bytes_per_s")
     | words("lab_trend exposed_trend", Trend)
     | reals("iterations")
@@ -254,8 +255,8 @@ def bandwidth(
     for the lab's with the reason in `note`; an upper bound is null where the time's lower bound is
     not above zero. link_bytes_per_s is the configured rate of the link, else what raw TCP reached
     with as many workers (link_source). no_rate: why the lab's time is none that a rate follows
-    from. The lab's time less that of the buckets is other_s, overhead and contention, and
-    waiting_s, what training waits longer; other_lead_s is the former less the latter.
+    from. Of its time, where it is one, transfer_frac is the share of buckets_s, waiting_frac of
+    what training waits longer, other_frac of overhead and contention.
     exposed_iteration_s: what training waits in an iteration. medium: what the workers talk over,
     loopback for gloo on one node. Raises MixedMachinesError for runs of different machines.
     """
@@ -264,7 +265,7 @@ def bandwidth(
     for row, cell in with_cells(communication, runs):
         moved = ring_allreduce_bytes(float(cell.payload_bytes or math.nan), cell.workers)
         found = cell.columns() | {"iterations": cell.iterations, "moved_bytes": moved}
-        found |= {name: row[name] for name in ("runs", *intervals("other_lead_s"))}
+        found["runs"] = row["runs"]
         found["medium"] = _medium(cell.nodes, known(backends[cell.runs[0]]))
         for name, column in (("lab", "subtraction_s"), ("busbw", "buckets_s")):
             # The longest time is the lowest rate.
@@ -276,8 +277,8 @@ def bandwidth(
         found |= _link_rate(row, link, links) | {"note": _note(row)}
         timed = known(row["subtraction_s"]) is not None
         found["no_rate"] = NO_TIME.get(of_row(row, "subtraction_s")) if timed else "not measured"
-        found["other_s"] = row["overhead_s"] + row["contention_s"]
-        found["waiting_s"] = row["exposed_s"] - row["buckets_s"]
+        if found["no_rate"] is None:
+            found |= {name: row[column] / row["subtraction_s"] for name, column in SHARES.items()}
         for end in ("", "_low", "_high"):
             found[f"exposed_iteration_s{end}"] = row[f"exposed_s{end}"] / cell.iterations
         of_link = found["busbw_bytes_per_s"] / found.get("link_bytes_per_s", math.nan)
@@ -286,24 +287,14 @@ def bandwidth(
 
 
 def judge(rows: list[dict[str, Any]]) -> None:
-    """Notes how the lab's rate lies beside the others, and how it goes over the batches.
-
-    cause: what is at least half, by its interval, of what sets the lab's time apart from that of
-    the buckets, where it is set apart.
-    """
+    """Notes what of the link's rate the lab's is, and how it goes over the batches."""
+    rated = [row for row in rows if row["no_rate"] is None]
     for row in rows:
-        row |= dict.fromkeys(("cause", "lab_trend", "exposed_trend"))
-        rated, link = row["no_rate"] is None, row["link_bytes_per_s"]
-        lab = row["lab_bytes_per_s"] if rated else None
-        row["lab_of_link_frac"] = lab / link if lab and link else None
-        found = of_row(row, "lab_bytes_per_s", "busbw_bytes_per_s") if rated else "unknown"
-        row["lab_to_busbw"] = found
-        lead = of_row(row, "other_lead_s")
-        if found in ("below", "above") and lead in ("below", "above"):
-            # A lower rate is a longer time.
-            row["cause"] = "other" if lead != found else "transfer"
-    rated_rows = [row for row in rows if row["no_rate"] is None]
-    over_batches(rated_rows, "lab_bytes_per_s", "lab_trend")
+        row |= dict.fromkeys(("lab_of_link_frac", "lab_trend", "exposed_trend"))
+    for row in rated:
+        if row["lab_bytes_per_s"] and row["link_bytes_per_s"]:
+            row["lab_of_link_frac"] = row["lab_bytes_per_s"] / row["link_bytes_per_s"]
+    over_batches(rated, "lab_bytes_per_s", "lab_trend")
     waited = [row for row in rows if row["exposed_iteration_s"] is not None]
     over_batches(waited, "exposed_iteration_s", "exposed_trend")
 

@@ -1,4 +1,4 @@
-"""Q2's why: what N workers save of an epoch and what they add, and the factors of their loss."""
+"""Q2's why: what N workers save of an epoch, and what they add, part by part."""
 
 from typing import Any
 
@@ -11,12 +11,13 @@ from dpscale.derive.factors import (
     Weights,
     cause_of,
     columns_of,
-    factor_columns,
+    sum_columns,
     weighted_sums,
+    with_leads,
 )
 from dpscale.derive.formulas import compute_seconds
 from dpscale.derive.same_machine import require_same_machine
-from dpscale.derive.split import ARMS, DDP, FACTORS
+from dpscale.derive.split import ARMS, DDP, SUMMANDS
 from dpscale.derive.verdicts import side
 from dpscale.records.columns import Columns, columns, intervals
 from dpscale.studies.scaling import AGAIN, PLANNED
@@ -26,15 +27,14 @@ from dpscale.vocabulary import words
 
 LOSSES: dict[str, Weights] = {
     "loading": {"loaded": 1, "ddp": -1, "one": 1, "one_loaded": -1},
-    **FACTORS,
+    **SUMMANDS,
 }
+SUMS = with_leads(LOSSES, "parts")
 COLUMNS: Columns = (
     columns("workers nodes per_worker_batch status epoch_s base_epoch_s saved_s")
-    | intervals("added_s loss_ratio")
+    | intervals("added_s")
     | side("added_side", "added_s")
-    | columns("all_loss_ratio")
-    | side("loss_to_all", "loss_ratio", "all_loss_ratio")
-    | intervals(" ".join(f"{name}_ratio {name}_lead_ratio" for name in LOSSES))
+    | intervals(" ".join(SUMS))
     | columns("oversubscribed repeats runs base_runs")
     | words("cause", LOSSES)
 )
@@ -44,10 +44,10 @@ def speedup_losses(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFram
     """Return what several workers save and add in each cell of Q2 with the batch per worker fixed.
 
     With loading: of T_1, base_epoch_s, N workers save saved_s = T_1 - T_1/N and add added_s =
-    T_N - T_1/N, so that T_N = T_1 - saved_s + added_s. loss_ratio = T_N / (T_1/N) is the product of
-    loading_ratio (what loading lengthens the epoch of N by, over the same of one) and the factors
-    of `communication`, of the launches of N that timed all of its arms; all_loss_ratio is of all
-    launches. Raises MixedMachinesError for runs of different machines.
+    T_N - T_1/N, so that T_N = T_1 - saved_s + added_s. parts_s, of the launches of N that timed all
+    arms of `communication`, is the sum of loading_s (what loading lengthens the epoch of N by, less
+    an N-th of the same of one) and the parts there; added_s is of all launches. Raises
+    MixedMachinesError for runs of different machines.
     """
     planned = in_study(runs, PLANNED, AGAIN)
     require_same_machine(planned)
@@ -61,10 +61,10 @@ def speedup_losses(epoch_times: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFram
     sides = [_sides(cell, base, times) for cell, base in pairs]
     added = weighted_sums(sides, {"loaded": 1, "one_loaded": -1}, confidence)
     whole = [[_whole(of_n), one] for of_n, one in sides]
-    sums = zip(columns_of({"added_s": added}), factor_columns(whole, LOSSES), strict=True)
+    both = zip(columns_of({"added_s": added}), sum_columns(whole, SUMS, confidence), strict=True)
     rows = [
-        _row(*pair, times) | {"repeats": more.repeats} | of_sum | of_factors
-        for pair, more, (of_sum, of_factors) in zip(pairs, added, sums, strict=True)
+        _row(*pair, times) | {"repeats": more.repeats} | of_all | of_parts
+        for pair, more, (of_all, of_parts) in zip(pairs, added, both, strict=True)
     ]
     return as_table(rows, COLUMNS)
 
@@ -77,7 +77,7 @@ def _sides(cell: Cell, base: Cell, times: Launches) -> Sides:
 
 
 def _whole(of_n: pd.DataFrame) -> pd.DataFrame:
-    """The launches that timed all arms of the factors."""
+    """The launches that timed all arms of the parts."""
     timed = of_n[["ddp", "noop", "copies"]].notna().to_numpy().all(axis=1)
     return of_n if timed.all() else of_n[timed]
 
@@ -88,7 +88,6 @@ def _row(cell: Cell, base: Cell, times: Launches) -> dict[str, Any]:
     return {
         **cell.columns(),
         "epoch_s": epoch_s,
-        "all_loss_ratio": epoch_s / share_s,
         "base_epoch_s": base_epoch_s,
         "saved_s": base_epoch_s - share_s,
         "base_runs": " ".join(base.runs),
@@ -96,6 +95,6 @@ def _row(cell: Cell, base: Cell, times: Launches) -> dict[str, Any]:
 
 
 def judge(rows: list[dict[str, Any]]) -> None:
-    """Notes the factor that is at least half of the logarithm of the loss, by its interval."""
+    """Notes the part that is at least half of what the parts add, by its interval."""
     for row in rows:
-        row["cause"] = cause_of(row, list(LOSSES))
+        row["cause"] = cause_of(row, list(LOSSES), "parts")

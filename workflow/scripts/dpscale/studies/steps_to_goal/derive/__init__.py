@@ -9,7 +9,9 @@ TABLES = {
         fit.noise_scale, ["gradient_squares", "trials", "runs"], fit.NOISE_COLUMNS
     ),
     "goal_fit": Table(fit.goal_fit, ["trials", "gradient_squares", "runs"], fit.FIT_COLUMNS),
-    "goal_contrasts": Table(fit.goal_contrasts, ["trials", "goal_fit"], fit.CONTRAST_COLUMNS),
+    "goal_contrasts": Table(
+        fit.goal_contrasts, ["trials", "goal_fit", "goal_margins"], fit.CONTRAST_COLUMNS
+    ),
     "steps_to_goal": Table(
         searches.steps_to_goal,
         ["trials", "curves", "searches", "goal_fit", "runs"],

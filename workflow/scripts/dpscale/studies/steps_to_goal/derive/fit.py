@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import fdtri, stdtrit
 
+from dpscale.derive.cells import first_known
 from dpscale.derive.columns import as_table
 from dpscale.derive.formulas import gradient_square, gradient_variance, simple_noise_scale
 from dpscale.derive.published import judge
@@ -32,7 +33,6 @@ from dpscale.studies.steps_to_goal.derive.searches import (
     of_role,
     search_rows,
 )
-from dpscale.studies.steps_to_goal.published import CLAIMS
 from dpscale.vocabulary import Verdict, words
 
 FEWEST_BATCHES = 3
@@ -55,7 +55,7 @@ CONTRAST_COLUMNS: Columns = (
     | columns("small_batch")
     | intervals("small_steps_ratio")
     | words("b_crit_side small_steps_side", Side)
-    | columns("runs")
+    | columns("equivalent_factor runs")
 )
 NOISE_COLUMNS: Columns = (
     columns("model optimizer global_batch point seeds progress_frac")
@@ -208,7 +208,9 @@ def goal_fit(trials: pd.DataFrame, squares: pd.DataFrame, runs: pd.DataFrame) ->
     return table
 
 
-def goal_contrasts(trials: pd.DataFrame, goal_fit: pd.DataFrame) -> pd.DataFrame:
+def goal_contrasts(
+    trials: pd.DataFrame, goal_fit: pd.DataFrame, goal_margins: pd.DataFrame
+) -> pd.DataFrame:
     """Return B_crit of one search over that of another, with its interval.
 
     contrast `optimizer`: momentum or Nesterov over plain SGD, same model; `model`: another model
@@ -235,6 +237,7 @@ def goal_contrasts(trials: pd.DataFrame, goal_fit: pd.DataFrame) -> pd.DataFrame
             "other_model": base["model"],
             "other_optimizer": base["optimizer"],
             "status": status,
+            "equivalent_factor": first_known(goal_margins["equivalent_factor"]),
             "runs": f"{one['runs']} {base['runs']}",
             **_small_steps(trials, one, base),
         }
@@ -247,14 +250,16 @@ def goal_contrasts(trials: pd.DataFrame, goal_fit: pd.DataFrame) -> pd.DataFrame
 def sides(row: Mapping[str, Any]) -> dict[str, str | None]:
     """Return where the ratios of a contrast lie of 1; null for none.
 
-    `same`: within the factor that a claim of such contrasts has for networks or for steps.
+    `same`: within the equivalent_factor, of critical batch sizes of two networks and of steps with
+    two optimisers.
     """
     found: dict[str, str | None] = {}
-    for name, claim in (("b_crit", CLAIMS["networks"]), ("small_steps", CLAIMS["matches"])):
+    for name, contrast in (("b_crit", "model"), ("small_steps", "optimizer")):
         value, low, high, _ = estimate_of(row, f"{name}_ratio")
         side: Side | None = None if value is None else verdict(low, high, 1.0)
-        if side != "unknown" and low and high and row["contrast"] == claim.of:
-            within = judge("magnitude", low, high, (1.0, 1.0), claim.margin or 1.0) == "agrees"
+        factor = row["equivalent_factor"]
+        if factor and side != "unknown" and low and high and row["contrast"] == contrast:
+            within = judge("magnitude", low, high, (1.0, 1.0), factor) == "agrees"
             side = "same" if within else side
         found[f"{name}_side"] = side
     return found
