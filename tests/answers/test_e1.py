@@ -80,12 +80,11 @@ CASES = [
         "DDP is fastest and FSDP2 needs least",
         lab=lab,
         says=[
-            "Use DDP: its step is shortest (10.0 ms with two workers, a device each). If "
-            "the optimiser's state does not fit, take ZeRO-1 (19.1 MiB a worker, "
-            "not 22.9 MiB; a step 1.20× as long), then FSDP2 without resharding (12.2 MiB; 2.40×) "
-            "or FSDP2 (11.4 MiB; 3.00×). If activations do not fit, take gradient accumulation "
-            "(b = 2 300, not 700, within 30.5 MiB; 1.40×). The network is the small residual "
-            "network with Adam",
+            "Use DDP: its step is shortest (10.0 ms with two workers, a device each). If the "
+            "optimiser's state does not fit, take ZeRO-1 (19.1 MiB a worker, not 22.9 MiB; a step "
+            "1.20× as long), then FSDP2 without resharding (12.2 MiB; 2.40×) or FSDP2 (11.4 MiB; "
+            "3.00×). If activations do not fit, take gradient accumulation (b = 2 300, not 700, "
+            "within 30.5 MiB; 1.40×). The network is the small residual network with Adam",
             "Gradient accumulation fits the largest batch, where activations fill the memory: a "
             "micro-batch holds a quarter of them. At b = 32 parameters, gradients and state do, "
             "and FSDP2 holds less (11.4 MiB against 22.9 MiB). What was sent",
@@ -146,8 +145,8 @@ CASES = [
         "another way is faster than DDP",
         lab=made(step_s=STEP_S | {"zero1": 0.005}),
         says=[
-            "Use ZeRO-1: with two workers, a device each, its step, 5.00 ms, takes 0.500× the "
-            "time of DDP's.",
+            "Use ZeRO-1: with two workers, a device each, its step, 5.00 ms, takes 0.500× the time "
+            "of DDP's.",
             "ZeRO-1 has the shortest step with two workers.",
             "With two and four workers gradient accumulation, FSDP2 and FSDP2 without resharding "
             "take longer for a step than DDP; ZeRO-1 takes less time for a step than DDP. Each",
@@ -189,8 +188,8 @@ CASES = [
         edits={"strategy_needs": needing({"way": "accumulation"}, peak_bytes=4 * S)},
         says=[
             "If memory is short, take ZeRO-1 (19.1 MiB a worker, not 22.9 MiB; a step 1.20× as "
-            "long), "
-            "then gradient accumulation (15.3 MiB; 1.40×) or FSDP2 (11.4 MiB; 3.00×). If activ"
+            "long), then gradient accumulation (15.3 MiB; 1.40×) or FSDP2 (11.4 MiB; 3.00×). If "
+            "activ"
         ],
     ),
     Case(
@@ -275,8 +274,7 @@ CASES = [
         },
         says=[
             "With two workers ZeRO-1 lowers the peak by 1.91 MiB of the 3.81 MiB of state that it "
-            "spares (66.7% of DDP's peak is no state); no arm isolates what takes "
-            "the rest."
+            "spares (66.7% of DDP's peak is no state); no arm isolates what takes the rest."
         ],
     ),
     Case(
@@ -357,8 +355,8 @@ CASES = [
         lab=lab,
         edits={"strategy_needs": needing({"way": "fsdp_kept"}, peak_bytes=round(3.1 * S))},
         says=[
-            "The peaks of FSDP2 and FSDP2 without resharding show no measurable difference: two "
-            "looks at one peak differ by up to 5.00%."
+            "With two workers the peaks of FSDP2 and FSDP2 without resharding show no measurable "
+            "difference: two looks at one peak differ by up to 5.00%."
         ],
     ),
     Case(
@@ -387,8 +385,8 @@ CASES = [
             )
         },
         says=[
-            "The peaks of FSDP2 and FSDP2 without resharding show no measurable difference, each "
-            "looked at once."
+            "With two workers the peaks of FSDP2 and FSDP2 without resharding show no measurable "
+            "difference, each looked at once."
         ],
     ),
     Case(
@@ -614,8 +612,8 @@ CASES = [
             )
         },
         says=[
-            "With four workers the search for the largest batch ran out of memory at b = 1 050 "
-            "of ZeRO-1, and did not come to FSDP2 and FSDP2 without resharding.",
+            "With four workers the search for the largest batch ran out of memory at b = 1 050 of "
+            "ZeRO-1, and did not come to FSDP2 and FSDP2 without resharding.",
             "or FSDP2 (11.4 MiB;",
         ],
         never=["The largest batch fits with", "With two workers the search"],

@@ -134,17 +134,16 @@ CASES = [
         "the cheapest of what is not told apart",
         lab=lab,
         says=[
-            "Take one worker with B = 64 (a step takes 2.28 ms): "
-            "trained, it reached 4% validation error in 194 ms (predicted: 194 ms)"
-            ", not measurably behind the soonest, and cheaper. More workers are not "
-            "measurably faster: two take 1.30× as long to the goal (trained 1.30×), mostly by "
-            "communication, four about 0.950× (0.950×). The",
+            "Take one worker with B = 64 (a step takes 2.28 ms): trained, it reached 4% validation "
+            "error in 194 ms (predicted: 194 ms), not measurably behind the soonest, and cheaper. "
+            "More workers are not measurably faster: two take 1.30× as long to the goal (trained "
+            "1.30×), mostly by communication, four about 0.950× (0.950×). The",
             "More workers than one are not measurably faster. Times are steps times seconds of a "
             "step. Darker",
             "Perfect sharing would leave the worker-seconds (time to the goal times workers) the "
-            "same; two workers spend 2.61× those of one. These factors "
-            "multiply to that: with the same batch a worker 1.88× for communication and 1.39× for "
-            "the samples that larger batches add. Trained",
+            "same; two workers spend 2.61× those of one. These factors multiply to that: with the "
+            "same batch a worker 1.88× for communication and 1.39× for the samples that larger "
+            "batches add. Trained",
             "the next number's own best batch. 1 2 2.61× (2.19 to 3.10) the same batch a worker "
             "1.39× (1.17 to 1.65) 1.00× 1.00× (0.97 to 1.03) 1.88× (1.82 to 1.93) 1.00× 2 4 1.46×",
             "Trained, the advised setting took 85.0 steps of 2.28 ms; predicted were 85.0 of 2.28",
@@ -164,8 +163,7 @@ CASES = [
         lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
         says=[
             "Take one worker with B = 256 (a step takes 10.0 ms): trained, it reached 4% "
-            "validation error in 430 ms "
-            "(predicted: 430 ms), no other measurably sooner"
+            "validation error in 430 ms (predicted: 430 ms), no other measurably sooner"
         ],
         never=["The cheapest, one"],
     ),
@@ -174,8 +172,8 @@ CASES = [
         lab=made(step_s=lambda n, b: 0.01 * n, silent_s=by_samples),
         edits={"goal_trainings": only(workers=1)},
         says=[
-            "), no other measurably sooner. Already the second worker does not pay: predicted "
-            "760 ms against 430 ms, mostly by DDP's wrapper and contention, four 1.32 s. The",
+            "), no other measurably sooner. Already the second worker does not pay: predicted 760 "
+            "ms against 430 ms, mostly by DDP's wrapper and contention, four 1.32 s. The",
             "More workers than one take longer to the goal. Times",
         ],
     ),
@@ -249,10 +247,8 @@ CASES = [
             **MANY,
         ),
         says=[
-            "Already the second worker does not pay: predicted 612 s against 294 s (trained "
-            "2.08× as long), mostly "
-            "by "
-            "DDP's wrapper and contention, four 1 177 s (4.00×).",
+            "Already the second worker does not pay: predicted 612 s against 294 s (trained 2.08× "
+            "as long), mostly by DDP's wrapper and contention, four 1 177 s (4.00×).",
             "4.00× for DDP's wrapper and workers that slow each other down (not separated) and "
             "1.04× for the samples that larger batches add.",
             "DDP that sends nothing was timed too: its steps show what workers lose side by side. "
@@ -275,9 +271,8 @@ CASES = [
         ),
         says=[
             "With this network four workers can pay at no B that one worker ran too. They come "
-            "nearest with B = "
-            "256: a step takes one worker 25.6 ms and four workers 6.40 ms, before 1.00 s of "
-            "sending. It takes"
+            "nearest with B = 256: a step takes one worker 25.6 ms and four workers 6.40 ms, "
+            "before 1.00 s of sending. It takes"
         ],
     ),
     Case(
@@ -320,8 +315,8 @@ CASES = [
         lab=made(**BOUND, **MANY),
         edits={"doublings": where(footing="global_batch", retuned_ratio=1.0)},
         says=[
-            "two workers spend 1.04× those of one. All of that is, with the same "
-            "global batch (B = 16), for the samples that larger batches add. Trained"
+            "two workers spend 1.04× those of one. All of that is, with the same global batch (B = "
+            "16), for the samples that larger batches add. Trained"
         ],
         never=["multiply to that"],
     ),
@@ -360,8 +355,8 @@ CASES = [
         },
         says=[
             "Take one worker with B = 256 (a step takes 10.0 ms): trained",
-            "Two can pay at no B that both ran: with B = 128 sending takes 20.0 ms, a step of one "
-            "8.00 ms. Trained, four took 3.07× to 4.00×; for two that is undecided.",
+            "Predicted, two can pay at no B that both ran: with B = 128 sending takes 20.0 ms, a "
+            "step of one 8.00 ms. Trained, four took 3.07× to 4.00×; for two that is undecided.",
             "At B = 128, where they come nearest, a step takes one worker 8.00 ms and two workers "
             "9.00 ms, before 20.0 ms of sending. It",
         ],
@@ -388,8 +383,8 @@ CASES = [
             ("All six predicted times hold within a factor of 2", where()),
             ("All six predicted times are off by more", where(holds="no")),
             (
-                "Of six predicted times four hold within a factor of 3, one is off by more and "
-                "one is undecided",
+                "Of six predicted times four hold within a factor of 3, one is off by more and one "
+                "is undecided",
                 where(prediction_factor=3.0),
                 where({"workers": 2, "global_batch": 512}, holds="no"),
                 where({"workers": 4, "global_batch": 256}, holds="undecided"),
@@ -466,9 +461,8 @@ CASES = [
         "the cheapest is chosen",
         lab=made(limits={"aim": "cost"}),
         says=[
-            "Take one worker with B = 64 (a step takes 2.28 ms): trained, it reached 4% "
-            "validation error in 194 ms "
-            "(predicted: 194 ms), no other measurably cheaper.",
+            "Take one worker with B = 64 (a step takes 2.28 ms): trained, it reached 4% validation "
+            "error in 194 ms (predicted: 194 ms), no other measurably cheaper.",
             "at 95% for all together: five took more workers' time.",
         ],
     ),
@@ -484,9 +478,9 @@ CASES = [
         says=[
             "at 95% for all together: two took more time, two took less time and one showed no "
             "measurable difference.",
-            "Take two workers with B = 128: trained, it took 126 ms to 4% validation error, "
-            "0.651× the time of one worker with B = 64, which the steps and the seconds of a "
-            "step had advised.",
+            "Take two workers with B = 128: trained, it took 126 ms to 4% validation error, 0.651× "
+            "the time of one worker with B = 64, which the steps and the seconds of a step had "
+            "advised.",
             "In short: Take two workers with B = 128: 126 ms",
             "0.651× (0.585 to 0.750)",
         ],
@@ -497,9 +491,8 @@ CASES = [
         lab=made(trained_ratio=lambda n, b: 3.0 if n == 1 else 0.2),
         says=[
             "Take four workers with B = 256 (a step takes one worker 6.12 ms): trained, it took "
-            "36.8 ms to 4% validation error, "
-            "0.0633× the time of one worker with B = 64, which the steps and the seconds of a "
-            "step had advised."
+            "36.8 ms to 4% validation error, 0.0633× the time of one worker with B = 64, which the "
+            "steps and the seconds of a step had advised."
         ],
         never=["ake one worker"],
     ),
@@ -508,9 +501,8 @@ CASES = [
         lab=four_missed,
         says=[
             "Take four workers with B = 256 (a step takes one worker 6.12 ms): trained, it took "
-            "184 ms to 4% validation error; one "
-            "worker with B = 64, which the steps and the seconds of a step had advised, missed "
-            "it with 4 of 5 seeds."
+            "184 ms to 4% validation error; one worker with B = 64, which the steps and the "
+            "seconds of a step had advised, missed it with 4 of 5 seeds."
         ],
     ),
     Case(
@@ -525,8 +517,8 @@ CASES = [
         },
         says=[
             "Take two workers with B = 128: trained, it took 97.0 ms to 4% validation error, "
-            "0.500× the time of one worker with B = 64, which the steps and the seconds of a "
-            "step had advised."
+            "0.500× the time of one worker with B = 64, which the steps and the seconds of a step "
+            "had advised."
         ],
     ),
     Case(
@@ -540,8 +532,7 @@ CASES = [
         lab=a_launch_apart,
         says=[
             "with B = 256 (a step takes one worker 25.8 ms): trained, it reached 4% validation "
-            "error in 76.0 s (predicted: 76.0 s)"
-            ", the soonest within the limits"
+            "error in 76.0 s (predicted: 76.0 s), the soonest within the limits"
         ],
     ),
     Case(
@@ -549,8 +540,8 @@ CASES = [
         lab=made(limits={"deadline_s": 0.2}),
         says=[
             "Take four workers with B = 256 (a step takes one worker 6.12 ms): trained, it took "
-            "184 ms to 4% validation error, "
-            "within the limits; by prediction it might have missed the deadline by 1.04×.",
+            "184 ms to 4% validation error, within the limits; by prediction it might have missed "
+            "the deadline by 1.04×.",
             "In short: Take four workers with B = 256: 184 ms to 4% validation error when trained.",
         ],
         never=["Nothing measured"],
@@ -585,8 +576,8 @@ CASES = [
         says=[
             "Take four workers with B = 256 (a step takes one worker 6.12 ms): trained, it took "
             "184 ms",
-            "one worker with B = 64, which the steps and the seconds of a step had advised, "
-            "missed the deadline.",
+            "one worker with B = 64, which the steps and the seconds of a step had advised, missed "
+            "the deadline.",
         ],
     ),
     Case(
@@ -717,13 +708,13 @@ CASES = [
         edits={"time_to_goal": predicted(16, 0.6)},
         says=[
             "from the fastest; hatched: predicted",
-            "; by prediction B = 64 to 1 024 are not measurably slower. More workers than one "
-            "pay, up to the 4 "
-            "measured: two take 0.520× as long to the goal, four 0.250×; 16 are predicted sooner.",
+            "; by prediction B = 64 to 1 024 are not measurably slower. More workers than one pay, "
+            "up to the 4 measured: two take 0.520× as long to the goal, four 0.250×; 16 are "
+            "predicted sooner.",
             ") predicted The advice",
-            "Predicted, and not measured, 16 workers with B = 1 024 reach the goal in 44.1 s "
-            "(40.3 to 48.3), 0.600× (0.540 to 0.660) the time of the fastest that was measured, "
-            "if the link between 16 workers is that between two",
+            "Predicted, and not measured, 16 workers with B = 1 024 reach the goal in 44.1 s (40.3 "
+            "to 48.3), 0.600× (0.540 to 0.660) the time of the fastest that was measured, if the "
+            "link between 16 workers is that between two",
         ],
         never=[") sooner"],
     ),

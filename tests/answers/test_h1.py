@@ -92,6 +92,7 @@ GPU_LEARNS_LESS = (
     _learns(128, 0.0),
     _learns(1024, -0.2),
 )
+AROUND_ZERO = {"utilisation_difference_frac_low": -0.01, "utilisation_difference_frac_high": 0.01}
 CASES = [
     *(
         Case(
@@ -153,9 +154,6 @@ CASES = [
                 "aise b from 64 to the assignment's 128: 1 000 samples/s become 1 600 ",
             ],
         )
-        for AROUND_ZERO in [
-            {"utilisation_difference_frac_low": -0.01, "utilisation_difference_frac_high": 0.01}
-        ]
         for name, as_assigned, take, words in (
             (
                 "as much by little",
@@ -267,6 +265,24 @@ CASES = [
             ("alike", 1.02, 0.1, "training not measurably faster (1.02×)."),
             ("one launch", 1.02, NAN, "one launch 1.02× as fast."),
         )
+    ),
+    *(
+        Case(
+            f"as busy at every batch, and {busy:.0%} busy where another process loads",
+            edits=_batches(
+                _between(0.8),
+                FIRST_OF_THREE,
+                _learns(1024, -0.2),
+                where(device="CPU core", compute_frac=0.5),
+                where(
+                    {"per_worker_batch": [128, 1024]},
+                    **around("utilisation_difference_frac", 0.0) | AROUND_ZERO,
+                ),
+            )
+            | _loading(1.02, 0.1, busy=busy),
+            says=[f"busy at every batch, loading included{words}, while b = "],
+        )
+        for busy, words in ((0.3, " (30.0% with one loading process)"), (0.9, ""))
     ),
     *(
         Case(

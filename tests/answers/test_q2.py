@@ -56,16 +56,15 @@ CASES = [
         "two faster",
         # N = 4, b = 128: T_1 = 1.25 * 2.78125 s, a quarter of it 0.869 s; T_4 = 0.36 T_1.
         says=[
-            "At b = 32 two workers are 1.67× as fast as one, ideally 2×; at b = 128 four, "
-            "sharing "
-            "devices, 2.78×; both faster at all three b. Of one worker's 3.48 s "
-            "four save 2.61 s and add 382 ms (214 ms waiting, 76.5 ms loading). This is weak",
+            "At b = 32 two workers are 1.67× as fast as one, ideally 2×; at b = 128 four, sharing "
+            "devices, 2.78×; both faster at all three b. Of one worker's 3.48 s four save 2.61 s "
+            "and add 382 ms (214 ms waiting, 76.5 ms loading). This is weak",
             "Four workers are faster than one at all three b, at best 2.78× (b = 128), sharing "
             "devices.",
             # 0.11 T_1 is 20% loading, and of the rest 20% contention, 10% overhead, 70% exposed.
-            "contention (workers slow each other down). At N = 4, b = 128 it is 382 ms, of it "
-            "214 ms waiting and 76.5 ms loading; at N = 2, b = 32 641 ms, of it 359 ms waiting and "
-            "128 ms loading. A further table has all parts. The",
+            "contention (workers slow each other down). At N = 4, b = 128 it is 382 ms, of it 214 "
+            "ms waiting and 76.5 ms loading; at N = 2, b = 32 641 ms, of it 359 ms waiting and 128 "
+            "ms loading. A further table has all parts. The",
             "With b fixed four workers come to 2.78×, sharing devices.",
         ],
         never=["A larger b makes fewer", "told", "(Q3.1: ", " ms in all launches"],
@@ -131,8 +130,8 @@ CASES = [
             )
         },
         says=[
-            "At b = 32 two workers are 1.30× as fast as one, and four, sharing devices, 1.30×, "
-            "not measurably different; over all b neither is measurably faster. Of",
+            "At b = 32 two workers are 1.30× as fast as one, and four, sharing devices, 1.30×, not "
+            "measurably different; over all b neither is measurably faster. Of",
             "In short: Two workers are not measurably faster than one over all b, at best 1.30×",
         ],
     ),
@@ -170,8 +169,7 @@ CASES = [
             "b; four, sharing devices, 1.60×, not measurably less; four are nowhere measurably "
             "faster. Of",
             "In short: Two workers are faster than one at all three b, at best 1.67× (b = 32); "
-            "four, "
-            "sharing devices, not measurably less (1.60×).",
+            "four, sharing devices, 1.60×, not measurably less.",
         ],
     ),
     Case(
@@ -225,11 +223,10 @@ CASES = [
         lab={"two_worker_factor": 1.5},
         says=[
             "In short: Two workers are slower than one at all three b, at best 0.667× (b = 32); "
-            "four, "
-            "sharing devices, slower than two (0.444×).",
+            "four, sharing devices, 0.444×, slower than two.",
             "At b = 32 two workers are 0.667× as fast as one, and four, sharing devices, 0.444×, "
-            "slower than two; both slower at all three b. Of one worker's 6.41 s four "
-            "save 4.80 s and add 12.8 s, mostly waiting. This",
+            "slower than two; both slower at all three b. Of one worker's 6.41 s four save 4.80 s "
+            "and add 12.8 s, mostly waiting. This",
         ],
     ),
     Case(
@@ -240,7 +237,7 @@ CASES = [
                 {"workers": 4, "per_worker_batch": 512}, **around("over_fewest_ratio", 1, 0.1)
             )
         },
-        says=["four, sharing devices, less (0.444×).", "sharing devices, 0.444×, less; both "],
+        says=["four, sharing devices, 0.444×, less.", "sharing devices, 0.444×, less; both "],
     ),
     Case(
         "four faster than one at one b, slower at one and open at one",
@@ -264,10 +261,9 @@ CASES = [
         },
         says=[
             "ideally 2×, and faster at all three b; at b = 512 four, sharing devices, 1.30×, "
-            "slower than two (at 32 than one). Of",
+            "slower than two and, at 32, than one. Of",
             "In short: Two workers are faster than one at all three b, at best 1.67× (b = 32); "
-            "four, "
-            "sharing devices, slower than two (1.30×).",
+            "four, sharing devices, 1.30×, slower than two.",
         ],
     ),
     Case(
@@ -333,8 +329,8 @@ CASES = [
         edits=_strong(2.78),
         says=[
             "strong (B fixed) is better in three of six cells.",
-            "paid N times as often. In three cells its speed-up is not measurably different. "
-            "It is faster than one worker in all six cells. Where it",
+            "paid N times as often. In three cells its speed-up is not measurably different. It is "
+            "faster than one worker in all six cells. Where it",
             "2.78× open",
         ],
     ),
@@ -500,8 +496,7 @@ CASES = [
         edits=_looks(opened=1, decided=0, again=12, looks_ended="launches"),
         says=[
             "One of ten speed-ups was undecided after six launches: not shown to be above or below "
-            "1. Its base, and all "
-            "that is compared with it, was launched again",
+            "1. Its base, and all that is compared with it, was launched again",
             "12 more launches, up to the last look, left one undecided.",
         ],
     ),

@@ -45,28 +45,27 @@ AS_MEASURED = Case(
     "as measured",
     says=[
         "By the lab's formula, bytes over communication time (Q3.1), the all-reduce reaches 121 "
-        "MB/s to 1.22 GB/s, at most 76.2% of plain TCP: 80.0% of its time is transfer. "
-        "The same buckets alone reach 152 MB/s to 1.52 GB/s, 9.48% to 95.3%; only "
-        "0.744% to 1.48% of an all-reduce is latency. Each",
+        "MB/s to 1.22 GB/s, at most 76.2% of plain TCP: 80.0% of its time is transfer. The same "
+        "buckets alone reach 152 MB/s to 1.52 GB/s, 9.48% to 95.3%; only 0.744% to 1.48% of an "
+        "all-reduce is latency. Each",
         "all-reduces $X$ = 1 000 000 gradients of 4 bytes, $S$ = 4 000 000 B. The busiest worker",
-        "4 000 000 B at N = 2 and 6 000 000 B at N = 4. Over Q3.1's communication time "
-        "that is 178 MB/s to 1.22 GB/s at N = 2 (plain TCP 1.60 GB/s) and 121 MB/s to 831 MB/s at "
-        "N = 4 (1.60 GB/s). Contention and overhead take 30.0% of the formula's time at N = 2 and "
-        "30.0% at N = 4; the backward pass hides some transfer at N = 4. At N = 2 the lab's "
-        "rate falls as b grows: from b = 32 to 512 an "
-        "epoch's bytes fall to 6.25%, the formula's time only to 42.8%; at N = 4 time "
-        "only to 42.8%. The third formula adds latency and bytes: with",
+        "4 000 000 B at N = 2 and 6 000 000 B at N = 4. Over Q3.1's communication time that is 178 "
+        "MB/s to 1.22 GB/s at N = 2 (plain TCP 1.60 GB/s) and 121 MB/s to 831 MB/s at N = 4 (1.60 "
+        "GB/s). Contention and overhead take 30.0% of the formula's time at N = 2 and 30.0% at N = "
+        "4; the backward pass hides some transfer at N = 4. At N = 2 the lab's rate falls as b "
+        "grows: from b = 32 to 512 an epoch's bytes fall to 6.25%, the formula's time only to "
+        "42.8%; at N = 4 time only to 42.8%. The third formula adds latency and bytes: with",
         # the made-up link has 10 us and 1.5 GB/s
-        "takes 2.69 ms at N = 2, 20.0 µs of it latency (two rounds of 10.0 µs) and 2.67 ms "
-        "bytes (at 1.50 GB/s); 4.06",
+        "takes 2.69 ms at N = 2, 20.0 µs of it latency (two rounds of 10.0 µs) and 2.67 ms bytes "
+        "(at 1.50 GB/s); 4.06",
         # 4 MB in 2.69 ms and 6 MB in 4.06 ms
         "So an all-reduce reaches 1.49 GB/s at N = 2 (measured alone 222 MB/s to 1.52 GB/s) and "
-        "1.48 GB/s at N = 4 (152 MB/s to 1.04 GB/s; overstated by 42.2% to 875%, why "
-        "is not known). With",
+        "1.48 GB/s at N = 4 (152 MB/s to 1.04 GB/s; overstated by 42.2% to 875%, why is not "
+        "known). With",
         "Would fewer bytes help? With some ways. At N = 2, b = 32 a step takes 0.900× as long with "
         "bf16 (50.0% of the bytes), 1.10× with fp16 (50.0%) and 1.00× with PowerSGD (10.0%). A",
-        "With the lab's ResNet-18 (44.7 MB, not measured) that is mostly bytes (0.0671% "
-        "to 0.134% latency). At N = 2 and 4 the fitted rate is 93.",  # 93.75%, to either side
+        "With the lab's ResNet-18 (44.7 MB, not measured) that is mostly bytes (0.0671% to 0.134% "
+        "latency). At N = 2 and 4 the fitted rate is 93.",  # 93.75%, to either side
         "% of plain TCP's. Would",
         "fast 450 GB/s 5.00 µs",
         "Bytes over the exposed time of Q3.1 would be no bandwidth",
@@ -92,8 +91,8 @@ NO_ARMS = Case(
     says=[
         "communication time (Q3.1), the all-reduce reaches 121 MB/s to 1.22 GB/s. Each",
         "the lab's falls as b grows at N = 2 and 4.",
-        "The bus bandwidth of the same buckets alone and the rate of the link are not measured, "
-        "so it is not known how much",
+        "The bus bandwidth of the same buckets alone and the rate of the link are not measured, so "
+        "it is not known how much",
     ],
     never=["the buckets alone reach", "Utilisation"],
 )
@@ -129,7 +128,7 @@ CASES = [
             "link": where(**around("level_bytes", 1e12), alpha_s=1.0),
             "bandwidth": where(**around("busbw_bytes_per_s", 0.8e9), busbw_of_link_frac=0.5),
         },
-        says=["alone reach 800 MB/s, 50.0%, since 100% of an all-reduce is latency. Each"],
+        says=["alone reach 800 MB/s, 50.0%, since by a fit 100% of an all-reduce is latency. Each"],
     ),
     *(
         Case(
@@ -400,8 +399,8 @@ CASES = [
         says=[
             "76.2% of the configured rate: 80.0% of its time",
             "at N = 2 (configured 1.60 GB/s) and",
-            "The buckets alone exceed the link's rate in all six cells, more than it could "
-            "carry, so the configured rate is not the true one.",
+            "The buckets alone exceed the link's rate in all six cells, more than it could carry, "
+            "so the configured rate is not the true one.",
         ],
         never=["plain TCP's", "plain TCP reaches"],
     ),
@@ -447,8 +446,8 @@ CASES = [
         "the fit's own intervals explain how far it misses the buckets",
         edits={"link": where(alpha_s_high=0.1)},
         says=[
-            "1.48 GB/s at N = 4 (152 MB/s to 1.04 GB/s; overstated by 42.2% "
-            "to 875%, within the intervals). With"
+            "1.48 GB/s at N = 4 (152 MB/s to 1.04 GB/s; overstated by 42.2% to 875%, within the "
+            "intervals). With"
         ],
     ),
     Case(
@@ -461,7 +460,7 @@ CASES = [
         edits={"link": where(**around("level_bytes", 1e12), alpha_s=1.0)},
         says=[
             "message of $N \\alpha \\beta$ bytes, 1.00 TB at N = 2 and 1.00 TB at N = 4.",
-            "9.48% to 95.3%, since 100% of an all-reduce is latency. Each",
+            "9.48% to 95.3%, since by a fit 100% of an all-reduce is latency. Each",
         ],
     ),
     Case(
@@ -470,7 +469,7 @@ CASES = [
             "link": where(**around("level_bytes", 1e12), alpha_s=1.0),
             "bandwidth": where(**around("busbw_bytes_per_s", 3.2e9), busbw_of_link_frac=2.0),
         },
-        says=["alone reach 3.20 GB/s, 200%; 100% of an all-reduce is latency. Each"],
+        says=["alone reach 3.20 GB/s, 200%; by a fit 100% of an all-reduce is latency. Each"],
     ),
     Case(
         "latency outweighs at N = 2",
@@ -559,8 +558,8 @@ CASES = [
         "one step not timed",
         edits={"compression": where({"hook": "fp16"}, step_ratio=NAN)},
         says=[
-            "as long with bf16 (50.0% of the bytes) and 1.00× with PowerSGD (10.0%); "
-            "it is not timed with fp16 (50.0%)."
+            "as long with bf16 (50.0% of the bytes) and 1.00× with PowerSGD (10.0%); it is not "
+            "timed with fp16 (50.0%)."
         ],
     ),
     *(

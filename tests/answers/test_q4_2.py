@@ -97,10 +97,9 @@ CASES = [
         "all help",
         says=[
             "Scale the rate linearly and warm up, here 16× to 1.6: that lifts the large batch's "
-            "test "
-            "accuracy by 8.00 points, to 85.0%, in as many epochs, 7.00 "
-            "points short of the small batch (92.0%); twice the epochs lift it further "
-            "(89.0%). Linear scaling multiplies",
+            "test accuracy by 8.00 points, to 85.0%, in as many epochs, 7.00 points short of the "
+            "small batch (92.0%); twice the epochs lift it further (89.0%). Linear scaling "
+            "multiplies",
             "section 2.1). Gradual warm-up raises the rate",
             "section 2.2). Zero gamma adds",
             "section 5.1). Longer training gives",
@@ -111,21 +110,20 @@ CASES = [
             "Warm-up on top of linear scaling gains 4.00 points of test accuracy and zero gamma on "
             "top of both makes no measurable difference (to 87.0%).",
             "Medians over three seeds with 95% intervals.",
-            "All stay measurably below the small batch, the mark to reach (92.0%), by "
-            "3.00 to 11.0 percentage points.",
+            "All stay measurably below the small batch, the mark to reach (92.0%), by 3.00 to 11.0 "
+            "percentage points.",
             "small batch 0.1 5",
             "the mark to reach large batch",
             "the base linear scaling 1.6 5",
             " helps",
             "linear scaling the large batch −0.100",
-            "longer training the small batch 0.100 (0.098 to 0.102) −3.00 percentage points "
-            "(−4.83 to −1.18) lower accuracy",
+            "longer training the small batch 0.100 (0.098 to 0.102) −3.00 percentage points (−4.83 "
+            "to −1.18) lower accuracy",
             "4.00 percentage points (1.47 to 6.52) higher accuracy",
             f"{HELPS} linear scaling with warm-up −0.0500 (−0.0512 to −0.0488) 2.00 percentage "
             f"points (−0.15 to 4.15) no measurable difference",
             "longer training linear scaling with warm-up",
-            "In short: Linear scaling with warm-up lifts the large batch's test "
-            "accuracy from "
+            "In short: Linear scaling with warm-up lifts the large batch's test accuracy from "
             "77.0% to 85.0% in the same epochs; the small one has 92.0%.",
         ],
         never=[
@@ -145,12 +143,12 @@ CASES = [
             "zero gamma and longer training raise the large batch's test accuracy.",
             "Scale the rate linearly, warm up and begin with zero gamma, here 16× to 1.6: that "
             "lifts",
-            "epochs, 5.00 points short of the small batch (92.0%); twice the "
-            "epochs are not measurably different (89.0%).",
+            "epochs, 5.00 points short of the small batch (92.0%); twice the epochs are not "
+            "measurably different (89.0%).",
             "Warm-up on top of linear scaling costs 3.50 points of test accuracy and zero gamma on "
             "top of both gains 9.50 points. No arm isolates why warm-up costs accuracy. The rule",
-            "In training the picture differs: linear scaling with warm-up with a training loss "
-            "of 0.300 (0.293 to 0.308) is below the large batch alone with 0.500",
+            "In training the picture differs: linear scaling with warm-up with a training loss of "
+            "0.300 (0.293 to 0.308) is below the large batch alone with 0.500",
             "without a measurably higher test accuracy. No arm isolates why.",
         ],
         never=["running statistics", "The scaled rate"],
@@ -183,18 +181,18 @@ CASES = [
         for error, words in (
             (
                 -0.04,
-                "do the opposite in S2: there (a rate of 4, 156 updates) they lower the error "
-                "by 4.00 points, here (1.6, 10) they cost 35.0",
+                "lower S2's error by 4.00 points (a rate of 4, 156 updates); here the opposite: at "
+                "1.6 in 10 updates they cost 35.0 points",
             ),
             (
                 0.04,
-                "do the same in S2: there (a rate of 4, 156 updates) they raise the error by 4.00 "
-                "points, here (1.6, 10) they cost 35.0",
+                "raise S2's error by 4.00 points (a rate of 4, 156 updates); here alike: at 1.6 in "
+                "10 updates they cost 35.0 points",
             ),
             (
                 0.0,
-                "may do otherwise in S2: there (a rate of 4, 156 updates) they make no measurable "
-                "difference, here (1.6, 10) they cost 35.0 points",
+                "make no measurable difference in S2 (a rate of 4, 156 updates); here perhaps "
+                "otherwise: at 1.6 in 10 updates they cost 35.0 points",
             ),
         )
     ),
@@ -214,20 +212,20 @@ CASES = [
         for errors, words, never in (
             (
                 {"none": -0.04, "gradual": -0.02},
-                "Without warm-up zero gains do the opposite in S2: there (a rate of 4, 156 "
-                "updates) they lower the error by 4.00 points, here (1.6, 10) they cost 31.0.",
+                "Without warm-up zero gains lower S2's error by 4.00 points (a rate of 4, 156 "
+                "updates); here the opposite: at 1.6 in 10 updates they cost 31.0 points.",
                 "With warm-up zero gains",
             ),
             (
                 {"none": 0.04, "gradual": -0.02},
-                "With warm-up zero gains do the opposite in S2: there (a rate of 4, 156 "
-                "updates) they lower the error by 2.00 points, here (1.6, 10) they cost 35.0.",
+                "With warm-up zero gains lower S2's error by 2.00 points (a rate of 4, 156 "
+                "updates); here the opposite: at 1.6 in 10 updates they cost 35.0 points.",
                 "Without warm-up zero gains do",
             ),
             (
                 {"none": 0.04, "gradual": 0.0},
-                "Without warm-up zero gains do the same in S2: there (a rate of 4, 156 updates) "
-                "they raise the error by 4.00 points, here (1.6, 10) they cost 31.0.",
+                "Without warm-up zero gains raise S2's error by 4.00 points (a rate of 4, 156 "
+                "updates); here alike: at 1.6 in 10 updates they cost 31.0 points.",
                 "With warm-up zero gains",
             ),
         )
@@ -237,11 +235,12 @@ CASES = [
         lab=_alone_like("linear_scaling", _warmed(zero_gamma=0.5)),
         edits=_gains_in_s2(none=-0.5, gradual=-0.5),
         says=[
-            "zero gamma on top of both costs 35.0 points and zero gamma on top of "
-            "linear scaling makes no measurable difference (81.0% to 81.0%).",
-            "With warm-up zero gains do the opposite in S2: there (",
-            "cost 35.0. Without warm-up zero gains cost nothing here, so it is "
-            "both together. The rule",
+            "zero gamma on top of both costs 35.0 points and zero gamma on top of linear scaling "
+            "makes no measurable difference (81.0% to 81.0%).",
+            "With warm-up zero gains lower S2's error by 50.0 points (a rate of 4, 156 updates); "
+            "here the opposite: ",
+            "cost 35.0 points. Without warm-up zero gains cost nothing here, so it is both "
+            "together. The rule",
             "and linear scaling with zero gamma raise the large batch's test accuracy.",
         ],
         never=["No arm isolates why zero", "either cause"],
@@ -251,8 +250,8 @@ CASES = [
         lab=_warmed(zero_gamma=0.95),
         edits=_gains_in_s2(gradual=0.04),
         says=[
-            "With warm-up zero gains do the opposite in S2: there (a rate of 4, 156 updates) "
-            "they raise the error by 4.00 points, here (1.6, 10) they gain 10.0."
+            "With warm-up zero gains raise S2's error by 4.00 points (a rate of 4, 156 updates); "
+            "here the opposite: at 1.6 in 10 updates they gain 10.0 points."
         ],
         never=["90 epochs"],
     ),
@@ -273,7 +272,7 @@ CASES = [
         "zero gamma costs accuracy after updates that nobody counted",
         lab=_without_steps(_warmed(zero_gamma=0.5)),
         edits=_gains_in_s2(gradual=-0.04),
-        says=["points, here (1.6) they cost 35.0."],
+        says=["here the opposite: at 1.6 they cost 35.0 points."],
     ),
     Case(
         "warm-up costs accuracy and takes most of the updates",
@@ -281,9 +280,9 @@ CASES = [
         says=[
             "gamma on top of both gains 9.50 points. With warm-up the first two epochs, 20 of the "
             "50 updates, begin below the scaled rate. In S2 (B = 256, a rate of 4, here 1.6) "
-            "warm-up lowers the error by 9.10 points. No arm isolates why warm-up costs "
-            "accuracy. The rule has a limit: in S2 it loses accuracy from B = 1024 on, at a rate "
-            "of 16; here it only reaches 1.6. In"
+            "warm-up lowers the error by 9.10 points. No arm isolates why warm-up costs accuracy. "
+            "The rule has a limit: in S2 it loses accuracy from B = 1024 on, at a rate of 16; here "
+            "it only reaches 1.6. In"
         ],
     ),
     *(
@@ -298,7 +297,7 @@ CASES = [
             },
             says=[
                 f"rate. In S2 (B = 256, a rate of {lr:g}, here 1.6) warm-up {words}. No arm "
-                "isolates why warm-up costs accuracy. The rule"
+                f"isolates why warm-up costs accuracy. The rule"
             ],
         )
         for measured, lr, words in (
@@ -333,8 +332,8 @@ CASES = [
             (
                 -0.1,
                 0.0,
-                "in S2 LARS is better than the linear rule at B = 1024, in S4 post-local SGD "
-                "is not measurably better than a large mini-batch",
+                "in S2 LARS is better than the linear rule at B = 1024, in S4 post-local SGD is "
+                "not measurably better than a large mini-batch",
             ),
             (
                 0.1,
@@ -375,9 +374,8 @@ CASES = [
         lab=_reached(linear_scaling=0.9, warmup=0.85, zero_gamma=0.5),
         says=[
             "Scale the rate linearly, here 16× to 1.6: that lifts the large batch's test accuracy "
-            "by "
-            "13.0 points, to 90.0%, in as many epochs, 2.00 points "
-            "short of the small batch (92.0%); twice the epochs are not measurably different (",
+            "by 13.0 points, to 90.0%, in as many epochs, 2.00 points short of the small batch "
+            "(92.0%); twice the epochs are not measurably different (",
             "Warm-up on top of linear scaling costs 5.00 points of test accuracy and zero gamma on "
             "top of both costs a further 35.0 points. Goyal",
             "No arm isolates either cause.",
@@ -389,9 +387,8 @@ CASES = [
         says=[
             "gains 4.00 points of test accuracy and zero gamma on top of both gains a further 10.0 "
             "points.",
-            "to 95.0%, in as many epochs; the small batch has 92.0%, measurably less than "
-            "with linear scaling with warm-up and zero gamma; twice the epochs lift it less "
-            "(83.0%).",
+            "to 95.0%, in as many epochs; the small batch has 92.0%, measurably less than with "
+            "linear scaling with warm-up and zero gamma; twice the epochs lift it less (83.0%).",
         ],
     ),
     Case(
@@ -403,11 +400,11 @@ CASES = [
         "longer training alone helps",
         lab=_reached(**dict.fromkeys(REMEDIES[:3], 0.6)),
         says=[
-            "Train longer: that lifts the large batch's test accuracy by 12.0 points, to 89.0%, "
-            "in ten epochs instead of five, 3.00 "
-            "points short of the small batch (92.0%). Linear scaling (60.0%)",
-            "In short: Longer training lifts the large batch's test accuracy from 77.0% to "
-            "89.0%; the small one has 92.0%.",
+            "Train longer: that lifts the large batch's test accuracy by 12.0 points, to 89.0%, in "
+            "ten epochs instead of five, 3.00 points short of the small batch (92.0%). Linear "
+            "scaling (60.0%)",
+            "In short: Longer training lifts the large batch's test accuracy from 77.0% to 89.0%; "
+            "the small one has 92.0%.",
         ],
     ),
     Case(
@@ -444,17 +441,16 @@ CASES = [
         "two worse",
         lab=_reached(zero_gamma=0.5, more_epochs=0.5),
         says=[
-            "in as many epochs, 7.00 points short of the small batch "
-            "(92.0%). Linear scaling with warm-up and zero gamma (50.0%) and longer training "
-            "(50.0%) make it worse."
+            "in as many epochs, 7.00 points short of the small batch (92.0%). Linear scaling with "
+            "warm-up and zero gamma (50.0%) and longer training (50.0%) make it worse."
         ],
     ),
     Case(
         "the scaled rate exceeds the small batch",
         lab=_reached(linear_scaling=0.95, more_epochs=0.5),
         says=[
-            "to 95.0%, in as many epochs; the small batch has 92.0%, measurably less than "
-            "with linear scaling. Longer training (50.0%) makes it worse."
+            "to 95.0%, in as many epochs; the small batch has 92.0%, measurably less than with "
+            "linear scaling. Longer training (50.0%) makes it worse."
         ],
         never=["is left"],
     ),
@@ -462,16 +458,16 @@ CASES = [
         "every remedy reaches the small batch",
         lab=_reached(**dict.fromkeys(REMEDIES, 0.92)),
         says=[
-            "in as many epochs, like twice the epochs (92.0%); the small batch "
-            "has 92.0%, no measurable difference to linear scaling."
+            "in as many epochs, like twice the epochs (92.0%); the small batch has 92.0%, no "
+            "measurable difference to linear scaling."
         ],
     ),
     Case(
         "every remedy stays as far below the small batch",
         lab=_reached(**dict.fromkeys(REMEDIES, 0.85)),
         says=[
-            "in as many epochs, like twice the epochs (85.0%), still 7.00 points "
-            "short of the small batch (92.0%). Linear scaling multiplies"
+            "in as many epochs, like twice the epochs (85.0%), still 7.00 points short of the "
+            "small batch (92.0%). Linear scaling multiplies"
         ],
     ),
     Case(
@@ -492,8 +488,8 @@ CASES = [
             "Scale the rate linearly and warm up, here 16× to 1.6: that lifts",
             "Linear scaling (50.0%) makes it worse.",
             "50.0% (47.5 to 52.5) makes it worse linear scaling with warm-up 1.6",
-            "The scaled rate, 1.6 instead of 0.1, is all that linear scaling changes, so it "
-            "makes it worse here",
+            "The scaled rate, 1.6 instead of 0.1, is all that linear scaling changes, so it makes "
+            "it worse here",
             "changes fast, and these runs make only 10 updates. That",
         ],
     ),
@@ -562,8 +558,8 @@ CASES = [
         "seeds of the large batch diverged",
         lab=_run_status("diverged", "large"),
         says=[
-            "The large batch alone diverged for some seeds, so no remedy is compared with it; "
-            "test accuracy with a remedy: linear scaling 81.0%, linear",
+            "The large batch alone diverged for some seeds, so no remedy is compared with it; test "
+            "accuracy with a remedy: linear scaling 81.0%, linear",
             "Training with the large batch diverged for some seeds, which have no number here",
             "no difference to them is claimed",
             "large batch (seeds that did not diverge) 0.1",

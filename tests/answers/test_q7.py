@@ -60,9 +60,8 @@ CASES = [
             "seed.",
             "by up to 1.00 percentage points without the broadcast and 0 percentage points",
             "Compared by seed the spread without it is larger (their medians are +1.00 points "
-            "apart, interval 1.00 to 1.00; "
-            "one "
-            "image is 0.0500). So whose statistics are used changes what the test finds.",
+            "apart, interval 1.00 to 1.00; one image is 0.0500). So whose statistics are used "
+            "changes what the test finds.",
             "in every seed. Without it that was 1.00% after epoch 1 and is 1.00% after epoch 3: no "
             "measurable growth; a running mean forgets, so it need not grow.",
             "An evaluation needs one set",
@@ -100,8 +99,8 @@ CASES = [
         says=[
             "for training; the replicas' running statistics stay equal. Without the",
             "for training; the replicas' running statistics stay equal.",
-            "0% without the broadcast and 0% with it, not clearly changed by the broadcast, "
-            "since the ranges over the seeds meet",
+            "0% without the broadcast and 0% with it, not clearly changed by the broadcast, since "
+            "the ranges over the seeds meet",
             "does not show that it matters whose statistics are used.",
         ],
         never=["An evaluation needs", "measured all the same"],
@@ -168,13 +167,11 @@ CASES = [
         "images of noise",  # the largest spread is larger, the seeds do not agree
         lab=functools.partial(_spreads, [1, 2, 0], [1, 1, 1]),
         says=[
-            "in running statistics, by up to 1.00%, and in test accuracy by up to 0.100 percentage "
-            "points, not measurably more than with it. "
-            "Without",
-            "by up to 0.100 percentage points without the broadcast and "
-            "0.0500 percentage points with it. Compared by seed the spreads do not differ "
-            "measurably (their medians are 0 points apart, interval −0.124 to 0.124; one image "
-            "is 0.0500). So",
+            "in running statistics, by up to 1.00%, and at the end in test accuracy by up to 0.100 "
+            "percentage points, not measurably more than with it. Without",
+            "by up to 0.100 percentage points without the broadcast and 0.0500 percentage points "
+            "with it. Compared by seed the spreads do not differ measurably (their medians are 0 "
+            "points apart, interval −0.124 to 0.124; one image is 0.0500). So",
             "this test set does not show that it matters whose statistics are used. An",
         ],
         never=["is larger ("],

@@ -91,23 +91,23 @@ CASES = [
         "perfect scaling that the slope cannot confirm",
         says=[
             "Each doubling of B saved 43.0% to 49.8% of steps up to 16 and at most 6.06% beyond "
-            "256 (one hidden layer, plain SGD, 4% error): by a fit the critical batch size is "
-            "40.1. Nesterov momentum makes it 3.01× as large. Whether steps fall in proportion at "
-            "the smallest batches is undecided. From 16 to 256 each doubling saved 15.0% to 33.0% "
-            "of steps. With plain SGD B = 2 reaches the goal with 1 286 samples, B = 1024 with "
-            "31 744. The gradient",
+            "256 (one hidden layer, plain SGD, 4% error). By a fit perfect scaling ends at B = "
+            "10.0, gains at 161 (critical batch size 40.1). Nesterov momentum makes it 3.01× as "
+            "large; perfect scaling undecided without the fit. From 16 to 256 each doubling saved "
+            "15.0% to 33.0% of steps. With plain SGD B = 2 reaches the goal with 1 286 samples, B "
+            "= 1024 with 31 744. The gradient",
             "With momentum the critical batch size is larger (3.01× (2.81 to 3.21)). At the "
-            "smallest batches momentum needs more steps (2.74× (2.38 to 3.06)). Between "
-            "networks, whose goals differ, the critical batch size is the same within a factor of "
-            "1.5 (1.13× (1.06 to 1.20)).",
+            "smallest batches momentum needs more steps (2.74× (2.38 to 3.06)). Between networks, "
+            "whose goals differ, the critical batch size is the same within a factor of 1.5 (1.13× "
+            "(1.06 to 1.20)).",
             "By a line through the four smallest batch sizes alone, without the fit, steps fall in "
             "proportion (slope −1 within 0.2) in one of three searches; in two this is undecided. "
             "By a line through the four largest batch sizes it is undecided whether steps hardly "
             "fall (slope 0 within 0.2).",
             "In short: Each doubling of B saved 43.0% to 49.8% of steps up to 16 and at most 6.06% "
             "beyond 256 (one hidden layer, plain SGD).",
-            "Twice the batch saves 40% or more of the steps up to B = 10, 10% or less from B = "
-            "161 (plain SGD). Solid",
+            "By the fit twice the batch saves 40% or more of the steps up to B = 10, 10% or less "
+            "from B = 161 (plain SGD). Solid",
         ],
         never=["there is none"],
     ),
@@ -116,11 +116,10 @@ CASES = [
         lab=CLEAR,
         says=[
             "Each doubling of B saved 40.5% to 51.1% of steps up to 64 and at most 26.7% beyond (",
-            "3.00× as large. At the smallest batches steps fall in proportion. Savings above",
+            "3.00× as large; at the smallest batches steps fall in proportion. Savings above",
             "steps fall in proportion (slope −1 within 0.2). By a line through the four largest "
-            "batch sizes "
-            "steps still fall (slope below −0.2) in one of two searches; in one it is undecided "
-            "whether they hardly fall.",
+            "batch sizes steps still fall (slope below −0.2) in one of two searches; in one it is "
+            "undecided whether they hardly fall.",
         ],
     ),
     *(
@@ -181,7 +180,7 @@ CASES = [
         },
         says=[
             "Each doubling of B saved 0% to 20.0% of steps up to 1024 (one hidden layer, plain "
-            "SGD, 4% error): by a fit"
+            "SGD, 4% error). By a fit"
         ],
         never=["each doubling saved"],
     ),
@@ -191,7 +190,7 @@ CASES = [
         edits={"steps_to_goal": without(global_batch=[4, 16, 64, 256, 1024])},
         says=[
             "By a fit the critical batch size is 101 (one hidden layer, plain SGD), with twice the "
-            "fewest steps to 4% error. Nesterov momentum makes it 3.00× as large. At the smallest "
+            "fewest steps to 4% error. Nesterov momentum makes it 3.00× as large; at the smallest "
             "batches steps fall in proportion. With plain SGD B = 2 reaches the goal with",
             "In short: By a fit the critical batch size is 101 (one hidden layer, plain SGD), with",
         ],
@@ -201,9 +200,9 @@ CASES = [
         "three regimes of large networks on a cluster",
         lab=searched(every=CLUSTER),
         says=[
-            "(small residual network, plain SGD, 4% error): by a fit the critical batch size is "
-            "150. Momentum makes it 2.24× as large, Nesterov momentum 2.55×. At the smallest "
-            "batches steps fall in proportion.",
+            "(small residual network, plain SGD, 4% error). By a fit perfect scaling ends at B = "
+            "37.4, gains at 599 (critical batch size 150). Momentum makes it 2.24× as large, "
+            "Nesterov momentum 2.55×; at the smallest batches steps fall in proportion.",
             "reaches the goal (4% for the small residual network and 4% for the ResNet-20)",
             "Between networks, whose goals differ, the critical batch size is smaller (0.653× to "
             "0.672×).",
@@ -213,8 +212,8 @@ CASES = [
         "nothing that reaches the goal",
         lab=unreached,
         says=[
-            "No batch size reached the goal, 4% validation error, within the budget: there are "
-            "no steps to compare (network of one hidden layer, plain SGD).",
+            "No batch size reached the goal, 4% validation error, within the budget: there are no "
+            "steps to compare (network of one hidden layer, plain SGD).",
             "No batch size reached the goal (plain SGD). Solid:",
             "cannot be compared (too few batch sizes)",
         ],
@@ -255,8 +254,8 @@ CASES = [
         "the noise scale and equal budgets",
         says=[
             "Without a search the gradient noise scale, the batch size at which the gradient's "
-            "variance equals the squared length of its mean, is 0.414× to 1.25× the critical "
-            "batch size (50.0 against 40.1 for plain SGD).",
+            "variance equals the squared length of its mean, is 0.414× to 1.25× the critical batch "
+            "size (50.0 against 40.1 for plain SGD).",
             "along the repeats of one winner, at B = 32,",
             "At equal epochs the smallest batch has the lower error in 3 of 3 searches; at equal "
             "steps the largest in 3 of 3: chance could give either.",
@@ -311,10 +310,9 @@ CASES = [
         "beside what was published",
         says=[
             "Of 12 measurements of published claims (Shallue et al., 2019; McCandlish et al., "
-            "2018), five agree, two disagree and five are not decidable. "
-            "Here it is not so that momentum matches plain SGD at small batches and networks "
-            "differ in "
-            "the largest useful batch.",
+            "2018), five agree, two disagree and five are not decidable. They disagree on whether "
+            "momentum matches plain SGD at small batches and networks differ in the largest useful "
+            "batch.",
             "Sizes are",
             "Of 12 such comparisons, each by a 95% interval, chance alone decides about 0.6 where",
             "small batches scale perfectly Network of one hidden layer, plain SGD −0.874 (",
@@ -322,29 +320,30 @@ CASES = [
             "the largest batches save no steps Network of one hidden layer, plain SGD −0.115 (",
             ") slope 0 within 0.2 in the end Shallue",
             "Nesterov momentum over plain SGD 3.01 (2.81 to 3.21) ratio above 1 Shallue",
-            "plain SGD at small batches Network of one hidden layer, Nesterov momentum over "
-            "plain SGD 2.74 (2.38 to 3.06) ratio 1 within a factor of 1.5 Shallue",
+            "plain SGD at small batches Network of one hidden layer, Nesterov momentum over plain "
+            "SGD 2.74 (2.38 to 3.06) ratio 1 within a factor of 1.5 Shallue",
             "largest useful batch Linear classifier, plain SGD over network of one hidden layer "
             "1.13 (1.06 to 1.20) ratio not 1 within a factor of 1.5 Shallue",
-            "Network of one hidden layer, plain SGD 1.25 (1.19 to 1.30) ratio 1 within a factor "
-            "of 10 McCandlish",
+            "Network of one hidden layer, plain SGD 1.25 (1.19 to 1.30) ratio 1 within a factor of "
+            "10 McCandlish",
         ],
     ),
     Case(
         "what was expected beside what came out",
         says=[
-            "Expected before the run: “That steps fall as 1/B at first.” What came out: perfect "
-            "scaling ended at B = 10.0 to 30.2, gains at B = 161 to 483, momentum made the "
-            "critical batch size 3.01× as large and the other network 1.13×."
+            "Expected before the run: “That steps fall as 1/B at first.” What came out: by the "
+            "fits perfect scaling ended at B = 10.0 to 30.2, gains at B = 161 to 483, momentum "
+            "made the critical batch size 3.01× as large and the other network 1.13×."
         ],
     ),
     Case(
         "steps that do not fall in proportion",
         lab=searched(slope=0.4),
         says=[
-            "(one hidden layer, plain SGD, 4% error): by a fit the critical batch size is 4.83. "
-            "Nesterov momentum does not change it measurably, 1.38×. Even at the smallest batches "
-            "steps do not fall in proportion. With plain SGD B = 2 reaches the goal with 264",
+            "(one hidden layer, plain SGD, 4% error). By a fit perfect scaling ends below B = 2, "
+            "gains at 19.3 (critical batch size 4.83). Nesterov momentum does not change it "
+            "measurably, 1.38×; even at the smallest batches steps do not fall in proportion. With "
+            "plain SGD B = 2 reaches the goal with 264",
             "By a line through the four smallest batch sizes alone, without the fit, steps do not "
             "fall in proportion (slope not −1 within 0.2).",
             "Steps do not fall in proportion even at the smallest B",
@@ -376,13 +375,13 @@ CASES = [
         "steps that always fall in proportion",
         lab=searched(sgd=1e7, other=1e7),
         says=[
-            "Twice the batch halves the steps to 4% validation error at all sizes up to B = 1 "
-            "024: perfect scaling has no end here (network of one hidden layer, plain SGD).",
+            "Twice the batch halves the steps to 4% validation error at all sizes up to B = 1 024: "
+            "perfect scaling has no end here (network of one hidden layer, plain SGD).",
             "No fit shows a bend among its batch sizes",
             "Steps fall in proportion at all sizes (plain SGD). Solid:",
             "With momentum the critical batch size cannot be compared (no bend).",
-            "What came out: perfect scaling ended at no measured batch, gains at no measured "
-            "batch, and no two critical batch sizes can be compared.",
+            "What came out: by the fits perfect scaling ended at no measured batch, gains at no "
+            "measured batch, and no two critical batch sizes can be compared.",
         ],
         never=["The gradient noise scale", "is larger"],
     ),
@@ -391,7 +390,7 @@ CASES = [
         lab=searched(sgd=1e-3, other=1e-3),
         says=[
             "A larger batch saves no steps to 4% validation error, up to B = 1 024 (",
-            "Here it is not so that small batches scale perfectly.",
+            "They disagree on whether small batches scale perfectly.",
             "Steps do not fall (plain SGD). Solid:",
         ],
     ),
@@ -410,7 +409,8 @@ CASES = [
         edits={"published_steps_to_goal": judged(SMALL, "agrees")},
         says=[
             "Each doubling of B saved 10.0% to 39.3% of steps up to 64 and at most 6.25% beyond "
-            "(one hidden layer, plain SGD, 4% error): by a fit the critical batch size is 6.08.",
+            "(one hidden layer, plain SGD, 4% error). By a fit perfect scaling ends below B = 2, "
+            "gains at 24.3 (critical batch size 6.08).",
             "Steps fall less than in proportion from B = 2, the smallest; twice the batch saves "
             "10% or",
             " below B = 2 6.08",
@@ -421,7 +421,7 @@ CASES = [
         "momentum shortens it",
         lab=searched(other=10.0),
         says=[
-            "Nesterov momentum makes it smaller, 0.251× as large. Whether",
+            "Nesterov momentum makes it smaller, 0.251× as large; perfect",
             "With momentum the critical batch size is smaller (0.251× (0.235 to 0.267)).",
             "needs fewer steps (",
         ],
@@ -431,10 +431,10 @@ CASES = [
         "momentum makes no difference",
         lab=searched(other=40.0, momentum="momentum"),
         says=[
-            "size is 40.1. Momentum does not change it measurably, 1.00×.",
+            "size 40.1). Momentum does not change it measurably, 1.00×;",
             "does not differ measurably (1.00× (0.94 to 1.06)).",
-            "At the smallest batches momentum needs as many steps as plain SGD within a factor "
-            "of 1.5 (1.00×",
+            "At the smallest batches momentum needs as many steps as plain SGD within a factor of "
+            "1.5 (1.00×",
         ],
     ),
     *(
@@ -486,7 +486,9 @@ CASES = [
                 judged({"claim": "networks"} | SGD, "disagrees"),
             )
         },
-        says=["Here it is not so that networks differ in the largest useful batch (one of three)."],
+        says=[
+            "They disagree on whether networks differ in the largest useful batch (one of three)."
+        ],
     ),
     Case(
         "perfect scaling that the leading search shows, and no other",
@@ -495,7 +497,7 @@ CASES = [
                 judged(SMALL, "disagrees"), judged(SMALL | SGD | {"model": "mlp"}, "agrees")
             )
         },
-        says=["3.01× as large. At the smallest batches steps fall in proportion. From 16"],
+        says=["3.01× as large; at the smallest batches steps fall in proportion. From 16"],
     ),
     Case(
         "perfect scaling of which no claim was judged",
@@ -506,15 +508,16 @@ CASES = [
         "no bend with plain SGD",
         lab=searched(sgd=1e7),
         says=[
-            "(one hidden layer, Nesterov momentum, 4% error): by a fit the critical batch size is "
-            "121. With plain SGD there is none (no bend). At the"
+            "(one hidden layer, Nesterov momentum, 4% error). By a fit perfect scaling ends at B = "
+            "30.2, gains at 483 (critical batch size 121). With plain SGD there is none (no bend); "
+            "at the"
         ],
     ),
     *(
         Case(
             f"two kinds of momentum: {verdict}",
             edits={"goal_contrasts": contrasts(contrast="optimizer", model="mlp", **ratio)},
-            says=[f"size is 40.1. Nesterov momentum {verdict}."],
+            says=[f"size 40.1). Nesterov momentum {verdict};"],
         )
         for verdict, ratio in [
             ("makes it 3.00× as large, plain SGD 3.00×", around("b_crit_ratio", 3.0)),
@@ -545,8 +548,8 @@ CASES = [
         lab=BASE,
         edits={"steps_to_goal": where(SGD | {"global_batch": 2}, at_border=True)},
         says=[
-            "One winner of 20 lies in the outer 10% of the search space (the network of one "
-            "hidden layer with plain SGD at B = 2): there a wider space might do better."
+            "One winner of 20 lies in the outer 10% of the search space (the network of one hidden "
+            "layer with plain SGD at B = 2): there a wider space might do better."
         ],
         never=["No winner lies"],
     ),
@@ -569,9 +572,9 @@ CASES = [
             )
         },
         says=[
-            "slower than all: 4 of 5 reached it for the network of one hidden layer with plain "
-            "SGD at B = 4. Without a median, and left out of the fit: the network of one hidden "
-            "layer with plain SGD at B = 2."
+            "slower than all: 4 of 5 reached it for the network of one hidden layer with plain SGD "
+            "at B = 4. Without a median, and left out of the fit: the network of one hidden layer "
+            "with plain SGD at B = 2."
         ],
     ),
     Case(
@@ -579,8 +582,8 @@ CASES = [
         lab=searched("not run yet"),
         says=[
             "The conclusion is withheld",
-            "steps_to_goal, network = mlp, optimiser = sgd: not run yet; steps_to_goal, network "
-            "= mlp, optimiser = nesterov: not run yet.",
+            "steps_to_goal, network = mlp, optimiser = sgd: not run yet; steps_to_goal, network = "
+            "mlp, optimiser = nesterov: not run yet.",
         ],
     ),
     Case(
@@ -617,11 +620,13 @@ def test_a_network_has_a_table_with_a_column_an_optimiser() -> None:
 
 def test_captions_say_what_the_figures_show() -> None:
     steps, budget = answered().figures  # of two searches
-    assert steps.caption.startswith("Twice the batch saves 40% or more of the steps up to B = ")
+    assert steps.caption.startswith(
+        "By the fit twice the batch saves 40% or more of the steps up to B = "
+    )
     assert budget.further
     assert budget.caption.startswith(
-        "At equal epochs the smallest batch has the lower error in 2 of 2 searches; at equal "
-        "steps the largest in 2 of 2: chance could give either. "
+        "At equal epochs the smallest batch has the lower error in 2 of 2 searches; at equal steps "
+        "the largest in 2 of 2: chance could give either. "
     )
 
 

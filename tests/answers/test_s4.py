@@ -132,8 +132,8 @@ CASES = [
             "Huge mini-batch, with 80.0% less, is better with 20% wrong labels, by 5.00 points; "
             "with clean labels it is worse. Half the steps of post-local SGD are synchronous by "
             "design, then one in 16 communicates. With clean",
-            "In short: Post-local SGD makes 22 rounds, the large mini-batch 40; its test "
-            "accuracy shows no measurable difference with clean labels.",
+            "In short: Post-local SGD makes 22 rounds, the large mini-batch 40; its test accuracy "
+            "shows no measurable difference with clean labels.",
             "labels clean: the mean network; training loss",
             "labels 20% wrong. A1",
             "clean post-local against large",
@@ -194,8 +194,8 @@ CASES = [
         lab=alike,
         edits={"local_sgd": where({"arm": "A3"}, train_accuracy_frac=0.99)},
         says=[
-            "Huge mini-batch, with 80.0% less, is better with 20% wrong labels, by 5.00 "
-            "points; with clean labels it shows no measurable difference."
+            "Huge mini-batch, with 80.0% less, is better with 20% wrong labels, by 5.00 points; "
+            "with clean labels it shows no measurable difference."
         ],
         never=["learned its labels", "99.9%"],
     ),
@@ -242,35 +242,35 @@ CASES = [
                 (-0.03, 0.1),
                 (0.02, 0.1),
                 3,
-                "loses 3.00 points with clean labels and may gain 2.00 with wrong (one of 14 "
+                "loses 3.00 points with clean labels and gains 2.00 with wrong (one of 14 "
                 "comparisons)",
             ),
             (
                 (0.02, 0.1),
                 (-0.03, 0.1),
                 3,
-                "loses 3.00 points with wrong labels and may gain 2.00 with clean (one of 14 "
+                "loses 3.00 points with wrong labels and gains 2.00 with clean (one of 14 "
                 "comparisons)",
             ),
             (
                 (-0.03, 0.0125),
                 (0.02, 0.1),
                 3,
-                "loses 3.00 points with clean labels, at a rate chosen 8× lower, and may gain 2.00 "
+                "loses 3.00 points with clean labels, at a rate chosen 8× lower, and gains 2.00 "
                 "with wrong (one of 14 comparisons)",
             ),
             (
                 (-0.03, 0.1),
                 (0.02, 0.2),
                 NAN,
-                "loses 3.00 points with clean labels and may gain 2.00 with wrong, at a rate 2× "
+                "loses 3.00 points with clean labels and gains 2.00 with wrong, at a rate 2× "
                 "higher (one of 14 comparisons)",
             ),
             (
                 (-0.03, 0.0125),
                 (0.02, 0.2),
                 3,
-                "loses 3.00 points with clean labels, at a rate chosen 8× lower, and may gain 2.00 "
+                "loses 3.00 points with clean labels, at a rate chosen 8× lower, and gains 2.00 "
                 "with wrong, at a 2× higher",
             ),
         )
@@ -314,8 +314,8 @@ CASES = [
         edits={"local_sgd": UNLEARNED},
         says=[
             "at no measurable difference in test accuracy. Arms that learnt clean labels reach "
-            "97.0%; with 20% wrong it is +0.00 points. Huge mini-batch is better with 20% "
-            "wrong labels, by 3.00 points. Half",
+            "97.0%; with 20% wrong it is +0.00 points. Huge mini-batch is better with 20% wrong "
+            "labels, by 3.00 points. Half",
             "no measurable difference with clean labels.",
         ],
         never=["no smaller differences", "Choose it"],
@@ -381,8 +381,8 @@ CASES = [
         says=[
             "With clean labels A4, local SGD, H = 4, fits 99.0% of its training labels (learnt: "
             "from 99.9%); its rate, chosen on validation data, is 0.0125 and that of A2 0.1, which "
-            "confounds this comparison, where it is worse by 7.00 points. With clean "
-            "labels the test accuracy of post-local against small"
+            "confounds this comparison, where it is worse by 7.00 points. With clean labels the "
+            "test accuracy of post-local against small"
         ],
         never=["slower optimisation alone"],
     ),
@@ -486,9 +486,9 @@ CASES = [
         lab=diverged(NOISY),
         says=[
             "makes 22 rounds of communication (local SGD 10) where the large mini-batch makes 40, "
-            "and its test accuracy shows no measurable difference with clean labels "
-            "(+0.00 percentage points, −1.07 to +1.07) and cannot be compared, for want of seeds "
-            "that did not diverge, with 20% wrong labels. Three",
+            "and its test accuracy shows no measurable difference with clean labels (+0.00 "
+            "percentage points, −1.07 to +1.07) and cannot be compared, for want of seeds that did "
+            "not diverge, with 20% wrong labels. Three",
             "small against large cannot be compared",
             "cannot be compared with 20% wrong labels (1.08 against diverged)",
             "no arm is measurably more accurate than the large mini-batch.",
@@ -501,8 +501,8 @@ CASES = [
         lab=diverged(CLEAN),
         says=[
             "did not diverge, with clean labels and is higher with 20% wrong labels (+2.00 "
-            "percentage points, +0.22 to +3.78); its rounds are not known. Huge "
-            "mini-batch, with 80.0% less, is better with 20% wrong labels, by 5.00 points.",
+            "percentage points, +0.22 to +3.78); its rounds are not known. Huge mini-batch, with "
+            "80.0% less, is better with 20% wrong labels, by 5.00 points.",
             "With 20% wrong labels four arms are measurably more accurate than",
         ],
     ),
@@ -528,8 +528,8 @@ CASES = [
         lab=beyond(-0.01),
         says=[
             "communication (local SGD 10) where the large mini-batch makes 40, and its test "
-            "accuracy is lower with clean labels (−1.00 percentage points, −1.16 to "
-            "−0.84) and with 20% wrong labels (−1.00 percentage points, −1.27 to −0.73).",
+            "accuracy is lower with clean labels (−1.00 percentage points, −1.16 to −0.84) and "
+            "with 20% wrong labels (−1.00 percentage points, −1.27 to −0.73).",
             "With clean labels and with 20% wrong labels every arm has a training accuracy of "
             "99.9% or more, so that only generalisation sets them apart.",
             "With clean labels no arm is measurably more accurate than the large mini-batch; with",
@@ -542,9 +542,9 @@ CASES = [
         "the best arms",
         lab=trained,
         says=[
-            "With clean labels no arm is measurably more accurate than the large mini-batch; "
-            "with 20% wrong labels four arms are, the best A3, huge mini-batch, by 5.00 points "
-            "(3.38 to 6.64), at 95.0% (92.3 to 97.6). With clean"
+            "With clean labels no arm is measurably more accurate than the large mini-batch; with "
+            "20% wrong labels four arms are, the best A3, huge mini-batch, by 5.00 points (3.38 to "
+            "6.64), at 95.0% (92.3 to 97.6). With clean"
         ],
         never=["undecided", "of which chance"],
     ),  # there the best arm has the lower loss
@@ -552,8 +552,8 @@ CASES = [
         "the best arm has the higher loss",
         lab=high_losses,
         says=[
-            "at 95.0% (92.3 to 97.6). It fits its training labels less (loss 0.950 against "
-            "0.900); whether it generalises better or is only slower is undecided."
+            "at 95.0% (92.3 to 97.6). It fits its training labels less (loss 0.950 against 0.900); "
+            "whether it generalises better or is only slower is undecided."
         ],
     ),
     Case(
@@ -650,8 +650,8 @@ CASES = [
         "a run is missing",
         lab=lambda: without_runs(full_lab(), ["local_sgd-noise0-a3"]),
         says=[
-            "one result that it needs is missing. Missing: local_sgd, local_sgd-noise0-a3: not "
-            "run yet. The answer"
+            "one result that it needs is missing. Missing: local_sgd, local_sgd-noise0-a3: not run "
+            "yet. The answer"
         ],
     ),
     Case(

@@ -257,9 +257,9 @@ def test_a_column_is_sorted_by_its_values_and_what_is_unknown_stays_last(opened)
         page.keyboard.press("Enter")
         orders.append((head.get_attribute("aria-sort"), column(page, 3)))
     assert orders == [
-        ("ascending", ["0.95", "8.12", "12.50", "out of memory"]),
-        ("descending", ["12.50", "8.12", "0.95", "out of memory"]),
-        (None, ["12.50", "8.12", "0.95", "out of memory"]),
+        ("ascending", ["0.950", "8.12", "12.50", "out of memory"]),
+        ("descending", ["12.50", "8.12", "0.950", "out of memory"]),
+        (None, ["12.50", "8.12", "0.950", "out of memory"]),
     ]
 
 
@@ -280,7 +280,7 @@ def test_a_table_is_copied_with_tabs_units_and_the_ends_of_its_intervals(opened)
         "\tTime of an epoch, high (s)\tSpeed-up (×)\tSpeed-up, low (×)\tSpeed-up, high (×)",
         "1\t32\t12.50\t12.12\t12.75\t1.00\t0.95\t1.04",
         "2\t32\t8.12\t7.88\t8.29\t1.54\t1.46\t1.60",
-        "2\t2048\t0.95\t0.92\t0.97\t1.81\t1.72\t1.88",
+        "2\t2048\t0.950\t0.921\t0.969\t1.81\t1.72\t1.88",
         "4\t8192\tout of memory\t\t\t–\t\t",
     ]
 

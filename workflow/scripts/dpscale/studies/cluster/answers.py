@@ -303,7 +303,7 @@ QUESTIONS = [
         formula=[
             r"t = \frac{2(N-1)}{N} \cdot \frac{S}{\beta}, \qquad "
             r"\alpha < \frac{S}{N \beta} \text{ where bandwidth decides}, \qquad "
-            r"T_1 \ge \frac{N E}{1 - E} \, t"
+            r"T_1 \ge \frac{N E}{1 - E} \left\lceil \frac{D}{N b} \right\rceil t"
         ],
         vocabulary={"exposed_trend": "bandwidth.exposed_trend"}
         | words("here asked", Way)

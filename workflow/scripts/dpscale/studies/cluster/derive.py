@@ -48,7 +48,7 @@ CELLS = (
     columns("workers per_worker_batch global_batch")
     | reals("iterations sent_bytes")
     | columns("link_bytes_per_s transfer_s affordable_base_s")
-    | columns("reached_frac reached_base_s batch_ratio lr")
+    | columns("reached_frac reached_base_s gaining_base_s batch_ratio lr")
     | words("rule_holds", Rule)
     | intervals("speedup_ratio exposed_s")
     | words("checked", Checked)
@@ -162,7 +162,9 @@ def cells(
 
     reached_frac: the rate that was fitted here to all-reduces of as many workers over that of
     plain TCP; the least of several placements, null where they went another way than TCP.
-    reached_base_s: affordable_base_s on a link of which they reach that share.
+    reached_base_s: affordable_base_s on a link of which they reach that share. gaining_base_s: from
+    which epoch of one worker on N are faster at all, their efficiency above 1/N, at that share, or
+    at the full rate where none is known.
     """
     asked, own = lab(), _timed(scaling, runs)
     if asked.payload_bytes is None or asked.train_samples is None:
@@ -206,6 +208,7 @@ def _predicted(asked: Lab, workers: int, batch: int, reached: float | None) -> T
         "affordable_base_s": affordable_epoch_seconds(sent / rate, workers, EFFICIENCY),
         "reached_frac": reached,
         "reached_base_s": slower and affordable_epoch_seconds(slower, workers, EFFICIENCY),
+        "gaining_base_s": affordable_epoch_seconds(slower or sent / rate, workers, 1 / workers),
     }
 
 
