@@ -95,7 +95,7 @@ def test_workers_gain_where_a_step_is_long_if_the_data_say_so() -> None:
     assert plain(found.sentence).startswith(LONGER + "Measured times do not")
     assert (
         "A step of four workers waits 5.05 ms to 34.6 ms for communication (Q3.1): longer at a "
-        "larger b. Between networks the longest step gains and the shortest does not. At 6.00 ms "
+        "larger b. Between networks the longest step gains, the shortest does not. At 6.00 ms "
         "(H3 without evaluations, b = 32) four train not measurably faster (1.00×)."
     ) in plain(text_of(found))
     assert not too_long(found)
@@ -533,18 +533,17 @@ def test_the_critical_batch_size_bounds_the_global_batch(fit, says) -> None:
 def test_a_prediction_for_more_workers_stands_beside_how_far_such_were_off() -> None:
     ahead = "what_if", where({"link": "fast"}, bytes_per_s=12.5e9)
     lines = (
-        "With this network's gradients, not the lab's, Q3.2 predicts eight, a device each, 94.2% "
-        "efficiency (b = 512, 12.5 GB/s, latency "
-        "5.00 µs) if they compute as here and do not contend; to be checked there."
+        "Q3.2 predicts eight with this network, not the lab's, 94.2% efficiency (b = 512, 12.5 "
+        "GB/s, latency 5.00 µs) if they do not contend; check it there"
     )
     found = page(ahead, ("step_prediction", without_rows))
-    off = " For N unseen by fits such predictions were off by up to 11.6% (Q3.1)."
-    assert lines + off in plain(text_of(found))
+    off = ": such predictions of N that no fit had seen were off by up to 11.6% (Q3.1)"
+    assert lines + off + "." in plain(text_of(found))
     farther = "step_prediction", where({"workers": 4}, error_frac=-0.442)
-    assert off[:-1] + " and 44.2% (E2)." in plain(text_of(page(ahead, farther)))
+    assert off + " and 44.2% (E2)." in plain(text_of(page(ahead, farther)))
     untried = page(ahead, ("prediction", without_rows), ("step_prediction", without_rows))
-    assert lines in plain(text_of(untried))
-    assert "unseen by fits" not in text_of(untried)
+    assert lines + "." in plain(text_of(untried))
+    assert "no fit had seen" not in text_of(untried)
     assert "Q3.2 predicts" not in text_of(page())  # no link of the table's rate
     refused = page(("what_if", where(bytes_per_s=12.5e9, efficiency_frac=math.nan)))
     assert "Q3.2 predicts" not in text_of(refused)
@@ -555,8 +554,8 @@ def test_the_least_epoch_is_given_at_the_share_of_a_link_that_was_reached() -> N
     said = plain(text_of(page(("lab_cells", two))))
     assert "that they reached here (fit of Q3.2: 50.0% at N = 2 and 93.7% at N = 4)." in said
     assert (
-        "which keeps 90% efficiency: 101 s at N = 2 with b = 32 and the 50.0% of the rate that was "
-        "reached here; they are faster at all from 11.2 s on." in said
+        "which keeps 90% efficiency: 101 s at N = 2 with b = 32 and the 50.0% of the rate reached "
+        "here; they are faster at all from 11.2 s on." in said
     )
     unknown = page(
         ("lab_cells", where(reached_frac=math.nan, reached_base_s=math.nan, gaining_base_s=11.2))
